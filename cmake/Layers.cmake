@@ -1,0 +1,91 @@
+# The order of the folders under src/: a folder may depend on folders of a lower layer, and on folders
+# of its own layer that are declared before it (so that no ring can form).  docs/architecture.md draws it.
+set(SONDE_LAYERS
+  "base=0"
+  "model=1" "series/schema=1" "sql/syntax=1"
+  "filter=2" "mutation=2" "gc=2" "cellblock=2" "engine=2"
+  "catalog=3" "engine/memory=3" "engine/rocks=3" "series/key=3"
+  "table=4" "client=4"
+  "series/write=5" "series/query=5"
+  "wire=6"
+  "server=7")
+
+define_property(GLOBAL PROPERTY SONDE_FOLDERS BRIEF_DOCS "folders declared so far" FULL_DOCS "one FOLDER:DEPS entry each")
+
+function(sonde_layer_of folder out)
+  foreach(entry IN LISTS SONDE_LAYERS)
+    if(entry MATCHES "^(.+)=([0-9]+)$" AND CMAKE_MATCH_1 STREQUAL folder)
+      set(${out} ${CMAKE_MATCH_2} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "src/${folder} has no layer: add it to cmake/Layers.cmake")
+endfunction()
+
+function(sonde_target_of folder out)
+  string(REPLACE "/" "_" name "${folder}")
+  set(${out} "sonde_${name}" PARENT_SCOPE)
+endfunction()
+
+# sonde_folder(FOLDER SOURCES ... TESTS ... DEPS <folders> EXTERNAL <targets> TEST_DEPS <folders> TEST_EXTERNAL <targets>)
+# One folder under src/ is one static library, and its *_test.cc files are one test program.
+function(sonde_folder folder)
+  cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;DEPS;EXTERNAL;TEST_DEPS;TEST_EXTERNAL" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "src/${folder}: unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  sonde_layer_of(${folder} layer)
+  sonde_target_of(${folder} target)
+
+  foreach(dep IN LISTS ARG_DEPS)
+    sonde_layer_of(${dep} dep_layer)
+    sonde_target_of(${dep} dep_target)
+    if(dep_layer GREATER layer)
+      message(FATAL_ERROR "src/${folder} (layer ${layer}) may not depend on src/${dep} (layer ${dep_layer}): it points up")
+    endif()
+    if(NOT TARGET ${dep_target})
+      message(FATAL_ERROR "src/${folder} depends on src/${dep}, which is not declared before it: "
+        "within a layer, that would be a ring")
+    endif()
+  endforeach()
+
+  set(scope PUBLIC)
+  if(ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    target_compile_options(${target} PRIVATE ${SONDE_WARNINGS})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR}/src)
+  set(dep_targets)
+  foreach(dep IN LISTS ARG_DEPS)
+    sonde_target_of(${dep} dep_target)
+    list(APPEND dep_targets ${dep_target})
+  endforeach()
+  target_link_libraries(${target} ${scope} ${dep_targets} ${ARG_EXTERNAL})
+
+  string(REPLACE ";" "," deps_text "${ARG_DEPS}")
+  string(REPLACE ";" "," test_deps_text "${ARG_TEST_DEPS}")
+  set_property(GLOBAL APPEND PROPERTY SONDE_FOLDERS "${folder}:${deps_text}:${test_deps_text}")
+
+  if(ARG_TESTS AND BUILD_TESTING)
+    add_executable(${target}_test ${ARG_TESTS})
+    target_compile_options(${target}_test PRIVATE ${SONDE_WARNINGS})
+    set(test_dep_targets)
+    foreach(dep IN LISTS ARG_TEST_DEPS)
+      sonde_target_of(${dep} dep_target)
+      list(APPEND test_dep_targets ${dep_target})
+    endforeach()
+    target_link_libraries(${target}_test PRIVATE ${target} ${test_dep_targets} ${ARG_TEST_EXTERNAL} GTest::gmock GTest::gtest_main)
+    string(REPLACE "/" "." prefix "${folder}")
+    gtest_discover_tests(${target}_test TEST_PREFIX "${prefix}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  endif()
+endfunction()
+
+# Writes what was declared, for tests/architecture/check_includes.py.
+function(sonde_write_folders)
+  get_property(folders GLOBAL PROPERTY SONDE_FOLDERS)
+  string(REPLACE ";" "\n" text "${folders}")
+  file(WRITE ${CMAKE_BINARY_DIR}/folders.txt "${text}\n")
+endfunction()

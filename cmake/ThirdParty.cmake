@@ -1,0 +1,21 @@
+# Parts from Debian's packages; scripts/install-dependencies installs them.
+find_package(Threads REQUIRED)
+find_package(absl CONFIG REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(gRPC CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(yaml-cpp CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
+
+# Everything that is fetched or built once a machine lives here, outside any build directory.
+if(DEFINED ENV{SONDE_CACHE_DIR})
+  set(SONDE_CACHE_DIR $ENV{SONDE_CACHE_DIR})
+elseif(DEFINED ENV{XDG_CACHE_HOME})
+  set(SONDE_CACHE_DIR $ENV{XDG_CACHE_HOME}/sonde)
+else()
+  set(SONDE_CACHE_DIR $ENV{HOME}/.cache/sonde)
+endif()

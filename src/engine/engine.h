@@ -1,0 +1,99 @@
+// What Sonde asks of whatever keeps the cells: rows, not keys and values, so that RocksDB, a map in memory and
+// a distributed store all fit.  Promised: atomicity within a row, ordered range scans.  Not promised: anything
+// over several rows.  docs/architecture.md, "The engine".
+//
+// Above the engine, once: names, limits, garbage-collection visibility, filters, the order of mutations.
+// Below: durability.  When Apply or Update has answered OK, the change survives the loss of power (unless the
+// engine was opened otherwise).
+//
+// Threads: all functions may be called at once.  A RowStream belongs to one caller at a time and must end before
+// the engine does.
+// Errors, everywhere: NOT_FOUND no such table; UNAVAILABLE closing or stalled, nothing was applied, try again;
+// RESOURCE_EXHAUSTED a budget or the disk; DATA_LOSS a checksum did not match, do not try again;
+// DEADLINE_EXCEEDED.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "model/cell.h"
+#include "model/mutation.h"
+#include "model/read_hints.h"
+#include "model/row_range.h"
+
+namespace sonde {
+
+// One row's cells, gathered: for Update.
+struct RowFamily {
+  FamilyId family = 0;
+  std::vector<CellView> cells;  // qualifier ascending, timestamp descending
+};
+
+struct RowChange {
+  std::string_view row_key;
+  RowDelta delta;
+};
+
+// A stretch of a table: where it ends and how much it holds.
+struct RangeStats {
+  std::string end_key;  // exclusive; empty for the last one
+  uint64_t bytes = 0;   // on disk and in memory, approximately
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // --- Small durable records, for the catalog.  Keys ascending by bytes; a batch is atomic and durable.
+  struct RecordChange {
+    std::string key;
+    std::optional<std::string> value;  // nullopt: deleted
+  };
+  virtual absl::Status WriteRecords(const std::vector<RecordChange>& changes) = 0;
+  virtual absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(std::string_view prefix) = 0;
+
+  // --- Tables.  The ids are the caller's and are never used twice.
+  virtual absl::Status CreateTable(TableId table) = 0;
+  // All cells are gone at once for readers that come after; the space comes back in the background.
+  // Repeating it (after a crash) is fine, also for a table that is not there.
+  virtual absl::Status DropTable(TableId table) = 0;
+  virtual absl::Status DropFamily(TableId table, FamilyId family) = 0;
+
+  // --- Rows.
+  // Rows of `ranges` (normal form, NormalizeRanges) in ascending order, or descending if `reverse`.
+  // A row is one snapshot; the scan as a whole is not.
+  struct ScanOptions {
+    bool reverse = false;
+    ReadHints hints;
+    absl::Time deadline = absl::InfiniteFuture();
+  };
+  virtual absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
+                                                          ScanOptions options) = 0;
+
+  // Applies each change; all in one commit.  Rows may repeat: later changes come after earlier ones.
+  virtual absl::Status Apply(TableId table, absl::Span<const RowChange> changes) = 0;
+
+  // Atomic read-modify-write of one row.  `decide` sees the row's cells of `hints` (families in any order; no
+  // family without cells) and returns the change, or nothing to leave the row alone.  It is pure and may run
+  // again; the delta's views must outlive Update.  An error of `decide` is Update's answer and changes nothing.
+  using Decide = std::function<absl::StatusOr<std::optional<RowDelta>>(const std::vector<RowFamily>& row)>;
+  virtual absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
+                              const Decide& decide) = 0;
+
+  // Deletes every row of the range.  Not atomic with concurrent reads and writes.
+  virtual absl::Status DropRange(TableId table, const RowRange& range) = 0;
+
+  // Ascending, at least one; the last has an empty end_key.
+  virtual absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) = 0;
+};
+
+}  // namespace sonde

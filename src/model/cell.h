@@ -1,0 +1,51 @@
+// What a table holds: cells, each at (row key, family, qualifier, timestamp).
+//
+// Order, everywhere: row key ascending by bytes; families in an order that the caller of an interface names;
+// qualifier ascending by bytes; timestamp descending (the newest cell of a column comes first).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace sonde {
+
+// Given by the catalog, never used again after the table or family is gone.
+using TableId = uint32_t;
+using FamilyId = uint32_t;
+
+// How cells of an aggregate family combine; kNone: they overwrite.  Stored in data: never renumber.
+enum class AggregateKind : uint8_t { kNone = 0, kSum = 1, kMin = 2, kMax = 3 };
+
+// One cell of a family of a row.  The views belong to whoever produced the cell.
+struct CellView {
+  std::string_view qualifier;
+  int64_t timestamp_micros = 0;
+  std::string_view value;
+
+  bool operator==(const CellView&) const = default;
+};
+
+// A part of a row: cells of one family, or all of them.  Reused from call to call: what it held before is gone.
+struct RowPiece {
+  std::string row_key;
+  FamilyId family = 0;
+  std::vector<CellView> cells;          // qualifier ascending, timestamp descending; never empty
+  std::vector<std::string> backing;     // what the views point into, when the producer does not hold it itself
+};
+
+// Rows that are pulled, one piece at a time.  All pieces of a row come one after the other and are one
+// snapshot of it; a (row, family) may come in several pieces, in order; families of a row in any order.
+// Not for several threads.  The views of a piece hold until the next call of Next or the end of the stream.
+class RowStream {
+ public:
+  virtual ~RowStream() = default;
+  // False at the end.  DEADLINE_EXCEEDED, CANCELLED, DATA_LOSS: the stream is over.
+  virtual absl::StatusOr<bool> Next(RowPiece* piece) = 0;
+};
+
+}  // namespace sonde

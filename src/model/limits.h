@@ -1,0 +1,32 @@
+// The limits of the Bigtable API, in one place.  Source: the comments of google/bigtable/v2/data.proto and
+// bigtable.proto, and section 3 of the API notes that docs/compatibility.md cites.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sonde {
+
+constexpr size_t kRowKeyBytesMax = 4 * 1024;
+constexpr size_t kFamilyNameBytesMax = 64;
+constexpr size_t kQualifierBytesMax = 16 * 1024;
+constexpr size_t kValueBytesMax = 100 * 1024 * 1024;
+constexpr size_t kRowReadBytesMax = 256 * 1024 * 1024;
+constexpr size_t kTableIdBytesMax = 50;
+constexpr size_t kMutationsPerRequestMax = 100'000;
+constexpr size_t kFilterBytesMax = 20'480;
+constexpr int kFilterDepthMax = 20;
+constexpr size_t kGcRuleBytesMax = 500;
+constexpr size_t kFamiliesPerTableMax = 1'000;
+constexpr size_t kTablesMax = 10'000;
+constexpr size_t kInitialSplitsMax = 10'000;
+constexpr size_t kListTablesPageMax = 1'000;
+constexpr size_t kMessageBytesMax = 256 * 1024 * 1024;
+
+constexpr int64_t kMicrosPerMilli = 1'000;
+// The largest timestamp of a cell: the largest multiple of a millisecond in 63 bits.
+constexpr int64_t kTimestampMicrosMax = INT64_MAX - INT64_MAX % kMicrosPerMilli;
+// In a mutation: "the server's time, please".
+constexpr int64_t kServerTimestamp = -1;
+
+}  // namespace sonde

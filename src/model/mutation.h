@@ -1,0 +1,89 @@
+// Changes to one row, as a client asks for them and as an engine applies them.
+//
+// Nothing here owns bytes: every view points into the request (or into what the caller keeps alive until the
+// engine has answered).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "model/cell.h"
+
+namespace sonde {
+
+// [start, end) in microseconds; end 0 is infinity.
+struct TimeRange {
+  int64_t start_micros = 0;
+  int64_t end_micros = 0;
+
+  bool Contains(int64_t micros) const { return micros >= start_micros && (end_micros == 0 || micros < end_micros); }
+  bool IsAll() const { return start_micros <= 0 && end_micros == 0; }
+  bool operator==(const TimeRange&) const = default;
+};
+
+// As asked for; google.bigtable.v2.Mutation, checked.  Applied in order.
+struct SetCell {
+  std::string_view family;
+  std::string_view qualifier;
+  int64_t timestamp_micros = 0;  // kServerTimestamp: the server's
+  std::string_view value;
+};
+struct AddToCell {
+  std::string_view family;
+  std::string_view qualifier;
+  int64_t timestamp_micros = 0;
+  int64_t input = 0;
+};
+// `state`: 8 bytes, big-endian.
+struct MergeToCell {
+  std::string_view family;
+  std::string_view qualifier;
+  int64_t timestamp_micros = 0;
+  std::string_view state;
+};
+struct DeleteFromColumn {
+  std::string_view family;
+  std::string_view qualifier;
+  TimeRange time_range;
+};
+struct DeleteFromFamily {
+  std::string_view family;
+};
+struct DeleteFromRow {};
+
+using Mutation = std::variant<SetCell, AddToCell, MergeToCell, DeleteFromColumn, DeleteFromFamily, DeleteFromRow>;
+
+// As applied: row' = (row \ deletes) with puts over it, then adds.  The order among the mutations is resolved:
+// a (family, qualifier, timestamp) carries at most one put or one add.
+struct FamilyDelta {
+  struct ColumnDelete {
+    std::string_view qualifier;
+    TimeRange time_range;
+    bool operator==(const ColumnDelete&) const = default;
+  };
+  struct Add {
+    std::string_view qualifier;
+    int64_t timestamp_micros = 0;
+    int64_t state = 0;
+    bool operator==(const Add&) const = default;
+  };
+
+  FamilyId family = 0;
+  AggregateKind aggregate = AggregateKind::kNone;  // of the family
+  bool delete_all = false;
+  std::vector<ColumnDelete> deletes;  // by qualifier, start; of one column disjoint
+  std::vector<CellView> puts;         // qualifier ascending, timestamp descending; unique
+  std::vector<Add> adds;              // likewise
+
+  bool operator==(const FamilyDelta&) const = default;
+};
+
+// At most one FamilyDelta a family, by family id.  Deleting a row is `delete_all` of each family of its table.
+struct RowDelta {
+  std::vector<FamilyDelta> families;
+  bool operator==(const RowDelta&) const = default;
+};
+
+}  // namespace sonde

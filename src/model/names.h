@@ -1,0 +1,28 @@
+// Names of resources: projects/P/instances/I and projects/P/instances/I/tables/T.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace sonde {
+
+// INVALID_ARGUMENT unless `name` is projects/P/instances/I with sensible P and I.
+absl::Status CheckInstanceName(std::string_view name);
+
+// INVALID_ARGUMENT unless `name` is an instance's name, then /tables/ and a table id.
+absl::Status CheckTableName(std::string_view name);
+
+// INVALID_ARGUMENT unless 1 to 50 of [-_.a-zA-Z0-9], not starting with '-' or '.'.
+absl::Status CheckTableId(std::string_view id);
+
+// INVALID_ARGUMENT unless 1 to 64 of [-_.a-zA-Z0-9].
+absl::Status CheckFamilyName(std::string_view name);
+
+// projects/P/instances/I of a table's name that passed CheckTableName.
+std::string_view InstanceOfTable(std::string_view table_name);
+// T of it.
+std::string_view IdOfTable(std::string_view table_name);
+
+}  // namespace sonde

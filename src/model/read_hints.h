@@ -1,0 +1,29 @@
+// What a reader can do without.  Advisory: an engine may return more cells, never fewer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/cell.h"
+#include "model/mutation.h"
+
+namespace sonde {
+
+struct ReadHints {
+  // [start, end) of qualifiers; an empty end is infinity.
+  struct ColumnRange {
+    std::string start;
+    std::string end;
+  };
+
+  std::optional<std::vector<FamilyId>> families;     // only these
+  std::optional<std::vector<ColumnRange>> columns;   // only these, ascending and disjoint
+  TimeRange time_range;                              // only these timestamps
+  std::optional<int64_t> newest_per_column;          // only so many of each column
+  bool keys_only = false;                            // values do not matter: they may come empty
+  std::optional<int64_t> rows_max;                   // the reader stops after so many rows
+};
+
+}  // namespace sonde

@@ -1,0 +1,43 @@
+#include "model/row_range.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+
+namespace sonde {
+namespace {
+
+// Whether end `a` is before end `b`; an empty end is infinity.
+bool EndLess(std::string_view a, std::string_view b) { return !a.empty() && (b.empty() || a < b); }
+
+}  // namespace
+
+RowRange RowRange::Single(std::string_view key) { return {std::string(key), Successor(key)}; }
+
+RowRange RowRange::Prefix(std::string_view prefix) { return {std::string(prefix), PrefixEnd(prefix)}; }
+
+std::vector<RowRange> NormalizeRanges(std::vector<RowRange> ranges) {
+  std::erase_if(ranges, [](const RowRange& range) { return range.IsEmpty(); });
+  std::sort(ranges.begin(), ranges.end(), [](const RowRange& a, const RowRange& b) { return a.start < b.start; });
+  std::vector<RowRange> result;
+  for (RowRange& range : ranges) {
+    const bool touches = !result.empty() && (result.back().end.empty() || range.start <= result.back().end);
+    if (!touches) {
+      result.push_back(std::move(range));
+    } else if (EndLess(result.back().end, range.end)) {
+      result.back().end = std::move(range.end);
+    }
+  }
+  return result;
+}
+
+std::vector<RowRange> ClipRanges(const std::vector<RowRange>& ranges, const RowRange& window) {
+  std::vector<RowRange> result;
+  for (const RowRange& range : ranges) {
+    RowRange part{std::max(range.start, window.start), EndLess(range.end, window.end) ? range.end : window.end};
+    if (!part.IsEmpty()) result.push_back(std::move(part));
+  }
+  return result;
+}
+
+}  // namespace sonde

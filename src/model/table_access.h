@@ -1,0 +1,83 @@
+// Tables as the series layer uses them: one interface, in process (`table`) and remote (`client`, any Bigtable
+// endpoint).  Tables are named by their short id; project and instance belong to the implementation.
+// All functions may be called by several threads at once.  Errors carry the codes of the Bigtable API.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/gc_rule.h"
+#include "model/row_range.h"
+
+namespace sonde {
+
+struct FamilyRequest {
+  std::string name;
+  GcRule gc_rule;
+};
+
+struct CellWrite {
+  std::string family;
+  std::string qualifier;
+  int64_t timestamp_micros = 0;
+  std::string value;
+};
+
+struct RowWrite {
+  std::string row_key;
+  std::vector<CellWrite> cells;
+  // Deletes all cells of these columns (family, qualifier) first.
+  std::vector<std::pair<std::string, std::string>> delete_columns;
+};
+
+struct RowRead {
+  struct Column {
+    std::string family;
+    std::string qualifier;
+  };
+  std::vector<RowRange> ranges;                  // in any order, may overlap
+  std::optional<std::string> row_key_regex;      // RE2, whole key
+  std::vector<Column> columns;                   // only these; all when empty
+  std::optional<std::string> family;             // only this
+  int64_t start_micros = 0;                      // cells in [start, end); end 0 is infinity
+  int64_t end_micros = 0;
+  int32_t cells_per_column_max = 0;              // newest first; 0: no limit
+  int64_t rows_max = 0;                          // 0: no limit
+  bool reversed = false;
+};
+
+struct ReadCell {
+  std::string family;
+  std::string qualifier;
+  int64_t timestamp_micros = 0;
+  std::string value;
+};
+
+struct ReadRow {
+  std::string row_key;
+  std::vector<ReadCell> cells;  // family, qualifier ascending; timestamp descending
+};
+
+class TableAccess {
+ public:
+  virtual ~TableAccess() = default;
+
+  // Makes the table and its missing families; what is there already stays as it is.
+  virtual absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) = 0;
+  virtual absl::StatusOr<std::vector<std::string>> ListTables() = 0;
+
+  // One commit; each row is atomic.  Either one status a row, in order, or an error of the whole request.
+  virtual absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
+                                                               const std::vector<RowWrite>& rows) = 0;
+
+  // Calls `row` for each row in order; false ends the scan early.
+  virtual absl::Status ReadRows(const std::string& table, const RowRead& read,
+                                const std::function<bool(ReadRow&&)>& row) = 0;
+};
+
+}  // namespace sonde
