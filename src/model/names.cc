@@ -1,10 +1,9 @@
 #include "model/names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/bytes.h"
 #include "model/limits.h"
 
@@ -24,41 +23,49 @@ bool IsProjectOrInstance(std::string_view part) {
 }
 
 bool IsInstanceName(std::string_view name) {
-  const std::vector<std::string_view> parts = absl::StrSplit(absl::string_view(name.data(), name.size()), '/');
-  return parts.size() == 4 && parts[0] == "projects" && parts[2] == "instances" && IsProjectOrInstance(parts[1]) &&
-         IsProjectOrInstance(parts[3]);
+  const auto take = [&name](std::string_view literal) {
+    if (!name.starts_with(literal)) return false;
+    name.remove_prefix(literal.size());
+    return true;
+  };
+  if (!take("projects/")) return false;
+  const size_t slash = name.find('/');
+  if (slash == std::string_view::npos || !IsProjectOrInstance(name.substr(0, slash))) return false;
+  name.remove_prefix(slash);
+  return take("/instances/") && IsProjectOrInstance(name);
 }
 
 }  // namespace
 
 absl::Status CheckInstanceName(std::string_view name) {
   if (IsInstanceName(name)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("Invalid instance name '", Printable(name),
-                                                 "': it must be projects/<project>/instances/<instance>"));
+  return absl::InvalidArgumentError(fmt::format(
+      "Invalid instance name '{}': it must be projects/<project>/instances/<instance>", Printable(name)));
 }
 
 absl::Status CheckTableId(std::string_view id) {
   const bool ok = !id.empty() && id.size() <= kTableIdBytesMax && id[0] != '-' && id[0] != '.' &&
                   std::all_of(id.begin(), id.end(), IsNameByte);
   if (ok) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("Invalid table id '", Printable(id), "': it must be 1 to ", kTableIdBytesMax,
-                                                 " characters of [_a-zA-Z0-9][-_.a-zA-Z0-9]*"));
+  return absl::InvalidArgumentError(fmt::format(
+      "Invalid table id '{}': it must be 1 to {} characters of [_a-zA-Z0-9][-_.a-zA-Z0-9]*", Printable(id),
+      kTableIdBytesMax));
 }
 
 absl::Status CheckTableName(std::string_view name) {
   const size_t at = name.rfind("/tables/");
   if (at != std::string_view::npos && IsInstanceName(name.substr(0, at))) return CheckTableId(IdOfTable(name));
-  return absl::InvalidArgumentError(
-      absl::StrCat("Invalid table name '", Printable(name),
-                   "': it must be projects/<project>/instances/<instance>/tables/<table>"));
+  return absl::InvalidArgumentError(fmt::format(
+      "Invalid table name '{}': it must be projects/<project>/instances/<instance>/tables/<table>", Printable(name)));
 }
 
 absl::Status CheckFamilyName(std::string_view name) {
   if (!name.empty() && name.size() <= kFamilyNameBytesMax && std::all_of(name.begin(), name.end(), IsNameByte)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("Invalid family name '", Printable(name), "': it must be 1 to ",
-                                                 kFamilyNameBytesMax, " characters of [-_.a-zA-Z0-9]"));
+  return absl::InvalidArgumentError(fmt::format(
+      "Invalid family name '{}': it must be 1 to {} characters of [-_.a-zA-Z0-9]", Printable(name),
+      kFamilyNameBytesMax));
 }
 
 std::string_view InstanceOfTable(std::string_view table_name) {

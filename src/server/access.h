@@ -1,0 +1,26 @@
+// Where a command finds its tables: a data directory opened in this process, or a Bigtable endpoint.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "model/table_access.h"
+
+namespace sonde {
+
+struct AccessFlags {
+  std::string data_dir;
+  std::string endpoint;  // HOST:PORT
+  std::string project = "sonde";
+  std::string instance = "sonde";
+};
+
+// --data-dir, --endpoint, --project, --instance.
+void AddAccessFlags(CLI::App& app, AccessFlags* flags);
+
+// INVALID_ARGUMENT unless exactly one of data_dir and endpoint is given.
+absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags);
+
+}  // namespace sonde

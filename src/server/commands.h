@@ -1,0 +1,13 @@
+// The program's commands: each adds itself to the command line and leaves its exit status in *exit_status
+// (0 done, 1 failed or done in part, 2 the call was wrong).  Data goes to stdout, talk to stderr.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace sonde {
+
+void AddServeCommand(CLI::App& app, int* exit_status);
+void AddSeriesCommand(CLI::App& app, int* exit_status);
+void AddBenchCommand(CLI::App& app, int* exit_status);
+
+}  // namespace sonde
