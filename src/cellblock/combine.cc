@@ -1,0 +1,191 @@
+// Combine: several fragments into one.
+//
+// Fragments are walked from the newest to the oldest.  Each column gathers its cells in that order, less
+// those that a newer fragment deletes; then it is sorted by time where it is not already (it is when points
+// came in order), and of the entries at one timestamp the newest put wins, with the newer adds folded into
+// it.
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/varint.h"
+#include "cellblock/fragment.h"
+
+namespace sonde {
+namespace {
+
+constexpr int64_t kInfinity = std::numeric_limits<int64_t>::max();
+
+// A set of timestamps: disjoint ranges [start, end), ascending.
+class TimeSet {
+ public:
+  void Add(const TimeRange& range) {
+    int64_t start = std::max<int64_t>(range.start_micros, 0);
+    int64_t end = range.end_micros == 0 ? kInfinity : range.end_micros;
+    if (start >= end) return;
+    const auto first = std::lower_bound(ranges_.begin(), ranges_.end(), start,
+                                        [](const Range& a, int64_t micros) { return a.end < micros; });
+    auto last = first;
+    for (; last != ranges_.end() && last->start <= end; ++last) {
+      start = std::min(start, last->start);
+      end = std::max(end, last->end);
+    }
+    ranges_.insert(ranges_.erase(first, last), Range{start, end});
+  }
+
+  bool Contains(int64_t micros) const {
+    const auto at = std::upper_bound(ranges_.begin(), ranges_.end(), micros,
+                                     [](int64_t value, const Range& a) { return value < a.end; });
+    return at != ranges_.end() && at->start <= micros;
+  }
+
+  bool IsEmpty() const { return ranges_.empty(); }
+
+  void AppendTo(std::string_view qualifier, std::vector<FamilyDelta::ColumnDelete>* deletes) const {
+    for (const auto& [start, end] : ranges_)
+      deletes->push_back({qualifier, {start, end == kInfinity ? 0 : end}});
+  }
+
+ private:
+  struct Range {
+    int64_t start;
+    int64_t end;
+  };
+  std::vector<Range> ranges_;
+};
+
+struct Entry {
+  int64_t timestamp_micros;
+  std::string_view value;
+  AggregateKind kind;  // kNone: a put
+};
+
+struct Column {
+  std::string_view qualifier;
+  std::vector<Entry> entries;  // as gathered: from the newest fragment to the oldest
+  TimeSet deleted;             // by the fragments walked so far
+};
+
+class Combiner {
+ public:
+  // Fragments come newest first; `fragment` must live as long as the combiner.
+  void AddOlder(const Fragment& fragment) {
+    Gather(fragment.puts, AggregateKind::kNone);
+    Gather(fragment.adds, fragment.kind);
+    for (const auto& [qualifier, range] : fragment.deletes) columns_[Find(qualifier)].deleted.Add(range);
+  }
+
+  void Finish(Fragment* result) {
+    std::sort(columns_.begin(), columns_.end(),
+              [](const Column& a, const Column& b) { return a.qualifier < b.qualifier; });
+    for (Column& column : columns_) {
+      column.deleted.AppendTo(column.qualifier, &result->deletes);
+      FinishColumn(&column, result);
+    }
+  }
+
+ private:
+  size_t Find(std::string_view qualifier) {
+    const auto [at, is_new] = index_.try_emplace(qualifier, columns_.size());
+    if (is_new) columns_.push_back({qualifier, {}, {}});
+    return at->second;
+  }
+
+  void Gather(const std::vector<CellView>& cells, AggregateKind kind) {
+    size_t position = 0;  // of the column within this fragment
+    size_t column = 0;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (i == 0 || cells[i].qualifier != cells[i - 1].qualifier) {
+        column = FindAt(position++, cells[i].qualifier);
+      }
+      Column& to = columns_[column];
+      if (!to.deleted.IsEmpty() && to.deleted.Contains(cells[i].timestamp_micros)) continue;
+      to.entries.push_back({cells[i].timestamp_micros, cells[i].value, kind});
+    }
+  }
+
+  // Fragments of one shape name the same columns in the same places.
+  size_t FindAt(size_t position, std::string_view qualifier) {
+    if (position < places_.size() && columns_[places_[position]].qualifier == qualifier)
+      return places_[position];
+    const size_t column = Find(qualifier);
+    if (position >= places_.size()) places_.resize(position + 1);
+    places_[position] = column;
+    return column;
+  }
+
+  void FinishColumn(Column* column, Fragment* result) {
+    std::vector<Entry>& entries = column->entries;
+    const auto newer_first = [](const Entry& a, const Entry& b) {
+      return a.timestamp_micros > b.timestamp_micros;
+    };
+    const bool strictly_sorted =
+        std::adjacent_find(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+          return a.timestamp_micros <= b.timestamp_micros;
+        }) == entries.end();
+    if (!strictly_sorted) std::stable_sort(entries.begin(), entries.end(), newer_first);
+    for (size_t i = 0; i < entries.size();) {
+      size_t end = i + 1;
+      while (end < entries.size() && entries[end].timestamp_micros == entries[i].timestamp_micros) ++end;
+      const Entry entry = end == i + 1 ? entries[i] : Fold(absl::MakeSpan(entries).subspan(i, end - i));
+      if (entry.kind == AggregateKind::kNone) {
+        result->puts.push_back({column->qualifier, entry.timestamp_micros, entry.value});
+      } else {
+        result->kind = entry.kind;
+        result->adds.push_back({column->qualifier, entry.timestamp_micros, entry.value});
+      }
+      i = end;
+    }
+  }
+
+  // Entries of one timestamp, the newest first.
+  Entry Fold(absl::Span<const Entry> entries) {
+    Entry result = entries[0];
+    if (result.kind == AggregateKind::kNone) return result;
+    int64_t state = DecodeAggregateState(result.value);
+    for (const Entry& older : entries.subspan(1)) {
+      // An aggregate never changes its kind; were it to, the newer edits would stand alone.
+      if (older.kind != AggregateKind::kNone && older.kind != result.kind) break;
+      state = FoldAggregate(entries[0].kind, DecodeAggregateState(older.value), state);
+      if (older.kind == AggregateKind::kNone) {
+        result.kind = AggregateKind::kNone;
+        break;
+      }
+    }
+    states_.emplace_back();
+    PutFixed64(&states_.back(), static_cast<uint64_t>(state));
+    result.value = states_.back();
+    return result;
+  }
+
+  std::vector<Column> columns_;
+  absl::flat_hash_map<std::string_view, size_t> index_;
+  std::vector<size_t> places_;
+  std::deque<std::string> states_;  // what folded values point into
+};
+
+}  // namespace
+
+absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
+                     CombineOptions options, std::string* out) {
+  std::vector<Fragment> decoded(fragments.size());
+  Combiner combiner;
+  Fragment result;
+  for (size_t i = fragments.size(); i-- > 0;) {
+    if (absl::Status status = DecodeFragment(fragments[i], shapes, &decoded[i]); !status.ok()) return status;
+    combiner.AddOlder(decoded[i]);
+    if (decoded[i].delete_all) {
+      result.delete_all = true;
+      break;
+    }
+  }
+  combiner.Finish(&result);
+  if (options.nothing_older) result.delete_all = false;
+  if (options.nothing_older || result.delete_all) result.deletes.clear();
+  EncodeFragment(result, shapes, out);
+  return absl::OkStatus();
+}
+
+}  // namespace sonde

@@ -1,0 +1,82 @@
+// Fragments: the normal form of an ordered list of edits to one family of one row, as bytes.
+//
+// A fragment stands for: delete (the whole family; column with time range), then put cells, then add to
+// aggregate cells.  The deletes act on everything older than the fragment.  A (qualifier, timestamp) carries
+// one put or one add, not both.  Two fragments combine into one, associatively (Combine): this is what the
+// storage engine merges, and nothing else.
+//
+// Layout (docs/formats/fragment.md; numbers are varints unless said otherwise):
+//   format    1 byte, kFragmentFormat
+//   flags     1 byte: 1 deletes all, 2 has column deletes, 4 has puts, 8 has adds
+//   deletes   count, then {qualifier: length and bytes; start; end} by qualifier, start
+//   puts      cells
+//   adds      1 byte AggregateKind, then cells, each value the state: 8 bytes, big-endian
+//   cells     columns, timestamps, values:
+//     columns     (shape id * 2 + 1), or (count * 2) and {bytes shared with the one before; suffix: length
+//     and bytes} timestamps  1 byte: 1 all columns have the same list, 2 in milliseconds;
+//                 each list: count (>= 1), the newest, then the steps down to older ones as zig-zag
+//                 differences from the step before (the first from 0)
+//     values      by column: length of all + 1, or 0 and the length of each; then the bytes
+//
+// Errors: a Decode of bytes that are no fragment is DATA_LOSS.  Never crashes, for any bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "cellblock/shapes.h"
+#include "model/cell.h"
+#include "model/mutation.h"
+
+namespace sonde {
+
+constexpr char kFragmentFormat = 1;
+
+// A fragment taken apart.  Views point into the fragment's bytes, into shapes, or into `owned`.
+struct Fragment {
+  bool delete_all = false;
+  std::vector<FamilyDelta::ColumnDelete> deletes;  // by qualifier, start; of one column disjoint
+  std::vector<CellView> puts;                      // qualifier ascending, timestamp descending; unique
+  AggregateKind kind = AggregateKind::kNone;       // of the adds
+  std::vector<CellView> adds;                      // likewise; value: 8-byte big-endian state
+  // Qualifiers that were front-coded; the strings do not move.
+  std::vector<std::unique_ptr<std::string>> owned;
+
+  void Clear();
+};
+
+// Appends the fragment of a delta (in its normal form) to *out.
+void EncodeFragment(const FamilyDelta& delta, const ShapeSource& shapes, std::string* out);
+void EncodeFragment(const Fragment& fragment, const ShapeSource& shapes, std::string* out);
+
+[[nodiscard]] absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes,
+                                          Fragment* fragment);
+
+// The cells that a reader sees when nothing older exists: puts and adds in one order.  Consumes the
+// fragment's cells.
+void TakeCells(Fragment* fragment, std::vector<CellView>* cells);
+
+struct CombineOptions {
+  // Nothing older than the first fragment exists: deletes have done their work and are left out.
+  bool nothing_older = false;
+};
+
+// The one fragment that has the effect of `fragments` (oldest first), appended to *out.
+[[nodiscard]] absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
+                                   CombineOptions options, std::string* out);
+
+// Whether the bytes are a fragment that changes nothing when nothing older exists (no cells).
+bool IsFragmentWithoutCells(std::string_view bytes);
+
+// Whether Combine of this alone with nothing_older is this itself (it has no deletes).
+bool IsFragmentWithoutDeletes(std::string_view bytes);
+
+// 8 bytes, big-endian; a state of another length counts as 0.
+int64_t DecodeAggregateState(std::string_view state);
+int64_t FoldAggregate(AggregateKind kind, int64_t older, int64_t newer);
+
+}  // namespace sonde

@@ -1,0 +1,297 @@
+#include "cellblock/fragment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/random.h"
+#include "base/varint.h"
+
+namespace sonde {
+namespace {
+
+// Knows the shapes that it was given.
+class FixedShapes final : public ShapeSource {
+ public:
+  explicit FixedShapes(std::vector<Shape> shapes) : shapes_(std::move(shapes)) {}
+  const Shape* Get(ShapeId id) const override { return id < shapes_.size() ? &shapes_[id] : nullptr; }
+  bool Find(absl::Span<const std::string_view> qualifiers, ShapeId* id) const override {
+    for (ShapeId i = 0; i < shapes_.size(); ++i) {
+      if (std::equal(qualifiers.begin(), qualifiers.end(), shapes_[i].begin(), shapes_[i].end())) {
+        *id = i;
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  std::vector<Shape> shapes_;
+};
+
+// The naive model of one family of one row: edits applied one by one to a map.
+class Model {
+ public:
+  struct Edit {
+    enum Kind { kDeleteAll, kDeleteColumn, kPut, kAdd } kind;
+    std::string qualifier;
+    int64_t start = 0;  // timestamp, or start of a range
+    int64_t end = 0;
+    std::string value;
+    int64_t input = 0;
+  };
+
+  explicit Model(AggregateKind kind) : kind_(kind) {}
+
+  void Apply(const Edit& edit) {
+    switch (edit.kind) {
+      case Edit::kDeleteAll:
+        cells_.clear();
+        break;
+      case Edit::kDeleteColumn:
+        std::erase_if(cells_, [&](const auto& cell) {
+          return cell.first.first == edit.qualifier && -cell.first.second >= edit.start &&
+                 (edit.end == 0 || -cell.first.second < edit.end);
+        });
+        break;
+      case Edit::kPut:
+        cells_[{edit.qualifier, -edit.start}] = edit.value;
+        break;
+      case Edit::kAdd: {
+        std::string& cell = cells_[{edit.qualifier, -edit.start}];
+        int64_t state = edit.input;
+        if (!cell.empty()) {
+          const int64_t older = DecodeAggregateState(cell);
+          if (kind_ == AggregateKind::kSum)
+            state = static_cast<int64_t>(static_cast<uint64_t>(older) + state);
+          if (kind_ == AggregateKind::kMin) state = std::min(older, state);
+          if (kind_ == AggregateKind::kMax) state = std::max(older, state);
+        }
+        cell.clear();
+        PutFixed64(&cell, static_cast<uint64_t>(state));
+        break;
+      }
+    }
+  }
+
+  std::vector<std::tuple<std::string, int64_t, std::string>> Cells() const {
+    std::vector<std::tuple<std::string, int64_t, std::string>> result;
+    for (const auto& [key, value] : cells_) result.emplace_back(key.first, -key.second, value);
+    return result;
+  }
+
+ private:
+  AggregateKind kind_;
+  std::map<std::pair<std::string, int64_t>, std::string> cells_;
+};
+
+// The fragment of a single edit.
+std::string Single(const Model::Edit& edit, AggregateKind kind, const ShapeSource& shapes) {
+  FamilyDelta delta;
+  delta.aggregate = kind;
+  switch (edit.kind) {
+    case Model::Edit::kDeleteAll:
+      delta.delete_all = true;
+      break;
+    case Model::Edit::kDeleteColumn:
+      delta.deletes.push_back({edit.qualifier, {edit.start, edit.end}});
+      break;
+    case Model::Edit::kPut:
+      delta.puts.push_back({edit.qualifier, edit.start, edit.value});
+      break;
+    case Model::Edit::kAdd:
+      delta.adds.push_back({edit.qualifier, edit.start, edit.input});
+      break;
+  }
+  std::string bytes;
+  EncodeFragment(delta, shapes, &bytes);
+  return bytes;
+}
+
+std::string CombineAll(const std::vector<std::string>& fragments, const ShapeSource& shapes,
+                       bool nothing_older) {
+  const std::vector<std::string_view> views(fragments.begin(), fragments.end());
+  std::string out;
+  const absl::Status status = Combine(views, shapes, {.nothing_older = nothing_older}, &out);
+  EXPECT_TRUE(status.ok()) << status;
+  return out;
+}
+
+std::vector<std::tuple<std::string, int64_t, std::string>> CellsOf(const std::string& bytes,
+                                                                   const ShapeSource& shapes) {
+  Fragment fragment;
+  const absl::Status status = DecodeFragment(bytes, shapes, &fragment);
+  EXPECT_TRUE(status.ok()) << status;
+  std::vector<CellView> cells;
+  TakeCells(&fragment, &cells);
+  std::vector<std::tuple<std::string, int64_t, std::string>> result;
+  for (const CellView& cell : cells) result.emplace_back(cell.qualifier, cell.timestamp_micros, cell.value);
+  return result;
+}
+
+class Generator {
+ public:
+  Generator(uint64_t seed, AggregateKind kind) : random_(seed), kind_(kind) {}
+
+  Model::Edit Next() {
+    static const std::vector<std::string> kQualifiers = {"",  "a",    "ab",  std::string("a\0b", 3),
+                                                         "b", "\xff", "cpu", "cpu_user"};
+    Model::Edit edit{};
+    edit.qualifier = kQualifiers[random_.Uniform(kQualifiers.size())];
+    edit.start = Time();
+    const uint64_t dice = random_.Uniform(20);
+    if (dice == 0) {
+      edit.kind = Model::Edit::kDeleteAll;
+    } else if (dice < 5) {
+      edit.kind = Model::Edit::kDeleteColumn;
+      edit.end = random_.Uniform(3) == 0 || edit.start > (int64_t{1} << 62) ? 0 : edit.start + 1 + static_cast<int64_t>(random_.Uniform(4000));
+      if (random_.Uniform(4) == 0) edit.start = 0;
+    } else if (kind_ != AggregateKind::kNone) {
+      edit.kind = Model::Edit::kAdd;
+      edit.input = static_cast<int64_t>(random_.Next() >> random_.Uniform(64));
+      if (random_.Uniform(2)) edit.input = -edit.input;
+    } else {
+      edit.kind = Model::Edit::kPut;
+      edit.value = std::string(random_.Uniform(5) == 0 ? random_.Uniform(300) : random_.Uniform(4), 'v');
+    }
+    return edit;
+  }
+
+  SeededRandom& random() { return random_; }
+
+ private:
+  int64_t Time() {
+    switch (random_.Uniform(4)) {
+      case 0:
+        return static_cast<int64_t>(random_.Uniform(5)) * 1000;
+      case 1:
+        return 1'600'000'000'000'000 + static_cast<int64_t>(random_.Uniform(100)) * 1000;
+      case 2:
+        return static_cast<int64_t>(random_.Uniform(5000));
+      default:
+        return 9'223'372'036'854'775'000;
+    }
+  }
+
+  SeededRandom random_;
+  AggregateKind kind_;
+};
+
+// Combines the fragments in a random association: neighbours are joined until one is left.
+std::string CombineRandomly(std::vector<std::string> fragments, SeededRandom* random,
+                            const ShapeSource& shapes) {
+  while (fragments.size() > 1) {
+    const size_t first = random->Uniform(fragments.size() - 1);
+    const size_t count = 2 + random->Uniform(std::min<size_t>(3, fragments.size() - first - 1));
+    const auto begin = fragments.begin() + static_cast<ptrdiff_t>(first);
+    std::string joined = CombineAll({begin, begin + static_cast<ptrdiff_t>(count)}, shapes, false);
+    *begin = std::move(joined);
+    fragments.erase(begin + 1, begin + static_cast<ptrdiff_t>(count));
+  }
+  return fragments[0];
+}
+
+TEST(Fragment, EveryAssociationOfRandomEditsAgreesWithTheModel) {
+  const FixedShapes some({{"a", "b"}, {"a"}, {"", "a", "ab"}});
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto kind = static_cast<AggregateKind>(seed % 4);
+    Generator generator(seed, kind);
+    Model model(kind);
+    std::vector<std::string> fragments;
+    for (uint64_t i = 1 + generator.random().Uniform(30); i > 0; --i) {
+      const Model::Edit edit = generator.Next();
+      model.Apply(edit);
+      fragments.push_back(Single(edit, kind, some));
+    }
+    const std::string joined = CombineRandomly(fragments, &generator.random(), some);
+    ASSERT_EQ(CellsOf(CombineAll({joined}, some, true), some), model.Cells());
+    ASSERT_EQ(CellsOf(CombineAll(fragments, some, true), some), model.Cells());
+    // The normal form is one: every association gives the same bytes.
+    ASSERT_EQ(joined, CombineAll(fragments, some, false));
+  }
+}
+
+TEST(Fragment, KeepsWhatItsDeletesDoToOlderOnes) {
+  const NoShapes shapes;
+  const auto edit = [&](Model::Edit e) { return Single(e, AggregateKind::kNone, shapes); };
+  const std::string older = edit({Model::Edit::kPut, "q", 5000, 0, "old"});
+  const std::string newer = CombineAll(
+      {edit({Model::Edit::kDeleteColumn, "q", 1000, 6000}), edit({Model::Edit::kPut, "q", 2000, 0, "new"})},
+      shapes, false);
+  EXPECT_THAT(CellsOf(CombineAll({older, newer}, shapes, true), shapes),
+              testing::ElementsAre(std::make_tuple("q", 2000, "new")));
+}
+
+TEST(Fragment, NamesAShapeInsteadOfItsColumns) {
+  const FixedShapes shapes({{"cpu_system", "cpu_user", "memory_free"}});
+  FamilyDelta delta;
+  for (const std::string& qualifier : *shapes.Get(0))
+    delta.puts.push_back({qualifier, 1'600'000'000'000'000, "42"});
+  std::string with, without;
+  EncodeFragment(delta, shapes, &with);
+  EncodeFragment(delta, NoShapes(), &without);
+  EXPECT_EQ(with.size(), 2 + 1 + 1 + 1 + 6 + 3 * 3);
+  EXPECT_GT(without.size(), with.size() + 25);
+  EXPECT_EQ(CellsOf(with, shapes), CellsOf(without, shapes));
+  Fragment fragment;
+  EXPECT_EQ(DecodeFragment(with, NoShapes(), &fragment).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(Fragment, RegularTimesCostAByteEach) {
+  FamilyDelta delta;
+  for (int64_t i = 1000; i > 0; --i) delta.puts.push_back({"q", i * 10'000'000, "1"});
+  std::string bytes;
+  EncodeFragment(delta, NoShapes(), &bytes);
+  EXPECT_LT(bytes.size(), 2 * 1000 + 40);
+}
+
+TEST(Fragment, TellsWhetherItHasCellsOrDeletes) {
+  const NoShapes shapes;
+  const std::string put = Single({Model::Edit::kPut, "q", 1, 0, ""}, AggregateKind::kNone, shapes);
+  const std::string gone = Single({Model::Edit::kDeleteAll, "", 0, 0, ""}, AggregateKind::kNone, shapes);
+  EXPECT_FALSE(IsFragmentWithoutCells(put));
+  EXPECT_TRUE(IsFragmentWithoutDeletes(put));
+  EXPECT_TRUE(IsFragmentWithoutCells(gone));
+  EXPECT_FALSE(IsFragmentWithoutDeletes(gone));
+}
+
+// Any bytes are either a fragment, which encodes again to something that means the same, or DATA_LOSS.
+TEST(Fragment, DecodesOrRefusesAnyBytes) {
+  const FixedShapes shapes({{"a", "b"}, {"a"}, {"", "a", "ab"}});
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    Generator generator(seed, static_cast<AggregateKind>(seed % 4));
+    std::vector<std::string> fragments;
+    for (int i = 0; i < 6; ++i) {
+      fragments.push_back(Single(generator.Next(), static_cast<AggregateKind>(seed % 4), shapes));
+    }
+    std::string bytes = CombineAll(fragments, shapes, false);
+    for (int i = 0; i < 20; ++i) {
+      std::string hurt = bytes;
+      switch (generator.random().Uniform(3)) {
+        case 0:
+          hurt[generator.random().Uniform(hurt.size())] ^=
+              static_cast<char>(1 << generator.random().Uniform(8));
+          break;
+        case 1:
+          hurt.resize(generator.random().Uniform(hurt.size()));
+          break;
+        default:
+          hurt.insert(generator.random().Uniform(hurt.size()), 1,
+                      static_cast<char>(generator.random().Next()));
+      }
+      Fragment fragment;
+      const absl::Status status = DecodeFragment(hurt, shapes, &fragment);
+      if (!status.ok()) {
+        ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+        continue;
+      }
+      std::string out;
+      EXPECT_TRUE(Combine({hurt}, shapes, {.nothing_older = true}, &out).ok());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sonde
