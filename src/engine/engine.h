@@ -1,15 +1,16 @@
-// What Sonde asks of whatever keeps the cells: rows, not keys and values, so that RocksDB, a map in memory and
-// a distributed store all fit.  Promised: atomicity within a row, ordered range scans.  Not promised: anything
-// over several rows.  docs/architecture.md, "The engine".
+// What Sonde asks of whatever keeps the cells: rows, not keys and values, so that RocksDB, a map in memory
+// and a distributed store all fit.  Promised: atomicity within a row, ordered range scans.  Not promised:
+// anything over several rows.  docs/architecture.md, "The engine".
 //
 // Above the engine, once: names, limits, garbage-collection visibility, filters, the order of mutations.
 // Below: durability.  When Apply or Update has answered OK, the change survives the loss of power (unless the
 // engine was opened otherwise).
 //
-// Threads: all functions may be called at once.  A RowStream belongs to one caller at a time and must end before
-// the engine does.
-// Errors, everywhere: NOT_FOUND no such table; UNAVAILABLE closing or stalled, nothing was applied, try again;
-// RESOURCE_EXHAUSTED a budget or the disk; DATA_LOSS a checksum did not match, do not try again;
+// Threads: all functions may be called at once.  A RowStream belongs to one caller at a time and must end
+// before the engine does.
+//
+// Errors, everywhere: NOT_FOUND no such table; UNAVAILABLE closing or stalled, nothing was applied, try
+// again; RESOURCE_EXHAUSTED a budget or the disk; DATA_LOSS a checksum did not match, do not try again;
 // DEADLINE_EXCEEDED.
 #pragma once
 
@@ -59,18 +60,22 @@ class Engine {
     std::optional<std::string> value;  // nullopt: deleted
   };
   virtual absl::Status WriteRecords(const std::vector<RecordChange>& changes) = 0;
-  virtual absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(std::string_view prefix) = 0;
+  virtual absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(
+      std::string_view prefix) = 0;
 
   // --- Tables.  The ids are the caller's and are never used twice.
+  // Repeating it (after a crash) is fine: what is there stays.
   virtual absl::Status CreateTable(TableId table) = 0;
   // All cells are gone at once for readers that come after; the space comes back in the background.
-  // Repeating it (after a crash) is fine, also for a table that is not there.
+  // Repeating either (after a crash) is fine, also for a table that is not there.  A stream that was open may
+  // go on, end early, or answer NOT_FOUND; each row that it returned is whole.
   virtual absl::Status DropTable(TableId table) = 0;
   virtual absl::Status DropFamily(TableId table, FamilyId family) = 0;
 
   // --- Rows.
-  // Rows of `ranges` (normal form, NormalizeRanges) in ascending order, or descending if `reverse`.
-  // A row is one snapshot; the scan as a whole is not.
+  // Rows of `ranges` (normal form, NormalizeRanges; none: no rows) in ascending order, or descending if
+  // `reverse`, each at most once.  A row is one snapshot, not older than the call of Scan; the scan as a
+  // whole is not.  A deadline that has passed is told by Scan, or by Next at the latest when a row is over.
   struct ScanOptions {
     bool reverse = false;
     ReadHints hints;
@@ -82,9 +87,10 @@ class Engine {
   // Applies each change; all in one commit.  Rows may repeat: later changes come after earlier ones.
   virtual absl::Status Apply(TableId table, absl::Span<const RowChange> changes) = 0;
 
-  // Atomic read-modify-write of one row.  `decide` sees the row's cells of `hints` (families in any order; no
-  // family without cells) and returns the change, or nothing to leave the row alone.  It is pure and may run
-  // again; the delta's views must outlive Update.  An error of `decide` is Update's answer and changes nothing.
+  // Atomic read-modify-write of one row.  `decide` sees the row's cells of `hints` (families in any order,
+  // each once; none without cells) and returns the change, or nothing to leave the row alone.  It is pure,
+  // may run again and must not call the engine.  What it sees is gone when it returns; the delta's views must
+  // outlive Update.  An error of `decide` is Update's answer and changes nothing.
   using Decide = std::function<absl::StatusOr<std::optional<RowDelta>>(const std::vector<RowFamily>& row)>;
   virtual absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
                               const Decide& decide) = 0;

@@ -1,0 +1,196 @@
+#include "engine/memory/memory_engine.h"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "fmt/format.h"
+
+namespace sonde {
+namespace {
+
+absl::Status NoTable(TableId table) { return absl::NotFoundError(fmt::format("no table with id {}", table)); }
+
+// A piece that owns what it shows: all bytes of its cells in one string.
+RowPiece MakePiece(std::string_view row_key, FamilyId family, const CellView* cells, size_t count) {
+  RowPiece piece;
+  piece.row_key = row_key;
+  piece.family = family;
+  size_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) bytes += cells[i].qualifier.size() + cells[i].value.size();
+  std::string& backing = piece.backing.emplace_back();
+  backing.reserve(bytes);
+  // Below the reserved size nothing moves, so views may be taken while it grows.
+  const auto keep = [&](std::string_view view) {
+    const size_t offset = backing.size();
+    backing.append(view);
+    return std::string_view(backing).substr(offset);
+  };
+  piece.cells.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    piece.cells.push_back({keep(cells[i].qualifier), cells[i].timestamp_micros, keep(cells[i].value)});
+  }
+  return piece;
+}
+
+}  // namespace
+
+// Copies one row at a time, then hands out its pieces without a lock.
+class MemoryEngine::Stream final : public RowStream {
+ public:
+  // `ranges`: normal form.
+  Stream(MemoryEngine* engine, TableId table, std::vector<RowRange> ranges, ScanOptions options)
+      : engine_(engine), table_(table), ranges_(ranges.begin(), ranges.end()), options_(std::move(options)) {}
+
+  absl::StatusOr<bool> Next(RowPiece* piece) override {
+    if (absl::Now() >= options_.deadline) {
+      return absl::DeadlineExceededError(
+          fmt::format("the deadline passed while table {} was scanned", table_));
+    }
+    if (pieces_.empty()) FetchRow();
+    if (pieces_.empty()) return false;
+    *piece = std::move(pieces_.front());
+    pieces_.pop_front();
+    return true;
+  }
+
+ private:
+  // Fills pieces_ with the next row that has cells for this scan; leaves it empty at the end.
+  void FetchRow() {
+    const ReadHints& hints = options_.hints;
+    if (hints.rows_max.has_value() && rows_count_ >= *hints.rows_max) return;
+    const std::shared_lock guard(engine_->lock_);
+    const MemoryTable* table = engine_->FindTable(table_);
+    if (table == nullptr) return;
+    while (!ranges_.empty() && pieces_.empty()) {
+      RowRange& range = options_.reverse ? ranges_.back() : ranges_.front();
+      const MemoryTable::Rows::value_type* row = table->Edge(range, options_.reverse);
+      if (row != nullptr) {
+        CopyRow(row->first, row->second);
+        (options_.reverse ? range.end : range.start) =
+            options_.reverse ? row->first : RowRange::Single(row->first).end;
+      }
+      // What is left of a range that ended at the first of all keys would be read as "to infinity".
+      const bool is_over = row == nullptr || range.IsEmpty() || (options_.reverse && range.end.empty());
+      if (is_over) options_.reverse ? ranges_.pop_back() : ranges_.pop_front();
+    }
+    if (!pieces_.empty()) ++rows_count_;
+  }
+
+  void CopyRow(const std::string& row_key, const MemoryRow& row) {
+    const size_t cells_max = std::max<size_t>(engine_->options_.cells_per_piece_max, 1);
+    for (const RowFamily& family : SelectCells(row, options_.hints)) {
+      for (size_t start = 0; start < family.cells.size(); start += cells_max) {
+        const size_t count = std::min(cells_max, family.cells.size() - start);
+        pieces_.push_back(MakePiece(row_key, family.family, &family.cells[start], count));
+      }
+    }
+  }
+
+  MemoryEngine* const engine_;
+  const TableId table_;
+  std::deque<RowRange> ranges_;  // what is left to read
+  const ScanOptions options_;    // its hints are those that the engine follows
+  std::deque<RowPiece> pieces_;  // of the current row, not yet handed out
+  int64_t rows_count_ = 0;
+};
+
+std::unique_ptr<MemoryEngine> MemoryEngine::Create(MemoryEngineOptions options) {
+  return std::unique_ptr<MemoryEngine>(new MemoryEngine(options));
+}
+
+MemoryTable* MemoryEngine::FindTable(TableId table) {
+  const auto found = tables_.find(table);
+  return found == tables_.end() ? nullptr : &found->second;
+}
+
+absl::Status MemoryEngine::WriteRecords(const std::vector<RecordChange>& changes) {
+  const std::unique_lock guard(lock_);
+  for (const RecordChange& change : changes) {
+    if (change.value.has_value()) {
+      records_[change.key] = *change.value;
+    } else {
+      records_.erase(change.key);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> MemoryEngine::ReadRecords(
+    std::string_view prefix) {
+  const std::shared_lock guard(lock_);
+  std::vector<std::pair<std::string, std::string>> result;
+  for (auto record = records_.lower_bound(prefix);
+       record != records_.end() && record->first.starts_with(prefix); ++record) {
+    result.emplace_back(*record);
+  }
+  return result;
+}
+
+absl::Status MemoryEngine::CreateTable(TableId table) {
+  const std::unique_lock guard(lock_);
+  tables_.try_emplace(table);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryEngine::DropTable(TableId table) {
+  const std::unique_lock guard(lock_);
+  tables_.erase(table);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryEngine::DropFamily(TableId table, FamilyId family) {
+  const std::unique_lock guard(lock_);
+  if (MemoryTable* found = FindTable(table)) found->DropFamily(family);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<RowStream>> MemoryEngine::Scan(TableId table, std::vector<RowRange> ranges,
+                                                              ScanOptions options) {
+  {
+    const std::shared_lock guard(lock_);
+    if (FindTable(table) == nullptr) return NoTable(table);
+  }
+  options.hints = Followed(options.hints);
+  return std::make_unique<Stream>(this, table, std::move(ranges), std::move(options));
+}
+
+absl::Status MemoryEngine::Apply(TableId table, absl::Span<const RowChange> changes) {
+  const std::unique_lock guard(lock_);
+  MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  for (const RowChange& change : changes) found->Apply(change.row_key, change.delta);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
+                                  const Decide& decide) {
+  const std::unique_lock guard(lock_);
+  MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  const MemoryRow* row = found->Find(row_key);
+  const absl::StatusOr<std::optional<RowDelta>> change =
+      decide(row == nullptr ? std::vector<RowFamily>() : SelectCells(*row, Followed(hints)));
+  if (!change.ok()) return change.status();
+  if (!change->has_value()) return absl::OkStatus();
+  found->Apply(row_key, **change);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryEngine::DropRange(TableId table, const RowRange& range) {
+  const std::unique_lock guard(lock_);
+  MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  found->DropRange(range);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<RangeStats>> MemoryEngine::Ranges(TableId table) {
+  const std::shared_lock guard(lock_);
+  const MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  return std::vector<RangeStats>{{.end_key = "", .bytes = found->CountBytes()}};
+}
+
+}  // namespace sonde

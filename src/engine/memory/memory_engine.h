@@ -1,0 +1,69 @@
+// The engine that keeps everything in maps and forgets it when it ends: the reference that the conformance
+// suite (tests/engine) is written against, and the engine of fast tests above.
+//
+// One lock for all: reads share it, a row at a time; Apply, Update and drops take it alone.  So `decide` must
+// not call the engine, Apply is atomic over its rows (more than Engine promises), and a scan's deadline is
+// checked between rows. A scan goes on after its table was dropped, and then ends as if the table were empty.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/memory/memory_table.h"
+
+namespace sonde {
+
+struct MemoryEngineOptions {
+  // false: every cell of every row is returned, as an engine may.  true: no cell is returned that the hints
+  // leave out.
+  bool honour_hints = true;
+  // How many cells of a family come in one piece; at least 1.  Small numbers show whether a reader can join
+  // pieces.
+  size_t cells_per_piece_max = 1024;
+};
+
+class MemoryEngine final : public Engine {
+ public:
+  static std::unique_ptr<MemoryEngine> Create(MemoryEngineOptions options = {});
+
+  absl::Status WriteRecords(const std::vector<RecordChange>& changes) override;
+  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(
+      std::string_view prefix) override;
+
+  absl::Status CreateTable(TableId table) override;
+  absl::Status DropTable(TableId table) override;
+  absl::Status DropFamily(TableId table, FamilyId family) override;
+
+  absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
+                                                  ScanOptions options) override;
+  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override;
+  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
+                      const Decide& decide) override;
+  absl::Status DropRange(TableId table, const RowRange& range) override;
+  // One range: the whole table.
+  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
+
+ private:
+  class Stream;
+
+  explicit MemoryEngine(MemoryEngineOptions options) : options_(options) {}
+
+  // The hints as this engine follows them.
+  ReadHints Followed(const ReadHints& hints) const { return options_.honour_hints ? hints : ReadHints(); }
+  // Null when there is no such table.  The caller holds the lock.
+  MemoryTable* FindTable(TableId table);
+
+  const MemoryEngineOptions options_;
+  std::shared_mutex lock_;
+  std::map<TableId, MemoryTable> tables_;                    // guarded by lock_
+  std::map<std::string, std::string, std::less<>> records_;  // guarded by lock_
+};
+
+}  // namespace sonde

@@ -1,0 +1,56 @@
+// One table in memory: ordered maps of cells, and what a delta does to them.  It is written to be read: the
+// other engines are compared with it.
+//
+// Owns its bytes.  Not for several threads: MemoryEngine locks around it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+#include "model/cell.h"
+#include "model/mutation.h"
+#include "model/read_hints.h"
+#include "model/row_range.h"
+
+namespace sonde {
+
+using MemoryColumn = std::map<int64_t, std::string, std::greater<>>;    // newest first
+using MemoryFamily = std::map<std::string, MemoryColumn, std::less<>>;  // no column is empty
+using MemoryRow = std::map<FamilyId, MemoryFamily>;                     // no family is empty
+
+class MemoryTable {
+ public:
+  // row' = (row \ deletes) with puts over it, then adds.  A row without cells is gone.
+  //
+  // An add is folded into the state of the cell that is there, or becomes it: sums wrap modulo 2^64; min and
+  // max compare signed; kNone overwrites.  A state is a value of 8 bytes, big-endian two's complement.  A
+  // value of any other length, which nothing above writes into an aggregate family, counts as state 0.
+  void Apply(std::string_view row_key, const RowDelta& delta);
+  void DropFamily(FamilyId family);
+  void DropRange(const RowRange& range);
+
+  // Null when the row has no cells.
+  const MemoryRow* Find(std::string_view row_key) const;
+
+  // The first (`reverse`: the last) row of `range`; null when it has none.  The entry is the table's.
+  using Rows = std::map<std::string, MemoryRow, std::less<>>;
+  const Rows::value_type* Edge(const RowRange& range, bool reverse) const;
+
+  // The bytes of all keys, qualifiers, timestamps and values.  Looks at every cell.
+  uint64_t CountBytes() const;
+
+ private:
+  Rows rows_;
+};
+
+// Exactly the cells of a row that `hints` ask for (rows_max does not matter here; keys_only: the values are
+// empty). Families by id; none without cells.  The views point into `row`.
+std::vector<RowFamily> SelectCells(const MemoryRow& row, const ReadHints& hints);
+
+}  // namespace sonde
