@@ -1,0 +1,139 @@
+#include "client/read_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "model/limits.h"
+#include "model/row_range.h"
+
+namespace sonde {
+namespace {
+
+using google::bigtable::v2::ReadRowsRequest;
+using google::bigtable::v2::RowFilter;
+using google::bigtable::v2::RowSet;
+
+std::vector<RowRange> RangesLeft(const RowRead& read, const std::optional<std::string>& last_row_key) {
+  std::vector<RowRange> ranges = NormalizeRanges(read.ranges);
+  if (!last_row_key.has_value()) return ranges;
+  if (!read.reversed) return ClipRanges(ranges, RowRange{Successor(*last_row_key), ""});
+  // An empty end would be infinity; nothing is before the empty key.
+  if (last_row_key->empty()) return {};
+  return ClipRanges(ranges, RowRange{"", *last_row_key});
+}
+
+void AddRange(const RowRange& range, RowSet* rows) {
+  if (range.IsSingleRow() && !range.start.empty()) {
+    rows->add_row_keys(range.start);
+    return;
+  }
+  auto* proto = rows->add_row_ranges();
+  if (!range.start.empty()) proto->set_start_key_closed(range.start);
+  if (!range.end.empty()) proto->set_end_key_open(range.end);
+}
+
+RowFilter ColumnFilter(const RowRead::Column& column) {
+  RowFilter filter;
+  auto* range = filter.mutable_column_range_filter();
+  range->set_family_name(column.family);
+  range->set_start_qualifier_closed(column.qualifier);
+  range->set_end_qualifier_closed(column.qualifier);
+  return filter;
+}
+
+// Each column once, so that the interleave does not give a cell twice.
+RowFilter ColumnsFilter(const RowRead& read) {
+  std::vector<RowRead::Column> columns = read.columns;
+  const auto order = [](const RowRead::Column& column) { return std::tie(column.family, column.qualifier); };
+  std::sort(columns.begin(), columns.end(),
+            [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  columns.erase(std::unique(columns.begin(), columns.end(),
+                            [&](const auto& a, const auto& b) { return order(a) == order(b); }),
+                columns.end());
+  if (read.family.has_value()) {
+    std::erase_if(columns, [&](const RowRead::Column& column) { return column.family != *read.family; });
+  }
+  RowFilter filter;
+  if (columns.empty()) {
+    filter.set_block_all_filter(true);
+  } else if (columns.size() == 1) {
+    filter = ColumnFilter(columns.front());
+  } else {
+    for (const RowRead::Column& column : columns) {
+      *filter.mutable_interleave()->add_filters() = ColumnFilter(column);
+    }
+  }
+  return filter;
+}
+
+std::optional<RowFilter> MakeFilter(const RowRead& read) {
+  std::vector<RowFilter> parts;
+  if (read.row_key_regex.has_value()) parts.emplace_back().set_row_key_regex_filter(*read.row_key_regex);
+  if (!read.columns.empty()) {
+    parts.push_back(ColumnsFilter(read));
+  } else if (read.family.has_value()) {
+    parts.emplace_back().set_family_name_regex_filter(QuoteRegex(*read.family));
+  }
+  if (read.start_micros != 0 || read.end_micros != 0) {
+    auto* range = parts.emplace_back().mutable_timestamp_range_filter();
+    range->set_start_timestamp_micros(read.start_micros);
+    range->set_end_timestamp_micros(read.end_micros);
+  }
+  if (read.cells_per_column_max > 0) {
+    parts.emplace_back().set_cells_per_column_limit_filter(read.cells_per_column_max);
+  }
+  if (parts.empty()) return std::nullopt;
+  if (parts.size() == 1) return std::move(parts.front());
+  RowFilter chain;
+  for (RowFilter& part : parts) *chain.mutable_chain()->add_filters() = std::move(part);
+  return chain;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<ReadRowsRequest>> MakeReadRowsRequest(
+    std::string table_name, const RowRead& read, const std::optional<std::string>& last_row_key,
+    int64_t rows_done) {
+  std::optional<ReadRowsRequest> request;
+  if (read.rows_max > 0 && rows_done >= read.rows_max) return request;
+  const std::vector<RowRange> ranges = RangesLeft(read, last_row_key);
+  if (ranges.empty()) return request;
+  request.emplace();
+  request->set_table_name(std::move(table_name));
+  request->set_reversed(read.reversed);
+  if (read.rows_max > 0) request->set_rows_limit(read.rows_max - rows_done);
+  for (const RowRange& range : ranges) AddRange(range, request->mutable_rows());
+  if (std::optional<RowFilter> filter = MakeFilter(read); filter.has_value()) {
+    const size_t bytes = filter->ByteSizeLong();
+    if (bytes > kFilterBytesMax) {
+      return absl::InvalidArgumentError(fmt::format(
+          "the filter of {} columns needs {} bytes, the API allows {}: ask for fewer columns, or for "
+          "their whole family",
+          read.columns.size(), bytes, kFilterBytesMax));
+    }
+    *request->mutable_filter() = *std::move(filter);
+  }
+  return request;
+}
+
+std::string QuoteRegex(std::string_view bytes) {
+  std::string pattern;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (byte < 0x20 || byte >= 0x7F) {
+      pattern += fmt::format("\\x{:02x}", byte);
+    } else {
+      if (!plain) pattern.push_back('\\');
+      pattern.push_back(c);
+    }
+  }
+  return pattern;
+}
+
+}  // namespace sonde

@@ -1,0 +1,276 @@
+#include "client/remote_tables.h"
+
+#include <fmt/format.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/random.h"
+#include "client/grpc_status.h"
+#include "client/read_request.h"
+#include "model/limits.h"
+#include "model/names.h"
+
+namespace sonde {
+namespace {
+
+namespace admin = google::bigtable::admin::v2;
+namespace data = google::bigtable::v2;
+
+// Of EnsureTable, against others who make and drop the same table at the same time.
+constexpr int kEnsureRoundsMax = 5;
+// Of ListTables, against a server whose pages never end.
+constexpr int kListPagesMax = 100'000;
+
+absl::Status CheckOptions(const RemoteOptions& options) {
+  const size_t colon = options.endpoint.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == options.endpoint.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("an endpoint is HOST:PORT, for example 127.0.0.1:8086; got \"{}\"", options.endpoint));
+  }
+  return CheckInstanceName(fmt::format("projects/{}/instances/{}", options.project, options.instance));
+}
+
+admin::GcRule ToProto(const GcRule& rule) {
+  admin::GcRule proto;
+  if (const auto* versions = std::get_if<GcRule::MaxVersions>(&rule.rule)) {
+    proto.set_max_num_versions(versions->count);
+  } else if (const auto* age = std::get_if<GcRule::MaxAge>(&rule.rule)) {
+    proto.mutable_max_age()->set_seconds(age->micros / 1'000'000);
+    proto.mutable_max_age()->set_nanos(static_cast<int32_t>(age->micros % 1'000'000 * 1'000));
+  } else if (const auto* all = std::get_if<GcRule::Intersection>(&rule.rule)) {
+    auto* rules = proto.mutable_intersection();
+    for (const GcRule& part : all->rules) *rules->add_rules() = ToProto(part);
+  } else if (const auto* any = std::get_if<GcRule::Union>(&rule.rule)) {
+    auto* rules = proto.mutable_union_();
+    for (const GcRule& part : any->rules) *rules->add_rules() = ToProto(part);
+  }
+  return proto;
+}
+
+admin::ColumnFamily ToProto(const FamilyRequest& family) {
+  admin::ColumnFamily proto;
+  if (!family.gc_rule.KeepsEverything()) *proto.mutable_gc_rule() = ToProto(family.gc_rule);
+  return proto;
+}
+
+// The order that ReadRow promises; servers are free to order families as they like.
+void SortFamilies(ReadRow* row) {
+  const auto by_family = [](const ReadCell& a, const ReadCell& b) { return a.family < b.family; };
+  if (!std::is_sorted(row->cells.begin(), row->cells.end(), by_family)) {
+    std::stable_sort(row->cells.begin(), row->cells.end(), by_family);
+  }
+}
+
+uint64_t RandomSeed() {
+  SystemRandom random;
+  return random.Next();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RemoteTables>> RemoteTables::Connect(RemoteOptions options) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
+  arguments.SetMaxSendMessageSize(kMessageBytesMax);
+  std::shared_ptr<grpc::Channel> channel =
+      grpc::CreateCustomChannel(options.endpoint, grpc::InsecureChannelCredentials(), arguments);
+  if (!channel->WaitForConnected(std::chrono::system_clock::now() + options.connect_timeout)) {
+    return absl::UnavailableError(
+        fmt::format("no Bigtable server answers at {} (waited {} ms): start one there, for example with "
+                    "`sonde serve`, or correct the endpoint",
+                    options.endpoint, options.connect_timeout.count()));
+  }
+  return std::unique_ptr<RemoteTables>(new RemoteTables(std::move(options), std::move(channel)));
+}
+
+RemoteTables::RemoteTables(RemoteOptions options, std::shared_ptr<grpc::Channel> channel)
+    : options_(std::move(options)),
+      jitter_seed_(options_.jitter_seed.has_value() ? *options_.jitter_seed : RandomSeed()),
+      channel_(std::move(channel)),
+      data_(data::Bigtable::NewStub(channel_)),
+      admin_(admin::BigtableTableAdmin::NewStub(channel_)) {}
+
+std::string RemoteTables::InstanceName() const {
+  return fmt::format("projects/{}/instances/{}", options_.project, options_.instance);
+}
+
+std::string RemoteTables::TableName(const std::string& table) const {
+  return fmt::format("{}/tables/{}", InstanceName(), table);
+}
+
+Backoff RemoteTables::MakeBackoff() {
+  return Backoff(options_.retry, jitter_seed_ + call_count_.fetch_add(1));
+}
+
+absl::Status RemoteTables::Call(const std::string& what,
+                                const std::function<grpc::Status(grpc::ClientContext*)>& call) {
+  Backoff backoff = MakeBackoff();
+  while (true) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + options_.call_timeout);
+    const grpc::Status grpc_status = call(&context);
+    absl::Status status = FromGrpcStatus(grpc_status, what);
+    if (!IsTransient(status) || !backoff.WaitForNext(RetryDelay(grpc_status))) return status;
+  }
+}
+
+absl::Status RemoteTables::EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) {
+  admin::GetTableRequest request;
+  request.set_name(TableName(table));
+  request.set_view(admin::Table::SCHEMA_VIEW);
+  absl::Status status;
+  for (int round = 0; round < kEnsureRoundsMax; ++round) {
+    admin::Table found;
+    status = Call(fmt::format("GetTable of {}", request.name()),
+                  [&](grpc::ClientContext* context) { return admin_->GetTable(context, request, &found); });
+    if (absl::IsNotFound(status)) {
+      status = CreateTable(table, families);
+    } else if (status.ok()) {
+      std::vector<FamilyRequest> missing;
+      std::copy_if(
+          families.begin(), families.end(), std::back_inserter(missing),
+          [&](const FamilyRequest& family) { return !found.column_families().contains(family.name); });
+      status = missing.empty() ? absl::OkStatus() : CreateFamilies(table, missing);
+    }
+    // Somebody else made (dropped) it since GetTable: look again.
+    if (!absl::IsAlreadyExists(status) && !absl::IsNotFound(status)) return status;
+  }
+  return status;
+}
+
+absl::Status RemoteTables::CreateTable(const std::string& table, const std::vector<FamilyRequest>& families) {
+  admin::CreateTableRequest request;
+  request.set_parent(InstanceName());
+  request.set_table_id(table);
+  for (const FamilyRequest& family : families) {
+    (*request.mutable_table()->mutable_column_families())[family.name] = ToProto(family);
+  }
+  admin::Table made;
+  return Call(fmt::format("CreateTable of {}", TableName(table)),
+              [&](grpc::ClientContext* context) { return admin_->CreateTable(context, request, &made); });
+}
+
+absl::Status RemoteTables::CreateFamilies(const std::string& table,
+                                          const std::vector<FamilyRequest>& families) {
+  admin::ModifyColumnFamiliesRequest request;
+  request.set_name(TableName(table));
+  for (const FamilyRequest& family : families) {
+    auto* modification = request.add_modifications();
+    modification->set_id(family.name);
+    *modification->mutable_create() = ToProto(family);
+  }
+  admin::Table made;
+  return Call(fmt::format("ModifyColumnFamilies of {}", request.name()), [&](grpc::ClientContext* context) {
+    return admin_->ModifyColumnFamilies(context, request, &made);
+  });
+}
+
+absl::StatusOr<std::vector<std::string>> RemoteTables::ListTables() {
+  admin::ListTablesRequest request;
+  request.set_parent(InstanceName());
+  request.set_view(admin::Table::NAME_ONLY);
+  std::vector<std::string> tables;
+  for (int page = 0; page < kListPagesMax; ++page) {
+    admin::ListTablesResponse response;
+    absl::Status status =
+        Call(fmt::format("ListTables of {}", request.parent()), [&](grpc::ClientContext* context) {
+          response.Clear();
+          return admin_->ListTables(context, request, &response);
+        });
+    if (!status.ok()) return status;
+    for (const admin::Table& table : response.tables()) {
+      const std::string_view name = table.name();
+      tables.emplace_back(name.substr(name.rfind('/') + 1));
+    }
+    if (response.next_page_token().empty()) {
+      std::sort(tables.begin(), tables.end());
+      return tables;
+    }
+    request.set_page_token(response.next_page_token());
+  }
+  return absl::InternalError(
+      fmt::format("ListTables of {}: no end after {} pages", request.parent(), kListPagesMax));
+}
+
+absl::StatusOr<std::vector<absl::Status>> RemoteTables::MutateRows(const std::string& table,
+                                                                   const std::vector<RowWrite>& rows) {
+  MutateRowsCall call(*data_, options_.retry, options_.mutate_limits, options_.call_timeout,
+                      jitter_seed_ + call_count_.fetch_add(1));
+  return call.Run(TableName(table), rows);
+}
+
+struct RemoteTables::ReadProgress {
+  explicit ReadProgress(bool reversed) : merger(reversed) {}
+  RowMerger merger;
+  int64_t rows_done = 0;
+  int64_t rows_max = 0;  // 0: no limit
+  bool stopped = false;  // the reader has enough
+  std::optional<std::chrono::milliseconds> server_delay;
+
+  // Gives every row that the response completes to `row`.
+  absl::Status Take(data::ReadRowsResponse* response, const std::function<bool(ReadRow&&)>& row);
+};
+
+absl::Status RemoteTables::ReadProgress::Take(data::ReadRowsResponse* response,
+                                              const std::function<bool(ReadRow&&)>& row) {
+  ReadRow complete;
+  for (auto& chunk : *response->mutable_chunks()) {
+    const absl::StatusOr<bool> ended = merger.Add(std::move(chunk), &complete);
+    if (!ended.ok()) return ended.status();
+    if (!*ended) continue;
+    SortFamilies(&complete);
+    ++rows_done;
+    stopped = !row(std::move(complete)) || rows_done == rows_max;
+    if (stopped) return absl::OkStatus();
+  }
+  if (response->last_scanned_row_key().empty()) return absl::OkStatus();
+  return merger.SetLastScanned(response->last_scanned_row_key());
+}
+
+absl::Status RemoteTables::ReadRows(const std::string& table, const RowRead& read,
+                                    const std::function<bool(ReadRow&&)>& row) {
+  const std::string what = fmt::format("ReadRows of {}", TableName(table));
+  Backoff backoff = MakeBackoff();
+  ReadProgress progress(read.reversed);
+  progress.rows_max = read.rows_max;
+  while (true) {
+    const std::optional<std::string> last_row_key = progress.merger.last_row_key();
+    const auto request = MakeReadRowsRequest(TableName(table), read, last_row_key, progress.rows_done);
+    if (!request.ok()) return request.status();
+    if (!request->has_value()) return absl::OkStatus();
+    const absl::Status status = ReadOnce(**request, what, row, &progress);
+    if (!IsTransient(status)) return status;
+    if (progress.merger.last_row_key() != last_row_key) backoff.Progress();
+    if (!backoff.WaitForNext(progress.server_delay)) return status;
+    progress.merger.DropUnfinishedRow();
+  }
+}
+
+absl::Status RemoteTables::ReadOnce(const data::ReadRowsRequest& request, const std::string& what,
+                                    const std::function<bool(ReadRow&&)>& row, ReadProgress* progress) {
+  grpc::ClientContext context;
+  const auto reader = data_->ReadRows(&context, request);
+  data::ReadRowsResponse response;
+  absl::Status broken;
+  while (broken.ok() && !progress->stopped && reader->Read(&response)) {
+    broken = progress->Take(&response, row);
+  }
+  if (!broken.ok() || progress->stopped) context.TryCancel();
+  const grpc::Status grpc_status = reader->Finish();
+  if (!broken.ok())
+    return absl::Status(broken.code(), fmt::format("{}: {}", what, std::string(broken.message())));
+  if (progress->stopped) return absl::OkStatus();
+  progress->server_delay = RetryDelay(grpc_status);
+  if (!grpc_status.ok()) return FromGrpcStatus(grpc_status, what);
+  absl::Status finished = progress->merger.Finish();
+  if (finished.ok()) return finished;
+  return absl::Status(finished.code(), fmt::format("{}: {}", what, std::string(finished.message())));
+}
+
+}  // namespace sonde
