@@ -172,6 +172,7 @@ class CellsDecoder {
     }
     const uint64_t count = head >> 1;
     if (count == 0 || count > in_.size()) return Damaged("column count");
+    qualifiers_.clear();
     qualifiers_.reserve(count);
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t shared = 0;
@@ -283,9 +284,9 @@ class CellsDecoder {
   const ShapeSource& shapes_;
   Fragment& fragment_;
   int64_t unit_ = 1;
-  std::vector<std::string_view> qualifiers_;
-  std::vector<int64_t> timestamps_;
-  std::vector<uint64_t> lengths_;
+  std::vector<std::string_view>& qualifiers_ = fragment_.scratch.qualifiers;
+  std::vector<int64_t>& timestamps_ = fragment_.scratch.timestamps;
+  std::vector<uint64_t>& lengths_ = fragment_.scratch.lengths;
 };
 
 absl::Status DecodeDeletes(std::string_view* in, Fragment* fragment) {

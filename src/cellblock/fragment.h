@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,16 @@ struct Fragment {
   // Qualifiers that were front-coded; the strings do not move.
   std::vector<std::unique_ptr<std::string>> owned;
 
+  // Empties it, keeping its memory for the next one.
   void Clear();
+
+  // Room that decoding needs, kept from one fragment to the next.
+  struct Scratch {
+    std::vector<std::string_view> qualifiers;
+    std::vector<int64_t> timestamps;
+    std::vector<uint64_t> lengths;
+  };
+  Scratch scratch;
 };
 
 // Appends the fragment of a delta (in its normal form) to *out.

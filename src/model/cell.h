@@ -36,6 +36,7 @@ struct RowPiece {
   FamilyId family = 0;
   std::vector<CellView> cells;          // qualifier ascending, timestamp descending; never empty
   std::vector<std::string> backing;     // what the views point into, when the producer does not hold it itself
+  bool last_of_row = false;             // this is the row's last piece; false: perhaps it is not
 };
 
 // Rows that are pulled, one piece at a time.  All pieces of a row come one after the other and are one

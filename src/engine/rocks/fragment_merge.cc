@@ -1,0 +1,82 @@
+#include "engine/rocks/fragment_merge.h"
+
+#include <string_view>
+#include <vector>
+
+#include "cellblock/fragment.h"
+#include "engine/rocks/key.h"
+
+namespace sonde {
+namespace {
+
+std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+class FragmentMerge final : public rocksdb::MergeOperator {
+ public:
+  explicit FragmentMerge(const ShapeDictionary* shapes) : shapes_(shapes) {}
+  const char* Name() const override { return "sonde.fragment.1"; }
+
+  // All there is of a key: its history starts with these operands (or with a value made of older ones).
+  bool FullMergeV2(const MergeOperationInput& in, MergeOperationOutput* out) const override {
+    if (in.existing_value == nullptr && in.operand_list.size() == 1 &&
+        IsFragmentWithoutDeletes(View(in.operand_list[0]))) {
+      out->existing_operand = in.operand_list[0];
+      return true;
+    }
+    std::vector<std::string_view> fragments;
+    fragments.reserve(in.operand_list.size() + 1);
+    if (in.existing_value != nullptr) fragments.push_back(View(*in.existing_value));
+    for (const rocksdb::Slice& operand : in.operand_list) fragments.push_back(View(operand));
+    out->new_value.clear();
+    return Join(in.key, fragments, {.nothing_older = true}, &out->new_value);
+  }
+
+  bool PartialMergeMulti(const rocksdb::Slice& key, const std::deque<rocksdb::Slice>& operands,
+                         std::string* new_value, rocksdb::Logger*) const override {
+    std::vector<std::string_view> fragments;
+    fragments.reserve(operands.size());
+    for (const rocksdb::Slice& operand : operands) fragments.push_back(View(operand));
+    new_value->clear();
+    return Join(key, fragments, {.nothing_older = false}, new_value);
+  }
+
+ private:
+  bool Join(const rocksdb::Slice& key, const std::vector<std::string_view>& fragments, CombineOptions options,
+            std::string* out) const {
+    const TableShapes shapes(shapes_, TableOfKey(View(key)));
+    return Combine(fragments, shapes, options, out).ok();
+  }
+
+  const ShapeDictionary* shapes_;
+};
+
+class FragmentFilter final : public rocksdb::CompactionFilter {
+ public:
+  explicit FragmentFilter(IsDropped is_dropped) : is_dropped_(std::move(is_dropped)) {}
+  const char* Name() const override { return "sonde.fragment.filter.1"; }
+
+  Decision FilterV2(int, const rocksdb::Slice& key, ValueType type, const rocksdb::Slice& value, std::string*,
+                    std::string*) const override {
+    ParsedKey parsed;
+    if (!ParseKey(View(key), &parsed)) return Decision::kKeep;
+    if (is_dropped_(parsed.table, parsed.family)) return Decision::kRemove;
+    // A value has nothing older that its deletes could act on; an operand may.
+    if (type == ValueType::kValue && IsFragmentWithoutCells(View(value))) return Decision::kRemove;
+    return Decision::kKeep;
+  }
+
+ private:
+  const IsDropped is_dropped_;
+};
+
+}  // namespace
+
+std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary* shapes) {
+  return std::make_shared<FragmentMerge>(shapes);
+}
+
+std::unique_ptr<rocksdb::CompactionFilter> MakeFragmentFilter(IsDropped is_dropped) {
+  return std::make_unique<FragmentFilter>(std::move(is_dropped));
+}
+
+}  // namespace sonde

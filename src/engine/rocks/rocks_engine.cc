@@ -1,0 +1,318 @@
+#include "engine/rocks/rocks_engine.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/varint.h"
+#include "cellblock/fragment.h"
+#include "engine/rocks/fragment_merge.h"
+#include "engine/rocks/key.h"
+#include "engine/rocks/rocks_scan.h"
+#include "engine/rocks/rocks_settings.h"
+#include "engine/rocks/rocks_status.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+
+namespace sonde {
+namespace {
+
+// Records of the engine itself, and those of its caller.
+constexpr char kOwn = '\x01';
+constexpr char kCallers = '\x02';
+constexpr char kShape = 's';
+constexpr char kTable = 't';
+constexpr char kDroppedTable = 'd';
+constexpr char kDroppedFamily = 'f';
+
+std::string OwnRecord(char kind, uint32_t first, std::optional<uint32_t> second = std::nullopt) {
+  std::string key = {kOwn, kind};
+  PutFixed32(&key, first);
+  if (second.has_value()) PutFixed32(&key, *second);
+  return key;
+}
+
+rocksdb::WriteOptions Synced() {
+  rocksdb::WriteOptions write;
+  write.sync = true;
+  return write;
+}
+
+}  // namespace
+
+RocksEngine::RocksEngine(const RocksOptions& options)
+    : options_(options),
+      env_(options.env != nullptr ? options.env : rocksdb::Env::Default()),
+      shapes_([this](ShapeId id, const std::string& record) {
+        return records_->Put(Synced(), OwnRecord(kShape, id), record).ok();
+      }) {}
+
+RocksEngine::~RocksEngine() {
+  for (std::unique_ptr<rocksdb::DB>* db : {&cells_, &records_}) {
+    if (*db != nullptr) (*db)->Close().PermitUncheckedError();
+    db->reset();
+  }
+  if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
+}
+
+absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::Open(const RocksOptions& options) {
+  std::unique_ptr<RocksEngine> engine(new RocksEngine(options));
+  for (const auto step : {&RocksEngine::LockAndCheckDirectory, &RocksEngine::OpenRecords,
+                          &RocksEngine::LoadOwnRecords, &RocksEngine::OpenCells}) {
+    if (absl::Status status = (engine.get()->*step)(); !status.ok()) return status;
+  }
+  return engine;
+}
+
+absl::Status RocksEngine::LockAndCheckDirectory() {
+  return PrepareDataDirectory(env_, options_.data_dir, &lock_);
+}
+
+absl::Status RocksEngine::OpenRecords() {
+  const std::string path = options_.data_dir + "/records";
+  const rocksdb::Status status = rocksdb::DB::Open(RecordsSettings(env_), path, &records_);
+  return FromRocks(status, fmt::format("Opening {}", path));
+}
+
+absl::Status RocksEngine::OpenCells() {
+  const std::string path = options_.data_dir + "/cells";
+  const rocksdb::Options settings =
+      CellsSettings(env_, options_.memory_bytes, MakeFragmentMerge(&shapes_),
+                    [this](TableId table, FamilyId family) { return IsDropped(table, family); });
+  const rocksdb::Status status = rocksdb::DB::Open(settings, path, &cells_);
+  return FromRocks(status, fmt::format("Opening {}", path));
+}
+
+absl::Status RocksEngine::LoadOwnRecords() {
+  const std::unique_ptr<rocksdb::Iterator> it(records_->NewIterator(rocksdb::ReadOptions()));
+  for (it->Seek(std::string(1, kOwn)); it->Valid() && it->key()[0] == kOwn; it->Next()) {
+    std::string_view key(it->key().data(), it->key().size());
+    const char kind = key.size() > 1 ? key[1] : '\0';
+    key.remove_prefix(std::min<size_t>(key.size(), 2));
+    uint32_t first = 0, second = 0;
+    bool known = GetFixed32(&key, &first);
+    if (known && kind == kShape) {
+      absl::Status status = shapes_.Load(first, {it->value().data(), it->value().size()});
+      if (!status.ok()) return status;
+    } else if (known && kind == kTable) {
+      tables_.insert(first);
+    } else if (known && kind == kDroppedTable) {
+      dropped_tables_.insert(first);
+    } else if (known && kind == kDroppedFamily && GetFixed32(&key, &second)) {
+      dropped_families_.insert({first, second});
+    } else {
+      known = false;
+    }
+    if (!known) {
+      return absl::DataLossError(fmt::format("Opening {}: unknown record '{}'", options_.data_dir,
+                                             Printable({it->key().data(), it->key().size()})));
+    }
+  }
+  return FromRocks(it->status(), "Reading the records");
+}
+
+absl::Status RocksEngine::WriteRecords(const std::vector<RecordChange>& changes) {
+  rocksdb::WriteBatch batch;
+  for (const RecordChange& change : changes) {
+    const std::string key = kCallers + change.key;
+    if (change.value.has_value()) {
+      batch.Put(key, *change.value);
+    } else {
+      batch.Delete(key);
+    }
+  }
+  return FromRocks(records_->Write(Synced(), &batch), fmt::format("Writing {} records", changes.size()));
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> RocksEngine::ReadRecords(
+    std::string_view prefix) {
+  std::vector<std::pair<std::string, std::string>> result;
+  const std::string start = kCallers + std::string(prefix);
+  const std::unique_ptr<rocksdb::Iterator> it(records_->NewIterator(rocksdb::ReadOptions()));
+  for (it->Seek(start); it->Valid() && it->key().starts_with(start); it->Next()) {
+    result.emplace_back(it->key().ToString().substr(1), it->value().ToString());
+  }
+  if (!it->status().ok()) return FromRocks(it->status(), "Reading records");
+  return result;
+}
+
+absl::Status RocksEngine::CheckTable(TableId table) const {
+  std::shared_lock lock(tables_mutex_);
+  if (tables_.contains(table)) return absl::OkStatus();
+  return absl::NotFoundError(fmt::format("The engine has no table {}", table));
+}
+
+bool RocksEngine::IsDropped(TableId table, FamilyId family) const {
+  std::shared_lock lock(tables_mutex_);
+  return dropped_tables_.contains(table) ||
+         (!dropped_families_.empty() && dropped_families_.contains({table, family}));
+}
+
+absl::Status RocksEngine::CreateTable(TableId table) {
+  const rocksdb::Status status = records_->Put(Synced(), OwnRecord(kTable, table), "");
+  if (!status.ok()) return FromRocks(status, "Creating a table");
+  std::unique_lock lock(tables_mutex_);
+  tables_.insert(table);
+  return absl::OkStatus();
+}
+
+absl::Status RocksEngine::DropTable(TableId table) {
+  rocksdb::WriteBatch batch;
+  batch.Delete(OwnRecord(kTable, table));
+  batch.Put(OwnRecord(kDroppedTable, table), "");
+  if (absl::Status status = FromRocks(records_->Write(Synced(), &batch), "Dropping a table"); !status.ok())
+    return status;
+  {
+    std::unique_lock lock(tables_mutex_);
+    tables_.erase(table);
+    dropped_tables_.insert(table);
+  }
+  // From here on nobody reads it; what follows gives the space back.
+  const std::string start = StartOfRange(table, RowRange::All());
+  const std::string end = EndOfRange(table, RowRange::All());
+  const rocksdb::Slice start_slice(start), end_slice(end);
+  rocksdb::Status status = rocksdb::DeleteFilesInRange(cells_.get(), cells_->DefaultColumnFamily(),
+                                                       &start_slice, &end_slice, false);
+  if (status.ok())
+    status = cells_->DeleteRange(rocksdb::WriteOptions(), cells_->DefaultColumnFamily(), start, end);
+  return FromRocks(status, "Freeing the space of a dropped table");
+}
+
+absl::Status RocksEngine::DropFamily(TableId table, FamilyId family) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  const rocksdb::Status status = records_->Put(Synced(), OwnRecord(kDroppedFamily, table, family), "");
+  if (!status.ok()) return FromRocks(status, "Dropping a family");
+  std::unique_lock lock(tables_mutex_);
+  dropped_families_.insert({table, family});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<RowStream>> RocksEngine::Scan(TableId table, std::vector<RowRange> ranges,
+                                                             ScanOptions options) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  return std::make_unique<RocksScan>(this, table, std::move(ranges), std::move(options));
+}
+
+void RocksEngine::AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
+                               rocksdb::WriteBatch* batch) const {
+  static thread_local std::string key, value;  // scratch: this runs for every row of every write
+  key.clear();
+  AppendRowPrefix(table, change.row_key, &key);
+  const size_t prefix_bytes = key.size();
+  for (const FamilyDelta& delta : change.delta.families) {
+    key.resize(prefix_bytes);
+    AppendFamily(delta.family, &key);
+    value.clear();
+    EncodeFragment(delta, shapes, &value);
+    batch->Merge(key, value);
+  }
+}
+
+absl::Status RocksEngine::WriteCells(rocksdb::WriteBatch* batch, std::string_view doing) {
+  if (batch->Count() == 0) return absl::OkStatus();
+  rocksdb::WriteOptions write;
+  write.sync = options_.sync;
+  return FromRocks(cells_->Write(write, batch), doing);
+}
+
+absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> changes) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  const LearningTableShapes shapes(&shapes_, table);
+  rocksdb::WriteBatch batch;
+  SharedRowLocks::Stripes stripes;
+  stripes.reserve(changes.size());
+  for (const RowChange& change : changes) {
+    AppendChange(table, change, shapes, &batch);
+    stripes.push_back(row_locks_.StripeOf(table, change.row_key));
+  }
+  const SharedRowLocks locks(&row_locks_, std::move(stripes));
+  return WriteCells(&batch, fmt::format("Writing {} rows", changes.size()));
+}
+
+absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
+                                 const Decide& decide) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  std::unique_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)));
+
+  std::vector<RowFamily> row;
+  std::vector<std::string> bytes;  // what the cells of `row` point into
+  RocksScan scan(this, table, {RowRange::Single(row_key)}, {.hints = hints});
+  RowPiece piece;
+  while (true) {
+    absl::StatusOr<bool> more = scan.Next(&piece);
+    if (!more.ok()) return more.status();
+    if (!*more) break;
+    row.push_back({piece.family, {}});
+    std::string& copy = bytes.emplace_back();
+    size_t size = 0;
+    for (const CellView& cell : piece.cells) size += cell.qualifier.size() + cell.value.size();
+    copy.reserve(std::max<size_t>(size, 64));  // on the heap: a vector may move its strings, not their bytes
+    for (const CellView& cell : piece.cells) {
+      const size_t start = copy.size();
+      copy.append(cell.qualifier).append(cell.value);
+      const std::string_view view = copy;
+      row.back().cells.push_back({view.substr(start, cell.qualifier.size()), cell.timestamp_micros,
+                                  view.substr(start + cell.qualifier.size())});
+    }
+  }
+
+  absl::StatusOr<std::optional<RowDelta>> delta = decide(row);
+  if (!delta.ok()) return delta.status();
+  if (!delta->has_value()) return absl::OkStatus();
+  rocksdb::WriteBatch batch;
+  AppendChange(table, {row_key, *std::move(*delta)}, LearningTableShapes(&shapes_, table), &batch);
+  return WriteCells(&batch, "Writing a row");
+}
+
+absl::Status RocksEngine::DropRange(TableId table, const RowRange& range) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (range.IsEmpty()) return absl::OkStatus();
+  rocksdb::WriteBatch batch;
+  batch.DeleteRange(StartOfRange(table, range), EndOfRange(table, range));
+  return WriteCells(&batch, "Dropping a range of rows");
+}
+
+absl::StatusOr<std::vector<RangeStats>> RocksEngine::Ranges(TableId table) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  // Where files begin is where the data was found to divide evenly.
+  std::vector<rocksdb::LiveFileMetaData> files;
+  cells_->GetLiveFilesMetaData(&files);
+  std::vector<std::string> row_keys;
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    ParsedKey parsed;
+    if (!ParseKey(file.smallestkey, &parsed) || parsed.table != table) continue;
+    DecodeRowKey(parsed.row_prefix, &row_keys.emplace_back());
+  }
+  std::sort(row_keys.begin(), row_keys.end());
+  row_keys.erase(std::unique(row_keys.begin(), row_keys.end()), row_keys.end());
+  if (!row_keys.empty() && row_keys.front().empty()) row_keys.erase(row_keys.begin());
+  row_keys.emplace_back();  // the end
+
+  std::vector<RangeStats> result;
+  std::string start;
+  for (std::string& end : row_keys) {
+    const RowRange range{start, end};
+    const std::string from = StartOfRange(table, range), to = EndOfRange(table, range);
+    const rocksdb::Range keys(from, to);
+    rocksdb::SizeApproximationOptions what;
+    what.include_memtables = true;
+    uint64_t size = 0;
+    const rocksdb::Status status =
+        cells_->GetApproximateSizes(what, cells_->DefaultColumnFamily(), &keys, 1, &size);
+    if (!status.ok()) return FromRocks(status, "Measuring a table");
+    start = end;
+    result.push_back({std::move(end), size});
+  }
+  return result;
+}
+
+absl::Status RocksEngine::CompactAll() {
+  rocksdb::Status status = cells_->Flush(rocksdb::FlushOptions());
+  if (status.ok()) status = cells_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr);
+  return FromRocks(status, "Compacting");
+}
+
+}  // namespace sonde

@@ -1,0 +1,100 @@
+// The embedded engine: cells as fragments in RocksDB, one entry a (table, row, family), each write a merge
+// operand (docs/formats/data-directory.md, docs/architecture.md "Storage").
+//
+// Two databases lie in the data directory: `records` (catalog, row shapes, what was dropped; always synced)
+// and `cells`.  Records are opened first: the merge function needs the shapes before the cells' log is
+// replayed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "engine/engine.h"
+#include "engine/rocks/row_locks.h"
+#include "engine/rocks/shape_dictionary.h"
+
+namespace rocksdb {
+class DB;
+class Env;
+class FileLock;
+class WriteBatch;
+}  // namespace rocksdb
+
+namespace sonde {
+
+struct RocksOptions {
+  std::string data_dir;
+  // For block cache and write buffers together.
+  uint64_t memory_bytes = uint64_t{1} << 30;
+  // Whether a write is synced to the disk before it is acknowledged.  Otherwise it survives the end of this
+  // process, but not the loss of power.
+  bool sync = true;
+  // Files, clock and threads; the machine's when null.  Must outlive the engine.
+  rocksdb::Env* env = nullptr;
+};
+
+class RocksEngine final : public Engine {
+ public:
+  // FAILED_PRECONDITION: the directory holds something else, was written by a newer version, or is in use by
+  // another process.  DATA_LOSS: damaged; nothing was changed.  PERMISSION_DENIED, RESOURCE_EXHAUSTED as
+  // named.
+  static absl::StatusOr<std::unique_ptr<RocksEngine>> Open(const RocksOptions& options);
+  ~RocksEngine() override;
+
+  absl::Status WriteRecords(const std::vector<RecordChange>& changes) override;
+  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(
+      std::string_view prefix) override;
+
+  absl::Status CreateTable(TableId table) override;
+  absl::Status DropTable(TableId table) override;
+  absl::Status DropFamily(TableId table, FamilyId family) override;
+
+  absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
+                                                  ScanOptions options) override;
+  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override;
+  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
+                      const Decide& decide) override;
+  absl::Status DropRange(TableId table, const RowRange& range) override;
+  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
+
+  // Flushes and compacts everything; for tests and benchmarks.
+  absl::Status CompactAll();
+
+ private:
+  friend class RocksScan;
+
+  explicit RocksEngine(const RocksOptions& options);
+  absl::Status LockAndCheckDirectory();
+  absl::Status OpenRecords();
+  absl::Status OpenCells();
+  absl::Status LoadOwnRecords();
+
+  absl::Status CheckTable(TableId table) const;
+  bool IsDropped(TableId table, FamilyId family) const;
+  void AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
+                    rocksdb::WriteBatch* batch) const;
+  absl::Status WriteCells(rocksdb::WriteBatch* batch, std::string_view doing);
+
+  const RocksOptions options_;
+  rocksdb::Env* const env_;
+  rocksdb::FileLock* lock_ = nullptr;
+  // Before cells_: the merge function uses it until the last compaction has ended.
+  ShapeDictionary shapes_;
+  std::unique_ptr<rocksdb::DB> records_;
+
+  mutable std::shared_mutex tables_mutex_;
+  absl::flat_hash_set<TableId> tables_;                                 // guarded by tables_mutex_
+  absl::flat_hash_set<TableId> dropped_tables_;                         // guarded by tables_mutex_
+  absl::flat_hash_set<std::pair<TableId, FamilyId>> dropped_families_;  // guarded by tables_mutex_
+
+  RowLocks row_locks_;
+  std::unique_ptr<rocksdb::DB> cells_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,157 @@
+#include "engine/rocks/rocks_engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/random.h"
+#include "engine/rocks/key.h"
+
+namespace sonde {
+namespace {
+
+class RocksEngineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
+    path_ = testing::TempDir() + "/sonde_rocks_" + info->name() + "_" + std::to_string(getpid());
+    std::filesystem::remove_all(path_);
+  }
+  void TearDown() override { std::filesystem::remove_all(path_); }
+
+  absl::StatusOr<std::unique_ptr<RocksEngine>> Open() {
+    return RocksEngine::Open({.data_dir = path_, .memory_bytes = 64 << 20, .sync = false});
+  }
+
+  std::string path_;
+};
+
+RowChange Put(std::string_view row, FamilyId family, std::vector<CellView> cells) {
+  RowChange change{row, {}};
+  change.delta.families.push_back({.family = family, .puts = std::move(cells)});
+  return change;
+}
+
+// "row family:qualifier@timestamp=value ..." of a whole table.
+std::string Dump(Engine* engine, TableId table, Engine::ScanOptions options = {}) {
+  auto stream = engine->Scan(table, {RowRange::All()}, options);
+  EXPECT_TRUE(stream.ok()) << stream.status();
+  std::string result;
+  RowPiece piece;
+  while (*(*stream)->Next(&piece)) {
+    for (const CellView& cell : piece.cells) {
+      result += piece.row_key + " " + std::to_string(piece.family) + ":" + std::string(cell.qualifier) + "@" +
+                std::to_string(cell.timestamp_micros) + "=" + std::string(cell.value) + "\n";
+    }
+  }
+  return result;
+}
+
+TEST_F(RocksEngineTest, KeepsRowsAndShapesOverARestart) {
+  {
+    auto engine = *Open();
+    ASSERT_TRUE(engine->CreateTable(1).ok());
+    for (int i = 0; i < 20; ++i) {
+      const std::string row = "row" + std::to_string(10 + i);
+      ASSERT_TRUE(engine->Apply(1, {Put(row, 2, {{"cpu", 1000, "1"}, {"memory", 1000, "2"}})}).ok());
+    }
+    ASSERT_TRUE(engine->DropRange(1, {"row11", ""}).ok());
+  }
+  auto engine = *Open();
+  EXPECT_EQ(Dump(engine.get(), 1), "row10 2:cpu@1000=1\nrow10 2:memory@1000=2\n");
+}
+
+TEST_F(RocksEngineTest, RefusesAForeignDirectory) {
+  std::filesystem::create_directories(path_);
+  std::ofstream(path_ + "/photo.jpg") << "x";
+  const absl::Status status = Open().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("'photo.jpg'"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path_), {}), 1);
+}
+
+TEST_F(RocksEngineTest, RefusesANewerFormat) {
+  std::filesystem::create_directories(path_);
+  std::ofstream(path_ + "/FORMAT") << "sonde data format 2\n";
+  EXPECT_THAT(std::string(Open().status().message()), testing::HasSubstr("written by a newer Sonde"));
+}
+
+TEST_F(RocksEngineTest, RefusesASecondProcess) {
+  auto engine = *Open();
+  const absl::Status status = Open().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("in use by another process"));
+}
+
+TEST_F(RocksEngineTest, HidesADroppedFamilyAndFreesItsSpace) {
+  auto engine = *Open();
+  ASSERT_TRUE(engine->CreateTable(1).ok());
+  ASSERT_TRUE(engine->Apply(1, {Put("r", 1, {{"q", 1000, "a"}}), Put("r", 300, {{"q", 1000, "b"}})}).ok());
+  ASSERT_TRUE(engine->DropFamily(1, 1).ok());
+  EXPECT_EQ(Dump(engine.get(), 1), "r 300:q@1000=b\n");
+  ASSERT_TRUE(engine->CompactAll().ok());
+  EXPECT_EQ(Dump(engine.get(), 1), "r 300:q@1000=b\n");
+}
+
+TEST_F(RocksEngineTest, RefusesALogThatIsDamagedInTheMiddle) {
+  {
+    auto engine = *Open();
+    ASSERT_TRUE(engine->CreateTable(1).ok());
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(
+          engine->Apply(1, {Put("row" + std::to_string(i), 2, {{"q", 1000, std::string(100, 'v')}})}).ok());
+    }
+    // Leaves as a killed process does: with its log, not flushed.
+    std::filesystem::copy(path_, path_ + ".killed", std::filesystem::copy_options::recursive);
+  }
+  std::filesystem::remove_all(path_);
+  std::filesystem::rename(path_ + ".killed", path_);
+  std::string log;
+  for (const auto& entry : std::filesystem::directory_iterator(path_ + "/cells")) {
+    if (entry.path().extension() == ".log" && std::filesystem::file_size(entry.path()) > 0)
+      log = entry.path();
+  }
+  ASSERT_FALSE(log.empty());
+  {
+    std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(2000);
+    file.put('\x55');
+  }
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(Key, SortsAsRowsDoAndComesBack) {
+  SeededRandom random(1);
+  const std::string bytes = std::string(
+      "\0\x01\xff"
+      "ab",
+      5);
+  std::vector<std::string> rows;
+  for (int i = 0; i < 2000; ++i) {
+    std::string& row = rows.emplace_back();
+    for (uint64_t n = 1 + random.Uniform(6); n > 0; --n) row.push_back(bytes[random.Uniform(bytes.size())]);
+  }
+  for (size_t i = 0; i + 1 < rows.size(); ++i) {
+    std::string a, b, start;
+    AppendCellsKey(7, rows[i], i % 2 ? 300 : 3, &a);
+    AppendCellsKey(7, rows[i + 1], 3, &b);
+    AppendRowStart(7, rows[i + 1], &start);
+    if (rows[i] != rows[i + 1]) {
+      EXPECT_EQ(a < b, rows[i] < rows[i + 1]);
+      EXPECT_EQ(a < start, rows[i] < rows[i + 1]);
+    }
+    ParsedKey parsed;
+    ASSERT_TRUE(ParseKey(a, &parsed));
+    EXPECT_EQ(parsed.table, 7u);
+    EXPECT_EQ(parsed.family, i % 2 ? 300u : 3u);
+    std::string row;
+    DecodeRowKey(parsed.row_prefix, &row);
+    EXPECT_EQ(row, rows[i]);
+    EXPECT_GT(EndOfRowPrefix(parsed.row_prefix), a);
+  }
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,180 @@
+#include "engine/rocks/rocks_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "base/bytes.h"
+#include "engine/rocks/key.h"
+#include "engine/rocks/rocks_status.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/env.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/slice_transform.h"
+#include "rocksdb/table.h"
+#include "rocksdb/write_buffer_manager.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr double kBloomBitsPerKey = 10;
+
+// What a data directory says of itself, in the file FORMAT.
+constexpr std::string_view kFormatPrefix = "sonde data format ";
+constexpr int kFormat = 1;
+
+// Bloom filters answer for whole rows.
+class RowPrefixTransform final : public rocksdb::SliceTransform {
+ public:
+  const char* Name() const override { return "sonde.row_prefix.1"; }
+  rocksdb::Slice Transform(const rocksdb::Slice& key) const override {
+    return {key.data(), RowPrefixBytes({key.data(), key.size()})};
+  }
+  bool InDomain(const rocksdb::Slice& key) const override {
+    return RowPrefixBytes({key.data(), key.size()}) < key.size();
+  }
+};
+
+class FragmentFilterFactory final : public rocksdb::CompactionFilterFactory {
+ public:
+  explicit FragmentFilterFactory(IsDropped is_dropped) : is_dropped_(std::move(is_dropped)) {}
+  const char* Name() const override { return "sonde.fragment.filter.1"; }
+  std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
+      const rocksdb::CompactionFilter::Context&) override {
+    return MakeFragmentFilter(is_dropped_);
+  }
+
+ private:
+  const IsDropped is_dropped_;
+};
+
+rocksdb::Options Basics(rocksdb::Env* env) {
+  rocksdb::Options options;
+  options.env = env;
+  options.create_if_missing = true;
+  // A record that is cut short at the very end of the log was never acknowledged; any other damage is
+  // refused.
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  options.paranoid_checks = true;
+  options.recycle_log_file_num = 0;  // stale records could be taken for new ones
+  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  options.keep_log_file_num = 5;
+  options.max_open_files = 4096;
+  return options;
+}
+
+absl::Status WriteFormat(rocksdb::Env* env, const std::string& file) {
+  const std::string temporary = file + ".new";
+  rocksdb::Status status = rocksdb::WriteStringToFile(env, fmt::format("{}{}\n", kFormatPrefix, kFormat),
+                                                      temporary, /*should_sync=*/true);
+  if (status.ok()) status = env->RenameFile(temporary, file);
+  std::unique_ptr<rocksdb::Directory> directory;
+  if (status.ok()) status = env->NewDirectory(file.substr(0, file.rfind('/')), &directory);
+  if (status.ok()) status = directory->Fsync();
+  return FromRocks(status, fmt::format("Writing {}", file));
+}
+
+absl::Status CheckFormat(const std::string& path, std::string_view content) {
+  int format = 0;
+  const bool ours =
+      content.starts_with(kFormatPrefix) &&
+      std::from_chars(content.data() + kFormatPrefix.size(), content.data() + content.size(), format).ec ==
+          std::errc() &&
+      format > 0;
+  if (!ours) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}/FORMAT does not name a format of Sonde: '{}'", path, Printable(content)));
+  }
+  if (format > kFormat) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} has data format {}, written by a newer Sonde; this one knows formats up to {}", path,
+                    format, kFormat));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+rocksdb::Options RecordsSettings(rocksdb::Env* env) {
+  rocksdb::Options options = Basics(env);
+  options.write_buffer_size = 4 * kMiB;
+  options.max_write_buffer_number = 2;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(4 * kMiB);
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
+                               std::shared_ptr<rocksdb::MergeOperator> merge, IsDropped is_dropped) {
+  rocksdb::Options options = Basics(env);
+  options.merge_operator = std::move(merge);
+  options.compaction_filter_factory = std::make_shared<FragmentFilterFactory>(std::move(is_dropped));
+  options.prefix_extractor = std::make_shared<RowPrefixTransform>();
+
+  options.write_buffer_size = std::clamp(memory_bytes / 16, 4 * kMiB, 64 * kMiB);
+  options.max_write_buffer_number = 4;
+  options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memory_bytes / 4);
+  options.max_background_jobs = 2;
+  options.level_compaction_dynamic_level_bytes = true;
+  options.target_file_size_base = 64 * kMiB;
+  options.max_bytes_for_level_base = 256 * kMiB;
+  options.bytes_per_sync = kMiB;
+  options.compression = rocksdb::kLZ4Compression;
+  options.bottommost_compression = rocksdb::kZSTD;
+
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = 16 * 1024;
+  table.block_cache = rocksdb::NewLRUCache(memory_bytes / 2);
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.cache_index_and_filter_blocks = true;
+  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+absl::Status PrepareDataDirectory(rocksdb::Env* env, const std::string& path, rocksdb::FileLock** lock) {
+  if (path.empty()) return absl::InvalidArgumentError("The data directory's name is empty");
+  if (const rocksdb::Status status = env->CreateDirIfMissing(path); !status.ok()) {
+    return absl::FailedPreconditionError(
+        fmt::format("The data directory {} cannot be made: {}", path, status.ToString()));
+  }
+  std::vector<std::string> entries;
+  if (const rocksdb::Status status = env->GetChildren(path, &entries); !status.ok()) {
+    return absl::FailedPreconditionError(
+        fmt::format("The data directory {} cannot be read: {}", path, status.ToString()));
+  }
+  const auto has = [&](std::string_view name) {
+    return std::find(entries.begin(), entries.end(), name) != entries.end();
+  };
+  const bool is_new = !has("FORMAT");
+  if (is_new) {
+    // A crash between making the lock and the format leaves these alone.
+    for (const std::string& entry : entries) {
+      if (entry == "." || entry == ".." || entry == "LOCK" || entry == "FORMAT.new" || entry == "lost+found")
+        continue;
+      return absl::FailedPreconditionError(
+          fmt::format("{} holds something else (it has '{}' but no FORMAT file): choose an empty directory",
+                      path, Printable(entry)));
+    }
+  }
+  if (const rocksdb::Status status = env->LockFile(path + "/LOCK", lock); !status.ok()) {
+    return absl::FailedPreconditionError(
+        fmt::format("The data directory {} is in use by another process, or cannot be written: {}", path,
+                    status.ToString()));
+  }
+  if (is_new) return WriteFormat(env, path + "/FORMAT");
+  std::string content;
+  if (const rocksdb::Status status = rocksdb::ReadFileToString(env, path + "/FORMAT", &content);
+      !status.ok()) {
+    return FromRocks(status, fmt::format("Reading {}/FORMAT", path));
+  }
+  return CheckFormat(path, content);
+}
+
+}  // namespace sonde

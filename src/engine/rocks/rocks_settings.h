@@ -1,0 +1,25 @@
+// How RocksDB is set up, and the directory around it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "engine/rocks/fragment_merge.h"
+#include "rocksdb/options.h"
+
+namespace sonde {
+
+// For the small database of records: little memory.
+rocksdb::Options RecordsSettings(rocksdb::Env* env);
+
+// For the cells; all memory comes from one budget.
+rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
+                               std::shared_ptr<rocksdb::MergeOperator> merge, IsDropped is_dropped);
+
+// Makes the directory if it is not there, takes its lock (only one process at a time), and checks that it is
+// ours and of a format that we know; writes the format into a new one.  Errors as RocksEngine::Open.
+absl::Status PrepareDataDirectory(rocksdb::Env* env, const std::string& path, rocksdb::FileLock** lock);
+
+}  // namespace sonde
