@@ -1,0 +1,180 @@
+#include "series/schema/calendar.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+
+namespace sonde::series {
+namespace {
+
+using std::chrono::days;
+using std::chrono::sys_days;
+using std::chrono::year_month_day;
+
+// 1970-01-01 was a Thursday: days since the Monday before.
+constexpr int64_t kDaysFromMonday = 3;
+
+int64_t DayOf(int64_t micros) { return micros / kMicrosPerDay; }
+
+// The day number of the Monday of ISO week 1.
+int64_t FirstMonday(int year) {
+  const auto january4 =
+      sys_days(year_month_day(std::chrono::year(year), std::chrono::January, std::chrono::day(4)));
+  const int64_t day = january4.time_since_epoch().count();
+  // Day numbers of 1969-12-29 and before do not occur for years from 1970 on.
+  return day - (day + kDaysFromMonday) % 7;
+}
+
+struct DurationUnit {
+  std::string_view name;
+  int64_t micros;
+};
+constexpr DurationUnit kDurationUnits[] = {
+    {"y", 365 * kMicrosPerDay}, {"w", kMicrosPerWeek},   {"d", kMicrosPerDay}, {"h", kMicrosPerHour},
+    {"m", kMicrosPerMinute},    {"s", kMicrosPerSecond}, {"ms", 1000},         {"us", 1},
+};
+
+}  // namespace
+
+CivilTime CivilFromMicros(int64_t micros) {
+  const int64_t day = DayOf(micros);
+  const year_month_day date{sys_days(days(day))};
+  CivilTime civil;
+  civil.year = static_cast<int>(date.year());
+  civil.month = static_cast<int>(static_cast<unsigned>(date.month()));
+  civil.day = static_cast<int>(static_cast<unsigned>(date.day()));
+  int64_t rest = micros - day * kMicrosPerDay;
+  civil.hour = static_cast<int>(rest / kMicrosPerHour);
+  rest %= kMicrosPerHour;
+  civil.minute = static_cast<int>(rest / kMicrosPerMinute);
+  rest %= kMicrosPerMinute;
+  civil.second = static_cast<int>(rest / kMicrosPerSecond);
+  civil.micros = static_cast<int>(rest % kMicrosPerSecond);
+  return civil;
+}
+
+std::optional<int64_t> MicrosFromCivil(const CivilTime& civil) {
+  if (civil.year < 1970 || civil.year > 9999 || civil.month < 1 || civil.day < 1) return std::nullopt;
+  if (civil.hour < 0 || civil.hour > 23 || civil.minute < 0 || civil.minute > 59) return std::nullopt;
+  if (civil.second < 0 || civil.second > 59 || civil.micros < 0 || civil.micros >= kMicrosPerSecond)
+    return std::nullopt;
+  const year_month_day date(std::chrono::year(civil.year), std::chrono::month(civil.month),
+                            std::chrono::day(civil.day));
+  if (!date.ok()) return std::nullopt;
+  return sys_days(date).time_since_epoch().count() * kMicrosPerDay + civil.hour * kMicrosPerHour +
+         civil.minute * kMicrosPerMinute + civil.second * kMicrosPerSecond + civil.micros;
+}
+
+IsoWeek IsoWeekFromMicros(int64_t micros) {
+  const int64_t day = DayOf(micros);
+  const int64_t monday = day - (day + kDaysFromMonday) % 7;
+  // The year of the week is the year of its Thursday.
+  const year_month_day thursday{sys_days(days(monday + 3))};
+  const int year = static_cast<int>(thursday.year());
+  return {year, static_cast<int>((monday - FirstMonday(year)) / 7) + 1};
+}
+
+std::optional<int64_t> MicrosFromIsoWeek(IsoWeek week) {
+  if (week.year < 1970 || week.year > 9999 || week.week < 1 || week.week > 53) return std::nullopt;
+  const int64_t monday = FirstMonday(week.year) + 7 * (week.week - 1);
+  if (week.week == 53 && monday >= FirstMonday(week.year + 1)) return std::nullopt;
+  // The first week of 1970 began in 1969; its part from 1970 on starts with the year.
+  return monday < 0 ? 0 : monday * kMicrosPerDay;
+}
+
+int64_t BucketWidth::Start(int64_t time_micros) const {
+  if (kind == Kind::kFixed) return time_micros - time_micros % micros;
+  const int64_t day = DayOf(time_micros);
+  if (kind == Kind::kWeek) {
+    const int64_t monday = day - (day + kDaysFromMonday) % 7;
+    return monday < 0 ? 0 : monday * kMicrosPerDay;
+  }
+  const year_month_day date{sys_days(days(day))};
+  return (day - (static_cast<unsigned>(date.day()) - 1)) * kMicrosPerDay;
+}
+
+int64_t BucketWidth::End(int64_t time_micros) const {
+  const int64_t start = Start(time_micros);
+  switch (kind) {
+    case Kind::kFixed:
+      return start + micros;
+    case Kind::kWeek:
+      return start == 0 ? (7 - kDaysFromMonday) * kMicrosPerDay : start + kMicrosPerWeek;
+    case Kind::kMonth:
+      break;
+  }
+  const year_month_day date{sys_days(days(DayOf(start)))};
+  return sys_days(date + std::chrono::months(1)).time_since_epoch().count() * kMicrosPerDay;
+}
+
+int64_t BucketWidth::MicrosMax() const {
+  if (kind == Kind::kFixed) return micros;
+  return kind == Kind::kWeek ? kMicrosPerWeek : 31 * kMicrosPerDay;
+}
+
+std::string BucketWidth::Name() const {
+  if (kind == Kind::kWeek) return "week";
+  if (kind == Kind::kMonth) return "month";
+  if (micros == kMicrosPerMinute) return "minute";
+  if (micros == kMicrosPerHour) return "hour";
+  if (micros == kMicrosPerDay) return "day";
+  return DurationText(micros);
+}
+
+bool BucketWidth::IsMultipleOf(const BucketWidth& unit) const {
+  if (unit.kind != Kind::kFixed) return kind == unit.kind;
+  return (kind == Kind::kFixed ? micros : kMicrosPerDay) % unit.micros == 0;
+}
+
+absl::StatusOr<BucketWidth> ParseBucketWidth(std::string_view text) {
+  using Kind = BucketWidth::Kind;
+  if (text == "minute") return BucketWidth{Kind::kFixed, kMicrosPerMinute};
+  if (text == "hour") return BucketWidth{Kind::kFixed, kMicrosPerHour};
+  if (text == "day") return BucketWidth{Kind::kFixed, kMicrosPerDay};
+  if (text == "week" || text == "1w") return BucketWidth{Kind::kWeek, 0};
+  if (text == "month" || text == "1mo") return BucketWidth{Kind::kMonth, 0};
+  const absl::StatusOr<int64_t> micros = ParseDurationMicros(text);
+  if (!micros.ok()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "'{}' is not a width of time; allowed: minute, hour, day, week, month, or a duration such as 15m",
+        text));
+  }
+  return BucketWidth{Kind::kFixed, *micros};
+}
+
+absl::StatusOr<int64_t> ParseDurationMicros(std::string_view text) {
+  int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const std::string_view unit_name = text.substr(end - text.data());
+  if (error == std::errc() && count > 0) {
+    for (const DurationUnit& unit : kDurationUnits) {
+      if (unit.name == unit_name && count <= kTimeEndMicros / unit.micros) return count * unit.micros;
+    }
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("'{}' is not a duration; allowed: a whole number from 1 and a unit (us, ms, s, m, h, d, w, "
+                  "y), as in 15m",
+                  text));
+}
+
+std::string DurationText(int64_t micros) {
+  for (const DurationUnit& unit : kDurationUnits) {
+    if (micros % unit.micros == 0) return fmt::format("{}{}", micros / unit.micros, unit.name);
+  }
+  return fmt::format("{}us", micros);
+}
+
+std::string TimeText(int64_t micros) {
+  const CivilTime t = CivilFromMicros(micros);
+  std::string text =
+      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", t.year, t.month, t.day, t.hour, t.minute, t.second);
+  if (t.micros % 1000 != 0) {
+    text += fmt::format(".{:06}", t.micros);
+  } else if (t.micros != 0) {
+    text += fmt::format(".{:03}", t.micros / 1000);
+  }
+  return text + "Z";
+}
+
+}  // namespace sonde::series
