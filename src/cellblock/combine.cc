@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/varint.h"
 #include "cellblock/fragment.h"
+#include "model/aggregate.h"
 
 namespace sonde {
 namespace {

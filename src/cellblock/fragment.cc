@@ -318,26 +318,6 @@ void Fragment::Clear() {
   owned.clear();
 }
 
-int64_t DecodeAggregateState(std::string_view state) {
-  uint64_t value = 0;
-  if (state.size() != sizeof(value) || !GetFixed64(&state, &value)) return 0;
-  return static_cast<int64_t>(value);
-}
-
-int64_t FoldAggregate(AggregateKind kind, int64_t older, int64_t newer) {
-  switch (kind) {
-    case AggregateKind::kSum:  // wraps
-      return static_cast<int64_t>(static_cast<uint64_t>(older) + static_cast<uint64_t>(newer));
-    case AggregateKind::kMin:
-      return std::min(older, newer);
-    case AggregateKind::kMax:
-      return std::max(older, newer);
-    case AggregateKind::kNone:
-      break;
-  }
-  return newer;
-}
-
 void EncodeFragment(const FamilyDelta& delta, const ShapeSource& shapes, std::string* out) {
   if (delta.adds.empty()) {
     Encode(delta.delete_all, delta.deletes, delta.puts, AggregateKind::kNone, {}, shapes, out);

@@ -85,8 +85,4 @@ bool IsFragmentWithoutCells(std::string_view bytes);
 // Whether Combine of this alone with nothing_older is this itself (it has no deletes).
 bool IsFragmentWithoutDeletes(std::string_view bytes);
 
-// 8 bytes, big-endian; a state of another length counts as 0.
-int64_t DecodeAggregateState(std::string_view state);
-int64_t FoldAggregate(AggregateKind kind, int64_t older, int64_t newer);
-
 }  // namespace sonde

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/varint.h"
+#include "model/aggregate.h"
 
 namespace sonde {
 namespace {

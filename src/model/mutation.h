@@ -29,6 +29,8 @@ struct SetCell {
   std::string_view qualifier;
   int64_t timestamp_micros = 0;  // kServerTimestamp: the server's
   std::string_view value;
+  // The client made the timestamp up itself: finer than the table's granularity, it is truncated, not refused.
+  bool client_generated_timestamp = false;
 };
 struct AddToCell {
   std::string_view family;

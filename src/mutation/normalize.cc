@@ -1,0 +1,322 @@
+#include "mutation/normalize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "base/bytes.h"
+#include "base/varint.h"
+#include "model/aggregate.h"
+#include "model/limits.h"
+
+namespace sonde {
+namespace {
+
+constexpr int64_t kInfinity = std::numeric_limits<int64_t>::max();
+
+// An edit of one family, with its place in the request.
+struct Edit {
+  std::string_view qualifier;
+  int64_t timestamp_micros = 0;
+  std::string_view value;
+  int64_t state = 0;  // of an add
+  uint32_t order = 0;
+};
+
+struct OrderedDelete {
+  std::string_view qualifier;
+  TimeRange range;
+  uint32_t order = 0;
+};
+
+// What one family is asked to do.  Kept from row to row for its memory.
+struct FamilyEdits {
+  const FamilySchema* schema = nullptr;
+  std::vector<Edit> edits;
+  std::vector<OrderedDelete> deletes;
+  std::optional<uint32_t> delete_all;  // its place in the request
+};
+
+absl::Status MutateError(const TableSchema& schema, std::string_view row_key, absl::StatusCode code,
+                         std::string_view what) {
+  return absl::Status(code, fmt::format("Error while mutating the row '{}' ({}) : {}", Printable(row_key),
+                                        schema.name, what));
+}
+
+// Answers, for timestamps of one column, which delete that covers it was asked for last.
+class DeleteCover {
+ public:
+  explicit DeleteCover(absl::Span<const OrderedDelete> deletes) {
+    struct Event {
+      int64_t at;
+      bool starts;
+      uint32_t order;
+    };
+    std::vector<Event> events;
+    for (const OrderedDelete& del : deletes) {
+      events.push_back({del.range.start_micros, true, del.order});
+      events.push_back({del.range.end_micros == 0 ? kInfinity : del.range.end_micros, false, del.order});
+    }
+    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
+    std::set<uint32_t> open;
+    for (size_t i = 0; i < events.size(); ++i) {
+      events[i].starts ? static_cast<void>(open.insert(events[i].order))
+                       : static_cast<void>(open.erase(events[i].order));
+      if (i + 1 < events.size() && events[i + 1].at == events[i].at) continue;
+      steps_.push_back({events[i].at, open.empty() ? std::optional<uint32_t>() : *open.rbegin()});
+    }
+  }
+
+  std::optional<uint32_t> LastOrderAt(int64_t micros) const {
+    const auto at = std::upper_bound(steps_.begin(), steps_.end(), micros,
+                                     [](int64_t value, const Step& step) { return value < step.from; });
+    return at == steps_.begin() ? std::nullopt : std::prev(at)->last_order;
+  }
+
+  // The covered times as disjoint ranges, ascending.
+  void AppendRanges(std::string_view qualifier, std::vector<FamilyDelta::ColumnDelete>* deletes) const {
+    for (size_t i = 0; i < steps_.size();) {
+      if (!steps_[i].last_order.has_value()) {
+        ++i;
+        continue;
+      }
+      const int64_t start = steps_[i].from;
+      while (i < steps_.size() && steps_[i].last_order.has_value()) ++i;
+      const int64_t end = i < steps_.size() ? steps_[i].from : kInfinity;
+      deletes->push_back({qualifier, {start, end == kInfinity ? 0 : end}});
+    }
+  }
+
+ private:
+  struct Step {
+    int64_t from;
+    std::optional<uint32_t> last_order;
+  };
+  std::vector<Step> steps_;
+};
+
+bool Before(const Edit& a, const Edit& b) {
+  if (const int c = a.qualifier.compare(b.qualifier); c != 0) return c < 0;
+  return a.timestamp_micros > b.timestamp_micros;
+}
+
+class Normalizer {
+ public:
+  absl::Status Run(const TableSchema& schema, std::string_view row_key, absl::Span<const Mutation> mutations,
+                   int64_t now_micros, RowDelta* delta) {
+    schema_ = &schema;
+    row_key_ = row_key;
+    now_micros_ = TruncateToGranularity(schema, now_micros);
+    families_used_ = 0;
+    last_family_ = nullptr;
+    order_ = 0;
+    for (const Mutation& mutation : mutations) {
+      absl::Status status = std::visit([this](const auto& m) { return Take(m); }, mutation);
+      if (!status.ok()) return status;
+      ++order_;
+    }
+    Emit(delta);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<FamilyEdits*> Find(std::string_view family) {
+    if (last_family_ != nullptr && last_family_->schema->name == family) return last_family_;
+    const FamilySchema* schema = schema_->FindFamily(family);
+    if (schema == nullptr) {
+      return MutateError(*schema_, row_key_, absl::StatusCode::kNotFound,
+                         "Requested column family not found.");
+    }
+    return last_family_ = EditsOf(schema);
+  }
+
+  FamilyEdits* EditsOf(const FamilySchema* schema) {
+    for (size_t i = 0; i < families_used_; ++i) {
+      if (families_[i].schema == schema) return &families_[i];
+    }
+    if (families_used_ == families_.size()) families_.emplace_back();
+    FamilyEdits* edits = &families_[families_used_++];
+    last_family_ = nullptr;  // the vector may have moved
+    edits->schema = schema;
+    edits->edits.clear();
+    edits->deletes.clear();
+    edits->delete_all.reset();
+    return edits;
+  }
+
+  absl::Status TypeMismatch() {
+    return MutateError(*schema_, row_key_, absl::StatusCode::kInvalidArgument, "Column family type mismatch");
+  }
+
+  absl::StatusOr<int64_t> Time(int64_t micros, bool truncate) {
+    if (micros == kServerTimestamp) return now_micros_;
+    if (truncate) return TruncateToGranularity(*schema_, micros);
+    if (TruncateToGranularity(*schema_, micros) == micros) return micros;
+    return MutateError(*schema_, row_key_, absl::StatusCode::kInvalidArgument,
+                       fmt::format("Timestamp granularity mismatch. Expected a multiple of 1000 (millisecond "
+                                   "granularity), but got {}.",
+                                   micros));
+  }
+
+  absl::Status Take(const SetCell& m) {
+    absl::StatusOr<FamilyEdits*> family = Find(m.family);
+    if (!family.ok()) return family.status();
+    if ((*family)->schema->aggregate != AggregateKind::kNone) return TypeMismatch();
+    absl::StatusOr<int64_t> micros = Time(m.timestamp_micros, m.client_generated_timestamp);
+    if (!micros.ok()) return micros.status();
+    (*family)->edits.push_back({m.qualifier, *micros, m.value, 0, order_});
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeAdd(std::string_view family_name, std::string_view qualifier, int64_t timestamp_micros,
+                       int64_t state) {
+    absl::StatusOr<FamilyEdits*> family = Find(family_name);
+    if (!family.ok()) return family.status();
+    if ((*family)->schema->aggregate == AggregateKind::kNone) return TypeMismatch();
+    absl::StatusOr<int64_t> micros = Time(timestamp_micros, false);
+    if (!micros.ok()) return micros.status();
+    (*family)->edits.push_back({qualifier, *micros, {}, state, order_});
+    return absl::OkStatus();
+  }
+
+  absl::Status Take(const AddToCell& m) {
+    return TakeAdd(m.family, m.qualifier, m.timestamp_micros, m.input);
+  }
+
+  absl::Status Take(const MergeToCell& m) {
+    std::string_view state = m.state;
+    uint64_t value = 0;
+    if (state.size() != sizeof(value) || !GetFixed64(&state, &value)) {
+      return MutateError(*schema_, row_key_, absl::StatusCode::kInvalidArgument,
+                         fmt::format("The state of an Int64 aggregate is 8 bytes, big-endian; got {} bytes",
+                                     m.state.size()));
+    }
+    return TakeAdd(m.family, m.qualifier, m.timestamp_micros, static_cast<int64_t>(value));
+  }
+
+  absl::Status Take(const DeleteFromColumn& m) {
+    absl::StatusOr<FamilyEdits*> family = Find(m.family);
+    if (!family.ok()) return family.status();
+    (*family)->deletes.push_back({m.qualifier, m.time_range, order_});
+    return absl::OkStatus();
+  }
+
+  absl::Status Take(const DeleteFromFamily& m) {
+    absl::StatusOr<FamilyEdits*> family = Find(m.family);
+    if (!family.ok()) return family.status();
+    DeleteAll(*family);
+    return absl::OkStatus();
+  }
+
+  absl::Status Take(const DeleteFromRow&) {
+    for (const FamilySchema& family : schema_->families) DeleteAll(EditsOf(&family));
+    return absl::OkStatus();
+  }
+
+  void DeleteAll(FamilyEdits* family) {
+    family->delete_all = order_;
+    family->edits.clear();
+    family->deletes.clear();
+  }
+
+  void Emit(RowDelta* delta) {
+    delta->families.resize(families_used_);
+    for (size_t i = 0; i < families_used_; ++i) EmitFamily(&families_[i], &delta->families[i]);
+    std::sort(delta->families.begin(), delta->families.end(),
+              [](const FamilyDelta& a, const FamilyDelta& b) { return a.family < b.family; });
+  }
+
+  void EmitFamily(FamilyEdits* from, FamilyDelta* to) {
+    to->family = from->schema->id;
+    to->aggregate = from->schema->aggregate;
+    to->delete_all = from->delete_all.has_value();
+    to->deletes.clear();
+    to->puts.clear();
+    to->adds.clear();
+    if (!from->deletes.empty()) EmitDeletes(from, to);
+    std::vector<Edit>& edits = from->edits;
+    const bool strictly_sorted =
+        std::adjacent_find(edits.begin(), edits.end(),
+                           [](const Edit& a, const Edit& b) { return !Before(a, b); }) == edits.end();
+    if (!strictly_sorted) std::stable_sort(edits.begin(), edits.end(), Before);
+    for (const Edit& edit : edits) {
+      to->aggregate == AggregateKind::kNone ? EmitPut(edit, to) : EmitAdd(edit, to);
+    }
+  }
+
+  // Edits come sorted, those of one cell in the order of the request.
+  void EmitPut(const Edit& edit, FamilyDelta* to) {
+    const CellView cell{edit.qualifier, edit.timestamp_micros, edit.value};
+    if (!to->puts.empty() && to->puts.back().timestamp_micros == cell.timestamp_micros &&
+        to->puts.back().qualifier == cell.qualifier) {
+      to->puts.back() = cell;
+    } else {
+      to->puts.push_back(cell);
+    }
+  }
+
+  void EmitAdd(const Edit& edit, FamilyDelta* to) {
+    if (!to->adds.empty() && to->adds.back().timestamp_micros == edit.timestamp_micros &&
+        to->adds.back().qualifier == edit.qualifier) {
+      int64_t& state = to->adds.back().state;
+      state = FoldAggregate(to->aggregate, state, edit.state);
+    } else {
+      to->adds.push_back({edit.qualifier, edit.timestamp_micros, edit.state});
+    }
+  }
+
+  // Drops the edits that a later delete undoes, and joins the deletes of each column.
+  void EmitDeletes(FamilyEdits* from, FamilyDelta* to) {
+    std::vector<OrderedDelete>& deletes = from->deletes;
+    std::stable_sort(deletes.begin(), deletes.end(), [](const OrderedDelete& a, const OrderedDelete& b) {
+      return a.qualifier < b.qualifier;
+    });
+    std::stable_sort(from->edits.begin(), from->edits.end(), Before);
+    size_t edit = 0, kept = 0;
+    const auto keep_until = [&](std::string_view qualifier) {
+      while (edit < from->edits.size() && from->edits[edit].qualifier < qualifier)
+        from->edits[kept++] = from->edits[edit++];
+    };
+    for (size_t i = 0; i < deletes.size();) {
+      size_t end = i + 1;
+      while (end < deletes.size() && deletes[end].qualifier == deletes[i].qualifier) ++end;
+      const DeleteCover cover(absl::MakeSpan(deletes).subspan(i, end - i));
+      // With the whole family deleted, what its columns delete is gone already.
+      if (!to->delete_all) cover.AppendRanges(deletes[i].qualifier, &to->deletes);
+      keep_until(deletes[i].qualifier);
+      for (; edit < from->edits.size() && from->edits[edit].qualifier == deletes[i].qualifier; ++edit) {
+        const std::optional<uint32_t> undone = cover.LastOrderAt(from->edits[edit].timestamp_micros);
+        if (!undone.has_value() || *undone < from->edits[edit].order) from->edits[kept++] = from->edits[edit];
+      }
+      i = end;
+    }
+    while (edit < from->edits.size()) from->edits[kept++] = from->edits[edit++];
+    from->edits.resize(kept);
+  }
+
+  const TableSchema* schema_ = nullptr;
+  std::string_view row_key_;
+  int64_t now_micros_ = 0;
+  uint32_t order_ = 0;
+  std::vector<FamilyEdits> families_;
+  size_t families_used_ = 0;
+  FamilyEdits* last_family_ = nullptr;
+};
+
+}  // namespace
+
+int64_t TruncateToGranularity(const TableSchema& schema, int64_t now_micros) {
+  return schema.granularity == TimestampGranularity::kMicros ? now_micros
+                                                             : now_micros - now_micros % kMicrosPerMilli;
+}
+
+absl::Status Normalize(const TableSchema& schema, std::string_view row_key,
+                       absl::Span<const Mutation> mutations, int64_t now_micros, RowDelta* delta) {
+  static thread_local Normalizer normalizer;  // scratch: this runs for every row of every write
+  return normalizer.Run(schema, row_key, mutations, now_micros, delta);
+}
+
+}  // namespace sonde

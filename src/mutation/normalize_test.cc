@@ -1,0 +1,216 @@
+#include "mutation/normalize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/random.h"
+#include "base/varint.h"
+#include "model/aggregate.h"
+#include "model/limits.h"
+
+namespace sonde {
+namespace {
+
+TableSchema Schema() {
+  TableSchema schema;
+  schema.name = "projects/p/instances/i/tables/t";
+  schema.families = {{.name = "a", .id = 5},
+                     {.name = "b", .id = 2},
+                     {.name = "sum", .id = 9, .aggregate = AggregateKind::kSum}};
+  return schema;
+}
+
+RowDelta Normal(const std::vector<Mutation>& mutations, int64_t now_micros = 1'234'567) {
+  RowDelta delta;
+  const absl::Status status = Normalize(Schema(), "row-1", mutations, now_micros, &delta);
+  EXPECT_TRUE(status.ok()) << status;
+  return delta;
+}
+
+absl::Status Error(const std::vector<Mutation>& mutations) {
+  RowDelta delta;
+  return Normalize(Schema(), "row-1", mutations, 0, &delta);
+}
+
+TEST(Normalize, PutsSortByColumnAndNewestFirst) {
+  const RowDelta delta = Normal({SetCell{"a", "q", 1000, "1"}, SetCell{"b", "x", 0, ""},
+                              SetCell{"a", "q", 3000, "3"}, SetCell{"a", "p", 2000, "2"}});
+  ASSERT_EQ(delta.families.size(), 2u);
+  EXPECT_EQ(delta.families[0].family, 2u);  // by id
+  EXPECT_EQ(delta.families[1].puts,
+            (std::vector<CellView>{{"p", 2000, "2"}, {"q", 3000, "3"}, {"q", 1000, "1"}}));
+}
+
+TEST(Normalize, TheLaterOfTwoPutsOfACellWins) {
+  EXPECT_EQ(Normal({SetCell{"a", "q", 1000, "1"}, SetCell{"a", "q", 1000, "2"}}).families[0].puts,
+            (std::vector<CellView>{{"q", 1000, "2"}}));
+}
+
+TEST(Normalize, APutSurvivesADeleteBeforeItAndNotOneAfterIt) {
+  const RowDelta delta =
+      Normal({SetCell{"a", "q", 1000, "gone"}, DeleteFromColumn{"a", "q", {}}, SetCell{"a", "q", 2000, "here"}});
+  EXPECT_EQ(delta.families[0].deletes, (std::vector<FamilyDelta::ColumnDelete>{{"q", {}}}));
+  EXPECT_EQ(delta.families[0].puts, (std::vector<CellView>{{"q", 2000, "here"}}));
+}
+
+TEST(Normalize, DeletingTheRowDeletesEveryFamily) {
+  const RowDelta delta =
+      Normal({SetCell{"a", "q", 1000, "gone"}, DeleteFromRow{}, SetCell{"b", "q", 1000, "here"}});
+  ASSERT_EQ(delta.families.size(), 3u);
+  for (const FamilyDelta& family : delta.families) EXPECT_TRUE(family.delete_all);
+  EXPECT_TRUE(delta.families[1].puts.empty());
+  EXPECT_EQ(delta.families[0].puts.size(), 1u);
+}
+
+TEST(Normalize, DeletesOfAColumnJoin) {
+  EXPECT_EQ(
+      Normal({DeleteFromColumn{"a", "q", {1000, 3000}}, DeleteFromColumn{"a", "q", {2000, 4000}},
+           DeleteFromColumn{"a", "q", {9000, 0}}, DeleteFromColumn{"a", "p", {0, 1000}}})
+          .families[0]
+          .deletes,
+      (std::vector<FamilyDelta::ColumnDelete>{{"p", {0, 1000}}, {"q", {1000, 4000}}, {"q", {9000, 0}}}));
+}
+
+TEST(Normalize, AddsFold) {
+  const std::string state(std::string("\0\0\0\0\0\0\0\x07", 8));
+  EXPECT_EQ(Normal({AddToCell{"sum", "q", 1000, 3}, MergeToCell{"sum", "q", 1000, state},
+                 AddToCell{"sum", "q", 0, -1}})
+                .families[0]
+                .adds,
+            (std::vector<FamilyDelta::Add>{{"q", 1000, 10}, {"q", 0, -1}}));
+}
+
+TEST(Normalize, TheServersTimeIsTruncatedToMilliseconds) {
+  EXPECT_EQ(Normal({SetCell{"a", "q", kServerTimestamp, ""}}).families[0].puts[0].timestamp_micros, 1'234'000);
+  EXPECT_EQ(Normal({SetCell{"a", "q", 1'234'567, "", true}}).families[0].puts[0].timestamp_micros, 1'234'000);
+}
+
+TEST(Normalize, RefusesWithProductionsWords) {
+  const std::string head = "Error while mutating the row 'row-1' (projects/p/instances/i/tables/t) : ";
+  EXPECT_EQ(Error({SetCell{"none", "q", 0, ""}}),
+            absl::NotFoundError(head + "Requested column family not found."));
+  EXPECT_EQ(Error({DeleteFromFamily{"none"}}),
+            absl::NotFoundError(head + "Requested column family not found."));
+  EXPECT_EQ(Error({SetCell{"sum", "q", 0, ""}}),
+            absl::InvalidArgumentError(head + "Column family type mismatch"));
+  EXPECT_EQ(Error({AddToCell{"a", "q", 0, 1}}),
+            absl::InvalidArgumentError(head + "Column family type mismatch"));
+  EXPECT_EQ(Error({SetCell{"a", "q", 1001, ""}}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Error({MergeToCell{"sum", "q", 0, "seven.."}}).code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Hostile: must not be quadratic.
+TEST(Normalize, ManyDeletesAndPutsOfOneColumnAreQuick) {
+  std::vector<Mutation> mutations;
+  for (int64_t i = 0; i < 50'000; ++i) {
+    mutations.push_back(SetCell{"a", "q", i * 1000, ""});
+    mutations.push_back(DeleteFromColumn{"a", "q", {i * 2000, i * 2000 + 1000}});
+  }
+  const RowDelta delta = Normal(mutations);
+  EXPECT_EQ(delta.families[0].deletes.size(), 50'000u);
+}
+
+using Cells = std::map<std::tuple<FamilyId, std::string, int64_t>, std::string>;
+
+void ApplyNaively(const Mutation& mutation, const TableSchema& schema, Cells* cells) {
+  const auto erase = [&](FamilyId id, const std::string* qualifier, TimeRange range) {
+    std::erase_if(*cells, [&](const auto& cell) {
+      const auto& [family, column, micros] = cell.first;
+      return family == id && (qualifier == nullptr || column == *qualifier) && range.Contains(micros);
+    });
+  };
+  if (const auto* set = std::get_if<SetCell>(&mutation)) {
+    (*cells)[{schema.FindFamily(set->family)->id, std::string(set->qualifier), set->timestamp_micros}] =
+        set->value;
+  } else if (const auto* add = std::get_if<AddToCell>(&mutation)) {
+    std::string& cell =
+        (*cells)[{schema.FindFamily(add->family)->id, std::string(add->qualifier), add->timestamp_micros}];
+    const int64_t state = FoldAggregate(AggregateKind::kSum, DecodeAggregateState(cell), add->input);
+    cell.clear();
+    PutFixed64(&cell, static_cast<uint64_t>(state));
+  } else if (const auto* column = std::get_if<DeleteFromColumn>(&mutation)) {
+    const std::string qualifier(column->qualifier);
+    erase(schema.FindFamily(column->family)->id, &qualifier, column->time_range);
+  } else if (const auto* family = std::get_if<DeleteFromFamily>(&mutation)) {
+    erase(schema.FindFamily(family->family)->id, nullptr, {});
+  } else {
+    cells->clear();
+  }
+}
+
+void ApplyDelta(const RowDelta& delta, Cells* cells) {
+  for (const FamilyDelta& family : delta.families) {
+    std::erase_if(*cells, [&](const auto& cell) {
+      const auto& [id, column, micros] = cell.first;
+      if (id != family.family) return false;
+      if (family.delete_all) return true;
+      for (const auto& del : family.deletes) {
+        if (del.qualifier == column && del.time_range.Contains(micros)) return true;
+      }
+      return false;
+    });
+    for (const CellView& put : family.puts) {
+      (*cells)[{family.family, std::string(put.qualifier), put.timestamp_micros}] = put.value;
+    }
+    for (const auto& add : family.adds) {
+      std::string& cell = (*cells)[{family.family, std::string(add.qualifier), add.timestamp_micros}];
+      const int64_t state = FoldAggregate(family.aggregate, DecodeAggregateState(cell), add.state);
+      cell.clear();
+      PutFixed64(&cell, static_cast<uint64_t>(state));
+    }
+  }
+}
+
+TEST(Normalize, RandomListsDoWhatTheirMutationsDoOneByOne) {
+  const TableSchema schema = Schema();
+  for (uint64_t seed = 0; seed < 5000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SeededRandom random(seed);
+    const auto list = [&](size_t count) {
+      std::vector<Mutation> mutations;
+      static const char* kQualifiers[] = {"", "p", "q"};
+      while (count-- > 0) {
+        const char* family = random.Uniform(2) ? "a" : "b";
+        const char* qualifier = kQualifiers[random.Uniform(3)];
+        const int64_t micros = static_cast<int64_t>(random.Uniform(6)) * 1000;
+        switch (random.Uniform(12)) {
+          case 0:
+            mutations.push_back(DeleteFromFamily{family});
+            break;
+          case 1:
+            if (random.Uniform(3) == 0) mutations.push_back(DeleteFromRow{});
+            break;
+          case 2:
+          case 3:
+          case 4:
+            mutations.push_back(DeleteFromColumn{
+                random.Uniform(4) ? family : "sum",
+                qualifier,
+                {micros,
+                 random.Uniform(3) ? micros + 1000 + static_cast<int64_t>(random.Uniform(3)) * 1000 : 0}});
+            break;
+          case 5:
+          case 6:
+            mutations.push_back(
+                AddToCell{"sum", qualifier, micros, static_cast<int64_t>(random.Uniform(100))});
+            break;
+          default:
+            mutations.push_back(SetCell{family, qualifier, micros, random.Uniform(2) ? "v" : "w"});
+        }
+      }
+      return mutations;
+    };
+    Cells expected, got;
+    for (int round = 0; round < 3; ++round) {
+      const std::vector<Mutation> mutations = list(1 + random.Uniform(12));
+      for (const Mutation& mutation : mutations) ApplyNaively(mutation, schema, &expected);
+      ApplyDelta(Normal(mutations), &got);
+      ASSERT_EQ(got, expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sonde
