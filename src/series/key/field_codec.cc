@@ -1,0 +1,112 @@
+#include "series/key/field_codec.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+#include "base/bytes.h"
+#include "base/varint.h"
+#include "model/limits.h"
+
+namespace sonde::series {
+namespace {
+
+template <typename Number>
+bool ParseWhole(std::string_view text, Number* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+bool ParseFinite(std::string_view text, double* number) {
+  return ParseWhole(text, number) && std::isfinite(*number);
+}
+
+std::optional<uint64_t> ReadFixed64(std::string_view bytes) {
+  uint64_t bits = 0;
+  if (bytes.size() != sizeof(bits) || !GetFixed64(&bytes, &bits)) return std::nullopt;
+  return bits;
+}
+
+std::optional<int64_t> ReadInt(const Field& field, std::string_view bytes) {
+  int64_t number = 0;
+  if (field.encoding == FieldEncoding::kText) {
+    return ParseWhole(bytes, &number) ? std::optional(number) : std::nullopt;
+  }
+  const std::optional<uint64_t> bits = ReadFixed64(bytes);
+  return bits ? std::optional(static_cast<int64_t>(*bits)) : std::nullopt;
+}
+
+std::optional<double> ReadDouble(const Field& field, std::string_view bytes) {
+  double number = 0;
+  if (field.encoding == FieldEncoding::kText) {
+    return ParseFinite(bytes, &number) ? std::optional(number) : std::nullopt;
+  }
+  const std::optional<uint64_t> bits = ReadFixed64(bytes);
+  if (!bits) return std::nullopt;
+  number = std::bit_cast<double>(*bits);
+  return std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+bool EncodeValue(const Field& field, std::string_view text, std::string* value) {
+  value->clear();
+  switch (field.type) {
+    case FieldType::kString:
+      if (text.size() > kValueBytesMax) return false;
+      value->assign(text);
+      return true;
+    case FieldType::kInt: {
+      int64_t number = 0;
+      if (!ParseWhole(text, &number)) return false;
+      if (field.encoding == FieldEncoding::kText) {
+        value->assign(text);
+      } else {
+        PutFixed64(value, static_cast<uint64_t>(number));
+      }
+      return true;
+    }
+    case FieldType::kDouble:
+      break;
+  }
+  double number = 0;
+  if (!ParseFinite(text, &number)) return false;
+  if (field.encoding == FieldEncoding::kText) {
+    value->assign(text);
+  } else {
+    PutFixed64(value, std::bit_cast<uint64_t>(number));
+  }
+  return true;
+}
+
+absl::Status RefusedValue(const Field& field, std::string_view text) {
+  if (field.type == FieldType::kString) {
+    return absl::InvalidArgumentError(fmt::format("field '{}': a value of {} bytes; allowed: up to {}",
+                                                  field.name, text.size(), kValueBytesMax));
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("field '{}': value '{}' is not {}", field.name, Printable(text),
+                  field.type == FieldType::kInt ? "an int of 64 bits" : "a finite number"));
+}
+
+absl::StatusOr<FieldValue> DecodeValue(const Field& field, std::string_view bytes) {
+  if (field.type == FieldType::kString) return FieldValue(std::string(bytes));
+  if (field.type == FieldType::kInt) {
+    if (const std::optional<int64_t> number = ReadInt(field, bytes)) return FieldValue(*number);
+  } else if (const std::optional<double> number = ReadDouble(field, bytes)) {
+    return FieldValue(*number);
+  }
+  return absl::DataLossError(fmt::format("field '{}': the cell '{}' is not {}", field.name, Printable(bytes),
+                                         field.type == FieldType::kInt ? "an int" : "a number"));
+}
+
+std::optional<double> DecodeNumber(const Field& field, std::string_view bytes) {
+  if (field.type == FieldType::kDouble) return ReadDouble(field, bytes);
+  if (field.type == FieldType::kString) return std::nullopt;
+  const std::optional<int64_t> number = ReadInt(field, bytes);
+  return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+}
+
+}  // namespace sonde::series

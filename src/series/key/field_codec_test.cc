@@ -1,0 +1,51 @@
+#include "series/key/field_codec.h"
+
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+
+namespace sonde::series {
+namespace {
+
+Field MakeField(FieldType type, FieldEncoding encoding = FieldEncoding::kText) {
+  return {"x", "x", type, encoding, 1};
+}
+
+TEST(FieldCodec, KeepsTextAsItWasGiven) {
+  std::string value;
+  EXPECT_TRUE(EncodeValue(MakeField(FieldType::kDouble), "9.50", &value));
+  EXPECT_EQ(value, "9.50");
+  EXPECT_EQ(DecodeNumber(MakeField(FieldType::kDouble), value), 9.5);
+  EXPECT_TRUE(EncodeValue(MakeField(FieldType::kInt), "-94558", &value));
+  EXPECT_EQ(std::get<int64_t>(*DecodeValue(MakeField(FieldType::kInt), value)), -94558);
+}
+
+TEST(FieldCodec, BinaryIsBigEndian) {
+  std::string value;
+  const Field integer = MakeField(FieldType::kInt, FieldEncoding::kInt64BigEndian);
+  EXPECT_TRUE(EncodeValue(integer, "-2", &value));
+  EXPECT_EQ(Printable(value), "\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfe");
+  EXPECT_EQ(DecodeNumber(integer, value), -2.0);
+  const Field real = MakeField(FieldType::kDouble, FieldEncoding::kFloat64BigEndian);
+  EXPECT_TRUE(EncodeValue(real, "1.5", &value));
+  EXPECT_EQ(value, std::string("\x3f\xf8\0\0\0\0\0\0", 8));
+  EXPECT_EQ(std::get<double>(*DecodeValue(real, value)), 1.5);
+  EXPECT_EQ(DecodeValue(real, "123").status().message(), "field 'x': the cell '123' is not a number");
+}
+
+TEST(FieldCodec, RefusesWhatIsNoValue) {
+  std::string value;
+  for (const char* text : {"", "nan", "inf", "-inf", "1e999", "1,5", "0x10", "+1", " 1", "1 "}) {
+    EXPECT_FALSE(EncodeValue(MakeField(FieldType::kDouble), text, &value)) << text;
+  }
+  for (const char* text : {"", "1.0", "9223372036854775808", "one"}) {
+    EXPECT_FALSE(EncodeValue(MakeField(FieldType::kInt), text, &value)) << text;
+  }
+  EXPECT_EQ(RefusedValue(MakeField(FieldType::kInt), "1.0").message(),
+            "field 'x': value '1.0' is not an int of 64 bits");
+  EXPECT_EQ(RefusedValue(MakeField(FieldType::kDouble), "nan").message(),
+            "field 'x': value 'nan' is not a finite number");
+}
+
+}  // namespace
+}  // namespace sonde::series

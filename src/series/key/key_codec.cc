@@ -1,0 +1,261 @@
+#include "series/key/key_codec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "base/bytes.h"
+#include "model/limits.h"
+
+namespace sonde::series {
+namespace {
+
+constexpr int64_t kReverseFrom = std::numeric_limits<int64_t>::max();
+constexpr size_t kDigitsMax = 20;
+
+// The largest number of `width` digits.
+int64_t NumberMax(int width) {
+  int64_t max = 1;
+  for (int i = 0; i < width && i < 18; ++i) max *= 10;
+  return width > 18 ? std::numeric_limits<int64_t>::max() : max - 1;
+}
+
+void AppendNumber(int64_t number, int width, std::string* out) {
+  char digits[kDigitsMax];
+  const auto [end, error] = std::to_chars(digits, digits + kDigitsMax, number);
+  const int count = static_cast<int>(end - digits);
+  if (count < width) out->append(width - count, '0');
+  out->append(digits, count);
+}
+
+std::optional<int64_t> ParseNumber(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return number;
+}
+
+absl::Status Foreign(std::string_view what, std::string_view text) {
+  return absl::DataLossError(
+      fmt::format("'{}' is not {}: this row was not written by this declaration", Printable(text), what));
+}
+
+}  // namespace
+
+KeyCodec::KeyCodec(SeriesSchema schema) : schema_(std::move(schema)) {
+  if (const KeyPart* finest = schema_.FinestTimePart()) finest_time_ = finest - schema_.key.data();
+  for (const KeyPart& part : schema_.key) time_parts_ += part.IsTime();
+}
+
+BucketWidth KeyCodec::UnitOf(const KeyPart& part) const {
+  return part.kind == KeyPart::Kind::kBucket ? *schema_.bucket : TimeFormatUnit(part.format);
+}
+
+int64_t KeyCodec::TimeMaxOf(const KeyPart& part) const {
+  if (!IsEpochFormat(part.format) || part.reverse) return kTimeEndMicros - 1;
+  const int64_t unit_micros = TimeFormatUnit(part.format).micros;
+  const int64_t number_max = NumberMax(part.width_bytes);
+  if (number_max >= kTimeEndMicros / unit_micros) return kTimeEndMicros - 1;
+  return (number_max + 1) * unit_micros - 1;
+}
+
+absl::Status KeyCodec::CheckText(const Tag& tag, std::string_view value) const {
+  const auto refuse = [&](std::string_view why) {
+    return absl::InvalidArgumentError(
+        fmt::format("tag '{}': value '{}' {}", tag.name, Printable(value), why));
+  };
+  if (value.empty()) return refuse("is empty");
+  if (!schema_.delimiter.empty() && value.find(schema_.delimiter[0]) != std::string_view::npos) {
+    return refuse(fmt::format("holds the delimiter '{}'", schema_.delimiter));
+  }
+  if (!tag.width_bytes) return absl::OkStatus();
+  if (value.size() > static_cast<size_t>(*tag.width_bytes)) {
+    return refuse(fmt::format("has {} bytes; its width is {}", value.size(), *tag.width_bytes));
+  }
+  if (value.back() == tag.pad) return refuse(fmt::format("ends with its pad '{}'", tag.pad));
+  const auto sorts_below = [&](char c) {
+    return static_cast<unsigned char>(c) < static_cast<unsigned char>(tag.pad);
+  };
+  if (std::any_of(value.begin(), value.end(), sorts_below)) {
+    return refuse(fmt::format("holds a byte below its pad '{}', which would sort wrongly", tag.pad));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeyCodec::AppendInt(const Tag& tag, std::string_view value, std::string* key) const {
+  const auto refuse = [&](std::string_view why) {
+    return absl::InvalidArgumentError(
+        fmt::format("tag '{}': value '{}' {}", tag.name, Printable(value), why));
+  };
+  if (value.empty()) return refuse("is empty");
+  const std::optional<int64_t> number = ParseNumber(value);
+  if (!number) return refuse("is not an int of 64 bits");
+  if (!tag.width_bytes) {
+    if (*number < 0 && schema_.delimiter == "-") return refuse("holds the delimiter '-'");
+    AppendNumber(*number, 0, key);
+    return absl::OkStatus();
+  }
+  if (*number < 0) return refuse("is negative, which does not sort in a padded key");
+  if (*number > NumberMax(*tag.width_bytes)) {
+    return refuse(fmt::format("has more than {} digits, its width", *tag.width_bytes));
+  }
+  AppendNumber(*number, *tag.width_bytes, key);
+  return absl::OkStatus();
+}
+
+absl::Status KeyCodec::AppendTag(size_t index, std::string_view value, std::string* key) const {
+  const Tag& tag = schema_.tags[index];
+  if (tag.type == TagType::kInt) return AppendInt(tag, value, key);
+  if (absl::Status status = CheckText(tag, value); !status.ok()) return status;
+  key->append(value);
+  if (tag.width_bytes) key->append(*tag.width_bytes - value.size(), tag.pad);
+  return absl::OkStatus();
+}
+
+absl::Status KeyCodec::AppendTime(const KeyPart& part, int64_t time_micros, std::string* key) const {
+  if (time_micros < 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("time {} microseconds: before 1970 nothing is kept", time_micros));
+  }
+  if (time_micros >= kTimeEndMicros) {
+    return absl::InvalidArgumentError(fmt::format("time {} microseconds: past the year 9999", time_micros));
+  }
+  if (time_micros > TimeMaxOf(part)) {
+    return absl::InvalidArgumentError(fmt::format("time {}: {} of width {} ends at {}", TimeText(time_micros),
+                                                  TimeFormatName(part.format), part.width_bytes,
+                                                  TimeText(TimeMaxOf(part))));
+  }
+  if (part.kind == KeyPart::Kind::kBucket) time_micros = schema_.bucket->Start(time_micros);
+  if (!IsEpochFormat(part.format)) {
+    AppendCalendarTime(part.format, time_micros, key);
+    return absl::OkStatus();
+  }
+  const int64_t number = time_micros / TimeFormatUnit(part.format).micros;
+  AppendNumber(part.reverse ? kReverseFrom - number : number, part.width_bytes, key);
+  return absl::OkStatus();
+}
+
+absl::Status KeyCodec::Encode(absl::Span<const std::string_view> tags, int64_t time_micros,
+                              std::string* key) const {
+  key->clear();
+  for (size_t i = 0; i < schema_.key.size(); ++i) {
+    const KeyPart& part = schema_.key[i];
+    if (i != 0) key->append(schema_.delimiter);
+    absl::Status status;
+    if (part.kind == KeyPart::Kind::kTag) {
+      status = AppendTag(part.tag, tags[part.tag], key);
+    } else if (part.kind == KeyPart::Kind::kConst) {
+      key->append(part.text);
+    } else {
+      status = AppendTime(part, time_micros, key);
+    }
+    if (!status.ok()) return status;
+  }
+  if (key->size() <= kRowKeyBytesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("row key '{}' has {} bytes; allowed: up to {}",
+                                                Printable(*key, 60), key->size(), kRowKeyBytesMax));
+}
+
+std::optional<size_t> KeyCodec::WidthOf(const KeyPart& part) const {
+  if (part.kind == KeyPart::Kind::kConst) return part.text.size();
+  if (part.IsTime()) return part.width_bytes;
+  const std::optional<int> width = schema_.tags[part.tag].width_bytes;
+  if (!width) return std::nullopt;
+  return *width;
+}
+
+absl::Status KeyCodec::DecodeTag(const Tag& tag, std::string_view text, std::string* value) const {
+  if (tag.type == TagType::kInt) {
+    const std::optional<int64_t> number = ParseNumber(text);
+    std::string again;
+    if (number) AppendNumber(*number, tag.width_bytes.value_or(0), &again);
+    if (!number || again != text || (tag.width_bytes && *number < 0)) {
+      return Foreign(fmt::format("a value of tag '{}'", tag.name), text);
+    }
+    *value = fmt::format("{}", *number);
+    return absl::OkStatus();
+  }
+  std::string_view trimmed = text;
+  if (tag.width_bytes) {
+    while (!trimmed.empty() && trimmed.back() == tag.pad) trimmed.remove_suffix(1);
+  }
+  if (!CheckText(tag, trimmed).ok()) return Foreign(fmt::format("a value of tag '{}'", tag.name), text);
+  value->assign(trimmed);
+  return absl::OkStatus();
+}
+
+absl::Status KeyCodec::DecodeTime(const KeyPart& part, std::string_view text, int64_t* time_micros) const {
+  const std::string_view format = TimeFormatName(part.format);
+  if (!IsEpochFormat(part.format)) {
+    const std::optional<int64_t> time = ParseCalendarTime(part.format, text);
+    if (!time) return Foreign(fmt::format("a time as {}", format), text);
+    *time_micros = *time;
+  } else {
+    std::optional<int64_t> number = ParseNumber(text);
+    if (number && part.reverse) number = kReverseFrom - *number;
+    const int64_t unit_micros = TimeFormatUnit(part.format).micros;
+    const bool is_number = number && text[0] != '-' && *number >= 0;
+    if (!is_number || *number >= kTimeEndMicros / unit_micros) {
+      return Foreign(fmt::format("a time as {}", format), text);
+    }
+    *time_micros = *number * unit_micros;
+  }
+  if (part.kind == KeyPart::Kind::kBucket && schema_.bucket->Start(*time_micros) != *time_micros) {
+    return Foreign(fmt::format("the start of a bucket of one {}", schema_.bucket->Name()), text);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeyCodec::DecodePart(const KeyPart& part, std::string_view text, DecodedKey* decoded) const {
+  if (part.kind == KeyPart::Kind::kTag)
+    return DecodeTag(schema_.tags[part.tag], text, &decoded->tags[part.tag]);
+  if (part.kind == KeyPart::Kind::kConst) {
+    return text == part.text ? absl::OkStatus() : Foreign(fmt::format("the constant '{}'", part.text), text);
+  }
+  int64_t time_micros = 0;
+  if (absl::Status status = DecodeTime(part, text, &time_micros); !status.ok()) return status;
+  if (part.kind == KeyPart::Kind::kBucket) decoded->bucket_start_micros = time_micros;
+  if (finest_time_ && &part == &schema_.key[*finest_time_]) decoded->time_micros = time_micros;
+  return absl::OkStatus();
+}
+
+absl::Status KeyCodec::Decode(std::string_view key, DecodedKey* decoded) const {
+  decoded->tags.resize(schema_.tags.size());
+  decoded->time_micros.reset();
+  decoded->bucket_start_micros.reset();
+  size_t at = 0;
+  for (size_t i = 0; i < schema_.key.size(); ++i) {
+    const KeyPart& part = schema_.key[i];
+    const bool is_last = i + 1 == schema_.key.size();
+    if (i != 0) {
+      if (key.substr(at, schema_.delimiter.size()) != schema_.delimiter)
+        return Foreign("a key with all its parts", key);
+      at += schema_.delimiter.size();
+    }
+    size_t bytes = 0;
+    if (const std::optional<size_t> width = WidthOf(part)) {
+      bytes = *width;
+    } else {
+      const size_t end = is_last ? key.size() : key.find(schema_.delimiter, at);
+      if (end == std::string_view::npos) return Foreign("a key with all its parts", key);
+      bytes = end - at;
+    }
+    if (key.size() - at < bytes) return Foreign("a key with all its parts", key);
+    if (absl::Status status = DecodePart(part, key.substr(at, bytes), decoded); !status.ok()) return status;
+    at += bytes;
+  }
+  if (at != key.size()) return Foreign("a key with all its parts", key);
+  // Several parts that say the time must say the same.
+  if (time_parts_ > 1 && decoded->time_micros) {
+    std::vector<std::string_view> tags(decoded->tags.begin(), decoded->tags.end());
+    std::string again;
+    if (!Encode(tags, *decoded->time_micros, &again).ok() || again != key) {
+      return Foreign("a key whose times agree", key);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sonde::series

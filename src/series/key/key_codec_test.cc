@@ -1,0 +1,236 @@
+#include "series/key/key_codec.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "series/schema/schema_parser.h"
+#include "series/schema/status_text.h"
+
+namespace sonde::series {
+namespace {
+
+KeyCodec CodecOf(std::string_view text) {
+  auto schema = ParseSchema(text, "x.yaml");
+  EXPECT_TRUE(schema.ok()) << schema.status();
+  return KeyCodec(*std::move(schema));
+}
+
+constexpr int64_t kTime = 1614945873001000;  // 2021-03-05T12:04:33.001Z
+
+TEST(KeyCodec, WritesTheDocumentsKeys) {
+  struct Case {
+    std::string_view declaration;
+    std::vector<std::string_view> tags;
+    std::string_view key;
+  };
+  const Case cases[] = {
+      {"tags: { location: string, id: int }\nbucket: week\nkey: [location, id, bucket]",
+       {"asia-south2", "3698"},
+       "asia-south2#3698#2021-w09"},
+      {"tags: { location: string, id: int }\nlayout: row\nkey: [location, id, { time: yyyy-mm-dd-hhmm }]",
+       {"us-west2", "3698"},
+       "us-west2#3698#2021-03-05-1204"},
+      {"tags: { user: string }\nlayout: row\nkey: [{ const: BATTERY }, user, { time: yyyymmddhhmmssmmm }]",
+       {"Corrie"},
+       "BATTERY#Corrie#20210305120433001"},
+      {"tags: { exchange: { width: 6 }, symbol: { width: 5 } }\nlayout: row\nkey: [exchange, symbol, time]",
+       {"NYSE", "ZX"},
+       "NYSE  #ZX   #1614945873001"},
+      {"tags: { exchange: { width: 6 }, symbol: { width: 5 } }\nlayout: row\ndelimiter: ''\nkey: [exchange, "
+       "symbol, time]",
+       {"NASDAQ", "ZXZZT"},
+       "NASDAQZXZZT1614945873001"},
+      {"tags: { meter: { type: int, width: 10 } }\nbucket: day\nkey: [meter, bucket]",
+       {"987654"},
+       "0000987654#20210305"},
+      {"tags: { host: string }\nlayout: row\nkey: [host, { time: epoch_ms, reverse: true }]",
+       {"h"},
+       "h#9223370421908902806"},
+      {"tags: { host: string }\nbucket: 15m\nkey: [host, bucket]", {"h"}, "h#2021-03-05-1200"},
+  };
+  for (const Case& c : cases) {
+    const KeyCodec codec = CodecOf(fmt::format("series: s\nfields: {{ x: double }}\n{}\n", c.declaration));
+    std::string key;
+    ASSERT_TRUE(codec.Encode(c.tags, kTime, &key).ok());
+    EXPECT_EQ(key, c.key);
+    DecodedKey decoded;
+    ASSERT_TRUE(codec.Decode(key, &decoded).ok()) << codec.Decode(key, &decoded);
+    EXPECT_EQ(decoded.tags, std::vector<std::string>(c.tags.begin(), c.tags.end()));
+  }
+}
+
+TEST(KeyCodec, RefusesWhatItCouldNotReadBack) {
+  const KeyCodec codec = CodecOf(
+      "series: s\nfields: { x: double }\ntags: { site: string, rack: { width: 4 }, id: { type: int, width: 3 "
+      "} }\n"
+      "layout: row\nkey: [site, rack, id, time]\n");
+  const auto error = [&](std::string_view site, std::string_view rack, std::string_view id,
+                         int64_t time = kTime) {
+    std::string key;
+    const absl::Status status = codec.Encode({site, rack, id}, time, &key);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(TextOfStatus(status));
+  };
+  EXPECT_EQ(error("", "r", "1"), "tag 'site': value '' is empty");
+  EXPECT_EQ(error("a#b", "r", "1"), "tag 'site': value 'a#b' holds the delimiter '#'");
+  EXPECT_EQ(error("a", "rack12", "1"), "tag 'rack': value 'rack12' has 6 bytes; its width is 4");
+  EXPECT_EQ(error("a", "r ", "1"), "tag 'rack': value 'r ' ends with its pad ' '");
+  EXPECT_EQ(error("a", "r\x01", "1"),
+            "tag 'rack': value 'r\\x01' holds a byte below its pad ' ', which would sort wrongly");
+  EXPECT_EQ(error("a", "r", "1000"), "tag 'id': value '1000' has more than 3 digits, its width");
+  EXPECT_EQ(error("a", "r", "-1"), "tag 'id': value '-1' is negative, which does not sort in a padded key");
+  EXPECT_EQ(error("a", "r", "1.5"), "tag 'id': value '1.5' is not an int of 64 bits");
+  EXPECT_EQ(error("a", "r", ""), "tag 'id': value '' is empty");
+  EXPECT_EQ(error("a", "r", "1", -1), "time -1 microseconds: before 1970 nothing is kept");
+  EXPECT_EQ(error("a", "r", "1", kTimeEndMicros), "time 253402300800000000 microseconds: past the year 9999");
+  EXPECT_EQ(error("a", "r", "1", 10'000'000'000'000'000),
+            "time 2286-11-20T17:46:40Z: epoch_ms of width 13 ends at 2286-11-20T17:46:39.999999Z");
+  EXPECT_EQ(
+      error(std::string(5000, 'a'), "r", "1"),
+      fmt::format("row key '{}... (5023 bytes)' has 5023 bytes; allowed: up to 4096", std::string(60, 'a')));
+}
+
+TEST(KeyCodec, RefusesForeignKeys) {
+  const KeyCodec codec = CodecOf(
+      "series: s\nfields: { x: double }\ntags: { host: string, id: { type: int, width: 3 } }\nbucket: 15m\n"
+      "key: [{ const: M }, host, id, bucket]\n");
+  DecodedKey decoded;
+  EXPECT_TRUE(codec.Decode("M#h#007#2021-03-05-1215", &decoded).ok());
+  EXPECT_EQ(decoded.tags[1], "7");
+  for (const char* key :
+       {"", "M", "M#h", "M#h#007", "M#h#007#", "M#h#007#2021-03-05-1216", "N#h#007#2021-03-05-1215",
+        "M##007#2021-03-05-1215", "M#h#07#2021-03-05-1215", "M#h#-07#2021-03-05-1215",
+        "M#h#007#2021-03-05-1215#", "M#h#007#2021-02-30-1215", "M#h#007#1969-12-31-1215"}) {
+    EXPECT_EQ(codec.Decode(key, &decoded).code(), absl::StatusCode::kDataLoss) << key;
+  }
+  const KeyCodec twice = CodecOf(
+      "series: s\nfields: { x: double }\ntags: { host: string }\nlayout: row\nkey: [{ time: yyyymmdd }, "
+      "host, time]\n");
+  EXPECT_TRUE(twice.Decode("20210305#h#1614945873001", &decoded).ok());
+  EXPECT_EQ(decoded.time_micros, kTime);
+  EXPECT_EQ(twice.Decode("20210306#h#1614945873001", &decoded).message(),
+            "'20210306#h#1614945873001' is not a key whose times agree: this row was not written by this "
+            "declaration");
+}
+
+// A declaration with a random key; every choice that the parser allows.
+std::string RandomDeclaration(RandomSource& random) {
+  const auto pick = [&](std::initializer_list<const char*> choices) {
+    return std::string(choices.begin()[random.Uniform(choices.size())]);
+  };
+  const bool is_row = random.Uniform(2) == 0;
+  std::vector<std::string> key = {"a", "b", "c"};
+  std::swap(key[random.Uniform(3)], key[random.Uniform(3)]);
+  key.insert(key.begin() + random.Uniform(4), "{ const: K }");
+  if (is_row) {
+    key.insert(key.begin() + random.Uniform(key.size() + 1),
+               pick({"time", "{ time: epoch_us }", "{ time: epoch_ms, width: 15 }",
+                     "{ time: epoch_us, reverse: true }", "{ time: yyyymmddhhmmssmmm }",
+                     "{ time: yyyy-mm-dd-hhmmss }"}));
+    if (random.Uniform(3) == 0) key.insert(key.begin(), "{ time: yyyymmdd }");
+  } else {
+    key.insert(key.begin() + random.Uniform(key.size() + 1),
+               pick({"{ bucket: week }", "{ bucket: month }", "{ bucket: day }", "{ bucket: 15m }",
+                     "{ bucket: 7s }", "{ bucket: hour, format: epoch_s, reverse: true }",
+                     "{ bucket: week, format: yyyymmdd }", "{ bucket: 10ms }"}));
+  }
+  return fmt::format(
+      "series: s\nfields: {{ x: double }}\ntags: {{ a: {}, b: {}, c: {} }}\nlayout: {}\nkey: [{}]\n"
+      "time: {{ resolution: 1ms }}\ndelimiter: '{}'\n",
+      pick({"string", "{ width: 5 }", "{ width: 7, pad: '.' }"}), pick({"int", "{ type: int, width: 6 }"}),
+      pick({"string", "{ width: 4, pad: '!' }"}), is_row ? "row" : "cells", fmt::join(key, ", "),
+      pick({"#", "|", "/"}));
+}
+
+std::string RandomText(RandomSource& random) {
+  std::string text;
+  for (size_t i = 0, size = 1 + random.Uniform(6); i < size; ++i) {
+    text.push_back(random.Uniform(8) == 0 ? static_cast<char>(random.Uniform(256))
+                                          : "ab.# !/|-"[random.Uniform(9)]);
+  }
+  return text;
+}
+
+TEST(KeyCodec, EveryKeyThatIsWrittenComesBack) {
+  SeededRandom random(11);
+  int written = 0;
+  for (int d = 0; d < 300; ++d) {
+    const std::string declaration = RandomDeclaration(random);
+    const KeyCodec codec = CodecOf(declaration);
+    for (int i = 0; i < 100; ++i) {
+      const std::string a = RandomText(random);
+      const std::string b = fmt::format("{}", static_cast<int64_t>(random.Uniform(2'000'000)) - 10'000);
+      const std::string c = RandomText(random);
+      const int64_t time = static_cast<int64_t>(random.Uniform(6'000'000'000'000'000));
+      std::string key;
+      if (!codec.Encode({a, b, c}, time, &key).ok()) continue;
+      ++written;
+      DecodedKey decoded;
+      ASSERT_TRUE(codec.Decode(key, &decoded).ok()) << declaration << key << codec.Decode(key, &decoded);
+      EXPECT_EQ(decoded.tags, (std::vector<std::string>{a, b, c})) << declaration << key;
+      if (const KeyPart* part = codec.schema().FinestTimePart()) {
+        EXPECT_EQ(decoded.time_micros, codec.UnitOf(*part).Start(time)) << declaration << key;
+      }
+      if (codec.schema().bucket) {
+        EXPECT_EQ(decoded.bucket_start_micros, codec.schema().bucket->Start(time));
+      }
+    }
+  }
+  EXPECT_GT(written, 5'000);
+}
+
+TEST(KeyCodec, DamagedKeysNeverDecodeToSomethingElse) {
+  SeededRandom random(12);
+  for (int d = 0; d < 200; ++d) {
+    const KeyCodec codec = CodecOf(RandomDeclaration(random));
+    std::string key;
+    if (!codec.Encode({"ab", "17", "b"}, kTime, &key).ok()) continue;
+    for (int i = 0; i < 100; ++i) {
+      std::string damaged = key;
+      damaged[random.Uniform(damaged.size())] = static_cast<char>(random.Uniform(256));
+      if (random.Uniform(4) == 0) damaged.resize(random.Uniform(damaged.size() + 1));
+      DecodedKey decoded;
+      if (!codec.Decode(damaged, &decoded).ok()) continue;
+      const std::vector<std::string_view> tags(decoded.tags.begin(), decoded.tags.end());
+      std::string again;
+      const int64_t time = decoded.time_micros.value_or(decoded.bucket_start_micros.value_or(0));
+      ASSERT_TRUE(codec.Encode(tags, time, &again).ok()) << damaged;
+      EXPECT_EQ(again, damaged);
+    }
+  }
+}
+
+TEST(KeyCodec, PaddedPartsSortAsTheirValues) {
+  const KeyCodec codec = CodecOf(
+      "series: s\nfields: { x: double }\ntags: { a: { width: 5 }, b: { type: int, width: 6 } }\nlayout: row\n"
+      "key: [a, b, time]\n");
+  const KeyCodec reversed = CodecOf(
+      "series: s\nfields: { x: double }\ntags: { a: { width: 5 }, b: { type: int, width: 6 } }\nlayout: row\n"
+      "key: [a, b, { time: epoch_ms, reverse: true }]\n");
+  SeededRandom random(13);
+  using Point = std::tuple<std::string, int64_t, int64_t>;
+  std::vector<std::pair<Point, std::pair<std::string, std::string>>> points;
+  while (points.size() < 300) {
+    Point point(RandomText(random), random.Uniform(300), static_cast<int64_t>(random.Uniform(1000)) * 1000);
+    const std::string b = fmt::format("{}", std::get<1>(point));
+    std::string key;
+    std::string reversed_key;
+    if (!codec.Encode({std::get<0>(point), b}, std::get<2>(point), &key).ok()) continue;
+    ASSERT_TRUE(reversed.Encode({std::get<0>(point), b}, std::get<2>(point), &reversed_key).ok());
+    points.push_back({point, {key, reversed_key}});
+  }
+  for (const auto& [p, p_keys] : points) {
+    for (const auto& [q, q_keys] : points) {
+      EXPECT_EQ(p < q, p_keys.first < q_keys.first) << p_keys.first << " " << q_keys.first;
+      if (std::get<0>(p) == std::get<0>(q) && std::get<1>(p) == std::get<1>(q)) {
+        EXPECT_EQ(std::get<2>(p) > std::get<2>(q), p_keys.second < q_keys.second);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sonde::series

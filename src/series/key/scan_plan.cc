@@ -1,0 +1,174 @@
+#include "series/key/scan_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/bytes.h"
+
+namespace sonde::series {
+namespace {
+
+class Planner {
+ public:
+  Planner(const KeyCodec& codec, const Selection& selection) : codec_(codec), selection_(selection) {}
+
+  absl::StatusOr<ScanPlan> Plan();
+
+ private:
+  // Appends the ranges of all keys that start with `prefix`, which holds the parts before `index`.
+  // `is_narrowed`: the selection has narrowed the prefix.
+  absl::Status Walk(size_t index, std::string prefix, bool is_narrowed);
+  absl::Status WalkTag(size_t index, const std::string& prefix, bool is_narrowed);
+  absl::Status WalkTime(size_t index, const std::string& prefix, bool is_narrowed);
+  absl::Status AddRange(RowRange range, bool is_narrowed);
+  // With the delimiter behind it, where another part follows.
+  std::string EndPart(size_t index, std::string prefix) const;
+  bool IsFixed(size_t index) const;
+  const TagFilter* FilterOf(size_t tag) const {
+    return tag < selection_.tags.size() ? &selection_.tags[tag] : nullptr;
+  }
+
+  const KeyCodec& codec_;
+  const Selection& selection_;
+  ScanPlan plan_;
+};
+
+absl::StatusOr<ScanPlan> Planner::Plan() {
+  const SeriesSchema& schema = codec_.schema();
+  for (size_t tag = 0; tag < schema.tags.size() && tag < selection_.tags.size(); ++tag) {
+    const TagFilter& filter = selection_.tags[tag];
+    if (filter.prefix && schema.tags[tag].type == TagType::kInt) {
+      return absl::InvalidArgumentError(
+          fmt::format("tag '{}' is an int: '{}*' asks for a prefix; allowed: whole values",
+                      schema.tags[tag].name, Printable(*filter.prefix)));
+    }
+    // Also of tags that the walk does not reach.
+    std::string ignored;
+    for (const std::string& value : filter.values) {
+      if (absl::Status status = codec_.AppendTag(tag, value, &ignored); !status.ok()) return status;
+    }
+  }
+  if (selection_.from_micros >= selection_.to_micros) return plan_;
+  if (absl::Status status = Walk(0, "", false); !status.ok()) return status;
+  plan_.ranges = NormalizeRanges(std::move(plan_.ranges));
+  return std::move(plan_);
+}
+
+std::string Planner::EndPart(size_t index, std::string prefix) const {
+  if (index + 1 < codec_.schema().key.size()) prefix += codec_.schema().delimiter;
+  return prefix;
+}
+
+bool Planner::IsFixed(size_t index) const {
+  const std::vector<KeyPart>& key = codec_.schema().key;
+  if (index >= key.size()) return false;
+  if (key[index].kind == KeyPart::Kind::kConst) return IsFixed(index + 1);
+  if (key[index].kind != KeyPart::Kind::kTag) return false;
+  const TagFilter* filter = FilterOf(key[index].tag);
+  return filter != nullptr && !filter->IsAny();
+}
+
+absl::Status Planner::AddRange(RowRange range, bool is_narrowed) {
+  if (plan_.ranges.size() >= kScanRangesMax) {
+    return absl::InvalidArgumentError(fmt::format(
+        "more than {} ranges of row keys; ask for fewer values or a shorter time", kScanRangesMax));
+  }
+  plan_.is_full_scan |= !is_narrowed;
+  plan_.ranges.push_back(std::move(range));
+  return absl::OkStatus();
+}
+
+absl::Status Planner::Walk(size_t index, std::string prefix, bool is_narrowed) {
+  const std::vector<KeyPart>& key = codec_.schema().key;
+  if (index == key.size()) return AddRange(RowRange::Single(prefix), is_narrowed);
+  switch (key[index].kind) {
+    case KeyPart::Kind::kConst:
+      return Walk(index + 1, EndPart(index, prefix + key[index].text), is_narrowed);
+    case KeyPart::Kind::kTag:
+      return WalkTag(index, prefix, is_narrowed);
+    case KeyPart::Kind::kTime:
+    case KeyPart::Kind::kBucket:
+      break;
+  }
+  return WalkTime(index, prefix, is_narrowed);
+}
+
+absl::Status Planner::WalkTag(size_t index, const std::string& prefix, bool is_narrowed) {
+  const size_t tag = codec_.schema().key[index].tag;
+  const TagFilter* filter = FilterOf(tag);
+  if (filter == nullptr || filter->IsAny()) return AddRange(RowRange::Prefix(prefix), is_narrowed);
+  for (const std::string& value : filter->values) {
+    std::string longer = prefix;
+    if (absl::Status status = codec_.AppendTag(tag, value, &longer); !status.ok()) return status;
+    if (absl::Status status = Walk(index + 1, EndPart(index, std::move(longer)), true); !status.ok())
+      return status;
+  }
+  if (!filter->prefix) return absl::OkStatus();
+  return AddRange(RowRange::Prefix(prefix + *filter->prefix), is_narrowed || !filter->prefix->empty());
+}
+
+absl::Status Planner::WalkTime(size_t index, const std::string& prefix, bool is_narrowed) {
+  const KeyPart& part = codec_.schema().key[index];
+  const bool is_bounded = selection_.from_micros > 0 || selection_.to_micros < kTimeEndMicros;
+  if (!is_bounded && !IsFixed(index + 1)) return AddRange(RowRange::Prefix(prefix), is_narrowed);
+  const int64_t first = std::max<int64_t>(selection_.from_micros, 0);
+  const int64_t last = std::min(selection_.to_micros - 1, codec_.TimeMaxOf(part));
+  if (first > last) return absl::OkStatus();
+
+  const BucketWidth unit = codec_.UnitOf(part);
+  const int64_t pieces_about = (last - first) / unit.MicrosMax() + 1;
+  if (IsFixed(index + 1) && pieces_about <= static_cast<int64_t>(kBucketsWrittenOutMax)) {
+    for (int64_t time = unit.Start(first); time <= last; time = unit.End(time)) {
+      std::string longer = prefix;
+      if (absl::Status status = codec_.AppendTime(part, time, &longer); !status.ok()) return status;
+      if (absl::Status status = Walk(index + 1, EndPart(index, std::move(longer)), true); !status.ok())
+        return status;
+    }
+    return absl::OkStatus();
+  }
+  std::string low = prefix;
+  std::string high = prefix;
+  absl::Status status = codec_.AppendTime(part, part.reverse ? last : first, &low);
+  if (status.ok()) status = codec_.AppendTime(part, part.reverse ? first : last, &high);
+  if (!status.ok()) return status;
+  return AddRange({std::move(low), PrefixEnd(high)}, is_narrowed || is_bounded);
+}
+
+bool MatchesTag(const Tag& tag, const TagFilter& filter, std::string_view value) {
+  if (filter.IsAny()) return true;
+  if (filter.prefix && value.substr(0, filter.prefix->size()) == *filter.prefix) return true;
+  return std::any_of(filter.values.begin(), filter.values.end(), [&](const std::string& wanted) {
+    if (tag.type == TagType::kString) return wanted == value;
+    int64_t a = 0;
+    int64_t b = 0;
+    std::from_chars(wanted.data(), wanted.data() + wanted.size(), a);
+    std::from_chars(value.data(), value.data() + value.size(), b);
+    return a == b;
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<ScanPlan> PlanScan(const KeyCodec& codec, const Selection& selection) {
+  return Planner(codec, selection).Plan();
+}
+
+bool Matches(const KeyCodec& codec, const Selection& selection, const DecodedKey& key) {
+  const SeriesSchema& schema = codec.schema();
+  for (size_t tag = 0; tag < schema.tags.size() && tag < selection.tags.size(); ++tag) {
+    if (!MatchesTag(schema.tags[tag], selection.tags[tag], key.tags[tag])) return false;
+  }
+  if (key.time_micros) {
+    const int64_t end = codec.UnitOf(*schema.FinestTimePart()).End(*key.time_micros);
+    return *key.time_micros < selection.to_micros && end > selection.from_micros;
+  }
+  if (key.bucket_start_micros) {
+    return *key.bucket_start_micros < selection.to_micros &&
+           schema.bucket->End(*key.bucket_start_micros) > selection.from_micros;
+  }
+  return true;
+}
+
+}  // namespace sonde::series

@@ -1,0 +1,48 @@
+// Which row keys can hold the points that somebody asks for.
+//
+// The parts of the key are followed as long as the selection fixes them: constants, tags with given values,
+// then one time part, whose range ends the walk (or, when the parts behind it are fixed too and few buckets
+// are asked for, is written out bucket by bucket).  Whatever lies in the ranges without being asked for is
+// left to Matches.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/row_range.h"
+#include "series/key/key_codec.h"
+
+namespace sonde::series {
+
+constexpr size_t kScanRangesMax = 10'000;
+constexpr size_t kBucketsWrittenOutMax = 366;
+
+// Any value when both are empty.
+struct TagFilter {
+  std::vector<std::string> values;    // one of these
+  std::optional<std::string> prefix;  // begins with this; for strings only
+
+  bool IsAny() const { return values.empty() && !prefix; }
+};
+
+struct Selection {
+  std::vector<TagFilter> tags;  // one for each of SeriesSchema::tags; those beyond the end are any
+  int64_t from_micros = 0;      // times in [from, to)
+  int64_t to_micros = kTimeEndMicros;
+};
+
+struct ScanPlan {
+  std::vector<RowRange> ranges;  // normal form
+  bool is_full_scan = false;     // nothing that was asked for narrows the keys
+};
+
+// INVALID_ARGUMENT: a value that no key can hold; a prefix of an int; more than kScanRangesMax ranges.
+absl::StatusOr<ScanPlan> PlanScan(const KeyCodec& codec, const Selection& selection);
+
+// What PlanScan could not say with ranges: whether points of this row may be asked for.  `selection` has
+// passed PlanScan.  The time of a row without a time in its key is not looked at.
+bool Matches(const KeyCodec& codec, const Selection& selection, const DecodedKey& key);
+
+}  // namespace sonde::series

@@ -1,0 +1,131 @@
+#include "series/key/scan_plan.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/random.h"
+#include "series/schema/schema_parser.h"
+
+namespace sonde::series {
+namespace {
+
+KeyCodec CodecOf(std::string_view text) {
+  auto schema = ParseSchema(fmt::format("series: s\nfields: {{ x: double }}\n{}\n", text), "x.yaml");
+  EXPECT_TRUE(schema.ok()) << schema.status();
+  return KeyCodec(*std::move(schema));
+}
+
+constexpr int64_t kDay = 18690 * kMicrosPerDay;  // 2021-03-04
+
+using Ranges = std::vector<RowRange>;
+
+Ranges RangesOf(const KeyCodec& codec, const Selection& selection) {
+  const auto plan = PlanScan(codec, selection);
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan->ranges;
+}
+
+TEST(ScanPlan, FixedTagsAndABucketAreOneRange) {
+  const KeyCodec codec = CodecOf("tags: { host: string, id: int }\nbucket: day\nkey: [host, id, bucket]");
+  EXPECT_EQ(RangesOf(codec, {{{{"h"}, {}}, {{"7"}, {}}}, kDay + 5, kDay + 2 * kMicrosPerDay}),
+            (Ranges{{"h#7#20210304", "h#7#20210306"}}));
+  EXPECT_EQ(RangesOf(codec, {{{{"h"}, {}}, {{"7"}, {}}}, kDay + 5, kDay + 6}),
+            (Ranges{{"h#7#20210304", "h#7#20210305"}}));
+  EXPECT_EQ(RangesOf(codec, {{{{"h"}, {}}, {{"7"}, {}}}}), Ranges{RowRange::Prefix("h#7#")});
+  EXPECT_EQ(RangesOf(codec, {{{{"h"}, {}}, {}}, kDay, kDay + 1}), Ranges{RowRange::Prefix("h#")});
+  EXPECT_EQ(RangesOf(codec, {{{{}, "h"}}}), Ranges{RowRange::Prefix("h")});
+  EXPECT_EQ(RangesOf(codec, {{{{"a", "b"}, {}}}}), (Ranges{RowRange::Prefix("a#"), RowRange::Prefix("b#")}));
+  EXPECT_EQ(RangesOf(codec, {{}, kDay, kDay}), Ranges{});
+}
+
+TEST(ScanPlan, SaysWhenEverythingIsRead) {
+  const KeyCodec codec =
+      CodecOf("tags: { host: string, id: int }\nbucket: day\nkey: [{ const: M }, host, id, bucket]");
+  EXPECT_TRUE(PlanScan(codec, {})->is_full_scan);
+  EXPECT_TRUE(PlanScan(codec, {{{}, {{"7"}, {}}}, kDay})->is_full_scan);
+  EXPECT_FALSE(PlanScan(codec, {{{{"h"}, {}}}})->is_full_scan);
+  EXPECT_EQ(RangesOf(codec, {}), Ranges{RowRange::Prefix("M#")});
+}
+
+TEST(ScanPlan, ReversedTimesAreReadFromTheEnd) {
+  const KeyCodec codec =
+      CodecOf("tags: { host: string }\nlayout: row\nkey: [host, { time: epoch_s, reverse: true }]");
+  EXPECT_EQ(RangesOf(codec, {{{{"h"}, {}}}, 10 * kMicrosPerSecond, 12 * kMicrosPerSecond}),
+            (Ranges{{"h#9223372036854775796", "h#9223372036854775798"}}));
+}
+
+TEST(ScanPlan, WritesOutBucketsBeforeFixedTags) {
+  const KeyCodec codec = CodecOf("tags: { site: string, id: int }\nbucket: day\nkey: [site, bucket, id]");
+  EXPECT_EQ(RangesOf(codec, {{{{"s"}, {}}, {{"7"}, {}}}, kDay, kDay + 2 * kMicrosPerDay}),
+            (Ranges{RowRange::Single("s#20210304#7"), RowRange::Single("s#20210305#7")}));
+  EXPECT_EQ(RangesOf(codec, {{{{"s"}, {}}, {}}, kDay, kDay + 2 * kMicrosPerDay}),
+            (Ranges{{"s#20210304", "s#20210306"}}));
+}
+
+TEST(ScanPlan, RefusesWhatNoKeyHolds) {
+  const KeyCodec codec = CodecOf("tags: { host: string, id: int }\nbucket: day\nkey: [host, id, bucket]");
+  EXPECT_EQ(PlanScan(codec, {{{}, {{"x"}, {}}}}).status().message(),
+            "tag 'id': value 'x' is not an int of 64 bits");
+  EXPECT_EQ(PlanScan(codec, {{{}, {{}, "1"}}}).status().message(),
+            "tag 'id' is an int: '1*' asks for a prefix; allowed: whole values");
+}
+
+// Every point that is asked for is in the ranges, and Matches agrees with a look at the tags and the time.
+TEST(ScanPlan, RangesHoldAllThatIsAskedFor) {
+  SeededRandom random(21);
+  const char* keys[] = {
+      "bucket: day\nkey: [a, b, bucket]",
+      "bucket: week\nkey: [bucket, a, b]",
+      "bucket: 7h\nkey: [a, bucket, b]",
+      "bucket: month\nkey: [b, { bucket: month }, { const: K }, a]",
+      "bucket: hour\nkey: [a, { bucket: hour, format: epoch_s, reverse: true }, b]",
+      "layout: row\nkey: [a, b, time]",
+      "layout: row\nkey: [b, { time: epoch_ms, reverse: true }, a]",
+      "layout: row\nkey: [{ time: yyyymmdd }, a, { time: yyyymmddhhmmssmmm }, b]",
+  };
+  for (const char* text : keys) {
+    const KeyCodec codec =
+        CodecOf(fmt::format("tags: {{ a: string, b: {{ type: int, width: 3 }} }}\n{}", text));
+    for (int i = 0; i < 300; ++i) {
+      const auto random_time = [&] {
+        return kDay + static_cast<int64_t>(random.Uniform(40 * kMicrosPerDay / 1000)) * 1000;
+      };
+      Selection selection;
+      selection.tags.resize(2);
+      if (random.Uniform(2) == 0) selection.tags[0].values = {"x", "xy"};
+      if (random.Uniform(4) == 0) selection.tags[0] = {{}, "x"};
+      if (random.Uniform(2) == 0) selection.tags[1].values = {"1"};
+      if (random.Uniform(2) == 0) selection.from_micros = random_time();
+      if (random.Uniform(2) == 0) selection.to_micros = random_time();
+      const Ranges ranges = RangesOf(codec, selection);
+      for (int p = 0; p < 40; ++p) {
+        const std::string_view a = std::array{"x", "xy", "xyz", "w"}[random.Uniform(4)];
+        const std::string_view b = std::array{"1", "2", "10"}[random.Uniform(3)];
+        const int64_t time = random_time();
+        std::string key;
+        ASSERT_TRUE(codec.Encode({a, b}, time, &key).ok());
+        const auto& a_filter = selection.tags[0];
+        const bool is_a = a_filter.IsAny() || (a_filter.prefix ? a[0] == 'x' : a == "x" || a == "xy");
+        const bool is_b = selection.tags[1].IsAny() || b == "1";
+        const bool is_asked = is_a && is_b && time >= selection.from_micros && time < selection.to_micros;
+        const bool is_read =
+            std::any_of(ranges.begin(), ranges.end(), [&](const auto& r) { return r.Contains(key); });
+        EXPECT_TRUE(is_read || !is_asked) << text << " " << key;
+        DecodedKey decoded;
+        ASSERT_TRUE(codec.Decode(key, &decoded).ok());
+        const bool matches = Matches(codec, selection, decoded);
+        EXPECT_TRUE(matches || !is_asked);
+        EXPECT_TRUE((is_a && is_b) || !matches);
+        if (codec.schema().layout == Layout::kRow && selection.from_micros < selection.to_micros) {
+          EXPECT_EQ(matches, is_asked);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sonde::series
