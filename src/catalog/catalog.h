@@ -1,0 +1,87 @@
+// The tables that there are: names, families, rules; kept as the engine's records, served from memory.
+//
+// Ids of tables and families are given here and never used twice, so what an engine still holds of something
+// that was dropped can never be taken for something new.  A drop is done when its record is written; telling
+// the engine, so that it frees the space, is repeated after a crash until it has worked.
+//
+// Threads: all functions may be called at once; changes go one by one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/engine.h"
+#include "model/table_schema.h"
+
+namespace sonde {
+
+using TableSchemaRef = std::shared_ptr<const TableSchema>;
+
+// A change of a table's families, google.bigtable.admin.v2.ModifyColumnFamiliesRequest.Modification, checked.
+struct CreateFamily {
+  FamilySchema family;  // its id is ignored
+};
+struct UpdateFamily {
+  std::string name;
+  GcRule gc_rule;
+};
+struct DropFamily {
+  std::string name;
+};
+using FamilyModification = std::variant<CreateFamily, UpdateFamily, DropFamily>;
+
+class Catalog {
+ public:
+  // `engine` must outlive the catalog.  DATA_LOSS when a record cannot be read.
+  static absl::StatusOr<std::unique_ptr<Catalog>> Open(Engine* engine);
+
+  // NOT_FOUND.
+  absl::StatusOr<TableSchemaRef> Find(std::string_view table_name) const;
+  // Tables of an instance (projects/P/instances/I) whose id is greater than `after_id`, by id, at most so
+  // many.
+  std::vector<TableSchemaRef> List(std::string_view instance, std::string_view after_id,
+                                   size_t count_max) const;
+
+  // The ids of `schema` are ignored; families in any order.  ALREADY_EXISTS; INVALID_ARGUMENT for families
+  // named twice; RESOURCE_EXHAUSTED past kTablesMax or kFamiliesPerTableMax.
+  absl::StatusOr<TableSchemaRef> Create(TableSchema schema);
+  // NOT_FOUND; FAILED_PRECONDITION when it is protected.
+  absl::Status Delete(std::string_view table_name);
+  // All or nothing, in order.  ALREADY_EXISTS, NOT_FOUND as the first modification that fails says;
+  // FAILED_PRECONDITION for a drop in a protected table.
+  absl::StatusOr<TableSchemaRef> Modify(std::string_view table_name,
+                                        const std::vector<FamilyModification>& modifications);
+
+ private:
+  explicit Catalog(Engine* engine) : engine_(engine) {}
+  absl::Status Load();
+  absl::Status FinishDrops();
+
+  // What is kept of a table besides its schema.
+  struct Table {
+    TableSchemaRef schema;
+    FamilyId next_family_id = 1;
+  };
+
+  absl::Status FinishDrop(const std::string& record_key);
+
+  Engine* const engine_;
+  std::mutex change_mutex_;    // held through a change
+  TableId next_table_id_ = 1;  // guarded by change_mutex_
+
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, Table, std::less<>>
+      tables_;  // guarded by mutex_; changed only with change_mutex_ held
+};
+
+}  // namespace sonde

@@ -1,0 +1,121 @@
+#include "catalog/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/table_record.h"
+#include "engine/memory/memory_engine.h"
+
+namespace sonde {
+namespace {
+
+constexpr char kInstance[] = "projects/p/instances/i";
+
+TableSchema Named(const std::string& id, std::vector<std::string> families = {}) {
+  TableSchema schema;
+  schema.name = std::string(kInstance) + "/tables/" + id;
+  for (const std::string& family : families) schema.families.push_back({.name = family});
+  return schema;
+}
+
+class CatalogTest : public testing::Test {
+ protected:
+  void SetUp() override { Reopen(); }
+  void Reopen() { catalog_ = *Catalog::Open(engine_.get()); }
+  std::string Name(const std::string& id) { return std::string(kInstance) + "/tables/" + id; }
+
+  std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
+  std::unique_ptr<Catalog> catalog_;
+};
+
+TEST(TableRecord, RoundTrips) {
+  TableRecord record;
+  record.next_family_id = 9;
+  record.schema = Named("t");
+  record.schema.id = 3;
+  record.schema.granularity = TimestampGranularity::kMicros;
+  record.schema.deletion_protection = true;
+  record.schema.split_points = {"a", std::string("\0\xff", 2)};
+  record.schema.families = {
+      {.name = "f",
+       .id = 1,
+       .gc_rule = {GcRule::Union{
+           {{GcRule::MaxVersions{2}}, {GcRule::Intersection{{{GcRule::MaxAge{5000}}, {}}}}}}}},
+      {.name = "s", .id = 2, .aggregate = AggregateKind::kMin, .value_type = std::string("\x12\x00", 2)}};
+  const absl::StatusOr<TableRecord> again = DecodeTableRecord(EncodeTableRecord(record));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->schema, record.schema);
+  EXPECT_EQ(again->next_family_id, 9u);
+  EXPECT_EQ(DecodeTableRecord("{").status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(DecodeTableRecord("{\"version\":2}").status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(CatalogTest, TablesOutliveARestart) {
+  ASSERT_TRUE(catalog_->Create(Named("t", {"b", "a"})).ok());
+  const TableSchema before = **catalog_->Find(Name("t"));
+  EXPECT_EQ(before.families[0].name, "a");
+  Reopen();
+  EXPECT_EQ(**catalog_->Find(Name("t")), before);
+}
+
+TEST_F(CatalogTest, ANewTableNeverHasTheIdOfADroppedOne) {
+  const TableId first = (*catalog_->Create(Named("t")))->id;
+  ASSERT_TRUE(catalog_->Delete(Name("t")).ok());
+  Reopen();
+  EXPECT_GT((*catalog_->Create(Named("t")))->id, first);
+}
+
+TEST_F(CatalogTest, RefusesDoublesAndStrangers) {
+  ASSERT_TRUE(catalog_->Create(Named("t", {"a"})).ok());
+  EXPECT_EQ(catalog_->Create(Named("t")).status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(catalog_->Create(Named("u", {"a", "a"})).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(catalog_->Find(Name("u")).status(), absl::NotFoundError("Table not found: " + Name("u")));
+  EXPECT_EQ(catalog_->Delete(Name("u")).code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(CatalogTest, ListsByIdInPages) {
+  for (const char* id : {"c", "a", "b"}) ASSERT_TRUE(catalog_->Create(Named(id)).ok());
+  TableSchema elsewhere = Named("d");
+  elsewhere.name = "projects/p/instances/other/tables/d";
+  ASSERT_TRUE(catalog_->Create(elsewhere).ok());
+  const auto ids = [&](std::string_view after, size_t count) {
+    std::string result;
+    for (const TableSchemaRef& table : catalog_->List(kInstance, after, count)) result += table->name.back();
+    return result;
+  };
+  EXPECT_EQ(ids("", 10), "abc");
+  EXPECT_EQ(ids("", 2), "ab");
+  EXPECT_EQ(ids("b", 2), "c");
+}
+
+TEST_F(CatalogTest, ModificationsAreAllOrNothing) {
+  ASSERT_TRUE(catalog_->Create(Named("t", {"a", "b"})).ok());
+  const TableSchema before = **catalog_->Find(Name("t"));
+  EXPECT_EQ(
+      catalog_->Modify(Name("t"), {CreateFamily{{.name = "c"}}, sonde::DropFamily{"none"}}).status().code(),
+      absl::StatusCode::kNotFound);
+  EXPECT_EQ(**catalog_->Find(Name("t")), before);
+  EXPECT_EQ(catalog_->Modify(Name("t"), {CreateFamily{{.name = "a"}}}).status().code(),
+            absl::StatusCode::kAlreadyExists);
+
+  // Dropped and made again in one request: another family.
+  const auto after = catalog_->Modify(Name("t"), {sonde::DropFamily{"a"}, CreateFamily{{.name = "a"}},
+                                                  UpdateFamily{"b", {GcRule::MaxVersions{1}}}});
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_GT((*after)->FindFamily("a")->id, before.FindFamily("b")->id);
+  EXPECT_EQ((*after)->FindFamily("b")->gc_rule, GcRule{GcRule::MaxVersions{1}});
+  Reopen();
+  EXPECT_EQ(**catalog_->Find(Name("t")), **after);
+}
+
+TEST_F(CatalogTest, ProtectionKeepsTableAndFamilies) {
+  TableSchema schema = Named("t", {"a"});
+  schema.deletion_protection = true;
+  ASSERT_TRUE(catalog_->Create(schema).ok());
+  EXPECT_EQ(catalog_->Delete(Name("t")).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(catalog_->Modify(Name("t"), {sonde::DropFamily{"a"}}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace sonde

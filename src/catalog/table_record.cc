@@ -1,0 +1,122 @@
+#include "catalog/table_record.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+
+namespace sonde {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kRecordVersion = 1;
+
+// Bytes that need not be text.
+std::string ToHex(std::string_view bytes) {
+  std::string hex;
+  for (const char c : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return hex;
+}
+
+std::string FromHex(std::string_view hex) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    throw std::invalid_argument("not hexadecimal");
+  };
+  if (hex.size() % 2 != 0) throw std::invalid_argument("odd number of hexadecimal digits");
+  std::string bytes;
+  for (size_t i = 0; i < hex.size(); i += 2)
+    bytes.push_back(static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1])));
+  return bytes;
+}
+
+json GcRuleToJson(const GcRule& rule) {
+  struct Visitor {
+    json operator()(std::monostate) const { return nullptr; }
+    json operator()(const GcRule::MaxVersions& r) const { return {{"max_versions", r.count}}; }
+    json operator()(const GcRule::MaxAge& r) const { return {{"max_age_micros", r.micros}}; }
+    json operator()(const GcRule::Intersection& r) const { return {{"intersection", List(r.rules)}}; }
+    json operator()(const GcRule::Union& r) const { return {{"union", List(r.rules)}}; }
+    static json List(const std::vector<GcRule>& rules) {
+      json list = json::array();
+      for (const GcRule& rule : rules) list.push_back(GcRuleToJson(rule));
+      return list;
+    }
+  };
+  return std::visit(Visitor(), rule.rule);
+}
+
+GcRule GcRuleFromJson(const json& j) {
+  const auto list = [](const json& rules) {
+    std::vector<GcRule> result;
+    for (const json& rule : rules) result.push_back(GcRuleFromJson(rule));
+    return result;
+  };
+  if (j.is_null()) return {};
+  if (j.contains("max_versions")) return {GcRule::MaxVersions{j.at("max_versions").get<int32_t>()}};
+  if (j.contains("max_age_micros")) return {GcRule::MaxAge{j.at("max_age_micros").get<int64_t>()}};
+  if (j.contains("intersection")) return {GcRule::Intersection{list(j.at("intersection"))}};
+  return {GcRule::Union{list(j.at("union"))}};
+}
+
+}  // namespace
+
+std::string EncodeTableRecord(const TableRecord& record) {
+  const TableSchema& schema = record.schema;
+  json families = json::array();
+  for (const FamilySchema& family : schema.families) {
+    families.push_back({{"name", family.name},
+                        {"id", family.id},
+                        {"gc_rule", GcRuleToJson(family.gc_rule)},
+                        {"aggregate", static_cast<int>(family.aggregate)},
+                        {"value_type", ToHex(family.value_type)}});
+  }
+  json splits = json::array();
+  for (const std::string& split : schema.split_points) splits.push_back(ToHex(split));
+  return json{{"version", kRecordVersion},
+              {"name", schema.name},
+              {"id", schema.id},
+              {"granularity_micros", schema.granularity == TimestampGranularity::kMicros ? 1 : 1000},
+              {"deletion_protection", schema.deletion_protection},
+              {"families", families},
+              {"split_points", splits},
+              {"next_family_id", record.next_family_id}}
+      .dump();
+}
+
+absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes) {
+  try {
+    const json j = json::parse(bytes);
+    if (j.at("version").get<int>() != kRecordVersion) throw std::invalid_argument("unknown version");
+    TableRecord record;
+    TableSchema& schema = record.schema;
+    schema.name = j.at("name").get<std::string>();
+    schema.id = j.at("id").get<TableId>();
+    schema.granularity = j.at("granularity_micros").get<int>() == 1 ? TimestampGranularity::kMicros
+                                                                    : TimestampGranularity::kMillis;
+    schema.deletion_protection = j.at("deletion_protection").get<bool>();
+    for (const json& family : j.at("families")) {
+      const int aggregate = family.at("aggregate").get<int>();
+      if (aggregate < 0 || aggregate > static_cast<int>(AggregateKind::kMax)) {
+        throw std::invalid_argument("unknown aggregate");
+      }
+      schema.families.push_back({.name = family.at("name").get<std::string>(),
+                                 .id = family.at("id").get<FamilyId>(),
+                                 .gc_rule = GcRuleFromJson(family.at("gc_rule")),
+                                 .aggregate = static_cast<AggregateKind>(aggregate),
+                                 .value_type = FromHex(family.at("value_type").get<std::string>())});
+    }
+    for (const json& split : j.at("split_points"))
+      schema.split_points.push_back(FromHex(split.get<std::string>()));
+    record.next_family_id = j.at("next_family_id").get<FamilyId>();
+    return record;
+  } catch (const std::exception& e) {
+    return absl::DataLossError(
+        fmt::format("The record of a table is damaged ({}): {}", e.what(), Printable(bytes)));
+  }
+}
+
+}  // namespace sonde
