@@ -63,19 +63,22 @@ class Engine {
   virtual absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(
       std::string_view prefix) = 0;
 
-  // --- Tables.  The ids are the caller's and are never used twice.
+  // --- Tables.  The ids are the caller's, in [1, 2^32 - 1), and are never used twice.
   // Repeating it (after a crash) is fine: what is there stays.
   virtual absl::Status CreateTable(TableId table) = 0;
   // All cells are gone at once for readers that come after; the space comes back in the background.
-  // Repeating either (after a crash) is fine, also for a table that is not there.  A stream that was open may
-  // go on, end early, or answer NOT_FOUND; each row that it returned is whole.
+  // Repeating it (after a crash) is fine, also for a table that is not there.  A stream that was open may go
+  // on, end early, or answer NOT_FOUND.
   virtual absl::Status DropTable(TableId table) = 0;
+  // Likewise for the cells of a family, but NOT_FOUND when there is no such table.  A stream that was open may
+  // go on with or without them.
   virtual absl::Status DropFamily(TableId table, FamilyId family) = 0;
 
   // --- Rows.
   // Rows of `ranges` (normal form, NormalizeRanges; none: no rows) in ascending order, or descending if
   // `reverse`, each at most once.  A row is one snapshot, not older than the call of Scan; the scan as a
-  // whole is not.  A deadline that has passed is told by Scan, or by Next at the latest when a row is over.
+  // whole is not.  A deadline that has passed is told by Scan or the first Next; one that passes later, by a
+  // later Next, not always the next one: the clock is read from time to time.
   struct ScanOptions {
     bool reverse = false;
     ReadHints hints;

@@ -75,7 +75,9 @@ class MemoryEngine::Stream final : public RowStream {
       const bool is_over = row == nullptr || range.IsEmpty() || (options_.reverse && range.end.empty());
       if (is_over) options_.reverse ? ranges_.pop_back() : ranges_.pop_front();
     }
-    if (!pieces_.empty()) ++rows_count_;
+    if (pieces_.empty()) return;
+    pieces_.back().last_of_row = true;
+    ++rows_count_;
   }
 
   void CopyRow(const std::string& row_key, const MemoryRow& row) {
@@ -142,7 +144,9 @@ absl::Status MemoryEngine::DropTable(TableId table) {
 
 absl::Status MemoryEngine::DropFamily(TableId table, FamilyId family) {
   const std::unique_lock guard(lock_);
-  if (MemoryTable* found = FindTable(table)) found->DropFamily(family);
+  MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  found->DropFamily(family);
   return absl::OkStatus();
 }
 

@@ -4,34 +4,15 @@
 #include <iterator>
 
 #include "base/varint.h"
+#include "model/aggregate.h"
 
 namespace sonde {
 namespace {
-
-int64_t StateOf(std::string_view value) {
-  uint64_t state = 0;
-  if (value.size() != sizeof(state) || !GetFixed64(&value, &state)) return 0;
-  return static_cast<int64_t>(state);
-}
 
 std::string ValueOf(int64_t state) {
   std::string value;
   PutFixed64(&value, static_cast<uint64_t>(state));
   return value;
-}
-
-int64_t Fold(AggregateKind kind, int64_t state, int64_t input) {
-  switch (kind) {
-    case AggregateKind::kSum:
-      return static_cast<int64_t>(static_cast<uint64_t>(state) + static_cast<uint64_t>(input));
-    case AggregateKind::kMin:
-      return std::min(state, input);
-    case AggregateKind::kMax:
-      return std::max(state, input);
-    case AggregateKind::kNone:
-      break;
-  }
-  return input;
 }
 
 void DeleteCells(const TimeRange& range, MemoryColumn* column) {
@@ -56,7 +37,8 @@ void ApplyToFamily(const FamilyDelta& delta, MemoryFamily* family) {
   }
   for (const FamilyDelta::Add& add : delta.adds) {
     const auto [cell, is_new] = ColumnOf(add.qualifier, family).try_emplace(add.timestamp_micros);
-    cell->second = ValueOf(is_new ? add.state : Fold(delta.aggregate, StateOf(cell->second), add.state));
+    cell->second = ValueOf(
+        is_new ? add.state : FoldAggregate(delta.aggregate, DecodeAggregateState(cell->second), add.state));
   }
 }
 

@@ -28,9 +28,8 @@ class MemoryTable {
  public:
   // row' = (row \ deletes) with puts over it, then adds.  A row without cells is gone.
   //
-  // An add is folded into the state of the cell that is there, or becomes it: sums wrap modulo 2^64; min and
-  // max compare signed; kNone overwrites.  A state is a value of 8 bytes, big-endian two's complement.  A
-  // value of any other length, which nothing above writes into an aggregate family, counts as state 0.
+  // An add is folded into the state of the cell that is there (model/aggregate.h), or becomes its state.
+  // kNone overwrites.
   void Apply(std::string_view row_key, const RowDelta& delta);
   void DropFamily(FamilyId family);
   void DropRange(const RowRange& range);

@@ -1,0 +1,261 @@
+// Tables, records, deltas, Apply.
+#include <cstdint>
+#include <string>
+
+#include "engine_conformance.h"
+#include "fmt/format.h"
+#include "model/limits.h"
+
+namespace sonde {
+namespace {
+
+using std::string_literals::operator""s;
+using Records = std::vector<std::pair<std::string, std::string>>;
+
+constexpr absl::StatusCode kNotFound = absl::StatusCode::kNotFound;
+
+TEST_P(EngineConformance, RecordsComeInOrderOfKeys) {
+  ASSERT_EQ(engine_->WriteRecords(
+                {{"t/b", "2"}, {"t/\xff"s, "3"}, {"t/"s, ""}, {"t/a\0"s, "1"}, {"u", "4"}, {"s", "0"}}),
+            absl::OkStatus());
+  EXPECT_EQ(engine_->ReadRecords("t/").value(),
+            (Records{{"t/", ""}, {"t/a\0"s, "1"}, {"t/b", "2"}, {"t/\xff"s, "3"}}));
+  EXPECT_EQ(engine_->ReadRecords("t/\xff"s).value(), (Records{{"t/\xff"s, "3"}}));
+  EXPECT_EQ(engine_->ReadRecords("").value().size(), 6u);
+  EXPECT_EQ(engine_->ReadRecords("x").value(), Records());
+}
+
+TEST_P(EngineConformance, RecordsAreOverwrittenAndDeleted) {
+  ASSERT_EQ(engine_->WriteRecords({{"a", "1"}, {"b", "1"}}), absl::OkStatus());
+  ASSERT_EQ(engine_->WriteRecords({{"a", "2"}, {"b", std::nullopt}, {"c", std::nullopt}}), absl::OkStatus());
+  EXPECT_EQ(engine_->ReadRecords("").value(), (Records{{"a", "2"}}));
+}
+
+TEST_P(EngineConformance, RecordsAndRowsDoNotMeet) {
+  Put("row", "q", 1000, "v");
+  ASSERT_EQ(engine_->WriteRecords({{"row", "1"}}), absl::OkStatus());
+  EXPECT_EQ(RowKeys(), std::vector<std::string>{"row"});
+  EXPECT_EQ(engine_->ReadRecords("").value(), (Records{{"row", "1"}}));
+}
+
+TEST_P(EngineConformance, AnUnknownTableIsNotFound) {
+  constexpr TableId kUnknown = 99;
+  EXPECT_EQ(engine_->Scan(kUnknown, {RowRange::All()}, {}).status().code(), kNotFound);
+  const RowChange change{"r", {.families = {PutsOf(kPlain, {{"q", 0, "v"}})}}};
+  EXPECT_EQ(engine_->Apply(kUnknown, {change}).code(), kNotFound);
+  int calls_count = 0;
+  const auto decide = [&](const std::vector<RowFamily>&) -> absl::StatusOr<std::optional<RowDelta>> {
+    ++calls_count;
+    return change.delta;
+  };
+  EXPECT_EQ(engine_->Update(kUnknown, "r", {}, decide).code(), kNotFound);
+  EXPECT_EQ(calls_count, 0);
+  EXPECT_EQ(engine_->DropFamily(kUnknown, kPlain).code(), kNotFound);
+  EXPECT_EQ(engine_->DropRange(kUnknown, RowRange::All()).code(), kNotFound);
+  EXPECT_EQ(engine_->Ranges(kUnknown).status().code(), kNotFound);
+}
+
+TEST_P(EngineConformance, CreatingATableAgainKeepsItsCells) {
+  Put("r", "q", 1000, "v");
+  ASSERT_EQ(engine_->CreateTable(kTable), absl::OkStatus());
+  EXPECT_EQ(Cells("r"), "q@1000=v");
+}
+
+TEST_P(EngineConformance, ADroppedTableIsNotFound) {
+  Put("r", "q", 1000, "v");
+  ASSERT_EQ(engine_->DropTable(kTable), absl::OkStatus());
+  EXPECT_EQ(engine_->Scan(kTable, {RowRange::All()}, {}).status().code(), kNotFound);
+  EXPECT_EQ(engine_->Apply(kTable, {{"r", {}}}).code(), kNotFound);
+  EXPECT_EQ(engine_->DropTable(kTable), absl::OkStatus()) << "repeating it is fine";
+  EXPECT_EQ(engine_->DropTable(99), absl::OkStatus()) << "also for a table that never was";
+}
+
+TEST_P(EngineConformance, TablesDoNotMeet) {
+  for (const TableId table : {1u, 6u, 8u, 255u, 256u, 0x01000000u, 0xFFFFFFFEu}) {
+    ASSERT_EQ(engine_->CreateTable(table), absl::OkStatus());
+    const RowChange change{"\xff\xff"s, {.families = {PutsOf(kPlain, {{"q", 0, "v"}})}}};
+    ASSERT_EQ(engine_->Apply(table, {change}), absl::OkStatus());
+  }
+  EXPECT_EQ(RowKeys(), std::vector<std::string>());
+  EXPECT_EQ(RowKeys({RowRange::All()}, true), std::vector<std::string>());
+  Put("r", "q", 1000, "v");
+  ASSERT_EQ(engine_->DropTable(6), absl::OkStatus());
+  ASSERT_EQ(engine_->DropRange(8, RowRange::All()), absl::OkStatus());
+  EXPECT_EQ(RowKeys(), std::vector<std::string>{"r"});
+  EXPECT_EQ(Rows({RowRange::All()}, true, 8).size(), 0u);
+  EXPECT_EQ(Rows({RowRange::All()}, true, 256).size(), 1u);
+  EXPECT_EQ(Rows({RowRange::All()}, false, 0xFFFFFFFEu).size(), 1u);
+}
+
+TEST_P(EngineConformance, DropFamilyKeepsTheOthers) {
+  Put("a", "q", 1000, "v", kPlain);
+  Put("a", "q", 1000, "w", kOther);
+  Put("b", "q", 1000, "v", kPlain);
+  FlushOrCompact();
+  Put("c", "q", 1000, "v", kPlain);
+  ASSERT_EQ(engine_->DropFamily(kTable, kPlain), absl::OkStatus());
+  ASSERT_EQ(engine_->DropFamily(kTable, kPlain), absl::OkStatus()) << "repeating it is fine";
+  EXPECT_EQ(RowKeys(), std::vector<std::string>{"a"});
+  EXPECT_EQ(Cells("a", kPlain), "");
+  EXPECT_EQ(Cells("a", kOther), "q@1000=w");
+}
+
+TEST_P(EngineConformance, AnApplyOfNothingIsFine) {
+  EXPECT_EQ(engine_->Apply(kTable, {}), absl::OkStatus());
+  EXPECT_EQ(engine_->Apply(kTable, {{"r", {}}}), absl::OkStatus());
+  EXPECT_EQ(engine_->Apply(kTable, {{"r", {.families = {{.family = kPlain}}}}}), absl::OkStatus());
+  EXPECT_EQ(RowKeys(), std::vector<std::string>());
+}
+
+TEST_P(EngineConformance, CellsComeByQualifierThenNewestFirst) {
+  Put("r", "b", 1000, "1");
+  Put("r", "a", 1000, "2");
+  Put("r", "a", 3000, "3");
+  Put("r", "a", 2000, "4");
+  Put("r", "a\0"s, 0, "5");
+  Put("r", "", kTimestampMicrosMax, "6");
+  EXPECT_EQ(Cells("r"), "@9223372036854775000=6 a@3000=3 a@2000=4 a@1000=2 a\0@0=5 b@1000=1"s);
+}
+
+TEST_P(EngineConformance, APutOverwritesTheCellAtItsTimestamp) {
+  Put("r", "q", 1000, "old");
+  Put("r", "q", 2000, "other");
+  Put("r", "q", 1000, "");
+  EXPECT_EQ(Cells("r"), "q@2000=other q@1000=");
+}
+
+TEST_P(EngineConformance, ARepeatedRowOfABatchTakesItsChangesInOrder) {
+  const RowDelta put_1{.families = {PutsOf(kPlain, {{"q", 1000, "1"}, {"x", 1000, "1"}})}};
+  const RowDelta clear{.families = {{.family = kPlain, .delete_all = true}}};
+  const RowDelta put_2{.families = {PutsOf(kPlain, {{"q", 1000, "2"}})}};
+  ASSERT_EQ(engine_->Apply(kTable, {{"a", put_2}, {"b", put_1}, {"a", put_1}, {"b", clear}, {"b", put_2}}),
+            absl::OkStatus());
+  EXPECT_EQ(Cells("a"), "q@1000=1 x@1000=1");
+  EXPECT_EQ(Cells("b"), "q@1000=2");
+}
+
+TEST_P(EngineConformance, APutSurvivesTheDeleteOfItsOwnDelta) {
+  Put("r", "p", 1000, "old");
+  Put("r", "q", 1000, "old");
+  Put("r", "q", 2000, "old");
+  Apply("r", {.family = kPlain, .deletes = {{"q", {}}}, .puts = {{"q", 1000, "new"}}});
+  EXPECT_EQ(Cells("r"), "p@1000=old q@1000=new");
+  Apply("r", {.family = kPlain, .delete_all = true, .puts = {{"q", 3000, "newer"}}});
+  EXPECT_EQ(Cells("r"), "q@3000=newer");
+}
+
+TEST_P(EngineConformance, AColumnDeleteTakesItsHalfOpenTimeRange) {
+  for (const int64_t timestamp_micros : {0, 1000, 2000, 3000, 4000}) Put("r", "q", timestamp_micros, "v");
+  Put("r", "qq", 2000, "v");
+  Apply("r", {.family = kPlain, .deletes = {{"q", {1000, 3000}}}});
+  EXPECT_EQ(Cells("r"), "q@4000=v q@3000=v q@0=v qq@2000=v");
+  FlushOrCompact();
+  Apply("r", {.family = kPlain, .deletes = {{"q", {0, 1}}, {"q", {4000, 0}}}});
+  EXPECT_EQ(Cells("r"), "q@3000=v qq@2000=v");
+}
+
+TEST_P(EngineConformance, ADeleteOfOneFamilyKeepsTheOther) {
+  Put("r", "q", 1000, "v", kPlain);
+  Put("r", "q", 1000, "v", kOther);
+  Apply("r", {.family = kPlain, .delete_all = true});
+  EXPECT_EQ(Cells("r", kPlain), "");
+  EXPECT_EQ(Cells("r", kOther), "q@1000=v");
+}
+
+TEST_P(EngineConformance, DeletingWhatIsNotThereIsFine) {
+  Apply("r", {.family = kPlain, .delete_all = true});
+  Apply("r", {.family = kPlain, .deletes = {{"q", {}}}});
+  FlushOrCompact();
+  EXPECT_EQ(RowKeys(), std::vector<std::string>());
+}
+
+TEST_P(EngineConformance, ARowWithoutCellsIsGone) {
+  Put("a", "q", 1000, "v");
+  Put("b", "q", 1000, "v");
+  Apply("a", {.family = kPlain, .deletes = {{"q", {}}}});
+  EXPECT_EQ(RowKeys(), std::vector<std::string>{"b"});
+  FlushOrCompact();
+  EXPECT_EQ(RowKeys(), std::vector<std::string>{"b"});
+}
+
+TEST_P(EngineConformance, SumsWrap) {
+  const auto add = [&](int64_t state) {
+    Apply("r", {.family = kSum, .aggregate = AggregateKind::kSum, .adds = {{"q", 1000, state}}});
+  };
+  add(INT64_MAX);
+  EXPECT_EQ(Cells("r", kSum), "q@1000=" + StateBytes(INT64_MAX));
+  add(2);
+  EXPECT_EQ(Cells("r", kSum), "q@1000=" + StateBytes(INT64_MIN + 1));
+  FlushOrCompact();
+  add(-2);
+  EXPECT_EQ(Cells("r", kSum), "q@1000=" + StateBytes(INT64_MAX));
+}
+
+TEST_P(EngineConformance, MinAndMaxCompareSignedNumbers) {
+  for (const int64_t state : {5, -7, 3}) {
+    Apply("r", {.family = kMin, .aggregate = AggregateKind::kMin, .adds = {{"q", 1000, state}}});
+    Apply("r", {.family = kMax, .aggregate = AggregateKind::kMax, .adds = {{"q", 1000, state}}});
+  }
+  EXPECT_EQ(Cells("r", kMin), "q@1000=" + StateBytes(-7));
+  EXPECT_EQ(Cells("r", kMax), "q@1000=" + StateBytes(5));
+}
+
+TEST_P(EngineConformance, AnAddCountsOntoAPutAndStartsAnewAfterADelete) {
+  const std::string state = StateBytes(40);
+  Put("r", "q", 1000, state, kSum);
+  Apply("r", {.family = kSum, .aggregate = AggregateKind::kSum, .adds = {{"q", 2000, 1}, {"q", 1000, 2}}});
+  EXPECT_EQ(Cells("r", kSum), "q@2000=" + StateBytes(1) + " q@1000=" + StateBytes(42));
+  Apply("r", {.family = kSum,
+              .aggregate = AggregateKind::kSum,
+              .deletes = {{"q", {1000, 1001}}},
+              .adds = {{"q", 1000, 5}}});
+  EXPECT_EQ(Cells("r", kSum), "q@2000=" + StateBytes(1) + " q@1000=" + StateBytes(5));
+  const std::string minus = StateBytes(-1);
+  Put("r", "q", 1000, minus, kSum);
+  EXPECT_EQ(Cells("r", kSum), "q@2000=" + StateBytes(1) + " q@1000=" + minus) << "a put overwrites a state";
+}
+
+TEST_P(EngineConformance, LongKeysQualifiersAndValuesComeBack) {
+  const std::string row_key(kRowKeyBytesMax, '\0');
+  const std::string qualifier(kQualifierBytesMax, '\xff');
+  const std::string value(3 << 20, '\x7f');
+  Put(row_key, qualifier, 0, value);
+  FlushOrCompact();
+  const std::vector<ObservedRow> rows = Rows();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_TRUE(rows[0].row_key == row_key);
+  ASSERT_EQ(rows[0].families.at(kPlain).size(), 1u);
+  EXPECT_TRUE(rows[0].families.at(kPlain)[0] == (ObservedCell{qualifier, 0, value}));
+}
+
+TEST_P(EngineConformance, DropRangeIsHalfOpen) {
+  for (const std::string& row_key : {"a"s, "b"s, "b\0"s, "c"s, "c\0"s, "\xff"s}) Put(row_key, "q", 1000, "v");
+  FlushOrCompact();
+  ASSERT_EQ(engine_->DropRange(kTable, {"b", "c"}), absl::OkStatus());
+  EXPECT_EQ(RowKeys(), (std::vector<std::string>{"a", "c", "c\0"s, "\xff"s}));
+  ASSERT_EQ(engine_->DropRange(kTable, RowRange::Single("c")), absl::OkStatus());
+  EXPECT_EQ(RowKeys(), (std::vector<std::string>{"a", "c\0"s, "\xff"s}));
+  Put("b", "q", 1000, "again");
+  ASSERT_EQ(engine_->DropRange(kTable, {"c", ""}), absl::OkStatus());
+  EXPECT_EQ(RowKeys(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(Cells("b"), "q@1000=again");
+  ASSERT_EQ(engine_->DropRange(kTable, {"b", "a"}), absl::OkStatus()) << "an empty range";
+  ASSERT_EQ(engine_->DropRange(kTable, RowRange::All()), absl::OkStatus());
+  EXPECT_EQ(RowKeys(), std::vector<std::string>());
+}
+
+TEST_P(EngineConformance, RangesAscendToTheEnd) {
+  for (int i = 0; i < 1000; ++i) Put(fmt::format("row{}", i), "q", 1000, std::string(1000, 'v'));
+  FlushOrCompact();
+  const auto ranges = engine_->Ranges(kTable);
+  ASSERT_EQ(ranges.status(), absl::OkStatus());
+  ASSERT_FALSE(ranges->empty());
+  EXPECT_EQ(ranges->back().end_key, "");
+  for (size_t i = 0; i + 1 < ranges->size(); ++i) {
+    EXPECT_NE((*ranges)[i].end_key, "");
+    EXPECT_TRUE(i == 0 || (*ranges)[i - 1].end_key < (*ranges)[i].end_key);
+  }
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,31 @@
+// What the conformance suite needs to know of an engine.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace sonde {
+
+// One place where an engine keeps its data, empty when it is made.
+struct EngineUnderTest {
+  // Opens the engine.  Called again after the engine of the call before has ended: a restart.
+  std::function<std::unique_ptr<Engine>()> open;
+  // Whether cells and records are there again after a restart.
+  bool persistent = false;
+  // Makes the engine move its data to where it rests (flush, compact, settle), when it has such a place.
+  std::function<void(Engine&)> flush_or_compact;
+};
+
+// A parameter of the suite: makes a fresh EngineUnderTest for every test.
+struct EngineSource {
+  std::string name;  // part of the tests' names: letters and digits
+  std::function<EngineUnderTest()> make;
+};
+
+inline void PrintTo(const EngineSource& source, std::ostream* out) { *out << source.name; }
+
+}  // namespace sonde
