@@ -1,0 +1,105 @@
+#include "bench/series_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+namespace sonde::bench {
+namespace {
+
+// Levels are whole numbers of 1/kUnit, so that the walk is the same on every machine.
+constexpr int32_t kUnit = 1024;
+constexpr int32_t kLevelMax = 100 * kUnit;
+
+// A random step is one of 2^kStepBits quantiles of N(0, 1), each equally likely.
+constexpr int kStepBits = 12;
+constexpr int kStepsPerDraw = 64 / kStepBits;
+
+std::array<int16_t, 1 << kStepBits> MakeSteps() {
+  std::array<int16_t, 1 << kStepBits> steps{};
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const double wanted = (static_cast<double>(i) + 0.5) / static_cast<double>(steps.size());
+    double low = -8;
+    double high = 8;
+    for (int round = 0; round < 60; ++round) {
+      const double middle = (low + high) / 2;
+      (0.5 * std::erfc(-middle / std::numbers::sqrt2) < wanted ? low : high) = middle;
+    }
+    steps[i] = static_cast<int16_t>(std::lround(low * kUnit));
+  }
+  return steps;
+}
+
+const std::array<int16_t, 1 << kStepBits>& Steps() {
+  static const auto steps = MakeSteps();
+  return steps;
+}
+
+}  // namespace
+
+std::string MetricName(int metric) {
+  static constexpr std::string_view kNames[] = {
+      "usage_user", "usage_system",  "usage_idle",  "usage_nice",  "usage_iowait",
+      "usage_irq",  "usage_softirq", "usage_steal", "usage_guest", "usage_guest_nice"};
+  if (metric < static_cast<int>(std::size(kNames))) return std::string(kNames[metric]);
+  return fmt::format("usage_{:04}", metric);
+}
+
+std::string HostPrefix(int host) { return fmt::format("host_{:05}#", host); }
+
+std::string RowKey(const DataShape& shape, int host, int64_t step) {
+  int64_t second = kFirstSecond + step * kStepSeconds;
+  if (shape.schema == Schema::kBucket) second -= second % kBucketSeconds;
+  return fmt::format("host_{:05}#{:010}", host, second);
+}
+
+int64_t StepsFor(const DataShape& shape, int64_t cells) {
+  const int64_t cells_per_step = static_cast<int64_t>(shape.hosts) * shape.cells_per_row;
+  return (cells + cells_per_step - 1) / cells_per_step;
+}
+
+int64_t RowsFor(const DataShape& shape, int64_t steps) {
+  constexpr int64_t kStepsPerBucket = kBucketSeconds / kStepSeconds;
+  const int64_t rows_per_host =
+      shape.schema == Schema::kTall ? steps : (steps + kStepsPerBucket - 1) / kStepsPerBucket;
+  return shape.hosts * rows_per_host;
+}
+
+HostWalk::HostWalk(const DataShape& shape, int host)
+    : random_(SeededRandom(shape.seed * 1'000'003 + static_cast<uint64_t>(host)).Next()),
+      levels_(shape.cells_per_row) {
+  for (int32_t& level : levels_) level = static_cast<int32_t>(random_.Uniform(kLevelMax + 1));
+}
+
+void HostWalk::Next(std::vector<uint8_t>* values) {
+  values->resize(levels_.size());
+  if (started_) {
+    const auto& steps = Steps();
+    uint64_t bits = 0;
+    for (size_t i = 0; i < levels_.size(); ++i) {
+      bits = i % kStepsPerDraw == 0 ? random_.Next() : bits >> kStepBits;
+      levels_[i] = std::clamp(levels_[i] + steps[bits & (steps.size() - 1)], 0, kLevelMax);
+    }
+  }
+  started_ = true;
+  for (size_t i = 0; i < levels_.size(); ++i) (*values)[i] = static_cast<uint8_t>(levels_[i] / kUnit);
+}
+
+uint64_t CellSum::Hash(std::string_view bytes) {
+  uint64_t hash = bytes.size();
+  while (bytes.size() >= 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data(), 8);
+    hash = Mix(hash, word);
+    bytes.remove_prefix(8);
+  }
+  uint64_t rest = 0;
+  std::memcpy(&rest, bytes.data(), bytes.size());
+  return Mix(hash, rest);
+}
+
+}  // namespace sonde::bench

@@ -1,0 +1,231 @@
+#include "bench/workload.h"
+
+#include <fmt/format.h>
+#include <google/bigtable/v2/bigtable.grpc.pb.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/grpc_status.h"
+#include "client/remote_tables.h"
+#include "model/limits.h"
+
+namespace sonde::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+namespace data = google::bigtable::v2;
+
+constexpr std::chrono::seconds kConnectTimeout{10};
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Options& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  auto channel = grpc::CreateCustomChannel(options.endpoint, grpc::InsecureChannelCredentials(), arguments);
+  if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnectTimeout)) {
+    return absl::UnavailableError(fmt::format("no Bigtable server answers at {}", options.endpoint));
+  }
+  return channel;
+}
+
+double ProcessCpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// The lengths of all files; files that go away meanwhile count nothing.
+uint64_t DirectoryBytes(const std::string& directory) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator entry(directory, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code gone;
+    if (!entry->is_regular_file(gone) || gone) continue;
+    const uint64_t file_bytes = entry->file_size(gone);
+    if (!gone) bytes += file_bytes;
+  }
+  return bytes;
+}
+
+// What SampleRowKeys says of the whole table.
+absl::StatusOr<uint64_t> SampledBytes(const Options& options) {
+  const auto channel = Connect(options);
+  if (!channel.ok()) return channel.status();
+  const auto stub = data::Bigtable::NewStub(*channel);
+  grpc::ClientContext context;
+  data::SampleRowKeysRequest request;
+  request.set_table_name(TableName(options, DataTable(options)));
+  const auto reader = stub->SampleRowKeys(&context, request);
+  data::SampleRowKeysResponse response;
+  uint64_t bytes = 0;
+  while (reader->Read(&response)) bytes = response.offset_bytes();
+  if (absl::Status status = FromGrpcStatus(reader->Finish(), "SampleRowKeys"); !status.ok()) return status;
+  return bytes;
+}
+
+absl::Status MeasureDisk(const Options& options, Result* result) {
+  uint64_t bytes = 0;
+  if (!options.data_dir.empty()) {
+    bytes = DirectoryBytes(options.data_dir);
+  } else {
+    const auto sampled = SampledBytes(options);
+    if (!sampled.ok()) return sampled.status();
+    bytes = *sampled;
+  }
+  if (bytes > 0 && result->cells > 0) {
+    result->disk_bytes_per_cell = static_cast<double>(bytes) / static_cast<double>(result->cells);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSame(const Result& ingest, const Result& scan) {
+  if (ingest.cells == scan.cells && ingest.hash == scan.hash) return absl::OkStatus();
+  return absl::DataLossError(fmt::format(
+      "ingest wrote {} cells (hash {:016x}), scan found {} (hash {:016x}); if the table held other "
+      "data before, give a new --table",
+      ingest.cells, ingest.hash.value_or(0), scan.cells, scan.hash.value_or(0)));
+}
+
+absl::StatusOr<Result> RunOne(const std::string& name, const Options& options) {
+  if (name == "ingest") return RunIngest(options);
+  if (name == "scan") return RunScan(options);
+  if (name == "point-read") return RunPointRead(options);
+  if (name == "point-write") return RunPointWrite(options);
+  return absl::InvalidArgumentError(
+      fmt::format("a benchmark is one of ingest, scan, point-read, point-write, all; got \"{}\"", name));
+}
+
+template <typename Number>
+absl::Status CheckRange(const char* flag, Number value, Number min, Number max) {
+  if (value >= min && value <= max) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("{} is {} to {}; got {}", flag, min, max, value));
+}
+
+}  // namespace
+
+std::string TableName(const Options& options, const std::string& table) {
+  return fmt::format("projects/{}/instances/{}/tables/{}", options.project, options.instance, table);
+}
+
+std::string DataTable(const Options& options) {
+  if (!options.table.empty()) return options.table;
+  return options.shape.schema == Schema::kTall ? "bench_tall" : "bench_bucket";
+}
+
+std::string PointTable(const Options& options) { return DataTable(options) + "_points"; }
+
+absl::Status EnsureTable(const Options& options, const std::string& table) {
+  RemoteOptions remote;
+  remote.endpoint = options.endpoint;
+  remote.project = options.project;
+  remote.instance = options.instance;
+  auto tables = RemoteTables::Connect(std::move(remote));
+  if (!tables.ok()) return tables.status();
+  return (*tables)->EnsureTable(table, {FamilyRequest{std::string(kFamily), GcRule()}});
+}
+
+HostRange HostsOf(const Options& options, int client) {
+  const int64_t hosts = options.shape.hosts;
+  return {static_cast<int>(hosts * client / options.clients),
+          static_cast<int>(hosts * (client + 1) / options.clients)};
+}
+
+absl::StatusOr<Result> RunClients(const std::string& name, const Options& options,
+                                  const ClientFunction& function) {
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  for (int client = 0; client < options.clients; ++client) {
+    auto channel = Connect(options);
+    if (!channel.ok()) return channel.status();
+    channels.push_back(*std::move(channel));
+  }
+  Deadline deadline;
+  const double cpu_begin = ProcessCpuSeconds();
+  const Clock::time_point begin = Clock::now();
+  if (options.seconds.has_value()) {
+    deadline =
+        begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*options.seconds));
+  }
+  std::vector<ClientResult> results(options.clients);
+  std::vector<std::thread> threads;
+  for (int client = 0; client < options.clients; ++client) {
+    threads.emplace_back([&, client] { function(client, channels[client], deadline, &results[client]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  Result result;
+  result.name = name;
+  result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  result.client_cpu_seconds = ProcessCpuSeconds() - cpu_begin;
+  CellSum sum;
+  for (const ClientResult& client : results) {
+    if (!client.status.ok()) return client.status;
+    result.rows += client.rows;
+    result.bytes += client.bytes;
+    if (client.steps.has_value())
+      result.steps = std::min(result.steps.value_or(*client.steps), *client.steps);
+    result.latency_us.Merge(client.latency_us);
+    sum.Merge(client.sum);
+  }
+  result.requests = result.latency_us.count();
+  result.cells = sum.cells();
+  result.hash = sum.sum();
+  return result;
+}
+
+absl::Status CheckOptions(const Options& options) {
+  const DataShape& shape = options.shape;
+  for (const absl::Status& status :
+       {CheckRange("--hosts", shape.hosts, 1, kHostsMax),
+        CheckRange("--cells-per-row", shape.cells_per_row, 1, kCellsPerRowMax),
+        CheckRange("--clients", options.clients, 1, kClientsMax),
+        CheckRange("--in-flight", options.in_flight.value_or(1), 1, kInFlightMax),
+        CheckRange("--rows-per-request", options.rows_per_request, 1, kRowsPerRequestMax),
+        CheckRange<int64_t>("--cells-per-row times --rows-per-request",
+                            int64_t{shape.cells_per_row} * options.rows_per_request, 1,
+                            kMutationsPerRequestMax),
+        CheckRange("--cells-per-row of point-write", options.point_write_cells, 1, kCellsPerRowMax),
+        CheckRange<int64_t>("--cells", options.cells, 1, 1'000'000'000'000),
+        CheckRange<int64_t>("--requests", options.requests, 1, 1'000'000'000'000),
+        CheckRange("--seconds", options.seconds.value_or(1), 0.001, 1e6)}) {
+    if (!status.ok()) return status;
+  }
+  if (options.data_dir.empty() || std::filesystem::is_directory(options.data_dir)) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("--data-dir is not a directory: \"{}\"", options.data_dir));
+}
+
+absl::StatusOr<std::vector<Result>> RunWorkloads(const std::string& name, const Options& options) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  const std::vector<std::string> names =
+      name == "all" ? std::vector<std::string>{"ingest", "scan", "point-read", "point-write"}
+                    : std::vector<std::string>{name};
+  std::vector<Result> results;
+  Options now = options;
+  for (const std::string& next : names) {
+    absl::StatusOr<Result> result = RunOne(next, now);
+    if (!result.ok()) return result.status();
+    if (next == "ingest") {
+      if (absl::Status status = MeasureDisk(now, &*result); !status.ok()) return status;
+      // What the others may count on, also when it ended by the clock.
+      now.cells = result->steps.value_or(0) * now.shape.hosts * now.shape.cells_per_row;
+    }
+    results.push_back(*std::move(result));
+    if (name == "all" && next == "scan") {
+      if (absl::Status status = CheckSame(results[0], results[1]); !status.ok()) return status;
+    }
+  }
+  return results;
+}
+
+}  // namespace sonde::bench

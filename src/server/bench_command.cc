@@ -1,0 +1,121 @@
+// `sonde bench`: the workloads of bench/ on the command line.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "bench/bench.h"
+#include "bench/report.h"
+#include "server/commands.h"
+
+namespace sonde {
+namespace {
+
+struct Workload {
+  const char* name;
+  const char* description;
+};
+
+constexpr Workload kWorkloads[] = {
+    {"ingest", "write time series, many rows a request (MutateRows)"},
+    {"scan", "read the whole table (ReadRows), and sum it up"},
+    {"point-read", "read single steps of single hosts (ReadRows of one row)"},
+    {"point-write", "write single rows (MutateRow)"},
+    {"all", "ingest, scan, point-read and point-write, and check that scan finds what ingest wrote"},
+};
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  sonde serve --data-dir /tmp/bench --durability fsync &\n"
+    "  sonde bench all --data-dir /tmp/bench --durability fsync --cells 10000000\n"
+    "  sonde bench ingest --clients 2 --rows-per-request 100 --cells-per-row 10 --seconds 10 --json\n"
+    "  sonde bench point-read --endpoint 127.0.0.1:8086 --requests 200000 --in-flight 16\n\n"
+    "The data is that of TSBS's cpu-only, made from --seed; scan and point-read read what ingest wrote with "
+    "the\n"
+    "same flags.  bench/run measures a server of its own and writes the table of bench/RESULTS.md.";
+
+struct Flags {
+  bench::Options options;
+  int cells_per_row = 0;
+  int in_flight = 0;
+  double seconds = 0;
+  bool json = false;
+};
+
+void AddFlags(CLI::App& command, Flags* flags) {
+  bench::Options& options = flags->options;
+  command.add_option("--endpoint", options.endpoint, "HOST:PORT of the server")->capture_default_str();
+  command.add_option("--project", options.project, "project of the table")->capture_default_str();
+  command.add_option("--instance", options.instance, "instance of the table")->capture_default_str();
+  command.add_option("--table", options.table,
+                     "table; made when it is not there (bench_tall or bench_bucket)");
+  command
+      .add_option("--schema", options.shape.schema,
+                  "tall: a row per host and step; bucket: a row per host and hour, to which steps add cells")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, bench::Schema>{
+          {"tall", bench::Schema::kTall}, {"bucket", bench::Schema::kBucket}}))
+      ->default_str("bucket");
+  command.add_option("--hosts", options.shape.hosts, "hosts that report")->capture_default_str();
+  command.add_option("--cells-per-row", flags->cells_per_row, "metrics of a host, so cells of a step")
+      ->default_str("10, of point-write 1");
+  command.add_option("--seed", options.shape.seed, "of the data")->capture_default_str();
+  command.add_option("--clients,--threads", options.clients, "threads, each with a connection of its own")
+      ->capture_default_str();
+  command
+      .add_option("--in-flight", flags->in_flight,
+                  "requests under way at a time, for each client; scan has one")
+      ->default_str(fmt::format("{} of ingest, {} of points", bench::kIngestInFlight, bench::kPointInFlight));
+  command.add_option("--rows-per-request", options.rows_per_request, "of ingest: steps in a request")
+      ->capture_default_str();
+  command
+      .add_option("--cells", options.cells,
+                  "of ingest: cells to write, rounded up to whole steps of all hosts")
+      ->capture_default_str();
+  command
+      .add_option("--requests", options.requests, "of point-read and point-write: requests, over all clients")
+      ->capture_default_str();
+  command.add_option("--seconds", flags->seconds, "ends by the clock, instead of --cells and --requests");
+  command.add_option("--data-dir", options.data_dir,
+                     "the server's data directory, to measure its files; else SampleRowKeys is asked");
+  command.add_option("--durability", options.durability, "what the server was started with; printed only")
+      ->capture_default_str();
+  command.add_flag("--json", flags->json, "print the result as JSON");
+}
+
+void RunBench(const CLI::App& command, Flags flags, int* exit_status) {
+  const std::string name = command.get_name();
+  bench::Options& options = flags.options;
+  if (command.count("--cells-per-row") > 0) {
+    (name == "point-write" ? options.point_write_cells : options.shape.cells_per_row) = flags.cells_per_row;
+  }
+  if (command.count("--in-flight") > 0) options.in_flight = flags.in_flight;
+  if (command.count("--seconds") > 0) options.seconds = flags.seconds;
+  const auto results = bench::RunWorkloads(name, options);
+  if (!results.ok()) {
+    fmt::print(stderr, "sonde bench {}: {}\n", name, results.status().ToString());
+    *exit_status = results.status().code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+    return;
+  }
+  const bench::Machine machine = bench::DescribeMachine();
+  fmt::print("{}", flags.json ? bench::JsonReport(machine, options, *results)
+                              : bench::TextReport(machine, options, *results));
+}
+
+}  // namespace
+
+void AddBenchCommand(CLI::App& app, int* exit_status) {
+  CLI::App* command = app.add_subcommand("bench", "Measure a Bigtable server through its API");
+  command->require_subcommand(1);
+  command->footer(kExamples);
+  for (const Workload& workload : kWorkloads) {
+    CLI::App* subcommand = command->add_subcommand(workload.name, workload.description);
+    const auto flags = std::make_shared<Flags>();
+    AddFlags(*subcommand, flags.get());
+    subcommand->callback([subcommand, flags, exit_status] { RunBench(*subcommand, *flags, exit_status); });
+  }
+}
+
+}  // namespace sonde
