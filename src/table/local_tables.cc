@@ -1,0 +1,127 @@
+#include "table/local_tables.h"
+
+#include <fmt/format.h>
+
+#include "model/limits.h"
+#include "model/names.h"
+
+namespace sonde {
+namespace {
+
+constexpr int64_t kRowsPerStep = 1'000;
+
+std::shared_ptr<const FilterSpec> Column(const RowRead::Column& column) {
+  const Bound qualifier{Bound::Kind::kClosed, column.qualifier};
+  return std::make_shared<FilterSpec>(
+      FilterSpec{FilterSpec::ColumnRange{column.family, qualifier, qualifier}});
+}
+
+// The filter of a read: a chain of what it asks for.
+FilterSpec FilterOf(const RowRead& read) {
+  FilterSpec::Chain chain;
+  if (read.row_key_regex.has_value()) chain.filters.push_back({FilterSpec::RowKeyRegex{*read.row_key_regex}});
+  if (read.family.has_value()) {
+    std::string pattern;
+    for (const char c : *read.family) pattern += c == '.' ? std::string("\\.") : std::string(1, c);
+    chain.filters.push_back({FilterSpec::FamilyRegex{pattern}});
+  }
+  if (read.columns.size() == 1) {
+    chain.filters.push_back(*Column(read.columns[0]));
+  } else if (!read.columns.empty()) {
+    FilterSpec::Interleave columns;
+    for (const RowRead::Column& column : read.columns) columns.filters.push_back(*Column(column));
+    chain.filters.push_back({std::move(columns)});
+  }
+  if (read.start_micros > 0 || read.end_micros > 0) {
+    chain.filters.push_back({FilterSpec::TimestampRange{{read.start_micros, read.end_micros}}});
+  }
+  if (read.cells_per_column_max > 0) {
+    chain.filters.push_back({FilterSpec::CellsPerColumnLimit{read.cells_per_column_max}});
+  }
+  if (chain.filters.empty()) return {FilterSpec::PassAll{}};
+  if (chain.filters.size() == 1) return std::move(chain.filters[0]);
+  return {std::move(chain)};
+}
+
+}  // namespace
+
+absl::Status LocalTables::EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) {
+  const std::string name = NameOf(table);
+  if (absl::Status status = CheckTableName(name); !status.ok()) return status;
+  for (const FamilyRequest& family : families) {
+    if (absl::Status status = CheckFamilyName(family.name); !status.ok()) return status;
+  }
+  absl::StatusOr<TableSchemaRef> found = tables_->catalog().Find(name);
+  if (absl::IsNotFound(found.status())) {
+    TableSchema schema;
+    schema.name = name;
+    for (const FamilyRequest& family : families) {
+      schema.families.push_back({.name = family.name, .gc_rule = family.gc_rule});
+    }
+    return tables_->catalog().Create(std::move(schema)).status();
+  }
+  if (!found.ok()) return found.status();
+  std::vector<FamilyModification> missing;
+  for (const FamilyRequest& family : families) {
+    if ((*found)->FindFamily(family.name) == nullptr) {
+      missing.push_back(CreateFamily{{.name = family.name, .gc_rule = family.gc_rule}});
+    }
+  }
+  return missing.empty() ? absl::OkStatus() : tables_->catalog().Modify(name, missing).status();
+}
+
+absl::StatusOr<std::vector<std::string>> LocalTables::ListTables() {
+  std::vector<std::string> result;
+  for (const TableSchemaRef& table : tables_->catalog().List(instance_, "", kTablesMax)) {
+    result.emplace_back(IdOfTable(table->name));
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<absl::Status>> LocalTables::MutateRows(const std::string& table,
+                                                                  const std::vector<RowWrite>& rows) {
+  absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(NameOf(table));
+  if (!schema.ok()) return schema.status();
+  std::vector<std::vector<Mutation>> mutations(rows.size());
+  std::vector<RowMutations> requests;
+  requests.reserve(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (const auto& [family, qualifier] : rows[i].delete_columns) {
+      mutations[i].push_back(DeleteFromColumn{family, qualifier, {}});
+    }
+    for (const CellWrite& cell : rows[i].cells) {
+      mutations[i].push_back(SetCell{cell.family, cell.qualifier, cell.timestamp_micros, cell.value});
+    }
+    requests.push_back({rows[i].row_key, mutations[i]});
+  }
+  return tables_->MutateRows(**schema, requests);
+}
+
+absl::Status LocalTables::ReadRows(const std::string& table, const RowRead& read,
+                                   const std::function<bool(ReadRow&&)>& row) {
+  absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(NameOf(table));
+  if (!schema.ok()) return schema.status();
+  absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter(FilterOf(read));
+  if (!filter.ok()) return filter.status();
+  absl::StatusOr<std::unique_ptr<RowReader>> reader =
+      tables_->Read(*schema, {.ranges = NormalizeRanges(read.ranges),
+                              .filter = *filter,
+                              .rows_limit = read.rows_max,
+                              .reversed = read.reversed});
+  if (!reader.ok()) return reader.status();
+  while (true) {
+    absl::StatusOr<RowReader::Step> step = (*reader)->Next(kRowsPerStep);
+    if (!step.ok()) return step.status();
+    if (*step == RowReader::Step::kEnd) return absl::OkStatus();
+    if (*step == RowReader::Step::kPaused) continue;
+    ReadRow result{(*reader)->row_key(), {}};
+    result.cells.reserve((*reader)->cells().size());
+    for (const FilterCell& cell : (*reader)->cells()) {
+      result.cells.push_back({(*reader)->family_name(cell), std::string(cell.cell.qualifier),
+                              cell.cell.timestamp_micros, std::string(cell.cell.value)});
+    }
+    if (!row(std::move(result))) return absl::OkStatus();
+  }
+}
+
+}  // namespace sonde

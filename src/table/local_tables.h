@@ -1,0 +1,32 @@
+// TableAccess in this process: the series layer's way to the tables of a data directory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/table_access.h"
+#include "table/tables.h"
+
+namespace sonde {
+
+class LocalTables final : public TableAccess {
+ public:
+  // `tables` must outlive this.  Tables are looked for in `instance`: projects/P/instances/I.
+  LocalTables(Tables* tables, std::string instance) : tables_(tables), instance_(std::move(instance)) {}
+
+  absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override;
+  absl::StatusOr<std::vector<std::string>> ListTables() override;
+  absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
+                                                       const std::vector<RowWrite>& rows) override;
+  absl::Status ReadRows(const std::string& table, const RowRead& read,
+                        const std::function<bool(ReadRow&&)>& row) override;
+
+ private:
+  std::string NameOf(const std::string& table) const { return instance_ + "/tables/" + table; }
+
+  Tables* const tables_;
+  const std::string instance_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,106 @@
+#include "table/row_assembler.h"
+
+#include <algorithm>
+
+namespace sonde {
+namespace {
+
+void SortByFamily(std::vector<FilterCell>* cells) {
+  const auto before = [](const FilterCell& a, const FilterCell& b) { return a.family < b.family; };
+  if (!std::is_sorted(cells->begin(), cells->end(), before))
+    std::stable_sort(cells->begin(), cells->end(), before);
+}
+
+}  // namespace
+
+std::vector<std::string> FamilyNames(const TableSchema& schema) {
+  std::vector<std::string> names;
+  for (const FamilySchema& family : schema.families) names.push_back(family.name);
+  return names;
+}
+
+std::vector<FamilyId> FamilyIds(const TableSchema& schema) {
+  std::vector<FamilyId> ids;
+  for (const FamilySchema& family : schema.families) ids.push_back(family.id);
+  return ids;
+}
+
+VisibleCells::VisibleCells(TableSchemaRef schema, int64_t now_micros) : schema_(std::move(schema)) {
+  rules_.reserve(schema_->families.size());
+  for (const FamilySchema& family : schema_->families) rules_.emplace_back(family.gc_rule, now_micros);
+}
+
+std::optional<uint32_t> VisibleCells::FamilyIndex(FamilyId family) const {
+  for (uint32_t i = 0; i < schema_->families.size(); ++i) {
+    if (schema_->families[i].id == family) return i;
+  }
+  return std::nullopt;
+}
+
+void VisibleCells::Append(uint32_t family_index, std::vector<CellView>* cells,
+                          std::vector<FilterCell>* out) const {
+  const GcRuleEvaluator& rule = rules_[family_index];
+  if (!rule.KeepsEverything()) rule.Filter(cells);
+  out->reserve(out->size() + cells->size());
+  for (const CellView& cell : *cells) out->push_back({family_index, kNoLabel, cell});
+}
+
+absl::StatusOr<bool> RowAssembler::Next(std::string* row_key, std::vector<FilterCell>* cells) {
+  cells->clear();
+  copies_.clear();
+  if (!pending_) {
+    absl::StatusOr<bool> more = stream_->Next(&piece_);
+    if (!more.ok() || !*more) return more;
+  }
+  pending_ = false;
+  *row_key = piece_.row_key;
+  while (true) {
+    // To see whether more of the row follows, the stream must go on, and its views with it.
+    Take(&piece_, /*copy=*/!piece_.last_of_row, cells);
+    if (piece_.last_of_row) break;
+    absl::StatusOr<bool> more = stream_->Next(&piece_);
+    if (!more.ok()) return more;
+    if (!*more) break;
+    if (piece_.row_key != *row_key) {
+      pending_ = true;
+      break;
+    }
+  }
+  SortByFamily(cells);
+  return true;
+}
+
+void RowAssembler::Take(RowPiece* piece, bool copy, std::vector<FilterCell>* cells) {
+  const std::optional<uint32_t> family = visible_->FamilyIndex(piece->family);
+  if (!family.has_value()) return;
+  const size_t first = cells->size();
+  visible_->Append(*family, &piece->cells, cells);
+  if (!copy) return;
+  size_t size = 0;
+  for (size_t i = first; i < cells->size(); ++i)
+    size += (*cells)[i].cell.qualifier.size() + (*cells)[i].cell.value.size();
+  std::string& bytes = *copies_.emplace_back(std::make_unique<std::string>());
+  bytes.reserve(size);
+  for (size_t i = first; i < cells->size(); ++i) {
+    CellView& cell = (*cells)[i].cell;
+    const size_t start = bytes.size();
+    bytes.append(cell.qualifier).append(cell.value);
+    const std::string_view view = bytes;
+    cell.qualifier = view.substr(start, cell.qualifier.size());
+    cell.value = view.substr(start + cell.qualifier.size());
+  }
+}
+
+void AssembleRow(const std::vector<RowFamily>& row, const VisibleCells& visible,
+                 std::vector<FilterCell>* cells) {
+  cells->clear();
+  for (const RowFamily& family : row) {
+    const std::optional<uint32_t> index = visible.FamilyIndex(family.family);
+    if (!index.has_value()) continue;
+    std::vector<CellView> copy = family.cells;
+    visible.Append(*index, &copy, cells);
+  }
+  SortByFamily(cells);
+}
+
+}  // namespace sonde

@@ -1,0 +1,64 @@
+// From an engine's pieces to whole rows as a reader of the API sees them: families by name, and without the
+// cells that garbage collection has forgotten, whether or not they are still stored.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "catalog/catalog.h"
+#include "engine/engine.h"
+#include "filter/filter_cell.h"
+#include "gc/gc_rule_evaluator.h"
+#include "model/cell.h"
+
+namespace sonde {
+
+// The names of a table's families, in the order in which a cell's family counts them.
+std::vector<std::string> FamilyNames(const TableSchema& schema);
+// Their ids.
+std::vector<FamilyId> FamilyIds(const TableSchema& schema);
+
+// The rules of a table's families at one instant.  A cell's family is its index in the schema's list.
+class VisibleCells {
+ public:
+  VisibleCells(TableSchemaRef schema, int64_t now_micros);
+
+  // Index of a family in the schema; nullopt when the schema does not have it (it was dropped).
+  std::optional<uint32_t> FamilyIndex(FamilyId family) const;
+  // Appends the cells of one family of one row that are kept.  `cells` is used up.
+  void Append(uint32_t family_index, std::vector<CellView>* cells, std::vector<FilterCell>* out) const;
+
+  const TableSchemaRef& schema() const { return schema_; }
+  const std::vector<GcRuleEvaluator>& rules() const { return rules_; }
+
+ private:
+  TableSchemaRef schema_;
+  std::vector<GcRuleEvaluator> rules_;  // by family index
+};
+
+class RowAssembler {
+ public:
+  // `stream` in either direction.
+  RowAssembler(std::unique_ptr<RowStream> stream, const VisibleCells* visible)
+      : stream_(std::move(stream)), visible_(visible) {}
+
+  // False at the end.  The row may have no cells left.  Views hold until the next call.
+  absl::StatusOr<bool> Next(std::string* row_key, std::vector<FilterCell>* cells);
+
+ private:
+  void Take(RowPiece* piece, bool copy, std::vector<FilterCell>* cells);
+
+  std::unique_ptr<RowStream> stream_;
+  const VisibleCells* visible_;
+  RowPiece piece_;
+  bool pending_ = false;  // piece_ is the next row's first
+  std::vector<std::unique_ptr<std::string>> copies_;
+};
+
+// The same for the row that Engine::Update hands to its decision.
+void AssembleRow(const std::vector<RowFamily>& row, const VisibleCells& visible,
+                 std::vector<FilterCell>* cells);
+
+}  // namespace sonde

@@ -1,0 +1,80 @@
+#include "table/row_reader.h"
+
+#include <algorithm>
+
+namespace sonde {
+namespace {
+
+// Of two lists of ranges in normal form, what is in both.
+std::vector<RowRange> Intersect(const std::vector<RowRange>& a, const std::vector<RowRange>& b) {
+  const auto ends_before = [](const RowRange& x, const RowRange& y) {
+    return !x.end.empty() && (y.end.empty() || x.end < y.end);
+  };
+  std::vector<RowRange> result;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    RowRange both{std::max(a[i].start, b[j].start), ends_before(a[i], b[j]) ? a[i].end : b[j].end};
+    if (!both.IsEmpty()) result.push_back(std::move(both));
+    ends_before(a[i], b[j]) ? ++i : ++j;
+  }
+  return result;
+}
+
+}  // namespace
+
+RowReader::RowReader(TableSchemaRef schema, int64_t now_micros, ReadRequest request)
+    : request_(std::move(request)),
+      visible_(std::move(schema), now_micros),
+      budget_(FilterLimits(), request_.interrupted) {}
+
+absl::StatusOr<std::unique_ptr<RowReader>> RowReader::Open(Engine* engine, TableSchemaRef schema,
+                                                           int64_t now_micros, ReadRequest request) {
+  std::unique_ptr<RowReader> reader(new RowReader(std::move(schema), now_micros, std::move(request)));
+  if (absl::Status status = reader->Start(engine); !status.ok()) return status;
+  return reader;
+}
+
+absl::Status RowReader::Start(Engine* engine) {
+  const TableSchema& schema = *visible_.schema();
+  std::vector<RowRange> ranges = request_.ranges;
+  Engine::ScanOptions options{.reverse = request_.reversed, .deadline = request_.deadline};
+  if (request_.filter != nullptr) {
+    if (absl::Status status = request_.filter->CheckFamilies(schema); !status.ok()) return status;
+    FilterNeeds needs = request_.filter->Needs(schema);
+    ranges = Intersect(ranges, request_.filter->PossibleRows());
+    if (needs.nothing) ranges.clear();
+    options.hints = std::move(needs.hints);
+    RefineReadHints(visible_.rules(), &options.hints);
+    if (!request_.filter->PassesAll())
+      evaluator_.emplace(*request_.filter, FamilyNames(schema), &budget_, &random_);
+  }
+  if (!options.hints.families.has_value()) options.hints.families = FamilyIds(schema);
+  if (ranges.empty() || options.hints.families->empty()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<RowStream>> stream =
+      engine->Scan(schema.id, std::move(ranges), std::move(options));
+  if (!stream.ok()) return stream.status();
+  assembler_.emplace(*std::move(stream), &visible_);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RowReader::Step> RowReader::Next(int64_t rows_max) {
+  if (!assembler_.has_value()) return Step::kEnd;
+  if (request_.rows_limit > 0 && rows_returned_ >= request_.rows_limit) return Step::kEnd;
+  if (request_.interrupted) {
+    if (absl::Status status = request_.interrupted(); !status.ok()) return status;
+  }
+  for (int64_t i = 0; i < rows_max; ++i) {
+    absl::StatusOr<bool> more = assembler_->Next(&row_key_, &cells_);
+    if (!more.ok()) return more.status();
+    if (!*more) return Step::kEnd;
+    if (evaluator_.has_value() && !cells_.empty()) {
+      if (!request_.filter->RowKeyMayPass(row_key_)) continue;
+      if (absl::Status status = evaluator_->Run(row_key_, &cells_); !status.ok()) return status;
+    }
+    if (cells_.empty()) continue;
+    ++rows_returned_;
+    return Step::kRow;
+  }
+  return Step::kPaused;
+}
+
+}  // namespace sonde

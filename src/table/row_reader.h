@@ -1,0 +1,76 @@
+// Rows of a table as ReadRows answers them: a scan, what garbage collection leaves of it, a filter, a limit.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/random.h"
+#include "catalog/catalog.h"
+#include "engine/engine.h"
+#include "filter/compiled_filter.h"
+#include "filter/filter_evaluator.h"
+#include "model/row_range.h"
+#include "table/row_assembler.h"
+
+namespace sonde {
+
+struct ReadRequest {
+  std::vector<RowRange> ranges;                  // normal form
+  std::shared_ptr<const CompiledFilter> filter;  // null: everything
+  int64_t rows_limit = 0;                        // 0: none
+  bool reversed = false;
+  absl::Time deadline = absl::InfiniteFuture();
+  // Asked now and then; not OK (CANCELLED) ends the read.
+  std::function<absl::Status()> interrupted;
+};
+
+// Pull; not thread-safe, but may move from thread to thread between calls.
+class RowReader {
+ public:
+  enum class Step {
+    kRow,     // row_key() and cells() are the next row; it has cells
+    kPaused,  // so many rows were looked at, and none passed: call again
+    kEnd,
+  };
+
+  // Errors: NOT_FOUND for a column range of a family that is not there; those of the engine and the filter.
+  static absl::StatusOr<std::unique_ptr<RowReader>> Open(Engine* engine, TableSchemaRef schema,
+                                                         int64_t now_micros, ReadRequest request);
+
+  // Looks at no more than `rows_max` stored rows.
+  absl::StatusOr<Step> Next(int64_t rows_max);
+
+  const std::string& row_key() const { return row_key_; }
+  // Views hold until the next call of Next.
+  const std::vector<FilterCell>& cells() const { return cells_; }
+  const std::string& family_name(const FilterCell& cell) const {
+    return visible_.schema()->families[cell.family].name;
+  }
+  std::string_view label(const FilterCell& cell) const {
+    return cell.label == kNoLabel ? std::string_view() : request_.filter->Label(cell.label);
+  }
+
+ private:
+  RowReader(TableSchemaRef schema, int64_t now_micros, ReadRequest request);
+  absl::Status Start(Engine* engine);
+
+  const ReadRequest request_;
+  const VisibleCells visible_;
+  SystemRandom random_;  // for the filter's row samples
+  FilterBudget budget_;
+  std::optional<FilterEvaluator> evaluator_;
+  std::optional<RowAssembler> assembler_;  // none: nothing can match
+  int64_t rows_returned_ = 0;
+
+  std::string row_key_;
+  std::vector<FilterCell> cells_;
+};
+
+}  // namespace sonde

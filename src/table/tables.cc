@@ -1,0 +1,247 @@
+#include "table/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/random.h"
+#include "base/varint.h"
+#include "filter/filter_evaluator.h"
+#include "model/limits.h"
+#include "mutation/normalize.h"
+#include "table/row_assembler.h"
+
+namespace sonde {
+namespace {
+
+// Applies the rules to the newest cells that are visible.
+class ReadModifyWriter {
+ public:
+  ReadModifyWriter(const TableSchema& schema, std::string_view row_key,
+                   absl::Span<const ReadModifyWriteRule> rules, int64_t now_micros)
+      : schema_(schema),
+        row_key_(row_key),
+        rules_(rules),
+        now_micros_(TruncateToGranularity(schema, now_micros)) {}
+
+  absl::Status Run(const std::vector<FilterCell>& row) {
+    columns_.clear();
+    for (const ReadModifyWriteRule& rule : rules_) {
+      const FamilySchema* family = schema_.FindFamily(rule.family);
+      if (family == nullptr) return Error(absl::StatusCode::kNotFound, "Requested column family not found.");
+      if (family->aggregate != AggregateKind::kNone) {
+        return Error(absl::StatusCode::kInvalidArgument, "Column family type mismatch");
+      }
+      const auto index = static_cast<uint32_t>(family - schema_.families.data());
+      const auto [at, is_new] = columns_.try_emplace({index, std::string(rule.qualifier)});
+      if (is_new) at->second = Newest(row, index, rule.qualifier);
+      if (absl::Status status = Change(rule, &at->second); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  // Views into this.
+  RowDelta Delta() const {
+    std::map<FamilyId, FamilyDelta> families;
+    for (const auto& [column, cell] : columns_) {
+      const FamilySchema& family = schema_.families[column.first];
+      FamilyDelta& delta = families[family.id];
+      delta.family = family.id;
+      delta.puts.push_back({column.second, cell.timestamp_micros, cell.value});
+    }
+    RowDelta result;
+    for (auto& [id, delta] : families) result.families.push_back(std::move(delta));
+    return result;
+  }
+
+  std::vector<WrittenCell> Written() const {
+    std::vector<WrittenCell> result;
+    for (const auto& [column, cell] : columns_) {
+      result.push_back(
+          {schema_.families[column.first].name, column.second, cell.timestamp_micros, cell.value});
+    }
+    return result;
+  }
+
+ private:
+  struct Cell {
+    int64_t timestamp_micros = 0;
+    std::string value;
+  };
+
+  absl::Status Error(absl::StatusCode code, std::string_view what) const {
+    return absl::Status(code, fmt::format("Error while mutating the row '{}' ({}) : {}", Printable(row_key_),
+                                          schema_.name, what));
+  }
+
+  Cell Newest(const std::vector<FilterCell>& row, uint32_t family, std::string_view qualifier) const {
+    for (const FilterCell& cell : row) {
+      if (cell.family == family && cell.cell.qualifier == qualifier) {
+        return {std::max(now_micros_, cell.cell.timestamp_micros), std::string(cell.cell.value)};
+      }
+    }
+    return {now_micros_, ""};
+  }
+
+  absl::Status Change(const ReadModifyWriteRule& rule, Cell* cell) const {
+    if (const auto* append = std::get_if<ReadModifyWriteRule::Append>(&rule.change)) {
+      if (cell->value.size() + append->value.size() > kValueBytesMax) {
+        return Error(absl::StatusCode::kInvalidArgument,
+                     fmt::format("The value would have {} bytes; the limit is {}",
+                                 cell->value.size() + append->value.size(), kValueBytesMax));
+      }
+      cell->value.append(append->value);
+      return absl::OkStatus();
+    }
+    uint64_t number = 0;
+    if (!cell->value.empty()) {
+      std::string_view bytes = cell->value;
+      if (bytes.size() != sizeof(number) || !GetFixed64(&bytes, &number)) {
+        return Error(absl::StatusCode::kFailedPrecondition,
+                     fmt::format("Cannot increment the cell {}:'{}': its value has {} bytes, not 8",
+                                 rule.family, Printable(rule.qualifier), cell->value.size()));
+      }
+    }
+    number += static_cast<uint64_t>(std::get<ReadModifyWriteRule::Increment>(rule.change).amount);
+    cell->value.clear();
+    PutFixed64(&cell->value, number);
+    return absl::OkStatus();
+  }
+
+  const TableSchema& schema_;
+  const std::string_view row_key_;
+  const absl::Span<const ReadModifyWriteRule> rules_;
+  const int64_t now_micros_;
+  std::map<std::pair<uint32_t, std::string>, Cell> columns_;  // by family name, as the schema is
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RowReader>> Tables::Read(TableSchemaRef schema, ReadRequest request) {
+  return RowReader::Open(engine_, std::move(schema), clock_->NowMicros(), std::move(request));
+}
+
+absl::Status Tables::MutateRow(const TableSchema& schema, const RowMutations& row) {
+  return MutateRows(schema, absl::MakeSpan(&row, 1))[0];
+}
+
+std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows) {
+  std::vector<absl::Status> statuses(rows.size());
+  std::vector<RowChange> changes(rows.size());
+  const int64_t now_micros = clock_->NowMicros();
+  size_t count = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    changes[count].row_key = rows[i].row_key;
+    statuses[i] = Normalize(schema, rows[i].row_key, rows[i].mutations, now_micros, &changes[count].delta);
+    if (statuses[i].ok()) ++count;
+  }
+  changes.resize(count);
+  if (count == 0) return statuses;
+  const absl::Status applied = engine_->Apply(schema.id, changes);
+  if (!applied.ok()) {
+    for (absl::Status& status : statuses) {
+      if (status.ok()) status = applied;
+    }
+  }
+  return statuses;
+}
+
+absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
+                                               std::shared_ptr<const CompiledFilter> predicate,
+                                               absl::Span<const Mutation> if_true,
+                                               absl::Span<const Mutation> if_false) {
+  const int64_t now_micros = clock_->NowMicros();
+  const VisibleCells visible(schema, now_micros);
+  ReadHints hints;
+  if (predicate != nullptr) {
+    if (absl::Status status = predicate->CheckFamilies(*schema); !status.ok()) return status;
+    hints = predicate->Needs(*schema).hints;
+    RefineReadHints(visible.rules(), &hints);
+  }
+  if (!hints.families.has_value()) hints.families = FamilyIds(*schema);
+  // Both branches are checked, whichever is taken.
+  for (const absl::Span<const Mutation> branch : {if_true, if_false}) {
+    RowDelta delta;
+    if (absl::Status status = Normalize(*schema, row_key, branch, now_micros, &delta); !status.ok())
+      return status;
+  }
+  bool matched = false;
+  const auto decide = [&](const std::vector<RowFamily>& row) -> absl::StatusOr<std::optional<RowDelta>> {
+    std::vector<FilterCell> cells;
+    AssembleRow(row, visible, &cells);
+    if (predicate != nullptr && !cells.empty()) {
+      FilterBudget budget;
+      SystemRandom random;
+      FilterEvaluator evaluator(*predicate, FamilyNames(*schema), &budget, &random);
+      if (!predicate->RowKeyMayPass(row_key)) {
+        cells.clear();
+      } else if (absl::Status status = evaluator.Run(row_key, &cells); !status.ok()) {
+        return status;
+      }
+    }
+    matched = !cells.empty();
+    const absl::Span<const Mutation> mutations = matched ? if_true : if_false;
+    if (mutations.empty()) return std::nullopt;
+    RowDelta delta;
+    if (absl::Status status = Normalize(*schema, row_key, mutations, now_micros, &delta); !status.ok())
+      return status;
+    return delta;
+  };
+  if (absl::Status status = engine_->Update(schema->id, row_key, hints, decide); !status.ok()) return status;
+  return matched;
+}
+
+absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
+    TableSchemaRef schema, std::string_view row_key, absl::Span<const ReadModifyWriteRule> rules) {
+  const int64_t now_micros = clock_->NowMicros();
+  const VisibleCells visible(schema, now_micros);
+  ReadModifyWriter writer(*schema, row_key, rules, now_micros);
+  ReadHints hints;
+  hints.families.emplace();
+  for (const ReadModifyWriteRule& rule : rules) {
+    const FamilySchema* family = schema->FindFamily(rule.family);
+    if (family == nullptr) continue;  // the writer says so
+    if (std::find(hints.families->begin(), hints.families->end(), family->id) == hints.families->end()) {
+      hints.families->push_back(family->id);
+    }
+  }
+  const auto decide = [&](const std::vector<RowFamily>& row) -> absl::StatusOr<std::optional<RowDelta>> {
+    std::vector<FilterCell> cells;
+    AssembleRow(row, visible, &cells);
+    if (absl::Status status = writer.Run(cells); !status.ok()) return status;
+    return writer.Delta();
+  };
+  if (absl::Status status = engine_->Update(schema->id, row_key, hints, decide); !status.ok()) return status;
+  return writer.Written();
+}
+
+absl::StatusOr<std::vector<RowKeySample>> Tables::SampleRowKeys(const TableSchema& schema) {
+  absl::StatusOr<std::vector<RangeStats>> ranges = engine_->Ranges(schema.id);
+  if (!ranges.ok()) return ranges.status();
+  std::vector<RowKeySample> samples;
+  uint64_t offset_bytes = 0;
+  auto split = schema.split_points.begin();
+  for (const RangeStats& range : *ranges) {
+    // A split inside a range is put where the range's bytes before it would lie, were they spread evenly.
+    auto last = split;
+    while (last != schema.split_points.end() && (range.end_key.empty() || *last < range.end_key)) ++last;
+    const auto inside = static_cast<uint64_t>(last - split);
+    for (uint64_t i = 1; split != last; ++split, ++i) {
+      samples.push_back({*split, offset_bytes + range.bytes * i / (inside + 1)});
+    }
+    if (split != schema.split_points.end() && *split == range.end_key) ++split;
+    offset_bytes += range.bytes;
+    samples.push_back({range.end_key, offset_bytes});
+  }
+  return samples;
+}
+
+absl::Status Tables::DropRowRange(const TableSchema& schema, const RowRange& range) {
+  return engine_->DropRange(schema.id, range);
+}
+
+}  // namespace sonde

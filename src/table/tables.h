@@ -1,0 +1,98 @@
+// The heart: what the Bigtable data API does to tables, in the words of the model.  Requests come checked
+// (`wire` does that); here they meet the schema, the clock and the engine.
+//
+// Threads: all functions may be called at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "base/clock.h"
+#include "catalog/catalog.h"
+#include "engine/engine.h"
+#include "filter/compiled_filter.h"
+#include "model/mutation.h"
+#include "table/row_reader.h"
+
+namespace sonde {
+
+struct RowMutations {
+  std::string_view row_key;
+  absl::Span<const Mutation> mutations;
+};
+
+struct ReadModifyWriteRule {
+  struct Append {
+    std::string_view value;
+  };
+  struct Increment {
+    int64_t amount = 0;  // wraps
+  };
+  std::string_view family;
+  std::string_view qualifier;
+  std::variant<Append, Increment> change;
+};
+
+// A cell that ReadModifyWriteRow wrote.
+struct WrittenCell {
+  std::string family;
+  std::string qualifier;
+  int64_t timestamp_micros = 0;
+  std::string value;
+};
+
+// A key near which a table could be divided.
+struct RowKeySample {
+  std::string row_key;        // empty: the end of the table
+  uint64_t offset_bytes = 0;  // about what comes before it; ascending
+};
+
+class Tables {
+ public:
+  // None of them owned; all must outlive this.
+  Tables(Engine* engine, Catalog* catalog, const Clock* clock)
+      : engine_(engine), catalog_(catalog), clock_(clock) {}
+
+  Catalog& catalog() { return *catalog_; }
+
+  absl::StatusOr<std::unique_ptr<RowReader>> Read(TableSchemaRef schema, ReadRequest request);
+
+  // Atomic.  Errors: those of Normalize; the engine's.
+  absl::Status MutateRow(const TableSchema& schema, const RowMutations& row);
+
+  // Each row atomic; one commit.  One status a row; an error of the engine is that of every row that was to
+  // be written.
+  std::vector<absl::Status> MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows);
+
+  // Atomic.  No predicate: whether the row has any cell.  Returns whether it matched.
+  absl::StatusOr<bool> CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
+                                         std::shared_ptr<const CompiledFilter> predicate,
+                                         absl::Span<const Mutation> if_true,
+                                         absl::Span<const Mutation> if_false);
+
+  // Atomic.  Rules act in order on the newest cell of their column; what they write carries the newer of that
+  // cell's time and now.  FAILED_PRECONDITION: an increment of a value that is not 8 bytes; nothing is
+  // written. Returns the last cell written to each column, by family and qualifier.
+  absl::StatusOr<std::vector<WrittenCell>> ReadModifyWriteRow(TableSchemaRef schema, std::string_view row_key,
+                                                              absl::Span<const ReadModifyWriteRule> rules);
+
+  // Ascending; the last is the end of the table.  The points where the table was split when it was made are
+  // always among them.
+  absl::StatusOr<std::vector<RowKeySample>> SampleRowKeys(const TableSchema& schema);
+
+  absl::Status DropRowRange(const TableSchema& schema, const RowRange& range);
+
+ private:
+  Engine* const engine_;
+  Catalog* const catalog_;
+  const Clock* const clock_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,144 @@
+#include "table/tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "engine/memory/memory_engine.h"
+#include "model/limits.h"
+
+namespace sonde {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kNow = 1'600'000'000 * kSecond;
+
+class TablesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    TableSchema schema;
+    schema.name = "projects/p/instances/i/tables/t";
+    // Families are made out of the order of their names: they come back in it.
+    schema.families = {{.name = "z"},
+                       {.name = "last", .gc_rule = {GcRule::MaxVersions{2}}},
+                       {.name = "day", .gc_rule = {GcRule::MaxAge{86'400 * kSecond}}},
+                       {.name = "sum", .aggregate = AggregateKind::kSum}};
+    schema.split_points = {"b", "m"};
+    schema_ = *catalog_->Create(schema);
+  }
+
+  void Put(std::string_view row, std::vector<Mutation> mutations) {
+    const absl::Status status = tables_.MutateRow(*schema_, {row, mutations});
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  std::string Read(ReadRequest request) {
+    if (request.ranges.empty()) request.ranges = {RowRange::All()};
+    auto reader = tables_.Read(schema_, std::move(request));
+    if (!reader.ok()) return reader.status().ToString();
+    std::string result;
+    while (true) {
+      const auto step = (*reader)->Next(1);
+      if (!step.ok()) return step.status().ToString();
+      if (*step == RowReader::Step::kEnd) return result;
+      if (*step == RowReader::Step::kPaused) continue;
+      result += (*reader)->row_key() + ":";
+      for (const FilterCell& cell : (*reader)->cells()) {
+        result += " " + (*reader)->family_name(cell) + ":" + std::string(cell.cell.qualifier) + "=" +
+                  std::string(cell.cell.value);
+      }
+      result += "\n";
+    }
+  }
+
+  std::shared_ptr<const CompiledFilter> Filter(FilterSpec spec) { return *CompileFilter(spec); }
+
+  ManualClock clock_{kNow};
+  std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
+  std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
+  Tables tables_{engine_.get(), catalog_.get(), &clock_};
+  TableSchemaRef schema_;
+};
+
+TEST_F(TablesTest, FamiliesComeByName) {
+  Put("r", {SetCell{"z", "q", 0, "1"}, SetCell{"last", "q", 0, "2"}, SetCell{"day", "q", kNow, "3"}});
+  EXPECT_EQ(Read({}), "r: day:q=3 last:q=2 z:q=1\n");
+}
+
+TEST_F(TablesTest, ForgottenCellsAreNeverReturned) {
+  Put("r",
+      {SetCell{"last", "q", 1000, "1"}, SetCell{"last", "q", 2000, "2"}, SetCell{"last", "q", 3000, "3"}});
+  Put("old", {SetCell{"day", "q", kNow - 86'401 * kSecond, "x"}});
+  EXPECT_EQ(Read({}), "r: last:q=3 last:q=2\n");
+  Put("new", {SetCell{"day", "q", kNow, "x"}});
+  EXPECT_EQ(Read({}), "new: day:q=x\nr: last:q=3 last:q=2\n");
+  clock_.Advance(86'401 * kSecond);
+  EXPECT_EQ(Read({}), "r: last:q=3 last:q=2\n");
+}
+
+TEST_F(TablesTest, AForgottenCellDoesNotMatchAPredicate) {
+  Put("r", {SetCell{"day", "q", kNow - 86'401 * kSecond, "x"}});
+  const std::vector<Mutation> mark = {SetCell{"z", "matched", 0, ""}}, not_mark = {SetCell{"z", "no", 0, ""}};
+  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", nullptr, mark, not_mark), false);
+  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", nullptr, mark, not_mark), true);
+  EXPECT_EQ(Read({}), "r: z:matched= z:no=\n");
+}
+
+TEST_F(TablesTest, LimitsCountRowsThatPass) {
+  for (const char* row : {"a", "b", "c", "d"}) Put(row, {SetCell{"z", "q", 0, row}});
+  const auto not_b = Filter({FilterSpec::ValueRegex{"[acd]"}});
+  EXPECT_EQ(Read({.filter = not_b, .rows_limit = 2}), "a: z:q=a\nc: z:q=c\n");
+  EXPECT_EQ(Read({.filter = not_b, .rows_limit = 2, .reversed = true}), "d: z:q=d\nc: z:q=c\n");
+  EXPECT_EQ(Read({.ranges = {{"b", "c"}, {"d", ""}}}), "b: z:q=b\nd: z:q=d\n");
+  EXPECT_EQ(Read({.filter = Filter({FilterSpec::RowKeyRegex{"b|d"}})}), "b: z:q=b\nd: z:q=d\n");
+  EXPECT_EQ(Read({.filter = Filter({FilterSpec::ColumnRange{"none"}})}),
+            "NOT_FOUND: Requested column family not found.");
+}
+
+TEST_F(TablesTest, IncrementsAndAppends) {
+  using Rule = ReadModifyWriteRule;
+  const std::vector<Rule> rules = {{"z", "n", Rule::Increment{5}},
+                                   {"z", "n", Rule::Increment{-7}},
+                                   {"last", "s", Rule::Append{"ab"}},
+                                   {"last", "s", Rule::Append{"c"}}};
+  const auto written = tables_.ReadModifyWriteRow(schema_, "r", rules);
+  ASSERT_TRUE(written.ok()) << written.status();
+  ASSERT_EQ(written->size(), 2u);
+  EXPECT_EQ((*written)[0].value, "abc");
+  EXPECT_EQ((*written)[1].value, std::string("\xff\xff\xff\xff\xff\xff\xff\xfe", 8));
+  EXPECT_EQ((*written)[1].timestamp_micros, kNow);
+
+  // One rule that fails fails them all.
+  const std::vector<Rule> bad = {{"z", "n", Rule::Increment{1}}, {"last", "s", Rule::Increment{1}}};
+  EXPECT_EQ(tables_.ReadModifyWriteRow(schema_, "r", bad).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Read({}), "r: last:s=abc z:n=\xff\xff\xff\xff\xff\xff\xff\xfe\n");
+}
+
+TEST_F(TablesTest, AChangedCellIsNeverOlderThanWhatItChanges) {
+  Put("r", {SetCell{"z", "s", kNow + 5000, "x"}});
+  const std::vector<ReadModifyWriteRule> rules = {{"z", "s", ReadModifyWriteRule::Append{"y"}}};
+  EXPECT_EQ((*tables_.ReadModifyWriteRow(schema_, "r", rules))[0].timestamp_micros, kNow + 5000);
+  EXPECT_EQ(Read({}), "r: z:s=xy\n");
+}
+
+TEST_F(TablesTest, OneBadEntryLeavesTheOthers) {
+  const std::vector<Mutation> good = {SetCell{"z", "q", 0, "v"}},
+                              bad = {SetCell{"z", "q", 0, "v"}, SetCell{"none", "q", 0, "v"}};
+  const std::vector<RowMutations> rows = {{"a", good}, {"b", bad}, {"c", good}};
+  const std::vector<absl::Status> statuses = tables_.MutateRows(*schema_, rows);
+  EXPECT_TRUE(statuses[0].ok() && statuses[2].ok());
+  EXPECT_EQ(statuses[1].code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Read({}), "a: z:q=v\nc: z:q=v\n");
+}
+
+TEST_F(TablesTest, SamplesEndWithTheTableAndHoldItsSplits) {
+  const auto samples = tables_.SampleRowKeys(*schema_);
+  ASSERT_TRUE(samples.ok());
+  std::vector<std::string> keys;
+  for (const RowKeySample& sample : *samples) keys.push_back(sample.row_key);
+  EXPECT_THAT(keys, testing::ElementsAre("b", "m", ""));
+}
+
+}  // namespace
+}  // namespace sonde
