@@ -70,8 +70,8 @@ class Engine {
   // Repeating it (after a crash) is fine, also for a table that is not there.  A stream that was open may go
   // on, end early, or answer NOT_FOUND.
   virtual absl::Status DropTable(TableId table) = 0;
-  // Likewise for the cells of a family, but NOT_FOUND when there is no such table.  A stream that was open may
-  // go on with or without them.
+  // Likewise for the cells of a family, but NOT_FOUND when there is no such table.  A stream that was open
+  // may go on with or without them.
   virtual absl::Status DropFamily(TableId table, FamilyId family) = 0;
 
   // --- Rows.

@@ -1,0 +1,124 @@
+// The process that the crash test kills: writes batches from several threads, and says so on standard output.
+//
+//   sonde_crash_writer DATA_DIR FIRST_SEQUENCE sync|nosync honest|lie|tear
+//
+// Each 8 bytes on standard output, in the machine's order, are the sequence number of a batch that the engine
+// has acknowledged.  `lie` says so before the engine is asked, `tear` writes the families of a row one by
+// one: a verifier that does not notice is broken.  Never ends by itself, but for errors: 1.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "crash_ledger.h"
+#include "engine/rocks/rocks_engine.h"
+#include "fmt/format.h"
+
+namespace sonde {
+namespace {
+
+enum class Honesty { kHonest, kLie, kTear };
+
+[[noreturn]] void Fail(const std::string& what) {
+  fmt::print(stderr, "crash_writer: {}\n", what);
+  std::_Exit(1);
+}
+
+void Require(const absl::Status& status) {
+  if (!status.ok()) Fail(status.ToString());
+}
+
+// One write of 8 bytes to a pipe is never torn.
+void Say(uint64_t sequence) {
+  if (write(STDOUT_FILENO, &sequence, sizeof(sequence)) != sizeof(sequence))
+    Fail("standard output is closed");
+}
+
+// What a crash is likely to fall into.
+void Pause() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+
+void WriteTorn(Engine* engine, const CrashBatch& batch) {
+  for (const RowChange& change : batch.changes) {
+    for (const FamilyDelta& family : change.delta.families) {
+      Require(engine->Apply(kCrashTable, {{change.row_key, {.families = {family}}}}));
+      Pause();
+    }
+  }
+}
+
+// All rows by one Apply; in every seventh batch, the first row by Update.
+void Write(Engine* engine, uint64_t sequence, const CrashBatch& batch) {
+  absl::Span<const RowChange> changes = batch.changes;
+  if (sequence % 7 == 0) {
+    const RowChange& first = changes.front();
+    Require(engine->Update(kCrashTable, first.row_key, {},
+                           [&](const std::vector<RowFamily>&) -> absl::StatusOr<std::optional<RowDelta>> {
+                             return first.delta;
+                           }));
+    changes.remove_prefix(1);
+  }
+  Require(engine->Apply(kCrashTable, changes));
+}
+
+void WriteForever(Engine* engine, uint64_t sequence, Honesty honesty) {
+  while (true) {
+    const CrashBatch batch = MakeCrashBatch(sequence);
+    if (honesty == Honesty::kLie) {
+      Say(sequence);
+      Pause();
+    }
+    if (honesty == Honesty::kTear) {
+      WriteTorn(engine, batch);
+    } else {
+      Write(engine, sequence, batch);
+    }
+    if (honesty != Honesty::kLie) Say(sequence);
+    sequence += kCrashThreads;
+  }
+}
+
+void Run(const std::string& data_dir, uint64_t first_sequence, bool sync, Honesty honesty) {
+  // Little memory, so that write buffers are flushed often.
+  auto opened = RocksEngine::Open({.data_dir = data_dir, .memory_bytes = 8 << 20, .sync = sync});
+  Require(opened.status());
+  RocksEngine* const engine = opened->get();
+  Require(engine->CreateTable(kCrashTable));
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kCrashThreads; ++thread) {
+    uint64_t sequence = first_sequence;
+    while (ThreadOfSequence(sequence) != thread) ++sequence;
+    threads.emplace_back([=] { WriteForever(engine, sequence, honesty); });
+  }
+  while (true) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    Require(engine->CompactAll());
+  }
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.size() != 4) {
+    Fail("arguments: DATA_DIR FIRST_SEQUENCE sync|nosync honest|lie|tear");
+  }
+  if (arguments[2] != "sync" && arguments[2] != "nosync") Fail("neither sync nor nosync: " + arguments[2]);
+  Honesty honesty = Honesty::kHonest;
+  if (arguments[3] == "lie") {
+    honesty = Honesty::kLie;
+  } else if (arguments[3] == "tear") {
+    honesty = Honesty::kTear;
+  } else if (arguments[3] != "honest") {
+    Fail("not honest, lie or tear: " + arguments[3]);
+  }
+  Run(arguments[0], std::strtoull(arguments[1].c_str(), nullptr, 10), arguments[2] == "sync", honesty);
+  return 0;
+}
+
+}  // namespace
+}  // namespace sonde
+
+int main(int argc, char** argv) { return sonde::Main(argc, argv); }
