@@ -1,0 +1,281 @@
+// From FilterSpec to CompiledFilter.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "filter/compiled_filter.h"
+#include "model/limits.h"
+
+namespace sonde {
+namespace {
+
+using Kind = FilterNode::Kind;
+
+// For the programs and automata of all regexes of a filter, shared out evenly, but each gets the minimum.
+constexpr int64_t kRegexMemoryBytesMax = 8 << 20;
+constexpr int64_t kRegexMemoryBytesMin = 32 << 10;
+constexpr size_t kLabelBytesMax = 15;
+
+absl::Status Invalid(const std::string& place, std::string_view what) {
+  return absl::InvalidArgumentError(fmt::format("{}: {}", place, what));
+}
+
+std::string PrintableBound(const Bound& bound, bool is_start) {
+  if (bound.kind == Bound::Kind::kUnbounded) return is_start ? "(-infinity" : "infinity)";
+  const bool closed = bound.kind == Bound::Kind::kClosed;
+  return is_start ? fmt::format("{}'{}'", closed ? '[' : '(', Printable(bound.value))
+                  : fmt::format("'{}'{}", Printable(bound.value), closed ? ']' : ')');
+}
+
+absl::Status CheckRange(const ByteRange& range, const Bound& start, const Bound& end,
+                        const std::string& place) {
+  if (!range.IsEmpty()) return absl::OkStatus();
+  return Invalid(place, fmt::format("the range {}, {} is empty", PrintableBound(start, true),
+                                    PrintableBound(end, false)));
+}
+
+absl::Status CheckLabel(std::string_view label, const std::string& place) {
+  const bool is_label =
+      !label.empty() && label.size() <= kLabelBytesMax && std::all_of(label.begin(), label.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+      });
+  if (is_label) return absl::OkStatus();
+  return Invalid(place,
+                 fmt::format("a label is 1 to {} of [a-z0-9-], is '{}'", kLabelBytesMax, Printable(label)));
+}
+
+}  // namespace
+
+// Walks a spec, children first, and appends nodes.
+class FilterCompiler {
+ public:
+  explicit FilterCompiler(CompiledFilter* filter) : filter_(filter) {}
+
+  absl::Status Compile(const FilterSpec& spec) {
+    const int64_t regexes = std::max<int64_t>(CountRegexes(spec, 0), 1);
+    regex_memory_bytes_ = std::max(kRegexMemoryBytesMax / regexes, kRegexMemoryBytesMin);
+    return Add(spec, "filter", 0, false).status();
+  }
+
+ private:
+  // How deep a spec may go is checked by Add; here, what is too deep is not counted.
+  static int64_t CountRegexes(const FilterSpec& spec, int depth) {
+    if (depth > kFilterDepthMax) return 0;
+    const auto count_all = [depth](const std::vector<FilterSpec>& filters) {
+      int64_t count = 0;
+      for (const FilterSpec& filter : filters) count += CountRegexes(filter, depth + 1);
+      return count;
+    };
+    if (const auto* chain = std::get_if<FilterSpec::Chain>(&spec.filter)) return count_all(chain->filters);
+    if (const auto* interleave = std::get_if<FilterSpec::Interleave>(&spec.filter)) {
+      return count_all(interleave->filters);
+    }
+    if (const auto* condition = std::get_if<FilterSpec::Condition>(&spec.filter)) {
+      int64_t count = 0;
+      for (const auto& filter : {condition->predicate, condition->true_filter, condition->false_filter}) {
+        if (filter != nullptr) count += CountRegexes(*filter, depth + 1);
+      }
+      return count;
+    }
+    return std::holds_alternative<FilterSpec::RowKeyRegex>(spec.filter) ||
+           std::holds_alternative<FilterSpec::FamilyRegex>(spec.filter) ||
+           std::holds_alternative<FilterSpec::QualifierRegex>(spec.filter) ||
+           std::holds_alternative<FilterSpec::ValueRegex>(spec.filter);
+  }
+
+  absl::StatusOr<NodeIndex> Add(const FilterSpec& spec, const std::string& place, int depth,
+                                bool in_condition) {
+    if (depth > kFilterDepthMax) {
+      return Invalid(place, fmt::format("filters nest at most {} deep", kFilterDepthMax));
+    }
+    place_ = &place;
+    depth_ = depth;
+    in_condition_ = in_condition;
+    FilterNode node;
+    absl::Status status = std::visit([&](const auto& filter) { return Fill(filter, &node); }, spec.filter);
+    if (!status.ok()) return status;
+    for (const NodeIndex child : node.children) {
+      if (child == kNoNode) continue;
+      const FilterNode& below = filter_->nodes_[child];
+      node.has_sink |= below.has_sink;
+      node.has_label |= below.has_label;
+      node.depends_on_row_key |= below.depends_on_row_key;
+    }
+    filter_->nodes_.push_back(std::move(node));
+    return static_cast<NodeIndex>(filter_->nodes_.size() - 1);
+  }
+
+  // Containers: they remember where they are, as place_ and the rest change below them.
+  absl::Status AddAll(const std::vector<FilterSpec>& filters, const char* name, FilterNode* node) {
+    const std::string place = fmt::format("{}.{}", *place_, name);
+    const int depth = depth_;
+    const bool in_condition = in_condition_;
+    if (filters.size() < 2) {
+      return Invalid(place, fmt::format("must have at least 2 filters, has {}", filters.size()));
+    }
+    for (size_t i = 0; i < filters.size(); ++i) {
+      absl::StatusOr<NodeIndex> child =
+          Add(filters[i], fmt::format("{}[{}]", place, i), depth + 1, in_condition);
+      if (!child.ok()) return child.status();
+      node->children.push_back(*child);
+    }
+    if (node->kind != Kind::kChain) return absl::OkStatus();
+    const auto labels = std::count_if(node->children.begin(), node->children.end(),
+                                      [&](NodeIndex child) { return filter_->nodes_[child].has_label; });
+    if (labels <= 1) return absl::OkStatus();
+    return Invalid(place, fmt::format("at most one filter of a chain may apply labels, {} do", labels));
+  }
+  absl::Status Fill(const FilterSpec::Chain& chain, FilterNode* node) {
+    node->kind = Kind::kChain;
+    return AddAll(chain.filters, "chain", node);
+  }
+  absl::Status Fill(const FilterSpec::Interleave& interleave, FilterNode* node) {
+    node->kind = Kind::kInterleave;
+    return AddAll(interleave.filters, "interleave", node);
+  }
+  absl::Status Fill(const FilterSpec::Condition& condition, FilterNode* node) {
+    node->kind = Kind::kCondition;
+    const std::string place = fmt::format("{}.condition", *place_);
+    const int depth = depth_;
+    if (condition.predicate == nullptr) return Invalid(place, "has no predicate_filter");
+    if (condition.true_filter == nullptr && condition.false_filter == nullptr)
+      node->depends_on_row_key = true;
+    for (const auto& [filter, name] : {std::pair{condition.predicate.get(), "predicate_filter"},
+                                       std::pair{condition.true_filter.get(), "true_filter"},
+                                       std::pair{condition.false_filter.get(), "false_filter"}}) {
+      NodeIndex index = kNoNode;
+      if (filter != nullptr) {
+        absl::StatusOr<NodeIndex> child = Add(*filter, fmt::format("{}.{}", place, name), depth + 1, true);
+        if (!child.ok()) return child.status();
+        index = *child;
+      }
+      node->children.push_back(index);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Fill(const FilterSpec::PassAll&, FilterNode*) { return absl::OkStatus(); }
+  absl::Status Fill(const FilterSpec::BlockAll&, FilterNode* node) {
+    node->kind = Kind::kBlockAll;
+    node->depends_on_row_key = true;
+    return absl::OkStatus();
+  }
+  absl::Status Fill(const FilterSpec::Sink&, FilterNode* node) {
+    node->kind = Kind::kSink;
+    node->has_sink = true;
+    if (!in_condition_) return absl::OkStatus();
+    return Invalid(Place("sink"), "a sink may not be used in a condition");
+  }
+  absl::Status Fill(const FilterSpec::StripValue&, FilterNode* node) {
+    node->kind = Kind::kStripValue;
+    return absl::OkStatus();
+  }
+
+  absl::Status FillRegex(const std::string& pattern, const char* name, Kind kind, FilterNode* node) {
+    node->kind = kind;
+    absl::StatusOr<std::unique_ptr<const RegexMatcher>> matcher =
+        RegexMatcher::Create(pattern, regex_memory_bytes_);
+    if (!matcher.ok()) return Invalid(Place(name), std::string(matcher.status().message()));
+    node->matcher = std::move(*matcher);
+    return absl::OkStatus();
+  }
+  absl::Status Fill(const FilterSpec::RowKeyRegex& filter, FilterNode* node) {
+    node->depends_on_row_key = true;
+    return FillRegex(filter.pattern, "row_key_regex", Kind::kRowKeyRegex, node);
+  }
+  absl::Status Fill(const FilterSpec::FamilyRegex& filter, FilterNode* node) {
+    if (filter.pattern.find(':') != std::string::npos) {
+      return Invalid(Place("family_name_regex"),
+                     fmt::format("must not contain ':', is '{}'", Printable(filter.pattern)));
+    }
+    return FillRegex(filter.pattern, "family_name_regex", Kind::kFamilyRegex, node);
+  }
+  absl::Status Fill(const FilterSpec::QualifierRegex& filter, FilterNode* node) {
+    return FillRegex(filter.pattern, "column_qualifier_regex", Kind::kQualifierRegex, node);
+  }
+  absl::Status Fill(const FilterSpec::ValueRegex& filter, FilterNode* node) {
+    return FillRegex(filter.pattern, "value_regex", Kind::kValueRegex, node);
+  }
+
+  absl::Status Fill(const FilterSpec::RowSample& filter, FilterNode* node) {
+    node->kind = Kind::kRowSample;
+    node->probability = filter.probability;
+    if (filter.probability > 0 && filter.probability < 1) return absl::OkStatus();
+    return Invalid(
+        Place("row_sample"),
+        fmt::format("the probability must be greater than 0 and less than 1, is {}", filter.probability));
+  }
+  absl::Status Fill(const FilterSpec::ColumnRange& filter, FilterNode* node) {
+    node->kind = Kind::kColumnRange;
+    node->text = filter.family;
+    node->range = MakeByteRange(filter.start, filter.end);
+    if (filter.family.empty()) return Invalid(Place("column_range"), "names no family");
+    return CheckRange(node->range, filter.start, filter.end, Place("column_range"));
+  }
+  absl::Status Fill(const FilterSpec::ValueRange& filter, FilterNode* node) {
+    node->kind = Kind::kValueRange;
+    node->range = MakeByteRange(filter.start, filter.end);
+    return CheckRange(node->range, filter.start, filter.end, Place("value_range"));
+  }
+  absl::Status Fill(const FilterSpec::TimestampRange& filter, FilterNode* node) {
+    node->kind = Kind::kTimestampRange;
+    node->time_range = filter.range;
+    const auto [start_micros, end_micros] = filter.range;
+    if (start_micros >= 0 && end_micros >= 0 && (end_micros == 0 || start_micros <= end_micros)) {
+      return absl::OkStatus();
+    }
+    return Invalid(Place("timestamp_range"),
+                   fmt::format("[{}, {}) is negative or reversed", start_micros, end_micros));
+  }
+  absl::Status Fill(const FilterSpec::ValueBitmask& filter, FilterNode* node) {
+    node->kind = Kind::kValueBitmask;
+    node->text = filter.mask;
+    return absl::OkStatus();
+  }
+
+  absl::Status FillCount(int32_t count, const char* name, Kind kind, FilterNode* node) {
+    node->kind = kind;
+    node->count = count;
+    if (count >= 1) return absl::OkStatus();
+    return Invalid(Place(name), fmt::format("must be at least 1, is {}", count));
+  }
+  absl::Status Fill(const FilterSpec::CellsPerRowOffset& filter, FilterNode* node) {
+    return FillCount(filter.count, "cells_per_row_offset", Kind::kCellsPerRowOffset, node);
+  }
+  absl::Status Fill(const FilterSpec::CellsPerRowLimit& filter, FilterNode* node) {
+    return FillCount(filter.count, "cells_per_row_limit", Kind::kCellsPerRowLimit, node);
+  }
+  absl::Status Fill(const FilterSpec::CellsPerColumnLimit& filter, FilterNode* node) {
+    return FillCount(filter.count, "cells_per_column_limit", Kind::kCellsPerColumnLimit, node);
+  }
+  absl::Status Fill(const FilterSpec::ApplyLabel& filter, FilterNode* node) {
+    node->kind = Kind::kApplyLabel;
+    node->has_label = true;
+    absl::Status status = CheckLabel(filter.label, Place("apply_label"));
+    if (!status.ok()) return status;
+    std::vector<std::string>& labels = filter_->labels_;
+    const auto at = std::find(labels.begin(), labels.end(), filter.label);
+    node->label = static_cast<uint32_t>(at - labels.begin());
+    if (at == labels.end()) labels.push_back(filter.label);
+    return absl::OkStatus();
+  }
+
+  std::string Place(const char* name) const { return fmt::format("{}.{}", *place_, name); }
+
+  CompiledFilter* filter_;
+  int64_t regex_memory_bytes_ = 0;
+  // Of the filter that is being filled in.
+  const std::string* place_ = nullptr;
+  int depth_ = 0;
+  bool in_condition_ = false;
+};
+
+absl::StatusOr<std::shared_ptr<const CompiledFilter>> CompiledFilter::Create(const FilterSpec& spec) {
+  std::shared_ptr<CompiledFilter> filter(new CompiledFilter());
+  absl::Status status = FilterCompiler(filter.get()).Compile(spec);
+  if (!status.ok()) return status;
+  return filter;
+}
+
+}  // namespace sonde

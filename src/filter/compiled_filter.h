@@ -1,0 +1,87 @@
+// A row filter, checked and ready: made once for a request, shared by whoever evaluates it.
+//
+// Meaning of each kind: the comments of google.bigtable.v2.RowFilter (data.proto).  Beyond them:
+// - Regexes are RE2, Latin-1, and match whole strings.
+// - Where the order is "unspecified" (equal column and timestamp), cells of a sink come first, then those of
+// an
+//   interleave's filters in the order of the filters.
+// - A condition's predicate and branch see the same row.
+//
+// Threads: immutable, all functions may be called by several at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "filter/filter_node.h"
+#include "model/filter_spec.h"
+#include "model/read_hints.h"
+#include "model/row_range.h"
+#include "model/table_schema.h"
+
+namespace sonde {
+
+// What of a row a filter looks at.
+struct FilterNeeds {
+  // The filter gives nothing for any row: nothing has to be read.
+  bool nothing = false;
+  // A row that is reduced by these, in any way that ReadHints allow, gives the same output.  They know
+  // nothing of garbage collection: see RefineReadHints of gc.
+  ReadHints hints;
+};
+
+class CompiledFilter {
+ public:
+  // The spec is not used after this.  INVALID_ARGUMENT, naming the place ("filter.chain[1].value_regex") and
+  // the rule: fewer than 2 filters in a chain or interleave; nested deeper than kFilterDepthMax; a
+  // probability outside (0, 1); a count below 1; not a regular expression, or too large; ':' in a family
+  // regex; a label that is not 1 to 15 of [a-z0-9-]; more than one filter with a label in a chain; a sink in
+  // a condition; a column range without a family; a range of columns or values that is empty by construction;
+  // a timestamp range that is negative or reversed.
+  static absl::StatusOr<std::shared_ptr<const CompiledFilter>> Create(const FilterSpec& spec);
+
+  CompiledFilter(const CompiledFilter&) = delete;
+  CompiledFilter& operator=(const CompiledFilter&) = delete;
+
+  // NOT_FOUND "Requested column family not found." if a column range names a family that the table has not.
+  absl::Status CheckFamilies(const TableSchema& schema) const;
+
+  FilterNeeds Needs(const TableSchema& schema) const;
+
+  // False: the row gives nothing, whatever its cells.
+  bool RowKeyMayPass(std::string_view row_key) const;
+
+  // Ranges, in normal form, outside of which no row gives anything.
+  std::vector<RowRange> PossibleRows() const;
+
+  bool PassesAll() const { return root().kind == FilterNode::Kind::kPassAll; }
+
+  // The text of FilterCell::label; empty for kNoLabel.
+  std::string_view Label(uint32_t label) const { return labels_[label]; }
+
+  // For the evaluator.
+  const std::vector<FilterNode>& nodes() const { return nodes_; }
+  NodeIndex root_index() const { return static_cast<NodeIndex>(nodes_.size() - 1); }
+
+ private:
+  friend class FilterCompiler;
+  CompiledFilter() = default;
+
+  const FilterNode& root() const { return nodes_.back(); }
+  bool RowKeyMayPass(NodeIndex index, std::string_view row_key) const;
+  ByteRanges PossibleRowKeys(NodeIndex index) const;
+
+  std::vector<FilterNode> nodes_;  // children before parents; the last is the root
+  std::vector<std::string> labels_ = {""};
+};
+
+inline absl::StatusOr<std::shared_ptr<const CompiledFilter>> CompileFilter(const FilterSpec& spec) {
+  return CompiledFilter::Create(spec);
+}
+
+}  // namespace sonde

@@ -1,0 +1,83 @@
+// Applies a compiled filter to row after row, in place.
+//
+//   FilterEvaluator evaluator(*filter, {"cf1", "cf2"}, &budget, &random);
+//   std::vector<FilterCell> cells = ...;                 // a row, cells of "cf2" have family 1
+//   if (filter->RowKeyMayPass(row_key)) {
+//     absl::Status status = evaluator.Run(row_key, &cells);   // `cells` is now the output, perhaps empty
+//   }
+//
+// Order: (family, qualifier ascending, timestamp descending), before and after; after, copies of a cell may
+// follow each other. Ownership: cells keep pointing into the row they were given with; the filter, budget and
+// random source must outlive the evaluator.  Memory for copies is kept from row to row, up to kKeptCellsMax
+// cells a list. Threads: one at a time. Errors: what the budget refused (RESOURCE_EXHAUSTED, or the answer of
+// its `interrupted`); `cells` is then undefined. Cost: a pass over the cells for each simple filter of a
+// chain, a copy of them for each filter of an interleave and for a condition's predicate; regexes on families
+// are evaluated once a family, and on qualifiers, unless they are literals or prefixes, once for each column
+// of a row, or less by a cache.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/random.h"
+#include "filter/compiled_filter.h"
+#include "filter/filter_budget.h"
+#include "filter/filter_cell.h"
+
+namespace sonde {
+
+class FilterEvaluator {
+ public:
+  static constexpr size_t kKeptCellsMax = 64 * 1024;
+
+  // `families`: ascending; what FilterCell::family counts in.  Only these may occur.
+  FilterEvaluator(const CompiledFilter& filter, const std::vector<std::string>& families,
+                  FilterBudget* budget, RandomSource* random);
+  ~FilterEvaluator();
+  FilterEvaluator(const FilterEvaluator&) = delete;
+  FilterEvaluator& operator=(const FilterEvaluator&) = delete;
+
+  absl::Status Run(std::string_view row_key, std::vector<FilterCell>* cells);
+
+ private:
+  using Cells = std::vector<FilterCell>;
+  class AnswerCache;
+  struct NodeState;
+  // Sorted lists of cells, one after the other.
+  struct Pool {
+    Cells cells;
+    std::vector<size_t> run_starts;
+  };
+  class BorrowedCells;
+  class BorrowedPool;
+
+  // All of these: false when the budget refused.
+  bool Evaluate(NodeIndex index, Cells* cells);
+  bool EvaluateChain(const FilterNode& node, Cells* cells);
+  bool EvaluateInterleave(const FilterNode& node, Cells* cells);
+  bool EvaluateCondition(const FilterNode& node, Cells* cells);
+  bool EvaluateValueRegex(const FilterNode& node, Cells* cells);
+  bool EvaluateQualifierRegex(NodeIndex index, Cells* cells);
+  bool AddRun(const Cells& cells, Pool* pool);
+  void EvaluateSimple(NodeIndex index, Cells* cells);
+  void MergeRuns(Pool* pool, Cells* merged);
+
+  const CompiledFilter& filter_;
+  FilterBudget* budget_;
+  RandomSource* random_;
+  std::vector<NodeState> states_;  // of each node
+  std::vector<std::unique_ptr<Cells>> free_cells_;
+  std::vector<std::unique_ptr<Pool>> free_pools_;
+  Pool sunk_;
+
+  // Of the row at hand.
+  std::string_view row_key_;
+  size_t row_cells_ = 0;
+  size_t interleaved_cells_ = 0;  // copies that are alive in pools
+};
+
+}  // namespace sonde

@@ -1,0 +1,57 @@
+// The compiled form of a filter: a tree in an array, checked.  For this folder only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "filter/byte_range.h"
+#include "filter/filter_cell.h"
+#include "filter/regex_matcher.h"
+#include "model/mutation.h"
+
+namespace sonde {
+
+using NodeIndex = uint32_t;
+constexpr NodeIndex kNoNode = UINT32_MAX;
+
+struct FilterNode {
+  enum class Kind : uint8_t {
+    kPassAll,
+    kBlockAll,
+    kSink,
+    kStripValue,
+    kChain,
+    kInterleave,
+    kCondition,
+    kRowKeyRegex,
+    kFamilyRegex,
+    kQualifierRegex,
+    kValueRegex,
+    kRowSample,
+    kColumnRange,
+    kTimestampRange,
+    kValueRange,
+    kValueBitmask,
+    kCellsPerRowOffset,
+    kCellsPerRowLimit,
+    kCellsPerColumnLimit,
+    kApplyLabel,
+  };
+
+  Kind kind = Kind::kPassAll;
+  bool has_sink = false;            // in it or below
+  bool has_label = false;           // in it or below
+  bool depends_on_row_key = false;  // in it or below is something that may block a whole row
+  std::vector<NodeIndex> children;  // kChain, kInterleave; kCondition: predicate, true, false (or kNoNode)
+  std::unique_ptr<const RegexMatcher> matcher;  // the regexes
+  std::string text;                             // kColumnRange: family; kValueBitmask: mask
+  ByteRange range;                              // kColumnRange, kValueRange
+  TimeRange time_range;                         // kTimestampRange
+  int64_t count = 0;                            // kCellsPer...
+  double probability = 0;                       // kRowSample
+  uint32_t label = kNoLabel;                    // kApplyLabel
+};
+
+}  // namespace sonde

@@ -1,0 +1,276 @@
+// What of a row a filter looks at: how much of it an engine may leave out without changing the output.
+//
+// For a filter f, its need is a set of cells S, described by hints, such that f gives the same for every row
+// R' with R ∩ S ⊆ R' ⊆ R.  (An engine may return anything between.)
+//
+// In a chain, what a later filter does without may be left out at the front only if no earlier filter can
+// tell:
+//   reach kCell    each cell's fate so far depends on itself alone: any later restriction may move to the
+//   front reach kColumn  it depends also on newer cells of its column (cells_per_column_limit): restrictions
+//   to whole
+//                  columns may, and a lower end of the time range, as older cells bear on nothing
+//   reach kRow     it depends on the rest of the row (limits of a row, conditions), or cells have left
+//   through a
+//                  sink already: none may
+// The newest n cells of a column are enough for a limit of n only while of every column just a run of its
+// newest cells is left: no filter so far may drop a cell and keep an older one of its column. Hints do not
+// say whether "newest" is counted before or after the time range is applied; with a lower end only it is the
+// same, so an upper end and a count are never given together.
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "filter/compiled_filter.h"
+
+namespace sonde {
+namespace {
+
+using Kind = FilterNode::Kind;
+
+enum class Reach : uint8_t { kCell, kColumn, kRow };
+
+struct Need {
+  bool nothing = false;                           // no output, whatever the row
+  std::optional<std::vector<FamilyId>> families;  // ascending
+  std::optional<ByteRanges> columns;
+  TimeRange time_range;
+  std::optional<int64_t> newest_per_column;
+  bool values_decide = false;  // a filter looks at values
+  bool values_leave = true;    // values come out at the end of the filter
+  bool values_sink = false;    // or through a sink
+
+  // What the filter is to those after it.
+  Reach reach = Reach::kCell;
+  bool keeps_newest_runs = true;  // never drops a cell and keeps an older one of its column
+  bool has_sink = false;
+};
+
+Need NeedOfNothing() {
+  Need need;
+  need.nothing = true;
+  need.families.emplace();
+  need.values_leave = false;
+  return need;
+}
+
+std::vector<FamilyId> Both(const std::vector<FamilyId>& a, const std::vector<FamilyId>& b) {
+  std::vector<FamilyId> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+std::vector<FamilyId> Either(const std::vector<FamilyId>& a, const std::vector<FamilyId>& b) {
+  std::vector<FamilyId> either;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(either));
+  return either;
+}
+
+TimeRange Hull(const TimeRange& a, const TimeRange& b) {
+  return {std::min(a.start_micros, b.start_micros),
+          a.end_micros == 0 || b.end_micros == 0 ? 0 : std::max(a.end_micros, b.end_micros)};
+}
+
+// An end of 0 is infinity.
+int64_t EarlierEnd(int64_t a, int64_t b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
+
+class NeedsOf {
+ public:
+  NeedsOf(const std::vector<FilterNode>& nodes, const TableSchema& schema) : nodes_(nodes), schema_(schema) {}
+
+  Need Of(NodeIndex index) const {
+    if (index == kNoNode) return NeedOfNothing();
+    const FilterNode& node = nodes_[index];
+    Need need;
+    switch (node.kind) {
+      case Kind::kPassAll:
+      case Kind::kRowKeyRegex:
+      case Kind::kRowSample:
+      case Kind::kApplyLabel:
+        return need;
+      case Kind::kBlockAll:
+        return NeedOfNothing();
+      case Kind::kSink:
+        need.values_leave = false;
+        need.values_sink = true;
+        need.has_sink = true;
+        return need;
+      case Kind::kStripValue:
+        need.values_leave = false;
+        return need;
+      case Kind::kFamilyRegex:
+        return OfFamilies([&](const FamilySchema& family) { return node.matcher->Matches(family.name); });
+      case Kind::kQualifierRegex:
+        need.columns = node.matcher->PossibleMatches();
+        return need;
+      case Kind::kColumnRange:
+        need = OfFamilies([&](const FamilySchema& family) { return family.name == node.text; });
+        need.columns = {node.range};
+        return need;
+      case Kind::kTimestampRange:
+        if (node.time_range.end_micros != 0 && node.time_range.start_micros >= node.time_range.end_micros) {
+          return NeedOfNothing();
+        }
+        need.time_range = node.time_range;
+        need.keeps_newest_runs = node.time_range.end_micros == 0;
+        return need;
+      case Kind::kValueRegex:
+      case Kind::kValueRange:
+      case Kind::kValueBitmask:
+        need.values_decide = true;
+        need.keeps_newest_runs = false;
+        return need;
+      case Kind::kCellsPerColumnLimit:
+        need.newest_per_column = node.count;
+        need.reach = Reach::kColumn;
+        return need;
+      case Kind::kCellsPerRowLimit:
+        need.newest_per_column = node.count;  // of a row's first n cells, no column has more than n
+        need.reach = Reach::kRow;
+        return need;
+      case Kind::kCellsPerRowOffset:
+        need.reach = Reach::kRow;
+        need.keeps_newest_runs = false;
+        return need;
+      case Kind::kChain:
+        for (const NodeIndex child : node.children) {
+          if (!Append(Of(child), &need)) break;
+        }
+        return need;
+      case Kind::kInterleave:
+        need = Of(node.children.front());
+        for (size_t i = 1; i < node.children.size(); ++i) need = EitherOf(need, Of(node.children[i]));
+        return need;
+      case Kind::kCondition:
+        return OfCondition(node);
+    }
+    return need;
+  }
+
+ private:
+  template <typename Passes>
+  Need OfFamilies(Passes passes) const {
+    Need need;
+    need.families.emplace();
+    for (const FamilySchema& family : schema_.families) {
+      if (passes(family)) need.families->push_back(family.id);
+    }
+    std::sort(need.families->begin(), need.families->end());
+    return need;
+  }
+
+  // What the first filters of a chain need, given what the next one needs.  False when nothing comes out any
+  // more.
+  static bool Append(Need next, Need* need) {
+    if (next.nothing) {
+      if (!need->has_sink) {
+        *need = NeedOfNothing();
+      } else {
+        need->values_leave = false;
+      }
+      return false;
+    }
+    if (need->reach != Reach::kRow) {
+      if (next.families.has_value()) {
+        need->families = need->families.has_value() ? Both(*need->families, *next.families) : *next.families;
+      }
+      if (next.columns.has_value()) {
+        need->columns =
+            need->columns.has_value() ? IntersectionOf(*need->columns, *next.columns) : *next.columns;
+      }
+      need->time_range.start_micros = std::max(need->time_range.start_micros, next.time_range.start_micros);
+      if (need->reach == Reach::kCell) {
+        need->time_range.end_micros = EarlierEnd(need->time_range.end_micros, next.time_range.end_micros);
+      }
+      if (next.newest_per_column.has_value() && need->keeps_newest_runs && need->time_range.end_micros == 0) {
+        const int64_t count = *next.newest_per_column;
+        need->newest_per_column = std::min(need->newest_per_column.value_or(count), count);
+      }
+    }
+    if (need->values_leave) {
+      need->values_decide |= next.values_decide;
+      need->values_sink |= next.values_sink;
+      need->values_leave = next.values_leave;
+    }
+    need->has_sink |= next.has_sink;
+    need->reach = next.has_sink ? Reach::kRow : std::max(need->reach, next.reach);
+    need->keeps_newest_runs &= next.keeps_newest_runs;
+    return true;
+  }
+
+  // Two filters of an interleave, each of which gets the row.
+  static Need EitherOf(const Need& a, const Need& b) {
+    Need need;
+    need.nothing = a.nothing && b.nothing;
+    need.values_decide = a.values_decide || b.values_decide;
+    need.values_leave = a.values_leave || b.values_leave;
+    need.values_sink = a.values_sink || b.values_sink;
+    need.has_sink = a.has_sink || b.has_sink;
+    need.reach = std::max(a.reach, b.reach);
+    need.keeps_newest_runs = a.keeps_newest_runs && b.keeps_newest_runs;
+    if (a.nothing || b.nothing) {  // then the need of the other one alone
+      const Need& other = a.nothing ? b : a;
+      need.families = other.families;
+      need.columns = other.columns;
+      need.time_range = other.time_range;
+      need.newest_per_column = other.newest_per_column;
+      return need;
+    }
+    if (a.families.has_value() && b.families.has_value()) need.families = Either(*a.families, *b.families);
+    if (a.columns.has_value() && b.columns.has_value()) need.columns = UnionOf(*a.columns, *b.columns);
+    need.time_range = Hull(a.time_range, b.time_range);
+    if (a.newest_per_column.has_value() && b.newest_per_column.has_value()) {
+      need.newest_per_column = std::max(*a.newest_per_column, *b.newest_per_column);
+    }
+    return need;
+  }
+
+  Need OfCondition(const FilterNode& node) const {
+    const Need branches = EitherOf(Of(node.children[1]), Of(node.children[2]));
+    if (branches.nothing) return NeedOfNothing();
+    Need predicate = Of(node.children[0]);
+    predicate.values_leave = false;
+    Need need = EitherOf(predicate, branches);
+    need.reach = Reach::kRow;
+    need.keeps_newest_runs = false;
+    return need;
+  }
+
+  const std::vector<FilterNode>& nodes_;
+  const TableSchema& schema_;
+};
+
+}  // namespace
+
+FilterNeeds CompiledFilter::Needs(const TableSchema& schema) const {
+  Need need = NeedsOf(nodes_, schema).Of(root_index());
+  const bool no_family = need.families.has_value() && need.families->empty();
+  const bool no_column = need.columns.has_value() && need.columns->empty();
+  FilterNeeds needs;
+  needs.nothing = need.nothing || no_family || no_column;
+  needs.hints.families = std::move(need.families);
+  if (need.columns.has_value()) {
+    needs.hints.columns.emplace();
+    for (ByteRange& range : *need.columns) {
+      needs.hints.columns->push_back({std::move(range.start), range.end.value_or("")});
+    }
+    // [empty, infinity) restricts nothing.
+    const auto& columns = *needs.hints.columns;
+    if (columns.size() == 1 && columns[0].start.empty() && columns[0].end.empty())
+      needs.hints.columns.reset();
+  }
+  needs.hints.time_range = need.time_range;
+  needs.hints.newest_per_column = need.newest_per_column;
+  needs.hints.keys_only = !need.values_decide && !need.values_leave && !need.values_sink;
+  return needs;
+}
+
+absl::Status CompiledFilter::CheckFamilies(const TableSchema& schema) const {
+  for (const FilterNode& node : nodes_) {
+    if (node.kind == Kind::kColumnRange && schema.FindFamily(node.text) == nullptr) {
+      return absl::NotFoundError("Requested column family not found.");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sonde
