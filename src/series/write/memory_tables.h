@@ -1,0 +1,106 @@
+// Tables in memory that keep every cell: what tests of the series layer write to and read from.
+// Not for several threads.  GC rules are recorded, not applied; row_key_regex is not looked at.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/row_range.h"
+#include "model/table_access.h"
+
+namespace sonde::series {
+
+class MemoryTables final : public TableAccess {
+ public:
+  // Family, qualifier; newest first.
+  using Column = std::map<int64_t, std::string, std::greater<>>;
+  using Row = std::map<std::pair<std::string, std::string>, Column>;
+  struct Table {
+    std::map<std::string, GcRule> families;
+    std::map<std::string, Row> rows;
+  };
+
+  std::map<std::string, Table> tables;
+  std::set<std::string> refused_rows;  // MutateRows answers UNAVAILABLE for these
+  int mutate_requests = 0;
+  int read_requests = 0;
+  int64_t rows_read = 0;
+
+  absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override {
+    for (const FamilyRequest& family : families) tables[table].families.emplace(family.name, family.gc_rule);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<std::string>> ListTables() override {
+    std::vector<std::string> names;
+    for (const auto& [name, table] : tables) names.push_back(name);
+    return names;
+  }
+
+  absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
+                                                       const std::vector<RowWrite>& rows) override {
+    if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
+    ++mutate_requests;
+    std::vector<absl::Status> statuses;
+    for (const RowWrite& write : rows) {
+      if (refused_rows.contains(write.row_key)) {
+        statuses.push_back(absl::UnavailableError("the row is away"));
+        continue;
+      }
+      Row& row = tables[table].rows[write.row_key];
+      for (const CellWrite& cell : write.cells) {
+        row[{cell.family, cell.qualifier}][cell.timestamp_micros] = cell.value;
+      }
+      statuses.push_back(absl::OkStatus());
+    }
+    return statuses;
+  }
+
+  absl::Status ReadRows(const std::string& table, const RowRead& read,
+                        const std::function<bool(ReadRow&&)>& callback) override {
+    if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
+    ++read_requests;
+    const std::vector<RowRange> ranges = NormalizeRanges(read.ranges);
+    std::vector<std::pair<const std::string*, const Row*>> selected;
+    for (const auto& [key, row] : tables[table].rows) {
+      for (const RowRange& range : ranges) {
+        if (range.Contains(key)) selected.emplace_back(&key, &row);
+      }
+    }
+    if (read.reversed) selected = {selected.rbegin(), selected.rend()};
+    int64_t rows = 0;
+    for (const auto& [key, row] : selected) {
+      ReadRow result{*key, {}};
+      for (const auto& [column, cells] : *row) AppendColumn(read, column, cells, &result);
+      if (result.cells.empty()) continue;
+      ++rows_read;
+      if (!callback(std::move(result)) || ++rows == read.rows_max) break;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static void AppendColumn(const RowRead& read, const std::pair<std::string, std::string>& name,
+                           const Column& cells, ReadRow* row) {
+    if (read.family && *read.family != name.first) return;
+    bool is_asked = read.columns.empty();
+    for (const RowRead::Column& column : read.columns) {
+      is_asked |= column.family == name.first && column.qualifier == name.second;
+    }
+    int32_t count = 0;
+    for (const auto& [time, value] : cells) {
+      if (!is_asked || time < read.start_micros || (read.end_micros != 0 && time >= read.end_micros))
+        continue;
+      row->cells.push_back({name.first, name.second, time, value});
+      if (++count == read.cells_per_column_max) break;
+    }
+  }
+};
+
+}  // namespace sonde::series
