@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/varint.h"
 
@@ -27,20 +29,47 @@ void PutField(std::string* out, uint64_t tag, std::string_view bytes) {
   PutBytes(out, bytes);
 }
 
-size_t VarintBytes(uint64_t value) {
-  size_t bytes = 1;
-  for (; value >= 0x80; value >>= 7) ++bytes;
-  return bytes;
+// Of every step that there can be (see RunIngest), so that cell lengths do not depend on it.
+constexpr size_t kTimestampBytes = 8;
+
+// A value as it ends a cell: tag, length and digits.
+struct ValueText {
+  std::array<char, 5> bytes{};
+  uint8_t size = 0;
+  uint64_t hash = 0;
+
+  int digits() const { return size - 2; }
+};
+
+// Of the values 0 to 100.
+const std::array<ValueText, 101>& ValueTexts() {
+  static const auto texts = [] {
+    std::array<ValueText, 101> result;
+    for (size_t i = 0; i < result.size(); ++i) {
+      std::string bytes;
+      PutField(&bytes, kSetCellValue, std::to_string(i));
+      std::copy(bytes.begin(), bytes.end(), result[i].bytes.begin());
+      result[i].size = static_cast<uint8_t>(bytes.size());
+      result[i].hash = CellSum::Hash(std::to_string(i));
+    }
+    return result;
+  }();
+  return texts;
 }
 
-// The numbers 0 to 100 as text.
-const std::array<std::string, 101>& Decimals() {
-  static const auto decimals = [] {
-    std::array<std::string, 101> texts;
-    for (size_t i = 0; i < texts.size(); ++i) texts[i] = std::to_string(i);
-    return texts;
-  }();
-  return decimals;
+std::string CellStart(const std::string& metric, int digits) {
+  std::string names;
+  PutField(&names, kSetCellFamilyName, kFamily);
+  PutField(&names, kSetCellColumnQualifier, metric);
+  PutVarint(&names, kSetCellTimestampMicros);
+  std::string cell_head;
+  PutVarint(&cell_head, kMutationSetCell);
+  PutVarint(&cell_head, names.size() + kTimestampBytes + 2 + digits);
+  const size_t mutation_bytes = cell_head.size() + names.size() + kTimestampBytes + 2 + digits;
+  std::string start;
+  PutVarint(&start, kEntryMutations);
+  PutVarint(&start, mutation_bytes);
+  return start + cell_head + names;
 }
 
 }  // namespace
@@ -51,9 +80,8 @@ BulkRequests::BulkRequests(const DataShape& shape, std::string_view table_name, 
   PutField(&request_start_, kRequestTableName, table_name);
   for (int metric = 0; metric < shape.cells_per_row; ++metric) {
     const std::string name = MetricName(metric);
-    std::string& start = cell_starts_.emplace_back();
-    PutField(&start, kSetCellFamilyName, kFamily);
-    PutField(&start, kSetCellColumnQualifier, name);
+    auto& starts = cell_starts_.emplace_back();
+    for (int digits = 1; digits <= kDigitsMax; ++digits) starts[digits - 1] = CellStart(name, digits);
     qualifiers_.push_back(CellSum::Hash(name));
   }
   for (int host = host_begin; host < host_end; ++host) walks_.emplace_back(shape, host);
@@ -78,24 +106,31 @@ void BulkRequests::AppendRow() {
   walks_[next_walk_].Next(&values_);
 
   std::string timestamp;
-  PutVarint(&timestamp, kSetCellTimestampMicros);
   PutVarint(&timestamp, static_cast<uint64_t>(micros));
-  const uint64_t row = CellSum::Hash(key);
-  entry_.clear();
-  PutField(&entry_, kEntryRowKey, key);
+  size_t mutations_bytes = 0;
   for (size_t i = 0; i < values_.size(); ++i) {
-    const std::string& value = Decimals()[values_[i]];
-    const size_t cell_bytes = cell_starts_[i].size() + timestamp.size() + 2 + value.size();
-    PutVarint(&entry_, kEntryMutations);
-    PutVarint(&entry_, 1 + VarintBytes(cell_bytes) + cell_bytes);
-    PutVarint(&entry_, kMutationSetCell);
-    PutVarint(&entry_, cell_bytes);
-    entry_ += cell_starts_[i];
-    entry_ += timestamp;
-    PutField(&entry_, kSetCellValue, value);
-    sum_.Add(row, qualifiers_[i], micros, value);
+    const ValueText& value = ValueTexts()[values_[i]];
+    mutations_bytes += cell_starts_[i][value.digits() - 1].size() + kTimestampBytes + value.size;
   }
-  PutField(&buffer_, kRequestEntries, entry_);
+  // A key takes one byte for its tag and one for its length.
+  PutVarint(&buffer_, kRequestEntries);
+  PutVarint(&buffer_, 2 + key.size() + mutations_bytes);
+  PutField(&buffer_, kEntryRowKey, key);
+  const size_t begin = buffer_.size();
+  buffer_.resize(begin + mutations_bytes);
+  char* out = buffer_.data() + begin;
+  const uint64_t row = CellSum::Hash(key);
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const ValueText& value = ValueTexts()[values_[i]];
+    const std::string& start = cell_starts_[i][value.digits() - 1];
+    std::memcpy(out, start.data(), start.size());
+    out += start.size();
+    std::memcpy(out, timestamp.data(), kTimestampBytes);
+    out += kTimestampBytes;
+    std::memcpy(out, value.bytes.data(), value.size);
+    out += value.size;
+    sum_.Add(row, qualifiers_[i], micros, value.hash);
+  }
   ++rows_;
 }
 

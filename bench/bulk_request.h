@@ -5,6 +5,7 @@
 // the objects in between.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,21 +34,23 @@ class BulkRequests {
   int64_t steps_done() const { return step_; }
 
  private:
+  static constexpr int kDigitsMax = 3;
+
   void AppendRow();
 
   const DataShape shape_;
   const int host_begin_;
   const int64_t steps_;
   const int rows_per_request_;
-  std::string request_start_;             // the table's name
-  std::vector<std::string> cell_starts_;  // of each metric: family and qualifier
-  std::vector<uint64_t> qualifiers_;      // of each metric: hash
+  std::string request_start_;  // the table's name
+  // What comes before the timestamp of a cell, for each metric and each number of digits of its value.
+  std::vector<std::array<std::string, kDigitsMax>> cell_starts_;
+  std::vector<uint64_t> qualifiers_;  // of each metric: hash
   std::vector<HostWalk> walks_;
   size_t next_walk_ = 0;
   int64_t step_ = 0;
 
   std::string buffer_;
-  std::string entry_;
   std::vector<uint8_t> values_;
   CellSum sum_;
   uint64_t rows_ = 0;

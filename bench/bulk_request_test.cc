@@ -103,7 +103,7 @@ TEST(CellSum, DependsOnEveryPartOfACellButNotOnTheOrder) {
   const auto sum = [](std::vector<std::tuple<std::string, std::string, int64_t, std::string>> cells) {
     CellSum result;
     for (const auto& [row, qualifier, micros, value] : cells) {
-      result.Add(CellSum::Hash(row), CellSum::Hash(qualifier), micros, value);
+      result.Add(CellSum::Hash(row), CellSum::Hash(qualifier), micros, CellSum::Hash(value));
     }
     return result.sum();
   };

@@ -27,9 +27,9 @@ class ChunkSum {
       return;
     }
     if (split_value_.empty()) {
-      row_sum_.Add(row_, qualifier_, timestamp_micros_, chunk.value());
+      row_sum_.Add(row_, qualifier_, timestamp_micros_, CellSum::Hash(chunk.value()));
     } else {
-      row_sum_.Add(row_, qualifier_, timestamp_micros_, split_value_ + chunk.value());
+      row_sum_.Add(row_, qualifier_, timestamp_micros_, CellSum::Hash(split_value_ + chunk.value()));
       split_value_.clear();
     }
     if (!chunk.commit_row()) return;

@@ -66,9 +66,9 @@ class HostWalk {
 class CellSum {
  public:
   static uint64_t Hash(std::string_view bytes);
-  // `row` and `qualifier` are Hash of them.
-  void Add(uint64_t row, uint64_t qualifier, int64_t timestamp_micros, std::string_view value) {
-    sum_ += Mix(Mix(row, qualifier), static_cast<uint64_t>(timestamp_micros) ^ Hash(value));
+  // `row`, `qualifier` and `value` are Hash of them.
+  void Add(uint64_t row, uint64_t qualifier, int64_t timestamp_micros, uint64_t value) {
+    sum_ += Mix(Mix(row, qualifier), static_cast<uint64_t>(timestamp_micros) ^ value);
     ++cells_;
   }
   void Merge(const CellSum& other) {
