@@ -1,0 +1,149 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "filter/filter_test_support.h"
+#include "model/limits.h"
+
+namespace sonde {
+namespace {
+
+using namespace filter_test;  // NOLINT: the words of the tests
+
+void ExpectInvalid(const FilterSpec& spec, const std::string& message) {
+  EXPECT_EQ(CompileFilter(spec).status(), absl::InvalidArgumentError(message));
+}
+
+TEST(CompileFilter, ChainsAndInterleavesHaveTwoFiltersOrMore) {
+  ExpectInvalid(Chain({}), "filter.chain: must have at least 2 filters, has 0");
+  ExpectInvalid(Chain({All()}), "filter.chain: must have at least 2 filters, has 1");
+  ExpectInvalid(Interleave({All()}), "filter.interleave: must have at least 2 filters, has 1");
+  ExpectInvalid(If(All(), Chain({All(), Interleave({})}), std::nullopt),
+                "filter.condition.true_filter.chain[1].interleave: must have at least 2 filters, has 0");
+}
+
+TEST(CompileFilter, BoundsTheNesting) {
+  FilterSpec spec = All();
+  for (int i = 0; i < kFilterDepthMax; ++i)
+    spec = i % 2 == 0 ? Chain({All(), spec}) : If(All(), spec, std::nullopt);
+  EXPECT_TRUE(CompileFilter(spec).ok());
+  const absl::Status status = CompileFilter(Interleave({All(), spec})).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(std::string(status.message()).ends_with(": filters nest at most 20 deep")) << status;
+}
+
+TEST(CompileFilter, ConditionsHaveAPredicate) {
+  ExpectInvalid({FilterSpec::Condition{}}, "filter.condition: has no predicate_filter");
+}
+
+TEST(CompileFilter, SinksAreNotInConditions) {
+  ExpectInvalid(If(Sink(), All(), All()),
+                "filter.condition.predicate_filter.sink: a sink may not be used in a condition");
+  ExpectInvalid(If(All(), Chain({All(), Sink()}), All()),
+                "filter.condition.true_filter.chain[1].sink: a sink may not be used in a condition");
+  ExpectInvalid(
+      Chain({All(), If(All(), All(), Interleave({Sink(), All()}))}),
+      "filter.chain[1].condition.false_filter.interleave[0].sink: a sink may not be used in a condition");
+  EXPECT_TRUE(CompileFilter(Interleave({Sink(), If(All(), All(), All())})).ok());
+  EXPECT_TRUE(CompileFilter(Interleave({If(All(), All(), All()), Sink()})).ok());
+}
+
+TEST(CompileFilter, RowSamplesAreBetweenZeroAndOne) {
+  ExpectInvalid(Sample(0), "filter.row_sample: the probability must be greater than 0 and less than 1, is 0");
+  ExpectInvalid(Sample(1), "filter.row_sample: the probability must be greater than 0 and less than 1, is 1");
+  ExpectInvalid(Sample(-0.5),
+                "filter.row_sample: the probability must be greater than 0 and less than 1, is -0.5");
+  ExpectInvalid(Sample(std::nan("")),
+                "filter.row_sample: the probability must be greater than 0 and less than 1, is nan");
+  EXPECT_TRUE(CompileFilter(Sample(1e-300)).ok());
+}
+
+TEST(CompileFilter, CountsArePositive) {
+  ExpectInvalid(RowOffset(0), "filter.cells_per_row_offset: must be at least 1, is 0");
+  ExpectInvalid(RowLimit(-1), "filter.cells_per_row_limit: must be at least 1, is -1");
+  ExpectInvalid(ColumnLimit(0), "filter.cells_per_column_limit: must be at least 1, is 0");
+}
+
+TEST(CompileFilter, RegexesAreRe2) {
+  ExpectInvalid(
+      RowKey("(\xff"),
+      "filter.row_key_regex: '(\\xff' is not a regular expression of RE2 syntax: missing ): (\\xff");
+  ExpectInvalid(
+      Qualifier("a(?=b)"),
+      "filter.column_qualifier_regex: 'a(?=b)' is not a regular expression of RE2 syntax: invalid perl "
+      "operator: (?=");
+  ExpectInvalid(
+      Value("*"),
+      "filter.value_regex: '*' is not a regular expression of RE2 syntax: no argument for repetition "
+      "operator: *");
+  ExpectInvalid(
+      Family("[z-a]"),
+      "filter.family_name_regex: '[z-a]' is not a regular expression of RE2 syntax: invalid character class "
+      "range: z-a");
+}
+
+TEST(CompileFilter, FamilyRegexesHaveNoColon) {
+  ExpectInvalid(Family("a:b"), "filter.family_name_regex: must not contain ':', is 'a:b'");
+  ExpectInvalid(Family("(?:a)"), "filter.family_name_regex: must not contain ':', is '(?:a)'");
+  EXPECT_TRUE(CompileFilter(Qualifier("a:b")).ok());
+}
+
+TEST(CompileFilter, LabelsHaveOneToFifteenOfAFewCharacters) {
+  EXPECT_TRUE(CompileFilter(Label("abc-09")).ok());
+  EXPECT_TRUE(CompileFilter(Label(std::string(15, 'x'))).ok());
+  for (const std::string& bad : {std::string(), std::string(16, 'x'), std::string("A"), std::string("a_b")}) {
+    ExpectInvalid(Label(bad), "filter.apply_label: a label is 1 to 15 of [a-z0-9-], is '" + bad + "'");
+  }
+}
+
+TEST(CompileFilter, AChainHasOneFilterWithLabels) {
+  ExpectInvalid(Chain({Label("a"), All(), Label("b")}),
+                "filter.chain: at most one filter of a chain may apply labels, 2 do");
+  ExpectInvalid(Chain({Label("a"), Interleave({All(), Chain({All(), Label("b")})})}),
+                "filter.chain: at most one filter of a chain may apply labels, 2 do");
+  EXPECT_TRUE(CompileFilter(Interleave({Label("a"), Label("b")})).ok());
+  EXPECT_TRUE(CompileFilter(Chain({Interleave({Label("a"), Label("b")}), All()})).ok());
+}
+
+TEST(CompileFilter, RangesAreNotEmptyByConstruction) {
+  ExpectInvalid(Columns("", None(), None()), "filter.column_range: names no family");
+  ExpectInvalid(Columns("f", Closed("b"), Closed("a")), "filter.column_range: the range ['b', 'a'] is empty");
+  ExpectInvalid(Columns("f", Open("a"), Closed("a")), "filter.column_range: the range ('a', 'a'] is empty");
+  ExpectInvalid(Columns("f", Closed("a"), Open("a")), "filter.column_range: the range ['a', 'a') is empty");
+  ExpectInvalid(Columns("f", None(), Open("")), "filter.column_range: the range (-infinity, '') is empty");
+  EXPECT_TRUE(CompileFilter(Columns("f", Closed("a"), Closed("a"))).ok());
+  ExpectInvalid(Values(Open("\xff"), Open("\xff")),
+                "filter.value_range: the range ('\\xff', '\\xff') is empty");
+  ExpectInvalid(Values(Closed("b"), Open("a")), "filter.value_range: the range ['b', 'a') is empty");
+  EXPECT_TRUE(CompileFilter(Values(Open(""), None())).ok());
+}
+
+TEST(CompileFilter, TimestampRangesAreNeitherNegativeNorReversed) {
+  ExpectInvalid(Times(-1, 0), "filter.timestamp_range: [-1, 0) is negative or reversed");
+  ExpectInvalid(Times(0, -5), "filter.timestamp_range: [0, -5) is negative or reversed");
+  ExpectInvalid(Times(7, 3), "filter.timestamp_range: [7, 3) is negative or reversed");
+  EXPECT_TRUE(CompileFilter(Times(7, 7)).ok());
+  EXPECT_TRUE(CompileFilter(Times(7, 0)).ok());
+}
+
+TEST(CompileFilter, ManyRegexesShareTheMemory) {
+  std::vector<FilterSpec> filters;
+  for (int i = 0; i < 1'000; ++i) filters.push_back(Value("(?i)x" + std::to_string(i)));
+  EXPECT_TRUE(CompileFilter(Interleave(filters)).ok());
+  filters[500] = Value("[0-9]{900}x[0-9]{900}x[0-9]{900}");
+  const absl::Status status = CompileFilter(Interleave(filters)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(std::string(status.message()).starts_with("filter.interleave[500].value_regex: '")) << status;
+  EXPECT_TRUE(std::string(status.message()).ends_with("pattern too large - compile failed")) << status;
+}
+
+TEST(CompileFilter, ColumnRangesNameFamiliesOfTheTable) {
+  TableSchema schema;
+  schema.families = {{.name = "A", .id = 1}};
+  EXPECT_TRUE(Compile(Chain({Columns("A", None(), None()), Family("B")}))->CheckFamilies(schema).ok());
+  EXPECT_EQ(Compile(Chain({All(), If(Columns("B", None(), None()), All(), All())}))->CheckFamilies(schema),
+            absl::NotFoundError("Requested column family not found."));
+}
+
+}  // namespace
+}  // namespace sonde
