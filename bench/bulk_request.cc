@@ -76,7 +76,7 @@ std::string CellStart(const std::string& metric, int digits) {
 
 BulkRequests::BulkRequests(const DataShape& shape, std::string_view table_name, int host_begin, int host_end,
                            int64_t steps, int rows_per_request)
-    : shape_(shape), host_begin_(host_begin), steps_(steps), rows_per_request_(rows_per_request) {
+    : shape_(shape), steps_(steps), rows_per_request_(rows_per_request) {
   PutField(&request_start_, kRequestTableName, table_name);
   for (int metric = 0; metric < shape.cells_per_row; ++metric) {
     const std::string name = MetricName(metric);
@@ -84,7 +84,11 @@ BulkRequests::BulkRequests(const DataShape& shape, std::string_view table_name, 
     for (int digits = 1; digits <= kDigitsMax; ++digits) starts[digits - 1] = CellStart(name, digits);
     qualifiers_.push_back(CellSum::Hash(name));
   }
-  for (int host = host_begin; host < host_end; ++host) walks_.emplace_back(shape, host);
+  for (int host = host_begin; host < host_end; ++host) {
+    walks_.emplace_back(shape, host);
+    host_prefixes_.push_back(HostPrefix(host));
+  }
+  BeginStep();
 }
 
 std::string_view BulkRequests::Next() {
@@ -95,21 +99,27 @@ std::string_view BulkRequests::Next() {
     if (++next_walk_ < walks_.size()) continue;
     next_walk_ = 0;
     ++step_;
+    BeginStep();
   }
   bytes_ += buffer_.size();
   return buffer_;
 }
 
+void BulkRequests::BeginStep() {
+  key_time_ = KeyTime(shape_, step_);
+  timestamp_.clear();
+  PutVarint(&timestamp_, static_cast<uint64_t>(StepMicros(step_)));
+}
+
 void BulkRequests::AppendRow() {
-  const std::string key = RowKey(shape_, host_begin_ + static_cast<int>(next_walk_), step_);
+  const std::string key = host_prefixes_[next_walk_] + key_time_;
   const int64_t micros = StepMicros(step_);
+  const auto& texts = ValueTexts();
   walks_[next_walk_].Next(&values_);
 
-  std::string timestamp;
-  PutVarint(&timestamp, static_cast<uint64_t>(micros));
   size_t mutations_bytes = 0;
   for (size_t i = 0; i < values_.size(); ++i) {
-    const ValueText& value = ValueTexts()[values_[i]];
+    const ValueText& value = texts[values_[i]];
     mutations_bytes += cell_starts_[i][value.digits() - 1].size() + kTimestampBytes + value.size;
   }
   // A key takes one byte for its tag and one for its length.
@@ -121,11 +131,11 @@ void BulkRequests::AppendRow() {
   char* out = buffer_.data() + begin;
   const uint64_t row = CellSum::Hash(key);
   for (size_t i = 0; i < values_.size(); ++i) {
-    const ValueText& value = ValueTexts()[values_[i]];
+    const ValueText& value = texts[values_[i]];
     const std::string& start = cell_starts_[i][value.digits() - 1];
     std::memcpy(out, start.data(), start.size());
     out += start.size();
-    std::memcpy(out, timestamp.data(), kTimestampBytes);
+    std::memcpy(out, timestamp_.data(), kTimestampBytes);
     out += kTimestampBytes;
     std::memcpy(out, value.bytes.data(), value.size);
     out += value.size;

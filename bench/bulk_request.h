@@ -36,10 +36,10 @@ class BulkRequests {
  private:
   static constexpr int kDigitsMax = 3;
 
+  void BeginStep();
   void AppendRow();
 
   const DataShape shape_;
-  const int host_begin_;
   const int64_t steps_;
   const int rows_per_request_;
   std::string request_start_;  // the table's name
@@ -47,8 +47,11 @@ class BulkRequests {
   std::vector<std::array<std::string, kDigitsMax>> cell_starts_;
   std::vector<uint64_t> qualifiers_;  // of each metric: hash
   std::vector<HostWalk> walks_;
+  std::vector<std::string> host_prefixes_;
   size_t next_walk_ = 0;
   int64_t step_ = 0;
+  std::string key_time_;   // of step_
+  std::string timestamp_;  // of step_, as it is in a cell
 
   std::string buffer_;
   std::vector<uint8_t> values_;

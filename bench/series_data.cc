@@ -51,10 +51,14 @@ std::string MetricName(int metric) {
 
 std::string HostPrefix(int host) { return fmt::format("host_{:05}#", host); }
 
-std::string RowKey(const DataShape& shape, int host, int64_t step) {
+std::string KeyTime(const DataShape& shape, int64_t step) {
   int64_t second = kFirstSecond + step * kStepSeconds;
   if (shape.schema == Schema::kBucket) second -= second % kBucketSeconds;
-  return fmt::format("host_{:05}#{:010}", host, second);
+  return fmt::format("{:010}", second);
+}
+
+std::string RowKey(const DataShape& shape, int host, int64_t step) {
+  return HostPrefix(host) + KeyTime(shape, step);
 }
 
 int64_t StepsFor(const DataShape& shape, int64_t cells) {

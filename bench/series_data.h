@@ -41,7 +41,9 @@ struct DataShape {
 std::string MetricName(int metric);
 // "host_00042#": the common start of all keys of a host.
 std::string HostPrefix(int host);
-// The row that holds this step of this host.
+// The rest of the key of the row that holds this step.
+std::string KeyTime(const DataShape& shape, int64_t step);
+// The row that holds this step of this host: HostPrefix, KeyTime.
 std::string RowKey(const DataShape& shape, int host, int64_t step);
 inline int64_t StepMicros(int64_t step) { return (kFirstSecond + step * kStepSeconds) * 1'000'000; }
 // The steps that make at least `cells` cells, over all hosts.
