@@ -53,8 +53,9 @@ class CompiledFilter {
 
   FilterNeeds Needs(const TableSchema& schema) const;
 
-  // False: the row gives nothing, whatever its cells.
-  bool RowKeyMayPass(std::string_view row_key) const;
+  // False: the row gives nothing, whatever its cells.  With a budget, matching is charged to it; once that
+  // refuses, this is true, and an evaluator with the same budget answers with the budget's status.
+  bool RowKeyMayPass(std::string_view row_key, FilterBudget* budget = nullptr) const;
 
   // Ranges, in normal form, outside of which no row gives anything.
   std::vector<RowRange> PossibleRows() const;
@@ -73,7 +74,7 @@ class CompiledFilter {
   CompiledFilter() = default;
 
   const FilterNode& root() const { return nodes_.back(); }
-  bool RowKeyMayPass(NodeIndex index, std::string_view row_key) const;
+  bool RowKeyMayPass(NodeIndex index, std::string_view row_key, FilterBudget* budget) const;
   ByteRanges PossibleRowKeys(NodeIndex index) const;
 
   std::vector<FilterNode> nodes_;  // children before parents; the last is the root

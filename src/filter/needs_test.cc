@@ -116,6 +116,21 @@ TEST(RowKeys, MayPassByTheKeyAlone) {
   EXPECT_FALSE(may_pass(If(All(), std::nullopt, std::nullopt), "k"));
 }
 
+TEST(RowKeys, MatchingIsChargedToTheBudget) {
+  const auto filter = Compile(RowKey("[a-z]+x"));
+  FilterBudget budget({.request_match_cpu_ms_max = 0});
+  for (uint64_t i = 1; i < FilterBudget::kMatchesPerSample; ++i)
+    ASSERT_FALSE(filter->RowKeyMayPass("row", &budget));
+  EXPECT_TRUE(filter->RowKeyMayPass("row", &budget));
+  SeededRandom random(1);
+  FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
+  std::vector<FilterCell> cells = ToFilterCells({{"A", "a", 1, ""}});
+  EXPECT_EQ(evaluator.Run("row", &cells),
+            absl::ResourceExhaustedError(
+                "the filter's regular expressions took 0 ms of CPU time, a request may take "
+                "0 ms"));
+}
+
 TEST(RowKeys, PossibleRowsAreRanges) {
   EXPECT_EQ(Compile(All())->PossibleRows(), (std::vector<RowRange>{RowRange::All()}));
   EXPECT_EQ(Compile(Block())->PossibleRows(), (std::vector<RowRange>{}));

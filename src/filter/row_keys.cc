@@ -5,33 +5,34 @@ namespace sonde {
 
 using Kind = FilterNode::Kind;
 
-bool CompiledFilter::RowKeyMayPass(std::string_view row_key) const {
-  return RowKeyMayPass(root_index(), row_key);
+bool CompiledFilter::RowKeyMayPass(std::string_view row_key, FilterBudget* budget) const {
+  return RowKeyMayPass(root_index(), row_key, budget) || (budget != nullptr && !budget->status().ok());
 }
 
-bool CompiledFilter::RowKeyMayPass(NodeIndex index, std::string_view row_key) const {
+bool CompiledFilter::RowKeyMayPass(NodeIndex index, std::string_view row_key, FilterBudget* budget) const {
   const FilterNode& node = nodes_[index];
   if (!node.depends_on_row_key) return true;
   switch (node.kind) {
     case Kind::kBlockAll:
       return false;
     case Kind::kRowKeyRegex:
-      return node.matcher->Matches(row_key);
+      return budget == nullptr ? node.matcher->Matches(row_key) : node.matcher->Matches(row_key, budget);
     case Kind::kChain:
       for (const NodeIndex child : node.children) {
-        if (!RowKeyMayPass(child, row_key)) return false;
+        if (!RowKeyMayPass(child, row_key, budget)) return false;
         // Cells may leave through the sink, whatever comes after it.
         if (nodes_[child].has_sink) return true;
       }
       return true;
     case Kind::kInterleave:
       for (const NodeIndex child : node.children) {
-        if (RowKeyMayPass(child, row_key)) return true;
+        if (RowKeyMayPass(child, row_key, budget)) return true;
       }
       return false;
     case Kind::kCondition:
       for (const size_t branch : {1, 2}) {
-        if (node.children[branch] != kNoNode && RowKeyMayPass(node.children[branch], row_key)) return true;
+        if (node.children[branch] != kNoNode && RowKeyMayPass(node.children[branch], row_key, budget))
+          return true;
       }
       return false;
     default:

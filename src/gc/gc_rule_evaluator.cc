@@ -8,17 +8,23 @@ namespace {
 
 constexpr int64_t kForgetsAll = std::numeric_limits<int64_t>::max();
 
+// Cells of a column often share the bytes of its qualifier.
+bool SameBytes(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && (a.data() == b.data() || a == b);
+}
+
 // The first cell from `from` on that is not of `qualifier`; near ones are found fast.
 size_t ColumnEnd(const std::vector<CellView>& cells, size_t from, std::string_view qualifier) {
   size_t in_column = from;  // everything before is of the column
   size_t stride = 1;
-  while (in_column + stride <= cells.size() && cells[in_column + stride - 1].qualifier == qualifier) {
+  while (in_column + stride <= cells.size() &&
+         SameBytes(cells[in_column + stride - 1].qualifier, qualifier)) {
     in_column += stride;
     stride *= 2;
   }
   const auto end = cells.begin() + std::min(cells.size(), in_column + stride);
   return std::partition_point(cells.begin() + in_column, end,
-                              [&](const CellView& cell) { return cell.qualifier == qualifier; }) -
+                              [&](const CellView& cell) { return SameBytes(cell.qualifier, qualifier); }) -
          cells.begin();
 }
 
@@ -106,7 +112,7 @@ void GcRuleEvaluator::Filter(std::vector<CellView>* cells) const {
   std::string_view qualifier;
   for (size_t i = 0; i < cells->size();) {
     const CellView& cell = (*cells)[i];
-    if (i == 0 || cell.qualifier != qualifier) {
+    if (i == 0 || !SameBytes(cell.qualifier, qualifier)) {
       qualifier = cell.qualifier;
       rank = 0;
     }
