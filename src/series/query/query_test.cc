@@ -1,0 +1,256 @@
+#include "series/query/query.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "base/random.h"
+#include "series/schema/schema_parser.h"
+#include "series/write/memory_tables.h"
+#include "series/write/point_writer.h"
+
+namespace sonde::series {
+namespace {
+
+constexpr int64_t kDay = 18690 * kMicrosPerDay;  // 2021-03-04, a Thursday
+
+struct NaivePoint {
+  std::string a;
+  std::string b;
+  int64_t time_micros = 0;
+  double x = 0;
+  std::optional<int64_t> n;
+};
+
+std::string Text(const ResultRow& row) {
+  std::string text = fmt::format("{} {}", fmt::join(row.tags, " "), TimeText(row.time_micros));
+  for (const ResultValue& value : row.values) {
+    if (const auto* integer = std::get_if<int64_t>(&value)) {
+      text += fmt::format(" {}", *integer);
+    } else if (const auto* number = std::get_if<double>(&value)) {
+      text += fmt::format(" {:.9g}", *number);
+    } else if (const auto* string = std::get_if<std::string>(&value)) {
+      text += " " + *string;
+    } else {
+      text += " -";
+    }
+  }
+  return text;
+}
+
+class Fixture {
+ public:
+  explicit Fixture(std::string_view text)
+      : schema_(ParseSchema(
+                    fmt::format("series: s\ntags: {{ a: string, b: int }}\nfields: {{ x: double, n: {{ type: "
+                                "int, encoding: int64_be }}, w: string }}\n{}\n",
+                                text),
+                    "x.yaml")
+                    .value()) {
+    EXPECT_TRUE(EnsureSeriesTables(schema_, &tables_).ok());
+  }
+
+  void Write(const std::vector<NaivePoint>& points) {
+    PointWriter writer(schema_, &tables_);
+    for (const NaivePoint& point : points) {
+      const std::string x = fmt::format("{}", point.x);
+      const std::string n = point.n ? fmt::format("{}", *point.n) : "";
+      EXPECT_TRUE(writer.Add({{point.a, point.b}, point.time_micros, {x, n, "w"}}).ok());
+      EXPECT_TRUE(writer.FlushIfFull().ok());
+    }
+    EXPECT_TRUE(writer.Flush().ok());
+  }
+
+  std::vector<std::string> Ask(const Query& query) {
+    std::vector<std::string> result;
+    const auto stats = RunQuery(schema_, query, &tables_, [&](const ResultRow& row) {
+      result.push_back(Text(row));
+      return true;
+    });
+    EXPECT_TRUE(stats.ok()) << stats.status();
+    if (stats.ok()) stats_ = *stats;
+    return result;
+  }
+
+  std::string ErrorOf(const Query& query) {
+    return std::string(
+        RunQuery(schema_, query, &tables_, [](const ResultRow&) { return true; }).status().message());
+  }
+
+  SeriesSchema schema_;
+  MemoryTables tables_;
+  QueryStats stats_;
+};
+
+using Rows = std::vector<std::string>;
+
+const std::vector<NaivePoint> kPoints = {
+    {"s", "1", kDay, 1, 10},
+    {"s", "1", kDay + kMicrosPerHour, 2, std::nullopt},
+    {"s", "1", kDay + 25 * kMicrosPerHour, 4, 30},
+    {"t", "2", kDay + kMicrosPerHour, 8, 40},
+};
+
+TEST(Query, RawPointsComeInOrder) {
+  for (const char* text : {"bucket: day\nkey: [a, b, bucket]", "layout: row\nkey: [a, b, time]"}) {
+    Fixture fixture(text);
+    fixture.Write(kPoints);
+    EXPECT_EQ(fixture.Ask({}), (Rows{"s 1 2021-03-04T00:00:00Z 1 10 w", "s 1 2021-03-04T01:00:00Z 2 - w",
+                                     "s 1 2021-03-05T01:00:00Z 4 30 w", "t 2 2021-03-04T01:00:00Z 8 40 w"}));
+    EXPECT_TRUE(fixture.stats_.is_full_scan);
+    EXPECT_EQ(
+        fixture.Ask({.selection = {{{{"s"}, {}}}, kDay + 1, kDay + 25 * kMicrosPerHour}, .fields = {1, 0}}),
+        Rows{"s 1 2021-03-04T01:00:00Z - 2"});
+    EXPECT_FALSE(fixture.stats_.is_full_scan);
+    EXPECT_EQ(fixture.Ask({.selection = {{{{}, "t"}}}, .fields = {0}}), Rows{"t 2 2021-03-04T01:00:00Z 8"});
+    EXPECT_EQ(fixture.Ask({.fields = {0}, .rows_max = 1}), Rows{"s 1 2021-03-04T00:00:00Z 1"});
+  }
+}
+
+TEST(Query, AggregatesOverTheCalendar) {
+  Fixture fixture("bucket: day\nkey: [a, b, bucket]");
+  fixture.Write(kPoints);
+  EXPECT_EQ(fixture.Ask({.every = ParseBucketWidth("day").value(),
+                         .aggregates = {Aggregate::kAvg, Aggregate::kMin, Aggregate::kMax, Aggregate::kCount,
+                                        Aggregate::kSum, Aggregate::kFirst, Aggregate::kLast}}),
+            (Rows{"s 1 2021-03-04T00:00:00Z 1.5 1 2 2 3 1 2 10 10 10 1 10 10 10",
+                  "s 1 2021-03-05T00:00:00Z 4 4 4 1 4 4 4 30 30 30 1 30 30 30",
+                  "t 2 2021-03-04T00:00:00Z 8 8 8 1 8 8 8 40 40 40 1 40 40 40"}));
+  EXPECT_EQ(
+      fixture.Ask(
+          {.fields = {2}, .every = ParseBucketWidth("week").value(), .aggregates = {Aggregate::kCount}}),
+      (Rows{"s 1 2021-03-01T00:00:00Z 3", "t 2 2021-03-01T00:00:00Z 1"}));
+}
+
+TEST(Query, SaysWhatItCanNotDo) {
+  Fixture fixture("bucket: day\nkey: [a, b, bucket]");
+  EXPECT_EQ(fixture.ErrorOf(
+                {.fields = {2}, .every = ParseBucketWidth("day").value(), .aggregates = {Aggregate::kAvg}}),
+            "avg of field 'w', which is a string; allowed: count");
+  EXPECT_EQ(fixture.ErrorOf({.every = ParseBucketWidth("day").value()}),
+            "--every and --agg go together; aggregates: avg, min, max, count, sum, first, last");
+  EXPECT_EQ(fixture.ErrorOf({.latest = 0}), "the latest 0 points; allowed: 1 and more");
+  EXPECT_EQ(fixture.ErrorOf({.selection = {{{{"a#"}, {}}}}}), "tag 'a': value 'a#' holds the delimiter '#'");
+}
+
+TEST(Query, RefusesForeignRows) {
+  Fixture fixture("bucket: day\nkey: [a, b, bucket]");
+  fixture.tables_.tables["s"].rows["s#x#20210304"][{"m", "x"}][kDay] = "1";
+  EXPECT_EQ(fixture.ErrorOf({}),
+            "'x' is not a value of tag 'b': this row was not written by this declaration");
+}
+
+TEST(Query, LatestComesFromItsTable) {
+  Fixture fixture("bucket: day\nkey: [a, b, bucket]\nderive: [ latest: now ]");
+  fixture.Write(kPoints);
+  EXPECT_EQ(fixture.Ask({.latest = 1}),
+            (Rows{"s 1 2021-03-05T01:00:00Z 4 30 w", "t 2 2021-03-04T01:00:00Z 8 40 w"}));
+  EXPECT_EQ(fixture.stats_.table, "now");
+  EXPECT_EQ(fixture.stats_.rows_read, 2);
+  EXPECT_EQ(fixture.Ask({.latest = 2, .rows_max = 2}),
+            (Rows{"s 1 2021-03-05T01:00:00Z 4 30 w", "s 1 2021-03-04T01:00:00Z 2 - w"}));
+  EXPECT_EQ(fixture.stats_.table, "s");
+}
+
+TEST(Query, LatestSeeksFromSeriesToSeries) {
+  for (const char* text :
+       {"layout: row\nkey: [a, b, time]", "layout: row\nkey: [a, b, { time: epoch_ms, reverse: true }]"}) {
+    Fixture fixture(text);
+    std::vector<NaivePoint> points;
+    for (int i = 0; i < 300; ++i) {
+      for (const char* a : {"p", "q", "r"})
+        points.push_back({a, "1", kDay + i * kMicrosPerMinute, 1.0 * i, {}});
+    }
+    fixture.Write(points);
+    EXPECT_EQ(fixture.Ask({.fields = {0}, .latest = 1}),
+              (Rows{"p 1 2021-03-04T04:59:00Z 299", "q 1 2021-03-04T04:59:00Z 299",
+                    "r 1 2021-03-04T04:59:00Z 299"}));
+    EXPECT_LE(fixture.stats_.rows_read, 60);
+    EXPECT_EQ(fixture.stats_.requests, 4);
+  }
+}
+
+// All kinds of keys against a straightforward answer.
+TEST(Query, AgreesWithANaiveAnswer) {
+  SeededRandom random(31);
+  for (const char* text :
+       {"bucket: day\nkey: [a, b, bucket]", "bucket: week\nkey: [a, bucket, b]",
+        "bucket: 7h\nkey: [b, a, bucket]",
+        "bucket: hour\nkey: [a, b, { bucket: hour, format: epoch_s, reverse: true }]", "key: [a, b]",
+        "layout: row\nkey: [a, b, time]", "layout: row\nkey: [a, { time: epoch_ms, reverse: true }, b]",
+        "layout: row\nkey: [b, a, { time: epoch_ms, reverse: true }]"}) {
+    Fixture fixture(text);
+    std::map<std::tuple<std::string, std::string, int64_t>, NaivePoint> unique;
+    for (int i = 0; i < 600; ++i) {
+      NaivePoint point;
+      point.a = std::array{"u", "uv", "w"}[random.Uniform(3)];
+      point.b = std::array{"1", "22"}[random.Uniform(2)];
+      point.time_micros = kDay + static_cast<int64_t>(random.Uniform(20 * 24)) * kMicrosPerHour / 2;
+      point.x = static_cast<double>(random.Uniform(10'000)) / 7;
+      point.n = static_cast<int64_t>(random.Uniform(100)) - 50;
+      unique[{point.a, point.b, point.time_micros}] = point;
+    }
+    std::vector<NaivePoint> points;
+    for (const auto& [key, point] : unique) points.push_back(point);
+    for (size_t i = points.size(); i > 1; --i) std::swap(points[i - 1], points[random.Uniform(i)]);
+    fixture.Write(points);
+    for (int q = 0; q < 40; ++q) {
+      Query query;
+      query.selection.tags.resize(2);
+      if (random.Uniform(2) == 0) query.selection.tags[0].prefix = "u";
+      if (random.Uniform(2) == 0) query.selection.tags[1].values = {"22"};
+      if (random.Uniform(2) == 0)
+        query.selection.from_micros = kDay + static_cast<int64_t>(random.Uniform(5 * kMicrosPerDay));
+      if (random.Uniform(2) == 0)
+        query.selection.to_micros = kDay + static_cast<int64_t>(random.Uniform(10 * kMicrosPerDay));
+      query.every = ParseBucketWidth(std::array{"3h", "day", "week", "month"}[random.Uniform(4)]).value();
+      query.aggregates = {Aggregate::kAvg,   Aggregate::kMin, Aggregate::kMax,
+                          Aggregate::kCount, Aggregate::kSum, Aggregate::kLast};
+      query.fields = {0};
+      std::map<std::tuple<std::string, std::string, int64_t>, std::vector<double>> buckets;
+      std::map<std::pair<std::string, std::string>, Rows> raw;
+      for (const auto& [key, point] : unique) {
+        const auto& [a, b, time] = key;
+        if (query.selection.tags[0].prefix && a[0] != 'u') continue;
+        if (!query.selection.tags[1].values.empty() && b != "22") continue;
+        if (time < query.selection.from_micros || time >= query.selection.to_micros) continue;
+        buckets[{a, b, query.every->Start(time)}].push_back(point.x);
+        raw[{a, b}].push_back(fmt::format("{} {} {} {:.9g}", a, b, TimeText(time), point.x));
+      }
+      Rows expected;
+      for (const auto& [key, values] : buckets) {
+        double sum = 0;
+        for (const double value : values) sum += value;
+        expected.push_back(
+            fmt::format("{} {} {} {:.9g} {:.9g} {:.9g} {} {:.9g} {:.9g}", std::get<0>(key), std::get<1>(key),
+                        TimeText(std::get<2>(key)), sum / static_cast<double>(values.size()),
+                        *std::min_element(values.begin(), values.end()),
+                        *std::max_element(values.begin(), values.end()), values.size(), sum, values.back()));
+      }
+      Rows answer = fixture.Ask(query);
+      std::sort(answer.begin(), answer.end());
+      std::sort(expected.begin(), expected.end());
+      EXPECT_EQ(answer, expected) << text;
+
+      query.every.reset();
+      query.aggregates.clear();
+      Rows all_raw;
+      Rows newest;
+      for (auto& [series, rows] : raw) {
+        all_raw.insert(all_raw.end(), rows.begin(), rows.end());
+        newest.insert(newest.end(), rows.rbegin(), rows.rbegin() + std::min<size_t>(3, rows.size()));
+      }
+      answer = fixture.Ask(query);
+      std::sort(answer.begin(), answer.end());
+      std::sort(all_raw.begin(), all_raw.end());
+      EXPECT_EQ(answer, all_raw) << text;
+      query.latest = 3;
+      EXPECT_EQ(fixture.Ask(query), newest) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sonde::series

@@ -1,0 +1,44 @@
+// Answers as text: a table for people, CSV (RFC 4180) and JSON (one object a line) for programs.
+//
+// CSV and JSON have times as RFC 3339 in UTC and numbers in full; the table shows times as exactly as they
+// are meant, and numbers to kTableDigits digits.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "series/query/query.h"
+
+namespace sonde::series {
+
+constexpr int kTableDigits = 6;
+constexpr size_t kTextBytesShown = 60;
+// The table's widths are those of its first lines; longer values that come later stick out.
+constexpr size_t kTableLinesMeasured = 1'000;
+
+class ResultWriter {
+ public:
+  virtual ~ResultWriter() = default;
+  virtual void Row(const ResultRow& row) = 0;
+  virtual void End() {}
+};
+
+enum class ResultFormat : uint8_t { kTable, kCsv, kJson };
+std::optional<ResultFormat> ResultFormatOfName(std::string_view name);
+
+// `out` must outlive the writer.
+std::unique_ptr<ResultWriter> MakeResultWriter(ResultFormat format, ResultHeader header, std::ostream* out);
+
+// A time as a table shows it: 2021-03, 2021-03-05, 2021-03-05 12:04, ..., by the unit that it starts.
+std::string ShortTimeText(int64_t micros, const BucketWidth& unit);
+
+// UTF-8 without control characters as it is, everything else as Printable; cut after kTextBytesShown bytes.
+std::string DisplayText(std::string_view text);
+
+// The columns that a text takes on a terminal: its code points.
+size_t DisplayWidth(std::string_view text);
+
+}  // namespace sonde::series

@@ -1,0 +1,71 @@
+#include "series/query/result_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace sonde::series {
+namespace {
+
+constexpr int64_t kTime = 1614945600000000;  // 2021-03-05T12:00:00Z
+
+std::string Write(ResultFormat format) {
+  std::ostringstream out;
+  const ResultHeader header{{"city"},
+                            {{"avg(temp)", true}, {"note", false}, {"count", true}},
+                            {BucketWidth::Kind::kFixed, kMicrosPerHour}};
+  const auto writer = MakeResultWriter(format, header, &out);
+  writer->Row({{"Zürich"}, kTime, {11.238461538461538, std::string("a,\"b\""), int64_t{7}}});
+  writer->Row({{"Rome"}, kTime + kMicrosPerHour, {-0.5, {}, int64_t{1000}}});
+  writer->End();
+  return out.str();
+}
+
+TEST(ResultWriter, TableIsAligned) {
+  EXPECT_EQ(Write(ResultFormat::kTable),
+            R"(city    time (UTC)        avg(temp)  note   count
+──────  ────────────────  ─────────  ─────  ─────
+Zürich  2021-03-05 12:00    11.2385  a,"b"      7
+Rome    2021-03-05 13:00       -0.5  -       1000
+)");
+}
+
+TEST(ResultWriter, CsvIsRfc4180) {
+  EXPECT_EQ(Write(ResultFormat::kCsv),
+            "city,time,avg(temp),note,count\r\n"
+            "Zürich,2021-03-05T12:00:00Z,11.238461538461538,\"a,\"\"b\"\"\",7\r\n"
+            "Rome,2021-03-05T13:00:00Z,-0.5,,1000\r\n");
+}
+
+TEST(ResultWriter, JsonIsAnObjectALine) {
+  EXPECT_EQ(
+      Write(ResultFormat::kJson),
+      "{\"city\":\"Zürich\",\"time\":\"2021-03-05T12:00:00Z\",\"avg(temp)\":11.238461538461538,\"note\":\"a,"
+      "\\\"b\\\"\",\"count\":7}\n"
+      "{\"city\":\"Rome\",\"time\":\"2021-03-05T13:00:00Z\",\"avg(temp)\":-0.5,\"note\":null,\"count\":1000}"
+      "\n");
+}
+
+TEST(ResultWriter, TextIsShownSafely) {
+  EXPECT_EQ(DisplayText("Zürich 温度"), "Zürich 温度");
+  EXPECT_EQ(DisplayText("a\x1b[31m"), "a\\x1b[31m");
+  EXPECT_EQ(DisplayText("a\xc3"), "a\\xc3");
+  EXPECT_EQ(DisplayText("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+  EXPECT_EQ(DisplayText(std::string(100, 'a')), std::string(60, 'a') + "…");
+}
+
+TEST(ResultWriter, TimesAreAsExactAsTheyAreMeant) {
+  const auto text = [](const char* unit) {
+    return ShortTimeText(kTime + 1'500'001, *ParseBucketWidth(unit));
+  };
+  EXPECT_EQ(text("month"), "2021-03");
+  EXPECT_EQ(text("week"), "2021-03-05");
+  EXPECT_EQ(text("2d"), "2021-03-05");
+  EXPECT_EQ(text("15m"), "2021-03-05 12:00");
+  EXPECT_EQ(text("5s"), "2021-03-05 12:00:01");
+  EXPECT_EQ(text("1ms"), "2021-03-05 12:00:01.500");
+  EXPECT_EQ(text("1us"), "2021-03-05 12:00:01.500001");
+}
+
+}  // namespace
+}  // namespace sonde::series
