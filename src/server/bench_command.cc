@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -39,6 +38,7 @@ constexpr char kExamples[] =
 
 struct Flags {
   bench::Options options;
+  std::string schema = "bucket";
   int cells_per_row = 0;
   int in_flight = 0;
   double seconds = 0;
@@ -53,11 +53,10 @@ void AddFlags(CLI::App& command, Flags* flags) {
   command.add_option("--table", options.table,
                      "table; made when it is not there (bench_tall or bench_bucket)");
   command
-      .add_option("--schema", options.shape.schema,
+      .add_option("--schema", flags->schema,
                   "tall: a row per host and step; bucket: a row per host and hour, to which steps add cells")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, bench::Schema>{
-          {"tall", bench::Schema::kTall}, {"bucket", bench::Schema::kBucket}}))
-      ->default_str("bucket");
+      ->check(CLI::IsMember({"tall", "bucket"}))
+      ->capture_default_str();
   command.add_option("--hosts", options.shape.hosts, "hosts that report")->capture_default_str();
   command.add_option("--cells-per-row", flags->cells_per_row, "metrics of a host, so cells of a step")
       ->default_str("10, of point-write 1");
@@ -88,6 +87,7 @@ void AddFlags(CLI::App& command, Flags* flags) {
 void RunBench(const CLI::App& command, Flags flags, int* exit_status) {
   const std::string name = command.get_name();
   bench::Options& options = flags.options;
+  options.shape.schema = flags.schema == "tall" ? bench::Schema::kTall : bench::Schema::kBucket;
   if (command.count("--cells-per-row") > 0) {
     (name == "point-write" ? options.point_write_cells : options.shape.cells_per_row) = flags.cells_per_row;
   }
