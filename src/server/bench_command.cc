@@ -1,4 +1,6 @@
 // `sonde bench`: the workloads of bench/ on the command line.
+#include <bench/bench.h>
+#include <bench/report.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -6,8 +8,6 @@
 #include <memory>
 #include <string>
 
-#include "bench/bench.h"
-#include "bench/report.h"
 #include "server/commands.h"
 
 namespace sonde {
