@@ -268,7 +268,7 @@ TestRow RandomRow(SeededRandom& random) {
   return row;
 }
 
-constexpr uint64_t kFilters = 8'000;
+constexpr uint64_t kFilters = 5'000;
 constexpr int kRowsPerFilter = 4;
 const char kRowKey[] = "row";
 
