@@ -22,18 +22,19 @@ namespace data = google::bigtable::v2;
 // The requests that a client still has to make.  Not for several threads: its calls share one.
 class Quota {
  public:
-  // An even share of options.requests; without end when options.seconds is given.
+  // An even share of options.requests; at least one, and until the deadline, when options.seconds is given.
   Quota(const Options& options, int client, Deadline deadline) : deadline_(deadline) {
     if (options.seconds.has_value()) return;
     left_ = options.requests * (client + 1) / options.clients - options.requests * client / options.clients;
   }
   bool Take() {
-    if (!left_.has_value()) return !IsPast(deadline_);
-    return (*left_)-- > 0;
+    if (left_.has_value()) return (*left_)-- > 0;
+    return !std::exchange(started_, true) || !IsPast(deadline_);
   }
 
  private:
   std::optional<int64_t> left_;
+  bool started_ = false;
   Deadline deadline_;
 };
 
