@@ -67,7 +67,7 @@ absl::StatusOr<RowReader::Step> RowReader::Next(int64_t rows_max) {
     if (!more.ok()) return more.status();
     if (!*more) return Step::kEnd;
     if (evaluator_.has_value() && !cells_.empty()) {
-      if (!request_.filter->RowKeyMayPass(row_key_)) continue;
+      if (!request_.filter->RowKeyMayPass(row_key_, &budget_)) continue;
       if (absl::Status status = evaluator_->Run(row_key_, &cells_); !status.ok()) return status;
     }
     if (cells_.empty()) continue;

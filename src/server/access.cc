@@ -1,0 +1,62 @@
+#include "server/access.h"
+
+#include <fmt/format.h>
+
+#include "client/remote_tables.h"
+#include "server/local_store.h"
+#include "table/local_tables.h"
+
+namespace sonde {
+namespace {
+
+// Tables of a data directory, with the store that holds them.
+class StoredTables final : public TableAccess {
+ public:
+  StoredTables(std::unique_ptr<LocalStore> store, const std::string& instance)
+      : store_(std::move(store)), tables_(&store_->tables(), instance) {}
+
+  absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override {
+    return tables_.EnsureTable(table, families);
+  }
+  absl::StatusOr<std::vector<std::string>> ListTables() override { return tables_.ListTables(); }
+  absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
+                                                       const std::vector<RowWrite>& rows) override {
+    return tables_.MutateRows(table, rows);
+  }
+  absl::Status ReadRows(const std::string& table, const RowRead& read,
+                        const std::function<bool(ReadRow&&)>& row) override {
+    return tables_.ReadRows(table, read, row);
+  }
+
+ private:
+  std::unique_ptr<LocalStore> store_;
+  LocalTables tables_;
+};
+
+}  // namespace
+
+void AddAccessFlags(CLI::App& app, AccessFlags* flags) {
+  app.add_option("--data-dir", flags->data_dir,
+                 "a data directory, opened in this process (no server may be using it)");
+  app.add_option("--endpoint", flags->endpoint, "a Bigtable server, HOST:PORT");
+  app.add_option("--project", flags->project, "the project that the tables are in")->capture_default_str();
+  app.add_option("--instance", flags->instance, "the instance that the tables are in")->capture_default_str();
+}
+
+absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags) {
+  if (flags.data_dir.empty() == flags.endpoint.empty()) {
+    return absl::InvalidArgumentError("Give either --data-dir DIR or --endpoint HOST:PORT");
+  }
+  if (!flags.endpoint.empty()) {
+    absl::StatusOr<std::unique_ptr<RemoteTables>> remote = RemoteTables::Connect(
+        {.endpoint = flags.endpoint, .project = flags.project, .instance = flags.instance});
+    if (!remote.ok()) return remote.status();
+    return std::unique_ptr<TableAccess>(*std::move(remote));
+  }
+  absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open({.data_dir = flags.data_dir});
+  if (!store.ok()) return store.status();
+  return std::unique_ptr<TableAccess>(std::make_unique<StoredTables>(
+      *std::move(store), fmt::format("projects/{}/instances/{}", flags.project, flags.instance)));
+}
+
+}  // namespace sonde

@@ -1,0 +1,29 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "server/commands.h"
+#include "server/serve_settings.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Sonde: a time-series database that is a Bigtable.", "sonde");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "sonde " SONDE_VERSION);
+  int exit_status = 0;
+  sonde::AddServeCommand(app, &exit_status);
+  sonde::AddSeriesCommand(app, &exit_status);
+  sonde::AddBenchCommand(app, &exit_status);
+  app.add_subcommand("version", "Say which version this is")->callback([] {
+    fmt::print("sonde {} ({}, RocksDB {})\n", SONDE_VERSION, SONDE_BUILD_TYPE, SONDE_ROCKSDB_VERSION);
+  });
+
+  std::vector<std::string> arguments = sonde::AcceptEmulatorForm({argv + 1, argv + argc});
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  return exit_status;
+}

@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "server/commands.h"
+#include "server/local_store.h"
+#include "server/serve_settings.h"
+#include "wire/grpc_server.h"
+
+namespace sonde {
+namespace {
+
+constexpr absl::Duration kShutdownGrace = absl::Seconds(10);
+
+void SetUpLogs(const std::string& level) {
+  auto logger = std::make_shared<spdlog::logger>("sonde", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern("time=%Y-%m-%dT%H:%M:%S.%fZ level=%l msg=\"%v\"", spdlog::pattern_time_type::utc);
+  logger->set_level(level == "error" ? spdlog::level::err : spdlog::level::from_str(level));
+  logger->flush_on(spdlog::level::trace);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+// Connections and files of the database count against one limit, which is low by default.
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int Fail(const absl::Status& status) {
+  fmt::print(stderr, "sonde serve: {}\n", std::string(status.message()));
+  return absl::IsInvalidArgument(status) ? 2 : 1;
+}
+
+int Serve(const ServeSettings& settings) {
+  if (absl::Status status = CheckServeSettings(settings); !status.ok()) return Fail(status);
+  SetUpLogs(settings.log_level);
+  RaiseFileLimit();
+  // Before any thread starts, so that all of them leave these signals to the wait below.
+  sigset_t ending;
+  sigemptyset(&ending);
+  sigaddset(&ending, SIGINT);
+  sigaddset(&ending, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  const bool sync = settings.durability == "fsync";
+  absl::StatusOr<std::unique_ptr<LocalStore>> store =
+      LocalStore::Open({.data_dir = settings.data_dir, .memory_bytes = settings.memory_bytes, .sync = sync});
+  if (!store.ok()) return Fail(store.status());
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
+      {.host = settings.host, .port = settings.port, .writes_block = sync}, &(*store)->tables());
+  if (!server.ok()) return Fail(server.status());
+  spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
+               (*server)->port(), settings.data_dir, settings.durability, settings.memory_bytes);
+  fmt::print("sonde: listening on {}:{}\n", settings.host, (*server)->port());
+  std::fflush(stdout);
+
+  int signal = 0;
+  sigwait(&ending, &signal);
+  spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
+  (*server)->Shutdown(kShutdownGrace);
+  server->reset();
+  store->reset();
+  spdlog::info("ended");
+  return 0;
+}
+
+}  // namespace
+
+void AddServeCommand(CLI::App& app, int* exit_status) {
+  CLI::App* serve = app.add_subcommand("serve", "Serve the Bigtable API from a data directory");
+  serve->footer(
+      "Examples:\n"
+      "  sonde serve --data-dir /var/lib/sonde\n"
+      "  sonde serve --port 0 --durability os --memory 4GiB\n"
+      "  sonde -host 127.0.0.1 -port 8086        (as Google's emulator is called)\n"
+      "Then:  BIGTABLE_EMULATOR_HOST=127.0.0.1:8086 cbt -project p -instance i ls");
+  // Flags are kept apart until the file has been read: they have the last word.
+  struct Flags {
+    ServeSettings values;
+    std::string memory;
+    std::string config;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::Option* host =
+      serve->add_option("--host", flags->values.host, "the address to listen on")->capture_default_str();
+  CLI::Option* port = serve->add_option("--port", flags->values.port, "the port; 0 takes any that is free")
+                          ->capture_default_str();
+  CLI::Option* data_dir = serve->add_option("--data-dir", flags->values.data_dir, "where the data is kept")
+                              ->capture_default_str();
+  CLI::Option* memory =
+      serve->add_option("--memory", flags->memory, "for cache and write buffers, such as 4GiB [1GiB]");
+  CLI::Option* durability = serve
+                                ->add_option("--durability", flags->values.durability,
+                                             "fsync: a write that was acknowledged survives the loss of "
+                                             "power; os: only the end of the process")
+                                ->capture_default_str();
+  CLI::Option* log_level =
+      serve->add_option("--log-level", flags->values.log_level, "trace, debug, info, warn, error or off")
+          ->capture_default_str();
+  CLI::Option* remote =
+      serve->add_flag("--insecure-allow-remote", flags->values.insecure_allow_remote,
+                      "listen on other than loopback addresses, though nothing is encrypted or checked");
+  serve->add_option("--config", flags->config,
+                    "a YAML file with these settings (data_dir, log_level, ...); flags go first");
+  serve->callback([=] {
+    ServeSettings settings;
+    if (!flags->config.empty()) {
+      if (absl::Status status = LoadServeSettings(flags->config, &settings); !status.ok()) {
+        *exit_status = Fail(status);
+        return;
+      }
+    }
+    if (*host) settings.host = flags->values.host;
+    if (*port) settings.port = flags->values.port;
+    if (*data_dir) settings.data_dir = flags->values.data_dir;
+    if (*durability) settings.durability = flags->values.durability;
+    if (*log_level) settings.log_level = flags->values.log_level;
+    if (*remote) settings.insecure_allow_remote = flags->values.insecure_allow_remote;
+    if (*memory) {
+      if (absl::Status status = ParseBytes(flags->memory, &settings.memory_bytes); !status.ok()) {
+        *exit_status = Fail(absl::InvalidArgumentError("--memory: " + std::string(status.message())));
+        return;
+      }
+    }
+    *exit_status = Serve(settings);
+  });
+}
+
+}  // namespace sonde

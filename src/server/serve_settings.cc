@@ -1,0 +1,155 @@
+#include "server/serve_settings.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <string_view>
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t kMemoryBytesMin = uint64_t{64} << 20;
+constexpr int kPortMax = 65'535;
+constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info", "warn", "error", "off"};
+
+bool IsLoopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+}
+
+absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettings* settings) {
+  if (!value.IsScalar()) return absl::InvalidArgumentError(fmt::format("'{}' must be a single value", key));
+  if (key == "host") {
+    settings->host = value.as<std::string>();
+  } else if (key == "port") {
+    settings->port = value.as<int>();
+  } else if (key == "data_dir") {
+    settings->data_dir = value.as<std::string>();
+  } else if (key == "memory") {
+    return ParseBytes(value.as<std::string>(), &settings->memory_bytes);
+  } else if (key == "durability") {
+    settings->durability = value.as<std::string>();
+  } else if (key == "log_level") {
+    settings->log_level = value.as<std::string>();
+  } else if (key == "insecure_allow_remote") {
+    settings->insecure_allow_remote = value.as<bool>();
+  } else {
+    return absl::InvalidArgumentError(
+        fmt::format("unknown key '{}'; known are host, port, data_dir, memory, durability, log_level, "
+                    "insecure_allow_remote",
+                    key));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings) {
+  try {
+    const YAML::Node root = YAML::LoadFile(file);
+    if (!root.IsMap())
+      return absl::InvalidArgumentError(fmt::format("{}:1: must be a list of `key: value` lines", file));
+    for (const auto& entry : root) {
+      const int line = entry.first.Mark().line + 1;
+      absl::Status status;
+      try {
+        status = SetOne(entry.first.as<std::string>(), entry.second, settings);
+      } catch (const YAML::Exception&) {
+        status = absl::InvalidArgumentError(
+            fmt::format("'{}' has a value of the wrong kind", entry.first.as<std::string>()));
+      }
+      if (!status.ok()) {
+        return absl::InvalidArgumentError(
+            fmt::format("{}:{}: {}", file, line, std::string(status.message())));
+      }
+    }
+    return absl::OkStatus();
+  } catch (const YAML::BadFile&) {
+    return absl::InvalidArgumentError(fmt::format("{} cannot be read", file));
+  } catch (const YAML::Exception& e) {
+    return absl::InvalidArgumentError(fmt::format("{}:{}: {}", file, e.mark.line + 1, e.msg));
+  }
+}
+
+absl::Status CheckServeSettings(const ServeSettings& settings) {
+  if (settings.port < 0 || settings.port > kPortMax) {
+    return absl::InvalidArgumentError(
+        fmt::format("--port must be from 0 to {}, but is {}", kPortMax, settings.port));
+  }
+  if (settings.data_dir.empty()) return absl::InvalidArgumentError("--data-dir must not be empty");
+  if (settings.memory_bytes < kMemoryBytesMin) {
+    return absl::InvalidArgumentError(
+        fmt::format("--memory must be at least {} bytes, but is {}", kMemoryBytesMin, settings.memory_bytes));
+  }
+  if (settings.durability != "fsync" && settings.durability != "os") {
+    return absl::InvalidArgumentError(
+        fmt::format("--durability must be fsync or os, but is '{}'", settings.durability));
+  }
+  if (std::find(kLogLevels.begin(), kLogLevels.end(), settings.log_level) == kLogLevels.end()) {
+    return absl::InvalidArgumentError(fmt::format("--log-level must be one of {}, but is '{}'",
+                                                  fmt::join(kLogLevels, ", "), settings.log_level));
+  }
+  if (!IsLoopback(settings.host) && !settings.insecure_allow_remote) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--host {} would let other machines in, with neither encryption nor passwords: if that is meant, add "
+        "--insecure-allow-remote",
+        settings.host));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseBytes(const std::string& text, uint64_t* bytes) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *bytes);
+  std::string unit(end, text.data() + text.size());
+  std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return std::tolower(c); });
+  unit.erase(0, unit.find_first_not_of(' ') == std::string::npos ? unit.size() : unit.find_first_not_of(' '));
+  static constexpr std::string_view kLetters = "kmgt";
+  int shift = 0;
+  bool known = unit.empty() || unit == "b";
+  if (!known) {
+    const size_t letter = kLetters.find(unit[0]);
+    known = letter != std::string_view::npos &&
+            (unit.size() == 1 || unit.substr(1) == "b" || unit.substr(1) == "ib");
+    shift = static_cast<int>(letter + 1) * 10;
+  }
+  if (error != std::errc() || !known || *bytes > (UINT64_MAX >> shift)) {
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' is no number of bytes: write for example 1073741824, 512MiB or 4GiB", text));
+  }
+  *bytes <<= shift;
+  return absl::OkStatus();
+}
+
+std::vector<std::string> AcceptEmulatorForm(std::vector<std::string> arguments) {
+  for (std::string& argument : arguments) {
+    for (const std::string_view flag : {"-host", "-port"}) {
+      if (argument == flag || argument.starts_with(std::string(flag) + "=")) argument.insert(0, "-");
+    }
+  }
+  // Without a command it is the emulator's whole command line.
+  if (!arguments.empty() && (arguments[0].starts_with("--host") || arguments[0].starts_with("--port"))) {
+    arguments.insert(arguments.begin(), "serve");
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string* host = nullptr;
+    size_t start = 0;
+    if (arguments[i] == "--host" && i + 1 < arguments.size()) {
+      host = &arguments[i + 1];
+    } else if (arguments[i].starts_with("--host=")) {
+      host = &arguments[i];
+      start = std::string_view("--host=").size();
+    }
+    // [127.0.0.1] is 127.0.0.1; an IPv6 address keeps its brackets.
+    if (host != nullptr && host->size() > start + 2 && (*host)[start] == '[' && host->back() == ']' &&
+        std::count(host->begin(), host->end(), ':') < 2) {
+      host->pop_back();
+      host->erase(start, 1);
+    }
+  }
+  return arguments;
+}
+
+}  // namespace sonde

@@ -1,0 +1,35 @@
+// What `sonde serve` can be told, by flags or by a file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace sonde {
+
+struct ServeSettings {
+  std::string host = "127.0.0.1";
+  int port = 8086;  // 0: any that is free
+  std::string data_dir = "sonde-data";
+  uint64_t memory_bytes = uint64_t{1} << 30;
+  std::string durability = "fsync";  // or "os"
+  std::string log_level = "info";
+  bool insecure_allow_remote = false;
+};
+
+// Takes over what the YAML file sets: host, port, data_dir, memory, durability, log_level,
+// insecure_allow_remote. INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
+absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
+
+// INVALID_ARGUMENT, naming the flag, what is allowed and the value.
+absl::Status CheckServeSettings(const ServeSettings& settings);
+
+// "512MiB", "1gb" (of 1024 each), "1073741824".  INVALID_ARGUMENT.
+absl::Status ParseBytes(const std::string& text, uint64_t* bytes);
+
+// Google's emulator is called with -host and -port: one dash becomes two.
+std::vector<std::string> AcceptEmulatorForm(std::vector<std::string> arguments);
+
+}  // namespace sonde

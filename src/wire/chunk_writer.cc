@@ -1,0 +1,110 @@
+#include "wire/chunk_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/varint.h"
+
+namespace sonde {
+namespace {
+
+// Tags: field number * 8 + wire type (0 varint, 2 length-delimited).
+constexpr char kChunks = 1 * 8 + 2;
+constexpr char kRowKey = 1 * 8 + 2;
+constexpr char kFamilyName = 2 * 8 + 2;
+constexpr char kQualifier = 3 * 8 + 2;
+constexpr char kTimestampMicros = 4 * 8 + 0;
+constexpr char kLabels = 5 * 8 + 2;
+constexpr char kValue = 6 * 8 + 2;
+constexpr char kValueSize = 7 * 8 + 0;
+constexpr char kCommitRow = 9 * 8 + 0;
+constexpr char kWrapped = 1 * 8 + 2;  // the field of google.protobuf.StringValue and BytesValue
+
+void PutField(std::string* out, char tag, std::string_view bytes) {
+  out->push_back(tag);
+  PutBytes(out, bytes);
+}
+
+size_t VarintBytes(uint64_t value) {
+  size_t count = 1;
+  for (; value >= 0x80; value >>= 7) ++count;
+  return count;
+}
+
+// A wrapper message; its presence counts, also when what it wraps is empty.
+void PutWrapped(std::string* out, char tag, std::string_view bytes) {
+  out->push_back(tag);
+  if (bytes.empty()) {
+    out->push_back(0);
+    return;
+  }
+  PutVarint(out, 1 + VarintBytes(bytes.size()) + bytes.size());
+  PutField(out, kWrapped, bytes);
+}
+
+}  // namespace
+
+void ChunkWriter::StartRow(std::string_view row_key) {
+  row_key_ = row_key;
+  row_key_due_ = true;
+  column_due_ = true;
+}
+
+bool ChunkWriter::WriteCell(std::string_view family, std::string_view qualifier, int64_t timestamp_micros,
+                            std::string_view label, std::string_view value, bool last) {
+  while (true) {
+    if (IsFull()) return false;
+    const std::string_view rest = value.substr(value_written_);
+    const bool whole = rest.size() <= kMessageBytes;
+    const std::string_view piece = rest.substr(0, kMessageBytes);
+    WriteChunk(family, qualifier, timestamp_micros, label, piece,
+               whole ? 0 : static_cast<int64_t>(value.size()), whole && last);
+    if (whole) {
+      value_written_ = 0;
+      return true;
+    }
+    value_written_ += piece.size();
+  }
+}
+
+void ChunkWriter::WriteChunk(std::string_view family, std::string_view qualifier, int64_t timestamp_micros,
+                             std::string_view label, std::string_view piece, int64_t value_size,
+                             bool commit) {
+  chunk_.clear();
+  if (row_key_due_) PutField(&chunk_, kRowKey, row_key_);
+  row_key_due_ = false;
+  if (value_written_ == 0) {  // the first chunk of a cell says what it is
+    const bool new_family = column_due_ || family != family_;
+    if (new_family) {
+      PutWrapped(&chunk_, kFamilyName, family);
+      family_ = family;
+    }
+    if (new_family || qualifier != qualifier_) {
+      PutWrapped(&chunk_, kQualifier, qualifier);
+      qualifier_ = qualifier;
+    }
+    column_due_ = false;
+    if (timestamp_micros != 0) {
+      chunk_.push_back(kTimestampMicros);
+      PutVarint(&chunk_, static_cast<uint64_t>(timestamp_micros));
+    }
+    if (!label.empty()) PutField(&chunk_, kLabels, label);
+  }
+  // The value last but for two small fields, so that its bytes are copied once.
+  std::string tail;
+  if (value_size != 0) {
+    tail.push_back(kValueSize);
+    PutVarint(&tail, static_cast<uint64_t>(value_size));
+  }
+  if (commit) tail += {kCommitRow, 1};
+  const size_t value_bytes = piece.empty() ? 0 : 1 + VarintBytes(piece.size()) + piece.size();
+  message_.push_back(kChunks);
+  PutVarint(&message_, chunk_.size() + value_bytes + tail.size());
+  message_ += chunk_;
+  if (!piece.empty()) PutField(&message_, kValue, piece);
+  message_ += tail;
+}
+
+std::string ChunkWriter::Take() { return std::exchange(message_, {}); }
+
+}  // namespace sonde

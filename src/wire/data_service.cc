@@ -1,0 +1,231 @@
+#include "wire/data_service.h"
+
+#include <fmt/format.h>
+
+#include "model/limits.h"
+#include "model/names.h"
+#include "wire/calls.h"
+#include "wire/filter_request.h"
+#include "wire/read_rows.h"
+#include "wire/requests.h"
+
+namespace sonde {
+namespace {
+
+namespace pb = google::bigtable::v2;
+
+// Which table a request is for.
+template <typename Request>
+absl::StatusOr<TableSchemaRef> FindTable(const Catalog& catalog, const Request& request) {
+  if (!request.authorized_view_name().empty())
+    return absl::UnimplementedError("Authorized views are not built yet");
+  if (absl::Status status = CheckTableName(request.table_name()); !status.ok()) return status;
+  return catalog.Find(request.table_name());
+}
+
+template <typename Entry>
+absl::Status CheckIdempotency(const Entry& entry) {
+  if (!entry.has_idempotency()) return absl::OkStatus();
+  return absl::UnimplementedError("Idempotency tokens are not built yet");
+}
+
+absl::Status MutateRow(Tables* tables, const pb::MutateRowRequest& request) {
+  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
+  if (!schema.ok()) return schema.status();
+  if (absl::Status status = CheckRowKey(request.row_key()); !status.ok()) return status;
+  if (absl::Status status = CheckIdempotency(request); !status.ok()) return status;
+  std::vector<Mutation> mutations;
+  absl::Status status = ParseMutations(request.mutations(), /*may_be_empty=*/false, &mutations);
+  if (!status.ok()) return status;
+  return tables->MutateRow(**schema, {request.row_key(), mutations});
+}
+
+absl::Status CheckSize(const pb::MutateRowsRequest& request) {
+  if (request.entries().empty()) return absl::InvalidArgumentError("No mutations provided");
+  size_t count = 0;
+  for (const pb::MutateRowsRequest::Entry& entry : request.entries()) count += entry.mutations_size();
+  if (count <= kMutationsPerRequestMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("Too many mutations: {} provided; limit {}", count, kMutationsPerRequestMax));
+}
+
+// The views of `rows` point into the request and into `mutations`.
+struct ParsedEntries {
+  std::vector<Mutation> mutations;  // of all entries
+  std::vector<RowMutations> rows;   // of the entries that are well-formed
+  std::vector<size_t> entry_of_row;
+};
+
+void ParseEntries(const pb::MutateRowsRequest& request, ParsedEntries* parsed,
+                  std::vector<absl::Status>* statuses) {
+  std::vector<std::pair<size_t, size_t>> places;  // of each row's mutations
+  std::vector<Mutation> one;
+  for (int i = 0; i < request.entries_size(); ++i) {
+    const pb::MutateRowsRequest::Entry& entry = request.entries(i);
+    absl::Status& status = (*statuses)[i];
+    status = CheckRowKey(entry.row_key());
+    if (status.ok()) status = CheckIdempotency(entry);
+    if (status.ok()) status = ParseMutations(entry.mutations(), /*may_be_empty=*/false, &one);
+    if (!status.ok()) continue;
+    places.emplace_back(parsed->mutations.size(), one.size());
+    parsed->mutations.insert(parsed->mutations.end(), one.begin(), one.end());
+    parsed->rows.push_back({entry.row_key(), {}});
+    parsed->entry_of_row.push_back(i);
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    parsed->rows[i].mutations = absl::MakeSpan(parsed->mutations).subspan(places[i].first, places[i].second);
+  }
+}
+
+absl::Status MutateRows(Tables* tables, const pb::MutateRowsRequest& request,
+                        pb::MutateRowsResponse* response) {
+  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
+  if (!schema.ok()) return schema.status();
+  if (absl::Status status = CheckSize(request); !status.ok()) return status;
+  std::vector<absl::Status> statuses(request.entries_size());
+  ParsedEntries parsed;
+  ParseEntries(request, &parsed, &statuses);
+  const std::vector<absl::Status> applied = tables->MutateRows(**schema, parsed.rows);
+  for (size_t i = 0; i < applied.size(); ++i) statuses[parsed.entry_of_row[i]] = applied[i];
+  for (size_t i = 0; i < statuses.size(); ++i) {
+    pb::MutateRowsResponse::Entry* entry = response->add_entries();
+    entry->set_index(static_cast<int64_t>(i));
+    ToProto(statuses[i], entry->mutable_status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAndMutateRow(Tables* tables, const pb::CheckAndMutateRowRequest& request,
+                               pb::CheckAndMutateRowResponse* response) {
+  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
+  if (!schema.ok()) return schema.status();
+  if (absl::Status status = CheckRowKey(request.row_key()); !status.ok()) return status;
+  if (request.true_mutations().empty() && request.false_mutations().empty()) {
+    return absl::InvalidArgumentError("No mutations provided");
+  }
+  std::vector<Mutation> if_true, if_false;
+  absl::Status status = ParseMutations(request.true_mutations(), /*may_be_empty=*/true, &if_true);
+  if (!status.ok()) return status;
+  status = ParseMutations(request.false_mutations(), /*may_be_empty=*/true, &if_false);
+  if (!status.ok()) return status;
+  std::shared_ptr<const CompiledFilter> predicate;
+  if (request.has_predicate_filter()) {
+    absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter(request.predicate_filter());
+    if (!filter.ok()) return filter.status();
+    predicate = *std::move(filter);
+  }
+  absl::StatusOr<bool> matched =
+      tables->CheckAndMutateRow(*schema, request.row_key(), std::move(predicate), if_true, if_false);
+  if (!matched.ok()) return matched.status();
+  response->set_predicate_matched(*matched);
+  return absl::OkStatus();
+}
+
+absl::Status ReadModifyWriteRow(Tables* tables, const pb::ReadModifyWriteRowRequest& request,
+                                pb::ReadModifyWriteRowResponse* response) {
+  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
+  if (!schema.ok()) return schema.status();
+  if (absl::Status status = CheckRowKey(request.row_key()); !status.ok()) return status;
+  absl::StatusOr<std::vector<ReadModifyWriteRule>> rules = ParseRules(request.rules());
+  if (!rules.ok()) return rules.status();
+  absl::StatusOr<std::vector<WrittenCell>> written =
+      tables->ReadModifyWriteRow(*schema, request.row_key(), *rules);
+  if (!written.ok()) return written.status();
+  pb::Row* row = response->mutable_row();
+  row->set_key(request.row_key());
+  for (WrittenCell& cell : *written) {
+    pb::Family* family = row->families().empty() ? nullptr : row->mutable_families(row->families_size() - 1);
+    if (family == nullptr || family->name() != cell.family) {
+      family = row->add_families();
+      family->set_name(cell.family);
+    }
+    pb::Column* column = family->add_columns();
+    column->set_qualifier(std::move(cell.qualifier));
+    pb::Cell* out = column->add_cells();
+    out->set_timestamp_micros(cell.timestamp_micros);
+    out->set_value(std::move(cell.value));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& request,
+                           std::vector<grpc::ByteBuffer>* messages) {
+  if (!request.materialized_view_name().empty())
+    return absl::UnimplementedError("Materialized views are not built yet");
+  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
+  if (!schema.ok()) return schema.status();
+  if (request.has_row_range())
+    return absl::UnimplementedError("SampleRowKeys of a row range is not built yet");
+  absl::StatusOr<std::vector<RowKeySample>> samples = tables->SampleRowKeys(**schema);
+  if (!samples.ok()) return samples.status();
+  for (RowKeySample& sample : *samples) {
+    pb::SampleRowKeysResponse response;
+    response.set_row_key(std::move(sample.row_key));
+    response.set_offset_bytes(static_cast<int64_t>(sample.offset_bytes));
+    messages->push_back(ToByteBuffer(response));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::ReadRows(Context* context, const Bytes* request) {
+  return AnswerReadRows(context, request, tables_, workers_);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::SampleRowKeys(Context*, const Bytes* bytes) {
+  auto* reactor = new ListReactor();
+  const auto work = [=, this] {
+    ParsedRequest<pb::SampleRowKeysRequest> request;
+    std::vector<grpc::ByteBuffer> messages;
+    absl::Status status = request.Parse(*bytes);
+    if (status.ok()) status = sonde::SampleRowKeys(tables_, request.message(), &messages);
+    reactor->Answer(status, std::move(messages));
+  };
+  if (!workers_->Submit(work)) reactor->Answer(Overloaded(), {});
+  return reactor;
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context*, const Bytes* bytes) {
+  auto* reactor = new ListReactor();
+  const auto work = [=, this] {
+    ParsedRequest<pb::MutateRowsRequest> request;
+    pb::MutateRowsResponse response;
+    std::vector<grpc::ByteBuffer> messages;
+    absl::Status status = request.Parse(*bytes);
+    if (status.ok()) status = sonde::MutateRows(tables_, request.message(), &response);
+    if (status.ok()) messages.push_back(ToByteBuffer(response));
+    reactor->Answer(status, std::move(messages));
+  };
+  if (!Run(workers_, writes_block_, work)) reactor->Answer(Overloaded(), {});
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* DataService::MutateRow(Context* context, const Bytes* request, Bytes* response) {
+  return AnswerUnary<pb::MutateRowRequest, pb::MutateRowResponse>(
+      context, request, response, workers_, writes_block_,
+      [this](const auto& in, auto*) { return sonde::MutateRow(tables_, in); });
+}
+
+grpc::ServerUnaryReactor* DataService::CheckAndMutateRow(Context* context, const Bytes* request,
+                                                         Bytes* response) {
+  return AnswerUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
+      context, request, response, workers_, /*may_block=*/true,
+      [this](const auto& in, auto* out) { return sonde::CheckAndMutateRow(tables_, in, out); });
+}
+
+grpc::ServerUnaryReactor* DataService::ReadModifyWriteRow(Context* context, const Bytes* request,
+                                                          Bytes* response) {
+  return AnswerUnary<pb::ReadModifyWriteRowRequest, pb::ReadModifyWriteRowResponse>(
+      context, request, response, workers_, /*may_block=*/true,
+      [this](const auto& in, auto* out) { return sonde::ReadModifyWriteRow(tables_, in, out); });
+}
+
+grpc::ServerUnaryReactor* DataService::PingAndWarm(Context* context, const pb::PingAndWarmRequest* request,
+                                                   pb::PingAndWarmResponse*) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpc(CheckInstanceName(request->name())));
+  return reactor;
+}
+
+}  // namespace sonde

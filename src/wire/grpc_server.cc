@@ -1,0 +1,76 @@
+#include "wire/grpc_server.h"
+
+#include <fmt/format.h>
+#include <google/bigtable/admin/v2/bigtable_instance_admin.grpc.pb.h>
+#include <google/longrunning/operations.grpc.pb.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include "absl/time/clock.h"
+#include "model/limits.h"
+#include "wire/data_service.h"
+#include "wire/table_admin_service.h"
+#include "wire/worker_pool.h"
+
+namespace sonde {
+
+struct GrpcServer::Parts {
+  Parts(const GrpcServerOptions& options, Tables* tables)
+      : workers(options.worker_threads, options.waiting_requests_max),
+        data(tables, &workers, options.writes_block),
+        table_admin(tables, &workers) {}
+
+  WorkerPool workers;
+  DataService data;
+  TableAdminService table_admin;
+  // Registered so that their calls are answered UNIMPLEMENTED by name.
+  google::bigtable::admin::v2::BigtableInstanceAdmin::CallbackService instance_admin;
+  google::longrunning::Operations::CallbackService operations;
+  int port = 0;
+  std::unique_ptr<grpc::Server> server;  // first to go: its calls use all of the above
+};
+
+GrpcServer::GrpcServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+GrpcServer::~GrpcServer() { Shutdown(absl::ZeroDuration()); }
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
+                                                              Tables* tables) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  auto parts = std::make_unique<Parts>(options, tables);
+  grpc::ServerBuilder builder;
+  const bool is_ipv6 = options.host.find(':') != std::string::npos && options.host[0] != '[';
+  const std::string address =
+      fmt::format("{}:{}", is_ipv6 ? "[" + options.host + "]" : options.host, options.port);
+  // Without this a second server could share the port.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &parts->port);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(kMessageBytesMax));
+  builder.SetMaxSendMessageSize(static_cast<int>(kMessageBytesMax));
+  // 200 kB of gzip inflate to 200 MB before any limit applies; no official client compresses.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.RegisterService(&parts->data);
+  builder.RegisterService(&parts->table_admin);
+  builder.RegisterService(&parts->instance_admin);
+  builder.RegisterService(&parts->operations);
+  parts->server = builder.BuildAndStart();
+  if (parts->server == nullptr || parts->port == 0) {
+    return absl::FailedPreconditionError(fmt::format(
+        "Cannot listen on {}: the port is in use, or the address is not this machine's", address));
+  }
+  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(parts)));
+}
+
+int GrpcServer::port() const { return parts_->port; }
+
+void GrpcServer::Shutdown(absl::Duration grace) {
+  if (parts_->server == nullptr) return;
+  parts_->server->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+  parts_->server->Wait();
+  parts_->server.reset();
+}
+
+}  // namespace sonde

@@ -1,0 +1,40 @@
+// The gRPC server: the Bigtable API, health and reflection, on one port.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "table/tables.h"
+
+namespace sonde {
+
+struct GrpcServerOptions {
+  std::string host = "127.0.0.1";
+  int port = 0;  // 0: any that is free
+  // Writes wait for the disk, so they are given to threads of their own.
+  bool writes_block = true;
+  size_t worker_threads = 32;
+  size_t waiting_requests_max = 10'000;
+};
+
+class GrpcServer {
+ public:
+  // Answers requests when it returns.  `tables` must outlive it.  FAILED_PRECONDITION: the address cannot be
+  // had.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options, Tables* tables);
+  // Ends at once what is still under way.
+  ~GrpcServer();
+
+  int port() const;
+  // Takes no new requests; those under way have until the deadline.
+  void Shutdown(absl::Duration grace);
+
+ private:
+  struct Parts;
+  explicit GrpcServer(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sonde

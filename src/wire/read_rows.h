@@ -1,0 +1,19 @@
+// ReadRows: rows streamed while they are scanned.  At most one message waits for the client, so a slow reader
+// costs its message and its scan, whatever the size of the result.
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "table/tables.h"
+#include "wire/worker_pool.h"
+
+namespace sonde {
+
+// The call's reactor; it deletes itself.
+grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerReadRows(grpc::CallbackServerContext* context,
+                                                           const grpc::ByteBuffer* request, Tables* tables,
+                                                           WorkerPool* workers);
+
+}  // namespace sonde

@@ -1,0 +1,230 @@
+#include "wire/requests.h"
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "model/limits.h"
+#include "model/names.h"
+
+namespace sonde {
+namespace {
+
+namespace pb = google::bigtable::v2;
+
+absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
+
+// "Error in field 'Mutation list' : Error in element #3 : ..."
+absl::Status MutationError(size_t index, std::string_view what) {
+  return Invalid(fmt::format("Error in field 'Mutation list' : Error in element #{} : {}", index, what));
+}
+
+absl::Status CheckQualifier(std::string_view qualifier) {
+  if (qualifier.size() <= kQualifierBytesMax) return absl::OkStatus();
+  return Invalid(
+      fmt::format("Column qualifier has {} bytes; limit {}", qualifier.size(), kQualifierBytesMax));
+}
+
+absl::Status CheckTimestamp(int64_t micros) {
+  if (micros >= kServerTimestamp && micros <= kTimestampMicrosMax) return absl::OkStatus();
+  return Invalid(fmt::format("Invalid timestamp {}: it must be -1 (the server's time) or from 0 to {}",
+                             micros, kTimestampMicrosMax));
+}
+
+absl::Status CheckColumn(std::string_view family, std::string_view qualifier) {
+  if (absl::Status status = CheckFamilyName(family); !status.ok()) return status;
+  return CheckQualifier(qualifier);
+}
+
+class MutationParser {
+ public:
+  explicit MutationParser(std::vector<Mutation>* out) : out_(*out) {}
+
+  absl::Status Parse(const pb::Mutation& m) {
+    switch (m.mutation_case()) {
+      case pb::Mutation::kSetCell:
+        return Parse(m.set_cell(), m.timestamp_origin() == pb::Mutation::CLIENT_AUTO_GENERATED);
+      case pb::Mutation::kAddToCell:
+        return Parse(m.add_to_cell());
+      case pb::Mutation::kMergeToCell:
+        return Parse(m.merge_to_cell());
+      case pb::Mutation::kDeleteFromColumn:
+        return Parse(m.delete_from_column());
+      case pb::Mutation::kDeleteFromFamily:
+        if (absl::Status status = CheckFamilyName(m.delete_from_family().family_name()); !status.ok())
+          return status;
+        out_.push_back(DeleteFromFamily{m.delete_from_family().family_name()});
+        return absl::OkStatus();
+      case pb::Mutation::kDeleteFromRow:
+        out_.push_back(DeleteFromRow{});
+        return absl::OkStatus();
+      case pb::Mutation::MUTATION_NOT_SET:
+        break;
+    }
+    return Invalid("No mutation is set");
+  }
+
+ private:
+  absl::Status Parse(const pb::Mutation::SetCell& m, bool client_generated_timestamp) {
+    if (absl::Status status = CheckColumn(m.family_name(), m.column_qualifier()); !status.ok()) return status;
+    if (absl::Status status = CheckTimestamp(m.timestamp_micros()); !status.ok()) return status;
+    if (m.value().size() > kValueBytesMax) {
+      return Invalid(fmt::format("Cell value has {} bytes; limit {}", m.value().size(), kValueBytesMax));
+    }
+    out_.push_back(SetCell{m.family_name(), m.column_qualifier(), m.timestamp_micros(), m.value(),
+                           client_generated_timestamp});
+    return absl::OkStatus();
+  }
+
+  // What AddToCell and MergeToCell share.
+  template <typename Message>
+  absl::Status CheckAggregate(const Message& m) {
+    if (m.column_qualifier().kind_case() != pb::Value::kRawValue) {
+      return Invalid("Error in field 'column_qualifier' : must use `raw_value`");
+    }
+    if (m.timestamp().kind_case() != pb::Value::kRawTimestampMicros) {
+      return Invalid("Error in field 'timestamp' : must use `raw_timestamp_micros`");
+    }
+    if (absl::Status status = CheckColumn(m.family_name(), m.column_qualifier().raw_value()); !status.ok())
+      return status;
+    return CheckTimestamp(m.timestamp().raw_timestamp_micros());
+  }
+
+  absl::Status Parse(const pb::Mutation::AddToCell& m) {
+    if (absl::Status status = CheckAggregate(m); !status.ok()) return status;
+    const bool is_null = m.input().kind_case() == pb::Value::KIND_NOT_SET;  // adds nothing
+    if (!is_null && m.input().kind_case() != pb::Value::kIntValue) {
+      return Invalid("Error in field 'input' : must use `int_value`");
+    }
+    out_.push_back(AddToCell{m.family_name(), m.column_qualifier().raw_value(),
+                             m.timestamp().raw_timestamp_micros(), is_null ? 0 : m.input().int_value()});
+    return absl::OkStatus();
+  }
+
+  absl::Status Parse(const pb::Mutation::MergeToCell& m) {
+    if (absl::Status status = CheckAggregate(m); !status.ok()) return status;
+    if (m.input().kind_case() == pb::Value::KIND_NOT_SET) return absl::OkStatus();  // merges nothing
+    const bool raw = m.input().kind_case() == pb::Value::kRawValue;
+    if (!raw && m.input().kind_case() != pb::Value::kBytesValue) {
+      return Invalid("Error in field 'input' : must use `bytes_value`");
+    }
+    out_.push_back(MergeToCell{m.family_name(), m.column_qualifier().raw_value(),
+                               m.timestamp().raw_timestamp_micros(),
+                               raw ? m.input().raw_value() : m.input().bytes_value()});
+    return absl::OkStatus();
+  }
+
+  absl::Status Parse(const pb::Mutation::DeleteFromColumn& m) {
+    if (absl::Status status = CheckColumn(m.family_name(), m.column_qualifier()); !status.ok()) return status;
+    const TimeRange range{m.time_range().start_timestamp_micros(), m.time_range().end_timestamp_micros()};
+    if (range.start_micros < 0 || range.end_micros < 0 ||
+        (range.end_micros != 0 && range.start_micros >= range.end_micros)) {
+      return Invalid(
+          fmt::format("Error in field 'time_range' : [{}, {}) is empty or negative; "
+                      "start_timestamp_micros must be less than end_timestamp_micros",
+                      range.start_micros, range.end_micros));
+    }
+    out_.push_back(DeleteFromColumn{m.family_name(), m.column_qualifier(), range});
+    return absl::OkStatus();
+  }
+
+  std::vector<Mutation>& out_;
+};
+
+}  // namespace
+
+absl::Status CheckRowKey(std::string_view row_key) {
+  if (row_key.empty()) return Invalid("Row keys must be non-empty");
+  if (row_key.size() > kRowKeyBytesMax) {
+    return Invalid(fmt::format("Row key has {} bytes; limit {}", row_key.size(), kRowKeyBytesMax));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RowRange> ParseRowRange(const pb::RowRange& range) {
+  RowRange result;
+  const bool open_start = range.start_key_case() == pb::RowRange::kStartKeyOpen;
+  const std::string& start = open_start ? range.start_key_open() : range.start_key_closed();
+  const bool closed_end = range.end_key_case() == pb::RowRange::kEndKeyClosed;
+  const std::string& end = closed_end ? range.end_key_closed() : range.end_key_open();
+  for (const std::string* key : {&start, &end}) {
+    if (!key->empty()) {
+      if (absl::Status status = CheckRowKey(*key); !status.ok()) return status;
+    }
+  }
+  // [K, K] is a row; (K, K), [K, K) and (K, K] are none.
+  if (!end.empty() && (start > end || (start == end && (open_start || !closed_end)))) {
+    return Invalid("start_key must be less than end_key");
+  }
+  result.start = open_start && !start.empty() ? Successor(start) : start;
+  result.end = closed_end && !end.empty() ? Successor(end) : end;
+  return result;
+}
+
+absl::StatusOr<std::vector<RowRange>> ParseRowSet(const pb::RowSet& rows) {
+  if (rows.row_keys().empty() && rows.row_ranges().empty()) return std::vector<RowRange>{RowRange::All()};
+  std::vector<RowRange> ranges;
+  ranges.reserve(rows.row_keys_size() + rows.row_ranges_size());
+  for (const std::string& key : rows.row_keys()) {
+    if (absl::Status status = CheckRowKey(key); !status.ok()) return status;
+    ranges.push_back(RowRange::Single(key));
+  }
+  for (int i = 0; i < rows.row_ranges_size(); ++i) {
+    absl::StatusOr<RowRange> range = ParseRowRange(rows.row_ranges(i));
+    if (!range.ok()) {
+      return Invalid(fmt::format("Error in field 'row_ranges' : Error in element #{} : {}", i,
+                                 std::string(range.status().message())));
+    }
+    ranges.push_back(*std::move(range));
+  }
+  return NormalizeRanges(std::move(ranges));
+}
+
+absl::Status ParseMutations(const google::protobuf::RepeatedPtrField<pb::Mutation>& mutations,
+                            bool may_be_empty, std::vector<Mutation>* out) {
+  if (mutations.empty() && !may_be_empty) return Invalid("No mutations provided");
+  if (mutations.size() > kMutationsPerRequestMax) {
+    return Invalid(
+        fmt::format("Too many mutations: {} provided; limit {}", mutations.size(), kMutationsPerRequestMax));
+  }
+  out->clear();
+  out->reserve(mutations.size());
+  MutationParser parser(out);
+  for (int i = 0; i < mutations.size(); ++i) {
+    if (absl::Status status = parser.Parse(mutations[i]); !status.ok()) {
+      return MutationError(i, std::string(status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ReadModifyWriteRule>> ParseRules(
+    const google::protobuf::RepeatedPtrField<pb::ReadModifyWriteRule>& rules) {
+  if (rules.empty()) return Invalid("No rules provided");
+  if (rules.size() > kMutationsPerRequestMax) {
+    return Invalid(
+        fmt::format("Too many rules: {} provided; limit {}", rules.size(), kMutationsPerRequestMax));
+  }
+  std::vector<ReadModifyWriteRule> result;
+  result.reserve(rules.size());
+  for (int i = 0; i < rules.size(); ++i) {
+    const pb::ReadModifyWriteRule& rule = rules[i];
+    absl::Status status = CheckColumn(rule.family_name(), rule.column_qualifier());
+    if (status.ok() && rule.rule_case() == pb::ReadModifyWriteRule::RULE_NOT_SET)
+      status = Invalid("No rule is set");
+    if (!status.ok()) {
+      return Invalid(fmt::format("Error in field 'rules' : Error in element #{} : {}", i,
+                                 std::string(status.message())));
+    }
+    ReadModifyWriteRule& parsed = result.emplace_back();
+    parsed.family = rule.family_name();
+    parsed.qualifier = rule.column_qualifier();
+    if (rule.rule_case() == pb::ReadModifyWriteRule::kAppendValue) {
+      parsed.change = ReadModifyWriteRule::Append{rule.append_value()};
+    } else {
+      parsed.change = ReadModifyWriteRule::Increment{rule.increment_amount()};
+    }
+  }
+  return result;
+}
+
+}  // namespace sonde

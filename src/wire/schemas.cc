@@ -1,0 +1,247 @@
+#include "wire/schemas.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gc/gc_rule.h"
+#include "model/limits.h"
+#include "model/names.h"
+#include "wire/requests.h"
+
+namespace sonde {
+namespace {
+
+namespace admin = google::bigtable::admin::v2;
+
+constexpr int64_t kMicrosPerSecond = 1'000'000;
+constexpr int64_t kNanosPerMicro = 1'000;
+// The one cluster that a single server is, in views of replication.
+constexpr char kClusterId[] = "sonde";
+
+absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
+
+absl::StatusOr<AggregateKind> ParseAggregate(const admin::Type::Aggregate& aggregate) {
+  if (aggregate.aggregator_case() == admin::Type::Aggregate::kHllppUniqueCount) {
+    return absl::UnimplementedError("Families of hllpp_unique_count aggregates are not built yet");
+  }
+  if (aggregate.has_input_type() && aggregate.input_type().kind_case() != admin::Type::kInt64Type) {
+    return Invalid(
+        "Error in field 'value_type.aggregate_type.input_type' : sum, min and max take int64_type");
+  }
+  switch (aggregate.aggregator_case()) {
+    case admin::Type::Aggregate::kSum:
+      return AggregateKind::kSum;
+    case admin::Type::Aggregate::kMin:
+      return AggregateKind::kMin;
+    case admin::Type::Aggregate::kMax:
+      return AggregateKind::kMax;
+    default:
+      return Invalid("Error in field 'value_type.aggregate_type' : no aggregator is set");
+  }
+}
+
+absl::StatusOr<GcRule> ParseGcRuleAt(const admin::GcRule& rule, int depth) {
+  if (depth > kGcRuleDepthMax)
+    return Invalid(fmt::format("GC rule is nested deeper than {} levels", kGcRuleDepthMax));
+  const auto list = [depth](const auto& rules) -> absl::StatusOr<std::vector<GcRule>> {
+    std::vector<GcRule> result;
+    for (const admin::GcRule& part : rules) {
+      absl::StatusOr<GcRule> parsed = ParseGcRuleAt(part, depth + 1);
+      if (!parsed.ok()) return parsed.status();
+      result.push_back(*std::move(parsed));
+    }
+    return result;
+  };
+  switch (rule.rule_case()) {
+    case admin::GcRule::kMaxNumVersions:
+      return GcRule{GcRule::MaxVersions{rule.max_num_versions()}};
+    case admin::GcRule::kMaxAge: {
+      const google::protobuf::Duration& age = rule.max_age();
+      int64_t micros = 0;
+      if (__builtin_mul_overflow(age.seconds(), kMicrosPerSecond, &micros) ||
+          __builtin_add_overflow(micros, age.nanos() / kNanosPerMicro, &micros)) {
+        return Invalid(fmt::format("Error in field 'max_age' : {} s is too long", age.seconds()));
+      }
+      return GcRule{GcRule::MaxAge{micros}};
+    }
+    case admin::GcRule::kIntersection: {
+      auto rules = list(rule.intersection().rules());
+      if (!rules.ok()) return rules.status();
+      return GcRule{GcRule::Intersection{*std::move(rules)}};
+    }
+    case admin::GcRule::kUnion: {
+      auto rules = list(rule.union_().rules());
+      if (!rules.ok()) return rules.status();
+      return GcRule{GcRule::Union{*std::move(rules)}};
+    }
+    case admin::GcRule::RULE_NOT_SET:
+      break;
+  }
+  return GcRule{};
+}
+
+void ToProto(const GcRule& rule, admin::GcRule* out) {
+  if (const auto* versions = std::get_if<GcRule::MaxVersions>(&rule.rule)) {
+    out->set_max_num_versions(versions->count);
+  } else if (const auto* age = std::get_if<GcRule::MaxAge>(&rule.rule)) {
+    out->mutable_max_age()->set_seconds(age->micros / kMicrosPerSecond);
+    out->mutable_max_age()->set_nanos(static_cast<int32_t>(age->micros % kMicrosPerSecond * kNanosPerMicro));
+  } else if (const auto* all = std::get_if<GcRule::Intersection>(&rule.rule)) {
+    out->mutable_intersection();
+    for (const GcRule& part : all->rules) ToProto(part, out->mutable_intersection()->add_rules());
+  } else if (const auto* any = std::get_if<GcRule::Union>(&rule.rule)) {
+    out->mutable_union_();
+    for (const GcRule& part : any->rules) ToProto(part, out->mutable_union_()->add_rules());
+  }
+}
+
+absl::StatusOr<TimestampGranularity> ParseGranularity(admin::Table::TimestampGranularity granularity) {
+  switch (granularity) {
+    case admin::Table::TIMESTAMP_GRANULARITY_UNSPECIFIED:
+    case admin::Table::MILLIS:
+      return TimestampGranularity::kMillis;
+    case admin::Table::MICROS:
+      return TimestampGranularity::kMicros;
+    default:
+      return Invalid(fmt::format("Error in field 'table.granularity' : unknown value {}",
+                                 static_cast<int>(granularity)));
+  }
+}
+
+absl::StatusOr<std::vector<std::string>> ParseSplits(const admin::CreateTableRequest& request) {
+  if (request.initial_splits_size() > kInitialSplitsMax) {
+    return Invalid(fmt::format("Too many initial splits: {} provided; limit {}",
+                               request.initial_splits_size(), kInitialSplitsMax));
+  }
+  std::vector<std::string> splits;
+  for (const auto& split : request.initial_splits()) {
+    if (absl::Status status = CheckRowKey(split.key()); !status.ok()) return status;
+    splits.push_back(split.key());
+  }
+  std::sort(splits.begin(), splits.end());
+  splits.erase(std::unique(splits.begin(), splits.end()), splits.end());
+  return splits;
+}
+
+}  // namespace
+
+absl::StatusOr<GcRule> ParseGcRule(const admin::GcRule& rule) {
+  if (rule.ByteSizeLong() > kGcRuleBytesMax) {
+    return Invalid(fmt::format("GC rule has {} bytes; limit {}", rule.ByteSizeLong(), kGcRuleBytesMax));
+  }
+  absl::StatusOr<GcRule> parsed = ParseGcRuleAt(rule, 0);
+  if (!parsed.ok()) return parsed;
+  if (absl::Status status = CheckGcRule(*parsed); !status.ok()) return status;
+  return parsed;
+}
+
+absl::StatusOr<FamilySchema> ParseFamily(const std::string& name, const admin::ColumnFamily& family) {
+  if (absl::Status status = CheckFamilyName(name); !status.ok()) return status;
+  FamilySchema result;
+  result.name = name;
+  absl::StatusOr<GcRule> rule = ParseGcRule(family.gc_rule());
+  if (!rule.ok()) return rule.status();
+  result.gc_rule = *std::move(rule);
+  if (family.has_value_type()) {
+    result.value_type = family.value_type().SerializeAsString();
+    if (family.value_type().kind_case() == admin::Type::kAggregateType) {
+      absl::StatusOr<AggregateKind> aggregate = ParseAggregate(family.value_type().aggregate_type());
+      if (!aggregate.ok()) return aggregate.status();
+      result.aggregate = *aggregate;
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<TableSchema> ParseCreateTable(const admin::CreateTableRequest& request) {
+  if (absl::Status status = CheckInstanceName(request.parent()); !status.ok()) return status;
+  if (absl::Status status = CheckTableId(request.table_id()); !status.ok()) return status;
+  const admin::Table& table = request.table();
+  if (table.has_change_stream_config()) return absl::UnimplementedError("Change streams are not built yet");
+  if (table.has_automated_backup_policy()) return absl::UnimplementedError("Backups are not built yet");
+  if (table.has_row_key_schema()) return absl::UnimplementedError("Row key schemas are not built yet");
+  if (table.has_tiered_storage_config()) return absl::UnimplementedError("Tiered storage is not built");
+  TableSchema schema;
+  schema.name = fmt::format("{}/tables/{}", request.parent(), request.table_id());
+  schema.deletion_protection = table.deletion_protection();
+  absl::StatusOr<TimestampGranularity> granularity = ParseGranularity(table.granularity());
+  if (!granularity.ok()) return granularity.status();
+  schema.granularity = *granularity;
+  for (const auto& [name, family] : table.column_families()) {
+    absl::StatusOr<FamilySchema> parsed = ParseFamily(name, family);
+    if (!parsed.ok()) return parsed.status();
+    schema.families.push_back(*std::move(parsed));
+  }
+  absl::StatusOr<std::vector<std::string>> splits = ParseSplits(request);
+  if (!splits.ok()) return splits.status();
+  schema.split_points = *std::move(splits);
+  return schema;
+}
+
+absl::StatusOr<std::vector<FamilyModification>> ParseModifications(
+    const admin::ModifyColumnFamiliesRequest& request) {
+  std::vector<FamilyModification> result;
+  for (const auto& modification : request.modifications()) {
+    if (absl::Status status = CheckFamilyName(modification.id()); !status.ok()) return status;
+    switch (modification.mod_case()) {
+      case admin::ModifyColumnFamiliesRequest::Modification::kCreate: {
+        absl::StatusOr<FamilySchema> family = ParseFamily(modification.id(), modification.create());
+        if (!family.ok()) return family.status();
+        result.push_back(CreateFamily{*std::move(family)});
+        break;
+      }
+      case admin::ModifyColumnFamiliesRequest::Modification::kUpdate: {
+        for (const std::string& path : modification.update_mask().paths()) {
+          if (path == "gc_rule") continue;
+          if (path.starts_with("value_type"))
+            return Invalid("Immutable fields 'value_type' cannot be updated");
+          return Invalid(
+              fmt::format("Error in field 'update_mask' : unknown path '{}'; known: gc_rule", path));
+        }
+        absl::StatusOr<GcRule> rule = ParseGcRule(modification.update().gc_rule());
+        if (!rule.ok()) return rule.status();
+        result.push_back(UpdateFamily{modification.id(), *std::move(rule)});
+        break;
+      }
+      case admin::ModifyColumnFamiliesRequest::Modification::kDrop:
+        if (!modification.drop()) return Invalid("Error in field 'drop' : must be true");
+        result.push_back(DropFamily{modification.id()});
+        break;
+      case admin::ModifyColumnFamiliesRequest::Modification::MOD_NOT_SET:
+        return Invalid(
+            fmt::format("The modification of '{}' says neither create, update nor drop", modification.id()));
+    }
+  }
+  if (result.empty()) return Invalid("No modifications provided");
+  return result;
+}
+
+void ToProto(const TableSchema& schema, admin::Table::View view, admin::Table::View unspecified,
+             admin::Table* out) {
+  if (view == admin::Table::VIEW_UNSPECIFIED) view = unspecified;
+  out->set_name(schema.name);
+  if (view == admin::Table::SCHEMA_VIEW || view == admin::Table::FULL) {
+    out->set_granularity(schema.granularity == TimestampGranularity::kMicros ? admin::Table::MICROS
+                                                                             : admin::Table::MILLIS);
+    out->set_deletion_protection(schema.deletion_protection);
+    for (const FamilySchema& family : schema.families) {
+      admin::ColumnFamily& column_family = (*out->mutable_column_families())[family.name];
+      if (!family.gc_rule.KeepsEverything()) ToProto(family.gc_rule, column_family.mutable_gc_rule());
+      // It was serialized here; nothing else can be in it.
+      if (!family.value_type.empty())
+        (void)column_family.mutable_value_type()->ParseFromString(family.value_type);
+    }
+  }
+  if (view == admin::Table::REPLICATION_VIEW || view == admin::Table::FULL ||
+      view == admin::Table::ENCRYPTION_VIEW) {
+    admin::Table::ClusterState& cluster = (*out->mutable_cluster_states())[kClusterId];
+    if (view != admin::Table::ENCRYPTION_VIEW)
+      cluster.set_replication_state(admin::Table::ClusterState::READY);
+    if (view != admin::Table::REPLICATION_VIEW) {
+      cluster.add_encryption_info()->set_encryption_type(admin::EncryptionInfo::GOOGLE_DEFAULT_ENCRYPTION);
+    }
+  }
+}
+
+}  // namespace sonde

@@ -1,0 +1,49 @@
+// google.bigtable.admin.v2.BigtableTableAdmin.  What is not overridden answers UNIMPLEMENTED.
+#pragma once
+
+#include <google/bigtable/admin/v2/bigtable_table_admin.grpc.pb.h>
+
+#include "table/tables.h"
+#include "wire/worker_pool.h"
+
+namespace sonde {
+
+class TableAdminService final : public google::bigtable::admin::v2::BigtableTableAdmin::CallbackService {
+ public:
+  // Nothing is owned.
+  TableAdminService(Tables* tables, WorkerPool* workers) : tables_(tables), workers_(workers) {}
+
+  using Context = grpc::CallbackServerContext;
+  using Table = google::bigtable::admin::v2::Table;
+
+  grpc::ServerUnaryReactor* CreateTable(Context* context,
+                                        const google::bigtable::admin::v2::CreateTableRequest* request,
+                                        Table* response) override;
+  grpc::ServerUnaryReactor* ListTables(Context* context,
+                                       const google::bigtable::admin::v2::ListTablesRequest* request,
+                                       google::bigtable::admin::v2::ListTablesResponse* response) override;
+  grpc::ServerUnaryReactor* GetTable(Context* context,
+                                     const google::bigtable::admin::v2::GetTableRequest* request,
+                                     Table* response) override;
+  grpc::ServerUnaryReactor* DeleteTable(Context* context,
+                                        const google::bigtable::admin::v2::DeleteTableRequest* request,
+                                        google::protobuf::Empty* response) override;
+  grpc::ServerUnaryReactor* ModifyColumnFamilies(
+      Context* context, const google::bigtable::admin::v2::ModifyColumnFamiliesRequest* request,
+      Table* response) override;
+  grpc::ServerUnaryReactor* DropRowRange(Context* context,
+                                         const google::bigtable::admin::v2::DropRowRangeRequest* request,
+                                         google::protobuf::Empty* response) override;
+  grpc::ServerUnaryReactor* GenerateConsistencyToken(
+      Context* context, const google::bigtable::admin::v2::GenerateConsistencyTokenRequest* request,
+      google::bigtable::admin::v2::GenerateConsistencyTokenResponse* response) override;
+  grpc::ServerUnaryReactor* CheckConsistency(
+      Context* context, const google::bigtable::admin::v2::CheckConsistencyRequest* request,
+      google::bigtable::admin::v2::CheckConsistencyResponse* response) override;
+
+ private:
+  Tables* const tables_;
+  WorkerPool* const workers_;
+};
+
+}  // namespace sonde
