@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,6 +77,14 @@ struct LatestTable {
   int line = 0;
 };
 
+// How CSV files of this series look; a call can say otherwise.
+struct CsvDefaults {
+  std::string time_column;                       // empty: time, timestamp, datetime or date
+  std::string time_format;                       // empty: RFC 3339; else as write/time_parser.h
+  std::map<std::string, std::string> columns;    // column to tag or field, where the names differ
+  std::map<std::string, std::string> constants;  // tag to the value that all lines have
+};
+
 struct SeriesSchema {
   std::string file;  // for messages
   std::string name;
@@ -93,6 +102,7 @@ struct SeriesSchema {
   Retention retention;
   std::vector<LatestTable> latest;
   std::vector<std::string> queries;
+  CsvDefaults csv;
   int key_line = 0;
   int layout_line = 0;
   int queries_line = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -48,6 +49,11 @@ class SchemaReader {
   void ReadRetention(const YAML::Node& node);
   void ReadDerived(const YAML::Node& node);
   void ReadQueries(const YAML::Node& node);
+  void ReadCsv(const YAML::Node& node);
+  // A map of texts; each entry goes through `accept`.
+  void ReadTexts(
+      const YAML::Node& node, std::string_view what,
+      const std::function<void(const std::string& key, const std::string& value, int line)>& accept);
 
   void ReadKey(const YAML::Node& node);
   void ReadKeyPart(const YAML::Node& node);
@@ -73,7 +79,7 @@ class SchemaReader {
 SeriesSchema SchemaReader::Read(const YAML::Node& root) {
   const MapReader map(root, "the declaration",
                       {"series", "table", "tags", "fields", "time", "key", "bucket", "layout", "delimiter",
-                       "family", "retention", "derive", "queries"},
+                       "family", "retention", "derive", "queries", "csv"},
                       problems_);
   line_ = map.line();
   if (!root.IsMap()) return {};
@@ -86,6 +92,7 @@ SeriesSchema SchemaReader::Read(const YAML::Node& root) {
   if (map.Has("retention")) ReadRetention(map.Find("retention"));
   if (map.Has("derive")) ReadDerived(map.Find("derive"));
   if (map.Has("queries")) ReadQueries(map.Find("queries"));
+  if (map.Has("csv")) ReadCsv(map.Find("csv"));
   ReadKey(map.Find("key"));
   if (problems_->empty()) CheckKey();
   return std::move(schema_);
@@ -348,6 +355,39 @@ void SchemaReader::ReadQueries(const YAML::Node& node) {
   for (const YAML::Node& query : node) {
     if (const auto text = TextOf(query, "a query", problems_)) schema_.queries.push_back(*text);
   }
+}
+
+void SchemaReader::ReadTexts(
+    const YAML::Node& node, std::string_view what,
+    const std::function<void(const std::string& key, const std::string& value, int line)>& accept) {
+  if (!node.IsDefined()) return;
+  if (!node.IsMap()) return Complain(LineOf(node), fmt::format("{} must be a map of texts", what));
+  for (const auto& entry : node) {
+    const auto key = TextOf(entry.first, fmt::format("a key of {}", what), problems_);
+    const auto value = TextOf(entry.second, fmt::format("a value of {}", what), problems_);
+    if (key && value) accept(*key, *value, LineOf(entry.first));
+  }
+}
+
+void SchemaReader::ReadCsv(const YAML::Node& node) {
+  const MapReader map(node, "'csv'", {"time", "format", "columns", "set"}, problems_);
+  schema_.csv.time_column = map.Text("time").value_or("");
+  schema_.csv.time_format = map.Text("format").value_or("");
+  ReadTexts(map.Find("columns"), "'columns' of 'csv'",
+            [&](const std::string& column, const std::string& name, int line) {
+              if (!names_.contains(name)) {
+                Complain(line, fmt::format("column '{}' is to be '{}', which is no tag or field; allowed: {}",
+                                           Printable(column), Printable(name), fmt::join(names_, ", ")));
+              }
+              schema_.csv.columns[column] = name;
+            });
+  ReadTexts(map.Find("set"), "'set' of 'csv'",
+            [&](const std::string& tag, const std::string& value, int line) {
+              if (!schema_.FindTag(tag)) {
+                Complain(line, fmt::format("'set' of 'csv' names '{}', which is no tag", Printable(tag)));
+              }
+              schema_.csv.constants[tag] = value;
+            });
 }
 
 std::string SchemaReader::KeyPartsAllowed() const {

@@ -94,7 +94,7 @@ TEST(SchemaParser, SaysLineAndWhatIsAllowed) {
   EXPECT_EQ(
       ErrorWithLine(2, "tabel: balloon"),
       "x.yaml:2: unknown key 'tabel' in the declaration; allowed: series, table, tags, fields, time, key, "
-      "bucket, layout, delimiter, family, retention, derive, queries");
+      "bucket, layout, delimiter, family, retention, derive, queries, csv");
   EXPECT_EQ(ErrorWithLine(4, "  location: text"),
             "x.yaml:4: type 'text' of tag 'location'; allowed: string, int");
   EXPECT_EQ(ErrorWithLine(5, "  balloon_id: { type: int, width: 60 }"),
@@ -131,6 +131,21 @@ TEST(SchemaParser, SaysLineAndWhatIsAllowed) {
             "x.yaml:17: derived table 'rollup' is not written by this build yet; allowed: latest");
   EXPECT_EQ(ErrorWithLine(17, "  - latest: balloon"),
             "x.yaml:17: table 'balloon' is used twice by this declaration");
+}
+
+TEST(SchemaParser, ReadsHowCsvFilesLook) {
+  const auto schema = ParseSchema(std::string(kBalloon) + "csv:\n  time: when\n  format: '%b %d %Y'\n" +
+                                      "  columns: { hPa: pressure }\n  set: { location: here }\n",
+                                  "x.yaml");
+  ASSERT_TRUE(schema.ok()) << schema.status();
+  EXPECT_EQ(schema->csv.time_column, "when");
+  EXPECT_EQ(schema->csv.time_format, "%b %d %Y");
+  EXPECT_EQ(schema->csv.columns.at("hPa"), "pressure");
+  EXPECT_EQ(schema->csv.constants.at("location"), "here");
+  EXPECT_EQ(
+      ErrorWithLine(14, "csv: { columns: { a: b }, set: { note: x } }"),
+      "x.yaml:14: column 'a' is to be 'b', which is no tag or field; allowed: balloon_id, location, note, "
+      "pressure, temperature\nx.yaml:14: 'set' of 'csv' names 'note', which is no tag");
 }
 
 TEST(SchemaParser, SaysWhatTheKeyCanNot) {
@@ -179,7 +194,7 @@ TEST(SchemaParser, SaysWhereYamlEnds) {
   EXPECT_EQ(ErrorOf("- a\n"),
             "x.yaml:1: the declaration must be a map; allowed keys: series, table, tags, fields, time, key, "
             "bucket, "
-            "layout, delimiter, family, retention, derive, queries");
+            "layout, delimiter, family, retention, derive, queries, csv");
 }
 
 TEST(SchemaParser, NeverThrowsOnDamagedText) {
