@@ -191,7 +191,7 @@ func TestRefusesRowSetsThatMakeNoSense(t *testing.T) {
 		{"reversed", rows(closedOpen("b", "a")), invalid, text(0)},
 		{"the second of two", rows(closedOpen("a", "b"), closedOpen("d", "c")), invalid, text(1)},
 		{"empty key", f.scan(&btpb.ReadRowsRequest{Rows: &btpb.RowSet{RowKeys: [][]byte{{}}}}), invalid, "Row keys must be non-empty"},
-		{"negative limit", f.scan(&btpb.ReadRowsRequest{RowsLimit: -1}), invalid, "-1"},
+		{"negative limit", f.scan(&btpb.ReadRowsRequest{RowsLimit: -1}), invalid, "rows_limit"},
 		{"unknown table", f.scan(&btpb.ReadRowsRequest{TableName: f.tableName("absent")}), codes.NotFound, "absent"},
 		{"not a table's name", f.scan(&btpb.ReadRowsRequest{TableName: "tables/t"}), invalid, ""},
 	})
