@@ -80,6 +80,7 @@ TEST(Calendar, DurationsAreExact) {
   EXPECT_EQ(*ParseDurationMicros("90d"), 90 * kMicrosPerDay);
   EXPECT_EQ(*ParseDurationMicros("250ms"), 250'000);
   EXPECT_EQ(DurationText(90 * kMicrosPerDay), "90d");
+  EXPECT_EQ(DurationText(7 * kMicrosPerDay), "7d");
   EXPECT_EQ(DurationText(1500), "1500us");
   for (const char* bad :
        {"", "5", "m", "0m", "-1m", "1.5h", "5 m", "5mm", "99999999999999999999d", "9999999y"}) {

@@ -1,0 +1,130 @@
+// `sonde series`: its check and explain, and what its commands share.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "series/schema/check.h"
+#include "series/schema/schema_parser.h"
+#include "series/schema/status_text.h"
+#include "series/write/explain.h"
+#include "server/commands.h"
+#include "server/series_commands.h"
+
+namespace sonde {
+
+void AddDeclarationArgument(CLI::App& command, std::string* file) {
+  command.add_option("FILE", *file, "the declaration of the series (YAML)")->required();
+}
+
+int ReportStatus(const absl::Status& status) {
+  if (status.ok()) return 0;
+  fmt::print(stderr, "sonde series: {}\n", series::TextOfStatus(status));
+  return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+}
+
+absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& file, const AccessFlags& access) {
+  OpenSeries opened;
+  absl::StatusOr<series::SeriesSchema> schema = series::ReadSchemaFile(file);
+  if (!schema.ok()) return schema.status();
+  if (absl::Status status = series::RefuseErrors(*schema); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(access);
+  if (!tables.ok()) return tables.status();
+  opened.schema = *std::move(schema);
+  opened.tables = *std::move(tables);
+  return opened;
+}
+
+namespace {
+
+int Check(const std::string& file, bool is_json) {
+  const absl::StatusOr<series::SeriesSchema> schema = series::ReadSchemaFile(file);
+  if (!schema.ok()) {
+    fmt::print(stderr, "{}\n", series::TextOfStatus(schema.status()));
+    return 1;
+  }
+  const std::vector<series::Finding> findings = series::CheckSchema(*schema);
+  bool has_error = false;
+  for (const series::Finding& finding : findings) {
+    has_error |= finding.severity == series::Severity::kError;
+    const std::string severity(series::SeverityName(finding.severity));
+    if (is_json) {
+      const nlohmann::ordered_json object = {{"file", file},
+                                             {"line", finding.line},
+                                             {"severity", severity},
+                                             {"reason", finding.reason},
+                                             {"remedy", finding.remedy}};
+      std::cout << object.dump() << "\n";
+    } else {
+      std::cout << fmt::format("{}:{}: {}: {}\n    remedy: {}\n", file, finding.line, severity,
+                               finding.reason, finding.remedy);
+    }
+  }
+  if (!is_json && findings.empty()) std::cout << fmt::format("{}: nothing found\n", file);
+  return has_error ? 1 : 0;
+}
+
+int Explain(const std::string& file) {
+  const absl::StatusOr<series::SeriesSchema> schema = series::ReadSchemaFile(file);
+  if (!schema.ok()) {
+    fmt::print(stderr, "{}\n", series::TextOfStatus(schema.status()));
+    return 1;
+  }
+  const absl::StatusOr<std::string> text = series::ExplainSchema(*schema);
+  if (!text.ok()) return ReportStatus(text.status());
+  std::cout << *text;
+  return 0;
+}
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  sonde series check examples/weather.yaml\n"
+    "  sonde series explain examples/weather.yaml\n"
+    "  sonde series load examples/weather.yaml weather.csv --endpoint 127.0.0.1:8086\n"
+    "  sonde series query examples/weather.yaml --where location=Seattle --every month --agg avg,max \\\n"
+    "      --field temp_max --plot --endpoint 127.0.0.1:8086\n"
+    "  sonde series collect examples/metrics.yaml --seconds 10 --data-dir /var/lib/sonde\n\n"
+    "Each of them says more with --help.";
+
+}  // namespace
+
+void AddSeriesCheck(CLI::App& series, int* exit_status) {
+  CLI::App* command =
+      series.add_subcommand("check", "Say what a declaration will suffer from, and what to do");
+  command->footer(
+      "Exit status: 0 nothing but warnings and notes; 1 errors, with which `load` refuses to write.\n\n"
+      "Example:\n  sonde series check examples/metrics.yaml");
+  struct Options {
+    std::string file;
+    bool is_json = false;
+  };
+  auto options = std::make_shared<Options>();
+  AddDeclarationArgument(*command, &options->file);
+  command->add_flag("--json", options->is_json, "a JSON object for each finding");
+  command->callback([options, exit_status] { *exit_status = Check(options->file, options->is_json); });
+}
+
+void AddSeriesExplain(CLI::App& series, int* exit_status) {
+  CLI::App* command =
+      series.add_subcommand("explain", "Show the rows that a declaration writes, and what they cost");
+  command->footer("Example:\n  sonde series explain examples/weather.yaml");
+  auto file = std::make_shared<std::string>();
+  AddDeclarationArgument(*command, file.get());
+  command->callback([file, exit_status] { *exit_status = Explain(*file); });
+}
+
+void AddSeriesCommand(CLI::App& app, int* exit_status) {
+  CLI::App* command =
+      app.add_subcommand("series", "Declared time series: check, explain, load, query, collect");
+  command->require_subcommand(1);
+  command->footer(kExamples);
+  AddSeriesCheck(*command, exit_status);
+  AddSeriesExplain(*command, exit_status);
+  AddSeriesLoad(*command, exit_status);
+  AddSeriesQuery(*command, exit_status);
+  AddSeriesCollect(*command, exit_status);
+}
+
+}  // namespace sonde

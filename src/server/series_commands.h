@@ -1,0 +1,36 @@
+// The commands below `sonde series`, one file each, and what they share.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/table_access.h"
+#include "series/schema/schema.h"
+#include "server/access.h"
+
+namespace sonde {
+
+void AddSeriesCheck(CLI::App& series, int* exit_status);
+void AddSeriesExplain(CLI::App& series, int* exit_status);
+void AddSeriesLoad(CLI::App& series, int* exit_status);
+void AddSeriesQuery(CLI::App& series, int* exit_status);
+void AddSeriesCollect(CLI::App& series, int* exit_status);
+
+// FILE, the declaration.
+void AddDeclarationArgument(CLI::App& command, std::string* file);
+
+// Says what is wrong on stderr; 0 when nothing is, 2 for what the caller asked wrongly, else 1.
+int ReportStatus(const absl::Status& status);
+
+// Reads the declaration, refuses it when `check` finds errors, and opens the tables.
+struct OpenSeries {
+  series::SeriesSchema schema;
+  std::unique_ptr<TableAccess> tables;
+};
+absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& file, const AccessFlags& access);
+
+}  // namespace sonde

@@ -1,0 +1,349 @@
+// `sonde series query`: questions to a declared series.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "series/query/plot.h"
+#include "series/query/query.h"
+#include "series/query/result_writer.h"
+#include "series/schema/status_text.h"
+#include "series/write/time_parser.h"
+#include "server/commands.h"
+#include "server/series_commands.h"
+
+namespace sonde {
+namespace {
+
+constexpr size_t kRangesShownMax = 10;
+constexpr int kDefaultWidth = 100;
+constexpr int kDefaultHeight = 16;
+
+struct Options {
+  std::string declaration;
+  std::vector<std::string> where;
+  std::vector<std::string> fields;
+  std::string from;
+  std::string to;
+  std::string last;
+  std::string latest;
+  std::string every;
+  std::vector<std::string> aggregates;
+  int64_t limit = 0;
+  std::string format = "table";
+  bool has_plot = false;
+  std::string title;
+  int width = 0;
+  int height = kDefaultHeight;
+  std::string color = "auto";
+  bool is_explained = false;
+  AccessFlags access;
+  const CLI::App* command = nullptr;
+};
+
+absl::Status ReadWhere(const Options& options, const series::SeriesSchema& schema,
+                       series::Selection* selection) {
+  selection->tags.resize(schema.tags.size());
+  for (const std::string& text : options.where) {
+    const size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const std::optional<size_t> tag = schema.FindTag(name);
+    if (equals == std::string::npos || !tag) {
+      std::vector<std::string> names;
+      for (const series::Tag& known : schema.tags) names.push_back(known.name);
+      return absl::InvalidArgumentError(
+          fmt::format("--where '{}'; allowed: TAG=VALUE or TAG=PREFIX*, with the tags {}", Printable(text),
+                      fmt::join(names, ", ")));
+    }
+    series::TagFilter& filter = selection->tags[*tag];
+    std::string value = text.substr(equals + 1);
+    if (value.empty() || value.back() != '*') {
+      filter.values.push_back(std::move(value));
+      continue;
+    }
+    value.pop_back();
+    if (filter.prefix) {
+      return absl::InvalidArgumentError(
+          fmt::format("--where '{}': a second prefix of tag '{}'", Printable(text), name));
+    }
+    filter.prefix = std::move(value);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadTimes(const Options& options, series::Selection* selection) {
+  // On the command line, a time that names no zone is UTC.
+  const absl::StatusOr<series::TimeParser> times = series::TimeParser::Create("auto", true);
+  if (!times.ok()) return times.status();
+  const auto read = [&](const std::string& text, std::string_view flag, int64_t* micros) -> absl::Status {
+    if (text.empty()) return absl::OkStatus();
+    const std::optional<int64_t> time = times->Parse(text);
+    if (!time) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}: {}", flag, series::TextOfStatus(times->Refusal(text))));
+    }
+    *micros = *time;
+    return absl::OkStatus();
+  };
+  if (absl::Status status = read(options.from, "--from", &selection->from_micros); !status.ok())
+    return status;
+  if (absl::Status status = read(options.to, "--to", &selection->to_micros); !status.ok()) return status;
+  if (options.last.empty()) return absl::OkStatus();
+  const absl::StatusOr<int64_t> duration = series::ParseDurationMicros(options.last);
+  if (!duration.ok()) {
+    return absl::InvalidArgumentError(fmt::format("--last: {}", series::TextOfStatus(duration.status())));
+  }
+  selection->from_micros = std::max<int64_t>(0, SystemClock().NowMicros() - *duration);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<series::Query> QueryOf(const Options& options, const series::SeriesSchema& schema) {
+  series::Query query;
+  if (absl::Status status = ReadWhere(options, schema, &query.selection); !status.ok()) return status;
+  if (absl::Status status = ReadTimes(options, &query.selection); !status.ok()) return status;
+  for (const std::string& name : options.fields) {
+    const std::optional<size_t> field = schema.FindField(name);
+    if (!field) {
+      std::vector<std::string> names;
+      for (const series::Field& known : schema.fields) names.push_back(known.name);
+      return absl::InvalidArgumentError(
+          fmt::format("--field '{}'; allowed: {}", Printable(name), fmt::join(names, ", ")));
+    }
+    query.fields.push_back(*field);
+  }
+  if (options.command->count("--latest") > 0) {
+    int64_t count = options.latest.empty() ? 1 : 0;
+    const char* end = options.latest.data() + options.latest.size();
+    if (count == 0 && (std::from_chars(options.latest.data(), end, count).ptr != end || count < 1)) {
+      return absl::InvalidArgumentError(
+          fmt::format("--latest '{}'; allowed: a whole number from 1", Printable(options.latest)));
+    }
+    query.latest = count;
+  }
+  if (!options.every.empty()) {
+    const absl::StatusOr<series::BucketWidth> every = series::ParseBucketWidth(options.every);
+    if (!every.ok()) {
+      return absl::InvalidArgumentError(fmt::format("--every: {}", series::TextOfStatus(every.status())));
+    }
+    query.every = *every;
+  }
+  for (const std::string& name : options.aggregates) {
+    const std::optional<series::Aggregate> aggregate = series::AggregateOfName(name);
+    if (!aggregate) {
+      return absl::InvalidArgumentError(
+          fmt::format("--agg '{}'; allowed: {}", Printable(name), series::AggregateNames()));
+    }
+    query.aggregates.push_back(*aggregate);
+  }
+  if (query.every && query.aggregates.empty()) query.aggregates = {series::Aggregate::kAvg};
+  if (options.limit > 0) query.rows_max = options.limit;
+  return query;
+}
+
+// Gathers the numbers of an answer as lines: one for each series and column.
+class PlotLines {
+ public:
+  explicit PlotLines(const series::ResultHeader& header) : header_(header) {
+    // Counts and sums have a scale of their own: they are drawn only where nothing else is asked for.
+    for (const bool takes_counts : {false, true}) {
+      for (size_t i = 0; i < header.values.size(); ++i) {
+        const std::string& name = header.values[i].name;
+        const bool is_count = name.starts_with("count(") || name.starts_with("sum(");
+        if (header.values[i].is_number && (takes_counts || !is_count)) columns_.push_back(i);
+      }
+      if (!columns_.empty()) break;
+    }
+  }
+
+  void Add(const series::ResultRow& row) {
+    std::vector<series::PlotLine>& lines = lines_[row.tags];
+    lines.resize(columns_.size());
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const series::ResultValue& value = row.values[columns_[i]];
+      if (const auto* number = std::get_if<double>(&value))
+        lines[i].points.emplace_back(row.time_micros, *number);
+      if (const auto* count = std::get_if<int64_t>(&value)) {
+        lines[i].points.emplace_back(row.time_micros, static_cast<double>(*count));
+      }
+    }
+  }
+
+  std::vector<series::PlotLine> Take() {
+    std::vector<series::PlotLine> result;
+    for (auto& [tags, lines] : lines_) {
+      for (size_t i = 0; i < lines.size(); ++i) {
+        const std::string series_name = fmt::format("{}", fmt::join(tags, " "));
+        const std::string& column = header_.values[columns_[i]].name;
+        lines[i].name = columns_.size() == 1 && !tags.empty() ? series_name
+                        : lines_.size() == 1                  ? column
+                                                              : fmt::format("{} {}", series_name, column);
+        result.push_back(std::move(lines[i]));
+      }
+    }
+    return result;
+  }
+
+  // What all lines have in common.
+  std::string Title(const std::string& series_name) const {
+    std::string title = series_name;
+    if (lines_.size() == 1 && !lines_.begin()->first.empty()) {
+      title += fmt::format(", {}", fmt::join(lines_.begin()->first, " "));
+    }
+    if (columns_.size() == 1) title += fmt::format(": {}", header_.values[columns_[0]].name);
+    return title;
+  }
+
+ private:
+  series::ResultHeader header_;
+  std::vector<size_t> columns_;
+  std::map<std::vector<std::string>, std::vector<series::PlotLine>> lines_;
+};
+
+int TerminalWidth() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return kDefaultWidth;
+}
+
+void PrintPlot(const Options& options, const series::SeriesSchema& schema, const series::Query& query,
+               PlotLines* lines) {
+  series::PlotOptions plot;
+  plot.width = options.width > 0 ? options.width : std::min(TerminalWidth(), 2 * kDefaultWidth);
+  plot.height = options.height;
+  plot.has_color = options.color == "always" || (options.color == "auto" && isatty(STDOUT_FILENO) == 1 &&
+                                                 std::getenv("NO_COLOR") == nullptr);
+  plot.title = options.title;
+  if (plot.title.empty()) {
+    plot.title = lines->Title(schema.name);
+    if (query.every) plot.title += fmt::format(", by {}", query.every->Name());
+  }
+  const std::string text = series::RenderPlot(plot, lines->Take());
+  std::cout << (text.empty() ? "no numbers to plot\n" : "\n" + text);
+}
+
+void PrintExplained(const series::QueryStats& stats, double seconds) {
+  fmt::print(stderr, "table '{}', {} {} of row keys:\n", stats.table, stats.ranges.size(),
+             stats.ranges.size() == 1 ? "range" : "ranges");
+  for (size_t i = 0; i < stats.ranges.size() && i < kRangesShownMax; ++i) {
+    const RowRange& range = stats.ranges[i];
+    if (range.IsSingleRow()) {
+      fmt::print(stderr, "  {}\n", Printable(range.start));
+    } else {
+      fmt::print(stderr, "  [{}, {})\n", range.start.empty() ? "first" : Printable(range.start),
+                 range.end.empty() ? "last" : Printable(range.end));
+    }
+  }
+  if (stats.ranges.size() > kRangesShownMax) {
+    fmt::print(stderr, "  ... and {} more\n", stats.ranges.size() - kRangesShownMax);
+  }
+  fmt::print(stderr, "read {} rows, {} cells, {} bytes of values in {} {}; {} results; {:.1f} ms\n",
+             stats.rows_read, stats.cells_read, stats.value_bytes_read, stats.requests,
+             stats.requests == 1 ? "request" : "requests", stats.results, seconds * 1000);
+  if (stats.is_full_scan) {
+    fmt::print(stderr,
+               "warning: the whole table was read: nothing that was asked for comes first in the row key\n");
+  }
+}
+
+int Ask(const Options& options) {
+  absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
+  if (!opened.ok()) return ReportStatus(opened.status());
+  const absl::StatusOr<series::Query> query = QueryOf(options, opened->schema);
+  if (!query.ok()) return ReportStatus(query.status());
+  const absl::StatusOr<series::ResultHeader> header = series::HeaderOf(opened->schema, *query);
+  if (!header.ok()) return ReportStatus(header.status());
+
+  std::unique_ptr<series::ResultWriter> writer;
+  if (options.format != "none") {
+    writer =
+        series::MakeResultWriter(series::ResultFormatOfName(options.format).value(), *header, &std::cout);
+  }
+  PlotLines lines(*header);
+  const auto start = std::chrono::steady_clock::now();
+  const absl::StatusOr<series::QueryStats> stats =
+      series::RunQuery(opened->schema, *query, opened->tables.get(), [&](const series::ResultRow& row) {
+        if (writer != nullptr) writer->Row(row);
+        if (options.has_plot) lines.Add(row);
+        return static_cast<bool>(std::cout);
+      });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (writer != nullptr) writer->End();
+  if (!stats.ok()) {
+    std::cout.flush();
+    return ReportStatus(stats.status());
+  }
+  if (options.has_plot) PrintPlot(options, opened->schema, *query, &lines);
+  std::cout.flush();
+  if (options.is_explained) PrintExplained(*stats, seconds);
+  if (!std::cout) return ReportStatus(absl::DataLossError("stdout could not be written"));
+  return 0;
+}
+
+constexpr char kExamples[] =
+    "Times are RFC 3339, or dates; without a zone they are UTC.  --every and its buckets follow the UTC "
+    "calendar\n"
+    "(weeks begin on Monday).  Points come in the order of the row keys.\n\n"
+    "Examples:\n"
+    "  sonde series query examples/weather.yaml --where location=Seattle --from 2012-01-01 --to 2012-01-08\n"
+    "  sonde series query examples/weather.yaml --field temp_max --every month --agg avg,min,max --plot\n"
+    "  sonde series query examples/stocks.yaml --latest\n"
+    "  sonde series query examples/metrics.yaml --where 'host=web*' --last 15m --format csv --explain\n"
+    "Each needs --data-dir DIR or --endpoint HOST:PORT.";
+
+}  // namespace
+
+void AddSeriesQuery(CLI::App& series, int* exit_status) {
+  CLI::App* command = series.add_subcommand("query", "Ask for points, the newest points, or aggregates");
+  auto options = std::make_shared<Options>();
+  options->command = command;
+  AddDeclarationArgument(*command, &options->declaration);
+  command->add_option("--where", options->where, "TAG=VALUE or TAG=PREFIX*; several of one tag: any of them")
+      ->allow_extra_args(false);
+  command->add_option("--field,--fields", options->fields, "only these, separated by commas (all)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--from", options->from, "the first time");
+  command->add_option("--to", options->to, "the time behind the last");
+  command->add_option("--last", options->last, "from so long ago until now, such as 24h")->excludes("--from");
+  command
+      ->add_option("--latest", options->latest, "only the newest N points of each series (1), newest first")
+      ->expected(0, 1)
+      ->type_name("[N]");
+  command->add_option("--every", options->every,
+                      "aggregate over minute, hour, day, week, month, or such as 15m");
+  command
+      ->add_option("--agg", options->aggregates,
+                   fmt::format("with --every: {} (avg)", series::AggregateNames()))
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--limit", options->limit, "lines of the answer, at most")->check(CLI::PositiveNumber);
+  command->add_option("--format", options->format, "table, csv, json (an object a line), none")
+      ->check(CLI::IsMember({"table", "csv", "json", "none"}))
+      ->capture_default_str();
+  command->add_flag("--plot", options->has_plot, "draw the numbers over time");
+  command->add_option("--title", options->title, "of the plot");
+  command->add_option("--width", options->width, "of the plot, in characters (the terminal's)")
+      ->check(CLI::Range(30, 1000));
+  command->add_option("--height", options->height, "of the plot, in lines")
+      ->check(CLI::Range(6, 200))
+      ->capture_default_str();
+  command->add_option("--color", options->color, "of the plot: auto, always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+  command->add_flag("--explain", options->is_explained,
+                    "say on stderr which ranges, rows and cells were read");
+  AddAccessFlags(*command, &options->access);
+  command->footer(kExamples);
+  command->callback([options, exit_status] { *exit_status = Ask(*options); });
+}
+
+}  // namespace sonde
