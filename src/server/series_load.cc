@@ -151,7 +151,8 @@ int Load(const Options& options) {
   series::CsvLoader loader(*mapping, {[&](int64_t line, std::string_view reason) {
                                         if (++bad_lines > kBadLinesShownMax) return;
                                         progress.Clear();
-                                        fmt::print(stderr, "{}:{}: {}\n", options.csv, line, reason);
+                                        fmt::print(stderr, "{}:{}: {}\n",
+                                                   options.csv == "-" ? "stdin" : options.csv, line, reason);
                                       },
                                       [&](const series::CsvTotals& totals) { progress.Show(totals); }});
   const auto report_bad_lines = [&](std::string_view what) {

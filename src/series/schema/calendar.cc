@@ -161,7 +161,8 @@ absl::StatusOr<int64_t> ParseDurationMicros(std::string_view text) {
 std::string DurationText(int64_t micros) {
   for (const DurationUnit& unit : kDurationUnits) {
     // As the width of a bucket, 1w is a week of the calendar; 7d is not.
-    if (unit.name != "w" && micros % unit.micros == 0) return fmt::format("{}{}", micros / unit.micros, unit.name);
+    if (unit.name != "w" && micros % unit.micros == 0)
+      return fmt::format("{}{}", micros / unit.micros, unit.name);
   }
   return fmt::format("{}us", micros);
 }

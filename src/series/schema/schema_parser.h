@@ -1,4 +1,4 @@
-// Reads a declaration (YAML; docs/series.md has the syntax) into a SeriesSchema.
+// Reads a declaration (YAML; examples/README.md has the syntax) into a SeriesSchema.
 //
 // Errors: INVALID_ARGUMENT whose message has one line for each thing that is wrong, up to kProblemsMax, by
 // line:
