@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/bytes.h"
@@ -100,7 +101,8 @@ RowRead QueryRun::MakeRead(std::vector<RowRange> ranges) const {
   read.ranges = std::move(ranges);
   read.family = schema().family;
   if (fields_.size() < schema().fields.size()) {
-    for (const size_t field : fields_)
+    const std::set<size_t> fields(fields_.begin(), fields_.end());  // each once
+    for (const size_t field : fields)
       read.columns.push_back({schema().family, schema().fields[field].qualifier});
   }
   if (schema().layout == Layout::kRow) {
@@ -249,7 +251,7 @@ absl::Status QueryRun::ScanLatestBySeries() {
   while (!ranges.empty()) {
     RowRead read = MakeRead(ranges);
     read.reversed = !is_forward;
-    if (read.cells_per_column_max == 0 && read.end_micros == 0 && *query_.latest < INT32_MAX) {
+    if (read.cells_per_column_max == 0 && *query_.latest < INT32_MAX) {
       // The newest N points of a row are among the newest N cells of each of its columns.
       read.cells_per_column_max = static_cast<int32_t>(*query_.latest);
     }
