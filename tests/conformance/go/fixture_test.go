@@ -19,7 +19,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-const testTimeout = 2 * time.Minute
+const (
+	testTimeout     = 2 * time.Minute
+	messageBytesMax = 256 << 20 // what the wrapper allows, too
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv("BIGTABLE_EMULATOR_HOST") == "" {
@@ -57,7 +60,8 @@ func newFixtureAt(t *testing.T, address, instance string) *fixture {
 	config := bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}
 	client, err := bigtable.NewClientWithConfig(ctx, "conformance", instance, config)
 	check(t, err)
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageBytesMax)))
 	check(t, err)
 	t.Cleanup(func() {
 		_ = client.Close()

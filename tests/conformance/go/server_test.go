@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -141,7 +142,9 @@ func TestDataAndSchemaSurviveARestart(t *testing.T) {
 		expect(t, "tables", strings.Join(tables, " "), "t")
 		keys, err := f.client.Open("t").SampleRowKeys(f.ctx)
 		check(t, err)
-		expect(t, "splits", strings.Join(keys, " "), "m")
+		if !slices.Contains(keys, "m") { // others may be samples of the data
+			t.Errorf("the split m is not among the samples %v", keys)
+		}
 		info, err := f.admin.TableInfo(f.ctx, "t")
 		check(t, err)
 		for _, family := range info.FamilyInfos {
