@@ -40,7 +40,7 @@ struct RowRead {
     std::string family;
     std::string qualifier;
   };
-  std::vector<RowRange> ranges;                  // in any order, may overlap
+  std::vector<RowRange> ranges;                  // in any order, may overlap; none: no rows
   std::optional<std::string> row_key_regex;      // RE2, whole key
   std::vector<Column> columns;                   // only these; all when empty
   std::optional<std::string> family;             // only this

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <optional>
 
+#include "base/clock.h"
+#include "series/schema/calendar.h"
 #include "series/schema/status_text.h"
 #include "series/write/csv_loader.h"
 #include "server/commands.h"
@@ -186,6 +188,12 @@ int Load(const Options& options) {
   if (!totals->ignored_columns.empty()) {
     fmt::print(stderr, "columns that the series does not have: {}\n",
                fmt::join(totals->ignored_columns, ", "));
+  }
+  const std::optional<int64_t> max_age_micros = opened->schema.retention.max_age_micros;
+  if (max_age_micros && writer.totals().oldest_micros < SystemClock().NowMicros() - *max_age_micros) {
+    fmt::print(stderr,
+               "warning: the oldest point is of {}; those older than max_age {} are forgotten at once\n",
+               series::TimeText(writer.totals().oldest_micros), series::DurationText(*max_age_micros));
   }
   const double seconds = progress.Seconds();
   fmt::print(stderr, "{} points ({} cells) loaded into table '{}' in {:.2f} s, {:.0f} points/s\n",

@@ -47,6 +47,7 @@ class RowReader {
   // Looks at no more than `rows_max` stored rows.
   absl::StatusOr<Step> Next(int64_t rows_max);
 
+  const std::string& table_name() const { return visible_.schema()->name; }
   const std::string& row_key() const { return row_key_; }
   // Views hold until the next call of Next.
   const std::vector<FilterCell>& cells() const { return cells_; }

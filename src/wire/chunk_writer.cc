@@ -50,47 +50,35 @@ void ChunkWriter::StartRow(std::string_view row_key) {
   column_due_ = true;
 }
 
-bool ChunkWriter::WriteCell(std::string_view family, std::string_view qualifier, int64_t timestamp_micros,
+void ChunkWriter::WriteCell(std::string_view family, std::string_view qualifier, int64_t timestamp_micros,
                             std::string_view label, std::string_view value, bool last) {
-  while (true) {
-    if (IsFull()) return false;
-    const std::string_view rest = value.substr(value_written_);
-    const bool whole = rest.size() <= kMessageBytes;
-    const std::string_view piece = rest.substr(0, kMessageBytes);
-    WriteChunk(family, qualifier, timestamp_micros, label, piece,
-               whole ? 0 : static_cast<int64_t>(value.size()), whole && last);
-    if (whole) {
-      value_written_ = 0;
-      return true;
-    }
-    value_written_ += piece.size();
-  }
-}
-
-void ChunkWriter::WriteChunk(std::string_view family, std::string_view qualifier, int64_t timestamp_micros,
-                             std::string_view label, std::string_view piece, int64_t value_size,
-                             bool commit) {
-  chunk_.clear();
   if (row_key_due_) PutField(&chunk_, kRowKey, row_key_);
   row_key_due_ = false;
-  if (value_written_ == 0) {  // the first chunk of a cell says what it is
-    const bool new_family = column_due_ || family != family_;
-    if (new_family) {
-      PutWrapped(&chunk_, kFamilyName, family);
-      family_ = family;
-    }
-    if (new_family || qualifier != qualifier_) {
-      PutWrapped(&chunk_, kQualifier, qualifier);
-      qualifier_ = qualifier;
-    }
-    column_due_ = false;
-    if (timestamp_micros != 0) {
-      chunk_.push_back(kTimestampMicros);
-      PutVarint(&chunk_, static_cast<uint64_t>(timestamp_micros));
-    }
-    if (!label.empty()) PutField(&chunk_, kLabels, label);
+  const bool new_family = column_due_ || family != family_;
+  if (new_family) {
+    PutWrapped(&chunk_, kFamilyName, family);
+    family_ = family;
   }
-  // The value last but for two small fields, so that its bytes are copied once.
+  if (new_family || qualifier != qualifier_) {
+    PutWrapped(&chunk_, kQualifier, qualifier);
+    qualifier_ = qualifier;
+  }
+  column_due_ = false;
+  if (timestamp_micros != 0) {
+    chunk_.push_back(kTimestampMicros);
+    PutVarint(&chunk_, static_cast<uint64_t>(timestamp_micros));
+  }
+  if (!label.empty()) PutField(&chunk_, kLabels, label);
+  const auto value_bytes = static_cast<int64_t>(value.size());
+  while (value.size() > kPieceBytesMax) {
+    WriteChunk(value.substr(0, kPieceBytesMax), value_bytes, false);
+    value.remove_prefix(kPieceBytesMax);
+  }
+  WriteChunk(value, 0, last);
+}
+
+void ChunkWriter::WriteChunk(std::string_view piece, int64_t value_size, bool commit) {
+  // Two small fields follow the value; they are written last, so that its bytes are copied once.
   std::string tail;
   if (value_size != 0) {
     tail.push_back(kValueSize);
@@ -103,6 +91,7 @@ void ChunkWriter::WriteChunk(std::string_view family, std::string_view qualifier
   message_ += chunk_;
   if (!piece.empty()) PutField(&message_, kValue, piece);
   message_ += tail;
+  chunk_.clear();
 }
 
 std::string ChunkWriter::Take() { return std::exchange(message_, {}); }

@@ -22,12 +22,12 @@ ReadRowsResponse Parse(const std::string& bytes) {
 TEST(ChunkWriter, NamesRowFamilyAndColumnOnceUntilTheyChange) {
   ChunkWriter writer;
   writer.StartRow("row1");
-  EXPECT_TRUE(writer.WriteCell("f", "q", 2000, "", "v2", false));
-  EXPECT_TRUE(writer.WriteCell("f", "q", 1000, "", "v1", false));
-  EXPECT_TRUE(writer.WriteCell("f", "r", 0, "label", "", false));
-  EXPECT_TRUE(writer.WriteCell("g", "r", 0, "", "x", true));
+  writer.WriteCell("f", "q", 2000, "", "v2", false);
+  writer.WriteCell("f", "q", 1000, "", "v1", false);
+  writer.WriteCell("f", "r", 0, "label", "", false);
+  writer.WriteCell("g", "r", 0, "", "x", true);
   writer.StartRow("row2");
-  EXPECT_TRUE(writer.WriteCell("g", "", 0, "", "x", true));
+  writer.WriteCell("g", "", 0, "", "x", true);
   const ReadRowsResponse response = Parse(writer.Take());
   ASSERT_EQ(response.chunks_size(), 5);
   EXPECT_EQ(response.chunks(0).row_key(), "row1");
@@ -47,36 +47,38 @@ TEST(ChunkWriter, NamesRowFamilyAndColumnOnceUntilTheyChange) {
   EXPECT_TRUE(response.chunks(4).commit_row());
 }
 
-TEST(ChunkWriter, SplitsALongValueOverMessages) {
-  std::string value(5 * ChunkWriter::kMessageBytes / 2, 'v');
+TEST(ChunkWriter, SplitsALongValueOverChunksOfOneMessage) {
+  std::string value(5 * ChunkWriter::kPieceBytesMax / 2, 'v');
   value.back() = 'e';
   ChunkWriter writer;
   writer.StartRow("row");
-  std::vector<ReadRowsResponse> messages;
-  while (!writer.WriteCell("f", "q", 1000, "", value, true)) messages.push_back(Parse(writer.Take()));
-  messages.push_back(Parse(writer.Take()));
-  ASSERT_EQ(messages.size(), 3u);
+  writer.WriteCell("f", "q", 1000, "label", value, true);
+  EXPECT_TRUE(writer.IsFull());
+  const ReadRowsResponse message = Parse(writer.Take());
+  EXPECT_TRUE(writer.IsEmpty());
+  ASSERT_EQ(message.chunks_size(), 3);
   std::string joined;
-  for (size_t i = 0; i < messages.size(); ++i) {
-    ASSERT_EQ(messages[i].chunks_size(), 1);
-    const auto& chunk = messages[i].chunks(0);
-    const bool last = i + 1 == messages.size();
+  for (int i = 0; i < message.chunks_size(); ++i) {
+    const auto& chunk = message.chunks(i);
+    const bool last = i + 1 == message.chunks_size();
     EXPECT_EQ(chunk.value_size(), last ? 0 : static_cast<int64_t>(value.size()));
     EXPECT_EQ(chunk.commit_row(), last);
     EXPECT_EQ(chunk.has_family_name(), i == 0);
+    EXPECT_EQ(chunk.labels_size(), i == 0);
+    EXPECT_EQ(chunk.timestamp_micros(), i == 0 ? 1000 : 0);
     EXPECT_EQ(chunk.row_key().empty(), i != 0);
     joined += chunk.value();
   }
   EXPECT_EQ(joined, value);
 }
 
-TEST(ChunkWriter, AValueOfExactlyOneMessageIsWhole) {
+TEST(ChunkWriter, AValueOfExactlyOnePieceIsWhole) {
   ChunkWriter writer;
   writer.StartRow("row");
-  EXPECT_TRUE(writer.WriteCell("f", "q", 1000, "", std::string(ChunkWriter::kMessageBytes, 'v'), true));
-  EXPECT_TRUE(writer.IsFull());
-  EXPECT_EQ(Parse(writer.Take()).chunks(0).value_size(), 0);
-  EXPECT_TRUE(writer.IsEmpty());
+  writer.WriteCell("f", "q", 1000, "", std::string(ChunkWriter::kPieceBytesMax, 'v'), true);
+  const ReadRowsResponse message = Parse(writer.Take());
+  ASSERT_EQ(message.chunks_size(), 1);
+  EXPECT_EQ(message.chunks(0).value_size(), 0);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &parts->port);
   builder.SetMaxReceiveMessageSize(static_cast<int>(kMessageBytesMax));
-  builder.SetMaxSendMessageSize(static_cast<int>(kMessageBytesMax));
+  builder.SetMaxSendMessageSize(-1);  // a row of kRowReadBytesMax, and what names its cells
   // 200 kB of gzip inflate to 200 MB before any limit applies; no official client compresses.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);

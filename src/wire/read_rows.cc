@@ -1,10 +1,13 @@
 #include "wire/read_rows.h"
 
+#include <fmt/format.h>
 #include <google/bigtable/v2/bigtable.pb.h>
 
 #include <atomic>
 #include <memory>
 
+#include "base/bytes.h"
+#include "model/limits.h"
 #include "model/names.h"
 #include "wire/calls.h"
 #include "wire/chunk_writer.h"
@@ -85,35 +88,37 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
 
   // Fills one message and sends it.
   void Produce(int64_t rows_max, bool inline_only) {
-    while (true) {
-      if (!SendsRow()) return Send();
+    while (!writer_.IsFull()) {
       absl::StatusOr<RowReader::Step> step = reader_->Next(rows_max);
       if (!step.ok()) return End(step.status());
       if (*step == RowReader::Step::kEnd) return End(absl::OkStatus());
       if (*step == RowReader::Step::kRow) {
-        writer_.StartRow(reader_->row_key());
-        in_row_ = true;
-        next_cell_ = 0;
+        if (absl::Status status = WriteRow(); !status.ok()) return End(status);
       } else if (inline_only) {
         if (!workers_->Submit([this] { Produce(kRowsPerStep, /*inline_only=*/false); })) End(Overloaded());
         return;
       }
     }
+    Send();
   }
 
-  // Writes what is left of the current row.  False: the message is full.
-  bool SendsRow() {
-    if (!in_row_) return !writer_.IsFull();
+  absl::Status WriteRow() {
     const std::vector<FilterCell>& cells = reader_->cells();
-    for (; next_cell_ < cells.size(); ++next_cell_) {
-      const FilterCell& cell = cells[next_cell_];
-      if (!writer_.WriteCell(reader_->family_name(cell), cell.cell.qualifier, cell.cell.timestamp_micros,
-                             reader_->label(cell), cell.cell.value, next_cell_ + 1 == cells.size())) {
-        return false;
-      }
+    size_t row_bytes = 0;
+    for (const FilterCell& cell : cells) row_bytes += cell.cell.qualifier.size() + cell.cell.value.size();
+    if (row_bytes > kRowReadBytesMax) {
+      return absl::FailedPreconditionError(fmt::format(
+          "Error while reading table '{}' : Read returned {}MiB from row '{}' which exceeds the limit of {}MiB. Make "
+          "sure you are setting an appropriate request filter.",
+          reader_->table_name(), row_bytes >> 20, Printable(reader_->row_key()), kRowReadBytesMax >> 20));
     }
-    in_row_ = false;
-    return !writer_.IsFull();
+    writer_.StartRow(reader_->row_key());
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const CellView& cell = cells[i].cell;
+      writer_.WriteCell(reader_->family_name(cells[i]), cell.qualifier, cell.timestamp_micros, reader_->label(cells[i]),
+                        cell.value, i + 1 == cells.size());
+    }
+    return absl::OkStatus();
   }
 
   void Send() {
@@ -135,8 +140,6 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   WorkerPool* const workers_;
   std::unique_ptr<RowReader> reader_;
   ChunkWriter writer_;
-  bool in_row_ = false;
-  size_t next_cell_ = 0;
   grpc::ByteBuffer message_;
   bool finishing_ = false;
   std::atomic<bool> cancelled_ = false;
