@@ -342,8 +342,9 @@ absl::StatusOr<QueryStats> QueryRun::Run(bool is_latest_table) {
   absl::StatusOr<ScanPlan> plan = PlanScan(codec_, query_.selection);
   if (!plan.ok()) return plan.status();
   stats_.ranges = std::move(plan->ranges);
-  // A table of newest values has a row a series: to read it all is what was asked for.
-  stats_.is_full_scan = plan->is_full_scan && !is_latest_table;
+  // The newest points of all series need a few rows of each: that is what was asked for.
+  const bool seeks = is_latest_table || (query_.latest && IsBySeries(schema()));
+  stats_.is_full_scan = plan->is_full_scan && !seeks;
   if (stats_.ranges.empty() || query_.rows_max == 0) return std::move(stats_);
   absl::Status status;
   if (is_latest_table) {

@@ -103,6 +103,7 @@ absl::Status PointWriter::Add(const Point& point) {
   }
   if (!schema.latest.empty()) KeepNewest(point, timestamp_micros);
   ++totals_.points;
+  totals_.oldest_micros = std::min(totals_.oldest_micros, time_micros);
   return absl::OkStatus();
 }
 

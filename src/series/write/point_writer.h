@@ -47,6 +47,7 @@ class PointWriter {
     int64_t cells = 0;
     int64_t rows = 0;  // entries of requests; a row that is written by two requests counts twice
     int64_t requests = 0;
+    int64_t oldest_micros = kTimeEndMicros;  // of the points' times
   };
 
   // `tables` must outlive the writer.

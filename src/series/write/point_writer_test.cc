@@ -43,6 +43,7 @@ TEST(PointWriter, JoinsThePointsOfARow) {
   EXPECT_EQ(writer.totals().points, 3);
   EXPECT_EQ(writer.totals().cells, 4);
   EXPECT_EQ(writer.totals().requests, 2);
+  EXPECT_EQ(writer.totals().oldest_micros, kHour + 1'000'000);
 }
 
 TEST(PointWriter, ALatePointDoesNotHideANewerOne) {
