@@ -193,11 +193,10 @@ absl::Status KeyCodec::DecodeTime(const KeyPart& part, std::string_view text, in
     if (!time) return Foreign(fmt::format("a time as {}", format), text);
     *time_micros = *time;
   } else {
-    std::optional<int64_t> number = ParseNumber(text);
+    std::optional<int64_t> number = text[0] == '-' ? std::nullopt : ParseNumber(text);
     if (number && part.reverse) number = kReverseFrom - *number;
     const int64_t unit_micros = TimeFormatUnit(part.format).micros;
-    const bool is_number = number && text[0] != '-' && *number >= 0;
-    if (!is_number || *number >= kTimeEndMicros / unit_micros) {
+    if (!number || *number >= kTimeEndMicros / unit_micros) {
       return Foreign(fmt::format("a time as {}", format), text);
     }
     *time_micros = *number * unit_micros;

@@ -116,6 +116,18 @@ TEST(KeyCodec, RefusesForeignKeys) {
             "declaration");
 }
 
+TEST(KeyCodec, RefusesReversedTimesThatAreNone) {
+  const KeyCodec codec = CodecOf(
+      "series: s\nfields: { x: double }\ntags: { host: string }\nlayout: row\n"
+      "key: [host, { time: epoch_s, reverse: true }]\n");
+  DecodedKey decoded;
+  EXPECT_TRUE(codec.Decode("h#9223372036854775807", &decoded).ok());
+  EXPECT_EQ(decoded.time_micros, 0);
+  for (const char* key : {"h#-223372035239830207", "h#0000000000000000001", "h#9223372036854775808"}) {
+    EXPECT_EQ(codec.Decode(key, &decoded).code(), absl::StatusCode::kDataLoss) << key;
+  }
+}
+
 // A declaration with a random key; every choice that the parser allows.
 std::string RandomDeclaration(RandomSource& random) {
   const auto pick = [&](std::initializer_list<const char*> choices) {
