@@ -146,7 +146,9 @@ class Generator {
       edit.kind = Model::Edit::kDeleteAll;
     } else if (dice < 5) {
       edit.kind = Model::Edit::kDeleteColumn;
-      edit.end = random_.Uniform(3) == 0 || edit.start > (int64_t{1} << 62) ? 0 : edit.start + 1 + static_cast<int64_t>(random_.Uniform(4000));
+      edit.end = random_.Uniform(3) == 0 || edit.start > (int64_t{1} << 62)
+                     ? 0
+                     : edit.start + 1 + static_cast<int64_t>(random_.Uniform(4000));
       if (random_.Uniform(4) == 0) edit.start = 0;
     } else if (kind_ != AggregateKind::kNone) {
       edit.kind = Model::Edit::kAdd;

@@ -30,19 +30,20 @@ struct CellView {
   bool operator==(const CellView&) const = default;
 };
 
-// A part of a row: cells of one family, or all of them.  Reused from call to call: what it held before is gone.
+// A part of a row: cells of one family, or all of them.  Reused from call to call: what it held before is
+// gone.
 struct RowPiece {
   std::string row_key;
   FamilyId family = 0;
-  std::vector<CellView> cells;          // qualifier ascending, timestamp descending; never empty
-  std::vector<std::string> backing;     // what the views point into, when the producer does not hold it itself
-  bool last_of_row = false;             // this is the row's last piece; false: perhaps it is not
+  std::vector<CellView> cells;       // qualifier ascending, timestamp descending; never empty
+  std::vector<std::string> backing;  // what the views point into, when the producer does not hold it itself
+  bool last_of_row = false;          // this is the row's last piece; false: perhaps it is not
 };
 
 // Rows that are pulled, one piece at a time.  All pieces of a row come one after the other and are one
-// snapshot of it; a (row, family) may come in several pieces, one after the other and in order; the families of
-// a row come in any order.
-// Not for several threads.  The views of a piece hold until the next call of Next or the end of the stream.
+// snapshot of it; a (row, family) may come in several pieces, one after the other and in order; the families
+// of a row come in any order. Not for several threads.  The views of a piece hold until the next call of Next
+// or the end of the stream.
 class RowStream {
  public:
   virtual ~RowStream() = default;

@@ -18,7 +18,9 @@ struct TimeRange {
   int64_t start_micros = 0;
   int64_t end_micros = 0;
 
-  bool Contains(int64_t micros) const { return micros >= start_micros && (end_micros == 0 || micros < end_micros); }
+  bool Contains(int64_t micros) const {
+    return micros >= start_micros && (end_micros == 0 || micros < end_micros);
+  }
   bool IsAll() const { return start_micros <= 0 && end_micros == 0; }
   bool operator==(const TimeRange&) const = default;
 };
@@ -29,7 +31,8 @@ struct SetCell {
   std::string_view qualifier;
   int64_t timestamp_micros = 0;  // kServerTimestamp: the server's
   std::string_view value;
-  // The client made the timestamp up itself: finer than the table's granularity, it is truncated, not refused.
+  // The client made the timestamp up itself: finer than the table's granularity, it is truncated, not
+  // refused.
   bool client_generated_timestamp = false;
 };
 struct AddToCell {
@@ -55,10 +58,11 @@ struct DeleteFromFamily {
 };
 struct DeleteFromRow {};
 
-using Mutation = std::variant<SetCell, AddToCell, MergeToCell, DeleteFromColumn, DeleteFromFamily, DeleteFromRow>;
+using Mutation =
+    std::variant<SetCell, AddToCell, MergeToCell, DeleteFromColumn, DeleteFromFamily, DeleteFromRow>;
 
-// As applied: row' = (row \ deletes) with puts over it, then adds.  The order among the mutations is resolved:
-// a (family, qualifier, timestamp) carries at most one put or one add.
+// As applied: row' = (row \ deletes) with puts over it, then adds.  The order among the mutations is
+// resolved: a (family, qualifier, timestamp) carries at most one put or one add.
 struct FamilyDelta {
   struct ColumnDelete {
     std::string_view qualifier;
@@ -82,7 +86,8 @@ struct FamilyDelta {
   bool operator==(const FamilyDelta&) const = default;
 };
 
-// At most one FamilyDelta a family, by family id.  Deleting a row is `delete_all` of each family of its table.
+// At most one FamilyDelta a family, by family id.  Deleting a row is `delete_all` of each family of its
+// table.
 struct RowDelta {
   std::vector<FamilyDelta> families;
   bool operator==(const RowDelta&) const = default;

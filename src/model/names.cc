@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kProjectOrInstanceBytesMax = 128;
 
 bool IsNameByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+         c == '.';
 }
 
 bool IsProjectOrInstance(std::string_view part) {
@@ -47,25 +48,28 @@ absl::Status CheckTableId(std::string_view id) {
   const bool ok = !id.empty() && id.size() <= kTableIdBytesMax && id[0] != '-' && id[0] != '.' &&
                   std::all_of(id.begin(), id.end(), IsNameByte);
   if (ok) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "Invalid table id '{}': it must be 1 to {} characters of [_a-zA-Z0-9][-_.a-zA-Z0-9]*", Printable(id),
-      kTableIdBytesMax));
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid table id '{}': it must be 1 to {} characters of [_a-zA-Z0-9][-_.a-zA-Z0-9]*",
+                  Printable(id), kTableIdBytesMax));
 }
 
 absl::Status CheckTableName(std::string_view name) {
   const size_t at = name.rfind("/tables/");
-  if (at != std::string_view::npos && IsInstanceName(name.substr(0, at))) return CheckTableId(IdOfTable(name));
+  if (at != std::string_view::npos && IsInstanceName(name.substr(0, at)))
+    return CheckTableId(IdOfTable(name));
   return absl::InvalidArgumentError(fmt::format(
-      "Invalid table name '{}': it must be projects/<project>/instances/<instance>/tables/<table>", Printable(name)));
+      "Invalid table name '{}': it must be projects/<project>/instances/<instance>/tables/<table>",
+      Printable(name)));
 }
 
 absl::Status CheckFamilyName(std::string_view name) {
-  if (!name.empty() && name.size() <= kFamilyNameBytesMax && std::all_of(name.begin(), name.end(), IsNameByte)) {
+  if (!name.empty() && name.size() <= kFamilyNameBytesMax &&
+      std::all_of(name.begin(), name.end(), IsNameByte)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(fmt::format(
-      "Invalid family name '{}': it must be 1 to {} characters of [-_.a-zA-Z0-9]", Printable(name),
-      kFamilyNameBytesMax));
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid family name '{}': it must be 1 to {} characters of [-_.a-zA-Z0-9]",
+                  Printable(name), kFamilyNameBytesMax));
 }
 
 std::string_view InstanceOfTable(std::string_view table_name) {

@@ -18,11 +18,11 @@ struct ReadHints {
     std::string end;
   };
 
-  std::optional<std::vector<FamilyId>> families;     // only these
-  std::optional<std::vector<ColumnRange>> columns;   // only these, ascending and disjoint
-  TimeRange time_range;                              // only these timestamps
-  std::optional<int64_t> newest_per_column;          // only so many of each column, of those in time_range
-  bool keys_only = false;                            // values do not matter: they may come empty
+  std::optional<std::vector<FamilyId>> families;    // only these
+  std::optional<std::vector<ColumnRange>> columns;  // only these, ascending and disjoint
+  TimeRange time_range;                             // only these timestamps
+  std::optional<int64_t> newest_per_column;         // only so many of each column, of those in time_range
+  bool keys_only = false;                           // values do not matter: they may come empty
   // The reader stops after so many rows that have a cell of all the above.
   std::optional<int64_t> rows_max;
 };

@@ -18,7 +18,8 @@ RowRange RowRange::Prefix(std::string_view prefix) { return {std::string(prefix)
 
 std::vector<RowRange> NormalizeRanges(std::vector<RowRange> ranges) {
   std::erase_if(ranges, [](const RowRange& range) { return range.IsEmpty(); });
-  std::sort(ranges.begin(), ranges.end(), [](const RowRange& a, const RowRange& b) { return a.start < b.start; });
+  std::sort(ranges.begin(), ranges.end(),
+            [](const RowRange& a, const RowRange& b) { return a.start < b.start; });
   std::vector<RowRange> result;
   for (RowRange& range : ranges) {
     const bool touches = !result.empty() && (result.back().end.empty() || range.start <= result.back().end);
@@ -34,7 +35,8 @@ std::vector<RowRange> NormalizeRanges(std::vector<RowRange> ranges) {
 std::vector<RowRange> ClipRanges(const std::vector<RowRange>& ranges, const RowRange& window) {
   std::vector<RowRange> result;
   for (const RowRange& range : ranges) {
-    RowRange part{std::max(range.start, window.start), EndLess(range.end, window.end) ? range.end : window.end};
+    RowRange part{std::max(range.start, window.start),
+                  EndLess(range.end, window.end) ? range.end : window.end};
     if (!part.IsEmpty()) result.push_back(std::move(part));
   }
   return result;

@@ -1,5 +1,5 @@
-// Tables as the series layer uses them: one interface, in process (`table`) and remote (`client`, any Bigtable
-// endpoint).  Tables are named by their short id; project and instance belong to the implementation.
+// Tables as the series layer uses them: one interface, in process (`table`) and remote (`client`, any
+// Bigtable endpoint).  Tables are named by their short id; project and instance belong to the implementation.
 // All functions may be called by several threads at once.  Errors carry the codes of the Bigtable API.
 #pragma once
 
@@ -40,14 +40,14 @@ struct RowRead {
     std::string family;
     std::string qualifier;
   };
-  std::vector<RowRange> ranges;                  // in any order, may overlap; none: no rows
-  std::optional<std::string> row_key_regex;      // RE2, whole key
-  std::vector<Column> columns;                   // only these; all when empty
-  std::optional<std::string> family;             // only this
-  int64_t start_micros = 0;                      // cells in [start, end); end 0 is infinity
+  std::vector<RowRange> ranges;              // in any order, may overlap; none: no rows
+  std::optional<std::string> row_key_regex;  // RE2, whole key
+  std::vector<Column> columns;               // only these; all when empty
+  std::optional<std::string> family;         // only this
+  int64_t start_micros = 0;                  // cells in [start, end); end 0 is infinity
   int64_t end_micros = 0;
-  int32_t cells_per_column_max = 0;              // newest first; 0: no limit
-  int64_t rows_max = 0;                          // 0: no limit
+  int32_t cells_per_column_max = 0;  // newest first; 0: no limit
+  int64_t rows_max = 0;              // 0: no limit
   bool reversed = false;
 };
 

@@ -36,7 +36,7 @@ absl::Status Error(const std::vector<Mutation>& mutations) {
 
 TEST(Normalize, PutsSortByColumnAndNewestFirst) {
   const RowDelta delta = Normal({SetCell{"a", "q", 1000, "1"}, SetCell{"b", "x", 0, ""},
-                              SetCell{"a", "q", 3000, "3"}, SetCell{"a", "p", 2000, "2"}});
+                                 SetCell{"a", "q", 3000, "3"}, SetCell{"a", "p", 2000, "2"}});
   ASSERT_EQ(delta.families.size(), 2u);
   EXPECT_EQ(delta.families[0].family, 2u);  // by id
   EXPECT_EQ(delta.families[1].puts,
@@ -49,8 +49,8 @@ TEST(Normalize, TheLaterOfTwoPutsOfACellWins) {
 }
 
 TEST(Normalize, APutSurvivesADeleteBeforeItAndNotOneAfterIt) {
-  const RowDelta delta =
-      Normal({SetCell{"a", "q", 1000, "gone"}, DeleteFromColumn{"a", "q", {}}, SetCell{"a", "q", 2000, "here"}});
+  const RowDelta delta = Normal(
+      {SetCell{"a", "q", 1000, "gone"}, DeleteFromColumn{"a", "q", {}}, SetCell{"a", "q", 2000, "here"}});
   EXPECT_EQ(delta.families[0].deletes, (std::vector<FamilyDelta::ColumnDelete>{{"q", {}}}));
   EXPECT_EQ(delta.families[0].puts, (std::vector<CellView>{{"q", 2000, "here"}}));
 }
@@ -67,7 +67,7 @@ TEST(Normalize, DeletingTheRowDeletesEveryFamily) {
 TEST(Normalize, DeletesOfAColumnJoin) {
   EXPECT_EQ(
       Normal({DeleteFromColumn{"a", "q", {1000, 3000}}, DeleteFromColumn{"a", "q", {2000, 4000}},
-           DeleteFromColumn{"a", "q", {9000, 0}}, DeleteFromColumn{"a", "p", {0, 1000}}})
+              DeleteFromColumn{"a", "q", {9000, 0}}, DeleteFromColumn{"a", "p", {0, 1000}}})
           .families[0]
           .deletes,
       (std::vector<FamilyDelta::ColumnDelete>{{"p", {0, 1000}}, {"q", {1000, 4000}}, {"q", {9000, 0}}}));
@@ -76,14 +76,15 @@ TEST(Normalize, DeletesOfAColumnJoin) {
 TEST(Normalize, AddsFold) {
   const std::string state(std::string("\0\0\0\0\0\0\0\x07", 8));
   EXPECT_EQ(Normal({AddToCell{"sum", "q", 1000, 3}, MergeToCell{"sum", "q", 1000, state},
-                 AddToCell{"sum", "q", 0, -1}})
+                    AddToCell{"sum", "q", 0, -1}})
                 .families[0]
                 .adds,
             (std::vector<FamilyDelta::Add>{{"q", 1000, 10}, {"q", 0, -1}}));
 }
 
 TEST(Normalize, TheServersTimeIsTruncatedToMilliseconds) {
-  EXPECT_EQ(Normal({SetCell{"a", "q", kServerTimestamp, ""}}).families[0].puts[0].timestamp_micros, 1'234'000);
+  EXPECT_EQ(Normal({SetCell{"a", "q", kServerTimestamp, ""}}).families[0].puts[0].timestamp_micros,
+            1'234'000);
   EXPECT_EQ(Normal({SetCell{"a", "q", 1'234'567, "", true}}).families[0].puts[0].timestamp_micros, 1'234'000);
 }
 

@@ -1,9 +1,9 @@
 // Writes ReadRowsResponse messages, cell by cell, straight into their bytes: a scan's speed is this loop's.
 // Tests read them back with protocol buffers.  Source: the comments of ReadRowsResponse.CellChunk.
 //
-// A chunk names its row key only when it is the first of its row, its family and qualifier only when they differ
-// from those of the chunk before in the same row.  A long value is split over chunks.  A message ends where a row
-// ends (docs/decisions/0003): official clients take less than the API allows.
+// A chunk names its row key only when it is the first of its row, its family and qualifier only when they
+// differ from those of the chunk before in the same row.  A long value is split over chunks.  A message ends
+// where a row ends (docs/decisions/0003): official clients take less than the API allows.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ class ChunkWriter {
   // A row: StartRow, then WriteCell for each cell, of which there is at least one.
   void StartRow(std::string_view row_key);
   // `last`: the row's last cell; commits it.
-  void WriteCell(std::string_view family, std::string_view qualifier, int64_t timestamp_micros, std::string_view label,
-                 std::string_view value, bool last);
+  void WriteCell(std::string_view family, std::string_view qualifier, int64_t timestamp_micros,
+                 std::string_view label, std::string_view value, bool last);
 
   bool IsFull() const { return message_.size() >= kMessageBytes; }
   bool IsEmpty() const { return message_.empty(); }

@@ -108,15 +108,16 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
     for (const FilterCell& cell : cells) row_bytes += cell.cell.qualifier.size() + cell.cell.value.size();
     if (row_bytes > kRowReadBytesMax) {
       return absl::FailedPreconditionError(fmt::format(
-          "Error while reading table '{}' : Read returned {}MiB from row '{}' which exceeds the limit of {}MiB. Make "
+          "Error while reading table '{}' : Read returned {}MiB from row '{}' which exceeds the limit of "
+          "{}MiB. Make "
           "sure you are setting an appropriate request filter.",
           reader_->table_name(), row_bytes >> 20, Printable(reader_->row_key()), kRowReadBytesMax >> 20));
     }
     writer_.StartRow(reader_->row_key());
     for (size_t i = 0; i < cells.size(); ++i) {
       const CellView& cell = cells[i].cell;
-      writer_.WriteCell(reader_->family_name(cells[i]), cell.qualifier, cell.timestamp_micros, reader_->label(cells[i]),
-                        cell.value, i + 1 == cells.size());
+      writer_.WriteCell(reader_->family_name(cells[i]), cell.qualifier, cell.timestamp_micros,
+                        reader_->label(cells[i]), cell.value, i + 1 == cells.size());
     }
     return absl::OkStatus();
   }

@@ -175,10 +175,11 @@ TEST(CreateTable, RefusesBadRulesAndNames) {
   EXPECT_EQ(code("table { column_families { key: 'f' value { gc_rule { max_age { nanos: 1000 } } } } }"),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code("table { change_stream_config { } }"), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(ParseCreateTable(Text<admin::CreateTableRequest>("parent: 'projects/p/instances/i' table_id: '-t'"))
-                .status()
-                .code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      ParseCreateTable(Text<admin::CreateTableRequest>("parent: 'projects/p/instances/i' table_id: '-t'"))
+          .status()
+          .code(),
+      absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

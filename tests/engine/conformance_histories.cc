@@ -31,8 +31,9 @@ TEST_P(EngineConformance, RandomHistoriesMatchTheModel) {
   }
 }
 
-TEST_P(EngineConformance, EverythingIsThereAfterARestart) {
-  if (!under_test_.persistent) GTEST_SKIP() << "this engine forgets on purpose";
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PersistentEngineConformance);
+
+TEST_P(PersistentEngineConformance, EverythingIsThereAfterARestart) {
   Put("a", "q", 1000, "old");
   Put("b", "q", 1000, "v", kOther);
   Put("c", "q", 1000, "v");

@@ -1,7 +1,8 @@
 // The engine conformance suite: what engine/engine.h promises, as tests.  A program that links
 // sonde_engine_conformance and instantiates EngineConformance has all of them, for each of its sources.
 //
-//   INSTANTIATE_TEST_SUITE_P(Memory, EngineConformance, testing::Values(source), SourceName);
+//   INSTANTIATE_TEST_SUITE_P(Rocks, EngineConformance, testing::Values(source), SourceName);
+//   INSTANTIATE_TEST_SUITE_P(Rocks, PersistentEngineConformance, testing::Values(source), SourceName);
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,6 +50,9 @@ class EngineConformance : public testing::TestWithParam<EngineSource> {
   EngineUnderTest under_test_;
   std::unique_ptr<Engine> engine_;
 };
+
+// What only an engine can do that outlives its process: instantiate this as well for such a one.
+class PersistentEngineConformance : public EngineConformance {};
 
 // A delta of one family.
 FamilyDelta PutsOf(FamilyId family, std::vector<CellView> puts);

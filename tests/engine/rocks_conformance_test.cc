@@ -31,6 +31,8 @@ EngineUnderTest MakeRocks() {
 
 INSTANTIATE_TEST_SUITE_P(Rocks, EngineConformance, testing::Values(EngineSource{"Head", MakeRocks}),
                          SourceName);
+INSTANTIATE_TEST_SUITE_P(Rocks, PersistentEngineConformance, testing::Values(EngineSource{"Head", MakeRocks}),
+                         SourceName);
 
 }  // namespace
 }  // namespace sonde

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "fmt/format.h"
+#include <fmt/format.h>
 
 namespace sonde {
 namespace {

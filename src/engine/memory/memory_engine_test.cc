@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/varint.h"
-#include "fmt/format.h"
+#include <fmt/format.h>
 
 namespace sonde {
 namespace {
