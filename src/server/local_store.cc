@@ -1,5 +1,7 @@
 #include "server/local_store.h"
 
+#include "base/random.h"
+
 namespace sonde {
 
 absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions& options) {
@@ -10,7 +12,8 @@ absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions&
   absl::StatusOr<std::unique_ptr<Catalog>> catalog = Catalog::Open(store->engine_.get());
   if (!catalog.ok()) return catalog.status();
   store->catalog_ = *std::move(catalog);
-  store->tables_ = std::make_unique<Tables>(store->engine_.get(), store->catalog_.get(), &store->clock_);
+  store->tables_ = std::make_unique<Tables>(store->engine_.get(), store->catalog_.get(), &store->clock_,
+                                            SystemRandom().Next());
   return store;
 }
 

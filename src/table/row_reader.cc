@@ -21,14 +21,16 @@ std::vector<RowRange> Intersect(const std::vector<RowRange>& a, const std::vecto
 
 }  // namespace
 
-RowReader::RowReader(TableSchemaRef schema, int64_t now_micros, ReadRequest request)
+RowReader::RowReader(TableSchemaRef schema, int64_t now_micros, uint64_t seed, ReadRequest request)
     : request_(std::move(request)),
       visible_(std::move(schema), now_micros),
+      random_(seed),
       budget_(FilterLimits(), request_.interrupted) {}
 
 absl::StatusOr<std::unique_ptr<RowReader>> RowReader::Open(Engine* engine, TableSchemaRef schema,
-                                                           int64_t now_micros, ReadRequest request) {
-  std::unique_ptr<RowReader> reader(new RowReader(std::move(schema), now_micros, std::move(request)));
+                                                           int64_t now_micros, uint64_t seed,
+                                                           ReadRequest request) {
+  std::unique_ptr<RowReader> reader(new RowReader(std::move(schema), now_micros, seed, std::move(request)));
   if (absl::Status status = reader->Start(engine); !status.ok()) return status;
   return reader;
 }

@@ -42,7 +42,8 @@ class RowReader {
 
   // Errors: NOT_FOUND for a column range of a family that is not there; those of the engine and the filter.
   static absl::StatusOr<std::unique_ptr<RowReader>> Open(Engine* engine, TableSchemaRef schema,
-                                                         int64_t now_micros, ReadRequest request);
+                                                         int64_t now_micros, uint64_t seed,
+                                                         ReadRequest request);
 
   // Looks at no more than `rows_max` stored rows.
   absl::StatusOr<Step> Next(int64_t rows_max);
@@ -59,12 +60,12 @@ class RowReader {
   }
 
  private:
-  RowReader(TableSchemaRef schema, int64_t now_micros, ReadRequest request);
+  RowReader(TableSchemaRef schema, int64_t now_micros, uint64_t seed, ReadRequest request);
   absl::Status Start(Engine* engine);
 
   const ReadRequest request_;
   const VisibleCells visible_;
-  SystemRandom random_;  // for the filter's row samples
+  SeededRandom random_;
   FilterBudget budget_;
   std::optional<FilterEvaluator> evaluator_;
   std::optional<RowAssembler> assembler_;  // none: nothing can match

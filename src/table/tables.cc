@@ -122,7 +122,7 @@ class ReadModifyWriter {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RowReader>> Tables::Read(TableSchemaRef schema, ReadRequest request) {
-  return RowReader::Open(engine_, std::move(schema), clock_->NowMicros(), std::move(request));
+  return RowReader::Open(engine_, std::move(schema), clock_->NowMicros(), next_seed_++, std::move(request));
 }
 
 absl::Status Tables::MutateRow(const TableSchema& schema, const RowMutations& row) {
@@ -175,7 +175,7 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
     AssembleRow(row, visible, &cells);
     if (predicate != nullptr && !cells.empty()) {
       FilterBudget budget;
-      SystemRandom random;
+      SeededRandom random(next_seed_++);
       FilterEvaluator evaluator(*predicate, FamilyNames(*schema), &budget, &random);
       if (!predicate->RowKeyMayPass(row_key)) {
         cells.clear();

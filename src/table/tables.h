@@ -4,6 +4,7 @@
 // Threads: all functions may be called at once.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -56,9 +57,9 @@ struct RowKeySample {
 
 class Tables {
  public:
-  // None of them owned; all must outlive this.
-  Tables(Engine* engine, Catalog* catalog, const Clock* clock)
-      : engine_(engine), catalog_(catalog), clock_(clock) {}
+  // None of them owned; all must outlive this.  `seed` starts what filters draw their samples of rows with.
+  Tables(Engine* engine, Catalog* catalog, const Clock* clock, uint64_t seed)
+      : engine_(engine), catalog_(catalog), clock_(clock), next_seed_(seed) {}
 
   Catalog& catalog() { return *catalog_; }
 
@@ -93,6 +94,7 @@ class Tables {
   Engine* const engine_;
   Catalog* const catalog_;
   const Clock* const clock_;
+  std::atomic<uint64_t> next_seed_;  // each request's own: asking the system for one costs more than a read
 };
 
 }  // namespace sonde

@@ -56,7 +56,7 @@ class TablesTest : public testing::Test {
   ManualClock clock_{kNow};
   std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
-  Tables tables_{engine_.get(), catalog_.get(), &clock_};
+  Tables tables_{engine_.get(), catalog_.get(), &clock_, /*seed=*/1};
   TableSchemaRef schema_;
 };
 

@@ -47,6 +47,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   }
   void OnCancel() override { cancelled_ = true; }
   void OnDone() override { delete this; }
+  // Where gRPC would wake another thread for each of the above, a point read would cost half as much again.
+  bool InternalInlineable() override { return true; }
 
  private:
   absl::Status Open(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
