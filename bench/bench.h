@@ -37,7 +37,7 @@ struct Options {
 
 // Of Options::in_flight, when it is not given.
 inline constexpr int kIngestInFlight = 2;
-inline constexpr int kPointInFlight = 8;
+inline constexpr int kPointInFlight = 32;
 
 inline constexpr int kClientsMax = 256;
 inline constexpr int kInFlightMax = 1024;

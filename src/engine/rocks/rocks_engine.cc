@@ -229,7 +229,7 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
     stripes.push_back(row_locks_.StripeOf(table, change.row_key));
   }
   const SharedRowLocks locks(&row_locks_, std::move(stripes));
-  return WriteCells(&batch, fmt::format("Writing {} rows", changes.size()));
+  return WriteCells(&batch, "Writing rows");
 }
 
 absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
