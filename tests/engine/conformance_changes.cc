@@ -73,7 +73,7 @@ TEST_P(EngineConformance, ADroppedTableIsNotFound) {
 TEST_P(EngineConformance, TablesDoNotMeet) {
   for (const TableId table : {1u, 6u, 8u, 255u, 256u, 0x01000000u, 0xFFFFFFFEu}) {
     ASSERT_EQ(engine_->CreateTable(table), absl::OkStatus());
-    const RowChange change{"\xff\xff"s, {.families = {PutsOf(kPlain, {{"q", 0, "v"}})}}};
+    const RowChange change{"\xff\xff", {.families = {PutsOf(kPlain, {{"q", 0, "v"}})}}};
     ASSERT_EQ(engine_->Apply(table, {change}), absl::OkStatus());
   }
   EXPECT_EQ(RowKeys(), std::vector<std::string>());
