@@ -83,7 +83,8 @@ absl::Status RocksEngine::OpenCells() {
       CellsSettings(env_, options_.memory_bytes, MakeFragmentMerge(&shapes_),
                     [this](TableId table, FamilyId family) { return IsDropped(table, family); });
   const rocksdb::Status status = rocksdb::DB::Open(settings, path, &cells_);
-  return FromRocks(status, fmt::format("Opening {}", path));
+  if (!status.ok()) return FromRocks(status, fmt::format("Opening {}", path));
+  return SyncDirectory(env_, options_.data_dir);  // now both databases have their entries
 }
 
 absl::Status RocksEngine::LoadOwnRecords() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <vector>
 
 #include "base/bytes.h"
@@ -71,10 +72,8 @@ absl::Status WriteFormat(rocksdb::Env* env, const std::string& file) {
   rocksdb::Status status = rocksdb::WriteStringToFile(env, fmt::format("{}{}\n", kFormatPrefix, kFormat),
                                                       temporary, /*should_sync=*/true);
   if (status.ok()) status = env->RenameFile(temporary, file);
-  std::unique_ptr<rocksdb::Directory> directory;
-  if (status.ok()) status = env->NewDirectory(file.substr(0, file.rfind('/')), &directory);
-  if (status.ok()) status = directory->Fsync();
-  return FromRocks(status, fmt::format("Writing {}", file));
+  if (!status.ok()) return FromRocks(status, fmt::format("Writing {}", file));
+  return SyncDirectory(env, file.substr(0, file.rfind('/')));
 }
 
 absl::Status CheckFormat(const std::string& path, std::string_view content) {
@@ -144,6 +143,9 @@ absl::Status PrepareDataDirectory(rocksdb::Env* env, const std::string& path, ro
     return absl::FailedPreconditionError(
         fmt::format("The data directory {} cannot be made: {}", path, status.ToString()));
   }
+  const std::filesystem::path absolute =
+      std::filesystem::absolute(path + "/").lexically_normal().parent_path();
+  if (absl::Status status = SyncDirectory(env, absolute.parent_path()); !status.ok()) return status;
   std::vector<std::string> entries;
   if (const rocksdb::Status status = env->GetChildren(path, &entries); !status.ok()) {
     return absl::FailedPreconditionError(
@@ -175,6 +177,13 @@ absl::Status PrepareDataDirectory(rocksdb::Env* env, const std::string& path, ro
     return FromRocks(status, fmt::format("Reading {}/FORMAT", path));
   }
   return CheckFormat(path, content);
+}
+
+absl::Status SyncDirectory(rocksdb::Env* env, const std::string& path) {
+  std::unique_ptr<rocksdb::Directory> directory;
+  rocksdb::Status status = env->NewDirectory(path, &directory);
+  if (status.ok()) status = directory->Fsync();
+  return FromRocks(status, fmt::format("Syncing the directory {}", path));
 }
 
 }  // namespace sonde

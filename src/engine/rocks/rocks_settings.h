@@ -22,4 +22,7 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
 // ours and of a format that we know; writes the format into a new one.  Errors as RocksEngine::Open.
 absl::Status PrepareDataDirectory(rocksdb::Env* env, const std::string& path, rocksdb::FileLock** lock);
 
+// Makes the entries of a directory survive the loss of power.
+absl::Status SyncDirectory(rocksdb::Env* env, const std::string& path);
+
 }  // namespace sonde

@@ -10,6 +10,9 @@
 namespace sonde {
 namespace {
 
+// The first byte of a record.
+constexpr char kRecordFormat = 1;
+
 // Names shorter than this in all are as small in a fragment as a shape's number.
 constexpr size_t kNamesBytesMin = 3;
 
@@ -18,7 +21,7 @@ uint64_t HashOf(TableId table, absl::Span<const std::string_view> qualifiers) {
 }
 
 std::string EncodeRecord(TableId table, const Shape& shape) {
-  std::string record;
+  std::string record(1, kRecordFormat);
   PutVarint(&record, table);
   PutVarint(&record, shape.size());
   for (const std::string& qualifier : shape) PutBytes(&record, qualifier);
@@ -37,6 +40,8 @@ absl::Status ShapeDictionary::Load(ShapeId id, std::string_view record) {
   const auto damaged = [id] {
     return absl::DataLossError(fmt::format("The record of row shape {} is damaged", id));
   };
+  if (record.empty() || record[0] != kRecordFormat) return damaged();
+  record.remove_prefix(1);
   uint64_t table = 0, count = 0;
   if (id >= kShapesMax || !GetVarint(&record, &table) || !GetVarint(&record, &count) ||
       count > kShapeColumnsMax) {
