@@ -1,11 +1,11 @@
 #include "engine/memory/memory_engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <mutex>
 #include <optional>
-
-#include <fmt/format.h>
 
 namespace sonde {
 namespace {

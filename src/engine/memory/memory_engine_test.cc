@@ -1,10 +1,10 @@
 // What MemoryEngine promises beyond Engine; the rest is in tests/engine.
 #include "engine/memory/memory_engine.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/varint.h"
-#include <fmt/format.h>
 
 namespace sonde {
 namespace {
