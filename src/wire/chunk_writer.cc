@@ -70,9 +70,9 @@ void ChunkWriter::WriteCell(std::string_view family, std::string_view qualifier,
   }
   if (!label.empty()) PutField(&chunk_, kLabels, label);
   const auto value_bytes = static_cast<int64_t>(value.size());
-  while (value.size() > kPieceBytesMax) {
-    WriteChunk(value.substr(0, kPieceBytesMax), value_bytes, false);
-    value.remove_prefix(kPieceBytesMax);
+  while (value.size() > piece_bytes_max_) {
+    WriteChunk(value.substr(0, piece_bytes_max_), value_bytes, false);
+    value.remove_prefix(piece_bytes_max_);
   }
   WriteChunk(value, 0, last);
 }

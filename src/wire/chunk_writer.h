@@ -16,8 +16,10 @@ class ChunkWriter {
  public:
   // A message is sent once it has so many bytes and its last row is whole.
   static constexpr size_t kMessageBytes = 64 * 1024;
-  // No chunk carries more of a value.
+  // No chunk carries more of a value, unless a test asks for smaller pieces.
   static constexpr size_t kPieceBytesMax = 1024 * 1024;
+
+  explicit ChunkWriter(size_t piece_bytes_max = kPieceBytesMax) : piece_bytes_max_(piece_bytes_max) {}
 
   // A row: StartRow, then WriteCell for each cell, of which there is at least one.
   void StartRow(std::string_view row_key);
@@ -33,6 +35,7 @@ class ChunkWriter {
  private:
   void WriteChunk(std::string_view piece, int64_t value_size, bool commit);
 
+  const size_t piece_bytes_max_;
   std::string message_;
   std::string chunk_;  // what the next chunk says before its value
   std::string row_key_;
