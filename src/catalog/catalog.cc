@@ -216,4 +216,20 @@ absl::StatusOr<TableSchemaRef> Catalog::Modify(std::string_view table_name,
   return made;
 }
 
+absl::StatusOr<TableSchemaRef> Catalog::Update(std::string_view table_name, const SchemaChange& change) {
+  std::lock_guard guard(change_mutex_);
+  absl::StatusOr<TableSchemaRef> found = Find(table_name);
+  if (!found.ok()) return found.status();
+  TableSchema schema = **found;
+  if (absl::Status status = change(&schema); !status.ok()) return status;
+  const FamilyId next_family_id = tables_.find(table_name)->second.next_family_id;
+  absl::Status status =
+      engine_->WriteRecords({{TableKey(table_name), EncodeTableRecord({schema, next_family_id})}});
+  if (!status.ok()) return status;
+  auto made = std::make_shared<const TableSchema>(std::move(schema));
+  std::unique_lock lock(mutex_);
+  tables_[made->name] = {made, next_family_id};
+  return made;
+}
+
 }  // namespace sonde

@@ -61,6 +61,10 @@ class Catalog {
   // FAILED_PRECONDITION for a drop in a protected table.
   absl::StatusOr<TableSchemaRef> Modify(std::string_view table_name,
                                         const std::vector<FamilyModification>& modifications);
+  // Alters what is not families: `change` gets a copy of the schema, of which name, id and families must stay
+  // as they are.  NOT_FOUND; an error of `change` is the answer and alters nothing.
+  using SchemaChange = std::function<absl::Status(TableSchema* schema)>;
+  absl::StatusOr<TableSchemaRef> Update(std::string_view table_name, const SchemaChange& change);
 
  private:
   explicit Catalog(Engine* engine) : engine_(engine) {}

@@ -117,5 +117,30 @@ TEST_F(CatalogTest, ProtectionKeepsTableAndFamilies) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(CatalogTest, UpdatesWhatIsNotFamilies) {
+  TableSchema schema = Named("t", {"a"});
+  schema.deletion_protection = true;
+  ASSERT_TRUE(catalog_->Create(schema).ok());
+  const auto unprotect = [](TableSchema* table) {
+    table->deletion_protection = false;
+    return absl::OkStatus();
+  };
+  const auto refuse = [](TableSchema* table) {
+    table->deletion_protection = false;
+    return absl::AbortedError("no");
+  };
+  EXPECT_EQ(catalog_->Update(Name("u"), unprotect).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(catalog_->Update(Name("t"), refuse).status(), absl::AbortedError("no"));
+  EXPECT_TRUE((*catalog_->Find(Name("t")))->deletion_protection);
+  const auto updated = catalog_->Update(Name("t"), unprotect);
+  ASSERT_TRUE(updated.ok()) << updated.status();
+  EXPECT_FALSE((*updated)->deletion_protection);
+  Reopen();
+  EXPECT_EQ(**catalog_->Find(Name("t")), **updated);
+  // Families that come later get ids of their own.
+  const auto modified = catalog_->Modify(Name("t"), {CreateFamily{{.name = "b"}}});
+  EXPECT_GT((*modified)->FindFamily("b")->id, (*modified)->FindFamily("a")->id);
+}
+
 }  // namespace
 }  // namespace sonde

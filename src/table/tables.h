@@ -62,6 +62,7 @@ class Tables {
       : engine_(engine), catalog_(catalog), clock_(clock), next_seed_(seed) {}
 
   Catalog& catalog() { return *catalog_; }
+  const Clock& clock() const { return *clock_; }
 
   absl::StatusOr<std::unique_ptr<RowReader>> Read(TableSchemaRef schema, ReadRequest request);
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <google/bigtable/admin/v2/bigtable_instance_admin.grpc.pb.h>
-#include <google/longrunning/operations.grpc.pb.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -10,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "model/limits.h"
 #include "wire/data_service.h"
+#include "wire/operations.h"
 #include "wire/table_admin_service.h"
 #include "wire/worker_pool.h"
 
@@ -18,15 +18,17 @@ namespace sonde {
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables)
       : workers(options.worker_threads, options.waiting_requests_max),
+        operations(static_cast<uint64_t>(tables->clock().NowMicros())),
         data(tables, &workers, options.writes_block),
-        table_admin(tables, &workers) {}
+        table_admin(tables, &operations, &workers) {}
 
   WorkerPool workers;
+  Operations operations;
   DataService data;
   TableAdminService table_admin;
-  // Registered so that their calls are answered UNIMPLEMENTED by name.
+  OperationsService operations_service{&operations};
+  // Registered so that its calls are answered UNIMPLEMENTED by name.
   google::bigtable::admin::v2::BigtableInstanceAdmin::CallbackService instance_admin;
-  google::longrunning::Operations::CallbackService operations;
   int port = 0;
   std::unique_ptr<grpc::Server> server;  // first to go: its calls use all of the above
 };
@@ -55,7 +57,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.RegisterService(&parts->data);
   builder.RegisterService(&parts->table_admin);
   builder.RegisterService(&parts->instance_admin);
-  builder.RegisterService(&parts->operations);
+  builder.RegisterService(&parts->operations_service);
   parts->server = builder.BuildAndStart();
   if (parts->server == nullptr || parts->port == 0) {
     return absl::FailedPreconditionError(fmt::format(

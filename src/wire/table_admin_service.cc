@@ -8,6 +8,7 @@
 #include "wire/calls.h"
 #include "wire/requests.h"
 #include "wire/schemas.h"
+#include "wire/update_table.h"
 
 namespace sonde {
 namespace {
@@ -103,6 +104,14 @@ grpc::ServerUnaryReactor* TableAdminService::GetTable(Context* context, const ad
     absl::StatusOr<TableSchemaRef> schema = FindTable(tables_->catalog(), in.name());
     if (schema.ok()) ToProto(**schema, in.view(), Table::SCHEMA_VIEW, out);
     return schema.status();
+  });
+}
+
+grpc::ServerUnaryReactor* TableAdminService::UpdateTable(Context* context,
+                                                         const admin::UpdateTableRequest* request,
+                                                         google::longrunning::Operation* response) {
+  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+    return sonde::UpdateTable(tables_, operations_, in, out);
   });
 }
 

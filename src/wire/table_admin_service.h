@@ -4,6 +4,7 @@
 #include <google/bigtable/admin/v2/bigtable_table_admin.grpc.pb.h>
 
 #include "table/tables.h"
+#include "wire/operations.h"
 #include "wire/worker_pool.h"
 
 namespace sonde {
@@ -11,7 +12,8 @@ namespace sonde {
 class TableAdminService final : public google::bigtable::admin::v2::BigtableTableAdmin::CallbackService {
  public:
   // Nothing is owned.
-  TableAdminService(Tables* tables, WorkerPool* workers) : tables_(tables), workers_(workers) {}
+  TableAdminService(Tables* tables, Operations* operations, WorkerPool* workers)
+      : tables_(tables), operations_(operations), workers_(workers) {}
 
   using Context = grpc::CallbackServerContext;
   using Table = google::bigtable::admin::v2::Table;
@@ -25,6 +27,9 @@ class TableAdminService final : public google::bigtable::admin::v2::BigtableTabl
   grpc::ServerUnaryReactor* GetTable(Context* context,
                                      const google::bigtable::admin::v2::GetTableRequest* request,
                                      Table* response) override;
+  grpc::ServerUnaryReactor* UpdateTable(Context* context,
+                                        const google::bigtable::admin::v2::UpdateTableRequest* request,
+                                        google::longrunning::Operation* response) override;
   grpc::ServerUnaryReactor* DeleteTable(Context* context,
                                         const google::bigtable::admin::v2::DeleteTableRequest* request,
                                         google::protobuf::Empty* response) override;
@@ -43,6 +48,7 @@ class TableAdminService final : public google::bigtable::admin::v2::BigtableTabl
 
  private:
   Tables* const tables_;
+  Operations* const operations_;
   WorkerPool* const workers_;
 };
 

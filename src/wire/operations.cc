@@ -1,0 +1,141 @@
+#include "wire/operations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/bytes.h"
+#include "wire/grpc_status.h"
+
+namespace sonde {
+namespace {
+
+namespace lro = google::longrunning;
+
+constexpr std::string_view kPrefix = "operations/projects/";
+
+absl::Status CheckName(std::string_view name) {
+  if (name.starts_with(kPrefix) && name.size() > kPrefix.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("Error in field 'name' : must begin with '{}', but is '{}'", kPrefix, Printable(name)));
+}
+
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpc(status));
+  return reactor;
+}
+
+}  // namespace
+
+lro::Operation Operations::Done(std::string_view resource, const google::protobuf::Message& metadata,
+                                const google::protobuf::Message& response) {
+  Entry entry;
+  entry.operation.set_done(true);
+  entry.operation.mutable_metadata()->PackFrom(metadata);
+  entry.operation.mutable_response()->PackFrom(response);
+  std::lock_guard lock(mutex_);
+  entry.id = next_id_++;
+  entry.operation.set_name(fmt::format("operations/{}/operations/{}", resource, entry.id));
+  entry.bytes = entry.operation.ByteSizeLong();
+  bytes_ += entry.bytes;
+  entries_.push_back(entry);
+  while (entries_.size() > 1 && (entries_.size() > kOperationsMax || bytes_ > kOperationsBytesMax)) {
+    bytes_ -= entries_.front().bytes;
+    entries_.pop_front();
+  }
+  return std::move(entry.operation);
+}
+
+std::deque<Operations::Entry>::const_iterator Operations::Find(const std::string& name) const {
+  return std::find_if(entries_.begin(), entries_.end(),
+                      [&](const Entry& entry) { return entry.operation.name() == name; });
+}
+
+absl::StatusOr<lro::Operation> Operations::Get(const std::string& name) const {
+  if (absl::Status status = CheckName(name); !status.ok()) return status;
+  std::lock_guard lock(mutex_);
+  const auto found = Find(name);
+  if (found != entries_.end()) return found->operation;
+  return absl::NotFoundError(fmt::format("Operation not found: {}", Printable(name)));
+}
+
+absl::Status Operations::Delete(const std::string& name) {
+  if (absl::Status status = CheckName(name); !status.ok()) return status;
+  std::lock_guard lock(mutex_);
+  const auto found = Find(name);
+  if (found == entries_.end()) {
+    return absl::NotFoundError(fmt::format("Operation not found: {}", Printable(name)));
+  }
+  bytes_ -= found->bytes;
+  entries_.erase(found);
+  return absl::OkStatus();
+}
+
+absl::Status Operations::List(const lro::ListOperationsRequest& request,
+                              lro::ListOperationsResponse* response) const {
+  if (absl::Status status = CheckName(request.name()); !status.ok()) return status;
+  if (!request.filter().empty()) return absl::UnimplementedError("Filters of operations are not built yet");
+  if (request.page_size() < 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("Error in field 'page_size' : must not be negative, but is {}", request.page_size()));
+  }
+  // A page's token is the last id before it.
+  const std::string& token = request.page_token();
+  uint64_t after_id = 0;
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), after_id);
+  if (!token.empty() && (error != std::errc() || end != token.data() + token.size())) {
+    return absl::InvalidArgumentError("Error in field 'page_token' : not one that ListOperations gave");
+  }
+  const size_t page = request.page_size() == 0 ? kPageMax : std::min<size_t>(request.page_size(), kPageMax);
+  const std::string prefix = request.name() + "/";
+  uint64_t last_id = 0;
+  std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_) {
+    if (entry.id <= after_id || !entry.operation.name().starts_with(prefix)) continue;
+    if (static_cast<size_t>(response->operations_size()) == page) {
+      response->set_next_page_token(std::to_string(last_id));
+      break;
+    }
+    *response->add_operations() = entry.operation;
+    last_id = entry.id;
+  }
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* OperationsService::GetOperation(Context* context,
+                                                          const lro::GetOperationRequest* request,
+                                                          Operation* response) {
+  absl::StatusOr<Operation> operation = operations_->Get(request->name());
+  if (operation.ok()) *response = *operation;
+  return Answer(context, operation.status());
+}
+
+grpc::ServerUnaryReactor* OperationsService::ListOperations(Context* context,
+                                                            const lro::ListOperationsRequest* request,
+                                                            lro::ListOperationsResponse* response) {
+  return Answer(context, operations_->List(*request, response));
+}
+
+grpc::ServerUnaryReactor* OperationsService::CancelOperation(Context* context,
+                                                             const lro::CancelOperationRequest* request,
+                                                             google::protobuf::Empty*) {
+  return Answer(context, operations_->Get(request->name()).status());
+}
+
+grpc::ServerUnaryReactor* OperationsService::DeleteOperation(Context* context,
+                                                             const lro::DeleteOperationRequest* request,
+                                                             google::protobuf::Empty*) {
+  return Answer(context, operations_->Delete(request->name()));
+}
+
+grpc::ServerUnaryReactor* OperationsService::WaitOperation(Context* context,
+                                                           const lro::WaitOperationRequest* request,
+                                                           Operation* response) {
+  absl::StatusOr<Operation> operation = operations_->Get(request->name());
+  if (operation.ok()) *response = *operation;
+  return Answer(context, operation.status());
+}
+
+}  // namespace sonde

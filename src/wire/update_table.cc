@@ -1,0 +1,69 @@
+#include "wire/update_table.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
+#include <spdlog/spdlog.h>
+
+#include "base/bytes.h"
+#include "model/names.h"
+#include "wire/schemas.h"
+
+namespace sonde {
+namespace {
+
+namespace admin = google::bigtable::admin::v2;
+
+absl::Status MaskError(std::string_view what) {
+  return absl::InvalidArgumentError(fmt::format("Error in field 'update_mask' : {}", what));
+}
+
+// The field of the table that a path is in.
+std::string_view FieldOf(std::string_view path) { return path.substr(0, path.find('.')); }
+
+absl::Status CheckPath(const std::string& path) {
+  if (path == "deletion_protection") return absl::OkStatus();
+  if (path == "*") return MaskError("the wildcard '*' is not supported; name the fields to update");
+  const std::string_view field = FieldOf(path);
+  if (field == "column_families") {
+    return absl::UnimplementedError("UpdateTable does not update column_families; ModifyColumnFamilies does");
+  }
+  for (const std::string_view known :
+       {"change_stream_config", "automated_backup_policy", "row_key_schema", "tiered_storage_config"}) {
+    if (field == known) return absl::UnimplementedError(fmt::format("Updating {} is not built yet", path));
+  }
+  return MaskError(fmt::format("'{}' cannot be updated; deletion_protection can", Printable(path)));
+}
+
+}  // namespace
+
+absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const admin::UpdateTableRequest& request) {
+  if (absl::Status status = CheckTableName(request.table().name()); !status.ok()) return status;
+  if (request.update_mask().paths().empty()) return MaskError("must name the fields to update");
+  for (const std::string& path : request.update_mask().paths()) {
+    if (absl::Status status = CheckPath(path); !status.ok()) return status;
+  }
+  return [deletion_protection = request.table().deletion_protection()](TableSchema* schema) {
+    schema->deletion_protection = deletion_protection;
+    return absl::OkStatus();
+  };
+}
+
+absl::Status UpdateTable(Tables* tables, Operations* operations, const admin::UpdateTableRequest& request,
+                         google::longrunning::Operation* response) {
+  using google::protobuf::util::TimeUtil;
+  absl::StatusOr<Catalog::SchemaChange> change = ParseUpdateTable(request);
+  if (!change.ok()) return change.status();
+  admin::UpdateTableMetadata metadata;
+  metadata.set_name(request.table().name());
+  *metadata.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(tables->clock().NowMicros());
+  absl::StatusOr<TableSchemaRef> schema = tables->catalog().Update(request.table().name(), *change);
+  if (!schema.ok()) return schema.status();
+  spdlog::info("updated table {}", (*schema)->name);
+  *metadata.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(tables->clock().NowMicros());
+  admin::Table table;
+  ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, &table);
+  *response = operations->Done((*schema)->name, metadata, table);
+  return absl::OkStatus();
+}
+
+}  // namespace sonde
