@@ -1,0 +1,164 @@
+package sonde.conformance;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.api.gax.rpc.ApiException;
+import com.google.cloud.bigtable.admin.v2.BigtableTableAdminClient;
+import com.google.cloud.bigtable.admin.v2.BigtableTableAdminSettings;
+import com.google.cloud.bigtable.admin.v2.models.CreateTableRequest;
+import com.google.cloud.bigtable.data.v2.BigtableDataClient;
+import com.google.cloud.bigtable.data.v2.BigtableDataSettings;
+import com.google.cloud.bigtable.data.v2.models.Filters.Filter;
+import com.google.cloud.bigtable.data.v2.models.Query;
+import com.google.cloud.bigtable.data.v2.models.Row;
+import com.google.cloud.bigtable.data.v2.models.RowCell;
+import com.google.cloud.bigtable.data.v2.models.RowMutation;
+import io.grpc.Status;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.function.Executable;
+
+/**
+ * The official Java client on the server that BIGTABLE_EMULATOR_HOST names.  All tests share one instance, which needs
+ * no creation, and its two clients; a test has tables of its own.
+ */
+final class Fixture {
+  static final String PROJECT = "conformance";
+  static final String INSTANCE = "java-" + System.nanoTime();
+  static final BigtableTableAdminClient admin = adminClient(INSTANCE);
+  static final BigtableDataClient data = dataClient();
+
+  private static final AtomicInteger tableCount = new AtomicInteger();
+
+  private Fixture() {}
+
+  static BigtableTableAdminClient adminClient(String instance) {
+    try {
+      return BigtableTableAdminClient.create(
+          BigtableTableAdminSettings.newBuilderForEmulator(host(), port())
+              .setProjectId(PROJECT)
+              .setInstanceId(instance)
+              .build());
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static BigtableDataClient dataClient() {
+    try {
+      return BigtableDataClient.create(
+          BigtableDataSettings.newBuilderForEmulator(host(), port())
+              .setProjectId(PROJECT)
+              .setInstanceId(INSTANCE)
+              .build());
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static String address() {
+    String address = System.getenv("BIGTABLE_EMULATOR_HOST");
+    if (address == null) {
+      throw new IllegalStateException(
+          "BIGTABLE_EMULATOR_HOST is not set: run tests/conformance/run java SONDE");
+    }
+    return address;
+  }
+
+  private static String host() {
+    return address().substring(0, address().lastIndexOf(':'));
+  }
+
+  private static int port() {
+    return Integer.parseInt(address().substring(address().lastIndexOf(':') + 1));
+  }
+
+  static String newTableId() {
+    return "t" + tableCount.incrementAndGet();
+  }
+
+  /** A table of these families, which keep everything. */
+  static String newTable(String... families) {
+    CreateTableRequest request = CreateTableRequest.of(newTableId());
+    for (String family : families) {
+      request.addFamily(family);
+    }
+    return admin.createTable(request).getId();
+  }
+
+  static String tableName(String table) {
+    return "projects/" + PROJECT + "/instances/" + INSTANCE + "/tables/" + table;
+  }
+
+  static void write(String table, String row, String family, String qualifier, long ms, String value) {
+    data.mutateRow(RowMutation.create(table, row).setCell(family, qualifier, ms * 1000, value));
+  }
+
+  /** One text a cell: row family:qualifier @ms value [labels]. */
+  static List<String> render(Iterable<Row> rows) {
+    List<String> lines = new ArrayList<>();
+    for (Row row : rows) {
+      for (RowCell cell : row.getCells()) {
+        lines.add(
+            String.format(
+                "%s %s:%s @%d %s%s",
+                row.getKey().toStringUtf8(),
+                cell.getFamily(),
+                cell.getQualifier().toStringUtf8(),
+                cell.getTimestamp() / 1000,
+                cell.getValue().toStringUtf8(),
+                cell.getLabels().isEmpty() ? "" : " " + cell.getLabels()));
+      }
+    }
+    return lines;
+  }
+
+  static List<String> read(Query query) {
+    return render(data.readRows(query));
+  }
+
+  static List<String> read(String table) {
+    return read(Query.create(table));
+  }
+
+  static List<String> read(String table, Filter filter) {
+    return read(Query.create(table).filter(filter));
+  }
+
+  static List<String> keys(Query query) {
+    List<String> keys = new ArrayList<>();
+    for (Row row : data.readRows(query)) {
+      keys.add(row.getKey().toStringUtf8());
+    }
+    return keys;
+  }
+
+  static List<String> keys(String table) {
+    return keys(Query.create(table));
+  }
+
+  /** The code of a refusal, and its whole message. */
+  static void refused(Status.Code code, String text, Executable call) {
+    assertEquals(text, refused(code, call));
+  }
+
+  static void refusedWith(Status.Code code, String part, Executable call) {
+    String text = refused(code, call);
+    assertTrue(text.contains(part), "'" + text + "' does not hold '" + part + "'");
+  }
+
+  static String refused(Status.Code code, Executable call) {
+    Status status = Status.fromThrowable(assertThrows(ApiException.class, call));
+    assertEquals(code, status.getCode(), status.toString());
+    return status.getDescription();
+  }
+
+  static String unknownFamily(String table, String row) {
+    return String.format(
+        "Error while mutating the row '%s' (%s) : Requested column family not found.", row, tableName(table));
+  }
+}

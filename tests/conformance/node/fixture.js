@@ -1,0 +1,97 @@
+// One instance a test on the server that BIGTABLE_EMULATOR_HOST names, seen through the official Node client.
+'use strict';
+
+const assert = require('node:assert/strict');
+const {after} = require('node:test');
+const {Bigtable} = require('@google-cloud/bigtable');
+
+if (!process.env.BIGTABLE_EMULATOR_HOST) {
+  console.error('BIGTABLE_EMULATOR_HOST is not set: run tests/conformance/run node SONDE');
+  process.exit(2);
+}
+
+process.env.METADATA_SERVER_DETECTION = 'none';   // there is no cloud around to be looked for
+
+const code = {INVALID_ARGUMENT: 3, NOT_FOUND: 5, ALREADY_EXISTS: 6, FAILED_PRECONDITION: 9, UNIMPLEMENTED: 12};
+
+const bigtable = new Bigtable({projectId: 'conformance', metricsEnabled: false});
+after(() => bigtable.close());
+
+let instanceCount = 0;
+
+// It needs no creation.
+function newInstance() {
+  return bigtable.instance(`node${Date.now()}-${process.pid}-${++instanceCount}`);
+}
+
+async function newTable({families = ['f'], splits = []} = {}) {
+  const [table] = await newInstance().createTable('t', {families, splits: splits.map(split => Buffer.from(split))});
+  return table;
+}
+
+// write(table, [row, 'family:qualifier', timestamp in ms, value], ...)
+async function write(table, ...cells) {
+  await table.mutate(cells.map(([key, column, ms, value]) => {
+    const colon = column.indexOf(':');
+    const [family, qualifier] = [column.slice(0, colon), column.slice(colon + 1)];
+    return {key, method: 'insert', data: {[family]: {[qualifier]: {value, timestamp: ms * 1000}}}};
+  }));
+}
+
+// One text a cell: row family:qualifier @ms value [labels].
+function render(rows) {
+  const lines = [];
+  for (const row of rows) {
+    for (const [family, columns] of Object.entries(row.data)) {
+      for (const [qualifier, cells] of Object.entries(columns)) {
+        for (const {value, timestamp, labels} of cells) {
+          const label = labels.length > 0 ? ` [${labels}]` : '';
+          lines.push(`${row.id} ${family}:${qualifier} @${Number(timestamp) / 1000} ${value}${label}`);
+        }
+      }
+    }
+  }
+  return lines;
+}
+
+async function read(table, options) {
+  const [rows] = await table.getRows(options);
+  return render(rows);
+}
+
+async function keys(table, options) {
+  const [rows] = await table.getRows(options);
+  return rows.map(row => row.id);
+}
+
+// A call of the generated client beneath: a promise for one answer.
+function call(method, request) {
+  const client = method in tableAdminMethods ? 'BigtableTableAdminClient' : 'BigtableClient';
+  return new Promise((resolve, reject) => {
+    bigtable.request({client, method, reqOpts: request}, (error, answer) => error ? reject(error) : resolve(answer));
+  });
+}
+const tableAdminMethods = {modifyColumnFamilies: 1, dropRowRange: 1, checkConsistency: 1, snapshotTable: 1};
+
+// A call of the generated client that streams: a promise for all its messages.
+function callStream(method, request) {
+  return new Promise((resolve, reject) => {
+    const messages = [];
+    bigtable.request({client: 'BigtableClient', method, reqOpts: request})
+      .on('data', message => messages.push(message))
+      .on('error', reject)
+      .on('end', () => resolve(messages));
+  });
+}
+
+// `text` is the whole message, or a regular expression for it.
+async function refused(promise, wantCode, text) {
+  const error = await promise.then(() => assert.fail('it was not refused'), error => error);
+  const cause = error.errors?.[0] ?? error;   // of one entry, where the client reports entries
+  assert.equal(cause.code, wantCode, cause.message);
+  const message = cause.message.replace(/^\d+ [A-Z_]+: /, '');   // the generated client puts the code before it
+  if (text instanceof RegExp) assert.match(message, text);
+  else if (text !== undefined) assert.equal(message, text);
+}
+
+module.exports = {bigtable, call, callStream, code, keys, newInstance, newTable, read, refused, render, write};
