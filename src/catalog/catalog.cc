@@ -188,7 +188,12 @@ absl::StatusOr<TableSchemaRef> Catalog::Modify(std::string_view table_name,
       schema.families.insert(place(family.name), std::move(family));
     } else if (const auto* update = std::get_if<UpdateFamily>(&modification)) {
       if (schema.FindFamily(update->name) == nullptr) return missing(update->name);
-      place(update->name)->gc_rule = update->gc_rule;
+      FamilySchema& family = *place(update->name);
+      if (update->value_type.has_value() && family.aggregate != AggregateKind::kNone) {
+        return absl::InvalidArgumentError("Immutable fields 'value_type.aggregate_type' cannot be updated");
+      }
+      if (update->gc_rule.has_value()) family.gc_rule = *update->gc_rule;
+      if (update->value_type.has_value()) family.value_type = *update->value_type;
     } else if (const auto* drop = std::get_if<sonde::DropFamily>(&modification)) {
       if (schema.FindFamily(drop->name) == nullptr) return missing(drop->name);
       if (schema.deletion_protection) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -33,7 +34,8 @@ struct CreateFamily {
 };
 struct UpdateFamily {
   std::string name;
-  GcRule gc_rule;
+  std::optional<GcRule> gc_rule = std::nullopt;          // unset: it stays
+  std::optional<std::string> value_type = std::nullopt;  // unset: it stays; never that of an aggregate
 };
 struct DropFamily {
   std::string name;
@@ -58,7 +60,7 @@ class Catalog {
   // NOT_FOUND; FAILED_PRECONDITION when it is protected.
   absl::Status Delete(std::string_view table_name);
   // All or nothing, in order.  ALREADY_EXISTS, NOT_FOUND as the first modification that fails says;
-  // FAILED_PRECONDITION for a drop in a protected table.
+  // FAILED_PRECONDITION for a drop in a protected table; INVALID_ARGUMENT for another type of an aggregate.
   absl::StatusOr<TableSchemaRef> Modify(std::string_view table_name,
                                         const std::vector<FamilyModification>& modifications);
   // Alters what is not families: `change` gets a copy of the schema, of which name, id and families must stay

@@ -100,12 +100,28 @@ TEST_F(CatalogTest, ModificationsAreAllOrNothing) {
 
   // Dropped and made again in one request: another family.
   const auto after = catalog_->Modify(Name("t"), {sonde::DropFamily{"a"}, CreateFamily{{.name = "a"}},
-                                                  UpdateFamily{"b", {GcRule::MaxVersions{1}}}});
+                                                  UpdateFamily{"b", GcRule{GcRule::MaxVersions{1}}}});
   ASSERT_TRUE(after.ok()) << after.status();
   EXPECT_GT((*after)->FindFamily("a")->id, before.FindFamily("b")->id);
   EXPECT_EQ((*after)->FindFamily("b")->gc_rule, GcRule{GcRule::MaxVersions{1}});
   Reopen();
   EXPECT_EQ(**catalog_->Find(Name("t")), **after);
+}
+
+TEST_F(CatalogTest, ChangesTheTypeOfAFamilyThatIsNoAggregate) {
+  TableSchema schema = Named("t", {"a"});
+  schema.families[0].gc_rule = {GcRule::MaxVersions{1}};
+  schema.families.push_back({.name = "s", .aggregate = AggregateKind::kSum, .value_type = "sum"});
+  ASSERT_TRUE(catalog_->Create(schema).ok());
+  const auto changed = catalog_->Modify(Name("t"), {UpdateFamily{.name = "a", .value_type = "text"}});
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ((*changed)->FindFamily("a")->value_type, "text");
+  EXPECT_EQ((*changed)->FindFamily("a")->gc_rule, GcRule{GcRule::MaxVersions{1}});
+  Reopen();
+  EXPECT_EQ(**catalog_->Find(Name("t")), **changed);
+  EXPECT_EQ(catalog_->Modify(Name("t"), {UpdateFamily{.name = "s", .value_type = "text"}}).status(),
+            absl::InvalidArgumentError("Immutable fields 'value_type.aggregate_type' cannot be updated"));
+  EXPECT_EQ(**catalog_->Find(Name("t")), **changed);
 }
 
 TEST_F(CatalogTest, ProtectionKeepsTableAndFamilies) {

@@ -124,6 +124,32 @@ absl::StatusOr<std::vector<std::string>> ParseSplits(const admin::CreateTableReq
   return splits;
 }
 
+// No mask stands for the rule.
+absl::StatusOr<UpdateFamily> ParseUpdate(
+    const admin::ModifyColumnFamiliesRequest::Modification& modification) {
+  UpdateFamily result{.name = modification.id()};
+  bool wants_rule = modification.update_mask().paths().empty();
+  for (const std::string& path : modification.update_mask().paths()) {
+    if (path == "gc_rule") {
+      wants_rule = true;
+    } else if (path == "value_type") {
+      const admin::Type& type = modification.update().value_type();
+      if (type.kind_case() == admin::Type::kAggregateType)
+        return Invalid("Error in field 'value_type' : a family is an aggregate from its creation or never");
+      result.value_type = type.SerializeAsString();
+    } else {
+      return Invalid(
+          fmt::format("Error in field 'update_mask' : unknown path '{}'; known: gc_rule, value_type", path));
+    }
+  }
+  if (wants_rule) {
+    absl::StatusOr<GcRule> rule = ParseGcRule(modification.update().gc_rule());
+    if (!rule.ok()) return rule.status();
+    result.gc_rule = *std::move(rule);
+  }
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<GcRule> ParseGcRule(const admin::GcRule& rule) {
@@ -192,16 +218,9 @@ absl::StatusOr<std::vector<FamilyModification>> ParseModifications(
         break;
       }
       case admin::ModifyColumnFamiliesRequest::Modification::kUpdate: {
-        for (const std::string& path : modification.update_mask().paths()) {
-          if (path == "gc_rule") continue;
-          if (path.starts_with("value_type"))
-            return Invalid("Immutable fields 'value_type' cannot be updated");
-          return Invalid(
-              fmt::format("Error in field 'update_mask' : unknown path '{}'; known: gc_rule", path));
-        }
-        absl::StatusOr<GcRule> rule = ParseGcRule(modification.update().gc_rule());
-        if (!rule.ok()) return rule.status();
-        result.push_back(UpdateFamily{modification.id(), *std::move(rule)});
+        absl::StatusOr<UpdateFamily> update = ParseUpdate(modification);
+        if (!update.ok()) return update.status();
+        result.push_back(*std::move(update));
         break;
       }
       case admin::ModifyColumnFamiliesRequest::Modification::kDrop:

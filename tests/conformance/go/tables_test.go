@@ -173,6 +173,30 @@ func drop() *adminpb.ModifyColumnFamiliesRequest_Modification_Drop {
 	return &adminpb.ModifyColumnFamiliesRequest_Modification_Drop{Drop: true}
 }
 
+func TestChangesTheTypeOfAFamilyThatIsNoAggregate(t *testing.T) {
+	f := newFixture(t)
+	check(t, f.admin.CreateTableFromConf(f.ctx, &bigtable.TableConf{TableID: "t", ColumnFamilies: map[string]bigtable.Family{
+		"plain": {GCPolicy: bigtable.MaxVersionsPolicy(2)},
+		"sum":   {ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.SumAggregator{}}},
+	}}))
+	text := bigtable.Family{ValueType: bigtable.StringType{Encoding: bigtable.StringUtf8BytesEncoding{}}}
+	check(t, f.admin.UpdateFamily(f.ctx, "t", "plain", text))
+	expectError(t, "from an aggregate", f.admin.UpdateFamily(f.ctx, "t", "sum", text), codes.InvalidArgument,
+		"Immutable fields 'value_type.aggregate_type' cannot be updated")
+	expectError(t, "to an aggregate", f.admin.UpdateFamily(f.ctx, "t", "plain", bigtable.Family{
+		ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.MaxAggregator{}}}),
+		codes.InvalidArgument, "value_type")
+	table, err := f.tables.GetTable(f.ctx, &adminpb.GetTableRequest{Name: f.tableName("t")})
+	check(t, err)
+	plain := table.ColumnFamilies["plain"]
+	if plain.GetValueType().GetStringType().GetEncoding().GetUtf8Bytes() == nil || plain.GetGcRule().GetMaxNumVersions() != 2 {
+		t.Errorf("plain: got %v", plain)
+	}
+	if table.ColumnFamilies["sum"].GetValueType().GetAggregateType().GetSum() == nil {
+		t.Errorf("sum: got %v", table.ColumnFamilies["sum"])
+	}
+}
+
 func TestFailedModificationChangesNothing(t *testing.T) {
 	f := newFixture(t)
 	f.createTable("t", "a")
