@@ -60,7 +60,7 @@ absl::Status RowReader::Start(Engine* engine) {
 
 absl::StatusOr<RowReader::Step> RowReader::Next(int64_t rows_max) {
   if (!assembler_.has_value()) return Step::kEnd;
-  if (request_.rows_limit > 0 && rows_returned_ >= request_.rows_limit) return Step::kEnd;
+  if (request_.rows_limit > 0 && stats_.rows_returned >= request_.rows_limit) return Step::kEnd;
   if (request_.interrupted) {
     if (absl::Status status = request_.interrupted(); !status.ok()) return status;
   }
@@ -68,12 +68,18 @@ absl::StatusOr<RowReader::Step> RowReader::Next(int64_t rows_max) {
     absl::StatusOr<bool> more = assembler_->Next(&row_key_, &cells_);
     if (!more.ok()) return more.status();
     if (!*more) return Step::kEnd;
+    const auto cells_seen = static_cast<int64_t>(cells_.size());
+    ++stats_.rows_seen;
+    stats_.cells_seen += cells_seen;
     if (evaluator_.has_value() && !cells_.empty()) {
       if (!request_.filter->RowKeyMayPass(row_key_, &budget_)) continue;
       if (absl::Status status = evaluator_->Run(row_key_, &cells_); !status.ok()) return status;
     }
     if (cells_.empty()) continue;
-    ++rows_returned_;
+    const auto cells_returned = static_cast<int64_t>(cells_.size());
+    ++stats_.rows_returned;
+    stats_.cells_returned += cells_returned;
+    stats_.cells_seen += std::max<int64_t>(cells_returned - cells_seen, 0);
     return Step::kRow;
   }
   return Step::kPaused;

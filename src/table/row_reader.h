@@ -31,6 +31,14 @@ struct ReadRequest {
   std::function<absl::Status()> interrupted;
 };
 
+// What a read has cost so far.  Copies that interleaves make of cells count as seen, too.
+struct ReadStats {
+  int64_t rows_seen = 0;  // rows that the engine gave, also those that a filter stopped
+  int64_t rows_returned = 0;
+  int64_t cells_seen = 0;  // without those that garbage collection has forgotten
+  int64_t cells_returned = 0;
+};
+
 // Pull; not thread-safe, but may move from thread to thread between calls.
 class RowReader {
  public:
@@ -49,6 +57,7 @@ class RowReader {
   absl::StatusOr<Step> Next(int64_t rows_max);
 
   const std::string& table_name() const { return visible_.schema()->name; }
+  // The row that was looked at last; after kPaused, it is one that did not pass.
   const std::string& row_key() const { return row_key_; }
   // Views hold until the next call of Next.
   const std::vector<FilterCell>& cells() const { return cells_; }
@@ -58,6 +67,7 @@ class RowReader {
   std::string_view label(const FilterCell& cell) const {
     return cell.label == kNoLabel ? std::string_view() : request_.filter->Label(cell.label);
   }
+  const ReadStats& stats() const { return stats_; }
 
  private:
   RowReader(TableSchemaRef schema, int64_t now_micros, uint64_t seed, ReadRequest request);
@@ -69,7 +79,7 @@ class RowReader {
   FilterBudget budget_;
   std::optional<FilterEvaluator> evaluator_;
   std::optional<RowAssembler> assembler_;  // none: nothing can match
-  int64_t rows_returned_ = 0;
+  ReadStats stats_;
 
   std::string row_key_;
   std::vector<FilterCell> cells_;

@@ -119,6 +119,24 @@ class ReadModifyWriter {
   std::map<std::pair<uint32_t, std::string>, Cell> columns_;  // by family name, as the schema is
 };
 
+// `samples`: of the whole table, the last its end.
+std::vector<RowKeySample> ClipSamples(const std::vector<RowKeySample>& samples,
+                                      absl::Span<const RowRange> ranges) {
+  std::vector<RowKeySample> clipped;
+  std::optional<uint64_t> offset_before;
+  auto at = samples.begin();
+  for (const RowRange& range : ranges) {
+    uint64_t last_offset = 0;
+    for (; !at->row_key.empty() && at->row_key <= range.start; ++at) last_offset = at->offset_bytes;
+    if (!offset_before.has_value()) offset_before = last_offset;
+    for (; !at->row_key.empty() && (range.end.empty() || at->row_key < range.end); ++at) {
+      clipped.push_back({at->row_key, at->offset_bytes - *offset_before});
+    }
+    clipped.push_back({range.end, at->offset_bytes - *offset_before});
+  }
+  return clipped;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RowReader>> Tables::Read(TableSchemaRef schema, ReadRequest request) {
@@ -219,7 +237,8 @@ absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
   return writer.Written();
 }
 
-absl::StatusOr<std::vector<RowKeySample>> Tables::SampleRowKeys(const TableSchema& schema) {
+absl::StatusOr<std::vector<RowKeySample>> Tables::SampleRowKeys(const TableSchema& schema,
+                                                                absl::Span<const RowRange> clip) {
   absl::StatusOr<std::vector<RangeStats>> ranges = engine_->Ranges(schema.id);
   if (!ranges.ok()) return ranges.status();
   std::vector<RowKeySample> samples;
@@ -237,7 +256,7 @@ absl::StatusOr<std::vector<RowKeySample>> Tables::SampleRowKeys(const TableSchem
     offset_bytes += range.bytes;
     samples.push_back({range.end_key, offset_bytes});
   }
-  return samples;
+  return ClipSamples(samples, clip);
 }
 
 absl::Status Tables::DropRowRange(const TableSchema& schema, const RowRange& range) {

@@ -51,7 +51,7 @@ struct WrittenCell {
 
 // A key near which a table could be divided.
 struct RowKeySample {
-  std::string row_key;        // empty: the end of the table
+  std::string row_key;        // empty: the end of the table; the last one, if it is there
   uint64_t offset_bytes = 0;  // about what comes before it; ascending
 };
 
@@ -85,9 +85,11 @@ class Tables {
   absl::StatusOr<std::vector<WrittenCell>> ReadModifyWriteRow(TableSchemaRef schema, std::string_view row_key,
                                                               absl::Span<const ReadModifyWriteRule> rules);
 
-  // Ascending; the last is the end of the table.  The points where the table was split when it was made are
-  // always among them.
-  absl::StatusOr<std::vector<RowKeySample>> SampleRowKeys(const TableSchema& schema);
+  // The samples inside each range and then its end, for ranges in normal form; ascending.  Of the points
+  // where the table was split when it was made, those inside are always among them.  Offsets count from the
+  // last sample before the first range.
+  absl::StatusOr<std::vector<RowKeySample>> SampleRowKeys(const TableSchema& schema,
+                                                          absl::Span<const RowRange> ranges);
 
   absl::Status DropRowRange(const TableSchema& schema, const RowRange& range);
 

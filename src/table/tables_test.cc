@@ -1,5 +1,6 @@
 #include "table/tables.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -132,12 +133,74 @@ TEST_F(TablesTest, OneBadEntryLeavesTheOthers) {
   EXPECT_EQ(Read({}), "a: z:q=v\nc: z:q=v\n");
 }
 
-TEST_F(TablesTest, SamplesEndWithTheTableAndHoldItsSplits) {
-  const auto samples = tables_.SampleRowKeys(*schema_);
-  ASSERT_TRUE(samples.ok());
-  std::vector<std::string> keys;
-  for (const RowKeySample& sample : *samples) keys.push_back(sample.row_key);
-  EXPECT_THAT(keys, testing::ElementsAre("b", "m", ""));
+TEST_F(TablesTest, SamplesEndWithTheirRangeAndHoldItsSplits) {
+  const auto keys = [this](std::vector<RowRange> ranges) {
+    const auto samples = tables_.SampleRowKeys(*schema_, ranges);
+    EXPECT_TRUE(samples.ok());
+    std::vector<std::string> result;
+    for (const RowKeySample& sample : *samples) result.push_back(sample.row_key);
+    return result;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(keys({RowRange::All()}), ElementsAre("b", "m", ""));
+  EXPECT_THAT(keys({{"a", "n"}}), ElementsAre("b", "m", "n"));
+  EXPECT_THAT(keys({{"b", "m"}}), ElementsAre("m"));
+  EXPECT_THAT(keys({{"c", "d"}}), ElementsAre("d"));
+  EXPECT_THAT(keys({{"c", ""}}), ElementsAre("m", ""));
+  EXPECT_THAT(keys({{"a", "c"}, {"d", "e"}, {"k", "x"}}), ElementsAre("b", "c", "e", "m", "x"));
+}
+
+TEST_F(TablesTest, SampleOffsetsCountFromTheSampleBeforeTheRange) {
+  for (const char* row : {"a", "c", "n"}) Put(row, {SetCell{"z", "q", 0, std::string(1000, 'v')}});
+  const auto all = tables_.SampleRowKeys(*schema_, {{RowRange::All()}});
+  const auto from_b = tables_.SampleRowKeys(*schema_, {{RowRange{"b", ""}}});
+  ASSERT_EQ(all->size(), 3u);
+  ASSERT_EQ(from_b->size(), 2u);
+  EXPECT_GT((*all)[2].offset_bytes, 3000u);
+  EXPECT_EQ((*from_b)[1].offset_bytes, (*all)[2].offset_bytes - (*all)[0].offset_bytes);
+}
+
+TEST_F(TablesTest, CountsWhatAReadSawAndReturned) {
+  for (const char* row : {"a", "b", "c"}) {
+    Put(row, {SetCell{"z", "q", 0, row}, SetCell{"z", "r", 0, "x"}});
+  }
+  const auto stats = [this](FilterSpec filter, int64_t rows_limit = 0) {
+    const auto reader = *tables_.Read(
+        schema_, {.ranges = {RowRange::All()}, .filter = Filter(filter), .rows_limit = rows_limit});
+    while (*reader->Next(1) != RowReader::Step::kEnd) {
+    }
+    const ReadStats& s = reader->stats();
+    return fmt::format("{}/{} rows, {}/{} cells", s.rows_returned, s.rows_seen, s.cells_returned,
+                       s.cells_seen);
+  };
+  EXPECT_EQ(stats({FilterSpec::PassAll{}}), "3/3 rows, 6/6 cells");
+  EXPECT_EQ(stats({FilterSpec::PassAll{}}, 2), "2/2 rows, 4/4 cells");
+  EXPECT_EQ(stats({FilterSpec::ValueRegex{"[bx]"}}), "3/3 rows, 4/6 cells");
+  EXPECT_EQ(stats({FilterSpec::ValueRegex{"b"}}), "1/3 rows, 1/6 cells");
+  const FilterSpec all{FilterSpec::PassAll{}};
+  EXPECT_EQ(stats({FilterSpec::Interleave{{all, all}}}), "3/3 rows, 12/12 cells");
+}
+
+TEST_F(TablesTest, AFilterThatNothingCanPassReadsNothing) {
+  for (const char* row : {"a", "b", "c"}) Put(row, {SetCell{"z", "q", 0, row}});
+  const FilterSpec block{FilterSpec::BlockAll{}}, strip{FilterSpec::StripValue{}};
+  const auto chain = [](FilterSpec a, FilterSpec b) {
+    return FilterSpec{FilterSpec::Chain{{std::move(a), std::move(b)}}};
+  };
+  const FilterSpec filters[] = {
+      block,
+      chain(strip, block),
+      chain({FilterSpec::FamilyRegex{"z"}}, {FilterSpec::FamilyRegex{"last"}}),
+      {FilterSpec::FamilyRegex{"no.*"}},
+      chain({FilterSpec::QualifierRegex{"q"}}, {FilterSpec::QualifierRegex{"r"}}),
+      chain({FilterSpec::RowKeyRegex{"a"}}, {FilterSpec::RowKeyRegex{"b"}}),
+      {FilterSpec::Interleave{{block, chain(block, strip)}}},
+  };
+  for (const FilterSpec& filter : filters) {
+    const auto reader = *tables_.Read(schema_, {.ranges = {RowRange::All()}, .filter = Filter(filter)});
+    EXPECT_EQ(*reader->Next(1000), RowReader::Step::kEnd);
+    EXPECT_EQ(reader->stats().rows_seen, 0) << "filter " << (&filter - filters);
+  }
 }
 
 }  // namespace

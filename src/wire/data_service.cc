@@ -154,9 +154,16 @@ absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& reque
     return absl::UnimplementedError("Materialized views are not built yet");
   absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
   if (!schema.ok()) return schema.status();
-  if (request.has_row_range())
-    return absl::UnimplementedError("SampleRowKeys of a row range is not built yet");
-  absl::StatusOr<std::vector<RowKeySample>> samples = tables->SampleRowKeys(**schema);
+  RowRange range;
+  if (request.has_row_range()) {
+    absl::StatusOr<RowRange> parsed = ParseRowRange(request.row_range());
+    if (!parsed.ok()) {
+      return absl::InvalidArgumentError(
+          fmt::format("Error in field 'row_range' : {}", std::string(parsed.status().message())));
+    }
+    range = *std::move(parsed);
+  }
+  absl::StatusOr<std::vector<RowKeySample>> samples = tables->SampleRowKeys(**schema, {{range}});
   if (!samples.ok()) return samples.status();
   for (RowKeySample& sample : *samples) {
     pb::SampleRowKeysResponse response;

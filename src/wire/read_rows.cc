@@ -2,15 +2,20 @@
 
 #include <fmt/format.h>
 #include <google/bigtable/v2/bigtable.pb.h>
+#include <google/rpc/error_details.pb.h>
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
+#include "absl/strings/escaping.h"
+#include "absl/time/clock.h"
 #include "base/bytes.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/calls.h"
 #include "wire/chunk_writer.h"
+#include "wire/client_features.h"
 #include "wire/filter_request.h"
 #include "wire/requests.h"
 
@@ -25,12 +30,27 @@ constexpr int64_t kRowsInlineMax = 256;
 // ... and there, between looks at whether the call still stands.
 constexpr int64_t kRowsPerStep = 4096;
 
+// A row that nobody can read whole.  Clients that skip such rows look for the key in the details.
+absl::Status RowTooLarge(const RowReader& reader, size_t row_bytes) {
+  absl::Status status = absl::FailedPreconditionError(fmt::format(
+      "Error while reading table '{}' : Read returned {}MiB from row '{}' which exceeds the limit "
+      "of {}MiB. Make sure you are setting an appropriate request filter.",
+      reader.table_name(), row_bytes >> 20, Printable(reader.row_key()), kRowReadBytesMax >> 20));
+  google::rpc::ErrorInfo info;
+  info.set_reason("LargeRowReadError");
+  info.set_domain("bigtable.googleapis.com");
+  (*info.mutable_metadata())["rowKeyBase64Encoded"] = absl::Base64Escape(reader.row_key());
+  AddDetail(info, &status);
+  return status;
+}
+
 class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  ReadRowsReactor(Tables* tables, WorkerPool* workers) : tables_(tables), workers_(workers) {}
+  ReadRowsReactor(const grpc::CallbackServerContext& context, Tables* tables, WorkerPool* workers)
+      : context_(context), tables_(tables), workers_(workers) {}
 
-  void Start(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
-    if (absl::Status status = Open(context, bytes); !status.ok()) {
+  void Start(const grpc::ByteBuffer& bytes) {
+    if (absl::Status status = Open(bytes); !status.ok()) {
       Finish(ToGrpc(status));
       return;
     }
@@ -51,7 +71,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   bool InternalInlineable() override { return true; }
 
  private:
-  absl::Status Open(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes) {
+  absl::Status Open(const grpc::ByteBuffer& bytes) {
     ParsedRequest<pb::ReadRowsRequest> parsed;
     if (absl::Status status = parsed.Parse(bytes); !status.ok()) return status;
     const pb::ReadRowsRequest& request = parsed.message();
@@ -63,15 +83,17 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
     if (request.rows_limit() < 0) {
       return absl::InvalidArgumentError("Error in field 'rows_limit' : must not be negative");
     }
-    if (request.request_stats_view() == pb::ReadRowsRequest::REQUEST_STATS_FULL) {
-      return absl::UnimplementedError("Request stats are not built yet");
+    if (request.reversed() && !ClientFeatures(context_).reverse_scans()) {
+      return absl::UnimplementedError(
+          "The client has not announced that it understands reversed scans (bigtable-features)");
     }
+    if (request.request_stats_view() == pb::ReadRowsRequest::REQUEST_STATS_FULL) stats_since_ = absl::Now();
     absl::StatusOr<std::vector<RowRange>> ranges = ParseRowSet(request.rows());
     if (!ranges.ok()) return ranges.status();
     ReadRequest read{.ranges = *std::move(ranges),
                      .rows_limit = request.rows_limit(),
                      .reversed = request.reversed(),
-                     .deadline = DeadlineOf(context),
+                     .deadline = DeadlineOf(context_),
                      .interrupted = [this] {
                        return cancelled_ ? absl::CancelledError("The client has gone") : absl::OkStatus();
                      }};
@@ -99,6 +121,10 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
       } else if (inline_only) {
         if (!workers_->Submit([this] { Produce(kRowsPerStep, /*inline_only=*/false); })) End(Overloaded());
         return;
+      } else if (!writer_.IsEmpty()) {
+        break;  // what has passed does not wait for what may be long in coming
+      } else if (TellsLastScanned()) {
+        return SendLastScanned();
       }
     }
     Send();
@@ -108,13 +134,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
     const std::vector<FilterCell>& cells = reader_->cells();
     size_t row_bytes = 0;
     for (const FilterCell& cell : cells) row_bytes += cell.cell.qualifier.size() + cell.cell.value.size();
-    if (row_bytes > kRowReadBytesMax) {
-      return absl::FailedPreconditionError(fmt::format(
-          "Error while reading table '{}' : Read returned {}MiB from row '{}' which exceeds the limit of "
-          "{}MiB. Make "
-          "sure you are setting an appropriate request filter.",
-          reader_->table_name(), row_bytes >> 20, Printable(reader_->row_key()), kRowReadBytesMax >> 20));
-    }
+    if (row_bytes > kRowReadBytesMax) return RowTooLarge(*reader_, row_bytes);
     writer_.StartRow(reader_->row_key());
     for (size_t i = 0; i < cells.size(); ++i) {
       const CellView& cell = cells[i].cell;
@@ -129,21 +149,60 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
     StartWrite(&message_);
   }
 
+  // A client that reads on after an error need not read again what was filtered out before.
+  bool TellsLastScanned() {
+    if (!tells_last_scanned_.has_value()) {
+      tells_last_scanned_ = ClientFeatures(context_).last_scanned_row_responses();
+    }
+    return *tells_last_scanned_;
+  }
+
+  void SendLastScanned() {
+    pb::ReadRowsResponse response;
+    response.set_last_scanned_row_key(reader_->row_key());
+    message_ = ToByteBuffer(response);
+    StartWrite(&message_);
+  }
+
+  std::string StatsMessage() const {
+    const ReadStats& stats = reader_->stats();
+    pb::ReadRowsResponse response;
+    pb::FullReadStatsView* view = response.mutable_request_stats()->mutable_full_read_stats_view();
+    pb::ReadIterationStats* counts = view->mutable_read_iteration_stats();
+    counts->set_rows_seen_count(stats.rows_seen);
+    counts->set_rows_returned_count(stats.rows_returned);
+    counts->set_cells_seen_count(stats.cells_seen);
+    counts->set_cells_returned_count(stats.cells_returned);
+    const timespec latency = absl::ToTimespec(absl::Now() - *stats_since_);
+    google::protobuf::Duration* duration =
+        view->mutable_request_latency_stats()->mutable_frontend_server_latency();
+    duration->set_seconds(latency.tv_sec);
+    duration->set_nanos(static_cast<int32_t>(latency.tv_nsec));
+    return response.SerializeAsString();
+  }
+
+  // Whatever the end is like, the rows before it are sent.
   void End(const absl::Status& status) {
     finishing_ = true;
-    if (writer_.IsEmpty() || !status.ok()) {
+    std::string last = writer_.Take();
+    // Two messages in a row are the message with the fields of both.
+    if (status.ok() && stats_since_.has_value()) last += StatsMessage();
+    if (last.empty()) {
       Finish(ToGrpc(status));
       return;
     }
-    message_ = ToByteBuffer(writer_.Take());
-    StartWriteAndFinish(&message_, grpc::WriteOptions(), grpc::Status::OK);
+    message_ = ToByteBuffer(std::move(last));
+    StartWriteAndFinish(&message_, grpc::WriteOptions(), ToGrpc(status));
   }
 
+  const grpc::CallbackServerContext& context_;  // lives until OnDone
   Tables* const tables_;
   WorkerPool* const workers_;
   std::unique_ptr<RowReader> reader_;
   ChunkWriter writer_;
   grpc::ByteBuffer message_;
+  std::optional<absl::Time> stats_since_;  // when stats were asked for
+  std::optional<bool> tells_last_scanned_;
   bool finishing_ = false;
   std::atomic<bool> cancelled_ = false;
 };
@@ -153,8 +212,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerReadRows(grpc::CallbackServerContext* context,
                                                            const grpc::ByteBuffer* request, Tables* tables,
                                                            WorkerPool* workers) {
-  auto* reactor = new ReadRowsReactor(tables, workers);
-  reactor->Start(*context, *request);
+  auto* reactor = new ReadRowsReactor(*context, tables, workers);
+  reactor->Start(*request);
   return reactor;
 }
 

@@ -74,10 +74,10 @@ function call(method, request) {
 const tableAdminMethods = {modifyColumnFamilies: 1, dropRowRange: 1, checkConsistency: 1, snapshotTable: 1};
 
 // A call of the generated client that streams: a promise for all its messages.
-function callStream(method, request) {
+function callStream(method, request, headers = {}) {
   return new Promise((resolve, reject) => {
     const messages = [];
-    bigtable.request({client: 'BigtableClient', method, reqOpts: request})
+    bigtable.request({client: 'BigtableClient', method, reqOpts: request, gaxOpts: {otherArgs: {headers}}})
       .on('data', message => messages.push(message))
       .on('error', reject)
       .on('end', () => resolve(messages));
