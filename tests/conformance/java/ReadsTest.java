@@ -109,7 +109,8 @@ class ReadsTest {
     cases.put(FILTERS.offset().cellsPerRow(1), List.of(pressure1, tempA));
     cases.put(
         FILTERS.chain().filter(temp).filter(FILTERS.value().strip()), List.of("a f:temp @2 ", "b f:temp @3 "));
-    cases.put(FILTERS.chain().filter(temp).filter(FILTERS.label("seen")), List.of(tempA + " [seen]", tempB + " [seen]"));
+    cases.put(
+        FILTERS.chain().filter(temp).filter(FILTERS.label("seen")), List.of(tempA + " [seen]", tempB + " [seen]"));
     cases.put(
         FILTERS.interleave().filter(temp).filter(FILTERS.value().exactMatch("9.2")), List.of(tempA, tempB, tempB));
     cases.put(FILTERS.condition(pressure).then(temp).otherwise(FILTERS.block()), List.of(tempA));
@@ -151,8 +152,8 @@ class ReadsTest {
   @Test
   void refusesEmptyRangesAndWrongFilters() {
     String table = newTable("f");
-    refused(
-        Code.INVALID_ARGUMENT, RANGE_TEXT, () -> keys(Query.create(table).range(range().startOpen("k").endClosed("k"))));
+    Query empty = Query.create(table).range(range().startOpen("k").endClosed("k"));
+    refused(Code.INVALID_ARGUMENT, RANGE_TEXT, () -> keys(empty));
     refused(Code.INVALID_ARGUMENT, () -> read(table, FILTERS.value().regex("(")));
     refused(Code.INVALID_ARGUMENT, () -> read(table, FILTERS.limit().cellsPerRow(0)));
     refused(Code.INVALID_ARGUMENT, () -> read(table, FILTERS.key().sample(1)));

@@ -53,9 +53,10 @@ test('deletes cells, columns, families and rows', async () => {
 
 test('mutations of an entry apply in order', async () => {
   const table = await newTable();
-  const set = (ms, value) =>
-    ({setCell: {familyName: 'f', columnQualifier: Buffer.from('q'), timestampMicros: ms * 1000, value: Buffer.from(value)}});
-  const entry = {rowKey: Buffer.from('r'), mutations: [set(1, 'masked'), {deleteFromRow: {}}, set(2, 'kept'), set(2, 'last')]};
+  const column = {familyName: 'f', columnQualifier: Buffer.from('q')};
+  const set = (ms, value) => ({setCell: {...column, timestampMicros: ms * 1000, value: Buffer.from(value)}});
+  const mutations = [set(1, 'masked'), {deleteFromRow: {}}, set(2, 'kept'), set(2, 'last')];
+  const entry = {rowKey: Buffer.from('r'), mutations};
   await table.mutate([entry], {rawMutation: true});
   assert.deepEqual(await read(table), ['r f:q @2 last']);
 });

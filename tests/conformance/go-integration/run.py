@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Runs the Go client's own integration tests and holds them to the list `expected.txt` beside this file.
+
+usage: run.py --tests PROGRAM --directory DIRECTORY [--mode emulator|prod] [PATTERN ...]
+
+PROGRAM is the compiled test package of the client, DIRECTORY where its sources are.  Each mode runs against the server
+that BIGTABLE_EMULATOR_HOST names: `emulator` through that variable, as a developer would, `prod` with -it.use-prod, in
+which more tests run and the client does all that it does towards Google.  PATTERN (of fnmatch) picks tests.
+
+A test whose outcome is not the listed one fails the run, in both directions; so does a test that is not on the list,
+and a line of the list without a test.
+"""
+
+import argparse
+import fnmatch
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+LIST = pathlib.Path(__file__).resolve().parent / "expected.txt"
+MODES = ("emulator", "prod")
+# What the list may say of a test, and what its run must then end with; None: it is not run.
+OUTCOMES = {"pass": "PASS", "skips": "SKIP", "unbuilt": "FAIL", "apart": None}
+GROUP_TIMEOUT_SECONDS = 300
+OUTPUT_LINES_MAX = 40  # of a test that surprises
+UNBUILT_TIMEOUT_SECONDS = 20  # some retry for minutes what is not there
+
+RESULT = re.compile(r"^--- (PASS|FAIL|SKIP): (\S+) ")
+NOW_SPEAKING = re.compile(r"^=== (?:RUN|CONT|NAME|PAUSE)\s+([^/\s]+)")
+
+
+def read_list(names):
+    """{mode: {test: expectation}} of all tests, and what is wrong with the list."""
+    expected, wrong = {mode: {} for mode in MODES}, []
+    for number, line in enumerate(LIST.read_text(encoding="utf-8").splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        pattern, *words = line.split(None, 3)
+        reason = words[2] if len(words) == 3 else ""
+        if len(words) < 2 or any(word not in OUTCOMES for word in words[:2]):
+            wrong.append(f"line {number}: a test and two of {', '.join(OUTCOMES)} are wanted: {line}")
+            continue
+        if words[:2] != ["pass", "pass"] and not reason:
+            wrong.append(f"line {number}: no reason: {line}")
+        found = fnmatch.filter(names, pattern)
+        if not found:
+            wrong.append(f"line {number}: the client has no test {pattern}")
+        for name in found:
+            for mode, word in zip(MODES, words):
+                if name in expected[mode]:
+                    wrong.append(f"line {number}: {name} is listed twice")
+                expected[mode][name] = word
+    wrong += [f"{name} is not listed" for name in names if name not in expected[MODES[0]]]
+    return expected, wrong
+
+
+class Tests:
+    def __init__(self, program, directory, mode):
+        self.program = program
+        self.directory = directory
+        self.mode = mode
+        self.runs = 0
+
+    def list(self):
+        done = subprocess.run([self.program, "-test.list", "^TestIntegration_"], cwd=self.directory, text=True,
+                              env=self._environment(), capture_output=True, check=True)
+        return [line for line in done.stdout.splitlines() if line.startswith("TestIntegration_")]
+
+    def run(self, names, timeout_seconds):
+        """({test: PASS, FAIL or SKIP}, {test: its lines}) of those that came to an end, in a project of their own."""
+        self.runs += 1
+        project = f"it-{self.mode}-{time.time_ns()}-{self.runs}"
+        arguments = [f"-it.project={project}"]
+        if self.mode == "prod":
+            arguments += ["-it.use-prod", "-it.instance=instance", "-it.cluster=sonde",
+                          f"-it.project2={project}-2", "-it.cluster2=other"]
+        command = [self.program, "-test.v", f"-test.timeout={timeout_seconds}s", "-test.parallel=4",
+                   f"-test.run=^({'|'.join(names)})$", *arguments]
+        done = subprocess.run(command, cwd=self.directory, env=self._environment(), text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                              timeout=2 * timeout_seconds)
+        results, lines, speaker = {}, {}, None
+        for line in done.stdout.splitlines():
+            if now := NOW_SPEAKING.match(line):
+                speaker = now[1]
+            elif result := RESULT.match(line):
+                results[result[2]] = result[1]
+                speaker = result[2]
+            lines.setdefault(speaker, []).append(line)
+        return results, lines
+
+    def _environment(self):
+        environment = dict(os.environ)
+        if self.mode == "prod":
+            environment["SONDE_ADDRESS"] = environment.pop("BIGTABLE_EMULATOR_HOST")
+        return environment
+
+
+def run_mode(tests, expected):
+    """The number of tests that did as listed, by expectation, and the surprises, each a text."""
+    results, lines = {}, {}
+    together = [name for name, word in expected.items() if word in ("pass", "skips")]
+    if together:
+        results, lines = tests.run(together, GROUP_TIMEOUT_SECONDS)
+    for name in (name for name, word in expected.items() if word == "unbuilt"):
+        # Alone: some end their process.
+        alone, said = tests.run([name], UNBUILT_TIMEOUT_SECONDS)
+        results[name] = alone.get(name, "FAIL")
+        lines[name] = said.get(name, [])
+    counts, surprises = {}, []
+    for name, word in expected.items():
+        if OUTCOMES[word] is None or results.get(name) == OUTCOMES[word]:
+            counts[word] = counts.get(word, 0) + 1
+            continue
+        said = "\n".join("    " + line for line in lines.get(name, lines.get(None, []))[-OUTPUT_LINES_MAX:])
+        ended = results.get(name, "no result")
+        surprises.append(f"{tests.mode}: {name}: listed as '{word}', ended with {ended}\n{said}")
+    return counts, surprises
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs the Go client's own integration tests.")
+    parser.add_argument("--tests", required=True)
+    parser.add_argument("--directory", required=True)
+    parser.add_argument("--mode", choices=MODES)
+    parser.add_argument("patterns", nargs="*", default=["*"])
+    arguments = parser.parse_args()
+    if not os.environ.get("BIGTABLE_EMULATOR_HOST"):
+        parser.error("BIGTABLE_EMULATOR_HOST is not set: run tests/conformance/run go-integration SONDE")
+
+    expected, surprises = read_list(Tests(arguments.tests, arguments.directory, "emulator").list())
+    for mode in [arguments.mode] if arguments.mode else MODES:
+        tests = Tests(arguments.tests, arguments.directory, mode)
+        picked = {name: word for name, word in expected[mode].items()
+                  if any(fnmatch.fnmatch(name, pattern) for pattern in arguments.patterns)}
+        start = time.monotonic()
+        counts, found = run_mode(tests, picked)
+        surprises += found
+        summary = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+        print(f"{mode}: as listed: {summary}; {len(found)} surprises; {time.monotonic() - start:.1f} s", flush=True)
+    for surprise in surprises:
+        print(surprise)
+    return 1 if surprises else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
