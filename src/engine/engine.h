@@ -6,6 +6,9 @@
 // Below: durability.  When Apply or Update has answered OK, the change survives the loss of power (unless the
 // engine was opened otherwise).
 //
+// Cells of an expiring family (model/expiring_family.h) come only to those whose hints name it, and may be
+// gone once it has expired; all else that is said of families holds for them, too.
+//
 // Threads: all functions may be called at once.  A RowStream belongs to one caller at a time and must end
 // before the engine does.
 //

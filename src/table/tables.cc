@@ -153,19 +153,37 @@ std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Sp
   const int64_t now_micros = clock_->NowMicros();
   size_t count = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].idempotency.has_value()) continue;
     changes[count].row_key = rows[i].row_key;
     statuses[i] = Normalize(schema, rows[i].row_key, rows[i].mutations, now_micros, &changes[count].delta);
     if (statuses[i].ok()) ++count;
   }
   changes.resize(count);
-  if (count == 0) return statuses;
-  const absl::Status applied = engine_->Apply(schema.id, changes);
-  if (!applied.ok()) {
-    for (absl::Status& status : statuses) {
-      if (status.ok()) status = applied;
+  const absl::Status applied = count == 0 ? absl::OkStatus() : engine_->Apply(schema.id, changes);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].idempotency.has_value()) {
+      statuses[i] = MutateOnce(schema, rows[i], now_micros);
+    } else if (statuses[i].ok()) {
+      statuses[i] = applied;
     }
   }
   return statuses;
+}
+
+absl::Status Tables::MutateOnce(const TableSchema& schema, const RowMutations& row, int64_t now_micros) {
+  const std::string_view token = row.idempotency->token;
+  if (absl::Status status = CheckStartTime(*row.idempotency, now_micros); !status.ok()) return status;
+  RowDelta delta;
+  absl::Status status = Normalize(schema, row.row_key, row.mutations, now_micros, &delta);
+  if (!status.ok()) return status;
+  AddToken(token, now_micros, &delta);
+  ReadHints hints;
+  hints.families = TokenFamilies(token, now_micros);
+  const auto decide = [&](const std::vector<RowFamily>& found) -> absl::StatusOr<std::optional<RowDelta>> {
+    if (HasToken(found, token, now_micros)) return std::nullopt;
+    return delta;
+  };
+  return engine_->Update(schema.id, row.row_key, hints, decide);
 }
 
 absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -20,6 +21,7 @@
 #include "engine/engine.h"
 #include "filter/compiled_filter.h"
 #include "model/mutation.h"
+#include "table/idempotency.h"
 #include "table/row_reader.h"
 
 namespace sonde {
@@ -27,6 +29,7 @@ namespace sonde {
 struct RowMutations {
   std::string_view row_key;
   absl::Span<const Mutation> mutations;
+  std::optional<Idempotency> idempotency;  // applied once a token
 };
 
 struct ReadModifyWriteRule {
@@ -66,11 +69,11 @@ class Tables {
 
   absl::StatusOr<std::unique_ptr<RowReader>> Read(TableSchemaRef schema, ReadRequest request);
 
-  // Atomic.  Errors: those of Normalize; the engine's.
+  // Atomic.  Errors: those of Normalize and of CheckStartTime; the engine's.
   absl::Status MutateRow(const TableSchema& schema, const RowMutations& row);
 
-  // Each row atomic; one commit.  One status a row; an error of the engine is that of every row that was to
-  // be written.
+  // Each row atomic; one commit, but for rows with a token, which are looked for and written one by one.  One
+  // status a row; an error of the engine is that of every row of the commit.
   std::vector<absl::Status> MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows);
 
   // Atomic.  No predicate: whether the row has any cell.  Returns whether it matched.
@@ -94,6 +97,8 @@ class Tables {
   absl::Status DropRowRange(const TableSchema& schema, const RowRange& range);
 
  private:
+  absl::Status MutateOnce(const TableSchema& schema, const RowMutations& row, int64_t now_micros);
+
   Engine* const engine_;
   Catalog* const catalog_;
   const Clock* const clock_;

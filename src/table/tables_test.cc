@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "engine/memory/memory_engine.h"
+#include "model/aggregate.h"
 #include "model/limits.h"
 
 namespace sonde {
@@ -131,6 +132,105 @@ TEST_F(TablesTest, OneBadEntryLeavesTheOthers) {
   EXPECT_TRUE(statuses[0].ok() && statuses[2].ok());
   EXPECT_EQ(statuses[1].code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(Read({}), "a: z:q=v\nc: z:q=v\n");
+}
+
+class IdempotencyTest : public TablesTest {
+ protected:
+  absl::Status Add(std::string_view token, std::string_view row = "r",
+                   std::optional<int64_t> start_micros = std::nullopt) {
+    const std::vector<Mutation> mutations = {AddToCell{"sum", "q", 0, 1}};
+    return tables_.MutateRow(*schema_, {row, mutations, Idempotency{token, start_micros}});
+  }
+  int64_t Sum(std::string_view row = "r") {
+    const auto reader = *tables_.Read(schema_, {.ranges = {RowRange::Single(row)}});
+    if (*reader->Next(1) != RowReader::Step::kRow) return 0;
+    EXPECT_EQ(reader->cells().size(), 1u);
+    return DecodeAggregateState(reader->cells()[0].cell.value);
+  }
+};
+
+TEST_F(IdempotencyTest, ARepetitionIsNotApplied) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Add("token 01"), absl::OkStatus());
+  EXPECT_EQ(Sum(), 1);
+  EXPECT_EQ(Add("token 02"), absl::OkStatus());
+  EXPECT_EQ(Sum(), 2);
+  EXPECT_EQ(Add("token 01", "another row"), absl::OkStatus());
+  EXPECT_EQ(Sum("another row"), 1);
+}
+
+TEST_F(IdempotencyTest, TokensProtectForAQuarterOfAnHour) {
+  EXPECT_EQ(Add("token 01"), absl::OkStatus());
+  for (int minutes = 1; minutes <= 15; ++minutes) {
+    clock_.Advance(60 * kSecond);
+    EXPECT_EQ(Add("token 01"), absl::OkStatus());
+    EXPECT_EQ(Sum(), 1) << minutes << " minutes later";
+  }
+  clock_.Advance(1);
+  EXPECT_EQ(Add("token 01"), absl::OkStatus());
+  EXPECT_EQ(Sum(), 2);
+}
+
+TEST_F(IdempotencyTest, TokensProtectWhenAClockGoesBack) {
+  clock_.Set(kNow / kExpiryPeriodMicros * kExpiryPeriodMicros);
+  EXPECT_EQ(Add("token 01"), absl::OkStatus());
+  clock_.Advance(-1);
+  EXPECT_EQ(Add("token 01"), absl::OkStatus());
+  EXPECT_EQ(Sum(), 1);
+}
+
+TEST_F(IdempotencyTest, AFirstAttemptOfLongAgoIsRefused) {
+  EXPECT_EQ(Add("token 01", "r", kNow - 900 * kSecond), absl::OkStatus());
+  const absl::Status late = Add("token 02", "r", kNow - 900 * kSecond - 1);
+  EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(late.message()), testing::HasSubstr("token 02"));
+  EXPECT_EQ(Add("token 03", "r", kNow + 3600 * kSecond), absl::OkStatus()) << "a client's clock may be ahead";
+  EXPECT_EQ(Sum(), 2);
+}
+
+TEST_F(IdempotencyTest, WhatWasRefusedMayComeAgain) {
+  const std::vector<Mutation> bad = {SetCell{"sum", "q", 0, "v"}};
+  EXPECT_EQ(tables_.MutateRow(*schema_, {"r", bad, Idempotency{"token 01"}}).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Add("token 01"), absl::OkStatus());
+  EXPECT_EQ(Sum(), 1);
+}
+
+TEST_F(IdempotencyTest, EntriesOfARequestCountByTheirTokens) {
+  const std::vector<Mutation> add = {AddToCell{"sum", "q", 0, 1}};
+  const Idempotency one{"token 01"}, two{"token 02"};
+  const std::vector<RowMutations> rows = {
+      {"r", add, one}, {"r", add}, {"r", add, one}, {"r", add, two}, {"r", add}};
+  for (const absl::Status& status : tables_.MutateRows(*schema_, rows)) EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_EQ(Sum(), 4);
+}
+
+TEST_F(IdempotencyTest, TokensAreNoRowsAndOutliveTheirRow) {
+  EXPECT_EQ(Add("token 01"), absl::OkStatus());
+  Put("r", {DeleteFromRow{}});
+  EXPECT_EQ(Read({}), "");
+  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", nullptr, {}, {}), false);
+  EXPECT_EQ(Add("token 01"), absl::OkStatus());
+  EXPECT_EQ(Read({}), "");
+}
+
+TEST_F(IdempotencyTest, WhatHasExpiredIsForgotten) {
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(Add("token 01"), absl::OkStatus());
+    clock_.Advance(2 * kExpiryPeriodMicros);
+  }
+  EXPECT_EQ(Sum(), 100);
+  ReadHints hints;
+  hints.families.emplace();
+  for (int64_t at = kNow; at < clock_.NowMicros(); at += kExpiryPeriodMicros) {
+    for (const FamilyId family : TokenFamilies("token 01", at)) hints.families->push_back(family);
+  }
+  size_t families = 0;
+  const auto count = [&](const std::vector<RowFamily>& row) -> absl::StatusOr<std::optional<RowDelta>> {
+    families = row.size();
+    return std::nullopt;
+  };
+  ASSERT_EQ(engine_->Update(schema_->id, "r", hints, count), absl::OkStatus());
+  EXPECT_EQ(families, 1u);
 }
 
 TEST_F(TablesTest, SamplesEndWithTheirRangeAndHoldItsSplits) {

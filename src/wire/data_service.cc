@@ -23,21 +23,18 @@ absl::StatusOr<TableSchemaRef> FindTable(const Catalog& catalog, const Request& 
   return catalog.Find(request.table_name());
 }
 
-template <typename Entry>
-absl::Status CheckIdempotency(const Entry& entry) {
-  if (!entry.has_idempotency()) return absl::OkStatus();
-  return absl::UnimplementedError("Idempotency tokens are not built yet");
-}
-
 absl::Status MutateRow(Tables* tables, const pb::MutateRowRequest& request) {
   absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
   if (!schema.ok()) return schema.status();
   if (absl::Status status = CheckRowKey(request.row_key()); !status.ok()) return status;
-  if (absl::Status status = CheckIdempotency(request); !status.ok()) return status;
   std::vector<Mutation> mutations;
   absl::Status status = ParseMutations(request.mutations(), /*may_be_empty=*/false, &mutations);
   if (!status.ok()) return status;
-  return tables->MutateRow(**schema, {request.row_key(), mutations});
+  RowMutations row{request.row_key(), mutations};
+  if (request.has_idempotency()) {
+    if (status = ParseIdempotency(request.idempotency(), &row.idempotency); !status.ok()) return status;
+  }
+  return tables->MutateRow(**schema, row);
 }
 
 absl::Status CheckSize(const pb::MutateRowsRequest& request) {
@@ -63,13 +60,15 @@ void ParseEntries(const pb::MutateRowsRequest& request, ParsedEntries* parsed,
   for (int i = 0; i < request.entries_size(); ++i) {
     const pb::MutateRowsRequest::Entry& entry = request.entries(i);
     absl::Status& status = (*statuses)[i];
+    RowMutations row{entry.row_key(), {}};
     status = CheckRowKey(entry.row_key());
-    if (status.ok()) status = CheckIdempotency(entry);
+    if (status.ok() && entry.has_idempotency())
+      status = ParseIdempotency(entry.idempotency(), &row.idempotency);
     if (status.ok()) status = ParseMutations(entry.mutations(), /*may_be_empty=*/false, &one);
     if (!status.ok()) continue;
     places.emplace_back(parsed->mutations.size(), one.size());
     parsed->mutations.insert(parsed->mutations.end(), one.begin(), one.end());
-    parsed->rows.push_back({entry.row_key(), {}});
+    parsed->rows.push_back(row);
     parsed->entry_of_row.push_back(i);
   }
   for (size_t i = 0; i < places.size(); ++i) {

@@ -11,6 +11,9 @@ namespace {
 
 namespace pb = google::bigtable::v2;
 
+// google.protobuf.Timestamp ends with the year 9999.
+constexpr int64_t kTimestampSecondsMax = 253'402'300'799;
+
 absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
 
 // "Error in field 'Mutation list' : Error in element #3 : ..."
@@ -194,6 +197,25 @@ absl::Status ParseMutations(const google::protobuf::RepeatedPtrField<pb::Mutatio
       return MutationError(i, std::string(status.message()));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status ParseIdempotency(const pb::Idempotency& idempotency, std::optional<Idempotency>* out) {
+  const size_t bytes = idempotency.token().size();
+  if (bytes < kIdempotencyTokenBytesMin || bytes > kIdempotencyTokenBytesMax) {
+    return Invalid(
+        fmt::format("Error in field 'idempotency.token' : it has {} bytes; from {} to {} are allowed", bytes,
+                    kIdempotencyTokenBytesMin, kIdempotencyTokenBytesMax));
+  }
+  out->emplace().token = idempotency.token();
+  const google::protobuf::Timestamp& start = idempotency.start_time();
+  if (start.seconds() == 0 && start.nanos() == 0) return absl::OkStatus();
+  if (start.seconds() < 0 || start.seconds() > kTimestampSecondsMax || start.nanos() < 0 ||
+      start.nanos() >= 1'000'000'000) {
+    return Invalid(fmt::format("Error in field 'idempotency.start_time' : {} s and {} ns are no time",
+                               start.seconds(), start.nanos()));
+  }
+  (*out)->start_micros = start.seconds() * 1'000'000 + start.nanos() / 1'000;
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 
 #include <google/bigtable/v2/bigtable.pb.h>
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,9 @@ absl::StatusOr<std::vector<RowRange>> ParseRowSet(const google::bigtable::v2::Ro
 absl::Status ParseMutations(
     const google::protobuf::RepeatedPtrField<google::bigtable::v2::Mutation>& mutations, bool may_be_empty,
     std::vector<Mutation>* out);
+
+absl::Status ParseIdempotency(const google::bigtable::v2::Idempotency& idempotency,
+                              std::optional<Idempotency>* out);
 
 absl::StatusOr<std::vector<ReadModifyWriteRule>> ParseRules(
     const google::protobuf::RepeatedPtrField<google::bigtable::v2::ReadModifyWriteRule>& rules);

@@ -34,6 +34,27 @@ std::string Ranges(const std::string& text) {
   return result;
 }
 
+TEST(IdempotencyRequest, TokensAndTimesAreChecked) {
+  const auto parse = [](const std::string& text) {
+    std::optional<Idempotency> parsed;
+    const auto message = Text<pb::Idempotency>(text);
+    const absl::Status status = ParseIdempotency(message, &parsed);
+    if (!status.ok()) return std::string(status.message());
+    return std::string(parsed->token) + "@" +
+           (parsed->start_micros.has_value() ? std::to_string(*parsed->start_micros) : "-");
+  };
+  EXPECT_EQ(parse("token: '12345678'"), "12345678@-");
+  EXPECT_EQ(parse("token: '12345678' start_time {}"), "12345678@-");
+  EXPECT_EQ(parse("token: '12345678' start_time { seconds: 5 nanos: 7999 }"), "12345678@5000007");
+  EXPECT_EQ(parse("token: '1234567'"),
+            "Error in field 'idempotency.token' : it has 7 bytes; from 8 to 256 are allowed");
+  EXPECT_THAT(parse("token: '" + std::string(257, 't') + "'"), testing::HasSubstr("257 bytes"));
+  EXPECT_THAT(parse("token: '12345678' start_time { seconds: 253402300800 }"),
+              testing::HasSubstr("idempotency.start_time"));
+  EXPECT_THAT(parse("token: '12345678' start_time { nanos: 1000000000 }"),
+              testing::HasSubstr("idempotency.start_time"));
+}
+
 TEST(RowSet, KeysAndRangesAreAUnion) {
   EXPECT_EQ(Ranges(""), "[,)");
   EXPECT_EQ(Ranges("row_ranges {}"), "[,)");

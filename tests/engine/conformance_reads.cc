@@ -4,6 +4,7 @@
 
 #include "engine_conformance.h"
 #include "fmt/format.h"
+#include "model/expiring_family.h"
 
 namespace sonde {
 namespace {
@@ -94,6 +95,58 @@ TEST_P(EngineConformance, HintsNeverLoseACell) {
       EXPECT_EQ(CheckRows(Rows({RowRange::All()}, reverse), *observed, hints), absl::OkStatus()) << name;
     }
   }
+}
+
+TEST_P(EngineConformance, ExpiringFamiliesComeOnlyToThoseWhoNameThem) {
+  const int64_t now_micros = absl::ToUnixMicros(absl::Now());
+  const FamilyId hidden = ExpiringFamily(now_micros, 5);
+  for (const std::string& row_key : {"a"s, "b"s, "c"s}) {
+    Put(row_key, "q", 1000, "v", kPlain);
+    for (uint32_t shard = 0; shard < 10; ++shard) {
+      Put(row_key, "token", now_micros, "", ExpiringFamily(now_micros, shard));
+    }
+  }
+  Put("only tokens", "token", now_micros, "", hidden);
+  for (int round = 0; round < 2; ++round) {
+    for (const bool reverse : {false, true}) {
+      const std::vector<ObservedRow> all = Rows({RowRange::All()}, reverse);
+      EXPECT_EQ(RowKeys({RowRange::All()}, reverse), reverse ? (Keys{"c", "b", "a"}) : (Keys{"a", "b", "c"}));
+      for (const ObservedRow& row : all) EXPECT_EQ(row.families.size(), 1u);
+      const auto plain = ScanRows(engine_.get(), kTable, {RowRange::All()},
+                                  {.reverse = reverse, .hints = {.families = std::vector<FamilyId>{kPlain}}});
+      ASSERT_EQ(plain.status(), absl::OkStatus());
+      EXPECT_EQ(*plain, all);
+      const auto tokens =
+          ScanRows(engine_.get(), kTable, {RowRange::All()},
+                   {.reverse = reverse, .hints = {.families = std::vector<FamilyId>{kPlain, hidden}}});
+      ASSERT_EQ(tokens.status(), absl::OkStatus());
+      ASSERT_EQ(tokens->size(), 4u);
+      for (const ObservedRow& row : *tokens) EXPECT_EQ(row.families.count(hidden), 1u) << row.row_key;
+    }
+    EXPECT_EQ(RowKeys({RowRange::Single("only tokens")}), Keys());
+    bool is_seen = false;
+    const auto look = [&](const std::vector<RowFamily>& row) -> absl::StatusOr<std::optional<RowDelta>> {
+      is_seen = row.size() == 1 && row[0].family == hidden && row[0].cells[0].qualifier == "token";
+      return std::nullopt;
+    };
+    ASSERT_EQ(engine_->Update(kTable, "b", {.families = std::vector<FamilyId>{hidden}}, look),
+              absl::OkStatus());
+    EXPECT_TRUE(is_seen);
+    FlushOrCompact();
+  }
+}
+
+TEST_P(EngineConformance, WhatHasNotExpiredIsKept) {
+  const int64_t now_micros = absl::ToUnixMicros(absl::Now());
+  const FamilyId before = ExpiringFamily(now_micros - kExpiryPeriodMicros, 1);
+  Put("r", "token", now_micros - kExpiryPeriodMicros, "", before);
+  Put("r", "token", now_micros, "", ExpiringFamily(now_micros, 1));
+  FlushOrCompact();
+  const auto rows = ScanRows(engine_.get(), kTable, {RowRange::All()},
+                             {.hints = {.families = std::vector<FamilyId>{before}}});
+  ASSERT_EQ(rows.status(), absl::OkStatus());
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ((*rows)[0].families.count(before), 1u);
 }
 
 TEST_P(EngineConformance, APassedDeadlineIsTold) {

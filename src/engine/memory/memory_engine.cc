@@ -7,6 +7,8 @@
 #include <mutex>
 #include <optional>
 
+#include "model/expiring_family.h"
+
 namespace sonde {
 namespace {
 
@@ -100,6 +102,16 @@ class MemoryEngine::Stream final : public RowStream {
 
 std::unique_ptr<MemoryEngine> MemoryEngine::Create(MemoryEngineOptions options) {
   return std::unique_ptr<MemoryEngine>(new MemoryEngine(options));
+}
+
+ReadHints MemoryEngine::Followed(const ReadHints& hints) const {
+  if (options_.honour_hints) return hints;
+  ReadHints followed;
+  if (hints.families.has_value() &&
+      std::any_of(hints.families->begin(), hints.families->end(), IsExpiringFamily)) {
+    followed.families = hints.families;  // without them it would see none of an expiring family
+  }
+  return followed;
 }
 
 MemoryTable* MemoryEngine::FindTable(TableId table) {

@@ -56,7 +56,7 @@ class MemoryEngine final : public Engine {
   explicit MemoryEngine(MemoryEngineOptions options) : options_(options) {}
 
   // The hints as this engine follows them.
-  ReadHints Followed(const ReadHints& hints) const { return options_.honour_hints ? hints : ReadHints(); }
+  ReadHints Followed(const ReadHints& hints) const;
   // Null when there is no such table.  The caller holds the lock.
   MemoryTable* FindTable(TableId table);
 

@@ -5,6 +5,7 @@
 
 #include "base/varint.h"
 #include "model/aggregate.h"
+#include "model/expiring_family.h"
 
 namespace sonde {
 namespace {
@@ -42,9 +43,16 @@ void ApplyToFamily(const FamilyDelta& delta, MemoryFamily* family) {
   }
 }
 
+// Who writes such cells writes the time with them: what has expired by then goes.
+void ForgetExpired(const FamilyDelta& delta, MemoryRow* row) {
+  for (const CellView& put : delta.puts) {
+    std::erase_if(*row, [&](const auto& family) { return IsExpired(family.first, put.timestamp_micros); });
+  }
+}
+
 bool HasFamily(const ReadHints& hints, FamilyId family) {
-  return !hints.families.has_value() ||
-         std::find(hints.families->begin(), hints.families->end(), family) != hints.families->end();
+  if (!hints.families.has_value()) return !IsExpiringFamily(family);
+  return std::find(hints.families->begin(), hints.families->end(), family) != hints.families->end();
 }
 
 bool HasColumn(const ReadHints& hints, std::string_view qualifier) {
@@ -72,6 +80,7 @@ void MemoryTable::Apply(std::string_view row_key, const RowDelta& delta) {
   auto row = rows_.find(row_key);
   if (row == rows_.end()) row = rows_.emplace(row_key, MemoryRow()).first;
   for (const FamilyDelta& family_delta : delta.families) {
+    if (IsExpiringFamily(family_delta.family)) ForgetExpired(family_delta, &row->second);
     const auto family = row->second.try_emplace(family_delta.family).first;
     ApplyToFamily(family_delta, &family->second);
     if (family->second.empty()) row->second.erase(family);

@@ -13,6 +13,7 @@
 #include "engine/rocks/rocks_scan.h"
 #include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
+#include "model/expiring_family.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -79,9 +80,11 @@ absl::Status RocksEngine::OpenRecords() {
 
 absl::Status RocksEngine::OpenCells() {
   const std::string path = options_.data_dir + "/cells";
-  const rocksdb::Options settings =
-      CellsSettings(env_, options_.memory_bytes, MakeFragmentMerge(&shapes_),
-                    [this](TableId table, FamilyId family) { return IsDropped(table, family); });
+  const rocksdb::Options settings = CellsSettings(
+      env_, options_.memory_bytes, MakeFragmentMerge(&shapes_), [this](TableId table, FamilyId family) {
+        return IsDropped(table, family) ||
+               (IsExpiringFamily(family) && IsExpired(family, static_cast<int64_t>(env_->NowMicros())));
+      });
   const rocksdb::Status status = rocksdb::DB::Open(settings, path, &cells_);
   if (!status.ok()) return FromRocks(status, fmt::format("Opening {}", path));
   return SyncDirectory(env_, options_.data_dir);  // now both databases have their entries

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "absl/time/clock.h"
 #include "base/random.h"
 #include "engine/rocks/key.h"
+#include "model/expiring_family.h"
 
 namespace sonde {
 namespace {
@@ -61,6 +64,26 @@ TEST_F(RocksEngineTest, KeepsRowsAndShapesOverARestart) {
   }
   auto engine = *Open();
   EXPECT_EQ(Dump(engine.get(), 1), "row10 2:cpu@1000=1\nrow10 2:memory@1000=2\n");
+}
+
+TEST_F(RocksEngineTest, CompactionsDropWhatHasExpired) {
+  auto engine = *Open();
+  ASSERT_TRUE(engine->CreateTable(1).ok());
+  const int64_t now_micros = absl::ToUnixMicros(absl::Now());
+  Engine::ScanOptions options;
+  options.hints.families.emplace();
+  for (const int64_t periods_ago : {0, 1, 2, 3, 100}) {
+    const FamilyId family = ExpiringFamily(now_micros - periods_ago * kExpiryPeriodMicros, 7);
+    options.hints.families->push_back(family);
+    ASSERT_TRUE(engine->Apply(1, {Put("r", family, {{std::to_string(periods_ago), 0, ""}})}).ok());
+  }
+  const auto count = [&] {
+    const std::string dump = Dump(engine.get(), 1, options);
+    return std::count(dump.begin(), dump.end(), '\n');
+  };
+  EXPECT_EQ(count(), 5);
+  ASSERT_TRUE(engine->CompactAll().ok());
+  EXPECT_EQ(count(), 2);
 }
 
 TEST_F(RocksEngineTest, RefusesAForeignDirectory) {

@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "engine/rocks/rocks_status.h"
+#include "model/expiring_family.h"
 
 namespace sonde {
 namespace {
@@ -39,7 +40,8 @@ bool RocksScan::Wants(FamilyId family) const {
     const auto& wanted = *options_.hints.families;
     if (std::find(wanted.begin(), wanted.end(), family) == wanted.end()) return false;
   }
-  return !engine_->IsDropped(table_, family);
+  return (options_.hints.families.has_value() || !IsExpiringFamily(family)) &&
+         !engine_->IsDropped(table_, family);
 }
 
 absl::StatusOr<bool> RocksScan::Next(RowPiece* piece) {
@@ -77,6 +79,23 @@ void RocksScan::StartRange() {
     if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(range_end_)) iterator_->Prev();
   } else {
     iterator_->Seek(range_start_);
+  }
+  step_first_ = false;
+}
+
+// There may be thousands in a row, the last of its families.
+void RocksScan::SkipExpiringFamilies(std::string_view row_prefix) {
+  if (options_.hints.families.has_value() &&
+      std::any_of(options_.hints.families->begin(), options_.hints.families->end(), IsExpiringFamily)) {
+    return;
+  }
+  std::string key(row_prefix);
+  if (options_.reverse) {
+    AppendFamily(kExpiringFamilies, &key);
+    iterator_->SeekForPrev(key);
+    if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(key)) iterator_->Prev();
+  } else {
+    iterator_->Seek(EndOfRowPrefix(key));
   }
   step_first_ = false;
 }
@@ -140,7 +159,10 @@ absl::StatusOr<bool> RocksScan::NextIterated(RowPiece* piece) {
   step_first_ = true;
   ParsedKey parsed;
   if (!ParseKey({key.data(), key.size()}, &parsed)) return absl::DataLossError("A stored key is damaged");
-  if (!Wants(parsed.family)) return false;
+  if (!Wants(parsed.family)) {
+    if (IsExpiringFamily(parsed.family)) SkipExpiringFamilies(parsed.row_prefix);
+    return false;
+  }
   absl::StatusOr<bool> filled = Decode({iterator_->value().data(), iterator_->value().size()}, piece);
   if (!filled.ok() || !*filled) return filled;
   DecodeRowKey(parsed.row_prefix, &piece->row_key);

@@ -32,6 +32,7 @@ class RocksScan final : public RowStream {
   absl::StatusOr<bool> NextIterated(RowPiece* piece);
   absl::StatusOr<bool> Decode(std::string_view value, RowPiece* piece);
   bool Wants(FamilyId family) const;
+  void SkipExpiringFamilies(std::string_view row_prefix);
   void MakeIterator();
   void ReleaseSnapshot();
 

@@ -1,0 +1,41 @@
+// Families of cells that matter for a while only: they are in no table's schema, and their ids say until
+// when.
+//
+//   id       kExpiringFamilies | period << 11 | shard
+//   period   the quarter of an hour since the epoch in which the cells were written, modulo 2^20: about 30
+//   years shard    what the writer spreads cells by, so that none of a row's families grows long
+//
+// A cell's timestamp is when it was written.  Nobody deletes such cells.  From the period after the next on
+// they have expired, and an engine may drop them whenever it likes.  They come out of an engine only for
+// those who name their family in ReadHints.
+#pragma once
+
+#include <cstdint>
+
+#include "model/cell.h"
+
+namespace sonde {
+
+// The ids from here on; a schema's are below.
+constexpr FamilyId kExpiringFamilies = 0x8000'0000;
+constexpr int64_t kExpiryPeriodMicros = int64_t{15} * 60 * 1'000'000;
+constexpr uint32_t kExpiringShards = 1u << 11;
+constexpr uint32_t kExpiryPeriods = 1u << 20;
+
+constexpr bool IsExpiringFamily(FamilyId family) { return family >= kExpiringFamilies; }
+
+// The family of cells that are written now.
+constexpr FamilyId ExpiringFamily(int64_t now_micros, uint32_t shard) {
+  const auto period = static_cast<uint32_t>(now_micros / kExpiryPeriodMicros) % kExpiryPeriods;
+  return kExpiringFamilies | period * kExpiringShards | shard % kExpiringShards;
+}
+
+// Of this period, the one before and, lest a clock went back, the one after, none has.
+constexpr bool IsExpired(FamilyId family, int64_t now_micros) {
+  if (!IsExpiringFamily(family)) return false;
+  const uint32_t now = ExpiringFamily(now_micros, 0) / kExpiringShards;
+  const uint32_t periods_ago = (now - family / kExpiringShards) % kExpiryPeriods;
+  return periods_ago >= 2 && periods_ago < kExpiryPeriods / 2;
+}
+
+}  // namespace sonde
