@@ -105,14 +105,14 @@ std::optional<int64_t> GcRuleEvaluator::OldestKeptMicros() const {
 
 bool GcRuleEvaluator::DependsOnRank() const { return count_ > 0 && StepAt(count_ - 1).rank > 0; }
 
-void GcRuleEvaluator::Filter(std::vector<CellView>* cells) const {
-  if (KeepsEverything()) return;
+void GcRuleEvaluator::Filter(std::vector<CellView>* cells, int64_t kept_before) const {
+  if (KeepsEverything() || cells->empty()) return;
   size_t kept = 0;
-  int64_t rank = 0;
-  std::string_view qualifier;
+  int64_t rank = kept_before;
+  std::string_view qualifier = cells->front().qualifier;
   for (size_t i = 0; i < cells->size();) {
     const CellView& cell = (*cells)[i];
-    if (i == 0 || !SameBytes(cell.qualifier, qualifier)) {
+    if (!SameBytes(cell.qualifier, qualifier)) {
       qualifier = cell.qualifier;
       rank = 0;
     }

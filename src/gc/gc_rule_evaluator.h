@@ -55,8 +55,9 @@ class GcRuleEvaluator {
   bool DependsOnRank() const;
 
   // Removes what is forgotten from all cells of a family of a row, in place: qualifier ascending, timestamp
-  // descending.  Skips the rest of a column without looking at each of its cells.
-  void Filter(std::vector<CellView>* cells) const;
+  // descending.  Skips the rest of a column without looking at each of its cells.  When a family comes in
+  // pieces, `kept_before` is how many cells of the piece's first column were kept in the pieces before it.
+  void Filter(std::vector<CellView>* cells, int64_t kept_before = 0) const;
 
  private:
   // For ranks from `rank` to the next step's, cells up to this timestamp, inclusive, are forgotten.

@@ -39,8 +39,15 @@ std::optional<uint32_t> VisibleCells::FamilyIndex(FamilyId family) const {
 
 void VisibleCells::Append(uint32_t family_index, std::vector<CellView>* cells,
                           std::vector<FilterCell>* out) const {
+  if (cells->empty()) return;
   const GcRuleEvaluator& rule = rules_[family_index];
-  if (!rule.KeepsEverything()) rule.Filter(cells);
+  if (!rule.KeepsEverything()) {
+    int64_t kept_before = 0;
+    for (auto cell = out->rbegin(); cell != out->rend(); ++cell, ++kept_before) {
+      if (cell->family != family_index || cell->cell.qualifier != cells->front().qualifier) break;
+    }
+    rule.Filter(cells, kept_before);
+  }
   out->reserve(out->size() + cells->size());
   for (const CellView& cell : *cells) out->push_back({family_index, kNoLabel, cell});
 }

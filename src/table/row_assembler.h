@@ -27,7 +27,8 @@ class VisibleCells {
 
   // Index of a family in the schema; nullopt when the schema does not have it (it was dropped).
   std::optional<uint32_t> FamilyIndex(FamilyId family) const;
-  // Appends the cells of one family of one row that are kept.  `cells` is used up.
+  // Appends the cells of one family of one row that are kept.  `cells`, which is used up, may be a piece of
+  // the family: then the pieces before it were appended to `out` just before.
   void Append(uint32_t family_index, std::vector<CellView>* cells, std::vector<FilterCell>* out) const;
 
   const TableSchemaRef& schema() const { return schema_; }
