@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/random.h"
@@ -71,6 +72,7 @@ class ReadModifyWriter {
   struct Cell {
     int64_t timestamp_micros = 0;
     std::string value;
+    bool is_set = false;
   };
 
   absl::Status Error(absl::StatusCode code, std::string_view what) const {
@@ -81,13 +83,14 @@ class ReadModifyWriter {
   Cell Newest(const std::vector<FilterCell>& row, uint32_t family, std::string_view qualifier) const {
     for (const FilterCell& cell : row) {
       if (cell.family == family && cell.cell.qualifier == qualifier) {
-        return {std::max(now_micros_, cell.cell.timestamp_micros), std::string(cell.cell.value)};
+        return {std::max(now_micros_, cell.cell.timestamp_micros), std::string(cell.cell.value), true};
       }
     }
-    return {now_micros_, ""};
+    return {now_micros_, "", false};
   }
 
   absl::Status Change(const ReadModifyWriteRule& rule, Cell* cell) const {
+    const bool was_set = std::exchange(cell->is_set, true);
     if (const auto* append = std::get_if<ReadModifyWriteRule::Append>(&rule.change)) {
       if (cell->value.size() + append->value.size() > kValueBytesMax) {
         return Error(absl::StatusCode::kInvalidArgument,
@@ -98,7 +101,7 @@ class ReadModifyWriter {
       return absl::OkStatus();
     }
     uint64_t number = 0;
-    if (!cell->value.empty()) {
+    if (was_set) {
       std::string_view bytes = cell->value;
       if (bytes.size() != sizeof(number) || !GetFixed64(&bytes, &number)) {
         return Error(absl::StatusCode::kFailedPrecondition,

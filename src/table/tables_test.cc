@@ -86,6 +86,27 @@ TEST_F(TablesTest, AForgottenCellDoesNotMatchAPredicate) {
   EXPECT_EQ(Read({}), "r: z:matched= z:no=\n");
 }
 
+// An engine may give a family in pieces, also in the middle of a column.
+TEST_F(TablesTest, VersionsAreCountedAcrossPieces) {
+  const auto engine = MemoryEngine::Create({.honour_hints = false, .cells_per_piece_max = 1});
+  const auto catalog = *Catalog::Open(engine.get());
+  Tables tables(engine.get(), catalog.get(), &clock_, /*seed=*/1);
+  TableSchema schema;
+  schema.name = "projects/p/instances/i/tables/t";
+  schema.families = {{.name = "last", .gc_rule = {GcRule::MaxVersions{2}}}};
+  const TableSchemaRef created = *catalog->Create(schema);
+  const std::vector<Mutation> mutations = {SetCell{"last", "p", 1000, "0"}, SetCell{"last", "q", 1000, "1"},
+                                           SetCell{"last", "q", 2000, "2"}, SetCell{"last", "q", 3000, "3"},
+                                           SetCell{"last", "r", 1000, "4"}};
+  ASSERT_TRUE(tables.MutateRow(*created, {"r", mutations}).ok());
+  auto reader = tables.Read(created, {.ranges = {RowRange::All()}});
+  ASSERT_TRUE(reader.ok());
+  ASSERT_EQ(*(*reader)->Next(1), RowReader::Step::kRow);
+  std::string values;
+  for (const FilterCell& cell : (*reader)->cells()) values += cell.cell.value;
+  EXPECT_EQ(values, "0324");
+}
+
 TEST_F(TablesTest, LimitsCountRowsThatPass) {
   for (const char* row : {"a", "b", "c", "d"}) Put(row, {SetCell{"z", "q", 0, row}});
   const auto not_b = Filter({FilterSpec::ValueRegex{"[acd]"}});
@@ -115,6 +136,18 @@ TEST_F(TablesTest, IncrementsAndAppends) {
   EXPECT_EQ(tables_.ReadModifyWriteRow(schema_, "r", bad).status().code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Read({}), "r: last:s=abc z:n=\xff\xff\xff\xff\xff\xff\xff\xfe\n");
+}
+
+TEST_F(TablesTest, OnlyAnUnsetCellIsZero) {
+  using Rule = ReadModifyWriteRule;
+  Put("r", {SetCell{"z", "empty", 0, ""}});
+  const std::vector<Rule> stored = {{"z", "empty", Rule::Increment{1}}};
+  EXPECT_EQ(tables_.ReadModifyWriteRow(schema_, "r", stored).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  const std::vector<Rule> appended = {{"z", "n", Rule::Append{""}}, {"z", "n", Rule::Increment{1}}};
+  EXPECT_EQ(tables_.ReadModifyWriteRow(schema_, "r", appended).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Read({}), "r: z:empty=\n");
 }
 
 TEST_F(TablesTest, AChangedCellIsNeverOlderThanWhatItChanges) {
