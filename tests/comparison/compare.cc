@@ -1,0 +1,190 @@
+#include "compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+#include "engine/memory/memory_engine.h"
+#include "engine/rocks/rocks_engine.h"
+#include "naive_bigtable.h"
+#include "smaller.h"
+
+namespace sonde {
+namespace {
+
+constexpr int kShrinkRunsMax = 4'000;
+constexpr uint64_t kRocksMemoryBytes = 64 << 20;
+
+bool IsSameKind(const Difference& a, const Difference& b) {
+  return a.expected.code == b.expected.code && a.got.code == b.got.code;
+}
+
+// Cuts a history down as long as it fails in the same way.
+class Shrinker {
+ public:
+  Shrinker(History* history, Difference* difference,
+           std::function<std::optional<Difference>(const History&)> run)
+      : history_(*history), difference_(*difference), run_(std::move(run)) {}
+
+  void Shrink() {
+    history_.steps.resize(difference_.step + 1);
+    bool is_smaller = true;
+    while (is_smaller && runs_ < kShrinkRunsMax) {
+      is_smaller = DropSteps();
+      is_smaller |= ShrinkMessages();
+    }
+  }
+
+ private:
+  // Whether `candidate` fails, too; then it is the history.
+  bool Take(const History& candidate) {
+    if (++runs_ > kShrinkRunsMax) return false;
+    const std::optional<Difference> difference = run_(candidate);
+    if (!difference.has_value() || !IsSameKind(*difference, difference_)) return false;
+    difference_ = *difference;
+    history_ = candidate;
+    history_.steps.resize(difference_.step + 1);
+    return true;
+  }
+
+  bool DropSteps() {
+    bool is_smaller = false;
+    for (size_t count = std::max<size_t>(history_.steps.size() / 2, 1); count > 0; count /= 2) {
+      for (size_t first = 0; first + count < history_.steps.size();) {
+        History candidate = history_;
+        const auto at = candidate.steps.begin() + static_cast<ptrdiff_t>(first);
+        for (size_t i = first; i < first + count; ++i) {  // the clock stays as it was
+          candidate.steps[first + count].advance_micros += candidate.steps[i].advance_micros;
+        }
+        candidate.steps.erase(at, at + static_cast<ptrdiff_t>(count));
+        Take(candidate) ? static_cast<void>(is_smaller = true) : static_cast<void>(first += count);
+      }
+    }
+    return is_smaller;
+  }
+
+  // Tries every smaller message in place of the one that `message` finds in a history.
+  bool ShrinkMessage(const std::function<google::protobuf::Message&(History&)>& message) {
+    bool is_smaller = false;
+    for (bool found = true; found;) {
+      found = false;
+      for (const auto& smaller : SmallerThan(message(history_))) {
+        History candidate = history_;
+        message(candidate).CopyFrom(*smaller);
+        if (!Take(candidate)) continue;
+        found = is_smaller = true;
+        break;
+      }
+    }
+    return is_smaller;
+  }
+
+  bool ShrinkTable() {
+    bool is_smaller = false;
+    const auto families = history_.table.table().column_families();
+    for (const auto& [name, family] : families) {
+      for (const bool keeps_family : {false, true}) {
+        History candidate = history_;
+        auto& smaller = *candidate.table.mutable_table()->mutable_column_families();
+        if (!smaller.contains(name) || (keeps_family && !smaller[name].has_gc_rule())) continue;
+        keeps_family ? smaller[name].clear_gc_rule() : static_cast<void>(smaller.erase(name));
+        is_smaller |= Take(candidate);
+      }
+    }
+    return is_smaller;
+  }
+
+  bool ShrinkMessages() {
+    bool is_smaller = ShrinkTable();
+    for (size_t i = history_.steps.size(); i > 0; --i) {
+      if (i > history_.steps.size()) continue;
+      is_smaller |= ShrinkMessage([i](History& history) -> google::protobuf::Message& {
+        return MessageOf(history.steps[std::min(i, history.steps.size()) - 1].request);
+      });
+    }
+    for (size_t i = 0; i < history_.steps.size(); ++i) {
+      if (!history_.steps[i].compact) continue;
+      History candidate = history_;
+      candidate.steps[i].compact = false;
+      is_smaller |= Take(candidate);
+    }
+    return is_smaller;
+  }
+
+  History& history_;
+  Difference& difference_;
+  const std::function<std::optional<Difference>(const History&)> run_;
+  int runs_ = 0;
+};
+
+}  // namespace
+
+Comparison::Comparison(const std::string& directory) {
+  absl::StatusOr<std::unique_ptr<RocksEngine>> rocks =
+      RocksEngine::Open({.data_dir = directory, .memory_bytes = kRocksMemoryBytes, .sync = false});
+  if (!rocks.ok()) throw std::runtime_error(rocks.status().ToString());
+  RocksEngine* engine = rocks->get();
+  servers_.push_back(std::make_unique<ServerUnderTest>(
+      "rocks", *std::move(rocks), [engine] { (void)engine->CompactAll(); }, &clock_));
+  servers_.push_back(
+      std::make_unique<ServerUnderTest>("memory", MemoryEngine::Create(), std::function<void()>(), &clock_));
+  servers_.push_back(std::make_unique<ServerUnderTest>(
+      "memory, no hints", MemoryEngine::Create({.honour_hints = false, .cells_per_piece_max = 1}),
+      std::function<void()>(), &clock_));
+}
+
+std::optional<Difference> Comparison::Run(const History& history) {
+  const std::string table_id = fmt::format("t{}", tables_made_++);
+  int64_t now_micros = history.start_micros;
+  clock_.Set(now_micros);
+  NaiveBigtable naive(history.table.table());
+  for (const auto& server : servers_) {
+    if (absl::Status status = server->CreateTable(history.table, table_id); !status.ok()) {
+      throw std::runtime_error(status.ToString());
+    }
+  }
+  std::optional<Difference> difference;
+  for (size_t i = 0; i < history.steps.size() && !difference.has_value(); ++i) {
+    const Step& step = history.steps[i];
+    now_micros += step.advance_micros;
+    clock_.Set(now_micros);
+    const Outcome expected = naive.Do(step.request, now_micros);
+    for (const auto& server : servers_) {
+      if (step.compact) server->Compact();
+      std::string error_text;
+      const Outcome got = server->Do(step.request, &error_text);
+      if (got == expected || difference.has_value()) continue;
+      difference = Difference{i, server->name(), expected, got, error_text};
+    }
+  }
+  for (const auto& server : servers_) {
+    if (absl::Status status = server->DeleteTable(); !status.ok())
+      throw std::runtime_error(status.ToString());
+  }
+  return difference;
+}
+
+History Comparison::Shrink(History history, Difference* difference) {
+  Shrinker(&history, difference, [this](const History& candidate) { return Run(candidate); }).Shrink();
+  return history;
+}
+
+std::string Describe(const History& history, const Difference& difference) {
+  std::string text = fmt::format("table {{\n{}}}\nclock {} micros\n", history.table.table().DebugString(),
+                                 history.start_micros);
+  for (const Step& step : history.steps) {
+    text += fmt::format("{}after {} micros: {} {{\n{}}}\n", step.compact ? "compaction, " : "",
+                        step.advance_micros, MessageOf(step.request).GetTypeName(),
+                        MessageOf(step.request).DebugString());
+  }
+  const auto show = [](const Outcome& outcome) {
+    return fmt::format("{}\n{}", absl::StatusCodeToString(outcome.code), outcome.answer);
+  };
+  return text + fmt::format("the last should answer: {}server \"{}\" answered: {}{}\n",
+                            show(difference.expected), difference.server, show(difference.got),
+                            difference.error_text);
+}
+
+}  // namespace sonde

@@ -1,0 +1,43 @@
+// Histories run on servers and on the naive evaluator, and cut down to what is needed to see a difference.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "request.h"
+#include "servers.h"
+
+namespace sonde {
+
+struct Difference {
+  size_t step = 0;
+  std::string server;
+  Outcome expected;  // the naive evaluator's
+  Outcome got;
+  std::string error_text;  // what the server said, if it refused
+};
+
+class Comparison {
+ public:
+  // Servers on RocksDB, in `directory`, and on the memory engine: one that follows all hints, and one that
+  // follows none and gives a row cell by cell.
+  explicit Comparison(const std::string& directory);
+
+  // The first difference.
+  std::optional<Difference> Run(const History& history);
+
+  // The least that was found that still shows a difference of the same kind.
+  History Shrink(History history, Difference* difference);
+
+ private:
+  SharedClock clock_;
+  std::vector<std::unique_ptr<ServerUnderTest>> servers_;
+  uint64_t tables_made_ = 0;
+};
+
+// As text protos, with what was expected and what came.
+std::string Describe(const History& history, const Difference& difference);
+
+}  // namespace sonde

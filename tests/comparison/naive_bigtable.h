@@ -1,0 +1,63 @@
+// A Bigtable of one table, written from the comments of the API's .proto files: maps of cells, every request
+// taken as it is worded.  Slow and simple; what servers are compared with.
+//
+// Where the comments leave a choice, docs/compatibility.md is followed: what a GC rule forgets is never seen;
+// rows of one MutateRows apply in order; what a request says is checked before what the table says to it.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "naive_filter.h"
+#include "request.h"
+
+namespace sonde {
+
+class NaiveBigtable {
+ public:
+  explicit NaiveBigtable(const google::bigtable::admin::v2::Table& table);
+
+  Outcome Do(const Request& request, int64_t now_micros);
+
+ private:
+  struct Column {
+    std::string family;
+    std::string qualifier;
+    auto operator<=>(const Column&) const = default;
+  };
+  // Timestamps descending.
+  using Cells = std::map<int64_t, std::string, std::greater<>>;
+  using Row = std::map<Column, Cells>;
+
+  Outcome Do(const google::bigtable::v2::MutateRowRequest& request);
+  Outcome Do(const google::bigtable::v2::MutateRowsRequest& request);
+  Outcome Do(const google::bigtable::v2::CheckAndMutateRowRequest& request);
+  Outcome Do(const google::bigtable::v2::ReadModifyWriteRowRequest& request);
+  Outcome Do(const google::bigtable::v2::ReadRowsRequest& request);
+  Outcome Do(const google::bigtable::admin::v2::DropRowRangeRequest& request);
+  Outcome Do(const google::bigtable::admin::v2::ModifyColumnFamiliesRequest& request);
+
+  using Mutations = google::protobuf::RepeatedPtrField<google::bigtable::v2::Mutation>;
+  // All of them or, when one is refused, none.
+  absl::StatusCode Apply(const std::string& row_key, const Mutations& mutations, Row* row) const;
+  absl::StatusCode Apply(const google::bigtable::v2::Mutation& mutation, Row* row) const;
+  absl::StatusCode Apply(const google::bigtable::v2::Mutation::SetCell& set, bool truncate, Row* row) const;
+  template <typename AddOrMerge>
+  absl::StatusCode Combine(const AddOrMerge& mutation, Row* row) const;
+  absl::StatusCode Mutate(const std::string& row_key, const Mutations& mutations);
+  // What the timestamp of a mutation comes to, or the code that refuses it.
+  absl::StatusCode Resolve(int64_t* timestamp_micros, bool truncate) const;
+  int64_t Truncated(int64_t micros) const;
+
+  // What a reader sees of a row.
+  NaiveRow Visible(const std::string& row_key) const;
+  std::set<std::string> FamilyNames() const;
+
+  google::bigtable::admin::v2::Table table_;
+  std::map<std::string, Row> rows_;
+  int64_t now_micros_ = 0;
+};
+
+}  // namespace sonde

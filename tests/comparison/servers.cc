@@ -1,0 +1,170 @@
+#include "servers.h"
+
+#include <fmt/format.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <sstream>
+#include <stdexcept>
+
+#include "base/bytes.h"
+#include "reference_merger.h"
+
+namespace sonde {
+namespace {
+
+namespace admin = google::bigtable::admin::v2;
+namespace pb = google::bigtable::v2;
+
+constexpr char kInstance[] = "projects/p/instances/i";
+constexpr size_t kWorkers = 2;
+
+absl::Status ToAbsl(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+Outcome Failure(const grpc::Status& status, std::string* error_text) {
+  *error_text = status.error_message();
+  return {static_cast<absl::StatusCode>(status.error_code()), ""};
+}
+
+std::string Text(const std::vector<MergedCell>& cells) {
+  std::ostringstream text;
+  for (const MergedCell& cell : cells) text << cell << '\n';
+  return text.str();
+}
+
+template <typename Value>
+Value OrThrow(absl::StatusOr<Value> value) {
+  if (!value.ok()) throw std::runtime_error(value.status().ToString());
+  return *std::move(value);
+}
+
+}  // namespace
+
+ServerUnderTest::ServerUnderTest(std::string name, std::unique_ptr<Engine> engine,
+                                 std::function<void()> compact, const Clock* clock)
+    : name_(std::move(name)), engine_(std::move(engine)), compact_(std::move(compact)) {
+  catalog_ = OrThrow(Catalog::Open(engine_.get()));
+  tables_ = std::make_unique<Tables>(engine_.get(), catalog_.get(), clock, /*seed=*/1);
+  server_ = OrThrow(GrpcServer::Start({.writes_block = false, .worker_threads = kWorkers}, tables_.get()));
+  const auto channel =
+      grpc::CreateChannel(fmt::format("127.0.0.1:{}", server_->port()), grpc::InsecureChannelCredentials());
+  data_ = pb::Bigtable::NewStub(channel);
+  admin_ = admin::BigtableTableAdmin::NewStub(channel);
+}
+
+absl::Status ServerUnderTest::CreateTable(const admin::CreateTableRequest& request,
+                                          const std::string& table_id) {
+  admin::CreateTableRequest named = request;
+  named.set_parent(kInstance);
+  named.set_table_id(table_id);
+  table_name_ = fmt::format("{}/tables/{}", kInstance, table_id);
+  grpc::ClientContext context;
+  admin::Table made;
+  return ToAbsl(admin_->CreateTable(&context, named, &made));
+}
+
+absl::Status ServerUnderTest::DeleteTable() {
+  admin::DeleteTableRequest request;
+  request.set_name(table_name_);
+  grpc::ClientContext context;
+  google::protobuf::Empty nothing;
+  return ToAbsl(admin_->DeleteTable(&context, request, &nothing));
+}
+
+void ServerUnderTest::Compact() {
+  if (compact_) compact_();
+}
+
+Outcome ServerUnderTest::Do(const Request& request, std::string* error_text) {
+  return std::visit([&](const auto& message) { return Send(message, error_text); }, request);
+}
+
+Outcome ServerUnderTest::Send(pb::MutateRowRequest request, std::string* error_text) {
+  request.set_table_name(table_name_);
+  grpc::ClientContext context;
+  pb::MutateRowResponse response;
+  const grpc::Status status = data_->MutateRow(&context, request, &response);
+  return status.ok() ? Outcome() : Failure(status, error_text);
+}
+
+Outcome ServerUnderTest::Send(pb::MutateRowsRequest request, std::string* error_text) {
+  request.set_table_name(table_name_);
+  grpc::ClientContext context;
+  const auto stream = data_->MutateRows(&context, request);
+  std::map<int64_t, std::string> answers;
+  pb::MutateRowsResponse response;
+  while (stream->Read(&response)) {
+    for (const pb::MutateRowsResponse::Entry& entry : response.entries()) {
+      const auto code = static_cast<absl::StatusCode>(entry.status().code());
+      if (!answers.emplace(entry.index(), absl::StatusCodeToString(code)).second) {
+        answers[entry.index()] += " twice";
+      }
+    }
+  }
+  if (const grpc::Status status = stream->Finish(); !status.ok()) return Failure(status, error_text);
+  Outcome outcome;
+  for (const auto& [index, code] : answers) outcome.answer += fmt::format("{}: {}\n", index, code);
+  return outcome;
+}
+
+Outcome ServerUnderTest::Send(pb::CheckAndMutateRowRequest request, std::string* error_text) {
+  request.set_table_name(table_name_);
+  grpc::ClientContext context;
+  pb::CheckAndMutateRowResponse response;
+  const grpc::Status status = data_->CheckAndMutateRow(&context, request, &response);
+  if (!status.ok()) return Failure(status, error_text);
+  return {absl::StatusCode::kOk, response.predicate_matched() ? "match\n" : "no match\n"};
+}
+
+Outcome ServerUnderTest::Send(pb::ReadModifyWriteRowRequest request, std::string* error_text) {
+  request.set_table_name(table_name_);
+  grpc::ClientContext context;
+  pb::ReadModifyWriteRowResponse response;
+  const grpc::Status status = data_->ReadModifyWriteRow(&context, request, &response);
+  if (!status.ok()) return Failure(status, error_text);
+  std::vector<MergedCell> cells;
+  for (const pb::Family& family : response.row().families()) {
+    for (const pb::Column& column : family.columns()) {
+      for (const pb::Cell& cell : column.cells()) {
+        cells.push_back({response.row().key(), family.name(), column.qualifier(), cell.timestamp_micros(),
+                         cell.value(), ""});
+      }
+    }
+  }
+  return {absl::StatusCode::kOk, Text(cells)};
+}
+
+Outcome ServerUnderTest::Send(pb::ReadRowsRequest request, std::string* error_text) {
+  request.set_table_name(table_name_);
+  grpc::ClientContext context;
+  const auto stream = data_->ReadRows(&context, request);
+  ReferenceMerger merger(request.reversed());
+  bool is_broken = false;
+  pb::ReadRowsResponse response;
+  while (stream->Read(&response)) {
+    for (const auto& chunk : response.chunks()) is_broken = is_broken || !merger.Add(chunk);
+  }
+  if (const grpc::Status status = stream->Finish(); !status.ok()) return Failure(status, error_text);
+  if (is_broken || !merger.End()) return {absl::StatusCode::kOk, "the chunks break the rules\n"};
+  return {absl::StatusCode::kOk, Text(merger.cells())};
+}
+
+Outcome ServerUnderTest::Send(admin::DropRowRangeRequest request, std::string* error_text) {
+  request.set_name(table_name_);
+  grpc::ClientContext context;
+  google::protobuf::Empty nothing;
+  const grpc::Status status = admin_->DropRowRange(&context, request, &nothing);
+  return status.ok() ? Outcome() : Failure(status, error_text);
+}
+
+Outcome ServerUnderTest::Send(admin::ModifyColumnFamiliesRequest request, std::string* error_text) {
+  request.set_name(table_name_);
+  grpc::ClientContext context;
+  admin::Table table;
+  const grpc::Status status = admin_->ModifyColumnFamilies(&context, request, &table);
+  return status.ok() ? Outcome() : Failure(status, error_text);
+}
+
+}  // namespace sonde
