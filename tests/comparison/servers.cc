@@ -1,13 +1,14 @@
 #include "servers.h"
 
 #include <fmt/format.h>
+#include <google/bigtable/v2/feature_flags.pb.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
 #include <sstream>
 #include <stdexcept>
 
-#include "base/bytes.h"
+#include "absl/strings/escaping.h"
 #include "reference_merger.h"
 
 namespace sonde {
@@ -32,6 +33,14 @@ std::string Text(const std::vector<MergedCell>& cells) {
   std::ostringstream text;
   for (const MergedCell& cell : cells) text << cell << '\n';
   return text.str();
+}
+
+// What official clients announce that they understand.
+std::string Features() {
+  pb::FeatureFlags features;
+  features.set_reverse_scans(true);
+  features.set_last_scanned_row_responses(true);
+  return absl::WebSafeBase64Escape(features.SerializeAsString());
 }
 
 template <typename Value>
@@ -139,6 +148,7 @@ Outcome ServerUnderTest::Send(pb::ReadModifyWriteRowRequest request, std::string
 Outcome ServerUnderTest::Send(pb::ReadRowsRequest request, std::string* error_text) {
   request.set_table_name(table_name_);
   grpc::ClientContext context;
+  context.AddMetadata("bigtable-features", Features());
   const auto stream = data_->ReadRows(&context, request);
   ReferenceMerger merger(request.reversed());
   bool is_broken = false;
