@@ -49,6 +49,7 @@ absl::Status Catalog::Load() {
     tables_[std::move(name)] = {std::make_shared<const TableSchema>(std::move(record->schema)),
                                 record->next_family_id};
   }
+  if (absl::Status status = views_.Load(engine_); !status.ok()) return status;
   auto next = engine_->ReadRecords(kNextTableId);
   if (!next.ok()) return next.status();
   for (const auto& [key, value] : *next) {
@@ -148,11 +149,21 @@ absl::Status Catalog::Delete(std::string_view table_name) {
     return absl::FailedPreconditionError(fmt::format("Table {} is protected against deletion", table_name));
   }
   const std::string dropping = fmt::format("{}{}", kDroppingPrefix, (*schema)->id);
-  absl::Status status = engine_->WriteRecords({{TableKey(table_name), std::nullopt}, {dropping, ""}});
-  if (!status.ok()) return status;
+  std::vector<Engine::RecordChange> records = {{TableKey(table_name), std::nullopt}, {dropping, ""}};
+  const std::vector<AuthorizedViewRef> views = ListViews(table_name, "", kAuthorizedViewsMax);
+  for (const AuthorizedViewRef& view : views) {
+    if (view->deletion_protection) {
+      return absl::FailedPreconditionError(
+          fmt::format("Table {} has an authorized view that is protected against deletion: {}", table_name,
+                      IdOfAuthorizedView(view->name)));
+    }
+    records.push_back(AuthorizedViews::NoRecordOf(view->name));
+  }
+  if (absl::Status status = engine_->WriteRecords(records); !status.ok()) return status;
   {
     std::unique_lock lock(mutex_);
     tables_.erase(tables_.find(table_name));
+    for (const AuthorizedViewRef& view : views) views_.Erase(view->name);
   }
   return FinishDrop(dropping);
 }

@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "catalog/authorized_views.h"
 #include "engine/engine.h"
 #include "model/table_schema.h"
 
@@ -57,7 +58,7 @@ class Catalog {
   // The ids of `schema` are ignored; families in any order.  ALREADY_EXISTS; INVALID_ARGUMENT for families
   // named twice; RESOURCE_EXHAUSTED past kTablesMax or kFamiliesPerTableMax.
   absl::StatusOr<TableSchemaRef> Create(TableSchema schema);
-  // NOT_FOUND; FAILED_PRECONDITION when it is protected.
+  // With its authorized views.  NOT_FOUND; FAILED_PRECONDITION when it or one of them is protected.
   absl::Status Delete(std::string_view table_name);
   // All or nothing, in order.  ALREADY_EXISTS, NOT_FOUND as the first modification that fails says;
   // FAILED_PRECONDITION for a drop in a protected table; INVALID_ARGUMENT for another type of an aggregate.
@@ -67,6 +68,22 @@ class Catalog {
   // as they are.  NOT_FOUND; an error of `change` is the answer and alters nothing.
   using SchemaChange = std::function<absl::Status(TableSchema* schema)>;
   absl::StatusOr<TableSchemaRef> Update(std::string_view table_name, const SchemaChange& change);
+
+  // --- Authorized views.
+  // NOT_FOUND.
+  absl::StatusOr<AuthorizedViewRef> FindView(std::string_view view_name) const;
+  // Views of a table whose id is greater than `after_id`, by id, at most so many.
+  std::vector<AuthorizedViewRef> ListViews(std::string_view table_name, std::string_view after_id,
+                                           size_t count_max) const;
+  // NOT_FOUND: its table is not there; ALREADY_EXISTS; RESOURCE_EXHAUSTED past kAuthorizedViewsMax.
+  absl::StatusOr<AuthorizedViewRef> CreateView(AuthorizedView view);
+  // `change` gets a copy of the view, whose name must stay as it is.  NOT_FOUND; ABORTED unless `etag` is
+  // empty or that of the view as it was.
+  using ViewChange = std::function<void(AuthorizedView* view)>;
+  absl::StatusOr<AuthorizedViewRef> UpdateView(std::string_view view_name, std::string_view etag,
+                                               const ViewChange& change);
+  // NOT_FOUND; ABORTED likewise; FAILED_PRECONDITION when it is protected.
+  absl::Status DeleteView(std::string_view view_name, std::string_view etag);
 
  private:
   explicit Catalog(Engine* engine) : engine_(engine) {}
@@ -80,6 +97,7 @@ class Catalog {
   };
 
   absl::Status FinishDrop(const std::string& record_key);
+  absl::StatusOr<AuthorizedViewRef> WriteView(AuthorizedView view);
 
   Engine* const engine_;
   std::mutex change_mutex_;    // held through a change
@@ -87,7 +105,8 @@ class Catalog {
 
   mutable std::shared_mutex mutex_;
   std::map<std::string, Table, std::less<>>
-      tables_;  // guarded by mutex_; changed only with change_mutex_ held
+      tables_;             // guarded by mutex_; changed only with change_mutex_ held
+  AuthorizedViews views_;  // likewise
 };
 
 }  // namespace sonde

@@ -158,5 +158,38 @@ TEST_F(CatalogTest, UpdatesWhatIsNotFamilies) {
   EXPECT_GT((*modified)->FindFamily("b")->id, (*modified)->FindFamily("a")->id);
 }
 
+AuthorizedView View(const std::string& table, const std::string& id, bool deletion_protection = false) {
+  return {.name = std::string(kInstance) + "/tables/" + table + "/authorizedViews/" + id,
+          .row_prefixes = {"a", std::string("\0\xff", 2)},
+          .families = {{"f", {{"q"}, {""}}}},
+          .deletion_protection = deletion_protection};
+}
+
+TEST_F(CatalogTest, ViewsSurviveARestartAndGoWithTheirTable) {
+  ASSERT_TRUE(catalog_->Create(Named("t", {"f"})).ok());
+  ASSERT_TRUE(catalog_->Create(Named("t2", {"f"})).ok());
+  EXPECT_TRUE(absl::IsNotFound(catalog_->CreateView(View("absent", "v")).status()));
+  ASSERT_TRUE(catalog_->CreateView(View("t", "v")).ok());
+  ASSERT_TRUE(catalog_->CreateView(View("t", "w", /*deletion_protection=*/true)).ok());
+  ASSERT_TRUE(catalog_->CreateView(View("t2", "v")).ok());
+  Reopen();
+  EXPECT_EQ(**catalog_->FindView(Name("t") + "/authorizedViews/v"), View("t", "v"));
+  EXPECT_EQ(catalog_->ListViews(Name("t"), "", 10).size(), 2u);
+  EXPECT_EQ(catalog_->ListViews(Name("t"), "v", 10).size(), 1u);
+
+  const absl::Status refused = catalog_->Delete(Name("t"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_TRUE(catalog_->Find(Name("t")).ok());
+  const std::string w = Name("t") + "/authorizedViews/w";
+  ASSERT_TRUE(
+      catalog_->UpdateView(w, "", [](AuthorizedView* view) { view->deletion_protection = false; }).ok());
+  ASSERT_EQ(catalog_->Delete(Name("t")), absl::OkStatus());
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(absl::IsNotFound(catalog_->FindView(w).status()));
+    EXPECT_EQ(catalog_->ListViews(Name("t2"), "", 10).size(), 1u);
+    Reopen();
+  }
+}
+
 }  // namespace
 }  // namespace sonde

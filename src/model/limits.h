@@ -23,6 +23,10 @@ constexpr size_t kFamiliesPerTableMax = 1'000;
 constexpr size_t kTablesMax = 10'000;
 constexpr size_t kInitialSplitsMax = 10'000;
 constexpr size_t kListTablesPageMax = 1'000;
+constexpr size_t kAuthorizedViewsMax = 10'000;
+// Row prefixes, qualifiers and qualifier prefixes of a view together.
+constexpr size_t kAuthorizedViewParametersMax = 100;
+constexpr size_t kListAuthorizedViewsPageMax = 1'000;
 constexpr size_t kMessageBytesMax = 256 * 1024 * 1024;
 
 constexpr int64_t kMicrosPerMilli = 1'000;

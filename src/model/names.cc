@@ -36,6 +36,17 @@ bool IsInstanceName(std::string_view name) {
   return take("/instances/") && IsProjectOrInstance(name);
 }
 
+absl::Status CheckId(std::string_view id, std::string_view what) {
+  const bool ok = !id.empty() && id.size() <= kTableIdBytesMax && id[0] != '-' && id[0] != '.' &&
+                  std::all_of(id.begin(), id.end(), IsNameByte);
+  if (ok) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid {} id '{}': it must be 1 to {} characters of [_a-zA-Z0-9][-_.a-zA-Z0-9]*", what,
+                  Printable(id), kTableIdBytesMax));
+}
+
+constexpr std::string_view kAuthorizedViews = "/authorizedViews/";
+
 }  // namespace
 
 absl::Status CheckInstanceName(std::string_view name) {
@@ -44,14 +55,9 @@ absl::Status CheckInstanceName(std::string_view name) {
       "Invalid instance name '{}': it must be projects/<project>/instances/<instance>", Printable(name)));
 }
 
-absl::Status CheckTableId(std::string_view id) {
-  const bool ok = !id.empty() && id.size() <= kTableIdBytesMax && id[0] != '-' && id[0] != '.' &&
-                  std::all_of(id.begin(), id.end(), IsNameByte);
-  if (ok) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("Invalid table id '{}': it must be 1 to {} characters of [_a-zA-Z0-9][-_.a-zA-Z0-9]*",
-                  Printable(id), kTableIdBytesMax));
-}
+absl::Status CheckTableId(std::string_view id) { return CheckId(id, "table"); }
+
+absl::Status CheckAuthorizedViewId(std::string_view id) { return CheckId(id, "authorized view"); }
 
 absl::Status CheckTableName(std::string_view name) {
   const size_t at = name.rfind("/tables/");
@@ -60,6 +66,16 @@ absl::Status CheckTableName(std::string_view name) {
   return absl::InvalidArgumentError(fmt::format(
       "Invalid table name '{}': it must be projects/<project>/instances/<instance>/tables/<table>",
       Printable(name)));
+}
+
+absl::Status CheckAuthorizedViewName(std::string_view name) {
+  const size_t at = name.rfind(kAuthorizedViews);
+  if (at != std::string_view::npos && CheckTableName(name.substr(0, at)).ok())
+    return CheckAuthorizedViewId(IdOfAuthorizedView(name));
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid authorized view name '{}': it must be "
+                  "projects/<project>/instances/<instance>/tables/<table>/authorizedViews/<authorized_view>",
+                  Printable(name)));
 }
 
 absl::Status CheckFamilyName(std::string_view name) {
@@ -78,6 +94,14 @@ std::string_view InstanceOfTable(std::string_view table_name) {
 
 std::string_view IdOfTable(std::string_view table_name) {
   return table_name.substr(table_name.rfind("/tables/") + std::string_view("/tables/").size());
+}
+
+std::string_view TableOfAuthorizedView(std::string_view view_name) {
+  return view_name.substr(0, view_name.rfind(kAuthorizedViews));
+}
+
+std::string_view IdOfAuthorizedView(std::string_view view_name) {
+  return view_name.substr(view_name.rfind(kAuthorizedViews) + kAuthorizedViews.size());
 }
 
 }  // namespace sonde

@@ -11,6 +11,22 @@ void SortByFamily(std::vector<FilterCell>* cells) {
     std::stable_sort(cells->begin(), cells->end(), before);
 }
 
+// Null: of no column.
+void KeepColumns(const AuthorizedView::FamilySubset* subset, std::vector<CellView>* cells) {
+  std::string_view qualifier;
+  bool included = false;
+  size_t kept = 0;
+  for (size_t i = 0; i < cells->size(); ++i) {
+    const CellView& cell = (*cells)[i];
+    if (i == 0 || cell.qualifier != qualifier) {
+      qualifier = cell.qualifier;
+      included = subset != nullptr && subset->Includes(qualifier);
+    }
+    if (included) (*cells)[kept++] = cell;
+  }
+  cells->resize(kept);
+}
+
 }  // namespace
 
 std::vector<std::string> FamilyNames(const TableSchema& schema) {
@@ -25,7 +41,8 @@ std::vector<FamilyId> FamilyIds(const TableSchema& schema) {
   return ids;
 }
 
-VisibleCells::VisibleCells(TableSchemaRef schema, int64_t now_micros) : schema_(std::move(schema)) {
+VisibleCells::VisibleCells(TableSchemaRef schema, int64_t now_micros, AuthorizedViewRef view)
+    : schema_(std::move(schema)), view_(std::move(view)) {
   rules_.reserve(schema_->families.size());
   for (const FamilySchema& family : schema_->families) rules_.emplace_back(family.gc_rule, now_micros);
 }
@@ -48,6 +65,7 @@ void VisibleCells::Append(uint32_t family_index, std::vector<CellView>* cells,
     }
     rule.Filter(cells, kept_before);
   }
+  if (view_ != nullptr) KeepColumns(view_->FindFamily(schema_->families[family_index].name), cells);
   out->reserve(out->size() + cells->size());
   for (const CellView& cell : *cells) out->push_back({family_index, kNoLabel, cell});
 }

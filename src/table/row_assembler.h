@@ -20,22 +20,26 @@ std::vector<std::string> FamilyNames(const TableSchema& schema);
 // Their ids.
 std::vector<FamilyId> FamilyIds(const TableSchema& schema);
 
-// The rules of a table's families at one instant.  A cell's family is its index in the schema's list.
+// What of a table's cells is to be seen at one instant, by rule and, through an authorized view, by column. A
+// cell's family is its index in the schema's list.
 class VisibleCells {
  public:
-  VisibleCells(TableSchemaRef schema, int64_t now_micros);
+  // `view`: null for the whole table.  Its rows are not looked at here.
+  VisibleCells(TableSchemaRef schema, int64_t now_micros, AuthorizedViewRef view = nullptr);
 
   // Index of a family in the schema; nullopt when the schema does not have it (it was dropped).
   std::optional<uint32_t> FamilyIndex(FamilyId family) const;
-  // Appends the cells of one family of one row that are kept.  `cells`, which is used up, may be a piece of
+  // Appends the cells of one family of one row that are seen.  `cells`, which is used up, may be a piece of
   // the family: then the pieces before it were appended to `out` just before.
   void Append(uint32_t family_index, std::vector<CellView>* cells, std::vector<FilterCell>* out) const;
 
   const TableSchemaRef& schema() const { return schema_; }
+  const AuthorizedViewRef& view() const { return view_; }
   const std::vector<GcRuleEvaluator>& rules() const { return rules_; }
 
  private:
   TableSchemaRef schema_;
+  AuthorizedViewRef view_;
   std::vector<GcRuleEvaluator> rules_;  // by family index
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "table/view_access.h"
+
 namespace sonde {
 namespace {
 
@@ -23,7 +25,7 @@ std::vector<RowRange> Intersect(const std::vector<RowRange>& a, const std::vecto
 
 RowReader::RowReader(TableSchemaRef schema, int64_t now_micros, uint64_t seed, ReadRequest request)
     : request_(std::move(request)),
-      visible_(std::move(schema), now_micros),
+      visible_(std::move(schema), now_micros, request_.view),
       random_(seed),
       budget_(FilterLimits(), request_.interrupted) {}
 
@@ -48,6 +50,10 @@ absl::Status RowReader::Start(Engine* engine) {
     RefineReadHints(visible_.rules(), &options.hints);
     if (!request_.filter->PassesAll())
       evaluator_.emplace(*request_.filter, FamilyNames(schema), &budget_, &random_);
+  }
+  if (request_.view != nullptr) {
+    ranges = Intersect(ranges, request_.view->Rows());
+    RestrictReadHints(*request_.view, schema, &options.hints);
   }
   if (!options.hints.families.has_value()) options.hints.families = FamilyIds(schema);
   if (ranges.empty() || options.hints.families->empty()) return absl::OkStatus();

@@ -23,6 +23,7 @@ namespace sonde {
 
 struct ReadRequest {
   std::vector<RowRange> ranges;                  // normal form
+  AuthorizedViewRef view;                        // null: the whole table
   std::shared_ptr<const CompiledFilter> filter;  // null: everything
   int64_t rows_limit = 0;                        // 0: none
   bool reversed = false;

@@ -15,6 +15,7 @@
 #include "model/limits.h"
 #include "mutation/normalize.h"
 #include "table/row_assembler.h"
+#include "table/view_access.h"
 
 namespace sonde {
 namespace {
@@ -146,17 +147,20 @@ absl::StatusOr<std::unique_ptr<RowReader>> Tables::Read(TableSchemaRef schema, R
   return RowReader::Open(engine_, std::move(schema), clock_->NowMicros(), next_seed_++, std::move(request));
 }
 
-absl::Status Tables::MutateRow(const TableSchema& schema, const RowMutations& row) {
-  return MutateRows(schema, absl::MakeSpan(&row, 1))[0];
+absl::Status Tables::MutateRow(const TableSchema& schema, const RowMutations& row,
+                               const AuthorizedView* view) {
+  return MutateRows(schema, absl::MakeSpan(&row, 1), view)[0];
 }
 
-std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows) {
+std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
+                                             const AuthorizedView* view) {
   std::vector<absl::Status> statuses(rows.size());
   std::vector<RowChange> changes(rows.size());
   const int64_t now_micros = clock_->NowMicros();
   size_t count = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].idempotency.has_value()) continue;
+    if (view != nullptr) statuses[i] = CheckInView(*view, schema, rows[i].row_key, rows[i].mutations);
+    if (!statuses[i].ok() || rows[i].idempotency.has_value()) continue;
     changes[count].row_key = rows[i].row_key;
     statuses[i] = Normalize(schema, rows[i].row_key, rows[i].mutations, now_micros, &changes[count].delta);
     if (statuses[i].ok()) ++count;
@@ -164,11 +168,8 @@ std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Sp
   changes.resize(count);
   const absl::Status applied = count == 0 ? absl::OkStatus() : engine_->Apply(schema.id, changes);
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].idempotency.has_value()) {
-      statuses[i] = MutateOnce(schema, rows[i], now_micros);
-    } else if (statuses[i].ok()) {
-      statuses[i] = applied;
-    }
+    if (!statuses[i].ok()) continue;
+    statuses[i] = rows[i].idempotency.has_value() ? MutateOnce(schema, rows[i], now_micros) : applied;
   }
   return statuses;
 }
@@ -192,18 +193,24 @@ absl::Status Tables::MutateOnce(const TableSchema& schema, const RowMutations& r
 absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
                                                std::shared_ptr<const CompiledFilter> predicate,
                                                absl::Span<const Mutation> if_true,
-                                               absl::Span<const Mutation> if_false) {
+                                               absl::Span<const Mutation> if_false,
+                                               const AuthorizedViewRef& view) {
   const int64_t now_micros = clock_->NowMicros();
-  const VisibleCells visible(schema, now_micros);
+  const VisibleCells visible(schema, now_micros, view);
   ReadHints hints;
   if (predicate != nullptr) {
     if (absl::Status status = predicate->CheckFamilies(*schema); !status.ok()) return status;
     hints = predicate->Needs(*schema).hints;
     RefineReadHints(visible.rules(), &hints);
   }
+  if (view != nullptr) RestrictReadHints(*view, *schema, &hints);
   if (!hints.families.has_value()) hints.families = FamilyIds(*schema);
   // Both branches are checked, whichever is taken.
   for (const absl::Span<const Mutation> branch : {if_true, if_false}) {
+    if (view != nullptr) {
+      absl::Status status = CheckInView(*view, *schema, row_key, branch);
+      if (!status.ok()) return status;
+    }
     RowDelta delta;
     if (absl::Status status = Normalize(*schema, row_key, branch, now_micros, &delta); !status.ok())
       return status;
@@ -235,9 +242,13 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
 }
 
 absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
-    TableSchemaRef schema, std::string_view row_key, absl::Span<const ReadModifyWriteRule> rules) {
+    TableSchemaRef schema, std::string_view row_key, absl::Span<const ReadModifyWriteRule> rules,
+    const AuthorizedViewRef& view) {
+  if (view != nullptr) {
+    if (absl::Status status = CheckInView(*view, row_key, rules); !status.ok()) return status;
+  }
   const int64_t now_micros = clock_->NowMicros();
-  const VisibleCells visible(schema, now_micros);
+  const VisibleCells visible(schema, now_micros, view);
   ReadModifyWriter writer(*schema, row_key, rules, now_micros);
   ReadHints hints;
   hints.families.emplace();

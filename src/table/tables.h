@@ -69,24 +69,30 @@ class Tables {
 
   absl::StatusOr<std::unique_ptr<RowReader>> Read(TableSchemaRef schema, ReadRequest request);
 
+  // What follows takes an authorized view, or null for the whole table; PERMISSION_DENIED: CheckInView.
+
   // Atomic.  Errors: those of Normalize and of CheckStartTime; the engine's.
-  absl::Status MutateRow(const TableSchema& schema, const RowMutations& row);
+  absl::Status MutateRow(const TableSchema& schema, const RowMutations& row,
+                         const AuthorizedView* view = nullptr);
 
   // Each row atomic; one commit, but for rows with a token, which are looked for and written one by one.  One
   // status a row; an error of the engine is that of every row of the commit.
-  std::vector<absl::Status> MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows);
+  std::vector<absl::Status> MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
+                                       const AuthorizedView* view = nullptr);
 
   // Atomic.  No predicate: whether the row has any cell.  Returns whether it matched.
   absl::StatusOr<bool> CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
                                          std::shared_ptr<const CompiledFilter> predicate,
                                          absl::Span<const Mutation> if_true,
-                                         absl::Span<const Mutation> if_false);
+                                         absl::Span<const Mutation> if_false,
+                                         const AuthorizedViewRef& view = nullptr);
 
   // Atomic.  Rules act in order on the newest cell of their column; what they write carries the newer of that
   // cell's time and now.  FAILED_PRECONDITION: an increment of a value that is not 8 bytes; nothing is
   // written. Returns the last cell written to each column, by family and qualifier.
   absl::StatusOr<std::vector<WrittenCell>> ReadModifyWriteRow(TableSchemaRef schema, std::string_view row_key,
-                                                              absl::Span<const ReadModifyWriteRule> rules);
+                                                              absl::Span<const ReadModifyWriteRule> rules,
+                                                              const AuthorizedViewRef& view = nullptr);
 
   // The samples inside each range and then its end, for ranges in normal form; ascending.  Of the points
   // where the table was split when it was made, those inside are always among them.  Offsets count from the

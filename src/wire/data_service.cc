@@ -5,6 +5,7 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/calls.h"
+#include "wire/data_target.h"
 #include "wire/filter_request.h"
 #include "wire/read_rows.h"
 #include "wire/requests.h"
@@ -14,18 +15,9 @@ namespace {
 
 namespace pb = google::bigtable::v2;
 
-// Which table a request is for.
-template <typename Request>
-absl::StatusOr<TableSchemaRef> FindTable(const Catalog& catalog, const Request& request) {
-  if (!request.authorized_view_name().empty())
-    return absl::UnimplementedError("Authorized views are not built yet");
-  if (absl::Status status = CheckTableName(request.table_name()); !status.ok()) return status;
-  return catalog.Find(request.table_name());
-}
-
 absl::Status MutateRow(Tables* tables, const pb::MutateRowRequest& request) {
-  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
-  if (!schema.ok()) return schema.status();
+  absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
+  if (!target.ok()) return target.status();
   if (absl::Status status = CheckRowKey(request.row_key()); !status.ok()) return status;
   std::vector<Mutation> mutations;
   absl::Status status = ParseMutations(request.mutations(), /*may_be_empty=*/false, &mutations);
@@ -34,7 +26,7 @@ absl::Status MutateRow(Tables* tables, const pb::MutateRowRequest& request) {
   if (request.has_idempotency()) {
     if (status = ParseIdempotency(request.idempotency(), &row.idempotency); !status.ok()) return status;
   }
-  return tables->MutateRow(**schema, row);
+  return tables->MutateRow(*target->schema, row, target->view.get());
 }
 
 absl::Status CheckSize(const pb::MutateRowsRequest& request) {
@@ -78,13 +70,14 @@ void ParseEntries(const pb::MutateRowsRequest& request, ParsedEntries* parsed,
 
 absl::Status MutateRows(Tables* tables, const pb::MutateRowsRequest& request,
                         pb::MutateRowsResponse* response) {
-  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
-  if (!schema.ok()) return schema.status();
+  absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
+  if (!target.ok()) return target.status();
   if (absl::Status status = CheckSize(request); !status.ok()) return status;
   std::vector<absl::Status> statuses(request.entries_size());
   ParsedEntries parsed;
   ParseEntries(request, &parsed, &statuses);
-  const std::vector<absl::Status> applied = tables->MutateRows(**schema, parsed.rows);
+  const std::vector<absl::Status> applied =
+      tables->MutateRows(*target->schema, parsed.rows, target->view.get());
   for (size_t i = 0; i < applied.size(); ++i) statuses[parsed.entry_of_row[i]] = applied[i];
   for (size_t i = 0; i < statuses.size(); ++i) {
     pb::MutateRowsResponse::Entry* entry = response->add_entries();
@@ -96,8 +89,8 @@ absl::Status MutateRows(Tables* tables, const pb::MutateRowsRequest& request,
 
 absl::Status CheckAndMutateRow(Tables* tables, const pb::CheckAndMutateRowRequest& request,
                                pb::CheckAndMutateRowResponse* response) {
-  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
-  if (!schema.ok()) return schema.status();
+  absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
+  if (!target.ok()) return target.status();
   if (absl::Status status = CheckRowKey(request.row_key()); !status.ok()) return status;
   if (request.true_mutations().empty() && request.false_mutations().empty()) {
     return absl::InvalidArgumentError("No mutations provided");
@@ -113,8 +106,8 @@ absl::Status CheckAndMutateRow(Tables* tables, const pb::CheckAndMutateRowReques
     if (!filter.ok()) return filter.status();
     predicate = *std::move(filter);
   }
-  absl::StatusOr<bool> matched =
-      tables->CheckAndMutateRow(*schema, request.row_key(), std::move(predicate), if_true, if_false);
+  absl::StatusOr<bool> matched = tables->CheckAndMutateRow(
+      target->schema, request.row_key(), std::move(predicate), if_true, if_false, target->view);
   if (!matched.ok()) return matched.status();
   response->set_predicate_matched(*matched);
   return absl::OkStatus();
@@ -122,13 +115,13 @@ absl::Status CheckAndMutateRow(Tables* tables, const pb::CheckAndMutateRowReques
 
 absl::Status ReadModifyWriteRow(Tables* tables, const pb::ReadModifyWriteRowRequest& request,
                                 pb::ReadModifyWriteRowResponse* response) {
-  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
-  if (!schema.ok()) return schema.status();
+  absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
+  if (!target.ok()) return target.status();
   if (absl::Status status = CheckRowKey(request.row_key()); !status.ok()) return status;
   absl::StatusOr<std::vector<ReadModifyWriteRule>> rules = ParseRules(request.rules());
   if (!rules.ok()) return rules.status();
   absl::StatusOr<std::vector<WrittenCell>> written =
-      tables->ReadModifyWriteRow(*schema, request.row_key(), *rules);
+      tables->ReadModifyWriteRow(target->schema, request.row_key(), *rules, target->view);
   if (!written.ok()) return written.status();
   pb::Row* row = response->mutable_row();
   row->set_key(request.row_key());
@@ -151,8 +144,8 @@ absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& reque
                            std::vector<grpc::ByteBuffer>* messages) {
   if (!request.materialized_view_name().empty())
     return absl::UnimplementedError("Materialized views are not built yet");
-  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request);
-  if (!schema.ok()) return schema.status();
+  absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
+  if (!target.ok()) return target.status();
   RowRange range;
   if (request.has_row_range()) {
     absl::StatusOr<RowRange> parsed = ParseRowRange(request.row_range());
@@ -162,7 +155,9 @@ absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& reque
     }
     range = *std::move(parsed);
   }
-  absl::StatusOr<std::vector<RowKeySample>> samples = tables->SampleRowKeys(**schema, {{range}});
+  std::vector<RowRange> ranges = {range};
+  if (target->view != nullptr) ranges = ClipRanges(target->view->Rows(), range);
+  absl::StatusOr<std::vector<RowKeySample>> samples = tables->SampleRowKeys(*target->schema, ranges);
   if (!samples.ok()) return samples.status();
   for (RowKeySample& sample : *samples) {
     pb::SampleRowKeysResponse response;

@@ -12,10 +12,10 @@
 #include "absl/time/clock.h"
 #include "base/bytes.h"
 #include "model/limits.h"
-#include "model/names.h"
 #include "wire/calls.h"
 #include "wire/chunk_writer.h"
 #include "wire/client_features.h"
+#include "wire/data_target.h"
 #include "wire/filter_request.h"
 #include "wire/requests.h"
 
@@ -75,11 +75,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
     ParsedRequest<pb::ReadRowsRequest> parsed;
     if (absl::Status status = parsed.Parse(bytes); !status.ok()) return status;
     const pb::ReadRowsRequest& request = parsed.message();
-    if (!request.authorized_view_name().empty())
-      return absl::UnimplementedError("Authorized views are not built yet");
     if (!request.materialized_view_name().empty())
       return absl::UnimplementedError("Materialized views are not built yet");
-    if (absl::Status status = CheckTableName(request.table_name()); !status.ok()) return status;
     if (request.rows_limit() < 0) {
       return absl::InvalidArgumentError("Error in field 'rows_limit' : must not be negative");
     }
@@ -102,9 +99,11 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
       if (!filter.ok()) return filter.status();
       read.filter = *std::move(filter);
     }
-    absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(request.table_name());
-    if (!schema.ok()) return schema.status();
-    absl::StatusOr<std::unique_ptr<RowReader>> reader = tables_->Read(*std::move(schema), std::move(read));
+    absl::StatusOr<DataTarget> target = FindTarget(tables_->catalog(), request);
+    if (!target.ok()) return target.status();
+    read.view = std::move(target->view);
+    absl::StatusOr<std::unique_ptr<RowReader>> reader =
+        tables_->Read(std::move(target->schema), std::move(read));
     if (!reader.ok()) return reader.status();
     reader_ = *std::move(reader);
     return absl::OkStatus();

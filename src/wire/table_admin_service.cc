@@ -5,6 +5,7 @@
 
 #include "model/limits.h"
 #include "model/names.h"
+#include "wire/authorized_views.h"
 #include "wire/calls.h"
 #include "wire/requests.h"
 #include "wire/schemas.h"
@@ -143,6 +144,45 @@ grpc::ServerUnaryReactor* TableAdminService::DropRowRange(Context* context,
                                                           google::protobuf::Empty* response) {
   return AnswerTyped(context, request, response, workers_,
                      [this](const auto& in, auto*) { return sonde::DropRowRange(tables_, in); });
+}
+
+grpc::ServerUnaryReactor* TableAdminService::CreateAuthorizedView(
+    Context* context, const admin::CreateAuthorizedViewRequest* request,
+    google::longrunning::Operation* response) {
+  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+    return sonde::CreateAuthorizedView(tables_, operations_, in, out);
+  });
+}
+
+grpc::ServerUnaryReactor* TableAdminService::UpdateAuthorizedView(
+    Context* context, const admin::UpdateAuthorizedViewRequest* request,
+    google::longrunning::Operation* response) {
+  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+    return sonde::UpdateAuthorizedView(tables_, operations_, in, out);
+  });
+}
+
+grpc::ServerUnaryReactor* TableAdminService::ListAuthorizedViews(
+    Context* context, const admin::ListAuthorizedViewsRequest* request,
+    admin::ListAuthorizedViewsResponse* response) {
+  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+    return sonde::ListAuthorizedViews(tables_->catalog(), in, out);
+  });
+}
+
+grpc::ServerUnaryReactor* TableAdminService::GetAuthorizedView(Context* context,
+                                                               const admin::GetAuthorizedViewRequest* request,
+                                                               admin::AuthorizedView* response) {
+  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+    return sonde::GetAuthorizedView(tables_->catalog(), in, out);
+  });
+}
+
+grpc::ServerUnaryReactor* TableAdminService::DeleteAuthorizedView(
+    Context* context, const admin::DeleteAuthorizedViewRequest* request, google::protobuf::Empty* response) {
+  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto*) {
+    return sonde::DeleteAuthorizedView(&tables_->catalog(), in);
+  });
 }
 
 grpc::ServerUnaryReactor* TableAdminService::GenerateConsistencyToken(

@@ -39,6 +39,21 @@ class TableAdminService final : public google::bigtable::admin::v2::BigtableTabl
   grpc::ServerUnaryReactor* DropRowRange(Context* context,
                                          const google::bigtable::admin::v2::DropRowRangeRequest* request,
                                          google::protobuf::Empty* response) override;
+  grpc::ServerUnaryReactor* CreateAuthorizedView(
+      Context* context, const google::bigtable::admin::v2::CreateAuthorizedViewRequest* request,
+      google::longrunning::Operation* response) override;
+  grpc::ServerUnaryReactor* UpdateAuthorizedView(
+      Context* context, const google::bigtable::admin::v2::UpdateAuthorizedViewRequest* request,
+      google::longrunning::Operation* response) override;
+  grpc::ServerUnaryReactor* ListAuthorizedViews(
+      Context* context, const google::bigtable::admin::v2::ListAuthorizedViewsRequest* request,
+      google::bigtable::admin::v2::ListAuthorizedViewsResponse* response) override;
+  grpc::ServerUnaryReactor* GetAuthorizedView(
+      Context* context, const google::bigtable::admin::v2::GetAuthorizedViewRequest* request,
+      google::bigtable::admin::v2::AuthorizedView* response) override;
+  grpc::ServerUnaryReactor* DeleteAuthorizedView(
+      Context* context, const google::bigtable::admin::v2::DeleteAuthorizedViewRequest* request,
+      google::protobuf::Empty* response) override;
   grpc::ServerUnaryReactor* GenerateConsistencyToken(
       Context* context, const google::bigtable::admin::v2::GenerateConsistencyTokenRequest* request,
       google::bigtable::admin::v2::GenerateConsistencyTokenResponse* response) override;

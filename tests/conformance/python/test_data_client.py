@@ -9,6 +9,7 @@ from google.cloud.bigtable.data import (
     BigtableDataClientAsync, DeleteAllFromFamily, DeleteAllFromRow, DeleteRangeFromColumn, MutationsExceptionGroup,
     ReadRowsQuery, RowMutationEntry, RowRange, SetCell, row_filters)
 from google.cloud.bigtable.data.read_modify_write_rules import AppendValueRule, IncrementRule
+from google.cloud.bigtable_admin_v2.types import AuthorizedView
 
 LARGE_VALUE_BYTES = 1_500_000
 
@@ -181,3 +182,23 @@ def test_asynchronous_client(table, instance):
                 return [row.row_key async for row in await async_table.read_rows_stream(ReadRowsQuery())]
 
     assert asyncio.run(write_and_read()) == [f"row{i:02}".encode() for i in range(50)]
+
+
+def test_authorized_views(data_client, instance, make_table):
+    table = make_table("t", families=("f", "g"))
+    subset = AuthorizedView.SubsetView(row_prefixes=[b"a#"], family_subsets={
+        "f": AuthorizedView.FamilySubsets(qualifiers=[b"q"], qualifier_prefixes=[b"p"])})
+    operation = instance._client.table_admin_client.create_authorized_view(
+        parent=table.name, authorized_view_id="v", authorized_view=AuthorizedView(subset_view=subset))
+    assert operation.result(timeout=10).name == f"{table.name}/authorizedViews/v"
+    with (data_client.get_table(instance.instance_id, "t") as whole,
+          data_client.get_authorized_view(instance.instance_id, "t", "v") as view):
+        write(whole, ("a#1", "f", "q", 1, b"1"), ("a#1", "f", "r", 1, b"2"), ("a#1", "g", "q", 1, b"3"), ("b", "f", "q", 1, b"4"))
+        write(view, ("a#1", "f", "p2", 1, b"5"))
+        assert cells_of(view.read_rows(ReadRowsQuery())) == [(b"a#1", "f", b"p2", 1, b"5"), (b"a#1", "f", b"q", 1, b"1")]
+        assert view.read_row("b") is None
+        for key, mutation in [("b", set_cell("f", "q", 1, b"x")), ("a#1", set_cell("f", "r", 1, b"x")),
+                              ("a#1", DeleteAllFromRow())]:
+            with pytest.raises(exceptions.PermissionDenied, match="outside the Authorized View"):
+                view.mutate_row(key, mutation)
+        assert cells_of([whole.read_row("b")]) == [(b"b", "f", b"q", 1, b"4")]

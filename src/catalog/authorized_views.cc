@@ -1,0 +1,68 @@
+#include "catalog/authorized_views.h"
+
+#include <fmt/format.h>
+
+#include "catalog/view_record.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::string_view kViewPrefix = "view/";  // + name
+
+}  // namespace
+
+std::string EtagOf(const AuthorizedView& view) {
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char c : EncodeViewRecord(view)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+absl::Status AuthorizedViews::Load(Engine* engine) {
+  auto records = engine->ReadRecords(kViewPrefix);
+  if (!records.ok()) return records.status();
+  for (const auto& [key, value] : *records) {
+    absl::StatusOr<AuthorizedView> view = DecodeViewRecord(value);
+    if (!view.ok()) return view.status();
+    Put(std::make_shared<const AuthorizedView>(*std::move(view)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AuthorizedViewRef> AuthorizedViews::Find(std::string_view view_name) const {
+  const auto at = views_.find(view_name);
+  if (at != views_.end()) return at->second;
+  return absl::NotFoundError(fmt::format("Authorized view not found: {}", view_name));
+}
+
+std::vector<AuthorizedViewRef> AuthorizedViews::List(std::string_view table_name, std::string_view after_id,
+                                                     size_t count_max) const {
+  const std::string prefix = fmt::format("{}/authorizedViews/", table_name);
+  std::vector<AuthorizedViewRef> result;
+  for (auto at = views_.upper_bound(prefix + std::string(after_id));
+       at != views_.end() && at->first.starts_with(prefix) && result.size() < count_max; ++at) {
+    result.push_back(at->second);
+  }
+  return result;
+}
+
+void AuthorizedViews::Put(AuthorizedViewRef view) {
+  std::string name = view->name;
+  views_[std::move(name)] = std::move(view);
+}
+
+void AuthorizedViews::Erase(std::string_view view_name) {
+  const auto at = views_.find(view_name);
+  if (at != views_.end()) views_.erase(at);
+}
+
+Engine::RecordChange AuthorizedViews::RecordOf(const AuthorizedView& view) {
+  return {fmt::format("{}{}", kViewPrefix, view.name), EncodeViewRecord(view)};
+}
+
+Engine::RecordChange AuthorizedViews::NoRecordOf(std::string_view view_name) {
+  return {fmt::format("{}{}", kViewPrefix, view_name), std::nullopt};
+}
+
+}  // namespace sonde

@@ -1,0 +1,48 @@
+// The authorized views of all tables, kept as the engine's records, served from memory.  The catalog's: it
+// alone knows which tables there are.
+//
+// Threads: none of its own; the catalog locks.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/engine.h"
+#include "model/authorized_view.h"
+
+namespace sonde {
+
+// Shared and never changed: an altered view is a new AuthorizedView.
+using AuthorizedViewRef = std::shared_ptr<const AuthorizedView>;
+
+// What changes when the view does, for those who change only what they have seen.
+std::string EtagOf(const AuthorizedView& view);
+
+class AuthorizedViews {
+ public:
+  // DATA_LOSS.
+  absl::Status Load(Engine* engine);
+
+  // NOT_FOUND.
+  absl::StatusOr<AuthorizedViewRef> Find(std::string_view view_name) const;
+  // Views of a table whose id is greater than `after_id`, by id, at most so many.
+  std::vector<AuthorizedViewRef> List(std::string_view table_name, std::string_view after_id,
+                                      size_t count_max) const;
+  size_t size() const { return views_.size(); }
+
+  void Put(AuthorizedViewRef view);
+  void Erase(std::string_view view_name);
+
+  static Engine::RecordChange RecordOf(const AuthorizedView& view);
+  static Engine::RecordChange NoRecordOf(std::string_view view_name);
+
+ private:
+  std::map<std::string, AuthorizedViewRef, std::less<>> views_;
+};
+
+}  // namespace sonde

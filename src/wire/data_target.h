@@ -1,0 +1,39 @@
+// What a request of the data API is for: a table, or an authorized view of one.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "catalog/catalog.h"
+#include "model/names.h"
+
+namespace sonde {
+
+struct DataTarget {
+  TableSchemaRef schema;
+  AuthorizedViewRef view;  // null: the whole table
+};
+
+// INVALID_ARGUMENT: not exactly one of them is named, or not by a name.  NOT_FOUND.
+template <typename Request>
+absl::StatusOr<DataTarget> FindTarget(const Catalog& catalog, const Request& request) {
+  DataTarget target;
+  std::string_view table_name = request.table_name();
+  const std::string& view_name = request.authorized_view_name();
+  if (!view_name.empty()) {
+    if (!table_name.empty()) {
+      return absl::InvalidArgumentError("Only one of table_name and authorized_view_name may be set");
+    }
+    if (absl::Status status = CheckAuthorizedViewName(view_name); !status.ok()) return status;
+    absl::StatusOr<AuthorizedViewRef> view = catalog.FindView(view_name);
+    if (!view.ok()) return view.status();
+    target.view = *std::move(view);
+    table_name = TableOfAuthorizedView(view_name);
+  } else if (absl::Status status = CheckTableName(table_name); !status.ok()) {
+    return status;
+  }
+  absl::StatusOr<TableSchemaRef> schema = catalog.Find(table_name);
+  if (!schema.ok()) return schema.status();
+  target.schema = *std::move(schema);
+  return target;
+}
+
+}  // namespace sonde
