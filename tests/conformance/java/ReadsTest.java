@@ -23,6 +23,7 @@ import com.google.cloud.bigtable.data.v2.models.Mutation;
 import com.google.cloud.bigtable.data.v2.models.Query;
 import com.google.cloud.bigtable.data.v2.models.Range.ByteStringRange;
 import com.google.cloud.bigtable.data.v2.models.Row;
+import com.google.cloud.bigtable.data.v2.models.RowMutation;
 import com.google.protobuf.ByteString;
 import io.grpc.Status.Code;
 import java.util.ArrayList;
@@ -66,6 +67,21 @@ class ReadsTest {
         List.of("a", "b#1", "c", "d"),
         keys(all.clone().range(range().startClosed("c")).range(range().endClosed("b#1")).rowKey("c")));
     assertEquals(List.of("a", "b#1"), keys(all.clone().limit(2)));
+  }
+
+  @Test
+  void rowsTooLargeToReadAreSkipped() {
+    String table = newTable("f");
+    writeRows(table, List.of("a", "c"));
+    ByteString value = ByteString.copyFrom(new byte[90 << 20]);
+    for (int i = 0; i < 3; ++i) {
+      data.mutateRow(RowMutation.create(table, "b").setCell("f", ByteString.copyFromUtf8("q" + i), 1000, value));
+    }
+    List<String> rows = new ArrayList<>();
+    for (Row row : data.skipLargeRowsCallable().call(Query.create(table))) {
+      rows.add(row.getKey().toStringUtf8());
+    }
+    assertEquals(List.of("a", "c"), rows);
   }
 
   @Test
