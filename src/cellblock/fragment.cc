@@ -142,11 +142,58 @@ void Encode(bool delete_all, absl::Span<const FamilyDelta::ColumnDelete> deletes
   }
 }
 
+// A stretch of a column's cells, by position.
+struct Stretch {
+  size_t begin = 0;
+  size_t end = 0;
+  size_t size() const { return end - begin; }
+};
+
+// Which cells of a column are asked for.
+class Selection {
+ public:
+  explicit Selection(const ReadHints& hints)
+      : start_(hints.time_range.start_micros),
+        end_(hints.time_range.end_micros == 0 ? std::numeric_limits<int64_t>::max()
+                                              : hints.time_range.end_micros),
+        newest_(hints.newest_per_column.value_or(std::numeric_limits<int64_t>::max())),
+        columns_(hints.columns.has_value() ? &*hints.columns : nullptr),
+        with_values_(!hints.keys_only) {}
+
+  // Qualifiers ascend from call to call.
+  bool Wants(std::string_view qualifier) {
+    if (columns_ == nullptr) return true;
+    while (next_ < columns_->size() && !(*columns_)[next_].end.empty() && (*columns_)[next_].end <= qualifier)
+      ++next_;
+    return next_ < columns_->size() && (*columns_)[next_].start <= qualifier;
+  }
+
+  // Of timestamps that descend.
+  Stretch Of(const std::vector<int64_t>& timestamps) const {
+    const auto first = std::partition_point(timestamps.begin(), timestamps.end(),
+                                            [this](int64_t micros) { return micros >= end_; });
+    auto last =
+        std::partition_point(first, timestamps.end(), [this](int64_t micros) { return micros >= start_; });
+    if (last - first > newest_) last = first + newest_;
+    return {static_cast<size_t>(first - timestamps.begin()), static_cast<size_t>(last - timestamps.begin())};
+  }
+
+  bool with_values() const { return with_values_; }
+
+ private:
+  const int64_t start_;
+  const int64_t end_;
+  const int64_t newest_;
+  const std::vector<ReadHints::ColumnRange>* const columns_;
+  size_t next_ = 0;
+  const bool with_values_;
+};
+
 // Reads one `cells` from the front of *in.
 class CellsDecoder {
  public:
-  CellsDecoder(std::string_view* in, const ShapeSource& shapes, Fragment* fragment)
-      : in_(*in), shapes_(shapes), fragment_(*fragment) {}
+  CellsDecoder(std::string_view* in, const ShapeSource& shapes, const ReadHints& hints, Fragment* fragment)
+      : in_(*in), shapes_(shapes), selection_(hints), fragment_(*fragment) {}
 
   absl::Status Decode(std::vector<CellView>* cells) {
     if (absl::Status status = DecodeColumns(); !status.ok()) return status;
@@ -193,95 +240,108 @@ class CellsDecoder {
     return absl::OkStatus();
   }
 
-  // Hands each timestamp to `each`, newest first.
-  template <typename Each>
-  absl::Status DecodeTimestampList(uint64_t* count, const Each& each) {
-    uint64_t newest = 0;
-    if (!GetVarint(&in_, count) || *count == 0 || *count > in_.size() || !GetVarint(&in_, &newest)) {
+  // Into timestamps_, newest first.
+  absl::Status DecodeTimestampList() {
+    timestamps_.clear();
+    uint64_t count = 0, newest = 0;
+    if (!GetVarint(&in_, &count) || count == 0 || count > in_.size() || !GetVarint(&in_, &newest)) {
       return Damaged("timestamps cut short");
     }
     if (newest > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / unit_))
       return Damaged("timestamp too big");
-    int64_t now = static_cast<int64_t>(newest);
+    timestamps_.reserve(count);
+    auto now = static_cast<int64_t>(newest);
     int64_t step = 0;
-    each(now * unit_);
-    for (uint64_t i = 1; i < *count; ++i) {
+    timestamps_.push_back(now * unit_);
+    for (uint64_t i = 1; i < count; ++i) {
       uint64_t difference = 0;
       if (!GetVarint(&in_, &difference)) return Damaged("timestamps cut short");
       if (__builtin_add_overflow(step, UnZigZag(difference), &step) || step <= 0 || step > now) {
         return Damaged("timestamps out of order");
       }
       now -= step;
-      each(now * unit_);
+      timestamps_.push_back(now * unit_);
     }
     return absl::OkStatus();
   }
 
   absl::Status DecodeShared(std::vector<CellView>* cells) {
-    uint64_t count = 0;
-    timestamps_.clear();
-    absl::Status status =
-        DecodeTimestampList(&count, [this](int64_t micros) { timestamps_.push_back(micros); });
-    if (!status.ok()) return status;
-    if (count > kFragmentCellsMax / qualifiers_.size()) return Damaged("too many cells");
-    cells->reserve(cells->size() + count * qualifiers_.size());
+    if (absl::Status status = DecodeTimestampList(); !status.ok()) return status;
+    if (timestamps_.size() > kFragmentCellsMax / qualifiers_.size()) return Damaged("too many cells");
+    const Stretch wanted = selection_.Of(timestamps_);
+    cells->reserve(cells->size() + wanted.size() * qualifiers_.size());
     for (const std::string_view qualifier : qualifiers_) {
+      const Stretch of_column = selection_.Wants(qualifier) ? wanted : Stretch();
       const size_t start = cells->size();
-      for (const int64_t micros : timestamps_) cells->push_back({qualifier, micros, {}});
-      if (status = DecodeValues(absl::MakeSpan(*cells).subspan(start)); !status.ok()) return status;
+      for (size_t i = of_column.begin; i < of_column.end; ++i)
+        cells->push_back({qualifier, timestamps_[i], {}});
+      absl::Status status =
+          DecodeValues(timestamps_.size(), of_column, absl::MakeSpan(*cells).subspan(start));
+      if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
 
   absl::Status DecodeSeparate(std::vector<CellView>* cells) {
+    struct List {
+      size_t count;
+      Stretch wanted;
+    };
     const size_t start = cells->size();
-    std::vector<size_t> counts;
-    counts.reserve(qualifiers_.size());
+    std::vector<List> lists;
+    lists.reserve(qualifiers_.size());
     for (const std::string_view qualifier : qualifiers_) {
-      uint64_t count = 0;
-      absl::Status status =
-          DecodeTimestampList(&count, [&](int64_t micros) { cells->push_back({qualifier, micros, {}}); });
-      if (!status.ok()) return status;
-      counts.push_back(count);
+      if (absl::Status status = DecodeTimestampList(); !status.ok()) return status;
+      const Stretch wanted = selection_.Wants(qualifier) ? selection_.Of(timestamps_) : Stretch();
+      for (size_t i = wanted.begin; i < wanted.end; ++i) cells->push_back({qualifier, timestamps_[i], {}});
+      lists.push_back({timestamps_.size(), wanted});
     }
     size_t at = start;
-    for (const size_t count : counts) {
-      if (absl::Status status = DecodeValues(absl::MakeSpan(*cells).subspan(at, count)); !status.ok())
-        return status;
-      at += count;
+    for (const List& list : lists) {
+      const auto column = absl::MakeSpan(*cells).subspan(at, list.wanted.size());
+      if (absl::Status status = DecodeValues(list.count, list.wanted, column); !status.ok()) return status;
+      at += list.wanted.size();
     }
     return absl::OkStatus();
   }
 
-  absl::Status DecodeValues(absl::Span<CellView> column) {
+  // Gives `column`, the cells at `wanted` among the `count` of the column, their values.
+  absl::Status DecodeValues(size_t count, const Stretch& wanted, absl::Span<CellView> column) {
     uint64_t length = 0;
     if (!GetVarint(&in_, &length)) return Damaged("values cut short");
     if (length != 0) {
       --length;
-      if (length > in_.size() / column.size()) return Damaged("values cut short");
-      for (CellView& cell : column) {
-        cell.value = in_.substr(0, length);
-        in_.remove_prefix(length);
+      if (length > in_.size() / count) return Damaged("values cut short");
+      if (selection_.with_values()) {
+        for (size_t i = 0; i < column.size(); ++i)
+          column[i].value = in_.substr((wanted.begin + i) * length, length);
       }
+      in_.remove_prefix(count * length);
       return absl::OkStatus();
     }
     lengths_.clear();
-    uint64_t total = 0;
-    for (size_t i = 0; i < column.size(); ++i) {
+    uint64_t before = 0, total = 0;  // bytes of the values before the wanted ones, and of all
+    for (size_t i = 0; i < count; ++i) {
       if (!GetVarint(&in_, &length) || length > in_.size()) return Damaged("values cut short");
-      lengths_.push_back(length);
+      if (i == wanted.begin) before = total;
+      if (i >= wanted.begin && i < wanted.end) lengths_.push_back(length);
       total += length;
     }
     if (total > in_.size()) return Damaged("values cut short");
-    for (size_t i = 0; i < column.size(); ++i) {
-      column[i].value = in_.substr(0, lengths_[i]);
-      in_.remove_prefix(lengths_[i]);
+    if (selection_.with_values()) {
+      std::string_view values = in_.substr(before);
+      for (size_t i = 0; i < column.size(); ++i) {
+        column[i].value = values.substr(0, lengths_[i]);
+        values.remove_prefix(lengths_[i]);
+      }
     }
+    in_.remove_prefix(total);
     return absl::OkStatus();
   }
 
   std::string_view& in_;
   const ShapeSource& shapes_;
+  Selection selection_;
   Fragment& fragment_;
   int64_t unit_ = 1;
   std::vector<std::string_view>& qualifiers_ = fragment_.scratch.qualifiers;
@@ -340,6 +400,12 @@ void EncodeFragment(const Fragment& fragment, const ShapeSource& shapes, std::st
 }
 
 absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes, Fragment* fragment) {
+  static const ReadHints everything;
+  return DecodeFragment(bytes, shapes, everything, fragment);
+}
+
+absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes, const ReadHints& hints,
+                            Fragment* fragment) {
   fragment->Clear();
   if (bytes.size() < 2) return Damaged("too short");
   if (bytes[0] != kFragmentFormat)
@@ -352,7 +418,8 @@ absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes, F
     if (absl::Status status = DecodeDeletes(&in, fragment); !status.ok()) return status;
   }
   if (flags & kHasPuts) {
-    if (absl::Status status = CellsDecoder(&in, shapes, fragment).Decode(&fragment->puts); !status.ok())
+    if (absl::Status status = CellsDecoder(&in, shapes, hints, fragment).Decode(&fragment->puts);
+        !status.ok())
       return status;
   }
   if (flags & kHasAdds) {
@@ -361,10 +428,11 @@ absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes, F
       return Damaged("unknown aggregate");
     fragment->kind = static_cast<AggregateKind>(kind);
     in.remove_prefix(1);
-    if (absl::Status status = CellsDecoder(&in, shapes, fragment).Decode(&fragment->adds); !status.ok())
+    if (absl::Status status = CellsDecoder(&in, shapes, hints, fragment).Decode(&fragment->adds);
+        !status.ok())
       return status;
     for (const CellView& add : fragment->adds) {
-      if (add.value.size() != sizeof(uint64_t)) return Damaged("aggregate state");
+      if (add.value.size() != sizeof(uint64_t) && !hints.keys_only) return Damaged("aggregate state");
     }
   }
   if (!in.empty()) return Damaged("bytes left over");

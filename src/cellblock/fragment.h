@@ -32,6 +32,7 @@
 #include "cellblock/shapes.h"
 #include "model/cell.h"
 #include "model/mutation.h"
+#include "model/read_hints.h"
 
 namespace sonde {
 
@@ -65,6 +66,11 @@ void EncodeFragment(const Fragment& fragment, const ShapeSource& shapes, std::st
 
 [[nodiscard]] absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes,
                                           Fragment* fragment);
+
+// The same without the puts and adds that the hints do not ask for; their bytes are stepped over.  Values
+// come empty for keys_only.  Only for a fragment that stands alone: newest_per_column counts nothing else.
+[[nodiscard]] absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes,
+                                          const ReadHints& hints, Fragment* fragment);
 
 // The cells that a reader sees when nothing older exists: puts and adds in one order.  Consumes the
 // fragment's cells.

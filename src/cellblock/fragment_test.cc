@@ -260,6 +260,77 @@ TEST(Fragment, TellsWhetherItHasCellsOrDeletes) {
   EXPECT_FALSE(IsFragmentWithoutDeletes(gone));
 }
 
+// Times around those of the cells.
+ReadHints RandomHints(const std::vector<CellView>& cells, RandomSource* random) {
+  ReadHints hints;
+  const auto time = [&]() -> int64_t {
+    if (cells.empty()) return 0;
+    return cells[random->Uniform(cells.size())].timestamp_micros + static_cast<int64_t>(random->Uniform(2));
+  };
+  if (random->Uniform(2) == 0) hints.time_range.start_micros = time();
+  if (random->Uniform(2) == 0) hints.time_range.end_micros = time();
+  if (random->Uniform(3) == 0) hints.newest_per_column = 1 + static_cast<int64_t>(random->Uniform(3));
+  if (random->Uniform(3) == 0) {
+    hints.columns.emplace();
+    if (random->Uniform(2) == 0) hints.columns->push_back({"", "a"});
+    if (random->Uniform(2) == 0) hints.columns->push_back({"ab", random->Uniform(2) == 0 ? "" : "b"});
+  }
+  hints.keys_only = random->Uniform(4) == 0;
+  return hints;
+}
+
+// What the hints ask for of all cells.
+std::vector<CellView> Wanted(const std::vector<CellView>& cells, const ReadHints& hints) {
+  std::vector<CellView> wanted;
+  std::map<std::string_view, int64_t> seen;
+  for (const CellView& cell : cells) {
+    if (hints.columns.has_value() &&
+        std::none_of(hints.columns->begin(), hints.columns->end(), [&](const auto& range) {
+          return range.start <= cell.qualifier && (range.end.empty() || cell.qualifier < range.end);
+        })) {
+      continue;
+    }
+    if (cell.timestamp_micros < hints.time_range.start_micros) continue;
+    if (hints.time_range.end_micros != 0 && cell.timestamp_micros >= hints.time_range.end_micros) continue;
+    if (seen[cell.qualifier]++ >= hints.newest_per_column.value_or(cells.size())) continue;
+    wanted.push_back({cell.qualifier, cell.timestamp_micros, hints.keys_only ? "" : cell.value});
+  }
+  return wanted;
+}
+
+std::string ToText(const std::vector<CellView>& cells) {
+  std::string text;
+  for (const CellView& cell : cells) {
+    text += std::string(cell.qualifier) + "@" + std::to_string(cell.timestamp_micros) + "=" +
+            std::string(cell.value) + "\n";
+  }
+  return text;
+}
+
+TEST(Fragment, DecodesJustWhatIsAskedFor) {
+  const FixedShapes shapes({{"a", "b"}, {"a"}, {"", "a", "ab"}});
+  int left_out = 0;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const auto kind = static_cast<AggregateKind>(seed % 4);
+    Generator generator(seed, kind);
+    std::vector<std::string> fragments;
+    for (int i = 0; i < 12; ++i) fragments.push_back(Single(generator.Next(), kind, shapes));
+    const std::string bytes = CombineAll(fragments, shapes, false);
+    Fragment all;
+    ASSERT_TRUE(DecodeFragment(bytes, shapes, &all).ok());
+    for (int i = 0; i < 10; ++i) {
+      const ReadHints hints =
+          RandomHints(kind == AggregateKind::kNone ? all.puts : all.adds, &generator.random());
+      Fragment some;
+      ASSERT_TRUE(DecodeFragment(bytes, shapes, hints, &some).ok()) << "seed " << seed;
+      ASSERT_EQ(ToText(some.puts), ToText(Wanted(all.puts, hints))) << "seed " << seed;
+      ASSERT_EQ(ToText(some.adds), ToText(Wanted(all.adds, hints))) << "seed " << seed;
+      if (some.puts.size() < all.puts.size()) ++left_out;
+    }
+  }
+  EXPECT_GT(left_out, 1000);
+}
+
 // Any bytes are either a fragment, which encodes again to something that means the same, or DATA_LOSS.
 TEST(Fragment, DecodesOrRefusesAnyBytes) {
   const FixedShapes shapes({{"a", "b"}, {"a"}, {"", "a", "ab"}});

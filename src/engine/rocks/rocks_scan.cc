@@ -172,7 +172,8 @@ absl::StatusOr<bool> RocksScan::NextIterated(RowPiece* piece) {
 }
 
 absl::StatusOr<bool> RocksScan::Decode(std::string_view value, RowPiece* piece) {
-  if (absl::Status status = DecodeFragment(value, shapes_, &fragment_); !status.ok()) return status;
+  if (absl::Status status = DecodeFragment(value, shapes_, options_.hints, &fragment_); !status.ok())
+    return status;
   TakeCells(&fragment_, &piece->cells);
   return !piece->cells.empty();
 }
