@@ -71,7 +71,10 @@ struct Column {
 
 class Combiner {
  public:
-  // Fragments come newest first; `fragment` must live as long as the combiner.
+  // What folded values point into: must live as long as the result.
+  explicit Combiner(std::deque<std::string>* states) : states_(*states) {}
+
+  // Fragments come newest first; what their views point into must live as long as the result.
   void AddOlder(const Fragment& fragment) {
     Gather(fragment.puts, AggregateKind::kNone);
     Gather(fragment.adds, fragment.kind);
@@ -164,7 +167,7 @@ class Combiner {
   std::vector<Column> columns_;
   absl::flat_hash_map<std::string_view, size_t> index_;
   std::vector<size_t> places_;
-  std::deque<std::string> states_;  // what folded values point into
+  std::deque<std::string>& states_;
 };
 
 }  // namespace
@@ -172,7 +175,8 @@ class Combiner {
 absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                      CombineOptions options, std::string* out) {
   std::vector<Fragment> decoded(fragments.size());
-  Combiner combiner;
+  std::deque<std::string> states;
+  Combiner combiner(&states);
   Fragment result;
   for (size_t i = fragments.size(); i-- > 0;) {
     if (absl::Status status = DecodeFragment(fragments[i], shapes, &decoded[i]); !status.ok()) return status;
@@ -186,6 +190,33 @@ absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSo
   if (options.nothing_older) result.delete_all = false;
   if (options.nothing_older || result.delete_all) result.deletes.clear();
   EncodeFragment(result, shapes, out);
+  return absl::OkStatus();
+}
+
+absl::Status FragmentsReader::Read(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
+                                   const ReadHints& hints, std::vector<CellView>* cells) {
+  owned_.clear();
+  states_.clear();
+  if (fragments.size() == 1) {
+    if (absl::Status status = DecodeFragment(fragments[0], shapes, hints, &fragment_); !status.ok())
+      return status;
+    TakeCells(&fragment_, cells);
+    return absl::OkStatus();
+  }
+  ReadHints of_each = hints;
+  of_each.newest_per_column.reset();  // the newest of one may be deleted by another
+  of_each.keys_only = false;          // adds are folded
+  Combiner combiner(&states_);
+  for (size_t i = fragments.size(); i-- > 0;) {
+    if (absl::Status status = DecodeFragment(fragments[i], shapes, of_each, &fragment_); !status.ok())
+      return status;
+    combiner.AddOlder(fragment_);
+    std::move(fragment_.owned.begin(), fragment_.owned.end(), std::back_inserter(owned_));
+    if (fragment_.delete_all) break;
+  }
+  fragment_.Clear();
+  combiner.Finish(&fragment_);
+  TakeCells(&fragment_, cells);
   return absl::OkStatus();
 }
 

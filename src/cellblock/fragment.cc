@@ -192,8 +192,10 @@ class Selection {
 // Reads one `cells` from the front of *in.
 class CellsDecoder {
  public:
-  CellsDecoder(std::string_view* in, const ShapeSource& shapes, const ReadHints& hints, Fragment* fragment)
-      : in_(*in), shapes_(shapes), selection_(hints), fragment_(*fragment) {}
+  // `last`: nothing follows, so that what is not wanted at the end need not be looked at.
+  CellsDecoder(std::string_view* in, const ShapeSource& shapes, const ReadHints& hints, bool last,
+               Fragment* fragment)
+      : in_(*in), shapes_(shapes), selection_(hints), last_(last), fragment_(*fragment) {}
 
   absl::Status Decode(std::vector<CellView>* cells) {
     if (absl::Status status = DecodeColumns(); !status.ok()) return status;
@@ -269,6 +271,10 @@ class CellsDecoder {
     if (absl::Status status = DecodeTimestampList(); !status.ok()) return status;
     if (timestamps_.size() > kFragmentCellsMax / qualifiers_.size()) return Damaged("too many cells");
     const Stretch wanted = selection_.Of(timestamps_);
+    if (wanted.size() == 0 && last_) {
+      in_ = {};
+      return absl::OkStatus();
+    }
     cells->reserve(cells->size() + wanted.size() * qualifiers_.size());
     for (const std::string_view qualifier : qualifiers_) {
       const Stretch of_column = selection_.Wants(qualifier) ? wanted : Stretch();
@@ -342,6 +348,7 @@ class CellsDecoder {
   std::string_view& in_;
   const ShapeSource& shapes_;
   Selection selection_;
+  const bool last_;
   Fragment& fragment_;
   int64_t unit_ = 1;
   std::vector<std::string_view>& qualifiers_ = fragment_.scratch.qualifiers;
@@ -418,9 +425,8 @@ absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes, c
     if (absl::Status status = DecodeDeletes(&in, fragment); !status.ok()) return status;
   }
   if (flags & kHasPuts) {
-    if (absl::Status status = CellsDecoder(&in, shapes, hints, fragment).Decode(&fragment->puts);
-        !status.ok())
-      return status;
+    CellsDecoder decoder(&in, shapes, hints, /*last=*/!(flags & kHasAdds), fragment);
+    if (absl::Status status = decoder.Decode(&fragment->puts); !status.ok()) return status;
   }
   if (flags & kHasAdds) {
     const auto kind = in.empty() ? 0 : static_cast<unsigned char>(in[0]);
@@ -428,9 +434,8 @@ absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes, c
       return Damaged("unknown aggregate");
     fragment->kind = static_cast<AggregateKind>(kind);
     in.remove_prefix(1);
-    if (absl::Status status = CellsDecoder(&in, shapes, hints, fragment).Decode(&fragment->adds);
-        !status.ok())
-      return status;
+    CellsDecoder decoder(&in, shapes, hints, /*last=*/true, fragment);
+    if (absl::Status status = decoder.Decode(&fragment->adds); !status.ok()) return status;
     for (const CellView& add : fragment->adds) {
       if (add.value.size() != sizeof(uint64_t) && !hints.keys_only) return Damaged("aggregate state");
     }

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -68,7 +69,7 @@ void EncodeFragment(const Fragment& fragment, const ShapeSource& shapes, std::st
                                           Fragment* fragment);
 
 // The same without the puts and adds that the hints do not ask for; their bytes are stepped over.  Values
-// come empty for keys_only.  Only for a fragment that stands alone: newest_per_column counts nothing else.
+// come empty for keys_only.  newest_per_column is for a fragment that stands alone.
 [[nodiscard]] absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes,
                                           const ReadHints& hints, Fragment* fragment);
 
@@ -84,6 +85,20 @@ struct CombineOptions {
 // The one fragment that has the effect of `fragments` (oldest first), appended to *out.
 [[nodiscard]] absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                                    CombineOptions options, std::string* out);
+
+// What a reader sees of fragments that were not combined yet.
+class FragmentsReader {
+ public:
+  // The cells of `fragments` (oldest first) when nothing older exists, without most of what the hints do not
+  // ask for.  The views hold until the next call, as long as the fragments' bytes do.
+  [[nodiscard]] absl::Status Read(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
+                                  const ReadHints& hints, std::vector<CellView>* cells);
+
+ private:
+  Fragment fragment_;
+  std::vector<std::unique_ptr<std::string>> owned_;
+  std::deque<std::string> states_;
+};
 
 // Whether the bytes are a fragment that changes nothing when nothing older exists (no cells).
 bool IsFragmentWithoutCells(std::string_view bytes);

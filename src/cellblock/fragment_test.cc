@@ -331,6 +331,30 @@ TEST(Fragment, DecodesJustWhatIsAskedFor) {
   EXPECT_GT(left_out, 1000);
 }
 
+TEST(FragmentsReader, SeesWhatIsAskedForOfFragmentsThatWereNotCombined) {
+  const FixedShapes shapes({{"a", "b"}, {"a"}, {"", "a", "ab"}});
+  FragmentsReader reader;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const auto kind = static_cast<AggregateKind>(seed % 4);
+    Generator generator(seed, kind);
+    std::vector<std::string> fragments;
+    const uint64_t count = 1 + generator.random().Uniform(12);
+    for (uint64_t i = 0; i < count; ++i) fragments.push_back(Single(generator.Next(), kind, shapes));
+    const std::string combined = CombineAll(fragments, shapes, true);
+    Fragment whole;
+    ASSERT_TRUE(DecodeFragment(combined, shapes, &whole).ok());
+    std::vector<CellView> all;
+    TakeCells(&whole, &all);
+    const std::vector<std::string_view> views(fragments.begin(), fragments.end());
+    const ReadHints hints = RandomHints(all, &generator.random());
+    std::vector<CellView> read;
+    ASSERT_TRUE(reader.Read(views, shapes, hints, &read).ok());
+    // It may give more than was asked for; what was asked for is among it, in order.
+    std::vector<CellView> wanted = Wanted(read, hints);
+    EXPECT_EQ(ToText(wanted), ToText(Wanted(all, hints))) << "seed " << seed;
+  }
+}
+
 // Any bytes are either a fragment, which encodes again to something that means the same, or DATA_LOSS.
 TEST(Fragment, DecodesOrRefusesAnyBytes) {
   const FixedShapes shapes({{"a", "b"}, {"a"}, {"", "a", "ab"}});

@@ -11,6 +11,11 @@ namespace {
 
 constexpr uint32_t kStepsBetweenClockReadings = 128;
 
+// A row that is written again and again has a fragment for each write until RocksDB combines them.  So many
+// are read as they are, for the few cells of them that are asked for; of more, RocksDB makes one.
+constexpr int kFragmentsExpected = 8;
+constexpr int kFragmentsMax = 4096;
+
 }  // namespace
 
 RocksScan::RocksScan(const RocksEngine* engine, TableId table, std::vector<RowRange> ranges,
@@ -121,16 +126,11 @@ absl::StatusOr<bool> RocksScan::NextLookedUp(RowPiece* piece) {
     if (engine_->IsDropped(table_, family)) continue;
     key_.resize(row_prefix_.size());
     AppendFamily(family, &key_);
-    rocksdb::ReadOptions read;
-    read.snapshot = snapshot_;
-    looked_up_.Reset();
-    const rocksdb::Status status =
-        engine_->cells_->Get(read, engine_->cells_->DefaultColumnFamily(), key_, &looked_up_);
-    if (status.IsNotFound()) continue;
-    if (!status.ok()) return FromRocks(status, "reading a row");
-    absl::StatusOr<bool> filled = Decode({looked_up_.data(), looked_up_.size()}, piece);
-    if (!filled.ok()) return filled;
-    if (!*filled) continue;
+    if (absl::Status status = LookUp(); !status.ok()) return status;
+    if (fragments_.empty()) continue;
+    absl::Status status = reader_.Read(fragments_, shapes_, options_.hints, &piece->cells);
+    if (!status.ok()) return status;
+    if (piece->cells.empty()) continue;
     DecodeRowKey(row_prefix_, &piece->row_key);
     piece->family = family;
     piece->last_of_row = families_done_ == families.size();
@@ -139,6 +139,32 @@ absl::StatusOr<bool> RocksScan::NextLookedUp(RowPiece* piece) {
   ReleaseSnapshot();
   state_ = State::kBetweenRanges;
   return false;
+}
+
+absl::Status RocksScan::LookUp() {
+  rocksdb::DB& cells = *engine_->cells_;
+  rocksdb::ReadOptions read;
+  read.snapshot = snapshot_;
+  if (looked_up_.empty()) looked_up_.resize(kFragmentsExpected);
+  for (rocksdb::PinnableSlice& slice : looked_up_) slice.Reset();
+  int count = 0;
+  rocksdb::Status status;
+  while (true) {
+    rocksdb::GetMergeOperandsOptions how;
+    how.expected_max_number_of_operands = static_cast<int>(looked_up_.size());
+    status = cells.GetMergeOperands(read, cells.DefaultColumnFamily(), key_, looked_up_.data(), &how, &count);
+    if (!status.IsIncomplete() || count > kFragmentsMax) break;
+    looked_up_ = std::vector<rocksdb::PinnableSlice>(count);
+  }
+  if (status.IsIncomplete()) {
+    count = 1;
+    status = cells.Get(read, cells.DefaultColumnFamily(), key_, &looked_up_[0]);
+  }
+  fragments_.clear();
+  if (status.IsNotFound()) return absl::OkStatus();
+  if (!status.ok()) return FromRocks(status, "reading a row");
+  for (int i = 0; i < count; ++i) fragments_.emplace_back(looked_up_[i].data(), looked_up_[i].size());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> RocksScan::NextIterated(RowPiece* piece) {
@@ -163,19 +189,14 @@ absl::StatusOr<bool> RocksScan::NextIterated(RowPiece* piece) {
     if (IsExpiringFamily(parsed.family)) SkipExpiringFamilies(parsed.row_prefix);
     return false;
   }
-  absl::StatusOr<bool> filled = Decode({iterator_->value().data(), iterator_->value().size()}, piece);
-  if (!filled.ok() || !*filled) return filled;
+  const std::string_view value(iterator_->value().data(), iterator_->value().size());
+  absl::Status status = reader_.Read({value}, shapes_, options_.hints, &piece->cells);
+  if (!status.ok()) return status;
+  if (piece->cells.empty()) return false;
   DecodeRowKey(parsed.row_prefix, &piece->row_key);
   piece->family = parsed.family;
   piece->last_of_row = options_.hints.families.has_value() && options_.hints.families->size() == 1;
   return true;
-}
-
-absl::StatusOr<bool> RocksScan::Decode(std::string_view value, RowPiece* piece) {
-  if (absl::Status status = DecodeFragment(value, shapes_, options_.hints, &fragment_); !status.ok())
-    return status;
-  TakeCells(&fragment_, &piece->cells);
-  return !piece->cells.empty();
 }
 
 }  // namespace sonde

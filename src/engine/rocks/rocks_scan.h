@@ -30,7 +30,8 @@ class RocksScan final : public RowStream {
   // True: `piece` is filled.  False: the range is at its end.
   absl::StatusOr<bool> NextLookedUp(RowPiece* piece);
   absl::StatusOr<bool> NextIterated(RowPiece* piece);
-  absl::StatusOr<bool> Decode(std::string_view value, RowPiece* piece);
+  // The fragments of key_, oldest first, into fragments_; none when it is not there.
+  absl::Status LookUp();
   bool Wants(FamilyId family) const;
   void SkipExpiringFamilies(std::string_view row_prefix);
   void MakeIterator();
@@ -50,7 +51,8 @@ class RocksScan final : public RowStream {
   size_t families_done_ = 0;
   const rocksdb::Snapshot* snapshot_ = nullptr;
   std::string key_;
-  rocksdb::PinnableSlice looked_up_;
+  std::vector<rocksdb::PinnableSlice> looked_up_;
+  std::vector<std::string_view> fragments_;
 
   // Iterating.
   std::unique_ptr<rocksdb::Iterator> iterator_;
@@ -60,7 +62,7 @@ class RocksScan final : public RowStream {
   bool step_first_ = false;  // the entry that the iterator is at was handed out already
   std::string row_prefix_;
 
-  Fragment fragment_;
+  FragmentsReader reader_;
 };
 
 }  // namespace sonde
