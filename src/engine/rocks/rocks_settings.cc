@@ -114,7 +114,7 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
   options.compaction_filter_factory = std::make_shared<FragmentFilterFactory>(std::move(is_dropped));
   options.prefix_extractor = std::make_shared<RowPrefixTransform>();
 
-  options.write_buffer_size = std::clamp(memory_bytes / 16, 4 * kMiB, 64 * kMiB);
+  options.write_buffer_size = std::clamp(memory_bytes / 64, 4 * kMiB, 16 * kMiB);
   options.max_write_buffer_number = 4;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memory_bytes / 4);
   options.max_background_jobs = 2;
