@@ -55,8 +55,13 @@ int Serve(const ServeSettings& settings) {
   absl::StatusOr<std::unique_ptr<LocalStore>> store =
       LocalStore::Open({.data_dir = settings.data_dir, .memory_bytes = settings.memory_bytes, .sync = sync});
   if (!store.ok()) return Fail(store.status());
-  absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
-      {.host = settings.host, .port = settings.port, .writes_block = sync}, &(*store)->tables());
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server =
+      GrpcServer::Start({.host = settings.host,
+                         .port = settings.port,
+                         .writes_block = sync,
+                         .read_bytes_max = static_cast<int64_t>(settings.memory_bytes / 4),
+                         .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8)},
+                        &(*store)->tables());
   if (!server.ok()) return Fail(server.status());
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
                (*server)->port(), settings.data_dir, settings.durability, settings.memory_bytes);

@@ -1,5 +1,11 @@
 #include "wire/calls.h"
 
+#include <fmt/format.h>
+#include <google/bigtable/v2/response_params.pb.h>
+
+#include "absl/time/clock.h"
+#include "wire/schemas.h"
+
 namespace sonde {
 
 grpc::ByteBuffer ToByteBuffer(std::string bytes) {
@@ -15,8 +21,20 @@ absl::Time DeadlineOf(const grpc::CallbackServerContext& context) {
   return absl::FromChrono(deadline);
 }
 
+void AddServerHeaders(grpc::CallbackServerContext* context, absl::Time request_came) {
+  static const std::string cluster = [] {
+    google::bigtable::v2::ResponseParams params;
+    params.set_zone_id("local");
+    params.set_cluster_id(kClusterId);
+    return params.SerializeAsString();
+  }();
+  const int64_t millis = absl::ToInt64Milliseconds(absl::Now() - request_came);
+  context->AddInitialMetadata("server-timing", fmt::format("gfet4t7; dur={}", millis));
+  context->AddInitialMetadata("x-goog-ext-425905942-bin", cluster);
+}
+
 absl::Status Overloaded() {
-  return absl::UnavailableError("The server has too many requests waiting; nothing was done, try again");
+  return absl::UnavailableError("The server is busy: too much is waiting; go on from here");
 }
 
 void ListReactor::Answer(absl::Status status, std::vector<grpc::ByteBuffer> messages) {

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "wire/admission.h"
 #include "wire/grpc_status.h"
 #include "wire/worker_pool.h"
 
@@ -45,31 +47,49 @@ inline grpc::ByteBuffer ToByteBuffer(const google::protobuf::Message& message) {
 
 absl::Time DeadlineOf(const grpc::CallbackServerContext& context);
 
-// What to answer when the queue is full: nothing was done.
+// Headers that clients look for: how long the server took, and which cluster it was.  Before the answer
+// begins.
+void AddServerHeaders(grpc::CallbackServerContext* context, absl::Time request_came);
+
+// What to answer when there is no room for the next part of a call.
 absl::Status Overloaded();
 
-// Runs `work` here, or among the workers if it may block.  False: there is no room; nothing was run.
-[[nodiscard]] inline bool Run(WorkerPool* workers, bool may_block, std::function<void()> work) {
-  if (may_block) return workers->Submit(std::move(work));
-  work();
-  return true;
+// What the calls of a server share.  Nothing is owned.
+struct CallResources {
+  WorkerPool* workers;
+  Admission* reads;
+  Admission* writes;
+  bool writes_block;  // they wait for the disk
+};
+
+// Runs `request` with OK here, or among the workers if it may block; or with why it is not done.
+inline void Run(WorkerPool* workers, bool may_block, absl::Time deadline, WorkerPool::Request request) {
+  if (may_block) return workers->Submit(deadline, std::move(request));
+  std::move(request)(absl::OkStatus());
 }
 
 // Answers a unary call with what `handle(request, &response) -> absl::Status` says.
 template <typename Request, typename Response, typename Handle>
 grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, const grpc::ByteBuffer* in,
-                                      grpc::ByteBuffer* out, WorkerPool* workers, bool may_block,
-                                      Handle handle) {
+                                      grpc::ByteBuffer* out, Admission* admission, WorkerPool* workers,
+                                      bool may_block, Handle handle) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  auto work = [in, out, reactor, handle = std::move(handle)] {
+  absl::StatusOr<Admission::Place> place = admission->Admit(static_cast<int64_t>(in->Length()));
+  if (!place.ok()) {
+    reactor->Finish(ToGrpc(place.status()));
+    return reactor;
+  }
+  auto work = [context, in, out, reactor, came = absl::Now(), place = *std::move(place),
+               handle = std::move(handle)](absl::Status status) {
     ParsedRequest<Request> request;
     Response response;
-    absl::Status status = request.Parse(*in);
+    if (status.ok()) status = request.Parse(*in);
     if (status.ok()) status = handle(request.message(), &response);
     if (status.ok()) *out = ToByteBuffer(response);
+    AddServerHeaders(context, came);
     reactor->Finish(ToGrpc(status));
   };
-  if (!Run(workers, may_block, std::move(work))) reactor->Finish(ToGrpc(Overloaded()));
+  Run(workers, may_block, DeadlineOf(*context), std::move(work));
   return reactor;
 }
 
@@ -78,8 +98,10 @@ template <typename Request, typename Response, typename Handle>
 grpc::ServerUnaryReactor* AnswerTyped(grpc::CallbackServerContext* context, const Request* request,
                                       Response* response, WorkerPool* workers, Handle handle) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  auto work = [=, handle = std::move(handle)] { reactor->Finish(ToGrpc(handle(*request, response))); };
-  if (!workers->Submit(std::move(work))) reactor->Finish(ToGrpc(Overloaded()));
+  workers->Submit(DeadlineOf(*context), [=, handle = std::move(handle)](absl::Status status) {
+    if (status.ok()) status = handle(*request, response);
+    reactor->Finish(ToGrpc(status));
+  });
   return reactor;
 }
 
@@ -99,5 +121,29 @@ class ListReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   std::vector<grpc::ByteBuffer> messages_;
   size_t written_ = 0;
 };
+
+// Answers a call with the messages that `handle(request, &messages) -> absl::Status` makes.
+template <typename Request, typename Handle>
+grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerList(grpc::CallbackServerContext* context,
+                                                       const grpc::ByteBuffer* in, Admission* admission,
+                                                       WorkerPool* workers, bool may_block, Handle handle) {
+  auto* reactor = new ListReactor();
+  absl::StatusOr<Admission::Place> place = admission->Admit(static_cast<int64_t>(in->Length()));
+  if (!place.ok()) {
+    reactor->Answer(place.status(), {});
+    return reactor;
+  }
+  auto work = [context, in, reactor, came = absl::Now(), place = *std::move(place),
+               handle = std::move(handle)](absl::Status status) {
+    ParsedRequest<Request> request;
+    std::vector<grpc::ByteBuffer> messages;
+    if (status.ok()) status = request.Parse(*in);
+    if (status.ok()) status = handle(request.message(), &messages);
+    AddServerHeaders(context, came);
+    reactor->Answer(status, std::move(messages));
+  };
+  Run(workers, may_block, DeadlineOf(*context), std::move(work));
+  return reactor;
+}
 
 }  // namespace sonde

@@ -5,6 +5,7 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/calls.h"
+#include "wire/client_features.h"
 #include "wire/data_target.h"
 #include "wire/filter_request.h"
 #include "wire/read_rows.h"
@@ -168,57 +169,61 @@ absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& reque
   return absl::OkStatus();
 }
 
+// Asks clients that understand it to send fewer writes while the server is more than half full: the fuller,
+// the fewer, down to the least that production asks for.
+void AddRateLimit(const grpc::CallbackServerContext& context, double load, pb::MutateRowsResponse* response) {
+  constexpr double kLoadMin = 0.5;
+  constexpr double kFactorMin = 0.7;
+  constexpr int kPeriodSeconds = 10;
+  if (load < kLoadMin) return;
+  const pb::FeatureFlags features = ClientFeatures(context);
+  if (!features.mutate_rows_rate_limit() && !features.mutate_rows_rate_limit2()) return;
+  pb::RateLimitInfo* info = response->mutable_rate_limit_info();
+  info->mutable_period()->set_seconds(kPeriodSeconds);
+  info->set_factor(1 - (1 - kFactorMin) * (load - kLoadMin) / (1 - kLoadMin));
+}
+
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::ReadRows(Context* context, const Bytes* request) {
-  return AnswerReadRows(context, request, tables_, workers_);
+  return AnswerReadRows(context, request, tables_, resources_);
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::SampleRowKeys(Context*, const Bytes* bytes) {
-  auto* reactor = new ListReactor();
-  const auto work = [=, this] {
-    ParsedRequest<pb::SampleRowKeysRequest> request;
-    std::vector<grpc::ByteBuffer> messages;
-    absl::Status status = request.Parse(*bytes);
-    if (status.ok()) status = sonde::SampleRowKeys(tables_, request.message(), &messages);
-    reactor->Answer(status, std::move(messages));
-  };
-  if (!workers_->Submit(work)) reactor->Answer(Overloaded(), {});
-  return reactor;
+grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::SampleRowKeys(Context* context, const Bytes* bytes) {
+  return AnswerList<pb::SampleRowKeysRequest>(
+      context, bytes, resources_.reads, resources_.workers, /*may_block=*/true,
+      [this](const auto& in, auto* messages) { return sonde::SampleRowKeys(tables_, in, messages); });
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context*, const Bytes* bytes) {
-  auto* reactor = new ListReactor();
-  const auto work = [=, this] {
-    ParsedRequest<pb::MutateRowsRequest> request;
-    pb::MutateRowsResponse response;
-    std::vector<grpc::ByteBuffer> messages;
-    absl::Status status = request.Parse(*bytes);
-    if (status.ok()) status = sonde::MutateRows(tables_, request.message(), &response);
-    if (status.ok()) messages.push_back(ToByteBuffer(response));
-    reactor->Answer(status, std::move(messages));
-  };
-  if (!Run(workers_, writes_block_, work)) reactor->Answer(Overloaded(), {});
-  return reactor;
+grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context* context, const Bytes* bytes) {
+  return AnswerList<pb::MutateRowsRequest>(
+      context, bytes, resources_.writes, resources_.workers, resources_.writes_block,
+      [this, context](const auto& in, auto* messages) {
+        pb::MutateRowsResponse response;
+        if (absl::Status status = sonde::MutateRows(tables_, in, &response); !status.ok()) return status;
+        AddRateLimit(*context, resources_.writes->Load(), &response);
+        messages->push_back(ToByteBuffer(response));
+        return absl::OkStatus();
+      });
 }
 
 grpc::ServerUnaryReactor* DataService::MutateRow(Context* context, const Bytes* request, Bytes* response) {
   return AnswerUnary<pb::MutateRowRequest, pb::MutateRowResponse>(
-      context, request, response, workers_, writes_block_,
+      context, request, response, resources_.writes, resources_.workers, resources_.writes_block,
       [this](const auto& in, auto*) { return sonde::MutateRow(tables_, in); });
 }
 
 grpc::ServerUnaryReactor* DataService::CheckAndMutateRow(Context* context, const Bytes* request,
                                                          Bytes* response) {
   return AnswerUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
-      context, request, response, workers_, /*may_block=*/true,
+      context, request, response, resources_.writes, resources_.workers, /*may_block=*/true,
       [this](const auto& in, auto* out) { return sonde::CheckAndMutateRow(tables_, in, out); });
 }
 
 grpc::ServerUnaryReactor* DataService::ReadModifyWriteRow(Context* context, const Bytes* request,
                                                           Bytes* response) {
   return AnswerUnary<pb::ReadModifyWriteRowRequest, pb::ReadModifyWriteRowResponse>(
-      context, request, response, workers_, /*may_block=*/true,
+      context, request, response, resources_.writes, resources_.workers, /*may_block=*/true,
       [this](const auto& in, auto* out) { return sonde::ReadModifyWriteRow(tables_, in, out); });
 }
 
@@ -226,6 +231,16 @@ grpc::ServerUnaryReactor* DataService::PingAndWarm(Context* context, const pb::P
                                                    pb::PingAndWarmResponse*) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(ToGrpc(CheckInstanceName(request->name())));
+  return reactor;
+}
+
+// No sessions, now and later: official clients then use the calls above.
+grpc::ServerUnaryReactor* DataService::GetClientConfiguration(
+    Context* context, const pb::GetClientConfigurationRequest* request, pb::ClientConfiguration* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  response->mutable_session_configuration()->set_session_load(0);
+  response->set_stop_polling(true);
+  reactor->Finish(ToGrpc(CheckInstanceName(request->instance_name())));
   return reactor;
 }
 

@@ -4,7 +4,7 @@
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
 
 #include "table/tables.h"
-#include "wire/worker_pool.h"
+#include "wire/calls.h"
 
 namespace sonde {
 
@@ -19,9 +19,8 @@ using RawDataMethods = google::bigtable::v2::Bigtable::WithRawCallbackMethod_Rea
 
 class DataService final : public RawDataMethods<google::bigtable::v2::Bigtable::CallbackService> {
  public:
-  // `writes_block`: writes wait for the disk.  Nothing is owned.
-  DataService(Tables* tables, WorkerPool* workers, bool writes_block)
-      : tables_(tables), workers_(workers), writes_block_(writes_block) {}
+  // Nothing is owned.
+  DataService(Tables* tables, const CallResources& resources) : tables_(tables), resources_(resources) {}
 
   using Context = grpc::CallbackServerContext;
   using Bytes = grpc::ByteBuffer;
@@ -37,11 +36,13 @@ class DataService final : public RawDataMethods<google::bigtable::v2::Bigtable::
   grpc::ServerUnaryReactor* PingAndWarm(Context* context,
                                         const google::bigtable::v2::PingAndWarmRequest* request,
                                         google::bigtable::v2::PingAndWarmResponse* response) override;
+  grpc::ServerUnaryReactor* GetClientConfiguration(
+      Context* context, const google::bigtable::v2::GetClientConfigurationRequest* request,
+      google::bigtable::v2::ClientConfiguration* response) override;
 
  private:
   Tables* const tables_;
-  WorkerPool* const workers_;
-  const bool writes_block_;
+  const CallResources resources_;
 };
 
 }  // namespace sonde

@@ -8,6 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "model/limits.h"
+#include "wire/admission.h"
 #include "wire/data_service.h"
 #include "wire/operations.h"
 #include "wire/table_admin_service.h"
@@ -17,12 +18,16 @@ namespace sonde {
 
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables)
-      : workers(options.worker_threads, options.waiting_requests_max),
+      : workers(options.worker_threads, {}),
+        reads("reads", {.requests = options.reads_max, .bytes = options.read_bytes_max}),
+        writes("writes", {.requests = options.writes_max, .bytes = options.write_bytes_max}),
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),
-        data(tables, &workers, options.writes_block),
+        data(tables, {&workers, &reads, &writes, options.writes_block}),
         table_admin(tables, &operations, &workers) {}
 
   WorkerPool workers;
+  Admission reads;
+  Admission writes;
   Operations operations;
   DataService data;
   TableAdminService table_admin;

@@ -16,7 +16,11 @@ struct GrpcServerOptions {
   // Writes wait for the disk, so they are given to threads of their own.
   bool writes_block = true;
   size_t worker_threads = 32;
-  size_t waiting_requests_max = 10'000;
+  // At a time; what comes over it is refused with UNAVAILABLE.
+  int64_t reads_max = 10'000;
+  int64_t read_bytes_max = int64_t{256} << 20;
+  int64_t writes_max = 10'000;
+  int64_t write_bytes_max = int64_t{128} << 20;
 };
 
 class GrpcServer {

@@ -1,8 +1,27 @@
 #include "wire/grpc_status.h"
 
+#include <google/rpc/error_details.pb.h>
 #include <google/rpc/status.pb.h>
 
+#include <atomic>
+
 namespace sonde {
+namespace {
+
+// Clients that were refused together must not come back together: each is told another delay.
+constexpr uint32_t kRetryMillisMin = 50;
+constexpr uint32_t kRetryMillisSpread = 101;
+
+google::rpc::RetryInfo NextRetryInfo() {
+  static std::atomic<uint32_t> next = 0;
+  constexpr uint32_t kStride = 37;  // no factor of the spread: every delay comes up
+  const uint32_t offset = next.fetch_add(kStride, std::memory_order_relaxed) % kRetryMillisSpread;
+  google::rpc::RetryInfo info;
+  info.mutable_retry_delay()->set_nanos(static_cast<int32_t>(kRetryMillisMin + offset) * 1'000'000);
+  return info;
+}
+
+}  // namespace
 
 // Both number their codes as google.rpc.Code does.
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -22,6 +41,7 @@ void ToProto(const absl::Status& status, google::rpc::Status* out) {
     detail->set_type_url(std::string(type_url));
     detail->set_value(std::string(payload));
   });
+  if (absl::IsUnavailable(status)) out->add_details()->PackFrom(NextRetryInfo());
 }
 
 void AddDetail(const google::protobuf::Message& detail, absl::Status* status) {

@@ -30,6 +30,9 @@ constexpr int64_t kRowsInlineMax = 256;
 // ... and there, between looks at whether the call still stands.
 constexpr int64_t kRowsPerStep = 4096;
 
+// What a read is taken to hold while it waits for its client: a message, and the engine's place in the table.
+constexpr int64_t kReadBytes = 2 * ChunkWriter::kMessageBytes;
+
 // A row that nobody can read whole.  Clients that skip such rows look for the key in the details.
 absl::Status RowTooLarge(const RowReader& reader, size_t row_bytes) {
   absl::Status status = absl::FailedPreconditionError(fmt::format(
@@ -46,14 +49,14 @@ absl::Status RowTooLarge(const RowReader& reader, size_t row_bytes) {
 
 class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  ReadRowsReactor(const grpc::CallbackServerContext& context, Tables* tables, WorkerPool* workers)
-      : context_(context), tables_(tables), workers_(workers) {}
+  ReadRowsReactor(grpc::CallbackServerContext* context, Tables* tables, const CallResources& resources)
+      : context_(*context), tables_(tables), workers_(resources.workers), reads_(resources.reads) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
-    if (absl::Status status = Open(bytes); !status.ok()) {
-      Finish(ToGrpc(status));
-      return;
-    }
+    absl::StatusOr<Admission::Place> place = reads_->Admit(static_cast<int64_t>(bytes.Length()) + kReadBytes);
+    if (!place.ok()) return Finish(ToGrpc(place.status()));
+    place_ = *std::move(place);
+    if (absl::Status status = Open(bytes); !status.ok()) return Finish(ToGrpc(status));
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
 
@@ -143,9 +146,16 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
     return absl::OkStatus();
   }
 
-  void Send() {
-    message_ = ToByteBuffer(writer_.Take());
+  void Send() { Write(ToByteBuffer(writer_.Take())); }
+
+  void Write(grpc::ByteBuffer message) {
+    AddHeaders();
+    message_ = std::move(message);
     StartWrite(&message_);
+  }
+
+  void AddHeaders() {
+    if (!std::exchange(headers_added_, true)) AddServerHeaders(&context_, came_);
   }
 
   // A client that reads on after an error need not read again what was filtered out before.
@@ -159,8 +169,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   void SendLastScanned() {
     pb::ReadRowsResponse response;
     response.set_last_scanned_row_key(reader_->row_key());
-    message_ = ToByteBuffer(response);
-    StartWrite(&message_);
+    Write(ToByteBuffer(response));
   }
 
   std::string StatsMessage() const {
@@ -183,6 +192,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   // Whatever the end is like, the rows before it are sent.
   void End(const absl::Status& status) {
     finishing_ = true;
+    AddHeaders();
     std::string last = writer_.Take();
     // Two messages in a row are the message with the fields of both.
     if (status.ok() && stats_since_.has_value()) last += StatsMessage();
@@ -194,9 +204,13 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
     StartWriteAndFinish(&message_, grpc::WriteOptions(), ToGrpc(status));
   }
 
-  const grpc::CallbackServerContext& context_;  // lives until OnDone
+  grpc::CallbackServerContext& context_;  // lives until OnDone
   Tables* const tables_;
   WorkerPool* const workers_;
+  Admission* const reads_;
+  Admission::Place place_;
+  const absl::Time came_ = absl::Now();
+  bool headers_added_ = false;
   std::unique_ptr<RowReader> reader_;
   ChunkWriter writer_;
   grpc::ByteBuffer message_;
@@ -210,8 +224,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerReadRows(grpc::CallbackServerContext* context,
                                                            const grpc::ByteBuffer* request, Tables* tables,
-                                                           WorkerPool* workers) {
-  auto* reactor = new ReadRowsReactor(*context, tables, workers);
+                                                           const CallResources& resources) {
+  auto* reactor = new ReadRowsReactor(context, tables, resources);
   reactor->Start(*request);
   return reactor;
 }

@@ -7,13 +7,13 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "table/tables.h"
-#include "wire/worker_pool.h"
+#include "wire/calls.h"
 
 namespace sonde {
 
 // The call's reactor; it deletes itself.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerReadRows(grpc::CallbackServerContext* context,
                                                            const grpc::ByteBuffer* request, Tables* tables,
-                                                           WorkerPool* workers);
+                                                           const CallResources& resources);
 
 }  // namespace sonde

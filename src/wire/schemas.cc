@@ -17,7 +17,6 @@ namespace admin = google::bigtable::admin::v2;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr int64_t kNanosPerMicro = 1'000;
 // The one cluster that a single server is, in views of replication.
-constexpr char kClusterId[] = "sonde";
 
 absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
 

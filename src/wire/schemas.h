@@ -12,6 +12,9 @@
 
 namespace sonde {
 
+// The one cluster that there is, as views of replication and headers name it.
+inline constexpr char kClusterId[] = "sonde";
+
 // INVALID_ARGUMENT: a bad name, rule or type.  UNIMPLEMENTED: a type of family that is not built.
 absl::StatusOr<FamilySchema> ParseFamily(const std::string& name,
                                          const google::bigtable::admin::v2::ColumnFamily& family);

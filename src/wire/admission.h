@@ -1,0 +1,68 @@
+// How much may be under way at a time.  A request over it is refused before anything is done for it, so that
+// what was let in is answered in time, in bounded memory.
+//
+// Threads: all functions may be called at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace sonde {
+
+class Admission {
+ public:
+  struct Limits {
+    int64_t requests = 0;
+    int64_t bytes = 0;
+  };
+
+  // A request's room, given back at its end.  The admission must outlive it.
+  class Place {
+   public:
+    Place() = default;
+    Place(Place&& other) noexcept
+        : admission_(std::exchange(other.admission_, nullptr)), bytes_(other.bytes_) {}
+    Place& operator=(Place&& other) noexcept {
+      std::swap(admission_, other.admission_);
+      std::swap(bytes_, other.bytes_);
+      return *this;
+    }
+    ~Place() {
+      if (admission_ != nullptr) admission_->Leave(bytes_);
+    }
+
+   private:
+    friend class Admission;
+    Place(Admission* admission, int64_t bytes) : admission_(admission), bytes_(bytes) {}
+    Admission* admission_ = nullptr;
+    int64_t bytes_ = 0;
+  };
+
+  // `what`: "reads", "writes": for the error.
+  Admission(std::string what, Limits limits) : what_(std::move(what)), limits_(limits) {}
+  Admission(const Admission&) = delete;
+  Admission& operator=(const Admission&) = delete;
+
+  // UNAVAILABLE: over a limit.  Alone, a request is let in whatever its size.
+  absl::StatusOr<Place> Admit(int64_t bytes);
+
+  // The fuller of the limits: 0 nothing is under way, 1 there is no more room.
+  double Load() const;
+
+ private:
+  void Leave(int64_t bytes) {
+    requests_.fetch_sub(1, std::memory_order_relaxed);
+    bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+
+  const std::string what_;
+  const Limits limits_;
+  std::atomic<int64_t> requests_ = 0;
+  std::atomic<int64_t> bytes_ = 0;
+};
+
+}  // namespace sonde

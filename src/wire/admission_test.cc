@@ -1,0 +1,68 @@
+#include "wire/admission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace sonde {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Admission, CountsRequests) {
+  Admission admission("reads", {.requests = 2, .bytes = 1000});
+  auto first = admission.Admit(1);
+  {
+    auto second = admission.Admit(1);
+    ASSERT_TRUE(first.ok());
+    ASSERT_TRUE(second.ok());
+    EXPECT_EQ(admission.Load(), 1.0);
+    const auto third = admission.Admit(1);
+    ASSERT_EQ(third.status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(third.status().message(), HasSubstr("2 reads are under way and the limit is 2"));
+  }
+  EXPECT_EQ(admission.Load(), 0.5);
+  EXPECT_TRUE(admission.Admit(1).ok());
+}
+
+TEST(Admission, CountsBytes) {
+  Admission admission("writes", {.requests = 100, .bytes = 1000});
+  auto first = admission.Admit(800);
+  ASSERT_TRUE(first.ok());
+  const auto second = admission.Admit(201);
+  ASSERT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(second.status().message(), HasSubstr("writes of 800 bytes are under way"));
+  EXPECT_THAT(second.status().message(), HasSubstr("the limit is 1000"));
+  EXPECT_TRUE(admission.Admit(200).ok());
+}
+
+TEST(Admission, LetsALargeRequestInAlone) {
+  Admission admission("writes", {.requests = 100, .bytes = 1000});
+  {
+    auto large = admission.Admit(5000);
+    ASSERT_TRUE(large.ok());
+    EXPECT_FALSE(admission.Admit(1).ok());
+  }
+  auto small = admission.Admit(1);
+  EXPECT_FALSE(admission.Admit(5000).ok());
+}
+
+TEST(Admission, IsEmptyAgainAfterManyThreads) {
+  Admission admission("writes", {.requests = 5, .bytes = 50});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&admission] {
+      Admission::Place kept;
+      for (int j = 0; j < 20'000; ++j) {
+        if (auto place = admission.Admit(j % 30); place.ok()) kept = *std::move(place);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(admission.Load(), 0);
+}
+
+}  // namespace
+}  // namespace sonde

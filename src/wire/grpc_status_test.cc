@@ -1,0 +1,58 @@
+#include "wire/grpc_status.h"
+
+#include <gmock/gmock.h>
+#include <google/rpc/error_details.pb.h>
+#include <google/rpc/status.pb.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace sonde {
+namespace {
+
+google::rpc::Status Details(const grpc::Status& status) {
+  google::rpc::Status details;
+  EXPECT_TRUE(details.ParseFromString(status.error_details()));
+  return details;
+}
+
+TEST(GrpcStatus, KeepsCodeAndMessage) {
+  EXPECT_TRUE(ToGrpc(absl::OkStatus()).ok());
+  const grpc::Status status = ToGrpc(absl::NotFoundError("no such table"));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(status.error_message(), "no such table");
+  EXPECT_EQ(status.error_details(), "");
+}
+
+TEST(GrpcStatus, CarriesDetails) {
+  absl::Status status = absl::FailedPreconditionError("too large");
+  google::rpc::ErrorInfo info;
+  info.set_reason("LargeRowReadError");
+  AddDetail(info, &status);
+  const google::rpc::Status whole = Details(ToGrpc(status));
+  EXPECT_EQ(whole.code(), 9);
+  EXPECT_EQ(whole.message(), "too large");
+  ASSERT_EQ(whole.details_size(), 1);
+  EXPECT_EQ(whole.details(0).type_url(), "type.googleapis.com/google.rpc.ErrorInfo");
+  google::rpc::ErrorInfo read;
+  ASSERT_TRUE(whole.details(0).UnpackTo(&read));
+  EXPECT_EQ(read.reason(), "LargeRowReadError");
+}
+
+TEST(GrpcStatus, TellsWhenToTryAgainAndNotEveryoneTheSame) {
+  std::set<int32_t> delays;
+  for (int i = 0; i < 50; ++i) {
+    const google::rpc::Status whole = Details(ToGrpc(absl::UnavailableError("busy")));
+    ASSERT_EQ(whole.details_size(), 1);
+    google::rpc::RetryInfo retry;
+    ASSERT_TRUE(whole.details(0).UnpackTo(&retry));
+    EXPECT_EQ(retry.retry_delay().seconds(), 0);
+    EXPECT_GE(retry.retry_delay().nanos(), 50'000'000);
+    EXPECT_LE(retry.retry_delay().nanos(), 150'000'000);
+    delays.insert(retry.retry_delay().nanos());
+  }
+  EXPECT_EQ(delays.size(), 50);
+}
+
+}  // namespace
+}  // namespace sonde
