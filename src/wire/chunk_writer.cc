@@ -20,6 +20,9 @@ constexpr char kValueSize = 7 * 8 + 0;
 constexpr char kCommitRow = 9 * 8 + 0;
 constexpr char kWrapped = 1 * 8 + 2;  // the field of google.protobuf.StringValue and BytesValue
 
+// A message of more will probably become a full one.
+constexpr size_t kLongBytes = 4096;
+
 void PutField(std::string* out, char tag, std::string_view bytes) {
   out->push_back(tag);
   PutBytes(out, bytes);
@@ -48,6 +51,10 @@ void ChunkWriter::StartRow(std::string_view row_key) {
   row_key_ = row_key;
   row_key_due_ = true;
   column_due_ = true;
+  // A message that waits for a slow reader must not hold twice its size, as one that grows by itself may.
+  if (message_.size() >= kLongBytes && message_.capacity() < kMessageBytes) {
+    message_.reserve(kMessageBytes + kMessageBytes / 8);
+  }
 }
 
 void ChunkWriter::WriteCell(std::string_view family, std::string_view qualifier, int64_t timestamp_micros,

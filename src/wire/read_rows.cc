@@ -30,8 +30,9 @@ constexpr int64_t kRowsInlineMax = 256;
 // ... and there, between looks at whether the call still stands.
 constexpr int64_t kRowsPerStep = 4096;
 
-// What a read is taken to hold while it waits for its client: a message, and the engine's place in the table.
-constexpr int64_t kReadBytes = 2 * ChunkWriter::kMessageBytes;
+// What a read holds while it waits for its client: a message, the engine's place in the table, gRPC's call
+// (tests/conformance/python/test_stalled_readers.py).
+constexpr int64_t kReadBytes = 64 * 1024;
 
 // A row that nobody can read whole.  Clients that skip such rows look for the key in the details.
 absl::Status RowTooLarge(const RowReader& reader, size_t row_bytes) {

@@ -1,0 +1,134 @@
+"""Readers that take nothing: each holds a bounded amount of the server's memory, and others do not wait for them.
+
+The raw stub, because a client library reads on by itself.  The server's memory is read from /proc, so that these are
+skipped for a server that somebody else started.
+"""
+
+import os
+import pathlib
+import time
+
+import grpc
+import pytest
+from google.cloud.bigtable_v2.types import bigtable as data
+from google.cloud.bigtable_v2.types import data as cells
+from google.rpc import error_details_pb2, status_pb2
+
+READERS = 1000
+BYTES_A_READER_MAX = 64 * 1024
+SERVER_MEMORY_BYTES = 512 * 1024 * 1024  # as tests/conformance/run starts it
+SETTLE_SECONDS = 12  # after ten, the allocator has given back what it does not need
+PREFIX = "/google.bigtable.v2.Bigtable/"
+
+
+@pytest.fixture
+def server_memory():
+    pid = os.environ.get("SONDE_SERVER_PID")
+    if not pid:
+        pytest.skip("SONDE_SERVER_PID is not set: the server is not ours")
+    status = pathlib.Path(f"/proc/{pid}/status")
+
+    def read():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024
+
+    return read
+
+
+@pytest.fixture
+def make_channel():
+    channels = []
+
+    def make():
+        options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0)]
+        channels.append(grpc.insecure_channel(os.environ["BIGTABLE_EMULATOR_HOST"], options=options))
+        return channels[-1]
+
+    yield make
+    for channel in channels:
+        channel.close()
+
+
+def read_rows(channel):
+    return channel.unary_stream(
+        PREFIX + "ReadRows",
+        request_serializer=data.ReadRowsRequest.serialize,
+        response_deserializer=data.ReadRowsResponse.deserialize,
+    )
+
+
+def fill(table, rows, value_bytes):
+    batch = []
+    for i in range(rows):
+        row = table.direct_row(f"row{i:06}")
+        row.set_cell("f", "q", os.urandom(value_bytes // 2).hex())
+        batch.append(row)
+    assert all(status.code == 0 for status in table.mutate_rows(batch))
+
+
+def point_read_millis(channel, name, reads):
+    """The times of point reads, sorted."""
+    request = data.ReadRowsRequest(table_name=name, rows=cells.RowSet(row_keys=[b"row000000"]))
+    call = read_rows(channel)
+    times = []
+    for _ in range(reads):
+        start = time.monotonic()
+        assert len(list(call(request, timeout=30))) == 1
+        times.append((time.monotonic() - start) * 1000)
+    return sorted(times)
+
+
+def test_hold_little_and_hold_up_nobody(table, make_channel, server_memory):
+    fill(table, rows=2000, value_bytes=2000)
+    other = make_channel()
+    point_read_millis(other, table.name, 200)  # warm
+    before = point_read_millis(other, table.name, 1000)
+    memory_before = server_memory()
+    call = read_rows(make_channel())
+    stalled = [call(data.ReadRowsRequest(table_name=table.name), timeout=120) for _ in range(READERS)]
+    time.sleep(SETTLE_SECONDS)
+    grown = server_memory() - memory_before
+    during = point_read_millis(other, table.name, 1000)
+    print(f"{grown / READERS / 1024:.1f} KiB a stalled reader; point reads: p50 {before[500]:.2f} -> "
+          f"{during[500]:.2f} ms, p99 {before[990]:.2f} -> {during[990]:.2f} ms")
+    # They are served, not refused: each goes on where it stopped.
+    assert sum(len(message.chunks) for message in stalled[0]) == 2000
+    for reader in stalled:
+        reader.cancel()
+    assert grown <= READERS * BYTES_A_READER_MAX
+    assert during[990] <= max(2 * before[990], before[990] + 20)
+
+
+def test_are_refused_when_there_are_too_many_and_leave_their_room_when_they_go(table, make_channel, server_memory):
+    fill(table, rows=2000, value_bytes=2000)
+    readers_max = SERVER_MEMORY_BYTES // 4 // BYTES_A_READER_MAX
+    for _ in range(2):
+        call = read_rows(make_channel())
+        readers = [call(data.ReadRowsRequest(table_name=table.name), timeout=60) for _ in range(readers_max + 100)]
+        refused = [reader for reader in readers[readers_max:] if reader.code() == grpc.StatusCode.UNAVAILABLE]
+        assert len(refused) >= 90  # room may be had again when the first answers are done
+        assert "reads" in refused[0].details() and "limit" in refused[0].details()
+        details = status_pb2.Status.FromString(dict(refused[0].trailing_metadata())["grpc-status-details-bin"])
+        retry = error_details_pb2.RetryInfo()
+        assert details.details[0].Unpack(retry)
+        assert retry.retry_delay.ToTimedelta().total_seconds() > 0
+        for reader in readers:
+            reader.cancel()
+        deadline = time.monotonic() + 10
+        while True:  # the server hears of the cancellations in a moment
+            try:
+                point_read_millis(make_channel(), table.name, 1)
+                break
+            except grpc.RpcError as error:
+                assert error.code() == grpc.StatusCode.UNAVAILABLE and time.monotonic() < deadline
+                time.sleep(0.1)
+
+
+def test_end_with_their_deadline(table, make_channel, server_memory):
+    fill(table, rows=2000, value_bytes=2000)
+    call = read_rows(make_channel())
+    readers = [call(data.ReadRowsRequest(table_name=table.name), timeout=0.5) for _ in range(300)]
+    start = time.monotonic()
+    assert {reader.code() for reader in readers} == {grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert time.monotonic() - start < 10
+    assert len(list(call(data.ReadRowsRequest(table_name=table.name, rows_limit=1), timeout=30))) == 1
