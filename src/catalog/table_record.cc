@@ -81,7 +81,7 @@ absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes) {
     schema.deletion_protection = j.at("deletion_protection").get<bool>();
     for (const json& family : j.at("families")) {
       const int aggregate = family.at("aggregate").get<int>();
-      if (aggregate < 0 || aggregate > static_cast<int>(AggregateKind::kMax)) {
+      if (aggregate < 0 || aggregate > static_cast<int>(kAggregateKindLast)) {
         throw std::invalid_argument("unknown aggregate");
       }
       schema.families.push_back({.name = family.at("name").get<std::string>(),

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/varint.h"
 #include "cellblock/fragment.h"
+#include "hll/hll_sketch.h"
 #include "model/aggregate.h"
 
 namespace sonde {
@@ -81,13 +82,15 @@ class Combiner {
     for (const auto& [qualifier, range] : fragment.deletes) columns_[Find(qualifier)].deleted.Add(range);
   }
 
-  void Finish(Fragment* result) {
+  // DATA_LOSS: a sketch is damaged.
+  absl::Status Finish(Fragment* result) {
     std::sort(columns_.begin(), columns_.end(),
               [](const Column& a, const Column& b) { return a.qualifier < b.qualifier; });
     for (Column& column : columns_) {
       column.deleted.AppendTo(column.qualifier, &result->deletes);
       FinishColumn(&column, result);
     }
+    return status_;
   }
 
  private:
@@ -148,22 +151,45 @@ class Combiner {
   Entry Fold(absl::Span<const Entry> entries) {
     Entry result = entries[0];
     if (result.kind == AggregateKind::kNone) return result;
-    int64_t state = DecodeAggregateState(result.value);
-    for (const Entry& older : entries.subspan(1)) {
-      // An aggregate never changes its kind; were it to, the newer edits would stand alone.
-      if (older.kind != AggregateKind::kNone && older.kind != result.kind) break;
-      state = FoldAggregate(entries[0].kind, DecodeAggregateState(older.value), state);
-      if (older.kind == AggregateKind::kNone) {
-        result.kind = AggregateKind::kNone;
-        break;
-      }
+    // Down to the first put.  An aggregate never changes its kind; were it to, the newer edits would stand
+    // alone.
+    size_t count = 1;
+    while (count < entries.size() && entries[count].kind == result.kind) ++count;
+    if (count < entries.size() && entries[count].kind == AggregateKind::kNone) {
+      ++count;
+      result.kind = AggregateKind::kNone;
     }
-    states_.emplace_back();
-    PutFixed64(&states_.back(), static_cast<uint64_t>(state));
+    const absl::Span<const Entry> folded = entries.subspan(0, count);
+    states_.push_back(IsHll(entries[0].kind) ? FoldSketches(entries[0].kind, folded)
+                                             : FoldIntegers(entries[0].kind, folded));
     result.value = states_.back();
     return result;
   }
 
+  static std::string FoldIntegers(AggregateKind kind, absl::Span<const Entry> entries) {
+    int64_t state = DecodeAggregateState(entries[0].value);
+    for (const Entry& older : entries.subspan(1)) {
+      state = FoldAggregate(kind, DecodeAggregateState(older.value), state);
+    }
+    std::string bytes;
+    PutFixed64(&bytes, static_cast<uint64_t>(state));
+    return bytes;
+  }
+
+  std::string FoldSketches(AggregateKind kind, absl::Span<const Entry> entries) {
+    HllSketch sum(kind);
+    for (const Entry& entry : entries) {
+      const absl::StatusOr<HllSketch> sketch = HllSketch::Parse(kind, entry.value);
+      if (sketch.ok()) {
+        sum.Merge(*sketch);
+      } else {
+        status_ = absl::DataLossError(sketch.status().message());
+      }
+    }
+    return sum.Serialize();
+  }
+
+  absl::Status status_;
   std::vector<Column> columns_;
   absl::flat_hash_map<std::string_view, size_t> index_;
   std::vector<size_t> places_;
@@ -186,7 +212,7 @@ absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSo
       break;
     }
   }
-  combiner.Finish(&result);
+  if (absl::Status status = combiner.Finish(&result); !status.ok()) return status;
   if (options.nothing_older) result.delete_all = false;
   if (options.nothing_older || result.delete_all) result.deletes.clear();
   EncodeFragment(result, shapes, out);
@@ -215,7 +241,7 @@ absl::Status FragmentsReader::Read(absl::Span<const std::string_view> fragments,
     if (fragment_.delete_all) break;
   }
   fragment_.Clear();
-  combiner.Finish(&fragment_);
+  if (absl::Status status = combiner.Finish(&fragment_); !status.ok()) return status;
   TakeCells(&fragment_, cells);
   return absl::OkStatus();
 }

@@ -396,8 +396,9 @@ void EncodeFragment(const FamilyDelta& delta, const ShapeSource& shapes, std::st
   std::vector<CellView> adds;
   adds.reserve(delta.adds.size());
   for (size_t i = 0; i < delta.adds.size(); ++i) {
+    const std::string_view state = std::string_view(states).substr(i * sizeof(uint64_t), sizeof(uint64_t));
     adds.push_back({delta.adds[i].qualifier, delta.adds[i].timestamp_micros,
-                    std::string_view(states).substr(i * sizeof(uint64_t), sizeof(uint64_t))});
+                    IsHll(delta.aggregate) ? std::string_view(delta.adds[i].sketch) : state});
   }
   Encode(delta.delete_all, delta.deletes, delta.puts, delta.aggregate, adds, shapes, out);
 }
@@ -430,14 +431,15 @@ absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes, c
   }
   if (flags & kHasAdds) {
     const auto kind = in.empty() ? 0 : static_cast<unsigned char>(in[0]);
-    if (kind == 0 || kind > static_cast<unsigned char>(AggregateKind::kMax))
+    if (kind == 0 || kind > static_cast<unsigned char>(kAggregateKindLast))
       return Damaged("unknown aggregate");
     fragment->kind = static_cast<AggregateKind>(kind);
     in.remove_prefix(1);
     CellsDecoder decoder(&in, shapes, hints, /*last=*/true, fragment);
     if (absl::Status status = decoder.Decode(&fragment->adds); !status.ok()) return status;
     for (const CellView& add : fragment->adds) {
-      if (add.value.size() != sizeof(uint64_t) && !hints.keys_only) return Damaged("aggregate state");
+      const bool is_damaged = !IsHll(fragment->kind) && add.value.size() != sizeof(uint64_t);
+      if (is_damaged && !hints.keys_only) return Damaged("aggregate state");
     }
   }
   if (!in.empty()) return Damaged("bytes left over");

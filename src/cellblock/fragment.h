@@ -10,7 +10,7 @@
 //   flags     1 byte: 1 deletes all, 2 has column deletes, 4 has puts, 8 has adds
 //   deletes   count, then {qualifier: length and bytes; start; end} by qualifier, start
 //   puts      cells
-//   adds      1 byte AggregateKind, then cells, each value the state: 8 bytes, big-endian
+//   adds      1 byte AggregateKind, then cells, each value the state: 8 bytes, big-endian; or an HLL sketch
 //   cells     columns, timestamps, values:
 //     columns     (shape id * 2 + 1), or (count * 2) and {bytes shared with the one before; suffix: length
 //     and bytes} timestamps  1 byte: 1 all columns have the same list, 2 in milliseconds;
@@ -45,7 +45,7 @@ struct Fragment {
   std::vector<FamilyDelta::ColumnDelete> deletes;  // by qualifier, start; of one column disjoint
   std::vector<CellView> puts;                      // qualifier ascending, timestamp descending; unique
   AggregateKind kind = AggregateKind::kNone;       // of the adds
-  std::vector<CellView> adds;                      // likewise; value: 8-byte big-endian state
+  std::vector<CellView> adds;                      // likewise; value: 8-byte big-endian state, or a sketch
   // Qualifiers that were front-coded; the strings do not move.
   std::vector<std::unique_ptr<std::string>> owned;
 

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/varint.h"
+#include "hll/hll_sketch.h"
 #include "model/aggregate.h"
 
 namespace sonde {
@@ -389,6 +390,36 @@ TEST(Fragment, DecodesOrRefusesAnyBytes) {
       EXPECT_TRUE(Combine({hurt}, shapes, {.nothing_older = true}, &out).ok());
     }
   }
+}
+
+TEST(Fragment, SketchesCombineInAnyGrouping) {
+  const NoShapes shapes;
+  HllSketch all(AggregateKind::kHllInt64);
+  std::vector<std::string> fragments;
+  for (int64_t i = 0; i < 12; ++i) {
+    const HllSketch one = HllSketch::Of(i % 5);
+    all.Merge(one);
+    FamilyDelta delta{.family = 1, .aggregate = AggregateKind::kHllInt64};
+    delta.adds.push_back({"q", 1000, 0, one.Serialize()});
+    EncodeFragment(delta, shapes, &fragments.emplace_back());
+  }
+  using Cells = std::vector<std::tuple<std::string, int64_t, std::string>>;
+  const Cells want = {{"q", 1000, all.Serialize()}};
+  EXPECT_EQ(CellsOf(CombineAll(fragments, shapes, true), shapes), want);
+  SeededRandom random(1);
+  while (fragments.size() > 1) {
+    const size_t at = random.Uniform(fragments.size() - 1);
+    fragments[at] = CombineAll({fragments[at], fragments[at + 1]}, shapes, false);
+    fragments.erase(fragments.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  }
+  EXPECT_EQ(CellsOf(fragments[0], shapes), want);
+
+  // A sketch that is none is damage.
+  FamilyDelta bad{.family = 1, .aggregate = AggregateKind::kHllInt64};
+  bad.adds.push_back({"q", 1000, 0, "no sketch"});
+  std::string bytes, out;
+  EncodeFragment(bad, shapes, &bytes);
+  EXPECT_EQ(Combine({{bytes, fragments[0]}}, shapes, {}, &out).code(), absl::StatusCode::kDataLoss);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How the cells of aggregate families combine.
+// How the cells of aggregate families of integers combine.  (Sketches: hll/hll_sketch.h.)
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ constexpr int64_t FoldAggregate(AggregateKind kind, int64_t older, int64_t newer
     case AggregateKind::kMax:
       return older > newer ? older : newer;
     case AggregateKind::kNone:
+    case AggregateKind::kHllInt64:
+    case AggregateKind::kHllBytes:
       break;
   }
   return newer;

@@ -18,8 +18,12 @@ namespace sonde {
 using TableId = uint32_t;
 using FamilyId = uint32_t;
 
-// How cells of an aggregate family combine; kNone: they overwrite.  Stored in data: never renumber.
-enum class AggregateKind : uint8_t { kNone = 0, kSum = 1, kMin = 2, kMax = 3 };
+// How cells of an aggregate family combine; kNone: they overwrite.  kHll...: sketches that count distinct
+// integers, or distinct byte strings.  Stored in data: never renumber.
+enum class AggregateKind : uint8_t { kNone = 0, kSum = 1, kMin = 2, kMax = 3, kHllInt64 = 4, kHllBytes = 5 };
+constexpr AggregateKind kAggregateKindLast = AggregateKind::kHllBytes;
+
+constexpr bool IsHll(AggregateKind kind) { return kind >= AggregateKind::kHllInt64; }
 
 // One cell of a family of a row.  The views belong to whoever produced the cell.
 struct CellView {

@@ -1,10 +1,11 @@
 // Changes to one row, as a client asks for them and as an engine applies them.
 //
-// Nothing here owns bytes: every view points into the request (or into what the caller keeps alive until the
-// engine has answered).
+// But for sketches nothing here owns bytes: every view points into the request (or into what the caller keeps
+// alive until the engine has answered).
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -39,9 +40,9 @@ struct AddToCell {
   std::string_view family;
   std::string_view qualifier;
   int64_t timestamp_micros = 0;
-  int64_t input = 0;
+  std::variant<std::monostate, int64_t, std::string_view> input;  // monostate: NULL
 };
-// `state`: 8 bytes, big-endian.
+// `state`: 8 bytes, big-endian; of an HLL family a sketch of ZetaSketch.
 struct MergeToCell {
   std::string_view family;
   std::string_view qualifier;
@@ -73,6 +74,7 @@ struct FamilyDelta {
     std::string_view qualifier;
     int64_t timestamp_micros = 0;
     int64_t state = 0;
+    std::string sketch = {};  // instead of the state, in an HLL family
     bool operator==(const Add&) const = default;
   };
 

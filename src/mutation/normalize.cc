@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <set>
 
 #include "base/bytes.h"
 #include "base/varint.h"
+#include "hll/hll_sketch.h"
 #include "model/aggregate.h"
 #include "model/limits.h"
 
@@ -21,8 +23,8 @@ constexpr int64_t kInfinity = std::numeric_limits<int64_t>::max();
 struct Edit {
   std::string_view qualifier;
   int64_t timestamp_micros = 0;
-  std::string_view value;
-  int64_t state = 0;  // of an add
+  std::string_view value;  // of an add in an HLL family: its sketch
+  int64_t state = 0;       // of another add
   uint32_t order = 0;
 };
 
@@ -113,13 +115,15 @@ class Normalizer {
     families_used_ = 0;
     last_family_ = nullptr;
     order_ = 0;
+    absl::Status status;
     for (const Mutation& mutation : mutations) {
-      absl::Status status = std::visit([this](const auto& m) { return Take(m); }, mutation);
-      if (!status.ok()) return status;
+      status = std::visit([this](const auto& m) { return Take(m); }, mutation);
+      if (!status.ok()) break;
       ++order_;
     }
-    Emit(delta);
-    return absl::OkStatus();
+    if (status.ok()) Emit(delta);
+    sketches_.clear();  // up to a message's size: not kept
+    return status;
   }
 
  private:
@@ -171,30 +175,70 @@ class Normalizer {
     return absl::OkStatus();
   }
 
-  absl::Status TakeAdd(std::string_view family_name, std::string_view qualifier, int64_t timestamp_micros,
-                       int64_t state) {
-    absl::StatusOr<FamilyEdits*> family = Find(family_name);
+  // What AddToCell and MergeToCell share.
+  template <typename Message>
+  absl::Status TakeAdd(const Message& m) {
+    absl::StatusOr<FamilyEdits*> family = Find(m.family);
     if (!family.ok()) return family.status();
-    if ((*family)->schema->aggregate == AggregateKind::kNone) return TypeMismatch();
-    absl::StatusOr<int64_t> micros = Time(timestamp_micros, false);
+    const AggregateKind kind = (*family)->schema->aggregate;
+    if (kind == AggregateKind::kNone) return TypeMismatch();
+    absl::StatusOr<int64_t> micros = Time(m.timestamp_micros, false);
     if (!micros.ok()) return micros.status();
-    (*family)->edits.push_back({qualifier, *micros, {}, state, order_});
+    Edit edit{m.qualifier, *micros, {}, 0, order_};
+    absl::Status status = IsHll(kind) ? FindSketch(kind, m, &edit.value) : FindState(m, &edit.state);
+    if (status.ok()) (*family)->edits.push_back(edit);
+    return status;
+  }
+
+  absl::Status Take(const AddToCell& m) { return TakeAdd(m); }
+  absl::Status Take(const MergeToCell& m) { return TakeAdd(m); }
+
+  absl::Status InputMismatch(std::string_view field) {
+    return absl::InvalidArgumentError(fmt::format(
+        "Error in field 'Mutation list' : Error in element #{} : Error in field 'input' : must use `{}`",
+        order_, field));
+  }
+
+  absl::Status FindState(const AddToCell& m, int64_t* state) {
+    if (std::holds_alternative<std::string_view>(m.input)) return InputMismatch("int_value");
+    const int64_t* number = std::get_if<int64_t>(&m.input);
+    *state = number == nullptr ? 0 : *number;
     return absl::OkStatus();
   }
 
-  absl::Status Take(const AddToCell& m) {
-    return TakeAdd(m.family, m.qualifier, m.timestamp_micros, m.input);
-  }
-
-  absl::Status Take(const MergeToCell& m) {
-    std::string_view state = m.state;
+  absl::Status FindState(const MergeToCell& m, int64_t* state) {
+    std::string_view bytes = m.state;
     uint64_t value = 0;
-    if (state.size() != sizeof(value) || !GetFixed64(&state, &value)) {
+    if (bytes.size() != sizeof(value) || !GetFixed64(&bytes, &value)) {
       return MutateError(*schema_, row_key_, absl::StatusCode::kInvalidArgument,
                          fmt::format("The state of an Int64 aggregate is 8 bytes, big-endian; got {} bytes",
                                      m.state.size()));
     }
-    return TakeAdd(m.family, m.qualifier, m.timestamp_micros, static_cast<int64_t>(value));
+    *state = static_cast<int64_t>(value);
+    return absl::OkStatus();
+  }
+
+  absl::Status FindSketch(AggregateKind kind, const AddToCell& m, std::string_view* state) {
+    HllSketch sketch(kind);
+    if (const int64_t* number = std::get_if<int64_t>(&m.input)) {
+      if (kind != AggregateKind::kHllInt64) return InputMismatch("bytes_value");
+      sketch = HllSketch::Of(*number);
+    } else if (const std::string_view* bytes = std::get_if<std::string_view>(&m.input)) {
+      if (kind != AggregateKind::kHllBytes) return InputMismatch("int_value");
+      sketch = HllSketch::Of(*bytes);
+    }
+    *state = sketches_.emplace_back(sketch.Serialize());
+    return absl::OkStatus();
+  }
+
+  absl::Status FindSketch(AggregateKind kind, const MergeToCell& m, std::string_view* state) {
+    absl::StatusOr<HllSketch> sketch = HllSketch::Parse(kind, m.state);
+    if (!sketch.ok()) {
+      return MutateError(*schema_, row_key_, absl::StatusCode::kInvalidArgument,
+                         std::string(sketch.status().message()));
+    }
+    *state = sketches_.emplace_back(sketch->Serialize());
+    return absl::OkStatus();
   }
 
   absl::Status Take(const DeleteFromColumn& m) {
@@ -242,8 +286,22 @@ class Normalizer {
         std::adjacent_find(edits.begin(), edits.end(),
                            [](const Edit& a, const Edit& b) { return !Before(a, b); }) == edits.end();
     if (!strictly_sorted) std::stable_sort(edits.begin(), edits.end(), Before);
+    if (IsHll(to->aggregate)) return EmitSketches(edits, to);
     for (const Edit& edit : edits) {
       to->aggregate == AggregateKind::kNone ? EmitPut(edit, to) : EmitAdd(edit, to);
+    }
+  }
+
+  void EmitSketches(const std::vector<Edit>& edits, FamilyDelta* to) {
+    for (size_t i = 0; i < edits.size();) {
+      HllSketch sketch(to->aggregate);
+      const Edit& first = edits[i];
+      for (; i < edits.size() && edits[i].qualifier == first.qualifier &&
+             edits[i].timestamp_micros == first.timestamp_micros;
+           ++i) {
+        sketch.Merge(*HllSketch::Parse(to->aggregate, edits[i].value));  // it was written here
+      }
+      to->adds.push_back({first.qualifier, first.timestamp_micros, 0, sketch.Serialize()});
     }
   }
 
@@ -304,6 +362,7 @@ class Normalizer {
   std::vector<FamilyEdits> families_;
   size_t families_used_ = 0;
   FamilyEdits* last_family_ = nullptr;
+  std::deque<std::string> sketches_;  // what edits point into
 };
 
 }  // namespace

@@ -19,8 +19,9 @@ namespace sonde {
 //
 // Errors, with the texts of production where they are known:
 //   NOT_FOUND         a family that the table does not have
-//   INVALID_ARGUMENT  SetCell on an aggregate family or AddToCell on another; a timestamp finer than the
-//                     table's granularity; a state that is not 8 bytes
+//   INVALID_ARGUMENT  SetCell on an aggregate family or AddToCell on another; an input of another type; a
+//   timestamp
+//                     finer than the table's granularity; a state that is not 8 bytes, or no sketch
 // Cost: O(n log n) in the number of mutations; no sorting when they come sorted.
 absl::Status Normalize(const TableSchema& schema, std::string_view row_key,
                        absl::Span<const Mutation> mutations, int64_t now_micros, RowDelta* delta);

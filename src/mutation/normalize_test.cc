@@ -1,5 +1,6 @@
 #include "mutation/normalize.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/varint.h"
+#include "hll/hll_sketch.h"
 #include "model/aggregate.h"
 #include "model/limits.h"
 
@@ -18,6 +20,8 @@ TableSchema Schema() {
   schema.name = "projects/p/instances/i/tables/t";
   schema.families = {{.name = "a", .id = 5},
                      {.name = "b", .id = 2},
+                     {.name = "names", .id = 10, .aggregate = AggregateKind::kHllBytes},
+                     {.name = "numbers", .id = 11, .aggregate = AggregateKind::kHllInt64},
                      {.name = "sum", .id = 9, .aggregate = AggregateKind::kSum}};
   return schema;
 }
@@ -58,7 +62,7 @@ TEST(Normalize, APutSurvivesADeleteBeforeItAndNotOneAfterIt) {
 TEST(Normalize, DeletingTheRowDeletesEveryFamily) {
   const RowDelta delta =
       Normal({SetCell{"a", "q", 1000, "gone"}, DeleteFromRow{}, SetCell{"b", "q", 1000, "here"}});
-  ASSERT_EQ(delta.families.size(), 3u);
+  ASSERT_EQ(delta.families.size(), 5u);
   for (const FamilyDelta& family : delta.families) EXPECT_TRUE(family.delete_all);
   EXPECT_TRUE(delta.families[1].puts.empty());
   EXPECT_EQ(delta.families[0].puts.size(), 1u);
@@ -80,6 +84,39 @@ TEST(Normalize, AddsFold) {
                 .families[0]
                 .adds,
             (std::vector<FamilyDelta::Add>{{"q", 1000, 10}, {"q", 0, -1}}));
+}
+
+TEST(Normalize, SketchesFold) {
+  HllSketch numbers = HllSketch::Of(1);
+  const std::string state = HllSketch::Of(2).Serialize();
+  numbers.Merge(HllSketch::Of(2));
+  numbers.Merge(HllSketch::Of(1));
+  EXPECT_EQ(Normal({AddToCell{"numbers", "q", 1000, 1}, MergeToCell{"numbers", "q", 1000, state},
+                    AddToCell{"numbers", "q", 1000, 1}, AddToCell{"numbers", "p", 0, {}}})
+                .families[0]
+                .adds,
+            (std::vector<FamilyDelta::Add>{{"p", 0, 0, HllSketch(AggregateKind::kHllInt64).Serialize()},
+                                           {"q", 1000, 0, numbers.Serialize()}}));
+  EXPECT_EQ(Normal({AddToCell{"names", "q", 0, "a"}}).families[0].adds[0].sketch,
+            HllSketch::Of("a").Serialize());
+}
+
+TEST(Normalize, AnInputIsOfItsFamilysType) {
+  const auto must_use = [](std::string_view field) {
+    return absl::InvalidArgumentError(fmt::format(
+        "Error in field 'Mutation list' : Error in element #1 : Error in field 'input' : must use `{}`",
+        field));
+  };
+  const Mutation good = AddToCell{"sum", "q", 0, 1};
+  EXPECT_EQ(Error({good, AddToCell{"sum", "q", 0, "text"}}), must_use("int_value"));
+  EXPECT_EQ(Error({good, AddToCell{"numbers", "q", 0, "text"}}), must_use("int_value"));
+  EXPECT_EQ(Error({good, AddToCell{"names", "q", 0, 1}}), must_use("bytes_value"));
+  const std::string of_numbers = HllSketch::Of(1).Serialize();
+  for (const std::string_view state : {std::string_view("12345678"), std::string_view(of_numbers)}) {
+    const absl::Status status = Error({MergeToCell{"names", "q", 0, state}});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("no HLL++ sketch"));
+  }
 }
 
 TEST(Normalize, TheServersTimeIsTruncatedToMilliseconds) {
@@ -128,7 +165,8 @@ void ApplyNaively(const Mutation& mutation, const TableSchema& schema, Cells* ce
   } else if (const auto* add = std::get_if<AddToCell>(&mutation)) {
     std::string& cell =
         (*cells)[{schema.FindFamily(add->family)->id, std::string(add->qualifier), add->timestamp_micros}];
-    const int64_t state = FoldAggregate(AggregateKind::kSum, DecodeAggregateState(cell), add->input);
+    const int64_t state =
+        FoldAggregate(AggregateKind::kSum, DecodeAggregateState(cell), std::get<int64_t>(add->input));
     cell.clear();
     PutFixed64(&cell, static_cast<uint64_t>(state));
   } else if (const auto* column = std::get_if<DeleteFromColumn>(&mutation)) {

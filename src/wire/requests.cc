@@ -94,12 +94,27 @@ class MutationParser {
 
   absl::Status Parse(const pb::Mutation::AddToCell& m) {
     if (absl::Status status = CheckAggregate(m); !status.ok()) return status;
-    const bool is_null = m.input().kind_case() == pb::Value::KIND_NOT_SET;  // adds nothing
-    if (!is_null && m.input().kind_case() != pb::Value::kIntValue) {
-      return Invalid("Error in field 'input' : must use `int_value`");
+    AddToCell add{
+        m.family_name(), m.column_qualifier().raw_value(), m.timestamp().raw_timestamp_micros(), {}};
+    switch (m.input().kind_case()) {
+      case pb::Value::KIND_NOT_SET:  // adds nothing
+        break;
+      case pb::Value::kIntValue:
+        add.input = m.input().int_value();
+        break;
+      case pb::Value::kBytesValue:
+        add.input = std::string_view(m.input().bytes_value());
+        break;
+      case pb::Value::kRawValue:
+        add.input = std::string_view(m.input().raw_value());
+        break;
+      case pb::Value::kStringValue:
+        add.input = std::string_view(m.input().string_value());
+        break;
+      default:
+        return Invalid("Error in field 'input' : must use `int_value`");
     }
-    out_.push_back(AddToCell{m.family_name(), m.column_qualifier().raw_value(),
-                             m.timestamp().raw_timestamp_micros(), is_null ? 0 : m.input().int_value()});
+    out_.push_back(add);
     return absl::OkStatus();
   }
 

@@ -108,7 +108,7 @@ TEST(Mutations, RefusesWhatIsOutOfBounds) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(MutationStatus(
                 "mutations { add_to_cell { family_name: 'f' column_qualifier { raw_value: 'q' } timestamp { "
-                "raw_timestamp_micros: 0 } input { bytes_value: 'x' } } }"),
+                "raw_timestamp_micros: 0 } input { float_value: 1 } } }"),
             absl::InvalidArgumentError(head + "Error in field 'input' : must use `int_value`"));
 }
 
@@ -180,6 +180,20 @@ TEST(CreateTable, TakesFamiliesRulesAndSplits) {
   ToProto(*schema, admin::Table::VIEW_UNSPECIFIED, admin::Table::SCHEMA_VIEW, &table);
   EXPECT_EQ(table.column_families().at("f").gc_rule().union_().rules(1).max_age().nanos(), 5'000'000);
   EXPECT_TRUE(table.column_families().at("s").value_type().aggregate_type().has_sum());
+}
+
+TEST(CreateTable, SketchesAreOfTheirInputType) {
+  const auto kind = [](const std::string& input) -> absl::StatusOr<AggregateKind> {
+    const auto family = ParseFamily("f", Text<admin::ColumnFamily>("value_type { aggregate_type { " + input +
+                                                                   " hllpp_unique_count {} } }"));
+    if (!family.ok()) return family.status();
+    return family->aggregate;
+  };
+  EXPECT_EQ(*kind("input_type { int64_type {} }"), AggregateKind::kHllInt64);
+  EXPECT_EQ(*kind("input_type { bytes_type {} }"), AggregateKind::kHllBytes);
+  EXPECT_EQ(*kind("input_type { string_type {} }"), AggregateKind::kHllBytes);
+  EXPECT_EQ(*kind(""), AggregateKind::kHllBytes);
+  EXPECT_EQ(kind("input_type { date_type {} }").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(CreateTable, RefusesBadRulesAndNames) {

@@ -22,7 +22,18 @@ absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(std::
 
 absl::StatusOr<AggregateKind> ParseAggregate(const admin::Type::Aggregate& aggregate) {
   if (aggregate.aggregator_case() == admin::Type::Aggregate::kHllppUniqueCount) {
-    return absl::UnimplementedError("Families of hllpp_unique_count aggregates are not built yet");
+    switch (aggregate.input_type().kind_case()) {
+      case admin::Type::kInt64Type:
+        return AggregateKind::kHllInt64;
+      case admin::Type::kBytesType:
+      case admin::Type::kStringType:
+      case admin::Type::KIND_NOT_SET:
+        return AggregateKind::kHllBytes;
+      default:
+        return Invalid(
+            "Error in field 'value_type.aggregate_type.input_type' : hllpp_unique_count takes int64_type, "
+            "bytes_type or string_type");
+    }
   }
   if (aggregate.has_input_type() && aggregate.input_type().kind_case() != admin::Type::kInt64Type) {
     return Invalid(

@@ -4,6 +4,7 @@
 
 #include "engine_conformance.h"
 #include "fmt/format.h"
+#include "hll/hll_sketch.h"
 #include "model/limits.h"
 
 namespace sonde {
@@ -198,6 +199,26 @@ TEST_P(EngineConformance, MinAndMaxCompareSignedNumbers) {
   }
   EXPECT_EQ(Cells("r", kMin), "q@1000=" + StateBytes(-7));
   EXPECT_EQ(Cells("r", kMax), "q@1000=" + StateBytes(5));
+}
+
+TEST_P(EngineConformance, SketchesMerge) {
+  HllSketch all(AggregateKind::kHllBytes);
+  const auto add = [&](const HllSketch& sketch) {
+    all.Merge(sketch);
+    FamilyDelta delta{.family = kHll, .aggregate = AggregateKind::kHllBytes};
+    delta.adds.push_back({"q", 1000, 0, sketch.Serialize()});
+    Apply("r", std::move(delta));
+  };
+  HllSketch many(AggregateKind::kHllBytes);
+  for (int i = 0; i < 40'000; ++i) many.Merge(HllSketch::Of(fmt::format("value {}", i)));
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 20; ++i) add(HllSketch::Of(std::to_string(i % (7 * (round + 1)))));
+    EXPECT_TRUE(Cells("r", kHll) == "q@1000=" + all.Serialize());
+    FlushOrCompact();
+    EXPECT_TRUE(Cells("r", kHll) == "q@1000=" + all.Serialize());
+    if (round == 1) add(many);
+  }
+  EXPECT_FALSE(all.is_sparse());
 }
 
 TEST_P(EngineConformance, AnAddCountsOntoAPutAndStartsAnewAfterADelete) {

@@ -28,6 +28,7 @@ class EngineConformance : public testing::TestWithParam<EngineSource> {
   static constexpr FamilyId kSum = 3;
   static constexpr FamilyId kMin = 4;
   static constexpr FamilyId kMax = 5;
+  static constexpr FamilyId kHll = 6;
 
   // Opens the engine and makes kTable.
   void SetUp() override;

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/varint.h"
+#include "hll/hll_sketch.h"
 #include "model/aggregate.h"
 #include "model/expiring_family.h"
 
@@ -14,6 +15,13 @@ std::string ValueOf(int64_t state) {
   std::string value;
   PutFixed64(&value, static_cast<uint64_t>(state));
   return value;
+}
+
+std::string FoldSketch(AggregateKind kind, bool is_new, const std::string& old, const std::string& sketch) {
+  if (is_new) return sketch;
+  HllSketch sum = *HllSketch::Parse(kind, old);  // both were checked before they came here
+  sum.Merge(*HllSketch::Parse(kind, sketch));
+  return sum.Serialize();
 }
 
 void DeleteCells(const TimeRange& range, MemoryColumn* column) {
@@ -38,8 +46,10 @@ void ApplyToFamily(const FamilyDelta& delta, MemoryFamily* family) {
   }
   for (const FamilyDelta::Add& add : delta.adds) {
     const auto [cell, is_new] = ColumnOf(add.qualifier, family).try_emplace(add.timestamp_micros);
-    cell->second = ValueOf(
-        is_new ? add.state : FoldAggregate(delta.aggregate, DecodeAggregateState(cell->second), add.state));
+    cell->second =
+        IsHll(delta.aggregate) ? FoldSketch(delta.aggregate, is_new, cell->second, add.sketch)
+        : is_new               ? ValueOf(add.state)
+                 : ValueOf(FoldAggregate(delta.aggregate, DecodeAggregateState(cell->second), add.state));
   }
 }
 

@@ -1,0 +1,311 @@
+#include "hll/hll_sketch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <utility>
+
+#include "base/varint.h"
+#include "hll/fingerprint.h"
+
+namespace sonde {
+namespace {
+
+// Of AggregatorStateProto.
+constexpr uint64_t kTypeField = 1, kValuesCountField = 2, kEncodingVersionField = 3, kValueTypeField = 4;
+constexpr uint64_t kHyperLogLogPlus = 112;  // the type, and the extension's field
+constexpr uint64_t kEncodingVersion = 2;
+// Of HyperLogLogPlusUniqueStateProto.
+constexpr uint64_t kSparseCountField = 2, kPrecisionField = 3, kSparsePrecisionField = 4, kRegistersField = 5,
+                   kSparseField = 6;
+
+constexpr uint64_t kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5;  // wire types
+
+constexpr int kHashBits = 64;
+constexpr int kRankBits = 6;
+constexpr uint32_t kRankMask = (1u << kRankBits) - 1;
+// Of sparse values with a rank, which sort behind all others: max(sparse precision, precision + kRankBits).
+constexpr uint32_t kRankFlag = 1u << 21;
+
+// ZetaSketch's number of what is counted: UINT64, BYTES_OR_UTF8_STRING.
+uint64_t ValueTypeOf(AggregateKind kind) { return kind == AggregateKind::kHllInt64 ? 8 : 11; }
+
+// Of one index the greatest value stays.  Only values with a rank can differ in it.
+constexpr bool HaveOneIndex(uint32_t a, uint32_t b) {
+  return a == b || ((a & b & kRankFlag) != 0 && a >> kRankBits == b >> kRankBits);
+}
+
+// How long the varint of a difference is.
+size_t StepBytes(uint32_t from, uint32_t to) { return (std::bit_width((to - from) | 1u) + 6) / 7; }
+
+// Leading zeros of the last `bits` bits of `value`, + 1.
+uint8_t RankOf(uint64_t value, int bits) {
+  const uint64_t rest = value << (kHashBits - bits);
+  return static_cast<uint8_t>(rest == 0 ? bits + 1 : std::countl_zero(rest) + 1);
+}
+
+absl::Status NoSketch(std::string_view what) {
+  return absl::InvalidArgumentError(fmt::format("The state is no HLL++ sketch of ZetaSketch: {}", what));
+}
+
+void PutNumber(std::string* out, uint64_t field, uint64_t value) {
+  PutVarint(out, field * 8 + kVarint);
+  PutVarint(out, value);
+}
+
+void PutString(std::string* out, uint64_t field, std::string_view bytes) {
+  PutVarint(out, field * 8 + kBytes);
+  PutBytes(out, bytes);
+}
+
+// Takes a field of a message from the front of *in.
+struct Field {
+  uint64_t number = 0;
+  uint64_t value = 0;      // of kVarint
+  std::string_view bytes;  // of kBytes
+  bool is_bytes = false;
+
+  bool Take(std::string_view* in) {
+    uint64_t tag = 0;
+    if (!GetVarint(in, &tag)) return false;
+    number = tag / 8;
+    switch (tag % 8) {
+      case kVarint:
+        return GetVarint(in, &value);
+      case kBytes:
+        is_bytes = true;
+        return GetBytes(in, &bytes);
+      case kFixed64:
+      case kFixed32: {
+        const size_t size = tag % 8 == kFixed64 ? 8 : 4;
+        if (in->size() < size) return false;
+        in->remove_prefix(size);
+        number = 0;  // none of ours
+        return true;
+      }
+      default:
+        return false;
+    }
+  }
+};
+
+absl::Status ParseSparse(std::string_view bytes, int precision, int sparse_precision,
+                         std::vector<uint32_t>* values) {
+  if (bytes.size() > size_t{1} << precision) {
+    return NoSketch(fmt::format("{} bytes of sparse values; limit {}", bytes.size(), 1 << precision));
+  }
+  const uint32_t index_mask = (1u << (sparse_precision - precision)) - 1;
+  const auto rank_max = static_cast<uint32_t>(kHashBits - sparse_precision + 1);
+  uint64_t value = 0;
+  while (!bytes.empty()) {
+    uint64_t step = 0;
+    if (!GetVarint(&bytes, &step) || step > 2 * kRankFlag) return NoSketch("a sparse value is damaged");
+    value += step;
+    const uint64_t rank = value & kRankMask;
+    const bool known = (value & kRankFlag) != 0
+                           ? value < 2 * kRankFlag && rank >= 1 && rank <= rank_max
+                           : value < (1u << sparse_precision) && (value & index_mask) != 0;
+    if (!known) return NoSketch(fmt::format("the sparse value {}", value));
+    values->push_back(static_cast<uint32_t>(value));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+HllSketch HllSketch::Of(int64_t value) {
+  HllSketch sketch(AggregateKind::kHllInt64);
+  sketch.AddHash(Fingerprint2011(value));
+  return sketch;
+}
+
+HllSketch HllSketch::Of(std::string_view value) {
+  HllSketch sketch(AggregateKind::kHllBytes);
+  sketch.AddHash(Fingerprint2011(value));
+  return sketch;
+}
+
+void HllSketch::AddHash(uint64_t hash) {
+  const auto index = static_cast<uint32_t>(hash >> (kHashBits - kSparsePrecision));
+  constexpr uint32_t kMore = kSparsePrecision - kPrecision;
+  uint32_t value = index;
+  if ((index & ((1u << kMore) - 1)) == 0) {
+    value = kRankFlag | (index >> kMore) << kRankBits | RankOf(hash, kHashBits - kSparsePrecision);
+  }
+  AddSparse(value);
+  values_count_ = 1;
+}
+
+void HllSketch::AddToRegisters(uint32_t sparse_value) {
+  constexpr int kMore = kSparsePrecision - kPrecision;
+  uint32_t index = sparse_value >> kMore;
+  uint8_t rank = RankOf(sparse_value, kMore);
+  if ((sparse_value & kRankFlag) != 0) {
+    index = (sparse_value ^ kRankFlag) >> kRankBits;
+    rank = static_cast<uint8_t>((sparse_value & kRankMask) + kMore);
+  }
+  char& to = registers_[index];
+  to = std::max(to, static_cast<char>(rank));
+}
+
+void HllSketch::MakeRegisters() {
+  registers_.assign(kRegisters, '\0');
+  for (const uint32_t value : sparse_) AddToRegisters(value);
+  sparse_.clear();
+  sparse_bytes_ = 0;
+}
+
+void HllSketch::AddSparse(uint32_t value) {
+  auto at = std::lower_bound(sparse_.begin(), sparse_.end(), value);
+  if (at != sparse_.end() && HaveOneIndex(value, *at)) return;  // that is greater or the same
+  const bool replaces = at != sparse_.begin() && HaveOneIndex(*std::prev(at), value);
+  if (replaces) {
+    --at;
+  } else {
+    at = sparse_.insert(at, value);
+  }
+  // The steps to the value and from it on.
+  const uint32_t before = at == sparse_.begin() ? 0 : *std::prev(at);
+  const bool is_last = std::next(at) == sparse_.end();
+  const auto steps_bytes = [&](uint32_t through) {
+    return StepBytes(before, through) + (is_last ? 0 : StepBytes(through, *std::next(at)));
+  };
+  sparse_bytes_ -= replaces ? steps_bytes(*at) : is_last ? 0 : StepBytes(before, *std::next(at));
+  *at = value;
+  sparse_bytes_ += steps_bytes(value);
+}
+
+void HllSketch::MergeSparse(const std::vector<uint32_t>& values) {
+  if (values.size() == 1) {
+    AddSparse(values[0]);
+  } else {
+    std::vector<uint32_t> merged;
+    merged.reserve(sparse_.size() + values.size());
+    std::merge(sparse_.begin(), sparse_.end(), values.begin(), values.end(), std::back_inserter(merged));
+    size_t kept = 0;
+    uint32_t before = 0;
+    sparse_bytes_ = 0;
+    for (size_t i = 0; i < merged.size(); ++i) {
+      if (i + 1 < merged.size() && HaveOneIndex(merged[i], merged[i + 1])) continue;
+      sparse_bytes_ += StepBytes(before, merged[i]);
+      before = merged[kept++] = merged[i];
+    }
+    merged.resize(kept);
+    sparse_ = std::move(merged);
+  }
+  if (sparse_bytes_ > kSparseBytesMax) MakeRegisters();
+}
+
+void HllSketch::Merge(const HllSketch& other) {
+  values_count_ =
+      static_cast<int64_t>(static_cast<uint64_t>(values_count_) + static_cast<uint64_t>(other.values_count_));
+  if (is_sparse() && other.is_sparse()) return MergeSparse(other.sparse_);
+  if (is_sparse()) MakeRegisters();
+  for (const uint32_t value : other.sparse_) AddToRegisters(value);
+  for (size_t i = 0; i < other.registers_.size(); ++i) {
+    registers_[i] = std::max(registers_[i], other.registers_[i]);
+  }
+}
+
+std::string HllSketch::Serialize() const {
+  std::string sketch;
+  if (!sparse_.empty()) PutNumber(&sketch, kSparseCountField, sparse_.size());
+  PutNumber(&sketch, kPrecisionField, kPrecision);
+  PutNumber(&sketch, kSparsePrecisionField, kSparsePrecision);
+  if (is_sparse()) {
+    std::string values;
+    uint32_t before = 0;
+    for (const uint32_t value : sparse_) PutVarint(&values, value - std::exchange(before, value));
+    PutString(&sketch, kSparseField, values);
+  } else {
+    PutString(&sketch, kRegistersField, registers_);
+  }
+  std::string state;
+  PutNumber(&state, kTypeField, kHyperLogLogPlus);
+  PutNumber(&state, kValuesCountField, static_cast<uint64_t>(values_count_));
+  PutNumber(&state, kEncodingVersionField, kEncodingVersion);
+  PutNumber(&state, kValueTypeField, ValueTypeOf(kind_));
+  PutString(&state, kHyperLogLogPlus, sketch);
+  return state;
+}
+
+absl::StatusOr<HllSketch> HllSketch::Parse(AggregateKind kind, std::string_view state) {
+  HllSketch result(kind);
+  uint64_t version = 1;  // when it is not said
+  uint64_t value_type = 0;
+  bool has_type = false, has_sketch = false;
+  for (std::string_view in = state; !in.empty();) {
+    Field field;
+    if (!field.Take(&in)) return NoSketch("it is cut short");
+    if (field.number == kHyperLogLogPlus && field.is_bytes) {
+      if (absl::Status status = result.ParseSketch(field.bytes); !status.ok()) return status;
+      has_sketch = true;
+    } else if (field.is_bytes) {
+      continue;
+    } else if (field.number == kTypeField) {
+      if (field.value != kHyperLogLogPlus) return NoSketch(fmt::format("aggregator {}", field.value));
+      has_type = true;
+    } else if (field.number == kValuesCountField) {
+      result.values_count_ = static_cast<int64_t>(field.value);
+    } else if (field.number == kEncodingVersionField) {
+      version = field.value;
+    } else if (field.number == kValueTypeField) {
+      value_type = field.value;
+    }
+  }
+  if (!has_type || !has_sketch) return NoSketch("fields are missing");
+  if (version != kEncodingVersion) return NoSketch(fmt::format("encoding version {}, not 2", version));
+  // 0: nothing was added yet.
+  if (value_type != 0 && value_type != ValueTypeOf(kind)) {
+    return NoSketch(fmt::format("value type {}; the family's is {}", value_type, ValueTypeOf(kind)));
+  }
+  return result;
+}
+
+absl::Status HllSketch::ParseSketch(std::string_view bytes) {
+  uint64_t precision = 0, sparse_precision = 0;
+  std::vector<uint32_t> sparse;
+  for (std::string_view in = bytes; !in.empty();) {
+    Field field;
+    if (!field.Take(&in)) return NoSketch("it is cut short");
+    absl::Status status;
+    if (field.number == kPrecisionField) {
+      precision = field.value;
+    } else if (field.number == kSparsePrecisionField) {
+      sparse_precision = field.value;
+    } else if (field.number == kSparseField && field.is_bytes) {
+      sparse.clear();
+      status = ParseSparse(field.bytes, kPrecision, kSparsePrecision, &sparse);
+    } else if (field.number == kRegistersField && field.is_bytes) {
+      status = ParseRegisters(field.bytes);
+    }
+    if (!status.ok()) return status;
+  }
+  if (precision != kPrecision || sparse_precision != kSparsePrecision) {
+    return NoSketch(fmt::format("precision {} and sparse precision {}; only {} and {} are taken", precision,
+                                sparse_precision, kPrecision, kSparsePrecision));
+  }
+  if (is_sparse()) {
+    MergeSparse(sparse);
+  } else {
+    for (const uint32_t value : sparse) AddToRegisters(value);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HllSketch::ParseRegisters(std::string_view bytes) {
+  if (bytes.empty()) return absl::OkStatus();
+  if (bytes.size() != kRegisters) {
+    return NoSketch(fmt::format("{} registers, not {}", bytes.size(), kRegisters));
+  }
+  constexpr char kRankMax = kHashBits - kPrecision + 1;
+  if (std::any_of(bytes.begin(), bytes.end(), [](char rank) { return rank < 0 || rank > kRankMax; })) {
+    return NoSketch("a register is out of its range");
+  }
+  registers_ = bytes;
+  return absl::OkStatus();
+}
+
+}  // namespace sonde

@@ -1,0 +1,162 @@
+#include "hll/hll_sketch.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "hll/fingerprint.h"
+
+namespace sonde {
+namespace {
+
+constexpr AggregateKind kInt64 = AggregateKind::kHllInt64;
+constexpr AggregateKind kBytes = AggregateKind::kHllBytes;
+
+std::string Hex(std::string_view bytes) {
+  std::string hex;
+  for (const char c : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return hex;
+}
+
+HllSketch Integers(int64_t from, int64_t to) {
+  HllSketch sketch(kInt64);
+  for (int64_t i = from; i < to; ++i) sketch.Merge(HllSketch::Of(i));
+  return sketch;
+}
+
+HllSketch Strings(int from, int to) {
+  HllSketch sketch(kBytes);
+  for (int i = from; i < to; ++i) sketch.Merge(HllSketch::Of(fmt::format("value {}", i)));
+  return sketch;
+}
+
+HllSketch Merged(HllSketch a, const HllSketch& b) {
+  a.Merge(b);
+  return a;
+}
+
+// Size and fingerprint of a large state.
+std::string Print(const HllSketch& sketch) {
+  const std::string state = sketch.Serialize();
+  return fmt::format("{} {:016x}", state.size(), Fingerprint2011(state));
+}
+
+// What follows was printed by com.google.zetasketch:zetasketch 0.1.0 (Hash.of, HyperLogLogPlusPlus.Builder's
+// buildForLongs and buildForStrings, serializeToByteArray) for the same values.
+TEST(Fingerprint2011, IsThatOfZetaSketch) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += static_cast<char>('a' + i % 26);
+  const std::pair<size_t, uint64_t> golden[] = {
+      {0, 0x23ad7c904aa665e3},   {1, 0x947947a2d71fb634},   {7, 0xcf36e4cd2e75ce78},
+      {8, 0xb7c6f9a062041458},   {9, 0x9c9cdfa5ae53c417},   {16, 0x053f6af08b6bb65a},
+      {31, 0x5398c3eb9c6e6943},  {32, 0xddd79fd65cb66ee3},  {33, 0xee7d150b18d4fbfc},
+      {63, 0xa2788890a849ebdc},  {64, 0x93dba43862b35833},  {65, 0x22b041af314cfe30},
+      {127, 0xf63ac1f34a496b68}, {128, 0xda217ffc751be134}, {129, 0xb17b732bbe2937ab},
+      {200, 0x7e60a70418c27837}};
+  for (const auto& [size, hash] : golden) {
+    EXPECT_EQ(Fingerprint2011(std::string_view(text).substr(0, size)), hash) << size;
+  }
+  EXPECT_EQ(Fingerprint2011(int64_t{0}), 0x853a22bd6e14a48f);
+  EXPECT_EQ(Fingerprint2011(int64_t{-1}), 0xda13d4a9f7078f79);
+  EXPECT_EQ(Fingerprint2011(int64_t{42}), 0x583b2b9df8e0eb60);
+  EXPECT_EQ(Fingerprint2011(std::numeric_limits<int64_t>::min()), 0xb4fdf91e12d4a388);
+}
+
+TEST(HllSketch, WritesWhatZetaSketchWrites) {
+  EXPECT_EQ(Hex(HllSketch(kInt64).Serialize()), "0870100018022008820706180f20143200");
+  EXPECT_EQ(Hex(HllSketch::Of(1).Serialize()), "087010011802200882070b1001180f2014320396a32e");
+  EXPECT_EQ(Hex(HllSketch::Of("a").Serialize()), "087010011802200b82070b1001180f20143203948f25");
+  EXPECT_EQ(Hex(Integers(0, 10).Serialize()),
+            "0870100a18022008820723100a180f2014321ba3a605c1d102907eb88618f62aec840c8877c3e908966a92ab9801");
+  EXPECT_EQ(
+      Hex(Strings(0, 10).Serialize()),
+      "0870100a1802200b820725100a180f2014321dd5da01f5ed03e279e69c0b97f501b8bf02f6ef16c2df07ca8b03d8e505");
+  // Values with a rank.
+  EXPECT_EQ(Hex(HllSketch::Of(3).Serialize()), "087010011802200882070c1001180f2014320481a2d001");
+  EXPECT_EQ(Hex(HllSketch::Of(22).Serialize()), "087010011802200882070c1001180f20143204c1c6f801");
+}
+
+TEST(HllSketch, WritesWhatZetaSketchWritesOfManyValues) {
+  EXPECT_EQ(Print(Integers(0, 1000)), "1950 5db7736458e7c5d1");
+  EXPECT_EQ(Print(Integers(0, 8000)), "11305 d6e3791c6c5a0594");
+  EXPECT_EQ(Print(Strings(0, 5000)), "7909 77e34a999d5565fc");
+  const HllSketch sparse = Integers(0, 20'000);
+  EXPECT_TRUE(sparse.is_sparse());
+  EXPECT_EQ(Print(sparse), "22262 9200af9b99b9da5e");
+  const HllSketch many = Merged(sparse, Integers(20'000, 100'000));
+  EXPECT_FALSE(many.is_sparse());
+  EXPECT_EQ(Print(many), "32791 1079d8c05b95f3af");
+}
+
+TEST(HllSketch, MergesAsZetaSketchDoes) {
+  EXPECT_EQ(Print(Merged(Integers(0, 4000), Integers(2000, 8000))), "11305 224d90fc5089e0a8");
+  const HllSketch many = Integers(0, 50'000), few = Integers(49'990, 50'010);
+  EXPECT_EQ(Print(Merged(many, Integers(25'000, 100'000))), "32791 9d70f154404ef82d");
+  EXPECT_EQ(Print(Merged(many, few)), "32791 33b78796da942bad");
+  EXPECT_EQ(Print(Merged(few, many)), "32791 33b78796da942bad");
+}
+
+TEST(HllSketch, IsReadBack) {
+  for (const HllSketch& sketch :
+       {HllSketch(kInt64), HllSketch::Of(3), Integers(0, 1000), Integers(0, 40'000)}) {
+    const auto again = HllSketch::Parse(kInt64, sketch.Serialize());
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->Serialize(), sketch.Serialize());
+  }
+  // One to which nothing was added has not said of what it is.
+  std::string state = HllSketch(kInt64).Serialize();
+  state.erase(6, 2);
+  EXPECT_EQ(HllSketch::Parse(kBytes, state)->Serialize(), HllSketch(kBytes).Serialize());
+}
+
+TEST(HllSketch, MergingIsAssociative) {
+  SeededRandom random(1);
+  for (int round = 0; round < 20; ++round) {
+    HllSketch parts[3] = {HllSketch(kInt64), HllSketch(kInt64), HllSketch(kInt64)};
+    for (HllSketch& part : parts) {
+      const auto from = static_cast<int64_t>(random.Uniform(1000));
+      part = Integers(from, from + static_cast<int64_t>(random.Uniform(round < 15 ? 300 : 30'000)));
+    }
+    const std::string left = Merged(Merged(parts[0], parts[1]), parts[2]).Serialize();
+    EXPECT_EQ(left, Merged(parts[0], Merged(parts[1], parts[2])).Serialize());
+    EXPECT_EQ(left, Merged(Merged(parts[2], parts[0]), parts[1]).Serialize());
+  }
+}
+
+TEST(HllSketch, RefusesWhatIsNone) {
+  const auto refusal = [](AggregateKind kind, std::string_view state) {
+    return std::string(HllSketch::Parse(kind, state).status().message());
+  };
+  using testing::HasSubstr;
+  const std::string state = HllSketch::Of(1).Serialize();
+  EXPECT_THAT(refusal(kInt64, ""), HasSubstr("fields are missing"));
+  EXPECT_THAT(refusal(kInt64, "12345678"), HasSubstr("no HLL++ sketch"));
+  EXPECT_THAT(refusal(kBytes, state), HasSubstr("value type 8; the family's is 11"));
+  const auto changed = [&state](size_t at, char to) {
+    std::string copy = state;
+    copy[at] = to;
+    return copy;
+  };
+  EXPECT_THAT(refusal(kInt64, changed(1, 0x64)), HasSubstr("aggregator 100"));
+  EXPECT_THAT(refusal(kInt64, changed(5, 1)), HasSubstr("encoding version 1"));
+  EXPECT_THAT(refusal(kInt64, changed(14, 14)), HasSubstr("precision 14"));
+  EXPECT_THAT(refusal(kInt64, changed(21, 0x7f)), HasSubstr("sparse value"));
+  // Whatever the bytes: a status, and of what is taken a sketch that is written and read again.
+  SeededRandom random(2);
+  const std::string large = Integers(0, 30'000).Serialize();
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes =
+        i % 100 == 0 ? large : Integers(0, static_cast<int64_t>(random.Uniform(5))).Serialize();
+    for (uint64_t changes = random.Uniform(4); changes > 0; --changes) {
+      bytes[random.Uniform(bytes.size())] = static_cast<char>(random.Next());
+    }
+    if (random.Uniform(4) == 0) bytes.resize(random.Uniform(bytes.size()));
+    const auto sketch = HllSketch::Parse(kInt64, bytes);
+    if (!sketch.ok()) continue;
+    ASSERT_EQ(HllSketch::Parse(kInt64, sketch->Serialize())->Serialize(), sketch->Serialize());
+  }
+}
+
+}  // namespace
+}  // namespace sonde
