@@ -183,6 +183,7 @@ absl::Status Tables::MutateOnce(const TableSchema& schema, const RowMutations& r
   AddToken(token, now_micros, &delta);
   ReadHints hints;
   hints.families = TokenFamilies(token, now_micros);
+  hints.columns = {{std::string(token), Successor(token)}};
   const auto decide = [&](const std::vector<RowFamily>& found) -> absl::StatusOr<std::optional<RowDelta>> {
     if (HasToken(found, token, now_micros)) return std::nullopt;
     return delta;
