@@ -69,9 +69,9 @@ class Engine {
   // --- Tables.  The ids are the caller's, in [1, 2^32 - 1), and are never used twice.
   // Repeating it (after a crash) is fine: what is there stays.
   virtual absl::Status CreateTable(TableId table) = 0;
-  // All cells are gone at once for readers that come after; the space comes back in the background.
-  // Repeating it (after a crash) is fine, also for a table that is not there.  A stream that was open may go
-  // on, end early, or answer NOT_FOUND.
+  // All cells, and the change log, are gone at once for readers that come after; the space comes back in the
+  // background. Repeating it (after a crash) is fine, also for a table that is not there.  A stream that was
+  // open may go on, end early, or answer NOT_FOUND.
   virtual absl::Status DropTable(TableId table) = 0;
   // Likewise for the cells of a family, but NOT_FOUND when there is no such table.  A stream that was open
   // may go on with or without them.
@@ -101,11 +101,43 @@ class Engine {
   virtual absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
                               const Decide& decide) = 0;
 
-  // Deletes every row of the range.  Not atomic with concurrent reads and writes.
+  // Deletes every row of the range; nothing is logged.  Not atomic with concurrent reads and writes.
   virtual absl::Status DropRange(TableId table, const RowRange& range) = 0;
 
   // Ascending, at least one; the last has an empty end_key.
   virtual absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) = 0;
+
+  // --- The change log of a table: the records of its changes, as they were committed.
+  //
+  // A delta with a LogRecord is one commit with it: the record is in the log if and only if the change was
+  // applied, before and after any crash.  Every record has a position of its own, greater than those of the
+  // records that were there when its commit began; records of one row lie in the order in which its changes
+  // were applied.  Writers commit at once, so a record may appear below one that is seen already, but never
+  // at or below the frontier: who reads no further than that misses nothing.
+  struct LogPiece {
+    int64_t position = 0;    // of the record; positive
+    uint32_t index = 0;      // of the piece in it, from 0
+    std::string_view bytes;  // gone when the visit is over
+  };
+
+  struct LogEnd {
+    // Up to where the log is complete: no record will appear at or below this position.  Never goes back, and
+    // is at least the position that was asked for, unless a write is under way below that: later ones go
+    // above.
+    int64_t frontier = 0;
+    // The greatest position that a record has or is about to have; 0 when none is known.
+    int64_t last_record = 0;
+  };
+  // After a restart the frontier starts at the last record.
+  virtual absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) = 0;
+
+  // Calls `visit` with the pieces of the records in [start, through], ascending, from the piece `start_index`
+  // of the record at `start` on, until it returns false.  It must not call the engine.
+  virtual absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
+                               const std::function<bool(const LogPiece&)>& visit) = 0;
+
+  // Forgets the records below `position`.
+  virtual absl::Status TrimLog(TableId table, int64_t position) = 0;
 };
 
 }  // namespace sonde

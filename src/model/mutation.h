@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "model/cell.h"
 
 namespace sonde {
@@ -88,10 +89,19 @@ struct FamilyDelta {
   bool operator==(const FamilyDelta&) const = default;
 };
 
+// What a change leaves in its table's change log (engine/engine.h).
+struct LogRecord {
+  int64_t position_min = 0;              // its position there is at least this
+  absl::Span<const std::string> pieces;  // opaque; none: nothing is logged
+
+  bool operator==(const LogRecord&) const = default;
+};
+
 // At most one FamilyDelta a family, by family id.  Deleting a row is `delete_all` of each family of its
 // table.
 struct RowDelta {
   std::vector<FamilyDelta> families;
+  LogRecord log;
   bool operator==(const RowDelta&) const = default;
 };
 

@@ -267,6 +267,7 @@ class Normalizer {
   }
 
   void Emit(RowDelta* delta) {
+    delta->log = {};
     delta->families.resize(families_used_);
     for (size_t i = 0; i < families_used_; ++i) EmitFamily(&families_[i], &delta->families[i]);
     std::sort(delta->families.begin(), delta->families.end(),

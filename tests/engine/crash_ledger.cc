@@ -70,8 +70,15 @@ CrashBatch MakeCrashBatch(uint64_t sequence) {
   for (const std::string& row_key : row_keys) {
     batch.changes.push_back({batch.backing.emplace_back(row_key), WholeRow(value, timestamp_micros)});
   }
+  for (RowChange& change : batch.changes) {
+    change.delta.log.pieces = {&batch.backing.emplace_back(fmt::format("{} {}", sequence, change.row_key)),
+                               1};
+  }
   const FamilyDelta add{.family = kSumFamily, .aggregate = AggregateKind::kSum, .adds = {{"batches", 0, 1}}};
-  batch.changes.push_back({batch.backing.emplace_back(SumRowKey(sequence)), {.families = {add}}});
+  RowChange& sum = batch.changes.emplace_back();
+  sum.row_key = batch.backing.emplace_back(SumRowKey(sequence));
+  sum.delta.families = {add};
+  sum.delta.log.pieces = {&batch.backing.emplace_back(fmt::format("{} {}", sequence, sum.row_key)), 1};
   return batch;
 }
 
@@ -139,6 +146,32 @@ absl::Status CrashLedger::Verify(Engine* engine) {
     if (!seen.contains(row_key)) return absl::InternalError(fmt::format("{} is lost", row_key));
   }
   writers_count_ = 0;
+  return VerifyLog(engine);
+}
+
+absl::Status CrashLedger::VerifyLog(Engine* engine) const {
+  std::map<std::string, uint64_t> last;  // sequence number, by row key
+  std::map<std::string, int64_t> counts;
+  const auto visit = [&](const Engine::LogPiece& piece) {
+    uint64_t sequence = 0;
+    const auto [end, error] =
+        std::from_chars(piece.bytes.data(), piece.bytes.data() + piece.bytes.size(), sequence);
+    const std::string row_key(piece.bytes.substr(end - piece.bytes.data() + 1));
+    last[row_key] = sequence;
+    ++counts[row_key];
+    return true;
+  };
+  if (absl::Status status = engine->ReadLog(kCrashTable, 0, 0, INT64_MAX, visit); !status.ok()) return status;
+  for (const auto& [row_key, sequence] : rows_) {
+    if (last[row_key] == sequence) continue;
+    return absl::InternalError(fmt::format("row {} is as of {}, but its last record in the log is of {}",
+                                           row_key, sequence, last[row_key]));
+  }
+  for (const auto& [row_key, sum] : sums_) {
+    if (counts[row_key] == sum.seen) continue;
+    return absl::InternalError(
+        fmt::format("{} is {}, but has {} records in the log", row_key, sum.seen, counts[row_key]));
+  }
   return absl::OkStatus();
 }
 

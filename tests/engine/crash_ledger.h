@@ -2,7 +2,8 @@
 //
 // A batch is a function of its sequence number, so that writer and verifier need to share nothing else: a few
 // whole rows, each replaced by cells in two families that all tell the sequence number, and one added to the
-// sum of the batch's thread.  A row belongs to one thread, whose sequence numbers ascend.
+// sum of the batch's thread.  A row belongs to one thread, whose sequence numbers ascend.  Each change leaves
+// a record in the change log that tells its row and sequence number.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,9 @@ class CrashLedger {
  private:
   absl::Status VerifyRow(const ObservedRow& row);
   absl::Status VerifySum(const ObservedRow& row);
+  // Of the rows that are there: the log's last record of each is of its state, and a sum has a record for
+  // every one that was added.
+  absl::Status VerifyLog(Engine* engine) const;
 
   struct Sum {
     int64_t seen = 0;          // by the last Verify

@@ -45,7 +45,9 @@ void Pause() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
 void WriteTorn(Engine* engine, const CrashBatch& batch) {
   for (const RowChange& change : batch.changes) {
     for (const FamilyDelta& family : change.delta.families) {
-      Require(engine->Apply(kCrashTable, {{change.row_key, {.families = {family}}}}));
+      RowDelta part{.families = {family}};
+      if (&family == &change.delta.families.back()) part.log = change.delta.log;
+      Require(engine->Apply(kCrashTable, {{change.row_key, part}}));
       Pause();
     }
   }

@@ -209,4 +209,32 @@ absl::StatusOr<std::vector<RangeStats>> MemoryEngine::Ranges(TableId table) {
   return std::vector<RangeStats>{{.end_key = "", .bytes = found->CountBytes()}};
 }
 
+absl::StatusOr<Engine::LogEnd> MemoryEngine::FindLogEnd(TableId table, int64_t frontier_min) {
+  const std::unique_lock guard(lock_);
+  MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  return found->log().End(frontier_min);
+}
+
+absl::Status MemoryEngine::ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
+                                   const std::function<bool(const LogPiece&)>& visit) {
+  const std::shared_lock guard(lock_);
+  MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  const MemoryLog::Pieces& pieces = found->log().pieces();
+  for (auto piece = pieces.lower_bound({start, start_index}); piece != pieces.end(); ++piece) {
+    const auto& [position, index] = piece->first;
+    if (position > through || !visit({position, index, piece->second})) break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MemoryEngine::TrimLog(TableId table, int64_t position) {
+  const std::unique_lock guard(lock_);
+  MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  found->log().Trim(position);
+  return absl::OkStatus();
+}
+
 }  // namespace sonde

@@ -50,6 +50,11 @@ class MemoryEngine final : public Engine {
   // One range: the whole table.
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
 
+  absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override;
+  absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
+                       const std::function<bool(const LogPiece&)>& visit) override;
+  absl::Status TrimLog(TableId table, int64_t position) override;
+
  private:
   class Stream;
 

@@ -86,7 +86,16 @@ void SelectColumn(std::string_view qualifier, const MemoryColumn& column, const 
 
 }  // namespace
 
+void MemoryLog::Append(const LogRecord& record) {
+  if (record.pieces.empty()) return;
+  last_record_ = frontier_ = std::max(frontier_ + 1, record.position_min);
+  for (uint32_t i = 0; i < record.pieces.size(); ++i) {
+    pieces_.emplace(std::pair(last_record_, i), record.pieces[i]);
+  }
+}
+
 void MemoryTable::Apply(std::string_view row_key, const RowDelta& delta) {
+  log_.Append(delta.log);
   auto row = rows_.find(row_key);
   if (row == rows_.end()) row = rows_.emplace(row_key, MemoryRow()).first;
   for (const FamilyDelta& family_delta : delta.families) {

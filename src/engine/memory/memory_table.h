@@ -4,12 +4,14 @@
 // Owns its bytes.  Not for several threads: MemoryEngine locks around it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.h"
@@ -24,9 +26,30 @@ using MemoryColumn = std::map<int64_t, std::string, std::greater<>>;    // newes
 using MemoryFamily = std::map<std::string, MemoryColumn, std::less<>>;  // no column is empty
 using MemoryRow = std::map<FamilyId, MemoryFamily>;                     // no family is empty
 
+// The change log of a table.
+class MemoryLog {
+ public:
+  using Pieces = std::map<std::pair<int64_t, uint32_t>, std::string>;  // by position, index
+
+  void Append(const LogRecord& record);
+  // As Engine::FindLogEnd.
+  Engine::LogEnd End(int64_t frontier_min) {
+    frontier_ = std::max(frontier_, frontier_min);
+    return {frontier_, last_record_};
+  }
+  void Trim(int64_t position) { pieces_.erase(pieces_.begin(), pieces_.lower_bound({position, 0})); }
+  const Pieces& pieces() const { return pieces_; }
+
+ private:
+  int64_t frontier_ = 0;
+  int64_t last_record_ = 0;
+  Pieces pieces_;
+};
+
 class MemoryTable {
  public:
-  // row' = (row \ deletes) with puts over it, then adds.  A row without cells is gone.
+  // row' = (row \ deletes) with puts over it, then adds; the change's record joins the log.  A row without
+  // cells is gone.
   //
   // An add is folded into the state of the cell that is there (model/aggregate.h), or becomes its state.
   // kNone overwrites.
@@ -44,8 +67,11 @@ class MemoryTable {
   // The bytes of all keys, qualifiers, timestamps and values.  Looks at every cell.
   uint64_t CountBytes() const;
 
+  MemoryLog& log() { return log_; }
+
  private:
   Rows rows_;
+  MemoryLog log_;
 };
 
 // Exactly the cells of a row that `hints` ask for (rows_max does not matter here; keys_only: the values are

@@ -29,6 +29,9 @@ constexpr char kTable = 't';
 constexpr char kDroppedTable = 'd';
 constexpr char kDroppedFamily = 'f';
 
+// Of the cells' database, beside the default one.
+constexpr char kLogColumnFamily[] = "log";
+
 std::string OwnRecord(char kind, uint32_t first, std::optional<uint32_t> second = std::nullopt) {
   std::string key = {kOwn, kind};
   PutFixed32(&key, first);
@@ -52,6 +55,9 @@ RocksEngine::RocksEngine(const RocksOptions& options)
       }) {}
 
 RocksEngine::~RocksEngine() {
+  for (rocksdb::ColumnFamilyHandle* family : cells_families_) {
+    cells_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+  }
   for (std::unique_ptr<rocksdb::DB>* db : {&cells_, &records_}) {
     if (*db != nullptr) (*db)->Close().PermitUncheckedError();
     db->reset();
@@ -85,8 +91,12 @@ absl::Status RocksEngine::OpenCells() {
         return IsDropped(table, family) ||
                (IsExpiringFamily(family) && IsExpired(family, static_cast<int64_t>(env_->NowMicros())));
       });
-  const rocksdb::Status status = rocksdb::DB::Open(settings, path, &cells_);
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+      {rocksdb::kDefaultColumnFamilyName, settings},
+      {kLogColumnFamily, LogSettings(settings, [this](TableId table) { return IsDropped(table, 0); })}};
+  const rocksdb::Status status = rocksdb::DB::Open(settings, path, families, &cells_families_, &cells_);
   if (!status.ok()) return FromRocks(status, fmt::format("Opening {}", path));
+  log_ = std::make_unique<ChangeLog>(cells_.get(), cells_families_[1]);
   return SyncDirectory(env_, options_.data_dir);  // now both databases have their entries
 }
 
@@ -182,7 +192,8 @@ absl::Status RocksEngine::DropTable(TableId table) {
                                                        &start_slice, &end_slice, false);
   if (status.ok())
     status = cells_->DeleteRange(rocksdb::WriteOptions(), cells_->DefaultColumnFamily(), start, end);
-  return FromRocks(status, "Freeing the space of a dropped table");
+  if (!status.ok()) return FromRocks(status, "Freeing the space of a dropped table");
+  return log_->Drop(table);
 }
 
 absl::Status RocksEngine::DropFamily(TableId table, FamilyId family) {
@@ -226,13 +237,19 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
   const LearningTableShapes shapes(&shapes_, table);
   rocksdb::WriteBatch batch;
-  SharedRowLocks::Stripes stripes;
+  BatchRowLocks::Stripes stripes;
   stripes.reserve(changes.size());
+  bool logged = false;
   for (const RowChange& change : changes) {
     AppendChange(table, change, shapes, &batch);
     stripes.push_back(row_locks_.StripeOf(table, change.row_key));
+    logged |= !change.delta.log.pieces.empty();
   }
-  const SharedRowLocks locks(&row_locks_, std::move(stripes));
+  // The log tells in which order the changes of a row were applied, so they are applied one by one.
+  const BatchRowLocks locks(&row_locks_, std::move(stripes), /*alone=*/logged);
+  if (!logged) return WriteCells(&batch, "Writing rows");
+  ChangeLog::Commit commit(log_.get());
+  if (absl::Status status = commit.Add(table, changes, &batch); !status.ok()) return status;
   return WriteCells(&batch, "Writing rows");
 }
 
@@ -267,7 +284,12 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   if (!delta.ok()) return delta.status();
   if (!delta->has_value()) return absl::OkStatus();
   rocksdb::WriteBatch batch;
-  AppendChange(table, {row_key, *std::move(*delta)}, LearningTableShapes(&shapes_, table), &batch);
+  const RowChange change{row_key, *std::move(*delta)};
+  AppendChange(table, change, LearningTableShapes(&shapes_, table), &batch);
+  ChangeLog::Commit commit(log_.get());
+  if (!change.delta.log.pieces.empty()) {
+    if (absl::Status status = commit.Add(table, {&change, 1}, &batch); !status.ok()) return status;
+  }
   return WriteCells(&batch, "Writing a row");
 }
 
@@ -313,9 +335,27 @@ absl::StatusOr<std::vector<RangeStats>> RocksEngine::Ranges(TableId table) {
   return result;
 }
 
+absl::StatusOr<Engine::LogEnd> RocksEngine::FindLogEnd(TableId table, int64_t frontier_min) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  return log_->FindEnd(table, frontier_min);
+}
+
+absl::Status RocksEngine::ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
+                                  const std::function<bool(const LogPiece&)>& visit) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  return log_->Read(table, start, start_index, through, visit);
+}
+
+absl::Status RocksEngine::TrimLog(TableId table, int64_t position) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  return log_->Trim(table, position);
+}
+
 absl::Status RocksEngine::CompactAll() {
-  rocksdb::Status status = cells_->Flush(rocksdb::FlushOptions());
-  if (status.ok()) status = cells_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr);
+  rocksdb::Status status = cells_->Flush(rocksdb::FlushOptions(), cells_families_);
+  for (rocksdb::ColumnFamilyHandle* family : cells_families_) {
+    if (status.ok()) status = cells_->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr, nullptr);
+  }
   return FromRocks(status, "Compacting");
 }
 

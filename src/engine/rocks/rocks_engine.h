@@ -2,8 +2,8 @@
 // operand (docs/formats/data-directory.md, docs/architecture.md "Storage").
 //
 // Two databases lie in the data directory: `records` (catalog, row shapes, what was dropped; always synced)
-// and `cells`.  Records are opened first: the merge function needs the shapes before the cells' log is
-// replayed.
+// and `cells`, with the change logs as a column family of its own.  Records are opened first: the merge
+// function needs the shapes before the cells' log is replayed.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "engine/engine.h"
+#include "engine/rocks/change_log.h"
 #include "engine/rocks/row_locks.h"
 #include "engine/rocks/shape_dictionary.h"
 
 namespace rocksdb {
+class ColumnFamilyHandle;
 class DB;
 class Env;
 class FileLock;
@@ -63,6 +65,11 @@ class RocksEngine final : public Engine {
   absl::Status DropRange(TableId table, const RowRange& range) override;
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
 
+  absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override;
+  absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
+                       const std::function<bool(const LogPiece&)>& visit) override;
+  absl::Status TrimLog(TableId table, int64_t position) override;
+
   // Flushes and compacts everything; for tests and benchmarks.
   absl::Status CompactAll();
 
@@ -95,6 +102,8 @@ class RocksEngine final : public Engine {
 
   RowLocks row_locks_;
   std::unique_ptr<rocksdb::DB> cells_;
+  std::vector<rocksdb::ColumnFamilyHandle*> cells_families_;  // of cells_: the default, the change logs
+  std::unique_ptr<ChangeLog> log_;
 };
 
 }  // namespace sonde

@@ -52,6 +52,33 @@ class FragmentFilterFactory final : public rocksdb::CompactionFilterFactory {
   const IsDropped is_dropped_;
 };
 
+// Drops the logs of dropped tables.
+class LogFilter final : public rocksdb::CompactionFilter {
+ public:
+  explicit LogFilter(const IsDroppedTable& is_dropped) : is_dropped_(is_dropped) {}
+  const char* Name() const override { return "sonde.log.filter.1"; }
+  Decision FilterV2(int, const rocksdb::Slice& key, ValueType, const rocksdb::Slice&, std::string*,
+                    std::string*) const override {
+    return is_dropped_(TableOfKey({key.data(), key.size()})) ? Decision::kRemove : Decision::kKeep;
+  }
+
+ private:
+  const IsDroppedTable& is_dropped_;
+};
+
+class LogFilterFactory final : public rocksdb::CompactionFilterFactory {
+ public:
+  explicit LogFilterFactory(IsDroppedTable is_dropped) : is_dropped_(std::move(is_dropped)) {}
+  const char* Name() const override { return "sonde.log.filter.1"; }
+  std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
+      const rocksdb::CompactionFilter::Context&) override {
+    return std::make_unique<LogFilter>(is_dropped_);
+  }
+
+ private:
+  const IsDroppedTable is_dropped_;
+};
+
 rocksdb::Options Basics(rocksdb::Env* env) {
   rocksdb::Options options;
   options.env = env;
@@ -110,6 +137,7 @@ rocksdb::Options RecordsSettings(rocksdb::Env* env) {
 rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
                                std::shared_ptr<rocksdb::MergeOperator> merge, IsDropped is_dropped) {
   rocksdb::Options options = Basics(env);
+  options.create_missing_column_families = true;
   options.merge_operator = std::move(merge);
   options.compaction_filter_factory = std::make_shared<FragmentFilterFactory>(std::move(is_dropped));
   options.prefix_extractor = std::make_shared<RowPrefixTransform>();
@@ -134,6 +162,15 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
   table.cache_index_and_filter_blocks = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+rocksdb::ColumnFamilyOptions LogSettings(const rocksdb::Options& cells, IsDroppedTable is_dropped) {
+  rocksdb::ColumnFamilyOptions options(cells);
+  options.merge_operator = nullptr;
+  options.compaction_filter_factory = std::make_shared<LogFilterFactory>(std::move(is_dropped));
+  options.prefix_extractor = nullptr;
+  options.max_write_buffer_number = 2;
   return options;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,10 @@ rocksdb::Options RecordsSettings(rocksdb::Env* env);
 // For the cells; all memory comes from one budget.
 rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
                                std::shared_ptr<rocksdb::MergeOperator> merge, IsDropped is_dropped);
+
+// For the change logs, beside the cells in their database.
+using IsDroppedTable = std::function<bool(TableId table)>;
+rocksdb::ColumnFamilyOptions LogSettings(const rocksdb::Options& cells, IsDroppedTable is_dropped);
 
 // Makes the directory if it is not there, takes its lock (only one process at a time), and checks that it is
 // ours and of a format that we know; writes the format into a new one.  Errors as RocksEngine::Open.

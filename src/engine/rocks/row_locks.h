@@ -1,6 +1,6 @@
-// Locks on rows: blind writes share them, read-modify-writes have them alone.  Striped: two rows may share a
-// lock, so nobody may take a second one while holding one, except all at once, in order, as SharedRowLocks
-// does.
+// Locks on rows: blind writes share them; read-modify-writes, and writes whose order the change log tells,
+// have them alone.  Striped: two rows may share a lock, so nobody may take a second one while holding one,
+// except all at once, in order, as BatchRowLocks does.
 #pragma once
 
 #include <algorithm>
@@ -27,25 +27,31 @@ class RowLocks {
   std::array<std::shared_mutex, kStripes> stripes_;
 };
 
-// Shares the locks of many rows; `stripes` in any order, repeated or not.
-class SharedRowLocks {
+// Holds the locks of many rows, shared or alone; `stripes` in any order, repeated or not.
+class BatchRowLocks {
  public:
   using Stripes = std::vector<size_t>;
 
-  SharedRowLocks(RowLocks* locks, Stripes stripes) : locks_(locks), stripes_(std::move(stripes)) {
+  BatchRowLocks(RowLocks* locks, Stripes stripes, bool alone)
+      : locks_(locks), stripes_(std::move(stripes)), alone_(alone) {
     std::sort(stripes_.begin(), stripes_.end());
     stripes_.erase(std::unique(stripes_.begin(), stripes_.end()), stripes_.end());
-    for (const size_t stripe : stripes_) locks_->stripe(stripe).lock_shared();
+    for (const size_t stripe : stripes_) {
+      alone_ ? locks_->stripe(stripe).lock() : locks_->stripe(stripe).lock_shared();
+    }
   }
-  ~SharedRowLocks() {
-    for (const size_t stripe : stripes_) locks_->stripe(stripe).unlock_shared();
+  ~BatchRowLocks() {
+    for (const size_t stripe : stripes_) {
+      alone_ ? locks_->stripe(stripe).unlock() : locks_->stripe(stripe).unlock_shared();
+    }
   }
-  SharedRowLocks(const SharedRowLocks&) = delete;
-  SharedRowLocks& operator=(const SharedRowLocks&) = delete;
+  BatchRowLocks(const BatchRowLocks&) = delete;
+  BatchRowLocks& operator=(const BatchRowLocks&) = delete;
 
  private:
   RowLocks* locks_;
   Stripes stripes_;
+  const bool alone_;
 };
 
 }  // namespace sonde

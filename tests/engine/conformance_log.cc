@@ -1,0 +1,253 @@
+// The change log.
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+#include "engine_conformance.h"
+#include "fmt/format.h"
+
+namespace sonde {
+namespace {
+
+constexpr int64_t kEnd = INT64_MAX;
+
+struct LoggedPiece {
+  int64_t position = 0;
+  uint32_t index = 0;
+  std::string bytes;
+};
+
+std::vector<LoggedPiece> Read(Engine* engine, TableId table, int64_t start = 0, uint32_t start_index = 0,
+                              int64_t through = kEnd) {
+  std::vector<LoggedPiece> pieces;
+  EXPECT_EQ(engine->ReadLog(table, start, start_index, through,
+                            [&](const Engine::LogPiece& piece) {
+                              pieces.push_back({piece.position, piece.index, std::string(piece.bytes)});
+                              return true;
+                            }),
+            absl::OkStatus());
+  return pieces;
+}
+
+// "position/index=bytes ..."
+std::string Text(const std::vector<LoggedPiece>& pieces) {
+  std::string text;
+  for (const LoggedPiece& piece : pieces) {
+    if (!text.empty()) text += ' ';
+    text += fmt::format("{}/{}={}", piece.position, piece.index, piece.bytes);
+  }
+  return text;
+}
+
+// Puts `value` into the row's one cell, and logs `pieces`.
+absl::Status PutLogged(Engine* engine, TableId table, std::string_view row_key, std::string_view value,
+                       int64_t position_min, const std::vector<std::string>& pieces) {
+  RowDelta delta{.families = {PutsOf(1, {{"q", 1000, value}})}};
+  delta.log = {position_min, pieces};
+  return engine->Apply(table, {{row_key, delta}});
+}
+
+TEST_P(EngineConformance, AChangeIsLoggedInOneCommitWithIt) {
+  ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 100, {"one"}), absl::OkStatus());
+  Put("a", "q", 1000, "unlogged");
+  ASSERT_EQ(PutLogged(engine_.get(), kTable, "b", "2", 200, {"two", "", "tail"}), absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "100/0=one 200/0=two 200/1= 200/2=tail");
+  EXPECT_EQ(Cells("b"), "q@1000=2");
+  FlushOrCompact();
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "100/0=one 200/0=two 200/1= 200/2=tail");
+}
+
+TEST_P(EngineConformance, PositionsAscendWhateverIsAskedFor) {
+  for (const int64_t position_min : {500, 0, 400, 501}) {
+    ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", position_min, {"x"}), absl::OkStatus());
+  }
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "500/0=x 501/0=x 502/0=x 503/0=x");
+}
+
+TEST_P(EngineConformance, EveryRowOfABatchHasARecord) {
+  const std::vector<std::string> one = {"one"}, two = {"two"}, three = {"three"};
+  const auto change = [](std::string_view row_key, std::string_view value,
+                         const std::vector<std::string>& pieces) {
+    RowChange result{row_key, {.families = {PutsOf(kPlain, {{"q", 1000, value}})}}};
+    result.delta.log = {10, pieces};
+    return result;
+  };
+  ASSERT_EQ(engine_->Apply(kTable, {change("b", "1", one), change("a", "2", two), change("b", "3", three)}),
+            absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "10/0=one 11/0=two 12/0=three");
+  EXPECT_EQ(Cells("b"), "q@1000=3");
+}
+
+TEST_P(EngineConformance, AnUpdateIsLoggedIfItChangesTheRow) {
+  const std::vector<std::string> pieces = {"update"};
+  const auto update = [&](std::optional<RowDelta> delta) {
+    return engine_->Update(kTable, "r", {},
+                           [&](const auto&) -> absl::StatusOr<std::optional<RowDelta>> { return delta; });
+  };
+  ASSERT_EQ(update(std::nullopt), absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "");
+  ASSERT_EQ(update(RowDelta{.families = {PutsOf(kPlain, {{"q", 1000, "v"}})}, .log = {7, pieces}}),
+            absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "7/0=update");
+  EXPECT_EQ(engine_
+                ->Update(kTable, "r", {},
+                         [](const auto&) -> absl::StatusOr<std::optional<RowDelta>> {
+                           return absl::AbortedError("no");
+                         })
+                .code(),
+            absl::StatusCode::kAborted);
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "7/0=update");
+}
+
+TEST_P(EngineConformance, TheLogIsReadFromWhereOneLikes) {
+  for (const int64_t position : {10, 20, 30}) {
+    ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", position, {"x", "y"}), absl::OkStatus());
+  }
+  EXPECT_EQ(Text(Read(engine_.get(), kTable, 11, 0, 30)), "20/0=x 20/1=y 30/0=x 30/1=y");
+  EXPECT_EQ(Text(Read(engine_.get(), kTable, 20, 1, 29)), "20/1=y");
+  EXPECT_EQ(Text(Read(engine_.get(), kTable, 20, 2, 30)), "30/0=x 30/1=y");
+  EXPECT_EQ(Text(Read(engine_.get(), kTable, 31, 0, kEnd)), "");
+  EXPECT_EQ(Text(Read(engine_.get(), kTable, 20, 0, 19)), "");
+  int visits_count = 0;
+  ASSERT_EQ(engine_->ReadLog(kTable, 0, 0, kEnd, [&](const auto&) { return ++visits_count < 3; }),
+            absl::OkStatus());
+  EXPECT_EQ(visits_count, 3);
+}
+
+TEST_P(EngineConformance, TheFrontierKeepsLaterRecordsAboveIt) {
+  EXPECT_EQ(engine_->FindLogEnd(kTable, 1000)->frontier, 1000);
+  EXPECT_EQ(engine_->FindLogEnd(kTable, 5)->frontier, 1000) << "it never goes back";
+  EXPECT_EQ(engine_->FindLogEnd(kTable, 5)->last_record, 0);
+  ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 10, {"x"}), absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "1001/0=x");
+  EXPECT_EQ(engine_->FindLogEnd(kTable, 0)->frontier, 1001);
+  EXPECT_EQ(engine_->FindLogEnd(kTable, 2000)->last_record, 1001);
+}
+
+TEST_P(EngineConformance, TrimmingForgetsWhatIsBelow) {
+  for (const int64_t position : {10, 20, 30}) {
+    ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", position, {"x", "y"}), absl::OkStatus());
+  }
+  ASSERT_EQ(engine_->TrimLog(kTable, 0), absl::OkStatus());
+  FlushOrCompact();
+  ASSERT_EQ(engine_->TrimLog(kTable, 30), absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "30/0=x 30/1=y");
+  FlushOrCompact();
+  ASSERT_EQ(engine_->TrimLog(kTable, 30), absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "30/0=x 30/1=y");
+  ASSERT_EQ(engine_->TrimLog(kTable, 1000), absl::OkStatus());
+  ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 0, {"z"}), absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "31/0=z");
+}
+
+TEST_P(EngineConformance, LogsOfTablesDoNotMeet) {
+  for (const TableId table : {6u, 8u, 0xFFFFFFFEu}) {
+    ASSERT_EQ(engine_->CreateTable(table), absl::OkStatus());
+    ASSERT_EQ(PutLogged(engine_.get(), table, "a", "1", table, {"x"}), absl::OkStatus());
+  }
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "");
+  EXPECT_EQ(engine_->FindLogEnd(kTable, 0)->frontier, 0);
+  ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 7, {"y"}), absl::OkStatus());
+  ASSERT_EQ(engine_->TrimLog(kTable, 100), absl::OkStatus());
+  ASSERT_EQ(engine_->DropTable(6), absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), 8)), "8/0=x");
+  EXPECT_EQ(Text(Read(engine_.get(), 0xFFFFFFFEu)), "4294967294/0=x");
+  constexpr absl::StatusCode kNotFound = absl::StatusCode::kNotFound;
+  EXPECT_EQ(engine_->FindLogEnd(6, 0).status().code(), kNotFound);
+  EXPECT_EQ(engine_->TrimLog(6, 0).code(), kNotFound);
+  EXPECT_EQ(engine_->ReadLog(6, 0, 0, kEnd, [](const auto&) { return true; }).code(), kNotFound);
+}
+
+TEST_P(EngineConformance, DropsOfRowsAndFamiliesLeaveTheLog) {
+  ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 7, {"x"}), absl::OkStatus());
+  ASSERT_EQ(engine_->DropRange(kTable, RowRange::All()), absl::OkStatus());
+  ASSERT_EQ(engine_->DropFamily(kTable, kPlain), absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "7/0=x");
+}
+
+TEST_P(PersistentEngineConformance, TheLogOutlivesARestart) {
+  ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 100, {"x"}), absl::OkStatus());
+  ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "2", 200, {"y", "z"}), absl::OkStatus());
+  ASSERT_EQ(engine_->TrimLog(kTable, 200), absl::OkStatus());
+  Restart();
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "200/0=y 200/1=z");
+  EXPECT_EQ(engine_->FindLogEnd(kTable, 0)->frontier, 200);
+  EXPECT_EQ(engine_->FindLogEnd(kTable, 0)->last_record, 200);
+  ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "3", 0, {"w"}), absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable)), "200/0=y 200/1=z 201/0=w");
+}
+
+// Writers on a few rows, by batches and by read-modify-writes, while a reader follows the frontier: it sees
+// every record once and in order, and the last record of each row is the row's state.
+TEST_P(EngineConformance, WhoFollowsTheFrontierMissesNothing) {
+  constexpr int kWriters = 4;
+  constexpr int kWrites = 300;
+  constexpr int kRows = 5;
+  std::atomic<int> writing = kWriters;
+  std::atomic<bool> failed = false;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    writers.emplace_back([&, writer] {
+      SeededRandom random(writer);
+      for (int i = 0; i < kWrites; ++i) {
+        std::vector<std::string> keys, values;
+        std::vector<std::vector<std::string>> logs;
+        for (int row = 0; row < kRows; ++row) {
+          if (row > 0 && random.Uniform(3) != 0) continue;
+          keys.push_back(fmt::format("row{}", (random.Next() + row) % kRows));
+          values.push_back(fmt::format("{}.{}.{}", writer, i, row));
+          logs.push_back({fmt::format("{}={}", keys.back(), values.back())});
+        }
+        std::vector<RowChange> changes;
+        for (size_t k = 0; k < keys.size(); ++k) {
+          RowChange& change = changes.emplace_back();
+          change.row_key = keys[k];
+          change.delta.families = {PutsOf(kPlain, {{"q", 1000, values[k]}})};
+          change.delta.log = {static_cast<int64_t>(random.Uniform(1'000'000)), logs[k]};
+        }
+        absl::Status status;
+        if (changes.size() == 1) {
+          status = engine_->Update(
+              kTable, keys[0], {},
+              [&](const auto&) -> absl::StatusOr<std::optional<RowDelta>> { return changes[0].delta; });
+        } else {
+          status = engine_->Apply(kTable, changes);
+        }
+        if (!status.ok()) failed = true;
+      }
+      --writing;
+    });
+  }
+  std::vector<LoggedPiece> followed;
+  int64_t frontier = 0;
+  while (true) {
+    const bool last_round = writing == 0;
+    const absl::StatusOr<Engine::LogEnd> end = engine_->FindLogEnd(kTable, frontier);
+    ASSERT_EQ(end.status(), absl::OkStatus());
+    ASSERT_GE(end->frontier, frontier);
+    for (LoggedPiece& piece : Read(engine_.get(), kTable, frontier + 1, 0, end->frontier)) {
+      followed.push_back(std::move(piece));
+    }
+    frontier = end->frontier;
+    if (last_round) break;
+  }
+  for (std::thread& thread : writers) thread.join();
+  EXPECT_FALSE(failed);
+
+  const std::vector<LoggedPiece> all = Read(engine_.get(), kTable);
+  EXPECT_EQ(Text(followed), Text(all));
+  EXPECT_GE(all.size(), size_t{kWriters * kWrites});
+  std::map<std::string, std::string> last;
+  for (const LoggedPiece& piece : all) {
+    const size_t equals = piece.bytes.find('=');
+    last[piece.bytes.substr(0, equals)] = piece.bytes.substr(equals + 1);
+  }
+  for (const auto& [row_key, value] : last) EXPECT_EQ(Cells(row_key), "q@1000=" + value);
+}
+
+}  // namespace
+}  // namespace sonde
