@@ -107,6 +107,13 @@ std::vector<TableSchemaRef> Catalog::List(std::string_view instance, std::string
   return result;
 }
 
+std::vector<TableSchemaRef> Catalog::ListAll() const {
+  std::vector<TableSchemaRef> result;
+  std::shared_lock lock(mutex_);
+  for (const auto& [name, table] : tables_) result.push_back(table.schema);
+  return result;
+}
+
 absl::StatusOr<TableSchemaRef> Catalog::Create(TableSchema schema) {
   std::lock_guard change(change_mutex_);
   if (Find(schema.name).ok())
@@ -147,6 +154,10 @@ absl::Status Catalog::Delete(std::string_view table_name) {
   if (!schema.ok()) return schema.status();
   if ((*schema)->deletion_protection) {
     return absl::FailedPreconditionError(fmt::format("Table {} is protected against deletion", table_name));
+  }
+  if ((*schema)->change_stream.has_value()) {
+    return absl::FailedPreconditionError(fmt::format(
+        "Table {} has a change stream enabled; disable it before the table is deleted", table_name));
   }
   const std::string dropping = fmt::format("{}{}", kDroppingPrefix, (*schema)->id);
   std::vector<Engine::RecordChange> records = {{TableKey(table_name), std::nullopt}, {dropping, ""}};

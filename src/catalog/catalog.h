@@ -54,11 +54,13 @@ class Catalog {
   // many.
   std::vector<TableSchemaRef> List(std::string_view instance, std::string_view after_id,
                                    size_t count_max) const;
+  std::vector<TableSchemaRef> ListAll() const;
 
   // The ids of `schema` are ignored; families in any order.  ALREADY_EXISTS; INVALID_ARGUMENT for families
   // named twice; RESOURCE_EXHAUSTED past kTablesMax or kFamiliesPerTableMax.
   absl::StatusOr<TableSchemaRef> Create(TableSchema schema);
-  // With its authorized views.  NOT_FOUND; FAILED_PRECONDITION when it or one of them is protected.
+  // With its authorized views.  NOT_FOUND; FAILED_PRECONDITION when it or one of them is protected, or when
+  // it has a change stream.
   absl::Status Delete(std::string_view table_name);
   // All or nothing, in order.  ALREADY_EXISTS, NOT_FOUND as the first modification that fails says;
   // FAILED_PRECONDITION for a drop in a protected table; INVALID_ARGUMENT for another type of an aggregate.

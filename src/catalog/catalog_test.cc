@@ -42,6 +42,7 @@ TEST(TableRecord, RoundTrips) {
        .gc_rule = {GcRule::Union{
            {{GcRule::MaxVersions{2}}, {GcRule::Intersection{{{GcRule::MaxAge{5000}}, {}}}}}}}},
       {.name = "s", .id = 2, .aggregate = AggregateKind::kMin, .value_type = std::string("\x12\x00", 2)}};
+  record.schema.change_stream = {.retention_micros = 5, .start_micros = 6, .partition_points = {"a", "\xff"}};
   const absl::StatusOr<TableRecord> again = DecodeTableRecord(EncodeTableRecord(record));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->schema, record.schema);
@@ -131,6 +132,33 @@ TEST_F(CatalogTest, ProtectionKeepsTableAndFamilies) {
   EXPECT_EQ(catalog_->Delete(Name("t")).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(catalog_->Modify(Name("t"), {sonde::DropFamily{"a"}}).status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(TableRecord, ReadsRecordsFromBeforeChangeStreams) {
+  const absl::StatusOr<TableRecord> old = DecodeTableRecord(
+      R"({"version":1,"name":"projects/p/instances/i/tables/t","id":3,"granularity_micros":1000,)"
+      R"("deletion_protection":false,"families":[],"split_points":[],"next_family_id":1})");
+  ASSERT_TRUE(old.ok()) << old.status();
+  EXPECT_EQ(old->schema.id, 3u);
+  EXPECT_FALSE(old->schema.change_stream.has_value());
+}
+
+TEST_F(CatalogTest, AChangeStreamKeepsItsTable) {
+  TableSchema schema = Named("t", {"a"});
+  schema.change_stream = {.retention_micros = 1, .start_micros = 2};
+  ASSERT_TRUE(catalog_->Create(schema).ok());
+  EXPECT_EQ(catalog_->Delete(Name("t")).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(catalog_->Modify(Name("t"), {sonde::DropFamily{"a"}}).ok()) << "families are not kept";
+  EXPECT_EQ(catalog_->ListAll().size(), 1u);
+  ASSERT_TRUE(catalog_
+                  ->Update(Name("t"),
+                           [](TableSchema* table) {
+                             table->change_stream.reset();
+                             return absl::OkStatus();
+                           })
+                  .ok());
+  EXPECT_TRUE(catalog_->Delete(Name("t")).ok());
+  EXPECT_TRUE(catalog_->ListAll().empty());
 }
 
 TEST_F(CatalogTest, UpdatesWhatIsNotFamilies) {

@@ -57,6 +57,14 @@ std::string EncodeTableRecord(const TableRecord& record) {
   }
   json splits = json::array();
   for (const std::string& split : schema.split_points) splits.push_back(ToHex(split));
+  json change_stream = nullptr;
+  if (schema.change_stream.has_value()) {
+    json points = json::array();
+    for (const std::string& point : schema.change_stream->partition_points) points.push_back(ToHex(point));
+    change_stream = {{"retention_micros", schema.change_stream->retention_micros},
+                     {"start_micros", schema.change_stream->start_micros},
+                     {"partition_points", points}};
+  }
   return json{{"version", kRecordVersion},
               {"name", schema.name},
               {"id", schema.id},
@@ -64,6 +72,7 @@ std::string EncodeTableRecord(const TableRecord& record) {
               {"deletion_protection", schema.deletion_protection},
               {"families", families},
               {"split_points", splits},
+              {"change_stream", change_stream},
               {"next_family_id", record.next_family_id}}
       .dump();
 }
@@ -92,6 +101,15 @@ absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes) {
     }
     for (const json& split : j.at("split_points"))
       schema.split_points.push_back(FromHex(split.get<std::string>()));
+    // Older records have none.
+    if (const auto stream = j.find("change_stream"); stream != j.end() && !stream->is_null()) {
+      schema.change_stream.emplace();
+      schema.change_stream->retention_micros = stream->at("retention_micros").get<int64_t>();
+      schema.change_stream->start_micros = stream->at("start_micros").get<int64_t>();
+      for (const json& point : stream->at("partition_points")) {
+        schema.change_stream->partition_points.push_back(FromHex(point.get<std::string>()));
+      }
+    }
     record.next_family_id = j.at("next_family_id").get<FamilyId>();
     return record;
   } catch (const std::exception& e) {

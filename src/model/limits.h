@@ -27,6 +27,8 @@ constexpr size_t kAuthorizedViewsMax = 10'000;
 // Row prefixes, qualifiers and qualifier prefixes of a view together.
 constexpr size_t kAuthorizedViewParametersMax = 100;
 constexpr size_t kListAuthorizedViewsPageMax = 1'000;
+constexpr int64_t kChangeStreamRetentionDaysMin = 1;
+constexpr int64_t kChangeStreamRetentionDaysMax = 7;
 constexpr size_t kMessageBytesMax = 256 * 1024 * 1024;
 
 constexpr int64_t kMicrosPerMilli = 1'000;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,14 +25,24 @@ struct FamilySchema {
 
 enum class TimestampGranularity : uint8_t { kMillis = 0, kMicros = 1 };
 
+// How the changes of a table are logged for change streams, and divided among their readers.
+struct ChangeStreamSchema {
+  int64_t retention_micros = 0;
+  int64_t start_micros = 0;                   // when it was enabled
+  std::vector<std::string> partition_points;  // ascending; where a partition ends and the next one starts
+
+  bool operator==(const ChangeStreamSchema&) const = default;
+};
+
 // Shared and never changed: an altered table is a new TableSchema.
 struct TableSchema {
   std::string name;  // projects/P/instances/I/tables/T
   TableId id = 0;
   TimestampGranularity granularity = TimestampGranularity::kMillis;
   bool deletion_protection = false;
-  std::vector<FamilySchema> families;     // by name, ascending
-  std::vector<std::string> split_points;  // ascending; where the table was split when it was made
+  std::vector<FamilySchema> families;               // by name, ascending
+  std::vector<std::string> split_points;            // ascending; where the table was split when it was made
+  std::optional<ChangeStreamSchema> change_stream;  // nullopt: changes are not logged
 
   // Null when there is none of that name (id).
   const FamilySchema* FindFamily(std::string_view family) const;
