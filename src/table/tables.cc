@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/random.h"
 #include "base/varint.h"
+#include "changes/change_record.h"
 #include "filter/filter_evaluator.h"
 #include "model/limits.h"
 #include "mutation/normalize.h"
@@ -19,6 +20,28 @@
 
 namespace sonde {
 namespace {
+
+// Rows of a range that are deleted in one commit.
+constexpr size_t kRowsPerDeletion = 1'000;
+
+// Gives the deltas of a table whose changes are logged their records, and holds these until the engine has
+// them.
+class ChangeLogger {
+ public:
+  ChangeLogger(const TableSchema& schema, int64_t now_micros) : schema_(schema), now_micros_(now_micros) {}
+
+  void Log(std::string_view row_key, absl::Span<const Mutation> mutations, RowDelta* delta) {
+    if (!schema_.change_stream.has_value() || mutations.empty()) return;
+    // A vector may move its vectors, not what they hold.
+    records_.push_back(EncodeChange(schema_, ChangeKind::kUser, row_key, mutations, now_micros_));
+    delta->log = {std::max(now_micros_, schema_.change_stream->start_micros), records_.back()};
+  }
+
+ private:
+  const TableSchema& schema_;
+  const int64_t now_micros_;
+  std::vector<std::vector<std::string>> records_;
+};
 
 // Applies the rules to the newest cells that are visible.
 class ReadModifyWriter {
@@ -57,6 +80,16 @@ class ReadModifyWriter {
     }
     RowDelta result;
     for (auto& [id, delta] : families) result.families.push_back(std::move(delta));
+    return result;
+  }
+
+  // What the delta does, by names.  Views into this.
+  std::vector<Mutation> Mutations() const {
+    std::vector<Mutation> result;
+    for (const auto& [column, cell] : columns_) {
+      result.push_back(
+          SetCell{schema_.families[column.first].name, column.second, cell.timestamp_micros, cell.value});
+    }
     return result;
   }
 
@@ -157,13 +190,15 @@ std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Sp
   std::vector<absl::Status> statuses(rows.size());
   std::vector<RowChange> changes(rows.size());
   const int64_t now_micros = clock_->NowMicros();
+  ChangeLogger logger(schema, now_micros);
   size_t count = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (view != nullptr) statuses[i] = CheckInView(*view, schema, rows[i].row_key, rows[i].mutations);
     if (!statuses[i].ok() || rows[i].idempotency.has_value()) continue;
     changes[count].row_key = rows[i].row_key;
     statuses[i] = Normalize(schema, rows[i].row_key, rows[i].mutations, now_micros, &changes[count].delta);
-    if (statuses[i].ok()) ++count;
+    if (!statuses[i].ok()) continue;
+    logger.Log(rows[i].row_key, rows[i].mutations, &changes[count++].delta);
   }
   changes.resize(count);
   const absl::Status applied = count == 0 ? absl::OkStatus() : engine_->Apply(schema.id, changes);
@@ -181,6 +216,8 @@ absl::Status Tables::MutateOnce(const TableSchema& schema, const RowMutations& r
   absl::Status status = Normalize(schema, row.row_key, row.mutations, now_micros, &delta);
   if (!status.ok()) return status;
   AddToken(token, now_micros, &delta);
+  ChangeLogger logger(schema, now_micros);
+  logger.Log(row.row_key, row.mutations, &delta);
   ReadHints hints;
   hints.families = TokenFamilies(token, now_micros);
   hints.columns = {{std::string(token), Successor(token)}};
@@ -217,6 +254,7 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
       return status;
   }
   bool matched = false;
+  ChangeLogger logger(*schema, now_micros);
   const auto decide = [&](const std::vector<RowFamily>& row) -> absl::StatusOr<std::optional<RowDelta>> {
     std::vector<FilterCell> cells;
     AssembleRow(row, visible, &cells);
@@ -236,6 +274,7 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
     RowDelta delta;
     if (absl::Status status = Normalize(*schema, row_key, mutations, now_micros, &delta); !status.ok())
       return status;
+    logger.Log(row_key, mutations, &delta);
     return delta;
   };
   if (absl::Status status = engine_->Update(schema->id, row_key, hints, decide); !status.ok()) return status;
@@ -251,6 +290,7 @@ absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
   const int64_t now_micros = clock_->NowMicros();
   const VisibleCells visible(schema, now_micros, view);
   ReadModifyWriter writer(*schema, row_key, rules, now_micros);
+  ChangeLogger logger(*schema, now_micros);
   ReadHints hints;
   hints.families.emplace();
   for (const ReadModifyWriteRule& rule : rules) {
@@ -264,7 +304,9 @@ absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
     std::vector<FilterCell> cells;
     AssembleRow(row, visible, &cells);
     if (absl::Status status = writer.Run(cells); !status.ok()) return status;
-    return writer.Delta();
+    RowDelta delta = writer.Delta();
+    if (schema->change_stream.has_value()) logger.Log(row_key, writer.Mutations(), &delta);
+    return delta;
   };
   if (absl::Status status = engine_->Update(schema->id, row_key, hints, decide); !status.ok()) return status;
   return writer.Written();
@@ -293,7 +335,35 @@ absl::StatusOr<std::vector<RowKeySample>> Tables::SampleRowKeys(const TableSchem
 }
 
 absl::Status Tables::DropRowRange(const TableSchema& schema, const RowRange& range) {
+  if (schema.change_stream.has_value()) return DeleteRows(schema, range);
   return engine_->DropRange(schema.id, range);
+}
+
+absl::Status Tables::DeleteRows(const TableSchema& schema, RowRange range) {
+  const std::vector<Mutation> mutations = {DeleteFromRow{}};
+  while (!range.IsEmpty()) {
+    absl::StatusOr<std::unique_ptr<RowStream>> stream =
+        engine_->Scan(schema.id, {range}, {.hints = {.keys_only = true}});
+    if (!stream.ok()) return stream.status();
+    std::vector<std::string> row_keys;
+    RowPiece piece;
+    bool more = true;
+    while (row_keys.size() < kRowsPerDeletion) {
+      absl::StatusOr<bool> found = (*stream)->Next(&piece);
+      if (!found.ok()) return found.status();
+      if (more = *found; !more) break;
+      if (row_keys.empty() || row_keys.back() != piece.row_key) row_keys.push_back(piece.row_key);
+    }
+    if (row_keys.empty()) return absl::OkStatus();
+    std::vector<RowMutations> rows;
+    for (const std::string& row_key : row_keys) rows.push_back({row_key, mutations});
+    for (const absl::Status& status : MutateRows(schema, rows)) {
+      if (!status.ok()) return status;
+    }
+    if (!more) return absl::OkStatus();
+    range.start = Successor(row_keys.back());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace sonde

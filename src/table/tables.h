@@ -65,6 +65,7 @@ class Tables {
       : engine_(engine), catalog_(catalog), clock_(clock), next_seed_(seed) {}
 
   Catalog& catalog() { return *catalog_; }
+  Engine& engine() { return *engine_; }
   const Clock& clock() const { return *clock_; }
 
   absl::StatusOr<std::unique_ptr<RowReader>> Read(TableSchemaRef schema, ReadRequest request);
@@ -100,9 +101,11 @@ class Tables {
   absl::StatusOr<std::vector<RowKeySample>> SampleRowKeys(const TableSchema& schema,
                                                           absl::Span<const RowRange> ranges);
 
+  // Where changes are logged, row by row.
   absl::Status DropRowRange(const TableSchema& schema, const RowRange& range);
 
  private:
+  absl::Status DeleteRows(const TableSchema& schema, RowRange range);
   absl::Status MutateOnce(const TableSchema& schema, const RowMutations& row, int64_t now_micros);
 
   Engine* const engine_;

@@ -1,0 +1,543 @@
+#include "table/change_streams.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "base/bytes.h"
+#include "changes/change_record.h"
+#include "engine/memory/memory_engine.h"
+#include "filter/compiled_filter.h"
+#include "table/collect_garbage.h"
+
+namespace sonde {
+namespace {
+
+constexpr char kTable[] = "projects/p/instances/i/tables/t";
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kDay = 86'400 * kSecond;
+constexpr int64_t kStart = 1'700'000'000 * kSecond;
+using State = ChangeStreamReader::State;
+
+std::string Text(const LoggedMutation& logged) {
+  struct Visitor {
+    std::string operator()(const SetCell& m) const {
+      return std::string(m.family) + ":" + std::string(m.qualifier) + "=" + Printable(m.value, 10);
+    }
+    std::string operator()(const AddToCell& m) const {
+      return std::string(m.family) + ":" + std::string(m.qualifier) +
+             "+=" + std::to_string(std::get<int64_t>(m.input));
+    }
+    std::string operator()(const MergeToCell&) const { return "merge"; }
+    std::string operator()(const DeleteFromColumn& m) const {
+      return "-" + std::string(m.family) + ":" + std::string(m.qualifier);
+    }
+    std::string operator()(const DeleteFromFamily& m) const { return "-" + std::string(m.family); }
+    std::string operator()(const DeleteFromRow&) const { return "-row"; }
+  };
+  return std::visit(Visitor(), logged.mutation);
+}
+
+class ChangeStreamsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    TableSchema schema;
+    schema.name = kTable;
+    schema.families = {{.name = "f"}, {.name = "g"}, {.name = "s", .aggregate = AggregateKind::kSum}};
+    schema.split_points = {"h", "p"};
+    schema.change_stream = streams_.ForNewTable(schema, kDay);
+    ASSERT_TRUE(catalog_->Create(schema).ok());
+  }
+
+  TableSchemaRef Schema() { return *catalog_->Find(kTable); }
+
+  // Each at a time of its own.
+  int64_t Set(std::string_view row_key, std::string_view value) {
+    clock_.Advance(kSecond);
+    const std::vector<Mutation> mutations = {SetCell{"f", "q", 0, value}};
+    EXPECT_EQ(tables_.MutateRow(*Schema(), {row_key, mutations}), absl::OkStatus());
+    return clock_.NowMicros();
+  }
+
+  std::unique_ptr<ChangeStreamReader> Open(const ReadChangesRequest& request) {
+    auto reader = streams_.Open(Schema(), request);
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    if (reader.ok()) last_watermark_.erase(reader->get());
+    return reader.ok() ? *std::move(reader) : nullptr;
+  }
+  std::unique_ptr<ChangeStreamReader> OpenAt(int64_t start_micros, RowRange partition = RowRange::All()) {
+    return Open({.partition = std::move(partition), .start_micros = start_micros});
+  }
+  absl::StatusCode OpenCode(const ReadChangesRequest& request) {
+    return streams_.Open(Schema(), request).status().code();
+  }
+
+  // What can be read now, a change as "row: mutation mutation; ".  Checks commit times and watermarks.
+  std::string Drain(ChangeStreamReader* reader, State until = State::kCaughtUp) {
+    std::string text;
+    std::vector<ChangeStreamReader::Piece> pieces;
+    while (true) {
+      absl::StatusOr<State> state = reader->Read(&pieces);
+      EXPECT_TRUE(state.ok()) << state.status();
+      if (!state.ok()) return text;
+      for (const ChangeStreamReader::Piece& piece : pieces) {
+        ChangePiece decoded;
+        EXPECT_EQ(DecodeChangePiece(piece.bytes, &decoded), absl::OkStatus());
+        if (decoded.first) {
+          EXPECT_GT(piece.commit_micros, last_watermark_[reader]);
+          text += std::string(decoded.row_key) + ":";
+        }
+        for (const LoggedMutation& mutation : decoded.mutations) text += " " + Text(mutation);
+        EXPECT_EQ(decoded.last, !piece.token.empty());
+        if (decoded.last) {
+          text += "; ";
+          EXPECT_GE(piece.watermark_micros, piece.commit_micros);
+          last_watermark_[reader] = piece.watermark_micros;
+          last_token_ = piece.token;
+        }
+      }
+      if (*state == State::kMore) continue;
+      EXPECT_EQ(*state, until);
+      last_watermark_[reader] = reader->watermark_micros();
+      return text;
+    }
+  }
+
+  ManualClock clock_{kStart};
+  std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
+  std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
+  Tables tables_{engine_.get(), catalog_.get(), &clock_, 1};
+  ChangeStreams streams_{&tables_};
+  std::map<const ChangeStreamReader*, int64_t> last_watermark_;
+  std::string last_token_;
+};
+
+TEST_F(ChangeStreamsTest, EveryCallThatChangesARowIsLogged) {
+  const auto reader = OpenAt(kStart);
+  const TableSchemaRef schema = Schema();
+  const std::vector<Mutation> good = {DeleteFromRow{}, SetCell{"f", "q", 0, "1"},
+                                      AddToCell{"s", "n", 0, int64_t{5}}};
+  const std::vector<Mutation> bad = {SetCell{"none", "q", 0, "1"}};
+  const auto statuses =
+      tables_.MutateRows(*schema, std::vector<RowMutations>{{"a", good}, {"b", bad}, {"c", good}});
+  EXPECT_EQ(statuses[1].code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Drain(reader.get()), "a: -f -g -s f:q=1 s:n+=5; c: -f -g -s f:q=1 s:n+=5; ");
+
+  const std::vector<Mutation> if_true = {SetCell{"f", "t", 0, "yes"}};
+  EXPECT_TRUE(*tables_.CheckAndMutateRow(schema, "a", nullptr, if_true, {}));
+  EXPECT_FALSE(*tables_.CheckAndMutateRow(schema, "none", nullptr, if_true, {}));
+  EXPECT_EQ(Drain(reader.get()), "a: f:t=yes; ") << "nothing was changed in the other row";
+
+  const std::vector<ReadModifyWriteRule> rules = {{"f", "q", ReadModifyWriteRule::Append{"2"}},
+                                                  {"g", "q", ReadModifyWriteRule::Append{"x"}}};
+  ASSERT_TRUE(tables_.ReadModifyWriteRow(schema, "a", rules).ok());
+  EXPECT_EQ(Drain(reader.get()), "a: f:q=12 g:q=x; ");
+
+  ASSERT_TRUE(tables_.DropRowRange(*schema, RowRange::Prefix("c")).ok());
+  EXPECT_EQ(Drain(reader.get()), "c: -f -g -s; ");
+}
+
+TEST_F(ChangeStreamsTest, ADroppedRangeIsLoggedRowByRow) {
+  const auto reader = OpenAt(kStart);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 2500; ++i) keys.push_back("k" + std::to_string(10'000 + i));
+  const std::vector<Mutation> mutations = {SetCell{"f", "q", 0, "1"}, SetCell{"g", "q", 0, "1"}};
+  std::vector<RowMutations> rows;
+  for (const std::string& key : keys) rows.push_back({key, mutations});
+  tables_.MutateRows(*Schema(), rows);
+  Drain(reader.get());
+  ASSERT_TRUE(tables_.DropRowRange(*Schema(), {"k10001", "k12499"}).ok());
+  const std::string text = Drain(reader.get());
+  EXPECT_EQ(std::count(text.begin(), text.end(), ';'), 2498);
+  EXPECT_EQ(text.substr(0, 20), "k10001: -f -g -s; k1");
+  RowStream* rest = engine_->Scan(Schema()->id, {RowRange::All()}, {})->release();
+  RowPiece piece;
+  std::string left;
+  while (*rest->Next(&piece)) left += piece.row_key + " ";
+  delete rest;
+  EXPECT_EQ(left, "k10000 k10000 k12499 k12499 ");
+}
+
+TEST_F(ChangeStreamsTest, TablesWithoutAStreamLogNothing) {
+  catalog_
+      ->Update(kTable,
+               [](TableSchema* table) {
+                 table->change_stream.reset();
+                 return absl::OkStatus();
+               })
+      .IgnoreError();
+  Set("a", "1");
+  EXPECT_EQ(engine_->FindLogEnd(Schema()->id, 0)->last_record, 0);
+  EXPECT_EQ(OpenCode({}), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ChangeStreamsTest, StartsAtATimeOrNow) {
+  Set("a", "1");
+  const int64_t second = Set("b", "2");
+  Set("c", "3");
+  EXPECT_EQ(Drain(OpenAt(second).get()), "b: f:q=2; c: f:q=3; ") << "the start is inclusive";
+  EXPECT_EQ(Drain(OpenAt(second + 1).get()), "c: f:q=3; ");
+  const auto now = Open({});
+  EXPECT_EQ(Drain(now.get()), "");
+  EXPECT_FALSE(now->HasNews());
+  Set("d", "4");
+  EXPECT_TRUE(now->HasNews());
+  EXPECT_EQ(Drain(now.get()), "d: f:q=4; ");
+  EXPECT_FALSE(now->HasNews());
+  EXPECT_EQ(OpenCode({.start_micros = kStart - 1}), absl::StatusCode::kInvalidArgument)
+      << "before its creation";
+  EXPECT_EQ(OpenCode({.start_micros = clock_.NowMicros() + 1}), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ChangeStreamsTest, EveryTokenGoesOnWhereItWasGiven) {
+  for (int i = 0; i < 5; ++i) Set(std::string(1, static_cast<char>('a' + i)), std::to_string(i));
+  const std::string all = Drain(OpenAt(kStart).get());
+  auto reader = OpenAt(kStart);
+  std::string before;
+  for (int cut = 0; cut < 5; ++cut) {
+    // The token of the change before, and one between two changes.
+    const std::string token = cut == 0 ? reader->Token() : last_token_;
+    const auto resumed = Open({.tokens = {{RowRange::All(), token}}});
+    EXPECT_EQ(before + Drain(resumed.get()), all);
+    const auto until =
+        Open({.tokens = {{RowRange::All(), token}}, .end_micros = kStart + (cut + 1) * kSecond});
+    before += Drain(until.get(), State::kEndReached);
+  }
+  EXPECT_EQ(before, all);
+  const auto idle = OpenAt(clock_.NowMicros());
+  Drain(idle.get());
+  clock_.Advance(kDay / 2);
+  Drain(idle.get());
+  const std::string token = idle->Token();
+  clock_.Advance(kDay - kSecond);
+  EXPECT_EQ(Drain(Open({.tokens = {{RowRange::All(), token}}}).get()), "")
+      << "a token of an idle stream is as old as when it was given, not as the last change";
+}
+
+TEST_F(ChangeStreamsTest, AReaderSeesItsPartitionOnly) {
+  for (const char* row : {"a", "g", "h", "o", "p", "z"}) Set(row, row);
+  EXPECT_EQ(PartitionsOf(*Schema()->change_stream),
+            (std::vector<RowRange>{{"", "h"}, {"h", "p"}, {"p", ""}}));
+  EXPECT_EQ(Drain(OpenAt(kStart, {"", "h"}).get()), "a: f:q=a; g: f:q=g; ");
+  EXPECT_EQ(Drain(OpenAt(kStart, {"h", "p"}).get()), "h: f:q=h; o: f:q=o; ");
+  EXPECT_EQ(Drain(OpenAt(kStart, {"p", ""}).get()), "p: f:q=p; z: f:q=z; ");
+}
+
+TEST_F(ChangeStreamsTest, MergedPartitionsGoOnFromEachToken) {
+  Set("a", "1");
+  const auto left = OpenAt(kStart, {"", "h"});
+  Drain(left.get());
+  const std::string left_token = left->Token();
+  Set("b", "2");
+  Set("i", "3");
+  const auto right = OpenAt(kStart, {"h", "p"});
+  Drain(right.get());
+  const std::string right_token = right->Token();
+  Set("c", "4");
+  Set("j", "5");
+  const ReadChangesRequest request = {.partition = {"", "p"},
+                                      .tokens = {{{"h", "p"}, right_token}, {{"", "h"}, left_token}}};
+  const std::string rest = "b: f:q=2; c: f:q=4; j: f:q=5; ";
+  EXPECT_EQ(Drain(Open(request).get()), rest);
+  // Also when it is interrupted where the parts have not come equally far.
+  auto first = Open(request);
+  ReadChangesRequest to_b = request;
+  to_b.end_micros = kStart + 2 * kSecond;
+  const std::string b = Drain(Open(to_b).get(), State::kEndReached);
+  EXPECT_EQ(b + Drain(Open({.partition = {"", "p"}, .tokens = {{{"", "p"}, last_token_}}}).get()), rest);
+}
+
+TEST_F(ChangeStreamsTest, RefusesTokensThatDoNotCoverThePartition) {
+  Set("a", "1");
+  const std::string left = OpenAt(kStart, {"", "h"})->Token();
+  const std::string right = OpenAt(kStart, {"h", "p"})->Token();
+  const RowRange l{"", "h"}, r{"h", "p"}, both{"", "p"};
+  using Tokens = std::vector<ReadChangesRequest::Token>;
+  for (const auto& [partition, tokens] : std::vector<std::pair<RowRange, Tokens>>{
+           {both, {{l, left}}},                         // a part is missing
+           {l, {{l, left}, {r, right}}},                // too much
+           {both, {{l, left}, {l, left}, {r, right}}},  // twice
+           {both, {{both, left}, {r, right}}},          // not the token's partition
+           {RowRange::All(), {{l, left}, {r, right}}},
+           {l, {{l, right}}},
+           {l, {{l, "nonsense"}}}}) {
+    EXPECT_EQ(OpenCode({.partition = partition, .tokens = tokens}), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(OpenCode({.partition = both, .tokens = {{r, right}, {l, left}}}), absl::StatusCode::kOk);
+  const StreamIdentity stream = {Schema()->id, Schema()->change_stream->start_micros};
+  const StreamCursor future = {.segments = {{l, clock_.NowMicros() + kDay}}, .watermark = clock_.NowMicros()};
+  EXPECT_EQ(OpenCode({.partition = l, .tokens = {{l, EncodeStreamToken(stream, future)}}}),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ChangeStreamsTest, EndsAfterItsEnd) {
+  Set("a", "1");
+  const int64_t second = Set("b", "2");
+  Set("c", "3");
+  auto reader = Open({.start_micros = kStart, .end_micros = second});
+  EXPECT_EQ(Drain(reader.get(), State::kEndReached), "a: f:q=1; b: f:q=2; ") << "the end is inclusive";
+  auto later = Open({.start_micros = kStart, .end_micros = clock_.NowMicros() + kSecond});
+  EXPECT_EQ(Drain(later.get()), "a: f:q=1; b: f:q=2; c: f:q=3; ");
+  EXPECT_FALSE(later->HasNews());
+  clock_.Advance(kSecond);
+  EXPECT_TRUE(later->HasNews());
+  EXPECT_EQ(Drain(later.get(), State::kEndReached), "");
+  EXPECT_EQ(OpenCode({.start_micros = kStart + 1, .end_micros = kStart}), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ChangeStreamsTest, NothingOlderThanTheRetentionIsReturned) {
+  Set("a", "1");
+  const std::string token = OpenAt(kStart)->Token();
+  auto reader = OpenAt(clock_.NowMicros());
+  auto stalled = OpenAt(kStart);
+  std::vector<ChangeStreamReader::Piece> pieces;
+  ASSERT_TRUE(stalled->Read(&pieces).ok());
+  clock_.Advance(kDay);
+  const int64_t b = Set("b", "2");
+  EXPECT_EQ(Drain(reader.get()), "b: f:q=2; ") << "a is too old, though it is still stored";
+  EXPECT_EQ(OpenCode({.tokens = {{RowRange::All(), token}}}), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(OpenCode({.start_micros = kStart}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(stalled->Read(&pieces).status().code(), absl::StatusCode::kOutOfRange);
+
+  const auto stored = [this] {
+    std::vector<int64_t> positions;
+    EXPECT_TRUE(engine_
+                    ->ReadLog(Schema()->id, 0, 0, INT64_MAX,
+                              [&](const Engine::LogPiece& piece) {
+                                positions.push_back(piece.position);
+                                return true;
+                              })
+                    .ok());
+    return positions;
+  };
+  EXPECT_EQ(stored().size(), 2u);
+  clock_.Advance(kDay / 2);
+  ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
+  EXPECT_EQ(stored(), std::vector<int64_t>{b});
+}
+
+TEST_F(ChangeStreamsTest, GarbageIsCollectedAndTold) {
+  ASSERT_TRUE(catalog_
+                  ->Modify(kTable, {UpdateFamily{"f", GcRule{GcRule::MaxVersions{2}}},
+                                    UpdateFamily{"g", GcRule{GcRule::MaxAge{10 * kSecond}}}})
+                  .ok());
+  const int64_t now = clock_.NowMicros();
+  const std::vector<Mutation> mutations = {SetCell{"f", "q", 3000, "3"},
+                                           SetCell{"f", "q", 2000, "2"},
+                                           SetCell{"f", "q", 1000, "1"},
+                                           SetCell{"f", "q", 0, "0"},
+                                           SetCell{"f", "r", 1000, "1"},
+                                           SetCell{"g", "old", now, "x"},
+                                           SetCell{"g", "new", now + 30 * kSecond, "x"}};
+  for (const char* row : {"a", "b"}) ASSERT_TRUE(tables_.MutateRow(*Schema(), {row, mutations}).ok());
+  auto reader = Open({});
+  ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
+  EXPECT_EQ(Drain(reader.get()), "a: -f:q; b: -f:q; ");
+  clock_.Advance(20 * kSecond);
+  ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
+  EXPECT_EQ(Drain(reader.get()), "a: -g:old; b: -g:old; ");
+  ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
+  EXPECT_EQ(Drain(reader.get()), "") << "it is collected once";
+
+  std::string left;
+  const auto stream = *engine_->Scan(Schema()->id, {RowRange::Single("a")}, {});
+  RowPiece piece;
+  while (*stream->Next(&piece)) {
+    for (const CellView& cell : piece.cells) {
+      left += std::string(cell.qualifier) + "@" + std::to_string(cell.timestamp_micros % kSecond) + " ";
+    }
+  }
+  EXPECT_EQ(left, "q@3000 q@2000 r@1000 new@0 ");
+}
+
+TEST_F(ChangeStreamsTest, GarbageIsCollectedAFewRowsAtATime) {
+  ASSERT_TRUE(catalog_->Modify(kTable, {UpdateFamily{"f", GcRule{GcRule::MaxVersions{1}}}}).ok());
+  const std::vector<Mutation> mutations = {SetCell{"f", "q", 1000, "1"}, SetCell{"f", "q", 0, "0"}};
+  for (const char* row : {"a", "b", "c"}) ASSERT_TRUE(tables_.MutateRow(*Schema(), {row, mutations}).ok());
+  auto reader = Open({});
+  EXPECT_EQ(*CollectGarbage(&tables_, Schema(), "", 2), std::optional<std::string>("c"));
+  EXPECT_EQ(Drain(reader.get()), "a: -f:q; b: -f:q; ");
+  EXPECT_FALSE(CollectGarbage(&tables_, Schema(), "c", 2)->has_value());
+  EXPECT_EQ(Drain(reader.get()), "c: -f:q; ");
+}
+
+TEST_F(ChangeStreamsTest, ARepartitionedStreamSaysHowToGoOn) {
+  Set("i", "1");
+  auto reader = OpenAt(kStart, {"h", "p"});
+  auto other = OpenAt(kStart, {"p", ""});
+  Drain(reader.get());
+  Drain(other.get());
+  Set("j", "2");
+  ASSERT_TRUE(catalog_
+                  ->Update(kTable,
+                           [](TableSchema* table) {
+                             table->change_stream->partition_points = {"k", "p"};
+                             return absl::OkStatus();
+                           })
+                  .ok());
+  Drain(other.get());  // its partition is as it was
+  EXPECT_EQ(Drain(reader.get(), State::kRepartitioned), "");
+  const auto continuations = reader->Continuations();
+  ASSERT_EQ(continuations.size(), 2u);
+  EXPECT_EQ(continuations[0].partition, (RowRange{"", "k"}));
+  EXPECT_EQ(continuations[0].token_partition, (RowRange{"h", "k"}));
+  EXPECT_EQ(continuations[1].partition, (RowRange{"k", "p"}));
+  EXPECT_EQ(continuations[1].token_partition, (RowRange{"k", "p"}));
+  Set("m", "3");
+  // The new partition ["", "k") is continued by the tokens of ["", "h") and ["h", "k").
+  auto left = OpenAt(kStart, {"", "h"});
+  Drain(left.get());
+  auto merged = Open(
+      {.partition = {"", "k"}, .tokens = {{{"", "h"}, left->Token()}, {{"h", "k"}, continuations[0].token}}});
+  EXPECT_EQ(Drain(merged.get()), "j: f:q=2; ");
+  auto right = Open({.partition = {"k", "p"}, .tokens = {{{"k", "p"}, continuations[1].token}}});
+  EXPECT_EQ(Drain(right.get()), "m: f:q=3; ");
+}
+
+TEST_F(ChangeStreamsTest, ADisabledStreamIsOver) {
+  Set("a", "1");
+  auto reader = OpenAt(kStart);
+  const std::string token = reader->Token();
+  const auto set = [&](std::optional<ChangeStreamSchema> stream) {
+    ASSERT_TRUE(catalog_
+                    ->Update(kTable,
+                             [&](TableSchema* table) {
+                               table->change_stream = stream;
+                               return absl::OkStatus();
+                             })
+                    .ok());
+  };
+  set(std::nullopt);
+  std::vector<ChangeStreamReader::Piece> pieces;
+  EXPECT_EQ(reader->Read(&pieces).status().code(), absl::StatusCode::kFailedPrecondition);
+  clock_.Advance(kSecond);
+  set(*streams_.ForTable(*Schema(), kDay));
+  EXPECT_EQ(reader->Read(&pieces).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(OpenCode({.tokens = {{RowRange::All(), token}}}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Drain(OpenAt(clock_.NowMicros()).get()), "") << "what the first stream logged is forgotten";
+  set(std::nullopt);
+  ASSERT_TRUE(catalog_->Delete(kTable).ok());
+  EXPECT_EQ(reader->Read(&pieces).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ChangeStreamsTest, CommitTimesAscendWhenTheClockGoesBack) {
+  Set("a", "1");
+  auto reader = OpenAt(kStart);
+  EXPECT_EQ(Drain(reader.get()), "a: f:q=1; ");
+  const int64_t watermark = reader->watermark_micros();
+  EXPECT_EQ(watermark, clock_.NowMicros());
+  clock_.Advance(-kSecond / 2);
+  const std::vector<Mutation> mutations = {SetCell{"f", "q", 0, "2"}};
+  ASSERT_TRUE(tables_.MutateRow(*Schema(), {"a", mutations}).ok());
+  EXPECT_EQ(Drain(reader.get()), "a: f:q=2; ") << "above the watermark that was promised";
+  EXPECT_EQ(reader->watermark_micros(), watermark + 1);
+}
+
+TEST_F(ChangeStreamsTest, LargeChangesComeInBoundedReads) {
+  const std::string value(1'000'000, 'v');
+  const std::vector<Mutation> mutations = {SetCell{"f", "q", 0, value}, SetCell{"f", "r", 0, "end"}};
+  clock_.Advance(1);
+  ASSERT_TRUE(tables_.MutateRow(*Schema(), {"a", mutations}).ok());
+  auto reader = OpenAt(kStart);
+  std::vector<ChangeStreamReader::Piece> pieces;
+  std::string joined, last;
+  State state = State::kMore;
+  int reads_count = 0;
+  while (state == State::kMore) {
+    state = *reader->Read(&pieces);
+    ++reads_count;
+    size_t bytes = 0;
+    for (const auto& piece : pieces) {
+      bytes += piece.bytes.size();
+      ChangePiece decoded;
+      ASSERT_TRUE(DecodeChangePiece(piece.bytes, &decoded).ok());
+      for (const LoggedMutation& m : decoded.mutations) {
+        const auto& set = std::get<SetCell>(m.mutation);
+        (m.chunk.has_value() ? joined : last) += set.value;
+      }
+    }
+    EXPECT_LE(bytes, 3 * kChangePieceBytes);
+  }
+  EXPECT_EQ(state, State::kCaughtUp);
+  EXPECT_GT(reads_count, 10);
+  EXPECT_EQ(joined, value);
+  EXPECT_EQ(last, "end");
+}
+
+// Writers on a few rows, while a reader of each partition follows: every change once, each row's in order.
+TEST_F(ChangeStreamsTest, ReadersMissNothingWhileOthersWrite) {
+  constexpr int kWriters = 3;
+  constexpr int kWrites = 400;
+  const TableSchemaRef schema = Schema();
+  const SystemClock clock;
+  Tables tables(engine_.get(), catalog_.get(), &clock, 1);
+  ChangeStreams streams(&tables);
+  std::vector<std::unique_ptr<ChangeStreamReader>> readers;
+  for (const RowRange& partition : PartitionsOf(*schema->change_stream)) {
+    readers.push_back(*streams.Open(schema, {.partition = partition}));
+  }
+  std::atomic<int> writing = kWriters;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; i < kWrites; ++i) {
+        const std::string value = std::to_string(i);
+        const std::string row = std::string(1, "aiq"[i % 3]) + std::to_string(writer);
+        const std::vector<Mutation> mutations = {SetCell{"f", "q", 0, value}};
+        EXPECT_TRUE(tables.MutateRow(*schema, {row, mutations}).ok());
+      }
+      --writing;
+    });
+  }
+  std::map<std::string, std::vector<int>> seen;
+  std::vector<ChangeStreamReader::Piece> pieces;
+  bool last_round = false;
+  while (!last_round) {
+    last_round = writing == 0;
+    for (const auto& reader : readers) {
+      State state = State::kMore;
+      while (state == State::kMore) {
+        const int64_t watermark = reader->watermark_micros();
+        state = *reader->Read(&pieces);
+        for (const auto& piece : pieces) {
+          EXPECT_GT(piece.commit_micros, watermark);
+          ChangePiece decoded;
+          ASSERT_TRUE(DecodeChangePiece(piece.bytes, &decoded).ok());
+          const auto& set = std::get<SetCell>(decoded.mutations[0].mutation);
+          seen[std::string(decoded.row_key)].push_back(std::stoi(std::string(set.value)));
+        }
+      }
+    }
+  }
+  for (std::thread& thread : writers) thread.join();
+  EXPECT_EQ(seen.size(), 9u);
+  for (const auto& [row, values] : seen) {
+    std::vector<int> expected;
+    for (int i = 0; i < kWrites; ++i) {
+      if ("aiq"[i % 3] == row[0]) expected.push_back(i);
+    }
+    EXPECT_EQ(values, expected) << row;
+  }
+}
+
+TEST(PartitionPoints, FollowTheDataWithoutGoingToAndFro) {
+  const ChangeStreamOptions options = {.partition_bytes_target = 100, .partitions_max = 4};
+  using Points = std::vector<std::string>;
+  const std::vector<RowKeySample> samples = {{"b", 50}, {"d", 150}, {"f", 250}, {"h", 350}, {"", 400}};
+  EXPECT_EQ(AdaptPartitionPoints(options, {}, samples, {}), Points{"d"}) << "nearest to the middle";
+  EXPECT_EQ(AdaptPartitionPoints(options, {}, samples, {"d"}), (Points{"d", "f"}));
+  EXPECT_EQ(AdaptPartitionPoints(options, {}, samples, {"d", "f"}), (Points{"d", "f"})) << "150, 100, 150";
+  EXPECT_EQ(AdaptPartitionPoints({.partition_bytes_target = 10, .partitions_max = 2}, {}, samples, {"d"}),
+            Points{"d"})
+      << "there may be no more";
+  const std::vector<RowKeySample> less = {{"d", 10}, {"f", 30}, {"", 110}};
+  EXPECT_EQ(AdaptPartitionPoints(options, {}, less, {"d", "f"}), Points{"f"});
+  EXPECT_EQ(AdaptPartitionPoints(options, {"d"}, less, {"d", "f"}), (Points{"d", "f"})) << "a split stays";
+  EXPECT_EQ(AdaptPartitionPoints(options, {}, {{"", 1000}}, {}), Points{}) << "nowhere to divide";
+}
+
+}  // namespace
+}  // namespace sonde
