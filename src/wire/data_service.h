@@ -5,6 +5,7 @@
 
 #include "table/tables.h"
 #include "wire/calls.h"
+#include "wire/change_streams.h"
 
 namespace sonde {
 
@@ -15,12 +16,17 @@ using RawDataMethods = google::bigtable::v2::Bigtable::WithRawCallbackMethod_Rea
         google::bigtable::v2::Bigtable::WithRawCallbackMethod_MutateRow<
             google::bigtable::v2::Bigtable::WithRawCallbackMethod_MutateRows<
                 google::bigtable::v2::Bigtable::WithRawCallbackMethod_CheckAndMutateRow<
-                    google::bigtable::v2::Bigtable::WithRawCallbackMethod_ReadModifyWriteRow<Base>>>>>>;
+                    google::bigtable::v2::Bigtable::WithRawCallbackMethod_ReadModifyWriteRow<
+                        google::bigtable::v2::Bigtable::
+                            WithRawCallbackMethod_GenerateInitialChangeStreamPartitions<
+                                google::bigtable::v2::Bigtable::WithRawCallbackMethod_ReadChangeStream<
+                                    Base>>>>>>>>;
 
 class DataService final : public RawDataMethods<google::bigtable::v2::Bigtable::CallbackService> {
  public:
   // Nothing is owned.
-  DataService(Tables* tables, const CallResources& resources) : tables_(tables), resources_(resources) {}
+  DataService(Tables* tables, ChangeStreamCalls* change_streams, const CallResources& resources)
+      : tables_(tables), change_streams_(change_streams), resources_(resources) {}
 
   using Context = grpc::CallbackServerContext;
   using Bytes = grpc::ByteBuffer;
@@ -39,9 +45,17 @@ class DataService final : public RawDataMethods<google::bigtable::v2::Bigtable::
   grpc::ServerUnaryReactor* GetClientConfiguration(
       Context* context, const google::bigtable::v2::GetClientConfigurationRequest* request,
       google::bigtable::v2::ClientConfiguration* response) override;
+  grpc::ServerWriteReactor<Bytes>* GenerateInitialChangeStreamPartitions(Context*,
+                                                                         const Bytes* request) override {
+    return change_streams_->GeneratePartitions(request);
+  }
+  grpc::ServerWriteReactor<Bytes>* ReadChangeStream(Context*, const Bytes* request) override {
+    return change_streams_->Read(request);
+  }
 
  private:
   Tables* const tables_;
+  ChangeStreamCalls* const change_streams_;
   const CallResources resources_;
 };
 

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "model/limits.h"
 #include "wire/admission.h"
+#include "wire/change_streams.h"
 #include "wire/data_service.h"
 #include "wire/operations.h"
 #include "wire/table_admin_service.h"
@@ -22,13 +23,15 @@ struct GrpcServer::Parts {
         reads("reads", {.requests = options.reads_max, .bytes = options.read_bytes_max}),
         writes("writes", {.requests = options.writes_max, .bytes = options.write_bytes_max}),
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),
-        data(tables, {&workers, &reads, &writes, options.writes_block}),
-        table_admin(tables, &operations, &workers) {}
+        change_streams(tables, &workers),
+        data(tables, &change_streams, {&workers, &reads, &writes, options.writes_block}),
+        table_admin(tables, &change_streams.streams(), &operations, &workers) {}
 
   WorkerPool workers;
   Admission reads;
   Admission writes;
   Operations operations;
+  ChangeStreamCalls change_streams;
   DataService data;
   TableAdminService table_admin;
   OperationsService operations_service{&operations};
@@ -75,6 +78,7 @@ int GrpcServer::port() const { return parts_->port; }
 
 void GrpcServer::Shutdown(absl::Duration grace) {
   if (parts_->server == nullptr) return;
+  parts_->change_streams.End();
   parts_->server->Shutdown(absl::ToChronoTime(absl::Now() + grace));
   parts_->server->Wait();
   parts_->server.reset();

@@ -209,7 +209,10 @@ TEST(CreateTable, RefusesBadRulesAndNames) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code("table { column_families { key: 'f' value { gc_rule { max_age { nanos: 1000 } } } } }"),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(code("table { change_stream_config { } }"), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(code("table { change_stream_config { } }"), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("table { change_stream_config { retention_period { seconds: 86400 } } }"),
+            absl::StatusCode::kOk);
+  EXPECT_EQ(code("table { row_key_schema { } }"), absl::StatusCode::kUnimplemented);
   EXPECT_EQ(
       ParseCreateTable(Text<admin::CreateTableRequest>("parent: 'projects/p/instances/i' table_id: '-t'"))
           .status()

@@ -1,6 +1,7 @@
 #include "wire/schemas.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
 
@@ -16,7 +17,7 @@ namespace admin = google::bigtable::admin::v2;
 
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr int64_t kNanosPerMicro = 1'000;
-// The one cluster that a single server is, in views of replication.
+constexpr int64_t kSecondsPerDay = 24 * 60 * 60;
 
 absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
 
@@ -172,6 +173,20 @@ absl::StatusOr<GcRule> ParseGcRule(const admin::GcRule& rule) {
   return parsed;
 }
 
+absl::StatusOr<int64_t> ParseRetention(const admin::ChangeStreamConfig& config) {
+  const google::protobuf::Duration& period = config.retention_period();
+  const bool in_limits =
+      period.seconds() >= kChangeStreamRetentionDaysMin * kSecondsPerDay && period.nanos() >= 0 &&
+      (period.seconds() < kChangeStreamRetentionDaysMax * kSecondsPerDay ||
+       (period.seconds() == kChangeStreamRetentionDaysMax * kSecondsPerDay && period.nanos() == 0));
+  if (!in_limits) {
+    return Invalid(fmt::format(
+        "Error in field 'change_stream_config.retention_period' : must be from {} to {} days, but is {} s",
+        kChangeStreamRetentionDaysMin, kChangeStreamRetentionDaysMax, period.seconds()));
+  }
+  return period.seconds() * kMicrosPerSecond + period.nanos() / kNanosPerMicro;
+}
+
 absl::StatusOr<FamilySchema> ParseFamily(const std::string& name, const admin::ColumnFamily& family) {
   if (absl::Status status = CheckFamilyName(name); !status.ok()) return status;
   FamilySchema result;
@@ -194,7 +209,6 @@ absl::StatusOr<TableSchema> ParseCreateTable(const admin::CreateTableRequest& re
   if (absl::Status status = CheckInstanceName(request.parent()); !status.ok()) return status;
   if (absl::Status status = CheckTableId(request.table_id()); !status.ok()) return status;
   const admin::Table& table = request.table();
-  if (table.has_change_stream_config()) return absl::UnimplementedError("Change streams are not built yet");
   if (table.has_automated_backup_policy()) return absl::UnimplementedError("Backups are not built yet");
   if (table.has_row_key_schema()) return absl::UnimplementedError("Row key schemas are not built yet");
   if (table.has_tiered_storage_config()) return absl::UnimplementedError("Tiered storage is not built");
@@ -208,6 +222,11 @@ absl::StatusOr<TableSchema> ParseCreateTable(const admin::CreateTableRequest& re
     absl::StatusOr<FamilySchema> parsed = ParseFamily(name, family);
     if (!parsed.ok()) return parsed.status();
     schema.families.push_back(*std::move(parsed));
+  }
+  if (table.has_change_stream_config()) {
+    absl::StatusOr<int64_t> retention_micros = ParseRetention(table.change_stream_config());
+    if (!retention_micros.ok()) return retention_micros.status();
+    schema.change_stream = {.retention_micros = *retention_micros};
   }
   absl::StatusOr<std::vector<std::string>> splits = ParseSplits(request);
   if (!splits.ok()) return splits.status();
@@ -254,6 +273,10 @@ void ToProto(const TableSchema& schema, admin::Table::View view, admin::Table::V
     out->set_granularity(schema.granularity == TimestampGranularity::kMicros ? admin::Table::MICROS
                                                                              : admin::Table::MILLIS);
     out->set_deletion_protection(schema.deletion_protection);
+    if (schema.change_stream.has_value()) {
+      *out->mutable_change_stream_config()->mutable_retention_period() =
+          google::protobuf::util::TimeUtil::MicrosecondsToDuration(schema.change_stream->retention_micros);
+    }
     for (const FamilySchema& family : schema.families) {
       admin::ColumnFamily& column_family = (*out->mutable_column_families())[family.name];
       if (!family.gc_rule.KeepsEverything()) ToProto(family.gc_rule, column_family.mutable_gc_rule());

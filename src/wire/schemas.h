@@ -12,7 +12,7 @@
 
 namespace sonde {
 
-// The one cluster that there is, as views of replication and headers name it.
+// The one cluster that there is, as views of replication, change streams and headers name it.
 inline constexpr char kClusterId[] = "sonde";
 
 // INVALID_ARGUMENT: a bad name, rule or type.  UNIMPLEMENTED: a type of family that is not built.
@@ -20,11 +20,15 @@ absl::StatusOr<FamilySchema> ParseFamily(const std::string& name,
                                          const google::bigtable::admin::v2::ColumnFamily& family);
 absl::StatusOr<GcRule> ParseGcRule(const google::bigtable::admin::v2::GcRule& rule);
 
-// The table to make.  INVALID_ARGUMENT as the limits say; UNIMPLEMENTED for fields that are not built.
+// The table to make; of its change stream, only the retention period.  INVALID_ARGUMENT as the limits say;
+// UNIMPLEMENTED for fields that are not built.
 absl::StatusOr<TableSchema> ParseCreateTable(const google::bigtable::admin::v2::CreateTableRequest& request);
 
 absl::StatusOr<std::vector<FamilyModification>> ParseModifications(
     const google::bigtable::admin::v2::ModifyColumnFamiliesRequest& request);
+
+// In microseconds.  INVALID_ARGUMENT unless from 1 to 7 days.
+absl::StatusOr<int64_t> ParseRetention(const google::bigtable::admin::v2::ChangeStreamConfig& config);
 
 // The parts of a table that a view shows; VIEW_UNSPECIFIED shows what `unspecified` names.
 void ToProto(const TableSchema& schema, google::bigtable::admin::v2::Table::View view,

@@ -83,6 +83,9 @@ grpc::ServerUnaryReactor* TableAdminService::CreateTable(Context* context,
   return AnswerTyped(context, request, response, workers_, [this](const auto& in, Table* out) {
     absl::StatusOr<TableSchema> parsed = ParseCreateTable(in);
     if (!parsed.ok()) return parsed.status();
+    if (parsed->change_stream.has_value()) {
+      parsed->change_stream = streams_->ForNewTable(*parsed, parsed->change_stream->retention_micros);
+    }
     absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Create(*std::move(parsed));
     if (!schema.ok()) return schema.status();
     spdlog::info("created table {}", (*schema)->name);
@@ -112,7 +115,7 @@ grpc::ServerUnaryReactor* TableAdminService::UpdateTable(Context* context,
                                                          const admin::UpdateTableRequest* request,
                                                          google::longrunning::Operation* response) {
   return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
-    return sonde::UpdateTable(tables_, operations_, in, out);
+    return sonde::UpdateTable(tables_, streams_, operations_, in, out);
   });
 }
 

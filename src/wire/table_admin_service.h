@@ -3,6 +3,7 @@
 
 #include <google/bigtable/admin/v2/bigtable_table_admin.grpc.pb.h>
 
+#include "table/change_streams.h"
 #include "table/tables.h"
 #include "wire/operations.h"
 #include "wire/worker_pool.h"
@@ -12,8 +13,8 @@ namespace sonde {
 class TableAdminService final : public google::bigtable::admin::v2::BigtableTableAdmin::CallbackService {
  public:
   // Nothing is owned.
-  TableAdminService(Tables* tables, Operations* operations, WorkerPool* workers)
-      : tables_(tables), operations_(operations), workers_(workers) {}
+  TableAdminService(Tables* tables, const ChangeStreams* streams, Operations* operations, WorkerPool* workers)
+      : tables_(tables), streams_(streams), operations_(operations), workers_(workers) {}
 
   using Context = grpc::CallbackServerContext;
   using Table = google::bigtable::admin::v2::Table;
@@ -63,6 +64,7 @@ class TableAdminService final : public google::bigtable::admin::v2::BigtableTabl
 
  private:
   Tables* const tables_;
+  const ChangeStreams* const streams_;
   Operations* const operations_;
   WorkerPool* const workers_;
 };

@@ -4,6 +4,8 @@
 #include <google/protobuf/util/time_util.h>
 #include <spdlog/spdlog.h>
 
+#include <optional>
+
 #include "base/bytes.h"
 #include "model/names.h"
 #include "wire/schemas.h"
@@ -21,37 +23,65 @@ absl::Status MaskError(std::string_view what) {
 std::string_view FieldOf(std::string_view path) { return path.substr(0, path.find('.')); }
 
 absl::Status CheckPath(const std::string& path) {
-  if (path == "deletion_protection") return absl::OkStatus();
+  if (path == "deletion_protection" || path == "change_stream_config" ||
+      path == "change_stream_config.retention_period") {
+    return absl::OkStatus();
+  }
   if (path == "*") return MaskError("the wildcard '*' is not supported; name the fields to update");
   const std::string_view field = FieldOf(path);
   if (field == "column_families") {
     return absl::UnimplementedError("UpdateTable does not update column_families; ModifyColumnFamilies does");
   }
   for (const std::string_view known :
-       {"change_stream_config", "automated_backup_policy", "row_key_schema", "tiered_storage_config"}) {
+       {"automated_backup_policy", "row_key_schema", "tiered_storage_config"}) {
     if (field == known) return absl::UnimplementedError(fmt::format("Updating {} is not built yet", path));
   }
-  return MaskError(fmt::format("'{}' cannot be updated; deletion_protection can", Printable(path)));
+  return MaskError(fmt::format("'{}' cannot be updated; deletion_protection and change_stream_config can",
+                               Printable(path)));
 }
 
 }  // namespace
 
-absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const admin::UpdateTableRequest& request) {
+absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const ChangeStreams* streams,
+                                                       const admin::UpdateTableRequest& request) {
   if (absl::Status status = CheckTableName(request.table().name()); !status.ok()) return status;
   if (request.update_mask().paths().empty()) return MaskError("must name the fields to update");
+  std::optional<bool> deletion_protection;
+  bool updates_stream = false;
+  std::optional<int64_t> retention_micros;  // nullopt: the stream is disabled
   for (const std::string& path : request.update_mask().paths()) {
     if (absl::Status status = CheckPath(path); !status.ok()) return status;
+    if (path == "deletion_protection") {
+      deletion_protection = request.table().deletion_protection();
+    } else if (path == "change_stream_config" && !request.table().has_change_stream_config()) {
+      updates_stream = true;
+    } else {
+      absl::StatusOr<int64_t> retention = ParseRetention(request.table().change_stream_config());
+      if (!retention.ok()) return retention.status();
+      updates_stream = true;
+      retention_micros = *retention;
+    }
   }
-  return [deletion_protection = request.table().deletion_protection()](TableSchema* schema) {
-    schema->deletion_protection = deletion_protection;
+  return [=](TableSchema* schema) {
+    if (deletion_protection.has_value()) schema->deletion_protection = *deletion_protection;
+    if (!updates_stream) return absl::OkStatus();
+    if (!retention_micros.has_value()) {
+      schema->change_stream.reset();
+    } else if (schema->change_stream.has_value()) {
+      schema->change_stream->retention_micros = *retention_micros;
+    } else {
+      absl::StatusOr<ChangeStreamSchema> stream = streams->ForTable(*schema, *retention_micros);
+      if (!stream.ok()) return stream.status();
+      schema->change_stream = *std::move(stream);
+    }
     return absl::OkStatus();
   };
 }
 
-absl::Status UpdateTable(Tables* tables, Operations* operations, const admin::UpdateTableRequest& request,
-                         google::longrunning::Operation* response) {
+absl::Status UpdateTable(Tables* tables, const ChangeStreams* streams, Operations* operations,
+                         const admin::UpdateTableRequest& request, google::longrunning::Operation* response) {
   using google::protobuf::util::TimeUtil;
-  absl::StatusOr<Catalog::SchemaChange> change = ParseUpdateTable(request);
+  absl::StatusOr<Catalog::SchemaChange> change = ParseUpdateTable(streams, request);
   if (!change.ok()) return change.status();
   admin::UpdateTableMetadata metadata;
   metadata.set_name(request.table().name());

@@ -26,13 +26,14 @@ class UpdateTableTest : public testing::Test {
   absl::Status Update(const std::vector<std::string>& paths) {
     request_.mutable_update_mask()->clear_paths();
     for (const std::string& path : paths) request_.mutable_update_mask()->add_paths(path);
-    return UpdateTable(&tables_, &operations_, request_, &operation_);
+    return UpdateTable(&tables_, &streams_, &operations_, request_, &operation_);
   }
 
   ManualClock clock_{1'700'000'000'000'000};
   std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
   Tables tables_{engine_.get(), catalog_.get(), &clock_, 1};
+  ChangeStreams streams_{&tables_};
   Operations operations_{1};
   admin::UpdateTableRequest request_;
   google::longrunning::Operation operation_;
@@ -54,6 +55,37 @@ TEST_F(UpdateTableTest, AnswersWithADoneOperationThatHoldsTheTable) {
 
   request_.mutable_table()->set_deletion_protection(false);
   ASSERT_EQ(Update({"deletion_protection"}), absl::OkStatus());
+  EXPECT_EQ(catalog_->Delete(kTable), absl::OkStatus());
+}
+
+TEST_F(UpdateTableTest, EnablesAltersAndDisablesTheChangeStream) {
+  const auto stream = [this] { return (*catalog_->Find(kTable))->change_stream; };
+  auto* period = request_.mutable_table()->mutable_change_stream_config()->mutable_retention_period();
+  for (const int64_t seconds : {0, 86'399, 7 * 86'400 + 1, -86'400}) {
+    period->set_seconds(seconds);
+    EXPECT_EQ(Update({"change_stream_config"}).code(), absl::StatusCode::kInvalidArgument) << seconds;
+    EXPECT_EQ(Update({"change_stream_config.retention_period"}).code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_FALSE(stream().has_value());
+  period->set_seconds(86'400);
+  ASSERT_EQ(Update({"change_stream_config.retention_period"}), absl::OkStatus());
+  EXPECT_EQ(stream()->retention_micros, 86'400'000'000);
+  EXPECT_EQ(stream()->start_micros, clock_.NowMicros());
+  EXPECT_EQ(catalog_->Delete(kTable).code(), absl::StatusCode::kFailedPrecondition);
+
+  clock_.Advance(5);
+  period->set_seconds(7 * 86'400);
+  ASSERT_EQ(Update({"change_stream_config"}), absl::OkStatus());
+  EXPECT_EQ(stream()->retention_micros, 7 * 86'400'000'000);
+  EXPECT_EQ(stream()->start_micros, clock_.NowMicros() - 5) << "it is the same stream";
+  admin::Table table;
+  ASSERT_TRUE(operation_.response().UnpackTo(&table));
+  EXPECT_EQ(table.change_stream_config().retention_period().seconds(), 7 * 86'400);
+
+  request_.mutable_table()->clear_change_stream_config();
+  EXPECT_EQ(Update({"change_stream_config.retention_period"}).code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_EQ(Update({"change_stream_config"}), absl::OkStatus());
+  EXPECT_FALSE(stream().has_value());
   EXPECT_EQ(catalog_->Delete(kTable), absl::OkStatus());
 }
 

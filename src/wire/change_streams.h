@@ -1,0 +1,79 @@
+// GenerateInitialChangeStreamPartitions and ReadChangeStream.
+//
+// A stream that waits for changes has no thread and holds no part of the log: one thread for all looks, many
+// times a second, which of them have news, and gives those to the workers.  A stream under way holds the
+// messages of one look at the log, about 64 KiB; a client that reads slowly stops it there.
+#pragma once
+
+#include <google/bigtable/v2/bigtable.pb.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+
+#include "absl/status/statusor.h"
+#include "table/change_streams.h"
+#include "wire/worker_pool.h"
+
+namespace sonde {
+
+class ChangeStreamCall;
+
+// Threads: all functions may be called at once.
+class ChangeStreamCalls {
+ public:
+  static constexpr size_t kStreamsMax = 10'000;
+
+  // Nothing is owned; both must outlive this.
+  ChangeStreamCalls(Tables* tables, WorkerPool* workers);
+  // Every call must be over.
+  ~ChangeStreamCalls();
+  ChangeStreamCalls(const ChangeStreamCalls&) = delete;
+  ChangeStreamCalls& operator=(const ChangeStreamCalls&) = delete;
+
+  const ChangeStreams& streams() const { return streams_; }
+
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* GeneratePartitions(const grpc::ByteBuffer* request);
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Read(const grpc::ByteBuffer* request);
+
+  // Ends the streams that wait with UNAVAILABLE, and those to come: they would outlast any grace.
+  void End();
+
+ private:
+  friend class ChangeStreamCall;
+  // False: there are too many.
+  bool Add(std::shared_ptr<ChangeStreamCall> call);
+  void Remove(const std::shared_ptr<ChangeStreamCall>& call);
+  void Run();
+
+  Tables* const tables_;
+  WorkerPool* const workers_;
+  ChangeStreams streams_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unordered_set<std::shared_ptr<ChangeStreamCall>> calls_;  // guarded by mutex_
+  bool ending_ = false;                                          // guarded by mutex_: no new streams
+  bool stopping_ = false;                                        // guarded by mutex_: the thread ends
+  std::thread thread_;
+};
+
+struct ParsedReadChangeStream {
+  std::string table_name;
+  ReadChangesRequest read;
+  std::chrono::microseconds heartbeat{0};
+};
+// INVALID_ARGUMENT for everything that does not depend on the table.
+absl::StatusOr<ParsedReadChangeStream> ParseReadChangeStream(
+    const google::bigtable::v2::ReadChangeStreamRequest& request);
+
+// One message of a stream.  DATA_LOSS.
+absl::Status ToProto(const ChangeStreamReader::Piece& piece,
+                     google::bigtable::v2::ReadChangeStreamResponse* response);
+
+}  // namespace sonde
