@@ -1,0 +1,103 @@
+// Columns of values: any byte strings, in the form that takes the fewest bits for what they are found to be.
+//
+// Layout: 1 byte of form, then (integers: codec/integers.h; numbers are varints):
+//   0 constant     the one value: length, bytes
+//   1 big-endian   width in bytes, 1 byte (1 to 8); integers
+//   2 double bits  integers (a double's order, see below); exceptions
+//   3 double       decimals, 1 byte; integers: value * 10^decimals; exceptions
+//   4 decimal text the style: decimals, decimals_min, digits_min, 1 byte each (codec/decimal.h); integers;
+//                  exceptions
+//   5 dictionary   count; strings; integers, each the index of a string: the more frequent, the smaller
+//   6 strings      codec/strings.h
+//   7 texts        codec/texts.h
+//
+//   exceptions     count; unless it is 0: integers, the index of each, ascending; strings.  The integer of an
+//                  exception means nothing.
+//
+// Doubles are IEEE 754, big-endian.  In form 3 a value is its integer, as a double, divided by 10^decimals
+// (which is exact: ALP, SIGMOD 2024, but with the one correctly rounded division in place of two
+// multiplications).  In form 2 it is its bits; those of a negative number less than 2^63, negated.
+//
+// Every form is checked as it is made: what would not come back byte by byte is an exception.
+// Readers return false for damaged bytes; they never read or write outside what they were given.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "codec/decimal.h"
+#include "codec/integers.h"
+#include "codec/strings.h"
+#include "codec/texts.h"
+
+namespace sonde::codec {
+
+// Appends the column; at least one value, kColumnBytesMax in all.
+void EncodeValues(absl::Span<const std::string_view> values, std::string* out);
+
+// How a number is written as bytes.
+enum class NumberBytes : uint8_t { kBigEndianInteger, kBigEndianDouble, kDecimalText };
+
+// A column that is read.  Views the bytes; not for several threads.
+class ValueColumn {
+ public:
+  // All of `bytes` is a column of `count` >= 1 values.
+  [[nodiscard]] bool Parse(std::string_view bytes, size_t count);
+
+  size_t size() const { return count_; }
+  // Values [begin, end) to out[0] and on; end <= size().  They view the column's bytes, this object, or
+  // *arena.
+  [[nodiscard]] bool Decode(size_t begin, size_t end, ByteArena* arena, std::string_view* out);
+
+  // Whether DecodeNumbers can: every value is a number written so.
+  bool HoldsNumbers(NumberBytes written);
+  // Numbers [begin, end) to out[0] and on, each the double that is next to it.
+  [[nodiscard]] bool DecodeNumbers(NumberBytes written, size_t begin, size_t end, double* out);
+
+ private:
+  enum class Form : uint8_t {
+    kConstant = 0,
+    kBigEndian = 1,
+    kDoubleBits = 2,
+    kDouble = 3,
+    kDecimalText = 4,
+    kDictionary = 5,
+    kStrings = 6,
+    kTexts = 7,
+  };
+  friend class ValueEncoder;
+
+  struct Exceptions {
+    std::vector<int64_t> indexes;
+    std::string bytes;
+    std::vector<std::string_view> values;
+  };
+
+  bool ParseExceptions(std::string_view* in);
+  bool DecodeWords(size_t begin, size_t end, uint64_t* out);
+  bool DecodeDecimals(size_t begin, size_t end, ByteArena* arena, std::string_view* out);
+  template <typename Take>
+  void TakeExceptions(size_t begin, size_t end, const Take& take) const;
+
+  Form form_ = Form::kConstant;
+  size_t count_ = 0;
+  std::string_view constant_;
+  unsigned width_ = 0;
+  int decimals_ = 0;
+  DecimalStyle style_;
+  IntegerColumn integers_;
+  std::unique_ptr<Exceptions> exceptions_;
+  std::string_view packed_strings_;  // not unpacked yet
+  std::unique_ptr<TextColumn> texts_;
+  std::unique_ptr<std::string> bytes_;
+  std::vector<std::string_view> strings_;
+  std::vector<int64_t> scratch_;
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace sonde::codec
