@@ -1,0 +1,47 @@
+// Pages: sorted cells of one family of one table, encoded by column across many rows.
+//
+// A page holds a stretch of the sequence of cells: row key ascending, qualifier ascending, timestamp
+// descending.  It may begin and end within a row.  What is alike in it costs next to nothing: keys that count
+// up, times at a regular step, columns that all rows have; values take about their entropy, each column in
+// the form that suits it (src/codec).  Tall rows (one event a row) and bucket rows (an hour a row) end as
+// dense.
+//
+// Layout (docs/formats/segment.md is normative; integers: codec/integers.h; numbers are varints):
+//   format     1 byte, kPageFormat
+//   header     length, bytes, then 4 bytes of checksum over all up to here
+//   body       the sections that the header names: keys, columns, shape, times, values
+//   checksum   8 bytes over all before them
+//
+// So the header alone says which rows and times a page holds: an expired page is dropped unread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace sonde {
+
+constexpr char kPageFormat = 1;
+
+// A page of more is not written, and refused when it is read.
+constexpr size_t kPageCellsMax = size_t{1} << 20;
+constexpr size_t kPageBytesMax = size_t{1} << 29;
+
+// What a page's header says of it.
+struct PageHeader {
+  size_t rows = 0;     // the parts of rows at its ends count as rows
+  size_t cells = 0;    // never 0
+  size_t columns = 0;  // different qualifiers
+  int64_t timestamp_micros_min = 0;
+  int64_t timestamp_micros_max = 0;
+  std::string first_row_key;
+  std::string last_row_key;
+};
+
+// Reads the header, and nothing else, of a page or of its first bytes.  DATA_LOSS: they are none.
+absl::StatusOr<PageHeader> ReadPageHeader(std::string_view page);
+
+}  // namespace sonde

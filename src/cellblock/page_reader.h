@@ -1,0 +1,144 @@
+// Reads pages (cellblock/page.h): all of their cells, or those that a reader wants without decoding the rest.
+//
+// Errors, everywhere: DATA_LOSS, the bytes are no page.  Any bytes may be given; none lead outside them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cellblock/page.h"
+#include "cellblock/page_format.h"
+#include "cellblock/page_shape.h"
+#include "codec/strings.h"
+#include "codec/texts.h"
+#include "codec/values.h"
+#include "model/cell.h"
+#include "model/read_hints.h"
+#include "model/row_range.h"
+
+namespace sonde {
+
+// The numbers of one column, in the order of cells.
+struct ColumnNumbers {
+  std::vector<uint32_t> rows;  // how many rows of the page come before the cell's
+  std::vector<int64_t> timestamps_micros;
+  std::vector<double> numbers;
+};
+
+// A page that is taken apart.  Views the page's bytes, and decodes what it is asked for when it first is; not
+// for several threads.
+class PageReader {
+ public:
+  // Checks the checksum and the directory.
+  static absl::StatusOr<std::unique_ptr<PageReader>> Open(std::string_view page);
+
+  const PageHeader& header() const { return parts_.header; }
+
+  // The row keys [begin, end) of those in `range`.
+  absl::Status FindRows(const RowRange& range, size_t* begin, size_t* end);
+  absl::Status RowKey(size_t row, std::string* row_key);
+
+  // Ascending; the views hold as long as this does.
+  const std::vector<std::string_view>& columns() const { return columns_; }
+  size_t CellsOf(size_t column) const { return static_cast<size_t>(cells_of_[column]); }
+
+  // Replaces *out by the cells of rows [begin, end) of one column.  False, and *out means nothing: they are
+  // not all numbers that are written so; read them with a PageCursor.
+  absl::StatusOr<bool> ReadNumbers(size_t column, codec::NumberBytes written, size_t begin, size_t end,
+                                   ColumnNumbers* out);
+
+ private:
+  friend class PageCursor;
+
+  // A column of values, with those of one qualifier or of several.
+  struct Stream {
+    std::string_view bytes;
+    size_t cells = 0;
+    std::unique_ptr<codec::ValueColumn> values;  // once it was asked for
+  };
+
+  PageReader() = default;
+  absl::Status Parse(std::string_view page);
+  absl::Status ParseColumns(std::string_view bytes);
+  absl::Status ParseStreams(std::string_view bytes);
+  absl::StatusOr<PageShape*> Shape();
+  absl::StatusOr<codec::ValueColumn*> Values(size_t stream);
+
+  PageParts parts_;
+  codec::TextColumn keys_;
+  std::string_view shape_bytes_, times_bytes_;
+  std::vector<std::string_view> columns_;
+  std::vector<int64_t> cells_of_;
+  codec::ByteArena names_;
+  std::vector<Stream> streams_;
+  std::vector<uint32_t> stream_of_;  // by column
+  std::vector<uint32_t> base_of_;    // by column: its first cell in its stream, when it is by column
+  std::unique_ptr<PageShape> shape_;
+};
+
+// The cells of a page that are in a range of rows and that the hints ask for (columns, time_range,
+// newest_per_column, keys_only), row by row, ascending or descending.  A column of more than one row has its
+// newest in each.
+class PageCursor {
+ public:
+  // `reader` must outlive it, and no other cursor of the same reader may be in use.
+  PageCursor(PageReader* reader, RowRange rows, ReadHints hints, bool reverse)
+      : reader_(reader), rows_(std::move(rows)), hints_(std::move(hints)), reverse_(reverse) {}
+
+  // Fills row_key and cells of the next row that has any; false at the end.  The views hold until the next
+  // call.
+  absl::StatusOr<bool> Next(RowPiece* piece);
+
+ private:
+  // Cells of one column of one row.
+  struct Group {
+    uint32_t column = 0;
+    uint32_t count = 0;
+    const int64_t* timestamps = nullptr;
+    uint32_t stream = 0;
+    size_t value = 0;  // its first, among those decoded of the stream
+  };
+  struct Row {
+    size_t group = 0;  // its first
+    std::string_view key;
+  };
+  // What is decoded of a stream for some rows.
+  struct Decoded {
+    std::vector<std::pair<size_t, size_t>> ranges;  // of the stream's cells
+    size_t count = 0;
+    std::vector<std::string_view> values;
+  };
+
+  absl::Status Start();
+  void ChooseColumns();
+  absl::Status DecodeRows();
+  void PlanGroup(uint32_t column, size_t first_value, absl::Span<const int64_t> timestamps);
+  absl::Status DecodeValues();
+
+  PageReader* reader_;
+  const RowRange rows_;
+  const ReadHints hints_;
+  const bool reverse_;
+
+  bool started_ = false;
+  size_t rows_begin_ = 0, rows_end_ = 0;  // of those that are not decoded yet
+  bool all_columns_ = true;
+  std::vector<char> wanted_;  // by column, unless all
+
+  // The rows that are decoded, with an end.
+  std::vector<Row> decoded_rows_;
+  size_t rows_done_ = 0;
+  std::vector<Group> groups_;
+  std::vector<Decoded> decoded_;  // by stream
+  codec::ByteArena arena_;
+  std::vector<std::string_view> keys_;
+};
+
+}  // namespace sonde
