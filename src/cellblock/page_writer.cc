@@ -18,9 +18,10 @@ constexpr size_t kOwnStreamCellsMin = 32;
 constexpr size_t kSparseColumnsMax = 32;
 // With more columns than this, their cells may be more alike along a row: what a qualifier says is a time.
 constexpr size_t kColumnsByColumnMax = 64;
-// It is tried on so many cells, and must save this share.
-constexpr size_t kByRowTrialCells = 8192;
-constexpr double kByRowShare = 0.9;
+// It is tried on so many stretches of so many cells, and must leave no more than this share.
+constexpr size_t kByRowTrialStretches = 8;
+constexpr size_t kByRowTrialCells = 1024;
+constexpr double kByRowShare = 0.8;
 
 // Rows that are more than this part of a page are split where the page is full.
 constexpr size_t kSplitRowsPerPage = 4;
@@ -32,6 +33,15 @@ void EncodeUnsigned(const std::vector<int64_t>& values, std::string* out) {
 // Equality of strings that mostly are in one place.
 bool IsSame(std::string_view a, std::string_view b) {
   return a.size() == b.size() && (a.data() == b.data() || a == b);
+}
+
+// A row has many short lists: no call for each.
+bool IsSame(absl::Span<const int64_t> a, absl::Span<const int64_t> b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
 }
 
 // The union of lists of timestamps, descending.
@@ -108,21 +118,25 @@ size_t PageWriter::Add(std::string_view row_key, absl::Span<const CellView> cell
   plain_bytes_ += value_bytes;
   char* to = arena_.Reserve(value_bytes);
   arena_.Commit(value_bytes);
-  for (const CellView& cell : cells) {
+  const size_t first = timestamps_.size();
+  timestamps_.resize(first + cells.size());
+  values_.resize(first + cells.size());
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const CellView& cell = cells[i];
     if (is_new_column || !IsSame(cell.qualifier, qualifier)) {
       is_new_column = false;
       ColumnId column = 0;
-      if (guess < guess_end && columns_[groups_[guess].column] == cell.qualifier) {
+      if (guess < guess_end && IsSame(columns_[groups_[guess].column], cell.qualifier)) {
         column = groups_[guess].column;
         ++guess;
       } else {
         column = FindColumn(cell.qualifier);
       }
-      groups_.push_back({column, timestamps_.size()});
+      groups_.push_back({column, first + i});
     }
     qualifier = cell.qualifier;
-    timestamps_.push_back(cell.timestamp_micros);
-    values_.emplace_back(to, cell.value.size());
+    timestamps_[first + i] = cell.timestamp_micros;
+    values_[first + i] = {to, cell.value.size()};
     to = std::copy(cell.value.begin(), cell.value.end(), to);
   }
   return cells.size();
@@ -241,7 +255,7 @@ void PageWriter::EncodeShape(std::string* out, std::string* times) {
     const size_t begin = rows_[row].group, end = rows_[row + 1].group;
     const absl::Span<const int64_t> first = TimesOf(begin);
     bool shared = true;
-    for (size_t group = begin + 1; group < end && shared; ++group) shared = TimesOf(group) == first;
+    for (size_t group = begin + 1; group < end && shared; ++group) shared = IsSame(TimesOf(group), first);
     if (shared) {
       modes.push_back(static_cast<int64_t>(TimeMode::kShared));
       lists.Add(first);
@@ -328,10 +342,16 @@ void PageWriter::EncodeValuesByColumn(std::string* out) const {
 PageOrder PageWriter::EncodeValues(std::string* out) const {
   EncodeValuesByColumn(out);
   if (columns_.size() <= kColumnsByColumnMax) return PageOrder::kByColumn;
-  const size_t trial = std::min(kByRowTrialCells, values_.size());
+  std::vector<std::string_view> trial;
+  const size_t stretch = values_.size() / kByRowTrialStretches;
+  for (size_t i = 0; i < kByRowTrialStretches; ++i) {
+    const auto from = values_.begin() + static_cast<std::ptrdiff_t>(i * stretch);
+    trial.insert(trial.end(), from, from + static_cast<std::ptrdiff_t>(std::min(stretch, kByRowTrialCells)));
+  }
+  if (trial.empty()) return PageOrder::kByColumn;
   std::string by_row;
-  codec::EncodeValues(absl::MakeConstSpan(values_).first(trial), &by_row);
-  const double scale = static_cast<double>(values_.size()) / static_cast<double>(trial);
+  codec::EncodeValues(trial, &by_row);
+  const double scale = static_cast<double>(values_.size()) / static_cast<double>(trial.size());
   if (static_cast<double>(by_row.size()) * scale > static_cast<double>(out->size()) * kByRowShare) {
     return PageOrder::kByColumn;
   }

@@ -54,20 +54,13 @@ constexpr std::array<TokenMeaning, kTokens> MakeMeanings() {
 }
 constexpr std::array<TokenMeaning, kTokens> kMeanings = MakeMeanings();
 
-struct Plan {
-  int order = 0;
-  bool is_signed = false;
-  uint64_t step = 0;
-  double bits = 0;  // a value
-};
-
-uint64_t ToU(uint64_t r, const Plan& plan) {
+uint64_t ToU(uint64_t r, const IntegerPlan& plan) {
   r -= plan.step;
   return plan.is_signed ? ZigZag(static_cast<int64_t>(r)) : r;
 }
 
 // Bits a value that these take with their own frequencies, raw bits included.
-double CostOf(absl::Span<const uint64_t> residuals, const Plan& plan) {
+double CostOf(absl::Span<const uint64_t> residuals, const IntegerPlan& plan) {
   std::array<uint16_t, kTokens> counts{};
   uint64_t raw_bits = 0;
   for (const uint64_t r : residuals) {
@@ -116,26 +109,6 @@ uint64_t MedianOf(std::vector<uint64_t> residuals) {
   return *middle;
 }
 
-Plan MakePlan(absl::Span<const int64_t> values, uint64_t base, uint64_t divisor) {
-  std::array<std::vector<uint64_t>, 3> residuals;
-  Sample(values, base, divisor, &residuals);
-  Plan best{.order = 0, .is_signed = false};
-  best.bits = CostOf(residuals[0], best);
-  const auto consider = [&](Plan plan) {
-    if (best.bits == 0 || residuals[plan.order].empty()) return;
-    plan.bits = CostOf(residuals[plan.order], plan);
-    if (plan.bits < best.bits) best = plan;
-  };
-  consider({.order = 1, .is_signed = true});
-  consider({.order = 2, .is_signed = true});
-  constexpr double kMedianBitsMin = 1;  // below, a step away from 0 gains nothing
-  if (best.bits > kMedianBitsMin && !residuals[1].empty()) {
-    consider({.order = 1, .is_signed = true, .step = MedianOf(residuals[1])});
-    consider({.order = 0, .is_signed = true, .step = MedianOf(residuals[0])});
-  }
-  return best;
-}
-
 uint64_t DivisorOf(absl::Span<const int64_t> values, uint64_t base) {
   uint64_t divisor = 0;
   for (const int64_t value : values) {
@@ -167,14 +140,13 @@ struct Residuals {
   unsigned width = 0;
 };
 
-void FindResiduals(absl::Span<const int64_t> values, uint64_t base, uint64_t divisor, const Plan& plan,
-                   Residuals* out) {
+void FindResiduals(absl::Span<const int64_t> values, const IntegerPlan& plan, Residuals* out) {
   out->us.resize(values.size());
   out->tokens.resize(values.size());
   uint64_t before = 0, difference_before = 0, all = 0;
   for (size_t i = 0; i < values.size(); ++i) {
-    uint64_t v = static_cast<uint64_t>(values[i]) - base;
-    if (divisor != 1) v /= divisor;
+    uint64_t v = static_cast<uint64_t>(values[i]) - plan.base;
+    if (plan.divisor != 1) v /= plan.divisor;
     const uint64_t difference = v - before;
     const uint64_t r = plan.order == 0 ? v : plan.order == 1 ? difference : difference - difference_before;
     before = v;
@@ -193,23 +165,47 @@ void FindResiduals(absl::Span<const int64_t> values, uint64_t base, uint64_t div
 
 }  // namespace
 
+IntegerPlan PlanIntegers(absl::Span<const int64_t> values) {
+  const auto base = static_cast<uint64_t>(*std::min_element(values.begin(), values.end()));
+  const uint64_t divisor = DivisorOf(values, base);
+  std::array<std::vector<uint64_t>, 3> residuals;
+  Sample(values, base, divisor, &residuals);
+  IntegerPlan best{.base = base, .divisor = divisor};
+  best.bits = CostOf(residuals[0], best);
+  const auto consider = [&](IntegerPlan plan) {
+    if (best.bits == 0 || residuals[plan.order].empty()) return;
+    plan.bits = CostOf(residuals[plan.order], plan);
+    if (plan.bits < best.bits) best = plan;
+  };
+  consider({.base = base, .divisor = divisor, .order = 1, .is_signed = true});
+  consider({.base = base, .divisor = divisor, .order = 2, .is_signed = true});
+  constexpr double kMedianBitsMin = 1;  // below, a step away from 0 gains nothing
+  if (best.bits > kMedianBitsMin && !residuals[1].empty()) {
+    consider(
+        {.base = base, .divisor = divisor, .order = 1, .is_signed = true, .step = MedianOf(residuals[1])});
+    consider(
+        {.base = base, .divisor = divisor, .order = 0, .is_signed = true, .step = MedianOf(residuals[0])});
+  }
+  return best;
+}
+
 class IntegerEncoder {
  public:
   using Form = IntegerColumn::Form;
 
-  IntegerEncoder(absl::Span<const int64_t> values, std::string* out) : values_(values), out_(*out) {}
+  // Finds a plan if it is given none.
+  IntegerEncoder(absl::Span<const int64_t> values, const IntegerPlan* plan, std::string* out)
+      : values_(values), given_plan_(plan), out_(*out) {}
 
   void Encode() {
     if (EncodeLine()) return;
-    base_ = static_cast<uint64_t>(*std::min_element(values_.begin(), values_.end()));
-    divisor_ = DivisorOf(values_, base_);
-    plan_ = MakePlan(values_, base_, divisor_);
-    FindResiduals(values_, base_, divisor_, plan_, &residuals_);
+    plan_ = given_plan_ != nullptr ? *given_plan_ : PlanIntegers(values_);
+    FindResiduals(values_, plan_, &residuals_);
     ChooseForm();
     out_.push_back(static_cast<char>(form_));
     out_.push_back(static_cast<char>(plan_.order | (plan_.is_signed ? kSigned : 0)));
-    PutSigned(&out_, base_);
-    PutVarint(&out_, divisor_);
+    PutSigned(&out_, plan_.base);
+    PutVarint(&out_, plan_.divisor);
     PutSigned(&out_, plan_.step);
     if (form_ == Form::kPacked) {
       out_.push_back(static_cast<char>(residuals_.width));
@@ -296,24 +292,25 @@ class IntegerEncoder {
     encoder->Append(absl::MakeConstSpan(residuals_.tokens).subspan(begin, end - begin), bytes);
   }
 
-  uint64_t ValueAt(size_t index) const { return (static_cast<uint64_t>(values_[index]) - base_) / divisor_; }
+  uint64_t ValueAt(size_t index) const {
+    return (static_cast<uint64_t>(values_[index]) - plan_.base) / plan_.divisor;
+  }
 
   const absl::Span<const int64_t> values_;
+  const IntegerPlan* const given_plan_;
   std::string& out_;
-  uint64_t base_ = 0, divisor_ = 1;
-  Plan plan_;
+  IntegerPlan plan_;
   Form form_ = Form::kPacked;
   Residuals residuals_;
   TokenFrequencies frequencies_;
 };
 
 void EncodeIntegers(absl::Span<const int64_t> values, std::string* out) {
-  IntegerEncoder(values, out).Encode();
+  IntegerEncoder(values, nullptr, out).Encode();
 }
 
-double EstimateIntegerBits(absl::Span<const int64_t> values) {
-  const auto base = static_cast<uint64_t>(*std::min_element(values.begin(), values.end()));
-  return MakePlan(values, base, DivisorOf(values, base)).bits;
+void EncodeIntegers(absl::Span<const int64_t> values, const IntegerPlan& plan, std::string* out) {
+  IntegerEncoder(values, &plan, out).Encode();
 }
 
 bool IntegerColumn::Parse(std::string_view* in, size_t count) {

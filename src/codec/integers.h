@@ -44,12 +44,24 @@ namespace sonde::codec {
 
 constexpr size_t kBlockValues = kBlockTokensMax;
 
+// How a column is going to be written.
+struct IntegerPlan {
+  uint64_t base = 0;
+  uint64_t divisor = 1;
+  int order = 0;
+  bool is_signed = false;
+  uint64_t step = 0;
+  // About how many bits a value takes, without what is written once a column.
+  double bits = 0;
+};
+
+// Finds a plan from a few of the values; at least one.
+IntegerPlan PlanIntegers(absl::Span<const int64_t> values);
+
 // Appends the column; at least one value.
 void EncodeIntegers(absl::Span<const int64_t> values, std::string* out);
-
-// About how many bits EncodeIntegers takes for `values`, found from a few of them, without what it takes once
-// a column; at least one value.
-double EstimateIntegerBits(absl::Span<const int64_t> values);
+// Likewise, by a plan that was made of these values.
+void EncodeIntegers(absl::Span<const int64_t> values, const IntegerPlan& plan, std::string* out);
 
 // A column that is read.  Views the bytes; not for several threads.
 class IntegerColumn {

@@ -158,7 +158,7 @@ TEST(Integers, EstimatesWhatTheyTake) {
     const auto width = static_cast<uint64_t>(1 + random.Uniform(1000));
     for (int i = 0; i < 20'000; ++i) values.push_back(static_cast<int64_t>(random.Uniform(width)));
     const double bits = static_cast<double>(Encode(values).size()) * 8 / static_cast<double>(values.size());
-    EXPECT_NEAR(EstimateIntegerBits(values), bits, 0.3 + bits * 0.1);
+    EXPECT_NEAR(PlanIntegers(values).bits, bits, 0.3 + bits * 0.1);
   }
 }
 

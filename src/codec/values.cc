@@ -125,11 +125,12 @@ class ValueEncoder {
   // Keeps it if it takes less than what was found before.
   void Consider(Form form, std::unique_ptr<Numbers> numbers) {
     const auto count = static_cast<double>(values_.size());
-    const double bits = EstimateIntegerBits(numbers->integers) +
-                        static_cast<double>(numbers->exceptions.size()) / count *
-                            (kExceptionBits + 8.0 * static_cast<double>(bytes_) / count);
+    const IntegerPlan plan = PlanIntegers(numbers->integers);
+    const double bits = plan.bits + static_cast<double>(numbers->exceptions.size()) / count *
+                                        (kExceptionBits + 8.0 * static_cast<double>(bytes_) / count);
     if (best_ != nullptr && bits >= best_bits_) return;
     best_ = std::move(numbers);
+    best_plan_ = plan;
     best_bits_ = bits;
     form_ = form;
   }
@@ -276,7 +277,7 @@ class ValueEncoder {
     for (int64_t& index : indexes) index = rank[index];
     const auto count = static_cast<double>(values_.size());
     if (best_ != nullptr &&
-        EstimateIntegerBits(indexes) * count + 8.0 * static_cast<double>(entry_bytes) >= best_bits_ * count) {
+        PlanIntegers(indexes).bits * count + 8.0 * static_cast<double>(entry_bytes) >= best_bits_ * count) {
       return false;
     }
     out_.push_back(static_cast<char>(Form::kDictionary));
@@ -295,7 +296,7 @@ class ValueEncoder {
       out_.push_back(static_cast<char>(style_.decimals_min));
       out_.push_back(static_cast<char>(style_.digits_min));
     }
-    EncodeIntegers(best_->integers, &out_);
+    EncodeIntegers(best_->integers, best_plan_, &out_);
     if (form_ == Form::kBigEndian) return;
     PutVarint(&out_, best_->exceptions.size());
     if (best_->exceptions.empty()) return;
@@ -310,6 +311,7 @@ class ValueEncoder {
   uint64_t bytes_ = 0;
   // The best form so far.
   std::unique_ptr<Numbers> best_;
+  IntegerPlan best_plan_;
   double best_bits_ = 0;
   Form form_ = Form::kStrings;
   DecimalStyle style_;
