@@ -12,30 +12,24 @@ constexpr size_t kCellsAtOnce = 4096;
 
 absl::Status DamagedValues() { return DamagedPage("values"); }
 
-} // namespace
+}  // namespace
 
-absl::StatusOr<std::unique_ptr<PageReader>>
-PageReader::Open(std::string_view page) {
+absl::StatusOr<std::unique_ptr<PageReader>> PageReader::Open(std::string_view page) {
   std::unique_ptr<PageReader> reader(new PageReader());
-  if (absl::Status status = reader->Parse(page); !status.ok())
-    return status;
+  if (absl::Status status = reader->Parse(page); !status.ok()) return status;
   return reader;
 }
 
 absl::Status PageReader::Parse(std::string_view page) {
-  if (absl::Status status = ParsePageHeader(page, &parts_); !status.ok())
-    return status;
-  const PageSections &sections = parts_.sections;
-  const uint64_t size = parts_.header_bytes + sections.keys + sections.columns +
-                        sections.shape + sections.times + sections.values +
-                        kPageChecksumBytes;
-  if (size != page.size())
-    return DamagedPage("cut short, or too long");
+  if (absl::Status status = ParsePageHeader(page, &parts_); !status.ok()) return status;
+  const PageSections& sections = parts_.sections;
+  const uint64_t size = parts_.header_bytes + sections.keys + sections.columns + sections.shape +
+                        sections.times + sections.values + kPageChecksumBytes;
+  if (size != page.size()) return DamagedPage("cut short, or too long");
   std::string_view end = page.substr(page.size() - kPageChecksumBytes);
   uint64_t checksum = 0;
   if (!GetFixed64(&end, &checksum) ||
-      checksum !=
-          PageChecksum(page.substr(0, page.size() - kPageChecksumBytes))) {
+      checksum != PageChecksum(page.substr(0, page.size() - kPageChecksumBytes))) {
     return DamagedPage("the checksum does not match");
   }
   std::string_view rest = page.substr(parts_.header_bytes);
@@ -45,10 +39,8 @@ absl::Status PageReader::Parse(std::string_view page) {
     return section;
   };
   std::string_view keys = take(sections.keys);
-  if (!keys_.Parse(&keys, parts_.header.rows) || !keys.empty())
-    return DamagedPage("row keys");
-  if (absl::Status status = ParseColumns(take(sections.columns)); !status.ok())
-    return status;
+  if (!keys_.Parse(&keys, parts_.header.rows) || !keys.empty()) return DamagedPage("row keys");
+  if (absl::Status status = ParseColumns(take(sections.columns)); !status.ok()) return status;
   shape_bytes_ = take(sections.shape);
   times_bytes_ = take(sections.times);
   return ParseStreams(take(sections.values));
@@ -58,33 +50,27 @@ absl::Status PageReader::ParseColumns(std::string_view bytes) {
   const size_t columns = parts_.header.columns;
   codec::TextColumn names;
   columns_.resize(columns);
-  if (!names.Parse(&bytes, columns) ||
-      !names.Decode(0, columns, &names_, columns_.data())) {
+  if (!names.Parse(&bytes, columns) || !names.Decode(0, columns, &names_, columns_.data())) {
     return DamagedPage("columns");
   }
   // What front-coded names view goes with `names`.
-  for (std::string_view &name : columns_) {
-    char *const to = names_.Reserve(name.size());
+  for (std::string_view& name : columns_) {
+    char* const to = names_.Reserve(name.size());
     std::copy(name.begin(), name.end(), to);
     names_.Commit(name.size());
     name = {to, name.size()};
   }
-  if (std::adjacent_find(columns_.begin(), columns_.end(),
-                         std::greater_equal<>()) != columns_.end()) {
+  if (std::adjacent_find(columns_.begin(), columns_.end(), std::greater_equal<>()) != columns_.end()) {
     return DamagedPage("columns out of order");
   }
   codec::IntegerColumn counts;
   if (!counts.Parse(&bytes, columns) ||
-      !counts.DecodeAll(1, static_cast<int64_t>(parts_.header.cells),
-                        &cells_of_) ||
-      !bytes.empty()) {
+      !counts.DecodeAll(1, static_cast<int64_t>(parts_.header.cells), &cells_of_) || !bytes.empty()) {
     return DamagedPage("cells of columns");
   }
   uint64_t cells = 0;
-  for (const int64_t count : cells_of_)
-    cells += static_cast<uint64_t>(count);
-  return cells == parts_.header.cells ? absl::OkStatus()
-                                      : DamagedPage("cells of columns");
+  for (const int64_t count : cells_of_) cells += static_cast<uint64_t>(count);
+  return cells == parts_.header.cells ? absl::OkStatus() : DamagedPage("cells of columns");
 }
 
 absl::Status PageReader::ParseStreams(std::string_view bytes) {
@@ -97,8 +83,7 @@ absl::Status PageReader::ParseStreams(std::string_view bytes) {
   }
   codec::IntegerColumn column;
   std::vector<int64_t> is_own, sizes;
-  if (!column.Parse(&bytes, columns) || !column.DecodeAll(0, 1, &is_own))
-    return DamagedPage("streams");
+  if (!column.Parse(&bytes, columns) || !column.DecodeAll(0, 1, &is_own)) return DamagedPage("streams");
   size_t pooled = 0;
   for (size_t i = 0; i < columns; ++i) {
     if (is_own[i] == 0) {
@@ -110,88 +95,71 @@ absl::Status PageReader::ParseStreams(std::string_view bytes) {
     }
   }
   for (size_t i = 0; i < columns && pooled > 0; ++i) {
-    if (is_own[i] == 0)
-      stream_of_[i] = static_cast<uint32_t>(streams_.size());
+    if (is_own[i] == 0) stream_of_[i] = static_cast<uint32_t>(streams_.size());
   }
-  if (pooled > 0)
-    streams_.push_back({{}, pooled, nullptr});
+  if (pooled > 0) streams_.push_back({{}, pooled, nullptr});
   if (!column.Parse(&bytes, streams_.size()) ||
       !column.DecodeAll(0, static_cast<int64_t>(bytes.size()), &sizes)) {
     return DamagedPage("streams");
   }
   for (size_t i = 0; i < streams_.size(); ++i) {
-    if (static_cast<uint64_t>(sizes[i]) > bytes.size())
-      return DamagedPage("streams");
+    if (static_cast<uint64_t>(sizes[i]) > bytes.size()) return DamagedPage("streams");
     streams_[i].bytes = bytes.substr(0, sizes[i]);
     bytes.remove_prefix(sizes[i]);
   }
   return bytes.empty() ? absl::OkStatus() : DamagedPage("streams");
 }
 
-absl::StatusOr<PageShape *> PageReader::Shape() {
+absl::StatusOr<PageShape*> PageReader::Shape() {
   if (shape_ == nullptr) {
     auto shape = std::make_unique<PageShape>();
-    absl::Status status =
-        shape->Parse(shape_bytes_, times_bytes_, parts_, cells_of_, base_of_);
-    if (!status.ok())
-      return status;
+    absl::Status status = shape->Parse(shape_bytes_, times_bytes_, parts_, cells_of_, base_of_);
+    if (!status.ok()) return status;
     shape_ = std::move(shape);
   }
   return shape_.get();
 }
 
-absl::StatusOr<codec::ValueColumn *> PageReader::Values(size_t stream) {
-  Stream &found = streams_[stream];
+absl::StatusOr<codec::ValueColumn*> PageReader::Values(size_t stream) {
+  Stream& found = streams_[stream];
   if (found.values == nullptr) {
     auto values = std::make_unique<codec::ValueColumn>();
-    if (!values->Parse(found.bytes, found.cells))
-      return DamagedValues();
+    if (!values->Parse(found.bytes, found.cells)) return DamagedValues();
     found.values = std::move(values);
   }
   return found.values.get();
 }
 
-absl::Status PageReader::FindRows(const RowRange &range, size_t *begin,
-                                  size_t *end) {
-  const PageHeader &header = parts_.header;
+absl::Status PageReader::FindRows(const RowRange& range, size_t* begin, size_t* end) {
+  const PageHeader& header = parts_.header;
   *begin = 0;
   *end = header.rows;
-  if (range.start > header.first_row_key &&
-      !keys_.LowerBound(range.start, begin))
+  if (range.start > header.first_row_key && !keys_.LowerBound(range.start, begin))
     return DamagedPage("row keys");
-  if (!range.end.empty() && range.end <= header.last_row_key &&
-      !keys_.LowerBound(range.end, end)) {
+  if (!range.end.empty() && range.end <= header.last_row_key && !keys_.LowerBound(range.end, end)) {
     return DamagedPage("row keys");
   }
   *end = std::max(*begin, *end);
   return absl::OkStatus();
 }
 
-absl::Status PageReader::RowKey(size_t row, std::string *row_key) {
+absl::Status PageReader::RowKey(size_t row, std::string* row_key) {
   return keys_.At(row, row_key) ? absl::OkStatus() : DamagedPage("row keys");
 }
 
-absl::StatusOr<bool> PageReader::ReadNumbers(size_t column,
-                                             codec::NumberBytes written,
-                                             size_t begin, size_t end,
-                                             ColumnNumbers *out) {
-  absl::StatusOr<PageShape *> shape = Shape();
-  if (!shape.ok())
-    return shape.status();
-  absl::StatusOr<codec::ValueColumn *> values = Values(stream_of_[column]);
-  if (!values.ok())
-    return values.status();
-  if (!(*values)->HoldsNumbers(written))
-    return false;
+absl::StatusOr<bool> PageReader::ReadNumbers(size_t column, codec::NumberBytes written, size_t begin,
+                                             size_t end, ColumnNumbers* out) {
+  absl::StatusOr<PageShape*> shape = Shape();
+  if (!shape.ok()) return shape.status();
+  absl::StatusOr<codec::ValueColumn*> values = Values(stream_of_[column]);
+  if (!values.ok()) return values.status();
+  if (!(*values)->HoldsNumbers(written)) return false;
   out->rows.clear();
   out->timestamps_micros.clear();
   out->numbers.clear();
-  if (begin == end)
-    return true;
-  if (absl::Status status = (*shape)->DecodeTimes(begin, end); !status.ok())
-    return status;
-  const size_t cells_max =
-      std::min(CellsOf(column), (*shape)->CellsOf(begin, end));
+  if (begin == end) return true;
+  if (absl::Status status = (*shape)->DecodeTimes(begin, end); !status.ok()) return status;
+  const size_t cells_max = std::min(CellsOf(column), (*shape)->CellsOf(begin, end));
   out->rows.reserve(cells_max);
   out->timestamps_micros.reserve(cells_max);
   out->numbers.reserve(cells_max);
@@ -200,33 +168,28 @@ absl::StatusOr<bool> PageReader::ReadNumbers(size_t column,
     const absl::Span<const int64_t> times = (*shape)->times();
     out->timestamps_micros.assign(times.begin(), times.end());
     out->rows.resize(times.size());
-    uint32_t *row_out = out->rows.data();
+    uint32_t* row_out = out->rows.data();
     for (size_t row = begin; row < end; ++row) {
-      for (size_t i = 0; i < *regular_cells; ++i)
-        *row_out++ = static_cast<uint32_t>(row);
+      for (size_t i = 0; i < *regular_cells; ++i) *row_out++ = static_cast<uint32_t>(row);
     }
     out->numbers.resize(times.size());
     const size_t first = (*shape)->FirstValue(begin, column);
-    if (!(*values)->DecodeNumbers(written, first, first + times.size(),
-                                  out->numbers.data()))
+    if (!(*values)->DecodeNumbers(written, first, first + times.size(), out->numbers.data()))
       return DamagedValues();
     return true;
   }
-  const std::vector<std::optional<size_t>> indexes =
-      (*shape)->IndexesOf(column);
+  const std::vector<std::optional<size_t>> indexes = (*shape)->IndexesOf(column);
   // Stretches of values that lie one after the other are decoded at once: all
   // of a column of its own.
   size_t value_begin = 0, value_end = 0;
   const auto decode = [&] {
     const size_t at = out->numbers.size();
     out->numbers.resize(at + value_end - value_begin);
-    return (*values)->DecodeNumbers(written, value_begin, value_end,
-                                    out->numbers.data() + at);
+    return (*values)->DecodeNumbers(written, value_begin, value_end, out->numbers.data() + at);
   };
   for (size_t row = begin; row < end; ++row) {
     const std::optional<size_t> i = indexes[(*shape)->SetOf(row)];
-    if (!i.has_value())
-      continue;
+    if (!i.has_value()) continue;
     const absl::Span<const int64_t> times = (*shape)->TimesOf(row, *i);
     const size_t first = (*shape)->FirstValue(row, *i);
     for (const int64_t time : times) {
@@ -234,88 +197,72 @@ absl::StatusOr<bool> PageReader::ReadNumbers(size_t column,
       out->timestamps_micros.push_back(time);
     }
     if (first != value_end) {
-      if (!decode())
-        return DamagedValues();
+      if (!decode()) return DamagedValues();
       value_begin = first;
     }
     value_end = first + times.size();
   }
-  if (!decode())
-    return DamagedValues();
+  if (!decode()) return DamagedValues();
   return true;
 }
 
 absl::Status PageCursor::Start() {
   started_ = true;
   decoded_.resize(reader_->streams_.size());
-  const PageHeader &header = reader_->header();
+  const PageHeader& header = reader_->header();
   if (header.timestamp_micros_max < hints_.time_range.start_micros ||
-      (hints_.time_range.end_micros != 0 &&
-       header.timestamp_micros_min >= hints_.time_range.end_micros)) {
+      (hints_.time_range.end_micros != 0 && header.timestamp_micros_min >= hints_.time_range.end_micros)) {
     return absl::OkStatus();
   }
   ChooseColumns();
-  if (!all_columns_ &&
-      std::find(wanted_.begin(), wanted_.end(), 1) == wanted_.end())
-    return absl::OkStatus();
+  if (!all_columns_ && std::find(wanted_.begin(), wanted_.end(), 1) == wanted_.end()) return absl::OkStatus();
   return reader_->FindRows(rows_, &rows_begin_, &rows_end_);
 }
 
 void PageCursor::ChooseColumns() {
   all_columns_ = !hints_.columns.has_value();
-  if (all_columns_)
-    return;
-  const std::vector<std::string_view> &columns = reader_->columns();
+  if (all_columns_) return;
+  const std::vector<std::string_view>& columns = reader_->columns();
   wanted_.assign(columns.size(), 0);
-  for (const ReadHints::ColumnRange &range : *hints_.columns) {
-    const auto begin =
-        std::lower_bound(columns.begin(), columns.end(), range.start);
+  for (const ReadHints::ColumnRange& range : *hints_.columns) {
+    const auto begin = std::lower_bound(columns.begin(), columns.end(), range.start);
     const auto end =
-        range.end.empty()
-            ? columns.end()
-            : std::lower_bound(columns.begin(), columns.end(), range.end);
+        range.end.empty() ? columns.end() : std::lower_bound(columns.begin(), columns.end(), range.end);
     if (begin < end) {
-      std::fill(wanted_.begin() + (begin - columns.begin()),
-                wanted_.begin() + (end - columns.begin()), 1);
+      std::fill(wanted_.begin() + (begin - columns.begin()), wanted_.begin() + (end - columns.begin()), 1);
     }
   }
   all_columns_ = std::find(wanted_.begin(), wanted_.end(), 0) == wanted_.end();
 }
 
-absl::StatusOr<bool> PageCursor::Next(RowPiece *piece) {
+absl::StatusOr<bool> PageCursor::Next(RowPiece* piece) {
   if (!started_) {
-    if (absl::Status status = Start(); !status.ok())
-      return status;
+    if (absl::Status status = Start(); !status.ok()) return status;
   }
   while (true) {
     const size_t decoded = decoded_rows_.empty() ? 0 : decoded_rows_.size() - 1;
     if (rows_done_ == decoded) {
-      if (rows_begin_ == rows_end_)
-        return false;
-      if (absl::Status status = DecodeRows(); !status.ok())
-        return status;
+      if (rows_begin_ == rows_end_) return false;
+      if (absl::Status status = DecodeRows(); !status.ok()) return status;
       continue;
     }
     const size_t index = reverse_ ? decoded - 1 - rows_done_ : rows_done_;
     ++rows_done_;
-    const Row &row = decoded_rows_[index];
+    const Row& row = decoded_rows_[index];
     const size_t group_end = decoded_rows_[index + 1].group;
-    if (row.group == group_end)
-      continue;
+    if (row.group == group_end) continue;
     piece->row_key = row.key;
     piece->cells.clear();
     for (size_t i = row.group; i < group_end; ++i) {
-      const Group &group = groups_[i];
+      const Group& group = groups_[i];
       const std::string_view qualifier = reader_->columns()[group.column];
-      const std::string_view *const values =
-          hints_.keys_only ? nullptr
-                           : decoded_[group.stream].values.data() + group.value;
+      const std::string_view* const values =
+          hints_.keys_only ? nullptr : decoded_[group.stream].values.data() + group.value;
       const size_t at = piece->cells.size();
       piece->cells.resize(at + group.count);
-      CellView *const cells = piece->cells.data() + at;
+      CellView* const cells = piece->cells.data() + at;
       for (size_t k = 0; k < group.count; ++k) {
-        cells[k] = {qualifier, group.timestamps[k],
-                    values == nullptr ? std::string_view() : values[k]};
+        cells[k] = {qualifier, group.timestamps[k], values == nullptr ? std::string_view() : values[k]};
       }
     }
     return true;
@@ -323,9 +270,8 @@ absl::StatusOr<bool> PageCursor::Next(RowPiece *piece) {
 }
 
 absl::Status PageCursor::DecodeRows() {
-  absl::StatusOr<PageShape *> shape = reader_->Shape();
-  if (!shape.ok())
-    return shape.status();
+  absl::StatusOr<PageShape*> shape = reader_->Shape();
+  if (!shape.ok()) return shape.status();
   size_t begin = rows_begin_, end = rows_end_;
   size_t cells = 0;
   if (reverse_) {
@@ -339,14 +285,12 @@ absl::Status PageCursor::DecodeRows() {
   }
   arena_.Clear();
   keys_.resize(end - begin);
-  if (!reader_->keys_.Decode(begin, end, &arena_, keys_.data()))
-    return DamagedPage("row keys");
-  if (absl::Status status = (*shape)->DecodeTimes(begin, end); !status.ok())
-    return status;
+  if (!reader_->keys_.Decode(begin, end, &arena_, keys_.data())) return DamagedPage("row keys");
+  if (absl::Status status = (*shape)->DecodeTimes(begin, end); !status.ok()) return status;
   decoded_rows_.clear();
   groups_.clear();
   rows_done_ = 0;
-  for (Decoded &decoded : decoded_) {
+  for (Decoded& decoded : decoded_) {
     decoded.ranges.clear();
     decoded.count = 0;
   }
@@ -355,8 +299,7 @@ absl::Status PageCursor::DecodeRows() {
     const absl::Span<const uint32_t> columns = (*shape)->ColumnsOf(row);
     for (size_t i = 0; i < columns.size(); ++i) {
       if (all_columns_ || wanted_[columns[i]]) {
-        PlanGroup(columns[i], (*shape)->FirstValue(row, i),
-                  (*shape)->TimesOf(row, i));
+        PlanGroup(columns[i], (*shape)->FirstValue(row, i), (*shape)->TimesOf(row, i));
       }
     }
   }
@@ -364,11 +307,10 @@ absl::Status PageCursor::DecodeRows() {
   return hints_.keys_only ? absl::OkStatus() : DecodeValues();
 }
 
-void PageCursor::PlanGroup(uint32_t column, size_t first_value,
-                           absl::Span<const int64_t> timestamps) {
-  const TimeRange &range = hints_.time_range;
-  const int64_t *begin = timestamps.begin();
-  const int64_t *end = timestamps.end();
+void PageCursor::PlanGroup(uint32_t column, size_t first_value, absl::Span<const int64_t> timestamps) {
+  const TimeRange& range = hints_.time_range;
+  const int64_t* begin = timestamps.begin();
+  const int64_t* end = timestamps.end();
   if (!range.IsAll()) {
     const auto newer = [](int64_t a, int64_t b) { return a > b; };
     // Descending: those before the end of the range, then those from its start
@@ -380,41 +322,35 @@ void PageCursor::PlanGroup(uint32_t column, size_t first_value,
   }
   size_t count = end - begin;
   if (hints_.newest_per_column.has_value()) {
-    count = std::min(count, static_cast<size_t>(std::max<int64_t>(
-                                *hints_.newest_per_column, 0)));
+    count = std::min(count, static_cast<size_t>(std::max<int64_t>(*hints_.newest_per_column, 0)));
   }
-  if (count == 0)
-    return;
+  if (count == 0) return;
   const uint32_t stream = reader_->stream_of_[column];
-  Decoded &decoded = decoded_[stream];
+  Decoded& decoded = decoded_[stream];
   const size_t value = first_value + (begin - timestamps.begin());
   if (!decoded.ranges.empty() && decoded.ranges.back().second == value) {
     decoded.ranges.back().second = value + count;
   } else {
     decoded.ranges.emplace_back(value, value + count);
   }
-  groups_.push_back(
-      {column, static_cast<uint32_t>(count), begin, stream, decoded.count});
+  groups_.push_back({column, static_cast<uint32_t>(count), begin, stream, decoded.count});
   decoded.count += count;
 }
 
 absl::Status PageCursor::DecodeValues() {
   for (size_t stream = 0; stream < decoded_.size(); ++stream) {
-    Decoded &decoded = decoded_[stream];
-    if (decoded.count == 0)
-      continue;
-    absl::StatusOr<codec::ValueColumn *> values = reader_->Values(stream);
-    if (!values.ok())
-      return values.status();
+    Decoded& decoded = decoded_[stream];
+    if (decoded.count == 0) continue;
+    absl::StatusOr<codec::ValueColumn*> values = reader_->Values(stream);
+    if (!values.ok()) return values.status();
     decoded.values.resize(decoded.count);
-    std::string_view *to = decoded.values.data();
-    for (const auto &[begin, end] : decoded.ranges) {
-      if (!(*values)->Decode(begin, end, &arena_, to))
-        return DamagedValues();
+    std::string_view* to = decoded.values.data();
+    for (const auto& [begin, end] : decoded.ranges) {
+      if (!(*values)->Decode(begin, end, &arena_, to)) return DamagedValues();
       to += end - begin;
     }
   }
   return absl::OkStatus();
 }
 
-} // namespace sonde
+}  // namespace sonde

@@ -18,22 +18,18 @@ namespace sonde {
 
 // Not for several threads.
 class PageShape {
-public:
+ public:
   // DATA_LOSS: the bytes are not what a page of `parts` has, whose columns have
   // `cells_of` cells, and begin at `base_of` in their streams.  Views `times`.
-  absl::Status Parse(std::string_view shape, std::string_view times,
-                     const PageParts &parts, absl::Span<const int64_t> cells_of,
-                     absl::Span<const uint32_t> base_of);
+  absl::Status Parse(std::string_view shape, std::string_view times, const PageParts& parts,
+                     absl::Span<const int64_t> cells_of, absl::Span<const uint32_t> base_of);
 
   // Rows with the same columns have the same set.
-  size_t SetOf(size_t row) const {
-    return set_ids_.empty() ? 0 : static_cast<size_t>(set_ids_[row]);
-  }
+  size_t SetOf(size_t row) const { return set_ids_.empty() ? 0 : static_cast<size_t>(set_ids_[row]); }
   // The columns of a row, ascending.
   absl::Span<const uint32_t> ColumnsOf(size_t row) const {
     const size_t set = SetOf(row);
-    return {set_members_.data() + set_starts_[set],
-            set_starts_[set + 1] - set_starts_[set]};
+    return {set_members_.data() + set_starts_[set], set_starts_[set + 1] - set_starts_[set]};
   }
   // Where a column is among those of each set; nothing if the set does not have
   // it.
@@ -42,10 +38,8 @@ public:
   size_t CellsOf(size_t begin, size_t end) const;
   // Where the cells of the i-th column of a row begin, in the column's stream.
   size_t FirstValue(size_t row, size_t i) const {
-    if (!regular_)
-      return group_values_[row_groups_[row] + i];
-    if (order_ == PageOrder::kByRow)
-      return (row * header_.columns + i) * list_cells_;
+    if (!regular_) return group_values_[row_groups_[row] + i];
+    if (order_ == PageOrder::kByRow) return (row * header_.columns + i) * list_cells_;
     return base_of_[i] + row * list_cells_;
   }
 
@@ -72,50 +66,42 @@ public:
       list += i;
     }
     const size_t start = ListStart(list);
-    return {times_.data() + (start - ListStart(ListOf(times_row_))),
-            ListStart(list + 1) - start};
+    return {times_.data() + (start - ListStart(ListOf(times_row_))), ListStart(list + 1) - start};
   }
   // All lists of timestamps that were decoded, one after the other.
   absl::Span<const int64_t> times() const { return times_; }
 
-private:
-  absl::Status ParseSets(std::string_view *in);
-  absl::Status ParseLists(std::string_view *in);
-  absl::Status PlaceRows(absl::Span<const int64_t> cells_of,
-                         absl::Span<const uint32_t> base_of);
+ private:
+  absl::Status ParseSets(std::string_view* in);
+  absl::Status ParseLists(std::string_view* in);
+  absl::Status PlaceRows(absl::Span<const int64_t> cells_of, absl::Span<const uint32_t> base_of);
   // How many cells the i-th column of a row has, once what it is missing was
   // checked.
   absl::StatusOr<size_t> CountOf(size_t row, size_t i) const;
   absl::Status CheckRegular(absl::Span<const int64_t> cells_of) const;
   void FindSubsetTimes(size_t begin, size_t end);
   size_t ListOf(size_t row) const { return regular_ ? row : row_lists_[row]; }
-  size_t ListStart(size_t list) const {
-    return regular_ ? list * list_cells_ : list_starts_[list];
-  }
+  size_t ListStart(size_t list) const { return regular_ ? list * list_cells_ : list_starts_[list]; }
 
   PageHeader header_;
   PageOrder order_ = PageOrder::kByColumn;
 
   std::vector<uint32_t> set_starts_, set_members_;
-  std::vector<int64_t> set_ids_; // by row, unless there is one
-  std::vector<int64_t> modes_;   // by row, unless regular
+  std::vector<int64_t> set_ids_;  // by row, unless there is one
+  std::vector<int64_t> modes_;    // by row, unless regular
 
   // See regular_cells; nothing has to be counted then.
   bool regular_ = false;
-  size_t list_cells_ = 0; // of each list, if regular
+  size_t list_cells_ = 0;  // of each list, if regular
   std::vector<uint32_t> base_of_;
 
-  std::vector<uint32_t> row_lists_; // the first list of each row, and the end
-  std::vector<uint32_t>
-      list_starts_; // in all lists one after the other, and the end
-  std::vector<uint32_t>
-      row_groups_; // the first group (column of a row) of each row, and the end
-  std::vector<uint32_t>
-      group_values_; // where the values of each group begin, in its stream
-  std::vector<uint32_t> group_missing_; // where what each group of a kSubset
-                                        // row lacks begins, and the end
-  std::vector<uint32_t>
-      row_subsets_; // the number of groups of kSubset rows before each row
+  std::vector<uint32_t> row_lists_;      // the first list of each row, and the end
+  std::vector<uint32_t> list_starts_;    // in all lists one after the other, and the end
+  std::vector<uint32_t> row_groups_;     // the first group (column of a row) of each row, and the end
+  std::vector<uint32_t> group_values_;   // where the values of each group begin, in its stream
+  std::vector<uint32_t> group_missing_;  // where what each group of a kSubset
+                                         // row lacks begins, and the end
+  std::vector<uint32_t> row_subsets_;    // the number of groups of kSubset rows before each row
   std::vector<int64_t> missing_;
 
   codec::IntegerColumn newest_, steps_;
@@ -123,8 +109,7 @@ private:
   size_t times_row_ = 0, times_row_end_ = 0;
   std::vector<int64_t> times_;
   std::vector<int64_t> subset_times_;
-  std::vector<uint32_t>
-      subset_starts_; // of each group of a kSubset row that is decoded
+  std::vector<uint32_t> subset_starts_;  // of each group of a kSubset row that is decoded
 };
 
-} // namespace sonde
+}  // namespace sonde

@@ -142,14 +142,6 @@ size_t PageWriter::Add(std::string_view row_key, absl::Span<const CellView> cell
   return cells.size();
 }
 
-absl::Span<const int64_t> PageWriter::TimesOf(size_t group) const {
-  return absl::MakeConstSpan(timestamps_).subspan(groups_[group].cell, CountOf(group));
-}
-
-absl::Span<const std::string_view> PageWriter::ValuesOf(size_t group) const {
-  return absl::MakeConstSpan(values_).subspan(groups_[group].cell, CountOf(group));
-}
-
 void PageWriter::Finish(std::string* page) {
   const size_t groups = groups_.size();
   rows_.push_back({{}, groups});  // ends the last

@@ -56,8 +56,12 @@ class PageWriter {
   ColumnId FindColumn(std::string_view qualifier);
   std::string_view Keep(std::string_view bytes);
   size_t CountOf(size_t group) const { return groups_[group + 1].cell - groups_[group].cell; }
-  absl::Span<const int64_t> TimesOf(size_t group) const;
-  absl::Span<const std::string_view> ValuesOf(size_t group) const;
+  absl::Span<const int64_t> TimesOf(size_t group) const {
+    return {timestamps_.data() + groups_[group].cell, CountOf(group)};
+  }
+  absl::Span<const std::string_view> ValuesOf(size_t group) const {
+    return {values_.data() + groups_[group].cell, CountOf(group)};
+  }
 
   // The sections of a page.
   void EncodeKeys(std::string* out) const;

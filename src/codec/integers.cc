@@ -141,24 +141,34 @@ struct Residuals {
 };
 
 void FindResiduals(absl::Span<const int64_t> values, const IntegerPlan& plan, Residuals* out) {
-  out->us.resize(values.size());
-  out->tokens.resize(values.size());
-  uint64_t before = 0, difference_before = 0, all = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    uint64_t v = static_cast<uint64_t>(values[i]) - plan.base;
-    if (plan.divisor != 1) v /= plan.divisor;
-    const uint64_t difference = v - before;
-    const uint64_t r = plan.order == 0 ? v : plan.order == 1 ? difference : difference - difference_before;
-    before = v;
-    difference_before = difference;
-    const uint64_t u = ToU(r, plan);
-    const unsigned token = TokenOf(u);
-    out->us[i] = u;
-    out->tokens[i] = static_cast<uint8_t>(token);
-    if (i % kBlockValues < static_cast<size_t>(plan.order)) continue;
-    ++out->counts[token];
-    out->raw_bits += kMeanings[token].raw_bits;
-    all |= u;
+  const size_t count = values.size();
+  out->us.resize(count);
+  out->tokens.resize(count);
+  uint64_t* const us = out->us.data();
+  for (size_t i = 0; i < count; ++i) us[i] = static_cast<uint64_t>(values[i]) - plan.base;
+  if (plan.divisor != 1) {
+    for (size_t i = 0; i < count; ++i) us[i] /= plan.divisor;
+  }
+  for (int order = 0; order < plan.order; ++order) {
+    for (size_t i = count; i-- > 1;) us[i] -= us[i - 1];
+  }
+  // Equal tokens often follow each other: two counters do not wait for each other.
+  std::array<uint32_t, kTokens> odd_counts{};
+  uint64_t all = 0;
+  for (size_t begin = 0; begin < count; begin += kBlockValues) {
+    const size_t end = std::min(begin + kBlockValues, count);
+    for (size_t i = begin + KnownOf(plan.order, end - begin); i < end; ++i) {
+      const uint64_t u = ToU(us[i], plan);
+      const unsigned token = TokenOf(u);
+      us[i] = u;
+      out->tokens[i] = static_cast<uint8_t>(token);
+      ++((i & 1) ? odd_counts : out->counts)[token];
+      all |= u;
+    }
+  }
+  for (int token = 0; token < kTokens; ++token) {
+    out->counts[token] += odd_counts[token];
+    out->raw_bits += uint64_t{out->counts[token]} * kMeanings[token].raw_bits;
   }
   out->width = std::bit_width(all);
 }
