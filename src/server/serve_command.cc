@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -24,6 +25,11 @@ void SetUpLogs(const std::string& level) {
   logger->set_level(level == "error" ? spdlog::level::err : spdlog::level::from_str(level));
   logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(std::move(logger));
+  // Else each field of a request that is not UTF-8 would put a line onto stderr.
+  google::protobuf::SetLogHandler(
+      [](google::protobuf::LogLevel, const char*, int, const std::string& message) {
+        spdlog::debug("protocol buffers: {}", message);
+      });
 }
 
 // Connections and files of the database count against one limit, which is low by default.
