@@ -1,6 +1,7 @@
 #include "filter/byte_range.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/bytes.h"
 
@@ -45,6 +46,11 @@ ByteRanges NormalizeByteRanges(std::vector<ByteRange> ranges) {
     }
   }
   return result;
+}
+
+ByteRanges AtMost(size_t count_max, ByteRanges ranges) {
+  if (ranges.size() <= count_max) return ranges;
+  return {ByteRange{std::move(ranges.front().start), std::move(ranges.back().end)}};
 }
 
 ByteRanges UnionOf(ByteRanges a, const ByteRanges& b) {

@@ -37,4 +37,7 @@ ByteRanges NormalizeByteRanges(std::vector<ByteRange> ranges);
 ByteRanges UnionOf(ByteRanges a, const ByteRanges& b);
 ByteRanges IntersectionOf(const ByteRanges& a, const ByteRanges& b);
 
+// The ranges if they are at most so many, else one that contains them all.
+ByteRanges AtMost(size_t count_max, ByteRanges ranges);
+
 }  // namespace sonde

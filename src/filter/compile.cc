@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/bytes.h"
 #include "filter/compiled_filter.h"
+#include "filter/regex_cost.h"
 #include "model/limits.h"
 
 namespace sonde {
@@ -12,10 +14,17 @@ namespace {
 
 using Kind = FilterNode::Kind;
 
-// For the programs and automata of all regexes of a filter, shared out evenly, but each gets the minimum.
-constexpr int64_t kRegexMemoryBytesMax = 8 << 20;
-constexpr int64_t kRegexMemoryBytesMin = 32 << 10;
+// What RE2 may need while it compiles a filter's regexes, as RegexCost tells.
+constexpr int64_t kRegexCostOfFilterMax = 5 << 19;
+// For the programs and automata of all regexes of a filter.  Each first gets its share of a half, then twice
+// as much until its program fits.  The largest program is bounded by what an automaton may have: it takes
+// tens of milliseconds to fill that.
+constexpr int64_t kRegexMemoryBytesMax = 7 << 18;
+constexpr int64_t kRegexMemoryBytesEachMin = 4 << 10;
+constexpr int64_t kRegexMemoryBytesEachMax = 1 << 20;
 constexpr size_t kLabelBytesMax = 15;
+// Each takes 200 bytes, and time for every cell.
+constexpr size_t kNodesMax = 4'096;
 
 absl::Status Invalid(const std::string& place, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", place, what));
@@ -53,35 +62,82 @@ class FilterCompiler {
   explicit FilterCompiler(CompiledFilter* filter) : filter_(filter) {}
 
   absl::Status Compile(const FilterSpec& spec) {
-    const int64_t regexes = std::max<int64_t>(CountRegexes(spec, 0), 1);
-    regex_memory_bytes_ = std::max(kRegexMemoryBytesMax / regexes, kRegexMemoryBytesMin);
+    Count(spec, 0);
+    if (regex_cost_ > kRegexCostOfFilterMax) {
+      return absl::ResourceExhaustedError(fmt::format(
+          "filter: its regular expressions are too large: they would take about {} bytes of memory "
+          "to compile, {} are allowed",
+          regex_cost_, kRegexCostOfFilterMax));
+    }
+    if (nodes_count_ > kNodesMax) {
+      return absl::ResourceExhaustedError(
+          fmt::format("filter: has {} filters in it, at most {} are allowed", nodes_count_, kNodesMax));
+    }
+    filter_->nodes_.reserve(nodes_count_);
     return Add(spec, "filter", 0, false).status();
   }
 
  private:
   // How deep a spec may go is checked by Add; here, what is too deep is not counted.
-  static int64_t CountRegexes(const FilterSpec& spec, int depth) {
-    if (depth > kFilterDepthMax) return 0;
-    const auto count_all = [depth](const std::vector<FilterSpec>& filters) {
-      int64_t count = 0;
-      for (const FilterSpec& filter : filters) count += CountRegexes(filter, depth + 1);
-      return count;
+  void Count(const FilterSpec& spec, int depth) {
+    if (depth > kFilterDepthMax) return;
+    ++nodes_count_;
+    const auto count_all = [&](const std::vector<FilterSpec>& filters) {
+      for (const FilterSpec& filter : filters) Count(filter, depth + 1);
     };
-    if (const auto* chain = std::get_if<FilterSpec::Chain>(&spec.filter)) return count_all(chain->filters);
-    if (const auto* interleave = std::get_if<FilterSpec::Interleave>(&spec.filter)) {
-      return count_all(interleave->filters);
-    }
-    if (const auto* condition = std::get_if<FilterSpec::Condition>(&spec.filter)) {
-      int64_t count = 0;
+    if (const auto* chain = std::get_if<FilterSpec::Chain>(&spec.filter)) {
+      count_all(chain->filters);
+    } else if (const auto* interleave = std::get_if<FilterSpec::Interleave>(&spec.filter)) {
+      count_all(interleave->filters);
+    } else if (const auto* condition = std::get_if<FilterSpec::Condition>(&spec.filter)) {
       for (const auto& filter : {condition->predicate, condition->true_filter, condition->false_filter}) {
-        if (filter != nullptr) count += CountRegexes(*filter, depth + 1);
+        if (filter != nullptr) Count(*filter, depth + 1);
       }
-      return count;
+    } else if (const std::string* pattern = PatternOf(spec); pattern != nullptr) {
+      if (matchers_.try_emplace(*pattern).second && !RegexMatcher::IsSimplePattern(*pattern)) {
+        ++automata_count_;
+        regex_cost_ += RegexCost(*pattern);
+      }
     }
-    return std::holds_alternative<FilterSpec::RowKeyRegex>(spec.filter) ||
-           std::holds_alternative<FilterSpec::FamilyRegex>(spec.filter) ||
-           std::holds_alternative<FilterSpec::QualifierRegex>(spec.filter) ||
-           std::holds_alternative<FilterSpec::ValueRegex>(spec.filter);
+  }
+
+  // Null: not a regex.
+  static const std::string* PatternOf(const FilterSpec& spec) {
+    if (const auto* filter = std::get_if<FilterSpec::RowKeyRegex>(&spec.filter)) return &filter->pattern;
+    if (const auto* filter = std::get_if<FilterSpec::FamilyRegex>(&spec.filter)) return &filter->pattern;
+    if (const auto* filter = std::get_if<FilterSpec::QualifierRegex>(&spec.filter)) return &filter->pattern;
+    if (const auto* filter = std::get_if<FilterSpec::ValueRegex>(&spec.filter)) return &filter->pattern;
+    return nullptr;
+  }
+
+  // The matcher of a pattern, made when it is first asked for.
+  absl::StatusOr<std::shared_ptr<const RegexMatcher>> Matcher(const std::string& pattern) {
+    std::shared_ptr<const RegexMatcher>& matcher = matchers_[pattern];
+    if (matcher != nullptr) return matcher;
+    if (RegexMatcher::IsSimplePattern(pattern)) {
+      absl::StatusOr<std::unique_ptr<const RegexMatcher>> made = RegexMatcher::Create(pattern, 0);
+      if (!made.ok()) return made.status();
+      return matcher = *std::move(made);
+    }
+    int64_t bytes = std::clamp(kRegexMemoryBytesMax / 2 / std::max<int64_t>(automata_count_, 1),
+                               kRegexMemoryBytesEachMin, kRegexMemoryBytesEachMax);
+    while (true) {
+      const int64_t bytes_max = std::min(regex_memory_bytes_, kRegexMemoryBytesEachMax);
+      if (bytes_max < kRegexMemoryBytesEachMin) {
+        return absl::ResourceExhaustedError(fmt::format(
+            "the filter has too many regular expressions ({}), or too large ones: there are {} bytes "
+            "of memory for them",
+            automata_count_, kRegexMemoryBytesMax));
+      }
+      bytes = std::min(bytes, bytes_max);
+      absl::StatusOr<std::unique_ptr<const RegexMatcher>> made = RegexMatcher::Create(pattern, bytes);
+      if (made.ok()) {
+        regex_memory_bytes_ -= bytes;
+        return matcher = *std::move(made);
+      }
+      if (!absl::IsResourceExhausted(made.status()) || bytes == bytes_max) return made.status();
+      bytes *= 2;
+    }
   }
 
   absl::StatusOr<NodeIndex> Add(const FilterSpec& spec, const std::string& place, int depth,
@@ -174,9 +230,11 @@ class FilterCompiler {
 
   absl::Status FillRegex(const std::string& pattern, const char* name, Kind kind, FilterNode* node) {
     node->kind = kind;
-    absl::StatusOr<std::unique_ptr<const RegexMatcher>> matcher =
-        RegexMatcher::Create(pattern, regex_memory_bytes_);
-    if (!matcher.ok()) return Invalid(Place(name), std::string(matcher.status().message()));
+    absl::StatusOr<std::shared_ptr<const RegexMatcher>> matcher = Matcher(pattern);
+    if (!matcher.ok()) {
+      return absl::Status(matcher.status().code(),
+                          fmt::format("{}: {}", Place(name), std::string(matcher.status().message())));
+    }
     node->matcher = std::move(*matcher);
     return absl::OkStatus();
   }
@@ -264,7 +322,11 @@ class FilterCompiler {
   std::string Place(const char* name) const { return fmt::format("{}.{}", *place_, name); }
 
   CompiledFilter* filter_;
-  int64_t regex_memory_bytes_ = 0;
+  std::map<std::string, std::shared_ptr<const RegexMatcher>> matchers_;  // null until it is needed
+  size_t nodes_count_ = 0;
+  int64_t automata_count_ = 0;
+  int64_t regex_cost_ = 0;
+  int64_t regex_memory_bytes_ = kRegexMemoryBytesMax;  // not given out yet
   // Of the filter that is being filled in.
   const std::string* place_ = nullptr;
   int depth_ = 0;

@@ -126,15 +126,40 @@ TEST(CompileFilter, TimestampRangesAreNeitherNegativeNorReversed) {
   EXPECT_TRUE(CompileFilter(Times(7, 0)).ok());
 }
 
-TEST(CompileFilter, ManyRegexesShareTheMemory) {
+void ExpectTooLarge(const FilterSpec& spec, const char* start) {
+  const absl::Status status = CompileFilter(spec).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(std::string(status.message()).starts_with(start)) << status;
+}
+
+TEST(CompileFilter, RegexesShareTheMemory) {
   std::vector<FilterSpec> filters;
-  for (int i = 0; i < 1'000; ++i) filters.push_back(Value("(?i)x" + std::to_string(i)));
+  for (int i = 0; i < 400; ++i) filters.push_back(Value("(?i)x" + std::to_string(i)));
   EXPECT_TRUE(CompileFilter(Interleave(filters)).ok());
-  filters[500] = Value("[0-9]{900}x[0-9]{900}x[0-9]{900}");
-  const absl::Status status = CompileFilter(Interleave(filters)).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(std::string(status.message()).starts_with("filter.interleave[500].value_regex: '")) << status;
-  EXPECT_TRUE(std::string(status.message()).ends_with("pattern too large - compile failed")) << status;
+  for (int i = 0; i < 400; ++i) filters.push_back(Qualifier("(?i)x" + std::to_string(i)));
+  EXPECT_TRUE(CompileFilter(Interleave(filters)).ok());  // the same ones
+  for (int i = 400; i < 800; ++i) filters.push_back(Value("(?i)x" + std::to_string(i)));
+  ExpectTooLarge(Interleave(filters), "filter.interleave[");
+  for (int i = 0; i < 2'000; ++i) filters.push_back(Value("y" + std::to_string(i)));
+  filters.erase(filters.begin(), filters.begin() + 1'200);
+  EXPECT_TRUE(CompileFilter(Interleave(filters)).ok());  // literals take none
+}
+
+TEST(CompileFilter, FiltersAreCounted) {
+  EXPECT_TRUE(CompileFilter(Chain(std::vector<FilterSpec>(4'095, All()))).ok());
+  ExpectTooLarge(Chain(std::vector<FilterSpec>(4'096, All())),
+                 "filter: has 4097 filters in it, at most 4096 are allowed");
+}
+
+TEST(CompileFilter, ProgramsAreBounded) {
+  EXPECT_TRUE(CompileFilter(Value("[0-9]{900}x")).ok());
+  EXPECT_TRUE(CompileFilter(Value("([0-9]{900}x){1}[0-9]{900}[0-9]{900}[0-9]{900}")).ok());
+  std::string large;
+  for (int i = 0; i < 12; ++i) large += "[0-9]{900}x";
+  ExpectTooLarge(Value(large), "filter.value_regex: '[0-9]{900}x[0-9]{900}x");
+  std::string pattern;
+  while (pattern.size() < 20'000) pattern += "a{0,1000}";
+  ExpectTooLarge(Value(pattern), "filter: its regular expressions are too large: ");
 }
 
 TEST(CompileFilter, ColumnRangesNameFamiliesOfTheTable) {

@@ -42,7 +42,8 @@ class CompiledFilter {
   // probability outside (0, 1); a count below 1; not a regular expression, or too large; ':' in a family
   // regex; a label that is not 1 to 15 of [a-z0-9-]; more than one filter with a label in a chain; a sink in
   // a condition; a column range without a family; a range of columns or values that is empty by construction;
-  // a timestamp range that is negative or reversed.
+  // a timestamp range that is negative or reversed.  RESOURCE_EXHAUSTED: too many filters, too many regular
+  // expressions that need an automaton, or too large ones.
   static absl::StatusOr<std::shared_ptr<const CompiledFilter>> Create(const FilterSpec& spec);
 
   CompiledFilter(const CompiledFilter&) = delete;
@@ -53,9 +54,9 @@ class CompiledFilter {
 
   FilterNeeds Needs(const TableSchema& schema) const;
 
-  // False: the row gives nothing, whatever its cells.  With a budget, matching is charged to it; once that
-  // refuses, this is true, and an evaluator with the same budget answers with the budget's status.
-  bool RowKeyMayPass(std::string_view row_key, FilterBudget* budget = nullptr) const;
+  // False: the row gives nothing, whatever its cells.  Once the budget refuses, this is true, and an
+  // evaluator with the same budget answers with the budget's status.
+  bool RowKeyMayPass(std::string_view row_key, FilterBudget* budget) const;
 
   // Ranges, in normal form, outside of which no row gives anything.
   std::vector<RowRange> PossibleRows() const;

@@ -10,6 +10,7 @@ namespace sonde {
 namespace {
 
 constexpr int64_t kNanosPerMilli = 1'000'000;
+constexpr double kBytesPerMib = 1 << 20;
 
 }  // namespace
 
@@ -25,6 +26,26 @@ bool FilterBudget::Refuse(absl::Status status) {
   return false;
 }
 
+void FilterBudget::StartRow(size_t row_bytes) {
+  row_bytes_ = row_bytes;
+  row_is_sample_ = ++row_count_ % kRowsPerSample == 0;
+  row_is_timed_ = row_is_sample_;
+  if (row_is_timed_) row_start_nanos_ = cpu_nanos_();
+}
+
+void FilterBudget::EndRow() {
+  if (!row_is_timed_) return;
+  row_is_timed_ = false;
+  const int64_t nanos = cpu_nanos_() - row_start_nanos_;
+  // A row that takes long is timed anyway: only short ones stand for others.
+  const bool is_short = nanos < kNanosPerMilli;
+  request_cpu_nanos_ += row_is_sample_ && is_short ? nanos * static_cast<int64_t>(kRowsPerSample) : nanos;
+  if (request_cpu_nanos_ <= limits_.request_cpu_ms_max * kNanosPerMilli) return;
+  (void)Refuse(absl::ResourceExhaustedError(
+      fmt::format("the filter took {} ms of CPU time, a request's may take {} ms",
+                  request_cpu_nanos_ / kNanosPerMilli, limits_.request_cpu_ms_max)));
+}
+
 bool FilterBudget::Check() {
   if (!status_.ok()) return false;
   if (interrupted_) {
@@ -32,35 +53,40 @@ bool FilterBudget::Check() {
     if (!status.ok()) return Refuse(std::move(status));
   }
   until_check_units_ = kUnitsPerCheck;
+  const int64_t now_nanos = cpu_nanos_();
+  if (row_is_timed_) return CheckRow(now_nanos);
+  row_is_timed_ = true;
+  row_start_nanos_ = now_nanos;
   return true;
 }
 
-bool FilterBudget::ChargeMatches(int64_t cpu_nanos) {
-  match_cpu_nanos_ += cpu_nanos;
-  if (!status_.ok()) return false;
-  if (match_cpu_nanos_ <= limits_.request_match_cpu_ms_max * kNanosPerMilli) return true;
+bool FilterBudget::CheckRow(int64_t now_nanos) {
+  const double mib = static_cast<double>(row_bytes_) / kBytesPerMib;
+  const int64_t limit_ms =
+      limits_.row_cpu_ms + static_cast<int64_t>(static_cast<double>(limits_.row_cpu_ms_per_mib) * mib);
+  const int64_t nanos = now_nanos - row_start_nanos_;
+  if (nanos <= limit_ms * kNanosPerMilli) return true;
   return Refuse(absl::ResourceExhaustedError(
-      fmt::format("the filter's regular expressions took {} ms of CPU time, a request may take {} ms",
-                  match_cpu_nanos_ / kNanosPerMilli, limits_.request_match_cpu_ms_max)));
+      fmt::format("the filter took {} ms of CPU time for a row of {} bytes, it may take {} ms",
+                  nanos / kNanosPerMilli, row_bytes_, limit_ms)));
 }
 
-bool FilterBudget::AdmitMatch(int64_t expected_cpu_nanos, size_t text_bytes) {
+bool FilterBudget::AdmitCopies(size_t cells, size_t row_cells) {
   if (!status_.ok()) return false;
-  if (expected_cpu_nanos <= limits_.match_cpu_ms_max * kNanosPerMilli) return true;
-  return Refuse(absl::ResourceExhaustedError(fmt::format(
-      "matching {} bytes with one of the filter's regular expressions would take about {} ms of CPU "
-      "time, a match may take {} ms",
-      text_bytes, expected_cpu_nanos / kNanosPerMilli, limits_.match_cpu_ms_max)));
-}
-
-bool FilterBudget::AdmitInterleaved(size_t cells, size_t row_cells) {
-  if (!status_.ok()) return false;
-  const size_t cells_max =
-      std::max(limits_.interleaved_cells_max, row_cells * limits_.interleaved_cells_per_cell_max);
+  const size_t cells_max = limits_.copied_cells_max + row_cells;
   if (cells <= cells_max) return true;
-  return Refuse(absl::ResourceExhaustedError(fmt::format(
-      "the filter's interleaves make {} or more cells of a row of {} cells, at most {} are allowed", cells,
-      row_cells, cells_max)));
+  return Refuse(absl::ResourceExhaustedError(
+      fmt::format("the filter makes {} or more copies of cells of a row of {} cells, at most {} are allowed",
+                  cells, row_cells, cells_max)));
+}
+
+bool FilterBudget::AdmitOutput(size_t bytes) {
+  if (!status_.ok()) return false;
+  const size_t bytes_max = std::max(limits_.output_bytes_max, row_bytes_ * limits_.output_bytes_per_byte_max);
+  if (bytes <= bytes_max) return true;
+  return Refuse(absl::ResourceExhaustedError(
+      fmt::format("the filter makes {} bytes of a row of {} bytes, at most {} are allowed", bytes, row_bytes_,
+                  bytes_max)));
 }
 
 }  // namespace sonde

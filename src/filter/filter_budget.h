@@ -1,9 +1,9 @@
 // What a request's filter may cost, and when its work is looked at.
 //
-// Two things a filter of 20 KiB could otherwise make expensive without bound: a regex that defeats RE2's
-// automaton (then every byte of a text costs a walk through the program), and interleaves in a chain, each of
-// which multiplies the cells.  RE2 as Debian ships it does not tell when its automaton gave up, so matching
-// is measured in CPU time.
+// A filter of 20 KiB could otherwise take time and memory without bound: a regex whose automaton never stops
+// growing, thousands of filters on thousands of cells, interleaves in a chain, each of which multiplies the
+// cells.  Time is CPU time, as what a step costs differs too much; it is looked at every so many units of
+// work, and whenever an automaton has filled its memory (regex_matcher.cc).
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,23 @@
 namespace sonde {
 
 struct FilterLimits {
-  // CPU time of one match of one regex.  RE2 cannot be interrupted: a match that looks like taking longer,
-  // from what pieces of the text took, is refused.
-  int64_t match_cpu_ms_max = 1'000;
-  // CPU time of all matches of a request.
-  int64_t request_match_cpu_ms_max = 60'000;
-  // Interleaves may make so many cells of a row, or so many times the row's own, whichever is more.
-  size_t interleaved_cells_max = size_t{1} << 20;
-  size_t interleaved_cells_per_cell_max = 4;
+  // CPU time for one row: so much, and so much again for each MiB of the row.  (An honest regex takes 2 ms a
+  // MiB, a list of a thousand words 20 ms once.)
+  int64_t row_cpu_ms = 50;
+  int64_t row_cpu_ms_per_mib = 50;
+  // CPU time for all rows of a request.
+  int64_t request_cpu_ms_max = 60'000;
+  // Copies of cells that are held for a row: so many, and as many as the row has.
+  size_t copied_cells_max = 20 * 1024;
+  // What comes out of a row may have so many bytes, or so many times the row's own, whichever is more.
+  size_t output_bytes_max = 4 << 20;
+  size_t output_bytes_per_byte_max = 4;
 };
 
 // CPU time of the calling thread.
 int64_t ThreadCpuNanos();
 
-// One per request and thread.  Not thread-safe.
+// One per request.  Not thread-safe; a row is worked on by one thread.
 // Once something was refused, everything after is, and status() stays: RESOURCE_EXHAUSTED with the limit and
 // the value, or what `interrupted` answered.
 class FilterBudget {
@@ -39,8 +42,13 @@ class FilterBudget {
                         std::function<int64_t()> cpu_nanos = ThreadCpuNanos)
       : limits_(limits), interrupted_(std::move(interrupted)), cpu_nanos_(std::move(cpu_nanos)) {}
 
-  // A unit is a few nanoseconds: a step of a loop over cells, or a comparison of some bytes.
-  static constexpr uint64_t kUnitsPerCheck = 1'000'000;
+  // A unit is a few nanoseconds: a step of a loop over cells, or a comparison of some bytes.  So many take
+  // about a millisecond.
+  static constexpr uint64_t kUnitsPerCheck = 200'000;
+
+  // A row's work begins: what was begun before it is done.
+  void StartRow(size_t row_bytes);
+  void EndRow();
 
   [[nodiscard]] bool Work(uint64_t units) {
     if (units < until_check_units_) {
@@ -50,33 +58,36 @@ class FilterBudget {
     return Check();
   }
 
-  // Measuring costs more than most matches: true for one of kMatchesPerSample.
-  static constexpr uint64_t kMatchesPerSample = 64;
-  bool TakesSample() { return ++match_count_ % kMatchesPerSample == 0; }
+  // Looks at the clock now.  Also to be called before something that may take milliseconds.
+  [[nodiscard]] bool Check();
 
-  // Now, for measuring; then what the matches took.
-  int64_t CpuNanos() const { return cpu_nanos_(); }
-  [[nodiscard]] bool ChargeMatches(int64_t cpu_nanos);
+  // May so many copies of cells be held for a row that has `row_cells`?
+  [[nodiscard]] bool AdmitCopies(size_t cells, size_t row_cells);
+  // May a row come out with so many bytes?
+  [[nodiscard]] bool AdmitOutput(size_t bytes);
 
-  // May a single match go on that will take this long?
-  [[nodiscard]] bool AdmitMatch(int64_t expected_cpu_nanos, size_t text_bytes);
-
-  // May interleaves make so many cells of a row that had `row_cells`?
-  [[nodiscard]] bool AdmitInterleaved(size_t cells, size_t row_cells);
+  // Ends the filter.  Always false.
+  bool Refuse(absl::Status status);
 
   const absl::Status& status() const { return status_; }
-  int64_t match_cpu_nanos() const { return match_cpu_nanos_; }
+  int64_t request_cpu_nanos() const { return request_cpu_nanos_; }
 
  private:
-  bool Check();
-  bool Refuse(absl::Status status);
+  // Reading the clock costs more than many rows: without reason it is read for one of so many.
+  static constexpr uint64_t kRowsPerSample = 64;
+
+  bool CheckRow(int64_t now_nanos);
 
   FilterLimits limits_;
   std::function<absl::Status()> interrupted_;
   std::function<int64_t()> cpu_nanos_;
   uint64_t until_check_units_ = kUnitsPerCheck;
-  uint64_t match_count_ = 0;
-  int64_t match_cpu_nanos_ = 0;
+  uint64_t row_count_ = 0;
+  size_t row_bytes_ = 0;
+  bool row_is_timed_ = false;
+  bool row_is_sample_ = false;
+  int64_t row_start_nanos_ = 0;  // if it is timed
+  int64_t request_cpu_nanos_ = 0;
   absl::Status status_;
 };
 

@@ -16,33 +16,66 @@ TEST(FilterBudget, AsksWhetherItIsInterruptedNowAndThen) {
   EXPECT_GT(done, 2 * FilterBudget::kUnitsPerCheck);
   EXPECT_LE(done, 3 * FilterBudget::kUnitsPerCheck);
   EXPECT_FALSE(budget.Work(0));
-  EXPECT_FALSE(budget.AdmitInterleaved(1, 1));
+  EXPECT_FALSE(budget.AdmitCopies(1, 1));
   EXPECT_EQ(asked, 3);
 }
 
 TEST(FilterBudget, RefusesByNameLimitAndValue) {
-  FilterBudget interleaved({.interleaved_cells_max = 10, .interleaved_cells_per_cell_max = 3});
-  EXPECT_TRUE(interleaved.AdmitInterleaved(10, 1));
-  EXPECT_TRUE(interleaved.AdmitInterleaved(15, 5));
-  EXPECT_FALSE(interleaved.AdmitInterleaved(16, 5));
-  EXPECT_EQ(interleaved.status(),
+  FilterBudget copies({.copied_cells_max = 10});
+  EXPECT_TRUE(copies.AdmitCopies(11, 1));
+  EXPECT_TRUE(copies.AdmitCopies(20, 10));
+  EXPECT_FALSE(copies.AdmitCopies(21, 10));
+  EXPECT_EQ(copies.status(), absl::ResourceExhaustedError(
+                                 "the filter makes 21 or more copies of cells of a row of 10 cells, at "
+                                 "most 20 are allowed"));
+}
+
+// A clock that a test sets.
+class FilterBudgetTime : public testing::Test {
+ protected:
+  FilterBudget Make(FilterLimits limits) {
+    return FilterBudget(limits, {}, [this] { return now_nanos_; });
+  }
+  void Pass(int64_t milliseconds) { now_nanos_ += milliseconds * 1'000'000; }
+  int64_t now_nanos_ = 0;
+};
+
+TEST_F(FilterBudgetTime, ARowMayTakeTheMoreTheLargerItIs) {
+  FilterBudget budget = Make({.row_cpu_ms = 5, .row_cpu_ms_per_mib = 10});
+  budget.StartRow(3 << 19);
+  EXPECT_TRUE(budget.Check());  // the row's time begins when it is first looked at
+  Pass(20);
+  EXPECT_TRUE(budget.Check());
+  Pass(1);
+  EXPECT_FALSE(budget.Check());
+  EXPECT_EQ(budget.status(),
             absl::ResourceExhaustedError(
-                "the filter's interleaves make 16 or more cells of a row of 5 cells, at most "
-                "15 are allowed"));
+                "the filter took 21 ms of CPU time for a row of 1572864 bytes, it may take 20 ms"));
+  EXPECT_FALSE(budget.Work(1));
+}
 
-  FilterBudget request({.request_match_cpu_ms_max = 3});
-  EXPECT_TRUE(request.ChargeMatches(3'000'000));
-  EXPECT_FALSE(request.ChargeMatches(1'000'000));
-  EXPECT_EQ(request.status(),
-            absl::ResourceExhaustedError("the filter's regular expressions took 4 ms of CPU time, a "
-                                         "request may take 3 ms"));
+TEST_F(FilterBudgetTime, EachRowHasItsOwn) {
+  FilterBudget budget = Make({.row_cpu_ms = 5, .request_cpu_ms_max = 1'000});
+  for (int row = 0; row < 100; ++row) {
+    budget.StartRow(0);
+    EXPECT_TRUE(budget.Check());
+    Pass(4);
+    EXPECT_TRUE(budget.Check());
+    budget.EndRow();
+  }
+  EXPECT_EQ(budget.request_cpu_nanos(), 400'000'000);
+}
 
-  FilterBudget match({.match_cpu_ms_max = 5});
-  EXPECT_TRUE(match.AdmitMatch(5'000'000, 9));
-  EXPECT_FALSE(match.AdmitMatch(7'000'000, 9));
-  EXPECT_EQ(match.status(),
-            absl::ResourceExhaustedError("matching 9 bytes with one of the filter's regular expressions "
-                                         "would take about 7 ms of CPU time, a match may take 5 ms"));
+TEST_F(FilterBudgetTime, ShortRowsCountBySampling) {
+  FilterBudget budget = Make({.request_cpu_ms_max = 100});
+  int rows = 0;
+  for (; budget.status().ok() && rows < 10'000; ++rows) {
+    budget.StartRow(0);
+    now_nanos_ += 100'000;  // a tenth of a millisecond
+    budget.EndRow();
+  }
+  EXPECT_NEAR(rows, 1'000, 64);
+  EXPECT_EQ(budget.status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace

@@ -3,11 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace sonde {
 
 using Kind = FilterNode::Kind;
+
+namespace {
+
+constexpr size_t kComparedBytesPerUnit = 16;
+constexpr uint64_t kMergeUnitsPerCell = 4;
+// Each takes some 10 kB.
+constexpr size_t kAnswerCachesMax = 32;
+
+}  // namespace
 
 // Remembers what a regex said of short texts, from row to row.
 class FilterEvaluator::AnswerCache {
@@ -36,50 +46,6 @@ class FilterEvaluator::AnswerCache {
 struct FilterEvaluator::NodeState {
   std::vector<uint8_t> family_passes;    // kFamilyRegex, kColumnRange
   std::unique_ptr<AnswerCache> answers;  // kQualifierRegex, unless it is simple
-};
-
-// A list from the evaluator's stock, empty, given back at the end of the block.
-class FilterEvaluator::BorrowedCells {
- public:
-  explicit BorrowedCells(FilterEvaluator* owner) : owner_(owner) {
-    if (owner_->free_cells_.empty()) owner_->free_cells_.push_back(std::make_unique<Cells>());
-    cells_ = std::move(owner_->free_cells_.back());
-    owner_->free_cells_.pop_back();
-    cells_->clear();
-  }
-  ~BorrowedCells() {
-    if (cells_->capacity() <= kKeptCellsMax) owner_->free_cells_.push_back(std::move(cells_));
-  }
-  BorrowedCells(const BorrowedCells&) = delete;
-  BorrowedCells& operator=(const BorrowedCells&) = delete;
-  Cells* operator->() { return cells_.get(); }
-  Cells* get() { return cells_.get(); }
-
- private:
-  FilterEvaluator* owner_;
-  std::unique_ptr<Cells> cells_;
-};
-
-class FilterEvaluator::BorrowedPool {
- public:
-  explicit BorrowedPool(FilterEvaluator* owner) : owner_(owner) {
-    if (owner_->free_pools_.empty()) owner_->free_pools_.push_back(std::make_unique<Pool>());
-    pool_ = std::move(owner_->free_pools_.back());
-    owner_->free_pools_.pop_back();
-    pool_->cells.clear();
-    pool_->run_starts.clear();
-  }
-  ~BorrowedPool() {
-    owner_->interleaved_cells_ -= pool_->cells.size();
-    if (pool_->cells.capacity() <= kKeptCellsMax) owner_->free_pools_.push_back(std::move(pool_));
-  }
-  BorrowedPool(const BorrowedPool&) = delete;
-  BorrowedPool& operator=(const BorrowedPool&) = delete;
-  Pool* get() { return pool_.get(); }
-
- private:
-  FilterEvaluator* owner_;
-  std::unique_ptr<Pool> pool_;
 };
 
 namespace {
@@ -148,18 +114,22 @@ bool HasBits(std::string_view value, std::string_view mask) {
 FilterEvaluator::FilterEvaluator(const CompiledFilter& filter, const std::vector<std::string>& families,
                                  FilterBudget* budget, RandomSource* random)
     : filter_(filter), budget_(budget), random_(random), states_(filter.nodes().size()) {
+  budget_->StartRow(0);
+  size_t answer_caches = 0;
   for (size_t i = 0; i < states_.size(); ++i) {
     const FilterNode& node = filter.nodes()[i];
     if (node.kind == Kind::kFamilyRegex || node.kind == Kind::kColumnRange) {
       for (const std::string& family : families) {
-        states_[i].family_passes.push_back(node.kind == Kind::kColumnRange ? family == node.text
-                                                                           : node.matcher->Matches(family));
+        states_[i].family_passes.push_back(
+            node.kind == Kind::kColumnRange ? family == node.text : node.matcher->Matches(family, budget_));
       }
     }
-    if (node.kind == Kind::kQualifierRegex && !node.matcher->IsSimple()) {
+    if (node.kind == Kind::kQualifierRegex && !node.matcher->IsSimple() &&
+        ++answer_caches <= kAnswerCachesMax) {
       states_[i].answers = std::make_unique<AnswerCache>();
     }
   }
+  budget_->EndRow();
 }
 
 FilterEvaluator::~FilterEvaluator() = default;
@@ -167,21 +137,55 @@ FilterEvaluator::~FilterEvaluator() = default;
 absl::Status FilterEvaluator::Run(std::string_view row_key, Cells* cells) {
   row_key_ = row_key;
   row_cells_ = cells->size();
-  interleaved_cells_ = 0;
-  sunk_.cells.clear();
-  sunk_.run_starts.clear();
-  if (!Evaluate(filter_.root_index(), cells)) return budget_->status();
-  if (sunk_.cells.empty()) return absl::OkStatus();
-  sunk_.run_starts.push_back(sunk_.cells.size());
-  sunk_.cells.insert(sunk_.cells.end(), cells->begin(), cells->end());
-  MergeRuns(&sunk_, cells);
-  if (sunk_.cells.capacity() > kKeptCellsMax) sunk_ = {};
-  return absl::OkStatus();
+  size_t qualifier_bytes = 0;
+  size_t value_bytes = 0;
+  for (const FilterCell& cell : *cells) {
+    qualifier_bytes += cell.cell.qualifier.size();
+    value_bytes += cell.cell.value.size();
+  }
+  qualifier_units_ = qualifier_bytes / kComparedBytesPerUnit;
+  budget_->StartRow(row_key.size() + qualifier_bytes + value_bytes);
+  const bool is_done = RunOnRow(cells);
+  budget_->EndRow();
+  return is_done ? absl::OkStatus() : budget_->status();
+}
+
+bool FilterEvaluator::RunOnRow(Cells* cells) {
+  copied_cells_ = 0;
+  sunk_.clear();
+  if (!Evaluate(filter_.root_index(), cells)) return false;
+  if (!sunk_.empty() && (!AddRun(TakeAll(cells), &sunk_) || !MergeRuns(&sunk_, cells))) return false;
+  if (cells->size() <= row_cells_) return true;
+  size_t bytes = 0;
+  for (const FilterCell& cell : *cells) bytes += cell.cell.qualifier.size() + cell.cell.value.size();
+  return budget_->AdmitOutput(bytes);
+}
+
+FilterEvaluator::List FilterEvaluator::Borrow() {
+  if (free_cells_.empty()) return std::make_unique<Cells>();
+  List list = std::move(free_cells_.back());
+  free_cells_.pop_back();
+  kept_cells_ -= list->capacity();
+  list->clear();
+  return list;
+}
+
+void FilterEvaluator::Return(List list) {
+  if (kept_cells_ + list->capacity() > kKeptCellsMax) return;
+  kept_cells_ += list->capacity();
+  free_cells_.push_back(std::move(list));
+}
+
+FilterEvaluator::List FilterEvaluator::TakeAll(Cells* cells) {
+  List list = Borrow();
+  list->swap(*cells);
+  return list;
 }
 
 bool FilterEvaluator::Evaluate(NodeIndex index, Cells* cells) {
   const FilterNode& node = filter_.nodes()[index];
-  if (!budget_->Work(1 + cells->size())) return false;
+  if (!budget_->Work(1 + cells->size() + qualifier_units_ + cells->size() * node.CompareUnits()))
+    return false;
   switch (node.kind) {
     case Kind::kChain:
       return EvaluateChain(node, cells);
@@ -190,9 +194,7 @@ bool FilterEvaluator::Evaluate(NodeIndex index, Cells* cells) {
     case Kind::kCondition:
       return EvaluateCondition(node, cells);
     case Kind::kSink:
-      if (!AddRun(*cells, &sunk_)) return false;
-      cells->clear();
-      return true;
+      return AddRun(TakeAll(cells), &sunk_);
     case Kind::kRowKeyRegex:
       if (!node.matcher->Matches(row_key_, budget_)) cells->clear();
       return budget_->status().ok();
@@ -274,65 +276,122 @@ bool FilterEvaluator::EvaluateChain(const FilterNode& node, Cells* cells) {
 
 bool FilterEvaluator::EvaluateInterleave(const FilterNode& node, Cells* cells) {
   if (cells->empty()) return true;
-  BorrowedPool pool(this);
-  for (size_t i = 0; i < node.children.size(); ++i) {
-    if (i + 1 == node.children.size()) {  // the last one may have the input itself
-      if (!Evaluate(node.children[i], cells) || !AddRun(*cells, pool.get())) return false;
-      break;
-    }
-    BorrowedCells copy(this);
-    copy->assign(cells->begin(), cells->end());
-    if (!Evaluate(node.children[i], copy.get()) || !AddRun(*copy.get(), pool.get())) return false;
+  const size_t copied_before = copied_cells_;
+  const size_t input_cells = cells->size();
+  Runs runs;
+  for (size_t i = 0; i + 1 < node.children.size(); ++i) {
+    List copy = EvaluateCopy(node.children[i], *cells);
+    if (copy == nullptr || !AddRun(std::move(copy), &runs)) return false;
   }
-  MergeRuns(pool.get(), cells);
+  // The last one may have the input itself.
+  if (!Evaluate(node.children.back(), cells)) return false;
+  copied_cells_ -= std::min(copied_cells_, input_cells);
+  if (!AddRun(TakeAll(cells), &runs)) return false;
+  if (!MergeRuns(&runs, cells)) return false;
+  copied_cells_ = copied_before + (cells->size() > input_cells ? cells->size() - input_cells : 0);
   return true;
+}
+
+// Null when the budget refused.
+FilterEvaluator::List FilterEvaluator::EvaluateCopy(NodeIndex index, const Cells& cells) {
+  if (!budget_->Work(cells.size())) return nullptr;
+  const size_t copied_before = copied_cells_;
+  List copy = Borrow();
+  const bool is_done = CopyFor(index, cells, copy.get()) && Evaluate(index, copy.get());
+  copied_cells_ = copied_before;
+  return is_done ? std::move(copy) : nullptr;
+}
+
+// Most filters of an interleave begin with one that leaves little of a row: the rest need not be copied.
+bool FilterEvaluator::CopyFor(NodeIndex index, const Cells& cells, Cells* copy) {
+  while (filter_.nodes()[index].kind == Kind::kChain) index = filter_.nodes()[index].children.front();
+  const FilterNode& node = filter_.nodes()[index];
+  const std::vector<uint8_t>& family_passes = states_[index].family_passes;
+  const auto copy_if = [&](const auto& passes) {
+    const auto count = static_cast<size_t>(std::count_if(cells.begin(), cells.end(), passes));
+    copied_cells_ += count;
+    if (!budget_->AdmitCopies(copied_cells_, row_cells_)) return false;
+    copy->reserve(count);
+    std::copy_if(cells.begin(), cells.end(), std::back_inserter(*copy), passes);
+    return true;
+  };
+  switch (node.kind) {
+    case Kind::kBlockAll:
+      return true;
+    case Kind::kFamilyRegex:
+      return copy_if([&](const FilterCell& cell) { return family_passes[cell.family] != 0; });
+    case Kind::kColumnRange:
+      return copy_if([&](const FilterCell& cell) {
+        return family_passes[cell.family] != 0 && node.range.Contains(cell.cell.qualifier);
+      });
+    case Kind::kTimestampRange:
+      return copy_if(
+          [&](const FilterCell& cell) { return node.time_range.Contains(cell.cell.timestamp_micros); });
+    default:
+      return copy_if([](const FilterCell&) { return true; });
+  }
 }
 
 bool FilterEvaluator::EvaluateCondition(const FilterNode& node, Cells* cells) {
   if (cells->empty()) return true;
-  bool is_true = false;
-  {
-    BorrowedCells copy(this);
-    copy->assign(cells->begin(), cells->end());
-    if (!Evaluate(node.children[0], copy.get())) return false;
-    is_true = !copy->empty();
-  }
+  List copy = EvaluateCopy(node.children[0], *cells);
+  if (copy == nullptr) return false;
+  const bool is_true = !copy->empty();
+  Return(std::move(copy));
   const NodeIndex branch = node.children[is_true ? 1 : 2];
   if (branch != kNoNode) return Evaluate(branch, cells);
   cells->clear();
   return true;
 }
 
-bool FilterEvaluator::AddRun(const Cells& cells, Pool* pool) {
-  if (cells.empty()) return true;
-  interleaved_cells_ += cells.size();
-  if (!budget_->AdmitInterleaved(interleaved_cells_, row_cells_)) return false;
-  pool->run_starts.push_back(pool->cells.size());
-  pool->cells.insert(pool->cells.end(), cells.begin(), cells.end());
+bool FilterEvaluator::AddRun(List run, Runs* runs) {
+  if (run->empty()) {
+    Return(std::move(run));
+    return true;
+  }
+  copied_cells_ += run->size();
+  if (!budget_->AdmitCopies(copied_cells_, row_cells_)) return false;
+  runs->push_back(std::move(run));
   return true;
 }
 
 // Neighbours are merged, then neighbours of what came out, so that the order of equal cells is that of the
 // runs.
-void FilterEvaluator::MergeRuns(Pool* pool, Cells* merged) {
-  std::vector<size_t>& starts = pool->run_starts;
-  Cells& cells = pool->cells;
-  const size_t count = cells.size();
-  merged->resize(count);
-  while (starts.size() > 1) {
-    size_t runs = 0;
-    for (size_t i = 0; i < starts.size(); i += 2) {
-      const size_t start = starts[i];
-      const size_t middle = i + 1 < starts.size() ? starts[i + 1] : count;
-      const size_t end = i + 2 < starts.size() ? starts[i + 2] : count;
-      std::merge(cells.begin() + start, cells.begin() + middle, cells.begin() + middle, cells.begin() + end,
-                 merged->begin() + start, ComesBefore);
-      starts[runs++] = start;
+bool FilterEvaluator::MergeRuns(Runs* runs, Cells* merged) {
+  size_t cells_count = 0;
+  for (const List& run : *runs) cells_count += run->size();
+  // What comes out is held beside what goes in.
+  if (runs->size() > 1 && !budget_->AdmitCopies(copied_cells_ + cells_count, row_cells_)) return false;
+  while (runs->size() > 1) {
+    if (!budget_->Work(cells_count * kMergeUnitsPerCell + qualifier_units_)) return false;
+    size_t kept = 0;
+    for (size_t i = 0; i < runs->size(); i += 2) {
+      List run = std::move((*runs)[i]);
+      if (i + 1 < runs->size()) run = Merge(std::move(run), std::move((*runs)[i + 1]));
+      (*runs)[kept++] = std::move(run);
     }
-    starts.resize(runs);
-    cells.swap(*merged);
+    runs->resize(kept);
   }
-  merged->swap(cells);
+  if (runs->empty()) return true;
+  merged->swap(*runs->front());
+  Return(std::move(runs->front()));
+  runs->clear();
+  return true;
+}
+
+FilterEvaluator::List FilterEvaluator::Merge(List a, List b) {
+  List merged;
+  if (ComesBefore(b->front(), a->back())) {
+    merged = Borrow();
+    merged->reserve(a->size() + b->size());
+    std::merge(a->begin(), a->end(), b->begin(), b->end(), std::back_inserter(*merged), ComesBefore);
+    Return(std::move(a));
+  } else {  // one lies behind the other
+    merged = std::move(a);
+    merged->insert(merged->end(), b->begin(), b->end());
+  }
+  Return(std::move(b));
+  return merged;
 }
 
 }  // namespace sonde

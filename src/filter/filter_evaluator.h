@@ -9,7 +9,7 @@
 // Order: (family, qualifier ascending, timestamp descending), before and after; after, copies of a cell may
 // follow each other. Ownership: cells keep pointing into the row they were given with; the filter, budget and
 // random source must outlive the evaluator.  Memory for copies is kept from row to row, up to kKeptCellsMax
-// cells a list. Threads: one at a time. Errors: what the budget refused (RESOURCE_EXHAUSTED, or the answer of
+// cells. Threads: one at a time. Errors: what the budget refused (RESOURCE_EXHAUSTED, or the answer of
 // its `interrupted`); `cells` is then undefined. Cost: a pass over the cells for each simple filter of a
 // chain, a copy of them for each filter of an interleave and for a condition's predicate; regexes on families
 // are evaluated once a family, and on qualifiers, unless they are literals or prefixes, once for each column
@@ -32,7 +32,7 @@ namespace sonde {
 
 class FilterEvaluator {
  public:
-  static constexpr size_t kKeptCellsMax = 64 * 1024;
+  static constexpr size_t kKeptCellsMax = 4 * 1024;
 
   // `families`: ascending; what FilterCell::family counts in.  Only these may occur.
   FilterEvaluator(const CompiledFilter& filter, const std::vector<std::string>& families,
@@ -47,37 +47,45 @@ class FilterEvaluator {
   using Cells = std::vector<FilterCell>;
   class AnswerCache;
   struct NodeState;
-  // Sorted lists of cells, one after the other.
-  struct Pool {
-    Cells cells;
-    std::vector<size_t> run_starts;
-  };
-  class BorrowedCells;
-  class BorrowedPool;
+  using List = std::unique_ptr<Cells>;
+  // Sorted lists of cells, none of them empty.
+  using Runs = std::vector<List>;
+
+  // Lists come from a stock, and go back to it.
+  List Borrow();
+  void Return(List list);
+  // The cells in a list of their own; none are left.
+  List TakeAll(Cells* cells);
 
   // All of these: false when the budget refused.
+  bool RunOnRow(Cells* cells);
   bool Evaluate(NodeIndex index, Cells* cells);
   bool EvaluateChain(const FilterNode& node, Cells* cells);
   bool EvaluateInterleave(const FilterNode& node, Cells* cells);
   bool EvaluateCondition(const FilterNode& node, Cells* cells);
   bool EvaluateValueRegex(const FilterNode& node, Cells* cells);
   bool EvaluateQualifierRegex(NodeIndex index, Cells* cells);
-  bool AddRun(const Cells& cells, Pool* pool);
+  List EvaluateCopy(NodeIndex index, const Cells& cells);
+  bool CopyFor(NodeIndex index, const Cells& cells, Cells* copy);
+  bool AddRun(List run, Runs* runs);
+  bool MergeRuns(Runs* runs, Cells* merged);
+  List Merge(List a, List b);
+
   void EvaluateSimple(NodeIndex index, Cells* cells);
-  void MergeRuns(Pool* pool, Cells* merged);
 
   const CompiledFilter& filter_;
   FilterBudget* budget_;
   RandomSource* random_;
   std::vector<NodeState> states_;  // of each node
-  std::vector<std::unique_ptr<Cells>> free_cells_;
-  std::vector<std::unique_ptr<Pool>> free_pools_;
-  Pool sunk_;
+  std::vector<List> free_cells_;
+  size_t kept_cells_ = 0;  // room in them
+  Runs sunk_;
 
   // Of the row at hand.
   std::string_view row_key_;
   size_t row_cells_ = 0;
-  size_t interleaved_cells_ = 0;  // copies that are alive in pools
+  uint64_t qualifier_units_ = 0;  // to compare all its qualifiers
+  size_t copied_cells_ = 0;       // that are held besides the row's own
 };
 
 }  // namespace sonde

@@ -178,15 +178,44 @@ TEST(FilterEvaluator, KeepsNothingFromRowToRow) {
 
 TEST(FilterEvaluator, RefusesToMultiplyARowWithoutBound) {
   const FilterSpec twice = Interleave({All(), All()});
-  FilterBudget budget({.interleaved_cells_max = 1'000});
+  FilterBudget budget({.copied_cells_max = 1'000});
   SeededRandom random(1);
   const auto filter = Compile(Chain({twice, twice, twice, twice, twice, twice, twice, twice, twice, twice}));
   FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
   std::vector<FilterCell> cells = ToFilterCells(kRow);
+  EXPECT_EQ(
+      evaluator.Run("row", &cells),
+      absl::ResourceExhaustedError(
+          "the filter makes 1530 or more copies of cells of a row of 6 cells, at most 1006 are allowed"));
+}
+
+TEST(FilterEvaluator, RefusesToMultiplyBytesWithoutBound) {
+  std::vector<FilterSpec> copies(10, All());
+  FilterBudget budget({.output_bytes_max = 1'000, .output_bytes_per_byte_max = 4});
+  SeededRandom random(1);
+  const auto filter = Compile(Interleave(copies));
+  FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
+  std::vector<FilterCell> cells = ToFilterCells({{"A", "a", 1, std::string(96, 'v')}});
+  EXPECT_TRUE(evaluator.Run("row", &cells).ok());  // 970 bytes
+  cells = ToFilterCells({{"A", "a", 1, std::string(496, 'v')}});
   EXPECT_EQ(evaluator.Run("row", &cells),
             absl::ResourceExhaustedError(
-                "the filter's interleaves make 1536 or more cells of a row of 6 cells, at most "
-                "1000 are allowed"));
+                "the filter makes 4970 bytes of a row of 500 bytes, at most 2000 are allowed"));
+}
+
+// Thousands of filters, none of which is expensive.
+TEST(FilterEvaluator, RefusesToWorkOnARowWithoutBound) {
+  FilterBudget budget({.row_cpu_ms = 20});
+  SeededRandom random(1);
+  const auto filter = Compile(Chain(std::vector<FilterSpec>(4'000, Times(1, 0))));
+  FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
+  std::vector<FilterCell> cells(30'000, ToFilterCells({{"A", "a", 1, "v"}})[0]);
+  const int64_t start_nanos = ThreadCpuNanos();
+  const absl::Status status = evaluator.Run("row", &cells);
+  EXPECT_LT(ThreadCpuNanos() - start_nanos, 100'000'000);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(std::string(status.message()).ends_with("for a row of 60003 bytes, it may take 22 ms"))
+      << status;
 }
 
 TEST(FilterEvaluator, StopsWhenInterrupted) {

@@ -45,13 +45,20 @@ struct FilterNode {
   bool has_label = false;           // in it or below
   bool depends_on_row_key = false;  // in it or below is something that may block a whole row
   std::vector<NodeIndex> children;  // kChain, kInterleave; kCondition: predicate, true, false (or kNoNode)
-  std::unique_ptr<const RegexMatcher> matcher;  // the regexes
+  std::shared_ptr<const RegexMatcher> matcher;  // the regexes; one for all that have the same pattern
   std::string text;                             // kColumnRange: family; kValueBitmask: mask
   ByteRange range;                              // kColumnRange, kValueRange
   TimeRange time_range;                         // kTimestampRange
   int64_t count = 0;                            // kCellsPer...
   double probability = 0;                       // kRowSample
   uint32_t label = kNoLabel;                    // kApplyLabel
+
+  // Units of work to compare a cell's bytes with those of the filter.
+  uint64_t CompareUnits() const {
+    constexpr size_t kComparedBytesPerUnit = 16;
+    return (text.size() + range.start.size() + (range.end.has_value() ? range.end->size() : 0)) /
+           kComparedBytesPerUnit;
+  }
 };
 
 }  // namespace sonde

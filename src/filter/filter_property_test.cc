@@ -294,7 +294,7 @@ TEST(FilterProperty, IsWhatTheCommentsSay) {
       ASSERT_EQ(Evaluate(evaluator, *filter, row), expected) << "seed " << seed << " row " << i;
       not_empty += !expected.empty();
       if (expected.empty()) continue;
-      ASSERT_TRUE(filter->RowKeyMayPass(kRowKey)) << "seed " << seed;
+      ASSERT_TRUE(filter->RowKeyMayPass(kRowKey, &budget)) << "seed " << seed;
       bool is_possible = false;
       for (const RowRange& range : filter->PossibleRows()) is_possible |= range.Contains(kRowKey);
       ASSERT_TRUE(is_possible) << "seed " << seed;

@@ -18,6 +18,7 @@
 // same, so an upper end and a count are never given together.
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -77,7 +78,7 @@ class NeedsOf {
  public:
   NeedsOf(const std::vector<FilterNode>& nodes, const TableSchema& schema) : nodes_(nodes), schema_(schema) {}
 
-  Need Of(NodeIndex index) const {
+  Need Of(NodeIndex index) {
     if (index == kNoNode) return NeedOfNothing();
     const FilterNode& node = nodes_[index];
     Need need;
@@ -98,7 +99,7 @@ class NeedsOf {
         need.values_leave = false;
         return need;
       case Kind::kFamilyRegex:
-        return OfFamilies([&](const FamilySchema& family) { return node.matcher->Matches(family.name); });
+        return OfFamilyRegex(node.matcher.get());
       case Kind::kQualifierRegex:
         need.columns = node.matcher->PossibleMatches();
         return need;
@@ -137,9 +138,7 @@ class NeedsOf {
         }
         return need;
       case Kind::kInterleave:
-        need = Of(node.children.front());
-        for (size_t i = 1; i < node.children.size(); ++i) need = EitherOf(need, Of(node.children[i]));
-        return need;
+        return OfInterleave(node);
       case Kind::kCondition:
         return OfCondition(node);
     }
@@ -156,6 +155,14 @@ class NeedsOf {
     }
     std::sort(need.families->begin(), need.families->end());
     return need;
+  }
+
+  Need OfFamilyRegex(const RegexMatcher* matcher) {
+    const auto [known, is_new] = of_family_regexes_.try_emplace(matcher);
+    if (is_new) {
+      known->second = OfFamilies([&](const FamilySchema& family) { return matcher->MayMatch(family.name); });
+    }
+    return known->second;
   }
 
   // What the first filters of a chain need, given what the next one needs.  False when nothing comes out any
@@ -224,7 +231,28 @@ class NeedsOf {
     return need;
   }
 
-  Need OfCondition(const FilterNode& node) const {
+  // As EitherOf one after the other; but of thousands of columns, each would copy those before it.
+  Need OfInterleave(const FilterNode& node) {
+    Need need = Of(node.children.front());
+    ByteRanges columns = need.columns.value_or(ByteRanges());
+    bool are_all_limited = need.nothing || need.columns.has_value();
+    for (size_t i = 1; i < node.children.size(); ++i) {
+      Need next = Of(node.children[i]);
+      are_all_limited &= next.nothing || next.columns.has_value();
+      if (next.columns.has_value())
+        std::move(next.columns->begin(), next.columns->end(), std::back_inserter(columns));
+      if (next.columns.has_value()) next.columns.emplace();
+      if (need.columns.has_value()) need.columns.emplace();
+      need = EitherOf(need, next);
+    }
+    need.columns.reset();
+    if (are_all_limited) {
+      need.columns = AtMost(RegexMatcher::kPossibleRangesMax, NormalizeByteRanges(std::move(columns)));
+    }
+    return need;
+  }
+
+  Need OfCondition(const FilterNode& node) {
     const Need branches = EitherOf(Of(node.children[1]), Of(node.children[2]));
     if (branches.nothing) return NeedOfNothing();
     Need predicate = Of(node.children[0]);
@@ -237,6 +265,7 @@ class NeedsOf {
 
   const std::vector<FilterNode>& nodes_;
   const TableSchema& schema_;
+  std::map<const RegexMatcher*, Need> of_family_regexes_;
 };
 
 }  // namespace

@@ -100,7 +100,8 @@ TEST(FilterNeeds, OfInterleavesAndConditionsAreThoseOfTheBranches) {
 
 TEST(RowKeys, MayPassByTheKeyAlone) {
   const auto may_pass = [](const FilterSpec& spec, std::string_view key) {
-    return Compile(spec)->RowKeyMayPass(key);
+    FilterBudget budget;
+    return Compile(spec)->RowKeyMayPass(key, &budget);
   };
   EXPECT_TRUE(may_pass(All(), "k"));
   EXPECT_FALSE(may_pass(Block(), "k"));
@@ -118,17 +119,30 @@ TEST(RowKeys, MayPassByTheKeyAlone) {
 
 TEST(RowKeys, MatchingIsChargedToTheBudget) {
   const auto filter = Compile(RowKey("[a-z]+x"));
-  FilterBudget budget({.request_match_cpu_ms_max = 0});
-  for (uint64_t i = 1; i < FilterBudget::kMatchesPerSample; ++i)
-    ASSERT_FALSE(filter->RowKeyMayPass("row", &budget));
-  EXPECT_TRUE(filter->RowKeyMayPass("row", &budget));
+  // A clock that goes on by a millisecond whenever it is looked at.
+  int64_t now_nanos = 0;
+  FilterBudget budget({.request_cpu_ms_max = 2}, {}, [&] { return now_nanos += 1'000'000; });
+  int refused = 0;
+  for (int i = 0; i < 1'000 && refused == 0; ++i) refused += filter->RowKeyMayPass("row", &budget);
+  ASSERT_EQ(refused, 1);
   SeededRandom random(1);
   FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
   std::vector<FilterCell> cells = ToFilterCells({{"A", "a", 1, ""}});
   EXPECT_EQ(evaluator.Run("row", &cells),
-            absl::ResourceExhaustedError(
-                "the filter's regular expressions took 0 ms of CPU time, a request may take "
-                "0 ms"));
+            absl::ResourceExhaustedError("the filter took 3 ms of CPU time, a request's may take 2 ms"));
+}
+
+TEST(RowKeys, ThousandsOfRangesBecomeOne) {
+  std::string pattern;
+  for (int i = 1'000; i < 2'000; ++i) pattern += "|" + std::to_string(i);
+  EXPECT_EQ(Compile(RowKey(pattern.substr(1)))->PossibleRows(),
+            (std::vector<RowRange>{{"1000", std::string("1999\0", 5)}}));
+  std::vector<FilterSpec> filters;
+  for (int i = 1'000; i < 2'000; ++i) filters.push_back(RowKey(std::to_string(i)));
+  EXPECT_EQ(Compile(Interleave(filters))->PossibleRows(),
+            (std::vector<RowRange>{{"1000", std::string("1999\0", 5)}}));
+  filters.resize(100);
+  EXPECT_EQ(Compile(Interleave(filters))->PossibleRows().size(), 100);
 }
 
 TEST(RowKeys, PossibleRowsAreRanges) {

@@ -2,27 +2,29 @@
 
 #include <fmt/format.h>
 #include <re2/re2.h>
+#include <re2/set.h>
+#include <string.h>
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/bytes.h"
+#include "filter/regex_cost.h"
 
 namespace sonde {
 namespace {
 
-// Steps, if RE2's automaton gives up: bytes of the text times instructions of the program.  Up to so many, a
-// match takes a millisecond at worst, and is measured by sampling; longer ones are measured each.
-constexpr uint64_t kSampledSteps = 100'000;
-// So many steps, if they are avoided by the automaton, count as one unit of work.
-constexpr uint64_t kStepsPerUnit = 256;
+// So many bytes that a text is compared with, and that an automaton walks over, are a unit of work.
 constexpr size_t kComparedBytesPerUnit = 16;
-// Long texts are tried in pieces, each so many times the one before.
-constexpr size_t kPieceBytesMin = 64;
-constexpr size_t kPieceGrowth = 4;
-// Once a piece took so long, it tells how long the whole text will take.  (Before, it may be the automaton's
-// start: an honest list of a thousand words spends 10 ms on its first bytes.)
-constexpr int64_t kTellingNanos = 50'000'000;
+constexpr size_t kSearchedBytesPerUnit = 4;
+constexpr size_t kWalkedBytesPerUnit = 3;
+constexpr uint64_t kUnitsPerMatch = 40;
+// From so many bytes of a text on, the clock is looked at before a match.
+constexpr size_t kLongTextBytes = 4096;
+// Where matches lie is asked only of patterns that cost no more than this to compile once more.
+constexpr int64_t kPossibleMatchCostMax = 128 << 10;
+constexpr int64_t kPossibleMatchMemoryBytes = 256 << 10;
 constexpr int kPossibleMatchBytesMax = 128;
 
 bool IsMeta(char c) { return std::string_view("\\.+*?()|[]{}^$").find(c) != std::string_view::npos; }
@@ -79,22 +81,108 @@ bool HasNoNewline(std::string_view text) { return text.find('\n') == std::string
 
 }  // namespace
 
-RegexMatcher::~RegexMatcher() = default;
+namespace regex_internal {
+namespace {
 
-absl::StatusOr<std::unique_ptr<const RegexMatcher>> RegexMatcher::Create(std::string_view pattern,
-                                                                         int64_t memory_bytes_max) {
-  std::unique_ptr<RegexMatcher> matcher(new RegexMatcher());
-  if (matcher->ParseSimple(pattern)) return matcher;
+// The budget of the match that this thread is in; null: none that can be stopped.
+thread_local FilterBudget* matching_budget = nullptr;
+
+// Thrown through RE2 out of a match.  RE2 calls the hook with nothing but guards on the stack, and before it
+// touches the states that are full, so that the automaton stays as it is.
+struct Abandoned {};
+
+void StopIfRefused(const re2::hooks::DFAStateCacheReset&) {
+  if (matching_budget != nullptr && !matching_budget->Check()) throw Abandoned();
+}
+
+RE2::Options Options(int64_t memory_bytes_max) {
   RE2::Options options(RE2::Latin1);
   options.set_log_errors(false);
   options.set_never_capture(true);
   options.set_max_mem(memory_bytes_max);
-  matcher->re2_ = std::make_unique<RE2>(pattern, options);
-  if (!matcher->re2_->ok()) {
-    return absl::InvalidArgumentError(fmt::format("'{}' is not a regular expression of RE2 syntax: {}",
-                                                  Printable(pattern), Printable(matcher->re2_->error())));
+  return options;
+}
+
+re2::StringPiece Piece(std::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+class Automaton {
+ public:
+  // Null: not a regular expression, or too large.
+  static std::unique_ptr<Automaton> Compile(std::string_view pattern, int64_t memory_bytes_max) {
+    static const bool is_hooked = [] {
+      re2::hooks::SetDFAStateCacheResetHook(StopIfRefused);
+      return true;
+    }();
+    (void)is_hooked;
+    auto automaton = std::make_unique<Automaton>(memory_bytes_max);
+    const bool compiles = automaton->set_.Add(Piece(pattern), nullptr) >= 0 && automaton->set_.Compile();
+    return compiles ? std::move(automaton) : nullptr;
   }
-  matcher->program_size_ = static_cast<uint64_t>(std::max(1, matcher->re2_->ProgramSize()));
+
+  explicit Automaton(int64_t memory_bytes_max) : set_(Options(memory_bytes_max), RE2::ANCHOR_BOTH) {}
+
+  bool Matches(std::string_view text, FilterBudget* budget) const {
+    FilterBudget* const outer = std::exchange(matching_budget, budget);
+    RE2::Set::ErrorInfo error{RE2::Set::kNoError};
+    bool matches = false;
+    try {
+      matches = set_.Match(Piece(text), nullptr, &error);
+    } catch (const Abandoned&) {
+    }
+    matching_budget = outer;
+    if (error.kind == RE2::Set::kOutOfMemory) {
+      return budget->Refuse(absl::ResourceExhaustedError("a regular expression ran out of its memory"));
+    }
+    return matches;
+  }
+
+ private:
+  RE2::Set set_;
+};
+
+}  // namespace regex_internal
+
+using regex_internal::Automaton;
+
+RegexMatcher::RegexMatcher() = default;
+RegexMatcher::~RegexMatcher() = default;
+
+bool RegexMatcher::IsSimplePattern(std::string_view pattern) { return RegexMatcher().ParseSimple(pattern); }
+
+absl::StatusOr<std::unique_ptr<const RegexMatcher>> RegexMatcher::Create(std::string_view pattern,
+                                                                         int64_t memory_bytes_max) {
+  std::unique_ptr<RegexMatcher> matcher(new RegexMatcher());
+  if (matcher->ParseSimple(pattern)) {
+    matcher->possible_matches_ = matcher->PossibleSimpleMatches();
+    return matcher;
+  }
+  matcher->automaton_ = Automaton::Compile(pattern, memory_bytes_max);
+  const bool is_small = RegexCost(pattern) <= kPossibleMatchCostMax;
+  if (matcher->automaton_ != nullptr && !is_small) {
+    matcher->possible_matches_ = {ByteRange{}};
+    return matcher;
+  }
+  // RE2 itself says what is wrong with a pattern, and where its matches lie.
+  const RE2 re2(regex_internal::Piece(pattern), regex_internal::Options(kPossibleMatchMemoryBytes));
+  if (matcher->automaton_ == nullptr) {
+    if (!re2.ok() && re2.error_code() != RE2::ErrorPatternTooLarge) {
+      return absl::InvalidArgumentError(fmt::format("'{}' is not a regular expression of RE2 syntax: {}",
+                                                    Printable(pattern), Printable(re2.error())));
+    }
+    return absl::ResourceExhaustedError(
+        fmt::format("'{}' is too large: its automaton does not fit into {} bytes of memory",
+                    Printable(pattern), memory_bytes_max));
+  }
+  std::string least;
+  std::string greatest;
+  if (!re2.ok() || !re2.PossibleMatchRange(&least, &greatest, kPossibleMatchBytesMax)) {
+    matcher->possible_matches_ = {ByteRange{}};
+    return matcher;
+  }
+  ByteRange range{std::move(least), Successor(greatest)};
+  if (!range.IsEmpty()) matcher->possible_matches_ = {std::move(range)};
   return matcher;
 }
 
@@ -148,62 +236,35 @@ bool RegexMatcher::MatchesSimple(std::string_view text) const {
     return text.ends_with(literal_) &&
            (before_ == Wildcard::kAnything || HasNoNewline(text.substr(0, text.size() - literal_.size())));
   }
-  return text.find(literal_) != std::string_view::npos &&
+  // Linear, which std::string_view::find is not.
+  return (literal_.empty() ||
+          memmem(text.data(), text.size(), literal_.data(), literal_.size()) != nullptr) &&
          (before_ == Wildcard::kAnything || HasNoNewline(text));
 }
 
-bool RegexMatcher::Matches(std::string_view text) const {
-  return IsSimple() ? MatchesSimple(text) : RE2::FullMatch(text, *re2_);
+bool RegexMatcher::MayMatch(std::string_view text) const {
+  FilterBudget budget;
+  return Matches(text, &budget) || !budget.status().ok();
 }
 
 bool RegexMatcher::Matches(std::string_view text, FilterBudget* budget) const {
-  if (IsSimple()) return budget->Work(1 + text.size() / kComparedBytesPerUnit) && MatchesSimple(text);
-  return MatchesRe2(text, budget);
-}
-
-bool RegexMatcher::MatchesRe2(std::string_view text, FilterBudget* budget) const {
-  const uint64_t steps = text.size() * program_size_;
-  if (!budget->Work(1 + steps / kStepsPerUnit)) return false;
-  if (steps > kSampledSteps) return MatchesPieces(text, budget);
-  if (!budget->TakesSample()) return RE2::FullMatch(text, *re2_);
-  const int64_t start_nanos = budget->CpuNanos();
-  const bool matches = RE2::FullMatch(text, *re2_);
-  const int64_t nanos = budget->CpuNanos() - start_nanos;
-  return budget->ChargeMatches(nanos * static_cast<int64_t>(FilterBudget::kMatchesPerSample)) && matches;
-}
-
-// Nothing stops RE2 within a text.  So a text that may take long is tried in growing pieces from its front,
-// whose answers do not matter, only the time they take; a piece that is dull costs a quarter of the next.
-bool RegexMatcher::MatchesPieces(std::string_view text, FilterBudget* budget) const {
-  size_t piece_bytes = std::max<size_t>(kSampledSteps / program_size_, kPieceBytesMin);
-  while (true) {
-    const std::string_view piece = text.substr(0, piece_bytes);
-    const int64_t start_nanos = budget->CpuNanos();
-    const bool matches = RE2::FullMatch(piece, *re2_);
-    const int64_t nanos = budget->CpuNanos() - start_nanos;
-    if (!budget->ChargeMatches(nanos)) return false;
-    if (piece.size() == text.size()) return matches;
-    if (nanos >= kTellingNanos) {
-      const double times = static_cast<double>(text.size()) / static_cast<double>(piece.size());
-      const auto expected_nanos = static_cast<int64_t>(static_cast<double>(nanos) * times);
-      if (!budget->AdmitMatch(expected_nanos, text.size())) return false;
-    }
-    piece_bytes *= kPieceGrowth;
+  if (IsSimple()) {
+    const bool searches = before_ != Wildcard::kNothing && after_ != Wildcard::kNothing;
+    const size_t bytes_per_unit = searches ? kSearchedBytesPerUnit : kComparedBytesPerUnit;
+    return budget->Work(1 + text.size() / bytes_per_unit) && MatchesSimple(text);
   }
+  if (!budget->Work(kUnitsPerMatch + text.size() / kWalkedBytesPerUnit)) return false;
+  if (text.size() >= kLongTextBytes && !budget->Check()) return false;
+  return automaton_->Matches(text, budget);
 }
 
-ByteRanges RegexMatcher::PossibleMatches() const {
-  if (!IsSimple()) {
-    std::string least;
-    std::string greatest;
-    if (!re2_->PossibleMatchRange(&least, &greatest, kPossibleMatchBytesMax)) return {ByteRange{}};
-    ByteRange range{std::move(least), Successor(greatest)};
-    return range.IsEmpty() ? ByteRanges{} : ByteRanges{std::move(range)};
+ByteRanges RegexMatcher::PossibleSimpleMatches() const {
+  if (literals_.size() > kPossibleRangesMax) {
+    return {ByteRange{literals_.front(), Successor(literals_.back())}};
   }
   ByteRanges ranges;
-  for (const std::string& literal : literals_)
-    ranges = UnionOf(std::move(ranges), {ByteRange::Single(literal)});
-  if (!literals_.empty()) return ranges;
+  for (const std::string& literal : literals_) ranges.push_back(ByteRange::Single(literal));
+  if (!literals_.empty()) return NormalizeByteRanges(std::move(ranges));
   if (before_ != Wildcard::kNothing) return {ByteRange{}};
   return {after_ == Wildcard::kNothing ? ByteRange::Single(literal_) : ByteRange::Prefix(literal_)};
 }

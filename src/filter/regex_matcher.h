@@ -1,11 +1,12 @@
 // One regular expression of a filter: RE2 syntax, Latin-1 bytes, whole strings, '.' does not match a newline.
 //
 // Most patterns of real filters are a literal, a prefix, or a list of literals; those never reach RE2.
-// For the others the matcher knows when RE2's automaton gave up on a text, so that such matches can be
-// charged for what they are: a walk through the whole program at every byte.
+// The others are matched by RE2's automaton alone (RE2::Set): its other ways to match cannot be stopped, and
+// have no bound but the text's length times the pattern's.  Whenever the automaton's memory is full, the
+// budget is asked whether to go on.
 //
 // Threads: const functions may be called by several at once, each with a budget of its own.
-// Memory: RE2 is given `memory_bytes_max` for the program and its automata together.
+// Memory: RE2 is given so many bytes for the program and its automaton together, and keeps to it.
 #pragma once
 
 #include <cstdint>
@@ -18,49 +19,52 @@
 #include "filter/byte_range.h"
 #include "filter/filter_budget.h"
 
-namespace re2 {
-class RE2;
+namespace sonde::regex_internal {
+class Automaton;
 }
 
 namespace sonde {
 
 class RegexMatcher {
  public:
-  // INVALID_ARGUMENT with the pattern and RE2's words: not a regular expression, or too large.
+  // INVALID_ARGUMENT with the pattern and RE2's words: not a regular expression.  RESOURCE_EXHAUSTED: its
+  // automaton does not fit into the memory.
   static absl::StatusOr<std::unique_ptr<const RegexMatcher>> Create(std::string_view pattern,
                                                                     int64_t memory_bytes_max);
   ~RegexMatcher();
 
-  // Without counting the cost: for few and short texts (names of families, row keys).
-  bool Matches(std::string_view text) const;
+  // For few and short texts (names of families): true as well when a budget of the usual limits refused.
+  bool MayMatch(std::string_view text) const;
 
   // False as well when the budget refused; its status then says why.
   bool Matches(std::string_view text, FilterBudget* budget) const;
 
+  // Whether a matcher of the pattern would be simple.
+  static bool IsSimplePattern(std::string_view pattern);
   // True if a match is as cheap as a comparison, so that remembering answers would not pay.
-  bool IsSimple() const { return re2_ == nullptr; }
+  bool IsSimple() const { return automaton_ == nullptr; }
 
-  // A set that contains every match.
-  ByteRanges PossibleMatches() const;
+  // A set that contains every match; at most kPossibleRangesMax ranges.
+  static constexpr size_t kPossibleRangesMax = 512;
+  const ByteRanges& PossibleMatches() const { return possible_matches_; }
 
  private:
   // What may stand before or after the literal part.
   enum class Wildcard : uint8_t { kNothing, kNoNewline, kAnything };  // "", ".*", "\C*"
 
-  RegexMatcher() = default;
+  RegexMatcher();
 
   bool ParseSimple(std::string_view pattern);
   bool MatchesSimple(std::string_view text) const;
-  bool MatchesRe2(std::string_view text, FilterBudget* budget) const;
-  bool MatchesPieces(std::string_view text, FilterBudget* budget) const;
+  ByteRanges PossibleSimpleMatches() const;
 
   Wildcard before_ = Wildcard::kNothing;
   Wildcard after_ = Wildcard::kNothing;
   std::string literal_;
   std::vector<std::string> literals_;  // "a|b|c", ascending; then literal_ and the wildcards are not used
 
-  std::unique_ptr<re2::RE2> re2_;  // null: simple
-  uint64_t program_size_ = 0;
+  std::unique_ptr<regex_internal::Automaton> automaton_;  // null: simple
+  ByteRanges possible_matches_;
 };
 
 }  // namespace sonde

@@ -8,7 +8,7 @@
 namespace sonde {
 namespace {
 
-constexpr int64_t kMemoryBytes = 8 << 20;
+constexpr int64_t kMemoryBytes = 1 << 20;
 
 std::unique_ptr<const RegexMatcher> Make(std::string_view pattern) {
   absl::StatusOr<std::unique_ptr<const RegexMatcher>> matcher = RegexMatcher::Create(pattern, kMemoryBytes);
@@ -21,7 +21,7 @@ bool Matches(std::string_view pattern, std::string_view text) {
   FilterBudget budget;
   const bool matches = matcher->Matches(text, &budget);
   EXPECT_TRUE(budget.status().ok());
-  EXPECT_EQ(matches, matcher->Matches(text));
+  EXPECT_EQ(matches, matcher->MayMatch(text));
   return matches;
 }
 
@@ -87,7 +87,12 @@ TEST(RegexMatcher, ErrorsNameThePattern) {
     EXPECT_EQ(matcher.status().code(), absl::StatusCode::kInvalidArgument) << pattern;
     EXPECT_EQ(std::string(matcher.status().message()), message);
   }
-  EXPECT_FALSE(RegexMatcher::Create("((a{100}){100}){100}", kMemoryBytes).ok());
+  EXPECT_EQ(RegexMatcher::Create("((a{100}){100}){100}", kMemoryBytes).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      RegexMatcher::Create("[ab]{1000}[cd]{1000}", 64 << 10).status(),
+      absl::ResourceExhaustedError(
+          "'[ab]{1000}[cd]{1000}' is too large: its automaton does not fit into 65536 bytes of memory"));
 }
 
 // Everything that the simple matchers claim, and the ranges, against RE2 itself.
@@ -109,12 +114,13 @@ TEST(RegexMatcher, AgreesWithRe2) {
     ASSERT_EQ(matcher.ok(), re2.ok()) << "seed " << seed << " pattern " << pattern;
     if (!re2.ok()) continue;
     const ByteRanges possible = (*matcher)->PossibleMatches();
+    FilterBudget budget;
     for (int i = 0; i < 8; ++i) {
       std::string text;
       for (uint64_t count = random.Uniform(4); count > 0; --count)
         text += pieces[random.Uniform(pieces.size())];
       const bool matches = RE2::FullMatch(text, re2);
-      ASSERT_EQ((*matcher)->Matches(text), matches)
+      ASSERT_EQ((*matcher)->Matches(text, &budget), matches)
           << "seed " << seed << " pattern " << pattern << " text " << text;
       if (!matches) continue;
       bool is_possible = false;
@@ -146,26 +152,46 @@ std::string Hard(size_t bytes) {
 }
 
 TEST(RegexMatcher, RefusesAMatchThatDefeatsTheAutomaton) {
-  FilterBudget budget({.match_cpu_ms_max = 400});
-  EXPECT_FALSE(Make("[ab]*a[ab]{1000}c")->Matches(Hard(4 << 20), &budget));
-  EXPECT_EQ(budget.status().code(), absl::StatusCode::kResourceExhausted);
-  const std::string message(budget.status().message());
-  EXPECT_TRUE(
-      message.starts_with("matching 4194304 bytes with one of the filter's regular expressions would take "))
-      << message;
-  EXPECT_TRUE(message.ends_with(" ms of CPU time, a match may take 400 ms")) << message;
+  for (const size_t count : {1000, 20}) {
+    const auto matcher = Make("[ab]*a[ab]{" + std::to_string(count) + "}c");
+    FilterBudget budget({.row_cpu_ms = 50});
+    budget.StartRow(0);
+    const int64_t start_nanos = ThreadCpuNanos();
+    EXPECT_FALSE(matcher->Matches(Hard(4 << 20), &budget));
+    EXPECT_LT(ThreadCpuNanos() - start_nanos, 150'000'000);
+    EXPECT_EQ(budget.status().code(), absl::StatusCode::kResourceExhausted);
+    const std::string message(budget.status().message());
+    EXPECT_TRUE(message.ends_with(" ms of CPU time for a row of 0 bytes, it may take 50 ms")) << message;
+    // It was stopped in the middle, and is as good as before.
+    FilterBudget other;
+    EXPECT_TRUE(matcher->Matches(Hard(900) + "a" + std::string(count, 'b') + "c", &other));
+  }
 }
 
-TEST(RegexMatcher, ChargesManyShortSlowMatchesToTheRequest) {
+TEST(RegexMatcher, TimesAreCountedForManyShortMatches) {
   const auto matcher = Make("[ab]*a[ab]{40}c");
-  // A clock on which every match takes a millisecond.
-  int64_t now_nanos = 0;
-  FilterBudget budget({.request_match_cpu_ms_max = 10'000}, {}, [&] { return now_nanos += 1'000'000; });
+  FilterBudget budget({.row_cpu_ms = 20});
+  budget.StartRow(0);
   uint64_t matches = 0;
-  for (const std::string text = Hard(100); budget.status().ok(); ++matches)
+  const int64_t start_nanos = ThreadCpuNanos();
+  for (uint64_t seed = 1; budget.status().ok() && matches < 10'000'000; ++matches) {
+    SeededRandom random(seed++);
+    std::string text(100, 'a');
+    for (char& c : text) c = random.Uniform(2) == 0 ? 'a' : 'b';
     (void)matcher->Matches(text, &budget);
+  }
   EXPECT_EQ(budget.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_NEAR(matches, 10'000, 2 * FilterBudget::kMatchesPerSample);
+  EXPECT_LT(ThreadCpuNanos() - start_nanos, 200'000'000);
+}
+
+TEST(RegexMatcher, SearchesInLinearTime) {
+  const std::string needle(10'000, 'a');
+  const auto matcher = Make(".*" + needle + "b.*");
+  ASSERT_TRUE(matcher->IsSimple());
+  FilterBudget budget;
+  const int64_t start_nanos = ThreadCpuNanos();
+  EXPECT_FALSE(matcher->Matches(std::string(1 << 20, 'a'), &budget));
+  EXPECT_LT(ThreadCpuNanos() - start_nanos, 100'000'000);
 }
 
 TEST(RegexMatcher, AllowsALongHonestAlternationOnALargeValue) {

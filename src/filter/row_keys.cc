@@ -6,17 +6,21 @@ namespace sonde {
 using Kind = FilterNode::Kind;
 
 bool CompiledFilter::RowKeyMayPass(std::string_view row_key, FilterBudget* budget) const {
-  return RowKeyMayPass(root_index(), row_key, budget) || (budget != nullptr && !budget->status().ok());
+  budget->StartRow(row_key.size());
+  const bool may_pass = RowKeyMayPass(root_index(), row_key, budget);
+  budget->EndRow();
+  return may_pass || !budget->status().ok();
 }
 
 bool CompiledFilter::RowKeyMayPass(NodeIndex index, std::string_view row_key, FilterBudget* budget) const {
   const FilterNode& node = nodes_[index];
   if (!node.depends_on_row_key) return true;
+  if (!budget->Work(1)) return true;
   switch (node.kind) {
     case Kind::kBlockAll:
       return false;
     case Kind::kRowKeyRegex:
-      return budget == nullptr ? node.matcher->Matches(row_key) : node.matcher->Matches(row_key, budget);
+      return node.matcher->Matches(row_key, budget);
     case Kind::kChain:
       for (const NodeIndex child : node.children) {
         if (!RowKeyMayPass(child, row_key, budget)) return false;
@@ -61,7 +65,7 @@ ByteRanges CompiledFilter::PossibleRowKeys(NodeIndex index) const {
     case Kind::kChain:
       rows = {ByteRange{}};
       for (const NodeIndex child : node.children) {
-        rows = IntersectionOf(rows, PossibleRowKeys(child));
+        if (nodes_[child].depends_on_row_key) rows = IntersectionOf(rows, PossibleRowKeys(child));
         if (nodes_[child].has_sink) break;
       }
       return rows;
@@ -69,7 +73,7 @@ ByteRanges CompiledFilter::PossibleRowKeys(NodeIndex index) const {
       for (const NodeIndex child : node.children) {
         for (ByteRange& range : PossibleRowKeys(child)) rows.push_back(std::move(range));
       }
-      return NormalizeByteRanges(std::move(rows));
+      return AtMost(RegexMatcher::kPossibleRangesMax, NormalizeByteRanges(std::move(rows)));
     case Kind::kCondition:
       for (const size_t branch : {1, 2}) {
         if (node.children[branch] == kNoNode) continue;

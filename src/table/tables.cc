@@ -262,7 +262,7 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
       FilterBudget budget;
       SeededRandom random(next_seed_++);
       FilterEvaluator evaluator(*predicate, FamilyNames(*schema), &budget, &random);
-      if (!predicate->RowKeyMayPass(row_key)) {
+      if (!predicate->RowKeyMayPass(row_key, &budget)) {
         cells.clear();
       } else if (absl::Status status = evaluator.Run(row_key, &cells); !status.ok()) {
         return status;
