@@ -23,8 +23,10 @@ std::vector<RowRange> Intersect(const std::vector<RowRange>& a, const std::vecto
 
 }  // namespace
 
-RowReader::RowReader(TableSchemaRef schema, int64_t now_micros, uint64_t seed, ReadRequest request)
-    : request_(std::move(request)),
+RowReader::RowReader(Engine* engine, TableSchemaRef schema, int64_t now_micros, uint64_t seed,
+                     ReadRequest request)
+    : engine_(engine),
+      request_(std::move(request)),
       visible_(std::move(schema), now_micros, request_.view),
       random_(seed),
       budget_(FilterLimits(), request_.interrupted) {}
@@ -32,39 +34,60 @@ RowReader::RowReader(TableSchemaRef schema, int64_t now_micros, uint64_t seed, R
 absl::StatusOr<std::unique_ptr<RowReader>> RowReader::Open(Engine* engine, TableSchemaRef schema,
                                                            int64_t now_micros, uint64_t seed,
                                                            ReadRequest request) {
-  std::unique_ptr<RowReader> reader(new RowReader(std::move(schema), now_micros, seed, std::move(request)));
-  if (absl::Status status = reader->Start(engine); !status.ok()) return status;
+  std::unique_ptr<RowReader> reader(
+      new RowReader(engine, std::move(schema), now_micros, seed, std::move(request)));
+  if (absl::Status status = reader->Start(); !status.ok()) return status;
   return reader;
 }
 
-absl::Status RowReader::Start(Engine* engine) {
+absl::Status RowReader::Start() {
   const TableSchema& schema = *visible_.schema();
-  std::vector<RowRange> ranges = request_.ranges;
-  Engine::ScanOptions options{.reverse = request_.reversed, .deadline = request_.deadline};
+  ranges_ = request_.ranges;
+  scan_options_ = {.reverse = request_.reversed, .deadline = request_.deadline};
+  ReadHints& hints = scan_options_.hints;
   if (request_.filter != nullptr) {
     if (absl::Status status = request_.filter->CheckFamilies(schema); !status.ok()) return status;
     FilterNeeds needs = request_.filter->Needs(schema);
-    ranges = Intersect(ranges, request_.filter->PossibleRows());
-    if (needs.nothing) ranges.clear();
-    options.hints = std::move(needs.hints);
-    RefineReadHints(visible_.rules(), &options.hints);
+    ranges_ = Intersect(ranges_, request_.filter->PossibleRows());
+    if (needs.nothing) ranges_.clear();
+    hints = std::move(needs.hints);
+    RefineReadHints(visible_.rules(), &hints);
     if (!request_.filter->PassesAll())
       evaluator_.emplace(*request_.filter, FamilyNames(schema), &budget_, &random_);
   }
   if (request_.view != nullptr) {
-    ranges = Intersect(ranges, request_.view->Rows());
-    RestrictReadHints(*request_.view, schema, &options.hints);
+    ranges_ = Intersect(ranges_, request_.view->Rows());
+    RestrictReadHints(*request_.view, schema, &hints);
   }
-  if (!options.hints.families.has_value()) options.hints.families = FamilyIds(schema);
-  if (ranges.empty() || options.hints.families->empty()) return absl::OkStatus();
+  if (!hints.families.has_value()) hints.families = FamilyIds(schema);
+  if (hints.families->empty()) ranges_.clear();
+  return OpenScan();
+}
+
+absl::Status RowReader::OpenScan() {
+  if (ranges_.empty()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<RowStream>> stream =
-      engine->Scan(schema.id, std::move(ranges), std::move(options));
+      engine_->Scan(visible_.schema()->id, ranges_, scan_options_);
   if (!stream.ok()) return stream.status();
   assembler_.emplace(*std::move(stream), &visible_);
   return absl::OkStatus();
 }
 
+void RowReader::Suspend() {
+  if (!assembler_.has_value()) return;
+  assembler_.reset();
+  suspended_ = true;
+  if (stats_.rows_seen == 0) return;
+  const RowRange rest =
+      request_.reversed ? RowRange{"", row_key_} : RowRange{row_key_ + std::string(1, '\0'), ""};
+  ranges_ = ClipRanges(ranges_, rest);
+}
+
 absl::StatusOr<RowReader::Step> RowReader::Next(int64_t rows_max) {
+  if (suspended_) {
+    suspended_ = false;
+    if (absl::Status status = OpenScan(); !status.ok()) return status;
+  }
   if (!assembler_.has_value()) return Step::kEnd;
   if (request_.rows_limit > 0 && stats_.rows_returned >= request_.rows_limit) return Step::kEnd;
   if (request_.interrupted) {

@@ -57,6 +57,10 @@ class RowReader {
   // Looks at no more than `rows_max` stored rows.
   absl::StatusOr<Step> Next(int64_t rows_max);
 
+  // Gives back what the engine keeps for the scan; the next call of Next begins a new one after the last row
+  // looked at.  For reads that nobody may ask for a long time.
+  void Suspend();
+
   const std::string& table_name() const { return visible_.schema()->name; }
   // The row that was looked at last; after kPaused, it is one that did not pass.
   const std::string& row_key() const { return row_key_; }
@@ -71,15 +75,20 @@ class RowReader {
   const ReadStats& stats() const { return stats_; }
 
  private:
-  RowReader(TableSchemaRef schema, int64_t now_micros, uint64_t seed, ReadRequest request);
-  absl::Status Start(Engine* engine);
+  RowReader(Engine* engine, TableSchemaRef schema, int64_t now_micros, uint64_t seed, ReadRequest request);
+  absl::Status Start();
+  absl::Status OpenScan();
 
+  Engine* const engine_;
   const ReadRequest request_;
   const VisibleCells visible_;
   SeededRandom random_;
   FilterBudget budget_;
   std::optional<FilterEvaluator> evaluator_;
-  std::optional<RowAssembler> assembler_;  // none: nothing can match
+  std::vector<RowRange> ranges_;  // that can match, as far as they were not read before the scan began
+  Engine::ScanOptions scan_options_;
+  std::optional<RowAssembler> assembler_;  // none: nothing (more) can match
+  bool suspended_ = false;
   ReadStats stats_;
 
   std::string row_key_;

@@ -34,12 +34,13 @@ class TablesTest : public testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  std::string Read(ReadRequest request) {
+  std::string Read(ReadRequest request, bool suspend = false) {
     if (request.ranges.empty()) request.ranges = {RowRange::All()};
     auto reader = tables_.Read(schema_, std::move(request));
     if (!reader.ok()) return reader.status().ToString();
     std::string result;
     while (true) {
+      if (suspend) (*reader)->Suspend();
       const auto step = (*reader)->Next(1);
       if (!step.ok()) return step.status().ToString();
       if (*step == RowReader::Step::kEnd) return result;
@@ -65,6 +66,25 @@ class TablesTest : public testing::Test {
 TEST_F(TablesTest, FamiliesComeByName) {
   Put("r", {SetCell{"z", "q", 0, "1"}, SetCell{"last", "q", 0, "2"}, SetCell{"day", "q", kNow, "3"}});
   EXPECT_EQ(Read({}), "r: day:q=3 last:q=2 z:q=1\n");
+}
+
+TEST_F(TablesTest, AReadGoesOnWhereItWasSuspended) {
+  for (const char* row : {"a", "ab", "b", "c", "d", "da", "e"}) {
+    Put(row, {SetCell{"z", "q", 0, row}, SetCell{"last", "q", 0, "x"}});
+  }
+  const std::vector<RowRange> ranges = {RowRange{"a", "b"}, RowRange::Single("c"), RowRange{"d", ""}};
+  for (const bool reversed : {false, true}) {
+    for (const int64_t limit : {0, 3}) {
+      for (const auto& filter : {Filter(FilterSpec{FilterSpec::RowKeyRegex{".a|[bce]"}}),
+                                 Filter(FilterSpec{FilterSpec::PassAll{}})}) {
+        const ReadRequest request{
+            .ranges = ranges, .filter = filter, .rows_limit = limit, .reversed = reversed};
+        const std::string rows = Read(request);
+        EXPECT_EQ(Read(request, /*suspend=*/true), rows);
+        EXPECT_NE(rows, "");
+      }
+    }
+  }
 }
 
 TEST_F(TablesTest, ForgottenCellsAreNeverReturned) {

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "wire/admission.h"
 #include "wire/grpc_status.h"
+#include "wire/stalled_reads.h"
 #include "wire/worker_pool.h"
 
 namespace sonde {
@@ -59,6 +60,7 @@ struct CallResources {
   WorkerPool* workers;
   Admission* reads;
   Admission* writes;
+  StalledReads* stalled_reads;
   bool writes_block;  // they wait for the disk
 };
 

@@ -17,6 +17,9 @@
 
 namespace sonde {
 
+// A client that works through a message may take as long.
+constexpr absl::Duration kReadPatience = absl::Seconds(5);
+
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables)
       : workers(options.worker_threads, {}),
@@ -24,12 +27,13 @@ struct GrpcServer::Parts {
         writes("writes", {.requests = options.writes_max, .bytes = options.write_bytes_max}),
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),
         change_streams(tables, &workers),
-        data(tables, &change_streams, {&workers, &reads, &writes, options.writes_block}),
+        data(tables, &change_streams, {&workers, &reads, &writes, &stalled_reads, options.writes_block}),
         table_admin(tables, &change_streams.streams(), &operations, &workers) {}
 
   WorkerPool workers;
   Admission reads;
   Admission writes;
+  StalledReads stalled_reads{kReadPatience};
   Operations operations;
   ChangeStreamCalls change_streams;
   DataService data;

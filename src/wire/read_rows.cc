@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "absl/strings/escaping.h"
@@ -48,10 +49,14 @@ absl::Status RowTooLarge(const RowReader& reader, size_t row_bytes) {
   return status;
 }
 
-class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public StalledReads::Read {
  public:
   ReadRowsReactor(grpc::CallbackServerContext* context, Tables* tables, const CallResources& resources)
-      : context_(*context), tables_(tables), workers_(resources.workers), reads_(resources.reads) {}
+      : context_(*context),
+        tables_(tables),
+        workers_(resources.workers),
+        reads_(resources.reads),
+        stalled_reads_(resources.stalled_reads) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     absl::StatusOr<Admission::Place> place = reads_->Admit(static_cast<int64_t>(bytes.Length()) + kReadBytes);
@@ -63,6 +68,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
 
   void OnWriteDone(bool ok) override {
     if (finishing_) return;
+    SetWaitingSince(absl::InfiniteFuture());
     if (!ok) {
       Finish(grpc::Status::CANCELLED);
       return;
@@ -70,7 +76,14 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
   void OnCancel() override { cancelled_ = true; }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    if (watched_) stalled_reads_->Remove(this);
+    delete this;
+  }
+  void SuspendIfWaiting(absl::Time since) override {
+    std::lock_guard lock(waiting_mutex_);
+    if (waiting_since_ < since) reader_->Suspend();
+  }
   // Where gRPC would wake another thread for each of the above, a point read would cost half as much again.
   bool InternalInlineable() override { return true; }
 
@@ -152,7 +165,14 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   void Write(grpc::ByteBuffer message) {
     AddHeaders();
     message_ = std::move(message);
+    SetWaitingSince(absl::Now());
+    if (!std::exchange(watched_, true)) stalled_reads_->Add(this);
     StartWrite(&message_);
+  }
+
+  void SetWaitingSince(absl::Time time) {
+    std::lock_guard lock(waiting_mutex_);
+    waiting_since_ = time;
   }
 
   void AddHeaders() {
@@ -209,6 +229,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   Tables* const tables_;
   WorkerPool* const workers_;
   Admission* const reads_;
+  StalledReads* const stalled_reads_;
   Admission::Place place_;
   const absl::Time came_ = absl::Now();
   bool headers_added_ = false;
@@ -218,6 +239,10 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   std::optional<absl::Time> stats_since_;  // when stats were asked for
   std::optional<bool> tells_last_scanned_;
   bool finishing_ = false;
+  bool watched_ = false;  // by stalled_reads_
+  std::mutex waiting_mutex_;
+  // When a message was given to gRPC that the client has not taken yet; the reader is not in use meanwhile.
+  absl::Time waiting_since_ = absl::InfiniteFuture();  // guarded by waiting_mutex_
   std::atomic<bool> cancelled_ = false;
 };
 

@@ -1,0 +1,48 @@
+// Reads that wait for their clients.  A scan under way keeps memory and files of the engine from being freed;
+// one whose client takes nothing for a while gives them back.
+//
+// Threads: all functions may be called at once.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+
+#include "absl/time/time.h"
+
+namespace sonde {
+
+class StalledReads {
+ public:
+  class Read {
+   public:
+    // Asked now and then, from another thread; `since`: who has waited from before gives back what it can.
+    virtual void SuspendIfWaiting(absl::Time since) = 0;
+
+   protected:
+    ~Read() = default;
+  };
+
+  explicit StalledReads(absl::Duration patience);
+  // No read may be left.
+  ~StalledReads();
+  StalledReads(const StalledReads&) = delete;
+  StalledReads& operator=(const StalledReads&) = delete;
+
+  void Add(Read* read);
+  // The read is not asked any more when this returns.
+  void Remove(Read* read);
+
+ private:
+  void Run();
+
+  const absl::Duration patience_;
+  std::mutex mutex_;
+  std::condition_variable end_;
+  std::unordered_set<Read*> reads_;  // guarded by mutex_
+  bool ending_ = false;              // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace sonde
