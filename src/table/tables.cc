@@ -156,6 +156,27 @@ class ReadModifyWriter {
   std::map<std::pair<uint32_t, std::string>, Cell> columns_;  // by family name, as the schema is
 };
 
+bool WantsServerTime(const Mutation& mutation) {
+  const auto wants = [](const auto& one) {
+    if constexpr (requires { one.timestamp_micros; }) {
+      return one.timestamp_micros == kServerTimestamp;
+    } else {
+      return false;
+    }
+  };
+  return std::visit(wants, mutation);
+}
+
+std::vector<std::string_view> RowsOfServerTime(absl::Span<const RowMutations> rows) {
+  std::vector<std::string_view> row_keys;
+  for (const RowMutations& row : rows) {
+    if (std::any_of(row.mutations.begin(), row.mutations.end(), WantsServerTime)) {
+      row_keys.push_back(row.row_key);
+    }
+  }
+  return row_keys;
+}
+
 // `samples`: of the whole table, the last its end.
 std::vector<RowKeySample> ClipSamples(const std::vector<RowKeySample>& samples,
                                       absl::Span<const RowRange> ranges) {
@@ -189,7 +210,8 @@ std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Sp
                                              const AuthorizedView* view) {
   std::vector<absl::Status> statuses(rows.size());
   std::vector<RowChange> changes(rows.size());
-  const int64_t now_micros = clock_->NowMicros();
+  const RowTurn turn(&turns_, schema.id, RowsOfServerTime(rows));
+  const int64_t now_micros = turn.now_micros();
   ChangeLogger logger(schema, now_micros);
   size_t count = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -233,7 +255,8 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
                                                absl::Span<const Mutation> if_true,
                                                absl::Span<const Mutation> if_false,
                                                const AuthorizedViewRef& view) {
-  const int64_t now_micros = clock_->NowMicros();
+  const RowTurn turn(&turns_, schema->id, row_key);
+  const int64_t now_micros = turn.now_micros();
   const VisibleCells visible(schema, now_micros, view);
   ReadHints hints;
   if (predicate != nullptr) {
@@ -287,7 +310,8 @@ absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
   if (view != nullptr) {
     if (absl::Status status = CheckInView(*view, row_key, rules); !status.ok()) return status;
   }
-  const int64_t now_micros = clock_->NowMicros();
+  const RowTurn turn(&turns_, schema->id, row_key);
+  const int64_t now_micros = turn.now_micros();
   const VisibleCells visible(schema, now_micros, view);
   ReadModifyWriter writer(*schema, row_key, rules, now_micros);
   ChangeLogger logger(*schema, now_micros);

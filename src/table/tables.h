@@ -23,6 +23,7 @@
 #include "model/mutation.h"
 #include "table/idempotency.h"
 #include "table/row_reader.h"
+#include "table/row_turns.h"
 
 namespace sonde {
 
@@ -62,7 +63,7 @@ class Tables {
  public:
   // None of them owned; all must outlive this.  `seed` starts what filters draw their samples of rows with.
   Tables(Engine* engine, Catalog* catalog, const Clock* clock, uint64_t seed)
-      : engine_(engine), catalog_(catalog), clock_(clock), next_seed_(seed) {}
+      : engine_(engine), catalog_(catalog), clock_(clock), turns_(clock), next_seed_(seed) {}
 
   Catalog& catalog() { return *catalog_; }
   Engine& engine() { return *engine_; }
@@ -111,6 +112,7 @@ class Tables {
   Engine* const engine_;
   Catalog* const catalog_;
   const Clock* const clock_;
+  RowTurns turns_;
   std::atomic<uint64_t> next_seed_;  // each request's own: asking the system for one costs more than a read
 };
 

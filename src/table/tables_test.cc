@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+#include <future>
+
 #include "base/clock.h"
 #include "engine/memory/memory_engine.h"
 #include "model/aggregate.h"
@@ -136,6 +140,44 @@ TEST_F(TablesTest, LimitsCountRowsThatPass) {
   EXPECT_EQ(Read({.filter = Filter({FilterSpec::RowKeyRegex{"b|d"}})}), "b: z:q=b\nd: z:q=d\n");
   EXPECT_EQ(Read({.filter = Filter({FilterSpec::ColumnRange{"none"}})}),
             "NOT_FOUND: Requested column family not found.");
+}
+
+// Goes on by a second with each reading; somebody comes in between at the first.
+class InterruptedClock final : public Clock {
+ public:
+  explicit InterruptedClock(std::function<void()> interrupt) : interrupt_(std::move(interrupt)) {}
+  int64_t NowMicros() const override {
+    const int64_t now = now_.fetch_add(kSecond);
+    if (now == kNow) interrupt_();
+    return now;
+  }
+
+ private:
+  const std::function<void()> interrupt_;
+  mutable std::atomic<int64_t> now_ = kNow;
+};
+
+TEST_F(TablesTest, ServerTimesAreInTheOrderOfTheChangesOfARow) {
+  const auto set = [](std::string_view value) {
+    return std::vector<Mutation>{SetCell{"last", "q", kServerTimestamp, value}};
+  };
+  const auto is_write = Filter({FilterSpec::ValueRegex{"write"}});
+  std::future<absl::StatusOr<bool>> matched;
+  Tables* tables = nullptr;
+  const auto interrupt = [&] {
+    matched = std::async(std::launch::async, [&] {
+      return tables->CheckAndMutateRow(schema_, "r", is_write, set("after"), set("before"));
+    });
+    // It would be done long before, were it not the write's turn.
+    matched.wait_for(std::chrono::milliseconds(50));
+  };
+  const InterruptedClock clock(interrupt);
+  Tables interrupted(engine_.get(), catalog_.get(), &clock, /*seed=*/1);
+  tables = &interrupted;
+  const std::vector<Mutation> write = set("write");
+  ASSERT_TRUE(interrupted.MutateRow(*schema_, {"r", write}).ok());
+  EXPECT_EQ(*matched.get(), true);
+  EXPECT_EQ(Read({}), "r: last:q=after last:q=write\n");
 }
 
 TEST_F(TablesTest, IncrementsAndAppends) {
