@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <stdexcept>
 
@@ -121,27 +122,32 @@ class Shrinker {
 
 }  // namespace
 
-Comparison::Comparison(const std::string& directory) {
+Comparison::Servers Comparison::StartServers(const std::string& directory) {
   absl::StatusOr<std::unique_ptr<RocksEngine>> rocks =
       RocksEngine::Open({.data_dir = directory, .memory_bytes = kRocksMemoryBytes, .sync = false});
   if (!rocks.ok()) throw std::runtime_error(rocks.status().ToString());
   RocksEngine* engine = rocks->get();
-  servers_.push_back(std::make_unique<ServerUnderTest>(
+  Servers servers;
+  servers.push_back(std::make_unique<ServerUnderTest>(
       "rocks", *std::move(rocks), [engine] { (void)engine->CompactAll(); }, &clock_));
-  servers_.push_back(
+  servers.push_back(
       std::make_unique<ServerUnderTest>("memory", MemoryEngine::Create(), std::function<void()>(), &clock_));
-  servers_.push_back(std::make_unique<ServerUnderTest>(
+  servers.push_back(std::make_unique<ServerUnderTest>(
       "memory, no hints", MemoryEngine::Create({.honour_hints = false, .cells_per_piece_max = 1}),
       std::function<void()>(), &clock_));
+  return servers;
 }
 
 std::optional<Difference> Comparison::Run(const History& history) {
-  const std::string table_id = fmt::format("t{}", tables_made_++);
   int64_t now_micros = history.start_micros;
   clock_.Set(now_micros);
+  // A server's time does not go back, so each history has servers of its own.
+  const std::string server_directory = fmt::format("{}/{}", directory_, runs_++);
+  std::filesystem::create_directory(server_directory);
+  Servers servers = StartServers(server_directory);
   NaiveBigtable naive(history.table.table());
-  for (const auto& server : servers_) {
-    if (absl::Status status = server->CreateTable(history.table, table_id); !status.ok()) {
+  for (const auto& server : servers) {
+    if (absl::Status status = server->CreateTable(history.table, "t"); !status.ok()) {
       throw std::runtime_error(status.ToString());
     }
   }
@@ -151,7 +157,7 @@ std::optional<Difference> Comparison::Run(const History& history) {
     now_micros += step.advance_micros;
     clock_.Set(now_micros);
     const Outcome expected = naive.Do(step.request, now_micros);
-    for (const auto& server : servers_) {
+    for (const auto& server : servers) {
       if (step.compact) server->Compact();
       std::string error_text;
       const Outcome got = server->Do(step.request, &error_text);
@@ -159,10 +165,8 @@ std::optional<Difference> Comparison::Run(const History& history) {
       difference = Difference{i, server->name(), expected, got, error_text};
     }
   }
-  for (const auto& server : servers_) {
-    if (absl::Status status = server->DeleteTable(); !status.ok())
-      throw std::runtime_error(status.ToString());
-  }
+  servers.clear();
+  std::filesystem::remove_all(server_directory);
   return difference;
 }
 

@@ -23,7 +23,7 @@ class Comparison {
  public:
   // Servers on RocksDB, in `directory`, and on the memory engine: one that follows all hints, and one that
   // follows none and gives a row cell by cell.
-  explicit Comparison(const std::string& directory);
+  explicit Comparison(std::string directory) : directory_(std::move(directory)) {}
 
   // The first difference.
   std::optional<Difference> Run(const History& history);
@@ -32,9 +32,12 @@ class Comparison {
   History Shrink(History history, Difference* difference);
 
  private:
+  using Servers = std::vector<std::unique_ptr<ServerUnderTest>>;
+  Servers StartServers(const std::string& directory);
+
+  const std::string directory_;
   SharedClock clock_;
-  std::vector<std::unique_ptr<ServerUnderTest>> servers_;
-  uint64_t tables_made_ = 0;
+  uint64_t runs_ = 0;
 };
 
 // As text protos, with what was expected and what came.

@@ -74,14 +74,6 @@ absl::Status ServerUnderTest::CreateTable(const admin::CreateTableRequest& reque
   return ToAbsl(admin_->CreateTable(&context, named, &made));
 }
 
-absl::Status ServerUnderTest::DeleteTable() {
-  admin::DeleteTableRequest request;
-  request.set_name(table_name_);
-  grpc::ClientContext context;
-  google::protobuf::Empty nothing;
-  return ToAbsl(admin_->DeleteTable(&context, request, &nothing));
-}
-
 void ServerUnderTest::Compact() {
   if (compact_) compact_();
 }

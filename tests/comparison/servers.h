@@ -39,7 +39,6 @@ class ServerUnderTest {
   // Makes the table, named `table_id`; the history's requests then go to it.
   absl::Status CreateTable(const google::bigtable::admin::v2::CreateTableRequest& request,
                            const std::string& table_id);
-  absl::Status DeleteTable();
   void Compact();
   // `error_text` is what the server said to an error.
   Outcome Do(const Request& request, std::string* error_text);
