@@ -128,19 +128,19 @@ func (h *historian) token() string {
 
 func (h *historian) write(row string) operation {
 	token := h.token()
-	both := []change{{column: columnA, value: token}, {column: columnB, value: token}}
-	var changes []change
+	both := []rowChange{{column: columnA, value: token}, {column: columnB, value: token}}
+	var changes []rowChange
 	switch dice := h.random.Intn(10); {
 	case dice < 6:
 		changes = both
 	case dice < 7:
-		changes = []change{{column: -1, delete: true}}
+		changes = []rowChange{{column: -1, delete: true}}
 	case dice < 8:
-		changes = append([]change{{column: -1, delete: true}}, both...)
+		changes = append([]rowChange{{column: -1, delete: true}}, both...)
 	case dice < 9:
-		changes = append([]change{{column: columnT, delete: true}}, both...)
+		changes = append([]rowChange{{column: columnT, delete: true}}, both...)
 	default:
-		changes = []change{{column: columnN, delete: true}, {column: columnT, value: token}}
+		changes = []rowChange{{column: columnN, delete: true}, {column: columnT, value: token}}
 	}
 	return operation{kind: kindWrite, row: row, token: token, changes: changes}
 }
@@ -148,8 +148,8 @@ func (h *historian) write(row string) operation {
 func (h *historian) check(row string) operation {
 	token := h.token()
 	return operation{kind: kindCheck, row: row, token: token, column: columnA, value: h.seen[row],
-		changes:   []change{{column: columnA, value: token}, {column: columnB, value: token}},
-		otherwise: []change{{column: columnB, value: token}}}
+		changes:   []rowChange{{column: columnA, value: token}, {column: columnB, value: token}},
+		otherwise: []rowChange{{column: columnB, value: token}}}
 }
 
 func (h *historian) modify(row string) operation {
@@ -174,7 +174,7 @@ func (h *historian) read(rows []string, column int) []porcupine.Operation {
 	return h.record(reads, func(ctx context.Context) ([]answer, error) { return h.readRows(ctx, rows, column) })
 }
 
-func mutationsOf(changes []change) []*btpb.Mutation {
+func mutationsOf(changes []rowChange) []*btpb.Mutation {
 	var mutations []*btpb.Mutation
 	for _, change := range changes {
 		switch {

@@ -43,8 +43,8 @@ type modelRow struct {
 	last  int64
 }
 
-// change is a mutation: of the whole row when column is negative.
-type change struct {
+// rowChange is a mutation: of the whole row when column is negative.
+type rowChange struct {
 	column int
 	delete bool
 	value  string
@@ -71,9 +71,9 @@ var kindNames = [kindCount]string{"write", "check", "modify", "read"}
 type operation struct {
 	kind      operationKind
 	row       string
-	token     string   // in what it writes, and in nothing that another writes
-	changes   []change // of a write; of a check that matches
-	otherwise []change // of a check that does not
+	token     string      // in what it writes, and in nothing that another writes
+	changes   []rowChange // of a write; of a check that matches
+	otherwise []rowChange // of a check that does not
 	column    int
 	value     string
 	rules     []rule
@@ -109,7 +109,7 @@ func (row *modelRow) put(column int, value string, in operation, out answer) boo
 	return low <= high
 }
 
-func (row *modelRow) apply(changes []change, in operation, out answer) bool {
+func (row *modelRow) apply(changes []rowChange, in operation, out answer) bool {
 	for _, change := range changes {
 		switch {
 		case change.delete && change.column < 0:
@@ -203,7 +203,7 @@ func (row modelRow) step(in operation, out answer) (modelRow, bool) {
 func (in operation) describe(out answer) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s %s", kindNames[in.kind], in.row)
-	mutations := func(changes []change) {
+	mutations := func(changes []rowChange) {
 		for _, change := range changes {
 			switch {
 			case change.delete && change.column < 0:
@@ -318,15 +318,15 @@ func TestLinearizabilityModel(t *testing.T) {
 	}
 	number := func(value byte) string { return "\x00\x00\x00\x00\x00\x00\x00" + string(rune(value)) }
 	put := func(value string) operation {
-		return operation{kind: kindWrite, changes: []change{{column: columnA, value: value}, {column: columnB, value: value}}}
+		return operation{kind: kindWrite, changes: []rowChange{{column: columnA, value: value}, {column: columnB, value: value}}}
 	}
-	drop := operation{kind: kindWrite, changes: []change{{column: -1, delete: true}}}
+	drop := operation{kind: kindWrite, changes: []rowChange{{column: -1, delete: true}}}
 	add := operation{kind: kindModify, rules: []rule{{column: columnN, increment: 1}}}
 	text := func(part string) operation {
 		return operation{kind: kindModify, rules: []rule{{column: columnT, append: part}}}
 	}
 	claim := func(value string) operation {
-		return operation{kind: kindCheck, column: columnA, value: "free", changes: []change{{column: columnA, value: value}}}
+		return operation{kind: kindCheck, column: columnA, value: "free", changes: []rowChange{{column: columnA, value: value}}}
 	}
 	read := operation{kind: kindRead, column: -1}
 	see := func(cells ...seenCell) answer { return answer{cells: cells} }
