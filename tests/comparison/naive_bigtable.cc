@@ -185,11 +185,11 @@ StatusCode NaiveBigtable::Combine(const AddOrMerge& mutation, Row* row) const {
   constexpr bool kIsAdd = std::is_same_v<AddOrMerge, pb::Mutation::AddToCell>;
   const pb::Value& input = mutation.input();
   if (IsNull(input) && !kIsAdd) return StatusCode::kOk;  // merges nothing
-  const std::string& state = input.has_raw_value() ? input.raw_value() : input.bytes_value();
-  if (!kIsAdd && state.size() != 8) return StatusCode::kInvalidArgument;
   const auto family = table_.column_families().find(mutation.family_name());
   if (family == table_.column_families().end()) return StatusCode::kNotFound;
   if (!family->second.value_type().has_aggregate_type()) return StatusCode::kInvalidArgument;
+  const std::string& state = input.has_raw_value() ? input.raw_value() : input.bytes_value();
+  if (!kIsAdd && state.size() != 8) return StatusCode::kInvalidArgument;
   int64_t timestamp_micros = mutation.timestamp().raw_timestamp_micros();
   if (const StatusCode code = Resolve(&timestamp_micros, false); code != StatusCode::kOk) return code;
   const int64_t number = kIsAdd ? input.int_value() : Decode(state);
