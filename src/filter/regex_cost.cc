@@ -16,8 +16,11 @@ constexpr int64_t kQuantifier = 320;
 constexpr int64_t kBranch = 620;
 constexpr int64_t kGroup = 100;
 constexpr int64_t kInstruction = 24;
-constexpr int64_t kClassInstructions = 160;
-constexpr int64_t kCopy = 120;        // of a repetition
+// For each copy that a repetition makes, measured on patterns of repetitions.
+constexpr int64_t kDotInstructions = 160;
+constexpr int64_t kClassInstructions = 500;
+constexpr int64_t kUnicodeClassInstructions = 1200;
+constexpr int64_t kCopy = 120;
 constexpr int64_t kRepeatMax = 1000;  // RE2 refuses more, nested repetitions multiplied
 
 // The tree of a repetition holds what is repeated once, the program as often as it is repeated.
@@ -76,7 +79,7 @@ class CostScanner {
       case '.':
       case '^':
       case '$':
-        Add(kDot);
+        AddPart({kDot, kDotInstructions});
         return;
       default:
         (void)c;
@@ -101,7 +104,7 @@ class CostScanner {
     switch (Take()) {
       case 'p':
       case 'P':
-        return AddPart({kUnicodeClass, kClassInstructions});
+        return AddPart({kUnicodeClass, kUnicodeClassInstructions});
       case 'Q':
         while (!rest_.empty() && !rest_.starts_with("\\E")) {
           Take();
@@ -126,7 +129,7 @@ class CostScanner {
   void Class() {
     const bool is_negated = rest_.starts_with("^");
     if (is_negated) Take();
-    Cost cost{is_negated ? kNegatedClass : kClass, 2 * kInstruction};
+    Cost cost = is_negated ? Cost{kNegatedClass, kClassInstructions} : Cost{kClass, 2 * kInstruction};
     for (bool is_first = true; !rest_.empty(); is_first = false) {
       const char c = Take();
       if (c == ']' && !is_first) break;
@@ -138,7 +141,8 @@ class CostScanner {
       }
       if (c != '\\' || rest_.empty()) continue;
       const char escaped = Take();
-      cost.Add({escaped == 'p' || escaped == 'P' ? kUnicodeClass : kDot, kClassInstructions});
+      cost.Add(escaped == 'p' || escaped == 'P' ? Cost{kUnicodeClass, kUnicodeClassInstructions}
+                                                : Cost{kDot, kDotInstructions});
     }
     AddPart(cost);
   }
