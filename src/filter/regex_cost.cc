@@ -19,7 +19,7 @@ constexpr int64_t kInstruction = 24;
 // For each copy that a repetition makes, measured on patterns of repetitions.
 constexpr int64_t kDotInstructions = 160;
 constexpr int64_t kClassInstructions = 500;
-constexpr int64_t kUnicodeClassInstructions = 1200;
+constexpr int64_t kUnicodeClassInstructions = 8192;
 constexpr int64_t kCopy = 120;
 constexpr int64_t kRepeatMax = 1000;  // RE2 refuses more, nested repetitions multiplied
 
