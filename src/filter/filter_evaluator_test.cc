@@ -195,9 +195,11 @@ TEST(FilterEvaluator, RefusesToMultiplyBytesWithoutBound) {
   SeededRandom random(1);
   const auto filter = Compile(Interleave(copies));
   FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
-  std::vector<FilterCell> cells = ToFilterCells({{"A", "a", 1, std::string(96, 'v')}});
+  const TestRow small = {{"A", "a", 1, std::string(96, 'v')}};
+  const TestRow large = {{"A", "a", 1, std::string(496, 'v')}};
+  std::vector<FilterCell> cells = ToFilterCells(small);
   EXPECT_TRUE(evaluator.Run("row", &cells).ok());  // 970 bytes
-  cells = ToFilterCells({{"A", "a", 1, std::string(496, 'v')}});
+  cells = ToFilterCells(large);
   EXPECT_EQ(evaluator.Run("row", &cells),
             absl::ResourceExhaustedError(
                 "the filter makes 4970 bytes of a row of 500 bytes, at most 2000 are allowed"));
@@ -209,7 +211,8 @@ TEST(FilterEvaluator, RefusesToWorkOnARowWithoutBound) {
   SeededRandom random(1);
   const auto filter = Compile(Chain(std::vector<FilterSpec>(4'000, Times(1, 0))));
   FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
-  std::vector<FilterCell> cells(30'000, ToFilterCells({{"A", "a", 1, "v"}})[0]);
+  const TestRow one = {{"A", "a", 1, "v"}};
+  std::vector<FilterCell> cells(30'000, ToFilterCells(one)[0]);
   const int64_t start_nanos = ThreadCpuNanos();
   const absl::Status status = evaluator.Run("row", &cells);
   EXPECT_LT(ThreadCpuNanos() - start_nanos, 100'000'000);
@@ -226,7 +229,8 @@ TEST(FilterEvaluator, StopsWhenInterrupted) {
   const auto filter = Compile(Value("[a-z]*q"));
   FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
   const TestCell cell{"A", "a", 1, std::string(10'000, 'v')};
-  const std::vector<FilterCell> row(1'000, ToFilterCells({cell})[0]);
+  const TestRow one = {cell};
+  const std::vector<FilterCell> row(1'000, ToFilterCells(one)[0]);
   absl::Status status;
   int rows = 0;
   for (; status.ok() && rows < 1'000; ++rows) {

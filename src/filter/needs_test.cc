@@ -127,7 +127,8 @@ TEST(RowKeys, MatchingIsChargedToTheBudget) {
   ASSERT_EQ(refused, 1);
   SeededRandom random(1);
   FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
-  std::vector<FilterCell> cells = ToFilterCells({{"A", "a", 1, ""}});
+  const TestRow row = {{"A", "a", 1, ""}};
+  std::vector<FilterCell> cells = ToFilterCells(row);
   EXPECT_EQ(evaluator.Run("row", &cells),
             absl::ResourceExhaustedError("the filter took 3 ms of CPU time, a request's may take 2 ms"));
 }
