@@ -15,7 +15,7 @@ namespace sonde {
 class ChunkWriter {
  public:
   // A message is sent once it has so many bytes and its last row is whole.  What a reader that takes nothing
-  // holds is for the most part one message; larger ones make scans no faster (bench/RESULTS.md).
+  // holds is for the most part one message.
   static constexpr size_t kMessageBytes = 24 * 1024;
   // No chunk carries more of a value, unless a test asks for smaller pieces.
   static constexpr size_t kPieceBytesMax = 1024 * 1024;

@@ -97,6 +97,8 @@ def test_hold_little_and_hold_up_nobody(table, make_channel, server_memory):
     for reader in stalled:
         reader.cancel()
     assert grown <= READERS * BYTES_A_READER_MAX
+    # Neighbours on the machine move a 99th percentile by more than the readers do; the median is firm.
+    assert during[500] <= 2 * before[500] + 1
     assert during[990] <= max(2 * before[990], before[990] + 20)
 
 
