@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -14,10 +13,9 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "series/query/plot.h"
-#include "series/query/query.h"
+#include "series/query/query_request.h"
 #include "series/query/result_writer.h"
 #include "series/schema/status_text.h"
-#include "series/write/time_parser.h"
 #include "server/commands.h"
 #include "server/series_commands.h"
 
@@ -30,15 +28,7 @@ constexpr int kDefaultHeight = 16;
 
 struct Options {
   std::string declaration;
-  std::vector<std::string> where;
-  std::vector<std::string> fields;
-  std::string from;
-  std::string to;
-  std::string last;
-  std::string latest;
-  std::string every;
-  std::vector<std::string> aggregates;
-  int64_t limit = 0;
+  series::QueryRequest request;
   std::string format = "table";
   bool has_plot = false;
   std::string title;
@@ -49,105 +39,6 @@ struct Options {
   AccessFlags access;
   const CLI::App* command = nullptr;
 };
-
-absl::Status ReadWhere(const Options& options, const series::SeriesSchema& schema,
-                       series::Selection* selection) {
-  selection->tags.resize(schema.tags.size());
-  for (const std::string& text : options.where) {
-    const size_t equals = text.find('=');
-    const std::string name = text.substr(0, equals);
-    const std::optional<size_t> tag = schema.FindTag(name);
-    if (equals == std::string::npos || !tag) {
-      std::vector<std::string> names;
-      for (const series::Tag& known : schema.tags) names.push_back(known.name);
-      return absl::InvalidArgumentError(
-          fmt::format("--where '{}'; allowed: TAG=VALUE or TAG=PREFIX*, with the tags {}", Printable(text),
-                      fmt::join(names, ", ")));
-    }
-    series::TagFilter& filter = selection->tags[*tag];
-    std::string value = text.substr(equals + 1);
-    if (value.empty() || value.back() != '*') {
-      filter.values.push_back(std::move(value));
-      continue;
-    }
-    value.pop_back();
-    if (filter.prefix) {
-      return absl::InvalidArgumentError(
-          fmt::format("--where '{}': a second prefix of tag '{}'", Printable(text), name));
-    }
-    filter.prefix = std::move(value);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadTimes(const Options& options, series::Selection* selection) {
-  // On the command line, a time that names no zone is UTC.
-  const absl::StatusOr<series::TimeParser> times = series::TimeParser::Create("auto", true);
-  if (!times.ok()) return times.status();
-  const auto read = [&](const std::string& text, std::string_view flag, int64_t* micros) -> absl::Status {
-    if (text.empty()) return absl::OkStatus();
-    const std::optional<int64_t> time = times->Parse(text);
-    if (!time) {
-      return absl::InvalidArgumentError(
-          fmt::format("{}: {}", flag, series::TextOfStatus(times->Refusal(text))));
-    }
-    *micros = *time;
-    return absl::OkStatus();
-  };
-  if (absl::Status status = read(options.from, "--from", &selection->from_micros); !status.ok())
-    return status;
-  if (absl::Status status = read(options.to, "--to", &selection->to_micros); !status.ok()) return status;
-  if (options.last.empty()) return absl::OkStatus();
-  const absl::StatusOr<int64_t> duration = series::ParseDurationMicros(options.last);
-  if (!duration.ok()) {
-    return absl::InvalidArgumentError(fmt::format("--last: {}", series::TextOfStatus(duration.status())));
-  }
-  selection->from_micros = std::max<int64_t>(0, SystemClock().NowMicros() - *duration);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<series::Query> QueryOf(const Options& options, const series::SeriesSchema& schema) {
-  series::Query query;
-  if (absl::Status status = ReadWhere(options, schema, &query.selection); !status.ok()) return status;
-  if (absl::Status status = ReadTimes(options, &query.selection); !status.ok()) return status;
-  for (const std::string& name : options.fields) {
-    const std::optional<size_t> field = schema.FindField(name);
-    if (!field) {
-      std::vector<std::string> names;
-      for (const series::Field& known : schema.fields) names.push_back(known.name);
-      return absl::InvalidArgumentError(
-          fmt::format("--field '{}'; allowed: {}", Printable(name), fmt::join(names, ", ")));
-    }
-    query.fields.push_back(*field);
-  }
-  if (options.command->count("--latest") > 0) {
-    int64_t count = options.latest.empty() ? 1 : 0;
-    const char* end = options.latest.data() + options.latest.size();
-    if (count == 0 && (std::from_chars(options.latest.data(), end, count).ptr != end || count < 1)) {
-      return absl::InvalidArgumentError(
-          fmt::format("--latest '{}'; allowed: a whole number from 1", Printable(options.latest)));
-    }
-    query.latest = count;
-  }
-  if (!options.every.empty()) {
-    const absl::StatusOr<series::BucketWidth> every = series::ParseBucketWidth(options.every);
-    if (!every.ok()) {
-      return absl::InvalidArgumentError(fmt::format("--every: {}", series::TextOfStatus(every.status())));
-    }
-    query.every = *every;
-  }
-  for (const std::string& name : options.aggregates) {
-    const std::optional<series::Aggregate> aggregate = series::AggregateOfName(name);
-    if (!aggregate) {
-      return absl::InvalidArgumentError(
-          fmt::format("--agg '{}'; allowed: {}", Printable(name), series::AggregateNames()));
-    }
-    query.aggregates.push_back(*aggregate);
-  }
-  if (query.every && query.aggregates.empty()) query.aggregates = {series::Aggregate::kAvg};
-  if (options.limit > 0) query.rows_max = options.limit;
-  return query;
-}
 
 // Gathers the numbers of an answer as lines: one for each series and column.
 class PlotLines {
@@ -257,7 +148,10 @@ void PrintExplained(const series::QueryStats& stats, double seconds) {
 int Ask(const Options& options) {
   absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
   if (!opened.ok()) return ReportStatus(opened.status());
-  const absl::StatusOr<series::Query> query = QueryOf(options, opened->schema);
+  series::QueryRequest request = options.request;
+  if (request.latest.empty() && options.command->count("--latest") > 0) request.latest = "1";
+  const absl::StatusOr<series::Query> query =
+      series::ParseQuery(opened->schema, request, SystemClock().NowMicros());
   if (!query.ok()) return ReportStatus(query.status());
   const absl::StatusOr<series::ResultHeader> header = series::HeaderOf(opened->schema, *query);
   if (!header.ok()) return ReportStatus(header.status());
@@ -289,13 +183,20 @@ int Ask(const Options& options) {
 }
 
 constexpr char kExamples[] =
-    "Times are RFC 3339, or dates; without a zone they are UTC.  --every and its buckets follow the UTC "
-    "calendar\n"
-    "(weeks begin on Monday).  Points come in the order of the row keys.\n\n"
+    "Times are RFC 3339, or dates; without a zone they are UTC.  Weeks begin on Monday.  Points come in the "
+    "order of\n"
+    "the row keys.\n\n"
     "Examples:\n"
     "  sonde series query examples/weather.yaml --where location=Seattle --from 2012-01-01 --to 2012-01-08\n"
     "  sonde series query examples/weather.yaml --field temp_max --every month --agg avg,min,max --plot\n"
     "  sonde series query examples/stocks.yaml --latest\n"
+    "  sonde series query examples/stocks.yaml --where symbol=IBM --every day --window 5,10,30 --fill "
+    "previous\n"
+    "  sonde series query examples/weather.yaml --every month --zone America/Los_Angeles --agg p95,stddev "
+    "\\\n"
+    "      --group-by - --field wind\n"
+    "  sonde series query examples/weather.yaml --where 'location=~(?i)sea.*' --agg max --top 3 --field "
+    "wind\n"
     "  sonde series query examples/metrics.yaml --where 'host=web*' --last 15m --format csv --explain\n"
     "Each needs --data-dir DIR or --endpoint HOST:PORT.";
 
@@ -306,26 +207,39 @@ void AddSeriesQuery(CLI::App& series, int* exit_status) {
   auto options = std::make_shared<Options>();
   options->command = command;
   AddDeclarationArgument(*command, &options->declaration);
-  command->add_option("--where", options->where, "TAG=VALUE or TAG=PREFIX*; several of one tag: any of them")
-      ->allow_extra_args(false);
-  command->add_option("--field,--fields", options->fields, "only these, separated by commas (all)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--from", options->from, "the first time");
-  command->add_option("--to", options->to, "the time behind the last");
-  command->add_option("--last", options->last, "from so long ago until now, such as 24h")->excludes("--from");
+  series::QueryRequest& request = options->request;
+  const auto add_list = [&](const char* flag, std::vector<std::string>* list, const std::string& help) {
+    command->add_option(flag, *list, help)->delimiter(',')->allow_extra_args(false);
+  };
   command
-      ->add_option("--latest", options->latest, "only the newest N points of each series (1), newest first")
+      ->add_option(
+          "--where", request.where,
+          "TAG=VALUE, TAG=PREFIX*, TAG=~REGEX, TAG!=VALUE, TAG!~REGEX; several = of one tag: any of them")
+      ->allow_extra_args(false);
+  add_list("--field,--fields", &request.fields, "only these, separated by commas (all)");
+  command->add_option("--from", request.from, "the first time");
+  command->add_option("--to", request.to, "the time behind the last");
+  command->add_option("--last", request.last, "from so long ago until now, such as 24h")->excludes("--from");
+  command->add_option("--latest", request.latest, "only the newest N points of each series (1), newest first")
       ->expected(0, 1)
       ->type_name("[N]");
-  command->add_option("--every", options->every,
-                      "aggregate over minute, hour, day, week, month, or such as 15m");
-  command
-      ->add_option("--agg", options->aggregates,
-                   fmt::format("with --every: {} (avg)", series::AggregateNames()))
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--limit", options->limit, "lines of the answer, at most")->check(CLI::PositiveNumber);
+  command->add_option("--every", request.every,
+                      "aggregate over minute, hour, day, week, month, quarter, year, or such as 15m, 3mo");
+  command->add_option("--zone", request.zone,
+                      "whose days and hours --every follows, such as Europe/Rome (UTC)");
+  add_list("--agg", &request.aggregates,
+           fmt::format("{} (avg); without --every over all time", series::AggregateNames()));
+  add_list("--group-by", &request.group_by,
+           "aggregate over series that agree in these tags; - for all in one");
+  command->add_option("--change", request.change,
+                      "take the place of values: delta, increase (a counter may start again from 0), rate "
+                      "(increase a second)");
+  add_list("--window", &request.windows, "aggregate over the last N buckets: 5,10,30 gives three columns");
+  command->add_option("--fill", request.fill, "buckets without points: none, null, previous, linear (none)");
+  command->add_option("--top", request.top, "only the N lines with the largest values; -N: the smallest")
+      ->type_name("N");
+  command->add_option("--by", request.by, "the column that --top compares, such as 'max(wind)' (the first)");
+  command->add_option("--limit", request.limit, "lines of the answer, at most")->check(CLI::PositiveNumber);
   command->add_option("--format", options->format, "table, csv, json (an object a line), none")
       ->check(CLI::IsMember({"table", "csv", "json", "none"}))
       ->capture_default_str();

@@ -1,72 +1,166 @@
 #include "series/query/aggregate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 namespace sonde::series {
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames = {"avg", "min", "max", "count", "sum", "first", "last"};
+// In the order of Aggregate::Kind, without kPercentile.
+constexpr std::array<std::string_view, 8> kNames = {"avg", "min",   "max",  "count",
+                                                    "sum", "first", "last", "stddev"};
 
 }  // namespace
 
-std::string_view AggregateName(Aggregate aggregate) { return kNames[static_cast<size_t>(aggregate)]; }
+std::string AggregateName(const Aggregate& aggregate) {
+  if (aggregate.kind == Aggregate::Kind::kPercentile) return fmt::format("p{}", aggregate.percentile);
+  return std::string(kNames[static_cast<size_t>(aggregate.kind)]);
+}
 
 std::optional<Aggregate> AggregateOfName(std::string_view name) {
   const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Aggregate>(found - kNames.begin());
+  if (found != kNames.end()) return Aggregate{static_cast<Aggregate::Kind>(found - kNames.begin())};
+  if (name == "median") return Aggregate::Percentile(50);
+  if (name.size() < 2 || name[0] != 'p') return std::nullopt;
+  double percentile = 0;
+  const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), percentile);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  if (!(percentile >= 0 && percentile <= 100)) return std::nullopt;
+  return Aggregate::Percentile(percentile);
 }
 
 std::string AggregateNames() {
-  std::string names;
-  for (const std::string_view name : kNames) {
-    if (!names.empty()) names += ", ";
-    names += name;
-  }
-  return names;
+  return fmt::format("{}, median, and p0 to p100 such as p95", fmt::join(kNames, ", "));
 }
 
-void Accumulator::Add(int64_t time_micros, double value) {
-  if (count_ == 0) {
-    min_ = max_ = first_ = last_ = value;
-    first_micros_ = last_micros_ = time_micros;
+AggregateNeeds AggregateNeeds::Of(const std::vector<Aggregate>& aggregates) {
+  AggregateNeeds needs;
+  for (const Aggregate& aggregate : aggregates) {
+    switch (aggregate.kind) {
+      case Aggregate::Kind::kAvg:
+      case Aggregate::Kind::kSum:
+        needs.has_sum = true;
+        break;
+      case Aggregate::Kind::kMin:
+      case Aggregate::Kind::kMax:
+        needs.has_extremes = true;
+        break;
+      case Aggregate::Kind::kFirst:
+      case Aggregate::Kind::kLast:
+        needs.has_ends = true;
+        break;
+      case Aggregate::Kind::kStddev:
+        needs.has_moments = true;
+        break;
+      case Aggregate::Kind::kPercentile:
+        needs.has_values = true;
+        break;
+      case Aggregate::Kind::kCount:
+        break;
+    }
   }
-  ++count_;
+  return needs;
+}
+
+void Accumulator::AddToSum(double value) {
   const double sum = sum_ + value;
   sum_error_ += std::abs(sum_) >= std::abs(value) ? (sum_ - sum) + value : (value - sum) + sum_;
   sum_ = sum;
-  min_ = std::min(min_, value);
-  max_ = std::max(max_, value);
-  if (time_micros < first_micros_) {
-    first_micros_ = time_micros;
-    first_ = value;
-  }
-  if (time_micros >= last_micros_) {
-    last_micros_ = time_micros;
-    last_ = value;
-  }
 }
 
-std::optional<double> Accumulator::Value(Aggregate aggregate) const {
+void Accumulator::Add(const AggregateNeeds& needs, int64_t time_micros, double value) {
+  ++count_;
+  if (needs.has_sum) AddToSum(value);
+  if (needs.has_extremes) {
+    min_ = count_ == 1 ? value : std::min(min_, value);
+    max_ = count_ == 1 ? value : std::max(max_, value);
+  }
+  if (needs.has_ends) {
+    if (count_ == 1 || time_micros < first_micros_) {
+      first_micros_ = time_micros;
+      first_ = value;
+    }
+    if (count_ == 1 || time_micros >= last_micros_) {
+      last_micros_ = time_micros;
+      last_ = value;
+    }
+  }
+  if (needs.has_moments) {
+    const double distance = value - mean_;
+    mean_ += distance / static_cast<double>(count_);
+    squares_ += distance * (value - mean_);
+  }
+  if (needs.has_values) values_.push_back(value);
+}
+
+void Accumulator::Merge(const AggregateNeeds& needs, const Accumulator& other) {
+  if (other.count_ == 0) return;
+  if (count_ == 0) {
+    *this = other;
+    return;
+  }
+  if (needs.has_moments) {
+    const auto here = static_cast<double>(count_);
+    const auto there = static_cast<double>(other.count_);
+    const double distance = other.mean_ - mean_;
+    mean_ += distance * there / (here + there);
+    squares_ += other.squares_ + distance * distance * here * there / (here + there);
+  }
+  count_ += other.count_;
+  if (needs.has_sum) {
+    AddToSum(other.sum_);
+    sum_error_ += other.sum_error_;
+  }
+  min_ = std::min(min_, other.min_);
+  max_ = std::max(max_, other.max_);
+  if (other.first_micros_ < first_micros_) {
+    first_micros_ = other.first_micros_;
+    first_ = other.first_;
+  }
+  if (other.last_micros_ >= last_micros_) {
+    last_micros_ = other.last_micros_;
+    last_ = other.last_;
+  }
+  values_.insert(values_.end(), other.values_.begin(), other.values_.end());
+}
+
+double Accumulator::Percentile(double percentile) const {
+  std::vector<double> values = values_;
+  const double place = percentile / 100 * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(below);
+  std::nth_element(values.begin(), middle, values.end());
+  if (below + 1 == values.size()) return *middle;
+  const double above = *std::min_element(middle + 1, values.end());
+  return *middle + (above - *middle) * (place - static_cast<double>(below));
+}
+
+std::optional<double> Accumulator::Value(const Aggregate& aggregate) const {
   if (aggregate == Aggregate::kCount) return static_cast<double>(count_);
   if (count_ == 0) return std::nullopt;
-  const double sum = sum_ + sum_error_;
-  switch (aggregate) {
-    case Aggregate::kAvg:
-      return sum / static_cast<double>(count_);
-    case Aggregate::kMin:
+  switch (aggregate.kind) {
+    case Aggregate::Kind::kAvg:
+      return (sum_ + sum_error_) / static_cast<double>(count_);
+    case Aggregate::Kind::kMin:
       return min_;
-    case Aggregate::kMax:
+    case Aggregate::Kind::kMax:
       return max_;
-    case Aggregate::kSum:
-      return sum;
-    case Aggregate::kFirst:
+    case Aggregate::Kind::kSum:
+      return sum_ + sum_error_;
+    case Aggregate::Kind::kFirst:
       return first_;
-    case Aggregate::kLast:
+    case Aggregate::Kind::kLast:
       return last_;
-    case Aggregate::kCount:
+    case Aggregate::Kind::kStddev:
+      if (count_ == 1) return std::nullopt;
+      return std::sqrt(squares_ / static_cast<double>(count_ - 1));
+    case Aggregate::Kind::kPercentile:
+      return Percentile(aggregate.percentile);
+    case Aggregate::Kind::kCount:
       break;
   }
   return std::nullopt;

@@ -1,32 +1,71 @@
-// Many values to one: count, sum, min, max, avg, first, last.
+// Many values to one: count, sum, min, max, avg, first, last, stddev, percentiles.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sonde::series {
 
-enum class Aggregate : uint8_t { kAvg, kMin, kMax, kCount, kSum, kFirst, kLast };
+struct Aggregate {
+  enum class Kind : uint8_t { kAvg, kMin, kMax, kCount, kSum, kFirst, kLast, kStddev, kPercentile };
+  Kind kind = Kind::kAvg;
+  double percentile = 0;  // of kPercentile: 0 to 100
 
-std::string_view AggregateName(Aggregate aggregate);
+  static const Aggregate kAvg, kMin, kMax, kCount, kSum, kFirst, kLast, kStddev;
+  static constexpr Aggregate Percentile(double percentile) { return {Kind::kPercentile, percentile}; }
+
+  bool operator==(const Aggregate&) const = default;
+};
+inline constexpr Aggregate Aggregate::kAvg{Kind::kAvg};
+inline constexpr Aggregate Aggregate::kMin{Kind::kMin};
+inline constexpr Aggregate Aggregate::kMax{Kind::kMax};
+inline constexpr Aggregate Aggregate::kCount{Kind::kCount};
+inline constexpr Aggregate Aggregate::kSum{Kind::kSum};
+inline constexpr Aggregate Aggregate::kFirst{Kind::kFirst};
+inline constexpr Aggregate Aggregate::kLast{Kind::kLast};
+inline constexpr Aggregate Aggregate::kStddev{Kind::kStddev};
+
+// avg, ...; p95, p99.9; median is p50.
+std::string AggregateName(const Aggregate& aggregate);
 std::optional<Aggregate> AggregateOfName(std::string_view name);
 // All names, separated by ", ".
 std::string AggregateNames();
 
-// The values of one field in one bucket; they may come in any order of time.
+// What an accumulator has to keep; more aggregates cost more time, and percentiles keep every value.
+struct AggregateNeeds {
+  bool has_sum = false;
+  bool has_extremes = false;
+  bool has_ends = false;
+  bool has_moments = false;
+  bool has_values = false;
+
+  static AggregateNeeds Of(const std::vector<Aggregate>& aggregates);
+};
+
+// The values of one field in one bucket; they may come in any order of time, and from several scans.
 class Accumulator {
  public:
-  void Add(int64_t time_micros, double value);
-  // Of a value that is no number.
-  void AddCount() { ++count_; }
+  void Add(const AggregateNeeds& needs, int64_t time_micros, double value);
+  // Values that are no numbers.
+  void AddCount(int64_t count) { count_ += count; }
+  // As if all values of `other` had been added.
+  void Merge(const AggregateNeeds& needs, const Accumulator& other);
 
   int64_t count() const { return count_; }
-  // Nothing when there was no value.
-  std::optional<double> Value(Aggregate aggregate) const;
+  // Values that are kept one by one.
+  size_t values_held() const { return values_.size(); }
+  // Nothing when there was no value, and of kStddev (of a sample, by n - 1) when there was only one.
+  // Percentiles lie between the two nearest values, as SQL's percentile_cont has it.  `aggregate` is one of
+  // those that the needs were made of.
+  std::optional<double> Value(const Aggregate& aggregate) const;
 
  private:
+  void AddToSum(double value);
+  double Percentile(double percentile) const;
+
   int64_t count_ = 0;
   double sum_ = 0;
   double sum_error_ = 0;  // what sum_ has lost to rounding (Neumaier's summation)
@@ -36,6 +75,9 @@ class Accumulator {
   double last_ = 0;
   int64_t first_micros_ = 0;
   int64_t last_micros_ = 0;
+  double mean_ = 0;
+  double squares_ = 0;  // the sum of squared distances from mean_ (Welford)
+  std::vector<double> values_;
 };
 
 }  // namespace sonde::series

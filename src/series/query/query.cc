@@ -1,403 +1,184 @@
 #include "series/query/query.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
-#include <set>
+#include <memory>
+#include <optional>
 #include <utility>
 
-#include "base/bytes.h"
-#include "model/limits.h"
-#include "series/key/field_codec.h"
-#include "series/query/row_points.h"
+#include "series/query/bucket_fold.h"
+#include "series/query/newest_points.h"
+#include "series/query/numbers.h"
+#include "series/query/series_scan.h"
+#include "series/query/top_rows.h"
 
 namespace sonde::series {
 namespace {
 
-// A scan for newest points passes over so many rows of a series that it is done with before it seeks to the
-// next.
-constexpr int kRowsPassedOverMax = 16;
-
-std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query) {
-  if (!query.fields.empty()) return query.fields;
-  std::vector<size_t> fields;
-  const bool is_count_only = std::all_of(query.aggregates.begin(), query.aggregates.end(),
-                                         [](Aggregate a) { return a == Aggregate::kCount; });
-  for (size_t i = 0; i < schema.fields.size(); ++i) {
-    if (query.every && !is_count_only && schema.fields[i].type == FieldType::kString) continue;
-    fields.push_back(i);
-  }
-  return fields;
-}
-
-// Whether all points of a series come one after the other in the order of the keys.
-bool IsBySeries(const SeriesSchema& schema) {
-  bool is_behind_time = false;
-  for (const KeyPart& part : schema.key) {
-    if (part.IsTime()) is_behind_time = true;
-    if (part.kind == KeyPart::Kind::kTag && is_behind_time) return false;
-  }
-  return true;
-}
-
-bool IsReversed(const SeriesSchema& schema) {
-  const auto part =
-      std::find_if(schema.key.begin(), schema.key.end(), [](const KeyPart& p) { return p.IsTime(); });
-  return part != schema.key.end() && part->reverse;
-}
-
 using RowCallback = std::function<bool(const ResultRow&)>;
 
-class QueryRun {
- public:
-  QueryRun(const SeriesSchema& schema, const Query& query, TableAccess* tables, const RowCallback& row)
-      : codec_(schema),
-        query_(query),
-        tables_(tables),
-        row_(row),
-        fields_(FieldsOf(schema, query)),
-        points_(codec_.schema(), fields_) {}
+// Points one by one.
+absl::Status ReadRaw(SeriesScan* scan, const RowCallback& emit) {
+  return scan->Read(scan->MakeRead(scan->ranges()), [&]() -> absl::StatusOr<bool> {
+    for (size_t i = 0; i < scan->points().Count(); ++i) {
+      const absl::StatusOr<ResultRow> result = scan->MakeResult(scan->points().Get(i));
+      if (!result.ok()) return result.status();
+      if (!emit(*result)) return false;
+    }
+    return true;
+  });
+}
 
-  absl::StatusOr<QueryStats> Run(bool is_latest_table);
+// Values of all series become changes; each series' come by time.
+class Changes {
+ public:
+  Changes(const Query& query, const SeriesSchema& schema)
+      : change_(query.change), is_by_series_(IsBySeries(schema)) {}
+
+  void Apply(const std::vector<std::string>& tags, Numbers* numbers) {
+    if (!change_) return;
+    // A series whose rows lie together never comes again.
+    if (is_by_series_ && !series_.contains(tags)) series_.clear();
+    series_[tags].Apply(*change_, numbers);
+  }
 
  private:
-  const SeriesSchema& schema() const { return codec_.schema(); }
-  RowRead MakeRead(std::vector<RowRange> ranges) const;
-  // Scans; `row` sees rows that Matches, with points_ read, and answers whether to go on.
-  absl::Status Scan(const RowRead& read, const std::function<absl::StatusOr<bool>(const ReadRow&)>& row);
-
-  absl::Status RunRaw();
-  absl::Status RunAggregates();
-  absl::Status RunLatest();
-  absl::Status RunLatestTable();
-  absl::StatusOr<bool> AddAggregates(const std::vector<std::string>& tags);
-  // False: whoever asked has enough.
-  bool EmitAggregates();
-  absl::Status ScanLatestBySeries();
-  absl::Status ScanLatestOfAll();
-  bool EmitLatest();
-
-  absl::StatusOr<ResultRow> MakeResult(const RowPoint& point) const;
-  bool Emit(const ResultRow& result);
-  // The bytes that all keys of this series begin with.
-  absl::StatusOr<std::string> SeriesPrefix(const std::vector<std::string>& tags) const;
-
-  KeyCodec codec_;
-  const Query& query_;
-  TableAccess* tables_;
-  const RowCallback& row_;
-  std::vector<size_t> fields_;
-  RowPoints points_;
-  DecodedKey key_;  // of the row at hand
-  QueryStats stats_;
-  bool is_enough_ = false;
-  std::map<std::vector<std::string>, std::map<int64_t, std::vector<Accumulator>>> buckets_;
-  std::map<std::vector<std::string>, std::vector<ResultRow>> latest_;  // by time, the newest first
+  const std::optional<Change> change_;
+  const bool is_by_series_;
+  std::map<std::vector<std::string>, ChangesOfSeries> series_;
 };
 
-RowRead QueryRun::MakeRead(std::vector<RowRange> ranges) const {
-  RowRead read;
-  read.ranges = std::move(ranges);
-  read.family = schema().family;
-  if (fields_.size() < schema().fields.size()) {
-    const std::set<size_t> fields(fields_.begin(), fields_.end());  // each once
-    for (const size_t field : fields)
-      read.columns.push_back({schema().family, schema().fields[field].qualifier});
-  }
-  if (schema().layout == Layout::kRow) {
-    read.cells_per_column_max = 1;
-  } else {
-    // Timestamps of cells are whole milliseconds.
-    const auto round_up = [](int64_t micros) {
-      return (micros + kMicrosPerMilli - 1) / kMicrosPerMilli * kMicrosPerMilli;
-    };
-    read.start_micros = round_up(std::max<int64_t>(query_.selection.from_micros, 0));
-    if (query_.selection.to_micros < kTimeEndMicros) read.end_micros = round_up(query_.selection.to_micros);
-  }
+// Changes need each series by time: where the newest is first, rows are read from their end.
+RowRead MakeReadByTime(const Query& query, const SeriesScan& scan) {
+  RowRead read = scan.MakeRead(scan.ranges());
+  read.reversed = query.change && IsNewestFirst(scan.schema());
   return read;
 }
 
-absl::Status QueryRun::Scan(const RowRead& read,
-                            const std::function<absl::StatusOr<bool>(const ReadRow&)>& row) {
-  ++stats_.requests;
-  absl::Status problem;
-  const absl::Status status = tables_->ReadRows(stats_.table, read, [&](ReadRow&& found) {
-    ++stats_.rows_read;
-    stats_.cells_read += static_cast<int64_t>(found.cells.size());
-    for (const ReadCell& cell : found.cells)
-      stats_.value_bytes_read += static_cast<int64_t>(cell.value.size());
-    problem = codec_.Decode(found.row_key, &key_);
-    if (!problem.ok()) return false;
-    if (!Matches(codec_, query_.selection, key_)) return true;
-    points_.Read(found, key_, query_.selection.from_micros, query_.selection.to_micros);
-    const absl::StatusOr<bool> goes_on = row(found);
-    problem = goes_on.status();
-    return goes_on.ok() && *goes_on;
-  });
-  return problem.ok() ? status : problem;
-}
-
-absl::StatusOr<ResultRow> QueryRun::MakeResult(const RowPoint& point) const {
-  ResultRow result{key_.tags, point.time_micros, std::vector<ResultValue>(fields_.size())};
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    if (point.cells[i] == nullptr) continue;
-    absl::StatusOr<FieldValue> value = DecodeValue(schema().fields[fields_[i]], point.cells[i]->value);
-    if (!value.ok()) return value.status();
-    std::visit([&](auto&& held) { result.values[i] = std::move(held); }, *std::move(value));
-  }
-  return result;
-}
-
-bool QueryRun::Emit(const ResultRow& result) {
-  ++stats_.results;
-  is_enough_ = !row_(result) || (query_.rows_max && stats_.results >= *query_.rows_max);
-  return !is_enough_;
-}
-
-absl::Status QueryRun::RunRaw() {
-  return Scan(MakeRead(stats_.ranges), [&](const ReadRow&) -> absl::StatusOr<bool> {
-    for (size_t i = 0; i < points_.Count(); ++i) {
-      const absl::StatusOr<ResultRow> result = MakeResult(points_.Get(i));
-      if (!result.ok()) return result.status();
-      if (!Emit(*result)) return false;
+absl::Status ReadRawChanges(const Query& query, SeriesScan* scan, const RowCallback& emit) {
+  Changes changes(query, scan->schema());
+  Numbers numbers;
+  return scan->Read(MakeReadByTime(query, *scan), [&]() -> absl::StatusOr<bool> {
+    if (absl::Status status = scan->ReadNumbers(&numbers); !status.ok()) return status;
+    changes.Apply(scan->key().tags, &numbers);
+    for (size_t i = 0; i < numbers.times_micros.size(); ++i) {
+      ResultRow result{scan->key().tags, numbers.times_micros[i],
+                       std::vector<ResultValue>(numbers.columns.size())};
+      bool has_any = false;
+      for (size_t column = 0; column < numbers.columns.size(); ++column) {
+        const double value = numbers.columns[column].values[i];
+        if (!IsNumber(value)) continue;
+        has_any = true;
+        result.values[column] = value;
+      }
+      if (has_any && !emit(result)) return false;
     }
     return true;
   });
 }
 
-absl::StatusOr<bool> QueryRun::AddAggregates(const std::vector<std::string>& tags) {
-  auto& series = buckets_[tags];
-  int64_t start_micros = 0;
-  int64_t end_micros = 0;
-  std::vector<Accumulator>* bucket = nullptr;
-  for (size_t p = 0; p < points_.Count(); ++p) {
-    const RowPoint& point = points_.Get(p);
-    if (bucket == nullptr || point.time_micros < start_micros || point.time_micros >= end_micros) {
-      start_micros = query_.every->Start(point.time_micros);
-      end_micros = query_.every->End(point.time_micros);
-      bucket = &series.try_emplace(start_micros, fields_.size()).first->second;
-    }
-    for (size_t i = 0; i < fields_.size(); ++i) {
-      if (point.cells[i] == nullptr) continue;
-      const Field& field = schema().fields[fields_[i]];
-      if (field.type == FieldType::kString) {
-        (*bucket)[i].AddCount();
-        continue;
-      }
-      const std::optional<double> number = DecodeNumber(field, point.cells[i]->value);
-      if (!number) return DecodeValue(field, point.cells[i]->value).status();
-      (*bucket)[i].Add(point.time_micros, *number);
-    }
+// Whether the rows of a group lie one behind the other in the order of the keys.
+bool IsByGroup(const SeriesSchema& schema, const Query& query) {
+  if (!IsBySeries(schema)) return false;
+  if (!query.group_by) return true;
+  size_t tags_in_front = 0;
+  for (const KeyPart& part : schema.key) {
+    if (part.kind != KeyPart::Kind::kTag) continue;
+    const auto& group = *query.group_by;
+    if (std::find(group.begin(), group.end(), part.tag) == group.end()) break;
+    ++tags_in_front;
   }
-  return true;
+  return tags_in_front == query.group_by->size();
 }
 
-bool QueryRun::EmitAggregates() {
-  for (const auto& [tags, series] : buckets_) {
-    for (const auto& [start_micros, bucket] : series) {
-      ResultRow result{tags, start_micros, {}};
-      for (const Accumulator& field : bucket) {
-        for (const Aggregate aggregate : query_.aggregates) {
-          const std::optional<double> value = field.Value(aggregate);
-          if (aggregate == Aggregate::kCount) {
-            result.values.emplace_back(field.count());
-          } else if (value) {
-            result.values.emplace_back(*value);
-          } else {
-            result.values.emplace_back();
-          }
-        }
-      }
-      if (!Emit(result)) return false;
-    }
-  }
-  buckets_.clear();
-  return true;
-}
-
-absl::Status QueryRun::RunAggregates() {
-  const bool is_by_series = IsBySeries(schema());
-  const absl::Status status = Scan(MakeRead(stats_.ranges), [&](const ReadRow&) -> absl::StatusOr<bool> {
-    if (points_.Count() == 0) return true;
-    if (is_by_series && !buckets_.empty() && buckets_.begin()->first != key_.tags && !EmitAggregates())
-      return false;
-    return AddAggregates(key_.tags);
-  });
-  if (!status.ok() || is_enough_) return status;
-  EmitAggregates();
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> QueryRun::SeriesPrefix(const std::vector<std::string>& tags) const {
-  std::string prefix;
-  for (size_t i = 0; i < schema().key.size() && !schema().key[i].IsTime(); ++i) {
-    const KeyPart& part = schema().key[i];
-    absl::Status status;
-    if (part.kind == KeyPart::Kind::kConst) {
-      prefix += part.text;
+absl::Status ReadAggregates(const Query& query, SeriesScan* scan, const RowCallback& emit) {
+  const bool is_by_group = IsByGroup(scan->schema(), query);
+  BucketFold fold(query, scan->fields().size());
+  Changes changes(query, scan->schema());
+  Numbers numbers;
+  std::vector<std::string> group;
+  bool is_enough = false;
+  const absl::Status status = scan->Read(MakeReadByTime(query, *scan), [&]() -> absl::StatusOr<bool> {
+    if (scan->points().Count() == 0) return true;
+    if (absl::Status read = scan->ReadNumbers(&numbers); !read.ok()) return read;
+    changes.Apply(scan->key().tags, &numbers);
+    if (query.group_by) {
+      group.clear();
+      for (const size_t tag : *query.group_by) group.push_back(scan->key().tags[tag]);
     } else {
-      status = codec_.AppendTag(part.tag, tags[part.tag], &prefix);
+      group = scan->key().tags;
     }
-    if (!status.ok()) return status;
-    if (i + 1 < schema().key.size()) prefix += schema().delimiter;
-  }
-  return prefix;
+    if (is_by_group && !fold.IsEmpty() && fold.first_group() != group) {
+      const absl::StatusOr<bool> goes_on = fold.Emit(emit);
+      is_enough = goes_on.ok() && !*goes_on;
+      if (!goes_on.ok() || is_enough) return goes_on;
+    }
+    if (absl::Status added = fold.Add(group, numbers); !added.ok()) return added;
+    return true;
+  });
+  if (!status.ok() || is_enough) return status;
+  return fold.Emit(emit).status();
 }
 
-absl::Status QueryRun::ScanLatestBySeries() {
-  const bool is_forward = IsReversed(schema());
-  std::vector<RowRange> ranges = stats_.ranges;
-  while (!ranges.empty()) {
-    RowRead read = MakeRead(ranges);
-    read.reversed = !is_forward;
-    if (read.cells_per_column_max == 0 && *query_.latest < INT32_MAX) {
-      // The newest N points of a row are among the newest N cells of each of its columns.
-      read.cells_per_column_max = static_cast<int32_t>(*query_.latest);
-    }
-    int rows_passed_over = 0;
-    bool seeks = false;
-    absl::Status status = Scan(read, [&](const ReadRow&) -> absl::StatusOr<bool> {
-      std::vector<ResultRow>& newest = latest_[key_.tags];
-      if (newest.size() >= static_cast<size_t>(*query_.latest)) {
-        seeks = ++rows_passed_over > kRowsPassedOverMax;
-        return !seeks;
-      }
-      rows_passed_over = 0;
-      for (size_t i = points_.Count(); i-- > 0 && newest.size() < static_cast<size_t>(*query_.latest);) {
-        absl::StatusOr<ResultRow> result = MakeResult(points_.Get(i));
-        if (!result.ok()) return result.status();
-        newest.push_back(*std::move(result));
-      }
+// Windows look back behind the first bucket that is asked for.
+Selection SelectionOf(const Query& query) {
+  Selection selection = query.selection;
+  if (query.windows.empty() || selection.from_micros <= 0) return selection;
+  const int longest = *std::max_element(query.windows.begin(), query.windows.end());
+  if (longest > 1) {
+    selection.from_micros =
+        BucketsBefore(*query.every, query.every->Start(selection.from_micros), longest - 1);
+  }
+  return selection;
+}
+
+absl::Status ReadSelected(const Query& query, bool is_latest_table, SeriesScan* scan,
+                          const RowCallback& emit) {
+  if (is_latest_table) return ReadNewestValues(scan, emit);
+  if (query.latest) return ReadNewestPoints(scan, *query.latest, emit);
+  if (!query.aggregates.empty()) return ReadAggregates(query, scan, emit);
+  return query.change ? ReadRawChanges(query, scan, emit) : ReadRaw(scan, emit);
+}
+
+absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const Query& query, const ResultHeader& header,
+                               bool is_latest_table, TableAccess* tables, const RowCallback& row) {
+  absl::StatusOr<std::unique_ptr<SeriesScan>> scan =
+      SeriesScan::Plan(schema, query, SelectionOf(query), tables);
+  if (!scan.ok()) return scan.status();
+  QueryStats& stats = (*scan)->stats();
+  // The newest points of all series need a few rows of each: that is what was asked for.
+  if (is_latest_table || (query.latest && IsBySeries(schema))) stats.is_full_scan = false;
+  if (stats.ranges.empty() || query.rows_max == 0) return std::move(stats);
+  const RowCallback emit = [&](const ResultRow& result) {
+    ++stats.results;
+    return row(result) && !(query.rows_max && stats.results >= *query.rows_max);
+  };
+  absl::Status status;
+  if (query.top) {
+    TopRows top(*query.top, header);
+    status = ReadSelected(query, is_latest_table, scan->get(), [&](const ResultRow& result) {
+      top.Add(result);
       return true;
     });
-    if (!status.ok() || !seeks) return status;
-    const absl::StatusOr<std::string> prefix = SeriesPrefix(key_.tags);
-    if (!prefix.ok()) return prefix.status();
-    if (prefix->empty()) return absl::OkStatus();  // one series only
-    if (is_forward && PrefixEnd(*prefix).empty()) return absl::OkStatus();
-    ranges = ClipRanges(ranges, is_forward ? RowRange{PrefixEnd(*prefix), ""} : RowRange{"", *prefix});
-  }
-  return absl::OkStatus();
-}
-
-absl::Status QueryRun::ScanLatestOfAll() {
-  return Scan(MakeRead(stats_.ranges), [&](const ReadRow&) -> absl::StatusOr<bool> {
-    std::vector<ResultRow>& newest = latest_[key_.tags];
-    for (size_t i = points_.Count(); i-- > 0;) {
-      const RowPoint& point = points_.Get(i);
-      const bool is_full = newest.size() >= static_cast<size_t>(*query_.latest);
-      if (is_full && newest.back().time_micros >= point.time_micros) continue;
-      absl::StatusOr<ResultRow> result = MakeResult(point);
-      if (!result.ok()) return result.status();
-      const auto place = std::find_if(newest.begin(), newest.end(), [&](const ResultRow& row) {
-        return row.time_micros < point.time_micros;
-      });
-      newest.insert(place, *std::move(result));
-      if (is_full) newest.pop_back();
-    }
-    return true;
-  });
-}
-
-bool QueryRun::EmitLatest() {
-  for (const auto& [tags, newest] : latest_) {
-    for (const ResultRow& result : newest) {
-      if (!Emit(result)) return false;
-    }
-  }
-  return true;
-}
-
-absl::Status QueryRun::RunLatest() {
-  const absl::Status status = IsBySeries(schema()) ? ScanLatestBySeries() : ScanLatestOfAll();
-  if (!status.ok()) return status;
-  EmitLatest();
-  return absl::OkStatus();
-}
-
-// Each column of the row is the newest of its field, whatever its time.
-absl::Status QueryRun::RunLatestTable() {
-  RowRead read = MakeRead(stats_.ranges);
-  read.cells_per_column_max = 1;
-  return Scan(read, [&](const ReadRow&) -> absl::StatusOr<bool> {
-    RowPoint newest;
-    newest.cells.assign(fields_.size(), nullptr);
-    for (size_t p = 0; p < points_.Count(); ++p) {
-      const RowPoint& point = points_.Get(p);
-      newest.time_micros = point.time_micros;
-      for (size_t i = 0; i < fields_.size(); ++i) {
-        if (point.cells[i] != nullptr) newest.cells[i] = point.cells[i];
-      }
-    }
-    if (points_.Count() == 0) return true;
-    const absl::StatusOr<ResultRow> result = MakeResult(newest);
-    if (!result.ok()) return result.status();
-    return Emit(*result);
-  });
-}
-
-absl::StatusOr<QueryStats> QueryRun::Run(bool is_latest_table) {
-  stats_.table = schema().table;
-  absl::StatusOr<ScanPlan> plan = PlanScan(codec_, query_.selection);
-  if (!plan.ok()) return plan.status();
-  stats_.ranges = std::move(plan->ranges);
-  // The newest points of all series need a few rows of each: that is what was asked for.
-  const bool seeks = is_latest_table || (query_.latest && IsBySeries(schema()));
-  stats_.is_full_scan = plan->is_full_scan && !seeks;
-  if (stats_.ranges.empty() || query_.rows_max == 0) return std::move(stats_);
-  absl::Status status;
-  if (is_latest_table) {
-    status = RunLatestTable();
-  } else if (query_.latest) {
-    status = RunLatest();
+    if (status.ok()) top.Emit(emit);
   } else {
-    status = query_.every ? RunAggregates() : RunRaw();
+    status = ReadSelected(query, is_latest_table, scan->get(), emit);
   }
   if (!status.ok()) return status;
-  return std::move(stats_);
+  return std::move(stats);
 }
 
 }  // namespace
 
-absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& query) {
-  ResultHeader header;
-  for (const Tag& tag : schema.tags) header.tags.push_back(tag.name);
-  header.time_unit = {BucketWidth::Kind::kFixed, schema.resolution_micros};
-  if (query.latest && query.every)
-    return absl::InvalidArgumentError("the latest points and --every exclude each other");
-  if (query.latest && *query.latest < 1) {
-    return absl::InvalidArgumentError(
-        fmt::format("the latest {} points; allowed: 1 and more", *query.latest));
-  }
-  if (query.every.has_value() != !query.aggregates.empty()) {
-    return absl::InvalidArgumentError(
-        fmt::format("--every and --agg go together; aggregates: {}", AggregateNames()));
-  }
-  if (query.every) header.time_unit = *query.every;
-  for (const size_t index : FieldsOf(schema, query)) {
-    const Field& field = schema.fields[index];
-    const bool is_text = field.type == FieldType::kString;
-    if (!query.every) header.values.push_back({field.name, !is_text});
-    for (const Aggregate aggregate : query.aggregates) {
-      if (is_text && aggregate != Aggregate::kCount) {
-        return absl::InvalidArgumentError(fmt::format("{} of field '{}', which is a string; allowed: count",
-                                                      AggregateName(aggregate), field.name));
-      }
-      header.values.push_back({fmt::format("{}({})", AggregateName(aggregate), field.name), true});
-    }
-  }
-  return header;
-}
-
 absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& query, TableAccess* tables,
                                     const std::function<bool(const ResultRow&)>& row) {
-  if (absl::Status status = HeaderOf(schema, query).status(); !status.ok()) return status;
+  const absl::StatusOr<ResultHeader> header = HeaderOf(schema, query);
+  if (!header.ok()) return header.status();
   const bool is_all_time = query.selection.from_micros <= 0 && query.selection.to_micros >= kTimeEndMicros;
   if (query.latest == 1 && is_all_time && !schema.latest.empty()) {
-    return QueryRun(MakeLatestSchema(schema, schema.latest[0]), query, tables, row).Run(true);
+    return Run(MakeLatestSchema(schema, schema.latest[0]), query, *header, true, tables, row);
   }
-  return QueryRun(schema, query, tables, row).Run(false);
+  return Run(schema, query, *header, false, tables, row);
 }
 
 }  // namespace sonde::series

@@ -1,8 +1,13 @@
 // Questions to a declared series: points of some tags and a range of time, raw, the newest, or aggregated.
 //
 // Rows are read as a stream.  Raw points go out as they come, in the order of the row keys and, within a row,
-// by time.  The newest N keep N points a series.  Aggregates keep the buckets of one series where all tags
-// stand in front of the time in the key, and else all buckets; never the points themselves.
+// by time.  The newest N keep N points a series.  Aggregates keep the buckets of one group where a group's
+// rows lie one behind the other, and else all buckets, but never the points themselves (percentiles keep the
+// values of the buckets that are kept).  What is kept is bounded by the k...Max below.
+//
+// The order of what is done: points are selected; changes (rate, ...) take the place of values, series by
+// series; aggregates are made, over buckets and groups; windows join buckets; gaps are filled; the top rows
+// are picked; rows_max ends the answer.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +22,68 @@
 #include "model/table_access.h"
 #include "series/key/scan_plan.h"
 #include "series/query/aggregate.h"
+#include "series/query/time_buckets.h"
 
 namespace sonde::series {
 
+// Buckets of fields that one answer may hold at a time.
+constexpr size_t kAccumulatorsMax = 4'000'000;
+// Values that percentiles of one answer may hold at a time.
+constexpr size_t kValuesHeldMax = 16'000'000;
+// Buckets of one group, those of its gaps included.
+constexpr size_t kFilledBucketsMax = 1'000'000;
+constexpr int kWindowBucketsMax = 1'000;
+constexpr size_t kTopMax = 100'000;
+constexpr size_t kPatternBytesMax = 1'000;
+
+// Holds where the tag's whole value matches `pattern` (RE2, UTF-8), or does not.
+struct TagCondition {
+  size_t tag = 0;
+  std::string pattern;
+  bool is_negated = false;
+};
+
+// What takes the place of a value: how it differs from the value before, of the same series and field.  The
+// first value of each series in the range has none before it, and none.
+enum class Change : uint8_t {
+  kDelta,     // value - value before
+  kIncrease,  // of a counter: the same, but a value below the one before is one since a reset
+  kRate,      // kIncrease a second
+};
+std::optional<Change> ChangeOfName(std::string_view name);  // delta, increase, rate
+std::string_view ChangeName(Change change);
+
+// What stands in buckets without points, between `from` and `to` (where these are open: between the first and
+// the last point of the group).  Counts are 0 there, whichever.
+enum class Fill : uint8_t {
+  kNone,  // such buckets are left out
+  kNull,
+  kPrevious,  // the values of the bucket before; null before the first
+  kLinear,    // between its neighbours, by the buckets' starts; null before the first and behind the last
+};
+std::optional<Fill> FillOfName(std::string_view name);  // none, null, previous, linear
+
+// Only the rows with the largest values of a column; ties go by tags and time; rows without a value are out.
+struct Top {
+  size_t count = 0;
+  std::string column;  // of the answer: a field, or such as max(temperature); empty: the first
+  bool is_lowest = false;
+};
+
 struct Query {
   Selection selection;
-  std::vector<size_t> fields;         // indexes; empty: all (of aggregates: all numbers)
-  std::optional<int64_t> latest;      // only the newest so many points of each series, newest first
-  std::optional<BucketWidth> every;   // aggregated over these, aligned to the UTC calendar
-  std::vector<Aggregate> aggregates;  // with `every`
-  std::optional<int64_t> rows_max;    // of the answer
+  std::vector<TagCondition> conditions;  // all of them hold
+  std::vector<size_t> fields;            // indexes; empty: all (of aggregates and changes: all numbers)
+  std::optional<int64_t> latest;         // only the newest so many points of each series, newest first
+  std::optional<TimeBuckets> every;      // aggregated over these
+  std::vector<Aggregate> aggregates;     // without `every`: over all time, under the time of the first point
+  std::optional<int64_t> rows_max;       // of the answer
+  std::optional<Change> change;
+  std::optional<std::vector<size_t>>
+      group_by;              // tags; series that agree in them are one group.  None: all tags
+  std::vector<int> windows;  // aggregates over the last so many buckets, this one included; empty: {1}
+  Fill fill = Fill::kNone;
+  std::optional<Top> top;
 };
 
 struct ResultHeader {
@@ -38,6 +95,7 @@ struct ResultHeader {
   std::vector<Column> values;
   // The times of the answer are starts of these: how exactly people want to see them.
   BucketWidth time_unit;
+  std::optional<absl::TimeZone> zone;  // that they are shown in; none: UTC
 };
 
 using ResultValue = std::variant<std::monostate, int64_t, double, std::string>;
@@ -59,14 +117,16 @@ struct QueryStats {
   int64_t results = 0;
 };
 
-// INVALID_ARGUMENT: `latest` with `every`, no aggregate, an aggregate other than count of a text.
+// INVALID_ARGUMENT: parts that do not go together, an aggregate other than count of a text, a window of more
+// than kWindowBucketsMax, a `top` of more than kTopMax or of no column.
 absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& query);
 
 // Calls `row` for each result; false ends the query early.
-// INVALID_ARGUMENT as PlanScan and HeaderOf; DATA_LOSS: a row or cell that this declaration never writes;
-// else what `tables` answers. The newest point of each series (latest = 1, all times) comes from the
-// declaration's first table of newest values, when it has one; each value is then the newest of its field,
-// and the time is the newest of these.
+// INVALID_ARGUMENT as PlanScan and HeaderOf, and for a pattern that is no regular expression or longer than
+// kPatternBytesMax; RESOURCE_EXHAUSTED: more than may be held; DATA_LOSS: a row or cell that this declaration
+// never writes; else what `tables` answers. The newest point of each series (latest = 1, all times) comes
+// from the declaration's first table of newest values, when it has one; each value is then the newest of its
+// field, and the time is the newest of these.
 absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& query, TableAccess* tables,
                                     const std::function<bool(const ResultRow&)>& row);
 

@@ -130,9 +130,121 @@ TEST(Query, SaysWhatItCanNotDo) {
                 {.fields = {2}, .every = ParseBucketWidth("day").value(), .aggregates = {Aggregate::kAvg}}),
             "avg of field 'w', which is a string; allowed: count");
   EXPECT_EQ(fixture.ErrorOf({.every = ParseBucketWidth("day").value()}),
-            "--every and --agg go together; aggregates: avg, min, max, count, sum, first, last");
+            "--every and --agg go together; aggregates: " + AggregateNames());
+  EXPECT_EQ(fixture.ErrorOf({.aggregates = {Aggregate::kMax}, .windows = {2}}),
+            "--window counts buckets: it needs --every");
+  EXPECT_EQ(fixture.ErrorOf({.latest = 1, .change = Change::kRate}),
+            "the latest points and --change exclude each other");
+  EXPECT_EQ(fixture.ErrorOf({.top = Top{2, "max(x)"}}), "--by 'max(x)'; allowed: x, n");
+  EXPECT_EQ(fixture.ErrorOf({.top = Top{kTopMax + 1}}), "--top 100001; allowed: 1 to 100000");
+  EXPECT_EQ(fixture.ErrorOf({.conditions = {{0, "a("}}}),
+            "tag 'a': 'a(' is not a regular expression (RE2): missing ): ^(?:a()$");
+  EXPECT_EQ(fixture.ErrorOf({.selection = {{}, 0, 50'000 * kMicrosPerDay},
+                             .every = ParseBucketWidth("1ms").value(),
+                             .aggregates = {Aggregate::kMax},
+                             .fill = Fill::kNull}),
+            "");  // no point: no group with gaps
+  fixture.Write(kPoints);
+  EXPECT_EQ(fixture.ErrorOf({.selection = {{}, 0, 50'000 * kMicrosPerDay},
+                             .every = ParseBucketWidth("1ms").value(),
+                             .aggregates = {Aggregate::kMax},
+                             .fill = Fill::kNull}),
+            "filling gaps of more than 1000000 buckets a group; ask for wider buckets or a shorter time");
   EXPECT_EQ(fixture.ErrorOf({.latest = 0}), "the latest 0 points; allowed: 1 and more");
   EXPECT_EQ(fixture.ErrorOf({.selection = {{{{"a#"}, {}}}}}), "tag 'a': value 'a#' holds the delimiter '#'");
+}
+
+TEST(Query, PatternsSelectTagsAndNarrowTheScan) {
+  Fixture fixture("bucket: day\nkey: [a, b, bucket]");
+  fixture.Write(kPoints);
+  EXPECT_EQ(fixture.Ask({.conditions = {{0, "[t-z]"}}, .fields = {0}}), Rows{"t 2 2021-03-04T01:00:00Z 8"});
+  EXPECT_EQ(fixture.Ask({.conditions = {{0, "t.*"}}, .fields = {0}}), Rows{"t 2 2021-03-04T01:00:00Z 8"});
+  EXPECT_EQ(fixture.stats_.rows_read, 1);
+  EXPECT_FALSE(fixture.stats_.is_full_scan);
+  EXPECT_EQ(fixture.Ask({.conditions = {{0, "x|t"}}, .fields = {0}}), Rows{"t 2 2021-03-04T01:00:00Z 8"});
+  EXPECT_EQ(fixture.stats_.ranges.size(), 2);
+  EXPECT_EQ(fixture.Ask({.conditions = {{0, "s", true}}, .fields = {0}}), Rows{"t 2 2021-03-04T01:00:00Z 8"});
+  EXPECT_TRUE(fixture.stats_.is_full_scan);
+  EXPECT_EQ(fixture.Ask({.conditions = {{0, "[st]"}, {1, "2"}}, .fields = {0}}),
+            Rows{"t 2 2021-03-04T01:00:00Z 8"});
+}
+
+TEST(Query, AggregatesOverAllTimeGroupsAndPercentiles) {
+  Fixture fixture("bucket: day\nkey: [a, b, bucket]");
+  fixture.Write(kPoints);
+  EXPECT_EQ(fixture.Ask({.fields = {0}, .aggregates = {Aggregate::kMax}}),
+            (Rows{"s 1 2021-03-04T00:00:00Z 4", "t 2 2021-03-04T01:00:00Z 8"}));
+  EXPECT_EQ(
+      fixture.Ask({.fields = {0},
+                   .aggregates = {Aggregate::Percentile(50), Aggregate::Percentile(100), Aggregate::kStddev},
+                   .group_by = std::vector<size_t>{}}),
+      Rows{" 2021-03-04T00:00:00Z 3 8 3.09569594"});
+  EXPECT_EQ(fixture.Ask({.fields = {0},
+                         .every = ParseBucketWidth("day").value(),
+                         .aggregates = {Aggregate::kCount},
+                         .group_by = std::vector<size_t>{1}}),
+            (Rows{"1 2021-03-04T00:00:00Z 2", "1 2021-03-05T00:00:00Z 1", "2 2021-03-04T00:00:00Z 1"}));
+  EXPECT_EQ(fixture.Ask({.fields = {0}, .top = Top{2, ""}}),
+            (Rows{"t 2 2021-03-04T01:00:00Z 8", "s 1 2021-03-05T01:00:00Z 4"}));
+  EXPECT_EQ(fixture.Ask({.fields = {0}, .aggregates = {Aggregate::kMax}, .top = Top{1, "max(x)", true}}),
+            Rows{"s 1 2021-03-04T00:00:00Z 4"});
+}
+
+TEST(Query, FillsGaps) {
+  Fixture fixture("bucket: day\nkey: [a, b, bucket]");
+  fixture.Write({{"s", "1", kDay, 1, {}}, {"s", "1", kDay + 3 * kMicrosPerHour, 7, {}}});
+  Query query = {.selection = {{}, kDay - kMicrosPerHour, kDay + 5 * kMicrosPerHour},
+                 .fields = {0},
+                 .every = ParseBucketWidth("hour").value(),
+                 .aggregates = {Aggregate::kMax, Aggregate::kCount},
+                 .fill = Fill::kNull};
+  const auto rows = [](std::vector<std::string> values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] =
+          fmt::format("s 1 {} {}", TimeText(kDay + (static_cast<int>(i) - 1) * kMicrosPerHour), values[i]);
+    }
+    return values;
+  };
+  EXPECT_EQ(fixture.Ask(query), rows({"- 0", "1 1", "- 0", "- 0", "7 1", "- 0"}));
+  query.fill = Fill::kPrevious;
+  EXPECT_EQ(fixture.Ask(query), rows({"- 0", "1 1", "1 0", "1 0", "7 1", "7 0"}));
+  query.fill = Fill::kLinear;
+  EXPECT_EQ(fixture.Ask(query), rows({"- 0", "1 1", "3 0", "5 0", "7 1", "- 0"}));
+}
+
+TEST(Query, ChangesOfCountersKnowTheirResets) {
+  for (const char* text : {"bucket: day\nkey: [a, b, bucket]", "layout: row\nkey: [a, { time: epoch_ms }, b]",
+                           "layout: row\nkey: [a, b, { time: epoch_ms, reverse: true }]"}) {
+    Fixture fixture(text);
+    for (int i = 0; const double x : {10.0, 30.0, 5.0, 6.0}) {
+      fixture.Write({{"s", "1", kDay + 10 * kMicrosPerSecond * i++, x, {}}});
+    }
+    EXPECT_EQ(
+        fixture.Ask({.fields = {0}, .change = Change::kDelta}),
+        (Rows{"s 1 2021-03-04T00:00:10Z 20", "s 1 2021-03-04T00:00:20Z -25", "s 1 2021-03-04T00:00:30Z 1"}));
+    EXPECT_EQ(
+        fixture.Ask({.fields = {0}, .change = Change::kRate}),
+        (Rows{"s 1 2021-03-04T00:00:10Z 2", "s 1 2021-03-04T00:00:20Z 0.5", "s 1 2021-03-04T00:00:30Z 0.1"}));
+    EXPECT_EQ(fixture.Ask({.fields = {0},
+                           .every = ParseBucketWidth("day").value(),
+                           .aggregates = {Aggregate::kSum},
+                           .change = Change::kIncrease}),
+              Rows{"s 1 2021-03-04T00:00:00Z 26"});
+  }
+}
+
+TEST(Query, WindowsLookBackOverBuckets) {
+  Fixture fixture("bucket: week\nkey: [a, b, bucket]");
+  for (int day = 0; day < 6; ++day) {
+    if (day != 3) fixture.Write({{"s", "1", kDay + day * kMicrosPerDay, 1.0 * day, {}}});
+  }
+  EXPECT_EQ(fixture.Ask({.selection = {{}, kDay + 2 * kMicrosPerDay},
+                         .fields = {0},
+                         .every = ParseBucketWidth("day").value(),
+                         .aggregates = {Aggregate::kAvg},
+                         .windows = {1, 3}}),
+            (Rows{"s 1 2021-03-06T00:00:00Z 2 1", "s 1 2021-03-08T00:00:00Z 4 3",
+                  "s 1 2021-03-09T00:00:00Z 5 4.5"}));
 }
 
 TEST(Query, RefusesForeignRows) {

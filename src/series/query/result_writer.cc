@@ -35,11 +35,18 @@ std::string ShownText(const ResultValue& value) {
                     value);
 }
 
+// As a clock of the answer's zone shows it.
+int64_t LocalMicros(const ResultHeader& header, int64_t micros) {
+  if (!header.zone) return micros;
+  const int64_t offset = header.zone->At(absl::FromUnixMicros(micros)).offset * kMicrosPerSecond;
+  return std::max<int64_t>(0, micros + offset);
+}
+
 class TableWriter final : public ResultWriter {
  public:
   TableWriter(ResultHeader header, std::ostream* out) : header_(std::move(header)), out_(out) {
     Line names = header_.tags;
-    names.push_back("time (UTC)");
+    names.push_back(fmt::format("time ({})", header_.zone ? header_.zone->name() : "UTC"));
     for (const ResultHeader::Column& column : header_.values) names.push_back(column.name);
     lines_.push_back(std::move(names));
   }
@@ -47,7 +54,7 @@ class TableWriter final : public ResultWriter {
   void Row(const ResultRow& row) override {
     Line line;
     for (const std::string& tag : row.tags) line.push_back(DisplayText(tag));
-    line.push_back(ShortTimeText(row.time_micros, header_.time_unit));
+    line.push_back(ShortTimeText(LocalMicros(header_, row.time_micros), header_.time_unit));
     for (const ResultValue& value : row.values) line.push_back(ShownText(value));
     lines_.push_back(std::move(line));
     if (lines_.size() > kTableLinesMeasured || !widths_.empty()) Print();
@@ -135,7 +142,7 @@ std::string CsvText(std::string_view text) {
 
 class CsvWriter final : public ResultWriter {
  public:
-  CsvWriter(const ResultHeader& header, std::ostream* out) : out_(out) {
+  CsvWriter(const ResultHeader& header, std::ostream* out) : zone_(header.zone), out_(out) {
     std::string line;
     for (const std::string& tag : header.tags) line.append(CsvText(tag)).append(1, ',');
     line += "time";
@@ -146,12 +153,13 @@ class CsvWriter final : public ResultWriter {
   void Row(const ResultRow& row) override {
     std::string line;
     for (const std::string& tag : row.tags) line.append(CsvText(tag)).append(1, ',');
-    line += TimeText(row.time_micros);
+    line += TimeTextIn(zone_, row.time_micros);
     for (const ResultValue& value : row.values) line.append(1, ',').append(CsvText(FullText(value)));
     *out_ << line << "\r\n";
   }
 
  private:
+  std::optional<absl::TimeZone> zone_;
   std::ostream* out_;
 };
 
@@ -162,7 +170,7 @@ class JsonWriter final : public ResultWriter {
   void Row(const ResultRow& row) override {
     nlohmann::ordered_json object;
     for (size_t i = 0; i < row.tags.size(); ++i) object[header_.tags[i]] = row.tags[i];
-    object["time"] = TimeText(row.time_micros);
+    object["time"] = TimeTextIn(header_.zone, row.time_micros);
     for (size_t i = 0; i < row.values.size(); ++i) {
       auto& member = object[header_.values[i].name];
       std::visit(

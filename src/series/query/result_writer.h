@@ -1,6 +1,7 @@
 // Answers as text: a table for people, CSV (RFC 4180) and JSON (one object a line) for programs.
 //
-// CSV and JSON have times as RFC 3339 in UTC and numbers in full; the table shows times as exactly as they
+// CSV and JSON have times as RFC 3339, in UTC or with the offset of the zone that was asked for, and numbers
+// in full; the table shows times as exactly as they
 // are meant, and numbers to kTableDigits digits.
 #pragma once
 

@@ -1,0 +1,208 @@
+#include "series/query/bucket_fold.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sonde::series {
+namespace {
+
+std::optional<double> NumberOf(const ResultValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  return std::nullopt;
+}
+
+}  // namespace
+
+int64_t BucketsBefore(const TimeBuckets& every, int64_t start_micros, int count) {
+  for (; count > 0 && start_micros > 0; --count) start_micros = every.Start(start_micros - 1);
+  return start_micros;
+}
+
+BucketFold::BucketFold(const Query& query, size_t fields)
+    : query_(query), fields_(fields), needs_(AggregateNeeds::Of(query.aggregates)), windows_(query.windows) {
+  if (windows_.empty()) windows_ = {1};
+}
+
+absl::StatusOr<size_t> BucketFold::FindBucket(Group* group, int64_t time_micros, int64_t* end_micros) {
+  const int64_t start_micros = query_.every ? query_.every->Start(time_micros) : 0;
+  *end_micros = query_.every ? query_.every->End(time_micros) : kTimeEndMicros;
+  const auto hint = group->places.empty() || std::prev(group->places.end())->first >= start_micros
+                        ? group->places.lower_bound(start_micros)
+                        : group->places.end();
+  if (hint != group->places.end() && hint->first == start_micros) return hint->second;
+  accumulators_ += fields_;
+  if (accumulators_ > kAccumulatorsMax) {
+    return absl::ResourceExhaustedError(
+        fmt::format("the answer needs more than {} buckets of fields at a time; ask for wider buckets, fewer "
+                    "fields, fewer groups or a shorter time",
+                    kAccumulatorsMax));
+  }
+  const size_t place = group->accumulators.size();
+  group->accumulators.resize(place + fields_);
+  group->places.emplace_hint(hint, start_micros, place);
+  return place;
+}
+
+absl::Status BucketFold::Add(const std::vector<std::string>& tags, const Numbers& numbers) {
+  const std::vector<int64_t>& times = numbers.times_micros;
+  if (times.empty()) return absl::OkStatus();
+  const auto [entry, is_new] = groups_.try_emplace(tags);
+  Group& group = entry->second;
+  group.first_micros = is_new ? times.front() : std::min(group.first_micros, times.front());
+  for (size_t begin = 0; begin < times.size();) {
+    int64_t end_micros = 0;
+    const absl::StatusOr<size_t> place = FindBucket(&group, times[begin], &end_micros);
+    if (!place.ok()) return place.status();
+    const size_t end = std::lower_bound(times.begin() + begin, times.end(), end_micros) - times.begin();
+    for (size_t field = 0; field < fields_; ++field) {
+      const Numbers::Column& column = numbers.columns[field];
+      Accumulator& accumulator = group.accumulators[*place + field];
+      const int64_t before = accumulator.count();
+      for (size_t i = begin; i < end; ++i) {
+        const double value = column.values[i];
+        if (!IsNumber(value)) continue;
+        if (column.is_text) {
+          accumulator.AddCount(1);
+        } else {
+          accumulator.Add(needs_, times[i], value);
+        }
+      }
+      if (needs_.has_values) values_held_ += accumulator.count() - before;
+    }
+    begin = end;
+  }
+  if (values_held_ <= kValuesHeldMax) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+      "percentiles need more than {} values at a time; ask for fewer groups, fewer fields or a shorter time",
+      kValuesHeldMax));
+}
+
+absl::StatusOr<std::vector<int64_t>> BucketFold::StartsOf(const Group& group) const {
+  std::vector<int64_t> starts;
+  if (!query_.every) return std::vector<int64_t>{0};
+  const TimeBuckets& every = *query_.every;
+  const Selection& selection = query_.selection;
+  const int64_t first_asked = every.Start(std::max<int64_t>(0, selection.from_micros));
+  if (query_.fill == Fill::kNone) {
+    for (auto place = group.places.lower_bound(first_asked); place != group.places.end(); ++place) {
+      starts.push_back(place->first);
+    }
+    return starts;
+  }
+  const auto first_of_group = group.places.lower_bound(first_asked);
+  int64_t start = first_asked;
+  if (selection.from_micros <= 0) {
+    if (first_of_group == group.places.end()) return starts;
+    start = first_of_group->first;
+  }
+  int64_t end = selection.to_micros;
+  if (end >= kTimeEndMicros) end = std::prev(group.places.end())->first + 1;
+  if (start < end && (end - start) / every.MicrosMin() > static_cast<int64_t>(kFilledBucketsMax)) {
+    return absl::ResourceExhaustedError(
+        fmt::format("filling gaps of more than {} buckets a group; ask for wider buckets or a shorter time",
+                    kFilledBucketsMax));
+  }
+  for (; start < end; start = every.End(start)) starts.push_back(start);
+  return starts;
+}
+
+std::vector<ResultValue> BucketFold::ValuesOf(const Group& group, int64_t start_micros) const {
+  std::vector<ResultValue> values;
+  values.reserve(fields_ * query_.aggregates.size() * windows_.size());
+  // Of each window, one accumulator a field.
+  std::vector<std::vector<Accumulator>> joined(windows_.size());
+  std::vector<const Accumulator*> fields_of_window(windows_.size(), nullptr);
+  static const Accumulator kEmpty;
+  for (size_t w = 0; w < windows_.size(); ++w) {
+    if (windows_[w] == 1) {
+      const auto place = group.places.find(start_micros);
+      if (place != group.places.end()) fields_of_window[w] = &group.accumulators[place->second];
+      continue;
+    }
+    const int64_t first = BucketsBefore(*query_.every, start_micros, windows_[w] - 1);
+    joined[w].resize(fields_);
+    for (auto place = group.places.lower_bound(first);
+         place != group.places.end() && place->first <= start_micros; ++place) {
+      for (size_t field = 0; field < fields_; ++field) {
+        joined[w][field].Merge(needs_, group.accumulators[place->second + field]);
+      }
+    }
+    fields_of_window[w] = joined[w].data();
+  }
+  for (size_t field = 0; field < fields_; ++field) {
+    for (const Aggregate& aggregate : query_.aggregates) {
+      for (const Accumulator* const fields : fields_of_window) {
+        const Accumulator& accumulator = fields == nullptr ? kEmpty : fields[field];
+        const std::optional<double> value = accumulator.Value(aggregate);
+        if (aggregate == Aggregate::kCount) {
+          values.emplace_back(accumulator.count());
+        } else if (value) {
+          values.emplace_back(*value);
+        } else {
+          values.emplace_back();
+        }
+      }
+    }
+  }
+  return values;
+}
+
+void BucketFold::FillPrevious(std::vector<ResultRow>* rows) const {
+  for (size_t row = 1; row < rows->size(); ++row) {
+    for (size_t i = 0; i < (*rows)[row].values.size(); ++i) {
+      ResultValue& value = (*rows)[row].values[i];
+      if (std::holds_alternative<std::monostate>(value)) value = (*rows)[row - 1].values[i];
+    }
+  }
+}
+
+void BucketFold::FillLinear(std::vector<ResultRow>* rows) const {
+  if (rows->empty()) return;
+  for (size_t i = 0; i < rows->front().values.size(); ++i) {
+    std::optional<size_t> before;
+    for (size_t row = 0; row < rows->size(); ++row) {
+      const std::optional<double> value = NumberOf((*rows)[row].values[i]);
+      if (!value) continue;
+      for (size_t gap = before.value_or(row) + 1; gap < row; ++gap) {
+        const ResultRow& left = (*rows)[*before];
+        const double low = *NumberOf(left.values[i]);
+        const double share = static_cast<double>((*rows)[gap].time_micros - left.time_micros) /
+                             static_cast<double>((*rows)[row].time_micros - left.time_micros);
+        (*rows)[gap].values[i] = low + (*value - low) * share;
+      }
+      before = row;
+    }
+  }
+}
+
+absl::StatusOr<bool> BucketFold::EmitGroup(const std::vector<std::string>& tags, const Group& group,
+                                           const std::function<bool(const ResultRow&)>& emit) const {
+  const absl::StatusOr<std::vector<int64_t>> starts = StartsOf(group);
+  if (!starts.ok()) return starts.status();
+  std::vector<ResultRow> rows;
+  for (const int64_t start : *starts) {
+    ResultRow row{tags, query_.every ? start : group.first_micros, ValuesOf(group, start)};
+    if (query_.fill == Fill::kPrevious || query_.fill == Fill::kLinear) {
+      rows.push_back(std::move(row));
+    } else if (!emit(row)) {
+      return false;
+    }
+  }
+  if (query_.fill == Fill::kPrevious) FillPrevious(&rows);
+  if (query_.fill == Fill::kLinear) FillLinear(&rows);
+  return std::all_of(rows.begin(), rows.end(), emit);
+}
+
+absl::StatusOr<bool> BucketFold::Emit(const std::function<bool(const ResultRow&)>& emit) {
+  for (const auto& [tags, group] : groups_) {
+    const absl::StatusOr<bool> goes_on = EmitGroup(tags, group, emit);
+    if (!goes_on.ok() || !*goes_on) return goes_on;
+  }
+  groups_.clear();
+  accumulators_ = values_held_ = 0;
+  return true;
+}
+
+}  // namespace sonde::series

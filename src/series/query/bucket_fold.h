@@ -1,0 +1,61 @@
+// Numbers into buckets of groups, and buckets into rows of the answer: aggregates, windows, filled gaps.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "series/query/aggregate.h"
+#include "series/query/numbers.h"
+#include "series/query/query.h"
+
+namespace sonde::series {
+
+class BucketFold {
+ public:
+  // `query` must outlive this; `fields`: how many there are.
+  BucketFold(const Query& query, size_t fields);
+
+  // RESOURCE_EXHAUSTED: kAccumulatorsMax or kValuesHeldMax would be passed.
+  absl::Status Add(const std::vector<std::string>& group, const Numbers& numbers);
+
+  // Gives out all groups, by their tags, and forgets them.  `emit` answers whether to go on; so does this.
+  // RESOURCE_EXHAUSTED: more than kFilledBucketsMax buckets in a group.
+  absl::StatusOr<bool> Emit(const std::function<bool(const ResultRow&)>& emit);
+
+  bool IsEmpty() const { return groups_.empty(); }
+  const std::vector<std::string>& first_group() const { return groups_.begin()->first; }
+
+ private:
+  struct Group {
+    std::map<int64_t, size_t> places;       // a bucket's start, and where its accumulators begin
+    std::vector<Accumulator> accumulators;  // one a field
+    int64_t first_micros = 0;               // of its points
+  };
+
+  // Where the accumulators of the bucket begin that holds `time_micros`.
+  absl::StatusOr<size_t> FindBucket(Group* group, int64_t time_micros, int64_t* end_micros);
+  absl::StatusOr<bool> EmitGroup(const std::vector<std::string>& tags, const Group& group,
+                                 const std::function<bool(const ResultRow&)>& emit) const;
+  // The starts of the buckets to give out, ascending.
+  absl::StatusOr<std::vector<int64_t>> StartsOf(const Group& group) const;
+  std::vector<ResultValue> ValuesOf(const Group& group, int64_t start_micros) const;
+  void FillPrevious(std::vector<ResultRow>* rows) const;
+  void FillLinear(std::vector<ResultRow>* rows) const;
+
+  const Query& query_;
+  const size_t fields_;
+  const AggregateNeeds needs_;
+  std::vector<int> windows_;
+  std::map<std::vector<std::string>, Group> groups_;
+  size_t accumulators_ = 0;
+  size_t values_held_ = 0;
+};
+
+// The start of the bucket that lies `count` before the one that starts at `start_micros`; 0 at the earliest.
+int64_t BucketsBefore(const TimeBuckets& every, int64_t start_micros, int count);
+
+}  // namespace sonde::series

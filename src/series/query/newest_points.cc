@@ -1,0 +1,130 @@
+#include "series/query/newest_points.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "model/row_range.h"
+
+namespace sonde::series {
+namespace {
+
+// A scan for newest points passes over so many rows of a series that it is done with before it seeks to the
+// next.
+constexpr int kRowsPassedOverMax = 16;
+
+using NewestOfSeries = std::map<std::vector<std::string>, std::vector<ResultRow>>;  // the newest first
+
+// The bytes that all keys of this series begin with.
+absl::StatusOr<std::string> SeriesPrefix(const KeyCodec& codec, const std::vector<std::string>& tags) {
+  const SeriesSchema& schema = codec.schema();
+  std::string prefix;
+  for (size_t i = 0; i < schema.key.size() && !schema.key[i].IsTime(); ++i) {
+    const KeyPart& part = schema.key[i];
+    absl::Status status;
+    if (part.kind == KeyPart::Kind::kConst) {
+      prefix += part.text;
+    } else {
+      status = codec.AppendTag(part.tag, tags[part.tag], &prefix);
+    }
+    if (!status.ok()) return status;
+    if (i + 1 < schema.key.size()) prefix += schema.delimiter;
+  }
+  return prefix;
+}
+
+absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
+  const bool is_forward = IsNewestFirst(scan->schema());
+  std::vector<RowRange> ranges = scan->ranges();
+  while (!ranges.empty()) {
+    RowRead read = scan->MakeRead(ranges);
+    read.reversed = !is_forward;
+    if (read.cells_per_column_max == 0 && count < INT32_MAX) {
+      // The newest N points of a row are among the newest N cells of each of its columns.
+      read.cells_per_column_max = static_cast<int32_t>(count);
+    }
+    int rows_passed_over = 0;
+    bool seeks = false;
+    const absl::Status status = scan->Read(read, [&]() -> absl::StatusOr<bool> {
+      std::vector<ResultRow>& newest = (*all)[scan->key().tags];
+      if (newest.size() >= count) {
+        seeks = ++rows_passed_over > kRowsPassedOverMax;
+        return !seeks;
+      }
+      rows_passed_over = 0;
+      for (size_t i = scan->points().Count(); i-- > 0 && newest.size() < count;) {
+        absl::StatusOr<ResultRow> result = scan->MakeResult(scan->points().Get(i));
+        if (!result.ok()) return result.status();
+        newest.push_back(*std::move(result));
+      }
+      return true;
+    });
+    if (!status.ok() || !seeks) return status;
+    const absl::StatusOr<std::string> prefix = SeriesPrefix(scan->codec(), scan->key().tags);
+    if (!prefix.ok()) return prefix.status();
+    if (prefix->empty()) return absl::OkStatus();  // one series only
+    if (is_forward && PrefixEnd(*prefix).empty()) return absl::OkStatus();
+    ranges = ClipRanges(ranges, is_forward ? RowRange{PrefixEnd(*prefix), ""} : RowRange{"", *prefix});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
+  return scan->Read(scan->MakeRead(scan->ranges()), [&]() -> absl::StatusOr<bool> {
+    std::vector<ResultRow>& newest = (*all)[scan->key().tags];
+    for (size_t i = scan->points().Count(); i-- > 0;) {
+      const RowPoint& point = scan->points().Get(i);
+      const bool is_full = newest.size() >= count;
+      if (is_full && newest.back().time_micros >= point.time_micros) continue;
+      absl::StatusOr<ResultRow> result = scan->MakeResult(point);
+      if (!result.ok()) return result.status();
+      const auto place = std::find_if(newest.begin(), newest.end(), [&](const ResultRow& row) {
+        return row.time_micros < point.time_micros;
+      });
+      newest.insert(place, *std::move(result));
+      if (is_full) newest.pop_back();
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+absl::Status ReadNewestPoints(SeriesScan* scan, int64_t count,
+                              const std::function<bool(const ResultRow&)>& emit) {
+  NewestOfSeries all;
+  const absl::Status status = IsBySeries(scan->schema())
+                                  ? ScanBySeries(scan, static_cast<size_t>(count), &all)
+                                  : ScanAll(scan, static_cast<size_t>(count), &all);
+  if (!status.ok()) return status;
+  for (const auto& [tags, newest] : all) {
+    if (!std::all_of(newest.begin(), newest.end(), emit)) break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadNewestValues(SeriesScan* scan, const std::function<bool(const ResultRow&)>& emit) {
+  RowRead read = scan->MakeRead(scan->ranges());
+  read.cells_per_column_max = 1;
+  return scan->Read(read, [&]() -> absl::StatusOr<bool> {
+    RowPoint newest;
+    newest.cells.assign(scan->fields().size(), nullptr);
+    const RowPoints& points = scan->points();
+    for (size_t p = 0; p < points.Count(); ++p) {
+      newest.time_micros = points.Get(p).time_micros;
+      for (size_t i = 0; i < newest.cells.size(); ++i) {
+        if (points.Get(p).cells[i] != nullptr) newest.cells[i] = points.Get(p).cells[i];
+      }
+    }
+    if (points.Count() == 0) return true;
+    const absl::StatusOr<ResultRow> result = scan->MakeResult(newest);
+    if (!result.ok()) return result.status();
+    return emit(*result);
+  });
+}
+
+}  // namespace sonde::series

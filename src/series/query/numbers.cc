@@ -1,0 +1,45 @@
+#include "series/query/numbers.h"
+
+#include <array>
+
+#include "series/schema/calendar.h"
+
+namespace sonde::series {
+namespace {
+
+constexpr std::array<std::string_view, 3> kChangeNames = {"delta", "increase", "rate"};
+
+}  // namespace
+
+std::optional<Change> ChangeOfName(std::string_view name) {
+  for (size_t i = 0; i < kChangeNames.size(); ++i) {
+    if (kChangeNames[i] == name) return static_cast<Change>(i);
+  }
+  return std::nullopt;
+}
+
+std::string_view ChangeName(Change change) { return kChangeNames[static_cast<size_t>(change)]; }
+
+void ChangesOfSeries::Apply(Change change, Numbers* numbers) {
+  before_.resize(numbers->columns.size());
+  for (size_t column = 0; column < before_.size(); ++column) {
+    Before& before = before_[column];
+    std::vector<double>& values = numbers->columns[column].values;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!IsNumber(values[i])) continue;
+      const Before now = {values[i], numbers->times_micros[i]};
+      values[i] = kNoNumber;
+      if (IsNumber(before.value)) {
+        const bool is_reset = change != Change::kDelta && now.value < before.value;
+        values[i] = is_reset ? now.value : now.value - before.value;
+        if (change == Change::kRate) {
+          values[i] *= static_cast<double>(kMicrosPerSecond) /
+                       static_cast<double>(now.time_micros - before.time_micros);
+        }
+      }
+      before = now;
+    }
+  }
+}
+
+}  // namespace sonde::series

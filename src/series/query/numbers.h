@@ -1,0 +1,46 @@
+// The numbers of some points of one series: what aggregates and changes work on.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "series/query/query.h"
+
+namespace sonde::series {
+
+// Stands where a point has no value of a field: fields never hold it.
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+inline bool IsNumber(double value) { return !std::isnan(value); }
+
+struct Numbers {
+  std::vector<int64_t> times_micros;  // ascending
+  struct Column {
+    std::vector<double> values;  // one a time; of texts, 0 for each that is there
+    bool is_text = false;
+  };
+  std::vector<Column> columns;  // one a field
+
+  void Clear() {
+    times_micros.clear();
+    for (Column& column : columns) column.values.clear();
+  }
+};
+
+// The values of one series, batch by batch and by time ascending, become their changes.
+class ChangesOfSeries {
+ public:
+  // Replaces the values of `numbers`.
+  void Apply(Change change, Numbers* numbers);
+
+ private:
+  struct Before {
+    double value = kNoNumber;
+    int64_t time_micros = 0;
+  };
+  std::vector<Before> before_;  // one a field
+};
+
+}  // namespace sonde::series

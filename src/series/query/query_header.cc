@@ -1,0 +1,112 @@
+// What a query's answer looks like, and which queries there are not.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/bytes.h"
+#include "series/query/query.h"
+#include "series/query/series_scan.h"
+
+namespace sonde::series {
+namespace {
+
+constexpr std::array<std::string_view, 4> kFillNames = {"none", "null", "previous", "linear"};
+
+absl::Status Refuse(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
+
+absl::Status CheckLatest(const Query& query) {
+  if (!query.latest) return absl::OkStatus();
+  if (*query.latest < 1)
+    return Refuse(fmt::format("the latest {} points; allowed: 1 and more", *query.latest));
+  if (query.every) return Refuse("the latest points and --every exclude each other");
+  if (!query.aggregates.empty()) return Refuse("the latest points and --agg exclude each other");
+  if (query.change) return Refuse("the latest points and --change exclude each other");
+  return absl::OkStatus();
+}
+
+absl::Status CheckBuckets(const Query& query) {
+  if (query.every && query.aggregates.empty()) {
+    return Refuse(fmt::format("--every and --agg go together; aggregates: {}", AggregateNames()));
+  }
+  if (query.group_by && query.aggregates.empty()) {
+    return Refuse(fmt::format("--group-by and --agg go together; aggregates: {}", AggregateNames()));
+  }
+  if (!query.windows.empty() && !query.every) return Refuse("--window counts buckets: it needs --every");
+  if (query.fill != Fill::kNone && !query.every) return Refuse("--fill fills buckets: it needs --every");
+  for (const int window : query.windows) {
+    if (window < 1 || window > kWindowBucketsMax) {
+      return Refuse(fmt::format("--window {}; allowed: 1 to {} buckets", window, kWindowBucketsMax));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTop(const Query& query, const ResultHeader& header) {
+  if (!query.top) return absl::OkStatus();
+  if (query.top->count < 1 || query.top->count > kTopMax) {
+    return Refuse(fmt::format("--top {}; allowed: 1 to {}", query.top->count, kTopMax));
+  }
+  std::vector<std::string_view> names;
+  for (const ResultHeader::Column& column : header.values) {
+    if (column.is_number) names.push_back(column.name);
+  }
+  if (names.empty()) return Refuse("--top needs a column of numbers");
+  const std::string& column = query.top->column;
+  if (column.empty() || std::find(names.begin(), names.end(), column) != names.end()) return absl::OkStatus();
+  return Refuse(fmt::format("--by '{}'; allowed: {}", Printable(column), fmt::join(names, ", ")));
+}
+
+void AddColumns(const Field& field, const Query& query, std::vector<ResultHeader::Column>* columns) {
+  const std::string value =
+      query.change ? fmt::format("{}({})", ChangeName(*query.change), field.name) : field.name;
+  if (query.aggregates.empty()) columns->push_back({value, field.type != FieldType::kString});
+  for (const Aggregate& aggregate : query.aggregates) {
+    if (query.windows.empty())
+      columns->push_back({fmt::format("{}({})", AggregateName(aggregate), value), true});
+    for (const int window : query.windows) {
+      columns->push_back({fmt::format("{}({}, {})", AggregateName(aggregate), value, window), true});
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Fill> FillOfName(std::string_view name) {
+  const auto found = std::find(kFillNames.begin(), kFillNames.end(), name);
+  if (found == kFillNames.end()) return std::nullopt;
+  return static_cast<Fill>(found - kFillNames.begin());
+}
+
+absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& query) {
+  ResultHeader header;
+  if (absl::Status status = CheckLatest(query); !status.ok()) return status;
+  if (absl::Status status = CheckBuckets(query); !status.ok()) return status;
+  if (query.group_by) {
+    for (const size_t tag : *query.group_by) header.tags.push_back(schema.tags[tag].name);
+  } else {
+    for (const Tag& tag : schema.tags) header.tags.push_back(tag.name);
+  }
+  header.time_unit = {BucketWidth::Kind::kFixed, schema.resolution_micros};
+  if (query.every) {
+    header.time_unit = query.every->Unit();
+    header.zone = query.every->zone();
+  }
+  for (const size_t index : FieldsOf(schema, query)) {
+    const Field& field = schema.fields[index];
+    if (field.type == FieldType::kString && query.change) {
+      return Refuse(
+          fmt::format("{} of field '{}', which is a string", ChangeName(*query.change), field.name));
+    }
+    for (const Aggregate& aggregate : query.aggregates) {
+      if (field.type != FieldType::kString || aggregate == Aggregate::kCount) continue;
+      return Refuse(fmt::format("{} of field '{}', which is a string; allowed: count",
+                                AggregateName(aggregate), field.name));
+    }
+    AddColumns(field, query, &header.values);
+  }
+  if (absl::Status status = CheckTop(query, header); !status.ok()) return status;
+  return header;
+}
+
+}  // namespace sonde::series

@@ -1,0 +1,140 @@
+#include "series/query/series_scan.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "model/limits.h"
+#include "series/key/field_codec.h"
+
+namespace sonde::series {
+
+std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query) {
+  if (!query.fields.empty()) return query.fields;
+  std::vector<size_t> fields;
+  const bool is_count_only = std::all_of(query.aggregates.begin(), query.aggregates.end(),
+                                         [](const Aggregate& a) { return a == Aggregate::kCount; });
+  const bool takes_texts = is_count_only && !query.change;
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    if (takes_texts || schema.fields[i].type != FieldType::kString) fields.push_back(i);
+  }
+  return fields;
+}
+
+bool IsBySeries(const SeriesSchema& schema) {
+  bool is_behind_time = false;
+  for (const KeyPart& part : schema.key) {
+    if (part.IsTime()) is_behind_time = true;
+    if (part.kind == KeyPart::Kind::kTag && is_behind_time) return false;
+  }
+  return true;
+}
+
+bool IsNewestFirst(const SeriesSchema& schema) {
+  const auto part =
+      std::find_if(schema.key.begin(), schema.key.end(), [](const KeyPart& p) { return p.IsTime(); });
+  return part != schema.key.end() && part->reverse;
+}
+
+SeriesScan::SeriesScan(const SeriesSchema& schema, const Query& query, Selection selection,
+                       TagConditions conditions, TableAccess* tables)
+    : codec_(schema),
+      selection_(std::move(selection)),
+      conditions_(std::move(conditions)),
+      tables_(tables),
+      fields_(FieldsOf(schema, query)),
+      points_(codec_.schema(), fields_) {
+  if (fields_.size() < schema.fields.size()) {
+    const std::set<size_t> fields(fields_.begin(), fields_.end());  // each once
+    for (const size_t field : fields) columns_.push_back({schema.family, schema.fields[field].qualifier});
+  }
+  stats_.table = schema.table;
+}
+
+absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema& schema, const Query& query,
+                                                             Selection selection, TableAccess* tables) {
+  absl::StatusOr<TagConditions> conditions = TagConditions::Compile(schema, query.conditions);
+  if (!conditions.ok()) return conditions.status();
+  conditions->Narrow(schema, &selection);
+  std::unique_ptr<SeriesScan> scan(
+      new SeriesScan(schema, query, std::move(selection), *std::move(conditions), tables));
+  absl::StatusOr<ScanPlan> plan = PlanScan(scan->codec_, scan->selection_);
+  if (!plan.ok()) return plan.status();
+  scan->stats_.ranges = std::move(plan->ranges);
+  scan->stats_.is_full_scan = plan->is_full_scan;
+  return scan;
+}
+
+RowRead SeriesScan::MakeRead(std::vector<RowRange> ranges) const {
+  RowRead read;
+  read.ranges = std::move(ranges);
+  read.family = schema().family;
+  read.columns = columns_;
+  if (schema().layout == Layout::kRow) {
+    read.cells_per_column_max = 1;
+    return read;
+  }
+  // Timestamps of cells are whole milliseconds.
+  const auto round_up = [](int64_t micros) {
+    return (micros + kMicrosPerMilli - 1) / kMicrosPerMilli * kMicrosPerMilli;
+  };
+  read.start_micros = round_up(std::max<int64_t>(selection_.from_micros, 0));
+  if (selection_.to_micros < kTimeEndMicros) read.end_micros = round_up(selection_.to_micros);
+  return read;
+}
+
+absl::Status SeriesScan::Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row) {
+  ++stats_.requests;
+  absl::Status problem;
+  const absl::Status status = tables_->ReadRows(stats_.table, read, [&](ReadRow&& found) {
+    ++stats_.rows_read;
+    stats_.cells_read += static_cast<int64_t>(found.cells.size());
+    for (const ReadCell& cell : found.cells) {
+      stats_.value_bytes_read += static_cast<int64_t>(cell.value.size());
+    }
+    problem = codec_.Decode(found.row_key, &key_);
+    if (!problem.ok()) return false;
+    if (!Matches(codec_, selection_, key_) || !conditions_.Match(key_.tags)) return true;
+    points_.Read(found, key_, selection_.from_micros, selection_.to_micros);
+    const absl::StatusOr<bool> goes_on = row();
+    problem = goes_on.status();
+    return goes_on.ok() && *goes_on;
+  });
+  return problem.ok() ? status : problem;
+}
+
+absl::StatusOr<ResultRow> SeriesScan::MakeResult(const RowPoint& point) const {
+  ResultRow result{key_.tags, point.time_micros, std::vector<ResultValue>(fields_.size())};
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (point.cells[i] == nullptr) continue;
+    absl::StatusOr<FieldValue> value = DecodeValue(schema().fields[fields_[i]], point.cells[i]->value);
+    if (!value.ok()) return value.status();
+    std::visit([&](auto&& held) { result.values[i] = std::forward<decltype(held)>(held); },
+               *std::move(value));
+  }
+  return result;
+}
+
+absl::Status SeriesScan::ReadNumbers(Numbers* numbers) const {
+  numbers->columns.resize(fields_.size());
+  numbers->Clear();
+  for (size_t p = 0; p < points_.Count(); ++p) numbers->times_micros.push_back(points_.Get(p).time_micros);
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const Field& field = schema().fields[fields_[i]];
+    Numbers::Column& column = numbers->columns[i];
+    column.is_text = field.type == FieldType::kString;
+    for (size_t p = 0; p < points_.Count(); ++p) {
+      const ReadCell* const cell = points_.Get(p).cells[i];
+      if (cell == nullptr) {
+        column.values.push_back(kNoNumber);
+        continue;
+      }
+      const std::optional<double> number = column.is_text ? 0 : DecodeNumber(field, cell->value);
+      if (!number) return DecodeValue(field, cell->value).status();
+      column.values.push_back(*number);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sonde::series

@@ -1,0 +1,35 @@
+// Regular expressions over tags: what they say of the row keys, and whether a series matches.
+#pragma once
+
+#include <re2/re2.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "series/query/query.h"
+
+namespace sonde::series {
+
+class TagConditions {
+ public:
+  // INVALID_ARGUMENT: not a regular expression of RE2, or longer than kPatternBytesMax.
+  static absl::StatusOr<TagConditions> Compile(const SeriesSchema& schema,
+                                               const std::vector<TagCondition>& conditions);
+
+  // Adds to `selection` what the patterns promise of the values: a few whole ones, or a prefix.
+  void Narrow(const SeriesSchema& schema, Selection* selection) const;
+  bool Match(const std::vector<std::string>& tags) const;
+
+ private:
+  struct Condition {
+    size_t tag = 0;
+    bool is_negated = false;
+    std::unique_ptr<re2::RE2> regex;
+    std::vector<std::string> values;  // the pattern is these, with | between them
+  };
+  std::vector<Condition> conditions_;
+};
+
+}  // namespace sonde::series
