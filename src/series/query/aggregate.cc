@@ -72,6 +72,17 @@ void Accumulator::AddToSum(double value) {
   sum_ = sum;
 }
 
+void Accumulator::AddEnds(int64_t first_micros, double first, int64_t last_micros, double last) {
+  if (first_micros < first_micros_ || (first_micros == first_micros_ && first < first_)) {
+    first_micros_ = first_micros;
+    first_ = first;
+  }
+  if (last_micros > last_micros_ || (last_micros == last_micros_ && last > last_)) {
+    last_micros_ = last_micros;
+    last_ = last;
+  }
+}
+
 void Accumulator::Add(const AggregateNeeds& needs, int64_t time_micros, double value) {
   ++count_;
   if (needs.has_sum) AddToSum(value);
@@ -80,14 +91,11 @@ void Accumulator::Add(const AggregateNeeds& needs, int64_t time_micros, double v
     max_ = count_ == 1 ? value : std::max(max_, value);
   }
   if (needs.has_ends) {
-    if (count_ == 1 || time_micros < first_micros_) {
-      first_micros_ = time_micros;
-      first_ = value;
+    if (count_ == 1) {
+      first_micros_ = last_micros_ = time_micros;
+      first_ = last_ = value;
     }
-    if (count_ == 1 || time_micros >= last_micros_) {
-      last_micros_ = time_micros;
-      last_ = value;
-    }
+    AddEnds(time_micros, value, time_micros, value);
   }
   if (needs.has_moments) {
     const double distance = value - mean_;
@@ -117,14 +125,7 @@ void Accumulator::Merge(const AggregateNeeds& needs, const Accumulator& other) {
   }
   min_ = std::min(min_, other.min_);
   max_ = std::max(max_, other.max_);
-  if (other.first_micros_ < first_micros_) {
-    first_micros_ = other.first_micros_;
-    first_ = other.first_;
-  }
-  if (other.last_micros_ >= last_micros_) {
-    last_micros_ = other.last_micros_;
-    last_ = other.last_;
-  }
+  AddEnds(other.first_micros_, other.first_, other.last_micros_, other.last_);
   values_.insert(values_.end(), other.values_.begin(), other.values_.end());
 }
 

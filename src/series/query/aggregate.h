@@ -58,12 +58,14 @@ class Accumulator {
   // Values that are kept one by one.
   size_t values_held() const { return values_.size(); }
   // Nothing when there was no value, and of kStddev (of a sample, by n - 1) when there was only one.
+  // Of several values at one time, kFirst takes the smallest and kLast the largest, whatever their order.
   // Percentiles lie between the two nearest values, as SQL's percentile_cont has it.  `aggregate` is one of
   // those that the needs were made of.
   std::optional<double> Value(const Aggregate& aggregate) const;
 
  private:
   void AddToSum(double value);
+  void AddEnds(int64_t first_micros, double first, int64_t last_micros, double last);
   double Percentile(double percentile) const;
 
   int64_t count_ = 0;
