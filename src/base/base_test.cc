@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/bytes.h"
+#include "base/crc32c.h"
 #include "base/random.h"
 #include "base/varint.h"
 
@@ -64,6 +65,15 @@ TEST(SeededRandom, RepeatsItself) {
   SeededRandom a(7), b(7);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(a.Next(), b.Next());
   for (int i = 0; i < 1000; ++i) EXPECT_LT(a.Uniform(10), 10u);
+}
+
+TEST(Crc32c, IsTheKnownOneAndExtends) {
+  EXPECT_EQ(Crc32c(""), 0u);
+  EXPECT_EQ(Crc32c("123456789"), 0xE3069283u);  // RFC 3720's check value
+  const std::string bytes(1000, 'x');
+  for (const size_t cut : {0, 1, 7, 8, 9, 500, 999}) {
+    EXPECT_EQ(Crc32c(bytes.substr(cut), Crc32c(bytes.substr(0, cut))), Crc32c(bytes));
+  }
 }
 
 }  // namespace

@@ -59,7 +59,10 @@ int Serve(const ServeSettings& settings) {
 
   const bool sync = settings.durability == "fsync";
   absl::StatusOr<std::unique_ptr<LocalStore>> store =
-      LocalStore::Open({.data_dir = settings.data_dir, .memory_bytes = settings.memory_bytes, .sync = sync});
+      LocalStore::Open({.data_dir = settings.data_dir,
+                        .memory_bytes = settings.memory_bytes,
+                        .sync = sync,
+                        .tell = [](const std::string& text) { spdlog::warn("{}", text); }});
   if (!store.ok()) return Fail(store.status());
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,

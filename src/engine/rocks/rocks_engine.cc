@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/varint.h"
 #include "cellblock/fragment.h"
 #include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/key.h"
+#include "engine/rocks/open_check.h"
 #include "engine/rocks/rocks_scan.h"
 #include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
@@ -28,6 +30,10 @@ constexpr char kShape = 's';
 constexpr char kTable = 't';
 constexpr char kDroppedTable = 'd';
 constexpr char kDroppedFamily = 'f';
+
+// The two databases' directories.
+constexpr char kRecords[] = "records";
+constexpr char kCells[] = "cells";
 
 // Of the cells' database, beside the default one.
 constexpr char kLogColumnFamily[] = "log";
@@ -50,11 +56,14 @@ rocksdb::WriteOptions Synced() {
 RocksEngine::RocksEngine(const RocksOptions& options)
     : options_(options),
       env_(options.env != nullptr ? options.env : rocksdb::Env::Default()),
+      inventory_keeper_(env_, options_.data_dir, options_.sync, options_.inventory_interval,
+                        [this](const std::string& text) { Tell(text); }),
       shapes_([this](ShapeId id, const std::string& record) {
         return records_->Put(Synced(), OwnRecord(kShape, id), record).ok();
       }) {}
 
 RocksEngine::~RocksEngine() {
+  inventory_keeper_.Stop();
   for (rocksdb::ColumnFamilyHandle* family : cells_families_) {
     cells_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
   }
@@ -67,30 +76,72 @@ RocksEngine::~RocksEngine() {
 
 absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::Open(const RocksOptions& options) {
   std::unique_ptr<RocksEngine> engine(new RocksEngine(options));
-  for (const auto step : {&RocksEngine::LockAndCheckDirectory, &RocksEngine::OpenRecords,
-                          &RocksEngine::LoadOwnRecords, &RocksEngine::OpenCells}) {
+  for (const auto step :
+       {&RocksEngine::LockAndCheckDirectory, &RocksEngine::OpenRecords, &RocksEngine::LoadOwnRecords,
+        &RocksEngine::OpenCells, &RocksEngine::StartKeeping}) {
     if (absl::Status status = (engine.get()->*step)(); !status.ok()) return status;
   }
   return engine;
 }
 
+void RocksEngine::Tell(const std::string& text) const {
+  if (options_.tell) options_.tell(text);
+}
+
 absl::Status RocksEngine::LockAndCheckDirectory() {
-  return PrepareDataDirectory(env_, options_.data_dir, &lock_);
+  const absl::StatusOr<int> format = PrepareDataDirectory(env_, options_.data_dir, &lock_);
+  if (!format.ok()) return format.status();
+  format_ = *format;
+  std::string note;
+  absl::StatusOr<std::optional<Inventory>> inventory = ReadInventory(env_, options_.data_dir, &note);
+  if (!inventory.ok()) return inventory.status();
+  if (!note.empty()) Tell(note);
+  if (!inventory->has_value() && format_ >= kInventoryFormat) {
+    return absl::DataLossError(fmt::format("{}/{} is missing: put it back from a copy of the directory",
+                                           options_.data_dir, kInventoryFile));
+  }
+  inventory_ = (*std::move(inventory)).value_or(Inventory());
+  return absl::OkStatus();
+}
+
+absl::Status RocksEngine::CheckDatabase(const std::string& name, bool synced, rocksdb::Options* settings) {
+  const auto known = inventory_.databases.find(name);
+  absl::StatusOr<OpenPlan> plan = CheckBeforeOpen(
+      env_, options_.data_dir, name,
+      known == inventory_.databases.end() ? std::nullopt : std::optional(known->second), synced);
+  if (!plan.ok()) return plan.status();
+  for (const std::string& note : plan->notes) Tell(note);
+  settings->wal_recovery_mode = plan->recovery_mode;
+  settings->listeners.push_back(inventory_keeper_.MakeListener());
+  return absl::OkStatus();
 }
 
 absl::Status RocksEngine::OpenRecords() {
-  const std::string path = options_.data_dir + "/records";
-  const rocksdb::Status status = rocksdb::DB::Open(RecordsSettings(env_), path, &records_);
-  return FromRocks(status, fmt::format("Opening {}", path));
+  rocksdb::Options settings = RecordsSettings(env_);
+  if (absl::Status status = CheckDatabase(kRecords, /*synced=*/true, &settings); !status.ok()) return status;
+  const std::string path = options_.data_dir + "/" + kRecords;
+  return FromRocks(rocksdb::DB::Open(settings, path, &records_), fmt::format("Opening {}", path));
+}
+
+absl::Status RocksEngine::StartKeeping() {
+  absl::Status status = inventory_keeper_.Start({{kRecords, records_.get()}, {kCells, cells_.get()}});
+  // The one that is there stays true; a disk that is full is no reason not to start.
+  if (absl::IsResourceExhausted(status) && format_ == kFormat) {
+    Tell(std::string(status.message()));
+    return absl::OkStatus();
+  }
+  if (status.ok() && format_ < kFormat) status = WriteFormat(env_, options_.data_dir);
+  return status;
 }
 
 absl::Status RocksEngine::OpenCells() {
-  const std::string path = options_.data_dir + "/cells";
-  const rocksdb::Options settings = CellsSettings(
+  const std::string path = options_.data_dir + "/" + kCells;
+  rocksdb::Options settings = CellsSettings(
       env_, options_.memory_bytes, MakeFragmentMerge(&shapes_), [this](TableId table, FamilyId family) {
         return IsDropped(table, family) ||
                (IsExpiringFamily(family) && IsExpired(family, static_cast<int64_t>(env_->NowMicros())));
       });
+  if (absl::Status status = CheckDatabase(kCells, inventory_.synced, &settings); !status.ok()) return status;
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {rocksdb::kDefaultColumnFamilyName, settings},
       {kLogColumnFamily, LogSettings(settings, [this](TableId table) { return IsDropped(table, 0); })}};

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <shared_mutex>
 #include <string>
@@ -15,8 +16,11 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "engine/engine.h"
 #include "engine/rocks/change_log.h"
+#include "engine/rocks/inventory.h"
+#include "engine/rocks/inventory_keeper.h"
 #include "engine/rocks/row_locks.h"
 #include "engine/rocks/shape_dictionary.h"
 
@@ -26,6 +30,7 @@ class DB;
 class Env;
 class FileLock;
 class WriteBatch;
+struct Options;
 }  // namespace rocksdb
 
 namespace sonde {
@@ -37,6 +42,12 @@ struct RocksOptions {
   // Whether a write is synced to the disk before it is acknowledged.  Otherwise it survives the end of this
   // process, but not the loss of power.
   bool sync = true;
+  // How often the inventory (inventory.h) is brought up to date while there are writes: what the log loses of
+  // the time since may not be noticed.
+  absl::Duration inventory_interval = absl::Seconds(1);
+  // Gets a line, now and then from other threads, about what an operator should know: what a crash left, what
+  // cannot be written.  May be null.
+  std::function<void(const std::string& text)> tell;
   // Files, clock and threads; the machine's when null.  Must outlive the engine.
   rocksdb::Env* env = nullptr;
 };
@@ -44,8 +55,8 @@ struct RocksOptions {
 class RocksEngine final : public Engine {
  public:
   // FAILED_PRECONDITION: the directory holds something else, was written by a newer version, or is in use by
-  // another process.  DATA_LOSS: damaged; nothing was changed.  PERMISSION_DENIED, RESOURCE_EXHAUSTED as
-  // named.
+  // another process.  DATA_LOSS: damaged, or something that was acknowledged is missing; names the file
+  // (open_check.h).  PERMISSION_DENIED, RESOURCE_EXHAUSTED as named.
   static absl::StatusOr<std::unique_ptr<RocksEngine>> Open(const RocksOptions& options);
   ~RocksEngine() override;
 
@@ -81,6 +92,10 @@ class RocksEngine final : public Engine {
   absl::Status OpenRecords();
   absl::Status OpenCells();
   absl::Status LoadOwnRecords();
+  absl::Status StartKeeping();
+  // Before a database is opened: refuses a damaged one, and prepares its settings.
+  absl::Status CheckDatabase(const std::string& name, bool synced, rocksdb::Options* settings);
+  void Tell(const std::string& text) const;
 
   absl::Status CheckTable(TableId table) const;
   bool IsDropped(TableId table, FamilyId family) const;
@@ -91,6 +106,10 @@ class RocksEngine final : public Engine {
   const RocksOptions options_;
   rocksdb::Env* const env_;
   rocksdb::FileLock* lock_ = nullptr;
+  int format_ = 0;       // of the directory, when it was opened
+  Inventory inventory_;  // likewise
+  // Before the databases, whose files it knows.
+  InventoryKeeper inventory_keeper_;
   // Before cells_: the merge function uses it until the last compaction has ended.
   ShapeDictionary shapes_;
   std::unique_ptr<rocksdb::DB> records_;

@@ -97,7 +97,7 @@ TEST_F(RocksEngineTest, RefusesAForeignDirectory) {
 
 TEST_F(RocksEngineTest, RefusesANewerFormat) {
   std::filesystem::create_directories(path_);
-  std::ofstream(path_ + "/FORMAT") << "sonde data format 2\n";
+  std::ofstream(path_ + "/FORMAT") << "sonde data format 3\n";
   EXPECT_THAT(std::string(Open().status().message()), testing::HasSubstr("written by a newer Sonde"));
 }
 
@@ -120,7 +120,7 @@ TEST_F(RocksEngineTest, HidesADroppedFamilyAndFreesItsSpace) {
 
 TEST_F(RocksEngineTest, RefusesALogThatIsDamagedInTheMiddle) {
   {
-    auto engine = *Open();
+    auto engine = *RocksEngine::Open({.data_dir = path_, .memory_bytes = 64 << 20, .sync = true});
     ASSERT_TRUE(engine->CreateTable(1).ok());
     for (int i = 0; i < 100; ++i) {
       ASSERT_TRUE(

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "engine/rocks/inventory.h"
 #include "engine/rocks/key.h"
 #include "engine/rocks/rocks_status.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/env.h"
+#include "rocksdb/file_checksum.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table.h"
@@ -25,7 +27,6 @@ constexpr double kBloomBitsPerKey = 10;
 
 // What a data directory says of itself, in the file FORMAT.
 constexpr std::string_view kFormatPrefix = "sonde data format ";
-constexpr int kFormat = 1;
 
 // Bloom filters answer for whole rows.
 class RowPrefixTransform final : public rocksdb::SliceTransform {
@@ -83,9 +84,9 @@ rocksdb::Options Basics(rocksdb::Env* env) {
   rocksdb::Options options;
   options.env = env;
   options.create_if_missing = true;
-  // A record that is cut short at the very end of the log was never acknowledged; any other damage is
-  // refused.
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  // What a crash may leave at the end of a log is cut off before (open_check.h).
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
+  options.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
   options.paranoid_checks = true;
   options.recycle_log_file_num = 0;  // stale records could be taken for new ones
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
@@ -94,16 +95,7 @@ rocksdb::Options Basics(rocksdb::Env* env) {
   return options;
 }
 
-absl::Status WriteFormat(rocksdb::Env* env, const std::string& file) {
-  const std::string temporary = file + ".new";
-  rocksdb::Status status = rocksdb::WriteStringToFile(env, fmt::format("{}{}\n", kFormatPrefix, kFormat),
-                                                      temporary, /*should_sync=*/true);
-  if (status.ok()) status = env->RenameFile(temporary, file);
-  if (!status.ok()) return FromRocks(status, fmt::format("Writing {}", file));
-  return SyncDirectory(env, file.substr(0, file.rfind('/')));
-}
-
-absl::Status CheckFormat(const std::string& path, std::string_view content) {
+absl::StatusOr<int> ParseFormat(const std::string& path, std::string_view content) {
   int format = 0;
   const bool ours =
       content.starts_with(kFormatPrefix) &&
@@ -119,7 +111,7 @@ absl::Status CheckFormat(const std::string& path, std::string_view content) {
         fmt::format("{} has data format {}, written by a newer Sonde; this one knows formats up to {}", path,
                     format, kFormat));
   }
-  return absl::OkStatus();
+  return format;
 }
 
 }  // namespace
@@ -174,7 +166,18 @@ rocksdb::ColumnFamilyOptions LogSettings(const rocksdb::Options& cells, IsDroppe
   return options;
 }
 
-absl::Status PrepareDataDirectory(rocksdb::Env* env, const std::string& path, rocksdb::FileLock** lock) {
+absl::Status WriteFormat(rocksdb::Env* env, const std::string& path) {
+  const std::string file = path + "/FORMAT", written = file + ".new";
+  rocksdb::Status status =
+      rocksdb::WriteStringToFile(env, fmt::format("{}{}\n", kFormatPrefix, kFormat), written,
+                                 /*should_sync=*/true);
+  if (status.ok()) status = env->RenameFile(written, file);
+  if (!status.ok()) return FromRocks(status, fmt::format("Writing {}", file));
+  return SyncDirectory(env, path);
+}
+
+absl::StatusOr<int> PrepareDataDirectory(rocksdb::Env* env, const std::string& path,
+                                         rocksdb::FileLock** lock) {
   if (path.empty()) return absl::InvalidArgumentError("The data directory's name is empty");
   if (const rocksdb::Status status = env->CreateDirIfMissing(path); !status.ok()) {
     return absl::FailedPreconditionError(
@@ -195,8 +198,10 @@ absl::Status PrepareDataDirectory(rocksdb::Env* env, const std::string& path, ro
   if (is_new) {
     // A crash between making the lock and the format leaves these alone.
     for (const std::string& entry : entries) {
-      if (entry == "." || entry == ".." || entry == "LOCK" || entry == "FORMAT.new" || entry == "lost+found")
+      if (entry == "." || entry == ".." || entry == "LOCK" || entry == "FORMAT.new" ||
+          entry == "lost+found" || entry.starts_with(kInventoryFile)) {
         continue;
+      }
       return absl::FailedPreconditionError(
           fmt::format("{} holds something else (it has '{}' but no FORMAT file): choose an empty directory",
                       path, Printable(entry)));
@@ -207,13 +212,19 @@ absl::Status PrepareDataDirectory(rocksdb::Env* env, const std::string& path, ro
         fmt::format("The data directory {} is in use by another process, or cannot be written: {}", path,
                     status.ToString()));
   }
-  if (is_new) return WriteFormat(env, path + "/FORMAT");
+  if (is_new) {
+    // From format 2 on there is always an inventory.
+    absl::Status status = WriteInventory(env, path, {});
+    if (status.ok()) status = WriteFormat(env, path);
+    if (!status.ok()) return status;
+    return kFormat;
+  }
   std::string content;
   if (const rocksdb::Status status = rocksdb::ReadFileToString(env, path + "/FORMAT", &content);
       !status.ok()) {
     return FromRocks(status, fmt::format("Reading {}/FORMAT", path));
   }
-  return CheckFormat(path, content);
+  return ParseFormat(path, content);
 }
 
 absl::Status SyncDirectory(rocksdb::Env* env, const std::string& path) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/rocks/fragment_merge.h"
 #include "rocksdb/options.h"
 
@@ -24,8 +25,17 @@ using IsDroppedTable = std::function<bool(TableId table)>;
 rocksdb::ColumnFamilyOptions LogSettings(const rocksdb::Options& cells, IsDroppedTable is_dropped);
 
 // Makes the directory if it is not there, takes its lock (only one process at a time), and checks that it is
-// ours and of a format that we know; writes the format into a new one.  Errors as RocksEngine::Open.
-absl::Status PrepareDataDirectory(rocksdb::Env* env, const std::string& path, rocksdb::FileLock** lock);
+// ours and of a format that we know; writes the format and an empty inventory into a new one.  Returns the
+// format. Errors as RocksEngine::Open.
+absl::StatusOr<int> PrepareDataDirectory(rocksdb::Env* env, const std::string& path,
+                                         rocksdb::FileLock** lock);
+
+// The format that this version writes; from kInventoryFormat on a directory has an inventory.
+constexpr int kFormat = 2;
+constexpr int kInventoryFormat = 2;
+
+// Says that the directory is of kFormat now.
+absl::Status WriteFormat(rocksdb::Env* env, const std::string& path);
 
 // Makes the entries of a directory survive the loss of power.
 absl::Status SyncDirectory(rocksdb::Env* env, const std::string& path);

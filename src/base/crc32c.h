@@ -1,0 +1,12 @@
+// CRC-32C (Castagnoli), as RocksDB, iSCSI and ext4 compute it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace sonde {
+
+// Of `bytes`; or, given the CRC of what came before, of both together.
+uint32_t Crc32c(std::string_view bytes, uint32_t before = 0);
+
+}  // namespace sonde

@@ -1,0 +1,34 @@
+// Before RocksDB opens a database for writing: is all there that was acknowledged?  RocksDB itself takes much
+// damage for the traces of a crash, and deletes what it then does not need (docs/reliability.md).
+//
+// Checked, without changing anything: CURRENT names a MANIFEST that is at least as far as the inventory says;
+// that the MANIFEST and the logs it needs are whole, but for a torn tail of the last; that the live tables
+// are there with their sizes, and are those of the inventory if the MANIFEST has not moved on; that the logs
+// follow each other without a gap in sequence numbers, and reach the inventory's.  Only then a torn tail,
+// which was never acknowledged, is cut off, so that RocksDB can be strict.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/rocks/inventory.h"
+#include "rocksdb/options.h"
+
+namespace sonde {
+
+struct OpenPlan {
+  // kAbsoluteConsistency; or kPointInTimeRecovery after a session that did not sync its writes and whose log
+  // has a hole behind what was synced: what follows the hole was allowed to be lost.
+  rocksdb::WALRecoveryMode recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
+  std::vector<std::string> notes;  // what was left out, for the log
+};
+
+// `known`: what the inventory says of the database, none when it does not know it (a directory of format 1,
+// or one that was never opened to the end).  DATA_LOSS: damaged; names the file.
+absl::StatusOr<OpenPlan> CheckBeforeOpen(rocksdb::Env* env, const std::string& data_dir,
+                                         const std::string& name,
+                                         const std::optional<DatabaseInventory>& known, bool synced);
+
+}  // namespace sonde
