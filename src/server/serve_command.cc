@@ -11,6 +11,7 @@
 
 #include "server/commands.h"
 #include "server/local_store.h"
+#include "server/serve_http.h"
 #include "server/serve_settings.h"
 #include "wire/grpc_server.h"
 
@@ -72,14 +73,19 @@ int Serve(const ServeSettings& settings) {
                          .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8)},
                         &(*store)->tables());
   if (!server.ok()) return Fail(server.status());
+  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(settings, &(*store)->tables());
+  if (!http.ok()) return Fail(http.status());
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
                (*server)->port(), settings.data_dir, settings.durability, settings.memory_bytes);
+  // Before the line that tells that all is there.
+  if (*http != nullptr) fmt::print("sonde: web page at {}\n", (*http)->url());
   fmt::print("sonde: listening on {}:{}\n", settings.host, (*server)->port());
   std::fflush(stdout);
 
   int signal = 0;
   sigwait(&ending, &signal);
   spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
+  http->reset();
   (*server)->Shutdown(kShutdownGrace);
   server->reset();
   store->reset();
@@ -100,6 +106,7 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
   // Flags are kept apart until the file has been read: they have the last word.
   struct Flags {
     ServeSettings values;
+    int http_port = kHttpPortUsual;
     std::string memory;
     std::string config;
   };
@@ -108,6 +115,12 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
       serve->add_option("--host", flags->values.host, "the address to listen on")->capture_default_str();
   CLI::Option* port = serve->add_option("--port", flags->values.port, "the port; 0 takes any that is free")
                           ->capture_default_str();
+  CLI::Option* http_port = serve->add_option(
+      "--http-port", flags->http_port,
+      fmt::format("the port of web page, metrics and JSON; 0 takes any that is free [{}, or "
+                  "any when that is taken]",
+                  kHttpPortUsual));
+  CLI::Option* no_http = serve->add_flag("--no-http", flags->values.no_http, "do without it");
   CLI::Option* data_dir = serve->add_option("--data-dir", flags->values.data_dir, "where the data is kept")
                               ->capture_default_str();
   CLI::Option* memory =
@@ -135,6 +148,8 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     }
     if (*host) settings.host = flags->values.host;
     if (*port) settings.port = flags->values.port;
+    if (*http_port) settings.http_port = flags->http_port;
+    if (*no_http) settings.no_http = flags->values.no_http;
     if (*data_dir) settings.data_dir = flags->values.data_dir;
     if (*durability) settings.durability = flags->values.durability;
     if (*log_level) settings.log_level = flags->values.log_level;

@@ -26,6 +26,10 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->host = value.as<std::string>();
   } else if (key == "port") {
     settings->port = value.as<int>();
+  } else if (key == "http_port") {
+    settings->http_port = value.as<int>();
+  } else if (key == "no_http") {
+    settings->no_http = value.as<bool>();
   } else if (key == "data_dir") {
     settings->data_dir = value.as<std::string>();
   } else if (key == "memory") {
@@ -38,7 +42,8 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->insecure_allow_remote = value.as<bool>();
   } else {
     return absl::InvalidArgumentError(
-        fmt::format("unknown key '{}'; known are host, port, data_dir, memory, durability, log_level, "
+        fmt::format("unknown key '{}'; known are host, port, http_port, no_http, data_dir, memory, "
+                    "durability, log_level, "
                     "insecure_allow_remote",
                     key));
   }
@@ -78,6 +83,13 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
   if (settings.port < 0 || settings.port > kPortMax) {
     return absl::InvalidArgumentError(
         fmt::format("--port must be from 0 to {}, but is {}", kPortMax, settings.port));
+  }
+  if (settings.http_port.has_value() && (*settings.http_port < 0 || *settings.http_port > kPortMax)) {
+    return absl::InvalidArgumentError(
+        fmt::format("--http-port must be from 0 to {}, but is {}", kPortMax, *settings.http_port));
+  }
+  if (settings.http_port.has_value() && settings.no_http) {
+    return absl::InvalidArgumentError("--http-port and --no-http do not go together");
   }
   if (settings.data_dir.empty()) return absl::InvalidArgumentError("--data-dir must not be empty");
   if (settings.memory_bytes < kMemoryBytesMin) {

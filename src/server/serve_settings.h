@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,15 @@
 
 namespace sonde {
 
+constexpr int kHttpPortUsual = 8087;
+
 struct ServeSettings {
   std::string host = "127.0.0.1";
   int port = 8086;  // 0: any that is free
+  // Of the web page, metrics and JSON.  0: any that is free; unset: kHttpPortUsual, or any when that is
+  // taken.
+  std::optional<int> http_port;
+  bool no_http = false;
   std::string data_dir = "sonde-data";
   uint64_t memory_bytes = uint64_t{1} << 30;
   std::string durability = "fsync";  // or "os"
@@ -19,8 +26,9 @@ struct ServeSettings {
   bool insecure_allow_remote = false;
 };
 
-// Takes over what the YAML file sets: host, port, data_dir, memory, durability, log_level,
-// insecure_allow_remote. INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
+// Takes over what the YAML file sets: host, port, http_port, no_http, data_dir, memory, durability,
+// log_level, insecure_allow_remote. INVALID_ARGUMENT, with file and line: an unknown key, a value of the
+// wrong kind.
 absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
 
 // INVALID_ARGUMENT, naming the flag, what is allowed and the value.

@@ -41,6 +41,8 @@ TEST(ServeSettings, RefusesWhatIsOutOfBounds) {
   };
   EXPECT_EQ(message({}), "");
   EXPECT_EQ(message({.port = 65536}), "--port must be from 0 to 65535, but is 65536");
+  EXPECT_EQ(message({.http_port = -1}), "--http-port must be from 0 to 65535, but is -1");
+  EXPECT_EQ(message({.http_port = 0, .no_http = true}), "--http-port and --no-http do not go together");
   EXPECT_EQ(message({.durability = "maybe"}), "--durability must be fsync or os, but is 'maybe'");
   EXPECT_THAT(message({.host = "0.0.0.0"}), testing::HasSubstr("--insecure-allow-remote"));
   EXPECT_EQ(message({.host = "0.0.0.0", .insecure_allow_remote = true}), "");

@@ -24,6 +24,7 @@ EXTERNAL_HOMES = [
     (r"^rocksdb/", {"engine/rocks"}, "RocksDB"),
     (r"^re2/", {"filter", "series", "sql"}, "RE2"),
     (r"^CLI/", {"server", "bench"}, "CLI11"),
+    (r"^httplib", {"web"}, "cpp-httplib"),
     (r"^yaml-cpp/", {"series", "server"}, "yaml-cpp"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -1,0 +1,18 @@
+// The HTTP port of `sonde serve`: which parts have routes there.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "server/serve_settings.h"
+#include "table/tables.h"
+#include "web/http_server.h"
+
+namespace sonde {
+
+// `tables` must outlive it.  Null when the settings want none.  When nobody asked for a port and the usual
+// one is taken, it takes one that is free, and the log says so.  FAILED_PRECONDITION: the port that was asked
+// for cannot be had.
+absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, Tables* tables);
+
+}  // namespace sonde

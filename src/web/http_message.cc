@@ -1,0 +1,102 @@
+#include "web/http_message.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace sonde {
+
+std::optional<std::string> HttpRequest::Query(const std::string& name) const {
+  const auto found = query.find(name);
+  if (found == query.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<std::string> HttpRequest::Header(const std::string& lower_case_name) const {
+  const auto found = headers.find(lower_case_name);
+  if (found == headers.end()) return std::nullopt;
+  return found->second;
+}
+
+absl::Status HttpBody::Read(const std::function<absl::Status(std::string_view bytes)>& take) {
+  absl::Status status;
+  size_t bytes_read = 0;
+  const bool at_end = source_([&](std::string_view bytes) {
+    bytes_read += bytes.size();
+    if (bytes_read > bytes_max_) {
+      status = absl::ResourceExhaustedError(fmt::format(
+          "The body has more than {} bytes, which is the limit here: send it in parts", bytes_max_));
+    } else {
+      status = take(bytes);
+    }
+    return status.ok();
+  });
+  if (!status.ok()) return status;
+  if (!at_end) {
+    return absl::InvalidArgumentError(
+        "The body ended before its time, came too slowly, or is not in the encoding that Content-Encoding "
+        "names");
+  }
+  complete_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> HttpBody::ReadAll() {
+  std::string all;
+  absl::Status status = Read([&all](std::string_view bytes) {
+    all.append(bytes);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return all;
+}
+
+int HttpCodeOf(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kOk:
+      return 200;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kOutOfRange:
+      return 400;
+    case absl::StatusCode::kUnauthenticated:
+      return 401;
+    case absl::StatusCode::kPermissionDenied:
+      return 403;
+    case absl::StatusCode::kNotFound:
+      return 404;
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kAborted:
+      return 409;
+    case absl::StatusCode::kResourceExhausted:
+      return 429;
+    case absl::StatusCode::kCancelled:
+      return 499;
+    case absl::StatusCode::kUnimplemented:
+      return 501;
+    case absl::StatusCode::kUnavailable:
+      return 503;
+    case absl::StatusCode::kDeadlineExceeded:
+      return 504;
+    default:
+      return 500;
+  }
+}
+
+HttpResponse ErrorResponse(const absl::Status& status) {
+  return ErrorResponse(HttpCodeOf(status.code()), std::string(absl::StatusCodeToString(status.code())),
+                       std::string(status.message()));
+}
+
+HttpResponse ErrorResponse(int http_code, std::string_view status_name, std::string_view message) {
+  const nlohmann::json error = {
+      {"error",
+       {{"code", http_code}, {"status", std::string(status_name)}, {"message", std::string(message)}}}};
+  HttpResponse response;
+  response.code = http_code;
+  // A message may quote bytes that are no UTF-8.
+  response.body = error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return response;
+}
+
+}  // namespace sonde

@@ -1,0 +1,76 @@
+// A request of the HTTP port and its answer, in words that do not depend on the library below.
+//
+// Threads: a request and its answer belong to the thread that calls the handler.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace sonde {
+
+struct HttpRequest {
+  std::string method;                             // GET, POST, ...; a HEAD comes as GET
+  std::string path;                               // decoded
+  std::map<std::string, std::string> parts;       // what stood for the {names} of the route's path
+  std::multimap<std::string, std::string> query;  // what follows the '?', decoded
+  std::map<std::string, std::string> headers;     // names in lower case; of repeated ones, the first
+
+  // nullopt when it is not there.
+  std::optional<std::string> Query(const std::string& name) const;
+  std::optional<std::string> Header(const std::string& lower_case_name) const;
+};
+
+// The body of a request, read as it comes.  gzip, deflate and br are undone already; limits count what comes
+// out.
+class HttpBody {
+ public:
+  // False ends the reading.
+  using Take = std::function<bool(std::string_view bytes)>;
+  // False: the body did not come to its end (the client left, or `take` gave up).
+  using Source = std::function<bool(const Take& take)>;
+
+  HttpBody(Source source, size_t bytes_max) : source_(std::move(source)), bytes_max_(bytes_max) {}
+
+  // Gives `take` the body piece by piece; its error is the answer.  Once.  RESOURCE_EXHAUSTED: more than the
+  // route allows; INVALID_ARGUMENT: the body ended early or is not in its encoding.
+  absl::Status Read(const std::function<absl::Status(std::string_view bytes)>& take);
+  // All of it.
+  absl::StatusOr<std::string> ReadAll();
+
+  // Whether it was read to its end.
+  bool complete() const { return complete_; }
+
+ private:
+  const Source source_;
+  const size_t bytes_max_;
+  bool complete_ = false;
+};
+
+struct HttpResponse {
+  int code = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;  // besides those that every answer carries
+  // If set, it makes the body instead: appends the next part to `*part`, false after the last one.  An error
+  // breaks the connection off, as the head has gone out already.
+  std::function<absl::StatusOr<bool>(std::string* part)> stream;
+};
+
+// The HTTP code that says the same: INVALID_ARGUMENT 400, NOT_FOUND 404, RESOURCE_EXHAUSTED 413 (of a
+// request's body) or else 429, UNAVAILABLE 503, ...
+int HttpCodeOf(absl::StatusCode code);
+
+// {"error": {"code": 404, "status": "NOT_FOUND", "message": "..."}}
+HttpResponse ErrorResponse(const absl::Status& status);
+HttpResponse ErrorResponse(int http_code, std::string_view status_name, std::string_view message);
+
+}  // namespace sonde

@@ -1,0 +1,176 @@
+#include "web/http_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "web/health.h"
+
+namespace sonde {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// Sends the parts, with pauses between them, and returns all that comes until the server closes the
+// connection, or nothing comes for a while.
+std::string Exchange(int port, const std::vector<std::string>& parts, int patience_ms = 300) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const timeval patience{patience_ms / 1000, patience_ms % 1000 * 1000};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  for (const std::string& part : parts) {
+    if (&part != parts.data()) usleep(50'000);
+    send(fd, part.data(), part.size(), MSG_NOSIGNAL);  // the server may have closed it
+  }
+  std::string answer;
+  char buffer[4096];
+  for (ssize_t n = 0; (n = recv(fd, buffer, sizeof(buffer), 0)) > 0;) answer.append(buffer, n);
+  close(fd);
+  return answer;
+}
+
+std::string Get(int port, const std::string& path, const std::string& headers = "Host: localhost\r\n") {
+  return Exchange(port, {"GET " + path + " HTTP/1.1\r\n" + headers + "Connection: close\r\n\r\n"}, 5'000);
+}
+
+std::string Post(int port, const std::string& path, const std::string& body,
+                 const std::string& headers = "") {
+  const std::string head = "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
+                           headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n";
+  return Exchange(port, {head + body}, 5'000);
+}
+
+nlohmann::json ErrorOf(const std::string& answer) {
+  const size_t at = answer.find("\r\n\r\n");
+  return nlohmann::json::parse(answer.substr(at + 4), nullptr, false)
+      .value("error", nlohmann::json::object());
+}
+
+class HttpServerTest : public testing::Test {
+ protected:
+  HttpServerTest() {
+    Router router;
+    AddHealth([this] { return ready_; }, &router);
+    router.Add({"POST", "/count/{what}",
+                [this](const HttpRequest& request, HttpBody* body, HttpResponse* response) {
+                  ++posts_;
+                  absl::StatusOr<std::string> all = body->ReadAll();
+                  if (!all.ok()) return all.status();
+                  response->body = request.parts.at("what") + " " + std::to_string(all->size()) + " " +
+                                   request.Query("unit").value_or("?");
+                  return absl::OkStatus();
+                },
+                1000});
+    router.Add(
+        {"POST", "/ignore", [](const HttpRequest&, HttpBody*, HttpResponse*) { return absl::OkStatus(); }});
+    router.Add({"GET", "/throws", [](const HttpRequest&, HttpBody*, HttpResponse*) -> absl::Status {
+                  throw std::runtime_error("oops");
+                }});
+    router.Add({"GET", "/stream", [](const HttpRequest&, HttpBody*, HttpResponse* response) {
+                  response->stream = [i = 0](std::string* part) mutable -> absl::StatusOr<bool> {
+                    *part = "part" + std::to_string(i) + ";";
+                    return ++i < 3;
+                  };
+                  return absl::OkStatus();
+                }});
+    server_ = *HttpServer::Start({}, std::move(router));
+  }
+
+  absl::Status ready_;
+  int posts_ = 0;
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(HttpServerTest, SaysWhetherItIsReady) {
+  EXPECT_THAT(Get(server_->port(), "/healthz"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Get(server_->port(), "/readyz"), StartsWith("HTTP/1.1 200"));
+  ready_ = absl::InternalError("the disk is gone");
+  const std::string answer = Get(server_->port(), "/readyz");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
+  EXPECT_EQ(ErrorOf(answer).value("message", ""), "the disk is gone");
+}
+
+TEST_F(HttpServerTest, GivesBodyPartsAndQueryToTheHandler) {
+  EXPECT_THAT(Post(server_->port(), "/count/some%20bytes?unit=B", "12345"), HasSubstr("some bytes 5 B"));
+}
+
+TEST_F(HttpServerTest, RefusesABodyOverTheLimitOfTheRoute) {
+  EXPECT_THAT(Post(server_->port(), "/count/it", std::string(1000, 'x')), StartsWith("HTTP/1.1 200"));
+  const std::string answer = Post(server_->port(), "/count/it", std::string(1001, 'x'));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(ErrorOf(answer).value("message", ""), HasSubstr("1000 bytes"));
+  // Chunks say nothing of the whole beforehand.
+  std::string chunks;
+  for (int i = 0; i < 200; ++i) chunks += "a\r\n0123456789\r\n";
+  const std::string head = "POST /count/it HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string chunked = Exchange(server_->port(), {head + chunks + "0\r\n\r\n"});
+  EXPECT_THAT(chunked, StartsWith("HTTP/1.1 413"));
+}
+
+TEST_F(HttpServerTest, AnswersErrorsAsJson) {
+  std::string answer = Get(server_->port(), "/nothing/%00%ff");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 404"));
+  EXPECT_EQ(ErrorOf(answer), nlohmann::json({{"code", 404},
+                                             {"status", "NOT_FOUND"},
+                                             {"message", R"(There is nothing at '/nothing/\x00\xff')"}}));
+  answer = Get(server_->port(), "/ignore");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(answer, HasSubstr("Allow: POST"));
+  answer = Get(server_->port(), "/throws");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 500"));
+  EXPECT_EQ(ErrorOf(answer).value("status", ""), "INTERNAL");
+  EXPECT_THAT(answer, Not(HasSubstr("oops")));
+}
+
+TEST_F(HttpServerTest, RefusesOtherSites) {
+  EXPECT_THAT(Get(server_->port(), "/healthz", "Host: evil.example\r\n"), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(Get(server_->port(), "/healthz", ""), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Post(server_->port(), "/count/it", "x", "Origin: http://evil.example\r\n"),
+              StartsWith("HTTP/1.1 403"));
+  EXPECT_EQ(posts_, 0);
+}
+
+TEST_F(HttpServerTest, ABodyThatNobodyReadIsNoNextRequest) {
+  const std::string hidden = "POST /count/it HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx";
+  const std::string length = "Content-Length: " + std::to_string(hidden.size()) + "\r\n\r\n";
+  for (const std::string head :
+       {"POST /count/it HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n",
+        "POST /ignore HTTP/1.1\r\nHost: localhost\r\n", "POST /nothing HTTP/1.1\r\nHost: localhost\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\n", "DELETE /count/it HTTP/1.1\r\nHost: localhost\r\n"}) {
+    const std::string answer = Exchange(server_->port(), {head + length, hidden});
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 ")) << head;
+    EXPECT_EQ(posts_, 0) << head << answer;
+  }
+}
+
+TEST_F(HttpServerTest, KeepsConnectionsOpen) {
+  const std::string request = "POST /count/it HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx";
+  Exchange(server_->port(), {request, request});
+  EXPECT_EQ(posts_, 2);
+}
+
+TEST_F(HttpServerTest, StreamsAnAnswer) {
+  const std::string answer = Get(server_->port(), "/stream");
+  EXPECT_THAT(answer, HasSubstr("part0;"));
+  EXPECT_THAT(answer, HasSubstr("part2;"));
+  EXPECT_THAT(answer, HasSubstr("Transfer-Encoding: chunked"));
+}
+
+TEST_F(HttpServerTest, APortIsNotShared) {
+  const absl::StatusOr<std::unique_ptr<HttpServer>> second =
+      HttpServer::Start({.port = server_->port()}, Router());
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace sonde
