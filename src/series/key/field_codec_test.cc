@@ -8,7 +8,7 @@ namespace sonde::series {
 namespace {
 
 Field MakeField(FieldType type, FieldEncoding encoding = FieldEncoding::kText) {
-  return {"x", "x", type, encoding, 1};
+  return {"x", "x", "m", type, encoding, 1};
 }
 
 TEST(FieldCodec, KeepsTextAsItWasGiven) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <vector>
 
 #include "base/bytes.h"
 #include "model/limits.h"
@@ -46,7 +47,18 @@ absl::Status Foreign(std::string_view what, std::string_view text) {
 
 KeyCodec::KeyCodec(SeriesSchema schema) : schema_(std::move(schema)) {
   if (const KeyPart* finest = schema_.FinestTimePart()) finest_time_ = finest - schema_.key.data();
-  for (const KeyPart& part : schema_.key) time_parts_ += part.IsTime();
+  int time_parts = 0;
+  for (const KeyPart& part : schema_.key) {
+    time_parts += part.IsTime();
+    if (part.kind == KeyPart::Kind::kSalt) is_checked_whole_ = true;
+  }
+  if (time_parts > 1) is_checked_whole_ = true;
+}
+
+uint32_t SaltHash(std::string_view bytes) {
+  uint64_t hash = 14'695'981'039'346'656'037U;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
 }
 
 BucketWidth KeyCodec::UnitOf(const KeyPart& part) const {
@@ -137,19 +149,53 @@ absl::Status KeyCodec::AppendTime(const KeyPart& part, int64_t time_micros, std:
   return absl::OkStatus();
 }
 
-absl::Status KeyCodec::Encode(absl::Span<const std::string_view> tags, int64_t time_micros,
+absl::StatusOr<int> KeyCodec::SaltOf(const KeyPart& part, absl::Span<const std::string_view> tags,
+                                     int64_t time_micros) const {
+  std::string salted;
+  for (const size_t tag : part.salt_tags) {
+    if (absl::Status status = AppendTag(tag, tags[tag], &salted); !status.ok()) return status;
+    salted.push_back('\0');
+  }
+  if (part.salt_tags.empty()) {
+    const int64_t start_micros =
+        finest_time_ ? UnitOf(schema_.key[*finest_time_]).Start(time_micros) : schema_.RowStart(time_micros);
+    AppendNumber(start_micros, 0, &salted);
+  }
+  return static_cast<int>(SaltHash(salted) % static_cast<uint32_t>(part.salts));
+}
+
+void KeyCodec::AppendSalt(const KeyPart& part, int salt, std::string* key) const {
+  AppendNumber(salt, part.width_bytes, key);
+}
+
+absl::Status KeyCodec::Encode(absl::Span<const std::string_view> tags, int64_t time_micros, size_t field,
                               std::string* key) const {
   key->clear();
   for (size_t i = 0; i < schema_.key.size(); ++i) {
     const KeyPart& part = schema_.key[i];
     if (i != 0) key->append(schema_.delimiter);
     absl::Status status;
-    if (part.kind == KeyPart::Kind::kTag) {
-      status = AppendTag(part.tag, tags[part.tag], key);
-    } else if (part.kind == KeyPart::Kind::kConst) {
-      key->append(part.text);
-    } else {
-      status = AppendTime(part, time_micros, key);
+    switch (part.kind) {
+      case KeyPart::Kind::kTag:
+        status = AppendTag(part.tag, tags[part.tag], key);
+        break;
+      case KeyPart::Kind::kConst:
+        key->append(part.text);
+        break;
+      case KeyPart::Kind::kField:
+        key->append(schema_.fields[field].qualifier);
+        break;
+      case KeyPart::Kind::kSalt: {
+        const absl::StatusOr<int> salt =
+            SaltOf(part, tags, std::clamp<int64_t>(time_micros, 0, kTimeEndMicros - 1));
+        status = salt.status();
+        if (salt.ok()) AppendSalt(part, *salt, key);
+        break;
+      }
+      case KeyPart::Kind::kTime:
+      case KeyPart::Kind::kBucket:
+        status = AppendTime(part, time_micros, key);
+        break;
     }
     if (!status.ok()) return status;
   }
@@ -160,7 +206,8 @@ absl::Status KeyCodec::Encode(absl::Span<const std::string_view> tags, int64_t t
 
 std::optional<size_t> KeyCodec::WidthOf(const KeyPart& part) const {
   if (part.kind == KeyPart::Kind::kConst) return part.text.size();
-  if (part.IsTime()) return part.width_bytes;
+  if (part.IsTime() || part.kind == KeyPart::Kind::kSalt) return part.width_bytes;
+  if (part.kind == KeyPart::Kind::kField) return std::nullopt;
   const std::optional<int> width = schema_.tags[part.tag].width_bytes;
   if (!width) return std::nullopt;
   return *width;
@@ -207,11 +254,29 @@ absl::Status KeyCodec::DecodeTime(const KeyPart& part, std::string_view text, in
   return absl::OkStatus();
 }
 
+absl::Status KeyCodec::DecodeField(std::string_view text, size_t* field) const {
+  for (size_t i = 0; i < schema_.fields.size(); ++i) {
+    if (schema_.fields[i].qualifier != text) continue;
+    *field = i;
+    return absl::OkStatus();
+  }
+  return Foreign("a field", text);
+}
+
 absl::Status KeyCodec::DecodePart(const KeyPart& part, std::string_view text, DecodedKey* decoded) const {
-  if (part.kind == KeyPart::Kind::kTag)
-    return DecodeTag(schema_.tags[part.tag], text, &decoded->tags[part.tag]);
-  if (part.kind == KeyPart::Kind::kConst) {
-    return text == part.text ? absl::OkStatus() : Foreign(fmt::format("the constant '{}'", part.text), text);
+  switch (part.kind) {
+    case KeyPart::Kind::kTag:
+      return DecodeTag(schema_.tags[part.tag], text, &decoded->tags[part.tag]);
+    case KeyPart::Kind::kConst:
+      return text == part.text ? absl::OkStatus()
+                               : Foreign(fmt::format("the constant '{}'", part.text), text);
+    case KeyPart::Kind::kField:
+      return DecodeField(text, &decoded->field.emplace());
+    case KeyPart::Kind::kSalt:
+      return absl::OkStatus();  // Decode compares it
+    case KeyPart::Kind::kTime:
+    case KeyPart::Kind::kBucket:
+      break;
   }
   int64_t time_micros = 0;
   if (absl::Status status = DecodeTime(part, text, &time_micros); !status.ok()) return status;
@@ -220,41 +285,63 @@ absl::Status KeyCodec::DecodePart(const KeyPart& part, std::string_view text, De
   return absl::OkStatus();
 }
 
+std::optional<std::string_view> KeyCodec::TextOfPart(std::string_view key, size_t index, size_t at) const {
+  size_t bytes = 0;
+  if (const std::optional<size_t> width = WidthOf(schema_.key[index])) {
+    bytes = *width;
+  } else {
+    const size_t end = index + 1 == schema_.key.size() ? key.size() : key.find(schema_.delimiter, at);
+    if (end == std::string_view::npos) return std::nullopt;
+    bytes = end - at;
+  }
+  if (key.size() - at < bytes) return std::nullopt;
+  return key.substr(at, bytes);
+}
+
 absl::Status KeyCodec::Decode(std::string_view key, DecodedKey* decoded) const {
   decoded->tags.resize(schema_.tags.size());
   decoded->time_micros.reset();
   decoded->bucket_start_micros.reset();
+  decoded->field.reset();
   size_t at = 0;
   for (size_t i = 0; i < schema_.key.size(); ++i) {
-    const KeyPart& part = schema_.key[i];
-    const bool is_last = i + 1 == schema_.key.size();
     if (i != 0) {
       if (key.substr(at, schema_.delimiter.size()) != schema_.delimiter)
         return Foreign("a key with all its parts", key);
       at += schema_.delimiter.size();
     }
-    size_t bytes = 0;
-    if (const std::optional<size_t> width = WidthOf(part)) {
-      bytes = *width;
-    } else {
-      const size_t end = is_last ? key.size() : key.find(schema_.delimiter, at);
-      if (end == std::string_view::npos) return Foreign("a key with all its parts", key);
-      bytes = end - at;
-    }
-    if (key.size() - at < bytes) return Foreign("a key with all its parts", key);
-    if (absl::Status status = DecodePart(part, key.substr(at, bytes), decoded); !status.ok()) return status;
-    at += bytes;
+    const std::optional<std::string_view> text = TextOfPart(key, i, at);
+    if (!text) return Foreign("a key with all its parts", key);
+    if (absl::Status status = DecodePart(schema_.key[i], *text, decoded); !status.ok()) return status;
+    at += text->size();
   }
   if (at != key.size()) return Foreign("a key with all its parts", key);
-  // Several parts that say the time must say the same.
-  if (time_parts_ > 1 && decoded->time_micros) {
-    std::vector<std::string_view> tags(decoded->tags.begin(), decoded->tags.end());
+  // A salt, and several parts that say the time, must be those of the others.
+  if (is_checked_whole_) {
+    const std::vector<std::string_view> tags(decoded->tags.begin(), decoded->tags.end());
+    const int64_t time_micros = decoded->time_micros.value_or(decoded->bucket_start_micros.value_or(0));
     std::string again;
-    if (!Encode(tags, *decoded->time_micros, &again).ok() || again != key) {
-      return Foreign("a key whose times agree", key);
+    if (!Encode(tags, time_micros, decoded->field.value_or(0), &again).ok() || again != key) {
+      return Foreign("a key whose parts agree", key);
     }
   }
   return absl::OkStatus();
+}
+
+std::string KeyCodec::MergeKey(std::string_view key) const {
+  std::string merged;
+  size_t at = 0;
+  for (size_t i = 0; i < schema_.key.size(); ++i) {
+    if (i != 0) at += schema_.delimiter.size();
+    const std::optional<std::string_view> text = at <= key.size() ? TextOfPart(key, i, at) : std::nullopt;
+    if (!text) break;
+    at += text->size();
+    const KeyPart::Kind kind = schema_.key[i].kind;
+    if (kind == KeyPart::Kind::kSalt || kind == KeyPart::Kind::kField) continue;
+    if (!merged.empty()) merged += schema_.delimiter;
+    merged += *text;
+  }
+  return merged;
 }
 
 }  // namespace sonde::series

@@ -5,6 +5,11 @@
 //   tag, int          decimal; with a width, filled from the left with zeros
 //   const             its bytes
 //   time, bucket      the time, or the start of its bucket, in a TimeFormat (schema/time_format.h)
+//   field             the qualifier of a field
+//   salt              decimal, as many digits as the largest has: a hash (SaltHash) of the parts of its tags,
+//                     as they stand in the key with a 0x00 behind each; or of the start of the row's piece of
+//                     time (the finest time part's, or the bucket's), epoch microseconds as decimal text; the
+//                     remainder of its division by the number of salts
 // Every key that is written decodes to the same tags and time: a value that would break that is refused.
 // Parts with a width, and times, sort as their values do (reversed times the other way round); a tag without
 // a width groups its rows, but sorts as bytes with the delimiter behind them.
@@ -19,6 +24,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "series/schema/schema.h"
 
@@ -28,7 +34,11 @@ struct DecodedKey {
   std::vector<std::string> tags;       // in the order of SeriesSchema::tags; ints in their shortest form
   std::optional<int64_t> time_micros;  // of the finest time part, rounded down to what that can say
   std::optional<int64_t> bucket_start_micros;  // of the bucket part
+  std::optional<size_t> field;                 // index, of the field part
 };
+
+// FNV-1a of 64 bits, its halves xored: what spreads salts.  Other programs may compute it.
+uint32_t SaltHash(std::string_view bytes);
 
 class KeyCodec {
  public:
@@ -38,7 +48,12 @@ class KeyCodec {
   // INVALID_ARGUMENT: a tag that is empty, holds the delimiter, is wider than its width, ends with its pad,
   // holds a byte below its pad, or is no int; a time outside 1970 to 9999 or outside what a part's width can
   // say; a key of more than kRowKeyBytesMax.  The message names the tag, the value and the limit.
-  absl::Status Encode(absl::Span<const std::string_view> tags, int64_t time_micros, std::string* key) const;
+  // `field`: index; looked at where the key has a field part.
+  absl::Status Encode(absl::Span<const std::string_view> tags, int64_t time_micros, std::string* key) const {
+    return Encode(tags, time_micros, 0, key);
+  }
+  absl::Status Encode(absl::Span<const std::string_view> tags, int64_t time_micros, size_t field,
+                      std::string* key) const;
 
   // DATA_LOSS: Encode never writes this key.
   absl::Status Decode(std::string_view key, DecodedKey* decoded) const;
@@ -46,6 +61,14 @@ class KeyCodec {
   // The parts of Encode, for those that build ranges of keys; *key is appended to.
   absl::Status AppendTag(size_t tag, std::string_view value, std::string* key) const;
   absl::Status AppendTime(const KeyPart& part, int64_t time_micros, std::string* key) const;
+  void AppendSalt(const KeyPart& part, int salt, std::string* key) const;
+  // Of a salt part: what Encode would write.  Errors as AppendTag, of its tags.
+  absl::StatusOr<int> SaltOf(const KeyPart& part, absl::Span<const std::string_view> tags,
+                             int64_t time_micros) const;
+
+  // The key without its salt and field part: rows that agree in it have points of one series and one piece of
+  // time, and rows of several salts and fields merge in its order.  `key` must be one that Decode takes.
+  std::string MergeKey(std::string_view key) const;
 
   // The pieces of time that values of a time part stand for.
   BucketWidth UnitOf(const KeyPart& part) const;
@@ -58,6 +81,9 @@ class KeyCodec {
   absl::Status CheckText(const Tag& tag, std::string_view value) const;
   absl::Status AppendInt(const Tag& tag, std::string_view value, std::string* key) const;
   absl::Status DecodePart(const KeyPart& part, std::string_view text, DecodedKey* decoded) const;
+  absl::Status DecodeField(std::string_view text, size_t* field) const;
+  // The part at `index`, which starts at `at`; nothing when the key ends before it does.
+  std::optional<std::string_view> TextOfPart(std::string_view key, size_t index, size_t at) const;
   absl::Status DecodeTag(const Tag& tag, std::string_view text, std::string* value) const;
   absl::Status DecodeTime(const KeyPart& part, std::string_view text, int64_t* time_micros) const;
   // Bytes of the part, where that is known.
@@ -65,7 +91,7 @@ class KeyCodec {
 
   SeriesSchema schema_;
   std::optional<size_t> finest_time_;  // index into key
-  int time_parts_ = 0;
+  bool is_checked_whole_ = false;      // parts say the same twice, which Decode compares
 };
 
 }  // namespace sonde::series

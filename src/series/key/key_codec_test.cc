@@ -50,6 +50,14 @@ TEST(KeyCodec, WritesTheDocumentsKeys) {
        {"h"},
        "h#9223370421908902806"},
       {"tags: { host: string }\nbucket: 15m\nkey: [host, bucket]", {"h"}, "h#2021-03-05-1200"},
+      {"tags: { location: string, id: int }\nbucket: week\nlayout: columns\nkey: [location, id, field, "
+       "bucket]",
+       {"us-west2", "3698"},
+       "us-west2#3698#x#2021-w09"},
+      {"tags: { user: string }\nlayout: row\nkey: [{ const: BATTERY }, { salt: 3, of: time }, { time: "
+       "yyyymmddhhmmssmmm }, user]",
+       {"Corrie"},
+       "BATTERY#2#20210305120433001#Corrie"},
   };
   for (const Case& c : cases) {
     const KeyCodec codec = CodecOf(fmt::format("series: s\nfields: {{ x: double }}\n{}\n", c.declaration));
@@ -112,7 +120,7 @@ TEST(KeyCodec, RefusesForeignKeys) {
   EXPECT_TRUE(twice.Decode("20210305#h#1614945873001", &decoded).ok());
   EXPECT_EQ(decoded.time_micros, kTime);
   EXPECT_EQ(twice.Decode("20210306#h#1614945873001", &decoded).message(),
-            "'20210306#h#1614945873001' is not a key whose times agree: this row was not written by this "
+            "'20210306#h#1614945873001' is not a key whose parts agree: this row was not written by this "
             "declaration");
 }
 
@@ -126,6 +134,38 @@ TEST(KeyCodec, RefusesReversedTimesThatAreNone) {
   for (const char* key : {"h#-223372035239830207", "h#0000000000000000001", "h#9223372036854775808"}) {
     EXPECT_EQ(codec.Decode(key, &decoded).code(), absl::StatusCode::kDataLoss) << key;
   }
+}
+
+TEST(KeyCodec, SaltsAreThoseThatOthersCompute) {
+  EXPECT_EQ(SaltHash(""), 0xcbf29ce4U ^ 0x84222325U);
+  EXPECT_EQ(SaltHash("a"), 0xaf63dc4cU ^ 0x8601ec8cU);
+  const KeyCodec codec = CodecOf(
+      "series: s\nfields: { x: double }\ntags: { host: string, id: { type: int, width: 3 } }\nlayout: row\n"
+      "key: [{ salt: 16 }, host, id, time]\n");
+  std::string key;
+  ASSERT_TRUE(codec.Encode({"h", "7"}, kTime, &key).ok());
+  EXPECT_EQ(key, fmt::format("{:02}#h#007#1614945873001", SaltHash(std::string("h\0"
+                                                                               "007\0",
+                                                                               6)) %
+                                                              16));
+  EXPECT_EQ(codec.MergeKey(key), "h#007#1614945873001");
+  DecodedKey decoded;
+  ASSERT_TRUE(codec.Decode(key, &decoded).ok());
+  key[1] = key[1] == '0' ? '1' : '0';
+  EXPECT_EQ(codec.Decode(key, &decoded).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(KeyCodec, SaltsSpreadEvenly) {
+  const KeyCodec codec = CodecOf(
+      "series: s\nfields: { x: double }\ntags: { host: string }\nbucket: day\nkey: [{ salt: 8 }, host, "
+      "bucket]\n");
+  std::vector<int> rows(8);
+  std::string key;
+  for (int i = 0; i < 8'000; ++i) {
+    ASSERT_TRUE(codec.Encode({fmt::format("host_{}", i)}, kTime, &key).ok());
+    ++rows[key[0] - '0'];
+  }
+  for (const int count : rows) EXPECT_NEAR(count, 1'000, 200);
 }
 
 // A declaration with a random key; every choice that the parser allows.
@@ -148,6 +188,10 @@ std::string RandomDeclaration(RandomSource& random) {
                pick({"{ bucket: week }", "{ bucket: month }", "{ bucket: day }", "{ bucket: 15m }",
                      "{ bucket: 7s }", "{ bucket: hour, format: epoch_s, reverse: true }",
                      "{ bucket: week, format: yyyymmdd }", "{ bucket: 10ms }"}));
+  }
+  if (random.Uniform(3) == 0) {
+    key.insert(key.begin() + random.Uniform(key.size() + 1),
+               pick({"salt", "{ salt: 3, of: time }", "{ salt: 12, of: [a, c] }", "{ salt: 1000, of: b }"}));
   }
   return fmt::format(
       "series: s\nfields: {{ x: double }}\ntags: {{ a: {}, b: {}, c: {} }}\nlayout: {}\nkey: [{}]\n"

@@ -4,11 +4,21 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <utility>
 
 #include "base/bytes.h"
 
 namespace sonde::series {
 namespace {
+
+// More combinations of given values than this are not worth computing the salts of.
+constexpr size_t kSaltedCombinationsMax = 1'000;
+
+bool IsAskedFor(const Selection& selection, size_t field) {
+  return selection.fields.empty() ||
+         std::find(selection.fields.begin(), selection.fields.end(), field) != selection.fields.end();
+}
 
 class Planner {
  public:
@@ -22,7 +32,17 @@ class Planner {
   absl::Status Walk(size_t index, std::string prefix, bool is_narrowed);
   absl::Status WalkTag(size_t index, const std::string& prefix, bool is_narrowed);
   absl::Status WalkTime(size_t index, const std::string& prefix, bool is_narrowed);
+  absl::Status WalkField(size_t index, const std::string& prefix, bool is_narrowed);
+  absl::Status CheckFilters() const;
+  // One walk for each salt that may have rows.
+  absl::Status PlanSalts(const KeyPart& part);
+  // The combinations of values of a salt's tags, each one text per tag of the schema; none when they are
+  // open.
+  std::vector<std::vector<std::string>> CombinationsOf(const KeyPart& part) const;
+  bool IsBounded() const { return selection_.from_micros > 0 || selection_.to_micros < kTimeEndMicros; }
   absl::Status AddRange(RowRange range, bool is_narrowed);
+  // The range is of all that the parts from `index` on may say.
+  absl::Status EndWalk(size_t index, RowRange range, bool is_narrowed);
   // With the delimiter behind it, where another part follows.
   std::string EndPart(size_t index, std::string prefix) const;
   bool IsFixed(size_t index) const;
@@ -33,9 +53,16 @@ class Planner {
   const KeyCodec& codec_;
   const Selection& selection_;
   ScanPlan plan_;
+  std::vector<RowRange> stream_;  // of the walk at hand
+  size_t range_count_ = 0;
+  // Of the walk at hand, where the key has a salt.
+  std::optional<int> salt_;
+  const std::vector<std::string>* combination_ = nullptr;  // the values of the salt's tags
+  const KeyPart* salt_part_ = nullptr;
+  bool is_salt_passed_over_ = false;  // the walk ended in front of it
 };
 
-absl::StatusOr<ScanPlan> Planner::Plan() {
+absl::Status Planner::CheckFilters() const {
   const SeriesSchema& schema = codec_.schema();
   for (size_t tag = 0; tag < schema.tags.size() && tag < selection_.tags.size(); ++tag) {
     const TagFilter& filter = selection_.tags[tag];
@@ -50,10 +77,68 @@ absl::StatusOr<ScanPlan> Planner::Plan() {
       if (absl::Status status = codec_.AppendTag(tag, value, &ignored); !status.ok()) return status;
     }
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ScanPlan> Planner::Plan() {
+  if (absl::Status status = CheckFilters(); !status.ok()) return status;
   if (selection_.from_micros >= selection_.to_micros) return plan_;
-  if (absl::Status status = Walk(0, "", false); !status.ok()) return status;
+  salt_part_ = codec_.schema().FindPart(KeyPart::Kind::kSalt);
+  absl::Status status = salt_part_ == nullptr ? Walk(0, "", false) : PlanSalts(*salt_part_);
+  if (!status.ok()) return status;
+  if (!stream_.empty()) plan_.streams.push_back(NormalizeRanges(std::move(stream_)));
+  for (const std::vector<RowRange>& stream : plan_.streams) {
+    plan_.ranges.insert(plan_.ranges.end(), stream.begin(), stream.end());
+  }
   plan_.ranges = NormalizeRanges(std::move(plan_.ranges));
+  if (is_salt_passed_over_ && !plan_.ranges.empty()) plan_.streams = {plan_.ranges};
   return std::move(plan_);
+}
+
+std::vector<std::vector<std::string>> Planner::CombinationsOf(const KeyPart& part) const {
+  std::vector<std::vector<std::string>> combinations = {
+      std::vector<std::string>(codec_.schema().tags.size())};
+  if (part.salt_tags.empty()) return {};
+  for (const size_t tag : part.salt_tags) {
+    const TagFilter* filter = FilterOf(tag);
+    if (filter == nullptr || filter->values.empty() || filter->prefix ||
+        combinations.size() * filter->values.size() > kSaltedCombinationsMax) {
+      return {};
+    }
+    std::vector<std::vector<std::string>> longer;
+    for (const std::vector<std::string>& combination : combinations) {
+      for (const std::string& value : filter->values) {
+        longer.push_back(combination);
+        longer.back()[tag] = value;
+      }
+    }
+    combinations = std::move(longer);
+  }
+  return combinations;
+}
+
+absl::Status Planner::PlanSalts(const KeyPart& part) {
+  const std::vector<std::vector<std::string>> combinations = CombinationsOf(part);
+  std::map<int, std::vector<const std::vector<std::string>*>> of_salt;
+  for (const std::vector<std::string>& combination : combinations) {
+    const std::vector<std::string_view> tags(combination.begin(), combination.end());
+    const absl::StatusOr<int> salt = codec_.SaltOf(part, tags, 0);
+    if (!salt.ok()) return salt.status();
+    of_salt[*salt].push_back(&combination);
+  }
+  if (combinations.empty()) {
+    for (int salt = 0; salt < part.salts; ++salt) of_salt[salt].push_back(nullptr);
+  }
+  for (const auto& [salt, chosen] : of_salt) {
+    salt_ = salt;
+    for (const std::vector<std::string>* combination : chosen) {
+      combination_ = combination;
+      if (absl::Status status = Walk(0, "", false); !status.ok()) return status;
+    }
+    if (!stream_.empty()) plan_.streams.push_back(NormalizeRanges(std::move(stream_)));
+    stream_.clear();
+  }
+  return absl::OkStatus();
 }
 
 std::string Planner::EndPart(size_t index, std::string prefix) const {
@@ -64,20 +149,27 @@ std::string Planner::EndPart(size_t index, std::string prefix) const {
 bool Planner::IsFixed(size_t index) const {
   const std::vector<KeyPart>& key = codec_.schema().key;
   if (index >= key.size()) return false;
-  if (key[index].kind == KeyPart::Kind::kConst) return IsFixed(index + 1);
+  const KeyPart::Kind kind = key[index].kind;
+  if (kind == KeyPart::Kind::kConst || kind == KeyPart::Kind::kSalt) return IsFixed(index + 1);
+  if (kind == KeyPart::Kind::kField) return !selection_.fields.empty();
   if (key[index].kind != KeyPart::Kind::kTag) return false;
   const TagFilter* filter = FilterOf(key[index].tag);
   return filter != nullptr && !filter->IsAny();
 }
 
 absl::Status Planner::AddRange(RowRange range, bool is_narrowed) {
-  if (plan_.ranges.size() >= kScanRangesMax) {
+  if (++range_count_ > kScanRangesMax) {
     return absl::InvalidArgumentError(fmt::format(
         "more than {} ranges of row keys; ask for fewer values or a shorter time", kScanRangesMax));
   }
   plan_.is_full_scan |= !is_narrowed;
-  plan_.ranges.push_back(std::move(range));
+  stream_.push_back(std::move(range));
   return absl::OkStatus();
+}
+
+absl::Status Planner::EndWalk(size_t index, RowRange range, bool is_narrowed) {
+  is_salt_passed_over_ |= salt_part_ != nullptr && salt_part_ >= &codec_.schema().key[index];
+  return AddRange(std::move(range), is_narrowed);
 }
 
 absl::Status Planner::Walk(size_t index, std::string prefix, bool is_narrowed) {
@@ -88,6 +180,11 @@ absl::Status Planner::Walk(size_t index, std::string prefix, bool is_narrowed) {
       return Walk(index + 1, EndPart(index, prefix + key[index].text), is_narrowed);
     case KeyPart::Kind::kTag:
       return WalkTag(index, prefix, is_narrowed);
+    case KeyPart::Kind::kField:
+      return WalkField(index, prefix, is_narrowed);
+    case KeyPart::Kind::kSalt:
+      codec_.AppendSalt(key[index], *salt_, &prefix);
+      return Walk(index + 1, EndPart(index, std::move(prefix)), is_narrowed);
     case KeyPart::Kind::kTime:
     case KeyPart::Kind::kBucket:
       break;
@@ -98,7 +195,13 @@ absl::Status Planner::Walk(size_t index, std::string prefix, bool is_narrowed) {
 absl::Status Planner::WalkTag(size_t index, const std::string& prefix, bool is_narrowed) {
   const size_t tag = codec_.schema().key[index].tag;
   const TagFilter* filter = FilterOf(tag);
-  if (filter == nullptr || filter->IsAny()) return AddRange(RowRange::Prefix(prefix), is_narrowed);
+  if (filter == nullptr || filter->IsAny()) return EndWalk(index, RowRange::Prefix(prefix), is_narrowed);
+  if (combination_ != nullptr && !(*combination_)[tag].empty()) {
+    std::string longer = prefix;
+    if (absl::Status status = codec_.AppendTag(tag, (*combination_)[tag], &longer); !status.ok())
+      return status;
+    return Walk(index + 1, EndPart(index, std::move(longer)), true);
+  }
   for (const std::string& value : filter->values) {
     std::string longer = prefix;
     if (absl::Status status = codec_.AppendTag(tag, value, &longer); !status.ok()) return status;
@@ -106,13 +209,26 @@ absl::Status Planner::WalkTag(size_t index, const std::string& prefix, bool is_n
       return status;
   }
   if (!filter->prefix) return absl::OkStatus();
-  return AddRange(RowRange::Prefix(prefix + *filter->prefix), is_narrowed || !filter->prefix->empty());
+  return EndWalk(index, RowRange::Prefix(prefix + *filter->prefix), is_narrowed || !filter->prefix->empty());
+}
+
+absl::Status Planner::WalkField(size_t index, const std::string& prefix, bool is_narrowed) {
+  const std::vector<Field>& fields = codec_.schema().fields;
+  if (selection_.fields.empty() && !IsBounded()) return EndWalk(index, RowRange::Prefix(prefix), is_narrowed);
+  for (size_t field = 0; field < fields.size(); ++field) {
+    if (!IsAskedFor(selection_, field)) continue;
+    if (absl::Status status = Walk(index + 1, EndPart(index, prefix + fields[field].qualifier), is_narrowed);
+        !status.ok()) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Planner::WalkTime(size_t index, const std::string& prefix, bool is_narrowed) {
   const KeyPart& part = codec_.schema().key[index];
-  const bool is_bounded = selection_.from_micros > 0 || selection_.to_micros < kTimeEndMicros;
-  if (!is_bounded && !IsFixed(index + 1)) return AddRange(RowRange::Prefix(prefix), is_narrowed);
+  const bool is_bounded = IsBounded();
+  if (!is_bounded && !IsFixed(index + 1)) return EndWalk(index, RowRange::Prefix(prefix), is_narrowed);
   const int64_t first = std::max<int64_t>(selection_.from_micros, 0);
   const int64_t last = std::min(selection_.to_micros - 1, codec_.TimeMaxOf(part));
   if (first > last) return absl::OkStatus();
@@ -133,7 +249,7 @@ absl::Status Planner::WalkTime(size_t index, const std::string& prefix, bool is_
   absl::Status status = codec_.AppendTime(part, part.reverse ? last : first, &low);
   if (status.ok()) status = codec_.AppendTime(part, part.reverse ? first : last, &high);
   if (!status.ok()) return status;
-  return AddRange({std::move(low), PrefixEnd(high)}, is_narrowed || is_bounded);
+  return EndWalk(index, {std::move(low), PrefixEnd(high)}, is_narrowed || is_bounded);
 }
 
 bool MatchesTag(const Tag& tag, const TagFilter& filter, std::string_view value) {
@@ -160,6 +276,7 @@ bool Matches(const KeyCodec& codec, const Selection& selection, const DecodedKey
   for (size_t tag = 0; tag < schema.tags.size() && tag < selection.tags.size(); ++tag) {
     if (!MatchesTag(schema.tags[tag], selection.tags[tag], key.tags[tag])) return false;
   }
+  if (key.field && !IsAskedFor(selection, *key.field)) return false;
   if (key.time_micros) {
     const int64_t end = codec.UnitOf(*schema.FinestTimePart()).End(*key.time_micros);
     return *key.time_micros < selection.to_micros && end > selection.from_micros;

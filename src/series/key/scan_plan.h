@@ -1,9 +1,10 @@
 // Which row keys can hold the points that somebody asks for.
 //
 // The parts of the key are followed as long as the selection fixes them: constants, tags with given values,
-// then one time part, whose range ends the walk (or, when the parts behind it are fixed too and few buckets
-// are asked for, is written out bucket by bucket).  Whatever lies in the ranges without being asked for is
-// left to Matches.
+// fields, then one time part, whose range ends the walk (or, when the parts behind it are fixed too and few
+// buckets are asked for, is written out bucket by bucket).  A salt of tags with given values is computed;
+// other salts are all of them, each a walk of its own.  Whatever lies in the ranges without being asked for
+// is left to Matches.
 #pragma once
 
 #include <optional>
@@ -31,11 +32,16 @@ struct Selection {
   std::vector<TagFilter> tags;  // one for each of SeriesSchema::tags; those beyond the end are any
   int64_t from_micros = 0;      // times in [from, to)
   int64_t to_micros = kTimeEndMicros;
+  std::vector<size_t> fields;  // indexes; empty: all.  Narrows keys that have a field part
 };
 
 struct ScanPlan {
   std::vector<RowRange> ranges;  // normal form
   bool is_full_scan = false;     // nothing that was asked for narrows the keys
+  // The same rows, one entry for each salt that has some, each in normal form; together they are `ranges`.
+  // One entry where the key has no salt, or has it behind what the selection leaves open.  Rows of several
+  // merge by KeyCodec::MergeKey.
+  std::vector<std::vector<RowRange>> streams;
 };
 
 // INVALID_ARGUMENT: a value that no key can hold; a prefix of an int; more than kScanRangesMax ranges.

@@ -127,5 +127,52 @@ TEST(ScanPlan, RangesHoldAllThatIsAskedFor) {
   }
 }
 
+TEST(ScanPlan, SaltsOfGivenTagsAreComputed) {
+  const KeyCodec codec =
+      CodecOf("tags: { host: string, id: int }\nbucket: day\nkey: [{ salt: 4, of: host }, host, id, bucket]");
+  const auto salt = [&](std::string_view host) {
+    return *codec.SaltOf(codec.schema().key[0], {host, ""}, 0);
+  };
+  EXPECT_EQ(RangesOf(codec, {{{{"h"}, {}}}}), Ranges{RowRange::Prefix(fmt::format("{}#h#", salt("h")))});
+  const auto two = PlanScan(codec, {{{{"h", "x"}, {}}}});
+  ASSERT_TRUE(two.ok());
+  EXPECT_EQ(two->ranges.size(), 2);
+  EXPECT_EQ(two->streams.size(), salt("h") == salt("x") ? 1 : 2);
+  EXPECT_FALSE(two->is_full_scan);
+}
+
+TEST(ScanPlan, OtherSaltsAreAllOfThem) {
+  const KeyCodec codec = CodecOf(
+      "tags: { host: string }\nlayout: row\nkey: [{ const: B }, { salt: 3, of: time }, host, { time: "
+      "yyyymmdd }]");
+  const auto plan = PlanScan(codec, {{{{"h"}, {}}}, kDay, kDay + kMicrosPerDay});
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->streams, (std::vector<Ranges>{{{"B#0#h#20210304", "B#0#h#20210305"}},
+                                                {{"B#1#h#20210304", "B#1#h#20210305"}},
+                                                {{"B#2#h#20210304", "B#2#h#20210305"}}}));
+  EXPECT_FALSE(plan->is_full_scan);
+  EXPECT_TRUE(PlanScan(codec, {})->is_full_scan);
+  const KeyCodec behind =
+      CodecOf("tags: { host: string }\nlayout: row\nkey: [host, { time: yyyymmdd }, salt]");
+  EXPECT_EQ(PlanScan(behind, {{}, kDay})->streams.size(), 1);
+}
+
+TEST(ScanPlan, FieldsNarrowTheKey) {
+  const auto schema = ParseSchema(
+      "series: s\nfields: { x: double, y: double }\ntags: { host: string }\nlayout: columns\nbucket: day\n"
+      "key: [host, field, bucket]\n",
+      "x.yaml");
+  ASSERT_TRUE(schema.ok()) << schema.status();
+  const KeyCodec codec(*schema);
+  Selection selection = {{{{"h"}, {}}}, kDay, kDay + 1};
+  EXPECT_EQ(RangesOf(codec, selection),
+            (Ranges{{"h#x#20210304", "h#x#20210305"}, {"h#y#20210304", "h#y#20210305"}}));
+  selection.fields = {1};
+  EXPECT_EQ(RangesOf(codec, selection), (Ranges{{"h#y#20210304", "h#y#20210305"}}));
+  DecodedKey key;
+  ASSERT_TRUE(codec.Decode("h#x#20210304", &key).ok());
+  EXPECT_FALSE(Matches(codec, selection, key));
+}
+
 }  // namespace
 }  // namespace sonde::series

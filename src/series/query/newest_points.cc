@@ -28,6 +28,11 @@ absl::StatusOr<std::string> SeriesPrefix(const KeyCodec& codec, const std::vecto
     absl::Status status;
     if (part.kind == KeyPart::Kind::kConst) {
       prefix += part.text;
+    } else if (part.kind == KeyPart::Kind::kSalt) {
+      const std::vector<std::string_view> views(tags.begin(), tags.end());
+      const absl::StatusOr<int> salt = codec.SaltOf(part, views, 0);
+      status = salt.status();
+      if (salt.ok()) codec.AppendSalt(part, *salt, &prefix);
     } else {
       status = codec.AppendTag(part.tag, tags[part.tag], &prefix);
     }
@@ -112,12 +117,12 @@ absl::Status ReadNewestValues(SeriesScan* scan, const std::function<bool(const R
   read.cells_per_column_max = 1;
   return scan->Read(read, [&]() -> absl::StatusOr<bool> {
     RowPoint newest;
-    newest.cells.assign(scan->fields().size(), nullptr);
+    newest.values.assign(scan->fields().size(), {});
     const RowPoints& points = scan->points();
     for (size_t p = 0; p < points.Count(); ++p) {
       newest.time_micros = points.Get(p).time_micros;
-      for (size_t i = 0; i < newest.cells.size(); ++i) {
-        if (points.Get(p).cells[i] != nullptr) newest.cells[i] = points.Get(p).cells[i];
+      for (size_t i = 0; i < newest.values.size(); ++i) {
+        if (points.Get(p).values[i].data() != nullptr) newest.values[i] = points.Get(p).values[i];
       }
     }
     if (points.Count() == 0) return true;

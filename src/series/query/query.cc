@@ -1,5 +1,7 @@
 #include "series/query/query.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -168,12 +170,26 @@ absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const Query& query, c
   return std::move(stats);
 }
 
+// Whether rows of one series come out of the order of time: salt by salt.
+bool IsInTurns(const SeriesSchema& schema) {
+  const KeyPart* salt = schema.FindPart(KeyPart::Kind::kSalt);
+  return salt != nullptr && salt->salt_tags.empty();
+}
+
 }  // namespace
 
 absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& query, TableAccess* tables,
                                     const std::function<bool(const ResultRow&)>& row) {
   const absl::StatusOr<ResultHeader> header = HeaderOf(schema, query);
   if (!header.ok()) return header.status();
+  if (!schema.earlier.empty()) {
+    return absl::UnimplementedError(
+        fmt::format("{}: queries over several versions of a declaration", schema.file));
+  }
+  if (query.change && IsInTurns(schema)) {
+    return absl::UnimplementedError(
+        fmt::format("{}: changes of a series whose rows are not in the order of time", schema.file));
+  }
   const bool is_all_time = query.selection.from_micros <= 0 && query.selection.to_micros >= kTimeEndMicros;
   if (query.latest == 1 && is_all_time && !schema.latest.empty()) {
     return Run(MakeLatestSchema(schema, schema.latest[0]), query, *header, true, tables, row);

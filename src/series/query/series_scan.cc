@@ -1,10 +1,8 @@
 #include "series/query/series_scan.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "model/limits.h"
 #include "series/key/field_codec.h"
 
 namespace sonde::series {
@@ -26,6 +24,9 @@ bool IsBySeries(const SeriesSchema& schema) {
   for (const KeyPart& part : schema.key) {
     if (part.IsTime()) is_behind_time = true;
     if (part.kind == KeyPart::Kind::kTag && is_behind_time) return false;
+    // Rows of several salts and fields alternate in time.
+    if (part.kind == KeyPart::Kind::kSalt && part.salt_tags.empty()) return false;
+    if (part.kind == KeyPart::Kind::kField) return false;
   }
   return true;
 }
@@ -44,10 +45,7 @@ SeriesScan::SeriesScan(const SeriesSchema& schema, const Query& query, Selection
       tables_(tables),
       fields_(FieldsOf(schema, query)),
       points_(codec_.schema(), fields_) {
-  if (fields_.size() < schema.fields.size()) {
-    const std::set<size_t> fields(fields_.begin(), fields_.end());  // each once
-    for (const size_t field : fields) columns_.push_back({schema.family, schema.fields[field].qualifier});
-  }
+  selection_.fields = fields_;
   stats_.table = schema.table;
 }
 
@@ -66,21 +64,7 @@ absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema&
 }
 
 RowRead SeriesScan::MakeRead(std::vector<RowRange> ranges) const {
-  RowRead read;
-  read.ranges = std::move(ranges);
-  read.family = schema().family;
-  read.columns = columns_;
-  if (schema().layout == Layout::kRow) {
-    read.cells_per_column_max = 1;
-    return read;
-  }
-  // Timestamps of cells are whole milliseconds.
-  const auto round_up = [](int64_t micros) {
-    return (micros + kMicrosPerMilli - 1) / kMicrosPerMilli * kMicrosPerMilli;
-  };
-  read.start_micros = round_up(std::max<int64_t>(selection_.from_micros, 0));
-  if (selection_.to_micros < kTimeEndMicros) read.end_micros = round_up(selection_.to_micros);
-  return read;
+  return MakeRowRead(schema(), fields_, selection_.from_micros, selection_.to_micros, std::move(ranges));
 }
 
 absl::Status SeriesScan::Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row) {
@@ -95,7 +79,8 @@ absl::Status SeriesScan::Read(const RowRead& read, const std::function<absl::Sta
     problem = codec_.Decode(found.row_key, &key_);
     if (!problem.ok()) return false;
     if (!Matches(codec_, selection_, key_) || !conditions_.Match(key_.tags)) return true;
-    points_.Read(found, key_, selection_.from_micros, selection_.to_micros);
+    problem = points_.Read(found, key_, selection_.from_micros, selection_.to_micros);
+    if (!problem.ok()) return false;
     const absl::StatusOr<bool> goes_on = row();
     problem = goes_on.status();
     return goes_on.ok() && *goes_on;
@@ -106,8 +91,8 @@ absl::Status SeriesScan::Read(const RowRead& read, const std::function<absl::Sta
 absl::StatusOr<ResultRow> SeriesScan::MakeResult(const RowPoint& point) const {
   ResultRow result{key_.tags, point.time_micros, std::vector<ResultValue>(fields_.size())};
   for (size_t i = 0; i < fields_.size(); ++i) {
-    if (point.cells[i] == nullptr) continue;
-    absl::StatusOr<FieldValue> value = DecodeValue(schema().fields[fields_[i]], point.cells[i]->value);
+    if (point.values[i].data() == nullptr) continue;
+    absl::StatusOr<FieldValue> value = DecodeValue(schema().fields[fields_[i]], point.values[i]);
     if (!value.ok()) return value.status();
     std::visit([&](auto&& held) { result.values[i] = std::forward<decltype(held)>(held); },
                *std::move(value));
@@ -124,13 +109,13 @@ absl::Status SeriesScan::ReadNumbers(Numbers* numbers) const {
     Numbers::Column& column = numbers->columns[i];
     column.is_text = field.type == FieldType::kString;
     for (size_t p = 0; p < points_.Count(); ++p) {
-      const ReadCell* const cell = points_.Get(p).cells[i];
-      if (cell == nullptr) {
+      const std::string_view value = points_.Get(p).values[i];
+      if (value.data() == nullptr) {
         column.values.push_back(kNoNumber);
         continue;
       }
-      const std::optional<double> number = column.is_text ? 0 : DecodeNumber(field, cell->value);
-      if (!number) return DecodeValue(field, cell->value).status();
+      const std::optional<double> number = column.is_text ? 0 : DecodeNumber(field, value);
+      if (!number) return DecodeValue(field, value).status();
       column.values.push_back(*number);
     }
   }

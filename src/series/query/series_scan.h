@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
 #include "series/key/key_codec.h"
+#include "series/key/row_points.h"
 #include "series/query/numbers.h"
 #include "series/query/query.h"
-#include "series/query/row_points.h"
 #include "series/query/tag_conditions.h"
 
 namespace sonde::series {
@@ -53,7 +53,6 @@ class SeriesScan {
   TagConditions conditions_;
   TableAccess* tables_;
   std::vector<size_t> fields_;
-  std::vector<RowRead::Column> columns_;  // empty: all
   RowPoints points_;
   DecodedKey key_;
   QueryStats stats_;

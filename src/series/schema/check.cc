@@ -93,9 +93,10 @@ void Checker::CheckUnique() {
 void Checker::CheckReversed() {
   for (const KeyPart& part : schema_.key) {
     if (!part.IsTime() || !part.reverse) continue;
-    const auto asks_for_latest = [](const std::string& query) {
-      return query.find("latest") != std::string::npos || query.find("newest") != std::string::npos ||
-             query.find("last") != std::string::npos;
+    const auto asks_for_latest = [](const DeclaredQuery& query) {
+      if (!query.is_text_only) return query.range == DeclaredQuery::Range::kLatest;
+      return query.text.find("latest") != std::string::npos ||
+             query.text.find("newest") != std::string::npos || query.text.find("last") != std::string::npos;
     };
     if (std::any_of(schema_.queries.begin(), schema_.queries.end(), asks_for_latest)) return;
     Add(Severity::kWarning, part.line,
@@ -169,14 +170,14 @@ void Checker::CheckQueries() {
                                   [](const KeyPart& part) { return part.kind != KeyPart::Kind::kConst; });
   if (first == schema_.key.end() || first->kind != KeyPart::Kind::kTag) return;
   const std::string& leading = schema_.tags[first->tag].name;
-  for (const std::string& query : schema_.queries) {
-    if (HasWord(query, leading)) continue;
+  for (const DeclaredQuery& query : schema_.queries) {
+    if (HasWord(query.text, leading)) continue;
     for (const Tag& tag : schema_.tags) {
-      if (!HasWord(query, tag.name)) continue;
-      Add(Severity::kWarning, schema_.queries_line,
+      if (!HasWord(query.text, tag.name)) continue;
+      Add(Severity::kWarning, query.line,
           fmt::format(
               "query '{}' names '{}' but not '{}', which comes first in the key: it reads the whole table",
-              query, tag.name, leading),
+              query.text, tag.name, leading),
           fmt::format("put '{}' first in 'key', or name '{}' in the query", tag.name, leading));
       break;
     }

@@ -13,13 +13,15 @@ namespace sonde::series {
 namespace {
 
 constexpr int kEpochWidthBytesMax = 19;
+constexpr int kSaltsDefault = 8;
 
 }  // namespace
 
 std::string SchemaReader::KeyPartsAllowed() const {
   std::vector<std::string> names;
   for (const Tag& tag : schema_.tags) names.push_back(tag.name);
-  names.insert(names.end(), {"time", "bucket", "{ const: TEXT }", "{ time: FORMAT }", "{ bucket: WIDTH }"});
+  names.insert(names.end(), {"time", "bucket", "field", "salt", "{ const: TEXT }", "{ time: FORMAT }",
+                             "{ bucket: WIDTH }", "{ salt: N, of: TAGS }"});
   return JoinNames(names);
 }
 
@@ -50,6 +52,12 @@ void SchemaReader::ReadKeyPart(const YAML::Node& node) {
     }
     part.kind = KeyPart::Kind::kBucket;
     AddBucketPart(part, std::nullopt);
+  } else if (name == "field") {
+    part.kind = KeyPart::Kind::kField;
+    schema_.key.push_back(part);
+  } else if (name == "salt") {
+    for (size_t tag = 0; tag < schema_.tags.size(); ++tag) part.salt_tags.push_back(tag);
+    AddSaltPart(part, kSaltsDefault);
   } else {
     AddTagPart(name, part.line);
   }
@@ -69,14 +77,16 @@ void SchemaReader::AddTagPart(const std::string& name, int line) {
 
 void SchemaReader::ReadKeyMap(const YAML::Node& node) {
   const MapReader map(node, "a part of 'key'",
-                      {"tag", "const", "time", "bucket", "format", "width", "reverse", "salt"}, problems_);
+                      {"tag", "const", "time", "bucket", "format", "width", "reverse", "salt", "of"},
+                      problems_);
   KeyPart part;
   part.line = LineOf(node);
-  if (map.Has("salt")) return Complain(part.line, "a salt in 'key' is not written by this build yet");
-  const int kinds = map.Has("tag") + map.Has("const") + map.Has("time") + map.Has("bucket");
+  const int kinds = map.Has("tag") + map.Has("const") + map.Has("time") + map.Has("bucket") + map.Has("salt");
   if (kinds != 1) {
-    return Complain(part.line, "a part of 'key' must have exactly one of the keys tag, const, time, bucket");
+    return Complain(part.line,
+                    "a part of 'key' must have exactly one of the keys tag, const, time, bucket, salt");
   }
+  if (map.Has("of") && !map.Has("salt")) return Complain(part.line, "'of' in 'key' belongs to a salt");
   const bool is_time = map.Has("time") || map.Has("bucket");
   for (const char* key : {"format", "width", "reverse"}) {
     if (map.Has(key) && (!is_time || (map.Has("time") && std::string_view(key) == "format"))) {
@@ -86,6 +96,7 @@ void SchemaReader::ReadKeyMap(const YAML::Node& node) {
                                   key));
     }
   }
+  if (map.Has("salt")) return ReadSalt(map, part);
   if (const auto tag = map.Text("tag")) return AddTagPart(*tag, part.line);
   if (const auto text = map.Text("const")) {
     part.kind = KeyPart::Kind::kConst;
@@ -162,46 +173,104 @@ void SchemaReader::AddBucketPart(KeyPart part, std::optional<TimeFormat> format)
   schema_.key.push_back(part);
 }
 
+void SchemaReader::ReadSalt(const MapReader& map, KeyPart part) {
+  const auto salts = map.Integer("salt", 2, kSaltsMax);
+  bool is_of_time = false;
+  for (const std::string& name : ListOf(map, "of", "a salt")) {
+    if (name == "time") {
+      is_of_time = true;
+    } else if (const std::optional<size_t> tag = schema_.FindTag(name)) {
+      part.salt_tags.push_back(*tag);
+    } else {
+      Complain(part.line, fmt::format("a salt of '{}', which is neither a tag nor 'time'", Printable(name)));
+    }
+  }
+  if (is_of_time && !part.salt_tags.empty()) {
+    return Complain(part.line, "a salt is either of tags or of 'time', not of both");
+  }
+  if (!map.Has("of")) {
+    for (size_t tag = 0; tag < schema_.tags.size(); ++tag) part.salt_tags.push_back(tag);
+  }
+  if (salts) AddSaltPart(part, *salts);
+}
+
+void SchemaReader::AddSaltPart(KeyPart part, int64_t salts) {
+  part.kind = KeyPart::Kind::kSalt;
+  part.salts = static_cast<int>(salts);
+  part.width_bytes = static_cast<int>(fmt::formatted_size("{}", salts - 1));
+  schema_.key.push_back(std::move(part));
+}
+
 void SchemaReader::CheckKey() {
+  CheckKeyParts();
+  CheckKeyOfLayout();
+  if (schema_.delimiter.empty()) {
+    CheckNoDelimiter();
+  } else {
+    CheckDelimiter();
+  }
+}
+
+void SchemaReader::CheckKeyParts() {
   std::set<size_t> tags;
   int buckets = 0;
+  int fields = 0;
+  int salts = 0;
   for (const KeyPart& part : schema_.key) {
     if (part.kind == KeyPart::Kind::kTag && !tags.insert(part.tag).second) {
       Complain(part.line, fmt::format("tag '{}' comes twice in 'key'", schema_.tags[part.tag].name));
     }
     if (part.kind == KeyPart::Kind::kBucket && ++buckets > 1)
       Complain(part.line, "'bucket' comes twice in 'key'");
-    if (part.kind == KeyPart::Kind::kTime && schema_.layout == Layout::kCells) {
-      Complain(
-          part.line,
-          "layout cells with 'time' in 'key' makes a row of each event; use 'bucket' (as in { bucket: day, "
-          "format: yyyymmdd }), or layout: row");
-    }
+    if (part.kind == KeyPart::Kind::kField && ++fields > 1)
+      Complain(part.line, "'field' comes twice in 'key'");
+    if (part.kind == KeyPart::Kind::kSalt && ++salts > 1) Complain(part.line, "'salt' comes twice in 'key'");
   }
   for (const Tag& tag : schema_.tags) {
     if (!tags.contains(schema_.FindTag(tag.name).value())) {
       Complain(tag.line,
-               fmt::format("tag '{}' is not in 'key': this build keeps tags in the key only", tag.name));
+               fmt::format("tag '{}' is not in 'key': tags name a series, so that all of them are; make "
+                           "it a field (of type string) to keep it in a column",
+                           tag.name));
     }
   }
   if (schema_.bucket && buckets == 0)
     Complain(schema_.key_line, "the declaration has a 'bucket', but its key has none");
-  if (schema_.layout == Layout::kRow && schema_.FinestTimePart() == nullptr) {
+}
+
+void SchemaReader::CheckKeyOfLayout() {
+  const Layout layout = schema_.layout;
+  const std::string_view name = LayoutName(layout);
+  const KeyPart* time = schema_.FindPart(KeyPart::Kind::kTime);
+  const KeyPart* bucket = schema_.FindPart(KeyPart::Kind::kBucket);
+  const KeyPart* field = schema_.FindPart(KeyPart::Kind::kField);
+  const KeyPart* salt = schema_.FindPart(KeyPart::Kind::kSalt);
+  if (time != nullptr && layout != Layout::kRow && layout != Layout::kBlob) {
+    Complain(time->line,
+             fmt::format("layout {} with 'time' in 'key' makes a row of each event; use 'bucket' (as in "
+                         "{{ bucket: day, format: yyyymmdd }}), or layout: row",
+                         name));
+  }
+  if (layout == Layout::kRow && time == nullptr) {
     Complain(schema_.key_line, "layout row needs 'time' in 'key': else two events of one series are one row");
   }
-  if (schema_.layout == Layout::kCells && schema_.resolution_micros % 1000 != 0) {
-    Complain(schema_.layout_line,
-             fmt::format("layout cells with a resolution of {}: the timestamps of cells count "
-                         "milliseconds; allowed: 1ms and its multiples, or layout: row",
-                         DurationText(schema_.resolution_micros)));
+  if (layout == Layout::kBlob && time != nullptr && bucket != nullptr) {
+    Complain(bucket->line,
+             "layout blob has either 'time' in 'key' (a row for each event) or 'bucket' (a cell for "
+             "each event), not both");
   }
-  for (const LatestTable& latest : schema_.latest) {
-    if (schema_.tags.empty()) Complain(latest.line, "'latest' needs at least one tag in 'key'");
+  if (field != nullptr && layout != Layout::kColumns && layout != Layout::kOffsets) {
+    Complain(field->line,
+             fmt::format("'field' in 'key' is for the layouts columns and offsets; the layout is {}", name));
   }
-  if (schema_.delimiter.empty()) {
-    CheckNoDelimiter();
-  } else {
-    CheckDelimiter();
+  if (layout == Layout::kColumns && field == nullptr && schema_.fields.size() > 1) {
+    Complain(schema_.key_line,
+             "layout columns with several fields needs 'field' in 'key': a column is only a "
+             "reading, and does not say of what");
+  }
+  if (salt != nullptr && salt->salt_tags.empty() && time == nullptr && bucket == nullptr) {
+    Complain(salt->line, schema_.tags.empty() ? "a salt needs tags, or 'time' or 'bucket' in 'key'"
+                                              : "a salt of 'time' needs 'time' or 'bucket' in 'key'");
   }
 }
 
@@ -215,6 +284,12 @@ void SchemaReader::CheckDelimiter() {
     if (part.IsTime() && TimeFormatHolds(part.format, delimiter)) {
       Complain(part.line, fmt::format("time format '{}' holds the delimiter '{}'",
                                       TimeFormatName(part.format), delimiter));
+    }
+    for (const Field& field : schema_.fields) {
+      if (part.kind != KeyPart::Kind::kField || field.qualifier.find(delimiter) == std::string::npos)
+        continue;
+      Complain(field.line, fmt::format("'{}', as field '{}' stands in the key, holds the delimiter '{}'",
+                                       Printable(field.qualifier), field.name, delimiter));
     }
     if (part.kind != KeyPart::Kind::kTag) continue;
     const Tag& tag = schema_.tags[part.tag];
@@ -231,6 +306,9 @@ void SchemaReader::CheckNoDelimiter() {
       Complain(part.line,
                fmt::format("tag '{}' has no width, so that a key without a delimiter can't be decoded",
                            schema_.tags[part.tag].name));
+    }
+    if (part.kind == KeyPart::Kind::kField) {
+      Complain(part.line, "'field' has no width, so that a key without a delimiter can't be decoded");
     }
   }
 }

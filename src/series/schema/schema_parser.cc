@@ -33,11 +33,12 @@ bool IsName(std::string_view name) {
 }  // namespace
 
 SeriesSchema SchemaReader::Read(const YAML::Node& root) {
-  const MapReader map(root, "the declaration",
-                      {"series", "table", "tags", "fields", "time", "key", "bucket", "layout", "delimiter",
-                       "family", "retention", "derive", "queries", "csv"},
-                      problems_);
-  line_ = map.line();
+  const MapReader map(
+      root, "the declaration",
+      {"series", "table", "tags", "fields", "time", "key", "bucket", "layout", "slot", "blob", "corrections",
+       "delimiter", "family", "families", "retention", "derive", "queries", "csv", "versions"},
+      problems_);
+  if (map.line() > 0) line_ = map.line();
   if (!root.IsMap()) return {};
   ReadNames(map);
   ReadTags(map.Find("tags"));
@@ -45,12 +46,21 @@ SeriesSchema SchemaReader::Read(const YAML::Node& root) {
   if (map.Has("time")) ReadTime(map.Find("time"));
   ReadBucketAndLayout(map);
   ReadDelimiter(map);
-  if (map.Has("retention")) ReadRetention(map.Find("retention"));
-  if (map.Has("derive")) ReadDerived(map.Find("derive"));
-  if (map.Has("queries")) ReadQueries(map.Find("queries"));
+  if (map.Has("retention")) {
+    schema_.retention = ReadRetention(map.Find("retention"), "'retention'");
+    schema_.retention_line = LineOf(map.Find("retention"));
+  }
+  if (map.Has("families")) ReadFamilies(map.Find("families"));
   if (map.Has("csv")) ReadCsv(map.Find("csv"));
   ReadKey(map.Find("key"));
-  if (problems_->empty()) CheckKey();
+  if (!problems_->empty()) return std::move(schema_);
+  FinishFields();
+  CheckKey();
+  CheckLayout();
+  if (!problems_->empty()) return std::move(schema_);
+  if (map.Has("derive")) ReadDerived(map.Find("derive"));
+  if (map.Has("queries")) ReadQueries(map.Find("queries"));
+  if (map.Has("versions")) ReadVersions(root, map.Find("versions"));
   return std::move(schema_);
 }
 
@@ -68,6 +78,10 @@ void SchemaReader::ReadNames(const MapReader& map) {
     Complain(LineOf(map.Has("table") ? map.Find("table") : map.Find("series")),
              fmt::format("table '{}'; allowed: 1 to 50 letters, digits and _ - ., not starting with - or .",
                          Printable(schema_.table)));
+  } else if (!schema_.table.empty() && !tables_.insert(schema_.table).second) {
+    Complain(LineOf(map.Has("table") ? map.Find("table") : map.Find("series")),
+             fmt::format("table '{}' is that of another version; each version has a table of its own",
+                         schema_.table));
   }
   if (const auto family = map.Text("family")) {
     schema_.family = *family;
@@ -96,7 +110,12 @@ void SchemaReader::ReadTags(const YAML::Node& node) {
     return Complain(LineOf(node), "'tags' must be a map of names to types, as in { host: string }");
   for (const auto& entry : node) {
     const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
-    if (CheckNewName(name, "tag", LineOf(entry.first))) ReadTag(name, entry.second);
+    if (!CheckNewName(name, "tag", LineOf(entry.first))) continue;
+    if (name == "field" || name == "salt") {
+      Complain(LineOf(entry.first), fmt::format("tag name '{}' is a part of keys; choose another", name));
+      continue;
+    }
+    ReadTag(name, entry.second);
   }
 }
 
@@ -109,8 +128,9 @@ void SchemaReader::ReadTag(const std::string& name, const YAML::Node& node) {
   if (node.IsScalar()) {
     type = node.Scalar();
   } else {
-    const MapReader map(node, what, {"type", "width", "pad"}, problems_);
+    const MapReader map(node, what, {"type", "width", "pad", "column"}, problems_);
     if (!node.IsMap()) return;
+    tag.column = map.Text("column").value_or("");
     type = map.Text("type").value_or("string");
     if (const auto width = map.Integer("width", 1, type == "int" ? 18 : kKeyPartWidthBytesMax)) {
       tag.width_bytes = static_cast<int>(*width);
@@ -147,31 +167,39 @@ void SchemaReader::ReadFields(const YAML::Node& node) {
     const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
     if (CheckNewName(name, "field", LineOf(entry.first))) ReadField(name, entry.second);
   }
-  std::set<std::string> qualifiers;
-  for (const Field& field : schema_.fields) {
-    if (!qualifiers.insert(field.qualifier).second) {
-      Complain(field.line, fmt::format("field '{}' is written as column '{}', as another field is",
-                                       field.name, field.qualifier));
-    }
-  }
 }
 
 void SchemaReader::ReadField(const std::string& name, const YAML::Node& node) {
   const std::string what = fmt::format("field '{}'", name);
   Field field;
   field.name = name;
-  field.qualifier = name;
   field.line = LineOf(node);
   std::string type;
   std::string encoding = "text";
   if (node.IsScalar()) {
     type = node.Scalar();
   } else {
-    const MapReader map(node, what, {"type", "as", "encoding"}, problems_);
+    const MapReader map(node, what, {"type", "as", "encoding", "family"}, problems_);
     if (!node.IsMap()) return;
     type = map.Text("type").value_or("double");
-    field.qualifier = map.Text("as").value_or(name);
+    const YAML::Node as = map.Find("as");
+    if (as.IsDefined()) {
+      // '' is allowed where a slot follows it (CheckColumns).
+      if (as.IsScalar()) {
+        field.qualifier = as.Scalar();
+        named_columns_.insert(name);
+      } else {
+        (void)map.Text("as");
+      }
+    }
     encoding = map.Text("encoding").value_or("text");
+    if (const auto family = map.Text("family")) {
+      field.family = *family;
+      if (!CheckFamilyName(*family).ok()) {
+        Complain(LineOf(map.Find("family")),
+                 fmt::format("family '{}'; allowed: 1 to 64 letters, digits and _ - .", Printable(*family)));
+      }
+    }
   }
   if (type == "int") {
     field.type = FieldType::kInt;
@@ -195,45 +223,28 @@ void SchemaReader::ReadField(const std::string& name, const YAML::Node& node) {
   schema_.fields.push_back(std::move(field));
 }
 
+std::optional<int64_t> SchemaReader::DurationOf(const MapReader& map, std::string_view key,
+                                                std::string_view what) {
+  const auto text = map.Text(key);
+  if (!text) return std::nullopt;
+  const absl::StatusOr<int64_t> micros = ParseDurationMicros(*text);
+  if (micros.ok()) return *micros;
+  Complain(LineOf(map.Find(key)), fmt::format("'{}' of {}: {}", key, what, TextOfStatus(micros.status())));
+  return std::nullopt;
+}
+
 void SchemaReader::ReadTime(const YAML::Node& node) {
-  const MapReader map(node, "'time'", {"resolution", "interval", "zone"}, problems_);
-  const auto duration = [&](std::string_view key) -> std::optional<int64_t> {
-    const auto text = map.Text(key);
-    if (!text) return std::nullopt;
-    const absl::StatusOr<int64_t> micros = ParseDurationMicros(*text);
-    if (micros.ok()) return *micros;
-    Complain(LineOf(map.Find(key)), fmt::format("'{}' of 'time': {}", key, TextOfStatus(micros.status())));
-    return std::nullopt;
-  };
-  schema_.resolution_micros = duration("resolution").value_or(schema_.resolution_micros);
-  schema_.interval_micros = duration("interval");
+  const MapReader map(node, "'time'", {"resolution", "interval", "zone", "column"}, problems_);
+  has_resolution_ = map.Has("resolution");
+  schema_.resolution_micros = DurationOf(map, "resolution", "'time'").value_or(schema_.resolution_micros);
+  schema_.interval_micros = DurationOf(map, "interval", "'time'");
+  schema_.time_column = map.Text("column").value_or("");
   if (const auto zone = map.Text("zone")) {
     schema_.assume_utc = true;
     if (*zone != "UTC") {
       Complain(LineOf(map.Find("zone")),
                fmt::format("'zone' of 'time' is '{}'; allowed: UTC", Printable(*zone)));
     }
-  }
-}
-
-void SchemaReader::ReadBucketAndLayout(const MapReader& map) {
-  if (const auto text = map.Text("bucket")) {
-    const absl::StatusOr<BucketWidth> bucket = ParseBucketWidth(*text);
-    if (bucket.ok()) {
-      schema_.bucket = *bucket;
-    } else {
-      Complain(LineOf(map.Find("bucket")), fmt::format("'bucket': {}", TextOfStatus(bucket.status())));
-    }
-  }
-  schema_.layout_line = map.Has("layout") ? LineOf(map.Find("layout")) : line_;
-  const std::string layout = map.Text("layout").value_or("cells");
-  if (layout == "row") {
-    schema_.layout = Layout::kRow;
-  } else if (layout == "columns" || layout == "offsets" || layout == "blob") {
-    Complain(schema_.layout_line,
-             fmt::format("layout '{}' is not written by this build yet; allowed: cells, row", layout));
-  } else if (layout != "cells") {
-    Complain(schema_.layout_line, fmt::format("layout '{}'; allowed: cells, row", Printable(layout)));
   }
 }
 
@@ -252,9 +263,10 @@ void SchemaReader::ReadDelimiter(const MapReader& map) {
   schema_.delimiter = text;
 }
 
-void SchemaReader::ReadRetention(const YAML::Node& node) {
-  const MapReader map(node, "'retention'", {"max_age", "max_versions"}, problems_);
-  schema_.retention.is_declared = true;
+Retention SchemaReader::ReadRetention(const YAML::Node& node, const std::string& what) {
+  const MapReader map(node, what, {"max_age", "max_versions"}, problems_);
+  Retention retention;
+  retention.is_declared = true;
   const auto age = map.Text("max_age");
   if (age && *age != "all") {
     const absl::StatusOr<int64_t> micros = ParseDurationMicros(*age);
@@ -264,52 +276,31 @@ void SchemaReader::ReadRetention(const YAML::Node& node) {
     } else if (*micros < 1000) {
       Complain(LineOf(map.Find("max_age")), fmt::format("'max_age' is {}; allowed: 1ms and more", *age));
     } else {
-      schema_.retention.max_age_micros = *micros;
+      retention.max_age_micros = *micros;
     }
   }
   const YAML::Node versions = map.Find("max_versions");
   if (versions.IsDefined() && !(versions.IsScalar() && versions.Scalar() == "all")) {
     if (const auto count = map.Integer("max_versions", 1, std::numeric_limits<int32_t>::max())) {
-      schema_.retention.max_versions = static_cast<int32_t>(*count);
+      retention.max_versions = static_cast<int32_t>(*count);
     }
   }
+  return retention;
 }
 
-void SchemaReader::ReadDerived(const YAML::Node& node) {
-  constexpr std::string_view kExample = "'derive' must be a list, as in [ latest: host_now ]";
-  if (!node.IsSequence()) return Complain(LineOf(node), std::string(kExample));
-  std::set<std::string> tables = {schema_.table};
-  for (const YAML::Node& entry : node) {
-    const int line = LineOf(entry);
-    if (!entry.IsMap() || entry.size() != 1) {
-      Complain(line, std::string(kExample));
-      continue;
-    }
-    const std::string kind = entry.begin()->first.Scalar();
-    if (kind == "period" || kind == "rollup" || kind == "order") {
-      Complain(line,
-               fmt::format("derived table '{}' is not written by this build yet; allowed: latest", kind));
-    } else if (kind != "latest") {
-      Complain(line, fmt::format("derived table '{}'; allowed: latest", Printable(kind)));
-    } else if (const auto table = TextOf(entry.begin()->second, "the table of 'latest'", problems_)) {
-      if (!CheckTableId(*table).ok()) {
-        Complain(line, fmt::format(
-                           "table '{}'; allowed: 1 to 50 letters, digits and _ - ., not starting with - or .",
-                           Printable(*table)));
-      } else if (!tables.insert(*table).second) {
-        Complain(line, fmt::format("table '{}' is used twice by this declaration", *table));
-      }
-      schema_.latest.push_back({*table, line});
-    }
+void SchemaReader::ReadFamilies(const YAML::Node& node) {
+  if (!node.IsMap()) {
+    return Complain(LineOf(node), "'families' must be a map of families to their retention");
   }
-}
-
-void SchemaReader::ReadQueries(const YAML::Node& node) {
-  schema_.queries_line = LineOf(node);
-  if (!node.IsSequence())
-    return Complain(LineOf(node), "'queries' must be a list of texts, the most important first");
-  for (const YAML::Node& query : node) {
-    if (const auto text = TextOf(query, "a query", problems_)) schema_.queries.push_back(*text);
+  for (const auto& entry : node) {
+    const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
+    const bool is_used =
+        name == schema_.family || std::any_of(schema_.fields.begin(), schema_.fields.end(),
+                                              [&](const Field& field) { return field.family == name; });
+    if (!is_used) {
+      Complain(LineOf(entry.first), fmt::format("family '{}' has no field", Printable(name)));
+    }
+    schema_.family_retention[name] = ReadRetention(entry.second, fmt::format("family '{}'", name));
   }
 }
 

@@ -18,6 +18,10 @@ namespace sonde::series {
 constexpr int kProblemsMax = 20;
 constexpr size_t kDeclarationBytesMax = 1 << 20;
 constexpr int kKeyPartWidthBytesMax = 256;
+constexpr int kSaltsMax = 1'000;
+constexpr size_t kVersionsMax = 16;
+constexpr size_t kDerivedTablesMax = 16;
+constexpr size_t kQueriesMax = 100;
 
 // `file` is only for messages.
 absl::StatusOr<SeriesSchema> ParseSchema(std::string_view text, std::string_view file);

@@ -94,7 +94,9 @@ TEST(SchemaParser, SaysLineAndWhatIsAllowed) {
   EXPECT_EQ(
       ErrorWithLine(2, "tabel: balloon"),
       "x.yaml:2: unknown key 'tabel' in the declaration; allowed: series, table, tags, fields, time, key, "
-      "bucket, layout, delimiter, family, retention, derive, queries, csv");
+      "bucket, layout, slot, blob, corrections, delimiter, family, families, retention, derive, queries, "
+      "csv, "
+      "versions");
   EXPECT_EQ(ErrorWithLine(4, "  location: text"),
             "x.yaml:4: type 'text' of tag 'location'; allowed: string, int");
   EXPECT_EQ(ErrorWithLine(5, "  balloon_id: { type: int, width: 60 }"),
@@ -114,21 +116,20 @@ TEST(SchemaParser, SaysLineAndWhatIsAllowed) {
             "a unit "
             "(us, ms, s, m, h, d, w, y), as in 15m");
   EXPECT_EQ(ErrorWithLine(11, "key: [location, balloon, bucket]"),
-            "x.yaml:11: unknown part 'balloon' in 'key'; allowed: location, balloon_id, time, bucket, "
-            "{ const: TEXT }, { time: FORMAT }, { bucket: WIDTH }");
+            "x.yaml:11: unknown part 'balloon' in 'key'; allowed: location, balloon_id, time, bucket, field, "
+            "salt, { const: TEXT }, { time: FORMAT }, { bucket: WIDTH }, { salt: N, of: TAGS }");
   EXPECT_EQ(ErrorWithLine(12, "bucket: fortnight"),
             "x.yaml:11: 'bucket' is in the key, but the declaration has no key 'bucket': its width\n"
             "x.yaml:12: 'bucket': 'fortnight' is not a width of time; allowed: minute, hour, day, week, "
             "month, or a "
             "duration such as 15m");
-  EXPECT_EQ(ErrorWithLine(13, "layout: blob"),
-            "x.yaml:13: layout 'blob' is not written by this build yet; allowed: cells, row");
-  EXPECT_EQ(ErrorWithLine(13, "layout: tall"), "x.yaml:13: layout 'tall'; allowed: cells, row");
+  EXPECT_EQ(ErrorWithLine(13, "layout: tall"),
+            "x.yaml:13: layout 'tall'; allowed: cells, columns, offsets, row, blob");
   EXPECT_EQ(
       ErrorWithLine(15, "retention: { max_versions: none }"),
       "x.yaml:15: 'max_versions' of 'retention' is 'none'; allowed: a whole number from 1 to 2147483647");
-  EXPECT_EQ(ErrorWithLine(17, "  - rollup: { table: x }"),
-            "x.yaml:17: derived table 'rollup' is not written by this build yet; allowed: latest");
+  EXPECT_EQ(ErrorWithLine(17, "  - view: x"),
+            "x.yaml:17: derived table 'view'; allowed: latest, period, order, rollup");
   EXPECT_EQ(ErrorWithLine(17, "  - latest: balloon"),
             "x.yaml:17: table 'balloon' is used twice by this declaration");
 }
@@ -150,7 +151,9 @@ TEST(SchemaParser, ReadsHowCsvFilesLook) {
 
 TEST(SchemaParser, SaysWhatTheKeyCanNot) {
   EXPECT_EQ(ErrorWithLine(11, "key: [balloon_id, bucket]"),
-            "x.yaml:4: tag 'location' is not in 'key': this build keeps tags in the key only");
+            "x.yaml:4: tag 'location' is not in 'key': tags name a series, so that all of them are; make it "
+            "a field "
+            "(of type string) to keep it in a column");
   EXPECT_EQ(ErrorWithLine(11, "key: [location, balloon_id, location, bucket]"),
             "x.yaml:11: tag 'location' comes twice in 'key'");
   EXPECT_EQ(
@@ -167,8 +170,14 @@ TEST(SchemaParser, SaysWhatTheKeyCanNot) {
       "epoch_us");
   EXPECT_EQ(ErrorWithLine(11, "key: [location, balloon_id, { bucket: day }]"),
             "x.yaml:11: the key's bucket is day, but the declaration's is week");
-  EXPECT_EQ(ErrorWithLine(11, "key: [{ salt: 3 }, location, balloon_id, bucket]"),
-            "x.yaml:11: a salt in 'key' is not written by this build yet");
+  EXPECT_EQ(ErrorWithLine(11, "key: [{ salt: 1 }, location, balloon_id, bucket]"),
+            "x.yaml:11: 'salt' of a part of 'key' is '1'; allowed: a whole number from 2 to 1000");
+  EXPECT_EQ(ErrorWithLine(11, "key: [{ salt: 3, of: pressure }, location, balloon_id, bucket]"),
+            "x.yaml:11: a salt of 'pressure', which is neither a tag nor 'time'");
+  EXPECT_EQ(ErrorWithLine(11, "key: [salt, location, salt, balloon_id, bucket]"),
+            "x.yaml:11: 'salt' comes twice in 'key'");
+  EXPECT_EQ(ErrorWithLine(11, "key: [location, balloon_id, field, bucket]"),
+            "x.yaml:11: 'field' in 'key' is for the layouts columns and offsets; the layout is cells");
   EXPECT_EQ(ErrorWithLine(14, "delimiter: '-'"), "x.yaml:11: time format 'yyyy-www' holds the delimiter '-'");
   EXPECT_EQ(ErrorWithLine(14, "delimiter: ''"),
             "x.yaml:11: tag 'location' has no width, so that a key without a delimiter can't be decoded");
@@ -176,6 +185,124 @@ TEST(SchemaParser, SaysWhatTheKeyCanNot) {
       ErrorWithLine(14, "delimiter: ab"),
       "x.yaml:14: 'delimiter' is 'ab'; allowed: one printable ASCII character that is no letter, digit or "
       "blank, or '' where all parts have a width");
+}
+
+TEST(SchemaParser, SaysWhatALayoutCanNot) {
+  EXPECT_EQ(
+      ErrorWithLine(13, "layout: columns"),
+      "x.yaml:11: layout columns with several fields needs 'field' in 'key': a column is only a reading, and "
+      "does not say of what");
+  EXPECT_EQ(
+      ErrorWithLine(13, "layout: offsets"),
+      "x.yaml:13: layout offsets needs a 'bucket' in 'key' and a 'slot' that divides it, as in bucket: day, "
+      "slot: 15m");
+  EXPECT_EQ(ErrorWithLine(13, "layout: offsets\nslot: 11h"),
+            "x.yaml:14: a slot of 11h does not divide the bucket of one week");
+  EXPECT_EQ(ErrorWithLine(13, "layout: offsets\nslot: { every: 1h, format: hhmm }"),
+            "x.yaml:14: slot format 'hhmm' can't tell the slots of the bucket apart; allowed: index, d, dd, "
+            "ddhhmm, "
+            "hh, hhmm, hhmmss, mm, mmss");
+  EXPECT_EQ(ErrorWithLine(13, "layout: offsets\nslot: 1h"),
+            "x.yaml:13: a resolution of 1m is finer than a slot of 1h: two events of one slot would be one");
+  EXPECT_EQ(ErrorWithLine(13, "layout: blob"),
+            "x.yaml:8: field 'temperature' is a part of the blob: it has no encoding or family of its own");
+  EXPECT_EQ(ErrorWithLine(13, "layout: cells\nslot: 1m"),
+            "x.yaml:14: 'slot' belongs to layout offsets; the layout is cells");
+  EXPECT_EQ(ErrorWithLine(13, "corrections: keep"),
+            "x.yaml:1: corrections: keep needs a row or column that says the time of its event; in this "
+            "layout cells "
+            "only the cell's timestamp does");
+  EXPECT_EQ(ErrorWithLine(4, "  location: { column: t }"),
+            "x.yaml:4: 'column' of tag 'location' is 't', which is a field's column too");
+}
+
+TEST(SchemaParser, ReadsDerivedTablesAndRankedQueries) {
+  const auto schema = ParseSchema(std::string(kBalloon).substr(0, kBalloon.find("derive:")) + R"(derive:
+  - latest: balloon_now
+  - period: { table: "balloon_{yyyy-www}", every: week, max_age: 1y }
+  - rollup: { table: balloon_1h, every: 1h, aggregates: [count, sum], retention: 5y }
+  - order: { table: balloon_by_time, key: [salt, time, location, balloon_id] }
+queries:
+  - { ask: "one balloon, last day", tags: [location, balloon_id], range: 24h, fields: pressure, rate: 10/s }
+  - { ask: every balloon now, range: latest, rate: 2/m }
+  - anything else
+)",
+                                  "x.yaml");
+  ASSERT_TRUE(schema.ok()) << schema.status();
+  ASSERT_EQ(schema->periods.size(), 1);
+  EXPECT_EQ(schema->periods[0].TableAt(1'614'945'873'001'000), "balloon_2021-w09");
+  EXPECT_EQ(schema->periods[0].PeriodOf("balloon_2021-w09"), 18687 * kMicrosPerDay);
+  EXPECT_EQ(schema->periods[0].PeriodOf("balloon_2021-w54"), std::nullopt);
+  ASSERT_EQ(schema->rollups.size(), 1);
+  const SeriesSchema rollup = MakeRollupSchema(*schema, schema->rollups[0]);
+  ASSERT_EQ(rollup.fields.size(), 4);
+  EXPECT_EQ(rollup.fields[3].name, "temperature_sum");
+  EXPECT_EQ(rollup.fields[3].qualifier, "t_sum");
+  EXPECT_EQ(rollup.retention.max_age_micros, 5 * 365 * kMicrosPerDay);
+  ASSERT_EQ(schema->orders.size(), 1);
+  const SeriesSchema order = MakeOrderSchema(*schema, schema->orders[0]);
+  EXPECT_EQ(order.layout, Layout::kRow);
+  EXPECT_EQ(order.key[0].salts, 8);
+  EXPECT_EQ(order.retention.max_age_micros, 90 * kMicrosPerDay);
+  ASSERT_EQ(schema->queries.size(), 3);
+  EXPECT_EQ(schema->queries[0].tags, (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(schema->queries[0].range_micros, kMicrosPerDay);
+  EXPECT_EQ(schema->queries[0].times_per_day, 864'000);
+  EXPECT_EQ(schema->queries[1].range, DeclaredQuery::Range::kLatest);
+  EXPECT_TRUE(schema->queries[2].is_text_only);
+  EXPECT_EQ(ErrorWithLine(17, "  - period: { table: balloon_now, every: day }"),
+            "x.yaml:17: 'table' of 'period' is 'balloon_now'; allowed: a name with one time format in "
+            "braces, as in "
+            "SENSOR_{yyyymmdd}");
+  EXPECT_EQ(ErrorWithLine(17, "  - period: { table: 'b_{yyyymmdd}', every: day }"),
+            "x.yaml:17: a period of one day cuts rows: it must be made of whole buckets");
+  EXPECT_EQ(ErrorWithLine(17, "  - order: { table: o, key: [time] }"),
+            "x.yaml:4: tag 'location' is not in 'key': tags name a series, so that all of them are; make it "
+            "a field "
+            "(of type string) to keep it in a column\n"
+            "x.yaml:5: tag 'balloon_id' is not in 'key': tags name a series, so that all of them are; make "
+            "it a field "
+            "(of type string) to keep it in a column");
+  EXPECT_EQ(ErrorWithLine(19, "  - { ask: x, tags: [who], range: soon, rate: often }"),
+            "x.yaml:19: query 'x' fixes 'who', which is no tag\n"
+            "x.yaml:19: 'range' of a query is 'soon'; allowed: latest, all, a duration such as 24h, day, "
+            "week, month\n"
+            "x.yaml:19: 'rate' of a query is 'often'; allowed: such as 5/s, 20/m, 3/h, 1/d");
+}
+
+TEST(SchemaParser, ReadsVersions) {
+  const std::string versions =
+      "versions:\n  - { until: 2020-01-01, table: balloon_1, bucket: month, key: [location, balloon_id, "
+      "bucket] }\n"
+      "  - { until: 2021-01-01-1200, table: balloon_2, layout: row, key: [location, balloon_id, time] }\n";
+  const auto schema = ParseSchema(std::string(kBalloon) + versions, "x.yaml");
+  ASSERT_TRUE(schema.ok()) << schema.status();
+  ASSERT_EQ(schema->earlier.size(), 2);
+  EXPECT_EQ(schema->earlier[0].table, "balloon_1");
+  EXPECT_EQ(schema->earlier[0].bucket->Name(), "month");
+  EXPECT_EQ(schema->earlier[1].layout, Layout::kRow);
+  EXPECT_EQ(schema->earlier[1].bucket, std::nullopt);
+  EXPECT_EQ(schema->earlier[1].fields[1].qualifier, "t");
+  const int64_t first = 18262 * kMicrosPerDay;
+  const std::vector<VersionSpan> spans = schema->VersionsIn(first - 5, first + 5);
+  ASSERT_EQ(spans.size(), 2);
+  EXPECT_EQ(spans[0].schema->table, "balloon_1");
+  EXPECT_EQ(spans[0].to_micros, first);
+  EXPECT_EQ(spans[1].schema->table, "balloon_2");
+  EXPECT_EQ(spans[1].from_micros, first);
+  const auto error = [](const std::string& text) {
+    return ErrorOf(std::string(kBalloon) + "versions:\n" + text);
+  };
+  EXPECT_EQ(
+      error("  - { table: b, until: soon }\n"),
+      "x.yaml:21: a version has no 'until': the time (UTC) from which the next one applies, as 2021-03-05 or "
+      "2021-03-05-1204");
+  EXPECT_EQ(error("  - { until: 2020-01-01, key: [location, balloon_id, bucket] }\n"),
+            "x.yaml:21: a version has no 'table': each version has a table of its own");
+  EXPECT_EQ(error("  - { until: 2020-01-01, table: balloon }\n"),
+            "x.yaml:21: table 'balloon' is that of another version; each version has a table of its own");
+  EXPECT_EQ(error("  - { until: 2020-01-01, table: a }\n  - { until: 2019-01-01, table: b }\n"),
+            "x.yaml:22: 'versions' must be in the order of their 'until', the oldest first");
 }
 
 TEST(SchemaParser, SaysSeveralThingsAtOnceInTheOrderOfTheFile) {
@@ -191,10 +318,11 @@ TEST(SchemaParser, SaysSeveralThingsAtOnceInTheOrderOfTheFile) {
 
 TEST(SchemaParser, SaysWhereYamlEnds) {
   EXPECT_EQ(ErrorOf("series: a\n  b: [\n"), "x.yaml:2: not YAML: illegal map value");
-  EXPECT_EQ(ErrorOf("- a\n"),
-            "x.yaml:1: the declaration must be a map; allowed keys: series, table, tags, fields, time, key, "
-            "bucket, "
-            "layout, delimiter, family, retention, derive, queries, csv");
+  EXPECT_EQ(
+      ErrorOf("- a\n"),
+      "x.yaml:1: the declaration must be a map; allowed keys: series, table, tags, fields, time, key, "
+      "bucket, layout, slot, blob, corrections, delimiter, family, families, retention, derive, queries, "
+      "csv, versions");
 }
 
 TEST(SchemaParser, NeverThrowsOnDamagedText) {

@@ -16,6 +16,11 @@ namespace sonde::series {
 class SchemaReader {
  public:
   SchemaReader(std::string_view file, Problems* problems) : problems_(problems) { schema_.file = file; }
+  // Of an earlier version; `tables`: those that other versions have.
+  SchemaReader(std::string_view file, std::set<std::string> tables, Problems* problems)
+      : problems_(problems), tables_(std::move(tables)), is_version_(true) {
+    schema_.file = file;
+  }
 
   SeriesSchema Read(const YAML::Node& root);
 
@@ -28,9 +33,31 @@ class SchemaReader {
   void ReadTime(const YAML::Node& node);
   void ReadBucketAndLayout(const MapReader& map);
   void ReadDelimiter(const MapReader& map);
-  void ReadRetention(const YAML::Node& node);
+  void ReadSlot(const YAML::Node& node);
+  void ReadBlob(const YAML::Node& node);
+  Retention ReadRetention(const YAML::Node& node, const std::string& what);
+  void ReadFamilies(const YAML::Node& node);
+  // What depends on the fields' layout: their columns, families and encodings.
+  void FinishFields();
+  void CheckOffsetColumns();
+  void CheckColumns();
+  void CheckLayout();
+
   void ReadDerived(const YAML::Node& node);
+  void ReadLatest(const YAML::Node& node);
+  void ReadPeriod(const YAML::Node& node);
+  void ReadOrder(const YAML::Node& node);
+  void ReadRollup(const YAML::Node& node);
+  // Complains of names that are none, and of those that the declaration has used before.
+  bool TakeTable(const std::string& table, int line);
   void ReadQueries(const YAML::Node& node);
+  void ReadQuery(const YAML::Node& node);
+  void ReadQueryRange(const MapReader& map, DeclaredQuery* query);
+  // Declarations of `versions`, each `root` with some keys replaced.
+  void ReadVersions(const YAML::Node& root, const YAML::Node& node);
+  std::optional<int64_t> DurationOf(const MapReader& map, std::string_view key, std::string_view what);
+  // A text or a list of texts.
+  std::vector<std::string> ListOf(const MapReader& map, std::string_view key, std::string_view what);
   void ReadCsv(const YAML::Node& node);
   // A map of texts; each entry goes through `accept`.
   void ReadTexts(
@@ -38,12 +65,16 @@ class SchemaReader {
       const std::function<void(const std::string& key, const std::string& value, int line)>& accept);
 
   void ReadKey(const YAML::Node& node);
+  void ReadSalt(const MapReader& map, KeyPart part);
+  void AddSaltPart(KeyPart part, int64_t salts);
   void ReadKeyPart(const YAML::Node& node);
   void ReadKeyMap(const YAML::Node& node);
   void ReadTimePart(const MapReader& map, std::string_view format_text, KeyPart part);
   void AddTagPart(const std::string& name, int line);
   void AddBucketPart(KeyPart part, std::optional<TimeFormat> format);
   void CheckKey();
+  void CheckKeyParts();
+  void CheckKeyOfLayout();
   void CheckDelimiter();
   void CheckNoDelimiter();
 
@@ -55,7 +86,11 @@ class SchemaReader {
   Problems* problems_;
   SeriesSchema schema_;
   std::set<std::string> names_;
+  std::set<std::string> tables_;
+  std::set<std::string> named_columns_;  // fields with an `as`
   int line_ = 1;
+  bool has_resolution_ = false;
+  bool is_version_ = false;
 };
 
 }  // namespace sonde::series

@@ -63,7 +63,7 @@ using Lines = std::vector<std::vector<std::string>>;
 void AppendRow(const RowWrite& row, const std::vector<std::string>& header, Lines* lines) {
   std::map<std::string, std::map<int64_t, std::string, std::greater<>>> columns;
   for (const CellWrite& cell : row.cells) {
-    columns[cell.family + ":" + cell.qualifier][cell.timestamp_micros] =
+    columns[fmt::format("{}:{}", cell.family, Printable(cell.qualifier))][cell.timestamp_micros] =
         fmt::format("{} ({})", Printable(cell.value), TimeText(cell.timestamp_micros));
   }
   const size_t first = lines->size();
@@ -92,6 +92,20 @@ std::string Draw(const Lines& lines) {
   return text;
 }
 
+std::string DrawRows(const std::vector<RowWrite>& rows) {
+  std::vector<std::string> header = {"row key"};
+  for (const RowWrite& row : rows) {
+    for (const CellWrite& cell : row.cells) {
+      std::string column = fmt::format("{}:{}", cell.family, Printable(cell.qualifier));
+      if (std::find(header.begin(), header.end(), column) == header.end())
+        header.push_back(std::move(column));
+    }
+  }
+  Lines lines = {header};
+  for (const RowWrite& row : rows) AppendRow(row, header, &lines);
+  return Draw(lines);
+}
+
 std::string RetentionText(const Retention& retention) {
   if (!retention.max_age_micros && !retention.max_versions) return "keeps every cell";
   std::string text = "forgets";
@@ -104,12 +118,26 @@ std::string RetentionText(const Retention& retention) {
 }
 
 std::string LayoutText(const SeriesSchema& schema) {
-  if (schema.layout == Layout::kRow) return "layout row: a row for each point, a column for each field";
-  if (!schema.bucket)
-    return "layout cells: a row for each series, a column for each field, a cell for each point";
-  return fmt::format(
-      "layout cells: a row for each series and {}, a column for each field, a cell for each point",
-      schema.bucket->Name());
+  const std::string piece = schema.bucket && !schema.IsRowPerPoint() ? " and " + schema.bucket->Name() : "";
+  const std::string_view of_field = schema.FindPart(KeyPart::Kind::kField) != nullptr ? ", field" : "";
+  const std::string row = fmt::format("a row for each series{}{}", of_field, piece);
+  const std::string_view blob = schema.blob_format == BlobFormat::kJson ? "JSON" : "protocol buffer";
+  switch (schema.layout) {
+    case Layout::kCells:
+      return fmt::format("layout cells: {}, a column for each field, a cell for each point", row);
+    case Layout::kColumns:
+      return fmt::format("layout columns: {}, a column for each reading, a cell for each point", row);
+    case Layout::kOffsets:
+      return fmt::format("layout offsets: {}, a column for each slot of {}", row,
+                         DurationText(schema.slot_micros));
+    case Layout::kRow:
+      return "layout row: a row for each point, a column for each field";
+    case Layout::kBlob:
+      break;
+  }
+  if (schema.IsRowPerPoint())
+    return fmt::format("layout blob: a row for each point, its fields one {}", blob);
+  return fmt::format("layout blob: {}, a cell for each point, its fields one {}", row, blob);
 }
 
 std::string SizesText(const SeriesSchema& schema) {
@@ -158,16 +186,17 @@ absl::StatusOr<std::string> ExplainSchema(const SeriesSchema& schema) {
   }
   if (absl::Status status = writer.Flush(); !status.ok()) return status;
 
-  std::vector<std::string> header = {"row key"};
-  for (const Field& field : schema.fields) header.push_back(schema.family + ":" + field.qualifier);
-  const auto draw = [&](const std::string& table) {
-    Lines lines = {header};
-    for (const RowWrite& row : recorder.rows[table]) AppendRow(row, header, &lines);
-    return Draw(lines);
-  };
+  const auto draw = [&](const std::string& table) { return DrawRows(recorder.rows[table]); };
   std::string text =
       fmt::format("series {}, {}\ntable {}, family {}: {}\n\n{}", schema.name, LayoutText(schema),
                   schema.table, schema.family, RetentionText(schema.retention), draw(schema.table));
+  for (const OrderTable& order : schema.orders) {
+    text += fmt::format("\ntable {}: the same points by another key\n\n{}", order.table, draw(order.table));
+  }
+  for (const PeriodTable& period : schema.periods) {
+    const std::string table = period.TableAt(kExampleTime);
+    text += fmt::format("\ntable {}: the rows of one {}\n\n{}", table, period.every.Name(), draw(table));
+  }
   for (const LatestTable& latest : schema.latest) {
     text += fmt::format("\ntable {}: a row for each series, its newest values\n\n{}", latest.table,
                         draw(latest.table));

@@ -13,113 +13,159 @@
 namespace sonde::series {
 namespace {
 
-SeriesSchema LatestSchemaOf(const SeriesSchema& schema) {
-  return schema.latest.empty() ? schema : MakeLatestSchema(schema, schema.latest[0]);
-}
+const SystemClock kSystemClock;
 
 }  // namespace
 
+std::vector<FamilyRequest> FamiliesOf(const SeriesSchema& schema) {
+  std::vector<FamilyRequest> families;
+  for (const std::string& family : schema.Families()) families.push_back({family, schema.MakeGcRule(family)});
+  return families;
+}
+
 absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables) {
-  absl::Status status = tables->EnsureTable(schema.table, {{schema.family, schema.MakeGcRule()}});
-  for (const LatestTable& latest : schema.latest) {
-    if (!status.ok()) return status;
-    const SeriesSchema latest_schema = MakeLatestSchema(schema, latest);
-    status = tables->EnsureTable(latest.table, {{latest_schema.family, latest_schema.MakeGcRule()}});
+  if (!schema.rollups.empty()) {
+    return absl::UnimplementedError(fmt::format("{}:{}: roll-ups are not written by this build yet",
+                                                schema.file, schema.rollups[0].line));
   }
-  return status;
-}
-
-PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits)
-    : codec_(std::move(schema)),
-      latest_codec_(LatestSchemaOf(codec_.schema())),
-      tables_(tables),
-      limits_(limits) {
-  values_.resize(codec_.schema().fields.size());
-}
-
-bool PointWriter::IsRowOfLastPoint(const Point& point, int64_t time_micros) const {
-  return time_micros >= last_bucket_start_ && time_micros < last_bucket_end_ &&
-         std::equal(point.tags.begin(), point.tags.end(), last_tags_.begin(), last_tags_.end());
-}
-
-absl::Status PointWriter::FindRow(const Point& point, int64_t time_micros, size_t* row) {
-  if (IsRowOfLastPoint(point, time_micros)) {
-    *row = last_row_;
-    return absl::OkStatus();
-  }
-  if (absl::Status status = codec_.Encode(point.tags, time_micros, &key_); !status.ok()) return status;
-  const auto [entry, is_new] = row_of_key_.try_emplace(key_, row_count_);
-  if (is_new) {
-    rows_.emplace_back().row_key = key_;
-    ++row_count_;
-  }
-  *row = entry->second;
-  if (!std::equal(point.tags.begin(), point.tags.end(), last_tags_.begin(), last_tags_.end())) {
-    last_tags_.assign(point.tags.begin(), point.tags.end());
-    last_newest_.reset();
-  }
-  const SeriesSchema& schema = codec_.schema();
-  last_row_ = *row;
-  if (schema.layout == Layout::kCells && schema.bucket) {
-    last_bucket_start_ = schema.bucket->Start(time_micros);
-    last_bucket_end_ = std::min(schema.bucket->End(time_micros), kTimeEndMicros);
-  } else {
-    last_bucket_start_ = schema.layout == Layout::kCells ? 0 : time_micros;
-    last_bucket_end_ = schema.layout == Layout::kCells ? kTimeEndMicros : time_micros + 1;
+  std::vector<SeriesSchema> all = {schema};
+  all.insert(all.end(), schema.earlier.begin(), schema.earlier.end());
+  for (const OrderTable& order : schema.orders) all.push_back(MakeOrderSchema(schema, order));
+  for (const RollupTable& rollup : schema.rollups) all.push_back(MakeRollupSchema(schema, rollup));
+  for (const LatestTable& latest : schema.latest) all.push_back(MakeLatestSchema(schema, latest));
+  for (const SeriesSchema& one : all) {
+    if (absl::Status status = tables->EnsureTable(one.table, FamiliesOf(one)); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
+
+PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock)
+    : codec_(std::move(schema)),
+      tables_(tables),
+      limits_(limits),
+      clock_(clock == nullptr ? &kSystemClock : clock) {
+  const SeriesSchema& own = codec_.schema();
+  for (const SeriesSchema& version : own.earlier) versions_.push_back(std::make_unique<RowBatch>(version));
+  versions_.push_back(std::make_unique<RowBatch>(own));
+  for (const OrderTable& order : own.orders) {
+    orders_.push_back(std::make_unique<RowBatch>(MakeOrderSchema(own, order)));
+  }
+  if (!own.latest.empty()) latest_codec_ = std::make_unique<KeyCodec>(MakeLatestSchema(own, own.latest[0]));
+  values_.resize(own.fields.size());
+  value_views_.resize(own.fields.size());
+}
+
+PointWriter::~PointWriter() = default;
 
 absl::Status PointWriter::EncodeFields(const Point& point) {
   const std::vector<Field>& fields = codec_.schema().fields;
   bool has_any = false;
   for (size_t i = 0; i < fields.size(); ++i) {
+    value_views_[i] = {};
     if (point.fields[i].empty()) continue;
     has_any = true;
     if (!EncodeValue(fields[i], point.fields[i], &values_[i]))
       return RefusedValue(fields[i], point.fields[i]);
+    value_views_[i] = values_[i];
   }
   return has_any ? absl::OkStatus() : absl::InvalidArgumentError("the point has no field");
+}
+
+RowBatch& PointWriter::BatchAt(int64_t time_micros) {
+  const std::vector<SeriesSchema>& earlier = codec_.schema().earlier;
+  size_t version = 0;
+  while (version < earlier.size() && time_micros >= earlier[version].until_micros) ++version;
+  return *versions_[version];
+}
+
+void PointWriter::FindCopies(int64_t time_micros) {
+  copies_.clear();
+  for (const std::unique_ptr<RowBatch>& order : orders_) copies_.push_back(order.get());
+  const SeriesSchema& schema = codec_.schema();
+  if (schema.periods.empty() || time_micros < 0 || time_micros >= kTimeEndMicros) return;
+  for (const PeriodTable& period : schema.periods) {
+    const bool is_too_old = period.max_age_micros &&
+                            period.every.End(time_micros) <= clock_->NowMicros() - *period.max_age_micros;
+    if (is_too_old) continue;
+    std::unique_ptr<RowBatch>& batch = period_batches_[period.TableAt(time_micros)];
+    if (batch == nullptr) batch = std::make_unique<RowBatch>(MakePeriodSchema(schema, period, time_micros));
+    copies_.push_back(batch.get());
+  }
 }
 
 absl::Status PointWriter::Add(const Point& point) {
   const SeriesSchema& schema = codec_.schema();
   if (absl::Status status = EncodeFields(point); !status.ok()) return status;
-  const int64_t time_micros = point.time_micros < 0
-                                  ? point.time_micros
-                                  : point.time_micros - point.time_micros % schema.resolution_micros;
-  size_t row = 0;
-  if (absl::Status status = FindRow(point, time_micros, &row); !status.ok()) return status;
-  const int64_t timestamp_micros = time_micros - time_micros % kMicrosPerMilli;
-  for (size_t i = 0; i < schema.fields.size(); ++i) {
-    if (point.fields[i].empty()) continue;
-    CellWrite& cell = rows_[row].cells.emplace_back();
-    cell.family = schema.family;
-    cell.qualifier = schema.fields[i].qualifier;
-    cell.timestamp_micros = timestamp_micros;
-    cell.value = values_[i];
-    value_bytes_ += values_[i].size();
-    ++cell_count_;
+  EncodedPoint encoded;
+  encoded.tags = point.tags;
+  encoded.time_micros = point.time_micros < 0
+                            ? point.time_micros
+                            : point.time_micros - point.time_micros % schema.resolution_micros;
+  encoded.values = value_views_;
+  encoded.now_micros = schema.keeps_corrections ? clock_->NowMicros() : 0;
+  RowBatch& own = BatchAt(encoded.time_micros);
+  if (absl::Status status = own.Prepare(encoded); !status.ok()) return status;
+  FindCopies(encoded.time_micros);
+  for (RowBatch* copy : copies_) {
+    if (absl::Status status = copy->Prepare(encoded); !status.ok()) return status;
   }
-  if (!schema.latest.empty()) KeepNewest(point, timestamp_micros);
+  const size_t rows_before = own.rows().size();
+  const size_t cells_before = own.cell_count();
+  const size_t bytes_before = own.value_bytes();
+  own.Commit(encoded);
+  for (RowBatch* copy : copies_) copy->Commit(encoded);
+  row_count_ += own.rows().size() - rows_before;
+  cell_count_ += own.cell_count() - cells_before;
+  value_bytes_ += own.value_bytes() - bytes_before;
+  if (latest_codec_ != nullptr)
+    KeepNewest(point, encoded.time_micros - encoded.time_micros % kMicrosPerMilli);
   ++totals_.points;
-  totals_.oldest_micros = std::min(totals_.oldest_micros, time_micros);
+  totals_.oldest_micros = std::min(totals_.oldest_micros, encoded.time_micros);
   return absl::OkStatus();
 }
 
 void PointWriter::KeepNewest(const Point& point, int64_t timestamp_micros) {
-  if (!last_newest_) {
+  if (!last_newest_ ||
+      !std::equal(point.tags.begin(), point.tags.end(), last_tags_.begin(), last_tags_.end())) {
     // The tags are part of the key that codec_ has taken: they can't be refused here.
-    if (!latest_codec_.Encode(point.tags, 0, &key_).ok()) return;
+    if (!latest_codec_->Encode(point.tags, 0, &key_).ok()) return;
+    last_tags_.assign(point.tags.begin(), point.tags.end());
     const auto [entry, is_new] = newest_of_key_.try_emplace(key_, newest_.size());
-    if (is_new) newest_.push_back({key_, std::vector<NewestValue>(codec_.schema().fields.size())});
+    if (is_new)
+      newest_.push_back({key_, last_tags_, std::vector<NewestValue>(codec_.schema().fields.size())});
     last_newest_ = entry->second;
   }
   NewestRow& newest = newest_[*last_newest_];
   for (size_t i = 0; i < newest.fields.size(); ++i) {
-    if (point.fields[i].empty() || timestamp_micros < newest.fields[i].timestamp_micros) continue;
+    if (value_views_[i].data() == nullptr || timestamp_micros < newest.fields[i].timestamp_micros) continue;
     newest.fields[i] = {timestamp_micros, values_[i]};
   }
+}
+
+std::vector<RowWrite> PointWriter::TakeNewestRows() {
+  const SeriesSchema& schema = latest_codec_->schema();
+  std::vector<RowWrite> rows;
+  for (NewestRow& newest : newest_) {
+    RowWrite& row = rows.emplace_back();
+    row.row_key = std::move(newest.row_key);
+    int64_t newest_micros = 0;
+    for (size_t i = 0; i < newest.fields.size(); ++i) {
+      NewestValue& value = newest.fields[i];
+      if (value.timestamp_micros < 0) continue;
+      newest_micros = std::max(newest_micros, value.timestamp_micros);
+      row.cells.push_back({schema.fields[i].family, schema.fields[i].qualifier, value.timestamp_micros,
+                           std::move(value.value)});
+    }
+    for (size_t i = 0; i < schema.tags.size(); ++i) {
+      if (schema.tags[i].column.empty()) continue;
+      row.cells.push_back({schema.family, schema.tags[i].column, newest_micros, newest.tags[i]});
+    }
+    if (!schema.time_column.empty()) {
+      row.cells.push_back({schema.family, schema.time_column, newest_micros,
+                           fmt::format("{}", newest_micros / kMicrosPerMilli)});
+    }
+  }
+  return rows;
 }
 
 absl::Status PointWriter::WriteRows(const std::string& table, const std::vector<RowWrite>& rows) {
@@ -138,36 +184,46 @@ absl::Status PointWriter::WriteRows(const std::string& table, const std::vector<
                   index < rows.size() ? Printable(rows[index].row_key) : "", TextOfStatus(*first)));
 }
 
+absl::Status PointWriter::WriteBatch(const RowBatch& batch) {
+  return batch.rows().empty() ? absl::OkStatus() : WriteRows(batch.schema().table, batch.rows());
+}
+
+absl::Status PointWriter::WriteAll() {
+  for (const std::unique_ptr<RowBatch>& version : versions_) {
+    if (absl::Status status = WriteBatch(*version); !status.ok()) return status;
+  }
+  for (const std::unique_ptr<RowBatch>& order : orders_) {
+    if (absl::Status status = WriteBatch(*order); !status.ok()) return status;
+  }
+  for (const auto& [table, batch] : period_batches_) {
+    if (!period_tables_made_.contains(table)) {
+      const absl::Status status = tables_->EnsureTable(table, FamiliesOf(batch->schema()));
+      if (!status.ok()) return status;
+      period_tables_made_.insert(table);
+    }
+    if (absl::Status status = WriteBatch(*batch); !status.ok()) return status;
+  }
+  if (newest_.empty()) return absl::OkStatus();
+  const std::vector<RowWrite> newest_rows = TakeNewestRows();
+  for (const LatestTable& latest : codec_.schema().latest) {
+    if (absl::Status status = WriteRows(latest.table, newest_rows); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PointWriter::Flush() {
   if (row_count_ == 0) return absl::OkStatus();
-  const SeriesSchema& schema = codec_.schema();
   totals_.cells += static_cast<int64_t>(cell_count_);
-  absl::Status status = WriteRows(schema.table, rows_);
-  if (status.ok() && !newest_.empty()) {
-    std::vector<RowWrite> latest_rows;
-    for (NewestRow& newest : newest_) {
-      RowWrite& row = latest_rows.emplace_back();
-      row.row_key = std::move(newest.row_key);
-      for (size_t i = 0; i < newest.fields.size(); ++i) {
-        NewestValue& value = newest.fields[i];
-        if (value.timestamp_micros < 0) continue;
-        row.cells.push_back(
-            {schema.family, schema.fields[i].qualifier, value.timestamp_micros, std::move(value.value)});
-      }
-    }
-    for (const LatestTable& latest : schema.latest) {
-      if (status.ok()) status = WriteRows(latest.table, latest_rows);
-    }
-  }
+  const absl::Status status = WriteAll();
   Clear();
   return status;
 }
 
 void PointWriter::Clear() {
-  rows_.clear();
-  row_of_key_.clear();
+  for (const std::unique_ptr<RowBatch>& version : versions_) version->Clear();
+  for (const std::unique_ptr<RowBatch>& order : orders_) order->Clear();
+  period_batches_.clear();
   row_count_ = cell_count_ = value_bytes_ = 0;
-  last_bucket_end_ = 0;
   last_newest_.reset();
   newest_.clear();
   newest_of_key_.clear();

@@ -1,19 +1,29 @@
 // Points of a declared series into the rows of its tables.
 //
-// A point becomes cells (SeriesSchema::family, the field's qualifier, the point's time rounded down to the
-// resolution) of the row that KeyCodec gives it.  Points are gathered and written as requests of many rows,
-// the cells of one row together.  The same point written twice is one point: its cells have the same
-// timestamps, and the later value stays.  So a load that was broken off is repaired by loading again.
+// A point becomes cells of the rows that its layout says (row_batch.h), in the table of the version of the
+// declaration that holds its time.  Points are gathered and written as requests of many rows, the cells of
+// one row together.  The same point written twice is one point: its cells have the same timestamps, and the
+// later value stays (with corrections: keep, it is a newer version of the same cell).  So a load that was
+// broken off is repaired by loading again.
 //
-// Tables of newest values (LatestTable) get, with each request, the newest value of each field and series in
-// it, under the point's own time.  An older point that comes late is an older cell: readers take the newest,
-// so it never hides a newer one.  They are written after the series' own table; between the two they may lag
-// behind it.
+// Derived tables are written after the series' own, in this order:
+//   order    the same points under their other key;
+//   period   the same rows in the table of their period, which is made when its first point comes; points
+//   whose
+//            period is older than max_age are left out;
+//   latest   the newest value of each field and series in the request, under the point's own time: an older
+//            point that comes late is an older cell, and readers take the newest, so it never hides a newer
+//            one.
+// Between two of these requests a derived table may lag behind; writing the points again, or `sonde series
+// rebuild`, repairs it.
 //
 // Not for several threads.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,13 +31,19 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "base/clock.h"
 #include "model/table_access.h"
 #include "series/key/key_codec.h"
+#include "series/write/row_batch.h"
 
 namespace sonde::series {
 
-// Makes the tables of the declaration, where they are missing, with their family and its GC rule.
+// Makes the tables of the declaration, where they are missing, with their families and GC rules; those of
+// periods are made later.
 absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables);
+
+// The families of a series' own table and their rules.
+std::vector<FamilyRequest> FamiliesOf(const SeriesSchema& schema);
 
 struct Point {
   absl::Span<const std::string_view> tags;  // in the order of SeriesSchema::tags
@@ -44,15 +60,16 @@ class PointWriter {
   };
   struct Totals {
     int64_t points = 0;
-    int64_t cells = 0;
-    int64_t rows = 0;  // entries of requests; a row that is written by two requests counts twice
+    int64_t cells = 0;  // of the series' own table
+    int64_t rows = 0;   // entries of requests; a row that is written by two requests counts twice
     int64_t requests = 0;
     int64_t oldest_micros = kTimeEndMicros;  // of the points' times
   };
 
-  // `tables` must outlive the writer.
-  PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits);
+  // `tables` must outlive the writer, and so must `clock` (the machine's when null).
+  PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock = nullptr);
   PointWriter(SeriesSchema schema, TableAccess* tables) : PointWriter(std::move(schema), tables, Limits()) {}
+  ~PointWriter();
 
   // Gathers; writes nothing.  INVALID_ARGUMENT: the point is refused as a whole, for what KeyCodec::Encode
   // and EncodeValue refuse, and when it has no field at all.
@@ -60,7 +77,7 @@ class PointWriter {
 
   bool IsFull() const {
     return row_count_ >= limits_.rows_max || cell_count_ >= limits_.cells_max ||
-           value_bytes_ >= limits_.value_bytes_max;
+           value_bytes_ >= limits_.value_bytes_max || period_batches_.size() >= kPeriodsOpenMax;
   }
   // Writes what is gathered.  After an error it is forgotten: whoever wants it written adds it again.
   // The error has the code of the first row that failed, and says how many did.
@@ -73,44 +90,53 @@ class PointWriter {
   const KeyCodec& codec() const { return codec_; }
 
  private:
+  static constexpr size_t kPeriodsOpenMax = 64;
+
   struct NewestValue {
     int64_t timestamp_micros = -1;
     std::string value;
   };
   struct NewestRow {
     std::string row_key;
+    std::vector<std::string> tags;
     std::vector<NewestValue> fields;
   };
 
-  absl::Status FindRow(const Point& point, int64_t time_micros, size_t* row);
-  bool IsRowOfLastPoint(const Point& point, int64_t time_micros) const;
   absl::Status EncodeFields(const Point& point);
+  RowBatch& BatchAt(int64_t time_micros);
+  // The batches that get a copy of the point, into copies_.
+  void FindCopies(int64_t time_micros);
   void KeepNewest(const Point& point, int64_t timestamp_micros);
+  std::vector<RowWrite> TakeNewestRows();
   absl::Status WriteRows(const std::string& table, const std::vector<RowWrite>& rows);
+  absl::Status WriteBatch(const RowBatch& batch);
+  absl::Status WriteAll();
 
   KeyCodec codec_;
-  KeyCodec latest_codec_;
+  std::unique_ptr<KeyCodec> latest_codec_;  // null: no table of newest values
   TableAccess* tables_;
   Limits limits_;
+  const Clock* clock_;
   Totals totals_;
 
-  std::vector<RowWrite> rows_;
-  absl::flat_hash_map<std::string, size_t> row_of_key_;
+  std::vector<std::unique_ptr<RowBatch>>
+      versions_;  // earlier ones, the oldest first, then the declaration's own
+  std::vector<std::unique_ptr<RowBatch>> orders_;
+  std::map<std::string, std::unique_ptr<RowBatch>> period_batches_;  // by table
+  std::set<std::string> period_tables_made_;
+  std::vector<RowBatch*> copies_;  // of the point at hand
+
   size_t row_count_ = 0;
   size_t cell_count_ = 0;
   size_t value_bytes_ = 0;
   std::string key_;
-  std::vector<std::string> values_;  // of the point at hand; reused
-
-  // The last point's row: points mostly come series by series, and in order.
-  std::vector<std::string> last_tags_;
-  int64_t last_bucket_start_ = 0;
-  int64_t last_bucket_end_ = 0;  // 0: there is none
-  size_t last_row_ = 0;
-  std::optional<size_t> last_newest_;
+  std::vector<std::string> values_;            // of the point at hand; reused
+  std::vector<std::string_view> value_views_;  // the same; null data: none
 
   std::vector<NewestRow> newest_;
   absl::flat_hash_map<std::string, size_t> newest_of_key_;
+  std::vector<std::string> last_tags_;
+  std::optional<size_t> last_newest_;  // of last_tags_
 };
 
 }  // namespace sonde::series
