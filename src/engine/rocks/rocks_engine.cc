@@ -58,11 +58,14 @@ RocksEngine::RocksEngine(const RocksOptions& options)
       env_(options.env != nullptr ? options.env : rocksdb::Env::Default()),
       inventory_keeper_(env_, options_.data_dir, options_.sync, options_.inventory_interval,
                         [this](const std::string& text) { Tell(text); }),
+      write_stop_(options_.tell),
       shapes_([this](ShapeId id, const std::string& record) {
         return records_->Put(Synced(), OwnRecord(kShape, id), record).ok();
       }) {}
 
 RocksEngine::~RocksEngine() {
+  scrubber_.reset();
+  disk_guard_.reset();
   inventory_keeper_.Stop();
   for (rocksdb::ColumnFamilyHandle* family : cells_families_) {
     cells_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
@@ -75,6 +78,17 @@ RocksEngine::~RocksEngine() {
 }
 
 absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::Open(const RocksOptions& options) {
+  absl::StatusOr<std::unique_ptr<RocksEngine>> engine = OpenOnce(options);
+  // What the ballast was kept for.
+  if (absl::IsResourceExhausted(engine.status()) && DiskGuard::ReleaseBallast(options.data_dir)) {
+    if (options.tell)
+      options.tell(std::string(engine.status().message()) + "; once more, without the ballast");
+    engine = OpenOnce(options);
+  }
+  return engine;
+}
+
+absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::OpenOnce(const RocksOptions& options) {
   std::unique_ptr<RocksEngine> engine(new RocksEngine(options));
   for (const auto step :
        {&RocksEngine::LockAndCheckDirectory, &RocksEngine::OpenRecords, &RocksEngine::LoadOwnRecords,
@@ -113,6 +127,7 @@ absl::Status RocksEngine::CheckDatabase(const std::string& name, bool synced, ro
   for (const std::string& note : plan->notes) Tell(note);
   settings->wal_recovery_mode = plan->recovery_mode;
   settings->listeners.push_back(inventory_keeper_.MakeListener());
+  settings->listeners.push_back(write_stop_.MakeListener(options_.data_dir + "/" + name));
   return absl::OkStatus();
 }
 
@@ -124,6 +139,32 @@ absl::Status RocksEngine::OpenRecords() {
 }
 
 absl::Status RocksEngine::StartKeeping() {
+  const auto tell = [this](const std::string& text) { Tell(text); };
+  DiskGuard::Options disk{.data_dir = options_.data_dir,
+                          .unflushed_bytes =
+                              [this] {
+                                uint64_t bytes = 0;
+                                cells_->GetAggregatedIntProperty(rocksdb::DB::Properties::kSizeAllMemTables,
+                                                                 &bytes);
+                                return bytes;
+                              },
+                          .flush =
+                              [this] {
+                                rocksdb::FlushOptions flush;
+                                flush.wait = false;
+                                flush.allow_write_stall = true;
+                                cells_->Flush(flush, cells_families_).PermitUncheckedError();
+                              },
+                          .tell = tell};
+  if (options_.measure_disk) disk.measure = options_.measure_disk;
+  disk_guard_ = std::make_unique<DiskGuard>(std::move(disk));
+  scrubber_ = std::make_unique<Scrubber>(
+      env_,
+      std::map<std::string, rocksdb::DB*>{{options_.data_dir + "/" + kRecords, records_.get()},
+                                          {options_.data_dir + "/" + kCells, cells_.get()}},
+      Scrubber::Options{.interval = options_.scrub_interval,
+                        .bytes_per_second_max = options_.scrub_bytes_per_second_max,
+                        .tell = tell});
   absl::Status status = inventory_keeper_.Start({{kRecords, records_.get()}, {kCells, cells_.get()}});
   // The one that is there stays true; a disk that is full is no reason not to start.
   if (absl::IsResourceExhausted(status) && format_ == kFormat) {
@@ -180,6 +221,7 @@ absl::Status RocksEngine::LoadOwnRecords() {
 }
 
 absl::Status RocksEngine::WriteRecords(const std::vector<RecordChange>& changes) {
+  if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
   rocksdb::WriteBatch batch;
   for (const RecordChange& change : changes) {
     const std::string key = kCallers + change.key;
@@ -217,6 +259,7 @@ bool RocksEngine::IsDropped(TableId table, FamilyId family) const {
 }
 
 absl::Status RocksEngine::CreateTable(TableId table) {
+  if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
   const rocksdb::Status status = records_->Put(Synced(), OwnRecord(kTable, table), "");
   if (!status.ok()) return FromRocks(status, "Creating a table");
   std::unique_lock lock(tables_mutex_);
@@ -225,6 +268,7 @@ absl::Status RocksEngine::CreateTable(TableId table) {
 }
 
 absl::Status RocksEngine::DropTable(TableId table) {
+  if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
   rocksdb::WriteBatch batch;
   batch.Delete(OwnRecord(kTable, table));
   batch.Put(OwnRecord(kDroppedTable, table), "");
@@ -249,6 +293,7 @@ absl::Status RocksEngine::DropTable(TableId table) {
 
 absl::Status RocksEngine::DropFamily(TableId table, FamilyId family) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
   const rocksdb::Status status = records_->Put(Synced(), OwnRecord(kDroppedFamily, table, family), "");
   if (!status.ok()) return FromRocks(status, "Dropping a family");
   std::unique_lock lock(tables_mutex_);
@@ -277,8 +322,16 @@ void RocksEngine::AppendChange(TableId table, const RowChange& change, const Sha
   }
 }
 
+absl::Status RocksEngine::AdmitChange(const RowDelta& delta) const {
+  const bool adds_cells =
+      std::any_of(delta.families.begin(), delta.families.end(),
+                  [](const FamilyDelta& family) { return !family.puts.empty() || !family.adds.empty(); });
+  return adds_cells ? disk_guard_->AdmitWrite() : absl::OkStatus();
+}
+
 absl::Status RocksEngine::WriteCells(rocksdb::WriteBatch* batch, std::string_view doing) {
   if (batch->Count() == 0) return absl::OkStatus();
+  if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
   rocksdb::WriteOptions write;
   write.sync = options_.sync;
   return FromRocks(cells_->Write(write, batch), doing);
@@ -291,6 +344,9 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
   BatchRowLocks::Stripes stripes;
   stripes.reserve(changes.size());
   bool logged = false;
+  for (const RowChange& change : changes) {
+    if (absl::Status status = AdmitChange(change.delta); !status.ok()) return status;
+  }
   for (const RowChange& change : changes) {
     AppendChange(table, change, shapes, &batch);
     stripes.push_back(row_locks_.StripeOf(table, change.row_key));
@@ -334,6 +390,7 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   absl::StatusOr<std::optional<RowDelta>> delta = decide(row);
   if (!delta.ok()) return delta.status();
   if (!delta->has_value()) return absl::OkStatus();
+  if (absl::Status status = AdmitChange(**delta); !status.ok()) return status;
   rocksdb::WriteBatch batch;
   const RowChange change{row_key, *std::move(*delta)};
   AppendChange(table, change, LearningTableShapes(&shapes_, table), &batch);

@@ -19,10 +19,13 @@
 #include "absl/time/time.h"
 #include "engine/engine.h"
 #include "engine/rocks/change_log.h"
+#include "engine/rocks/disk_guard.h"
 #include "engine/rocks/inventory.h"
 #include "engine/rocks/inventory_keeper.h"
 #include "engine/rocks/row_locks.h"
+#include "engine/rocks/scrubber.h"
 #include "engine/rocks/shape_dictionary.h"
+#include "engine/rocks/write_stop.h"
 
 namespace rocksdb {
 class ColumnFamilyHandle;
@@ -48,6 +51,11 @@ struct RocksOptions {
   // Gets a line, now and then from other threads, about what an operator should know: what a crash left, what
   // cannot be written.  May be null.
   std::function<void(const std::string& text)> tell;
+  // Live tables are read and compared with their checksums so often, so fast at most (scrubber.h).
+  absl::Duration scrub_interval = absl::Hours(24);
+  uint64_t scrub_bytes_per_second_max = uint64_t{32} << 20;
+  // How much room the disk has; the file system is asked when null (disk_guard.h).
+  std::function<absl::StatusOr<DiskSpace>(const std::string& directory)> measure_disk;
   // Files, clock and threads; the machine's when null.  Must outlive the engine.
   rocksdb::Env* env = nullptr;
 };
@@ -84,6 +92,10 @@ class RocksEngine final : public Engine {
   // Flushes and compacts everything; for tests and benchmarks.
   absl::Status CompactAll();
 
+  // Reads all tables now.  DATA_LOSS: names the first file that is not as it was written.
+  absl::Status Scrub() { return scrubber_->Pass(); }
+  ScrubProgress scrub_progress() const { return scrubber_->progress(); }
+
  private:
   friend class RocksScan;
 
@@ -93,6 +105,9 @@ class RocksEngine final : public Engine {
   absl::Status OpenCells();
   absl::Status LoadOwnRecords();
   absl::Status StartKeeping();
+  static absl::StatusOr<std::unique_ptr<RocksEngine>> OpenOnce(const RocksOptions& options);
+  // RESOURCE_EXHAUSTED: the disk is full, and the change adds cells.
+  absl::Status AdmitChange(const RowDelta& delta) const;
   // Before a database is opened: refuses a damaged one, and prepares its settings.
   absl::Status CheckDatabase(const std::string& name, bool synced, rocksdb::Options* settings);
   void Tell(const std::string& text) const;
@@ -108,8 +123,9 @@ class RocksEngine final : public Engine {
   rocksdb::FileLock* lock_ = nullptr;
   int format_ = 0;       // of the directory, when it was opened
   Inventory inventory_;  // likewise
-  // Before the databases, whose files it knows.
+  // Before the databases, whose files and errors they know.
   InventoryKeeper inventory_keeper_;
+  WriteStop write_stop_;
   // Before cells_: the merge function uses it until the last compaction has ended.
   ShapeDictionary shapes_;
   std::unique_ptr<rocksdb::DB> records_;
@@ -123,6 +139,9 @@ class RocksEngine final : public Engine {
   std::unique_ptr<rocksdb::DB> cells_;
   std::vector<rocksdb::ColumnFamilyHandle*> cells_families_;  // of cells_: the default, the change logs
   std::unique_ptr<ChangeLog> log_;
+  // After the databases, which they look into.
+  std::unique_ptr<DiskGuard> disk_guard_;
+  std::unique_ptr<Scrubber> scrubber_;
 };
 
 }  // namespace sonde

@@ -1,0 +1,84 @@
+// Stops writes before the disk is full, so that reads, deletes, compactions and restarts go on, and lets them
+// go on by themselves when there is room again.
+//
+//   room     -> full      less than kReservePercent of the disk are free, at most kReserveBytesMax, besides
+//   what the write
+//                         buffers will need when they are flushed: writes that add cells are refused
+//   full     -> no room   less than a quarter of the reserve is left (others write to the disk, too): the
+//   ballast, a file
+//                         of zeros that is kept for this, is given back; deletes go on
+//   any      -> room      an eighth more than the reserve is free; the ballast is laid in again
+//
+// One thread looks every kDiskLookInterval.  Admit may be called from any thread, and costs a load.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace sonde {
+
+constexpr char kBallastFile[] = "BALLAST";
+constexpr absl::Duration kDiskLookInterval = absl::Milliseconds(100);
+constexpr int kReservePercent = 5;
+constexpr uint64_t kReserveBytesMax = uint64_t{16} << 30;
+constexpr int kBallastPercent = 2;
+constexpr uint64_t kBallastBytesMax = uint64_t{64} << 20;
+
+struct DiskSpace {
+  uint64_t size_bytes = 0;  // that this process could ever use
+  uint64_t free_bytes = 0;  // that it could use now
+};
+
+// Of the file system that the directory is on.
+absl::StatusOr<DiskSpace> MeasureDisk(const std::string& directory);
+
+class DiskGuard {
+ public:
+  struct Options {
+    std::string data_dir;
+    std::function<absl::StatusOr<DiskSpace>(const std::string& directory)> measure = MeasureDisk;
+    // What would be written if all write buffers were flushed now.
+    std::function<uint64_t()> unflushed_bytes;
+    // Called when the disk gets full: flushes the write buffers, so that their logs can go.  Must not block.
+    std::function<void()> flush;
+    std::function<void(const std::string& text)> tell;
+  };
+
+  // Looks once, and then in the background.
+  explicit DiskGuard(Options options);
+  ~DiskGuard();
+
+  // Of a write that adds cells.  RESOURCE_EXHAUSTED: says how much is free and how much must be.
+  absl::Status AdmitWrite() const;
+
+  // Gives the ballast of a directory back; whether there was any.  Before the directory is opened again.
+  static bool ReleaseBallast(const std::string& data_dir);
+
+ private:
+  void Look();
+  void LayBallast(const DiskSpace& space, uint64_t room_bytes);
+  void Tell(const std::string& text) const;
+
+  const Options options_;
+  std::atomic<bool> full_ = false;
+  std::atomic<uint64_t> free_bytes_ = 0;    // when it was looked last
+  std::atomic<uint64_t> needed_bytes_ = 0;  // to have room
+  bool has_ballast_ = false;                // of the thread
+  bool ballast_failed_ = false;             // likewise
+
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,205 @@
+// What the engine does when the disk is full, fails or rots.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "engine/rocks/rocks_engine.h"
+#include "rocksdb/env.h"
+
+namespace sonde {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Syncs of logs fail when told so.
+class FailingSyncEnv final : public rocksdb::EnvWrapper {
+ public:
+  FailingSyncEnv() : EnvWrapper(rocksdb::Env::Default()) {}
+  const char* Name() const override { return "FailingSyncEnv"; }
+
+  rocksdb::Status NewWritableFile(const std::string& name, std::unique_ptr<rocksdb::WritableFile>* file,
+                                  const rocksdb::EnvOptions& options) override {
+    const rocksdb::Status status = EnvWrapper::NewWritableFile(name, file, options);
+    if (status.ok() && name.ends_with(".log")) *file = std::make_unique<File>(std::move(*file), this);
+    return status;
+  }
+
+  std::atomic<bool> failing = false;
+
+ private:
+  class File final : public rocksdb::WritableFileWrapper {
+   public:
+    File(std::unique_ptr<rocksdb::WritableFile> file, const FailingSyncEnv* env)
+        : WritableFileWrapper(file.get()), file_(std::move(file)), env_(env) {}
+    rocksdb::Status Sync() override {
+      return env_->failing ? rocksdb::Status::IOError("planted") : file_->Sync();
+    }
+    rocksdb::Status Fsync() override { return Sync(); }
+
+   private:
+    const std::unique_ptr<rocksdb::WritableFile> file_;
+    const FailingSyncEnv* const env_;
+  };
+};
+
+class RocksEngineFaultsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = testing::TempDir() + "/sonde_faults_" + std::to_string(getpid());
+    fs::remove_all(path_);
+  }
+  void TearDown() override {
+    engine_.reset();
+    fs::remove_all(path_);
+  }
+
+  void Open(RocksOptions options = {}) {
+    options.data_dir = path_;
+    options.memory_bytes = 64 << 20;
+    auto engine = RocksEngine::Open(options);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+    ASSERT_TRUE(engine_->CreateTable(1).ok());
+  }
+
+  absl::Status Put(const std::string& row, const std::string& value = "v") {
+    RowChange change{row, {}};
+    change.delta.families.push_back({.family = 1, .puts = {{"q", 1000, value}}});
+    return engine_->Apply(1, {change});
+  }
+  absl::Status Delete(const std::string& row) {
+    RowChange change{row, {}};
+    change.delta.families.push_back({.family = 1, .delete_all = true});
+    return engine_->Apply(1, {change});
+  }
+  // The value of the row; "none" when it is not there.
+  absl::StatusOr<std::string> Get(const std::string& row) {
+    auto stream = engine_->Scan(1, {RowRange::Single(row)}, {});
+    if (!stream.ok()) return stream.status();
+    RowPiece piece;
+    const absl::StatusOr<bool> more = (*stream)->Next(&piece);
+    if (!more.ok()) return more.status();
+    return *more ? std::string(piece.cells[0].value) : "none";
+  }
+  template <typename Condition>
+  static bool Soon(const Condition& condition) {
+    for (int i = 0; i < 200 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return condition();
+  }
+
+  std::string path_;
+  FailingSyncEnv env_;  // of some tests
+  std::unique_ptr<RocksEngine> engine_;
+};
+
+TEST_F(RocksEngineFaultsTest, AFullDiskRefusesWhatAddsCellsAndNothingElse) {
+  std::atomic<uint64_t> free_bytes = uint64_t{50} << 30;
+  const auto measure = [&](const std::string&) -> absl::StatusOr<DiskSpace> {
+    return DiskSpace{.size_bytes = uint64_t{100} << 30, .free_bytes = free_bytes};
+  };
+  Open({.measure_disk = measure});
+  for (const char* const row : {"a", "b", "c"}) ASSERT_TRUE(Put(row).ok());
+  free_bytes = uint64_t{1} << 30;
+  ASSERT_TRUE(Soon([&] { return !Put("a").ok(); }));
+  const absl::Status refused = Put("d");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("is full"));
+  const auto put = [](const std::vector<RowFamily>&) -> absl::StatusOr<std::optional<RowDelta>> {
+    RowDelta delta;
+    delta.families.push_back({.family = 1, .puts = {{"q", 1000, "u"}}});
+    return delta;
+  };
+  EXPECT_EQ(engine_->Update(1, "d", {}, put).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(*Get("d"), "none");
+  EXPECT_EQ(*Get("b"), "v");
+  EXPECT_TRUE(Delete("a").ok());
+  EXPECT_EQ(*Get("a"), "none");
+  EXPECT_TRUE(engine_->DropRange(1, {"b", "c"}).ok());
+  EXPECT_EQ(*Get("b"), "none");
+  engine_.reset();
+  Open({.measure_disk = measure});  // a restart
+  EXPECT_EQ(*Get("c"), "v");
+  EXPECT_FALSE(Put("d").ok());
+  free_bytes = uint64_t{50} << 30;
+  EXPECT_TRUE(Soon([&] { return Put("d").ok(); }));
+}
+
+TEST_F(RocksEngineFaultsTest, AfterAFailedSyncNothingIsAcknowledgedUntilTheNextOpen) {
+  Open({.env = &env_});
+  ASSERT_TRUE(Put("a").ok());
+  env_.failing = true;
+  EXPECT_FALSE(Put("b").ok());
+  env_.failing = false;  // as disks do: the next sync says that all is well
+  for (int i = 0; i < 10; ++i) {
+    const absl::Status status = Put("c");
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("have stopped"), HasSubstr("planted")));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_FALSE(Delete("a").ok());
+  EXPECT_FALSE(engine_->CreateTable(2).ok());
+  EXPECT_EQ(*Get("a"), "v");
+  engine_.reset();
+  Open({.env = &env_});
+  EXPECT_EQ(*Get("a"), "v");
+  EXPECT_EQ(*Get("c"), "none");
+  EXPECT_TRUE(Put("c").ok());
+}
+
+TEST_F(RocksEngineFaultsTest, ADamagedBlockIsDataLossForItsRowsAndFoundByTheScrub) {
+  Open({.sync = false});
+  constexpr int kRows = 200;
+  const auto row = [](int i) { return "row" + std::to_string(1000 + i); };
+  for (int i = 0; i < kRows; ++i) {
+    std::string value;  // that does not compress
+    for (uint64_t state = i; value.size() < 1000;
+         state = state * 6364136223846793005u + 1442695040888963407u) {
+      value.push_back(static_cast<char>(state >> 56));
+    }
+    ASSERT_TRUE(Put(row(i), value).ok());
+  }
+  ASSERT_TRUE(engine_->CompactAll().ok());
+  EXPECT_TRUE(engine_->Scrub().ok());
+  EXPECT_GE(engine_->scrub_progress().tables_done, 1u);
+  EXPECT_GT(engine_->scrub_progress().bytes_done, kRows * 1000u);
+  engine_.reset();
+
+  fs::path table;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_ + "/cells")) {
+    if (entry.path().extension() == ".sst" && entry.file_size() > kRows * 900) table = entry.path();
+  }
+  ASSERT_FALSE(table.empty());
+  {
+    std::fstream file(table, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(50'000);
+    file.write("damage", 6);
+  }
+  Open({.sync = false});
+  int lost = 0;
+  for (int i = 0; i < kRows; ++i) {
+    const auto value = Get(row(i));
+    if (value.ok()) {
+      EXPECT_EQ(value->size(), 1000u);
+    } else {
+      ++lost;
+      EXPECT_EQ(value.status().code(), absl::StatusCode::kDataLoss);
+      EXPECT_THAT(std::string(value.status().message()), HasSubstr(table.filename()));
+    }
+  }
+  EXPECT_GT(lost, 0);
+  EXPECT_LT(lost, kRows / 4);
+  EXPECT_TRUE(Put("another", "v").ok());
+  const absl::Status scrubbed = engine_->Scrub();
+  EXPECT_EQ(scrubbed.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(scrubbed.message()), HasSubstr(table.filename()));
+  EXPECT_THAT(engine_->scrub_progress().damaged_files, testing::ElementsAre(table));
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,49 @@
+#include "engine/rocks/write_stop.h"
+
+#include <fmt/format.h>
+
+#include "engine/rocks/rocks_status.h"
+
+namespace sonde {
+
+class WriteStop::Listener final : public rocksdb::EventListener {
+ public:
+  Listener(std::shared_ptr<State> state, std::string database)
+      : state_(std::move(state)), database_(std::move(database)) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+    if (error->ok() || error->IsNoSpace() || error->IsShutdownInProgress()) return;
+    const absl::Status why = FromRocks(
+        *error, fmt::format("Writes to {} have stopped, reads go on: check the disk and open the directory "
+                            "again. The cause",
+                            database_));
+    {
+      std::lock_guard lock(state_->mutex);
+      if (state_->stopped) return;
+      state_->why = why;
+      state_->stopped = true;
+    }
+    if (state_->tell) state_->tell(std::string(why.message()));
+  }
+
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status error,
+                            bool* auto_recovery) override {
+    if (!error.IsNoSpace()) *auto_recovery = false;
+  }
+
+ private:
+  const std::shared_ptr<State> state_;
+  const std::string database_;
+};
+
+std::shared_ptr<rocksdb::EventListener> WriteStop::MakeListener(std::string database) const {
+  return std::make_shared<Listener>(state_, std::move(database));
+}
+
+absl::Status WriteStop::Check() const {
+  if (!state_->stopped) return absl::OkStatus();
+  std::lock_guard lock(state_->mutex);
+  return state_->why;
+}
+
+}  // namespace sonde

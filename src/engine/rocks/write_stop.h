@@ -1,0 +1,45 @@
+// Remembers why a database takes no writes any more: a sync that failed, a table that turned out damaged.
+//
+// After a failed sync nobody knows what is on the disk, and asking again may say that all is well though it
+// is not; so writes stay refused until the directory is opened (and checked) again.  RocksDB recovers by
+// itself from a full disk only.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "rocksdb/listener.h"
+
+namespace sonde {
+
+class WriteStop {
+ public:
+  // `tell` gets a line when writes stop; may be null.
+  explicit WriteStop(std::function<void(const std::string&)> tell) : state_(std::make_shared<State>()) {
+    state_->tell = std::move(tell);
+  }
+
+  // For the options of a database; it may outlive this, which must outlive the database's last error.
+  std::shared_ptr<rocksdb::EventListener> MakeListener(std::string database) const;
+
+  // OK while writes go on.  UNAVAILABLE: a file could not be written or synced.  DATA_LOSS: a file is
+  // damaged, which a compaction or flush came upon.
+  absl::Status Check() const;
+
+ private:
+  class Listener;
+  struct State {
+    std::function<void(const std::string&)> tell;
+    mutable std::mutex mutex;
+    std::atomic<bool> stopped = false;
+    absl::Status why;  // guarded by mutex
+  };
+
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace sonde
