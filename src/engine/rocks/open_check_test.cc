@@ -60,7 +60,13 @@ class OpenCheckTest : public testing::Test {
     ASSERT_TRUE(engine->CompactAll().ok());
     for (int row = kRows; row < 2 * kRows; ++row) ASSERT_TRUE(PutRow(engine, row).ok());
     then(engine);
-    fs::copy(path_, killed_, fs::copy_options::recursive);
+    // The inventory may be replaced meanwhile.
+    std::error_code error(1, std::generic_category());
+    for (int attempt = 0; error && attempt < 10; ++attempt) {
+      fs::remove_all(killed_);
+      fs::copy(path_, killed_, fs::copy_options::recursive, error);
+    }
+    ASSERT_FALSE(error) << error.message();
     opened->reset();
     fs::remove_all(path_);
     fs::rename(killed_, path_);
