@@ -1,0 +1,304 @@
+#include "planted_bugs.h"
+
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/varint.h"
+#include "engine/rocks/log_scan.h"
+#include "rocksdb/env.h"
+
+namespace sonde {
+namespace {
+
+void Pause() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
+
+// A change that owns its bytes.
+class OwnedChanges {
+ public:
+  explicit OwnedChanges(absl::Span<const RowChange> changes) {
+    for (const RowChange& change : changes) Add(change.row_key, change.delta);
+  }
+  void Add(std::string_view row_key, const RowDelta& delta) {
+    RowChange& copy = changes_.emplace_back();
+    copy.row_key = Own(row_key);
+    copy.delta = delta;
+    for (FamilyDelta& family : copy.delta.families) {
+      for (auto& column : family.deletes) column.qualifier = Own(column.qualifier);
+      for (CellView& put : family.puts) put = {Own(put.qualifier), put.timestamp_micros, Own(put.value)};
+      for (auto& add : family.adds) add.qualifier = Own(add.qualifier);
+    }
+    if (!copy.delta.log.pieces.empty()) {
+      pieces_.emplace_back(copy.delta.log.pieces.begin(), copy.delta.log.pieces.end());
+      copy.delta.log.pieces = pieces_.back();
+    }
+  }
+  absl::Span<const RowChange> changes() const { return changes_; }
+
+ private:
+  std::string_view Own(std::string_view bytes) { return bytes_.emplace_back(bytes); }
+
+  std::deque<std::string> bytes_;
+  std::deque<std::vector<std::string>> pieces_;
+  std::vector<RowChange> changes_;
+};
+
+// The row as `decide` of Update gets it.
+struct ReadRow {
+  std::deque<std::string> bytes;
+  std::vector<RowFamily> families;
+};
+
+absl::StatusOr<std::unique_ptr<ReadRow>> Read(Engine* engine, TableId table, std::string_view row_key) {
+  auto result = std::make_unique<ReadRow>();
+  auto stream = engine->Scan(table, {RowRange::Single(row_key)}, {});
+  if (!stream.ok()) return stream.status();
+  RowPiece piece;
+  while (true) {
+    const absl::StatusOr<bool> more = (*stream)->Next(&piece);
+    if (!more.ok()) return more.status();
+    if (!*more) return result;
+    RowFamily& family = result->families.emplace_back();
+    family.family = piece.family;
+    for (const CellView& cell : piece.cells) {
+      family.cells.push_back({result->bytes.emplace_back(cell.qualifier), cell.timestamp_micros,
+                              result->bytes.emplace_back(cell.value)});
+    }
+  }
+}
+
+class BuggyEngine final : public Engine {
+ public:
+  BuggyEngine(PlantedBug bug, Engine* engine) : bug_(bug), engine_(engine) {}
+  ~BuggyEngine() override {
+    for (std::thread& thread : late_) thread.join();
+  }
+
+  absl::Status WriteRecords(const std::vector<RecordChange>& changes) override {
+    return engine_->WriteRecords(changes);
+  }
+  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(
+      std::string_view prefix) override {
+    return engine_->ReadRecords(prefix);
+  }
+  absl::Status CreateTable(TableId table) override { return engine_->CreateTable(table); }
+  absl::Status DropTable(TableId table) override {
+    if (bug_ == PlantedBug::kDroppedTableStays) return absl::OkStatus();
+    return engine_->DropTable(table);
+  }
+  absl::Status DropFamily(TableId table, FamilyId family) override {
+    return engine_->DropFamily(table, family);
+  }
+  absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
+                                                  ScanOptions options) override {
+    return engine_->Scan(table, std::move(ranges), std::move(options));
+  }
+  absl::Status DropRange(TableId table, const RowRange& range) override {
+    return engine_->DropRange(table, range);
+  }
+  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override { return engine_->Ranges(table); }
+  absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override {
+    return engine_->FindLogEnd(table, frontier_min);
+  }
+  absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
+                       const std::function<bool(const LogPiece&)>& visit) override {
+    return engine_->ReadLog(table, start, start_index, through, visit);
+  }
+  absl::Status TrimLog(TableId table, int64_t position) override { return engine_->TrimLog(table, position); }
+
+  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
+    const uint64_t call = ++calls_;
+    switch (bug_) {
+      case PlantedBug::kAckBeforeWrite: {
+        auto owned = std::make_shared<OwnedChanges>(changes);
+        std::lock_guard lock(mutex_);
+        late_.emplace_back([this, table, owned] {
+          Pause();
+          engine_->Apply(table, owned->changes()).IgnoreError();
+        });
+        return absl::OkStatus();
+      }
+      case PlantedBug::kAppliedTwice: {
+        absl::Status status = engine_->Apply(table, changes);
+        return status.ok() && call % 5 == 0 ? engine_->Apply(table, changes) : status;
+      }
+      case PlantedBug::kBatchLostInTheMiddle:
+        return call == 9 ? absl::OkStatus() : engine_->Apply(table, changes);
+      case PlantedBug::kTornRow:
+        return ApplyInParts(table, changes);
+      case PlantedBug::kTornLog:
+        return ApplyLogApart(table, changes);
+      case PlantedBug::kAddReadsAndPuts:
+        return ApplyAddsByReading(table, changes);
+      case PlantedBug::kDeletedComesBack:
+        Remember(table, changes);
+        return engine_->Apply(table, changes);
+      default:
+        return engine_->Apply(table, changes);
+    }
+  }
+
+  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
+                      const Decide& decide) override {
+    if (bug_ != PlantedBug::kUpdateOutsideTheRowLock && bug_ != PlantedBug::kStaleReadInUpdate) {
+      return engine_->Update(table, row_key, hints, decide);
+    }
+    auto row = Read(engine_, table, row_key);
+    if (!row.ok()) return row.status();
+    Pause();
+    if (bug_ == PlantedBug::kStaleReadInUpdate) {
+      return engine_->Update(table, row_key, hints, [&](const auto&) { return decide((*row)->families); });
+    }
+    absl::StatusOr<std::optional<RowDelta>> delta = decide((*row)->families);
+    if (!delta.ok() || !delta->has_value()) return delta.status();
+    return engine_->Apply(table, {{row_key, **delta}});
+  }
+
+  absl::Status Rest() {
+    if (bug_ == PlantedBug::kDeletedComesBack && deleted_ != nullptr) {
+      return engine_->Apply(deleted_table_, deleted_->changes());
+    }
+    if (bug_ == PlantedBug::kCompactionDropsLiveRow) {
+      const std::string row_key = "r7";
+      RowDelta all;
+      all.families.push_back({.family = 1, .delete_all = true});
+      return engine_->Apply(3, {{row_key, all}});
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status ApplyInParts(TableId table, absl::Span<const RowChange> changes) {
+    for (const RowChange& change : changes) {
+      for (const FamilyDelta& family : change.delta.families) {
+        RowDelta part{.families = {family}};
+        if (&family == &change.delta.families.back()) part.log = change.delta.log;
+        if (absl::Status status = engine_->Apply(table, {{change.row_key, part}}); !status.ok())
+          return status;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ApplyLogApart(TableId table, absl::Span<const RowChange> changes) {
+    for (const RowChange& change : changes) {
+      RowDelta cells = change.delta;
+      cells.log = {};
+      if (absl::Status status = engine_->Apply(table, {{change.row_key, cells}}); !status.ok()) return status;
+      if (change.delta.log.pieces.empty()) continue;
+      RowDelta record{.families = {}, .log = change.delta.log};
+      if (absl::Status status = engine_->Apply(table, {{change.row_key, record}}); !status.ok())
+        return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ApplyAddsByReading(TableId table, absl::Span<const RowChange> changes) {
+    const bool is_add = changes.size() == 1 && changes[0].delta.families.size() == 1 &&
+                        changes[0].delta.families[0].adds.size() == 1 && changes[0].delta.log.pieces.empty();
+    if (!is_add) return engine_->Apply(table, changes);
+    const FamilyDelta& family = changes[0].delta.families[0];
+    auto row = Read(engine_, table, changes[0].row_key);
+    if (!row.ok()) return row.status();
+    Pause();
+    int64_t sum = family.adds[0].state;
+    for (const RowFamily& read : (*row)->families) {
+      uint64_t bits = 0;
+      if (read.family != family.family || read.cells.empty()) continue;
+      std::string_view bytes = read.cells[0].value;
+      if (GetFixed64(&bytes, &bits)) sum += static_cast<int64_t>(bits);
+    }
+    RowDelta delta;
+    FamilyDelta& replaced = delta.families.emplace_back(family);
+    replaced.delete_all = true;
+    replaced.adds[0].state = sum;
+    return engine_->Apply(table, {{changes[0].row_key, delta}});
+  }
+
+  // What the first row that is deleted held.
+  void Remember(TableId table, absl::Span<const RowChange> changes) {
+    const bool is_delete = changes.size() == 1 && changes[0].delta.families.size() == 1 &&
+                           changes[0].delta.families[0].delete_all &&
+                           changes[0].delta.families[0].puts.empty();
+    if (!is_delete || deleted_ != nullptr) return;
+    auto row = Read(engine_, table, changes[0].row_key);
+    if (!row.ok()) return;
+    RowDelta delta;
+    for (const RowFamily& family : (*row)->families) {
+      delta.families.push_back({.family = family.family, .puts = family.cells});
+    }
+    deleted_ = std::make_unique<OwnedChanges>(absl::Span<const RowChange>());
+    deleted_->Add(changes[0].row_key, delta);
+    deleted_table_ = table;
+  }
+
+  const PlantedBug bug_;
+  Engine* const engine_;
+  std::atomic<uint64_t> calls_ = 0;
+  std::mutex mutex_;
+  std::vector<std::thread> late_;  // guarded by mutex_
+  TableId deleted_table_ = 0;
+  std::unique_ptr<OwnedChanges> deleted_;
+};
+
+}  // namespace
+
+const std::vector<PlantedBugName>& PlantedBugNames() {
+  static const std::vector<PlantedBugName> names = {
+      {PlantedBug::kAckBeforeSync, "ack_before_sync"},
+      {PlantedBug::kAckBeforeWrite, "ack_before_write"},
+      {PlantedBug::kForgottenDirectorySync, "forgotten_directory_sync"},
+      {PlantedBug::kFailedSyncTakenForDone, "failed_sync_taken_for_done"},
+      {PlantedBug::kUpdateOutsideTheRowLock, "update_outside_the_row_lock"},
+      {PlantedBug::kStaleReadInUpdate, "stale_read_in_update"},
+      {PlantedBug::kAddReadsAndPuts, "add_reads_and_puts"},
+      {PlantedBug::kAppliedTwice, "applied_twice"},
+      {PlantedBug::kTornRow, "torn_row"},
+      {PlantedBug::kTornLog, "torn_log"},
+      {PlantedBug::kDeletedComesBack, "deleted_comes_back"},
+      {PlantedBug::kCompactionDropsLiveRow, "compaction_drops_live_row"},
+      {PlantedBug::kDroppedTableStays, "dropped_table_stays"},
+      {PlantedBug::kLastRecordCutOff, "last_record_cut_off"},
+      {PlantedBug::kBatchLostInTheMiddle, "batch_lost_in_the_middle"},
+  };
+  return names;
+}
+
+std::optional<PlantedBug> PlantedBugOf(std::string_view name) {
+  for (const PlantedBugName& bug : PlantedBugNames()) {
+    if (bug.name == name) return bug.bug;
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Engine> PlantAbove(PlantedBug bug, Engine* engine) {
+  return std::make_unique<BuggyEngine>(bug, engine);
+}
+
+absl::Status PlantInRest(PlantedBug, Engine* buggy) { return dynamic_cast<BuggyEngine&>(*buggy).Rest(); }
+
+void PlantBeforeOpen(PlantedBug bug, const std::string& data_dir) {
+  if (bug != PlantedBug::kLastRecordCutOff) return;
+  std::filesystem::path last_log;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(data_dir + "/cells", error)) {
+    if (entry.path().extension() == ".log" && entry.path() > last_log) last_log = entry.path();
+  }
+  if (last_log.empty()) return;
+  uint64_t last_record = 0;
+  const auto scan = ScanLog(
+      rocksdb::Env::Default(), last_log, [&](std::string_view, uint64_t offset) { last_record = offset; },
+      nullptr);
+  if (scan.ok() && scan->records_count > 0) std::filesystem::resize_file(last_log, last_record);
+}
+
+LossyFileSystem::Lies LiesOf(std::optional<PlantedBug> bug) {
+  return {.about_syncs = bug == PlantedBug::kAckBeforeSync,
+          .about_directory_syncs = bug == PlantedBug::kForgottenDirectorySync,
+          .about_failed_syncs = bug == PlantedBug::kFailedSyncTakenForDone};
+}
+
+}  // namespace sonde

@@ -1,0 +1,50 @@
+// Bugs, planted between a workload and an engine, or between an engine and its disk: a campaign that does not
+// catch them is blind.  The engine itself has no switch for them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+#include "lossy_file_system.h"
+
+namespace sonde {
+
+enum class PlantedBug {
+  kAckBeforeSync,            // syncs say that they are done, and are not
+  kAckBeforeWrite,           // a write is acknowledged before the engine has it
+  kForgottenDirectorySync,   // files are synced, their names are not
+  kFailedSyncTakenForDone,   // one sync fails, and nobody is told
+  kUpdateOutsideTheRowLock,  // reads, decides, then writes: others may come between
+  kStaleReadInUpdate,        // decides on what the row was before its lock was taken
+  kAddReadsAndPuts,          // adds by reading the sum and writing it
+  kAppliedTwice,             // a batch is applied again, as a retry would
+  kTornRow,                  // the families of a row are written one by one
+  kTornLog,                  // a change and its record in the log are two commits
+  kDeletedComesBack,         // what a row held before it was deleted is there again after a compaction
+  kCompactionDropsLiveRow,   // a compaction drops a row that nobody deleted
+  kDroppedTableStays,        // a dropped table is there again after a restart
+  kLastRecordCutOff,         // recovery cuts one whole record off the log with the torn one
+  kBatchLostInTheMiddle,     // one write never reaches the engine
+};
+
+struct PlantedBugName {
+  PlantedBug bug;
+  std::string_view name;
+};
+const std::vector<PlantedBugName>& PlantedBugNames();
+std::optional<PlantedBug> PlantedBugOf(std::string_view name);
+
+// The engine with a bug that lies above it.  `engine` must outlive it.
+std::unique_ptr<Engine> PlantAbove(PlantedBug bug, Engine* engine);
+// What the bug does when the engine moves its data to where it rests.
+absl::Status PlantInRest(PlantedBug bug, Engine* buggy);
+// What the bug does to a data directory before it is opened again.
+void PlantBeforeOpen(PlantedBug bug, const std::string& data_dir);
+// For LossyFileSystem: bugs that lie below the engine.
+LossyFileSystem::Lies LiesOf(std::optional<PlantedBug> bug);
+
+}  // namespace sonde

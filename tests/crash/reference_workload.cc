@@ -1,0 +1,238 @@
+#include "reference_workload.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/varint.h"
+#include "observed_rows.h"
+
+namespace sonde {
+namespace {
+
+constexpr TableId kRangeTable = 3;
+constexpr TableId kCountTable = 4;
+constexpr TableId kFirstDroppedTable = 100;
+constexpr FamilyId kKept = 1, kDropped = 2, kSum = 3;
+constexpr int kRows = 10;
+constexpr int kThreads = 2;
+constexpr int kIncrements = 6;  // a thread
+constexpr char kHotRow[] = "hot";
+// Family 2 of table 3 is dropped once, as in use: its id is never used again.
+
+std::string RowKey(int row) { return fmt::format("r{}", row); }
+
+absl::Status Wrong(const std::string& what) { return absl::InternalError(what); }
+
+RowDelta PutCell(FamilyId family, std::string_view value) {
+  RowDelta delta;
+  delta.families.push_back({.family = family, .puts = {{"q", 0, value}}});
+  return delta;
+}
+
+// The number in the row's only cell of the family; 0 without one.
+int64_t NumberIn(const ObservedRow& row, FamilyId family) {
+  const auto cells = row.families.find(family);
+  if (cells == row.families.end() || cells->second.empty()) return 0;
+  std::string_view bytes = cells->second[0].value;
+  uint64_t bits = 0;
+  return GetFixed64(&bytes, &bits) ? static_cast<int64_t>(bits) : -1;
+}
+
+}  // namespace
+
+absl::Status ReferenceWorkload::Run(Engine* engine) {
+  ++runs_count_;
+  for (const TableId table : {kCrashTable, kRangeTable, kCountTable}) {
+    if (absl::Status status = engine->CreateTable(table); !status.ok()) return status;
+  }
+  ledger_.WriterStarted();
+  if (absl::Status status = WriteLedger(engine, 12); !status.ok()) return status;
+  if (absl::Status status = DropARange(engine); !status.ok()) return status;
+  if (absl::Status status = rest_(engine); !status.ok()) return status;
+  if (absl::Status status = Count(engine); !status.ok()) return status;
+  if (absl::Status status = DropATable(engine); !status.ok()) return status;
+  if (absl::Status status = WriteLedger(engine, 12); !status.ok()) return status;
+  if (absl::Status status = rest_(engine); !status.ok()) return status;
+  return WriteLedger(engine, 6);
+}
+
+absl::Status ReferenceWorkload::WriteLedger(Engine* engine, int batches_count) {
+  // Of one thread: its sequence numbers are of one remainder.
+  for (int i = 0; i < batches_count; ++i) {
+    const uint64_t sequence = (seed_ % 1'000'000 + 1) * 1'000'000'000ull * kCrashThreads +
+                              (runs_count_ * 1000 + ledger_.acknowledged_count() + 1) * kCrashThreads;
+    const CrashBatch batch = MakeCrashBatch(sequence);
+    absl::Span<const RowChange> changes = batch.changes;
+    if (i % 5 == 4) {
+      const RowChange& first = changes.front();
+      absl::Status status =
+          engine->Update(kCrashTable, first.row_key, {},
+                         [&](const std::vector<RowFamily>&) -> absl::StatusOr<std::optional<RowDelta>> {
+                           return first.delta;
+                         });
+      if (!status.ok()) return status;
+      changes.remove_prefix(1);
+    }
+    if (absl::Status status = engine->Apply(kCrashTable, changes); !status.ok()) return status;
+    ledger_.Acknowledged(sequence);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReferenceWorkload::DropATable(Engine* engine) {
+  const TableId table = kFirstDroppedTable + static_cast<TableId>(runs_count_);
+  if (absl::Status status = engine->CreateTable(table); !status.ok()) return status;
+  for (int row = 0; row < kRows; ++row) {
+    const std::string key = RowKey(row);
+    if (absl::Status status = engine->Apply(table, {{key, PutCell(kKept, "x")}}); !status.ok()) return status;
+  }
+  if (absl::Status status = engine->DropTable(table); !status.ok()) return status;
+  dropped_.insert(table);
+  ++others_acknowledged_;
+  return absl::OkStatus();
+}
+
+absl::Status ReferenceWorkload::DropARange(Engine* engine) {
+  const auto apply = [&](int row, const std::string& value) -> absl::Status {
+    const std::string key = RowKey(row);
+    std::set<std::string>& may_be = range_.try_emplace(key, std::set<std::string>{""}).first->second;
+    may_be.insert(value);
+    RowDelta delta;
+    if (value.empty()) {
+      delta.families.push_back({.family = kKept, .delete_all = true});
+    } else {
+      delta = PutCell(kKept, value);
+    }
+    // A row that was deleted must not come back: so the delete is of all that is older, and the put is one
+    // cell.
+    if (absl::Status status = engine->Apply(kRangeTable, {{key, delta}}); !status.ok()) return status;
+    may_be = {value};
+    ++others_acknowledged_;
+    return absl::OkStatus();
+  };
+  const std::string value = fmt::format("run {}", runs_count_);
+  for (int row = 0; row < kRows; ++row) {
+    if (absl::Status status = apply(row, value); !status.ok()) return status;
+  }
+  for (const int row : {1, 8}) {
+    if (absl::Status status = apply(row, ""); !status.ok()) return status;
+  }
+  for (int row = 3; row < 6; ++row) range_[RowKey(row)].insert("");
+  if (absl::Status status = engine->DropRange(kRangeTable, {RowKey(3), RowKey(6)}); !status.ok())
+    return status;
+  for (int row = 3; row < 6; ++row) range_[RowKey(row)] = {""};
+  if (family_dropped_) return absl::OkStatus();
+  const std::string key = RowKey(0);
+  if (absl::Status status = engine->Apply(kRangeTable, {{key, PutCell(kDropped, "y")}}); !status.ok())
+    return status;
+  family_may_be_dropped_ = true;
+  if (absl::Status status = engine->DropFamily(kRangeTable, kDropped); !status.ok()) return status;
+  family_dropped_ = true;
+  ++others_acknowledged_;
+  return absl::OkStatus();
+}
+
+absl::Status ReferenceWorkload::Count(Engine* engine) {
+  std::mutex mutex;
+  absl::Status result;
+  const auto count = [&] {
+    for (int i = 0; i < kIncrements; ++i) {
+      const absl::Status updated =
+          engine->Update(kCountTable, kHotRow, {},
+                         [&](const std::vector<RowFamily>& row) -> absl::StatusOr<std::optional<RowDelta>> {
+                           int64_t number = 0;
+                           for (const RowFamily& family : row) {
+                             std::string_view bytes =
+                                 family.family == kKept && !family.cells.empty() ? family.cells[0].value : "";
+                             uint64_t bits = 0;
+                             if (GetFixed64(&bytes, &bits)) number = static_cast<int64_t>(bits);
+                           }
+                           std::this_thread::yield();
+                           static thread_local std::string value;  // outlives Update
+                           value.clear();
+                           PutFixed64(&value, static_cast<uint64_t>(number + 1));
+                           return PutCell(kKept, value);
+                         });
+      RowDelta add;
+      add.families.push_back({.family = kSum, .aggregate = AggregateKind::kSum, .adds = {{"n", 0, 1}}});
+      const absl::Status added = engine->Apply(kCountTable, {{kHotRow, add}});
+      std::lock_guard lock(mutex);
+      updated.ok() ? ++counted_ : ++may_be_counted_;
+      added.ok() ? ++added_ : ++may_be_added_;
+      others_acknowledged_ += updated.ok() + added.ok();
+      result.Update(updated);
+      result.Update(added);
+      if (!result.ok()) return;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(count);
+  for (std::thread& thread : threads) thread.join();
+  return result;
+}
+
+absl::Status ReferenceWorkload::Verify(Engine* engine) {
+  for (const auto verify : {&ReferenceWorkload::VerifyDropped, &ReferenceWorkload::VerifyRange,
+                            &ReferenceWorkload::VerifyCount}) {
+    if (absl::Status status = (this->*verify)(engine); !status.ok()) return status;
+  }
+  return ledger_.Verify(engine);
+}
+
+absl::Status ReferenceWorkload::VerifyDropped(Engine* engine) {
+  for (const TableId table : dropped_) {
+    const auto rows = ScanRows(engine, table, {RowRange::All()});
+    if (!absl::IsNotFound(rows.status()))
+      return Wrong(fmt::format("table {} was dropped, and is there", table));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReferenceWorkload::VerifyRange(Engine* engine) {
+  const auto rows = ScanRows(engine, kRangeTable, {RowRange::All()});
+  if (absl::IsNotFound(rows.status()) && range_.empty()) return absl::OkStatus();
+  if (!rows.ok()) return rows.status();
+  std::map<std::string, std::string> found;
+  for (const ObservedRow& row : *rows) {
+    if (row.families.contains(kDropped) && family_dropped_)
+      return Wrong("a dropped family is there: " + Describe(row));
+    const auto cells = row.families.find(kKept);
+    if (cells != row.families.end()) found[row.row_key] = cells->second[0].value;
+  }
+  for (auto& [key, may_be] : range_) {
+    if (!may_be.contains(found[key])) {
+      return Wrong(fmt::format("row {} of the range is '{}', not one of the {} that it may be", key,
+                               found[key], may_be.size()));
+    }
+    may_be = {found[key]};  // what was seen stays
+  }
+  for (const auto& [key, value] : found) {
+    if (!range_.contains(key)) return Wrong(fmt::format("row {} was never written", key));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReferenceWorkload::VerifyCount(Engine* engine) {
+  const auto rows = ScanRows(engine, kCountTable, {RowRange::All()});
+  if (absl::IsNotFound(rows.status()) && counted_ + added_ == 0) return absl::OkStatus();
+  if (!rows.ok()) return rows.status();
+  const int64_t counted = rows->empty() ? 0 : NumberIn(rows->front(), kKept);
+  const int64_t added = rows->empty() ? 0 : NumberIn(rows->front(), kSum);
+  if (counted < counted_ || counted > counted_ + may_be_counted_) {
+    return Wrong(fmt::format("{} read-modify-writes, should be {} and {} at most", counted, counted_,
+                             may_be_counted_));
+  }
+  if (added < added_ || added > added_ + may_be_added_) {
+    return Wrong(fmt::format("{} adds, should be {} and {} at most", added, added_, may_be_added_));
+  }
+  counted_ = counted;
+  added_ = added;
+  may_be_counted_ = may_be_added_ = 0;
+  return absl::OkStatus();
+}
+
+}  // namespace sonde
