@@ -83,6 +83,10 @@ CrashBatch MakeCrashBatch(uint64_t sequence) {
 }
 
 void CrashLedger::Acknowledged(uint64_t sequence) {
+  if ((sequence & kCrashDropped) != 0) {
+    dropped_.insert(static_cast<TableId>(sequence & ~kCrashDropped));
+    return;
+  }
   ++acknowledged_count_;
   ++sums_[SumRowKey(sequence)].acknowledged;
   const CrashBatch batch = MakeCrashBatch(sequence);
@@ -127,6 +131,11 @@ absl::Status CrashLedger::VerifySum(const ObservedRow& row) {
 }
 
 absl::Status CrashLedger::Verify(Engine* engine) {
+  for (const TableId table : dropped_) {
+    if (!absl::IsNotFound(ScanRows(engine, table, {RowRange::All()}).status())) {
+      return absl::InternalError(fmt::format("table {} was dropped, but is not lost", table));
+    }
+  }
   const auto rows = ScanRows(engine, kCrashTable, {RowRange::All()});
   // No writer may have come as far as making the table.
   if (absl::IsNotFound(rows.status()) && acknowledged_count_ == 0) return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ namespace sonde {
 
 constexpr TableId kCrashTable = 1;
 constexpr int kCrashThreads = 3;
+
+// A writer also makes tables and drops them: this bit and the table's id say that the drop was acknowledged.
+constexpr uint64_t kCrashDropped = uint64_t{1} << 63;
 
 // The views of the changes point into `backing`.
 struct CrashBatch {
@@ -34,7 +38,7 @@ class CrashLedger {
  public:
   // A writer was started: each of its threads may leave one batch that is there without an acknowledgement.
   void WriterStarted() { ++writers_count_; }
-  void Acknowledged(uint64_t sequence);
+  void Acknowledged(uint64_t sequence);  // or kCrashDropped
 
   // INTERNAL unless every acknowledged row is there, whole, in that state or a later one, and nothing else
   // is. What was seen once must be there ever after.
@@ -57,7 +61,8 @@ class CrashLedger {
 
   std::map<std::string, uint64_t> rows_;  // the least sequence number that each may have
   std::map<std::string, Sum> sums_;       // by row key
-  int64_t writers_count_ = 0;             // since the last Verify
+  std::set<TableId> dropped_;
+  int64_t writers_count_ = 0;  // since the last Verify
   uint64_t acknowledged_count_ = 0;
 };
 

@@ -3,10 +3,6 @@
 // SONDE_CRASH_CYCLES: how often; SONDE_TEST_SEED: of the moments.  The moment of a kill is never quite the
 // same again, so a failure keeps its data directory and names it.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -21,8 +17,7 @@
 #include "engine/rocks/rocks_engine.h"
 #include "fmt/format.h"
 #include "temporary_directory.h"
-
-extern char** environ;
+#include "writer_process.h"
 
 namespace sonde {
 namespace {
@@ -37,40 +32,10 @@ uint64_t NumberOfEnvironment(const char* name, uint64_t otherwise) {
 // Runs the writer for `life`, kills it, and returns what it said.
 absl::StatusOr<std::vector<uint64_t>> RunWriter(std::vector<std::string> arguments,
                                                 std::chrono::milliseconds life) {
-  int ends[2];
-  if (pipe(ends) != 0) return absl::InternalError("pipe failed");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_addclose(&actions, ends[1]);
-  arguments.insert(arguments.begin(), SONDE_CRASH_WRITER);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  const int spawned = posix_spawn(&pid, SONDE_CRASH_WRITER, &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-
-  std::vector<uint64_t> said;
-  std::thread listener([&] {
-    uint64_t sequence = 0;
-    while (read(ends[0], &sequence, sizeof(sequence)) == sizeof(sequence)) said.push_back(sequence);
-  });
-  int exit_status = 0;
-  if (spawned == 0) {
-    std::this_thread::sleep_for(life);
-    kill(pid, SIGKILL);
-    waitpid(pid, &exit_status, 0);
-  }
-  listener.join();
-  close(ends[0]);
-  if (spawned != 0) return absl::InternalError(fmt::format("cannot start {}", SONDE_CRASH_WRITER));
-  if (!WIFSIGNALED(exit_status)) {
-    return absl::InternalError(fmt::format("the writer ended by itself: {}", exit_status));
-  }
-  return said;
+  auto writer = WriterProcess::Start(SONDE_CRASH_WRITER, std::move(arguments));
+  if (!writer.ok()) return writer.status();
+  std::this_thread::sleep_for(life);
+  return (*writer)->Kill();
 }
 
 class CrashTest : public testing::Test {
@@ -114,12 +79,12 @@ class CrashTest : public testing::Test {
 };
 
 TEST_F(CrashTest, WhatWasAcknowledgedSurvivesSigkill) {
-  const uint64_t cycles_count = NumberOfEnvironment("SONDE_CRASH_CYCLES", 5);
+  const uint64_t cycles_count = NumberOfEnvironment("SONDE_CRASH_CYCLES", 20);
   absl::Status status;
   for (uint64_t cycle = 0; cycle < cycles_count && status.ok(); ++cycle) {
     // Now and then the next crash comes while the one before is being repaired.
     if (random_.Uniform(3) == 0) status = Crash("honest", 150);
-    if (status.ok()) status = Crash("honest", 2500);
+    if (status.ok()) status = Crash("honest", 800);
     if (status.ok()) status = Verify();
   }
   fmt::print("seed {}: {} cycles, {} kills, {} batches acknowledged, {} rows\n", seed_, cycles_count,

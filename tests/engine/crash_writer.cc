@@ -84,6 +84,19 @@ void WriteForever(Engine* engine, uint64_t sequence, Honesty honesty) {
   }
 }
 
+// A table that comes and goes.
+void DropATable(Engine* engine, TableId table) {
+  Require(engine->CreateTable(table));
+  RowDelta delta;
+  for (const FamilyId family : {FamilyId{1}, FamilyId{2}}) {
+    delta.families.push_back({.family = family, .puts = {{"q", 0, "value"}}});
+  }
+  for (const char* const row : {"a", "b", "c"}) Require(engine->Apply(table, {{row, delta}}));
+  Require(engine->DropFamily(table, 1));
+  Require(engine->DropTable(table));
+  Say(kCrashDropped | table);
+}
+
 void Run(const std::string& data_dir, uint64_t first_sequence, bool sync, Honesty honesty) {
   // Little memory, so that write buffers are flushed often.
   auto opened = RocksEngine::Open({.data_dir = data_dir, .memory_bytes = 8 << 20, .sync = sync});
@@ -96,8 +109,10 @@ void Run(const std::string& data_dir, uint64_t first_sequence, bool sync, Honest
     while (ThreadOfSequence(sequence) != thread) ++sequence;
     threads.emplace_back([=] { WriteForever(engine, sequence, honesty); });
   }
-  while (true) {
+  // Ids are never used twice: writers are at least a million sequence numbers apart.
+  for (auto table = static_cast<TableId>(first_sequence / 1'000'000);; ++table) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    DropATable(engine, table + kCrashTable + 1);
     Require(engine->CompactAll());
   }
 }
