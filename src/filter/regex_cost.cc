@@ -1,38 +1,37 @@
 #include "filter/regex_cost.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace sonde {
 namespace {
 
-// Bytes at RE2's most, measured on patterns of 20 kB that are made of the one thing.
-constexpr int64_t kLiteral = 24;
-constexpr int64_t kDot = 130;  // and assertions
-constexpr int64_t kClass = 480;
-constexpr int64_t kNegatedClass = 870;
-constexpr int64_t kUnicodeClass = 8192;  // the time that it takes, more than its 2 kB
-constexpr int64_t kQuantifier = 320;
-constexpr int64_t kBranch = 620;
-constexpr int64_t kGroup = 100;
-constexpr int64_t kInstruction = 24;
-// For each copy that a repetition makes, measured on patterns of repetitions.
-constexpr int64_t kDotInstructions = 160;
-constexpr int64_t kClassInstructions = 500;
-constexpr int64_t kUnicodeClassInstructions = 8192;
-constexpr int64_t kCopy = 120;
 constexpr int64_t kRepeatMax = 1000;  // RE2 refuses more, nested repetitions multiplied
 
-// The tree of a repetition holds what is repeated once, the program as often as it is repeated.
+// Bytes at RE2's most: of a thing where it is written, measured on patterns of 20 kB that are made of it, and
+// of each copy that a repetition makes of it, measured on repetitions of 1,000.
 struct Cost {
-  int64_t tree = 0;
-  int64_t program = 0;
+  int64_t once = 0;
+  int64_t copy = 0;
 
   void Add(const Cost& other) {
-    tree = std::min(tree + other.tree, kRegexCostMax / 2);
-    program = std::min(program + other.program, kRegexCostMax / 2);
+    once = std::min(once + other.once, kRegexCostMax);
+    copy = std::min(copy + other.copy, kRegexCostMax / kRepeatMax);
   }
 };
+
+constexpr Cost kLiteral{48, 80};
+constexpr Cost kDot{290, 240};  // and assertions
+constexpr Cost kClass{530, 80};
+constexpr Cost kNegatedClass{1370, 500};
+constexpr Cost kNamedClass{980, 530};
+constexpr Cost kUnicodeClass{16384, 8192};  // the time that it takes, more than its memory
+constexpr Cost kInClass{48, 260};
+constexpr Cost kQuantifier{340, 160};
+constexpr Cost kBranch{640, 190};
+constexpr Cost kGroup{100, 0};
+constexpr int64_t kCopy = 240;  // of whatever is repeated
 
 class CostScanner {
  public:
@@ -41,7 +40,7 @@ class CostScanner {
   int64_t Scan() {
     while (!rest_.empty()) Next();
     while (groups_.size() > 1) CloseGroup();
-    return groups_.back().tree + groups_.back().program;
+    return groups_.back().once;
   }
 
  private:
@@ -54,7 +53,7 @@ class CostScanner {
   void Next() {
     switch (const char c = Take()) {
       case '(':
-        groups_.push_back({kGroup, 0});
+        groups_.push_back(kGroup);
         last_ = {};
         return;
       case ')':
@@ -73,22 +72,20 @@ class CostScanner {
       case '+':
       case '?':
         // What it stands behind remains the last.
-        groups_.back().Add({kQuantifier, kInstruction});
-        last_.Add({kQuantifier, kInstruction});
+        groups_.back().Add(kQuantifier);
+        last_.Add(kQuantifier);
         return;
       case '.':
       case '^':
       case '$':
-        AddPart({kDot, kDotInstructions});
-        return;
+        return Add(kDot);
       default:
         (void)c;
         Add(kLiteral);
     }
   }
 
-  void Add(int64_t tree) { AddPart({tree, kInstruction}); }
-  void AddPart(const Cost& cost) {
+  void Add(const Cost& cost) {
     last_ = cost;
     groups_.back().Add(cost);
   }
@@ -96,7 +93,7 @@ class CostScanner {
   void CloseGroup() {
     const Cost cost = groups_.back();
     groups_.pop_back();
-    AddPart(cost);
+    Add(cost);
   }
 
   void Escape() {
@@ -104,7 +101,8 @@ class CostScanner {
     switch (Take()) {
       case 'p':
       case 'P':
-        return AddPart({kUnicodeClass, kUnicodeClassInstructions});
+        SkipUnicodeName();
+        return Add(kUnicodeClass);
       case 'Q':
         while (!rest_.empty() && !rest_.starts_with("\\E")) {
           Take();
@@ -112,7 +110,7 @@ class CostScanner {
         }
         return;
       case 'x':  // its braces are no repetition
-        if (rest_.starts_with("{")) rest_.remove_prefix(std::min(rest_.find('}'), rest_.size() - 1) + 1);
+        if (rest_.starts_with("{")) SkipBraces();
         return Add(kLiteral);
       case 'w':
       case 'W':
@@ -120,31 +118,47 @@ class CostScanner {
       case 'D':
       case 's':
       case 'S':
-        return AddPart({kClass, kClassInstructions});
+        return Add(kNamedClass);
       default:
         return Add(kDot);
     }
   }
 
+  void SkipBraces() { rest_.remove_prefix(std::min(rest_.find('}'), rest_.size() - 1) + 1); }
+
+  // What follows "\\p": "L", "{Greek}".
+  void SkipUnicodeName() {
+    if (rest_.starts_with("{")) return SkipBraces();
+    if (!rest_.empty()) Take();
+  }
+
   void Class() {
     const bool is_negated = rest_.starts_with("^");
     if (is_negated) Take();
-    Cost cost = is_negated ? Cost{kNegatedClass, kClassInstructions} : Cost{kClass, 2 * kInstruction};
+    Cost cost = is_negated ? kNegatedClass : kClass;
+    char before = 0;
     for (bool is_first = true; !rest_.empty(); is_first = false) {
       const char c = Take();
+      const bool ends_range = std::exchange(before, c) == '-';
       if (c == ']' && !is_first) break;
-      cost.Add({kLiteral, kInstruction});
       if (c == '[' && rest_.starts_with(":")) {  // "[:alpha:]"
         const size_t end = rest_.find(":]");
         if (end != std::string_view::npos) rest_.remove_prefix(end + 2);
-        cost.Add({kClass, kClassInstructions});
+        cost.Add(kNamedClass);
       }
-      if (c != '\\' || rest_.empty()) continue;
+      if (c != '\\' || rest_.empty()) {
+        if (c != '-' && !ends_range) cost.Add(kInClass);
+        continue;
+      }
       const char escaped = Take();
-      cost.Add(escaped == 'p' || escaped == 'P' ? Cost{kUnicodeClass, kUnicodeClassInstructions}
-                                                : Cost{kDot, kDotInstructions});
+      if (escaped == 'p' || escaped == 'P') {
+        SkipUnicodeName();
+        cost.Add(kUnicodeClass);
+      } else {
+        cost.Add(kNamedClass);
+      }
     }
-    AddPart(cost);
+    Add(cost);
   }
 
   // "{n}", "{n,}", "{n,m}"; anything else is a literal brace.
@@ -166,14 +180,15 @@ class CostScanner {
     if (at == rest_.size() || at == 0) return Add(kLiteral);
     rest_.remove_prefix(at + 1);
     const int64_t copies = std::max<int64_t>(count, 1);
-    const Cost more{copies * kCopy, std::min(last_.program, kRegexCostMax / kRepeatMax) * copies};
+    const int64_t bytes = copies * std::min(kCopy + last_.copy, kRegexCostMax / kRepeatMax);
+    const Cost more{bytes, bytes};
     groups_.back().Add(more);
     last_.Add(more);
   }
 
   std::string_view rest_;
-  std::vector<Cost> groups_ = {{kGroup, 0}};  // what is in each that is open
-  Cost last_;                                 // what a repetition would repeat
+  std::vector<Cost> groups_ = {kGroup};  // what is in each that is open
+  Cost last_;                            // what a repetition would repeat
 };
 
 }  // namespace

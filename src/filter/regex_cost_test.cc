@@ -31,6 +31,10 @@ TEST(RegexCost, IsLargeForBombs) {
     EXPECT_GT(RegexCost(Repeated(bomb, 20'400)), 5 * kMib / 2) << bomb;
   }
   EXPECT_GT(RegexCost("(?i)[" + Repeated("\\pL", 20'400) + "]"), 5 * kMib / 2);
+  EXPECT_GT(RegexCost(Repeated("(\\pL{0,30}\\C+)[\\x80-\\xff]?|", 3'000)), 5 * kMib / 2);
+  EXPECT_GT(RegexCost(Repeated("\\p{Greek}{999,}", 60)), 5 * kMib / 2);
+  EXPECT_GT(RegexCost(Repeated("[ab]*(a|ab|)+(((a|ab|){10,1000}|ab|)*a?)*?|", 400)), 5 * kMib / 2);
+  EXPECT_GT(RegexCost("[acegikmoq]{2,1000}|[acegikmoq]{3,1000}"), 5 * kMib / 2);
 }
 
 TEST(RegexCost, RepetitionsMultiply) {

@@ -19,6 +19,7 @@
 #include "wire/admission.h"
 #include "wire/grpc_status.h"
 #include "wire/stalled_reads.h"
+#include "wire/step_cost.h"
 #include "wire/worker_pool.h"
 
 namespace sonde {
@@ -58,9 +59,11 @@ absl::Status Overloaded();
 // What the calls of a server share.  Nothing is owned.
 struct CallResources {
   WorkerPool* workers;
+  WorkerPool* readers;
   Admission* reads;
   Admission* writes;
   StalledReads* stalled_reads;
+  StepCost* read_cost;
   bool writes_block;  // they wait for the disk
 };
 

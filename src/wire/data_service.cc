@@ -191,7 +191,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::ReadRows(Context* conte
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::SampleRowKeys(Context* context, const Bytes* bytes) {
   return AnswerList<pb::SampleRowKeysRequest>(
-      context, bytes, resources_.reads, resources_.workers, /*may_block=*/true,
+      context, bytes, resources_.reads, resources_.readers, /*may_block=*/true,
       [this](const auto& in, auto* messages) { return sonde::SampleRowKeys(tables_, in, messages); });
 }
 

@@ -6,6 +6,9 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "absl/time/clock.h"
 #include "model/limits.h"
 #include "wire/admission.h"
@@ -16,24 +19,36 @@
 #include "wire/worker_pool.h"
 
 namespace sonde {
+namespace {
 
 // A client that works through a message may take as long.
 constexpr absl::Duration kReadPatience = absl::Seconds(5);
 
+size_t ReaderThreads(size_t asked) {
+  constexpr size_t kLeast = 8;
+  return asked > 0 ? asked : std::max<size_t>(kLeast, 2 * std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables)
       : workers(options.worker_threads, {}),
+        readers(ReaderThreads(options.reader_threads), {}),
         reads("reads", {.requests = options.reads_max, .bytes = options.read_bytes_max}),
         writes("writes", {.requests = options.writes_max, .bytes = options.write_bytes_max}),
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),
         change_streams(tables, &workers),
-        data(tables, &change_streams, {&workers, &reads, &writes, &stalled_reads, options.writes_block}),
+        data(tables, &change_streams,
+             {&workers, &readers, &reads, &writes, &stalled_reads, &read_cost, options.writes_block}),
         table_admin(tables, &change_streams.streams(), &operations, &workers) {}
 
   WorkerPool workers;
+  WorkerPool readers;
   Admission reads;
   Admission writes;
   StalledReads stalled_reads{kReadPatience};
+  StepCost read_cost;
   Operations operations;
   ChangeStreamCalls change_streams;
   DataService data;

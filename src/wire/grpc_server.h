@@ -16,6 +16,9 @@ struct GrpcServerOptions {
   // Writes wait for the disk, so they are given to threads of their own.
   bool writes_block = true;
   size_t worker_threads = 32;
+  // Reads that take long have threads of their own, some more than the machine has cores: they seldom wait,
+  // and threads that take requests in must get their turn beside them.  0: as many as fit the machine.
+  size_t reader_threads = 0;
   // At a time; what comes over it is refused with UNAVAILABLE.
   int64_t reads_max = 10'000;
   int64_t read_bytes_max = int64_t{256} << 20;

@@ -26,7 +26,7 @@ namespace {
 namespace pb = google::bigtable::v2;
 
 // Stored rows that are looked at in one go on gRPC's own threads; a scan that needs more goes on among the
-// workers.
+// readers.
 constexpr int64_t kRowsInlineMax = 256;
 // ... and there, between looks at whether the call still stands.
 constexpr int64_t kRowsPerStep = 4096;
@@ -54,14 +54,22 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   ReadRowsReactor(grpc::CallbackServerContext* context, Tables* tables, const CallResources& resources)
       : context_(*context),
         tables_(tables),
-        workers_(resources.workers),
+        readers_(resources.readers),
         reads_(resources.reads),
-        stalled_reads_(resources.stalled_reads) {}
+        stalled_reads_(resources.stalled_reads),
+        cost_(resources.read_cost) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     absl::StatusOr<Admission::Place> place = reads_->Admit(static_cast<int64_t>(bytes.Length()) + kReadBytes);
     if (!place.ok()) return Finish(ToGrpc(place.status()));
     place_ = *std::move(place);
+    if (cost_->IsHigh()) {
+      return readers_->Submit(DeadlineOf(context_), [this, bytes](const absl::Status& status) {
+        if (!status.ok()) return Finish(ToGrpc(status));
+        if (absl::Status opened = Open(bytes); !opened.ok()) return Finish(ToGrpc(opened));
+        Produce(kRowsPerStep, /*inline_only=*/false);
+      });
+    }
     if (absl::Status status = Open(bytes); !status.ok()) return Finish(ToGrpc(status));
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
@@ -73,6 +81,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       Finish(grpc::Status::CANCELLED);
       return;
     }
+    if (cost_->IsHigh()) return ProduceAmongReaders();
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
   void OnCancel() override { cancelled_ = true; }
@@ -126,8 +135,13 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     return absl::OkStatus();
   }
 
-  // Fills one message and sends it.
+  void ProduceAmongReaders() {
+    if (!readers_->Submit([this] { Produce(kRowsPerStep, /*inline_only=*/false); })) End(Overloaded());
+  }
+
+  // Fills one message and sends it.  The end of this object may come before it returns.
   void Produce(int64_t rows_max, bool inline_only) {
+    const StepCost::Timer timer(cost_);
     while (!writer_.IsFull()) {
       absl::StatusOr<RowReader::Step> step = reader_->Next(rows_max);
       if (!step.ok()) return End(step.status());
@@ -135,8 +149,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       if (*step == RowReader::Step::kRow) {
         if (absl::Status status = WriteRow(); !status.ok()) return End(status);
       } else if (inline_only) {
-        if (!workers_->Submit([this] { Produce(kRowsPerStep, /*inline_only=*/false); })) End(Overloaded());
-        return;
+        return ProduceAmongReaders();
       } else if (!writer_.IsEmpty()) {
         break;  // what has passed does not wait for what may be long in coming
       } else if (TellsLastScanned()) {
@@ -227,9 +240,10 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   grpc::CallbackServerContext& context_;  // lives until OnDone
   Tables* const tables_;
-  WorkerPool* const workers_;
+  WorkerPool* const readers_;
   Admission* const reads_;
   StalledReads* const stalled_reads_;
+  StepCost* const cost_;
   Admission::Place place_;
   const absl::Time came_ = absl::Now();
   bool headers_added_ = false;

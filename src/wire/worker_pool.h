@@ -24,6 +24,9 @@ class WorkerPool {
     size_t waiting = 10'000;
     // A request that has waited longer is refused: whoever asked has given up, or soon will.
     absl::Duration wait = absl::Milliseconds(500);
+    // A queue that has not been empty for `wait` is no burst that will pass: then this is how long one waits,
+    // so that what is let in is answered soon, and as much of it as ever.
+    absl::Duration wait_when_overloaded = absl::Milliseconds(100);
   };
 
   WorkerPool(size_t threads, Limits limits);
@@ -35,8 +38,8 @@ class WorkerPool {
   // For a part of something that is under way already.  False, and `work` is not run: too much is waiting.
   [[nodiscard]] bool Submit(Work work);
 
-  // Runs `request` once: with OK; with UNAVAILABLE when too much is waiting or it has waited too long; with
-  // DEADLINE_EXCEEDED when the deadline has passed before its turn.
+  // Runs `request` once: with OK; with UNAVAILABLE when too much is waiting, or for too long, or when it has
+  // waited too long itself; with DEADLINE_EXCEEDED when the deadline has passed before its turn.
   void Submit(absl::Time deadline, Request request);
 
  private:
@@ -44,16 +47,18 @@ class WorkerPool {
     Work work;  // one of the two
     Request request;
     absl::Time since;
-    absl::Time deadline;
+    absl::Time deadline = absl::InfiniteFuture();
   };
-  bool Enqueue(Waiting* waiting);
+  absl::Status Enqueue(Waiting* waiting, absl::Time now);
   void Run();
-  absl::Status CheckTime(const Waiting& waiting) const;
+  // How long a request may have waited at `now`.
+  absl::Duration WaitMax(absl::Time now) const;  // mutex_ is held
 
   const Limits limits_;
   std::mutex mutex_;
   std::condition_variable ready_;
   std::deque<Waiting> queue_;  // guarded by mutex_
+  absl::Time last_empty_;      // when the queue was; guarded by mutex_
   bool ending_ = false;        // guarded by mutex_
   std::vector<std::thread> threads_;
 };

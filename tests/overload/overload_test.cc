@@ -1,0 +1,155 @@
+// A server with four times the load that it can bear goes on as if it had what it can bear: what it lets in
+// is answered in time, what it refuses is UNAVAILABLE with RetryInfo and nothing of it is done, and some
+// seconds later all is as before.
+//
+//   sonde_overload_test                  some seconds
+//   sonde_overload_test --seconds=300    the overload lasts five minutes
+#include <google/bigtable/admin/v2/bigtable_table_admin.grpc.pb.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+#include <string_view>
+
+#include "catalog/catalog.h"
+#include "engine/rocks/rocks_engine.h"
+#include "load.h"
+#include "table/tables.h"
+#include "wire/grpc_server.h"
+
+namespace sonde {
+namespace {
+
+namespace admin = google::bigtable::admin::v2;
+
+constexpr char kTable[] = "projects/p/instances/i/tables/t";
+constexpr int kRows = 64;
+constexpr int kCells = 8'000;  // so that the server has far more to do for a request than its client
+constexpr int kClosedLoop = 64;
+constexpr int kUnderWayMax = 20'000;
+
+int64_t overload_seconds = 4;
+
+// Under a sanitizer only what is answered counts, not how fast.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMeasures = false;
+#else
+constexpr bool kMeasures = true;
+#endif
+
+void Show(const char* phase, const LoadResult& result) {
+  std::cout << phase << ": sent " << result.sent << " in " << result.seconds << " s, answered "
+            << result.Goodput() << "/s (p50 " << Quantile(result.latency_us, 0.5) / 1000.0 << " ms, p99 "
+            << Quantile(result.latency_us, 0.99) / 1000.0 << " ms), refused " << result.refused << " (p50 "
+            << Quantile(result.refused_us, 0.5) / 1000.0 << " ms), of the last second "
+            << result.refused_at_the_end << '\n';
+  for (const auto& [status, count] : result.other) std::cout << "  " << count << " x " << status << '\n';
+}
+
+class Overload : public testing::TestWithParam<LoadKind> {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "sonde_overload_XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    directory_ = name;
+    auto engine = RocksEngine::Open({.data_dir = name, .memory_bytes = 256 << 20, .sync = true});
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+    auto catalog = Catalog::Open(engine_.get());
+    ASSERT_TRUE(catalog.ok()) << catalog.status();
+    catalog_ = *std::move(catalog);
+    tables_ = std::make_unique<Tables>(engine_.get(), catalog_.get(), &clock_, /*seed=*/1);
+    auto server = GrpcServer::Start({}, tables_.get());
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    const std::string address = "127.0.0.1:" + std::to_string(server_->port());
+    const auto stub =
+        admin::BigtableTableAdmin::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    admin::CreateTableRequest request;
+    request.set_parent("projects/p/instances/i");
+    request.set_table_id("t");
+    for (const char* family : {"data", "marks"})
+      (*request.mutable_table()->mutable_column_families())[family];
+    grpc::ClientContext context;
+    admin::Table made;
+    const grpc::Status status = stub->CreateTable(&context, request, &made);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    driver_ = std::make_unique<LoadDriver>(address, kTable, kRows);
+    driver_->FillRows(kCells);
+  }
+
+  void TearDown() override {
+    driver_.reset();
+    server_.reset();
+    tables_.reset();
+    catalog_.reset();
+    engine_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  LoadResult Run(const char* phase, double per_second, int under_way_max, std::chrono::milliseconds time) {
+    LoadResult result = driver_->Run({GetParam(), per_second, under_way_max, time});
+    Show(phase, result);
+    answered_.merge(result.answered_ids);
+    refused_.merge(result.refused_ids);
+    return result;
+  }
+
+  SystemClock clock_;
+  std::filesystem::path directory_;
+  std::unique_ptr<RocksEngine> engine_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<Tables> tables_;
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<LoadDriver> driver_;
+  std::set<uint64_t> answered_, refused_;
+};
+
+TEST_P(Overload, AnswersAsManyAsBefore) {
+  using std::chrono::milliseconds;
+  constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+  Run("warm", kUnlimited, kClosedLoop, milliseconds(500));
+  const double peak = Run("peak", kUnlimited, kClosedLoop, milliseconds(2'000)).Goodput();
+  const LoadResult calm = Run("0.7x", 0.7 * peak, kUnderWayMax, milliseconds(2'000));
+  const LoadResult over = Run("4x", 4 * peak, kUnderWayMax, milliseconds(1'000 * overload_seconds));
+  const LoadResult after = Run("0.5x", 0.5 * peak, kUnderWayMax, milliseconds(5'000));
+
+  for (const LoadResult* result : {&calm, &over, &after}) EXPECT_TRUE(result->other.empty());
+  EXPECT_GT(over.refused, 0);
+  EXPECT_EQ(after.refused_at_the_end, 0);
+  if (kMeasures) {
+    // The client runs on the same cores, and sends four times as much; neighbours take what they take.
+    EXPECT_GE(over.Goodput(), 0.6 * peak);
+    EXPECT_LE(Quantile(over.latency_us, 0.99), 1'000'000);
+  }
+  if (GetParam() == LoadKind::kWrite) {
+    EXPECT_EQ(driver_->WrittenIds(), answered_);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Overload, testing::Values(LoadKind::kRead, LoadKind::kWrite),
+                         [](const auto& kind) { return kind.param == LoadKind::kRead ? "Reads" : "Writes"; });
+
+}  // namespace
+}  // namespace sonde
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  constexpr std::string_view kSeconds = "--seconds=";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with(kSeconds) &&
+        std::from_chars(argument.data() + kSeconds.size(), argument.data() + argument.size(),
+                        sonde::overload_seconds)
+                .ec == std::errc())
+      continue;
+    std::cerr << "unknown argument " << argument << "; known: --seconds=N\n";
+    return 2;
+  }
+  return RUN_ALL_TESTS();
+}
