@@ -24,6 +24,9 @@ namespace {
 // A client that works through a message may take as long.
 constexpr absl::Duration kReadPatience = absl::Seconds(5);
 
+// Reads do not wait for a disk that is slow to sync: their queue need not be as long as that of writes.
+constexpr absl::Duration kReadWaitWhenOverloaded = absl::Milliseconds(20);
+
 size_t ReaderThreads(size_t asked) {
   constexpr size_t kLeast = 8;
   return asked > 0 ? asked : std::max<size_t>(kLeast, 2 * std::thread::hardware_concurrency());
@@ -34,7 +37,7 @@ size_t ReaderThreads(size_t asked) {
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables)
       : workers(options.worker_threads, {}),
-        readers(ReaderThreads(options.reader_threads), {}),
+        readers(ReaderThreads(options.reader_threads), {.wait_when_overloaded = kReadWaitWhenOverloaded}),
         reads("reads", {.requests = options.reads_max, .bytes = options.read_bytes_max}),
         writes("writes", {.requests = options.writes_max, .bytes = options.write_bytes_max}),
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),

@@ -2,8 +2,8 @@
 // is answered in time, what it refuses is UNAVAILABLE with RetryInfo and nothing of it is done, and some
 // seconds later all is as before.
 //
-//   sonde_overload_test                  some seconds
-//   sonde_overload_test --seconds=300    the overload lasts five minutes
+//   sonde_overload_test                         some seconds, beside other tests
+//   sonde_overload_test --alone --seconds=300   five minutes of overload, on a machine that does nothing else
 #include <google/bigtable/admin/v2/bigtable_table_admin.grpc.pb.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
@@ -34,6 +34,9 @@ constexpr int kClosedLoop = 64;
 constexpr int kUnderWayMax = 20'000;
 
 int64_t overload_seconds = 4;
+// What else the machine does slows down the client, too, and makes what was measured before an overload
+// worth little in it.
+bool is_alone = false;
 
 // Under a sanitizer only what is answered counts, not how fast.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -123,9 +126,10 @@ TEST_P(Overload, AnswersAsManyAsBefore) {
   EXPECT_GT(over.refused, 0);
   EXPECT_EQ(after.refused_at_the_end, 0);
   if (kMeasures) {
-    // The client runs on the same cores, and sends four times as much; neighbours take what they take.
-    EXPECT_GE(over.Goodput(), 0.6 * peak);
-    EXPECT_LE(Quantile(over.latency_us, 0.99), 1'000'000);
+    EXPECT_GE(over.Goodput(), (is_alone ? 0.9 : 0.5) * peak);
+    if (is_alone) {
+      EXPECT_LE(Quantile(over.latency_us, 0.99), 500'000);
+    }
   }
   if (GetParam() == LoadKind::kWrite) {
     EXPECT_EQ(driver_->WrittenIds(), answered_);
@@ -143,12 +147,16 @@ int main(int argc, char** argv) {
   constexpr std::string_view kSeconds = "--seconds=";
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
+    if (argument == "--alone") {
+      sonde::is_alone = true;
+      continue;
+    }
     if (argument.starts_with(kSeconds) &&
         std::from_chars(argument.data() + kSeconds.size(), argument.data() + argument.size(),
                         sonde::overload_seconds)
                 .ec == std::errc())
       continue;
-    std::cerr << "unknown argument " << argument << "; known: --seconds=N\n";
+    std::cerr << "unknown argument " << argument << "; known: --alone --seconds=N\n";
     return 2;
   }
   return RUN_ALL_TESTS();
