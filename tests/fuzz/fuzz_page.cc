@@ -47,7 +47,8 @@ Cells TakeCells(InputReader* input) {
   int count = 0;
   for (int row = 0; row < kRowsMax && !input->IsEmpty() && count < kCellsMax; ++row) {
     const uint8_t what = input->Byte();
-    const std::string key = "r" + (what & 1 ? std::to_string(1000 + row) : std::string(input->Bytes(what / 8)));
+    const std::string key =
+        "r" + (what & 1 ? std::to_string(1000 + row) : std::string(input->Bytes(what / 8)));
     auto& of_row = cells[key];
     for (int i = 0; i <= (what & 6); ++i, ++count) {
       const uint8_t step = input->Byte();
