@@ -1,6 +1,7 @@
 #include "filter/regex_cost.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,8 @@ struct Cost {
 };
 
 constexpr Cost kLiteral{48, 80};
-constexpr Cost kDot{290, 240};  // and assertions
-constexpr Cost kClass{530, 80};
+constexpr Cost kDot{290, 240};         // and assertions
+constexpr Cost kClass{530, 80 - 260};  // with the first in it
 constexpr Cost kNegatedClass{1370, 500};
 constexpr Cost kNamedClass{980, 530};
 constexpr Cost kUnicodeClass{16384, 8192};  // the time that it takes, more than its memory
@@ -31,7 +32,7 @@ constexpr Cost kInClass{48, 260};
 constexpr Cost kQuantifier{340, 160};
 constexpr Cost kBranch{640, 190};
 constexpr Cost kGroup{100, 0};
-constexpr int64_t kCopy = 240;  // of whatever is repeated
+constexpr int64_t kNestedCopy = 240;  // more, of a copy that may be left out
 
 class CostScanner {
  public:
@@ -164,23 +165,25 @@ class CostScanner {
   // "{n}", "{n,}", "{n,m}"; anything else is a literal brace.
   void Repeat() {
     if (rest_.starts_with(",")) return Add(kLiteral);
-    int64_t count = 0;
+    std::optional<int64_t> least;
     size_t at = 0;
     int64_t number = 0;
     for (; at < rest_.size() && rest_[at] != '}'; ++at) {
       if (rest_[at] == ',') {
+        least = number;
         number = 0;
       } else if (rest_[at] >= '0' && rest_[at] <= '9') {
         number = std::min(number * 10 + (rest_[at] - '0'), kRepeatMax);
-        count = std::max(count, number);
       } else {
         return Add(kLiteral);
       }
     }
     if (at == rest_.size() || at == 0) return Add(kLiteral);
     rest_.remove_prefix(at + 1);
-    const int64_t copies = std::max<int64_t>(count, 1);
-    const int64_t bytes = copies * std::min(kCopy + last_.copy, kRegexCostMax / kRepeatMax);
+    // Those past the least are one in the other: a?, (a(a?)?)?.
+    const int64_t copies = std::max<int64_t>({least.value_or(0), number, 1});
+    const int64_t nested = least.has_value() ? std::max<int64_t>(number - *least, 0) : 0;
+    const int64_t bytes = copies * last_.copy + nested * kNestedCopy;
     const Cost more{bytes, bytes};
     groups_.back().Add(more);
     last_.Add(more);

@@ -42,7 +42,7 @@ TEST(RegexCost, RepetitionsMultiply) {
   EXPECT_GT(one, 300 * 100);
   EXPECT_GT(RegexCost("(([abc][abc][abc]){300}){3}"), one + 600 * 3 * 100);
   EXPECT_EQ(RegexCost("([abc][abc][abc]){300,}"), one);
-  EXPECT_EQ(RegexCost("([abc][abc][abc]){3,300}"), one);
+  EXPECT_GT(RegexCost("([abc][abc][abc]){3,300}"), one);
   std::string nested = "a";
   for (int i = 0; i < 100; ++i) nested = "(" + nested + "){1000}";
   EXPECT_GT(RegexCost(nested), int64_t{1} << 30);

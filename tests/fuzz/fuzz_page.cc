@@ -1,6 +1,7 @@
 // Pages of cells.  First byte 0 modulo 3: the rest is taken for a page, as it is and with checksums that
 // match. 1: for rows, whose pages must read back as they were.  2: for rows and then for changes to the bytes
 // of their page, of which nothing may come but cells or DATA_LOSS.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -52,7 +53,9 @@ Cells TakeCells(InputReader* input) {
     auto& of_row = cells[key];
     for (int i = 0; i <= (what & 6); ++i, ++count) {
       const uint8_t step = input->Byte();
-      micros += step & 128 ? static_cast<int32_t>(input->Number()) : step % 16 * 1000;
+      // Timestamps are not negative.
+      micros = std::max<int64_t>(
+          0, micros + (step & 128 ? static_cast<int32_t>(input->Number()) : step % 16 * 1000));
       of_row[{std::string(1 + step % 3, static_cast<char>('a' + step % 5)), -micros}] = TakeValue(input);
     }
   }
