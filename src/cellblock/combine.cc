@@ -64,6 +64,61 @@ struct Entry {
   AggregateKind kind;  // kNone: a put
 };
 
+// Adds of a kind, the newest first, perhaps with a put as the oldest.
+std::string FoldIntegers(AggregateKind kind, absl::Span<const Entry> entries) {
+  int64_t state = DecodeAggregateState(entries[0].value);
+  for (const Entry& older : entries.subspan(1)) {
+    state = FoldAggregate(kind, DecodeAggregateState(older.value), state);
+  }
+  std::string bytes;
+  PutFixed64(&bytes, static_cast<uint64_t>(state));
+  return bytes;
+}
+
+// DATA_LOSS: a sketch is damaged.
+absl::Status FoldStates(AggregateKind kind, absl::Span<const Entry> entries, std::string* state) {
+  if (!IsHll(kind)) {
+    *state = FoldIntegers(kind, entries);
+    return absl::OkStatus();
+  }
+  HllSketch sum(kind);
+  for (const Entry& entry : entries) {
+    const absl::StatusOr<HllSketch> sketch = HllSketch::Parse(kind, entry.value);
+    if (!sketch.ok()) return absl::DataLossError(sketch.status().message());
+    sum.Merge(*sketch);
+  }
+  *state = sum.Serialize();
+  return absl::OkStatus();
+}
+
+// The order of cells in a row and family.
+bool ComesBefore(const CellView& a, const CellView& b) {
+  const int order = a.qualifier.data() == b.qualifier.data() && a.qualifier.size() == b.qualifier.size()
+                        ? 0
+                        : a.qualifier.compare(b.qualifier);
+  return order != 0 ? order < 0 : a.timestamp_micros > b.timestamp_micros;
+}
+
+// Whether the deletes of a fragment reach cells that come in order.
+class DeletedCells {
+ public:
+  explicit DeletedCells(const FragmentEdits& edits) : all_(edits.delete_all), rest_(edits.deletes) {}
+
+  bool Contains(const CellView& cell) {
+    if (all_) return true;
+    while (!rest_.empty() && rest_.front().qualifier < cell.qualifier) rest_.remove_prefix(1);
+    for (const FamilyDelta::ColumnDelete& deletion : rest_) {
+      if (deletion.qualifier != cell.qualifier) break;
+      if (deletion.time_range.Contains(cell.timestamp_micros)) return true;
+    }
+    return false;
+  }
+
+ private:
+  const bool all_;
+  absl::Span<const FamilyDelta::ColumnDelete> rest_;
+};
+
 struct Column {
   std::string_view qualifier;
   std::vector<Entry> entries;  // as gathered: from the newest fragment to the oldest
@@ -160,33 +215,9 @@ class Combiner {
       result.kind = AggregateKind::kNone;
     }
     const absl::Span<const Entry> folded = entries.subspan(0, count);
-    states_.push_back(IsHll(entries[0].kind) ? FoldSketches(entries[0].kind, folded)
-                                             : FoldIntegers(entries[0].kind, folded));
+    status_.Update(FoldStates(entries[0].kind, folded, &states_.emplace_back()));
     result.value = states_.back();
     return result;
-  }
-
-  static std::string FoldIntegers(AggregateKind kind, absl::Span<const Entry> entries) {
-    int64_t state = DecodeAggregateState(entries[0].value);
-    for (const Entry& older : entries.subspan(1)) {
-      state = FoldAggregate(kind, DecodeAggregateState(older.value), state);
-    }
-    std::string bytes;
-    PutFixed64(&bytes, static_cast<uint64_t>(state));
-    return bytes;
-  }
-
-  std::string FoldSketches(AggregateKind kind, absl::Span<const Entry> entries) {
-    HllSketch sum(kind);
-    for (const Entry& entry : entries) {
-      const absl::StatusOr<HllSketch> sketch = HllSketch::Parse(kind, entry.value);
-      if (sketch.ok()) {
-        sum.Merge(*sketch);
-      } else {
-        status_ = absl::DataLossError(sketch.status().message());
-      }
-    }
-    return sum.Serialize();
   }
 
   absl::Status status_;
@@ -219,31 +250,74 @@ absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSo
   return absl::OkStatus();
 }
 
+absl::Status Overlay(const FragmentEdits& newer, absl::Span<const CellView> older,
+                     std::deque<std::string>* states, std::vector<CellView>* cells) {
+  cells->clear();
+  DeletedCells deleted(newer);
+  absl::Span<const CellView> puts = newer.puts, adds = newer.adds;
+  if (newer.delete_all) older = {};
+  while (!puts.empty() || !adds.empty()) {
+    const bool is_put = adds.empty() || (!puts.empty() && ComesBefore(puts.front(), adds.front()));
+    absl::Span<const CellView>& from = is_put ? puts : adds;
+    const CellView& edit = from.front();
+    for (; !older.empty() && ComesBefore(older.front(), edit); older.remove_prefix(1)) {
+      if (!deleted.Contains(older.front())) cells->push_back(older.front());
+    }
+    cells->push_back(edit);
+    if (!older.empty() && !ComesBefore(edit, older.front())) {  // the same place
+      if (!is_put && !deleted.Contains(older.front())) {
+        const Entry entries[] = {{edit.timestamp_micros, edit.value, newer.kind},
+                                 {edit.timestamp_micros, older.front().value, AggregateKind::kNone}};
+        absl::Status status = FoldStates(newer.kind, entries, &states->emplace_back());
+        if (!status.ok()) return status;
+        cells->back().value = states->back();
+      }
+      older.remove_prefix(1);
+    }
+    from.remove_prefix(1);
+  }
+  for (const CellView& cell : older) {
+    if (!deleted.Contains(cell)) cells->push_back(cell);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status FragmentsReader::Read(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                                    const ReadHints& hints, std::vector<CellView>* cells) {
+  absl::Status status = fragments.size() == 1 ? DecodeFragment(fragments[0], shapes, hints, &fragment_)
+                                              : CombineAll(fragments, shapes, hints);
+  if (status.ok()) TakeCells(&fragment_, cells);
+  return status;
+}
+
+absl::Status FragmentsReader::ReadOver(absl::Span<const CellView> older,
+                                       absl::Span<const std::string_view> fragments,
+                                       const ShapeSource& shapes, const ReadHints& hints,
+                                       std::vector<CellView>* cells) {
+  if (absl::Status status = CombineAll(fragments, shapes, hints); !status.ok()) return status;
+  return Overlay(FragmentEdits(fragment_), older, &states_, cells);
+}
+
+absl::Status FragmentsReader::CombineAll(absl::Span<const std::string_view> fragments,
+                                         const ShapeSource& shapes, const ReadHints& hints) {
   owned_.clear();
   states_.clear();
-  if (fragments.size() == 1) {
-    if (absl::Status status = DecodeFragment(fragments[0], shapes, hints, &fragment_); !status.ok())
-      return status;
-    TakeCells(&fragment_, cells);
-    return absl::OkStatus();
-  }
   ReadHints of_each = hints;
   of_each.newest_per_column.reset();  // the newest of one may be deleted by another
   of_each.keys_only = false;          // adds are folded
+  if (fragments.size() == 1) return DecodeFragment(fragments[0], shapes, of_each, &fragment_);
   Combiner combiner(&states_);
-  for (size_t i = fragments.size(); i-- > 0;) {
+  bool delete_all = false;
+  for (size_t i = fragments.size(); i-- > 0 && !delete_all;) {
     if (absl::Status status = DecodeFragment(fragments[i], shapes, of_each, &fragment_); !status.ok())
       return status;
     combiner.AddOlder(fragment_);
     std::move(fragment_.owned.begin(), fragment_.owned.end(), std::back_inserter(owned_));
-    if (fragment_.delete_all) break;
+    delete_all = fragment_.delete_all;
   }
   fragment_.Clear();
-  if (absl::Status status = combiner.Finish(&fragment_); !status.ok()) return status;
-  TakeCells(&fragment_, cells);
-  return absl::OkStatus();
+  fragment_.delete_all = delete_all;
+  return combiner.Finish(&fragment_);
 }
 
 }  // namespace sonde

@@ -468,6 +468,11 @@ bool IsFragmentWithoutCells(std::string_view bytes) {
          (static_cast<unsigned char>(bytes[1]) & (kHasPuts | kHasAdds)) == 0;
 }
 
+bool IsFragmentWithoutAdds(std::string_view bytes) {
+  return bytes.size() >= 2 && bytes[0] == kFragmentFormat &&
+         (static_cast<unsigned char>(bytes[1]) & kHasAdds) == 0;
+}
+
 bool IsFragmentWithoutDeletes(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == kFragmentFormat &&
          (static_cast<unsigned char>(bytes[1]) & (kDeletesAll | kHasDeletes)) == 0;

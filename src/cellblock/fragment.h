@@ -86,6 +86,29 @@ struct CombineOptions {
 [[nodiscard]] absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                                    CombineOptions options, std::string* out);
 
+// The edits of a fragment, or those of them that are somewhere in its row.
+struct FragmentEdits {
+  FragmentEdits() = default;
+  explicit FragmentEdits(const Fragment& fragment)
+      : delete_all(fragment.delete_all),
+        deletes(fragment.deletes),
+        puts(fragment.puts),
+        kind(fragment.kind),
+        adds(fragment.adds) {}
+
+  bool delete_all = false;
+  absl::Span<const FamilyDelta::ColumnDelete> deletes;
+  absl::Span<const CellView> puts;
+  AggregateKind kind = AggregateKind::kNone;
+  absl::Span<const CellView> adds;
+};
+
+// Replaces *cells by what a reader sees of `newer` edits over `older` cells of the same row and family, in
+// order.  What adds and older cells fold to goes to *states, which must live as long as the views.
+// DATA_LOSS: a sketch is damaged.
+[[nodiscard]] absl::Status Overlay(const FragmentEdits& newer, absl::Span<const CellView> older,
+                                   std::deque<std::string>* states, std::vector<CellView>* cells);
+
 // What a reader sees of fragments that were not combined yet.
 class FragmentsReader {
  public:
@@ -93,8 +116,17 @@ class FragmentsReader {
   // ask for.  The views hold until the next call, as long as the fragments' bytes do.
   [[nodiscard]] absl::Status Read(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                                   const ReadHints& hints, std::vector<CellView>* cells);
+  // Likewise when just `older` cells exist, which are those that the hints ask for; at least one fragment. If
+  // a fragment deletes, they must be all of newest_per_column, and if one adds, with values.
+  [[nodiscard]] absl::Status ReadOver(absl::Span<const CellView> older,
+                                      absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
+                                      const ReadHints& hints, std::vector<CellView>* cells);
 
  private:
+  // Combines them into fragment_.
+  absl::Status CombineAll(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
+                          const ReadHints& hints);
+
   Fragment fragment_;
   std::vector<std::unique_ptr<std::string>> owned_;
   std::deque<std::string> states_;
@@ -103,7 +135,8 @@ class FragmentsReader {
 // Whether the bytes are a fragment that changes nothing when nothing older exists (no cells).
 bool IsFragmentWithoutCells(std::string_view bytes);
 
-// Whether Combine of this alone with nothing_older is this itself (it has no deletes).
+// Whether the bytes are a fragment that deletes (adds) nothing.
 bool IsFragmentWithoutDeletes(std::string_view bytes);
+bool IsFragmentWithoutAdds(std::string_view bytes);
 
 }  // namespace sonde

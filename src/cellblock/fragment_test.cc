@@ -357,6 +357,37 @@ TEST(FragmentsReader, SeesWhatIsAskedForOfFragmentsThatWereNotCombined) {
 }
 
 // Any bytes are either a fragment, which encodes again to something that means the same, or DATA_LOSS.
+// What settles is older than every fragment, and all that is left of it is cells.
+TEST(Fragment, EditsOverCellsAreLikeEditsOverTheFragmentOfTheCells) {
+  const FixedShapes shapes({{"a", "b"}, {"a"}, {"", "a", "ab"}});
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const auto kind = static_cast<AggregateKind>(seed % 4);
+    Generator generator(seed, kind);
+    std::vector<std::string> edits;
+    for (int i = 0; i < 12; ++i) edits.push_back(Single(generator.Next(), kind, shapes));
+    const auto middle = edits.begin() + static_cast<ptrdiff_t>(generator.random().Uniform(edits.size()));
+    const std::string settled = CombineAll({edits.begin(), middle}, shapes, true);
+    const std::string newer = CombineAll({middle, edits.end()}, shapes, false);
+    Fragment of_settled, of_newer;
+    ASSERT_TRUE(DecodeFragment(settled, shapes, &of_settled).ok());
+    ASSERT_TRUE(DecodeFragment(newer, shapes, &of_newer).ok());
+    std::vector<CellView> older, cells;
+    TakeCells(&of_settled, &older);
+    std::deque<std::string> states;
+    ASSERT_TRUE(Overlay(FragmentEdits(of_newer), older, &states, &cells).ok());
+    std::vector<std::tuple<std::string, int64_t, std::string>> result;
+    for (const CellView& cell : cells) result.emplace_back(cell.qualifier, cell.timestamp_micros, cell.value);
+    ASSERT_EQ(result, CellsOf(CombineAll(edits, shapes, true), shapes)) << "seed " << seed;
+
+    FragmentsReader reader;
+    const std::vector<std::string_view> views(middle, edits.end());
+    ASSERT_TRUE(reader.ReadOver(older, views, shapes, {}, &cells).ok());
+    result.clear();
+    for (const CellView& cell : cells) result.emplace_back(cell.qualifier, cell.timestamp_micros, cell.value);
+    ASSERT_EQ(result, CellsOf(CombineAll(edits, shapes, true), shapes)) << "seed " << seed;
+  }
+}
+
 TEST(Fragment, DecodesOrRefusesAnyBytes) {
   const FixedShapes shapes({{"a", "b"}, {"a"}, {"", "a", "ab"}});
   for (uint64_t seed = 0; seed < 2000; ++seed) {

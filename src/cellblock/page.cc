@@ -55,9 +55,9 @@ absl::Status ParsePageHeader(std::string_view page, PageParts* parts) {
   if (checksum != static_cast<uint32_t>(PageChecksum(page.substr(0, checked)))) {
     return DamagedPage("the header's checksum does not match");
   }
-  parts->header_bytes = checked + kHeaderChecksumBytes;
 
   PageHeader& header = parts->header;
+  header.header_bytes = checked + kHeaderChecksumBytes;
   uint64_t rows = 0, cells = 0, columns = 0, time_min = 0, time_width = 0, shared = 0;
   std::string_view first, rest;
   if (!GetVarint(&bytes, &rows) || !GetVarint(&bytes, &cells) || !GetVarint(&bytes, &columns) ||
@@ -89,6 +89,8 @@ absl::Status ParsePageHeader(std::string_view page, PageParts* parts) {
     if (!GetVarint(&bytes, size) || *size > kPageBytesMax) return DamagedPage("sections");
   }
   if (!bytes.empty()) return DamagedPage("header");
+  header.page_bytes = header.header_bytes + sections.keys + sections.columns + sections.shape +
+                      sections.times + sections.values + kPageChecksumBytes;
   return absl::OkStatus();
 }
 
@@ -96,6 +98,12 @@ absl::StatusOr<PageHeader> ReadPageHeader(std::string_view page) {
   PageParts parts;
   if (absl::Status status = ParsePageHeader(page, &parts); !status.ok()) return status;
   return std::move(parts.header);
+}
+
+uint64_t ChecksumOfPage(std::string_view page) {
+  uint64_t checksum = 0;
+  std::string_view end = page.substr(page.size() - std::min(page.size(), kPageChecksumBytes));
+  return GetFixed64(&end, &checksum) ? checksum : 0;
 }
 
 }  // namespace sonde

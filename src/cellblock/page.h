@@ -39,9 +39,14 @@ struct PageHeader {
   int64_t timestamp_micros_max = 0;
   std::string first_row_key;
   std::string last_row_key;
+  size_t header_bytes = 0;  // from the start of the page up to and with the header's checksum
+  size_t page_bytes = 0;    // of all of the page
 };
 
-// Reads the header, and nothing else, of a page or of its first bytes.  DATA_LOSS: they are none.
+// Reads the header, and nothing else, of a page or of its first `header_bytes`.  DATA_LOSS: they are none.
 absl::StatusOr<PageHeader> ReadPageHeader(std::string_view page);
+
+// The checksum at the end of a page, not checked: two pages with the same one are the same.
+uint64_t ChecksumOfPage(std::string_view page);
 
 }  // namespace sonde

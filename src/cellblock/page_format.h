@@ -38,7 +38,6 @@ struct PageParts {
   PageHeader header;
   PageOrder order = PageOrder::kByColumn;
   PageSections sections;
-  size_t header_bytes = 0;  // up to and with its checksum
 };
 
 absl::Status DamagedPage(std::string_view what);

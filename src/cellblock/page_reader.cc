@@ -23,16 +23,11 @@ absl::StatusOr<std::unique_ptr<PageReader>> PageReader::Open(std::string_view pa
 absl::Status PageReader::Parse(std::string_view page) {
   if (absl::Status status = ParsePageHeader(page, &parts_); !status.ok()) return status;
   const PageSections& sections = parts_.sections;
-  const uint64_t size = parts_.header_bytes + sections.keys + sections.columns + sections.shape +
-                        sections.times + sections.values + kPageChecksumBytes;
-  if (size != page.size()) return DamagedPage("cut short, or too long");
-  std::string_view end = page.substr(page.size() - kPageChecksumBytes);
-  uint64_t checksum = 0;
-  if (!GetFixed64(&end, &checksum) ||
-      checksum != PageChecksum(page.substr(0, page.size() - kPageChecksumBytes))) {
+  if (parts_.header.page_bytes != page.size()) return DamagedPage("cut short, or too long");
+  if (ChecksumOfPage(page) != PageChecksum(page.substr(0, page.size() - kPageChecksumBytes))) {
     return DamagedPage("the checksum does not match");
   }
-  std::string_view rest = page.substr(parts_.header_bytes);
+  std::string_view rest = page.substr(parts_.header.header_bytes);
   const auto take = [&rest](uint64_t bytes) {
     const std::string_view section = rest.substr(0, bytes);
     rest.remove_prefix(bytes);

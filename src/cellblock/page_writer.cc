@@ -88,6 +88,7 @@ size_t PageWriter::RoomFor(bool same_row, absl::Span<const CellView> cells, size
       cells.size() <= limits_.cells_max / kSplitRowsPerPage) {
     return 0;
   }
+  if (timestamps_.size() >= limits_.cells_max) return 0;
   const size_t cells_max = std::min(cells.size(), limits_.cells_max - timestamps_.size());
   *value_bytes = 0;
   for (size_t i = 0; i < cells_max; ++i) {

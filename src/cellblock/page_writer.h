@@ -33,6 +33,9 @@ class PageWriter {
   // row. Returns how many it took; fewer than all when the page is full, and none only then.
   size_t Add(std::string_view row_key, absl::Span<const CellView> cells);
 
+  // When the page that is being filled, and those after it, are full; it may be so at once.
+  void set_cells_max(size_t cells_max) { limits_.cells_max = cells_max; }
+
   size_t cells() const { return timestamps_.size(); }
   // The keys and values of the cells.
   size_t plain_bytes() const { return plain_bytes_; }

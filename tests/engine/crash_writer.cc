@@ -98,8 +98,13 @@ void DropATable(Engine* engine, TableId table) {
 }
 
 void Run(const std::string& data_dir, uint64_t first_sequence, bool sync, Honesty honesty) {
-  // Little memory, so that write buffers are flushed often.
-  auto opened = RocksEngine::Open({.data_dir = data_dir, .memory_bytes = 8 << 20, .sync = sync});
+  // Little memory, so that write buffers are flushed often; small pages and steps, so that rows settle again
+  // and again.
+  auto opened = RocksEngine::Open({.data_dir = data_dir,
+                                   .memory_bytes = 8 << 20,
+                                   .sync = sync,
+                                   .page = {.cells_max = 100},
+                                   .settling_step_cells_max = 50});
   Require(opened.status());
   RocksEngine* const engine = opened->get();
   Require(engine->CreateTable(kCrashTable));
@@ -109,6 +114,9 @@ void Run(const std::string& data_dir, uint64_t first_sequence, bool sync, Honest
     while (ThreadOfSequence(sequence) != thread) ++sequence;
     threads.emplace_back([=] { WriteForever(engine, sequence, honesty); });
   }
+  threads.emplace_back([=] {
+    while (true) Require(engine->SwitchHeads());
+  });
   // Ids are never used twice: writers are at least a million sequence numbers apart.
   for (auto table = static_cast<TableId>(first_sequence / 1'000'000);; ++table) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

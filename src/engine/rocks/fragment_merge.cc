@@ -16,10 +16,10 @@ class FragmentMerge final : public rocksdb::MergeOperator {
   explicit FragmentMerge(const ShapeDictionary* shapes) : shapes_(shapes) {}
   const char* Name() const override { return "sonde.fragment.1"; }
 
-  // All there is of a key: its history starts with these operands (or with a value made of older ones).
+  // All there is of a key in its head: older cells of it may be in the other head and in pages, so that
+  // deletes are kept.
   bool FullMergeV2(const MergeOperationInput& in, MergeOperationOutput* out) const override {
-    if (in.existing_value == nullptr && in.operand_list.size() == 1 &&
-        IsFragmentWithoutDeletes(View(in.operand_list[0]))) {
+    if (in.existing_value == nullptr && in.operand_list.size() == 1) {
       out->existing_operand = in.operand_list[0];
       return true;
     }
@@ -28,7 +28,7 @@ class FragmentMerge final : public rocksdb::MergeOperator {
     if (in.existing_value != nullptr) fragments.push_back(View(*in.existing_value));
     for (const rocksdb::Slice& operand : in.operand_list) fragments.push_back(View(operand));
     out->new_value.clear();
-    return Join(in.key, fragments, {.nothing_older = true}, &out->new_value);
+    return Join(in.key, fragments, &out->new_value);
   }
 
   bool PartialMergeMulti(const rocksdb::Slice& key, const std::deque<rocksdb::Slice>& operands,
@@ -37,14 +37,14 @@ class FragmentMerge final : public rocksdb::MergeOperator {
     fragments.reserve(operands.size());
     for (const rocksdb::Slice& operand : operands) fragments.push_back(View(operand));
     new_value->clear();
-    return Join(key, fragments, {.nothing_older = false}, new_value);
+    return Join(key, fragments, new_value);
   }
 
  private:
-  bool Join(const rocksdb::Slice& key, const std::vector<std::string_view>& fragments, CombineOptions options,
+  bool Join(const rocksdb::Slice& key, const std::vector<std::string_view>& fragments,
             std::string* out) const {
     const TableShapes shapes(shapes_, TableOfKey(View(key)));
-    return Combine(fragments, shapes, options, out).ok();
+    return Combine(fragments, shapes, {}, out).ok();
   }
 
   const ShapeDictionary* shapes_;
@@ -55,14 +55,11 @@ class FragmentFilter final : public rocksdb::CompactionFilter {
   explicit FragmentFilter(IsDropped is_dropped) : is_dropped_(std::move(is_dropped)) {}
   const char* Name() const override { return "sonde.fragment.filter.1"; }
 
-  Decision FilterV2(int, const rocksdb::Slice& key, ValueType type, const rocksdb::Slice& value, std::string*,
+  Decision FilterV2(int, const rocksdb::Slice& key, ValueType, const rocksdb::Slice&, std::string*,
                     std::string*) const override {
     ParsedKey parsed;
     if (!ParseKey(View(key), &parsed)) return Decision::kKeep;
-    if (is_dropped_(parsed.table, parsed.family)) return Decision::kRemove;
-    // A value has nothing older that its deletes could act on; an operand may.
-    if (type == ValueType::kValue && IsFragmentWithoutCells(View(value))) return Decision::kRemove;
-    return Decision::kKeep;
+    return is_dropped_(parsed.table, parsed.family) ? Decision::kRemove : Decision::kKeep;
   }
 
  private:

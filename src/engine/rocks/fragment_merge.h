@@ -16,7 +16,7 @@ std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary*
 // Asked in compactions; must be quick.
 using IsDropped = std::function<bool(TableId table, FamilyId family)>;
 
-// Drops entries that hold no cells, and those of dropped families and tables.
+// Drops entries of dropped families and tables.
 std::unique_ptr<rocksdb::CompactionFilter> MakeFragmentFilter(IsDropped is_dropped);
 
 }  // namespace sonde

@@ -13,20 +13,43 @@ constexpr unsigned char kLongFamily = 0xFF;
 
 }  // namespace
 
+void AppendEscaped(std::string_view bytes, std::string* out) {
+  for (size_t zero = bytes.find(kEscape); zero != std::string_view::npos; zero = bytes.find(kEscape)) {
+    out->append(bytes.substr(0, zero + 1));
+    out->push_back(kEscapedZero);
+    bytes.remove_prefix(zero + 1);
+  }
+  out->append(bytes);
+}
+
+void AppendTerminated(std::string_view bytes, std::string* out) {
+  AppendEscaped(bytes, out);
+  out->push_back(kEscape);
+  out->push_back(kEnd);
+}
+
+bool TakeTerminated(std::string_view* in, std::string* bytes) {
+  bytes->clear();
+  for (size_t zero = in->find(kEscape); zero != std::string_view::npos && zero + 1 < in->size();
+       zero = in->find(kEscape)) {
+    const char next = (*in)[zero + 1];
+    bytes->append(in->substr(0, zero));
+    in->remove_prefix(zero + 2);
+    if (next == kEnd) return true;
+    if (next != kEscapedZero) return false;
+    bytes->push_back(kEscape);
+  }
+  return false;
+}
+
 void AppendRowStart(TableId table, std::string_view row_key, std::string* out) {
   PutFixed32(out, table);
-  for (size_t zero = row_key.find(kEscape); zero != std::string_view::npos; zero = row_key.find(kEscape)) {
-    out->append(row_key.substr(0, zero + 1));
-    out->push_back(kEscapedZero);
-    row_key.remove_prefix(zero + 1);
-  }
-  out->append(row_key);
+  AppendEscaped(row_key, out);
 }
 
 void AppendRowPrefix(TableId table, std::string_view row_key, std::string* out) {
-  AppendRowStart(table, row_key, out);
-  out->push_back(kEscape);
-  out->push_back(kEnd);
+  PutFixed32(out, table);
+  AppendTerminated(row_key, out);
 }
 
 void AppendFamily(FamilyId family, std::string* out) {
@@ -36,6 +59,14 @@ void AppendFamily(FamilyId family, std::string* out) {
     out->push_back(static_cast<char>(kLongFamily));
     PutFixed32(out, family);
   }
+}
+
+bool TakeFamily(std::string_view* in, FamilyId* family) {
+  if (in->empty()) return false;
+  const auto head = static_cast<unsigned char>((*in)[0]);
+  in->remove_prefix(1);
+  *family = head;
+  return head != kLongFamily || GetFixed32(in, family);
 }
 
 std::string StartOfRange(TableId table, const RowRange& range) {
@@ -75,11 +106,7 @@ bool ParseKey(std::string_view key, ParsedKey* parsed) {
   if (prefix_bytes >= key.size()) return false;
   parsed->row_prefix = key.substr(0, prefix_bytes);
   std::string_view family = key.substr(prefix_bytes);
-  const auto head = static_cast<unsigned char>(family[0]);
-  family.remove_prefix(1);
-  parsed->family = head;
-  if (head == kLongFamily && !GetFixed32(&family, &parsed->family)) return false;
-  return family.empty();
+  return TakeFamily(&family, &parsed->family) && family.empty();
 }
 
 TableId TableOfKey(std::string_view key) {

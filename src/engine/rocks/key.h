@@ -16,11 +16,19 @@
 
 namespace sonde {
 
+// Bytes with 0x00 as 0x00 0xFF, so that what ends them sorts before every continuation; and with their end.
+void AppendEscaped(std::string_view bytes, std::string* out);
+void AppendTerminated(std::string_view bytes, std::string* out);
+// Takes what AppendTerminated wrote from the front.  False: damaged.
+[[nodiscard]] bool TakeTerminated(std::string_view* in, std::string* bytes);
+
 // Appends table id and row key without what ends it: the least key of every row >= row_key.
 void AppendRowStart(TableId table, std::string_view row_key, std::string* out);
 // Appends all that the keys of one row have in common.
 void AppendRowPrefix(TableId table, std::string_view row_key, std::string* out);
 void AppendFamily(FamilyId family, std::string* out);
+// Takes what AppendFamily wrote from the front.  False: damaged.
+[[nodiscard]] bool TakeFamily(std::string_view* in, FamilyId* family);
 inline void AppendCellsKey(TableId table, std::string_view row_key, FamilyId family, std::string* out) {
   AppendRowPrefix(table, row_key, out);
   AppendFamily(family, out);

@@ -227,7 +227,7 @@ TEST_F(OpenCheckTest, ADirectoryOfFormat1IsUpgraded) {
   EXPECT_EQ(CountRows(), 2 * kRows);
   std::string line;
   std::getline(std::ifstream(path_ + "/FORMAT") >> std::ws, line);
-  EXPECT_EQ(line, "sonde data format 2");
+  EXPECT_EQ(line, "sonde data format 3");
   EXPECT_TRUE(fs::exists(path_ + "/" + kInventoryFile));
   fs::remove(Find("cells", ".sst"));
   ExpectRefused(HasSubstr(".sst"));

@@ -12,6 +12,7 @@
 #include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/key.h"
 #include "engine/rocks/open_check.h"
+#include "engine/rocks/range_sizes.h"
 #include "engine/rocks/rocks_scan.h"
 #include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
@@ -35,8 +36,8 @@ constexpr char kDroppedFamily = 'f';
 constexpr char kRecords[] = "records";
 constexpr char kCells[] = "cells";
 
-// Of the cells' database, beside the default one.
-constexpr char kLogColumnFamily[] = "log";
+// Of the memory, for pages that are taken apart.
+constexpr uint64_t kPageCacheShare = 8;
 
 std::string OwnRecord(char kind, uint32_t first, std::optional<uint32_t> second = std::nullopt) {
   std::string key = {kOwn, kind};
@@ -49,6 +50,21 @@ rocksdb::WriteOptions Synced() {
   rocksdb::WriteOptions write;
   write.sync = true;
   return write;
+}
+
+void AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
+                  rocksdb::ColumnFamilyHandle* head, rocksdb::WriteBatch* batch) {
+  static thread_local std::string key, value;  // scratch: this runs for every row of every write
+  key.clear();
+  AppendRowPrefix(table, change.row_key, &key);
+  const size_t prefix_bytes = key.size();
+  for (const FamilyDelta& delta : change.delta.families) {
+    key.resize(prefix_bytes);
+    AppendFamily(delta.family, &key);
+    value.clear();
+    EncodeFragment(delta, shapes, &value);
+    batch->Merge(head, key, value);
+  }
 }
 
 }  // namespace
@@ -67,13 +83,11 @@ RocksEngine::~RocksEngine() {
   scrubber_.reset();
   disk_guard_.reset();
   inventory_keeper_.Stop();
-  for (rocksdb::ColumnFamilyHandle* family : cells_families_) {
-    cells_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
-  }
-  for (std::unique_ptr<rocksdb::DB>* db : {&cells_, &records_}) {
-    if (*db != nullptr) (*db)->Close().PermitUncheckedError();
-    db->reset();
-  }
+  settling_.reset();
+  log_.reset();
+  store_.reset();
+  if (records_ != nullptr) records_->Close().PermitUncheckedError();
+  records_.reset();
   if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
 }
 
@@ -144,8 +158,8 @@ absl::Status RocksEngine::StartKeeping() {
                           .unflushed_bytes =
                               [this] {
                                 uint64_t bytes = 0;
-                                cells_->GetAggregatedIntProperty(rocksdb::DB::Properties::kSizeAllMemTables,
-                                                                 &bytes);
+                                store_->db()->GetAggregatedIntProperty(
+                                    rocksdb::DB::Properties::kSizeAllMemTables, &bytes);
                                 return bytes;
                               },
                           .flush =
@@ -153,7 +167,7 @@ absl::Status RocksEngine::StartKeeping() {
                                 rocksdb::FlushOptions flush;
                                 flush.wait = false;
                                 flush.allow_write_stall = true;
-                                cells_->Flush(flush, cells_families_).PermitUncheckedError();
+                                store_->Flush(flush).PermitUncheckedError();
                               },
                           .tell = tell};
   if (options_.measure_disk) disk.measure = options_.measure_disk;
@@ -161,11 +175,11 @@ absl::Status RocksEngine::StartKeeping() {
   scrubber_ = std::make_unique<Scrubber>(
       env_,
       std::map<std::string, rocksdb::DB*>{{options_.data_dir + "/" + kRecords, records_.get()},
-                                          {options_.data_dir + "/" + kCells, cells_.get()}},
+                                          {options_.data_dir + "/" + kCells, store_->db()}},
       Scrubber::Options{.interval = options_.scrub_interval,
                         .bytes_per_second_max = options_.scrub_bytes_per_second_max,
                         .tell = tell});
-  absl::Status status = inventory_keeper_.Start({{kRecords, records_.get()}, {kCells, cells_.get()}});
+  absl::Status status = inventory_keeper_.Start({{kRecords, records_.get()}, {kCells, store_->db()}});
   // The one that is there stays true; a disk that is full is no reason not to start.
   if (absl::IsResourceExhausted(status) && format_ == kFormat) {
     Tell(std::string(status.message()));
@@ -183,12 +197,28 @@ absl::Status RocksEngine::OpenCells() {
                (IsExpiringFamily(family) && IsExpired(family, static_cast<int64_t>(env_->NowMicros())));
       });
   if (absl::Status status = CheckDatabase(kCells, inventory_.synced, &settings); !status.ok()) return status;
-  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
-      {rocksdb::kDefaultColumnFamilyName, settings},
-      {kLogColumnFamily, LogSettings(settings, [this](TableId table) { return IsDropped(table, 0); })}};
-  const rocksdb::Status status = rocksdb::DB::Open(settings, path, families, &cells_families_, &cells_);
-  if (!status.ok()) return FromRocks(status, fmt::format("Opening {}", path));
-  log_ = std::make_unique<ChangeLog>(cells_.get(), cells_families_[1]);
+  // As CellStore::ColumnFamily.
+  const rocksdb::ColumnFamilyOptions of_each[] = {
+      settings, settings, PagesSettings(settings), DirectorySettings(settings),
+      LogSettings(settings, [this](TableId table) { return IsDropped(table, 0); })};
+  std::vector<rocksdb::ColumnFamilyDescriptor> column_families;
+  for (size_t i = 0; i < CellStore::kColumnFamilies; ++i) {
+    column_families.emplace_back(CellStore::ColumnFamilyNames()[i], of_each[i]);
+  }
+  absl::StatusOr<std::unique_ptr<CellStore>> store = CellStore::Open(
+      settings, path, column_families, &shapes_,
+      {.sync = options_.sync,
+       .check_writes = [this] { return write_stop_.Check(); },
+       .page_cache_bytes = options_.memory_bytes / kPageCacheShare,
+       .is_dropped = [this](TableId table, FamilyId family) { return IsDropped(table, family); }});
+  if (!store.ok()) return store.status();
+  store_ = *std::move(store);
+  log_ = std::make_unique<ChangeLog>(store_->db(), store_->column_family(CellStore::kLog));
+  settling_ = std::make_unique<Settling>(
+      store_.get(), [this](TableId table, FamilyId family) { return GcRuleOf(table, family); },
+      Settling::Options{.page = options_.page,
+                        .step_cells_max = options_.settling_step_cells_max,
+                        .now_micros = [this] { return static_cast<int64_t>(env_->NowMicros()); }});
   return SyncDirectory(env_, options_.data_dir);  // now both databases have their entries
 }
 
@@ -258,6 +288,16 @@ bool RocksEngine::IsDropped(TableId table, FamilyId family) const {
          (!dropped_families_.empty() && dropped_families_.contains({table, family}));
 }
 
+GcRuleEvaluator RocksEngine::GcRuleOf(TableId table, FamilyId family) const {
+  const absl::ReaderMutexLock lock(&gc_rules_mutex_);
+  return gc_rules_ ? gc_rules_(table, family) : GcRuleEvaluator();
+}
+
+void RocksEngine::SetGcRules(Settling::Rules rules) {
+  const absl::WriterMutexLock lock(&gc_rules_mutex_);
+  gc_rules_ = std::move(rules);
+}
+
 absl::Status RocksEngine::CreateTable(TableId table) {
   if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
   const rocksdb::Status status = records_->Put(Synced(), OwnRecord(kTable, table), "");
@@ -280,14 +320,7 @@ absl::Status RocksEngine::DropTable(TableId table) {
     dropped_tables_.insert(table);
   }
   // From here on nobody reads it; what follows gives the space back.
-  const std::string start = StartOfRange(table, RowRange::All());
-  const std::string end = EndOfRange(table, RowRange::All());
-  const rocksdb::Slice start_slice(start), end_slice(end);
-  rocksdb::Status status = rocksdb::DeleteFilesInRange(cells_.get(), cells_->DefaultColumnFamily(),
-                                                       &start_slice, &end_slice, false);
-  if (status.ok())
-    status = cells_->DeleteRange(rocksdb::WriteOptions(), cells_->DefaultColumnFamily(), start, end);
-  if (!status.ok()) return FromRocks(status, "Freeing the space of a dropped table");
+  if (absl::Status status = settling_->FreeTable(table); !status.ok()) return status;
   return log_->Drop(table);
 }
 
@@ -296,30 +329,17 @@ absl::Status RocksEngine::DropFamily(TableId table, FamilyId family) {
   if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
   const rocksdb::Status status = records_->Put(Synced(), OwnRecord(kDroppedFamily, table, family), "");
   if (!status.ok()) return FromRocks(status, "Dropping a family");
-  std::unique_lock lock(tables_mutex_);
-  dropped_families_.insert({table, family});
-  return absl::OkStatus();
+  {
+    std::unique_lock lock(tables_mutex_);
+    dropped_families_.insert({table, family});
+  }
+  return settling_->FreeFamily(table, family);
 }
 
 absl::StatusOr<std::unique_ptr<RowStream>> RocksEngine::Scan(TableId table, std::vector<RowRange> ranges,
                                                              ScanOptions options) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
-  return std::make_unique<RocksScan>(this, table, std::move(ranges), std::move(options));
-}
-
-void RocksEngine::AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
-                               rocksdb::WriteBatch* batch) const {
-  static thread_local std::string key, value;  // scratch: this runs for every row of every write
-  key.clear();
-  AppendRowPrefix(table, change.row_key, &key);
-  const size_t prefix_bytes = key.size();
-  for (const FamilyDelta& delta : change.delta.families) {
-    key.resize(prefix_bytes);
-    AppendFamily(delta.family, &key);
-    value.clear();
-    EncodeFragment(delta, shapes, &value);
-    batch->Merge(key, value);
-  }
+  return std::make_unique<RocksScan>(store_.get(), table, std::move(ranges), std::move(options));
 }
 
 absl::Status RocksEngine::AdmitChange(const RowDelta& delta) const {
@@ -329,14 +349,6 @@ absl::Status RocksEngine::AdmitChange(const RowDelta& delta) const {
   return adds_cells ? disk_guard_->AdmitWrite() : absl::OkStatus();
 }
 
-absl::Status RocksEngine::WriteCells(rocksdb::WriteBatch* batch, std::string_view doing) {
-  if (batch->Count() == 0) return absl::OkStatus();
-  if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
-  rocksdb::WriteOptions write;
-  write.sync = options_.sync;
-  return FromRocks(cells_->Write(write, batch), doing);
-}
-
 absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> changes) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
   const LearningTableShapes shapes(&shapes_, table);
@@ -344,36 +356,39 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
   BatchRowLocks::Stripes stripes;
   stripes.reserve(changes.size());
   bool logged = false;
+  const CellStore::OpenHead head(store_.get());
   for (const RowChange& change : changes) {
     if (absl::Status status = AdmitChange(change.delta); !status.ok()) return status;
   }
   for (const RowChange& change : changes) {
-    AppendChange(table, change, shapes, &batch);
+    AppendChange(table, change, shapes, head.get(), &batch);
     stripes.push_back(row_locks_.StripeOf(table, change.row_key));
     logged |= !change.delta.log.pieces.empty();
   }
   // The log tells in which order the changes of a row were applied, so they are applied one by one.
   const BatchRowLocks locks(&row_locks_, std::move(stripes), /*alone=*/logged);
-  if (!logged) return WriteCells(&batch, "Writing rows");
+  if (!logged) return store_->Write(&batch, "Writing rows");
   ChangeLog::Commit commit(log_.get());
   if (absl::Status status = commit.Add(table, changes, &batch); !status.ok()) return status;
-  return WriteCells(&batch, "Writing rows");
+  return store_->Write(&batch, "Writing rows");
 }
 
 absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
                                  const Decide& decide) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  const CellStore::OpenHead head(store_.get());
   std::unique_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)));
 
   std::vector<RowFamily> row;
   std::vector<std::string> bytes;  // what the cells of `row` point into
-  RocksScan scan(this, table, {RowRange::Single(row_key)}, {.hints = hints});
+  RocksScan scan(store_.get(), table, {RowRange::Single(row_key)}, {.hints = hints});
   RowPiece piece;
   while (true) {
     absl::StatusOr<bool> more = scan.Next(&piece);
     if (!more.ok()) return more.status();
     if (!*more) break;
-    row.push_back({piece.family, {}});
+    // A family may come in several pieces.
+    if (row.empty() || row.back().family != piece.family) row.push_back({piece.family, {}});
     std::string& copy = bytes.emplace_back();
     size_t size = 0;
     for (const CellView& cell : piece.cells) size += cell.qualifier.size() + cell.value.size();
@@ -393,54 +408,23 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   if (absl::Status status = AdmitChange(**delta); !status.ok()) return status;
   rocksdb::WriteBatch batch;
   const RowChange change{row_key, *std::move(*delta)};
-  AppendChange(table, change, LearningTableShapes(&shapes_, table), &batch);
+  AppendChange(table, change, LearningTableShapes(&shapes_, table), head.get(), &batch);
   ChangeLog::Commit commit(log_.get());
   if (!change.delta.log.pieces.empty()) {
     if (absl::Status status = commit.Add(table, {&change, 1}, &batch); !status.ok()) return status;
   }
-  return WriteCells(&batch, "Writing a row");
+  return store_->Write(&batch, "Writing a row");
 }
 
 absl::Status RocksEngine::DropRange(TableId table, const RowRange& range) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
   if (range.IsEmpty()) return absl::OkStatus();
-  rocksdb::WriteBatch batch;
-  batch.DeleteRange(StartOfRange(table, range), EndOfRange(table, range));
-  return WriteCells(&batch, "Dropping a range of rows");
+  return settling_->DropRange(table, range);
 }
 
 absl::StatusOr<std::vector<RangeStats>> RocksEngine::Ranges(TableId table) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
-  // Where files begin is where the data was found to divide evenly.
-  std::vector<rocksdb::LiveFileMetaData> files;
-  cells_->GetLiveFilesMetaData(&files);
-  std::vector<std::string> row_keys;
-  for (const rocksdb::LiveFileMetaData& file : files) {
-    ParsedKey parsed;
-    if (!ParseKey(file.smallestkey, &parsed) || parsed.table != table) continue;
-    DecodeRowKey(parsed.row_prefix, &row_keys.emplace_back());
-  }
-  std::sort(row_keys.begin(), row_keys.end());
-  row_keys.erase(std::unique(row_keys.begin(), row_keys.end()), row_keys.end());
-  if (!row_keys.empty() && row_keys.front().empty()) row_keys.erase(row_keys.begin());
-  row_keys.emplace_back();  // the end
-
-  std::vector<RangeStats> result;
-  std::string start;
-  for (std::string& end : row_keys) {
-    const RowRange range{start, end};
-    const std::string from = StartOfRange(table, range), to = EndOfRange(table, range);
-    const rocksdb::Range keys(from, to);
-    rocksdb::SizeApproximationOptions what;
-    what.include_memtables = true;
-    uint64_t size = 0;
-    const rocksdb::Status status =
-        cells_->GetApproximateSizes(what, cells_->DefaultColumnFamily(), &keys, 1, &size);
-    if (!status.ok()) return FromRocks(status, "Measuring a table");
-    start = end;
-    result.push_back({std::move(end), size});
-  }
-  return result;
+  return MeasureRanges(*store_, table);
 }
 
 absl::StatusOr<Engine::LogEnd> RocksEngine::FindLogEnd(TableId table, int64_t frontier_min) {
@@ -459,12 +443,12 @@ absl::Status RocksEngine::TrimLog(TableId table, int64_t position) {
   return log_->Trim(table, position);
 }
 
-absl::Status RocksEngine::CompactAll() {
-  rocksdb::Status status = cells_->Flush(rocksdb::FlushOptions(), cells_families_);
-  for (rocksdb::ColumnFamilyHandle* family : cells_families_) {
-    if (status.ok()) status = cells_->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr, nullptr);
-  }
-  return FromRocks(status, "Compacting");
+// What is in the open head now rests after the first switch; the second one begins when that has settled.
+absl::Status RocksEngine::SettleAll() {
+  if (absl::Status status = SwitchHeads(); !status.ok()) return status;
+  return SwitchHeads();
 }
+
+absl::Status RocksEngine::CompactAll() { return store_->CompactAll(); }
 
 }  // namespace sonde

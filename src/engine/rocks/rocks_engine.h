@@ -1,9 +1,9 @@
 // The embedded engine: cells as fragments in RocksDB, one entry a (table, row, family), each write a merge
-// operand (docs/formats/data-directory.md, docs/architecture.md "Storage").
+// operand, until they settle in pages (docs/formats/data-directory.md, docs/architecture.md "Storage").
 //
 // Two databases lie in the data directory: `records` (catalog, row shapes, what was dropped; always synced)
-// and `cells`, with the change logs as a column family of its own.  Records are opened first: the merge
-// function needs the shapes before the cells' log is replayed.
+// and `cells` (cell_store.h), with the change logs as a column family of its own.  Records are opened first:
+// the merge function needs the shapes before the cells' log is replayed.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,19 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cellblock/page_writer.h"
 #include "engine/engine.h"
+#include "engine/rocks/cell_store.h"
 #include "engine/rocks/change_log.h"
 #include "engine/rocks/disk_guard.h"
 #include "engine/rocks/inventory.h"
 #include "engine/rocks/inventory_keeper.h"
 #include "engine/rocks/row_locks.h"
 #include "engine/rocks/scrubber.h"
+#include "engine/rocks/settling.h"
 #include "engine/rocks/shape_dictionary.h"
 #include "engine/rocks/write_stop.h"
+#include "gc/gc_rule_evaluator.h"
 
 namespace rocksdb {
 class ColumnFamilyHandle;
@@ -58,6 +62,9 @@ struct RocksOptions {
   std::function<absl::StatusOr<DiskSpace>(const std::string& directory)> measure_disk;
   // Files, clock and threads; the machine's when null.  Must outlive the engine.
   rocksdb::Env* env = nullptr;
+  // When a page is full, and how much of a head settles at a time (settling.h); for tests small.
+  PageLimits page;
+  size_t settling_step_cells_max = size_t{512} << 10;
 };
 
 class RocksEngine final : public Engine {
@@ -89,6 +96,18 @@ class RocksEngine final : public Engine {
                        const std::function<bool(const LogPiece&)>& visit) override;
   absl::Status TrimLog(TableId table, int64_t position) override;
 
+  // What of a family may be forgotten, now: settling drops it.  Nothing, until this is called.  Once; `rules`
+  // may be called by any thread, until the engine ends.
+  void SetGcRules(Settling::Rules rules);
+
+  // One step of settling; false: all that rested has settled.  Errors as Settling::Step.
+  absl::StatusOr<bool> SettleStep() { return settling_->Step(); }
+  // Settles what rests, and lets what was written until now rest.
+  absl::Status SwitchHeads() { return settling_->Switch(); }
+  // Settles all that was written before it was called.
+  absl::Status SettleAll();
+  SettlingCounts settling_counts() const { return settling_->counts(); }
+
   // Flushes and compacts everything; for tests and benchmarks.
   absl::Status CompactAll();
 
@@ -97,8 +116,6 @@ class RocksEngine final : public Engine {
   ScrubProgress scrub_progress() const { return scrubber_->progress(); }
 
  private:
-  friend class RocksScan;
-
   explicit RocksEngine(const RocksOptions& options);
   absl::Status LockAndCheckDirectory();
   absl::Status OpenRecords();
@@ -114,9 +131,7 @@ class RocksEngine final : public Engine {
 
   absl::Status CheckTable(TableId table) const;
   bool IsDropped(TableId table, FamilyId family) const;
-  void AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
-                    rocksdb::WriteBatch* batch) const;
-  absl::Status WriteCells(rocksdb::WriteBatch* batch, std::string_view doing);
+  GcRuleEvaluator GcRuleOf(TableId table, FamilyId family) const;
 
   const RocksOptions options_;
   rocksdb::Env* const env_;
@@ -126,7 +141,7 @@ class RocksEngine final : public Engine {
   // Before the databases, whose files and errors they know.
   InventoryKeeper inventory_keeper_;
   WriteStop write_stop_;
-  // Before cells_: the merge function uses it until the last compaction has ended.
+  // Before store_: the merge function uses it until the last compaction has ended.
   ShapeDictionary shapes_;
   std::unique_ptr<rocksdb::DB> records_;
 
@@ -135,10 +150,15 @@ class RocksEngine final : public Engine {
   absl::flat_hash_set<TableId> dropped_tables_;                         // guarded by tables_mutex_
   absl::flat_hash_set<std::pair<TableId, FamilyId>> dropped_families_;  // guarded by tables_mutex_
 
+  mutable absl::Mutex gc_rules_mutex_;
+  Settling::Rules gc_rules_ ABSL_GUARDED_BY(gc_rules_mutex_);
+
+  // A writer takes the open head first, then locks of rows: whoever waits for the heads to switch holds no
+  // row.
   RowLocks row_locks_;
-  std::unique_ptr<rocksdb::DB> cells_;
-  std::vector<rocksdb::ColumnFamilyHandle*> cells_families_;  // of cells_: the default, the change logs
+  std::unique_ptr<CellStore> store_;
   std::unique_ptr<ChangeLog> log_;
+  std::unique_ptr<Settling> settling_;
   // After the databases, which they look into.
   std::unique_ptr<DiskGuard> disk_guard_;
   std::unique_ptr<Scrubber> scrubber_;

@@ -97,7 +97,7 @@ TEST_F(RocksEngineTest, RefusesAForeignDirectory) {
 
 TEST_F(RocksEngineTest, RefusesANewerFormat) {
   std::filesystem::create_directories(path_);
-  std::ofstream(path_ + "/FORMAT") << "sonde data format 3\n";
+  std::ofstream(path_ + "/FORMAT") << "sonde data format 4\n";
   EXPECT_THAT(std::string(Open().status().message()), testing::HasSubstr("written by a newer Sonde"));
 }
 

@@ -1,6 +1,7 @@
 #include "engine/rocks/rocks_scan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "engine/rocks/rocks_status.h"
@@ -11,27 +12,25 @@ namespace {
 
 constexpr uint32_t kStepsBetweenClockReadings = 128;
 
-// A row that is written again and again has a fragment for each write until RocksDB combines them.  So many
-// are read as they are, for the few cells of them that are asked for; of more, RocksDB makes one.
-constexpr int kFragmentsExpected = 8;
-constexpr int kFragmentsMax = 4096;
+// Of so many, streams are made whether or not there are pages of them.
+constexpr size_t kFamiliesWithoutLooking = 8;
+
+ReadHints Relaxed(ReadHints hints) {
+  hints.newest_per_column.reset();
+  hints.keys_only = false;
+  return hints;
+}
 
 }  // namespace
 
-RocksScan::RocksScan(const RocksEngine* engine, TableId table, std::vector<RowRange> ranges,
+RocksScan::RocksScan(const CellStore* store, TableId table, std::vector<RowRange> ranges,
                      Engine::ScanOptions options)
-    : engine_(engine),
+    : store_(store),
       table_(table),
-      shapes_(&engine->shapes_, table),
+      shapes_(store->shapes(), table),
       ranges_(std::move(ranges)),
-      options_(std::move(options)) {}
-
-RocksScan::~RocksScan() { ReleaseSnapshot(); }
-
-void RocksScan::ReleaseSnapshot() {
-  if (snapshot_ != nullptr) engine_->cells_->ReleaseSnapshot(snapshot_);
-  snapshot_ = nullptr;
-}
+      options_(std::move(options)),
+      relaxed_hints_(Relaxed(options_.hints)) {}
 
 absl::Status RocksScan::CheckDeadline() {
   if (options_.deadline == absl::InfiniteFuture() || steps_++ % kStepsBetweenClockReadings != 0)
@@ -46,7 +45,7 @@ bool RocksScan::Wants(FamilyId family) const {
     if (std::find(wanted.begin(), wanted.end(), family) == wanted.end()) return false;
   }
   return (options_.hints.families.has_value() || !IsExpiringFamily(family)) &&
-         !engine_->IsDropped(table_, family);
+         !store_->IsDropped(table_, family);
 }
 
 absl::StatusOr<bool> RocksScan::Next(RowPiece* piece) {
@@ -54,149 +53,251 @@ absl::StatusOr<bool> RocksScan::Next(RowPiece* piece) {
     if (absl::Status status = CheckDeadline(); !status.ok()) return status;
     if (state_ == State::kBetweenRanges) {
       if (ranges_done_ == ranges_.size()) return false;
-      StartRange();
+      if (absl::Status status = StartRange(); !status.ok()) return status;
     }
-    absl::StatusOr<bool> filled = state_ == State::kLookingUp ? NextLookedUp(piece) : NextIterated(piece);
+    absl::StatusOr<bool> filled = state_ == State::kLookingUp ? NextLookedUp(piece) : NextMerged(piece);
     if (!filled.ok() || *filled) return filled;
-    if (state_ == State::kBetweenRanges) continue;
   }
 }
 
-void RocksScan::StartRange() {
+// One snapshot for all that is read; and a stream for each wanted family that has pages.
+absl::Status RocksScan::MakeSources() {
+  moment_.emplace(store_);
+  directory_.emplace(*store_, moment_->snapshot(), table_);
+  const auto add = [this](FamilyId family) {
+    if (IsExpiringFamily(family) || !Wants(family)) return;
+    const PageStream::Options options{
+        .family = family, .reverse = options_.reverse, .deadline = options_.deadline};
+    sources_.push_back(
+        {std::make_unique<PageStream>(store_, moment_->snapshot(), &*directory_, &options_.hints, options)});
+  };
+  const auto& wanted = options_.hints.families;
+  if (wanted.has_value() && wanted->size() <= kFamiliesWithoutLooking) {
+    std::for_each(wanted->begin(), wanted->end(), add);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<FamilyId>> families = directory_->Families();
+  if (!families.ok()) return families.status();
+  std::for_each(families->begin(), families->end(), add);
+  return absl::OkStatus();
+}
+
+absl::Status RocksScan::StartRange() {
+  if (!moment_.has_value()) {
+    if (absl::Status status = MakeSources(); !status.ok()) return status;
+  }
   const RowRange& range = ranges_[options_.reverse ? ranges_.size() - 1 - ranges_done_ : ranges_done_];
   ++ranges_done_;
-  if (range.IsSingleRow() && options_.hints.families.has_value()) {
-    state_ = State::kLookingUp;
-    families_done_ = 0;
-    key_.clear();
-    AppendRowPrefix(table_, range.start, &key_);
-    row_prefix_ = key_;
-    // The families of a row are one snapshot of it.
-    if (options_.hints.families->size() > 1) snapshot_ = engine_->cells_->GetSnapshot();
-    return;
-  }
-  state_ = State::kIterating;
-  range_start_ = StartOfRange(table_, range);
-  range_end_ = EndOfRange(table_, range);
-  MakeIterator();
-  if (options_.reverse) {
-    iterator_->SeekForPrev(range_end_);
-    if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(range_end_)) iterator_->Prev();
-  } else {
-    iterator_->Seek(range_start_);
-  }
-  step_first_ = false;
+  if (!range.IsSingleRow() || !options_.hints.families.has_value()) return StartMerging(range);
+  state_ = State::kLookingUp;
+  families_done_ = 0;
+  row_key_ = range.start;
+  chosen_source_ = nullptr;
+  return absl::OkStatus();
 }
 
-// There may be thousands in a row, the last of its families.
-void RocksScan::SkipExpiringFamilies(std::string_view row_prefix) {
-  if (options_.hints.families.has_value() &&
-      std::any_of(options_.hints.families->begin(), options_.hints.families->end(), IsExpiringFamily)) {
-    return;
+absl::Status RocksScan::StartMerging(const RowRange& range) {
+  state_ = State::kMerging;
+  chosen_source_ = nullptr;
+  chosen_heads_ = {};
+  const auto& wanted = options_.hints.families;
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    if (heads_[i] == nullptr) {
+      heads_[i] = std::make_unique<HeadCursor>(
+          store_->db(), moment_->head(i), moment_->snapshot(), table_,
+          HeadCursor::Options{
+              .reverse = options_.reverse,
+              .expiring = wanted.has_value() && std::any_of(wanted->begin(), wanted->end(), IsExpiringFamily),
+              .wants = [this](FamilyId family) { return Wants(family); }});
+    }
+    if (absl::Status status = heads_[i]->Start(range); !status.ok()) return status;
   }
-  std::string key(row_prefix);
-  if (options_.reverse) {
-    AppendFamily(kExpiringFamilies, &key);
-    iterator_->SeekForPrev(key);
-    if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(key)) iterator_->Prev();
-  } else {
-    iterator_->Seek(EndOfRowPrefix(key));
+  for (Source& source : sources_) {
+    if (absl::Status status = source.stream->Start(range); !status.ok()) return status;
+    absl::StatusOr<bool> more = source.stream->Next();
+    if (!more.ok()) return more.status();
+    source.valid = *more;
   }
-  step_first_ = false;
-}
-
-void RocksScan::MakeIterator() {
-  if (iterator_ != nullptr) return;
-  table_start_ = StartOfRange(table_, RowRange::All());
-  table_end_ = EndOfRange(table_, RowRange::All());
-  lower_bound_ = table_start_;
-  upper_bound_ = table_end_;
-  rocksdb::ReadOptions read;
-  read.total_order_seek = true;
-  read.iterate_lower_bound = &lower_bound_;
-  read.iterate_upper_bound = &upper_bound_;
-  read.adaptive_readahead = true;
-  iterator_.reset(engine_->cells_->NewIterator(read));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> RocksScan::NextLookedUp(RowPiece* piece) {
   const std::vector<FamilyId>& families = *options_.hints.families;
+  if (chosen_source_ != nullptr) {  // the row may go on in its next page
+    if (absl::Status status = Advance(); !status.ok()) return status;
+    if (chosen_source_->valid) {
+      fragments_.clear();
+      piece->last_of_row = families_done_ == families.size() && !chosen_source_->stream->row_may_continue();
+      if (absl::Status status = Fill(chosen_source_, piece); !status.ok()) return status;
+      return true;
+    }
+    chosen_source_ = nullptr;
+  }
   while (families_done_ < families.size()) {
-    const FamilyId family = families[families_done_++];
-    if (engine_->IsDropped(table_, family)) continue;
-    key_.resize(row_prefix_.size());
-    AppendFamily(family, &key_);
-    if (absl::Status status = LookUp(); !status.ok()) return status;
-    if (fragments_.empty()) continue;
-    absl::Status status = reader_.Read(fragments_, shapes_, options_.hints, &piece->cells);
-    if (!status.ok()) return status;
+    family_ = families[families_done_++];
+    if (store_->IsDropped(table_, family_)) continue;
+    key_.clear();
+    AppendCellsKey(table_, row_key_, family_, &key_);
+    fragments_.clear();
+    for (size_t i = 0; i < lookups_.size(); ++i) {
+      absl::Status status =
+          lookups_[i].Find(store_->db(), moment_->head(i), moment_->snapshot(), key_, &fragments_);
+      if (!status.ok()) return status;
+    }
+    Source* source = nullptr;
+    for (Source& some : sources_) {
+      if (some.stream->family() == family_) source = &some;
+    }
+    if (source != nullptr) {
+      if (absl::Status status = source->stream->Start(RowRange::Single(row_key_)); !status.ok())
+        return status;
+      absl::StatusOr<bool> more = source->stream->Next();
+      if (!more.ok()) return more.status();
+      source->valid = *more;
+      if (!source->valid) source = nullptr;
+    }
+    if (source == nullptr && fragments_.empty()) continue;
+    if (fragments_.empty()) chosen_source_ = source;
+    piece->last_of_row = families_done_ == families.size() &&
+                         (chosen_source_ == nullptr || !source->stream->row_may_continue());
+    if (absl::Status status = Fill(source, piece); !status.ok()) return status;
     if (piece->cells.empty()) continue;
-    DecodeRowKey(row_prefix_, &piece->row_key);
-    piece->family = family;
-    piece->last_of_row = families_done_ == families.size();
     return true;
   }
-  ReleaseSnapshot();
   state_ = State::kBetweenRanges;
   return false;
 }
 
-absl::Status RocksScan::LookUp() {
-  rocksdb::DB& cells = *engine_->cells_;
-  rocksdb::ReadOptions read;
-  read.snapshot = snapshot_;
-  if (looked_up_.empty()) looked_up_.resize(kFragmentsExpected);
-  for (rocksdb::PinnableSlice& slice : looked_up_) slice.Reset();
-  int count = 0;
-  rocksdb::Status status;
-  while (true) {
-    rocksdb::GetMergeOperandsOptions how;
-    how.expected_max_number_of_operands = static_cast<int>(looked_up_.size());
-    status = cells.GetMergeOperands(read, cells.DefaultColumnFamily(), key_, looked_up_.data(), &how, &count);
-    if (!status.IsIncomplete() || count > kFragmentsMax) break;
-    looked_up_ = std::vector<rocksdb::PinnableSlice>(count);
-  }
-  if (status.IsIncomplete()) {
-    count = 1;
-    status = cells.Get(read, cells.DefaultColumnFamily(), key_, &looked_up_[0]);
+absl::StatusOr<bool> RocksScan::NextMerged(RowPiece* piece) {
+  if (absl::Status status = Advance(); !status.ok()) return status;
+  if (!Choose()) {
+    state_ = State::kBetweenRanges;
+    return false;
   }
   fragments_.clear();
-  if (status.IsNotFound()) return absl::OkStatus();
-  if (!status.ok()) return FromRocks(status, "reading a row");
-  for (int i = 0; i < count; ++i) fragments_.emplace_back(looked_up_[i].data(), looked_up_[i].size());
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    if (chosen_heads_[i]) fragments_.push_back(heads_[i]->fragment());
+  }
+  piece->last_of_row = IsLastOfRow();
+  if (absl::Status status = Fill(chosen_source_, piece); !status.ok()) return status;
+  return !piece->cells.empty();
+}
+
+absl::Status RocksScan::Advance() {
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    if (!std::exchange(chosen_heads_[i], false)) continue;
+    if (absl::Status status = heads_[i]->Next(); !status.ok()) return status;
+  }
+  if (chosen_source_ != nullptr && chosen_source_->valid) {
+    absl::StatusOr<bool> more = chosen_source_->stream->Next();
+    if (!more.ok()) return more.status();
+    chosen_source_->valid = *more;
+  }
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> RocksScan::NextIterated(RowPiece* piece) {
-  if (step_first_) {
-    options_.reverse ? iterator_->Prev() : iterator_->Next();
-    step_first_ = false;
+// Whether this row and family is what comes next, of all that were offered so far.
+bool RocksScan::Offer(const std::string& row_key, FamilyId family) {
+  if (any_chosen_) {
+    int order = row_key.compare(row_key_);
+    if (order == 0) order = family < family_ ? -1 : family > family_ ? 1 : 0;
+    if (order == 0) return true;
+    if ((order < 0) == options_.reverse) return false;
   }
-  if (!iterator_->Valid()) {
-    if (!iterator_->status().ok()) return FromRocks(iterator_->status(), "reading rows");
-    state_ = State::kBetweenRanges;
-    return false;
-  }
-  const rocksdb::Slice key = iterator_->key();
-  if (options_.reverse ? key.compare(range_start_) < 0 : key.compare(range_end_) >= 0) {
-    state_ = State::kBetweenRanges;
-    return false;
-  }
-  step_first_ = true;
-  ParsedKey parsed;
-  if (!ParseKey({key.data(), key.size()}, &parsed)) return absl::DataLossError("A stored key is damaged");
-  if (!Wants(parsed.family)) {
-    if (IsExpiringFamily(parsed.family)) SkipExpiringFamilies(parsed.row_prefix);
-    return false;
-  }
-  const std::string_view value(iterator_->value().data(), iterator_->value().size());
-  absl::Status status = reader_.Read({value}, shapes_, options_.hints, &piece->cells);
-  if (!status.ok()) return status;
-  if (piece->cells.empty()) return false;
-  DecodeRowKey(parsed.row_prefix, &piece->row_key);
-  piece->family = parsed.family;
-  piece->last_of_row = options_.hints.families.has_value() && options_.hints.families->size() == 1;
+  any_chosen_ = true;
+  row_key_ = row_key;
+  family_ = family;
+  chosen_heads_ = {};
+  chosen_source_ = nullptr;
   return true;
+}
+
+bool RocksScan::Choose() {
+  any_chosen_ = false;
+  chosen_source_ = nullptr;
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    if (heads_[i]->valid() && Offer(heads_[i]->row_key(), heads_[i]->family())) chosen_heads_[i] = true;
+  }
+  for (Source& source : sources_) {
+    if (source.valid && Offer(source.stream->piece().row_key, source.stream->family()))
+      chosen_source_ = &source;
+  }
+  return any_chosen_;
+}
+
+// Of what was chosen; what a cursor or a stream that was chosen has next is not known yet.
+bool RocksScan::IsLastOfRow() const {
+  if (chosen_source_ != nullptr && chosen_source_->stream->row_may_continue()) return false;
+  if (options_.hints.families.has_value() && options_.hints.families->size() == 1) return true;
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    if (chosen_heads_[i] || (heads_[i]->valid() && heads_[i]->row_key() == row_key_)) return false;
+  }
+  return std::none_of(sources_.begin(), sources_.end(), [&](const Source& source) {
+    return &source != chosen_source_ && source.valid && source.stream->piece().row_key == row_key_;
+  });
+}
+
+absl::Status RocksScan::Fill(Source* source, RowPiece* piece) {
+  piece->row_key = row_key_;
+  piece->family = family_;
+  if (source != nullptr && fragments_.empty()) {
+    piece->cells.swap(source->stream->piece().cells);
+    return absl::OkStatus();
+  }
+  if (source == nullptr) return reader_.Read(fragments_, shapes_, options_.hints, &piece->cells);
+  return FillOver(source, piece);
+}
+
+// Edits over the cells of pages.  Of these, the newest are not enough if some are deleted, and nothing but
+// keys is not enough if something is added to them.
+absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
+  const bool deletes = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutDeletes);
+  const bool adds = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutAdds);
+  const bool needs_all =
+      (deletes && options_.hints.newest_per_column.has_value()) || (adds && options_.hints.keys_only);
+  if (!needs_all && !source->stream->row_may_continue()) {
+    return reader_.ReadOver(source->stream->piece().cells, fragments_, shapes_, options_.hints,
+                            &piece->cells);
+  }
+  gathered_.clear();
+  arena_.Clear();
+  if (needs_all) {
+    DirectoryCursor directory(*store_, moment_->snapshot(), table_);
+    PageStream all(store_, moment_->snapshot(), &directory, &relaxed_hints_,
+                   {.family = family_, .deadline = options_.deadline});
+    if (absl::Status status = all.Start(RowRange::Single(row_key_)); !status.ok()) return status;
+    while (true) {
+      absl::StatusOr<bool> more = all.Next();
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+      Gather(all.piece());
+    }
+  }
+  while (source->valid && source->stream->piece().row_key == row_key_) {
+    if (!needs_all) Gather(source->stream->piece());
+    absl::StatusOr<bool> more = source->stream->Next();
+    if (!more.ok()) return more.status();
+    source->valid = *more;
+  }
+  chosen_source_ = nullptr;  // it is past the row already
+  return reader_.ReadOver(gathered_, fragments_, shapes_, options_.hints, &piece->cells);
+}
+
+void RocksScan::Gather(const RowPiece& piece) {
+  const auto keep = [&](std::string_view bytes) {
+    char* const to = arena_.Reserve(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), to);
+    arena_.Commit(bytes.size());
+    return std::string_view(to, bytes.size());
+  };
+  std::string_view from, qualifier;
+  for (const CellView& cell : piece.cells) {
+    if (from.data() != cell.qualifier.data() || from.size() != cell.qualifier.size()) {
+      from = cell.qualifier;
+      qualifier = keep(from);
+    }
+    gathered_.push_back({qualifier, cell.timestamp_micros, keep(cell.value)});
+  }
 }
 
 }  // namespace sonde

@@ -1,68 +1,98 @@
-// Rows of RocksDB, in order.
+// Rows in order, of the heads and of pages.
 #pragma once
 
+#include <array>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cellblock/fragment.h"
-#include "engine/rocks/key.h"
-#include "engine/rocks/rocks_engine.h"
-#include "rocksdb/db.h"
+#include "codec/strings.h"
+#include "engine/engine.h"
+#include "engine/rocks/cell_store.h"
+#include "engine/rocks/directory.h"
+#include "engine/rocks/head_cursor.h"
+#include "engine/rocks/page_stream.h"
+#include "engine/rocks/shape_dictionary.h"
 
 namespace sonde {
 
-// Single rows of known families are looked up by key (the Bloom filter answers for most that are not there);
-// all else goes through one iterator, made when first needed, whose views are handed out as they are.
+// Each range is merged of a cursor a head and a stream of pages a family.  Of single rows of known families,
+// the heads are looked up by key instead (the Bloom filters answer for most that are not there).  A row that
+// only pages hold is handed out as it is.
 class RocksScan final : public RowStream {
  public:
-  RocksScan(const RocksEngine* engine, TableId table, std::vector<RowRange> ranges,
-            Engine::ScanOptions options);
-  ~RocksScan() override;
+  // `store` must outlive it.
+  RocksScan(const CellStore* store, TableId table, std::vector<RowRange> ranges, Engine::ScanOptions options);
 
   absl::StatusOr<bool> Next(RowPiece* piece) override;
 
  private:
-  enum class State { kBetweenRanges, kLookingUp, kIterating };
+  enum class State { kBetweenRanges, kLookingUp, kMerging };
+
+  // A stream and whether it is at a piece.
+  struct Source {
+    std::unique_ptr<PageStream> stream;
+    bool valid = false;
+  };
 
   absl::Status CheckDeadline();
-  void StartRange();
-  // True: `piece` is filled.  False: the range is at its end.
+  absl::Status MakeSources();
+  absl::Status StartRange();
+  absl::Status StartMerging(const RowRange& range);
+  // True: `piece` is filled.  False: ask again, unless the range is over.
   absl::StatusOr<bool> NextLookedUp(RowPiece* piece);
-  absl::StatusOr<bool> NextIterated(RowPiece* piece);
-  // The fragments of key_, oldest first, into fragments_; none when it is not there.
-  absl::Status LookUp();
-  bool Wants(FamilyId family) const;
-  void SkipExpiringFamilies(std::string_view row_prefix);
-  void MakeIterator();
-  void ReleaseSnapshot();
+  absl::StatusOr<bool> NextMerged(RowPiece* piece);
+  // Past what was handed out.
+  absl::Status Advance();
+  // Chooses the row and family that come next, and what has some of them.  False: nothing is left.
+  bool Choose();
+  bool Offer(const std::string& row_key, FamilyId family);
+  bool IsLastOfRow() const;
+  // What `source` (null: nothing) and fragments_ have of what was chosen, into the piece; no cell may be
+  // left.
+  absl::Status Fill(Source* source, RowPiece* piece);
+  absl::Status FillOver(Source* source, RowPiece* piece);
+  // Copies cells to gathered_.
+  void Gather(const RowPiece& piece);
 
-  const RocksEngine* engine_;
+  bool Wants(FamilyId family) const;
+
+  const CellStore* const store_;
   const TableId table_;
   const TableShapes shapes_;
   const std::vector<RowRange> ranges_;
   const Engine::ScanOptions options_;
+  ReadHints relaxed_hints_;  // without what edits over pages make uncertain
 
   State state_ = State::kBetweenRanges;
   size_t ranges_done_ = 0;
   uint32_t steps_ = 0;
 
+  // Made when first needed.
+  std::optional<CellStore::Moment> moment_;
+  std::optional<DirectoryCursor> directory_;
+  std::vector<Source> sources_;  // by family
+  std::array<std::unique_ptr<HeadCursor>, 2> heads_;
+
+  // What was chosen.
+  bool any_chosen_ = false;
+  std::string row_key_;
+  FamilyId family_ = 0;
+  Source* chosen_source_ = nullptr;
+  std::array<bool, 2> chosen_heads_ = {};
+
   // Looking up.
   size_t families_done_ = 0;
-  const rocksdb::Snapshot* snapshot_ = nullptr;
   std::string key_;
-  std::vector<rocksdb::PinnableSlice> looked_up_;
-  std::vector<std::string_view> fragments_;
+  std::array<HeadLookup, 2> lookups_;
 
-  // Iterating.
-  std::unique_ptr<rocksdb::Iterator> iterator_;
-  std::string table_start_, table_end_;
-  rocksdb::Slice lower_bound_, upper_bound_;  // RocksDB keeps pointers to these
-  std::string range_start_, range_end_;
-  bool step_first_ = false;  // the entry that the iterator is at was handed out already
-  std::string row_prefix_;
-
+  std::vector<std::string_view> fragments_;  // of the piece, oldest first
   FragmentsReader reader_;
+  std::vector<CellView> gathered_;
+  codec::ByteArena arena_;
 };
 
 }  // namespace sonde

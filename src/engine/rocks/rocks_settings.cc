@@ -166,6 +166,22 @@ rocksdb::ColumnFamilyOptions LogSettings(const rocksdb::Options& cells, IsDroppe
   return options;
 }
 
+rocksdb::ColumnFamilyOptions PagesSettings(const rocksdb::Options& cells) {
+  rocksdb::ColumnFamilyOptions options = DirectorySettings(cells);
+  options.compression = rocksdb::kNoCompression;  // they are
+  options.bottommost_compression = rocksdb::kNoCompression;
+  return options;
+}
+
+rocksdb::ColumnFamilyOptions DirectorySettings(const rocksdb::Options& cells) {
+  rocksdb::ColumnFamilyOptions options(cells);
+  options.merge_operator = nullptr;
+  options.compaction_filter_factory = nullptr;
+  options.prefix_extractor = nullptr;
+  options.max_write_buffer_number = 2;
+  return options;
+}
+
 absl::Status WriteFormat(rocksdb::Env* env, const std::string& path) {
   const std::string file = path + "/FORMAT", written = file + ".new";
   rocksdb::Status status =

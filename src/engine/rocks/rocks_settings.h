@@ -24,14 +24,19 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
 using IsDroppedTable = std::function<bool(TableId table)>;
 rocksdb::ColumnFamilyOptions LogSettings(const rocksdb::Options& cells, IsDroppedTable is_dropped);
 
+// For pages, which are large and packed already, and for their directory.
+rocksdb::ColumnFamilyOptions PagesSettings(const rocksdb::Options& cells);
+rocksdb::ColumnFamilyOptions DirectorySettings(const rocksdb::Options& cells);
+
 // Makes the directory if it is not there, takes its lock (only one process at a time), and checks that it is
 // ours and of a format that we know; writes the format and an empty inventory into a new one.  Returns the
 // format. Errors as RocksEngine::Open.
 absl::StatusOr<int> PrepareDataDirectory(rocksdb::Env* env, const std::string& path,
                                          rocksdb::FileLock** lock);
 
-// The format that this version writes; from kInventoryFormat on a directory has an inventory.
-constexpr int kFormat = 2;
+// The format that this version writes: from kInventoryFormat on a directory has an inventory, from 3 on there
+// are pages.
+constexpr int kFormat = 3;
 constexpr int kInventoryFormat = 2;
 
 // Says that the directory is of kFormat now.

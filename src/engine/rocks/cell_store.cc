@@ -1,0 +1,104 @@
+#include "engine/rocks/cell_store.h"
+
+#include <fmt/format.h>
+
+#include "base/varint.h"
+#include "engine/rocks/rocks_status.h"
+
+namespace sonde {
+namespace {
+
+// In the directory, below the keys of all tables, whose ids start at 1.
+constexpr std::string_view kSwitchesKey{"\0\0\0\0switches", 12};
+
+}  // namespace
+
+const std::array<std::string, CellStore::kColumnFamilies>& CellStore::ColumnFamilyNames() {
+  static const std::array<std::string, kColumnFamilies> names = {rocksdb::kDefaultColumnFamilyName,
+                                                                 "second_head", "pages", "directory", "log"};
+  return names;
+}
+
+CellStore::CellStore(const ShapeDictionary* shapes, Options options)
+    : shapes_(shapes), options_(std::move(options)), page_cache_(options_.page_cache_bytes) {}
+
+CellStore::~CellStore() {
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  if (db_ != nullptr) db_->Close().PermitUncheckedError();
+}
+
+absl::StatusOr<std::unique_ptr<CellStore>> CellStore::Open(
+    const rocksdb::DBOptions& settings, const std::string& path,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families, const ShapeDictionary* shapes,
+    Options options) {
+  std::unique_ptr<CellStore> store(new CellStore(shapes, std::move(options)));
+  const rocksdb::Status status =
+      rocksdb::DB::Open(settings, path, column_families, &store->handles_, &store->db_);
+  if (!status.ok()) return FromRocks(status, fmt::format("Opening {}", path));
+  if (absl::Status loaded = store->LoadSwitches(); !loaded.ok()) return loaded;
+  return store;
+}
+
+absl::Status CellStore::LoadSwitches() {
+  std::string value;
+  const rocksdb::Status status =
+      db_->Get(rocksdb::ReadOptions(), column_family(kDirectory), rocksdb::Slice(kSwitchesKey), &value);
+  if (status.IsNotFound()) return absl::OkStatus();
+  if (!status.ok()) return FromRocks(status, "Reading which head is open");
+  std::string_view in = value;
+  uint64_t switches = 0;
+  if (!GetFixed64(&in, &switches) || !in.empty()) {
+    return absl::DataLossError("The record of which head is open is damaged");
+  }
+  switches_.store(switches, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::Status CellStore::SwitchHeads() {
+  if (absl::Status status = options_.check_writes(); !status.ok()) return status;
+  const absl::WriterMutexLock lock(&heads_mutex_);
+  const uint64_t switches = switches_.load(std::memory_order_relaxed) + 1;
+  std::string value;
+  PutFixed64(&value, switches);
+  // Not synced: it lies in the log before whatever is written to the head that it opens.
+  const rocksdb::Status status =
+      db_->Put(rocksdb::WriteOptions(), column_family(kDirectory), rocksdb::Slice(kSwitchesKey), value);
+  if (!status.ok()) return FromRocks(status, "Switching the heads");
+  switches_.store(switches, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::Status CellStore::Write(rocksdb::WriteBatch* batch, std::string_view doing) {
+  if (batch->Count() == 0) return absl::OkStatus();
+  if (absl::Status status = options_.check_writes(); !status.ok()) return status;
+  rocksdb::WriteOptions write;
+  write.sync = options_.sync;
+  return FromRocks(db_->Write(write, batch), doing);
+}
+
+absl::Status CellStore::CompactAll() {
+  rocksdb::Status status = Flush(rocksdb::FlushOptions());
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    if (status.ok()) status = db_->CompactRange(rocksdb::CompactRangeOptions(), handle, nullptr, nullptr);
+  }
+  return FromRocks(status, "Compacting");
+}
+
+// Were the heads to change roles between the two, the snapshot would be read with the wrong ones.
+CellStore::Moment::Moment(const CellStore* store) : store_(store) {
+  while (true) {
+    const uint64_t switches = store->switches_.load(std::memory_order_acquire);
+    snapshot_ = store->db_->GetSnapshot();
+    if (store->switches_.load(std::memory_order_acquire) == switches) {
+      open_head_ = switches % 2;
+      return;
+    }
+    store->db_->ReleaseSnapshot(snapshot_);
+  }
+}
+
+CellStore::Moment::~Moment() { store_->db_->ReleaseSnapshot(snapshot_); }
+
+}  // namespace sonde

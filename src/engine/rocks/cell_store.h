@@ -1,0 +1,122 @@
+// The cells' database as those see it who read, write and settle: two heads that take turns, and pages below
+// them (docs/decisions/0005-settling.md).
+//
+// All writes go to the open head; the resting one only shrinks, as settling moves its cells into pages.  A
+// row is its pages, then its fragment of the resting head, then that of the open one: oldest first.
+//
+// Threads: all functions may be called at once, unless said otherwise.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "engine/rocks/page_cache.h"
+#include "engine/rocks/shape_dictionary.h"
+#include "model/cell.h"
+#include "rocksdb/db.h"
+#include "rocksdb/options.h"
+#include "rocksdb/write_batch.h"
+
+namespace sonde {
+
+class CellStore {
+ public:
+  struct Options {
+    bool sync = true;
+    // Asked before each write; an error is its answer.
+    std::function<absl::Status()> check_writes;
+    uint64_t page_cache_bytes = 0;
+    std::function<bool(TableId table, FamilyId family)> is_dropped;
+  };
+
+  // `shapes` must outlive it.  Errors: those of rocksdb::DB::Open.
+  static absl::StatusOr<std::unique_ptr<CellStore>> Open(
+      const rocksdb::DBOptions& settings, const std::string& path,
+      const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families, const ShapeDictionary* shapes,
+      Options options);
+  ~CellStore();
+
+  // In the order of the descriptors that Open is given.
+  enum ColumnFamily : size_t { kFirstHead, kSecondHead, kPages, kDirectory, kLog, kColumnFamilies };
+  static const std::array<std::string, kColumnFamilies>& ColumnFamilyNames();
+
+  rocksdb::DB* db() const { return db_.get(); }
+  rocksdb::ColumnFamilyHandle* column_family(ColumnFamily which) const { return handles_[which]; }
+  rocksdb::ColumnFamilyHandle* head(size_t index) const { return handles_[index]; }
+  const ShapeDictionary* shapes() const { return shapes_; }
+  PageCache* page_cache() const { return &page_cache_; }
+  bool IsDropped(TableId table, FamilyId family) const { return options_.is_dropped(table, family); }
+
+  // A state of the database: what a snapshot sees, and which head was open then.
+  class Moment {
+   public:
+    explicit Moment(const CellStore* store);
+    ~Moment();
+    Moment(const Moment&) = delete;
+    Moment& operator=(const Moment&) = delete;
+
+    const rocksdb::Snapshot* snapshot() const { return snapshot_; }
+    // Index 0 is the head with the older edits.
+    rocksdb::ColumnFamilyHandle* head(size_t index) const {
+      return store_->head((open_head_ + 1 + index) % 2);
+    }
+
+   private:
+    const CellStore* const store_;
+    const rocksdb::Snapshot* snapshot_ = nullptr;
+    size_t open_head_ = 0;
+  };
+
+  // The open head, for a writer: it stays open until this ends, which must be after the write.
+  class OpenHead {
+   public:
+    explicit OpenHead(CellStore* store) : store_(store) { store_->heads_mutex_.ReaderLock(); }
+    ~OpenHead() { store_->heads_mutex_.ReaderUnlock(); }
+    OpenHead(const OpenHead&) = delete;
+    OpenHead& operator=(const OpenHead&) = delete;
+
+    rocksdb::ColumnFamilyHandle* get() const { return store_->head(store_->OpenHeadIndex()); }
+
+   private:
+    CellStore* const store_;
+  };
+
+  // Only while nothing can switch them.
+  rocksdb::ColumnFamilyHandle* resting_head() const { return head(1 - OpenHeadIndex()); }
+  size_t OpenHeadIndex() const { return switches_.load(std::memory_order_acquire) % 2; }
+  // The resting head, which must be empty, opens, and the open one rests.  Waits for the writers.
+  absl::Status SwitchHeads();
+
+  // Of all column families.
+  rocksdb::Status Flush(const rocksdb::FlushOptions& how) { return db_->Flush(how, handles_); }
+  // Flushes and compacts everything.
+  absl::Status CompactAll();
+
+  // One step, synced if the store is.
+  absl::Status Write(rocksdb::WriteBatch* batch, std::string_view doing);
+
+ private:
+  CellStore(const ShapeDictionary* shapes, Options options);
+  absl::Status LoadSwitches();
+
+  const ShapeDictionary* const shapes_;
+  const Options options_;
+  mutable PageCache page_cache_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+
+  // Shared by writers, from choosing the head until their batch is in.
+  absl::Mutex heads_mutex_;
+  std::atomic<uint64_t> switches_ = 0;  // changed with heads_mutex_ alone; odd: the second head is open
+};
+
+}  // namespace sonde

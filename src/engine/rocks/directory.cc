@@ -1,0 +1,145 @@
+#include "engine/rocks/directory.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/varint.h"
+#include "engine/rocks/key.h"
+#include "engine/rocks/rocks_status.h"
+
+namespace sonde {
+namespace {
+
+std::string TableKey(TableId table) {
+  std::string key;
+  PutFixed32(&key, table);
+  return key;
+}
+
+rocksdb::Slice Slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+}  // namespace
+
+std::string EncodeDirectoryEntry(const PageHeader& header, std::string_view page) {
+  std::string entry(page.substr(0, header.header_bytes));
+  PutFixed64(&entry, ChecksumOfPage(page));
+  return entry;
+}
+
+absl::Status PutPage(const CellStore& store, std::string_view key, const PageHeader& header,
+                     std::string_view page, rocksdb::WriteBatch* batch) {
+  rocksdb::Status status = batch->Put(store.column_family(CellStore::kPages), Slice(key), Slice(page));
+  if (status.ok()) {
+    status = batch->Put(store.column_family(CellStore::kDirectory), Slice(key),
+                        EncodeDirectoryEntry(header, page));
+  }
+  return FromRocks(status, "Writing a page");
+}
+
+absl::Status DeletePage(const CellStore& store, std::string_view key, rocksdb::WriteBatch* batch) {
+  rocksdb::Status status = batch->Delete(store.column_family(CellStore::kPages), Slice(key));
+  if (status.ok()) status = batch->Delete(store.column_family(CellStore::kDirectory), Slice(key));
+  return FromRocks(status, "Deleting a page");
+}
+
+DirectoryCursor::DirectoryCursor(const CellStore& store, const rocksdb::Snapshot* snapshot, TableId table)
+    : table_(table),
+      table_start_(TableKey(table)),
+      table_end_(TableKey(table + 1)),
+      lower_bound_(table_start_),
+      upper_bound_(table_end_) {
+  rocksdb::ReadOptions read;
+  read.snapshot = snapshot;
+  read.iterate_lower_bound = &lower_bound_;
+  read.iterate_upper_bound = &upper_bound_;
+  iterator_.reset(store.db()->NewIterator(read, store.column_family(CellStore::kDirectory)));
+}
+
+absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::FindBefore(FamilyId family,
+                                                                          const std::string& key) {
+  iterator_->SeekForPrev(key);
+  if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(key)) iterator_->Prev();
+  return Here(family);
+}
+
+absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::FindFrom(FamilyId family,
+                                                                        const std::string& key) {
+  iterator_->Seek(key);
+  return Here(family);
+}
+
+absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::After(const DirectoryEntry& entry) {
+  if (!iterator_->Valid() || iterator_->key() != rocksdb::Slice(entry.key)) iterator_->Seek(entry.key);
+  if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(entry.key)) iterator_->Next();
+  return Here(entry.first.family);
+}
+
+absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::Before(const DirectoryEntry& entry) {
+  if (!iterator_->Valid() || iterator_->key() != rocksdb::Slice(entry.key))
+    return FindBefore(entry.first.family, entry.key);
+  iterator_->Prev();
+  return Here(entry.first.family);
+}
+
+absl::StatusOr<std::vector<FamilyId>> DirectoryCursor::Families() {
+  std::vector<FamilyId> families;
+  for (iterator_->SeekToFirst(); iterator_->Valid(); iterator_->Seek(EndOfPages(table_, families.back()))) {
+    std::string_view key(iterator_->key().data(), iterator_->key().size());
+    key.remove_prefix(table_start_.size());
+    if (!TakeFamily(&key, &families.emplace_back())) {
+      return absl::DataLossError("A key of the directory of pages is damaged");
+    }
+  }
+  if (!iterator_->status().ok()) return FromRocks(iterator_->status(), "Reading the directory of pages");
+  return families;
+}
+
+absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::Here(FamilyId family) {
+  if (!iterator_->Valid()) {
+    if (!iterator_->status().ok()) return FromRocks(iterator_->status(), "Reading the directory of pages");
+    return std::nullopt;
+  }
+  DirectoryEntry entry;
+  entry.key = iterator_->key().ToString();
+  if (!ParsePageKey(entry.key, &entry.first)) {
+    return absl::DataLossError("A key of the directory of pages is damaged");
+  }
+  if (entry.first.family != family) return std::nullopt;
+  std::string_view value(iterator_->value().data(), iterator_->value().size());
+  absl::StatusOr<PageHeader> header = ReadPageHeader(value);
+  if (!header.ok()) return header.status();
+  entry.header = *std::move(header);
+  value.remove_prefix(entry.header.header_bytes);
+  if (!GetFixed64(&value, &entry.checksum) || !value.empty()) {
+    return absl::DataLossError("An entry of the directory of pages is damaged");
+  }
+  return entry;
+}
+
+absl::StatusOr<std::unique_ptr<OpenPage>> LoadPage(const CellStore& store, const rocksdb::Snapshot* snapshot,
+                                                   const DirectoryEntry& entry) {
+  if (std::unique_ptr<OpenPage> page = store.page_cache()->Take(entry.checksum); page != nullptr) return page;
+  rocksdb::ReadOptions read;
+  read.snapshot = snapshot;
+  read.fill_cache = false;  // it is kept open instead
+  std::string bytes;
+  const rocksdb::Status status =
+      store.db()->Get(read, store.column_family(CellStore::kPages), entry.key, &bytes);
+  const auto of_row = [&] {
+    return fmt::format("of table {}, family {}, from row '{}' on", entry.first.table, entry.first.family,
+                       Printable(entry.first.row_key));
+  };
+  if (status.IsNotFound()) return absl::DataLossError("A page is missing: " + of_row());
+  if (!status.ok()) return FromRocks(status, "Reading a page " + of_row());
+  absl::StatusOr<std::unique_ptr<OpenPage>> page = OpenPage::Open(std::move(bytes));
+  if (!page.ok())
+    return absl::DataLossError(fmt::format("{}: {}", std::string(page.status().message()), of_row()));
+  if ((*page)->Checksum() != entry.checksum) {
+    return absl::DataLossError("A page is not the one that the directory names: " + of_row());
+  }
+  return page;
+}
+
+}  // namespace sonde

@@ -1,0 +1,73 @@
+// The directory of pages: what a page's header says of it, under the page's key, so that a page that is not
+// wanted is not read.
+//
+// Value: the page's header, as in the page; its checksum, 8 bytes, big-endian
+// (docs/formats/data-directory.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cellblock/page.h"
+#include "engine/rocks/cell_store.h"
+#include "engine/rocks/page_key.h"
+#include "rocksdb/iterator.h"
+#include "rocksdb/write_batch.h"
+
+namespace sonde {
+
+struct DirectoryEntry {
+  std::string key;
+  ParsedPageKey first;  // where the page begins
+  PageHeader header;
+  uint64_t checksum = 0;
+};
+
+// The entry of a page.
+std::string EncodeDirectoryEntry(const PageHeader& header, std::string_view page);
+
+// Appends the page of the entry, and the entry (takes both away).
+absl::Status PutPage(const CellStore& store, std::string_view key, const PageHeader& header,
+                     std::string_view page, rocksdb::WriteBatch* batch);
+absl::Status DeletePage(const CellStore& store, std::string_view key, rocksdb::WriteBatch* batch);
+
+// Goes along the entries of the pages of one table.  Errors, also of its own functions: DATA_LOSS an entry is
+// damaged; those of the disk.
+class DirectoryCursor {
+ public:
+  // No snapshot: as it is now.
+  DirectoryCursor(const CellStore& store, const rocksdb::Snapshot* snapshot, TableId table);
+
+  TableId table() const { return table_; }
+
+  // Each goes to an entry of the family; nothing: there is none.
+  // The last one before `key`, the first one not before `key`.
+  absl::StatusOr<std::optional<DirectoryEntry>> FindBefore(FamilyId family, const std::string& key);
+  absl::StatusOr<std::optional<DirectoryEntry>> FindFrom(FamilyId family, const std::string& key);
+  // The neighbours of an entry.
+  absl::StatusOr<std::optional<DirectoryEntry>> After(const DirectoryEntry& entry);
+  absl::StatusOr<std::optional<DirectoryEntry>> Before(const DirectoryEntry& entry);
+
+  // All families that have pages, ascending.
+  absl::StatusOr<std::vector<FamilyId>> Families();
+
+ private:
+  absl::StatusOr<std::optional<DirectoryEntry>> Here(FamilyId family);
+
+  const TableId table_;
+  const std::string table_start_, table_end_;
+  const rocksdb::Slice lower_bound_, upper_bound_;  // RocksDB keeps pointers to these
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
+// The page of an entry, from the cache or the disk.  DATA_LOSS: it is damaged, or not there.
+absl::StatusOr<std::unique_ptr<OpenPage>> LoadPage(const CellStore& store, const rocksdb::Snapshot* snapshot,
+                                                   const DirectoryEntry& entry);
+
+}  // namespace sonde

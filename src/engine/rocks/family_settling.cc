@@ -1,0 +1,275 @@
+#include "engine/rocks/family_settling.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace sonde {
+namespace {
+
+// A neighbour with no more than so many times the new cells is made again with them.
+constexpr size_t kSmallerThan = 2;
+// And with no more than this part of the bytes of a page, before they are encoded.
+constexpr size_t kSmallBytesShare = 8;
+// Pages that cells are divided into are this much larger than their equal share, since rows stay together.
+constexpr size_t kSlackShare = 16;
+// More cells than so many pages hold need not be counted.
+constexpr size_t kCountedPages = 4;
+
+}  // namespace
+
+FamilySettling::FamilySettling(const CellStore* store, DirectoryCursor* directory, FamilyId family,
+                               const GcRuleEvaluator& rule, PageLimits limits, rocksdb::WriteBatch* batch)
+    : store_(store),
+      directory_(directory),
+      family_(family),
+      rule_(rule),
+      limits_(limits),
+      batch_(batch),
+      output_(store, directory->table(), family, limits, batch),
+      shapes_(store->shapes(), directory->table()) {}
+
+absl::Status FamilySettling::Run(absl::Span<const RowEdits> rows) {
+  rows_ = rows;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (absl::Status status = AddRow(i); !status.ok()) return status;
+  }
+  return End();
+}
+
+FamilySettling::Counts FamilySettling::counts() const {
+  Counts counts = counts_;
+  counts.out = output_.counts();
+  return counts;
+}
+
+absl::Status FamilySettling::AddRow(size_t index) {
+  states_.clear();
+  absl::Status status = DecodeFragment(rows_[index].fragment, shapes_, &fragment_);
+  if (status.ok()) status = GoTo(index);
+  if (!status.ok()) return status;
+  counts_.cells_in += rows_[index].cells;
+  return AddToPages(index);
+}
+
+// Brings everything before the row to its place; then the open page, or else the next one, is the first that
+// may hold cells of the row or of later ones.
+absl::Status FamilySettling::GoTo(size_t index) {
+  const std::string_view row_key = rows_[index].row_key;
+  if (open_.has_value()) {
+    if (absl::Status status = CopyBefore(row_key); !status.ok()) return status;
+    if (open_.has_value()) return absl::OkStatus();
+  }
+  if (absl::Status status = MergePastRow(index); !status.ok()) return status;
+  if (output_.cells() > 0) return absl::OkStatus();
+  // Nothing is under way, so that what lies between may be passed.
+  const std::string start = StartOfPageRow(directory_->table(), family_, row_key);
+  absl::StatusOr<std::optional<DirectoryEntry>> before = directory_->FindBefore(family_, start);
+  if (!before.ok()) return before.status();
+  if (before->has_value() && (*before)->key > done_key_ && (*before)->header.last_row_key >= row_key) {
+    next_ = **before;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::optional<DirectoryEntry>> after = directory_->FindFrom(family_, start);
+  if (!after.ok()) return after.status();
+  next_ = *std::move(after);
+  if (!before->has_value() || (*before)->key <= done_key_) return absl::OkStatus();
+  if (!IsWorthMerging(**before, CellsBefore(index, next_))) return absl::OkStatus();
+  if (absl::Status status = Open(**before, index); !status.ok()) return status;
+  return CopyBefore(std::nullopt);
+}
+
+// Old pages between what was made and the row: small ones are made again with it, or else the page ends
+// there.
+absl::Status FamilySettling::MergePastRow(size_t index) {
+  while (output_.cells() > 0 && next_.has_value() && next_->header.last_row_key < rows_[index].row_key) {
+    if (!IsWorthMerging(*next_, output_.cells())) return output_.Finish();
+    const DirectoryEntry entry = *next_;
+    absl::Status status = Open(entry, index);
+    if (status.ok()) status = CopyBefore(std::nullopt);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FamilySettling::AddToPages(size_t index) {
+  const std::string_view row_key = rows_[index].row_key;
+  const absl::StatusOr<std::vector<DirectoryEntry>> pages = PagesOf(row_key);
+  if (!pages.ok()) return pages.status();
+  if (pages->empty()) {
+    if (output_.cells() == 0) Divide(CellsBefore(index, next_));
+    absl::Status status = Overlay(FragmentEdits(fragment_), {}, &states_, &cells_);
+    return status.ok() ? Emit(row_key, &cells_) : status;
+  }
+  const auto place = [](const DirectoryEntry& entry) {
+    return Place{entry.first.qualifier, entry.first.timestamp_micros};
+  };
+  for (size_t i = 0; i < pages->size(); ++i) {
+    const DirectoryEntry& entry = (*pages)[i];
+    Stretch stretch;
+    if (i > 0) stretch.begin = place(entry);
+    if (i + 1 < pages->size()) stretch.end = place((*pages)[i + 1]);
+    const FragmentEdits edits = EditsIn(stretch);
+    const bool touched = open_.has_value() || edits.delete_all || !edits.puts.empty() ||
+                         !edits.adds.empty() || Deletes(stretch);
+    absl::Status status;
+    if (!touched) {
+      status = output_.Finish();
+    } else {
+      if (!open_.has_value()) status = Open(entry, index);
+      if (status.ok()) status = AddToPage(row_key, edits);
+    }
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// The open page's cells up to this row's, and these with the edits.
+absl::Status FamilySettling::AddToPage(std::string_view row_key, const FragmentEdits& edits) {
+  absl::Status status;
+  while (status.ok() && open_->has_row && open_->row.row_key < row_key) {
+    status = Emit(open_->row.row_key, &open_->row.cells);
+    if (status.ok()) status = open_->Step();
+  }
+  if (!status.ok()) return status;
+  const bool has_row = open_->has_row && open_->row.row_key == row_key;
+  status = Overlay(edits, has_row ? absl::MakeConstSpan(open_->row.cells) : absl::Span<const CellView>(),
+                   &states_, &cells_);
+  if (status.ok()) status = Emit(row_key, &cells_);
+  if (status.ok() && has_row) status = open_->Step();
+  if (!open_->has_row) open_.reset();
+  return status;
+}
+
+absl::Status FamilySettling::End() {
+  if (open_.has_value()) {
+    if (absl::Status status = CopyBefore(std::nullopt); !status.ok()) return status;
+  }
+  while (output_.cells() > 0 && next_.has_value() && IsWorthMerging(*next_, output_.cells())) {
+    const DirectoryEntry entry = *next_;
+    absl::Status status = Open(entry, rows_.size());
+    if (status.ok()) status = CopyBefore(std::nullopt);
+    if (!status.ok()) return status;
+  }
+  return output_.Finish();
+}
+
+absl::Status FamilySettling::OldPage::Step() {
+  absl::StatusOr<bool> more = cursor->Next(&row);
+  has_row = more.ok() && *more;
+  return more.status();
+}
+
+// Takes an old page away, to be made again.  `index`: of the next row of edits.
+absl::Status FamilySettling::Open(const DirectoryEntry& entry, size_t index) {
+  absl::StatusOr<std::optional<DirectoryEntry>> after = directory_->After(entry);
+  if (!after.ok()) return after.status();
+  next_ = *std::move(after);
+  absl::StatusOr<std::unique_ptr<OpenPage>> page = LoadPage(*store_, /*snapshot=*/nullptr, entry);
+  if (!page.ok()) return page.status();
+  open_.emplace();
+  open_->entry = entry;
+  open_->page = *std::move(page);
+  open_->cursor = std::make_unique<PageCursor>(open_->page->reader.get(), RowRange::All(), ReadHints(),
+                                               /*reverse=*/false);
+  done_key_ = entry.key;
+  counts_.cells_old += entry.header.cells;
+  Divide(output_.cells() + entry.header.cells + CellsBefore(index, next_));
+  if (absl::Status status = DeletePage(*store_, entry.key, batch_); !status.ok()) return status;
+  return open_->Step();
+}
+
+// Copies the open page's rows before this one (nothing: all), and closes it if there are no more.
+absl::Status FamilySettling::CopyBefore(std::optional<std::string_view> row_key) {
+  while (open_->has_row && (!row_key.has_value() || open_->row.row_key < *row_key)) {
+    absl::Status status = Emit(open_->row.row_key, &open_->row.cells);
+    if (status.ok()) status = open_->Step();
+    if (!status.ok()) return status;
+  }
+  if (!open_->has_row) open_.reset();
+  return absl::OkStatus();
+}
+
+absl::Status FamilySettling::Emit(std::string_view row_key, std::vector<CellView>* cells) {
+  const size_t before = cells->size();
+  // Of a column that begins in another page, some are kept that could go: they do not show.
+  rule_.Filter(cells);
+  counts_.cells_forgotten += before - cells->size();
+  return output_.Add(row_key, *cells);
+}
+
+// The pages that may hold cells of the row, in order.
+absl::StatusOr<std::vector<DirectoryEntry>> FamilySettling::PagesOf(std::string_view row_key) {
+  std::vector<DirectoryEntry> pages;
+  if (open_.has_value()) pages.push_back(open_->entry);
+  for (std::optional<DirectoryEntry> entry = next_; entry.has_value() && entry->first.row_key <= row_key;) {
+    pages.push_back(*std::move(entry));
+    absl::StatusOr<std::optional<DirectoryEntry>> after = directory_->After(pages.back());
+    if (!after.ok()) return after.status();
+    entry = *std::move(after);
+  }
+  return pages;
+}
+
+FragmentEdits FamilySettling::EditsIn(const Stretch& stretch) {
+  const auto comes_before = [](const CellView& cell, const Place& place) {
+    const int order = cell.qualifier.compare(place.qualifier);
+    return order != 0 ? order < 0 : cell.timestamp_micros > place.timestamp_micros;
+  };
+  const auto part = [&](const std::vector<CellView>& cells) {
+    const auto at = [&](const std::optional<Place>& place, std::vector<CellView>::const_iterator otherwise) {
+      return place.has_value() ? std::lower_bound(cells.begin(), cells.end(), *place, comes_before)
+                               : otherwise;
+    };
+    const auto begin = at(stretch.begin, cells.begin());
+    return absl::MakeConstSpan(cells).subspan(begin - cells.begin(), at(stretch.end, cells.end()) - begin);
+  };
+  FragmentEdits edits(fragment_);
+  edits.puts = part(fragment_.puts);
+  edits.adds = part(fragment_.adds);
+  return edits;
+}
+
+// Whether the row's edits delete from one or more columns there.
+bool FamilySettling::Deletes(const Stretch& stretch) const {
+  // Newer cells come first.
+  const auto position = [](std::string_view qualifier, int64_t timestamp_micros) {
+    return std::tuple(qualifier, ~timestamp_micros);
+  };
+  return std::any_of(fragment_.deletes.begin(), fragment_.deletes.end(), [&](const auto& deletion) {
+    const TimeRange& range = deletion.time_range;
+    const int64_t newest = range.end_micros == 0 ? std::numeric_limits<int64_t>::max() : range.end_micros - 1;
+    return (!stretch.begin.has_value() ||
+            position(deletion.qualifier, range.start_micros) >=
+                position(stretch.begin->qualifier, stretch.begin->timestamp_micros)) &&
+           (!stretch.end.has_value() || position(deletion.qualifier, newest) <
+                                            position(stretch.end->qualifier, stretch.end->timestamp_micros));
+  });
+}
+
+bool FamilySettling::IsWorthMerging(const DirectoryEntry& neighbor, size_t new_cells) const {
+  return neighbor.header.cells <= kSmallerThan * new_cells &&
+         neighbor.header.cells + new_cells <= limits_.cells_max &&
+         neighbor.header.page_bytes <= limits_.plain_bytes_max / kSmallBytesShare;
+}
+
+// Cells of edits from this row on, before the page.
+size_t FamilySettling::CellsBefore(size_t index, const std::optional<DirectoryEntry>& next) const {
+  size_t cells = 0;
+  for (; index < rows_.size() && cells < kCountedPages * limits_.cells_max; ++index) {
+    if (next.has_value() && rows_[index].row_key >= next->first.row_key) break;
+    cells += rows_[index].cells;
+  }
+  return cells;
+}
+
+// So many cells are to come in a run: pages of about the same size.
+void FamilySettling::Divide(size_t cells) {
+  const size_t pages = std::max<size_t>(1, (cells + limits_.cells_max - 1) / limits_.cells_max);
+  const size_t share = cells / pages + 1;
+  output_.set_cells_max(pages == 1 ? limits_.cells_max
+                                   : std::min(limits_.cells_max, share + share / kSlackShare + 1));
+}
+
+}  // namespace sonde

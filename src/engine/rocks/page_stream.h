@@ -1,0 +1,82 @@
+// The cells that pages hold of one family, in the order of rows.
+//
+// Reads no more pages than the hints ask for: those of other times, of other columns, and of versions past
+// the newest ones are passed over by their entries in the directory.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cellblock/page_reader.h"
+#include "engine/rocks/cell_store.h"
+#include "engine/rocks/directory.h"
+#include "model/cell.h"
+#include "model/read_hints.h"
+#include "model/row_range.h"
+
+namespace sonde {
+
+// A row comes in several pieces, in the order of its cells, if it lies in several pages.  Not for several
+// threads.
+class PageStream {
+ public:
+  struct Options {
+    FamilyId family = 0;
+    bool reverse = false;
+    absl::Time deadline = absl::InfiniteFuture();
+  };
+
+  // All must outlive it; `directory` is of the same snapshot, and may be shared by streams that take turns.
+  PageStream(const CellStore* store, const rocksdb::Snapshot* snapshot, DirectoryCursor* directory,
+             const ReadHints* hints, Options options)
+      : store_(store), snapshot_(snapshot), directory_(directory), hints_(hints), options_(options) {}
+  ~PageStream();
+
+  FamilyId family() const { return options_.family; }
+
+  // Goes before the first piece of `rows`.
+  absl::Status Start(RowRange rows);
+  // Goes to the next piece; false: there is none.  Errors: DATA_LOSS, DEADLINE_EXCEEDED, those of the disk.
+  absl::StatusOr<bool> Next();
+
+  // The piece that it is at.  Views hold until the next call of Next or Start; the caller may take the cells.
+  RowPiece& piece() { return split_ != nullptr ? split_->piece() : piece_; }
+  // False: no more pieces of this row follow.
+  bool row_may_continue() const;
+
+ private:
+  absl::StatusOr<bool> NextPage();
+  absl::StatusOr<bool> OpenEntry(RowRange rows);
+  absl::StatusOr<bool> NextOfSplit();
+  absl::Status StartSplit();
+  bool Skips(const DirectoryEntry& entry) const;
+  bool SkipsColumns(const DirectoryEntry& entry) const;
+  void RememberLastColumn();
+  void Leave();
+
+  const CellStore* const store_;
+  const rocksdb::Snapshot* const snapshot_;
+  DirectoryCursor* const directory_;
+  const ReadHints* const hints_;
+  const Options options_;
+
+  RowRange rows_;                           // in reverse, its end comes down as rows are done
+  std::optional<DirectoryEntry> entry_;     // of page_
+  std::optional<DirectoryEntry> neighbor_;  // of the page that comes next
+  std::unique_ptr<OpenPage> page_;
+  std::optional<PageCursor> cursor_;
+  RowPiece piece_;
+
+  // In reverse: the row that page_ begins with began in an earlier page, so that it is read forward.
+  bool split_follows_ = false;
+  std::unique_ptr<PageStream> split_;
+
+  // Of the last column of the last piece.
+  std::string last_row_, last_qualifier_;
+  int64_t last_count_ = 0;
+};
+
+}  // namespace sonde

@@ -1,0 +1,250 @@
+#include "engine/rocks/settling.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "engine/rocks/page_output.h"
+#include "engine/rocks/rocks_status.h"
+#include "model/expiring_family.h"
+#include "rocksdb/convenience.h"
+
+namespace sonde {
+namespace {
+
+constexpr size_t kReadAheadBytes = size_t{1} << 20;
+// A step goes on to where a page begins, but no further than this many times its limits.
+constexpr size_t kStepStretch = 2;
+
+std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+}  // namespace
+
+absl::StatusOr<bool> Settling::Step() {
+  const absl::MutexLock lock(&mutex_);
+  return StepLocked();
+}
+
+absl::Status Settling::Switch() {
+  while (true) {
+    const absl::MutexLock lock(&mutex_);  // not held from step to step: others wait for it
+    absl::StatusOr<bool> more = StepLocked();
+    if (!more.ok()) return more.status();
+    if (*more) continue;
+    position_.clear();
+    return store_->SwitchHeads();
+  }
+}
+
+absl::StatusOr<bool> Settling::StepLocked() {
+  arena_.Clear();
+  Taken taken;
+  if (absl::Status status = Take(&taken); !status.ok()) return status;
+  if (taken.first_key.empty()) return false;
+
+  rocksdb::WriteBatch batch;
+  DirectoryCursor directory(*store_, /*snapshot=*/nullptr, taken.table);
+  for (const auto& [family, rows] : taken.families) {
+    if (absl::Status status = SettleFamily(&directory, family, rows, &batch); !status.ok()) return status;
+  }
+  // Tokens and the like are no cells of a page: they go on in the open head until they expire.  Nobody
+  // deletes them, so that it does not matter if they come after younger edits there.
+  rocksdb::ColumnFamilyHandle* const open_head = store_->head(store_->OpenHeadIndex());
+  rocksdb::Status status;
+  for (const auto& [key, fragment] : taken.expiring) {
+    if (status.ok()) {
+      status = batch.Merge(open_head, rocksdb::Slice(key.data(), key.size()),
+                           rocksdb::Slice(fragment.data(), fragment.size()));
+    }
+  }
+  const std::string end = taken.last_key + '\0';
+  if (status.ok()) status = batch.DeleteRange(store_->resting_head(), taken.first_key, end);
+  if (!status.ok()) return FromRocks(status, "Settling rows");
+  if (absl::Status written = store_->Write(&batch, "Settling rows"); !written.ok()) return written;
+  position_ = end;
+  ++counts_.steps;
+  return true;
+}
+
+absl::Status Settling::Take(Taken* taken) {
+  rocksdb::ReadOptions read;
+  read.total_order_seek = true;
+  read.fill_cache = false;
+  read.readahead_size = kReadAheadBytes;
+  const std::unique_ptr<rocksdb::Iterator> it(store_->db()->NewIterator(read, store_->resting_head()));
+  std::string row_prefix, row_key;
+  std::optional<std::string> boundary;  // once there is enough: a row before which to stop
+  for (it->Seek(position_); it->Valid(); it->Next()) {
+    ParsedKey key;
+    if (!ParseKey(View(it->key()), &key)) return absl::DataLossError("A stored key is damaged");
+    if (key.row_prefix != row_prefix) {
+      if (!taken->first_key.empty() && key.table != taken->table) break;
+      row_prefix = key.row_prefix;
+      DecodeRowKey(row_prefix, &row_key);
+      const size_t fill =
+          std::max(taken->cells / options_.step_cells_max, taken->bytes / options_.step_bytes_max);
+      if (fill >= kStepStretch || (boundary.has_value() && row_key >= *boundary)) break;
+      if (fill >= 1 && !boundary.has_value()) {
+        if (taken->families.empty()) break;
+        DirectoryCursor directory(*store_, /*snapshot=*/nullptr, taken->table);
+        absl::StatusOr<std::optional<DirectoryEntry>> page =
+            directory.FindFrom(key.family, StartOfPageRow(taken->table, key.family, row_key));
+        if (!page.ok()) return page.status();
+        if (!page->has_value()) break;
+        boundary = (*page)->first.row_key;
+        if (row_key >= *boundary) break;
+      }
+    }
+    if (taken->first_key.empty()) {
+      taken->first_key = it->key().ToString();
+      taken->table = key.table;
+    }
+    taken->last_key = it->key().ToString();
+    if (absl::Status status = TakeEntry(key, row_key, View(it->value()), taken); !status.ok()) return status;
+  }
+  return FromRocks(it->status(), "Reading rows that are to settle");
+}
+
+absl::Status Settling::TakeEntry(const ParsedKey& key, std::string_view row_key, std::string_view fragment,
+                                 Taken* taken) {
+  if (store_->IsDropped(key.table, key.family)) return absl::OkStatus();
+  if (IsExpiringFamily(key.family)) {
+    if (!IsExpired(key.family, options_.now_micros())) {
+      taken->expiring.emplace_back(Keep(taken->last_key), Keep(fragment));
+      taken->bytes += fragment.size();
+    }
+    return absl::OkStatus();
+  }
+  const TableShapes shapes(store_->shapes(), key.table);
+  if (absl::Status status = DecodeFragment(fragment, shapes, {.keys_only = true}, &scratch_); !status.ok())
+    return status;
+  const size_t cells = scratch_.puts.size() + scratch_.adds.size();
+  taken->families[key.family].push_back({Keep(row_key), Keep(fragment), cells});
+  taken->cells += cells + 1;  // a row of nothing but deletes counts, too
+  taken->bytes += fragment.size();
+  return absl::OkStatus();
+}
+
+std::string_view Settling::Keep(std::string_view bytes) {
+  char* const to = arena_.Reserve(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), to);
+  arena_.Commit(bytes.size());
+  return {to, bytes.size()};
+}
+
+absl::Status Settling::SettleFamily(DirectoryCursor* directory, FamilyId family,
+                                    absl::Span<const RowEdits> rows, rocksdb::WriteBatch* batch) {
+  FamilySettling settling(store_, directory, family, rules_(directory->table(), family), options_.page,
+                          batch);
+  absl::Status status = settling.Run(rows);
+  const FamilySettling::Counts counts = settling.counts();
+  counts_.cells_in += counts.cells_in;
+  counts_.cells_old += counts.cells_old;
+  counts_.cells_forgotten += counts.cells_forgotten;
+  counts_.pages += counts.out.pages;
+  counts_.page_bytes += counts.out.bytes;
+  return status;
+}
+
+absl::Status Settling::DropRange(TableId table, const RowRange& range) {
+  const absl::MutexLock lock(&mutex_);
+  rocksdb::WriteBatch batch;
+  const std::string start = StartOfRange(table, range), end = EndOfRange(table, range);
+  rocksdb::Status status;
+  for (size_t i = 0; i < 2 && status.ok(); ++i) status = batch.DeleteRange(store_->head(i), start, end);
+  if (!status.ok()) return FromRocks(status, "Dropping a range of rows");
+  DirectoryCursor directory(*store_, /*snapshot=*/nullptr, table);
+  const absl::StatusOr<std::vector<FamilyId>> families = directory.Families();
+  if (!families.ok()) return families.status();
+  for (const FamilyId family : *families) {
+    if (absl::Status dropped = DropRows(&directory, family, range, &batch); !dropped.ok()) return dropped;
+  }
+  return store_->Write(&batch, "Dropping a range of rows");
+}
+
+// The pages inside go as they are; of those at the ends, the other rows are written again.
+absl::Status Settling::DropRows(DirectoryCursor* directory, FamilyId family, const RowRange& range,
+                                rocksdb::WriteBatch* batch) {
+  const TableId table = directory->table();
+  const std::string start = StartOfPageRow(table, family, range.start);
+  const std::string end =
+      range.end.empty() ? EndOfPages(table, family) : StartOfPageRow(table, family, range.end);
+  absl::StatusOr<std::optional<DirectoryEntry>> first = directory->FindBefore(family, start);
+  if (!first.ok()) return first.status();
+  if (first->has_value() && (*first)->header.last_row_key < range.start) first->reset();
+  absl::StatusOr<std::optional<DirectoryEntry>> last = directory->FindBefore(family, end);
+  if (!last.ok()) return last.status();
+  if (last->has_value() && (range.end.empty() || (*last)->header.last_row_key < range.end)) last->reset();
+
+  rocksdb::Status status;
+  for (const auto which : {CellStore::kPages, CellStore::kDirectory}) {
+    if (status.ok()) status = batch->DeleteRange(store_->column_family(which), start, end);
+  }
+  if (!status.ok()) return FromRocks(status, "Dropping a range of rows");
+  if (first->has_value()) {  // the last one begins inside
+    if (absl::Status deleted = DeletePage(*store_, (*first)->key, batch); !deleted.ok()) return deleted;
+  }
+  PageOutput output(store_, table, family, options_.page, batch);
+  const auto keep = [&](const DirectoryEntry& entry, RowRange rows) -> absl::Status {
+    absl::StatusOr<std::unique_ptr<OpenPage>> page = LoadPage(*store_, /*snapshot=*/nullptr, entry);
+    if (!page.ok()) return page.status();
+    PageCursor cursor((*page)->reader.get(), std::move(rows), {}, /*reverse=*/false);
+    RowPiece piece;
+    while (true) {
+      absl::StatusOr<bool> more = cursor.Next(&piece);
+      if (!more.ok()) return more.status();
+      if (!*more) return absl::OkStatus();
+      if (absl::Status added = output.Add(piece.row_key, piece.cells); !added.ok()) return added;
+    }
+  };
+  if (first->has_value()) {
+    if (absl::Status kept = keep(**first, {"", range.start}); !kept.ok()) return kept;
+    if (absl::Status finished = output.Finish(); !finished.ok()) return finished;
+  }
+  if (last->has_value()) {
+    if (absl::Status kept = keep(**last, {range.end, ""}); !kept.ok()) return kept;
+  }
+  return output.Finish();
+}
+
+absl::Status Settling::FreeFamily(TableId table, FamilyId family) {
+  const absl::MutexLock lock(&mutex_);
+  return Free(StartOfPages(table, family), EndOfPages(table, family));
+}
+
+absl::Status Settling::FreeTable(TableId table) {
+  const absl::MutexLock lock(&mutex_);
+  const std::string start = StartOfRange(table, RowRange::All()), end = EndOfRange(table, RowRange::All());
+  const rocksdb::Slice start_slice(start), end_slice(end);
+  for (size_t i = 0; i < 2; ++i) {
+    rocksdb::Status status =
+        rocksdb::DeleteFilesInRange(store_->db(), store_->head(i), &start_slice, &end_slice,
+                                    /*include_end=*/false);
+    if (status.ok()) status = store_->db()->DeleteRange(rocksdb::WriteOptions(), store_->head(i), start, end);
+    if (!status.ok()) return FromRocks(status, "Freeing the space of a dropped table");
+  }
+  return Free(start, end);
+}
+
+// Of what nobody may read any more.
+absl::Status Settling::Free(const std::string& start, const std::string& end) {
+  const rocksdb::Slice start_slice(start), end_slice(end);
+  rocksdb::Status status;
+  for (const auto which : {CellStore::kPages, CellStore::kDirectory}) {
+    rocksdb::ColumnFamilyHandle* const handle = store_->column_family(which);
+    if (status.ok()) {
+      status =
+          rocksdb::DeleteFilesInRange(store_->db(), handle, &start_slice, &end_slice, /*include_end=*/false);
+    }
+    if (status.ok()) status = store_->db()->DeleteRange(rocksdb::WriteOptions(), handle, start, end);
+  }
+  return FromRocks(status, "Freeing the space of what was dropped");
+}
+
+SettlingCounts Settling::counts() const {
+  const absl::MutexLock lock(&mutex_);
+  return counts_;
+}
+
+}  // namespace sonde

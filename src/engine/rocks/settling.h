@@ -1,0 +1,113 @@
+// Moves cells from the resting head into pages, and takes away what is dropped, in both.
+//
+// Settling goes along the resting head in steps.  A step is one WriteBatch: new pages, away with the old ones
+// that they replace, away with the edits that went into them; so a crash leaves it done or not begun, and a
+// reader's snapshot sees its cells once.  Nothing but this class changes pages or takes entries out of the
+// resting head.
+//
+// Threads: all functions may be called at once; one of them works at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "cellblock/fragment.h"
+#include "cellblock/page_writer.h"
+#include "codec/strings.h"
+#include "engine/rocks/cell_store.h"
+#include "engine/rocks/directory.h"
+#include "engine/rocks/family_settling.h"
+#include "engine/rocks/key.h"
+#include "gc/gc_rule_evaluator.h"
+#include "model/row_range.h"
+
+namespace sonde {
+
+// What settling has done since the engine was opened.
+struct SettlingCounts {
+  uint64_t steps = 0;
+  uint64_t cells_in = 0;         // of edits
+  uint64_t cells_old = 0;        // of pages that were made again
+  uint64_t cells_forgotten = 0;  // by the rules of garbage collection
+  uint64_t pages = 0;            // made
+  uint64_t page_bytes = 0;       // of these
+  uint64_t pages_expired = 0;    // deleted unread
+};
+
+class Settling {
+ public:
+  // What may be forgotten of a family, now.  Called by any thread.
+  using Rules = std::function<GcRuleEvaluator(TableId table, FamilyId family)>;
+
+  struct Options {
+    PageLimits page;
+    // A step takes whole rows, until it has so much of the head; it goes on to where a page begins, up to
+    // twice as far.
+    size_t step_cells_max = size_t{512} << 10;
+    size_t step_bytes_max = size_t{16} << 20;
+    // Now, for families that expire.
+    std::function<int64_t()> now_micros;
+  };
+
+  // `store` must outlive it.
+  Settling(CellStore* store, Rules rules, Options options)
+      : store_(store), rules_(std::move(rules)), options_(std::move(options)) {}
+
+  // The next step.  False: the resting head is empty.  Errors: DATA_LOSS a fragment or a page is damaged,
+  // INTERNAL a new page would not be read as it was written, those of the disk; nothing has changed.
+  absl::StatusOr<bool> Step();
+
+  // Empties the resting head, and lets the heads change roles.
+  absl::Status Switch();
+
+  // Deletes rows, in the heads and in pages.
+  absl::Status DropRange(TableId table, const RowRange& range);
+  // Gives back the space of a family's pages; of all families of a table, and its edits.
+  absl::Status FreeFamily(TableId table, FamilyId family);
+  absl::Status FreeTable(TableId table);
+
+  SettlingCounts counts() const;
+
+ private:
+  // What a step takes of a table.
+  struct Taken {
+    TableId table = 0;
+    std::string first_key, last_key;
+    std::map<FamilyId, std::vector<RowEdits>> families;
+    std::vector<std::pair<std::string_view, std::string_view>> expiring;  // keys and fragments
+    size_t cells = 0;
+    size_t bytes = 0;
+    bool reached_end = false;
+  };
+
+  absl::StatusOr<bool> StepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Take(Taken* taken) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status TakeEntry(const ParsedKey& key, std::string_view row_key, std::string_view fragment,
+                         Taken* taken) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string_view Keep(std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status SettleFamily(DirectoryCursor* directory, FamilyId family, absl::Span<const RowEdits> rows,
+                            rocksdb::WriteBatch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status DropRows(DirectoryCursor* directory, FamilyId family, const RowRange& range,
+                        rocksdb::WriteBatch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Free(const std::string& start, const std::string& end);
+
+  CellStore* const store_;
+  const Rules rules_;
+  const Options options_;
+
+  mutable absl::Mutex mutex_;
+  // Nothing of the resting head is below it.
+  std::string position_ ABSL_GUARDED_BY(mutex_);
+  codec::ByteArena arena_ ABSL_GUARDED_BY(mutex_);
+  Fragment scratch_ ABSL_GUARDED_BY(mutex_);
+  SettlingCounts counts_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sonde

@@ -1,0 +1,231 @@
+#include "engine/rocks/settling.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/time/clock.h"
+#include "base/random.h"
+#include "engine/rocks/page_key.h"
+#include "engine/rocks/rocks_engine.h"
+#include "model/expiring_family.h"
+
+namespace sonde {
+namespace {
+
+constexpr TableId kTable = 1;
+constexpr FamilyId kFamily = 2;
+
+class SettlingTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
+    path_ = testing::TempDir() + "/sonde_settling_" + info->name() + "_" + std::to_string(getpid());
+    std::filesystem::remove_all(path_);
+    Open();
+    ASSERT_TRUE(engine_->CreateTable(kTable).ok());
+  }
+  void TearDown() override {
+    engine_.reset();
+    std::filesystem::remove_all(path_);
+  }
+
+  void Open() {
+    engine_.reset();
+    auto engine = RocksEngine::Open(
+        {.data_dir = path_, .memory_bytes = 64 << 20, .sync = false, .page = {.cells_max = cells_max_}});
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+  }
+
+  void Apply(std::string_view row_key, FamilyDelta delta) {
+    delta.family = delta.family == 0 ? kFamily : delta.family;
+    ASSERT_EQ(engine_->Apply(kTable, {RowChange{row_key, {.families = {std::move(delta)}}}}),
+              absl::OkStatus());
+  }
+  void Put(std::string_view row_key, std::string_view qualifier, int64_t timestamp_micros,
+           std::string_view value) {
+    Apply(row_key, {.puts = {{qualifier, timestamp_micros, value}}});
+  }
+  void Settle() { ASSERT_EQ(engine_->SettleAll(), absl::OkStatus()); }
+
+  // "row qualifier@timestamp=value", line by line.
+  std::string Cells(Engine::ScanOptions options = {}, RowRange range = RowRange::All()) {
+    auto stream = engine_->Scan(kTable, {range}, std::move(options));
+    EXPECT_TRUE(stream.ok()) << stream.status();
+    std::string result;
+    RowPiece piece;
+    while (true) {
+      const auto more = (*stream)->Next(&piece);
+      EXPECT_TRUE(more.ok()) << more.status();
+      if (!more.ok() || !*more) return result;
+      for (const CellView& cell : piece.cells) {
+        result +=
+            fmt::format("{} {}@{}={}\n", piece.row_key, cell.qualifier, cell.timestamp_micros, cell.value);
+      }
+    }
+  }
+
+  size_t cells_max_ = 10;
+  std::string path_;
+  std::unique_ptr<RocksEngine> engine_;
+};
+
+TEST(PageKey, SortsAsCellsDoAndComesBack) {
+  SeededRandom random(1);
+  const std::string_view bytes(
+      "\0\x01\xff"
+      "ab",
+      5);
+  const auto some = [&] {
+    std::string text;
+    for (uint64_t n = random.Uniform(5); n > 0; --n) text.push_back(bytes[random.Uniform(bytes.size())]);
+    return text;
+  };
+  struct Place {
+    FamilyId family;
+    std::string row_key, qualifier;
+    int64_t newer_first;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::pair<Place, std::string> before;
+  for (int i = 0; i < 5000; ++i) {
+    const Place place{
+        random.Uniform(2) == 0 ? 3u : 300u, some(), some(),
+        -static_cast<int64_t>(random.Uniform(5)) * (random.Uniform(2) == 0 ? 1 : int64_t{1} << 60)};
+    const std::string key = PageKey(7, place.family, place.row_key, place.qualifier, -place.newer_first);
+    ASSERT_EQ(place <=> before.first, key <=> before.second) << i;
+    ParsedPageKey parsed;
+    ASSERT_TRUE(ParsePageKey(key, &parsed));
+    ASSERT_EQ(parsed.table, 7u);
+    ASSERT_EQ((Place{parsed.family, parsed.row_key, parsed.qualifier, -parsed.timestamp_micros}), place);
+    ASSERT_LE(StartOfPageRow(7, place.family, place.row_key), key);
+    ASSERT_GT(EndOfPageRow(7, place.family, place.row_key), key);
+    ASSERT_LT(StartOfPages(7, place.family), key);
+    ASSERT_GT(EndOfPages(7, place.family), key);
+    before = {place, key};
+  }
+}
+
+TEST_F(SettlingTest, IsSeenThroughARestart) {
+  Put("a", "q", 1000, "settled");
+  Settle();
+  Put("a", "q", 2000, "rests");
+  ASSERT_TRUE(engine_->SwitchHeads().ok());
+  Put("a", "q", 3000, "open");
+  const std::string all = "a q@3000=open\na q@2000=rests\na q@1000=settled\n";
+  EXPECT_EQ(Cells(), all);
+  Open();
+  EXPECT_EQ(Cells(), all);
+  Settle();
+  EXPECT_EQ(Cells(), all);
+  EXPECT_EQ(Cells({.reverse = true}), all);
+}
+
+TEST_F(SettlingTest, AppendingToALongRowLeavesMostOfItsPages) {
+  for (int i = 0; i < 1000; ++i) Put("long", fmt::format("{:04}", i), 1000, "v");
+  Settle();
+  const SettlingCounts before = engine_->settling_counts();
+  EXPECT_GE(before.pages, 100u);
+  Put("long", "0500", 2000, "new");
+  Put("long", "2000", 1000, "new");
+  Apply("long", {.deletes = {{"0700", {}}}});
+  Settle();
+  const SettlingCounts after = engine_->settling_counts();
+  // Each touches a page or, where one begins, two.
+  EXPECT_LE(after.cells_old - before.cells_old, 4u * 10);
+  EXPECT_LE(after.pages - before.pages, 6u);
+  const std::string cells = Cells();
+  EXPECT_THAT(cells, testing::HasSubstr("long 0500@2000=new\nlong 0500@1000=v\n"));
+  EXPECT_THAT(cells, testing::Not(testing::HasSubstr("long 0700")));
+  EXPECT_EQ(std::count(cells.begin(), cells.end(), '\n'), 1001);
+}
+
+TEST_F(SettlingTest, RowsAtTheEndsOfSeriesLeaveFullPages) {
+  cells_max_ = 100;
+  Open();
+  const auto append = [&](int from, int to) {
+    for (int host = 0; host < 5; ++host) {
+      for (int i = from; i < to; ++i) Put(fmt::format("host{}#{:05}", host, i), "cpu", 1000 * i, "7");
+    }
+  };
+  append(0, 1000);
+  Settle();
+  uint64_t in = 0, old = 0;
+  for (int i = 1000; i < 3000; i += 250) {
+    const SettlingCounts before = engine_->settling_counts();
+    append(i, i + 250);
+    Settle();
+    const SettlingCounts after = engine_->settling_counts();
+    in += after.cells_in - before.cells_in;
+    old += after.cells_old - before.cells_old;
+  }
+  EXPECT_EQ(in, 10'000u);
+  EXPECT_LE(old, in / 2) << "cells that were written again";
+  const std::string cells = Cells();
+  EXPECT_EQ(std::count(cells.begin(), cells.end(), '\n'), 15'000);
+}
+
+TEST_F(SettlingTest, DropsWhatTheRulesForget) {
+  engine_->SetGcRules([](TableId, FamilyId family) {
+    return family == kFamily ? GcRuleEvaluator(GcRule{GcRule::MaxVersions{2}}, /*now_micros=*/0)
+                             : GcRuleEvaluator();
+  });
+  for (int i = 1; i <= 5; ++i) Put("a", "q", 1000 * i, "v");
+  Settle();
+  EXPECT_EQ(Cells(), "a q@5000=v\na q@4000=v\n");
+  Put("a", "q", 6000, "v");
+  EXPECT_EQ(Cells(), "a q@6000=v\na q@5000=v\na q@4000=v\n");
+  Settle();
+  EXPECT_EQ(Cells(), "a q@6000=v\na q@5000=v\n");
+  EXPECT_EQ(engine_->settling_counts().cells_forgotten, 4u);
+}
+
+TEST_F(SettlingTest, TokensStayUntilTheyExpire) {
+  const int64_t now_micros = absl::ToUnixMicros(absl::Now());
+  const FamilyId young = ExpiringFamily(now_micros, 7);
+  const FamilyId old = ExpiringFamily(now_micros - 5 * kExpiryPeriodMicros, 7);
+  Put("a", "q", 1000, "v");
+  for (const FamilyId family : {young, old}) Apply("a", {.family = family, .puts = {{"token", 0, ""}}});
+  Settle();
+  EXPECT_EQ(Cells(), "a q@1000=v\n");
+  for (const RowRange& range : {RowRange::All(), RowRange::Single("a")}) {
+    EXPECT_EQ(Cells({.hints = {.families = {{young, old}}}}, range), "a token@0=\n");
+  }
+}
+
+TEST_F(SettlingTest, DroppingRowsCutsThePagesAtTheEnds) {
+  for (int i = 0; i < 100; ++i) Put(fmt::format("{:02}", i), "q", 1000, "v");
+  Settle();
+  const uint64_t pages = engine_->settling_counts().pages;
+  ASSERT_TRUE(engine_->DropRange(kTable, {"15", "16"}).ok());  // inside one page
+  ASSERT_TRUE(engine_->DropRange(kTable, {"27", "83"}).ok());
+  EXPECT_EQ(engine_->settling_counts().pages, pages);
+  std::string left;
+  for (int i = 0; i < 100; ++i) {
+    if (i != 15 && (i < 27 || i >= 83)) left += fmt::format("{:02} q@1000=v\n", i);
+  }
+  EXPECT_EQ(Cells(), left);
+  Open();
+  EXPECT_EQ(Cells(), left);
+  ASSERT_TRUE(engine_->DropRange(kTable, {"", ""}).ok());
+  EXPECT_EQ(Cells(), "");
+}
+
+TEST_F(SettlingTest, UpgradesADirectoryWithoutPages) {
+  Put("a", "q", 1000, "v");
+  engine_.reset();
+  std::ofstream(path_ + "/FORMAT") << "sonde data format 2\n";
+  Open();
+  EXPECT_EQ(Cells(), "a q@1000=v\n");
+  std::string line;
+  std::ifstream file(path_ + "/FORMAT");
+  std::getline(file, line);
+  EXPECT_EQ(line, "sonde data format 3");
+}
+
+}  // namespace
+}  // namespace sonde
