@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "wire/admission.h"
+#include "base/admission.h"
 #include "wire/grpc_status.h"
 #include "wire/stalled_reads.h"
 #include "wire/step_cost.h"

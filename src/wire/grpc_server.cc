@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "base/admission.h"
 #include "model/limits.h"
-#include "wire/admission.h"
 #include "wire/change_streams.h"
 #include "wire/data_service.h"
 #include "wire/operations.h"

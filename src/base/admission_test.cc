@@ -1,4 +1,4 @@
-#include "wire/admission.h"
+#include "base/admission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
