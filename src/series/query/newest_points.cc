@@ -55,7 +55,7 @@ absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
     int rows_passed_over = 0;
     bool seeks = false;
     const absl::Status status = scan->Read(read, [&]() -> absl::StatusOr<bool> {
-      std::vector<ResultRow>& newest = (*all)[scan->key().tags];
+      std::vector<ResultRow>& newest = (*all)[scan->tags()];
       if (newest.size() >= count) {
         seeks = ++rows_passed_over > kRowsPassedOverMax;
         return !seeks;
@@ -80,7 +80,7 @@ absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
 
 absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
   return scan->Read(scan->MakeRead(scan->ranges()), [&]() -> absl::StatusOr<bool> {
-    std::vector<ResultRow>& newest = (*all)[scan->key().tags];
+    std::vector<ResultRow>& newest = (*all)[scan->tags()];
     for (size_t i = scan->points().Count(); i-- > 0;) {
       const RowPoint& point = scan->points().Get(i);
       const bool is_full = newest.size() >= count;

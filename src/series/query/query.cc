@@ -62,9 +62,9 @@ absl::Status ReadRawChanges(const Query& query, SeriesScan* scan, const RowCallb
   Numbers numbers;
   return scan->Read(MakeReadByTime(query, *scan), [&]() -> absl::StatusOr<bool> {
     if (absl::Status status = scan->ReadNumbers(&numbers); !status.ok()) return status;
-    changes.Apply(scan->key().tags, &numbers);
+    changes.Apply(scan->tags(), &numbers);
     for (size_t i = 0; i < numbers.times_micros.size(); ++i) {
-      ResultRow result{scan->key().tags, numbers.times_micros[i],
+      ResultRow result{scan->tags(), numbers.times_micros[i],
                        std::vector<ResultValue>(numbers.columns.size())};
       bool has_any = false;
       for (size_t column = 0; column < numbers.columns.size(); ++column) {
@@ -80,9 +80,9 @@ absl::Status ReadRawChanges(const Query& query, SeriesScan* scan, const RowCallb
 }
 
 // Whether the rows of a group lie one behind the other in the order of the keys.
-bool IsByGroup(const SeriesSchema& schema, const Query& query) {
+bool IsByGroup(const SeriesSchema& schema, bool is_open, const Query& query) {
   if (!IsBySeries(schema)) return false;
-  if (!query.group_by) return true;
+  if (!query.group_by || is_open) return !query.group_by;
   size_t tags_in_front = 0;
   for (const KeyPart& part : schema.key) {
     if (part.kind != KeyPart::Kind::kTag) continue;
@@ -94,7 +94,7 @@ bool IsByGroup(const SeriesSchema& schema, const Query& query) {
 }
 
 absl::Status ReadAggregates(const Query& query, SeriesScan* scan, const RowCallback& emit) {
-  const bool is_by_group = IsByGroup(scan->schema(), query);
+  const bool is_by_group = IsByGroup(scan->schema(), scan->is_open(), query);
   BucketFold fold(query, scan->fields().size());
   Changes changes(query, scan->schema());
   Numbers numbers;
@@ -103,12 +103,12 @@ absl::Status ReadAggregates(const Query& query, SeriesScan* scan, const RowCallb
   const absl::Status status = scan->Read(MakeReadByTime(query, *scan), [&]() -> absl::StatusOr<bool> {
     if (scan->points().Count() == 0) return true;
     if (absl::Status read = scan->ReadNumbers(&numbers); !read.ok()) return read;
-    changes.Apply(scan->key().tags, &numbers);
+    changes.Apply(scan->tags(), &numbers);
     if (query.group_by) {
       group.clear();
-      for (const size_t tag : *query.group_by) group.push_back(scan->key().tags[tag]);
+      for (const size_t tag : *query.group_by) group.push_back(scan->tags()[tag]);
     } else {
-      group = scan->key().tags;
+      group = scan->tags();
     }
     if (is_by_group && !fold.IsEmpty() && fold.first_group() != group) {
       const absl::StatusOr<bool> goes_on = fold.Emit(emit);
@@ -142,10 +142,11 @@ absl::Status ReadSelected(const Query& query, bool is_latest_table, SeriesScan* 
   return query.change ? ReadRawChanges(query, scan, emit) : ReadRaw(scan, emit);
 }
 
-absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const Query& query, const ResultHeader& header,
-                               bool is_latest_table, TableAccess* tables, const RowCallback& row) {
+absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* open, const Query& query,
+                               const ResultHeader& header, bool is_latest_table, TableAccess* tables,
+                               const RowCallback& row) {
   absl::StatusOr<std::unique_ptr<SeriesScan>> scan =
-      SeriesScan::Plan(schema, query, SelectionOf(query), tables);
+      SeriesScan::Plan(schema, open, query, SelectionOf(query), tables);
   if (!scan.ok()) return scan.status();
   QueryStats& stats = (*scan)->stats();
   // The newest points of all series need a few rows of each: that is what was asked for.
@@ -192,9 +193,17 @@ absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& que
   }
   const bool is_all_time = query.selection.from_micros <= 0 && query.selection.to_micros >= kTimeEndMicros;
   if (query.latest == 1 && is_all_time && !schema.latest.empty()) {
-    return Run(MakeLatestSchema(schema, schema.latest[0]), query, *header, true, tables, row);
+    return Run(MakeLatestSchema(schema, schema.latest[0]), nullptr, query, *header, true, tables, row);
   }
-  return Run(schema, query, *header, false, tables, row);
+  return Run(schema, nullptr, query, *header, false, tables, row);
+}
+
+absl::StatusOr<QueryStats> RunQuery(const KnownSeries& series, const Query& query, TableAccess* tables,
+                                    const std::function<bool(const ResultRow&)>& row) {
+  if (!series.is_open()) return RunQuery(series.schema, query, tables, row);
+  const absl::StatusOr<ResultHeader> header = HeaderOf(LabelsAsTags(series), query);
+  if (!header.ok()) return header.status();
+  return Run(series.schema, &series, query, *header, false, tables, row);
 }
 
 }  // namespace sonde::series

@@ -23,6 +23,7 @@
 #include "series/key/scan_plan.h"
 #include "series/query/aggregate.h"
 #include "series/query/time_buckets.h"
+#include "series/write/declarations.h"
 
 namespace sonde::series {
 
@@ -128,6 +129,10 @@ absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& q
 // from the declaration's first table of newest values, when it has one; each value is then the newest of its
 // field, and the time is the newest of these.
 absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& query, TableAccess* tables,
+                                    const std::function<bool(const ResultRow&)>& row);
+
+// The same of a known series: of an open one, the tags of the query are those of LabelsAsTags.
+absl::StatusOr<QueryStats> RunQuery(const KnownSeries& series, const Query& query, TableAccess* tables,
                                     const std::function<bool(const ResultRow&)>& row);
 
 }  // namespace sonde::series

@@ -6,6 +6,12 @@
 #include "series/key/field_codec.h"
 
 namespace sonde::series {
+namespace {
+
+// Beginnings of keys that the labels of an open series are written out as.
+constexpr size_t kOpenPrefixesMax = 1'000;
+
+}  // namespace
 
 std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query) {
   if (!query.fields.empty()) return query.fields;
@@ -37,9 +43,10 @@ bool IsNewestFirst(const SeriesSchema& schema) {
   return part != schema.key.end() && part->reverse;
 }
 
-SeriesScan::SeriesScan(const SeriesSchema& schema, const Query& query, Selection selection,
-                       TagConditions conditions, TableAccess* tables)
+SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const Query& query,
+                       Selection selection, TagConditions conditions, TableAccess* tables)
     : codec_(schema),
+      open_(open),
       selection_(std::move(selection)),
       conditions_(std::move(conditions)),
       tables_(tables),
@@ -49,18 +56,77 @@ SeriesScan::SeriesScan(const SeriesSchema& schema, const Query& query, Selection
   stats_.table = schema.table;
 }
 
-absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema& schema, const Query& query,
+absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema& schema,
+                                                             const KnownSeries* open, const Query& query,
                                                              Selection selection, TableAccess* tables) {
-  absl::StatusOr<TagConditions> conditions = TagConditions::Compile(schema, query.conditions);
+  const SeriesSchema view = open == nullptr ? schema : LabelsAsTags(*open);
+  absl::StatusOr<TagConditions> conditions = TagConditions::Compile(view, query.conditions);
   if (!conditions.ok()) return conditions.status();
-  conditions->Narrow(schema, &selection);
+  conditions->Narrow(view, &selection);
   std::unique_ptr<SeriesScan> scan(
-      new SeriesScan(schema, query, std::move(selection), *std::move(conditions), tables));
+      new SeriesScan(schema, open, query, std::move(selection), *std::move(conditions), tables));
+  if (open != nullptr) {
+    if (absl::Status status = scan->PlanOpen(); !status.ok()) return status;
+    return scan;
+  }
   absl::StatusOr<ScanPlan> plan = PlanScan(scan->codec_, scan->selection_);
   if (!plan.ok()) return plan.status();
   scan->stats_.ranges = std::move(plan->ranges);
   scan->stats_.is_full_scan = plan->is_full_scan;
   return scan;
+}
+
+// Labels stand in the key in their order: as long as the first ones have given values, these are where it
+// begins.
+absl::Status SeriesScan::PlanOpen() {
+  std::vector<std::string> texts = {""};
+  bool is_whole = true;
+  for (size_t i = 0; i < open_->labels.size() && is_whole; ++i) {
+    const TagFilter& filter = selection_.tags[i];
+    const bool has_empty = std::find(filter.values.begin(), filter.values.end(), "") != filter.values.end();
+    const size_t values = filter.values.size() + (filter.prefix ? 1 : 0);
+    is_whole = values > 0 && !filter.prefix && !has_empty;
+    if (values == 0 || has_empty || texts.size() * values > kOpenPrefixesMax) {
+      is_whole = false;
+      break;
+    }
+    std::vector<std::string> longer;
+    for (const std::string& text : texts) {
+      std::string begin = text.empty() ? text : text + ",";
+      AppendEscaped(open_->labels[i], &begin);
+      begin += '=';
+      for (const std::string& value : filter.values) AppendEscaped(value, &longer.emplace_back(begin));
+      if (filter.prefix) AppendEscaped(*filter.prefix, &longer.emplace_back(begin));
+    }
+    texts = std::move(longer);
+  }
+  for (const std::string& text : texts) {
+    Selection selection{
+        .tags = {{}}, .from_micros = selection_.from_micros, .to_micros = selection_.to_micros};
+    if (is_whole) selection.tags[0].values = {text.empty() ? LabelsText(*open_, {}) : text};
+    if (!is_whole && !text.empty()) selection.tags[0].prefix = text;
+    absl::StatusOr<ScanPlan> plan = PlanScan(codec_, selection);
+    if (!plan.ok()) return plan.status();
+    stats_.ranges.insert(stats_.ranges.end(), plan->ranges.begin(), plan->ranges.end());
+  }
+  stats_.ranges = NormalizeRanges(std::move(stats_.ranges));
+  // All rows of one series are far from all rows of the table; which labels come first is nobody's choice.
+  stats_.is_full_scan = false;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SeriesScan::IsAskedFor() {
+  if (open_ == nullptr) return Matches(codec_, selection_, key_) && conditions_.Match(key_.tags);
+  const Selection times{.tags = {}, .from_micros = selection_.from_micros, .to_micros = selection_.to_micros};
+  if (!Matches(codec_, times, key_)) return false;
+  if (absl::Status status = ParseLabelsText(*open_, key_.tags[0], &labels_); !status.ok()) return status;
+  for (size_t i = 0; i < labels_.size(); ++i) {
+    const TagFilter& filter = selection_.tags[i];
+    if (filter.IsAny() || (filter.prefix && labels_[i].starts_with(*filter.prefix))) continue;
+    if (std::find(filter.values.begin(), filter.values.end(), labels_[i]) == filter.values.end())
+      return false;
+  }
+  return conditions_.Match(labels_);
 }
 
 RowRead SeriesScan::MakeRead(std::vector<RowRange> ranges) const {
@@ -78,7 +144,9 @@ absl::Status SeriesScan::Read(const RowRead& read, const std::function<absl::Sta
     }
     problem = codec_.Decode(found.row_key, &key_);
     if (!problem.ok()) return false;
-    if (!Matches(codec_, selection_, key_) || !conditions_.Match(key_.tags)) return true;
+    const absl::StatusOr<bool> is_asked_for = IsAskedFor();
+    problem = is_asked_for.status();
+    if (!problem.ok() || !*is_asked_for) return problem.ok();
     problem = points_.Read(found, key_, selection_.from_micros, selection_.to_micros);
     if (!problem.ok()) return false;
     const absl::StatusOr<bool> goes_on = row();
@@ -89,7 +157,7 @@ absl::Status SeriesScan::Read(const RowRead& read, const std::function<absl::Sta
 }
 
 absl::StatusOr<ResultRow> SeriesScan::MakeResult(const RowPoint& point) const {
-  ResultRow result{key_.tags, point.time_micros, std::vector<ResultValue>(fields_.size())};
+  ResultRow result{tags(), point.time_micros, std::vector<ResultValue>(fields_.size())};
   for (size_t i = 0; i < fields_.size(); ++i) {
     if (point.values[i].data() == nullptr) continue;
     absl::StatusOr<FieldValue> value = DecodeValue(schema().fields[fields_[i]], point.values[i]);

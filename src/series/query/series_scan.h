@@ -14,15 +14,18 @@
 #include "series/query/numbers.h"
 #include "series/query/query.h"
 #include "series/query/tag_conditions.h"
+#include "series/write/declarations.h"
 
 namespace sonde::series {
 
 class SeriesScan {
  public:
-  // `tables` must outlive this; `selection`: the query's, perhaps with more time.  Errors: those of PlanScan
-  // and of the conditions.
-  static absl::StatusOr<std::unique_ptr<SeriesScan>> Plan(const SeriesSchema& schema, const Query& query,
-                                                          Selection selection, TableAccess* tables);
+  // `open`: not null when `schema` is that of an open series; the tags of the query are then its labels.
+  // `tables` and `open` must outlive this; `selection`: the query's, perhaps with more time.  Errors: those
+  // of PlanScan and of the conditions.
+  static absl::StatusOr<std::unique_ptr<SeriesScan>> Plan(const SeriesSchema& schema, const KnownSeries* open,
+                                                          const Query& query, Selection selection,
+                                                          TableAccess* tables);
 
   // Of all that was asked for.
   RowRead MakeRead(std::vector<RowRange> ranges) const;
@@ -32,6 +35,8 @@ class SeriesScan {
   // points() are then of that row.  DATA_LOSS: a row that the declaration never writes.
   absl::Status Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row);
   const DecodedKey& key() const { return key_; }
+  // Those of the query.
+  const std::vector<std::string>& tags() const { return open_ == nullptr ? key_.tags : labels_; }
   const RowPoints& points() const { return points_; }
 
   // DATA_LOSS: a cell that the declaration never writes.
@@ -39,22 +44,27 @@ class SeriesScan {
   // Replaces *numbers by those of the row.
   absl::Status ReadNumbers(Numbers* numbers) const;
 
+  bool is_open() const { return open_ != nullptr; }
   const KeyCodec& codec() const { return codec_; }
   const SeriesSchema& schema() const { return codec_.schema(); }
   const std::vector<size_t>& fields() const { return fields_; }
   QueryStats& stats() { return stats_; }
 
  private:
-  SeriesScan(const SeriesSchema& schema, const Query& query, Selection selection, TagConditions conditions,
-             TableAccess* tables);
+  SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const Query& query, Selection selection,
+             TagConditions conditions, TableAccess* tables);
+  absl::Status PlanOpen();
+  absl::StatusOr<bool> IsAskedFor();
 
   KeyCodec codec_;
-  Selection selection_;
+  const KnownSeries* open_;
+  Selection selection_;  // of the query's tags
   TagConditions conditions_;
   TableAccess* tables_;
   std::vector<size_t> fields_;
   RowPoints points_;
   DecodedKey key_;
+  std::vector<std::string> labels_;  // of the row at hand, of an open series
   QueryStats stats_;
 };
 

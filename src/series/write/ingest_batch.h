@@ -1,0 +1,92 @@
+// Points of many series, as protocols bring them, into the tables: a request's worth at a time.
+//
+// Points of declared series go through PointWriter; those of open series (declarations.h) are gathered as
+// rows of their one table, so that a request of many series is one commit.  The same point written twice, or
+// later, or in another order is the same cell.
+//
+// Not for several threads; each request has a batch of its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "series/write/declarations.h"
+#include "series/write/line_protocol.h"
+#include "series/write/point_writer.h"
+
+namespace sonde::series {
+
+struct IngestPoint {
+  std::string_view series;
+  // Names the series and its labels: points with the same text have the same of both.  Good until the flush.
+  std::string_view identity;
+  const std::vector<std::pair<std::string_view, std::string_view>>* labels = nullptr;
+  const std::vector<LineField>* fields = nullptr;
+  int64_t time_micros = 0;
+};
+
+struct IngestSettings {
+  // Otherwise points of series that nobody declared are refused.
+  bool takes_undeclared = true;
+};
+
+class IngestBatch {
+ public:
+  // Both must outlive this.
+  IngestBatch(Declarations* declarations, TableAccess* tables, IngestSettings settings);
+  ~IngestBatch();
+
+  // INVALID_ARGUMENT (FAILED_PRECONDITION for a series that is not declared, RESOURCE_EXHAUSTED for one too
+  // many): the point is refused, and nothing of it is kept.  Other errors are the store's, and end the batch.
+  absl::Status Add(const IngestPoint& point);
+  // Writes what is gathered; each row is atomic, and an acknowledged point is durable as the store is told.
+  absl::Status Flush();
+  bool IsFull() const { return cells_ >= kCellsMax || value_bytes_ >= kValueBytesMax; }
+
+  int64_t points() const { return points_; }  // taken
+
+ private:
+  static constexpr size_t kCellsMax = 100'000;
+  static constexpr size_t kValueBytesMax = 16 << 20;
+
+  struct Declared;  // a declared series and its writer
+  // Points of one identity.
+  struct Target {
+    Declared* declared = nullptr;   // null: open
+    std::vector<std::string> tags;  // of a declared series, in its order
+    std::string problem;            // not empty: no point of this identity is taken
+    KnownSeriesRef open;
+    std::string key_prefix;  // of an open series: all of the key before the bucket
+    int64_t bucket_start_micros = -1;
+    size_t row = 0;
+  };
+
+  absl::Status MakeTarget(const IngestPoint& point, Target* target);
+  absl::Status MakeDeclaredTarget(const IngestPoint& point, const KnownSeriesRef& series, Target* target);
+  absl::Status MakeOpenTarget(const IngestPoint& point, Target* target);
+  absl::Status AddDeclared(const IngestPoint& point, Target* target);
+  absl::Status AddOpen(const IngestPoint& point, Target* target);
+  // The fields of the point, all known and of their type.
+  absl::Status FindFields(const IngestPoint& point, Target* target);
+
+  Declarations* const declarations_;
+  TableAccess* const tables_;
+  const IngestSettings settings_;
+  absl::flat_hash_map<std::string_view, std::unique_ptr<Target>> targets_;
+  absl::flat_hash_map<std::string, std::unique_ptr<Declared>> declared_;
+  absl::flat_hash_map<std::string, size_t> row_of_key_;
+  std::vector<RowWrite> rows_;
+  std::vector<size_t> field_places_;  // of the point at hand; those of the last one are tried first
+  std::vector<std::string_view> field_texts_;
+  size_t cells_ = 0;
+  size_t value_bytes_ = 0;
+  int64_t points_ = 0;
+};
+
+}  // namespace sonde::series

@@ -1,0 +1,128 @@
+#include "series/write/ingest_batch.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "series/write/memory_tables.h"
+
+namespace sonde::series {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// Adds lines (times in seconds) and flushes; the problems of refused ones.
+Texts Write(std::string_view text, Declarations* declarations, MemoryTables* tables,
+            IngestSettings settings = {}) {
+  Texts problems;
+  IngestBatch batch(declarations, tables, settings);
+  LineProtocolParser parser(text);
+  LinePoint line;
+  while (parser.Next(&line) == LineProtocolParser::Step::kPoint) {
+    const std::string_view identity = parser.line_text().substr(0, parser.line_text().find(' '));
+    const absl::Status status =
+        batch.Add({line.measurement, identity, &line.tags, &line.fields, *line.timestamp * kMicrosPerSecond});
+    if (!status.ok()) problems.emplace_back(status.message());
+  }
+  EXPECT_TRUE(batch.Flush().ok());
+  return problems;
+}
+
+Texts Keys(MemoryTables& tables, const std::string& table) {
+  Texts keys;
+  for (const auto& [key, row] : tables.tables[table].rows) keys.push_back(key);
+  return keys;
+}
+
+TEST(IngestBatch, OpensSeriesAsTheyCome) {
+  MemoryTables tables;
+  Declarations declarations(&tables);
+  EXPECT_EQ(
+      Write("cpu,host=a,region=b usage=1.5,n=3i 3600\ncpu,host=a usage=2 3601\n"
+            "cpu,zone=z,host=a,region=b usage=3 3602\nmy\\ disk,path=/a\\,b used=1i,ok=true 0\nup v=1i 0",
+            &declarations, &tables),
+      Texts{});
+  EXPECT_EQ(Keys(tables, "timeseries"), (Texts{"cpu#host=a#1970010101", "cpu#host=a,region=b#1970010101",
+                                               "cpu#host=a,region=b,zone=z#1970010101",
+                                               "my%20disk#path=/a%2Cb#1970010100", "up#,#1970010100"}));
+  auto& row = tables.tables["timeseries"].rows["cpu#host=a,region=b#1970010101"];
+  EXPECT_EQ((row[{"m", "usage"}][3600 * kMicrosPerSecond]), "1.5");
+  EXPECT_EQ((row[{"m", "n"}][3600 * kMicrosPerSecond]), "3");
+
+  // What is known of them is kept, and read again.
+  Declarations again(&tables);
+  ASSERT_TRUE(again.Load().ok());
+  const KnownSeriesRef cpu = again.Find("cpu");
+  ASSERT_NE(cpu, nullptr);
+  EXPECT_EQ(cpu->labels, (Texts{"host", "region", "zone"}));
+  EXPECT_EQ(cpu->schema.fields.size(), 2);
+  EXPECT_EQ(again.List().size(), 3);
+  Texts values;
+  EXPECT_TRUE(ParseLabelsText(*cpu, "host=a,zone=%2Cz", &values).ok());
+  EXPECT_EQ(values, (Texts{"a", "", ",z"}));
+  EXPECT_TRUE(absl::IsDataLoss(ParseLabelsText(*cpu, "zone=z,host=a", &values)));
+}
+
+TEST(IngestBatch, SaysWhatItRefusesAndKeepsTheRest) {
+  MemoryTables tables;
+  Declarations declarations(&tables);
+  EXPECT_EQ(
+      Write("cpu,host=a usage=1.5 1\ncpu,host=a usage=\"much\" 2\ncpu,host=a usage=2i 3\ncpu,a=b,a=c x=1 4\n"
+            "cpu,host=a usage=1 -1\ncpu,host=a big=18446744073709551615u 5",
+            &declarations, &tables),
+      (Texts{
+          "field type conflict: input field \"usage\" on measurement \"cpu\" is type string, already exists "
+          "as type float",
+          "tag 'a' comes twice", "time -1000000 microseconds since 1970; allowed: 1970 to 9999",
+          "field 'big': 18446744073709551615 is more than 9223372036854775807, the largest integer"}));
+  EXPECT_EQ((tables.tables["timeseries"].rows["cpu#host=a#1970010100"][{"m", "usage"}].size()), 2);
+}
+
+TEST(IngestBatch, WritesDeclaredSeriesAsDeclared) {
+  MemoryTables tables;
+  Declarations declarations(&tables);
+  const auto declared = declarations.Declare(
+      "series: cpu\ntags: { host: string }\nfields: { usage: double, n: int }\nkey: [host, bucket]\nbucket: "
+      "day\n");
+  ASSERT_TRUE(declared.ok()) << declared.status();
+  EXPECT_EQ(
+      Write("cpu,host=a usage=1i,n=2i 5\ncpu,host=a,region=b usage=1 6\ncpu usage=1 7\ncpu,host=a other=1 8\n"
+            "cpu,host=a n=1.5 9\nmem,host=a free=1 10",
+            &declarations, &tables, {.takes_undeclared = false}),
+      (Texts{"tag 'region' is not declared for series 'cpu'", "tag 'host': value '' is empty",
+             "field 'other' is not declared for series 'cpu'",
+             "field type conflict: input field \"n\" on measurement \"cpu\" is type float, already exists as "
+             "type "
+             "integer",
+             "series 'mem' is not declared, and this server takes declared ones only"}));
+  EXPECT_EQ(Keys(tables, "cpu"), Texts{"a#19700101"});
+  EXPECT_TRUE(absl::IsFailedPrecondition(declarations.Extend("cpu", {}, {}).status()));
+}
+
+// Whatever the order, the repeats and the requests: the same cells.
+TEST(IngestBatch, OrderAndRepeatsDoNotMatter) {
+  SeededRandom random(5);
+  Texts lines;
+  for (int i = 0; i < 500; ++i) {
+    lines.push_back(fmt::format("m,host=h{} a={}i,b={} {}\n", random.Uniform(5), i, i, 20 * i));
+  }
+  MemoryTables ordered;
+  Declarations of_ordered(&ordered);
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  EXPECT_EQ(Write(text, &of_ordered, &ordered), Texts{});
+  MemoryTables shuffled;
+  Declarations of_shuffled(&shuffled);
+  for (size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random.Uniform(i)]);
+  for (size_t begin = 0; begin < lines.size(); begin += 40) {
+    text.clear();
+    for (size_t i = begin; i < std::min(begin + 50, lines.size()); ++i) text += lines[i];
+    EXPECT_EQ(Write(text, &of_shuffled, &shuffled), Texts{});
+  }
+  EXPECT_EQ(ordered.tables["timeseries"].rows, shuffled.tables["timeseries"].rows);
+}
+
+}  // namespace
+}  // namespace sonde::series

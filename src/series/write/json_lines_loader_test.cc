@@ -1,0 +1,47 @@
+#include "series/write/json_lines_loader.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "series/schema/schema_parser.h"
+#include "series/write/memory_tables.h"
+
+namespace sonde::series {
+namespace {
+
+TEST(JsonLinesLoader, KeepsTheGoodLines) {
+  const SeriesSchema schema = ParseSchema(
+                                  "series: s\ntags: { host: string, rack: int }\nfields: { x: double, note: "
+                                  "string }\nkey: [host, rack, bucket]\n"
+                                  "bucket: day\n",
+                                  "s.yaml")
+                                  .value();
+  MemoryTables tables;
+  ASSERT_TRUE(EnsureSeriesTables(schema, &tables).ok());
+  PointWriter writer(schema, &tables);
+  std::vector<std::string> bad;
+  JsonLinesLoader loader(
+      {.names = {{"machine", "host"}}, .constants = {{"rack", "7"}}, .time_format = "epoch_ms"},
+      {[&](int64_t line, std::string_view why) { bad.push_back(fmt::format("{}: {}", line, why)); }, {}});
+  const auto totals =
+      loader.Load(SourceOfText("{\"machine\":\"a\",\"time\":1000,\"x\":1.50,\"note\":\"ü\",\"extra\":[1]}\n"
+                               "\r\n"
+                               "{\"host\":\"a\",\"time\":2000,\"x\":null,\"note\":\"n\",\"rack\":8}\n"
+                               "{\"host\":\"a\",\"x\":1}\n[1]\n{\"host\":\"a\",\"time\":3,\"x\":[1]}\n"
+                               "{\"host\":\"a\",\"time\":\"soon\",\"x\":1}\n{\"time\":4000,\"x\":1}\n{"
+                               "\"host\":\"b\",\"time\":5000,\"x\":-2e3}"),
+                  &writer);
+  ASSERT_TRUE(totals.ok()) << totals.status();
+  EXPECT_EQ(totals->points, 3);
+  EXPECT_EQ(totals->ignored_columns, std::vector<std::string>{"extra"});
+  EXPECT_EQ(bad, (std::vector<std::string>{"4: the object has no time", "5: not a JSON object",
+                                           "6: member 'x' is a list or an object; allowed: one value",
+                                           "7: time 'soon' is not as in 'epoch_ms'",
+                                           "8: tag 'host': value '' is empty"}));
+  EXPECT_EQ((tables.tables["s"].rows["a#7#19700101"][{"m", "x"}][1'000'000]), "1.5");
+  EXPECT_EQ((tables.tables["s"].rows["a#8#19700101"][{"m", "note"}][2'000'000]), "n");
+  EXPECT_TRUE(tables.tables["s"].rows.contains("b#7#19700101"));
+}
+
+}  // namespace
+}  // namespace sonde::series
