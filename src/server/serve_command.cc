@@ -73,7 +73,9 @@ int Serve(const ServeSettings& settings) {
                          .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8)},
                         &(*store)->tables());
   if (!server.ok()) return Fail(server.status());
-  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(settings, &(*store)->tables());
+  absl::StatusOr<std::unique_ptr<series::IngestService>> ingest = OpenIngest(settings, &(*store)->tables());
+  if (!ingest.ok()) return Fail(ingest.status());
+  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(settings, &(*store)->tables(), ingest->get());
   if (!http.ok()) return Fail(http.status());
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
                (*server)->port(), settings.data_dir, settings.durability, settings.memory_bytes);
@@ -121,6 +123,9 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
                   "any when that is taken]",
                   kHttpPortUsual));
   CLI::Option* no_http = serve->add_flag("--no-http", flags->values.no_http, "do without it");
+  CLI::Option* declared_series_only =
+      serve->add_flag("--declared-series-only", flags->values.declared_series_only,
+                      "refuse line protocol and Prometheus samples of series that nobody declared");
   CLI::Option* data_dir = serve->add_option("--data-dir", flags->values.data_dir, "where the data is kept")
                               ->capture_default_str();
   CLI::Option* memory =
@@ -150,6 +155,7 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     if (*port) settings.port = flags->values.port;
     if (*http_port) settings.http_port = flags->http_port;
     if (*no_http) settings.no_http = flags->values.no_http;
+    if (*declared_series_only) settings.declared_series_only = flags->values.declared_series_only;
     if (*data_dir) settings.data_dir = flags->values.data_dir;
     if (*durability) settings.durability = flags->values.durability;
     if (*log_level) settings.log_level = flags->values.log_level;

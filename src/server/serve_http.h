@@ -4,15 +4,22 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "series/http/ingest_service.h"
 #include "server/serve_settings.h"
 #include "table/tables.h"
 #include "web/http_server.h"
 
 namespace sonde {
 
-// `tables` must outlive it.  Null when the settings want none.  When nobody asked for a port and the usual
-// one is taken, it takes one that is free, and the log says so.  FAILED_PRECONDITION: the port that was asked
-// for cannot be had.
-absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, Tables* tables);
+// Series are kept in this instance (its project and name are what `sonde series` has when nobody names
+// others). `tables` must outlive it.  Errors as IngestService::Open.
+absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
+                                                                  Tables* tables);
+
+// `tables` and `ingest` must outlive it.  Null when the settings want none.  When nobody asked for a port and
+// the usual one is taken, it takes one that is free, and the log says so.  FAILED_PRECONDITION: the port that
+// was asked for cannot be had.
+absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, Tables* tables,
+                                                      series::IngestService* ingest);
 
 }  // namespace sonde

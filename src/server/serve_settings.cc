@@ -40,11 +40,13 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->log_level = value.as<std::string>();
   } else if (key == "insecure_allow_remote") {
     settings->insecure_allow_remote = value.as<bool>();
+  } else if (key == "declared_series_only") {
+    settings->declared_series_only = value.as<bool>();
   } else {
     return absl::InvalidArgumentError(
         fmt::format("unknown key '{}'; known are host, port, http_port, no_http, data_dir, memory, "
                     "durability, log_level, "
-                    "insecure_allow_remote",
+                    "insecure_allow_remote, declared_series_only",
                     key));
   }
   return absl::OkStatus();

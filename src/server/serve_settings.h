@@ -24,11 +24,13 @@ struct ServeSettings {
   std::string durability = "fsync";  // or "os"
   std::string log_level = "info";
   bool insecure_allow_remote = false;
+  // Points that come over HTTP for series that nobody declared are refused; otherwise they open one.
+  bool declared_series_only = false;
 };
 
 // Takes over what the YAML file sets: host, port, http_port, no_http, data_dir, memory, durability,
-// log_level, insecure_allow_remote. INVALID_ARGUMENT, with file and line: an unknown key, a value of the
-// wrong kind.
+// log_level, insecure_allow_remote, declared_series_only. INVALID_ARGUMENT, with file and line: an unknown
+// key, a value of the wrong kind.
 absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
 
 // INVALID_ARGUMENT, naming the flag, what is allowed and the value.

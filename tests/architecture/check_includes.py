@@ -19,7 +19,7 @@ import sys
 
 # A pattern of <...> or "..." headers, the folders that may include it, and its name.
 EXTERNAL_HOMES = [
-    (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "bench", "server"},
+    (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "bench", "server"},
      "protobuf and gRPC"),
     (r"^rocksdb/", {"engine/rocks"}, "RocksDB"),
     (r"^re2/", {"filter", "series", "sql"}, "RE2"),

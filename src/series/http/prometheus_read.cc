@@ -1,0 +1,204 @@
+#include "series/http/prometheus_read.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/bytes.h"
+#include "series/query/query.h"
+#include "series/query/tag_conditions.h"
+
+namespace sonde::series {
+namespace {
+
+using prometheus::RemoteMatcher;
+using prometheus::RemoteSample;
+using prometheus::RemoteSeries;
+
+constexpr char kNameLabel[] = "__name__";
+
+std::string PrometheusName(std::string_view name, bool is_metric) {
+  std::string result;
+  for (const char c : name) {
+    const bool is_letter =
+        std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || (is_metric && c == ':');
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (is_digit && result.empty()) result += '_';
+    result += is_letter || is_digit ? c : '_';
+  }
+  return result;
+}
+
+std::string MetricOf(const SeriesSchema& schema, const Field& field) {
+  return PrometheusName(field.name == "value" ? schema.name : schema.name + "_" + field.name, true);
+}
+
+// A condition over one value, with names of its own.
+absl::StatusOr<TagConditions> ConditionsOf(const std::vector<RemoteMatcher>& matchers,
+                                           const SeriesSchema& view) {
+  std::vector<TagCondition> conditions;
+  for (const RemoteMatcher& matcher : matchers) {
+    const std::optional<size_t> tag = view.FindTag(matcher.name);
+    const bool is_pattern =
+        matcher.type == RemoteMatcher::Type::kMatches || matcher.type == RemoteMatcher::Type::kMatchesNot;
+    const bool is_negated =
+        matcher.type == RemoteMatcher::Type::kNotEqual || matcher.type == RemoteMatcher::Type::kMatchesNot;
+    if (tag)
+      conditions.push_back(
+          {*tag, is_pattern ? matcher.value : re2::RE2::QuoteMeta(matcher.value), is_negated});
+  }
+  return TagConditions::Compile(view, conditions);
+}
+
+// One tag that is the metric's name, or a label that a series does not have.
+absl::StatusOr<bool> Matches(const std::vector<RemoteMatcher>& matchers, const std::string& name,
+                             const std::string& value) {
+  SeriesSchema view;
+  view.tags.emplace_back().name = name;
+  const absl::StatusOr<TagConditions> conditions = ConditionsOf(matchers, view);
+  if (!conditions.ok()) return conditions.status();
+  return conditions->Match({value});
+}
+
+class Reader {
+ public:
+  Reader(IngestService* service, const prometheus::RemoteQuery& query) : service_(service), query_(query) {}
+
+  absl::Status ReadSeries(const KnownSeries& series);
+  std::vector<RemoteSeries> TakeSeries();
+
+ private:
+  // The tags of `series` by their Prometheus names.
+  static SeriesSchema ViewOf(const KnownSeries& series);
+  absl::StatusOr<bool> MatchesAbsentLabels(const SeriesSchema& view) const;
+  void AddQueryConditions(const SeriesSchema& view, Query* query) const;
+  void AddSamples(const SeriesSchema& view, const std::vector<std::string>& metrics, const ResultRow& row);
+
+  IngestService* const service_;
+  const prometheus::RemoteQuery& query_;
+  std::map<std::vector<std::pair<std::string, std::string>>, std::vector<RemoteSample>> samples_;
+  size_t count_ = 0;
+};
+
+SeriesSchema Reader::ViewOf(const KnownSeries& series) {
+  SeriesSchema view = LabelsAsTags(series);
+  for (Tag& tag : view.tags) tag.name = PrometheusName(tag.name, false);
+  return view;
+}
+
+absl::StatusOr<bool> Reader::MatchesAbsentLabels(const SeriesSchema& view) const {
+  for (const RemoteMatcher& matcher : query_.matchers) {
+    if (matcher.name == kNameLabel || view.FindTag(matcher.name)) continue;
+    const absl::StatusOr<bool> matches = Matches({matcher}, matcher.name, "");
+    if (!matches.ok() || !*matches) return matches;
+  }
+  return true;
+}
+
+void Reader::AddQueryConditions(const SeriesSchema& view, Query* query) const {
+  query->selection.tags.resize(view.tags.size());
+  for (const RemoteMatcher& matcher : query_.matchers) {
+    const std::optional<size_t> tag = view.FindTag(matcher.name);
+    if (!tag) continue;
+    switch (matcher.type) {
+      case RemoteMatcher::Type::kEqual:
+        query->conditions.push_back({*tag, re2::RE2::QuoteMeta(matcher.value), false});
+        if (!matcher.value.empty()) query->selection.tags[*tag].values = {matcher.value};
+        break;
+      case RemoteMatcher::Type::kNotEqual:
+        query->conditions.push_back({*tag, re2::RE2::QuoteMeta(matcher.value), true});
+        break;
+      case RemoteMatcher::Type::kMatches:
+      case RemoteMatcher::Type::kMatchesNot:
+        query->conditions.push_back({*tag, matcher.value, matcher.type == RemoteMatcher::Type::kMatchesNot});
+        break;
+    }
+  }
+}
+
+void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>& metrics,
+                        const ResultRow& row) {
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    double value = 0;
+    if (const auto* number = std::get_if<double>(&row.values[i])) {
+      value = *number;
+    } else if (const auto* count = std::get_if<int64_t>(&row.values[i])) {
+      value = static_cast<double>(*count);
+    } else {
+      continue;
+    }
+    std::vector<std::pair<std::string, std::string>> labels = {{kNameLabel, metrics[i]}};
+    for (size_t tag = 0; tag < view.tags.size(); ++tag) {
+      if (!row.tags[tag].empty()) labels.emplace_back(view.tags[tag].name, row.tags[tag]);
+    }
+    std::sort(labels.begin(), labels.end());
+    samples_[std::move(labels)].push_back({value, row.time_micros / 1'000});
+    ++count_;
+  }
+}
+
+absl::Status Reader::ReadSeries(const KnownSeries& series) {
+  const SeriesSchema view = ViewOf(series);
+  Query query;
+  std::vector<std::string> metrics;
+  for (size_t i = 0; i < view.fields.size(); ++i) {
+    if (view.fields[i].type == FieldType::kString) continue;
+    std::string metric = MetricOf(view, view.fields[i]);
+    std::vector<RemoteMatcher> of_name;
+    for (const RemoteMatcher& matcher : query_.matchers) {
+      if (matcher.name == kNameLabel) of_name.push_back(matcher);
+    }
+    const absl::StatusOr<bool> matches = Matches(of_name, kNameLabel, metric);
+    if (!matches.ok()) return matches.status();
+    if (!*matches) continue;
+    query.fields.push_back(i);
+    metrics.push_back(std::move(metric));
+  }
+  if (query.fields.empty()) return absl::OkStatus();
+  const absl::StatusOr<bool> matches_absent = MatchesAbsentLabels(view);
+  if (!matches_absent.ok() || !*matches_absent) return matches_absent.status();
+  AddQueryConditions(view, &query);
+  query.selection.from_micros = std::clamp<int64_t>(query_.start_millis, 0, kTimeEndMicros / 1'000) * 1'000;
+  query.selection.to_micros =
+      std::clamp<int64_t>(query_.end_millis, -1, kTimeEndMicros / 1'000 - 1) * 1'000 + 1'000;
+  const absl::StatusOr<QueryStats> stats =
+      RunQuery(series, query, &service_->tables(), [&](const ResultRow& row) {
+        AddSamples(view, metrics, row);
+        return count_ <= kRemoteSamplesMax;
+      });
+  if (absl::IsNotFound(stats.status())) return absl::OkStatus();  // no point has come yet
+  if (!stats.ok()) return stats.status();
+  if (count_ <= kRemoteSamplesMax) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+      "the query asks for more than {} samples; ask for a shorter time or fewer series", kRemoteSamplesMax));
+}
+
+std::vector<RemoteSeries> Reader::TakeSeries() {
+  std::vector<RemoteSeries> result;
+  for (auto& [labels, samples] : samples_) {
+    // Rows of several keys of one series may come in another order than time.
+    std::stable_sort(samples.begin(), samples.end(), [](const RemoteSample& a, const RemoteSample& b) {
+      return a.timestamp_millis < b.timestamp_millis;
+    });
+    result.push_back({labels, std::move(samples)});
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<RemoteSeries>> ReadForPrometheus(IngestService* service,
+                                                            const prometheus::RemoteQuery& query) {
+  Reader reader(service, query);
+  for (const KnownSeriesRef& series : service->declarations().List()) {
+    if (absl::Status status = reader.ReadSeries(*series); !status.ok()) return status;
+  }
+  return reader.TakeSeries();
+}
+
+}  // namespace sonde::series

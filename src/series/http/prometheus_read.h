@@ -1,0 +1,22 @@
+// Known series as Prometheus sees them, for remote read.
+//
+// A numeric field is a metric: `value` has the name of its series, other fields SERIES_FIELD.  Tags are
+// labels. Signs that Prometheus does not take in names become '_'.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "prometheus/remote_messages.h"
+#include "series/http/ingest_service.h"
+
+namespace sonde::series {
+
+// Of one query.
+constexpr size_t kRemoteSamplesMax = 5'000'000;
+
+// INVALID_ARGUMENT: a pattern that is no regular expression; RESOURCE_EXHAUSTED: more than kRemoteSamplesMax.
+absl::StatusOr<std::vector<prometheus::RemoteSeries>> ReadForPrometheus(IngestService* service,
+                                                                        const prometheus::RemoteQuery& query);
+
+}  // namespace sonde::series

@@ -1,0 +1,221 @@
+// Prometheus remote write (1.0 and 2.0) at /api/v1/write, remote read at /api/v1/read.
+//
+// A metric is a series with the one field `value`; __name__ names it.  NaN, which is how Prometheus marks a
+// series that has ended, and infinities are passed over: no series has them.  Native histograms are refused,
+// and the samples beside them are written; the headers X-Prometheus-Remote-Write-...-Written of 2.0 say how
+// many.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "prometheus/remote_messages.h"
+#include "series/http/ingest_service.h"
+#include "series/http/prometheus_read.h"
+#include "series/schema/status_text.h"
+
+namespace sonde::series {
+namespace {
+
+using prometheus::RemoteSample;
+using prometheus::RemoteSeries;
+using prometheus::RemoteWrite;
+using prometheus::WriteVersion;
+
+constexpr size_t kNumberBytesMax = 32;
+constexpr int kProblemsShownMax = 10;
+
+// Prometheus logs what is said here, and tries again after 5xx only.
+void Answer(int code, const std::string& text, HttpResponse* response) {
+  response->code = code;
+  response->content_type = "text/plain; charset=utf-8";
+  response->body = text + "\n";
+}
+
+void AnswerError(const absl::Status& status, HttpResponse* response) {
+  const std::string text(TextOfStatus(status));
+  if (IsPassing(status)) {
+    Answer(503, text, response);
+    AskToRetry(response);
+  } else if (absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)) {
+    Answer(400, text, response);
+  } else {
+    Answer(500, text, response);
+  }
+}
+
+class SampleWrite {
+ public:
+  explicit SampleWrite(IngestService* service)
+      : batch_(&service->declarations(), &service->tables(), service->ingest_settings()) {}
+
+  absl::Status Run(const RemoteWrite& write) {
+    fields_ = {{"value", LineValueType::kFloat, {}}};
+    for (const RemoteSeries& series : write.series) {
+      if (absl::Status status = AddSeries(series); !status.ok()) return status;
+    }
+    identities_.clear();
+    return batch_.Flush();
+  }
+
+  int64_t written() const { return batch_.points(); }
+  int64_t refused() const { return refused_; }
+  std::string Problems() const {
+    return fmt::format("{} samples were refused: {}", refused_, fmt::join(problems_, "; "));
+  }
+
+ private:
+  absl::Status AddSeries(const RemoteSeries& series) {
+    IngestPoint point;
+    labels_.clear();
+    std::string identity;
+    for (const auto& [name, value] : series.labels) {
+      if (name == "__name__") {
+        point.series = value;
+      } else {
+        labels_.emplace_back(name, value);
+      }
+      identity.append(name).append(1, '\0').append(value).append(1, '\0');
+    }
+    if (point.series.empty()) {
+      Refuse(static_cast<int64_t>(series.samples.size()), "a series without __name__");
+      return absl::OkStatus();
+    }
+    point.identity = identities_.emplace_back(std::move(identity));
+    point.labels = &labels_;
+    point.fields = &fields_;
+    for (const RemoteSample& sample : series.samples) {
+      if (!std::isfinite(sample.value)) continue;
+      char digits[kNumberBytesMax];
+      const auto [end, error] = std::to_chars(digits, digits + kNumberBytesMax, sample.value);
+      fields_[0].value = {digits, static_cast<size_t>(end - digits)};
+      const int64_t millis = std::clamp<int64_t>(sample.timestamp_millis, -1, kTimeEndMicros / 1'000);
+      point.time_micros = millis < 0 ? -1 : millis * 1'000;
+      const absl::Status status = batch_.Add(point);
+      if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
+          absl::IsResourceExhausted(status)) {
+        Refuse(1, fmt::format("{}: {}", Printable(point.series), TextOfStatus(status)));
+      } else if (!status.ok()) {
+        return status;
+      }
+    }
+    if (!batch_.IsFull()) return absl::OkStatus();
+    const absl::Status status = batch_.Flush();
+    identities_.clear();
+    return status;
+  }
+
+  void Refuse(int64_t samples, std::string why) {
+    refused_ += samples;
+    if (problems_.size() < kProblemsShownMax) problems_.push_back(std::move(why));
+  }
+
+  IngestBatch batch_;
+  std::deque<std::string> identities_;  // until the flush
+  std::vector<std::pair<std::string_view, std::string_view>> labels_;
+  std::vector<LineField> fields_;
+  int64_t refused_ = 0;
+  std::vector<std::string> problems_;
+};
+
+// Nothing: a content type that is not spoken.
+std::optional<WriteVersion> VersionOf(const HttpRequest& request) {
+  std::string type = request.Header("content-type").value_or("application/x-protobuf");
+  std::erase(type, ' ');
+  if (type == "application/x-protobuf" || type == "application/x-protobuf;proto=prometheus.WriteRequest") {
+    return WriteVersion::k1;
+  }
+  if (type == "application/x-protobuf;proto=io.prometheus.write.v2.Request") return WriteVersion::k2;
+  return std::nullopt;
+}
+
+absl::Status Write(IngestService* service, const HttpRequest& request, HttpBody* body,
+                   HttpResponse* response) {
+  const std::optional<WriteVersion> version = VersionOf(request);
+  if (!version || request.Header("content-encoding").value_or("snappy") != "snappy") {
+    Answer(415,
+           "Content-Type must be application/x-protobuf, with proto=prometheus.WriteRequest or "
+           "proto=io.prometheus.write.v2.Request, and Content-Encoding snappy",
+           response);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Admission::Place> place = service->Admit(request);
+  const absl::StatusOr<std::string> bytes =
+      place.ok() ? body->ReadAll() : absl::StatusOr<std::string>(place.status());
+  const absl::StatusOr<RemoteWrite> write =
+      bytes.ok() ? prometheus::DecodeWrite(*bytes, *version) : absl::StatusOr<RemoteWrite>(bytes.status());
+  if (!write.ok()) {
+    AnswerError(write.status(), response);
+    return absl::OkStatus();
+  }
+  SampleWrite samples(service);
+  const absl::Status status = samples.Run(*write);
+  if (!status.ok()) {
+    AnswerError(status, response);
+    return absl::OkStatus();
+  }
+  response->code = 204;
+  if (samples.refused() > 0) {
+    Answer(400, samples.Problems(), response);
+  } else if (write->histograms > 0) {
+    Answer(400,
+           fmt::format("{} native histograms were not written: series have numbers only", write->histograms),
+           response);
+  }
+  if (*version == WriteVersion::k2) {
+    response->headers.emplace_back("X-Prometheus-Remote-Write-Samples-Written",
+                                   std::to_string(samples.written()));
+    response->headers.emplace_back("X-Prometheus-Remote-Write-Histograms-Written", "0");
+    response->headers.emplace_back("X-Prometheus-Remote-Write-Exemplars-Written", "0");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Read(IngestService* service, const HttpRequest& request, HttpBody* body,
+                  HttpResponse* response) {
+  absl::StatusOr<Admission::Place> place = service->Admit(request);
+  const absl::StatusOr<std::string> bytes =
+      place.ok() ? body->ReadAll() : absl::StatusOr<std::string>(place.status());
+  const auto queries = bytes.ok() ? prometheus::DecodeRead(*bytes)
+                                  : absl::StatusOr<std::vector<prometheus::RemoteQuery>>(bytes.status());
+  if (!queries.ok()) {
+    AnswerError(queries.status(), response);
+    return absl::OkStatus();
+  }
+  std::vector<std::vector<RemoteSeries>> results;
+  for (const prometheus::RemoteQuery& query : *queries) {
+    absl::StatusOr<std::vector<RemoteSeries>> result = ReadForPrometheus(service, query);
+    if (!result.ok()) {
+      AnswerError(result.status(), response);
+      return absl::OkStatus();
+    }
+    results.push_back(*std::move(result));
+  }
+  response->content_type = "application/x-protobuf";
+  response->headers.emplace_back("Content-Encoding", "snappy");
+  response->body = prometheus::EncodeReadResponse(results);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddPrometheusRoutes(IngestService* service, Router* router) {
+  router->Add({"POST", "/api/v1/write",
+               [service](const HttpRequest& request, HttpBody* body, HttpResponse* response) {
+                 return Write(service, request, body, response);
+               },
+               kIngestBodyBytesMax});
+  router->Add({"POST", "/api/v1/read",
+               [service](const HttpRequest& request, HttpBody* body, HttpResponse* response) {
+                 return Read(service, request, body, response);
+               },
+               size_t{1} << 20});
+}
+
+}  // namespace sonde::series

@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "prometheus/remote_messages.h"
+#include "series/http/ingest_service.h"
+#include "series/write/memory_tables.h"
+
+namespace sonde::series {
+namespace {
+
+constexpr int64_t kNow = 1'700'000'000 * kMicrosPerSecond;
+
+class FixedClock final : public Clock {
+ public:
+  int64_t NowMicros() const override { return kNow; }
+};
+
+// Calls the routes without a server.
+class Fixture {
+ public:
+  explicit Fixture(IngestSettings settings = {}) {
+    auto tables = std::make_unique<MemoryTables>();
+    tables_ = tables.get();
+    service_ = IngestService::Open(std::move(tables), &clock_, {.ingest = settings}).value();
+    service_->AddRoutes(&router_);
+  }
+
+  HttpResponse Call(const std::string& method, const std::string& path, const std::string& body = "",
+                    std::map<std::string, std::string> headers = {}) {
+    HttpRequest request;
+    request.method = method;
+    request.headers = std::move(headers);
+    const size_t question = path.find('?');
+    request.path = path.substr(0, question);
+    for (size_t at = question; at != std::string::npos;) {
+      const size_t end = path.find('&', at + 1);
+      const std::string pair = path.substr(at + 1, end == std::string::npos ? end : end - at - 1);
+      request.query.emplace(pair.substr(0, pair.find('=')), pair.substr(pair.find('=') + 1));
+      at = end;
+    }
+    const Router::Match match = router_.Find(method, request.path);
+    EXPECT_NE(match.route, nullptr) << method << " " << path;
+    if (match.route == nullptr) return {};
+    request.parts = match.parts;
+    HttpBody source([&](const HttpBody::Take& take) { return take(body); }, match.route->body_bytes_max);
+    HttpResponse response;
+    const absl::Status status = match.route->handler(request, &source, &response);
+    return status.ok() ? response : ErrorResponse(status);
+  }
+
+  FixedClock clock_;
+  MemoryTables* tables_ = nullptr;
+  std::unique_ptr<IngestService> service_;
+  Router router_;
+};
+
+std::string Rows(const HttpResponse& response) { return nlohmann::json::parse(response.body)["rows"].dump(); }
+
+TEST(SeriesHttp, TakesLineProtocolAndAnswersQueries) {
+  Fixture fixture;
+  EXPECT_EQ(
+      fixture
+          .Call("POST", "/write?precision=s", "cpu,host=a,zone=x usage=1,n=2i 100\ncpu,host=b usage=3 160\n")
+          .code,
+      204);
+  EXPECT_EQ(
+      fixture.Call("POST", "/api/v2/write?bucket=b&org=o", "cpu,host=a,zone=x usage=5 110000000000").code,
+      204);
+  EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/cpu/query?where=host=a&field=usage")),
+            R"([["a","x","1970-01-01T00:01:40Z",1.0],["a","x","1970-01-01T00:01:50Z",5.0]])");
+  EXPECT_EQ(Rows(fixture.Call(
+                "POST", "/api/v1/series/cpu/query",
+                R"({"agg": ["max", "count"], "every": "minute", "group_by": ["zone"], "field": "usage"})")),
+            R"([["","1970-01-01T00:02:00Z",3.0,1],["x","1970-01-01T00:01:00Z",5.0,2]])");
+  EXPECT_EQ(fixture.Call("GET", "/api/v1/series/cpu/query?where=zone=x&field=n&format=csv").body,
+            "host,zone,time,n\r\na,x,1970-01-01T00:01:40Z,2\r\n");
+  const auto list = nlohmann::json::parse(fixture.Call("GET", "/api/v1/series").body);
+  EXPECT_EQ(list["series"][0]["tags"][1]["name"], "zone");
+  // Without a time, it is now.
+  EXPECT_EQ(fixture.Call("POST", "/write", "mem free=1").code, 204);
+  EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/mem/query?last=1s")),
+            R"([["2023-11-14T22:13:20Z",1.0]])");
+}
+
+TEST(SeriesHttp, SaysWhichPointsWereRefused) {
+  Fixture fixture;
+  const HttpResponse v1 =
+      fixture.Call("POST", "/write", "cpu usage=1 1\ncpu usage=\"x\" 2\nnonsense\ncpu usage=2 -3");
+  EXPECT_EQ(v1.code, 400);
+  EXPECT_EQ(nlohmann::json::parse(v1.body)["error"],
+            "partial write: line 2: field type conflict: input field \"usage\" on measurement \"cpu\" is "
+            "type string, "
+            "already exists as type float; line 3: unable to parse 'nonsense': the fields are missing; line "
+            "4: time -1 "
+            "microseconds since 1970; allowed: 1970 to 9999 dropped=3");
+  const HttpResponse v2 = fixture.Call("POST", "/api/v2/write?precision=fortnight", "cpu usage=1 1");
+  EXPECT_EQ(v2.code, 400);
+  EXPECT_EQ(nlohmann::json::parse(v2.body)["code"], "invalid");
+  EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/cpu/query")), R"([["1970-01-01T00:00:00Z",1.0]])");
+  EXPECT_EQ(fixture.Call("GET", "/api/v1/series/none/query").code, 404);
+  EXPECT_EQ(fixture.Call("GET", "/api/v1/series/cpu/query?colour=red").code, 400);
+  EXPECT_EQ(fixture.Call("GET", "/api/v1/series/cpu/query?limit=0").code, 400);
+  Fixture strict({.takes_undeclared = false});
+  EXPECT_EQ(strict.Call("POST", "/write", "cpu usage=1 1").code, 400);
+  EXPECT_TRUE(strict.tables_->tables["timeseries"].rows.empty());
+}
+
+TEST(SeriesHttp, AsksToRetryWhenTheStoreIsBusy) {
+  Fixture fixture;
+  EXPECT_EQ(fixture.Call("POST", "/write", "cpu,host=a usage=1 1").code, 204);
+  fixture.tables_->refused_rows = {"cpu#host=a#1970010100"};
+  const HttpResponse response = fixture.Call("POST", "/write", "cpu,host=a usage=1 2");
+  EXPECT_EQ(response.code, 503);
+  EXPECT_THAT(response.headers, testing::Contains(std::pair<std::string, std::string>("Retry-After", "1")));
+}
+
+TEST(SeriesHttp, DeclaresAndTakesJsonAndCsv) {
+  Fixture fixture;
+  const std::string yaml =
+      "series: w\ntags: { place: string }\nfields: { t: double }\nkey: [place, bucket]\nbucket: day\n";
+  EXPECT_EQ(fixture.Call("PUT", "/api/v1/series/other", yaml).code, 400);
+  EXPECT_EQ(fixture.Call("PUT", "/api/v1/series/w", yaml).code, 200);
+  EXPECT_EQ(nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/w").body)["declaration"], yaml);
+  const HttpResponse json = fixture.Call("POST", "/api/v1/series/w/write",
+                                         "{\"place\":\"a\",\"time\":\"2020-01-01T00:00:00Z\",\"t\":1}\n{}\n");
+  EXPECT_EQ(json.code, 400);
+  EXPECT_EQ(nlohmann::json::parse(json.body)["points"], 1);
+  EXPECT_EQ(nlohmann::json::parse(json.body)["problems"][0]["line"], 2);
+  EXPECT_EQ(fixture
+                .Call("POST", "/api/v1/series/w/write", "place,time,t\nb,2020-01-01T00:00:00Z,2\n",
+                      {{"content-type", "text/csv"}})
+                .code,
+            200);
+  EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/w/query")),
+            R"([["a","2020-01-01T00:00:00Z",1.0],["b","2020-01-01T00:00:00Z",2.0]])");
+}
+
+TEST(SeriesHttp, PrometheusWritesAndReadsBack) {
+  using prometheus::RemoteMatcher;
+  Fixture fixture;
+  const std::vector<prometheus::RemoteSeries> series = {
+      {{{"__name__", "up"}, {"instance", "a:1"}, {"job", "node"}}, {{1, 1'000}, {0, 2'000}, {NAN, 3'000}}},
+      {{{"__name__", "up"}, {"instance", "b:1"}, {"job", "node"}, {"extra", "x"}}, {{1, 1'500}}},
+      {{{"__name__", "load"}, {"job", "node"}}, {{0.1, 1'000}}},
+  };
+  for (const bool is_second : {false, true}) {
+    const auto version = is_second ? prometheus::WriteVersion::k2 : prometheus::WriteVersion::k1;
+    const HttpResponse written = fixture.Call(
+        "POST", "/api/v1/write", prometheus::EncodeWrite(series, version),
+        {{"content-encoding", "snappy"},
+         {"content-type", is_second ? "application/x-protobuf;proto=io.prometheus.write.v2.Request"
+                                    : "application/x-protobuf"}});
+    EXPECT_EQ(written.code, 204) << written.body;
+    if (is_second) {
+      EXPECT_THAT(written.headers, testing::Contains(std::pair<std::string, std::string>(
+                                       "X-Prometheus-Remote-Write-Samples-Written", "4")));
+    }
+  }
+  EXPECT_EQ(fixture.Call("POST", "/api/v1/write", "x", {{"content-type", "text/plain"}}).code, 415);
+  EXPECT_EQ(fixture.Call("POST", "/api/v1/write", "not snappy", {}).code, 400);
+
+  const auto read = [&](std::vector<RemoteMatcher> matchers, int64_t start = 0, int64_t end = 10'000) {
+    const HttpResponse response =
+        fixture.Call("POST", "/api/v1/read", prometheus::EncodeRead({{start, end, std::move(matchers)}}));
+    EXPECT_EQ(response.code, 200) << response.body;
+    std::vector<std::string> result;
+    const auto results = prometheus::DecodeReadResponse(response.body).value();
+    for (const prometheus::RemoteSeries& found : results[0]) {
+      std::string text;
+      for (const auto& [name, value] : found.labels) text += fmt::format("{}={} ", name, value);
+      for (const auto& sample : found.samples)
+        text += fmt::format("{}@{} ", sample.value, sample.timestamp_millis);
+      result.push_back(text);
+    }
+    return result;
+  };
+  using Texts = std::vector<std::string>;
+  using Type = RemoteMatcher::Type;
+  const std::string up_a = "__name__=up instance=a:1 job=node 1@1000 0@2000 ";
+  const std::string up_b = "__name__=up extra=x instance=b:1 job=node 1@1500 ";
+  EXPECT_EQ(read({{Type::kEqual, "__name__", "up"}}), (Texts{up_b, up_a}));
+  EXPECT_EQ(read({{Type::kEqual, "__name__", "up"}, {Type::kEqual, "instance", "a:1"}}), Texts{up_a});
+  EXPECT_EQ(read({{Type::kEqual, "__name__", "up"}, {Type::kEqual, "extra", ""}}), Texts{up_a});
+  EXPECT_EQ(read({{Type::kEqual, "__name__", "up"}, {Type::kNotEqual, "instance", "a:1"}}), Texts{up_b});
+  EXPECT_EQ(read({{Type::kMatches, "__name__", "u.*|load"}, {Type::kMatchesNot, "instance", "b.*"}}),
+            (Texts{"__name__=load job=node 0.1@1000 ", up_a}));
+  EXPECT_EQ(read({{Type::kEqual, "__name__", "up"}}, 1'000, 1'000),
+            Texts{"__name__=up instance=a:1 job=node 1@1000 "});
+  EXPECT_EQ(read({{Type::kEqual, "__name__", "up"}, {Type::kEqual, "nolabel", "x"}}), Texts{});
+}
+
+}  // namespace
+}  // namespace sonde::series

@@ -1,0 +1,376 @@
+// Series as JSON, under /api/v1/series; docs/http-series.md describes it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "series/http/ingest_service.h"
+#include "series/query/query_request.h"
+#include "series/query/result_writer.h"
+#include "series/schema/schema_parser.h"
+#include "series/write/csv_loader.h"
+#include "series/write/json_lines_loader.h"
+
+namespace sonde::series {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kRowsUsual = 100'000;
+constexpr int64_t kRowsMax = 1'000'000;
+constexpr size_t kAnswerBytesMax = 128 << 20;
+constexpr size_t kProblemsShownMax = 20;
+constexpr size_t kRangesShownMax = 100;
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string_view TypeName(FieldType type) {
+  return type == FieldType::kInt ? "int" : type == FieldType::kDouble ? "double" : "string";
+}
+
+Json Describe(const KnownSeries& series, bool has_declaration) {
+  const SeriesSchema schema = LabelsAsTags(series);
+  Json json = {{"name", schema.name},
+               {"table", schema.table},
+               {"is_declared", !series.is_open()},
+               {"tags", Json::array()},
+               {"fields", Json::array()}};
+  for (const Tag& tag : schema.tags) {
+    json["tags"].push_back({{"name", tag.name}, {"type", tag.type == TagType::kInt ? "int" : "string"}});
+  }
+  for (const Field& field : schema.fields) {
+    json["fields"].push_back({{"name", field.name}, {"type", TypeName(field.type)}});
+  }
+  if (has_declaration && !series.is_open()) json["declaration"] = series.yaml;
+  return json;
+}
+
+absl::StatusOr<KnownSeriesRef> Find(IngestService* service, const HttpRequest& request) {
+  const std::string& name = request.parts.at("name");
+  KnownSeriesRef series = service->declarations().Find(name);
+  if (series != nullptr) return series;
+  return absl::NotFoundError(fmt::format(
+      "no series '{}'; PUT its declaration here, or send points of it to /write", Printable(name)));
+}
+
+absl::Status List(IngestService* service, HttpResponse* response) {
+  Json all = Json::array();
+  for (const KnownSeriesRef& series : service->declarations().List()) all.push_back(Describe(*series, false));
+  response->body = Dump({{"series", std::move(all)}});
+  return absl::OkStatus();
+}
+
+absl::Status Get(IngestService* service, const HttpRequest& request, HttpResponse* response) {
+  const absl::StatusOr<KnownSeriesRef> series = Find(service, request);
+  if (!series.ok()) return series.status();
+  response->body = Dump(Describe(**series, true));
+  return absl::OkStatus();
+}
+
+absl::Status Put(IngestService* service, const HttpRequest& request, HttpBody* body, HttpResponse* response) {
+  const absl::StatusOr<std::string> yaml = body->ReadAll();
+  if (!yaml.ok()) return yaml.status();
+  const absl::StatusOr<SeriesSchema> schema = ParseSchema(*yaml, "declaration");
+  if (!schema.ok()) return schema.status();
+  if (schema->name != request.parts.at("name")) {
+    return absl::InvalidArgumentError(fmt::format("the declaration is of series '{}', the path names '{}'",
+                                                  schema->name, Printable(request.parts.at("name"))));
+  }
+  const absl::StatusOr<KnownSeriesRef> series = service->declarations().Declare(*yaml);
+  if (!series.ok()) return series.status();
+  response->body = Dump(Describe(**series, true));
+  return absl::OkStatus();
+}
+
+// The members of a query, by their names in URLs and in JSON.
+struct Members {
+  std::map<std::string, std::vector<std::string>*> lists;
+  std::map<std::string, std::string*> texts;
+  std::string format;
+  std::string limit;
+
+  explicit Members(QueryRequest* request)
+      : lists{{"where", &request->where},
+              {"field", &request->fields},
+              {"agg", &request->aggregates},
+              {"group_by", &request->group_by},
+              {"window", &request->windows}},
+        texts{{"from", &request->from},     {"to", &request->to},       {"last", &request->last},
+              {"latest", &request->latest}, {"every", &request->every}, {"zone", &request->zone},
+              {"change", &request->change}, {"fill", &request->fill},   {"top", &request->top},
+              {"by", &request->by},         {"limit", &limit},          {"format", &format}} {}
+  Members(const Members&) = delete;
+
+  absl::Status Set(const std::string& name, const std::string& value) {
+    if (const auto list = lists.find(name); list != lists.end()) {
+      // A condition may hold a comma.
+      for (std::string_view rest = value; !rest.empty();) {
+        const size_t comma = name == "where" ? std::string_view::npos : rest.find(',');
+        list->second->emplace_back(rest.substr(0, comma));
+        rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+      }
+      return absl::OkStatus();
+    }
+    if (const auto text = texts.find(name); text != texts.end()) {
+      *text->second = value;
+      return absl::OkStatus();
+    }
+    std::vector<std::string> names;
+    for (const auto& [known, list] : lists) names.push_back(known);
+    for (const auto& [known, text] : texts) names.push_back(known);
+    std::sort(names.begin(), names.end());
+    return absl::InvalidArgumentError(
+        fmt::format("unknown parameter '{}'; allowed: {}", Printable(name), fmt::join(names, ", ")));
+  }
+
+  absl::Status SetJson(const std::string& name, const Json& value) {
+    const auto set_one = [&](const Json& one) -> absl::Status {
+      if (one.is_string()) return Set(name, one.get<std::string>());
+      if (one.is_number()) return Set(name, one.dump());
+      return absl::InvalidArgumentError(
+          fmt::format("parameter '{}' must be a text, a number, or a list of them", Printable(name)));
+    };
+    if (!value.is_array()) return set_one(value);
+    for (const Json& one : value) {
+      if (absl::Status status = set_one(one); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+};
+
+absl::Status ReadMembers(const HttpRequest& request, HttpBody* body, Members* members) {
+  for (const auto& [name, value] : request.query) {
+    if (absl::Status status = members->Set(name, value); !status.ok()) return status;
+  }
+  if (request.method != "POST") return absl::OkStatus();
+  const absl::StatusOr<std::string> text = body->ReadAll();
+  if (!text.ok()) return text.status();
+  const Json json = Json::parse(*text, nullptr, false);
+  if (!json.is_object()) return absl::InvalidArgumentError("the body must be a JSON object of parameters");
+  for (const auto& [name, value] : json.items()) {
+    if (absl::Status status = members->SetJson(name, value); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+Json ToJson(const ResultValue& value) {
+  return std::visit(
+      [](const auto& held) -> Json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) {
+          return nullptr;
+        } else {
+          return held;
+        }
+      },
+      value);
+}
+
+Json ToJson(const QueryStats& stats) {
+  Json ranges = Json::array();
+  for (const RowRange& range : stats.ranges) {
+    if (ranges.size() == kRangesShownMax) break;
+    ranges.push_back({Printable(range.start), Printable(range.end)});
+  }
+  return {{"table", stats.table},
+          {"ranges", std::move(ranges)},
+          {"ranges_count", stats.ranges.size()},
+          {"is_full_scan", stats.is_full_scan},
+          {"rows_read", stats.rows_read},
+          {"cells_read", stats.cells_read},
+          {"value_bytes_read", stats.value_bytes_read}};
+}
+
+// {"columns": [...], "rows": [[...]], "is_truncated": ..., "stats": {...}}: a row's members go straight to
+// text.
+class JsonAnswer {
+ public:
+  explicit JsonAnswer(const ResultHeader& header) : zone_(header.zone) {
+    Json columns = Json::array();
+    for (const std::string& tag : header.tags) columns.push_back({{"name", tag}, {"kind", "tag"}});
+    columns.push_back({{"name", "time"}, {"kind", "time"}});
+    for (const ResultHeader::Column& column : header.values) {
+      columns.push_back({{"name", column.name}, {"kind", column.is_number ? "number" : "text"}});
+    }
+    text_ = "{\"columns\":" + columns.dump() + ",\"rows\":[";
+  }
+
+  void Row(const ResultRow& row) {
+    text_ += is_first_ ? "[" : ",\n[";
+    is_first_ = false;
+    for (const std::string& tag : row.tags) Append(tag);
+    Append(TimeTextIn(zone_, row.time_micros));
+    for (const ResultValue& value : row.values) Append(ToJson(value));
+    text_.back() = ']';
+  }
+
+  std::string Finish(const QueryStats& stats, bool is_truncated) {
+    text_ += "],\"is_truncated\":";
+    text_ += is_truncated ? "true" : "false";
+    text_ += ",\"stats\":" + ToJson(stats).dump() + "}\n";
+    return std::move(text_);
+  }
+  size_t bytes() const { return text_.size(); }
+
+ private:
+  void Append(const Json& value) {
+    text_ += value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text_ += ',';
+  }
+
+  std::optional<absl::TimeZone> zone_;
+  std::string text_;
+  bool is_first_ = true;
+};
+
+absl::Status TooMany(size_t bytes) {
+  return absl::ResourceExhaustedError(fmt::format(
+      "the answer has more than {} bytes, the limit: ask for less (limit, every, fields)", bytes));
+}
+
+absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* body, HttpResponse* response) {
+  const absl::StatusOr<KnownSeriesRef> series = Find(service, request);
+  if (!series.ok()) return series.status();
+  QueryRequest asked;
+  Members members(&asked);
+  if (absl::Status status = ReadMembers(request, body, &members); !status.ok()) return status;
+  const bool is_csv = members.format == "csv";
+  if (!members.format.empty() && members.format != "json" && !is_csv) {
+    return absl::InvalidArgumentError(
+        fmt::format("format '{}'; allowed: json, csv", Printable(members.format)));
+  }
+  asked.limit = kRowsUsual;
+  if (!members.limit.empty()) {
+    const std::string& text = members.limit;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked.limit);
+    if (error != std::errc() || end != text.data() + text.size() || asked.limit < 1 ||
+        asked.limit > kRowsMax) {
+      return absl::InvalidArgumentError(
+          fmt::format("limit '{}'; allowed: 1 to {}", Printable(text), kRowsMax));
+    }
+  }
+  const SeriesSchema view = LabelsAsTags(**series);
+  const absl::StatusOr<Query> query = ParseQuery(view, asked, service->clock().NowMicros());
+  if (!query.ok()) return query.status();
+  const absl::StatusOr<ResultHeader> header = HeaderOf(view, *query);
+  if (!header.ok()) return header.status();
+  JsonAnswer answer(*header);
+  std::ostringstream csv_text;
+  const std::unique_ptr<ResultWriter> csv =
+      is_csv ? MakeResultWriter(ResultFormat::kCsv, *header, &csv_text) : nullptr;
+  bool is_too_big = false;
+  const absl::StatusOr<QueryStats> stats =
+      RunQuery(**series, *query, &service->tables(), [&](const ResultRow& row) {
+        if (is_csv) {
+          csv->Row(row);
+          is_too_big = static_cast<size_t>(csv_text.tellp()) > kAnswerBytesMax;
+        } else {
+          answer.Row(row);
+          is_too_big = answer.bytes() > kAnswerBytesMax;
+        }
+        return !is_too_big;
+      });
+  if (!stats.ok()) return stats.status();
+  if (is_too_big) return TooMany(kAnswerBytesMax);
+  response->body = is_csv ? csv_text.str() : answer.Finish(*stats, stats->results >= asked.limit);
+  if (is_csv) response->content_type = "text/csv; charset=utf-8";
+  return absl::OkStatus();
+}
+
+// One problem a line of a body.
+struct Problems {
+  Json shown = Json::array();
+  void Add(int64_t line, std::string_view reason) {
+    if (shown.size() < kProblemsShownMax) shown.push_back({{"line", line}, {"reason", reason}});
+  }
+};
+
+absl::Status WritePoints(IngestService* service, const HttpRequest& request, HttpBody* body,
+                         HttpResponse* response) {
+  const absl::StatusOr<KnownSeriesRef> series = Find(service, request);
+  if (!series.ok()) return series.status();
+  if ((*series)->is_open()) {
+    return absl::FailedPreconditionError(
+        "points of a series that is not declared come by line protocol, to /write");
+  }
+  const std::string type = request.Header("content-type").value_or("application/x-ndjson");
+  const bool is_csv = type.starts_with("text/csv");
+  if (!is_csv && !type.starts_with("application/x-ndjson") && !type.starts_with("application/json")) {
+    return absl::InvalidArgumentError(fmt::format(
+        "Content-Type '{}'; allowed: application/x-ndjson (JSON lines), text/csv", Printable(type)));
+  }
+  const absl::StatusOr<Admission::Place> place = service->Admit(request);
+  if (!place.ok()) {
+    AskToRetry(response);
+    return place.status();
+  }
+  const absl::StatusOr<std::string> text = body->ReadAll();
+  if (!text.ok()) return text.status();
+  const SeriesSchema& schema = (*series)->schema;
+  CsvMapping mapping;
+  mapping.names = schema.csv.columns;
+  mapping.constants = schema.csv.constants;
+  mapping.time_column = schema.csv.time_column;
+  mapping.time_format = request.Query("time_format").value_or(schema.csv.time_format);
+  Problems problems;
+  const CsvLoader::Callbacks callbacks = {
+      [&](int64_t line, std::string_view reason) { problems.Add(line, reason); }, {}};
+  PointWriter writer(schema, &service->tables());
+  absl::StatusOr<CsvTotals> totals =
+      is_csv ? CsvLoader(mapping, callbacks).Load(SourceOfText(*text), &writer)
+             : JsonLinesLoader(mapping, callbacks).Load(SourceOfText(*text), &writer);
+  if (!totals.ok()) {
+    if (IsPassing(totals.status())) AskToRetry(response);
+    return totals.status();
+  }
+  Json answer = {{"points", totals->points}, {"refused", totals->bad_lines}};
+  if (totals->bad_lines > 0) {
+    response->code = 400;
+    answer["error"] = {
+        {"code", 400},
+        {"status", "INVALID_ARGUMENT"},
+        {"message", fmt::format("{} lines were refused; the others are written", totals->bad_lines)}};
+    answer["problems"] = std::move(problems.shown);
+  }
+  response->body = Dump(answer);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddSeriesRoutes(IngestService* service, Router* router) {
+  router->Add({"GET", "/api/v1/series", [service](const HttpRequest&, HttpBody*, HttpResponse* response) {
+                 return List(service, response);
+               }});
+  router->Add({"GET", "/api/v1/series/{name}",
+               [service](const HttpRequest& request, HttpBody*, HttpResponse* response) {
+                 return Get(service, request, response);
+               }});
+  router->Add({"PUT", "/api/v1/series/{name}",
+               [service](const HttpRequest& request, HttpBody* body, HttpResponse* response) {
+                 return Put(service, request, body, response);
+               }});
+  for (const char* const method : {"GET", "POST"}) {
+    router->Add({method, "/api/v1/series/{name}/query",
+                 [service](const HttpRequest& request, HttpBody* body, HttpResponse* response) {
+                   return Ask(service, request, body, response);
+                 }});
+  }
+  router->Add({"POST", "/api/v1/series/{name}/write",
+               [service](const HttpRequest& request, HttpBody* body, HttpResponse* response) {
+                 return WritePoints(service, request, body, response);
+               },
+               kIngestBodyBytesMax});
+}
+
+}  // namespace sonde::series
