@@ -99,13 +99,16 @@ absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
 
 }  // namespace
 
-absl::Status ReadNewestPoints(SeriesScan* scan, int64_t count,
+absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& scans, int64_t count,
                               const std::function<bool(const ResultRow&)>& emit) {
   NewestOfSeries all;
-  const absl::Status status = IsBySeries(scan->schema())
-                                  ? ScanBySeries(scan, static_cast<size_t>(count), &all)
-                                  : ScanAll(scan, static_cast<size_t>(count), &all);
-  if (!status.ok()) return status;
+  // What a newer version has is newer than all of an older one.
+  for (auto scan = scans.rbegin(); scan != scans.rend(); ++scan) {
+    const absl::Status status = IsBySeries((*scan)->schema())
+                                    ? ScanBySeries(scan->get(), static_cast<size_t>(count), &all)
+                                    : ScanAll(scan->get(), static_cast<size_t>(count), &all);
+    if (!status.ok()) return status;
+  }
   for (const auto& [tags, newest] : all) {
     if (!std::all_of(newest.begin(), newest.end(), emit)) break;
   }

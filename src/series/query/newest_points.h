@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "series/query/query.h"
@@ -10,7 +12,8 @@
 namespace sonde::series {
 
 // Calls `emit` with the newest `count` points of each series, the newest first, until it answers false.
-absl::Status ReadNewestPoints(SeriesScan* scan, int64_t count,
+// `scans`: of the versions of a declaration, the oldest first.
+absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& scans, int64_t count,
                               const std::function<bool(const ResultRow&)>& emit);
 
 // The same, count 1, of a table of newest values: each value is the newest of its field.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "series/query/bucket_fold.h"
+#include "series/query/merged_rows.h"
 #include "series/query/newest_points.h"
 #include "series/query/numbers.h"
 #include "series/query/series_scan.h"
@@ -18,24 +19,32 @@ namespace sonde::series {
 namespace {
 
 using RowCallback = std::function<bool(const ResultRow&)>;
+// Of the versions of a declaration, the oldest first: points of one are before those of the next.
+using Scans = std::vector<std::unique_ptr<SeriesScan>>;
 
 // Points one by one.
-absl::Status ReadRaw(SeriesScan* scan, const RowCallback& emit) {
-  return scan->Read(scan->MakeRead(scan->ranges()), [&]() -> absl::StatusOr<bool> {
-    for (size_t i = 0; i < scan->points().Count(); ++i) {
-      const absl::StatusOr<ResultRow> result = scan->MakeResult(scan->points().Get(i));
-      if (!result.ok()) return result.status();
-      if (!emit(*result)) return false;
-    }
-    return true;
-  });
+absl::Status ReadRaw(const Scans& scans, const RowCallback& emit) {
+  bool is_enough = false;
+  for (const auto& scan : scans) {
+    const absl::Status status = scan->ReadAll(false, [&]() -> absl::StatusOr<bool> {
+      for (size_t i = 0; i < scan->points().Count() && !is_enough; ++i) {
+        const absl::StatusOr<ResultRow> result = scan->MakeResult(scan->points().Get(i));
+        if (!result.ok()) return result.status();
+        is_enough = !emit(*result);
+      }
+      return !is_enough;
+    });
+    if (!status.ok() || is_enough) return status;
+  }
+  return absl::OkStatus();
 }
 
 // Values of all series become changes; each series' come by time.
 class Changes {
  public:
-  Changes(const Query& query, const SeriesSchema& schema)
-      : change_(query.change), is_by_series_(IsBySeries(schema)) {}
+  Changes(const Query& query, const Scans& scans)
+      : change_(query.change),
+        is_by_series_(scans.size() == 1 && IsBySeries(scans[0]->schema(), scans[0]->IsMerged())) {}
 
   void Apply(const std::vector<std::string>& tags, Numbers* numbers) {
     if (!change_) return;
@@ -51,38 +60,47 @@ class Changes {
 };
 
 // Changes need each series by time: where the newest is first, rows are read from their end.
-RowRead MakeReadByTime(const Query& query, const SeriesScan& scan) {
-  RowRead read = scan.MakeRead(scan.ranges());
-  read.reversed = query.change && IsNewestFirst(scan.schema());
-  return read;
+bool IsReadReversed(const Query& query, const SeriesScan& scan) {
+  return query.change && IsNewestFirst(scan.schema());
 }
 
-absl::Status ReadRawChanges(const Query& query, SeriesScan* scan, const RowCallback& emit) {
-  Changes changes(query, scan->schema());
+// The values of an answer to a question for changes alone; false: there is none.
+bool MakeChangeRow(const SeriesScan& scan, const Numbers& numbers, size_t index, ResultRow* result) {
+  *result = {scan.tags(), numbers.times_micros[index], std::vector<ResultValue>(numbers.columns.size())};
+  bool has_any = false;
+  for (size_t column = 0; column < numbers.columns.size(); ++column) {
+    const double value = numbers.columns[column].values[index];
+    if (!IsNumber(value)) continue;
+    has_any = true;
+    result->values[column] = value;
+  }
+  return has_any;
+}
+
+absl::Status ReadRawChanges(const Query& query, const Scans& scans, const RowCallback& emit) {
+  Changes changes(query, scans);
   Numbers numbers;
-  return scan->Read(MakeReadByTime(query, *scan), [&]() -> absl::StatusOr<bool> {
-    if (absl::Status status = scan->ReadNumbers(&numbers); !status.ok()) return status;
-    changes.Apply(scan->tags(), &numbers);
-    for (size_t i = 0; i < numbers.times_micros.size(); ++i) {
-      ResultRow result{scan->tags(), numbers.times_micros[i],
-                       std::vector<ResultValue>(numbers.columns.size())};
-      bool has_any = false;
-      for (size_t column = 0; column < numbers.columns.size(); ++column) {
-        const double value = numbers.columns[column].values[i];
-        if (!IsNumber(value)) continue;
-        has_any = true;
-        result.values[column] = value;
+  ResultRow result;
+  bool is_enough = false;
+  for (const auto& scan : scans) {
+    const absl::Status status = scan->ReadAll(IsReadReversed(query, *scan), [&]() -> absl::StatusOr<bool> {
+      if (absl::Status read = scan->ReadNumbers(&numbers); !read.ok()) return read;
+      changes.Apply(scan->tags(), &numbers);
+      for (size_t i = 0; i < numbers.times_micros.size() && !is_enough; ++i) {
+        if (MakeChangeRow(*scan, numbers, i, &result)) is_enough = !emit(result);
       }
-      if (has_any && !emit(result)) return false;
-    }
-    return true;
-  });
+      return !is_enough;
+    });
+    if (!status.ok() || is_enough) return status;
+  }
+  return absl::OkStatus();
 }
 
 // Whether the rows of a group lie one behind the other in the order of the keys.
-bool IsByGroup(const SeriesSchema& schema, bool is_open, const Query& query) {
-  if (!IsBySeries(schema)) return false;
-  if (!query.group_by || is_open) return !query.group_by;
+bool IsByGroup(const Scans& scans, const Query& query) {
+  const SeriesSchema& schema = scans[0]->schema();
+  if (scans.size() > 1 || !IsBySeries(schema, scans[0]->IsMerged())) return false;
+  if (!query.group_by || scans[0]->is_open()) return !query.group_by;
   size_t tags_in_front = 0;
   for (const KeyPart& part : schema.key) {
     if (part.kind != KeyPart::Kind::kTag) continue;
@@ -93,32 +111,35 @@ bool IsByGroup(const SeriesSchema& schema, bool is_open, const Query& query) {
   return tags_in_front == query.group_by->size();
 }
 
-absl::Status ReadAggregates(const Query& query, SeriesScan* scan, const RowCallback& emit) {
-  const bool is_by_group = IsByGroup(scan->schema(), scan->is_open(), query);
-  BucketFold fold(query, scan->fields().size());
-  Changes changes(query, scan->schema());
-  Numbers numbers;
+std::vector<std::string> GroupOf(const Query& query, const std::vector<std::string>& tags) {
+  if (!query.group_by) return tags;
   std::vector<std::string> group;
+  for (const size_t tag : *query.group_by) group.push_back(tags[tag]);
+  return group;
+}
+
+absl::Status ReadAggregates(const Query& query, const Scans& scans, const RowCallback& emit) {
+  const bool is_by_group = IsByGroup(scans, query);
+  BucketFold fold(query, scans[0]->fields().size());
+  Changes changes(query, scans);
+  Numbers numbers;
   bool is_enough = false;
-  const absl::Status status = scan->Read(MakeReadByTime(query, *scan), [&]() -> absl::StatusOr<bool> {
-    if (scan->points().Count() == 0) return true;
-    if (absl::Status read = scan->ReadNumbers(&numbers); !read.ok()) return read;
-    changes.Apply(scan->tags(), &numbers);
-    if (query.group_by) {
-      group.clear();
-      for (const size_t tag : *query.group_by) group.push_back(scan->tags()[tag]);
-    } else {
-      group = scan->tags();
-    }
-    if (is_by_group && !fold.IsEmpty() && fold.first_group() != group) {
-      const absl::StatusOr<bool> goes_on = fold.Emit(emit);
-      is_enough = goes_on.ok() && !*goes_on;
-      if (!goes_on.ok() || is_enough) return goes_on;
-    }
-    if (absl::Status added = fold.Add(group, numbers); !added.ok()) return added;
-    return true;
-  });
-  if (!status.ok() || is_enough) return status;
+  for (const auto& scan : scans) {
+    const absl::Status status = scan->ReadAll(IsReadReversed(query, *scan), [&]() -> absl::StatusOr<bool> {
+      if (scan->points().Count() == 0) return true;
+      if (absl::Status read = scan->ReadNumbers(&numbers); !read.ok()) return read;
+      changes.Apply(scan->tags(), &numbers);
+      const std::vector<std::string> group = GroupOf(query, scan->tags());
+      if (is_by_group && !fold.IsEmpty() && fold.first_group() != group) {
+        const absl::StatusOr<bool> goes_on = fold.Emit(emit);
+        is_enough = goes_on.ok() && !*goes_on;
+        if (!goes_on.ok() || is_enough) return goes_on;
+      }
+      if (absl::Status added = fold.Add(group, numbers); !added.ok()) return added;
+      return true;
+    });
+    if (!status.ok() || is_enough) return status;
+  }
   return fold.Emit(emit).status();
 }
 
@@ -134,47 +155,93 @@ Selection SelectionOf(const Query& query) {
   return selection;
 }
 
-absl::Status ReadSelected(const Query& query, bool is_latest_table, SeriesScan* scan,
+// The part of `selection` that a version holds, which begins at `from_micros`.
+Selection PartOf(Selection selection, const SeriesSchema& version, int64_t from_micros) {
+  selection.from_micros = std::max(selection.from_micros, from_micros);
+  selection.to_micros = std::min(selection.to_micros, version.until_micros);
+  return selection;
+}
+
+absl::StatusOr<Scans> PlanScans(const SeriesSchema& schema, const KnownSeries* open, const Query& query,
+                                TableAccess* tables) {
+  const Selection selection = SelectionOf(query);
+  Scans scans;
+  int64_t from_micros = 0;
+  const auto add = [&](const SeriesSchema& version) -> absl::Status {
+    const Selection part = PartOf(selection, version, from_micros);
+    from_micros = version.until_micros;
+    // The first scan is there even if nothing is asked for: values are checked by its plan.
+    if (part.from_micros >= part.to_micros && &version != &schema) return absl::OkStatus();
+    absl::StatusOr<std::unique_ptr<SeriesScan>> scan = SeriesScan::Plan(version, open, query, part, tables);
+    if (!scan.ok()) return scan.status();
+    if (query.change && IsInTurns(version) && !(*scan)->IsMerged() && (*scan)->ranges().size() > 1) {
+      return absl::UnimplementedError(
+          fmt::format("{}: changes of a series whose rows are not in the order of time; fix the tags in "
+                      "front of the salt, or "
+                      "have no more than {} salts",
+                      schema.file, kScansMax));
+    }
+    scans.push_back(*std::move(scan));
+    return absl::OkStatus();
+  };
+  for (const SeriesSchema& version : schema.earlier) {
+    if (absl::Status status = add(version); !status.ok()) return status;
+  }
+  if (absl::Status status = add(schema); !status.ok()) return status;
+  return scans;
+}
+
+QueryStats StatsOf(const Scans& scans, const Query& query, int64_t results) {
+  QueryStats stats;
+  for (const auto& scan : scans) {
+    const QueryStats& part = scan->stats();
+    stats.table = part.table;
+    stats.ranges.insert(stats.ranges.end(), part.ranges.begin(), part.ranges.end());
+    // The newest points of all series need a few rows of each: that is what was asked for.
+    stats.is_full_scan |= part.is_full_scan && !(query.latest && IsBySeries(scan->schema()));
+    stats.requests += part.requests;
+    stats.rows_read += part.rows_read;
+    stats.cells_read += part.cells_read;
+    stats.value_bytes_read += part.value_bytes_read;
+  }
+  stats.results = results;
+  return stats;
+}
+
+absl::Status ReadSelected(const Query& query, bool is_latest_table, const Scans& scans,
                           const RowCallback& emit) {
-  if (is_latest_table) return ReadNewestValues(scan, emit);
-  if (query.latest) return ReadNewestPoints(scan, *query.latest, emit);
-  if (!query.aggregates.empty()) return ReadAggregates(query, scan, emit);
-  return query.change ? ReadRawChanges(query, scan, emit) : ReadRaw(scan, emit);
+  if (is_latest_table) return ReadNewestValues(scans[0].get(), emit);
+  if (query.latest) return ReadNewestPoints(scans, *query.latest, emit);
+  if (!query.aggregates.empty()) return ReadAggregates(query, scans, emit);
+  return query.change ? ReadRawChanges(query, scans, emit) : ReadRaw(scans, emit);
 }
 
 absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* open, const Query& query,
                                const ResultHeader& header, bool is_latest_table, TableAccess* tables,
                                const RowCallback& row) {
-  absl::StatusOr<std::unique_ptr<SeriesScan>> scan =
-      SeriesScan::Plan(schema, open, query, SelectionOf(query), tables);
-  if (!scan.ok()) return scan.status();
-  QueryStats& stats = (*scan)->stats();
-  // The newest points of all series need a few rows of each: that is what was asked for.
-  if (is_latest_table || (query.latest && IsBySeries(schema))) stats.is_full_scan = false;
-  if (stats.ranges.empty() || query.rows_max == 0) return std::move(stats);
+  const absl::StatusOr<Scans> scans = PlanScans(schema, open, query, tables);
+  if (!scans.ok()) return scans.status();
+  int64_t results = 0;
+  const bool has_ranges =
+      std::any_of(scans->begin(), scans->end(), [](const auto& s) { return !s->ranges().empty(); });
+  if (!has_ranges || query.rows_max == 0) return StatsOf(*scans, query, results);
   const RowCallback emit = [&](const ResultRow& result) {
-    ++stats.results;
-    return row(result) && !(query.rows_max && stats.results >= *query.rows_max);
+    ++results;
+    return row(result) && !(query.rows_max && results >= *query.rows_max);
   };
   absl::Status status;
   if (query.top) {
     TopRows top(*query.top, header);
-    status = ReadSelected(query, is_latest_table, scan->get(), [&](const ResultRow& result) {
+    status = ReadSelected(query, is_latest_table, *scans, [&](const ResultRow& result) {
       top.Add(result);
       return true;
     });
     if (status.ok()) top.Emit(emit);
   } else {
-    status = ReadSelected(query, is_latest_table, scan->get(), emit);
+    status = ReadSelected(query, is_latest_table, *scans, emit);
   }
   if (!status.ok()) return status;
-  return std::move(stats);
-}
-
-// Whether rows of one series come out of the order of time: salt by salt.
-bool IsInTurns(const SeriesSchema& schema) {
-  const KeyPart* salt = schema.FindPart(KeyPart::Kind::kSalt);
-  return salt != nullptr && salt->salt_tags.empty();
+  return StatsOf(*scans, query, results);
 }
 
 }  // namespace
@@ -183,14 +250,6 @@ absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& que
                                     const std::function<bool(const ResultRow&)>& row) {
   const absl::StatusOr<ResultHeader> header = HeaderOf(schema, query);
   if (!header.ok()) return header.status();
-  if (!schema.earlier.empty()) {
-    return absl::UnimplementedError(
-        fmt::format("{}: queries over several versions of a declaration", schema.file));
-  }
-  if (query.change && IsInTurns(schema)) {
-    return absl::UnimplementedError(
-        fmt::format("{}: changes of a series whose rows are not in the order of time", schema.file));
-  }
   const bool is_all_time = query.selection.from_micros <= 0 && query.selection.to_micros >= kTimeEndMicros;
   if (query.latest == 1 && is_all_time && !schema.latest.empty()) {
     return Run(MakeLatestSchema(schema, schema.latest[0]), nullptr, query, *header, true, tables, row);

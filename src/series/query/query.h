@@ -122,12 +122,12 @@ struct QueryStats {
 // than kWindowBucketsMax, a `top` of more than kTopMax or of no column.
 absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& query);
 
-// Calls `row` for each result; false ends the query early.
-// INVALID_ARGUMENT as PlanScan and HeaderOf, and for a pattern that is no regular expression or longer than
-// kPatternBytesMax; RESOURCE_EXHAUSTED: more than may be held; DATA_LOSS: a row or cell that this declaration
-// never writes; else what `tables` answers. The newest point of each series (latest = 1, all times) comes
-// from the declaration's first table of newest values, when it has one; each value is then the newest of its
-// field, and the time is the newest of these.
+// Calls `row` for each result; false ends the query early.  Raw points come version of the declaration by
+// version, the oldest first. INVALID_ARGUMENT as PlanScan and HeaderOf, and for a pattern that is no regular
+// expression or longer than kPatternBytesMax; RESOURCE_EXHAUSTED: more than may be held; DATA_LOSS: a row or
+// cell that this declaration never writes; else what `tables` answers. The newest point of each series
+// (latest = 1, all times) comes from the declaration's first table of newest values, when it has one; each
+// value is then the newest of its field, and the time is the newest of these.
 absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& query, TableAccess* tables,
                                     const std::function<bool(const ResultRow&)>& row);
 

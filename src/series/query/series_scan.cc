@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "series/key/field_codec.h"
+#include "series/query/merged_rows.h"
 
 namespace sonde::series {
 namespace {
@@ -25,16 +26,21 @@ std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query) {
   return fields;
 }
 
-bool IsBySeries(const SeriesSchema& schema) {
+bool IsBySeries(const SeriesSchema& schema, bool is_merged) {
   bool is_behind_time = false;
   for (const KeyPart& part : schema.key) {
     if (part.IsTime()) is_behind_time = true;
     if (part.kind == KeyPart::Kind::kTag && is_behind_time) return false;
     // Rows of several salts and fields alternate in time.
-    if (part.kind == KeyPart::Kind::kSalt && part.salt_tags.empty()) return false;
+    if (part.kind == KeyPart::Kind::kSalt && part.salt_tags.empty() && !is_merged) return false;
     if (part.kind == KeyPart::Kind::kField) return false;
   }
   return true;
+}
+
+bool IsInTurns(const SeriesSchema& schema) {
+  const KeyPart* const salt = schema.FindPart(KeyPart::Kind::kSalt);
+  return salt != nullptr && salt->salt_tags.empty();
 }
 
 bool IsNewestFirst(const SeriesSchema& schema) {
@@ -73,6 +79,7 @@ absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema&
   if (!plan.ok()) return plan.status();
   scan->stats_.ranges = std::move(plan->ranges);
   scan->stats_.is_full_scan = plan->is_full_scan;
+  if (plan->streams.size() <= kScansMax) scan->streams_ = std::move(plan->streams);
   return scan;
 }
 
@@ -133,26 +140,45 @@ RowRead SeriesScan::MakeRead(std::vector<RowRange> ranges) const {
   return MakeRowRead(schema(), fields_, selection_.from_micros, selection_.to_micros, std::move(ranges));
 }
 
+bool SeriesScan::TakeRow(const ReadRow& found, const std::function<absl::StatusOr<bool>()>& row,
+                         absl::Status* problem) {
+  ++stats_.rows_read;
+  stats_.cells_read += static_cast<int64_t>(found.cells.size());
+  for (const ReadCell& cell : found.cells) stats_.value_bytes_read += static_cast<int64_t>(cell.value.size());
+  *problem = codec_.Decode(found.row_key, &key_);
+  if (!problem->ok()) return false;
+  const absl::StatusOr<bool> is_asked_for = IsAskedFor();
+  *problem = is_asked_for.status();
+  if (!problem->ok() || !*is_asked_for) return problem->ok();
+  *problem = points_.Read(found, key_, selection_.from_micros, selection_.to_micros);
+  if (!problem->ok()) return false;
+  const absl::StatusOr<bool> goes_on = row();
+  *problem = goes_on.status();
+  return goes_on.ok() && *goes_on;
+}
+
 absl::Status SeriesScan::Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row) {
   ++stats_.requests;
   absl::Status problem;
-  const absl::Status status = tables_->ReadRows(stats_.table, read, [&](ReadRow&& found) {
-    ++stats_.rows_read;
-    stats_.cells_read += static_cast<int64_t>(found.cells.size());
-    for (const ReadCell& cell : found.cells) {
-      stats_.value_bytes_read += static_cast<int64_t>(cell.value.size());
-    }
-    problem = codec_.Decode(found.row_key, &key_);
-    if (!problem.ok()) return false;
-    const absl::StatusOr<bool> is_asked_for = IsAskedFor();
-    problem = is_asked_for.status();
-    if (!problem.ok() || !*is_asked_for) return problem.ok();
-    problem = points_.Read(found, key_, selection_.from_micros, selection_.to_micros);
-    if (!problem.ok()) return false;
-    const absl::StatusOr<bool> goes_on = row();
-    problem = goes_on.status();
-    return goes_on.ok() && *goes_on;
-  });
+  const absl::Status status =
+      tables_->ReadRows(stats_.table, read, [&](ReadRow&& found) { return TakeRow(found, row, &problem); });
+  return problem.ok() ? status : problem;
+}
+
+absl::Status SeriesScan::ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row) {
+  std::vector<RowRead> reads;
+  if (IsMerged()) {
+    for (const std::vector<RowRange>& stream : streams_) reads.push_back(MakeRead(stream));
+  } else {
+    reads.push_back(MakeRead(stats_.ranges));
+  }
+  for (RowRead& read : reads) read.reversed = is_reversed;
+  if (reads.size() == 1) return Read(reads[0], row);
+  stats_.requests += static_cast<int64_t>(reads.size());
+  absl::Status problem;
+  const absl::Status status = ReadMergedRows(
+      tables_, stats_.table, reads, [&](std::string_view key) { return codec_.MergeKey(key); },
+      [&](ReadRow&& found) { return TakeRow(found, row, &problem); });
   return problem.ok() ? status : problem;
 }
 

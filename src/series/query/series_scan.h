@@ -27,12 +27,17 @@ class SeriesScan {
                                                           const Query& query, Selection selection,
                                                           TableAccess* tables);
 
-  // Of all that was asked for.
+  // Of the rows of what was asked for that are in `ranges`.
   RowRead MakeRead(std::vector<RowRange> ranges) const;
   const std::vector<RowRange>& ranges() const { return stats_.ranges; }
 
-  // Calls `row` with each row that was asked for, in the order of the read, until it answers false; key() and
-  // points() are then of that row.  DATA_LOSS: a row that the declaration never writes.
+  // Calls `row` with each row that was asked for, in the order of the keys (from their end when
+  // `is_reversed`), until it answers false; key() and points() are then of that row.  Rows of several salts
+  // are read at once and come as if there were no salt, where the scan IsMerged.  DATA_LOSS: a row that the
+  // declaration never writes.
+  absl::Status ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row);
+  bool IsMerged() const { return streams_.size() > 1; }
+  // The same of one read, in its order.
   absl::Status Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row);
   const DecodedKey& key() const { return key_; }
   // Those of the query.
@@ -54,6 +59,8 @@ class SeriesScan {
   SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const Query& query, Selection selection,
              TagConditions conditions, TableAccess* tables);
   absl::Status PlanOpen();
+  // False: enough, or *problem.
+  bool TakeRow(const ReadRow& found, const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
   absl::StatusOr<bool> IsAskedFor();
 
   KeyCodec codec_;
@@ -62,6 +69,7 @@ class SeriesScan {
   TagConditions conditions_;
   TableAccess* tables_;
   std::vector<size_t> fields_;
+  std::vector<std::vector<RowRange>> streams_;  // at most kScansMax
   RowPoints points_;
   DecodedKey key_;
   std::vector<std::string> labels_;  // of the row at hand, of an open series
@@ -71,8 +79,11 @@ class SeriesScan {
 // The fields that the query's answer is made of.
 std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query);
 
-// Whether all points of a series come one after the other in the order of the keys.
-bool IsBySeries(const SeriesSchema& schema);
+// Whether all points of a series come one after the other in the order of the keys.  `is_merged`: without its
+// salt.
+bool IsBySeries(const SeriesSchema& schema, bool is_merged = false);
+// Whether rows of one series come out of the order of time: salt by salt.
+bool IsInTurns(const SeriesSchema& schema);
 // Whether the newest rows of a series come first.
 bool IsNewestFirst(const SeriesSchema& schema);
 
