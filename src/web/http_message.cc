@@ -2,9 +2,51 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace sonde {
+namespace {
+
+std::optional<int> HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return std::nullopt;
+}
+
+std::string DecodeQueryText(std::string_view text) {
+  std::string plain;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto high = text[at] == '%' && at + 2 < text.size() ? HexDigit(text[at + 1]) : std::nullopt;
+    const auto low = high ? HexDigit(text[at + 2]) : std::nullopt;
+    if (low) {
+      plain += static_cast<char>(*high * 16 + *low);
+      at += 2;
+    } else {
+      plain += text[at] == '+' ? ' ' : text[at];
+    }
+  }
+  return plain;
+}
+
+}  // namespace
+
+std::multimap<std::string, std::string> ParseQueryOfTarget(std::string_view target) {
+  std::multimap<std::string, std::string> query;
+  const size_t question = target.find('?');
+  if (question == std::string_view::npos) return query;
+  std::string_view rest = target.substr(question + 1, target.find('#', question) - question - 1);
+  while (!rest.empty()) {
+    const std::string_view pair = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
+    if (pair.empty()) continue;
+    const size_t equals = std::min(pair.find('='), pair.size());
+    query.emplace(DecodeQueryText(pair.substr(0, equals)),
+                  DecodeQueryText(pair.substr(std::min(equals + 1, pair.size()))));
+  }
+  return query;
+}
 
 std::optional<std::string> HttpRequest::Query(const std::string& name) const {
   const auto found = query.find(name);

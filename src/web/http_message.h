@@ -29,6 +29,10 @@ struct HttpRequest {
   std::optional<std::string> Header(const std::string& lower_case_name) const;
 };
 
+// What follows the '?' of a request's target: NAME=VALUE pairs with '&' between them.  The first '=' ends the
+// name, a '+' is a blank, %XX a byte; a name without '=' has an empty value.
+std::multimap<std::string, std::string> ParseQueryOfTarget(std::string_view target);
+
 // The body of a request, read as it comes.  gzip, deflate and br are undone already; limits count what comes
 // out.
 class HttpBody {

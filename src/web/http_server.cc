@@ -78,7 +78,8 @@ HttpRequest FromLibrary(const httplib::Request& from) {
   HttpRequest request;
   request.method = from.method == "HEAD" ? "GET" : from.method;
   request.path = from.path;
-  for (const auto& [name, value] : from.params) request.query.emplace(name, value);
+  // The library takes the last '=' of a pair for the end of its name.
+  request.query = ParseQueryOfTarget(from.target);
   for (const auto& [name, value] : from.headers) request.headers.emplace(absl::AsciiStrToLower(name), value);
   return request;
 }
