@@ -16,6 +16,7 @@ target_link_libraries(re2_static INTERFACE ${RE2_STATIC_LIBRARY} Threads::Thread
 pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 find_package(Snappy CONFIG REQUIRED)
+find_package(ZLIB REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)

@@ -1,19 +1,25 @@
-// `sonde series load`: a CSV file into a declared series.
+// `sonde series load`: a file of points, CSV or JSON lines, into a declared series.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <optional>
+#include <sstream>
 
 #include "base/clock.h"
 #include "series/schema/calendar.h"
 #include "series/schema/status_text.h"
 #include "series/write/csv_loader.h"
+#include "series/write/decompress.h"
+#include "series/write/json_lines_loader.h"
 #include "server/commands.h"
 #include "server/series_commands.h"
 
@@ -32,6 +38,8 @@ struct Options {
   std::string time_format;
   std::string zone;
   std::string separator = ",";
+  std::string format;
+  std::string resume;
   bool is_strict = false;
   AccessFlags access;
 };
@@ -58,10 +66,17 @@ class InputFile {
 
   // Nothing when it can't be known.
   std::optional<int64_t> bytes() const { return bytes_; }
+  // Taken from it so far.
+  int64_t bytes_read() const { return *bytes_read_; }
 
-  series::ByteSource Source() const {
-    return [file = file_](char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {
+  // Unpacked.
+  series::ByteSource Source() const { return series::Unpacked(PackedSource()); }
+
+ private:
+  series::ByteSource PackedSource() const {
+    return [file = file_, read = bytes_read_](char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {
       const size_t bytes = std::fread(buffer, 1, bytes_max, file.get());
+      *read += static_cast<int64_t>(bytes);
       if (bytes == 0 && std::ferror(file.get()) != 0) {
         return absl::DataLossError(fmt::format("reading the file: {}", std::strerror(errno)));
       }
@@ -69,9 +84,56 @@ class InputFile {
     };
   }
 
- private:
   std::shared_ptr<std::FILE> file_;  // shared with the sources made of it
   std::optional<int64_t> bytes_;
+  std::shared_ptr<int64_t> bytes_read_ = std::make_shared<int64_t>(0);
+};
+
+// How many lines of a load are written, kept in a file: what a load that was broken off continues from.
+class ResumeFile {
+ public:
+  // `file`: its name; empty: none.
+  explicit ResumeFile(std::string file) : file_(std::move(file)) {}
+
+  // 0 when there is none.  INVALID_ARGUMENT: it holds something else, or is of another load.
+  absl::StatusOr<int64_t> Read(const std::string& input) const {
+    std::ifstream stream(file_);
+    if (file_.empty() || !stream) return 0;
+    int64_t lines = 0;
+    std::string of_input;
+    stream >> lines;
+    stream.get();
+    std::getline(stream, of_input);
+    if (stream.bad() || lines < 1 || of_input.empty()) {
+      return absl::InvalidArgumentError(fmt::format("--resume '{}': not a file that a load has left", file_));
+    }
+    if (of_input != input) {
+      return absl::InvalidArgumentError(
+          fmt::format("--resume '{}': left by a load of '{}', not of '{}'", file_, of_input, input));
+    }
+    return lines;
+  }
+
+  // Either what was there before or this, whenever the machine stops.
+  absl::Status Write(const std::string& input, int64_t lines) const {
+    if (file_.empty()) return absl::OkStatus();
+    const std::string next = file_ + ".next";
+    std::ofstream stream(next, std::ios::trunc);
+    stream << lines << " " << input << "\n";
+    stream.close();
+    if (!stream || std::rename(next.c_str(), file_.c_str()) != 0) {
+      return absl::UnavailableError(
+          fmt::format("--resume '{}': can't be written: {}", file_, std::strerror(errno)));
+    }
+    return absl::OkStatus();
+  }
+
+  void Remove() const {
+    if (!file_.empty()) std::remove(file_.c_str());
+  }
+
+ private:
+  std::string file_;
 };
 
 // A line on a terminal's stderr that says how far the load is; nothing elsewhere.
@@ -81,13 +143,13 @@ class Progress {
 
   double Seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-  void Show(const series::CsvTotals& totals) {
+  void Show(const series::CsvTotals& totals, int64_t bytes_read) {
     if (!is_shown_ || Clock::now() - last_ < kProgressEvery) return;
     last_ = Clock::now();
     std::string text = fmt::format("{} points, {:.0f} points/s", totals.points,
                                    static_cast<double>(totals.points) / Seconds());
-    if (bytes_ && *bytes_ > 0 && totals.bytes > 0) {
-      const double share = static_cast<double>(totals.bytes) / static_cast<double>(*bytes_);
+    if (bytes_ && *bytes_ > 0 && bytes_read > 0) {
+      const double share = static_cast<double>(bytes_read) / static_cast<double>(*bytes_);
       text = fmt::format("{:3.0f}%  {}, {:.0f} s left", share * 100, text, Seconds() * (1 / share - 1));
     }
     fmt::print(stderr, "\r\x1b[K{}", text);
@@ -136,40 +198,94 @@ absl::StatusOr<series::CsvMapping> MappingOf(const Options& options, const serie
   return mapping;
 }
 
+bool IsJsonLines(const Options& options) {
+  if (!options.format.empty()) return options.format == "json";
+  std::string name = options.csv;
+  for (const std::string_view packed : {".gz", ".zst"}) {
+    if (name.ends_with(packed)) name.resize(name.size() - packed.size());
+  }
+  return name.ends_with(".json") || name.ends_with(".jsonl") || name.ends_with(".ndjson");
+}
+
+absl::StatusOr<series::CsvTotals> Run(const Options& options, const series::CsvMapping& mapping,
+                                      const series::CsvLoader::Callbacks& callbacks, const InputFile& file,
+                                      series::PointWriter* writer, bool is_writing) {
+  if (IsJsonLines(options)) {
+    series::JsonLinesLoader loader(mapping, callbacks);
+    return is_writing ? loader.Load(file.Source(), writer) : loader.Validate(file.Source(), writer);
+  }
+  series::CsvLoader loader(mapping, callbacks);
+  return is_writing ? loader.Load(file.Source(), writer) : loader.Validate(file.Source(), writer);
+}
+
+// The lines that were refused, on stderr.
+class BadLines {
+ public:
+  BadLines(std::string file, const Progress* progress) : file_(std::move(file)), progress_(progress) {}
+
+  void Add(int64_t line, std::string_view reason) {
+    if (++count_ > kBadLinesShownMax) return;
+    progress_->Clear();
+    fmt::print(stderr, "{}:{}: {}\n", file_, line, reason);
+  }
+  void Report(std::string_view what) const {
+    if (count_ > kBadLinesShownMax) fmt::print(stderr, "... and {} more\n", count_ - kBadLinesShownMax);
+    if (count_ > 0) fmt::print(stderr, "{} {} refused{}\n", count_, count_ == 1 ? "line" : "lines", what);
+  }
+  int64_t count() const { return count_; }
+
+ private:
+  std::string file_;
+  const Progress* progress_;
+  int64_t count_ = 0;
+};
+
+void ReportLoaded(const series::SeriesSchema& schema, const series::CsvTotals& totals,
+                  const series::PointWriter& writer, double seconds) {
+  if (!totals.ignored_columns.empty()) {
+    fmt::print(stderr, "columns that the series does not have: {}\n",
+               fmt::join(totals.ignored_columns, ", "));
+  }
+  const std::optional<int64_t> max_age_micros = schema.retention.max_age_micros;
+  if (max_age_micros && writer.totals().oldest_micros < SystemClock().NowMicros() - *max_age_micros) {
+    fmt::print(stderr,
+               "warning: the oldest point is of {}; those older than max_age {} are forgotten at once\n",
+               series::TimeText(writer.totals().oldest_micros), series::DurationText(*max_age_micros));
+  }
+  fmt::print(stderr, "{} points ({} cells) loaded into table '{}' in {:.2f} s, {:.0f} points/s\n",
+             totals.points, writer.totals().cells, schema.table, seconds,
+             static_cast<double>(totals.points) / std::max(seconds, 1e-6));
+}
+
 int Load(const Options& options) {
   absl::StatusOr<InputFile> file = InputFile::Open(options.csv);
   if (!file.ok()) return ReportStatus(file.status());
-  if (options.is_strict && !file->bytes()) {
-    return ReportStatus(
-        absl::InvalidArgumentError("--strict reads the file twice, and needs a file for that"));
+  if ((options.is_strict || !options.resume.empty()) && !file->bytes()) {
+    return ReportStatus(absl::InvalidArgumentError(
+        "--strict and --resume read the file from its front again, and need a file for that"));
   }
+  const ResumeFile resume(options.resume);
+  const absl::StatusOr<int64_t> lines_written = resume.Read(options.csv);
+  if (!lines_written.ok()) return ReportStatus(lines_written.status());
   absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
   if (!opened.ok()) return ReportStatus(opened.status());
-  const absl::StatusOr<series::CsvMapping> mapping = MappingOf(options, opened->schema);
+  absl::StatusOr<series::CsvMapping> mapping = MappingOf(options, opened->schema);
   if (!mapping.ok()) return ReportStatus(mapping.status());
+  mapping->lines_skipped = *lines_written;
 
   Progress progress(file->bytes());
-  int64_t bad_lines = 0;
-  series::CsvLoader loader(*mapping, {[&](int64_t line, std::string_view reason) {
-                                        if (++bad_lines > kBadLinesShownMax) return;
-                                        progress.Clear();
-                                        fmt::print(stderr, "{}:{}: {}\n",
-                                                   options.csv == "-" ? "stdin" : options.csv, line, reason);
-                                      },
-                                      [&](const series::CsvTotals& totals) { progress.Show(totals); }});
-  const auto report_bad_lines = [&](std::string_view what) {
-    if (bad_lines > kBadLinesShownMax) fmt::print(stderr, "... and {} more\n", bad_lines - kBadLinesShownMax);
-    if (bad_lines > 0)
-      fmt::print(stderr, "{} {} refused{}\n", bad_lines, bad_lines == 1 ? "line" : "lines", what);
-  };
-
+  BadLines bad_lines(options.csv == "-" ? "stdin" : options.csv, &progress);
+  const series::CsvLoader::Callbacks callbacks = {
+      [&](int64_t line, std::string_view reason) { bad_lines.Add(line, reason); },
+      [&](int64_t lines) { return resume.Write(options.csv, lines); },
+      [&](const series::CsvTotals& totals) { progress.Show(totals, file->bytes_read()); }};
   series::PointWriter writer(opened->schema, opened->tables.get());
   if (options.is_strict) {
-    const absl::StatusOr<series::CsvTotals> checked = loader.Validate(file->Source(), &writer);
+    const auto checked = Run(options, *mapping, callbacks, *file, &writer, false);
     progress.Clear();
     if (!checked.ok()) return ReportStatus(checked.status());
-    if (bad_lines > 0) {
-      report_bad_lines("; nothing was loaded (--strict)");
+    if (bad_lines.count() > 0) {
+      bad_lines.Report("; nothing was loaded (--strict)");
       return 1;
     }
     file = InputFile::Open(options.csv);
@@ -178,27 +294,17 @@ int Load(const Options& options) {
   if (absl::Status status = series::EnsureSeriesTables(opened->schema, opened->tables.get()); !status.ok()) {
     return ReportStatus(status);
   }
-  const absl::StatusOr<series::CsvTotals> totals = loader.Load(file->Source(), &writer);
+  const auto totals = Run(options, *mapping, callbacks, *file, &writer, true);
   progress.Clear();
-  report_bad_lines("");
+  bad_lines.Report("");
   if (!totals.ok()) {
-    fmt::print(stderr, "{} rows were written before this:\n", writer.totals().rows);
+    fmt::print(stderr, "{} rows were written before this{}:\n", writer.totals().rows,
+               options.resume.empty() ? "" : "; the same command goes on from there");
     return ReportStatus(totals.status());
   }
-  if (!totals->ignored_columns.empty()) {
-    fmt::print(stderr, "columns that the series does not have: {}\n",
-               fmt::join(totals->ignored_columns, ", "));
-  }
-  const std::optional<int64_t> max_age_micros = opened->schema.retention.max_age_micros;
-  if (max_age_micros && writer.totals().oldest_micros < SystemClock().NowMicros() - *max_age_micros) {
-    fmt::print(stderr,
-               "warning: the oldest point is of {}; those older than max_age {} are forgotten at once\n",
-               series::TimeText(writer.totals().oldest_micros), series::DurationText(*max_age_micros));
-  }
-  const double seconds = progress.Seconds();
-  fmt::print(stderr, "{} points ({} cells) loaded into table '{}' in {:.2f} s, {:.0f} points/s\n",
-             totals->points, writer.totals().cells, opened->schema.table, seconds,
-             static_cast<double>(totals->points) / std::max(seconds, 1e-6));
+  resume.Remove();
+  if (*lines_written > 0) fmt::print(stderr, "{} lines were loaded before\n", *lines_written);
+  ReportLoaded(opened->schema, *totals, writer, progress.Seconds());
   return totals->bad_lines > 0 ? 1 : 0;
 }
 
@@ -213,15 +319,27 @@ constexpr char kExamples[] =
     "  sonde series load stocks.yaml prices.csv --map Close=price --time-column Day --time-format '%b %d %Y' "
     "\\\n"
     "      --zone UTC --endpoint 127.0.0.1:8086\n"
-    "  zcat hourly.csv.gz | sonde series load hourly.yaml - --set location=Seattle --endpoint 127.0.0.1:8086";
+    "  sonde series load hourly.yaml hourly.csv.gz --set location=Seattle --resume hourly.resume --endpoint "
+    "127.0.0.1:8086\n"
+    "  tail -f points.jsonl | sonde series load metrics.yaml - --format json --endpoint 127.0.0.1:8086";
 
 }  // namespace
 
 void AddSeriesLoad(CLI::App& series, int* exit_status) {
-  CLI::App* command = series.add_subcommand("load", "Load a CSV file (RFC 4180, with a header)");
+  CLI::App* command =
+      series.add_subcommand("load", "Load a file of points: CSV (RFC 4180, with a header) or JSON lines");
   auto options = std::make_shared<Options>();
   AddDeclarationArgument(*command, &options->declaration);
-  command->add_option("CSV", options->csv, "the file; - for stdin")->required();
+  command->add_option("POINTS", options->csv, "the file, packed by gzip or zstd or not; - for stdin")
+      ->required();
+  command
+      ->add_option("--format", options->format,
+                   "csv or json (lines); else by the file's name: .json, .jsonl, .ndjson")
+      ->check(CLI::IsMember({"csv", "json"}));
+  command->add_option(
+      "--resume", options->resume,
+      "a file that says how far the load is: the same command goes on from there after it was "
+      "broken off; removed at the end");
   command->add_option("--map", options->maps, "COLUMN=NAME: the tag or field that a column is")
       ->allow_extra_args(false);
   command->add_option("--set", options->sets, "TAG=VALUE: a tag that all points have")

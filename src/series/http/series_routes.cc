@@ -324,7 +324,7 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
   mapping.time_format = request.Query("time_format").value_or(schema.csv.time_format);
   Problems problems;
   const CsvLoader::Callbacks callbacks = {
-      [&](int64_t line, std::string_view reason) { problems.Add(line, reason); }, {}};
+      [&](int64_t line, std::string_view reason) { problems.Add(line, reason); }, {}, {}};
   PointWriter writer(schema, &service->tables());
   absl::StatusOr<CsvTotals> totals =
       is_csv ? CsvLoader(mapping, callbacks).Load(SourceOfText(*text), &writer)

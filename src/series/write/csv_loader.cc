@@ -169,6 +169,7 @@ absl::StatusOr<CsvTotals> CsvLoader::Run(ByteSource source, PointWriter* writer,
     has_record = reader.Next(&record);
     if (!has_record.ok()) return has_record.status();
     if (!*has_record) break;
+    if (lines <= mapping_.lines_skipped) continue;
     const absl::Status status = record.problem.empty() ? AddRecord(record, *times, writer)
                                                        : absl::InvalidArgumentError(record.problem);
     if (status.ok()) {
@@ -180,6 +181,10 @@ absl::StatusOr<CsvTotals> CsvLoader::Run(ByteSource source, PointWriter* writer,
     if (writer->IsFull()) {
       if (!is_writing) writer->Clear();
       if (absl::Status written = writer->Flush(); !written.ok()) return written;
+      if (absl::Status told = is_writing && callbacks_.written ? callbacks_.written(lines) : absl::OkStatus();
+          !told.ok()) {
+        return told;
+      }
     }
     if (lines % kLinesPerProgress == 0 && callbacks_.progress) {
       totals.bytes = reader.bytes_read();

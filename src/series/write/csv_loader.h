@@ -28,6 +28,7 @@ struct CsvMapping {
   std::string time_format;                       // as TimeParser::Create
   bool assume_utc = false;
   char separator = ',';
+  int64_t lines_skipped = 0;  // points at the front of the file that are passed over: written before
 };
 
 struct CsvTotals {
@@ -41,6 +42,8 @@ class CsvLoader {
  public:
   struct Callbacks {
     std::function<void(int64_t line, std::string_view reason)> bad_line;
+    // All points of the first so many lines (the header does not count) are written; an error ends the load.
+    std::function<absl::Status(int64_t lines)> written;
     // Now and then, with what is done so far.
     std::function<void(const CsvTotals&)> progress;
   };

@@ -28,6 +28,7 @@ Loaded Load(std::string_view csv, CsvMapping mapping = {}, bool is_writing = tru
   CsvLoader loader(std::move(mapping), {[&](int64_t line, std::string_view reason) {
                                           result.bad_lines.push_back(fmt::format("{}: {}", line, reason));
                                         },
+                                        {},
                                         {}});
   const auto totals =
       is_writing ? loader.Load(SourceOfText(csv), &writer) : loader.Validate(SourceOfText(csv), &writer);

@@ -160,6 +160,7 @@ absl::StatusOr<CsvTotals> JsonLinesLoader::Run(ByteSource source, PointWriter* w
     const absl::StatusOr<bool> has_line = reader.Next(&line);
     if (!has_line.ok()) return has_line.status();
     if (!*has_line) break;
+    if (reader.line() <= mapping_.lines_skipped) continue;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const absl::Status status = AddLine(line, *times, writer, &totals);
     if (status.ok()) {
@@ -170,6 +171,11 @@ absl::StatusOr<CsvTotals> JsonLinesLoader::Run(ByteSource source, PointWriter* w
     }
     if (writer->IsFull()) {
       if (absl::Status flushed = flush(); !flushed.ok()) return flushed;
+      if (absl::Status told =
+              is_writing && callbacks_.written ? callbacks_.written(reader.line()) : absl::OkStatus();
+          !told.ok()) {
+        return told;
+      }
     }
     if (reader.line() % kLinesPerProgress == 0 && callbacks_.progress) {
       totals.bytes = reader.bytes_read();

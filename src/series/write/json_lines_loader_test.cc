@@ -22,7 +22,7 @@ TEST(JsonLinesLoader, KeepsTheGoodLines) {
   std::vector<std::string> bad;
   JsonLinesLoader loader(
       {.names = {{"machine", "host"}}, .constants = {{"rack", "7"}}, .time_format = "epoch_ms"},
-      {[&](int64_t line, std::string_view why) { bad.push_back(fmt::format("{}: {}", line, why)); }, {}});
+      {[&](int64_t line, std::string_view why) { bad.push_back(fmt::format("{}: {}", line, why)); }, {}, {}});
   const auto totals =
       loader.Load(SourceOfText("{\"machine\":\"a\",\"time\":1000,\"x\":1.50,\"note\":\"ü\",\"extra\":[1]}\n"
                                "\r\n"
