@@ -1,0 +1,335 @@
+// How fast do declared series load, and answer the questions of TSBS's cpu-only, in this process?
+//
+// Prints Markdown tables.  The data is that of series_data.h as CSV, all hosts step by step; the store is a
+// data directory of its own, with fsync.  A point is one value of one field.  Questions are asked again and
+// again of a warm store; hashes are sums over the answers, so that two builds can be compared.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "bench/series_data.h"
+#include "catalog/catalog.h"
+#include "engine/rocks/rocks_engine.h"
+#include "series/query/query_request.h"
+#include "series/schema/schema_parser.h"
+#include "series/write/csv_loader.h"
+#include "series/write/point_writer.h"
+#include "table/local_tables.h"
+
+namespace sonde::bench {
+namespace {
+
+using series::SeriesSchema;
+
+struct Options {
+  int hosts = 20;
+  int hours = 2;
+  int repeats = 20;
+  std::string directory;
+};
+
+[[noreturn]] void Fail(std::string_view what, const absl::Status& status) {
+  fmt::print(stderr, "series_bench: {}: {}\n", what, std::string(status.message()));
+  std::exit(1);
+}
+
+double Seconds(const std::function<void()>& step) {
+  const auto start = std::chrono::steady_clock::now();
+  step();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+struct Store {
+  explicit Store(const std::string& directory) {
+    auto opened = RocksEngine::Open({.data_dir = directory});
+    if (!opened.ok()) Fail(directory, opened.status());
+    engine = *std::move(opened);
+    auto catalog_opened = Catalog::Open(engine.get());
+    if (!catalog_opened.ok()) Fail(directory, catalog_opened.status());
+    catalog = *std::move(catalog_opened);
+    tables = std::make_unique<Tables>(engine.get(), catalog.get(), &clock, 1);
+    local = std::make_unique<LocalTables>(tables.get(), "projects/sonde/instances/sonde");
+  }
+  SystemClock clock;
+  std::unique_ptr<RocksEngine> engine;
+  std::unique_ptr<Catalog> catalog;
+  std::unique_ptr<Tables> tables;
+  std::unique_ptr<LocalTables> local;
+};
+
+SeriesSchema CpuSchema(std::string_view name, std::string_view key) {
+  std::string fields;
+  for (int metric = 0; metric < 10; ++metric) fields += MetricName(metric) + ": int, ";
+  const std::string text = fmt::format(
+      "series: {0}\ntags: {{ host: string }}\nfields: {{ {1} }}\nkey: {2}\nbucket: hour\n"
+      "retention: {{ max_versions: all }}\nderive: [ latest: {0}_now ]\n",
+      name, fields, key);
+  auto schema = series::ParseSchema(text, name);
+  if (!schema.ok()) Fail(name, schema.status());
+  return *std::move(schema);
+}
+
+// CSV of `steps` steps from `first` on, made as it is read: the time that this takes is measured, too.
+class CsvSource {
+ public:
+  CsvSource(const DataShape& shape, int64_t steps) : shape_(shape), steps_(steps) {
+    for (int host = 0; host < shape.hosts; ++host) walks_.emplace_back(shape, host);
+  }
+
+  // One hour, or what is left.
+  std::string Next() {
+    std::string text = "time,host";
+    for (int metric = 0; metric < shape_.cells_per_row; ++metric) text += "," + MetricName(metric);
+    text += "\n";
+    std::vector<uint8_t> values;
+    for (int64_t end = std::min(steps_, step_ + 360); step_ < end; ++step_) {
+      const int64_t second = kFirstSecond + step_ * kStepSeconds;
+      for (int host = 0; host < shape_.hosts; ++host) {
+        walks_[host].Next(&values);
+        fmt::format_to(std::back_inserter(text), "{},host_{:05}", second, host);
+        for (const uint8_t value : values) fmt::format_to(std::back_inserter(text), ",{}", value);
+        text += '\n';
+      }
+    }
+    return text;
+  }
+  bool IsAtEnd() const { return step_ >= steps_; }
+
+ private:
+  DataShape shape_;
+  int64_t steps_;
+  int64_t step_ = 0;
+  std::vector<HostWalk> walks_;
+};
+
+void Load(const Options& options, const SeriesSchema& schema, TableAccess* tables) {
+  if (absl::Status status = series::EnsureSeriesTables(schema, tables); !status.ok()) Fail("tables", status);
+  const DataShape shape{.hosts = options.hosts};
+  CsvSource source(shape, options.hours * 360);
+  double seconds = 0;
+  int64_t points = 0;
+  int64_t bytes = 0;
+  while (!source.IsAtEnd()) {
+    const std::string csv = source.Next();
+    seconds += Seconds([&] {
+      series::PointWriter writer(schema, tables,
+                                 {.rows_max = 100'000, .cells_max = 100'000, .value_bytes_max = 16 << 20});
+      const auto totals =
+          series::CsvLoader({.time_format = "epoch_s"}, {}).Load(series::SourceOfText(csv), &writer);
+      if (!totals.ok()) Fail("load", totals.status());
+      points += writer.totals().cells;
+      bytes += totals->bytes;
+    });
+  }
+  fmt::print("| CSV into `{}` | {} points | {:.0f} points/s | {:.1f} MB/s |\n", schema.name, points,
+             static_cast<double>(points) / seconds, static_cast<double>(bytes) / seconds / 1e6);
+}
+
+double Ask(const Options& options, std::string_view what, const SeriesSchema& schema,
+           const series::QueryRequest& request, TableAccess* tables) {
+  const auto query = series::ParseQuery(schema, request, 0);
+  if (!query.ok()) Fail(what, query.status());
+  std::vector<double> times;
+  int64_t rows = 0;
+  double sum = 0;
+  series::QueryStats stats;
+  for (int repeat = 0; repeat < options.repeats + 1; ++repeat) {
+    rows = 0;
+    sum = 0;
+    const double seconds = Seconds([&] {
+      const auto asked = series::RunQuery(schema, *query, tables, [&](const series::ResultRow& row) {
+        ++rows;
+        for (const series::ResultValue& value : row.values) {
+          if (const auto* number = std::get_if<double>(&value)) sum += *number;
+          if (const auto* count = std::get_if<int64_t>(&value)) sum += static_cast<double>(*count);
+        }
+        return true;
+      });
+      if (!asked.ok()) Fail(what, asked.status());
+      stats = *asked;
+    });
+    if (repeat > 0) times.push_back(seconds * 1e3);  // the first warms it
+  }
+  std::sort(times.begin(), times.end());
+  const double median = times[times.size() / 2];
+  fmt::print("| {} | {} | {} | {} | {:.2f} | {:.2f} | {:.0f} |\n", what, stats.rows_read, stats.cells_read,
+             rows, median, times[times.size() * 99 / 100], sum);
+  return median;
+}
+
+std::string TimeOf(int hours) { return series::TimeText((kFirstSecond + hours * 3600) * 1'000'000); }
+
+std::vector<std::string> Hosts(int count) {
+  std::vector<std::string> where;
+  for (int host = 0; host < count; ++host) where.push_back(fmt::format("host=host_{:05}", host));
+  return where;
+}
+
+void AskTsbs(const Options& options, const SeriesSchema& schema, TableAccess* tables) {
+  const int last_hour = options.hours - 1;
+  std::vector<std::string> five;
+  for (int metric = 0; metric < 5; ++metric) five.push_back(MetricName(metric));
+  fmt::print(
+      "\n| question | rows read | cells read | rows out | p50 ms | p99 ms | sum |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  Ask(options, "max of 1 metric of 1 host over 1 h by minute", schema,
+      {.where = Hosts(1),
+       .fields = {five[0]},
+       .from = TimeOf(last_hour),
+       .to = TimeOf(last_hour + 1),
+       .every = "1m",
+       .aggregates = {"max"}},
+      tables);
+  Ask(options, "max of 5 metrics of 8 hosts over 1 h by minute", schema,
+      {.where = Hosts(8),
+       .fields = five,
+       .from = TimeOf(last_hour),
+       .to = TimeOf(last_hour + 1),
+       .every = "1m",
+       .aggregates = {"max"},
+       .group_by = {"-"}},
+      tables);
+  Ask(options, fmt::format("mean of 1 metric of {} hosts by hour over {} h", options.hosts, options.hours),
+      schema, {.fields = {five[0]}, .every = "1h", .aggregates = {"avg"}}, tables);
+  Ask(options, fmt::format("last row of {} hosts", options.hosts), schema, {.latest = "1"}, tables);
+}
+
+// The same question of the same points, salted and not.
+void CompareSalts(const Options& options, Store* store) {
+  const SeriesSchema plain = CpuSchema("cpu", "[host, bucket]");
+  const SeriesSchema salted = CpuSchema("salted", "[{ salt: 8, of: time }, host, bucket]");
+  Load(options, salted, store->local.get());
+  fmt::print(
+      "\n| question | rows read | cells read | rows out | p50 ms | p99 ms | sum |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  std::vector<double> medians;
+  for (const SeriesSchema* const schema : {&plain, &salted}) {
+    medians.push_back(
+        Ask(options, fmt::format("max of 1 metric of {} hosts by minute, `{}`", options.hosts, schema->name),
+            *schema, {.fields = {MetricName(0)}, .every = "1m", .aggregates = {"max"}}, store->local.get()));
+  }
+  fmt::print("\n8 salts cost {:.2f} times the unsalted question.\n", medians[1] / medians[0]);
+}
+
+// The documents' claim: 100 measurements in one row against 100 rows.
+void CompareWidths(const Options& options, Store* store) {
+  constexpr int kMetrics = 100;
+  constexpr int64_t kSteps = 200;
+  std::string fields;
+  for (int metric = 0; metric < kMetrics; ++metric) fields += fmt::format("m{:02}: int, ", metric);
+  const auto parse = [](const std::string& text) {
+    auto schema = series::ParseSchema(text, "width");
+    if (!schema.ok()) Fail("width", schema.status());
+    return *std::move(schema);
+  };
+  const SeriesSchema wide = parse(fmt::format(
+      "series: one_row\ntags: {{ host: string }}\nfields: {{ {} }}\nlayout: row\nkey: [host, time]\n",
+      fields));
+  const SeriesSchema tall = parse(
+      "series: hundred_rows\ntags: { host: string, metric: string }\nfields: { value: int }\nlayout: row\n"
+      "key: [host, metric, time]\n");
+  fmt::print(
+      "\n| 100 measurements an event | rows | written points/s | read points/s |\n| --- | ---: | ---: | ---: "
+      "|\n");
+  const DataShape shape{.hosts = std::min(options.hosts, 20), .cells_per_row = kMetrics};
+  for (const SeriesSchema* const schema : {&wide, &tall}) {
+    if (absl::Status status = series::EnsureSeriesTables(*schema, store->local.get()); !status.ok())
+      Fail("tables", status);
+    std::vector<HostWalk> walks;
+    for (int host = 0; host < shape.hosts; ++host) walks.emplace_back(shape, host);
+    std::vector<std::string> names;
+    for (const series::Field& field : wide.fields) names.push_back(field.name);
+    series::PointWriter writer(*schema, store->local.get());
+    const double write_seconds = Seconds([&] {
+      std::vector<uint8_t> values;
+      std::vector<std::string> texts(kMetrics);
+      for (int64_t step = 0; step < kSteps; ++step) {
+        for (int host = 0; host < shape.hosts; ++host) {
+          walks[host].Next(&values);
+          const std::string name = fmt::format("host_{:05}", host);
+          for (int metric = 0; metric < kMetrics; ++metric) texts[metric] = fmt::format("{}", values[metric]);
+          const std::vector<std::string_view> all(texts.begin(), texts.end());
+          absl::Status status;
+          if (schema == &wide) {
+            const std::string_view tag = name;
+            status = writer.Add({{&tag, 1}, StepMicros(step), all});
+          }
+          for (int metric = 0; metric < kMetrics && schema == &tall; ++metric) {
+            const std::string_view tags[] = {name, names[metric]};
+            status.Update(writer.Add({tags, StepMicros(step), {&all[metric], 1}}));
+          }
+          if (status.ok()) status = writer.FlushIfFull();
+          if (!status.ok()) Fail("write", status);
+        }
+      }
+      if (absl::Status status = writer.Flush(); !status.ok()) Fail("write", status);
+    });
+    int64_t rows = 0;
+    const double read_seconds = Seconds([&] {
+      const auto stats =
+          series::RunQuery(*schema, {}, store->local.get(), [&](const series::ResultRow&) { return true; });
+      if (!stats.ok()) Fail("read", stats.status());
+      rows = stats->rows_read;
+    });
+    const double points = static_cast<double>(kSteps) * shape.hosts * kMetrics;
+    fmt::print("| `{}` | {} | {:.0f} | {:.0f} |\n", schema->name, rows, points / write_seconds,
+               points / read_seconds);
+  }
+}
+
+int Run(const Options& options) {
+  std::error_code error;
+  std::filesystem::remove_all(options.directory, error);
+  {
+    Store store(options.directory);
+    const SeriesSchema cpu = CpuSchema("cpu", "[host, bucket]");
+    fmt::print(
+        "{} hosts, {} hours, a step every {} s, 10 metrics.\n\n| load | points | speed | |\n| --- | ---: | "
+        "---: | ---: |\n",
+        options.hosts, options.hours, kStepSeconds);
+    Load(options, cpu, store.local.get());
+    AskTsbs(options, cpu, store.local.get());
+    fmt::print("\n| load | points | speed | |\n| --- | ---: | ---: | ---: |\n");
+    CompareSalts(options, &store);
+    CompareWidths(options, &store);
+  }
+  std::filesystem::remove_all(options.directory, error);
+  return 0;
+}
+
+}  // namespace
+}  // namespace sonde::bench
+
+int main(int argc, char** argv) {
+  sonde::bench::Options options;
+  CLI::App app("Loads and questions of declared series, in this process");
+  app.add_option("--hosts", options.hosts, "hosts")
+      ->check(CLI::Range(1, sonde::bench::kHostsMax))
+      ->capture_default_str();
+  app.add_option("--hours", options.hours, "hours of data")
+      ->check(CLI::Range(1, 24 * 30))
+      ->capture_default_str();
+  app.add_option("--repeats", options.repeats, "of each question")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--data-dir", options.directory, "a directory that is made, and removed at the end")
+      ->required();
+  app.footer(
+      "Examples:\n  series_bench --data-dir /tmp/series_bench\n"
+      "  series_bench --hosts 1000 --hours 12 --data-dir /var/tmp/series_bench      (TSBS's cpu-only)");
+  CLI11_PARSE(app, argc, argv);
+  if (std::filesystem::exists(options.directory)) {
+    fmt::print(stderr, "series_bench: '{}' exists already\n", options.directory);
+    return 2;
+  }
+  return sonde::bench::Run(options);
+}
