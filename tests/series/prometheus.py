@@ -16,7 +16,8 @@ import time
 import urllib.parse
 import urllib.request
 
-SCRAPE_SECONDS = 8
+SCRAPES = 4
+SCRAPE_SECONDS_MAX = 40
 START_SECONDS = 20
 
 
@@ -77,11 +78,11 @@ def ask(port, expression, at):
 QUESTIONS = [
     "up",
     "count(node_cpu_seconds_total)",
-    "sum by (mode) (rate(node_cpu_seconds_total[5s]))",
+    "sum by (mode) (rate(node_cpu_seconds_total[30s]))",
     'node_memory_MemTotal_bytes{job="node"}',
     'count by (__name__) ({__name__=~"node_load.*"})',
     'node_filesystem_size_bytes{fstype!="tmpfs"}',
-    "max_over_time(node_load1[5s])",
+    "max_over_time(node_load1[30s])",
 ]
 
 
@@ -99,8 +100,12 @@ scrape_configs: [{{ job_name: node, static_configs: [{{ targets: ["127.0.0.1:{no
 remote_write: [{{ url: "{sonde}api/v1/write", queue_config: {{ batch_send_deadline: 500ms }} }}]
 """, write_port):
             wait_for(f"http://127.0.0.1:{write_port}/-/ready")
-            time.sleep(SCRAPE_SECONDS)
-            at = time.time() - 2  # what was scraped until then has been sent
+            end = time.monotonic() + SCRAPE_SECONDS_MAX
+            while sum(float(count) for count in ask(write_port, "count_over_time(up[1m])", time.time()).values()) < SCRAPES:
+                assert time.monotonic() < end, "prometheus does not scrape"
+                time.sleep(0.5)
+            at = time.time()
+            time.sleep(2)  # a scrape that was under way then has its samples by now; all are sent before it ends
             expected = {question: ask(write_port, question, at) for question in QUESTIONS}
             metrics = get(f"http://127.0.0.1:{write_port}/metrics").decode()
             log = pathlib.Path(directory, "writer.log").read_text()
