@@ -56,7 +56,7 @@ class Rig {
     const std::string background =
         fmt::format("{} {} {} > /dev/null 2>&1 &", SONDE_VOLATILE_DISK, device_dir_, megabytes);
     if (std::system(background.c_str()) != 0) return absl::InternalError("cannot start " SONDE_VOLATILE_DISK);
-    for (int i = 0; i < 100 && !fs::exists(device_dir_ + "/disk"); ++i) {
+    for (int i = 0; i < 400 && !fs::exists(device_dir_ + "/disk"); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     if (absl::Status status = AttachLoop(); !status.ok()) return status;

@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -35,25 +36,25 @@ constexpr off_t kControlBytes = 4096;
 
 class VolatileDisk {
  public:
-  explicit VolatileDisk(size_t bytes) : durable_(bytes), seen_(bytes) {}
+  explicit VolatileDisk(size_t bytes) : size_(bytes), durable_(Zeros(bytes)), seen_(Zeros(bytes)) {}
 
-  size_t size() const { return seen_.size(); }
+  size_t size() const { return size_; }
 
   int Read(char* out, size_t bytes, size_t offset) {
     std::lock_guard lock(mutex_);
     if (cut_) return -EIO;
-    if (offset >= seen_.size()) return 0;
-    bytes = std::min(bytes, seen_.size() - offset);
-    std::memcpy(out, seen_.data() + offset, bytes);
+    if (offset >= size_) return 0;
+    bytes = std::min(bytes, size_ - offset);
+    std::memcpy(out, seen_.get() + offset, bytes);
     return static_cast<int>(bytes);
   }
 
   int Write(const char* data, size_t bytes, size_t offset) {
     std::lock_guard lock(mutex_);
     if (cut_) return -EIO;
-    if (offset >= seen_.size()) return -ENOSPC;
-    bytes = std::min(bytes, seen_.size() - offset);
-    std::memcpy(seen_.data() + offset, data, bytes);
+    if (offset >= size_) return -ENOSPC;
+    bytes = std::min(bytes, size_ - offset);
+    std::memcpy(seen_.get() + offset, data, bytes);
     cache_.push_back({offset, std::string(data, bytes)});
     ++writes_count_;
     return static_cast<int>(bytes);
@@ -63,7 +64,7 @@ class VolatileDisk {
     std::lock_guard lock(mutex_);
     if (cut_) return -EIO;
     for (const Cached& write : cache_)
-      std::memcpy(durable_.data() + write.offset, write.data.data(), write.data.size());
+      std::memcpy(durable_.get() + write.offset, write.data.data(), write.data.size());
     cache_.clear();
     ++flushes_count_;
     return 0;
@@ -79,9 +80,12 @@ class VolatileDisk {
           continue;
         }
         ++sectors_kept_count_;
-        std::memcpy(durable_.data() + write.offset + at, write.data.data() + at,
+        std::memcpy(durable_.get() + write.offset + at, write.data.data() + at,
                     std::min(kSectorBytes, write.data.size() - at));
       }
+    }
+    for (const Cached& write : cache_) {
+      std::memcpy(seen_.get() + write.offset, durable_.get() + write.offset, write.data.size());
     }
     cache_.clear();
     cut_ = true;
@@ -90,7 +94,6 @@ class VolatileDisk {
 
   void Thaw() {
     std::lock_guard lock(mutex_);
-    seen_ = durable_;
     cut_ = false;
   }
 
@@ -107,9 +110,17 @@ class VolatileDisk {
     std::string data;
   };
 
+  struct Free {
+    void operator()(char* bytes) const { std::free(bytes); }
+  };
+  using Bytes = std::unique_ptr<char[], Free>;
+  // Memory that is not touched is not taken.
+  static Bytes Zeros(size_t bytes) { return Bytes(static_cast<char*>(std::calloc(bytes, 1))); }
+
   std::mutex mutex_;
-  std::vector<char> durable_, seen_;
-  std::vector<Cached> cache_;  // since the last flush, oldest first
+  const size_t size_;
+  const Bytes durable_, seen_;  // what a cut leaves; what reads see
+  std::vector<Cached> cache_;   // since the last flush, oldest first
   bool cut_ = false;
   uint64_t writes_count_ = 0, flushes_count_ = 0, cuts_count_ = 0, sectors_lost_count_ = 0,
            sectors_kept_count_ = 0;

@@ -67,7 +67,8 @@ absl::Status DiskGuard::AdmitWrite() const {
 void DiskGuard::Look() {
   const absl::StatusOr<DiskSpace> space = options_.measure(options_.data_dir);
   if (!space.ok()) return;  // as it was: the disk itself will tell
-  const uint64_t reserve_bytes = std::min(space->size_bytes / 100 * kReservePercent, kReserveBytesMax);
+  const uint64_t reserve_bytes = std::max(
+      std::min(space->size_bytes / 100 * kReservePercent, kReserveBytesMax), options_.reserve_bytes_min);
   const uint64_t full_bytes = reserve_bytes + (options_.unflushed_bytes ? options_.unflushed_bytes() : 0);
   const uint64_t room_bytes = full_bytes + reserve_bytes / 8;
   free_bytes_ = space->free_bytes;

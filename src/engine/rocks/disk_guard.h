@@ -46,6 +46,8 @@ class DiskGuard {
   struct Options {
     std::string data_dir;
     std::function<absl::StatusOr<DiskSpace>(const std::string& directory)> measure = MeasureDisk;
+    // Of the reserve.  RocksDB recovers from a full disk by itself only while a write buffer's size is free.
+    uint64_t reserve_bytes_min = 0;
     // What would be written if all write buffers were flushed now.
     std::function<uint64_t()> unflushed_bytes;
     // Called when the disk gets full: flushes the write buffers, so that their logs can go.  Must not block.

@@ -45,7 +45,7 @@ InventoryKeeper::InventoryKeeper(rocksdb::Env* env, std::string data_dir, bool s
 
 InventoryKeeper::~InventoryKeeper() { Stop(); }
 
-std::shared_ptr<rocksdb::EventListener> InventoryKeeper::MakeListener() {
+std::shared_ptr<rocksdb::EventListener> InventoryKeeper::MakeListener() const {
   return std::make_shared<Listener>(wake_);
 }
 

@@ -27,7 +27,7 @@ class InventoryKeeper {
   ~InventoryKeeper();  // as Stop
 
   // For the options of a database, before it is opened.  It may outlive the keeper.
-  std::shared_ptr<rocksdb::EventListener> MakeListener();
+  std::shared_ptr<rocksdb::EventListener> MakeListener() const;
 
   // `databases`: by directory name; they must stay open until Stop.  Writes the inventory once, then goes on
   // in the background.

@@ -105,8 +105,8 @@ absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::Open(const RocksOption
 absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::OpenOnce(const RocksOptions& options) {
   std::unique_ptr<RocksEngine> engine(new RocksEngine(options));
   for (const auto step :
-       {&RocksEngine::LockAndCheckDirectory, &RocksEngine::OpenRecords, &RocksEngine::LoadOwnRecords,
-        &RocksEngine::OpenCells, &RocksEngine::StartKeeping}) {
+       {&RocksEngine::LockAndCheckDirectory, &RocksEngine::CheckDatabases, &RocksEngine::OpenRecords,
+        &RocksEngine::LoadOwnRecords, &RocksEngine::OpenCells, &RocksEngine::StartKeeping}) {
     if (absl::Status status = (engine.get()->*step)(); !status.ok()) return status;
   }
   return engine;
@@ -132,22 +132,30 @@ absl::Status RocksEngine::LockAndCheckDirectory() {
   return absl::OkStatus();
 }
 
-absl::Status RocksEngine::CheckDatabase(const std::string& name, bool synced, rocksdb::Options* settings) {
-  const auto known = inventory_.databases.find(name);
-  absl::StatusOr<OpenPlan> plan = CheckBeforeOpen(
-      env_, options_.data_dir, name,
-      known == inventory_.databases.end() ? std::nullopt : std::optional(known->second), synced);
-  if (!plan.ok()) return plan.status();
-  for (const std::string& note : plan->notes) Tell(note);
-  settings->wal_recovery_mode = plan->recovery_mode;
+absl::Status RocksEngine::CheckDatabases() {
+  for (const std::string name : {kRecords, kCells}) {
+    const auto known = inventory_.databases.find(name);
+    // Records are synced whatever the session was.
+    absl::StatusOr<OpenPlan> plan =
+        CheckBeforeOpen(env_, options_.data_dir, name,
+                        known == inventory_.databases.end() ? std::nullopt : std::optional(known->second),
+                        inventory_.synced || name == kRecords);
+    if (!plan.ok()) return plan.status();
+    for (const std::string& note : plan->notes) Tell(note);
+    recovery_modes_[name] = plan->recovery_mode;
+  }
+  return absl::OkStatus();
+}
+
+void RocksEngine::Guard(const std::string& name, rocksdb::Options* settings) const {
+  settings->wal_recovery_mode = recovery_modes_.at(name);
   settings->listeners.push_back(inventory_keeper_.MakeListener());
   settings->listeners.push_back(write_stop_.MakeListener(options_.data_dir + "/" + name));
-  return absl::OkStatus();
 }
 
 absl::Status RocksEngine::OpenRecords() {
   rocksdb::Options settings = RecordsSettings(env_);
-  if (absl::Status status = CheckDatabase(kRecords, /*synced=*/true, &settings); !status.ok()) return status;
+  Guard(kRecords, &settings);
   const std::string path = options_.data_dir + "/" + kRecords;
   return FromRocks(rocksdb::DB::Open(settings, path, &records_), fmt::format("Opening {}", path));
 }
@@ -155,6 +163,7 @@ absl::Status RocksEngine::OpenRecords() {
 absl::Status RocksEngine::StartKeeping() {
   const auto tell = [this](const std::string& text) { Tell(text); };
   DiskGuard::Options disk{.data_dir = options_.data_dir,
+                          .reserve_bytes_min = 2 * store_->db()->GetOptions().write_buffer_size,
                           .unflushed_bytes =
                               [this] {
                                 uint64_t bytes = 0;
@@ -196,7 +205,7 @@ absl::Status RocksEngine::OpenCells() {
         return IsDropped(table, family) ||
                (IsExpiringFamily(family) && IsExpired(family, static_cast<int64_t>(env_->NowMicros())));
       });
-  if (absl::Status status = CheckDatabase(kCells, inventory_.synced, &settings); !status.ok()) return status;
+  Guard(kCells, &settings);
   // As CellStore::ColumnFamily.
   const rocksdb::ColumnFamilyOptions of_each[] = {
       settings, settings, PagesSettings(settings), DirectorySettings(settings),

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <shared_mutex>
 #include <string>
@@ -38,6 +39,7 @@ class Env;
 class FileLock;
 class WriteBatch;
 struct Options;
+enum class WALRecoveryMode : char;
 }  // namespace rocksdb
 
 namespace sonde {
@@ -125,8 +127,10 @@ class RocksEngine final : public Engine {
   static absl::StatusOr<std::unique_ptr<RocksEngine>> OpenOnce(const RocksOptions& options);
   // RESOURCE_EXHAUSTED: the disk is full, and the change adds cells.
   absl::Status AdmitChange(const RowDelta& delta) const;
-  // Before a database is opened: refuses a damaged one, and prepares its settings.
-  absl::Status CheckDatabase(const std::string& name, bool synced, rocksdb::Options* settings);
+  // Both, before either is opened: refuses what is damaged.
+  absl::Status CheckDatabases();
+  // Adds to the settings of a database what the check found, and who listens to its files and errors.
+  void Guard(const std::string& name, rocksdb::Options* settings) const;
   void Tell(const std::string& text) const;
 
   absl::Status CheckTable(TableId table) const;
@@ -136,8 +140,9 @@ class RocksEngine final : public Engine {
   const RocksOptions options_;
   rocksdb::Env* const env_;
   rocksdb::FileLock* lock_ = nullptr;
-  int format_ = 0;       // of the directory, when it was opened
-  Inventory inventory_;  // likewise
+  int format_ = 0;                                                  // of the directory, when it was opened
+  Inventory inventory_;                                             // likewise
+  std::map<std::string, rocksdb::WALRecoveryMode> recovery_modes_;  // by database
   // Before the databases, whose files and errors they know.
   InventoryKeeper inventory_keeper_;
   WriteStop write_stop_;

@@ -5,6 +5,12 @@
 #include "engine/rocks/rocks_status.h"
 
 namespace sonde {
+namespace {
+
+// Of RocksDB's WritableFileWriter.
+constexpr char kPreviousError[] = "Writer has previous error";
+
+}  // namespace
 
 class WriteStop::Listener final : public rocksdb::EventListener {
  public:
@@ -13,6 +19,12 @@ class WriteStop::Listener final : public rocksdb::EventListener {
 
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
     if (error->ok() || error->IsNoSpace() || error->IsShutdownInProgress()) return;
+    // Whoever comes to a file after a failure gets this, and might bury the cause, from which RocksDB may
+    // recover: that is told by whoever met it.
+    if (error->ToString().find(kPreviousError) != std::string::npos) {
+      *error = rocksdb::Status::OK();
+      return;
+    }
     const absl::Status why = FromRocks(
         *error, fmt::format("Writes to {} have stopped, reads go on: check the disk and open the directory "
                             "again. The cause",

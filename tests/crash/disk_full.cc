@@ -1,0 +1,260 @@
+// Fills a disk under a writing engine, and looks what goes on and what comes back.
+//
+//   sonde_disk_full_test [--runs=N] [--seed=S]
+//
+// A run writes until writes are refused (or, in some runs, until the disk has no byte left: something else
+// fills it at that moment), then reads everything, deletes, drops a range, opens the directory again while
+// the disk is full, makes room, and waits for writes to be taken.  Exit 0: in all runs every acknowledged row
+// was there at every look, refusals were RESOURCE_EXHAUSTED, deletes and restarts went on while the reserve
+// was there, and writes came back within 10 s.  1: otherwise.  2: wrong arguments.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "base/random.h"
+#include "engine/rocks/rocks_engine.h"
+#include "lossy_file_system.h"
+#include "observed_rows.h"
+#include "rocksdb/env.h"
+#include "temporary_directory.h"
+
+namespace sonde {
+namespace {
+
+constexpr TableId kTable = 1;
+constexpr FamilyId kFamily = 1;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr double kBackSecondsMax = 10;
+
+struct Totals {
+  uint64_t rows = 0, refused_by_guard = 0, refused_by_disk = 0, no_space_calls = 0, restarts = 0;
+  double back_seconds_max = 0, deletes_seconds_max = 0;
+};
+
+absl::Status Wrong(const std::string& what) { return absl::InternalError(what); }
+
+class DiskFullRun {
+ public:
+  explicit DiskFullRun(uint64_t seed)
+      : random_(seed),
+        disk_(std::make_shared<LossyFileSystem>(directory_.path(), seed, LossyFileSystem::Lies())),
+        env_(rocksdb::NewCompositeEnv(disk_)),
+        capacity_bytes_((24 + random_.Uniform(40)) * kMiB),
+        to_the_last_byte_(random_.Uniform(2) == 0) {
+    disk_->SetCapacity(capacity_bytes_);
+  }
+
+  absl::Status Run(Totals* totals) {
+    if (absl::Status status = Open(); !status.ok()) return status;
+    if (absl::Status status = engine_->CreateTable(kTable); !status.ok()) return status;
+    if (absl::Status status = Fill(totals); !status.ok()) return status;
+    if (absl::Status status = Verify("when the disk was full"); !status.ok()) return status;
+    if (absl::Status status = Delete(totals); !status.ok()) return status;
+    if (absl::Status status = Restart(totals); !status.ok()) return status;
+    if (absl::Status status = Verify("after a restart on a full disk"); !status.ok()) return status;
+    disk_->SetCapacity(capacity_bytes_ * 3);
+    size_bytes_ = capacity_bytes_ * 3;
+    if (absl::Status status = ComeBack(totals); !status.ok()) return status;
+    engine_.reset();
+    if (absl::Status status = Open(); !status.ok()) return status;
+    totals->rows += rows_.size();
+    totals->no_space_calls += disk_->counts().no_space;
+    return Verify("in the end");
+  }
+
+ private:
+  absl::Status Open() {
+    auto engine =
+        RocksEngine::Open({.data_dir = data_dir_,
+                           .memory_bytes = 8 * kMiB,
+                           .sync = false,
+                           .inventory_interval = absl::Milliseconds(100),
+                           .measure_disk = [this](const std::string&) -> absl::StatusOr<DiskSpace> {
+                             const uint64_t used_bytes = disk_->used_bytes();
+                             const uint64_t size_bytes = size_bytes_;
+                             return DiskSpace{.size_bytes = size_bytes,
+                                              .free_bytes = size_bytes - std::min(used_bytes, size_bytes)};
+                           },
+                           .env = env_.get()});
+    if (!engine.ok()) return Wrong("cannot be opened: " + engine.status().ToString());
+    engine_ = *std::move(engine);
+    return absl::OkStatus();
+  }
+
+  std::string MakeValue() {
+    std::string value(20'000 + random_.Uniform(20'000), '\0');
+    for (size_t i = 0; i + 8 <= value.size(); i += 8) {
+      const uint64_t bits = random_.Next();
+      value.replace(i, 8, reinterpret_cast<const char*>(&bits), 8);
+    }
+    return value;
+  }
+
+  absl::Status Put(const std::string& key, const std::string& value) {
+    RowDelta delta;
+    delta.families.push_back({.family = kFamily, .puts = {{"q", 0, value}}});
+    return engine_->Apply(kTable, {{key, delta}});
+  }
+
+  absl::Status Fill(Totals* totals) {
+    const uint64_t others_after_rows = random_.Uniform(300);
+    for (int i = 0;; ++i) {
+      const std::string key = fmt::format("row{:06}", i);
+      std::string value = MakeValue();
+      // Something else fills the disk at once, faster than anybody can look.
+      if (to_the_last_byte_ && rows_.size() == others_after_rows) {
+        disk_->SetCapacity(disk_->used_bytes() + random_.Uniform(100'000));
+      }
+      const absl::Status status = Put(key, value);
+      if (status.ok()) {
+        rows_[key] = std::move(value);
+        continue;
+      }
+      if (!absl::IsResourceExhausted(status))
+        return Wrong("a full disk is answered with " + status.ToString());
+      unknown_.insert(key);
+      ++(to_the_last_byte_ ? totals->refused_by_disk : totals->refused_by_guard);
+      return absl::OkStatus();
+    }
+  }
+
+  // Deletes go on while the reserve is there, but a compaction may take all of it for a moment.
+  absl::Status Delete(Totals* totals) {
+    if (rows_.size() < 10) return absl::OkStatus();
+    const std::string first = rows_.begin()->first;
+    RowDelta delta;
+    delta.families.push_back({.family = kFamily, .delete_all = true});
+    absl::Status status =
+        Retry([&] { return engine_->Apply(kTable, {{first, delta}}); }, &totals->deletes_seconds_max);
+    if (status.ok()) {
+      rows_.erase(first);
+    } else {
+      unknown_.insert(first);
+      if (!to_the_last_byte_) return Wrong("a delete was refused: " + status.ToString());
+    }
+    const std::string start = rows_.begin()->first, end = std::next(rows_.begin(), 5)->first;
+    status = Retry([&] { return engine_->DropRange(kTable, {start, end}); }, &totals->deletes_seconds_max);
+    for (auto row = rows_.begin(); row->first < end;) {
+      if (!status.ok()) unknown_.insert(row->first);
+      row = status.ok() ? rows_.erase(row) : std::next(row);
+    }
+    return status.ok() || to_the_last_byte_ ? absl::OkStatus()
+                                            : Wrong("a drop was refused: " + status.ToString());
+  }
+
+  // Until it is not RESOURCE_EXHAUSTED; with no byte left, once.
+  template <typename Call>
+  absl::Status Retry(const Call& call, double* seconds_max) {
+    const auto start = std::chrono::steady_clock::now();
+    while (true) {
+      const absl::Status status = call();
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (status.ok()) *seconds_max = std::max(*seconds_max, seconds);
+      if (!absl::IsResourceExhausted(status) || to_the_last_byte_ || seconds > kBackSecondsMax) return status;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  absl::Status Restart(Totals* totals) {
+    if (random_.Uniform(2) == 0) return absl::OkStatus();
+    engine_.reset();
+    absl::Status status = Open();
+    ++totals->restarts;
+    if (status.ok() || !to_the_last_byte_) return status;
+    // With no byte left nobody can open it; a little room is enough.
+    disk_->SetCapacity(disk_->used_bytes() + 16 * kMiB);
+    return Open();
+  }
+
+  absl::Status ComeBack(Totals* totals) {
+    const auto start = std::chrono::steady_clock::now();
+    while (true) {
+      const std::string value = MakeValue();
+      const absl::Status status = Put("back", value);
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (status.ok()) {
+        rows_["back"] = value;
+        totals->back_seconds_max = std::max(totals->back_seconds_max, seconds);
+        return absl::OkStatus();
+      }
+      if (!absl::IsResourceExhausted(status))
+        return Wrong("with room, writes are answered with " + status.ToString());
+      if (seconds > kBackSecondsMax)
+        return Wrong(fmt::format("writes did not come back in {:.0f} s: {}", seconds, status.ToString()));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  absl::Status Verify(const std::string& when) {
+    const auto rows = ScanRows(engine_.get(), kTable, {RowRange::All()});
+    if (!rows.ok()) return Wrong(fmt::format("{}: {}", when, rows.status().ToString()));
+    std::map<std::string, std::string> found;
+    for (const ObservedRow& row : *rows) found[row.row_key] = row.families.begin()->second[0].value;
+    for (const auto& [key, value] : rows_) {
+      if (unknown_.contains(key)) continue;
+      const auto row = found.find(key);
+      if (row == found.end() || row->second != value) return Wrong(fmt::format("{}: {} is lost", when, key));
+    }
+    for (const auto& [key, value] : found) {
+      if (!rows_.contains(key) && !unknown_.contains(key))
+        return Wrong(fmt::format("{}: {} is there", when, key));
+    }
+    return absl::OkStatus();
+  }
+
+  SeededRandom random_;
+  const TemporaryDirectory directory_;
+  const std::string data_dir_ = directory_.path() + "/data";
+  const std::shared_ptr<LossyFileSystem> disk_;
+  const std::unique_ptr<rocksdb::Env> env_;
+  const uint64_t capacity_bytes_;
+  const bool to_the_last_byte_;
+  std::atomic<uint64_t> size_bytes_{capacity_bytes_};
+  std::map<std::string, std::string> rows_;  // acknowledged
+  std::set<std::string> unknown_;            // refused or not: either way is right
+  std::unique_ptr<RocksEngine> engine_;
+};
+
+int Run(uint64_t runs, uint64_t seed) {
+  Totals totals;
+  absl::Status status;
+  uint64_t run = 0;
+  const auto start = std::chrono::steady_clock::now();
+  for (; run < runs && status.ok(); ++run) {
+    status = DiskFullRun(seed * 100'003 + run).Run(&totals);
+    if (!status.ok())
+      fmt::print("run {}, seed {}: {}\n", run, seed * 100'003 + run, std::string(status.message()));
+  }
+  fmt::print(
+      "disk full: seed {}, {} runs in {:.0f} s, {} rows acknowledged; refused {} times by the guard and {} "
+      "times at the last byte, "
+      "{} calls without space, {} restarts on a full disk; writes were back after {:.1f} s at most, deletes "
+      "went on "
+      "after {:.1f} s\n",
+      seed, run, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), totals.rows,
+      totals.refused_by_guard, totals.refused_by_disk, totals.no_space_calls, totals.restarts,
+      totals.back_seconds_max, totals.deletes_seconds_max);
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace sonde
+
+int main(int argc, char** argv) {
+  CLI::App app("Fills a disk under a writing engine, and looks what goes on and what comes back.");
+  uint64_t runs = 6, seed = 1;
+  app.add_option("--runs", runs, "how many")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--seed", seed, "of sizes and moments")->capture_default_str();
+  app.footer("Example:\n  sonde_disk_full_test --runs=200 --seed=7");
+  CLI11_PARSE(app, argc, argv);
+  return sonde::Run(runs, seed);
+}
