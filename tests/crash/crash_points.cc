@@ -1,5 +1,5 @@
-// Loses the power at every k-th call that changes the disk, in a fixed course of writes, and compares what is
-// there after the restart with what was acknowledged.
+// Loses the power at every k-th call that changes the disk, in a fixed course of writes that also settles,
+// and compares what is there after the restart with what was acknowledged.
 //
 //   sonde_crash_points_test [--every=K] [--seed=S] [--seconds=N] [--plant=BUG]
 //
@@ -9,11 +9,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/random.h"
+#include "engine/rocks/inventory.h"
 #include "engine/rocks/rocks_engine.h"
 #include "lossy_file_system.h"
 #include "planted_bugs.h"
@@ -27,7 +30,7 @@ namespace {
 constexpr uint64_t kRecoveryCallsMax = 80;
 
 struct Totals {
-  uint64_t trials = 0, calls = 0, acknowledged = 0, recoveries_cut = 0;
+  uint64_t trials = 0, calls = 0, acknowledged = 0, recoveries_cut = 0, upgrades = 0;
   LossyFileSystem::Counts disk;
 };
 
@@ -52,7 +55,8 @@ class Trial {
     const bool failed = disk_->counts().syncs_failed > 0;
     if (!ran.ok() && (absl::IsInternal(ran) || (!disk_->crashed() && !failed))) return ran;
     Die();
-    if (random_.Uniform(3) == 0) {
+    if (!bug_.has_value() && random_.Uniform(6) == 0) MakeFormat1();
+    if (upgraded_ || random_.Uniform(3) == 0) {
       disk_->CrashAtCall(1 + random_.Uniform(kRecoveryCallsMax));
       const absl::Status again = OpenAndRun();
       if (!again.ok() && !disk_->crashed()) return Lost("in the second recovery", again);
@@ -72,6 +76,7 @@ class Trial {
     ++totals->trials;
     totals->acknowledged += workload_.acknowledged_count();
     totals->recoveries_cut += recovery_cut_;
+    totals->upgrades += upgraded_;
     totals->disk.calls += counts.calls;
     totals->disk.syncs_failed += counts.syncs_failed;
     totals->disk.crashes += counts.crashes;
@@ -89,7 +94,9 @@ class Trial {
     auto opened = RocksEngine::Open({.data_dir = directory_.path() + "/data",
                                      .memory_bytes = 8 << 20,
                                      .inventory_interval = absl::Milliseconds(10),
-                                     .env = env_.get()});
+                                     .env = env_.get(),
+                                     .page = {.cells_max = 40},
+                                     .settling_step_cells_max = 20});
     if (!opened.ok()) return opened.status();
     rocks_ = *std::move(opened);
     if (bug_.has_value()) buggy_ = PlantAbove(*bug_, rocks_.get());
@@ -105,7 +112,9 @@ class Trial {
     if (bug_.has_value()) {
       if (absl::Status status = PlantInRest(*bug_, engine); !status.ok()) return status;
     }
-    return rocks_->CompactAll();
+    if (absl::Status status = rocks_->SwitchHeads(); !status.ok()) return status;
+    if (absl::Status status = rocks_->CompactAll(); !status.ok()) return status;
+    return rocks_->SwitchHeads();
   }
 
   absl::Status OpenAndRun() {
@@ -118,6 +127,17 @@ class Trial {
     Close();
     disk_->Restart();
     if (bug_.has_value()) PlantBeforeOpen(*bug_, directory_.path() + "/data");
+  }
+
+  // As an older version left it: without an inventory.  The next recovery upgrades it, and may be cut off.
+  void MakeFormat1() {
+    const std::string data_dir = directory_.path() + "/data";
+    if (!std::filesystem::exists(data_dir + "/FORMAT")) return;
+    std::ofstream(data_dir + "/FORMAT") << "sonde data format 1\n";
+    std::filesystem::remove(data_dir + "/" + kInventoryFile);
+    std::filesystem::remove(data_dir + "/" + kInventoryBeforeFile);
+    disk_->Restart();  // that is durable
+    upgraded_ = true;
   }
 
   absl::Status OpenAndVerify() {
@@ -136,6 +156,7 @@ class Trial {
   std::unique_ptr<RocksEngine> rocks_;
   std::unique_ptr<Engine> buggy_;
   bool recovery_cut_ = false;
+  bool upgraded_ = false;
 };
 
 struct Settings {
@@ -178,11 +199,12 @@ int Run(const Settings& settings) {
   }
   fmt::print(
       "crash points{}: seed {}, every {}th of {} calls, {} trials in {:.0f} s: {} crashes, {} of them in a "
-      "recovery, {} writes "
+      "recovery, {} upgrades, {} writes "
       "acknowledged; {} bytes and {} names lost, {} sectors torn, {} syncs failed\n",
       bug.has_value() ? " with " + settings.plant : "", settings.seed, settings.every, totals.calls,
-      totals.trials, seconds(), totals.disk.crashes, totals.recoveries_cut, totals.acknowledged,
-      totals.disk.bytes_lost, totals.disk.names_lost, totals.disk.sectors_torn, totals.disk.syncs_failed);
+      totals.trials, seconds(), totals.disk.crashes, totals.recoveries_cut, totals.upgrades,
+      totals.acknowledged, totals.disk.bytes_lost, totals.disk.names_lost, totals.disk.sectors_torn,
+      totals.disk.syncs_failed);
   if (bug.has_value()) {
     fmt::print("{}\n", lost.ok() ? "NOT CAUGHT" : "caught");
     return lost.ok() ? 1 : 0;

@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 
 constexpr TableId kTable = 1;
 constexpr FamilyId kFamily = 1;
-constexpr int kRows = 240;  // a third in old tables, a third in new ones, a third in the log
+constexpr int kRows = 240;  // a half in pages, some in the heads' tables, a third in the log
 
 enum class Outcome { kRefused, kPartlyLost, kNoEffect, kSilent };
 constexpr int kOutcomes = 4;
@@ -140,6 +140,7 @@ class SondeSubject final : public Subject {
       delta.log.pieces = pieces;
       Check((*engine)->Apply(kTable, {{key, delta}}));
       if (row == kRows / 3 || row == 2 * kRows / 3) Check((*engine)->CompactAll());
+      if (row == kRows / 4 || row == kRows / 2) Check((*engine)->SwitchHeads());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the inventory knows of all
     CopyDirectory(live, directory + "/killed");
@@ -165,7 +166,7 @@ class SondeSubject final : public Subject {
     outcome = Worse(outcome, LookAtRecords(engine->get(), detail));
     if (outcome == Outcome::kSilent || random->Uniform(4) != 0) return outcome;
     // What a compaction makes of it.
-    if ((*engine)->CompactAll().ok() && outcome == Outcome::kPartlyLost) {
+    if ((*engine)->SwitchHeads().ok() && (*engine)->CompactAll().ok() && outcome == Outcome::kPartlyLost) {
       for (int row = 0; row < kRows; ++row) outcome = Worse(outcome, LookAtRow(engine->get(), row, detail));
     }
     return outcome;
@@ -188,7 +189,8 @@ class SondeSubject final : public Subject {
     return RocksEngine::Open({.data_dir = data_dir,
                               .memory_bytes = 8 << 20,
                               .inventory_interval = absl::Milliseconds(10),
-                              .env = env});
+                              .env = env,
+                              .page = {.cells_max = 20}});
   }
 
   static Outcome LookAtRow(Engine* engine, int row, std::string* detail) {
