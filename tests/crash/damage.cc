@@ -152,11 +152,12 @@ class SondeSubject final : public Subject {
     const std::string data_dir = directory + "/data";
     const auto disk = std::make_shared<LossyFileSystem>(directory, 1, LossyFileSystem::Lies());
     const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(disk);
-    const size_t tables_count = FilesOf(data_dir, ".sst").size();
+    const std::vector<fs::path> tables = FilesOf(data_dir, ".sst");
     auto engine = Open(data_dir, env.get());
     if (!engine.ok()) {
       *detail = engine.status().ToString();
-      if (FilesOf(data_dir, ".sst").size() == tables_count) return Outcome::kRefused;
+      if (std::all_of(tables.begin(), tables.end(), [](const fs::path& table) { return fs::exists(table); }))
+        return Outcome::kRefused;
       *detail = "refused, but deleted tables: " + *detail;
       return Outcome::kSilent;
     }

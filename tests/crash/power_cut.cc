@@ -1,7 +1,7 @@
 // Cuts the power of an ext4 file system while a process writes to a data directory on it, and compares what
 // is there afterwards with what was acknowledged.
 //
-//   sonde_power_cut_test [--cycles=N] [--seed=S] [--unsynced]
+//   sonde_power_cut_test [--cycles=N] [--seconds=T] [--seed=S] [--unsynced]
 //
 // The disk is sonde_volatile_disk behind a loop device: sectors that were not flushed are lost, kept, or some
 // of each.  With
@@ -114,6 +114,7 @@ class Rig {
 
 struct Settings {
   uint64_t cycles = 20;
+  double seconds = 0;
   uint64_t seed = 1;
   bool unsynced = false;
 };
@@ -153,7 +154,11 @@ int Run(const Settings& settings) {
   CrashLedger ledger;
   absl::Status lost;
   uint64_t cycle = 0;
-  for (; cycle < settings.cycles && lost.ok(); ++cycle)
+  const auto in_time = [&] {
+    return settings.seconds <= 0 ||
+           std::chrono::steady_clock::now() - start < std::chrono::duration<double>(settings.seconds);
+  };
+  for (; cycle < settings.cycles && in_time() && lost.ok(); ++cycle)
     lost = Cycle(settings, cycle + 1, &random, &rig, &ledger);
   fmt::print("power cuts{}: seed {}, {} cycles in {:.0f} s, {} batches acknowledged, {} rows; {}\n",
              settings.unsynced ? " without syncs" : "", settings.seed, cycle,
@@ -171,6 +176,7 @@ int main(int argc, char** argv) {
       "Cuts the power of an ext4 file system under a writing process, and looks what is there afterwards.");
   sonde::Settings settings;
   app.add_option("--cycles", settings.cycles, "how often")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--seconds", settings.seconds, "at most; 0: no limit")->capture_default_str();
   app.add_option("--seed", settings.seed, "of the moments and of what is lost")->capture_default_str();
   app.add_flag("--unsynced", settings.unsynced, "the writer does not sync: something must be lost");
   app.footer("Examples:\n  sonde_power_cut_test --cycles=1000 --seed=7\n  sonde_power_cut_test --unsynced");

@@ -1,7 +1,7 @@
 // Kills a writing process with SIGKILL, opens what it left, and compares that with what was acknowledged.
 //
-// SONDE_CRASH_CYCLES: how often; SONDE_TEST_SEED: of the moments.  The moment of a kill is never quite the
-// same again, so a failure keeps its data directory and names it.
+// SONDE_CRASH_CYCLES: how often, for SONDE_CRASH_SECONDS at most; SONDE_TEST_SEED: of the moments.  The
+// moment of a kill is never quite the same again, so a failure keeps its data directory and names it.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -80,15 +80,18 @@ class CrashTest : public testing::Test {
 
 TEST_F(CrashTest, WhatWasAcknowledgedSurvivesSigkill) {
   const uint64_t cycles_count = NumberOfEnvironment("SONDE_CRASH_CYCLES", 20);
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::seconds(NumberOfEnvironment("SONDE_CRASH_SECONDS", 86'400));
   absl::Status status;
-  for (uint64_t cycle = 0; cycle < cycles_count && status.ok(); ++cycle) {
+  uint64_t cycle = 0;
+  for (; cycle < cycles_count && status.ok() && std::chrono::steady_clock::now() < end; ++cycle) {
     // Now and then the next crash comes while the one before is being repaired.
     if (random_.Uniform(3) == 0) status = Crash("honest", 150);
     if (status.ok()) status = Crash("honest", 800);
     if (status.ok()) status = Verify();
   }
-  fmt::print("seed {}: {} cycles, {} kills, {} batches acknowledged, {} rows\n", seed_, cycles_count,
-             writers_count_, ledger_.acknowledged_count(), ledger_.rows_count());
+  fmt::print("seed {}: {} cycles, {} kills, {} batches acknowledged, {} rows\n", seed_, cycle, writers_count_,
+             ledger_.acknowledged_count(), ledger_.rows_count());
   EXPECT_EQ(status, absl::OkStatus());
   EXPECT_GT(ledger_.acknowledged_count(), 0u) << "no writer lived long enough";
   if (HasFailure()) fmt::print("the data directory is kept: {}\n", directory_.release()->path());

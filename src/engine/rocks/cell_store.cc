@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/varint.h"
+#include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
 
 namespace sonde {
@@ -75,6 +76,7 @@ absl::Status CellStore::Write(rocksdb::WriteBatch* batch, std::string_view doing
   if (absl::Status status = options_.check_writes(); !status.ok()) return status;
   rocksdb::WriteOptions write;
   write.sync = options_.sync;
+  write.protection_bytes_per_key = kProtectionBytes;
   return FromRocks(db_->Write(write, batch), doing);
 }
 

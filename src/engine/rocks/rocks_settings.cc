@@ -86,6 +86,8 @@ rocksdb::Options Basics(rocksdb::Env* env) {
   options.create_if_missing = true;
   // What a crash may leave at the end of a log is cut off before (open_check.h).
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
+  options.memtable_protection_bytes_per_key = kProtectionBytes;
+  options.block_protection_bytes_per_key = kProtectionBytes;
   options.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
   options.paranoid_checks = true;
   options.recycle_log_file_num = 0;  // stale records could be taken for new ones

@@ -13,6 +13,9 @@
 
 namespace sonde {
 
+// Of each entry in batches, write buffers and cached blocks, so that memory that fails is noticed.
+constexpr uint8_t kProtectionBytes = 8;
+
 // For the small database of records: little memory.
 rocksdb::Options RecordsSettings(rocksdb::Env* env);
 
