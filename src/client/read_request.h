@@ -20,7 +20,4 @@ absl::StatusOr<std::optional<google::bigtable::v2::ReadRowsRequest>> MakeReadRow
     std::string table_name, const RowRead& read, const std::optional<std::string>& last_row_key,
     int64_t rows_done);
 
-// A pattern (RE2, Latin-1) that matches exactly these bytes.
-std::string QuoteRegex(std::string_view bytes);
-
 }  // namespace sonde

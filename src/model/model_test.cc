@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "model/names.h"
+#include "model/quote_regex.h"
 #include "model/row_range.h"
 #include "model/table_schema.h"
 
@@ -47,6 +48,12 @@ TEST(TableSchema, FindsFamiliesByNameAndId) {
   EXPECT_EQ(schema.FindFamily("b"), nullptr);
   EXPECT_EQ(schema.FindFamily(FamilyId{7})->name, "a");
   EXPECT_EQ(schema.FindFamily(FamilyId{1}), nullptr);
+}
+
+TEST(QuoteRegex, EscapesEverythingButLettersDigitsAndUnderscore) {
+  EXPECT_EQ(QuoteRegex("aZ_9"), "aZ_9");
+  EXPECT_EQ(QuoteRegex("a.b|c\\"), "a\\.b\\|c\\\\");
+  EXPECT_EQ(QuoteRegex(std::string_view("\0\n\x7F\xFF", 4)), "\\x00\\x0a\\x7f\\xff");
 }
 
 }  // namespace

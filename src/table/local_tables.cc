@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/limits.h"
 #include "model/names.h"
+#include "model/quote_regex.h"
 
 namespace sonde {
 namespace {
@@ -20,13 +23,19 @@ std::shared_ptr<const FilterSpec> Column(const RowRead::Column& column) {
 FilterSpec FilterOf(const RowRead& read) {
   FilterSpec::Chain chain;
   if (read.row_key_regex.has_value()) chain.filters.push_back({FilterSpec::RowKeyRegex{*read.row_key_regex}});
-  if (read.family.has_value()) {
-    std::string pattern;
-    for (const char c : *read.family) pattern += c == '.' ? std::string("\\.") : std::string(1, c);
-    chain.filters.push_back({FilterSpec::FamilyRegex{pattern}});
-  }
+  const auto is_of_first_family = [&](const RowRead::Column& column) {
+    return column.family == read.columns[0].family;
+  };
+  if (read.family.has_value()) chain.filters.push_back({FilterSpec::FamilyRegex{QuoteRegex(*read.family)}});
   if (read.columns.size() == 1) {
     chain.filters.push_back(*Column(read.columns[0]));
+  } else if (!read.columns.empty() &&
+             std::all_of(read.columns.begin(), read.columns.end(), is_of_first_family)) {
+    // A set of names costs much less than a copy of the cells for each.
+    std::vector<std::string> names;
+    for (const RowRead::Column& column : read.columns) names.push_back(QuoteRegex(column.qualifier));
+    chain.filters.push_back({FilterSpec::FamilyRegex{QuoteRegex(read.columns[0].family)}});
+    chain.filters.push_back({FilterSpec::QualifierRegex{fmt::format("{}", fmt::join(names, "|"))}});
   } else if (!read.columns.empty()) {
     FilterSpec::Interleave columns;
     for (const RowRead::Column& column : read.columns) columns.filters.push_back(*Column(column));
