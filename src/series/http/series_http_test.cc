@@ -82,6 +82,11 @@ TEST(SeriesHttp, TakesLineProtocolAndAnswersQueries) {
             "host,zone,time,n\r\na,x,1970-01-01T00:01:40Z,2\r\n");
   const auto list = nlohmann::json::parse(fixture.Call("GET", "/api/v1/series").body);
   EXPECT_EQ(list["series"][0]["tags"][1]["name"], "zone");
+  // The first label is where keys begin: its value narrows the scan.
+  const auto narrow =
+      nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/cpu/query?where=host=b").body);
+  EXPECT_EQ(narrow["stats"]["rows_read"], 1);
+  EXPECT_EQ(narrow["stats"]["ranges"][0][0], "cpu#host=b");
   // Without a time, it is now.
   EXPECT_EQ(fixture.Call("POST", "/write", "mem free=1").code, 204);
   EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/mem/query?last=1s")),

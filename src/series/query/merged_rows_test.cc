@@ -1,0 +1,90 @@
+#include "series/query/merged_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace sonde::series {
+namespace {
+
+// Rows "S#NNNN" of salt S, one for each N that it has; the start of a read's range says which salt.
+class SaltedRows final : public TableAccess {
+ public:
+  absl::Status EnsureTable(const std::string&, const std::vector<FamilyRequest>&) override {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<std::string>> ListTables() override { return std::vector<std::string>(); }
+  absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string&,
+                                                       const std::vector<RowWrite>&) override {
+    return std::vector<absl::Status>();
+  }
+  absl::Status ReadRows(const std::string&, const RowRead& read,
+                        const std::function<bool(ReadRow&&)>& row) override {
+    const std::string salt = read.ranges[0].start;
+    for (int i = 0; i < kRows; ++i) {
+      const int number = read.reversed ? kRows - 1 - i : i;
+      if (number % kSalts != std::stoi(salt)) continue;
+      if (salt == bad_salt && i > kRows / 2) return absl::UnavailableError("the salt is away");
+      ++given;
+      std::string digits = std::to_string(number);
+      digits.insert(0, 4 - digits.size(), '0');
+      if (!row({salt + "#" + digits, {}})) return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  static constexpr int kRows = 5'000;
+  static constexpr int kSalts = 7;
+  std::string bad_salt;
+  std::atomic<int> given = 0;
+};
+
+std::vector<RowRead> Reads(bool is_reversed) {
+  std::vector<RowRead> reads;
+  for (int salt = 0; salt < SaltedRows::kSalts; ++salt) {
+    RowRead& read = reads.emplace_back();
+    read.ranges = {{std::to_string(salt), ""}};
+    read.reversed = is_reversed;
+  }
+  return reads;
+}
+
+std::string WithoutSalt(std::string_view key) { return std::string(key.substr(2)); }
+
+TEST(MergedRows, ComeInOrder) {
+  for (const bool is_reversed : {false, true}) {
+    SaltedRows tables;
+    std::vector<std::string> keys;
+    ASSERT_TRUE(ReadMergedRows(&tables, "t", Reads(is_reversed), WithoutSalt, [&](ReadRow&& row) {
+                  keys.push_back(WithoutSalt(row.row_key));
+                  return true;
+                }).ok());
+    ASSERT_EQ(keys.size(), SaltedRows::kRows);
+    EXPECT_TRUE(is_reversed ? std::is_sorted(keys.rbegin(), keys.rend())
+                            : std::is_sorted(keys.begin(), keys.end()));
+  }
+}
+
+TEST(MergedRows, EndEarly) {
+  SaltedRows tables;
+  int rows = 0;
+  ASSERT_TRUE(
+      ReadMergedRows(&tables, "t", Reads(false), WithoutSalt, [&](ReadRow&&) { return ++rows < 10; }).ok());
+  EXPECT_EQ(rows, 10);
+  // No scan is further ahead than it may be.
+  EXPECT_LE(tables.given, 10 + SaltedRows::kSalts * (static_cast<int>(kRowsAheadMax) + 2));
+}
+
+TEST(MergedRows, TellTheErrorOfAScan) {
+  SaltedRows tables;
+  tables.bad_salt = "3";
+  const absl::Status status =
+      ReadMergedRows(&tables, "t", Reads(false), WithoutSalt, [&](ReadRow&&) { return true; });
+  EXPECT_EQ(status.message(), "the salt is away");
+}
+
+}  // namespace
+}  // namespace sonde::series
