@@ -269,8 +269,8 @@ void CompareWidths(const Options& options, Store* store) {
       "series: hundred_rows\ntags: { host: string, metric: string }\nfields: { value: int }\nlayout: row\n"
       "key: [host, metric, time]\n");
   fmt::print(
-      "\n| 100 measurements an event | rows | written points/s | read points/s |\n| --- | ---: | ---: | ---: "
-      "|\n");
+      "\n| 100 measurements an event | rows | written points/s | a CPU-s | read points/s | a CPU-s |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: |\n");
   const DataShape shape{.hosts = std::min(options.hosts, 20), .cells_per_row = kMetrics};
   for (const SeriesSchema* const schema : {&wide, &tall}) {
     if (absl::Status status = series::EnsureSeriesTables(*schema, store->local.get()); !status.ok())
@@ -326,8 +326,9 @@ int Run(const Options& options) {
     Store store(options.directory);
     const SeriesSchema cpu = CpuSchema("cpu", "[host, bucket]");
     fmt::print(
-        "{} hosts, {} hours, a step every {} s, 10 metrics.\n\n| load | points | speed | |\n| --- | ---: | "
-        "---: | ---: |\n",
+        "{} hosts, {} hours, a step every {} s, 10 metrics.\n\n| load | points | MB | points/s | "
+        "points/CPU-s |\n"
+        "| --- | ---: | ---: | ---: | ---: |\n",
         options.hosts, options.hours, kStepSeconds);
     Load(options, cpu, store.local.get());
     Settle(&store);
