@@ -56,6 +56,7 @@ uint64_t DirectoryBytes(const std::string& directory) {
   for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
     std::error_code gone;
     if (!entry->is_regular_file(gone) || gone) continue;
+    if (entry->path().filename() == "BALLAST") continue;  // room that is kept free, not data
     const uint64_t file_bytes = entry->file_size(gone);
     if (!gone) bytes += file_bytes;
   }

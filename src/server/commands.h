@@ -9,5 +9,6 @@ namespace sonde {
 void AddServeCommand(CLI::App& app, int* exit_status);
 void AddSeriesCommand(CLI::App& app, int* exit_status);
 void AddBenchCommand(CLI::App& app, int* exit_status);
+void AddCompactCommand(CLI::App& app, int* exit_status);
 
 }  // namespace sonde

@@ -17,7 +17,10 @@ class LocalStore {
   // Errors as RocksEngine::Open and Catalog::Open.
   static absl::StatusOr<std::unique_ptr<LocalStore>> Open(const RocksOptions& options);
 
+  ~LocalStore();
+
   Tables& tables() { return *tables_; }
+  RocksEngine& engine() { return *engine_; }
 
  private:
   LocalStore() = default;

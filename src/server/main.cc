@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   sonde::AddServeCommand(app, &exit_status);
   sonde::AddSeriesCommand(app, &exit_status);
   sonde::AddBenchCommand(app, &exit_status);
+  sonde::AddCompactCommand(app, &exit_status);
   app.add_subcommand("version", "Say which version this is")->callback([] {
     fmt::print("sonde {} ({}, RocksDB {})\n", SONDE_VERSION, SONDE_BUILD_TYPE, SONDE_ROCKSDB_VERSION);
   });

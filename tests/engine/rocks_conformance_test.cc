@@ -12,12 +12,14 @@ namespace sonde {
 namespace {
 
 // Synced writes are the same code and ten times slower; the crash test has them.
-std::unique_ptr<Engine> OpenRocks(const std::string& data_dir, size_t page_cells_max) {
+std::unique_ptr<Engine> OpenRocks(const std::string& data_dir, size_t page_cells_max, bool settles) {
   auto engine = RocksEngine::Open({.data_dir = data_dir,
                                    .memory_bytes = 32 << 20,
                                    .sync = false,
+                                   .settles = settles,
                                    .page = {.cells_max = page_cells_max},
-                                   .settling_step_cells_max = 2 * page_cells_max});
+                                   .settling_step_cells_max = 2 * page_cells_max,
+                                   .settling_head_cells_min = 1});
   if (!engine.ok()) {
     ADD_FAILURE() << "cannot open " << data_dir << ": " << engine.status();
     return nullptr;
@@ -25,9 +27,10 @@ std::unique_ptr<Engine> OpenRocks(const std::string& data_dir, size_t page_cells
   return *std::move(engine);
 }
 
-EngineUnderTest MakeRocks(size_t page_cells_max, std::function<absl::Status(RocksEngine&)> flush_or_compact) {
+EngineUnderTest MakeRocks(size_t page_cells_max, bool settles,
+                          std::function<absl::Status(RocksEngine&)> flush_or_compact) {
   const auto directory = std::make_shared<TemporaryDirectory>();
-  return {.open = [=] { return OpenRocks(directory->path() + "/data", page_cells_max); },
+  return {.open = [=] { return OpenRocks(directory->path() + "/data", page_cells_max, settles); },
           .persistent = true,
           .flush_or_compact =
               [=](Engine& engine) {
@@ -36,21 +39,22 @@ EngineUnderTest MakeRocks(size_t page_cells_max, std::function<absl::Status(Rock
 }
 
 EngineUnderTest MakeHead() {
-  return MakeRocks(PageLimits().cells_max, [](RocksEngine& engine) { return engine.CompactAll(); });
+  return MakeRocks(PageLimits().cells_max, /*settles=*/false,
+                   [](RocksEngine& engine) { return engine.CompactAll(); });
 }
 
 // All that is written rests in pages of a few cells, most of the time.
 EngineUnderTest MakeSettled() {
-  return MakeRocks(3, [](RocksEngine& engine) {
+  return MakeRocks(3, /*settles=*/false, [](RocksEngine& engine) {
     absl::Status status = engine.SettleAll();
     return status.ok() ? engine.CompactAll() : status;
   });
 }
 
-// Some of it is in each tier: settling goes on a step or two at a time.
+// Some of it is in each tier: settling goes on a step or two at a time, and by itself.
 EngineUnderTest MakeSettling() {
   const auto random = std::make_shared<SeededRandom>(1);
-  return MakeRocks(7, [random](RocksEngine& engine) {
+  return MakeRocks(7, /*settles=*/true, [random](RocksEngine& engine) {
     for (uint64_t steps = random->Uniform(3);; --steps) {
       const absl::StatusOr<bool> more = steps > 0 ? engine.SettleStep() : false;
       if (!more.ok()) return more.status();
@@ -62,7 +66,8 @@ EngineUnderTest MakeSettling() {
 
 // One page for all.
 EngineUnderTest MakeSettledWhole() {
-  return MakeRocks(PageLimits().cells_max, [](RocksEngine& engine) { return engine.SettleAll(); });
+  return MakeRocks(PageLimits().cells_max, /*settles=*/false,
+                   [](RocksEngine& engine) { return engine.SettleAll(); });
 }
 
 const auto kSources =

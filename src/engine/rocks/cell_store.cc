@@ -9,6 +9,10 @@
 namespace sonde {
 namespace {
 
+// For the estimate of what a head holds.
+constexpr uint64_t kHeadBytesPerCell = 4;
+constexpr uint64_t kCellsPerEntry = 10;
+
 // In the directory, below the keys of all tables, whose ids start at 1.
 constexpr std::string_view kSwitchesKey{"\0\0\0\0switches", 12};
 
@@ -39,7 +43,35 @@ absl::StatusOr<std::unique_ptr<CellStore>> CellStore::Open(
       rocksdb::DB::Open(settings, path, column_families, &store->handles_, &store->db_);
   if (!status.ok()) return FromRocks(status, fmt::format("Opening {}", path));
   if (absl::Status loaded = store->LoadSwitches(); !loaded.ok()) return loaded;
+  store->EstimateLoad();
   return store;
+}
+
+// What is there already.
+void CellStore::EstimateLoad() {
+  uint64_t files = 0, memory = 0;
+  rocksdb::ColumnFamilyHandle* const open = head(OpenHeadIndex());
+  db_->GetIntProperty(open, rocksdb::DB::Properties::kTotalSstFilesSize, &files);
+  db_->GetIntProperty(open, rocksdb::DB::Properties::kNumEntriesActiveMemTable, &memory);
+  if (files > 0 || memory > 0) {
+    AddLoad({.cells = files / kHeadBytesPerCell + memory * kCellsPerEntry, .bytes = files + memory});
+  }
+}
+
+void CellStore::AddLoad(const HeadLoad& load) {
+  cells_.fetch_add(load.cells, std::memory_order_relaxed);
+  deletes_.fetch_add(load.deletes, std::memory_order_relaxed);
+  bytes_.fetch_add(load.bytes, std::memory_order_relaxed);
+  if (since_micros_.load(std::memory_order_relaxed) == 0) {
+    since_micros_.store(options_.now_micros(), std::memory_order_relaxed);
+  }
+}
+
+HeadLoad CellStore::OpenHeadLoad() const {
+  return {.cells = cells_.load(std::memory_order_relaxed),
+          .deletes = deletes_.load(std::memory_order_relaxed),
+          .bytes = bytes_.load(std::memory_order_relaxed),
+          .since_micros = since_micros_.load(std::memory_order_relaxed)};
 }
 
 absl::Status CellStore::LoadSwitches() {
@@ -68,6 +100,8 @@ absl::Status CellStore::SwitchHeads() {
       db_->Put(rocksdb::WriteOptions(), column_family(kDirectory), rocksdb::Slice(kSwitchesKey), value);
   if (!status.ok()) return FromRocks(status, "Switching the heads");
   switches_.store(switches, std::memory_order_release);
+  cells_ = deletes_ = bytes_ = 0;
+  since_micros_ = 0;
   return absl::OkStatus();
 }
 
@@ -78,6 +112,15 @@ absl::Status CellStore::Write(rocksdb::WriteBatch* batch, std::string_view doing
   write.sync = options_.sync;
   write.protection_bytes_per_key = kProtectionBytes;
   return FromRocks(db_->Write(write, batch), doing);
+}
+
+absl::Status CellStore::CompactRestingHead() {
+  rocksdb::ColumnFamilyHandle* const head = resting_head();
+  rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), head);
+  rocksdb::CompactRangeOptions how;
+  how.exclusive_manual_compaction = false;
+  if (status.ok()) status = db_->CompactRange(how, head, nullptr, nullptr);
+  return FromRocks(status, "Giving back the space of what has settled");
 }
 
 absl::Status CellStore::CompactAll() {

@@ -28,12 +28,21 @@
 
 namespace sonde {
 
+// What was written to a head since it was opened; about, after a restart.
+struct HeadLoad {
+  uint64_t cells = 0;
+  uint64_t deletes = 0;
+  uint64_t bytes = 0;        // of edits and their keys
+  int64_t since_micros = 0;  // when it got the first of it; 0: nothing was written
+};
+
 class CellStore {
  public:
   struct Options {
     bool sync = true;
     // Asked before each write; an error is its answer.
     std::function<absl::Status()> check_writes;
+    std::function<int64_t()> now_micros;
     uint64_t page_cache_bytes = 0;
     std::function<bool(TableId table, FamilyId family)> is_dropped;
   };
@@ -85,6 +94,8 @@ class CellStore {
     OpenHead& operator=(const OpenHead&) = delete;
 
     rocksdb::ColumnFamilyHandle* get() const { return store_->head(store_->OpenHeadIndex()); }
+    // Counts what goes to it.
+    void Add(const HeadLoad& load) { store_->AddLoad(load); }
 
    private:
     CellStore* const store_;
@@ -96,6 +107,10 @@ class CellStore {
   // The resting head, which must be empty, opens, and the open one rests.  Waits for the writers.
   absl::Status SwitchHeads();
 
+  HeadLoad OpenHeadLoad() const;
+
+  // Gives back the space of what has settled.
+  absl::Status CompactRestingHead();
   // Of all column families.
   rocksdb::Status Flush(const rocksdb::FlushOptions& how) { return db_->Flush(how, handles_); }
   // Flushes and compacts everything.
@@ -107,6 +122,8 @@ class CellStore {
  private:
   CellStore(const ShapeDictionary* shapes, Options options);
   absl::Status LoadSwitches();
+  void EstimateLoad();
+  void AddLoad(const HeadLoad& load);
 
   const ShapeDictionary* const shapes_;
   const Options options_;
@@ -117,6 +134,9 @@ class CellStore {
   // Shared by writers, from choosing the head until their batch is in.
   absl::Mutex heads_mutex_;
   std::atomic<uint64_t> switches_ = 0;  // changed with heads_mutex_ alone; odd: the second head is open
+  // Of the open head.
+  std::atomic<uint64_t> cells_ = 0, deletes_ = 0, bytes_ = 0;
+  std::atomic<int64_t> since_micros_ = 0;
 };
 
 }  // namespace sonde

@@ -18,6 +18,23 @@ std::string TableKey(TableId table) {
   return key;
 }
 
+absl::StatusOr<DirectoryEntry> EntryAt(const rocksdb::Iterator& iterator) {
+  DirectoryEntry entry;
+  entry.key = iterator.key().ToString();
+  if (!ParsePageKey(entry.key, &entry.first)) {
+    return absl::DataLossError("A key of the directory of pages is damaged");
+  }
+  std::string_view value(iterator.value().data(), iterator.value().size());
+  absl::StatusOr<PageHeader> header = ReadPageHeader(value);
+  if (!header.ok()) return header.status();
+  entry.header = *std::move(header);
+  value.remove_prefix(entry.header.header_bytes);
+  if (!GetFixed64(&value, &entry.checksum) || !value.empty()) {
+    return absl::DataLossError("An entry of the directory of pages is damaged");
+  }
+  return entry;
+}
+
 rocksdb::Slice Slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
 }  // namespace
@@ -101,21 +118,26 @@ absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::Here(FamilyId fam
     if (!iterator_->status().ok()) return FromRocks(iterator_->status(), "Reading the directory of pages");
     return std::nullopt;
   }
-  DirectoryEntry entry;
-  entry.key = iterator_->key().ToString();
-  if (!ParsePageKey(entry.key, &entry.first)) {
-    return absl::DataLossError("A key of the directory of pages is damaged");
+  absl::StatusOr<DirectoryEntry> entry = EntryAt(*iterator_);
+  if (!entry.ok()) return entry.status();
+  if (entry->first.family != family) return std::nullopt;
+  return *std::move(entry);
+}
+
+DirectoryWalk::DirectoryWalk(const CellStore& store, const std::string& after)
+    : iterator_(store.db()->NewIterator(rocksdb::ReadOptions(), store.column_family(CellStore::kDirectory))) {
+  iterator_->Seek(after.empty() ? TableKey(1) : Successor(after));
+}
+
+absl::StatusOr<std::optional<DirectoryEntry>> DirectoryWalk::Next() {
+  if (!iterator_->Valid()) {
+    if (!iterator_->status().ok()) return FromRocks(iterator_->status(), "Reading the directory of pages");
+    return std::nullopt;
   }
-  if (entry.first.family != family) return std::nullopt;
-  std::string_view value(iterator_->value().data(), iterator_->value().size());
-  absl::StatusOr<PageHeader> header = ReadPageHeader(value);
-  if (!header.ok()) return header.status();
-  entry.header = *std::move(header);
-  value.remove_prefix(entry.header.header_bytes);
-  if (!GetFixed64(&value, &entry.checksum) || !value.empty()) {
-    return absl::DataLossError("An entry of the directory of pages is damaged");
-  }
-  return entry;
+  absl::StatusOr<DirectoryEntry> entry = EntryAt(*iterator_);
+  if (!entry.ok()) return entry.status();
+  iterator_->Next();
+  return *std::move(entry);
 }
 
 absl::StatusOr<std::unique_ptr<OpenPage>> LoadPage(const CellStore& store, const rocksdb::Snapshot* snapshot,

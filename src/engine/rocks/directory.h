@@ -66,6 +66,19 @@ class DirectoryCursor {
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
+// Goes along the entries of all tables, as they are now.
+class DirectoryWalk {
+ public:
+  // After the entry with this key; empty: from the first one on.
+  DirectoryWalk(const CellStore& store, const std::string& after);
+
+  // Nothing: there are no more.  Errors as DirectoryCursor.
+  absl::StatusOr<std::optional<DirectoryEntry>> Next();
+
+ private:
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
 // The page of an entry, from the cache or the disk.  DATA_LOSS: it is damaged, or not there.
 absl::StatusOr<std::unique_ptr<OpenPage>> LoadPage(const CellStore& store, const rocksdb::Snapshot* snapshot,
                                                    const DirectoryEntry& entry);

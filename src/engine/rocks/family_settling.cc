@@ -38,6 +38,11 @@ absl::Status FamilySettling::Run(absl::Span<const RowEdits> rows) {
   return End();
 }
 
+absl::Status FamilySettling::Rewrite(const DirectoryEntry& page) {
+  absl::Status status = Open(page, /*index=*/0);
+  return status.ok() ? End() : status;
+}
+
 FamilySettling::Counts FamilySettling::counts() const {
   Counts counts = counts_;
   counts.out = output_.counts();
@@ -174,7 +179,9 @@ absl::Status FamilySettling::Open(const DirectoryEntry& entry, size_t index) {
   open_->cursor = std::make_unique<PageCursor>(open_->page->reader.get(), RowRange::All(), ReadHints(),
                                                /*reverse=*/false);
   done_key_ = entry.key;
+  ++counts_.pages_old;
   counts_.cells_old += entry.header.cells;
+  counts_.bytes_old += entry.header.page_bytes;
   Divide(output_.cells() + entry.header.cells + CellsBefore(index, next_));
   if (absl::Status status = DeletePage(*store_, entry.key, batch_); !status.ok()) return status;
   return open_->Step();

@@ -37,7 +37,9 @@ class FamilySettling {
  public:
   struct Counts {
     uint64_t cells_in = 0;         // of edits
-    uint64_t cells_old = 0;        // of pages that were made again
+    uint64_t pages_old = 0;        // that were made again
+    uint64_t cells_old = 0;        // of these
+    uint64_t bytes_old = 0;        // of these
     uint64_t cells_forgotten = 0;  // by the rule of garbage collection
     PageOutput::Counts out;
   };
@@ -46,8 +48,11 @@ class FamilySettling {
   FamilySettling(const CellStore* store, DirectoryCursor* directory, FamilyId family,
                  const GcRuleEvaluator& rule, PageLimits limits, rocksdb::WriteBatch* batch);
 
-  // Once: `rows` ascending.  What changes goes to the batch, which is of no use after an error.
+  // One of the two, once.  What changes goes to the batch, which is of no use after an error.
+  // `rows` ascending.
   absl::Status Run(absl::Span<const RowEdits> rows);
+  // Makes a page again, without what the rule forgets.
+  absl::Status Rewrite(const DirectoryEntry& page);
   Counts counts() const;
 
  private:

@@ -67,6 +67,13 @@ void AppendChange(TableId table, const RowChange& change, const ShapeSource& sha
   }
 }
 
+void CountChange(const RowDelta& delta, HeadLoad* load) {
+  for (const FamilyDelta& family : delta.families) {
+    load->cells += family.puts.size() + family.adds.size();
+    load->deletes += family.deletes.size() + (family.delete_all ? 1 : 0);
+  }
+}
+
 }  // namespace
 
 RocksEngine::RocksEngine(const RocksOptions& options)
@@ -80,6 +87,7 @@ RocksEngine::RocksEngine(const RocksOptions& options)
       }) {}
 
 RocksEngine::~RocksEngine() {
+  schedule_.reset();
   scrubber_.reset();
   disk_guard_.reset();
   inventory_keeper_.Stop();
@@ -109,6 +117,7 @@ absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::OpenOnce(const RocksOp
         &RocksEngine::LoadOwnRecords, &RocksEngine::OpenCells, &RocksEngine::StartKeeping}) {
     if (absl::Status status = (engine.get()->*step)(); !status.ok()) return status;
   }
+  if (options.settles) engine->schedule_->Start();
   return engine;
 }
 
@@ -214,10 +223,12 @@ absl::Status RocksEngine::OpenCells() {
   for (size_t i = 0; i < CellStore::kColumnFamilies; ++i) {
     column_families.emplace_back(CellStore::ColumnFamilyNames()[i], of_each[i]);
   }
+  const auto now_micros = [this] { return static_cast<int64_t>(env_->NowMicros()); };
   absl::StatusOr<std::unique_ptr<CellStore>> store = CellStore::Open(
       settings, path, column_families, &shapes_,
       {.sync = options_.sync,
        .check_writes = [this] { return write_stop_.Check(); },
+       .now_micros = now_micros,
        .page_cache_bytes = options_.memory_bytes / kPageCacheShare,
        .is_dropped = [this](TableId table, FamilyId family) { return IsDropped(table, family); }});
   if (!store.ok()) return store.status();
@@ -227,7 +238,12 @@ absl::Status RocksEngine::OpenCells() {
       store_.get(), [this](TableId table, FamilyId family) { return GcRuleOf(table, family); },
       Settling::Options{.page = options_.page,
                         .step_cells_max = options_.settling_step_cells_max,
-                        .now_micros = [this] { return static_cast<int64_t>(env_->NowMicros()); }});
+                        .now_micros = now_micros});
+  schedule_ = std::make_unique<SettlingSchedule>(
+      store_.get(), settling_.get(),
+      SettlingSchedule::Options{.head_cells_min = options_.settling_head_cells_min,
+                                .check_room = [this] { return disk_guard_->AdmitWrite(); },
+                                .tell = [this](const std::string& text) { Tell(text); }});
   return SyncDirectory(env_, options_.data_dir);  // now both databases have their entries
 }
 
@@ -365,15 +381,19 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
   BatchRowLocks::Stripes stripes;
   stripes.reserve(changes.size());
   bool logged = false;
-  const CellStore::OpenHead head(store_.get());
+  CellStore::OpenHead head(store_.get());
+  HeadLoad load;
   for (const RowChange& change : changes) {
     if (absl::Status status = AdmitChange(change.delta); !status.ok()) return status;
   }
   for (const RowChange& change : changes) {
     AppendChange(table, change, shapes, head.get(), &batch);
+    CountChange(change.delta, &load);
     stripes.push_back(row_locks_.StripeOf(table, change.row_key));
     logged |= !change.delta.log.pieces.empty();
   }
+  load.bytes = batch.GetDataSize();
+  head.Add(load);
   // The log tells in which order the changes of a row were applied, so they are applied one by one.
   const BatchRowLocks locks(&row_locks_, std::move(stripes), /*alone=*/logged);
   if (!logged) return store_->Write(&batch, "Writing rows");
@@ -385,7 +405,7 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
 absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
                                  const Decide& decide) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
-  const CellStore::OpenHead head(store_.get());
+  CellStore::OpenHead head(store_.get());
   std::unique_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)));
 
   std::vector<RowFamily> row;
@@ -418,6 +438,9 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   rocksdb::WriteBatch batch;
   const RowChange change{row_key, *std::move(*delta)};
   AppendChange(table, change, LearningTableShapes(&shapes_, table), head.get(), &batch);
+  HeadLoad load{.bytes = batch.GetDataSize()};
+  CountChange(change.delta, &load);
+  head.Add(load);
   ChangeLog::Commit commit(log_.get());
   if (!change.delta.log.pieces.empty()) {
     if (absl::Status status = commit.Add(table, {&change, 1}, &batch); !status.ok()) return status;
@@ -453,9 +476,17 @@ absl::Status RocksEngine::TrimLog(TableId table, int64_t position) {
 }
 
 // What is in the open head now rests after the first switch; the second one begins when that has settled.
-absl::Status RocksEngine::SettleAll() {
-  if (absl::Status status = SwitchHeads(); !status.ok()) return status;
-  return SwitchHeads();
+absl::Status RocksEngine::SettleAll(const std::function<void()>& after_step) {
+  if (absl::Status status = settling_->Switch(after_step); !status.ok()) return status;
+  return settling_->Switch(after_step);
+}
+
+absl::Status RocksEngine::VisitPages() {
+  Settling::VisitPlace place;
+  while (true) {
+    absl::StatusOr<bool> more = settling_->Visit(/*pages_max=*/1'000, &place);
+    if (!more.ok() || !*more) return more.status();
+  }
 }
 
 absl::Status RocksEngine::CompactAll() { return store_->CompactAll(); }

@@ -28,6 +28,7 @@
 #include "engine/rocks/row_locks.h"
 #include "engine/rocks/scrubber.h"
 #include "engine/rocks/settling.h"
+#include "engine/rocks/settling_schedule.h"
 #include "engine/rocks/shape_dictionary.h"
 #include "engine/rocks/write_stop.h"
 #include "gc/gc_rule_evaluator.h"
@@ -64,9 +65,13 @@ struct RocksOptions {
   std::function<absl::StatusOr<DiskSpace>(const std::string& directory)> measure_disk;
   // Files, clock and threads; the machine's when null.  Must outlive the engine.
   rocksdb::Env* env = nullptr;
-  // When a page is full, and how much of a head settles at a time (settling.h); for tests small.
+  // Whether cells settle, and pages are visited, by themselves.
+  bool settles = true;
+  // When a page is full, and how much of a head settles at a time (settling.h) and is enough to settle
+  // (settling_schedule.h); for tests small.
   PageLimits page;
   size_t settling_step_cells_max = size_t{512} << 10;
+  uint64_t settling_head_cells_min = uint64_t{1} << 20;
 };
 
 class RocksEngine final : public Engine {
@@ -98,17 +103,21 @@ class RocksEngine final : public Engine {
                        const std::function<bool(const LogPiece&)>& visit) override;
   absl::Status TrimLog(TableId table, int64_t position) override;
 
-  // What of a family may be forgotten, now: settling drops it.  Nothing, until this is called.  Once; `rules`
-  // may be called by any thread, until the engine ends.
+  // What of a family may be forgotten, now: settling drops it.  Nothing, until this is called.  `rules` may
+  // be called by any thread until it is replaced, if only by null.
   void SetGcRules(Settling::Rules rules);
 
   // One step of settling; false: all that rested has settled.  Errors as Settling::Step.
   absl::StatusOr<bool> SettleStep() { return settling_->Step(); }
   // Settles what rests, and lets what was written until now rest.
   absl::Status SwitchHeads() { return settling_->Switch(); }
-  // Settles all that was written before it was called.
-  absl::Status SettleAll();
+  // Settles all that was written before it was called; calls `after_step` (may be null) after each step.
+  absl::Status SettleAll(const std::function<void()>& after_step = nullptr);
+  // Visits all pages for what may be forgotten.
+  absl::Status VisitPages();
   SettlingCounts settling_counts() const { return settling_->counts(); }
+  PageTotals page_totals() const { return settling_->page_totals(); }
+  HeadLoad open_head_load() const { return store_->OpenHeadLoad(); }
 
   // Flushes and compacts everything; for tests and benchmarks.
   absl::Status CompactAll();
@@ -167,6 +176,7 @@ class RocksEngine final : public Engine {
   // After the databases, which they look into.
   std::unique_ptr<DiskGuard> disk_guard_;
   std::unique_ptr<Scrubber> scrubber_;
+  std::unique_ptr<SettlingSchedule> schedule_;
 };
 
 }  // namespace sonde

@@ -16,6 +16,23 @@ namespace {
 constexpr size_t kReadAheadBytes = size_t{1} << 20;
 // A step goes on to where a page begins, but no further than this many times its limits.
 constexpr size_t kStepStretch = 2;
+// So much of a page must be forgotten before it is made again for that alone.
+constexpr double kForgottenShare = 0.5;
+
+// Whether the header says that it is worth making the page again without what is forgotten.
+bool IsMostlyForgotten(const PageHeader& header, const GcRuleEvaluator& rule) {
+  const std::optional<int64_t> oldest_kept = rule.OldestKeptMicros();
+  const auto min = static_cast<double>(header.timestamp_micros_min);
+  const auto max = static_cast<double>(header.timestamp_micros_max);
+  if (oldest_kept.has_value() && static_cast<double>(*oldest_kept) - min > kForgottenShare * (max - min) &&
+      *oldest_kept > header.timestamp_micros_min) {
+    return true;
+  }
+  // No page has more columns of rows than this, each with so many versions.
+  const auto columns = static_cast<double>(header.rows) * static_cast<double>(header.columns);
+  return rule.VersionsMax().has_value() && static_cast<double>(header.cells) * (1 - kForgottenShare) >
+                                               columns * static_cast<double>(*rule.VersionsMax());
+}
 
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
@@ -26,14 +43,18 @@ absl::StatusOr<bool> Settling::Step() {
   return StepLocked();
 }
 
-absl::Status Settling::Switch() {
+absl::Status Settling::Switch(const std::function<void()>& after_step) {
   while (true) {
-    const absl::MutexLock lock(&mutex_);  // not held from step to step: others wait for it
-    absl::StatusOr<bool> more = StepLocked();
-    if (!more.ok()) return more.status();
-    if (*more) continue;
-    position_.clear();
-    return store_->SwitchHeads();
+    {
+      const absl::MutexLock lock(&mutex_);  // not held from step to step: others wait for it
+      absl::StatusOr<bool> more = StepLocked();
+      if (!more.ok()) return more.status();
+      if (!*more) {
+        position_.clear();
+        return store_->SwitchHeads();
+      }
+    }
+    if (after_step) after_step();
   }
 }
 
@@ -138,13 +159,63 @@ absl::Status Settling::SettleFamily(DirectoryCursor* directory, FamilyId family,
   FamilySettling settling(store_, directory, family, rules_(directory->table(), family), options_.page,
                           batch);
   absl::Status status = settling.Run(rows);
-  const FamilySettling::Counts counts = settling.counts();
+  if (status.ok()) Count(settling.counts());
+  return status;
+}
+
+void Settling::Count(const FamilySettling::Counts& counts) {
   counts_.cells_in += counts.cells_in;
   counts_.cells_old += counts.cells_old;
   counts_.cells_forgotten += counts.cells_forgotten;
   counts_.pages += counts.out.pages;
   counts_.page_bytes += counts.out.bytes;
-  return status;
+  totals_.pages += static_cast<int64_t>(counts.out.pages) - static_cast<int64_t>(counts.pages_old);
+  totals_.cells += static_cast<int64_t>(counts.out.cells) - static_cast<int64_t>(counts.cells_old);
+  totals_.bytes += static_cast<int64_t>(counts.out.bytes) - static_cast<int64_t>(counts.bytes_old);
+}
+
+absl::StatusOr<bool> Settling::Visit(size_t pages_max, VisitPlace* place) {
+  const absl::MutexLock lock(&mutex_);
+  DirectoryWalk walk(*store_, place->key);
+  rocksdb::WriteBatch batch;
+  uint64_t expired = 0;
+  std::optional<std::pair<TableId, FamilyId>> of_rule;
+  GcRuleEvaluator rule;
+  bool more = true;
+  for (size_t i = 0; i < pages_max && more; ++i) {
+    absl::StatusOr<std::optional<DirectoryEntry>> entry = walk.Next();
+    if (!entry.ok()) return entry.status();
+    if (!entry->has_value()) {
+      more = false;
+      break;
+    }
+    const DirectoryEntry& page = **entry;
+    place->key = page.key;
+    const std::pair<TableId, FamilyId> of_page(page.first.table, page.first.family);
+    if (of_rule != of_page) {
+      of_rule = of_page;
+      rule = rules_(of_page.first, of_page.second);
+    }
+    const std::optional<int64_t> oldest_kept = rule.OldestKeptMicros();
+    if (oldest_kept.has_value() && page.header.timestamp_micros_max < *oldest_kept) {
+      if (absl::Status status = DeletePage(*store_, page.key, &batch); !status.ok()) return status;
+      ++expired;
+      continue;
+    }
+    ++place->totals.pages;
+    place->totals.cells += static_cast<int64_t>(page.header.cells);
+    place->totals.bytes += static_cast<int64_t>(page.header.page_bytes);
+    if (!IsMostlyForgotten(page.header, rule)) continue;
+    DirectoryCursor directory(*store_, /*snapshot=*/nullptr, of_page.first);
+    FamilySettling settling(store_, &directory, of_page.second, rule, options_.page, &batch);
+    if (absl::Status status = settling.Rewrite(page); !status.ok()) return status;
+    Count(settling.counts());
+    break;  // its neighbour may be part of it by now: the rest with the next call
+  }
+  if (absl::Status status = store_->Write(&batch, "Dropping what is forgotten"); !status.ok()) return status;
+  counts_.pages_expired += expired;
+  if (!more) totals_ = place->totals;
+  return more;
 }
 
 absl::Status Settling::DropRange(TableId table, const RowRange& range) {
@@ -245,6 +316,11 @@ absl::Status Settling::Free(const std::string& start, const std::string& end) {
 SettlingCounts Settling::counts() const {
   const absl::MutexLock lock(&mutex_);
   return counts_;
+}
+
+PageTotals Settling::page_totals() const {
+  const absl::MutexLock lock(&mutex_);
+  return totals_;
 }
 
 }  // namespace sonde

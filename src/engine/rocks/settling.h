@@ -41,6 +41,13 @@ struct SettlingCounts {
   uint64_t pages_expired = 0;    // deleted unread
 };
 
+// Of all pages, about: what is dropped is noticed when they are visited next.
+struct PageTotals {
+  int64_t pages = 0;
+  int64_t cells = 0;
+  int64_t bytes = 0;
+};
+
 class Settling {
  public:
   // What may be forgotten of a family, now.  Called by any thread.
@@ -64,8 +71,9 @@ class Settling {
   // INTERNAL a new page would not be read as it was written, those of the disk; nothing has changed.
   absl::StatusOr<bool> Step();
 
-  // Empties the resting head, and lets the heads change roles.
-  absl::Status Switch();
+  // Empties the resting head, and lets the heads change roles; calls `after_step` (may be null) after each
+  // step.
+  absl::Status Switch(const std::function<void()>& after_step = nullptr);
 
   // Deletes rows, in the heads and in pages.
   absl::Status DropRange(TableId table, const RowRange& range);
@@ -73,7 +81,17 @@ class Settling {
   absl::Status FreeFamily(TableId table, FamilyId family);
   absl::Status FreeTable(TableId table);
 
+  // How far a visit to all pages has come.
+  struct VisitPlace {
+    std::string key;  // of the last page that was visited
+    PageTotals totals;
+  };
+  // Visits the next so many pages, by their headers: deletes those of which all may be forgotten, unread, and
+  // makes those again of which much may be.  False: they were the last.
+  absl::StatusOr<bool> Visit(size_t pages_max, VisitPlace* place);
+
   SettlingCounts counts() const;
+  PageTotals page_totals() const;
 
  private:
   // What a step takes of a table.
@@ -94,6 +112,7 @@ class Settling {
   std::string_view Keep(std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SettleFamily(DirectoryCursor* directory, FamilyId family, absl::Span<const RowEdits> rows,
                             rocksdb::WriteBatch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Count(const FamilySettling::Counts& counts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status DropRows(DirectoryCursor* directory, FamilyId family, const RowRange& range,
                         rocksdb::WriteBatch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Free(const std::string& start, const std::string& end);
@@ -108,6 +127,7 @@ class Settling {
   codec::ByteArena arena_ ABSL_GUARDED_BY(mutex_);
   Fragment scratch_ ABSL_GUARDED_BY(mutex_);
   SettlingCounts counts_ ABSL_GUARDED_BY(mutex_);
+  PageTotals totals_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sonde

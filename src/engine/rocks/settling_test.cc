@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "engine/rocks/page_key.h"
 #include "engine/rocks/rocks_engine.h"
+#include "engine/rocks/settling_schedule.h"
 #include "model/expiring_family.h"
 
 namespace sonde {
@@ -35,8 +36,12 @@ class SettlingTest : public testing::Test {
 
   void Open() {
     engine_.reset();
-    auto engine = RocksEngine::Open(
-        {.data_dir = path_, .memory_bytes = 64 << 20, .sync = false, .page = {.cells_max = cells_max_}});
+    auto engine = RocksEngine::Open({.data_dir = path_,
+                                     .memory_bytes = 64 << 20,
+                                     .sync = false,
+                                     .settles = settles_,
+                                     .page = {.cells_max = cells_max_},
+                                     .settling_head_cells_min = 100});
     ASSERT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
   }
@@ -70,6 +75,7 @@ class SettlingTest : public testing::Test {
   }
 
   size_t cells_max_ = 10;
+  bool settles_ = false;
   std::string path_;
   std::unique_ptr<RocksEngine> engine_;
 };
@@ -213,6 +219,59 @@ TEST_F(SettlingTest, DroppingRowsCutsThePagesAtTheEnds) {
   EXPECT_EQ(Cells(), left);
   ASSERT_TRUE(engine_->DropRange(kTable, {"", ""}).ok());
   EXPECT_EQ(Cells(), "");
+}
+
+TEST_F(SettlingTest, DropsPagesUnreadOnceAllOfThemHasExpired) {
+  for (int i = 0; i < 100; ++i) Put(fmt::format("{:02}", i), "q", 1000 * (i + 1), "v");
+  Settle();
+  const uint64_t pages = engine_->settling_counts().pages;
+  ASSERT_TRUE(engine_->VisitPages().ok());
+  EXPECT_EQ(engine_->page_totals().pages, static_cast<int64_t>(pages));
+  EXPECT_EQ(engine_->page_totals().cells, 100);
+  // Those before 57 ms are forgotten: five pages, and most of the sixth.
+  engine_->SetGcRules([](TableId, FamilyId) {
+    return GcRuleEvaluator(GcRule{GcRule::MaxAge{43'000}}, /*now_micros=*/100'000);
+  });
+  ASSERT_TRUE(engine_->VisitPages().ok());
+  EXPECT_EQ(engine_->settling_counts().pages_expired, 5u);
+  EXPECT_EQ(engine_->settling_counts().cells_forgotten, 6u);
+  ASSERT_TRUE(engine_->VisitPages().ok());
+  EXPECT_EQ(engine_->page_totals().cells, 44);
+  const std::string cells = Cells();
+  EXPECT_EQ(std::count(cells.begin(), cells.end(), '\n'), 44);
+}
+
+TEST_F(SettlingTest, GoesOnByItself) {
+  settles_ = true;
+  Open();
+  for (int i = 0; i < 150; ++i) Put(fmt::format("{:03}", i), "q", 1000, "v");
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (engine_->settling_counts().cells_in < 100 && absl::Now() < deadline)
+    absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_GE(engine_->settling_counts().cells_in, 100u);
+  const std::string cells = Cells();
+  EXPECT_EQ(std::count(cells.begin(), cells.end(), '\n'), 150);
+}
+
+TEST(SettlingSchedule, IsDueWhenTheHeadIsLargeOldOrHidesMuch) {
+  const SettlingSchedule::Options options{.head_cells_min = 1000, .head_bytes_min = 1'000'000};
+  const int64_t start = 1, minute = 60'000'000, hour = 60 * minute;
+  const auto is_due = [&](HeadLoad load, uint64_t page_cells, int64_t age_micros) {
+    load.since_micros = start;
+    return SettlingSchedule::IsDue(load, page_cells, start + age_micros, options);
+  };
+  EXPECT_FALSE(SettlingSchedule::IsDue({}, 0, hour, options)) << "nothing was written";
+  EXPECT_FALSE(is_due({.cells = 999}, 0, minute));
+  EXPECT_TRUE(is_due({.cells = 1000}, 0, minute));
+  EXPECT_TRUE(is_due({.cells = 1, .bytes = 1'000'000}, 0, minute)) << "large values";
+  EXPECT_FALSE(is_due({.cells = 1000}, 8008, minute)) << "less than an eighth";
+  EXPECT_TRUE(is_due({.cells = 1001}, 8008, minute));
+  EXPECT_FALSE(is_due({.cells = 100}, 6400, hour - 1));
+  EXPECT_TRUE(is_due({.cells = 100}, 6400, hour));
+  EXPECT_FALSE(is_due({.cells = 99}, 6400, hour));
+  EXPECT_TRUE(is_due({.cells = 1}, 1'000'000, 24 * hour));
+  EXPECT_FALSE(is_due({.cells = 1, .deletes = 9'999}, 1'000'000, minute));
+  EXPECT_TRUE(is_due({.cells = 1, .deletes = 10'000}, 1'000'000, minute));
 }
 
 TEST_F(SettlingTest, UpgradesADirectoryWithoutPages) {

@@ -1,0 +1,121 @@
+#include "engine/rocks/settling_schedule.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/time/clock.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t kHeadShare = 8;
+// After so long a smaller share is enough, and in the end any.
+constexpr absl::Duration kOld = absl::Hours(1);
+constexpr uint64_t kOldShare = 64;
+constexpr absl::Duration kVeryOld = absl::Hours(24);
+// Deletes hide cells that take space and time until they settle.
+constexpr uint64_t kDeletesMin = 10'000;
+constexpr uint64_t kDeletesShare = 100;
+
+constexpr absl::Duration kPause = absl::Milliseconds(250);
+constexpr absl::Duration kPauseAfterFailure = absl::Seconds(10);
+constexpr size_t kPagesPerVisit = 1'000;
+// So that requests go first where there are few cores.
+constexpr int kNice = 10;
+
+}  // namespace
+
+bool SettlingSchedule::IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros,
+                             const Options& options) {
+  if (open_head.since_micros == 0) return false;
+  const bool is_much = open_head.cells >= options.head_cells_min || open_head.bytes >= options.head_bytes_min;
+  if (is_much && open_head.cells >= page_cells / kHeadShare) return true;
+  if (open_head.deletes >= std::max(kDeletesMin, page_cells / kDeletesShare)) return true;
+  const absl::Duration age = absl::Microseconds(now_micros - open_head.since_micros);
+  return age >= kVeryOld || (age >= kOld && open_head.cells >= page_cells / kOldShare);
+}
+
+void SettlingSchedule::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void SettlingSchedule::Stop() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+bool SettlingSchedule::IsStopping() const {
+  const absl::MutexLock lock(&mutex_);
+  return stopping_;
+}
+
+bool SettlingSchedule::MayGoOn() const {
+  return !IsStopping() && (!options_.check_room || options_.check_room().ok());
+}
+
+void SettlingSchedule::Run() {
+  // Of this thread alone, which is how Linux takes it.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+  while (!IsStopping()) {
+    const absl::Status status = Work();
+    Report(status);
+    const absl::MutexLock lock(&mutex_);
+    mutex_.AwaitWithTimeout(absl::Condition(&stopping_), status.ok() ? kPause : kPauseAfterFailure);
+  }
+}
+
+absl::Status SettlingSchedule::Work() {
+  if (absl::Status status = SettleResting(); !status.ok()) return status;
+  if (absl::Now() - last_visit_ >= options_.visit_interval) {
+    if (absl::Status status = Visit(); !status.ok()) return status;
+  }
+  const int64_t now_micros = absl::ToUnixMicros(absl::Now());
+  if (IsStopping() || !IsDue(store_->OpenHeadLoad(), settling_->page_totals().cells, now_micros, options_)) {
+    return absl::OkStatus();
+  }
+  if (absl::Status status = settling_->Switch(); !status.ok()) return status;
+  return SettleResting();
+}
+
+absl::Status SettlingSchedule::SettleResting() {
+  bool any = false;
+  while (MayGoOn()) {
+    absl::StatusOr<bool> more = settling_->Step();
+    if (!more.ok()) return more.status();
+    // What has settled is still in the files, and in the way of whoever reads the head.
+    if (!*more) return any ? store_->CompactRestingHead() : absl::OkStatus();
+    any = true;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SettlingSchedule::Visit() {
+  Settling::VisitPlace place;
+  while (MayGoOn()) {
+    absl::StatusOr<bool> more = settling_->Visit(kPagesPerVisit, &place);
+    if (!more.ok()) return more.status();
+    if (!*more) {
+      last_visit_ = absl::Now();
+      break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+void SettlingSchedule::Report(const absl::Status& status) {
+  if (options_.tell && !status.ok() && !failing_) {
+    options_.tell(fmt::format("Settling fails, and is tried again every {} s; nothing is lost: {}",
+                              absl::ToInt64Seconds(kPauseAfterFailure), status.ToString()));
+  }
+  if (options_.tell && status.ok() && failing_) options_.tell("Settling works again");
+  failing_ = !status.ok();
+}
+
+}  // namespace sonde

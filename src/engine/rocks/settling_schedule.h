@@ -1,0 +1,71 @@
+// Decides when cells settle and when pages are visited, and has it done, by a thread of its own.
+//
+// The heads change roles when the open one holds an eighth of the cells that pages do (kHeadShare), at least
+// Options::head_cells_min or head_bytes_min; or, with less than that, when it is old or holds many deletes.
+// So a cell that arrives anywhere is rewritten about kHeadShare times in its life at worst, and series that
+// grow at their ends once or twice.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "engine/rocks/cell_store.h"
+#include "engine/rocks/settling.h"
+
+namespace sonde {
+
+class SettlingSchedule {
+ public:
+  struct Options {
+    uint64_t head_cells_min = uint64_t{1} << 20;
+    uint64_t head_bytes_min = uint64_t{64} << 20;
+    // How often pages are looked over for what may be forgotten, by their headers.
+    absl::Duration visit_interval = absl::Minutes(5);
+    // Asked before a step; while it is an error (the disk is full), nothing settles.  May be null.
+    std::function<absl::Status()> check_room;
+    // Gets a line when settling fails and when it works again.  May be null.
+    std::function<void(const std::string& text)> tell;
+  };
+
+  // Both must outlive it.
+  SettlingSchedule(CellStore* store, Settling* settling, Options options)
+      : store_(store), settling_(settling), options_(std::move(options)) {}
+  ~SettlingSchedule() { Stop(); }
+
+  void Start();
+  // Ends after the step that is under way.
+  void Stop();
+
+  // Whether the heads should change roles, for what the open one and pages hold.
+  static bool IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros,
+                    const Options& options);
+
+ private:
+  void Run();
+  absl::Status Work();
+  absl::Status SettleResting();
+  absl::Status Visit();
+  bool IsStopping() const;
+  // Not stopping, and there is room.
+  bool MayGoOn() const;
+  void Report(const absl::Status& status);
+
+  CellStore* const store_;
+  Settling* const settling_;
+  const Options options_;
+
+  absl::Time last_visit_ = absl::InfinitePast();
+  bool failing_ = false;
+
+  mutable absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace sonde
