@@ -142,6 +142,15 @@ absl::Status PageReader::RowKey(size_t row, std::string* row_key) {
   return keys_.At(row, row_key) ? absl::OkStatus() : DamagedPage("row keys");
 }
 
+size_t PageReader::KeptBytes() const {
+  size_t bytes = keys_.KeptBytes();
+  if (shape_ != nullptr) bytes += shape_->KeptBytes();
+  for (const Stream& stream : streams_) {
+    if (stream.values != nullptr) bytes += stream.values->KeptBytes();
+  }
+  return bytes;
+}
+
 absl::StatusOr<bool> PageReader::ReadNumbers(size_t column, codec::NumberBytes written, size_t begin,
                                              size_t end, ColumnNumbers* out) {
   absl::StatusOr<PageShape*> shape = Shape();

@@ -49,6 +49,9 @@ class PageReader {
   const std::vector<std::string_view>& columns() const { return columns_; }
   size_t CellsOf(size_t column) const { return static_cast<size_t>(cells_of_[column]); }
 
+  // Of what was decoded and is kept, about.
+  size_t KeptBytes() const;
+
   // Replaces *out by the cells of rows [begin, end) of one column.  False, and *out means nothing: they are
   // not all numbers that are written so; read them with a PageCursor.
   absl::StatusOr<bool> ReadNumbers(size_t column, codec::NumberBytes written, size_t begin, size_t end,

@@ -288,4 +288,12 @@ void PageShape::FindSubsetTimes(size_t begin, size_t end) {
   subset_starts_.push_back(static_cast<uint32_t>(subset_times_.size()));
 }
 
+size_t PageShape::KeptBytes() const {
+  const auto bytes = [](const auto& values) { return values.capacity() * sizeof(values[0]); };
+  return bytes(set_starts_) + bytes(set_members_) + bytes(set_ids_) + bytes(modes_) + bytes(base_of_) +
+         bytes(row_lists_) + bytes(list_starts_) + bytes(row_groups_) + bytes(group_values_) +
+         bytes(group_missing_) + bytes(row_subsets_) + bytes(missing_) + bytes(times_) +
+         bytes(subset_times_) + bytes(subset_starts_) + newest_.KeptBytes() + steps_.KeptBytes();
+}
+
 }  // namespace sonde

@@ -50,6 +50,9 @@ class PageShape {
     return regular_ ? std::optional<size_t>(list_cells_) : std::nullopt;
   }
 
+  // Of what was decoded and is kept, about.
+  size_t KeptBytes() const;
+
   // Decodes the timestamps of rows [begin, end): TimesOf then answers for
   // these.
   absl::Status DecodeTimes(size_t begin, size_t end);

@@ -488,19 +488,32 @@ bool IntegerColumn::Decode(size_t begin, size_t end, int64_t* out) {
     if (begin == first && stop == last && block != kept_block_) {
       if (!DecodeBlock(block, out)) return false;
     } else {
-      if (block != kept_block_) {
-        kept_.resize(kBlockValues);
-        kept_block_ = SIZE_MAX;
-        if (!DecodeBlock(block, kept_.data())) return false;
-        kept_block_ = block;
-      }
-      std::copy(kept_.begin() + static_cast<std::ptrdiff_t>(begin - first),
-                kept_.begin() + static_cast<std::ptrdiff_t>(stop - first), out);
+      const int64_t* const values = Keep(block, /*for_good=*/stop - begin <= kFewValues);
+      if (values == nullptr) return false;
+      std::copy(values + (begin - first), values + (stop - first), out);
     }
     out += stop - begin;
     begin = stop;
   }
   return true;
+}
+
+const int64_t* IntegerColumn::Keep(size_t block, bool for_good) {
+  if (block == kept_block_) return kept_.data();
+  if (!kept_for_good_.empty() && kept_for_good_[block] != nullptr) return kept_for_good_[block].get();
+  if (!for_good) {
+    kept_.resize(kBlockValues);
+    kept_block_ = SIZE_MAX;
+    if (!DecodeBlock(block, kept_.data())) return nullptr;
+    kept_block_ = block;
+    return kept_.data();
+  }
+  auto values = std::make_unique_for_overwrite<int64_t[]>(kBlockValues);
+  if (!DecodeBlock(block, values.get())) return nullptr;
+  kept_for_good_.resize(blocks_.size());
+  kept_for_good_[block] = std::move(values);
+  ++kept_for_good_count_;
+  return kept_for_good_[block].get();
 }
 
 bool IntegerColumn::DecodeAll(std::vector<int64_t>* values) {

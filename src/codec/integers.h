@@ -43,6 +43,7 @@
 namespace sonde::codec {
 
 constexpr size_t kBlockValues = kBlockTokensMax;
+constexpr size_t kFewValues = 16;
 
 // How a column is going to be written.
 struct IntegerPlan {
@@ -71,7 +72,8 @@ class IntegerColumn {
 
   size_t size() const { return count_; }
   // Values [begin, end) to out[0] and on; end <= size().  A block that is decoded for a part is kept for the
-  // next call.
+  // next call; all that are decoded for few values (kFewValues) are kept for good: such calls come in no
+  // order.
   [[nodiscard]] bool Decode(size_t begin, size_t end, int64_t* out);
   [[nodiscard]] bool At(size_t index, int64_t* value) { return Decode(index, index + 1, value); }
   // All of it.
@@ -80,6 +82,8 @@ class IntegerColumn {
   [[nodiscard]] bool DecodeAll(int64_t least, int64_t most, std::vector<int64_t>* values);
   // Whether all values are the same one, without decoding them.
   bool IsConstant(int64_t* value) const;
+  // Of what is kept for good.
+  size_t KeptBytes() const { return kept_for_good_count_ * kBlockValues * sizeof(int64_t); }
 
  private:
   enum class Form : uint8_t { kConstant = 0, kLine = 1, kPacked = 2, kCoded = 3 };
@@ -113,8 +117,13 @@ class IntegerColumn {
   std::vector<Block> blocks_;
   TokenFrequencies frequencies_;
   std::unique_ptr<TokenDecoder> decoder_;  // made when first needed
+  // The values of a block that is kept from here on; null: damaged.
+  const int64_t* Keep(size_t block, bool for_good);
+
   size_t kept_block_ = SIZE_MAX;
   std::vector<int64_t> kept_;
+  std::vector<std::unique_ptr<int64_t[]>> kept_for_good_;  // by block, if there are any
+  size_t kept_for_good_count_ = 0;
 };
 
 }  // namespace sonde::codec

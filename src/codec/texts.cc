@@ -401,6 +401,12 @@ bool TextColumn::At(size_t index, std::string* text) {
   return true;
 }
 
+size_t TextColumn::KeptBytes() const {
+  size_t bytes = bytes_.capacity() + texts_.capacity() * sizeof(std::string_view) + ids_.KeptBytes();
+  for (const IntegerColumn& column : columns_) bytes += column.KeptBytes();
+  return bytes;
+}
+
 bool TextColumn::LowerBound(std::string_view text, size_t* index) {
   size_t low = 0, high = count_;
   std::string at;

@@ -58,6 +58,9 @@ class TextColumn {
   // The first text that is not less than `text`, or size(), if the column is sorted.
   [[nodiscard]] bool LowerBound(std::string_view text, size_t* index);
 
+  // Of what is decoded and kept.
+  size_t KeptBytes() const;
+
  private:
   enum class Form : uint8_t { kDigits = 0, kLast8 = 1, kLast4 = 2, kListed = 3, kFrontCoded = 4 };
   friend class TextEncoder;

@@ -430,6 +430,13 @@ bool ValueColumn::DecodeDecimals(size_t begin, size_t end, ByteArena* arena, std
   return true;
 }
 
+size_t ValueColumn::KeptBytes() const {
+  size_t bytes = integers_.KeptBytes() + strings_.capacity() * sizeof(std::string_view);
+  if (bytes_ != nullptr) bytes += bytes_->capacity();
+  if (texts_ != nullptr) bytes += texts_->KeptBytes();
+  return bytes;
+}
+
 bool ValueColumn::Decode(size_t begin, size_t end, ByteArena* arena, std::string_view* out) {
   const size_t count = end - begin;
   switch (form_) {

@@ -54,6 +54,9 @@ class ValueColumn {
   // *arena.
   [[nodiscard]] bool Decode(size_t begin, size_t end, ByteArena* arena, std::string_view* out);
 
+  // Of what is decoded and kept.
+  size_t KeptBytes() const;
+
   // Whether DecodeNumbers can: every value is a number written so.
   bool HoldsNumbers(NumberBytes written);
   // Numbers [begin, end) to out[0] and on, each the double that is next to it.

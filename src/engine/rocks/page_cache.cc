@@ -6,9 +6,8 @@
 namespace sonde {
 namespace {
 
-// What a reader decodes of keys and shape, once.
-constexpr size_t kBytesPerRow = 24;
-constexpr size_t kBytesPerColumn = 2048;  // with tables of tokens
+// Tables of tokens, once a column was asked for.
+constexpr size_t kBytesPerColumn = 8192;
 
 }  // namespace
 
@@ -22,16 +21,17 @@ absl::StatusOr<std::unique_ptr<OpenPage>> OpenPage::Open(std::string bytes) {
 }
 
 size_t OpenPage::MemoryBytes() const {
-  const PageHeader& header = reader->header();
-  return bytes.capacity() + header.rows * kBytesPerRow + header.columns * kBytesPerColumn;
+  return bytes.capacity() + reader->KeptBytes() + reader->header().columns * kBytesPerColumn;
 }
 
 std::unique_ptr<OpenPage> PageCache::Take(uint64_t checksum) {
   const absl::MutexLock lock(&mutex_);
   const auto found = by_checksum_.find(checksum);
   if (found == by_checksum_.end()) return nullptr;
-  std::unique_ptr<OpenPage> page = std::move(found->second->page);
-  Remove(found->second);
+  const Order::iterator kept = found->second.back();
+  std::unique_ptr<OpenPage> page = std::move(kept->page);
+  Forget(kept);
+  order_.erase(kept);
   return page;
 }
 
@@ -40,22 +40,22 @@ void PageCache::Give(std::unique_ptr<OpenPage> page) {
   const size_t bytes = page->MemoryBytes();
   Order dropped;  // ends without the lock
   const absl::MutexLock lock(&mutex_);
-  if (bytes > bytes_max_ || by_checksum_.contains(checksum)) return;
+  if (bytes > bytes_max_) return;
   while (bytes_ + bytes > bytes_max_) {
     const auto last = std::prev(order_.end());
-    by_checksum_.erase(last->checksum);
-    bytes_ -= last->bytes;
+    Forget(last);
     dropped.splice(dropped.end(), order_, last);
   }
   order_.push_front({checksum, bytes, std::move(page)});
-  by_checksum_[checksum] = order_.begin();
+  by_checksum_[checksum].push_back(order_.begin());
   bytes_ += bytes;
 }
 
-void PageCache::Remove(Order::iterator kept) {
+void PageCache::Forget(Order::iterator kept) {
   bytes_ -= kept->bytes;
-  by_checksum_.erase(kept->checksum);
-  order_.erase(kept);
+  const auto found = by_checksum_.find(kept->checksum);
+  std::erase(found->second, kept);
+  if (found->second.empty()) by_checksum_.erase(found);
 }
 
 size_t PageCache::Bytes() const {

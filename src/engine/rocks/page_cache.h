@@ -2,8 +2,8 @@
 // it.
 //
 // A page has one reader at a time, so a reader takes it out and gives it back; who comes meanwhile opens the
-// page once more.  Bounded in bytes; what was used longest ago goes.  Pages are known by their checksum, so
-// that one that settling has replaced is not found under its key.
+// page once more, and both are kept.  Bounded in bytes; what was used longest ago goes.  Pages are known by
+// their checksum, so that one that settling has replaced is not found under its key.
 //
 // Threads: all functions may be called at once.
 #pragma once
@@ -13,6 +13,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -50,13 +51,14 @@ class PageCache {
     std::unique_ptr<OpenPage> page;
   };
   using Order = std::list<Kept>;  // the one that was used last in front
-  void Remove(Order::iterator kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Leaves it in order_.
+  void Forget(Order::iterator kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t bytes_max_;
   mutable absl::Mutex mutex_;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   Order order_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<uint64_t, Order::iterator> by_checksum_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<uint64_t, std::vector<Order::iterator>> by_checksum_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sonde
