@@ -86,7 +86,11 @@ class Rig {
     return line;
   }
   std::string data_dir() const { return mounted_ + "/data"; }
-  void ForgetData() const { fs::remove_all(data_dir()); }
+  // For good: a removal that is not synced is undone by the next cut.
+  absl::Status ForgetData() const {
+    fs::remove_all(data_dir());
+    return Shell("sync -f " + mounted_).status();
+  }
 
  private:
   void Control(const std::string& command) const {
@@ -163,7 +167,8 @@ int Run(const Settings& settings) {
   };
   for (; cycle < settings.cycles && in_time() && lost.ok(); ++cycle) {
     if (cycle % kCyclesPerDirectory == 0) {
-      rig.ForgetData();
+      lost = rig.ForgetData();
+      if (!lost.ok()) break;
       ledger = {};
     }
     acknowledged_count -= ledger.acknowledged_count();
