@@ -9,7 +9,7 @@ IngestService::IngestService(std::unique_ptr<TableAccess> tables, const Clock* c
     : tables_(std::move(tables)),
       clock_(clock),
       settings_(settings),
-      declarations_(tables_.get()),
+      declarations_(tables_.get(), clock),
       admission_("ingest requests", {kIngestRequestsMax, settings.bytes_under_way_max}) {}
 
 absl::StatusOr<std::unique_ptr<IngestService>> IngestService::Open(std::unique_ptr<TableAccess> tables,

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "model/limits.h"
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
@@ -15,6 +16,7 @@
 namespace sonde::series {
 namespace {
 
+constexpr int32_t kDeclarationsKept = 100;  // of each series
 constexpr char kFamily[] = "d";
 constexpr char kYamlColumn[] = "yaml";
 constexpr char kOpenColumn[] = "open";
@@ -238,7 +240,7 @@ std::vector<KnownSeriesRef> Declarations::List() const {
 absl::Status Declarations::Store(const KnownSeries& series) {
   if (!has_table_) {
     GcRule newest;
-    newest.rule = GcRule::MaxVersions{1};
+    newest.rule = GcRule::MaxVersions{kDeclarationsKept};
     if (absl::Status status = tables_->EnsureTable(kDeclarationsTable, {{kFamily, newest}}); !status.ok()) {
       return status;
     }
@@ -252,7 +254,11 @@ absl::Status Declarations::Store(const KnownSeries& series) {
   cell.family = kFamily;
   cell.qualifier = series.is_open() ? kOpenColumn : kYamlColumn;
   cell.value = series.is_open() ? OpenRecord(series) : series.yaml;
-  // Always at time 0: one cell takes the place of the other.
+  // Declarations have a history; of what is known of an open series, one cell takes the place of the other.
+  if (!series.is_open()) {
+    const int64_t now_micros = clock_->NowMicros();
+    cell.timestamp_micros = now_micros - now_micros % kMicrosPerMilli;
+  }
   const absl::StatusOr<std::vector<absl::Status>> statuses = tables_->MutateRows(kDeclarationsTable, {row});
   if (!statuses.ok()) return statuses.status();
   return statuses->front();

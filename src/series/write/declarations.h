@@ -31,6 +31,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "base/clock.h"
 #include "model/table_access.h"
 #include "series/schema/schema.h"
 
@@ -61,8 +62,8 @@ struct OpenField {
 
 class Declarations {
  public:
-  // `tables` must outlive this.
-  explicit Declarations(TableAccess* tables) : tables_(tables) {}
+  // Both must outlive this.
+  Declarations(TableAccess* tables, const Clock* clock) : tables_(tables), clock_(clock) {}
 
   // Reads what the store has.  An error of the store; DATA_LOSS: a row that this build does not understand.
   absl::Status Load();
@@ -86,6 +87,7 @@ class Declarations {
   absl::Status LoadRow(const ReadRow& row, KnownSeriesRef* series) const;
 
   TableAccess* const tables_;
+  const Clock* const clock_;
   // Held while a change is stored: changes come one after the other.
   absl::Mutex changing_;
   bool has_table_ ABSL_GUARDED_BY(changing_) = false;

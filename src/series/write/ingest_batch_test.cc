@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "series/write/memory_tables.h"
 
@@ -12,6 +13,8 @@ namespace sonde::series {
 namespace {
 
 using Texts = std::vector<std::string>;
+
+const SystemClock kClock;
 
 // Adds lines (times in seconds) and flushes; the problems of refused ones.
 Texts Write(std::string_view text, Declarations* declarations, MemoryTables* tables,
@@ -38,7 +41,7 @@ Texts Keys(MemoryTables& tables, const std::string& table) {
 
 TEST(IngestBatch, OpensSeriesAsTheyCome) {
   MemoryTables tables;
-  Declarations declarations(&tables);
+  Declarations declarations(&tables, &kClock);
   EXPECT_EQ(
       Write("cpu,host=a,region=b usage=1.5,n=3i 3600\ncpu,host=a usage=2 3601\n"
             "cpu,zone=z,host=a,region=b usage=3 3602\nmy\\ disk,path=/a\\,b used=1i,ok=true 0\nup v=1i 0",
@@ -52,7 +55,7 @@ TEST(IngestBatch, OpensSeriesAsTheyCome) {
   EXPECT_EQ((row[{"m", "n"}][3600 * kMicrosPerSecond]), "3");
 
   // What is known of them is kept, and read again.
-  Declarations again(&tables);
+  Declarations again(&tables, &kClock);
   ASSERT_TRUE(again.Load().ok());
   const KnownSeriesRef cpu = again.Find("cpu");
   ASSERT_NE(cpu, nullptr);
@@ -67,7 +70,7 @@ TEST(IngestBatch, OpensSeriesAsTheyCome) {
 
 TEST(IngestBatch, SaysWhatItRefusesAndKeepsTheRest) {
   MemoryTables tables;
-  Declarations declarations(&tables);
+  Declarations declarations(&tables, &kClock);
   EXPECT_EQ(
       Write("cpu,host=a usage=1.5 1\ncpu,host=a usage=\"much\" 2\ncpu,host=a usage=2i 3\ncpu,a=b,a=c x=1 4\n"
             "cpu,host=a usage=1 -1\ncpu,host=a big=18446744073709551615u 5",
@@ -82,7 +85,7 @@ TEST(IngestBatch, SaysWhatItRefusesAndKeepsTheRest) {
 
 TEST(IngestBatch, WritesDeclaredSeriesAsDeclared) {
   MemoryTables tables;
-  Declarations declarations(&tables);
+  Declarations declarations(&tables, &kClock);
   const auto declared = declarations.Declare(
       "series: cpu\ntags: { host: string }\nfields: { usage: double, n: int }\nkey: [host, bucket]\nbucket: "
       "day\n");
@@ -109,12 +112,12 @@ TEST(IngestBatch, OrderAndRepeatsDoNotMatter) {
     lines.push_back(fmt::format("m,host=h{} a={}i,b={} {}\n", random.Uniform(5), i, i, 20 * i));
   }
   MemoryTables ordered;
-  Declarations of_ordered(&ordered);
+  Declarations of_ordered(&ordered, &kClock);
   std::string text;
   for (const std::string& line : lines) text += line;
   EXPECT_EQ(Write(text, &of_ordered, &ordered), Texts{});
   MemoryTables shuffled;
-  Declarations of_shuffled(&shuffled);
+  Declarations of_shuffled(&shuffled, &kClock);
   for (size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random.Uniform(i)]);
   for (size_t begin = 0; begin < lines.size(); begin += 40) {
     text.clear();
