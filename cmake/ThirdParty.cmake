@@ -1,6 +1,7 @@
 # Parts from Debian's packages; scripts/install-dependencies installs them.
 find_package(Threads REQUIRED)
 find_package(absl CONFIG REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
 find_package(fmt CONFIG REQUIRED)

@@ -1,6 +1,10 @@
 #include "server/local_store.h"
 
+#include <utility>
+
+#include "base/bytes.h"
 #include "base/random.h"
+#include "table/row_assembler.h"
 
 namespace sonde {
 namespace {
@@ -18,7 +22,7 @@ GcRuleEvaluator GcRuleOf(const Catalog& catalog, TableId table, FamilyId family_
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions& options) {
+absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions& options, bool watch) {
   std::unique_ptr<LocalStore> store(new LocalStore());
   absl::StatusOr<std::unique_ptr<RocksEngine>> engine = RocksEngine::Open(options);
   if (!engine.ok()) return engine.status();
@@ -29,13 +33,45 @@ absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions&
   store->engine_->SetGcRules([store = store.get()](TableId table, FamilyId family) {
     return GcRuleOf(*store->catalog_, table, family, store->clock_.NowMicros());
   });
+  if (watch) {
+    LocalStore* const raw = store.get();
+    absl::StatusOr<std::unique_ptr<KeyVisualizer>> key_visualizer = KeyVisualizer::Open(
+        {.directory = std::filesystem::path(options.data_dir) / "keyviz",
+         .measure_row = [raw](TableId table, const std::string& row_key,
+                              uint64_t bytes_max) { return raw->MeasureRow(table, row_key, bytes_max); },
+         .seed = SystemRandom().Next()},
+        &store->clock_);
+    if (!key_visualizer.ok()) return key_visualizer.status();
+    store->key_visualizer_ = *std::move(key_visualizer);
+    store->key_visualizer_->Start();
+  }
   store->tables_ = std::make_unique<Tables>(store->engine_.get(), store->catalog_.get(), &store->clock_,
-                                            SystemRandom().Next());
+                                            SystemRandom().Next(), store->key_visualizer_.get());
   return store;
 }
 
 LocalStore::~LocalStore() {
   if (engine_ != nullptr) engine_->SetGcRules(nullptr);  // they use the catalog
+}
+
+absl::StatusOr<uint64_t> LocalStore::MeasureRow(TableId table, const std::string& row_key,
+                                                uint64_t bytes_max) {
+  ReadHints hints;
+  for (const TableSchemaRef& schema : catalog_->ListAll()) {
+    if (schema->id == table) hints.families = FamilyIds(*schema);
+  }
+  absl::StatusOr<std::unique_ptr<RowStream>> stream =
+      engine_->Scan(table, {{row_key, Successor(row_key)}}, {.hints = std::move(hints)});
+  if (!stream.ok()) return stream.status();
+  uint64_t bytes = 0;
+  RowPiece piece;
+  while (bytes < bytes_max) {
+    const absl::StatusOr<bool> more = (*stream)->Next(&piece);
+    if (!more.ok()) return more.status();
+    if (!*more) break;
+    for (const CellView& cell : piece.cells) bytes += cell.qualifier.size() + cell.value.size();
+  }
+  return bytes;
 }
 
 }  // namespace sonde

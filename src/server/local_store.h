@@ -8,26 +8,32 @@
 #include "base/clock.h"
 #include "catalog/catalog.h"
 #include "engine/rocks/rocks_engine.h"
+#include "keyviz/key_visualizer.h"
 #include "table/tables.h"
 
 namespace sonde {
 
 class LocalStore {
  public:
-  // Errors as RocksEngine::Open and Catalog::Open.
-  static absl::StatusOr<std::unique_ptr<LocalStore>> Open(const RocksOptions& options);
+  // `watch`: whether the key visualizer sees what is read and written; it keeps what it sees in the data
+  // directory. Errors as RocksEngine::Open, Catalog::Open and KeyVisualizer::Open.
+  static absl::StatusOr<std::unique_ptr<LocalStore>> Open(const RocksOptions& options, bool watch = false);
 
   ~LocalStore();
 
   Tables& tables() { return *tables_; }
   RocksEngine& engine() { return *engine_; }
+  // Null when nobody watches.
+  KeyVisualizer* key_visualizer() { return key_visualizer_.get(); }
 
  private:
   LocalStore() = default;
+  absl::StatusOr<uint64_t> MeasureRow(TableId table, const std::string& row_key, uint64_t bytes_max);
 
   SystemClock clock_;
   std::unique_ptr<RocksEngine> engine_;
   std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<KeyVisualizer> key_visualizer_;
   std::unique_ptr<Tables> tables_;
 };
 

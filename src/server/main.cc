@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   int exit_status = 0;
   sonde::AddServeCommand(app, &exit_status);
   sonde::AddSeriesCommand(app, &exit_status);
+  sonde::AddKeyvizCommand(app, &exit_status);
   sonde::AddBenchCommand(app, &exit_status);
   sonde::AddCompactCommand(app, &exit_status);
   app.add_subcommand("version", "Say which version this is")->callback([] {

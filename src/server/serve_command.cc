@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "absl/time/clock.h"
 #include "server/commands.h"
 #include "server/local_store.h"
 #include "server/serve_http.h"
@@ -46,6 +47,19 @@ int Fail(const absl::Status& status) {
   return absl::IsInvalidArgument(status) ? 2 : 1;
 }
 
+ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server) {
+  return {.version = SONDE_VERSION,
+          .started_seconds = absl::ToUnixSeconds(absl::Now()),
+          .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
+          .data_dir = settings.data_dir,
+          .memory_bytes = settings.memory_bytes,
+          .tables = &store->tables(),
+          .key_visualizer = store->key_visualizer(),
+          .requests = &server->request_metrics(),
+          .read_load = [server] { return server->ReadLoad(); },
+          .write_load = [server] { return server->WriteLoad(); }};
+}
+
 int Serve(const ServeSettings& settings) {
   if (absl::Status status = CheckServeSettings(settings); !status.ok()) return Fail(status);
   SetUpLogs(settings.log_level);
@@ -63,7 +77,8 @@ int Serve(const ServeSettings& settings) {
       LocalStore::Open({.data_dir = settings.data_dir,
                         .memory_bytes = settings.memory_bytes,
                         .sync = sync,
-                        .tell = [](const std::string& text) { spdlog::warn("{}", text); }});
+                        .tell = [](const std::string& text) { spdlog::warn("{}", text); }},
+                       /*watch=*/!settings.no_keyviz);
   if (!store.ok()) return Fail(store.status());
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,
@@ -71,11 +86,12 @@ int Serve(const ServeSettings& settings) {
                          .writes_block = sync,
                          .read_bytes_max = static_cast<int64_t>(settings.memory_bytes / 4),
                          .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8)},
-                        &(*store)->tables());
+                        &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return Fail(server.status());
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest = OpenIngest(settings, &(*store)->tables());
   if (!ingest.ok()) return Fail(ingest.status());
-  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(settings, &(*store)->tables(), ingest->get());
+  absl::StatusOr<std::unique_ptr<HttpServer>> http =
+      StartHttp(settings, FactsOf(settings, store->get(), server->get()), ingest->get());
   if (!http.ok()) return Fail(http.status());
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
                (*server)->port(), settings.data_dir, settings.durability, settings.memory_bytes);
@@ -126,6 +142,8 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
   CLI::Option* declared_series_only =
       serve->add_flag("--declared-series-only", flags->values.declared_series_only,
                       "refuse line protocol and Prometheus samples of series that nobody declared");
+  CLI::Option* no_keyviz = serve->add_flag("--no-keyviz", flags->values.no_keyviz,
+                                           "keep no account of which keys are read and written");
   CLI::Option* data_dir = serve->add_option("--data-dir", flags->values.data_dir, "where the data is kept")
                               ->capture_default_str();
   CLI::Option* memory =
@@ -156,6 +174,7 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     if (*http_port) settings.http_port = flags->http_port;
     if (*no_http) settings.no_http = flags->values.no_http;
     if (*declared_series_only) settings.declared_series_only = flags->values.declared_series_only;
+    if (*no_keyviz) settings.no_keyviz = flags->values.no_keyviz;
     if (*data_dir) settings.data_dir = flags->values.data_dir;
     if (*durability) settings.durability = flags->values.durability;
     if (*log_level) settings.log_level = flags->values.log_level;

@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "series/http/ingest_service.h"
 #include "server/serve_settings.h"
-#include "table/tables.h"
 #include "web/http_server.h"
+#include "web/server_facts.h"
 
 namespace sonde {
 
@@ -16,10 +16,10 @@ namespace sonde {
 absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
                                                                   Tables* tables);
 
-// `tables` and `ingest` must outlive it.  Null when the settings want none.  When nobody asked for a port and
-// the usual one is taken, it takes one that is free, and the log says so.  FAILED_PRECONDITION: the port that
-// was asked for cannot be had.
-absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, Tables* tables,
+// What `facts` points to and `ingest` must outlive it.  Null when the settings want none.  When nobody asked
+// for a port and the usual one is taken, it takes one that is free, and the log says so. FAILED_PRECONDITION:
+// the port that was asked for cannot be had.
+absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, const ServerFacts& facts,
                                                       series::IngestService* ingest);
 
 }  // namespace sonde

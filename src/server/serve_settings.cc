@@ -30,6 +30,8 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->http_port = value.as<int>();
   } else if (key == "no_http") {
     settings->no_http = value.as<bool>();
+  } else if (key == "no_keyviz") {
+    settings->no_keyviz = value.as<bool>();
   } else if (key == "data_dir") {
     settings->data_dir = value.as<std::string>();
   } else if (key == "memory") {
@@ -43,11 +45,11 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
   } else if (key == "declared_series_only") {
     settings->declared_series_only = value.as<bool>();
   } else {
-    return absl::InvalidArgumentError(
-        fmt::format("unknown key '{}'; known are host, port, http_port, no_http, data_dir, memory, "
-                    "durability, log_level, "
-                    "insecure_allow_remote, declared_series_only",
-                    key));
+    return absl::InvalidArgumentError(fmt::format(
+        "unknown key '{}'; known are host, port, http_port, no_http, no_keyviz, data_dir, memory, "
+        "durability, log_level, "
+        "insecure_allow_remote, declared_series_only",
+        key));
   }
   return absl::OkStatus();
 }

@@ -19,6 +19,7 @@ struct ServeSettings {
   // taken.
   std::optional<int> http_port;
   bool no_http = false;
+  bool no_keyviz = false;
   std::string data_dir = "sonde-data";
   uint64_t memory_bytes = uint64_t{1} << 30;
   std::string durability = "fsync";  // or "os"
@@ -28,9 +29,9 @@ struct ServeSettings {
   bool declared_series_only = false;
 };
 
-// Takes over what the YAML file sets: host, port, http_port, no_http, data_dir, memory, durability,
-// log_level, insecure_allow_remote, declared_series_only. INVALID_ARGUMENT, with file and line: an unknown
-// key, a value of the wrong kind.
+// Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, memory,
+// durability, log_level, insecure_allow_remote, declared_series_only. INVALID_ARGUMENT, with file and line:
+// an unknown key, a value of the wrong kind.
 absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
 
 // INVALID_ARGUMENT, naming the flag, what is allowed and the value.

@@ -33,9 +33,10 @@ RowReader::RowReader(Engine* engine, TableSchemaRef schema, int64_t now_micros, 
 
 absl::StatusOr<std::unique_ptr<RowReader>> RowReader::Open(Engine* engine, TableSchemaRef schema,
                                                            int64_t now_micros, uint64_t seed,
-                                                           ReadRequest request) {
+                                                           ReadRequest request, AccessObserver* observer) {
   std::unique_ptr<RowReader> reader(
       new RowReader(engine, std::move(schema), now_micros, seed, std::move(request)));
+  if (observer != nullptr) reader->watch_.emplace(observer, reader->visible_.schema()->id);
   if (absl::Status status = reader->Start(); !status.ok()) return status;
   return reader;
 }
@@ -66,6 +67,9 @@ absl::Status RowReader::Start() {
 
 absl::Status RowReader::OpenScan() {
   if (ranges_.empty()) return absl::OkStatus();
+  // Not after a suspension: then it is the rest.
+  if (stats_.rows_seen == 0)
+    reads_all_ = ranges_.size() == 1 && ranges_[0].start.empty() && ranges_[0].end.empty();
   absl::StatusOr<std::unique_ptr<RowStream>> stream =
       engine_->Scan(visible_.schema()->id, ranges_, scan_options_);
   if (!stream.ok()) return stream.status();
@@ -84,6 +88,21 @@ void RowReader::Suspend() {
 }
 
 absl::StatusOr<RowReader::Step> RowReader::Next(int64_t rows_max) {
+  absl::StatusOr<Step> step = FindNext(rows_max);
+  if (watch_.has_value()) {
+    if (!step.ok()) {
+      watch_->Fail(row_key_);
+    } else if (*step == Step::kRow) {
+      watch_->Returned(cells_);
+    } else if (*step == Step::kEnd) {
+      watch_->End(reads_all_ && (request_.rows_limit == 0 || stats_.rows_returned < request_.rows_limit),
+                  stats_.rows_seen, request_.caller);
+    }
+  }
+  return step;
+}
+
+absl::StatusOr<RowReader::Step> RowReader::FindNext(int64_t rows_max) {
   if (suspended_) {
     suspended_ = false;
     if (absl::Status status = OpenScan(); !status.ok()) return status;
@@ -99,6 +118,7 @@ absl::StatusOr<RowReader::Step> RowReader::Next(int64_t rows_max) {
     if (!*more) return Step::kEnd;
     const auto cells_seen = static_cast<int64_t>(cells_.size());
     ++stats_.rows_seen;
+    if (watch_.has_value()) watch_->Saw(row_key_);
     stats_.cells_seen += cells_seen;
     if (evaluator_.has_value() && !cells_.empty()) {
       if (!request_.filter->RowKeyMayPass(row_key_, &budget_)) continue;

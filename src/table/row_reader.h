@@ -17,6 +17,8 @@
 #include "filter/compiled_filter.h"
 #include "filter/filter_evaluator.h"
 #include "model/row_range.h"
+#include "table/access_observer.h"
+#include "table/read_watch.h"
 #include "table/row_assembler.h"
 
 namespace sonde {
@@ -30,6 +32,8 @@ struct ReadRequest {
   absl::Time deadline = absl::InfiniteFuture();
   // Asked now and then; not OK (CANCELLED) ends the read.
   std::function<absl::Status()> interrupted;
+  // Who asks, in words, for those who look for full scans; called in the read's time, if at all.
+  std::function<std::string()> caller;
 };
 
 // What a read has cost so far.  Copies that interleaves make of cells count as seen, too.
@@ -52,7 +56,8 @@ class RowReader {
   // Errors: NOT_FOUND for a column range of a family that is not there; those of the engine and the filter.
   static absl::StatusOr<std::unique_ptr<RowReader>> Open(Engine* engine, TableSchemaRef schema,
                                                          int64_t now_micros, uint64_t seed,
-                                                         ReadRequest request);
+                                                         ReadRequest request,
+                                                         AccessObserver* observer = nullptr);
 
   // Looks at no more than `rows_max` stored rows.
   absl::StatusOr<Step> Next(int64_t rows_max);
@@ -76,6 +81,7 @@ class RowReader {
 
  private:
   RowReader(Engine* engine, TableSchemaRef schema, int64_t now_micros, uint64_t seed, ReadRequest request);
+  absl::StatusOr<Step> FindNext(int64_t rows_max);
   absl::Status Start();
   absl::Status OpenScan();
 
@@ -89,6 +95,8 @@ class RowReader {
   Engine::ScanOptions scan_options_;
   std::optional<RowAssembler> assembler_;  // none: nothing (more) can match
   bool suspended_ = false;
+  bool reads_all_ = false;          // the whole table
+  std::optional<ReadWatch> watch_;  // none: nobody watches
   ReadStats stats_;
 
   std::string row_key_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -156,6 +157,17 @@ class ReadModifyWriter {
   std::map<std::pair<uint32_t, std::string>, Cell> columns_;  // by family name, as the schema is
 };
 
+// Of what a mutation carries.
+uint64_t BytesOf(absl::Span<const Mutation> mutations) {
+  uint64_t bytes = 0;
+  const auto add = [&bytes](const auto& one) {
+    if constexpr (requires { one.qualifier; }) bytes += one.qualifier.size();
+    if constexpr (requires { one.value; }) bytes += one.value.size();
+  };
+  for (const Mutation& mutation : mutations) std::visit(add, mutation);
+  return bytes;
+}
+
 bool WantsServerTime(const Mutation& mutation) {
   const auto wants = [](const auto& one) {
     if constexpr (requires { one.timestamp_micros; }) {
@@ -198,7 +210,8 @@ std::vector<RowKeySample> ClipSamples(const std::vector<RowKeySample>& samples,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RowReader>> Tables::Read(TableSchemaRef schema, ReadRequest request) {
-  return RowReader::Open(engine_, std::move(schema), clock_->NowMicros(), next_seed_++, std::move(request));
+  return RowReader::Open(engine_, std::move(schema), clock_->NowMicros(), next_seed_++, std::move(request),
+                         observer_);
 }
 
 absl::Status Tables::MutateRow(const TableSchema& schema, const RowMutations& row,
@@ -208,6 +221,35 @@ absl::Status Tables::MutateRow(const TableSchema& schema, const RowMutations& ro
 
 std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
                                              const AuthorizedView* view) {
+  if (observer_ == nullptr) return ApplyRows(schema, rows, view);
+  const AccessTimer timer;
+  std::vector<absl::Status> statuses = ApplyRows(schema, rows, view);
+  AccessPart part{.kind = AccessKind::kWrite, .latency_micros = timer.Micros()};
+  std::vector<AccessedRow> accessed;
+  accessed.reserve(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    accessed.push_back({rows[i].row_key, BytesOf(rows[i].mutations)});
+    part.cells += rows[i].mutations.size();
+    if (!statuses[i].ok()) ++part.errors;
+  }
+  part.rows = accessed;
+  observer_->OnAccess(schema.id, part);
+  return statuses;
+}
+
+void Tables::TellOfWrite(TableId table, std::string_view row_key, WrittenSize size, const AccessTimer& timer,
+                         const absl::Status& status) {
+  if (observer_ == nullptr) return;
+  const AccessedRow row{row_key, size.bytes};
+  observer_->OnAccess(table, {.kind = AccessKind::kWrite,
+                              .rows = absl::MakeSpan(&row, 1),
+                              .cells = size.cells,
+                              .latency_micros = timer.Micros(),
+                              .errors = status.ok() ? 0U : 1U});
+}
+
+std::vector<absl::Status> Tables::ApplyRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
+                                            const AuthorizedView* view) {
   std::vector<absl::Status> statuses(rows.size());
   std::vector<RowChange> changes(rows.size());
   const RowTurn turn(&turns_, schema.id, RowsOfServerTime(rows));
@@ -255,6 +297,7 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
                                                absl::Span<const Mutation> if_true,
                                                absl::Span<const Mutation> if_false,
                                                const AuthorizedViewRef& view) {
+  const AccessTimer timer;
   const RowTurn turn(&turns_, schema->id, row_key);
   const int64_t now_micros = turn.now_micros();
   const VisibleCells visible(schema, now_micros, view);
@@ -300,7 +343,10 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
     logger.Log(row_key, mutations, &delta);
     return delta;
   };
-  if (absl::Status status = engine_->Update(schema->id, row_key, hints, decide); !status.ok()) return status;
+  const absl::Status status = engine_->Update(schema->id, row_key, hints, decide);
+  const absl::Span<const Mutation> taken = matched ? if_true : if_false;
+  TellOfWrite(schema->id, row_key, {taken.size(), BytesOf(taken)}, timer, status);
+  if (!status.ok()) return status;
   return matched;
 }
 
@@ -310,6 +356,7 @@ absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
   if (view != nullptr) {
     if (absl::Status status = CheckInView(*view, row_key, rules); !status.ok()) return status;
   }
+  const AccessTimer timer;
   const RowTurn turn(&turns_, schema->id, row_key);
   const int64_t now_micros = turn.now_micros();
   const VisibleCells visible(schema, now_micros, view);
@@ -332,26 +379,39 @@ absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
     if (schema->change_stream.has_value()) logger.Log(row_key, writer.Mutations(), &delta);
     return delta;
   };
-  if (absl::Status status = engine_->Update(schema->id, row_key, hints, decide); !status.ok()) return status;
-  return writer.Written();
+  const absl::Status status = engine_->Update(schema->id, row_key, hints, decide);
+  std::vector<WrittenCell> written;
+  if (status.ok()) written = writer.Written();
+  WrittenSize size{written.size(), 0};
+  for (const WrittenCell& cell : written) size.bytes += cell.qualifier.size() + cell.value.size();
+  TellOfWrite(schema->id, row_key, size, timer, status);
+  if (!status.ok()) return status;
+  return written;
 }
 
 absl::StatusOr<std::vector<RowKeySample>> Tables::SampleRowKeys(const TableSchema& schema,
                                                                 absl::Span<const RowRange> clip) {
   absl::StatusOr<std::vector<RangeStats>> ranges = engine_->Ranges(schema.id);
   if (!ranges.ok()) return ranges.status();
+  std::vector<std::string> splits = schema.split_points;
+  if (observer_ != nullptr) {
+    const std::vector<std::string> by_load = observer_->TabletStarts(schema.id);
+    std::vector<std::string> both;
+    std::set_union(splits.begin(), splits.end(), by_load.begin(), by_load.end(), std::back_inserter(both));
+    splits = std::move(both);
+  }
   std::vector<RowKeySample> samples;
   uint64_t offset_bytes = 0;
-  auto split = schema.split_points.begin();
+  auto split = splits.begin();
   for (const RangeStats& range : *ranges) {
     // A split inside a range is put where the range's bytes before it would lie, were they spread evenly.
     auto last = split;
-    while (last != schema.split_points.end() && (range.end_key.empty() || *last < range.end_key)) ++last;
+    while (last != splits.end() && (range.end_key.empty() || *last < range.end_key)) ++last;
     const auto inside = static_cast<uint64_t>(last - split);
     for (uint64_t i = 1; split != last; ++split, ++i) {
       samples.push_back({*split, offset_bytes + range.bytes * i / (inside + 1)});
     }
-    if (split != schema.split_points.end() && *split == range.end_key) ++split;
+    if (split != splits.end() && *split == range.end_key) ++split;
     offset_bytes += range.bytes;
     samples.push_back({range.end_key, offset_bytes});
   }

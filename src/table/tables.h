@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "filter/compiled_filter.h"
 #include "model/mutation.h"
+#include "table/access_observer.h"
 #include "table/idempotency.h"
 #include "table/row_reader.h"
 #include "table/row_turns.h"
@@ -62,8 +63,15 @@ struct RowKeySample {
 class Tables {
  public:
   // None of them owned; all must outlive this.  `seed` starts what filters draw their samples of rows with.
-  Tables(Engine* engine, Catalog* catalog, const Clock* clock, uint64_t seed)
-      : engine_(engine), catalog_(catalog), clock_(clock), turns_(clock), next_seed_(seed) {}
+  // `observer`: null when nobody watches.
+  Tables(Engine* engine, Catalog* catalog, const Clock* clock, uint64_t seed,
+         AccessObserver* observer = nullptr)
+      : engine_(engine),
+        catalog_(catalog),
+        clock_(clock),
+        observer_(observer),
+        turns_(clock),
+        next_seed_(seed) {}
 
   Catalog& catalog() { return *catalog_; }
   Engine& engine() { return *engine_; }
@@ -97,7 +105,8 @@ class Tables {
                                                               const AuthorizedViewRef& view = nullptr);
 
   // The samples inside each range and then its end, for ranges in normal form; ascending.  Of the points
-  // where the table was split when it was made, those inside are always among them.  Offsets count from the
+  // where the table was split when it was made, and of those where the observer sees the load divide, those
+  // inside are always among them.  Offsets count from the
   // last sample before the first range.
   absl::StatusOr<std::vector<RowKeySample>> SampleRowKeys(const TableSchema& schema,
                                                           absl::Span<const RowRange> ranges);
@@ -106,12 +115,21 @@ class Tables {
   absl::Status DropRowRange(const TableSchema& schema, const RowRange& range);
 
  private:
+  std::vector<absl::Status> ApplyRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
+                                      const AuthorizedView* view);
+  // Tells the observer of one row that was written.
+  struct WrittenSize {
+    uint64_t cells = 0, bytes = 0;
+  };
+  void TellOfWrite(TableId table, std::string_view row_key, WrittenSize size, const AccessTimer& timer,
+                   const absl::Status& status);
   absl::Status DeleteRows(const TableSchema& schema, RowRange range);
   absl::Status MutateOnce(const TableSchema& schema, const RowMutations& row, int64_t now_micros);
 
   Engine* const engine_;
   Catalog* const catalog_;
   const Clock* const clock_;
+  AccessObserver* const observer_;
   RowTurns turns_;
   std::atomic<uint64_t> next_seed_;  // each request's own: asking the system for one costs more than a read
 };

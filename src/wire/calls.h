@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/admission.h"
+#include "metrics/request_metrics.h"
 #include "wire/grpc_status.h"
 #include "wire/stalled_reads.h"
 #include "wire/step_cost.h"
@@ -53,6 +55,13 @@ absl::Time DeadlineOf(const grpc::CallbackServerContext& context);
 // begins.
 void AddServerHeaders(grpc::CallbackServerContext* context, absl::Time request_came);
 
+// "ReadRows" of its request message.
+template <typename Request>
+std::string_view MethodOf() {
+  static const std::string method(absl::StripSuffix(Request::descriptor()->name(), "Request"));
+  return method;
+}
+
 // What to answer when there is no room for the next part of a call.
 absl::Status Overloaded();
 
@@ -64,6 +73,7 @@ struct CallResources {
   Admission* writes;
   StalledReads* stalled_reads;
   StepCost* read_cost;
+  RequestMetrics* metrics;
   bool writes_block;  // they wait for the disk
 };
 
@@ -77,14 +87,15 @@ inline void Run(WorkerPool* workers, bool may_block, absl::Time deadline, Worker
 template <typename Request, typename Response, typename Handle>
 grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, const grpc::ByteBuffer* in,
                                       grpc::ByteBuffer* out, Admission* admission, WorkerPool* workers,
-                                      bool may_block, Handle handle) {
+                                      RequestMetrics* metrics, bool may_block, Handle handle) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   absl::StatusOr<Admission::Place> place = admission->Admit(static_cast<int64_t>(in->Length()));
   if (!place.ok()) {
+    metrics->Record(MethodOf<Request>(), place.status().code(), 0);
     reactor->Finish(ToGrpc(place.status()));
     return reactor;
   }
-  auto work = [context, in, out, reactor, came = absl::Now(), place = *std::move(place),
+  auto work = [context, in, out, reactor, metrics, came = absl::Now(), place = *std::move(place),
                handle = std::move(handle)](absl::Status status) {
     ParsedRequest<Request> request;
     Response response;
@@ -92,6 +103,7 @@ grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, cons
     if (status.ok()) status = handle(request.message(), &response);
     if (status.ok()) *out = ToByteBuffer(response);
     AddServerHeaders(context, came);
+    metrics->Record(MethodOf<Request>(), status.code(), absl::ToInt64Microseconds(absl::Now() - came));
     reactor->Finish(ToGrpc(status));
   };
   Run(workers, may_block, DeadlineOf(*context), std::move(work));
@@ -101,12 +113,15 @@ grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, cons
 // The same for a typed call (the administration's, where speed does not matter).
 template <typename Request, typename Response, typename Handle>
 grpc::ServerUnaryReactor* AnswerTyped(grpc::CallbackServerContext* context, const Request* request,
-                                      Response* response, WorkerPool* workers, Handle handle) {
+                                      Response* response, const CallResources& resources, Handle handle) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  workers->Submit(DeadlineOf(*context), [=, handle = std::move(handle)](absl::Status status) {
-    if (status.ok()) status = handle(*request, response);
-    reactor->Finish(ToGrpc(status));
-  });
+  RequestMetrics* const metrics = resources.metrics;
+  resources.workers->Submit(
+      DeadlineOf(*context), [=, came = absl::Now(), handle = std::move(handle)](absl::Status status) {
+        if (status.ok()) status = handle(*request, response);
+        metrics->Record(MethodOf<Request>(), status.code(), absl::ToInt64Microseconds(absl::Now() - came));
+        reactor->Finish(ToGrpc(status));
+      });
   return reactor;
 }
 
@@ -131,20 +146,23 @@ class ListReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 template <typename Request, typename Handle>
 grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerList(grpc::CallbackServerContext* context,
                                                        const grpc::ByteBuffer* in, Admission* admission,
-                                                       WorkerPool* workers, bool may_block, Handle handle) {
+                                                       WorkerPool* workers, RequestMetrics* metrics,
+                                                       bool may_block, Handle handle) {
   auto* reactor = new ListReactor();
   absl::StatusOr<Admission::Place> place = admission->Admit(static_cast<int64_t>(in->Length()));
   if (!place.ok()) {
+    metrics->Record(MethodOf<Request>(), place.status().code(), 0);
     reactor->Answer(place.status(), {});
     return reactor;
   }
-  auto work = [context, in, reactor, came = absl::Now(), place = *std::move(place),
+  auto work = [context, in, reactor, metrics, came = absl::Now(), place = *std::move(place),
                handle = std::move(handle)](absl::Status status) {
     ParsedRequest<Request> request;
     std::vector<grpc::ByteBuffer> messages;
     if (status.ok()) status = request.Parse(*in);
     if (status.ok()) status = handle(request.message(), &messages);
     AddServerHeaders(context, came);
+    metrics->Record(MethodOf<Request>(), status.code(), absl::ToInt64Microseconds(absl::Now() - came));
     reactor->Answer(status, std::move(messages));
   };
   Run(workers, may_block, DeadlineOf(*context), std::move(work));

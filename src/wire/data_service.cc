@@ -191,13 +191,13 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::ReadRows(Context* conte
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::SampleRowKeys(Context* context, const Bytes* bytes) {
   return AnswerList<pb::SampleRowKeysRequest>(
-      context, bytes, resources_.reads, resources_.readers, /*may_block=*/true,
+      context, bytes, resources_.reads, resources_.readers, resources_.metrics, /*may_block=*/true,
       [this](const auto& in, auto* messages) { return sonde::SampleRowKeys(tables_, in, messages); });
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context* context, const Bytes* bytes) {
   return AnswerList<pb::MutateRowsRequest>(
-      context, bytes, resources_.writes, resources_.workers, resources_.writes_block,
+      context, bytes, resources_.writes, resources_.workers, resources_.metrics, resources_.writes_block,
       [this, context](const auto& in, auto* messages) {
         pb::MutateRowsResponse response;
         if (absl::Status status = sonde::MutateRows(tables_, in, &response); !status.ok()) return status;
@@ -209,21 +209,23 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context* con
 
 grpc::ServerUnaryReactor* DataService::MutateRow(Context* context, const Bytes* request, Bytes* response) {
   return AnswerUnary<pb::MutateRowRequest, pb::MutateRowResponse>(
-      context, request, response, resources_.writes, resources_.workers, resources_.writes_block,
-      [this](const auto& in, auto*) { return sonde::MutateRow(tables_, in); });
+      context, request, response, resources_.writes, resources_.workers, resources_.metrics,
+      resources_.writes_block, [this](const auto& in, auto*) { return sonde::MutateRow(tables_, in); });
 }
 
 grpc::ServerUnaryReactor* DataService::CheckAndMutateRow(Context* context, const Bytes* request,
                                                          Bytes* response) {
   return AnswerUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
-      context, request, response, resources_.writes, resources_.workers, /*may_block=*/true,
+      context, request, response, resources_.writes, resources_.workers, resources_.metrics,
+      /*may_block=*/true,
       [this](const auto& in, auto* out) { return sonde::CheckAndMutateRow(tables_, in, out); });
 }
 
 grpc::ServerUnaryReactor* DataService::ReadModifyWriteRow(Context* context, const Bytes* request,
                                                           Bytes* response) {
   return AnswerUnary<pb::ReadModifyWriteRowRequest, pb::ReadModifyWriteRowResponse>(
-      context, request, response, resources_.writes, resources_.workers, /*may_block=*/true,
+      context, request, response, resources_.writes, resources_.workers, resources_.metrics,
+      /*may_block=*/true,
       [this](const auto& in, auto* out) { return sonde::ReadModifyWriteRow(tables_, in, out); });
 }
 

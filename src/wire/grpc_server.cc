@@ -1,7 +1,6 @@
 #include "wire/grpc_server.h"
 
 #include <fmt/format.h>
-#include <google/bigtable/admin/v2/bigtable_instance_admin.grpc.pb.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -14,6 +13,7 @@
 #include "model/limits.h"
 #include "wire/change_streams.h"
 #include "wire/data_service.h"
+#include "wire/instance_admin_service.h"
 #include "wire/operations.h"
 #include "wire/table_admin_service.h"
 #include "wire/worker_pool.h"
@@ -35,17 +35,20 @@ size_t ReaderThreads(size_t asked) {
 }  // namespace
 
 struct GrpcServer::Parts {
-  Parts(const GrpcServerOptions& options, Tables* tables)
+  Parts(const GrpcServerOptions& options, Tables* tables, KeyVisualizer* key_visualizer)
       : workers(options.worker_threads, {}),
         readers(ReaderThreads(options.reader_threads), {.wait_when_overloaded = kReadWaitWhenOverloaded}),
         reads("reads", {.requests = options.reads_max, .bytes = options.read_bytes_max}),
         writes("writes", {.requests = options.writes_max, .bytes = options.write_bytes_max}),
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),
         change_streams(tables, &workers),
-        data(tables, &change_streams,
-             {&workers, &readers, &reads, &writes, &stalled_reads, &read_cost, options.writes_block}),
-        table_admin(tables, &change_streams.streams(), &operations, &workers) {}
+        calls{&workers,       &readers,   &reads,   &writes,
+              &stalled_reads, &read_cost, &metrics, options.writes_block},
+        data(tables, &change_streams, calls),
+        table_admin(tables, &change_streams.streams(), &operations, calls),
+        instance_admin(tables, key_visualizer, calls) {}
 
+  RequestMetrics metrics;
   WorkerPool workers;
   WorkerPool readers;
   Admission reads;
@@ -54,11 +57,11 @@ struct GrpcServer::Parts {
   StepCost read_cost;
   Operations operations;
   ChangeStreamCalls change_streams;
+  const CallResources calls;
   DataService data;
   TableAdminService table_admin;
   OperationsService operations_service{&operations};
-  // Registered so that its calls are answered UNIMPLEMENTED by name.
-  google::bigtable::admin::v2::BigtableInstanceAdmin::CallbackService instance_admin;
+  InstanceAdminService instance_admin;
   int port = 0;
   std::unique_ptr<grpc::Server> server;  // first to go: its calls use all of the above
 };
@@ -68,10 +71,10 @@ GrpcServer::GrpcServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) 
 GrpcServer::~GrpcServer() { Shutdown(absl::ZeroDuration()); }
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
-                                                              Tables* tables) {
+                                                              Tables* tables, KeyVisualizer* key_visualizer) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  auto parts = std::make_unique<Parts>(options, tables);
+  auto parts = std::make_unique<Parts>(options, tables, key_visualizer);
   grpc::ServerBuilder builder;
   const bool is_ipv6 = options.host.find(':') != std::string::npos && options.host[0] != '[';
   const std::string address =
@@ -97,6 +100,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
 }
 
 int GrpcServer::port() const { return parts_->port; }
+const RequestMetrics& GrpcServer::request_metrics() const { return parts_->metrics; }
+double GrpcServer::ReadLoad() const { return parts_->reads.Load(); }
+double GrpcServer::WriteLoad() const { return parts_->writes.Load(); }
 
 void GrpcServer::Shutdown(absl::Duration grace) {
   if (parts_->server == nullptr) return;

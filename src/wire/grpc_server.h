@@ -6,9 +6,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "metrics/request_metrics.h"
 #include "table/tables.h"
 
 namespace sonde {
+
+class KeyVisualizer;
 
 struct GrpcServerOptions {
   std::string host = "127.0.0.1";
@@ -28,13 +31,18 @@ struct GrpcServerOptions {
 
 class GrpcServer {
  public:
-  // Answers requests when it returns.  `tables` must outlive it.  FAILED_PRECONDITION: the address cannot be
-  // had.
-  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options, Tables* tables);
+  // Answers requests when it returns.  `tables` and `key_visualizer` must outlive it; the latter may be null.
+  // FAILED_PRECONDITION: the address cannot be had.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options, Tables* tables,
+                                                           KeyVisualizer* key_visualizer = nullptr);
   // Ends at once what is still under way.
   ~GrpcServer();
 
   int port() const;
+  const RequestMetrics& request_metrics() const;
+  // The fuller of the limits on what is under way: 0 nothing is, 1 there is no more room.
+  double ReadLoad() const;
+  double WriteLoad() const;
   // Takes no new requests; those under way have until the deadline.
   void Shutdown(absl::Duration grace);
 

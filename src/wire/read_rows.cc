@@ -49,6 +49,13 @@ absl::Status RowTooLarge(const RowReader& reader, size_t row_bytes) {
   return status;
 }
 
+// "127.0.0.1" of "ipv4:127.0.0.1:40000": a program has another port for each connection.
+std::string HostOfPeer(const std::string& peer) {
+  const size_t start = peer.find(':') == std::string::npos ? 0 : peer.find(':') + 1;
+  const size_t end = peer.rfind(':');
+  return peer.substr(start, end > start ? end - start : std::string::npos);
+}
+
 class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public StalledReads::Read {
  public:
   ReadRowsReactor(grpc::CallbackServerContext* context, Tables* tables, const CallResources& resources)
@@ -57,20 +64,21 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         readers_(resources.readers),
         reads_(resources.reads),
         stalled_reads_(resources.stalled_reads),
-        cost_(resources.read_cost) {}
+        cost_(resources.read_cost),
+        metrics_(resources.metrics) {}
 
   void Start(const grpc::ByteBuffer& bytes) {
     absl::StatusOr<Admission::Place> place = reads_->Admit(static_cast<int64_t>(bytes.Length()) + kReadBytes);
-    if (!place.ok()) return Finish(ToGrpc(place.status()));
+    if (!place.ok()) return FinishWith(place.status());
     place_ = *std::move(place);
     if (cost_->IsHigh()) {
       return readers_->Submit(DeadlineOf(context_), [this, bytes](const absl::Status& status) {
-        if (!status.ok()) return Finish(ToGrpc(status));
-        if (absl::Status opened = Open(bytes); !opened.ok()) return Finish(ToGrpc(opened));
+        if (!status.ok()) return FinishWith(status);
+        if (absl::Status opened = Open(bytes); !opened.ok()) return FinishWith(opened);
         Produce(kRowsPerStep, /*inline_only=*/false);
       });
     }
-    if (absl::Status status = Open(bytes); !status.ok()) return Finish(ToGrpc(status));
+    if (absl::Status status = Open(bytes); !status.ok()) return FinishWith(status);
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
 
@@ -78,7 +86,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (finishing_) return;
     SetWaitingSince(absl::InfiniteFuture());
     if (!ok) {
-      Finish(grpc::Status::CANCELLED);
+      FinishWith(absl::CancelledError("The client has gone"));
       return;
     }
     if (cost_->IsHigh()) return ProduceAmongReaders();
@@ -113,13 +121,14 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (request.request_stats_view() == pb::ReadRowsRequest::REQUEST_STATS_FULL) stats_since_ = absl::Now();
     absl::StatusOr<std::vector<RowRange>> ranges = ParseRowSet(request.rows());
     if (!ranges.ok()) return ranges.status();
-    ReadRequest read{.ranges = *std::move(ranges),
-                     .rows_limit = request.rows_limit(),
-                     .reversed = request.reversed(),
-                     .deadline = DeadlineOf(context_),
-                     .interrupted = [this] {
-                       return cancelled_ ? absl::CancelledError("The client has gone") : absl::OkStatus();
-                     }};
+    ReadRequest read{
+        .ranges = *std::move(ranges),
+        .rows_limit = request.rows_limit(),
+        .reversed = request.reversed(),
+        .deadline = DeadlineOf(context_),
+        .interrupted =
+            [this] { return cancelled_ ? absl::CancelledError("The client has gone") : absl::OkStatus(); },
+        .caller = [this] { return Caller(); }};
     if (request.has_filter()) {
       absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter(request.filter());
       if (!filter.ok()) return filter.status();
@@ -223,9 +232,30 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     return response.SerializeAsString();
   }
 
+  void Count(const absl::Status& status) {
+    metrics_->Record(MethodOf<pb::ReadRowsRequest>(), status.code(),
+                     absl::ToInt64Microseconds(absl::Now() - came_));
+  }
+
+  void FinishWith(const absl::Status& status) {
+    Count(status);
+    Finish(ToGrpc(status));
+  }
+
+  // Who asks, for the list of those who read whole tables.
+  std::string Caller() const {
+    const auto agent = context_.client_metadata().find("user-agent");
+    const std::string program = agent == context_.client_metadata().end()
+                                    ? ""
+                                    : std::string(agent->second.data(), agent->second.size());
+    return fmt::format("{} from {}", Printable(program.empty() ? "A client" : program),
+                       HostOfPeer(context_.peer()));
+  }
+
   // Whatever the end is like, the rows before it are sent.
   void End(const absl::Status& status) {
     finishing_ = true;
+    Count(status);
     AddHeaders();
     std::string last = writer_.Take();
     // Two messages in a row are the message with the fields of both.
@@ -244,6 +274,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   Admission* const reads_;
   StalledReads* const stalled_reads_;
   StepCost* const cost_;
+  RequestMetrics* const metrics_;
   Admission::Place place_;
   const absl::Time came_ = absl::Now();
   bool headers_added_ = false;

@@ -80,7 +80,7 @@ absl::Status CheckConsistency(const Catalog& catalog, const admin::CheckConsiste
 grpc::ServerUnaryReactor* TableAdminService::CreateTable(Context* context,
                                                          const admin::CreateTableRequest* request,
                                                          Table* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, Table* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, Table* out) {
     absl::StatusOr<TableSchema> parsed = ParseCreateTable(in);
     if (!parsed.ok()) return parsed.status();
     if (parsed->change_stream.has_value()) {
@@ -97,14 +97,14 @@ grpc::ServerUnaryReactor* TableAdminService::CreateTable(Context* context,
 grpc::ServerUnaryReactor* TableAdminService::ListTables(Context* context,
                                                         const admin::ListTablesRequest* request,
                                                         admin::ListTablesResponse* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
     return sonde::ListTables(tables_->catalog(), in, out);
   });
 }
 
 grpc::ServerUnaryReactor* TableAdminService::GetTable(Context* context, const admin::GetTableRequest* request,
                                                       Table* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, Table* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, Table* out) {
     absl::StatusOr<TableSchemaRef> schema = FindTable(tables_->catalog(), in.name());
     if (schema.ok()) ToProto(**schema, in.view(), Table::SCHEMA_VIEW, out);
     return schema.status();
@@ -114,7 +114,7 @@ grpc::ServerUnaryReactor* TableAdminService::GetTable(Context* context, const ad
 grpc::ServerUnaryReactor* TableAdminService::UpdateTable(Context* context,
                                                          const admin::UpdateTableRequest* request,
                                                          google::longrunning::Operation* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
     return sonde::UpdateTable(tables_, streams_, operations_, in, out);
   });
 }
@@ -122,7 +122,7 @@ grpc::ServerUnaryReactor* TableAdminService::UpdateTable(Context* context,
 grpc::ServerUnaryReactor* TableAdminService::DeleteTable(Context* context,
                                                          const admin::DeleteTableRequest* request,
                                                          google::protobuf::Empty* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto*) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto*) {
     if (absl::Status status = CheckTableName(in.name()); !status.ok()) return status;
     absl::Status status = tables_->catalog().Delete(in.name());
     if (status.ok()) spdlog::info("deleted table {}", in.name());
@@ -132,7 +132,7 @@ grpc::ServerUnaryReactor* TableAdminService::DeleteTable(Context* context,
 
 grpc::ServerUnaryReactor* TableAdminService::ModifyColumnFamilies(
     Context* context, const admin::ModifyColumnFamiliesRequest* request, Table* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, Table* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, Table* out) {
     if (absl::Status status = CheckTableName(in.name()); !status.ok()) return status;
     absl::StatusOr<std::vector<FamilyModification>> modifications = ParseModifications(in);
     if (!modifications.ok()) return modifications.status();
@@ -145,14 +145,14 @@ grpc::ServerUnaryReactor* TableAdminService::ModifyColumnFamilies(
 grpc::ServerUnaryReactor* TableAdminService::DropRowRange(Context* context,
                                                           const admin::DropRowRangeRequest* request,
                                                           google::protobuf::Empty* response) {
-  return AnswerTyped(context, request, response, workers_,
+  return AnswerTyped(context, request, response, resources_,
                      [this](const auto& in, auto*) { return sonde::DropRowRange(tables_, in); });
 }
 
 grpc::ServerUnaryReactor* TableAdminService::CreateAuthorizedView(
     Context* context, const admin::CreateAuthorizedViewRequest* request,
     google::longrunning::Operation* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
     return sonde::CreateAuthorizedView(tables_, operations_, in, out);
   });
 }
@@ -160,7 +160,7 @@ grpc::ServerUnaryReactor* TableAdminService::CreateAuthorizedView(
 grpc::ServerUnaryReactor* TableAdminService::UpdateAuthorizedView(
     Context* context, const admin::UpdateAuthorizedViewRequest* request,
     google::longrunning::Operation* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
     return sonde::UpdateAuthorizedView(tables_, operations_, in, out);
   });
 }
@@ -168,7 +168,7 @@ grpc::ServerUnaryReactor* TableAdminService::UpdateAuthorizedView(
 grpc::ServerUnaryReactor* TableAdminService::ListAuthorizedViews(
     Context* context, const admin::ListAuthorizedViewsRequest* request,
     admin::ListAuthorizedViewsResponse* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
     return sonde::ListAuthorizedViews(tables_->catalog(), in, out);
   });
 }
@@ -176,14 +176,14 @@ grpc::ServerUnaryReactor* TableAdminService::ListAuthorizedViews(
 grpc::ServerUnaryReactor* TableAdminService::GetAuthorizedView(Context* context,
                                                                const admin::GetAuthorizedViewRequest* request,
                                                                admin::AuthorizedView* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
     return sonde::GetAuthorizedView(tables_->catalog(), in, out);
   });
 }
 
 grpc::ServerUnaryReactor* TableAdminService::DeleteAuthorizedView(
     Context* context, const admin::DeleteAuthorizedViewRequest* request, google::protobuf::Empty* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto*) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto*) {
     return sonde::DeleteAuthorizedView(&tables_->catalog(), in);
   });
 }
@@ -191,7 +191,7 @@ grpc::ServerUnaryReactor* TableAdminService::DeleteAuthorizedView(
 grpc::ServerUnaryReactor* TableAdminService::GenerateConsistencyToken(
     Context* context, const admin::GenerateConsistencyTokenRequest* request,
     admin::GenerateConsistencyTokenResponse* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
     absl::StatusOr<TableSchemaRef> schema = FindTable(tables_->catalog(), in.name());
     if (schema.ok()) out->set_consistency_token(ConsistencyToken(**schema));
     return schema.status();
@@ -201,7 +201,7 @@ grpc::ServerUnaryReactor* TableAdminService::GenerateConsistencyToken(
 grpc::ServerUnaryReactor* TableAdminService::CheckConsistency(Context* context,
                                                               const admin::CheckConsistencyRequest* request,
                                                               admin::CheckConsistencyResponse* response) {
-  return AnswerTyped(context, request, response, workers_, [this](const auto& in, auto* out) {
+  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
     return sonde::CheckConsistency(tables_->catalog(), in, out);
   });
 }

@@ -5,16 +5,17 @@
 
 #include "table/change_streams.h"
 #include "table/tables.h"
+#include "wire/calls.h"
 #include "wire/operations.h"
-#include "wire/worker_pool.h"
 
 namespace sonde {
 
 class TableAdminService final : public google::bigtable::admin::v2::BigtableTableAdmin::CallbackService {
  public:
   // Nothing is owned.
-  TableAdminService(Tables* tables, const ChangeStreams* streams, Operations* operations, WorkerPool* workers)
-      : tables_(tables), streams_(streams), operations_(operations), workers_(workers) {}
+  TableAdminService(Tables* tables, const ChangeStreams* streams, Operations* operations,
+                    const CallResources& resources)
+      : tables_(tables), streams_(streams), operations_(operations), resources_(resources) {}
 
   using Context = grpc::CallbackServerContext;
   using Table = google::bigtable::admin::v2::Table;
@@ -66,7 +67,7 @@ class TableAdminService final : public google::bigtable::admin::v2::BigtableTabl
   Tables* const tables_;
   const ChangeStreams* const streams_;
   Operations* const operations_;
-  WorkerPool* const workers_;
+  const CallResources resources_;
 };
 
 }  // namespace sonde

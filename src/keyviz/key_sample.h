@@ -1,0 +1,47 @@
+// A sample of the keys of a table, in which each key that is in use has the same chance to be, however often
+// it is used: the keys of the least hashes (Bar-Yossef et al., "Counting distinct elements in a data stream",
+// 2002).  It says where the keys are, as opposed to where the load is, and how many there are.
+//
+// Not for several threads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sonde {
+
+class KeySample {
+ public:
+  static constexpr size_t kKeysMax = 8192;
+  // Longer keys are cut in the sample: as boundaries they are as good.
+  static constexpr size_t kKeyBytesMax = 128;
+
+  static uint64_t HashOf(std::string_view key);
+
+  // Only keys whose hash is at most this are of interest.
+  uint64_t hash_max() const { return hash_max_; }
+  void Add(uint64_t hash, std::string_view key, int64_t now_seconds);
+  // Forgets keys that were last seen before then.
+  void Forget(int64_t seen_before_seconds);
+
+  size_t size() const { return by_hash_.size(); }
+  // About how many distinct keys there are.
+  double KeyCount() const;
+  // Ascending; a copy.
+  std::vector<std::string> SortedKeys() const;
+
+  struct Entry {
+    std::string key;
+    int64_t seen_seconds = 0;
+  };
+  const std::map<uint64_t, Entry>& entries() const { return by_hash_; }
+
+ private:
+  std::map<uint64_t, Entry> by_hash_;
+  uint64_t hash_max_ = UINT64_MAX;
+};
+
+}  // namespace sonde

@@ -1,0 +1,153 @@
+// Counts what happens in one table, by bucket, as requests go by; and once a second hands over what it has
+// counted, learns where keys and load are, and divides the table anew where that has changed.
+//
+// Threads: Record and RecordScan by any number of threads at once, each of which names a shard; threads of
+// one shard wait for each other, so name them by thread.  All else by one thread at a time. Cost: some 60 ns
+// a row.  Memory: bounded, some 2 MB with long keys.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
+#include "base/random.h"
+#include "keyviz/access_counts.h"
+#include "keyviz/key_sample.h"
+#include "keyviz/partition.h"
+#include "table/access_observer.h"
+
+namespace sonde {
+
+// A row with a share of the recent load (of the last minute or two, older accesses count less).
+struct HotRow {
+  std::string row_key;
+  double reads = 0;
+  double writes = 0;
+  double ops() const { return reads + writes; }
+};
+
+// Somebody who reads whole tables.
+struct Scanner {
+  std::string caller;
+  int64_t scans = 0;
+  int64_t rows = 0;  // in all of them
+  int64_t last_seconds = 0;
+};
+
+// A row into which, or out of which, many bytes went.
+struct HeavyRow {
+  std::string row_key;
+  uint64_t bytes_written = 0;   // about, by all writes so far; what was overwritten counts again
+  uint64_t bytes_read_max = 0;  // by one read
+};
+
+// What order new keys come in, over the seconds in which something was written.
+struct WriteOrder {
+  int64_t seconds = 0;
+  uint64_t writes = 0;
+  uint64_t above_all = 0;  // of them, to keys after every key written in earlier seconds
+  uint64_t below_all = 0;  // ... before every such key
+};
+
+class TableCollector {
+ public:
+  static constexpr size_t kShards = 4;
+  // Buckets that follow the keys, and all of them with those that follow the load.
+  static constexpr size_t kKeyBucketsMax = 768;
+  static constexpr size_t kBucketsMax = 1000;
+  static constexpr size_t kScannersMax = 16;
+
+  explicit TableCollector(uint64_t seed);
+
+  void Record(size_t shard, const AccessPart& part);
+  void RecordScan(const FullScan& scan, int64_t now_seconds);
+
+  // What was counted since the last call, in the buckets of `partition`; nothing when nothing happened.
+  struct Counted {
+    PartitionRef partition;
+    std::vector<AccessCounts> counts;
+  };
+  Counted Drain(int64_t now_seconds);
+
+  const PartitionRef& partition() const { return partition_; }
+  const KeySample& keys() const { return keys_; }
+  // With at least this share of the load.
+  std::vector<HotRow> HotRows(double share_min) const;
+  // Of about the last minute, as HotRows counts it.
+  double recent_ops() const { return recent_ops_; }
+  // Of those writes in the last `seconds`.
+  WriteOrder RecentWriteOrder(int64_t now_seconds, int64_t seconds) const;
+  // Of the last hour.
+  std::vector<Scanner> Scanners(int64_t now_seconds) const;
+  // The heaviest first.
+  std::vector<HeavyRow> HeavyRows() const;
+  // Keys that divide the recent load into so many about equal parts, or fewer.
+  std::vector<std::string> DivideLoad(size_t parts) const;
+  // Forgets what was written to a row that is no longer large.
+  void ForgetHeavyRow(const std::string& row_key) { heavy_.erase(row_key); }
+
+  // What an earlier run had learned.
+  void Restore(PartitionRef partition, KeySample keys);
+
+ private:
+  struct LoadSample {
+    std::string row_key;
+    AccessKind kind = AccessKind::kRead;
+  };
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    PartitionRef partition;
+    std::vector<AccessCounts> counts;  // empty: nothing happened
+    uint64_t hash_max = UINT64_MAX;
+    absl::flat_hash_set<uint64_t> seen;  // hashes in `keys`, or that were
+    KeySample keys;
+    std::vector<LoadSample> load;  // each row of the second is in it with the same chance
+    uint64_t load_rows = 0;        // it was drawn from
+    SeededRandom random{0};
+    std::string key_low, key_high;      // of the writes of this second; empty: none
+    std::string known_low, known_high;  // of all writes before
+    uint64_t writes = 0, above_all = 0, below_all = 0;
+    int64_t bytes_until_heavy = 0;
+    std::vector<HeavyRow> heavy;
+  };
+  struct SecondOfWrites {
+    int64_t second = 0;
+    uint64_t writes = 0, above_all = 0, below_all = 0;
+  };
+
+  void RecordRow(Shard* shard, AccessKind kind, const AccessedRow& row);
+  void RecordKey(Shard* shard, AccessKind kind, const AccessedRow& row);
+  void RecordWriteOrder(Shard* shard, const AccessedRow& row);
+  void RecordHeavy(Shard* shard, AccessKind kind, const AccessedRow& row);
+  void LearnLoad(const Shard& shard);
+  void LearnHeavy(const Shard& shard);
+  bool PartitionFits(const std::vector<std::string>& sorted_keys,
+                     const std::vector<std::string>& wanted) const;
+  std::vector<std::string> StartsByLoad(const std::vector<std::string>& sorted_keys) const;
+  void Divide(bool young);
+
+  std::array<Shard, kShards> shards_;
+  int64_t ticks_ = 0;
+  PartitionRef partition_;
+  KeySample keys_;
+  absl::flat_hash_map<std::string, HotRow> hot_;
+  double recent_ops_ = 0;
+  std::deque<std::string> recent_keys_;  // of samples of the load, the oldest first
+  std::deque<SecondOfWrites> write_order_;
+  std::string known_low_, known_high_;
+  absl::flat_hash_map<std::string, HeavyRow> heavy_;
+
+  mutable std::mutex scanners_mutex_;
+  std::vector<Scanner> scanners_;  // guarded by scanners_mutex_
+};
+
+}  // namespace sonde

@@ -1,0 +1,141 @@
+#include "keyviz/table_collector.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace sonde {
+namespace {
+
+void Touch(TableCollector* collector, const std::string& key, AccessKind kind = AccessKind::kWrite,
+           uint64_t bytes = 10, uint32_t rows = 1) {
+  const AccessedRow row{key, bytes, rows};
+  collector->Record(0, {.kind = kind, .rows = absl::MakeSpan(&row, 1), .latency_micros = 100, .errors = 0});
+}
+
+AccessCounts Sum(const TableCollector::Counted& counted) {
+  AccessCounts sum;
+  for (const AccessCounts& one : counted.counts) sum.Add(one);
+  return sum;
+}
+
+TEST(TableCollector, CountsExactlyWhatItIsTold) {
+  TableCollector collector(1);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&collector, t] {
+      for (int i = 0; i < 10'000; ++i) {
+        const std::string key = fmt::format("{:05}", i * 7 % 10'000);
+        const AccessedRow row{key, 3, 2};
+        collector.Record(t, {.kind = t % 2 == 0 ? AccessKind::kRead : AccessKind::kWrite,
+                             .rows = absl::MakeSpan(&row, 1),
+                             .latency_micros = 5,
+                             .errors = 1});
+      }
+    });
+  }
+  AccessCounts sum;
+  for (int second = 0; second < 20; ++second) sum.Add(Sum(collector.Drain(second)));
+  for (std::thread& thread : threads) thread.join();
+  sum.Add(Sum(collector.Drain(20)));
+  EXPECT_EQ(sum.reads, 40'000);
+  EXPECT_EQ(sum.writes, 40'000);
+  EXPECT_EQ(sum.read_bytes, 120'000);
+  EXPECT_EQ(sum.write_bytes, 120'000);
+  EXPECT_EQ(sum.requests, 40'000);
+  EXPECT_EQ(sum.latency_micros, 200'000);
+  EXPECT_EQ(sum.errors, 40'000);
+  EXPECT_TRUE(collector.Drain(21).counts.empty());
+}
+
+TEST(TableCollector, DividesTheTableByItsKeys) {
+  TableCollector collector(1);
+  for (int second = 0; second < 30; ++second) {
+    for (int i = 0; i < 2'000; ++i)
+      Touch(&collector, fmt::format("{:06}", (second * 2'000 + i) * 7919 % 100'003));
+    collector.Drain(second);
+  }
+  EXPECT_GT(collector.partition()->size(), 500);
+  EXPECT_LE(collector.partition()->size(), TableCollector::kBucketsMax);
+  // No bucket holds many more keys than others.
+  std::vector<int> keys(collector.partition()->size());
+  for (int i = 0; i < 60'000; ++i)
+    ++keys[collector.partition()->Find(fmt::format("{:06}", i * 7919 % 100'003))];
+  EXPECT_LT(*std::max_element(keys.begin(), keys.end()), 500);
+}
+
+TEST(TableCollector, AHotRowGetsABucketOfItsOwn) {
+  TableCollector collector(1);
+  for (int second = 0; second < 30; ++second) {
+    for (int i = 0; i < 1'000; ++i)
+      Touch(&collector, fmt::format("{:06}", (second * 1'000 + i) * 7919 % 100'003));
+    for (int i = 0; i < 300; ++i) Touch(&collector, "050000x");
+    collector.Drain(second);
+  }
+  const size_t bucket = collector.partition()->Find("050000x");
+  EXPECT_EQ(collector.partition()->start(bucket), "050000x");
+  EXPECT_EQ(collector.partition()->end(bucket), std::string("050000x\0", 8));
+  ASSERT_EQ(collector.HotRows(0.1).size(), 1);
+  EXPECT_EQ(collector.HotRows(0.1)[0].row_key, "050000x");
+}
+
+TEST(TableCollector, BucketsMergeAgainWhenKeysAreForgotten) {
+  TableCollector collector(1);
+  int64_t second = 0;
+  for (; second < 20; ++second) {
+    for (int i = 0; i < 1'000; ++i) Touch(&collector, fmt::format("old{:06}", i));
+    collector.Drain(second);
+  }
+  EXPECT_GT(collector.partition()->size(), 400);
+  // A day later other keys are in use.
+  for (second = 100'000'000; second < 100'001'300; ++second) {
+    for (int i = 0; i < 10; ++i) Touch(&collector, fmt::format("new{:06}", i));
+    collector.Drain(second);
+  }
+  EXPECT_EQ(collector.keys().KeyCount(), 10);
+}
+
+TEST(TableCollector, KnowsWhetherKeysComeInOrder) {
+  TableCollector ascending(1), descending(1), mixed(1);
+  for (int second = 0; second < 10; ++second) {
+    for (int i = 0; i < 100; ++i) {
+      Touch(&ascending, fmt::format("{:06}", second * 100 + (i * 37) % 100));
+      Touch(&descending, fmt::format("{:06}", 999'999 - second * 100 - (i * 37) % 100));
+      Touch(&mixed, fmt::format("{:06}", (second * 100 + i) * 7919 % 100'003));
+    }
+    for (TableCollector* collector : {&ascending, &descending, &mixed}) collector->Drain(second);
+  }
+  EXPECT_EQ(ascending.RecentWriteOrder(9, 60).above_all, 900);
+  EXPECT_EQ(descending.RecentWriteOrder(9, 60).below_all, 900);
+  EXPECT_LT(mixed.RecentWriteOrder(9, 60).above_all, 100);
+  EXPECT_EQ(ascending.RecentWriteOrder(9, 3).writes, 300);
+}
+
+TEST(TableCollector, FindsRowsThatManyBytesGoInto) {
+  TableCollector collector(1);
+  for (int second = 0; second < 100; ++second) {
+    Touch(&collector, "large", AccessKind::kWrite, 1'000'000);
+    for (int i = 0; i < 1'000; ++i)
+      Touch(&collector, fmt::format("{}-{}", second, i), AccessKind::kWrite, 10'000);
+    collector.Drain(second);
+  }
+  ASSERT_FALSE(collector.HeavyRows().empty());
+  EXPECT_EQ(collector.HeavyRows()[0].row_key, "large");
+  EXPECT_NEAR(static_cast<double>(collector.HeavyRows()[0].bytes_written), 1e8, 2e7);
+}
+
+TEST(TableCollector, RemembersWhoScans) {
+  TableCollector collector(1);
+  for (int i = 0; i < 100; ++i) collector.RecordScan({10, fmt::format("somebody {}", i)}, i);
+  for (int i = 0; i < 3; ++i) collector.RecordScan({2'000, "report"}, 200);
+  const std::vector<Scanner> scanners = collector.Scanners(200);
+  EXPECT_EQ(scanners.size(), TableCollector::kScannersMax);
+  EXPECT_EQ(scanners.back().caller, "report");
+  EXPECT_EQ(scanners.back().scans, 3);
+  EXPECT_EQ(scanners.back().rows, 6'000);
+  EXPECT_TRUE(collector.Scanners(100'000).empty());
+}
+
+}  // namespace
+}  // namespace sonde

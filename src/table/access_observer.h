@@ -1,0 +1,64 @@
+// What Tables tells of every access to rows, for whoever draws maps of them (keyviz).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "model/cell.h"
+
+namespace sonde {
+
+enum class AccessKind : uint8_t { kRead, kWrite };
+
+struct AccessedRow {
+  std::string_view row_key;
+  uint64_t bytes = 0;  // of the cells that went in or out: qualifiers and values
+  uint32_t rows = 1;   // it stands for so many rows like it, of a long scan
+};
+
+// A part of what a request did.
+struct AccessPart {
+  AccessKind kind = AccessKind::kRead;
+  absl::Span<const AccessedRow> rows;  // in the order of the request; views hold during the call
+  uint64_t cells = 0;                  // that went in (as mutations) or out, exactly
+  // Told once a request: how long it took, a read until its first row.
+  std::optional<int64_t> latency_micros;
+  uint32_t errors = 0;  // rows, or a read, that failed
+};
+
+// A read of a whole table, from its first key to its last.
+struct FullScan {
+  int64_t rows = 0;    // that were looked at
+  std::string caller;  // who asked: program and address, as far as they are known
+};
+
+// How long something has taken.
+class AccessTimer {
+ public:
+  int64_t Micros() const {
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_)
+        .count();
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Threads: all functions may be called at once, on the threads that serve requests: they must neither block
+// nor fail.
+class AccessObserver {
+ public:
+  virtual ~AccessObserver() = default;
+  virtual void OnAccess(TableId table, const AccessPart& part) = 0;
+  virtual void OnFullScan(TableId table, const FullScan& scan) = 0;
+  // Keys at which the load of the table divides into parts that are worth a tablet of their own; ascending.
+  // None where there is little.
+  virtual std::vector<std::string> TabletStarts(TableId table) = 0;
+};
+
+}  // namespace sonde

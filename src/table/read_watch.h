@@ -1,0 +1,61 @@
+// Tells an observer what a read looks at, at a cost that a long scan does not feel: of its first rows each is
+// told, then one in some, standing for those between.
+//
+// One read's, and as little thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "filter/filter_cell.h"
+#include "table/access_observer.h"
+
+namespace sonde {
+
+class ReadWatch {
+ public:
+  // `observer` must outlive it.
+  ReadWatch(AccessObserver* observer, TableId table) : observer_(observer), table_(table) {}
+  // Tells what it has not told yet: a read may be given up at any time.
+  ~ReadWatch() { Tell(0); }
+  ReadWatch(const ReadWatch&) = delete;
+  ReadWatch& operator=(const ReadWatch&) = delete;
+
+  // A stored row was looked at.
+  void Saw(std::string_view row_key);
+  // The row that was looked at last goes out, with these cells.
+  void Returned(const std::vector<FilterCell>& cells);
+  void Fail(std::string_view row_key);
+  // `whole_table`: it was read from the first key to the last.
+  void End(bool whole_table, int64_t rows_seen, const std::function<std::string()>& caller);
+
+ private:
+  struct Noted {
+    size_t key_end = 0;  // in keys_; it starts where the one before ends
+    uint64_t bytes = 0;
+    uint32_t rows = 0;
+  };
+  void Tell(uint32_t errors);
+  void NoteLatency() {
+    if (!first_row_micros_.has_value()) first_row_micros_ = timer_.Micros();
+  }
+
+  AccessObserver* const observer_;
+  const TableId table_;
+  const AccessTimer timer_;
+  std::optional<int64_t> first_row_micros_;
+  bool latency_told_ = false;
+  bool ended_ = false;
+  int64_t rows_seen_ = 0;
+  uint64_t cells_untold_ = 0;
+  uint32_t rows_unnoted_ = 0;  // seen since the last that was noted
+  bool last_is_noted_ = false;
+  std::string keys_;
+  std::vector<Noted> noted_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,210 @@
+#include "web/overview_api.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "model/names.h"
+
+namespace sonde {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+uint64_t ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t pages = 0, resident_pages = 0;
+  file >> pages >> resident_pages;
+  return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Bytes of the table's ranges; 0 where it is being dropped.
+uint64_t BytesOf(Tables* tables, TableId table) {
+  const absl::StatusOr<std::vector<RangeStats>> ranges = tables->engine().Ranges(table);
+  uint64_t bytes = 0;
+  if (ranges.ok()) {
+    for (const RangeStats& range : *ranges) bytes += range.bytes;
+  }
+  return bytes;
+}
+
+Json Methods(const RequestMetrics& requests) {
+  Json methods = Json::array();
+  for (const RequestMetrics::Method& method : requests.Snapshot()) {
+    const uint64_t all = method.requests();
+    if (all == 0) continue;
+    const auto millis = [&](double q) { return std::round(method.QuantileSeconds(q) * 1e5) / 100; };
+    methods.push_back({{"name", method.name},
+                       {"requests", all},
+                       {"errors", all - method.by_code[0]},
+                       {"p50_ms", millis(0.5)},
+                       {"p99_ms", millis(0.99)}});
+  }
+  return methods;
+}
+
+std::string OverviewJson(const ServerFacts& facts) {
+  const int64_t now = facts.tables->clock().NowMicros() / 1'000'000;
+  uint64_t bytes = 0;
+  const std::vector<TableSchemaRef> tables = facts.tables->catalog().ListAll();
+  for (const TableSchemaRef& schema : tables) bytes += BytesOf(facts.tables, schema->id);
+  Json seconds = Json::array();
+  if (facts.key_visualizer != nullptr) {
+    for (const KeyVisualizer::SecondOfAll& one : facts.key_visualizer->RecentTotals()) {
+      seconds.push_back({one.second, one.counts.reads, one.counts.writes, one.counts.read_bytes,
+                         one.counts.write_bytes, one.counts.requests, one.counts.latency_micros,
+                         one.counts.errors});
+    }
+  }
+  const Json json = {
+      {"version", facts.version},
+      {"now_seconds", now},
+      {"started_seconds", facts.started_seconds},
+      {"grpc_address", facts.grpc_address},
+      {"data_dir", facts.data_dir},
+      {"watches_keys", facts.key_visualizer != nullptr},
+      {"tables", tables.size()},
+      {"table_bytes", bytes},
+      {"resident_bytes", ResidentBytes()},
+      {"memory_bytes", facts.memory_bytes},
+      {"cpu_seconds", CpuSeconds()},
+      {"read_load", facts.read_load()},
+      {"write_load", facts.write_load()},
+      {"methods", Methods(*facts.requests)},
+      {"second_columns",
+       {"second", "reads", "writes", "read_bytes", "write_bytes", "requests", "latency_micros", "errors"}},
+      {"seconds", std::move(seconds)},
+  };
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+struct TableMetrics {
+  std::string name;
+  uint64_t bytes = 0;
+  double keys = 0;
+  bool has_change_stream = false;
+  size_t change_partitions = 0;
+  size_t families_with_gc = 0;
+  KeyVisualizer::TableSums sums;
+};
+
+std::vector<TableMetrics> CollectTables(const ServerFacts& facts) {
+  std::map<TableId, KeyVisualizer::TableSums> sums;
+  if (facts.key_visualizer != nullptr) {
+    for (const KeyVisualizer::TableSums& one : facts.key_visualizer->Sums()) sums[one.table] = one;
+  }
+  std::vector<TableMetrics> all;
+  for (const TableSchemaRef& schema : facts.tables->catalog().ListAll()) {
+    TableMetrics table{
+        .name = schema->name, .bytes = BytesOf(facts.tables, schema->id), .sums = sums[schema->id]};
+    if (facts.key_visualizer != nullptr) table.keys = facts.key_visualizer->KeyCount(schema->id);
+    table.has_change_stream = schema->change_stream.has_value();
+    if (table.has_change_stream) table.change_partitions = schema->change_stream->partition_points.size() + 1;
+    for (const FamilySchema& family : schema->families)
+      table.families_with_gc += family.gc_rule.KeepsEverything() ? 0 : 1;
+    all.push_back(std::move(table));
+  }
+  return all;
+}
+
+void WriteTables(const ServerFacts& facts, MetricText* text) {
+  const std::vector<TableMetrics> tables = CollectTables(facts);
+  const auto gauge = [&](std::string_view name, std::string_view help, auto value_of) {
+    text->Begin(name, MetricKind::kGauge, help);
+    for (const TableMetrics& table : tables)
+      text->Sample(static_cast<double>(value_of(table)), {{"table", table.name}});
+  };
+  const auto counter = [&](std::string_view name, std::string_view help, auto read_of, auto written_of) {
+    text->Begin(name, MetricKind::kCounter, help);
+    for (const TableMetrics& table : tables) {
+      text->Sample(static_cast<double>(read_of(table)), {{"table", table.name}, {"kind", "read"}});
+      text->Sample(static_cast<double>(written_of(table)), {{"table", table.name}, {"kind", "write"}});
+    }
+  };
+  gauge("sonde_table_bytes", "On disk and in memory, about.", [](const auto& t) { return t.bytes; });
+  gauge("sonde_change_stream_partitions", "Partitions of the change stream; 0: it has none.",
+        [](const auto& t) { return t.change_partitions; });
+  gauge("sonde_gc_families", "Families with a garbage-collection rule.",
+        [](const auto& t) { return t.families_with_gc; });
+  if (facts.key_visualizer == nullptr) return;
+  gauge("sonde_table_keys_in_use", "Distinct row keys that were used in the last day, about.",
+        [](const auto& t) { return std::round(t.keys); });
+  counter(
+      "sonde_table_rows_total", "Rows read and written.", [](const auto& t) { return t.sums.counts.reads; },
+      [](const auto& t) { return t.sums.counts.writes; });
+  counter(
+      "sonde_table_cells_total", "Cells read, and mutations written.",
+      [](const auto& t) { return t.sums.cells_read; }, [](const auto& t) { return t.sums.cells_written; });
+  counter(
+      "sonde_table_value_bytes_total", "Bytes of qualifiers and values read, about, and written.",
+      [](const auto& t) { return t.sums.counts.read_bytes; },
+      [](const auto& t) { return t.sums.counts.write_bytes; });
+  text->Begin("sonde_table_errors_total", MetricKind::kCounter,
+              "Rows that could not be written, and reads that failed.");
+  for (const TableMetrics& table : tables) {
+    text->Sample(static_cast<double>(table.sums.counts.errors), {{"table", table.name}});
+  }
+}
+
+std::string MetricsText(const ServerFacts& facts) {
+  MetricText text;
+  const auto one = [&](std::string_view name, MetricKind kind, std::string_view help, double value) {
+    text.Begin(name, kind, help);
+    text.Sample(value);
+  };
+  text.Begin("sonde_build_info", MetricKind::kGauge, "Always 1; its label says which version runs.");
+  text.Sample(1, {{"version", facts.version}});
+  one("process_start_time_seconds", MetricKind::kGauge, "When the process started, since 1970.",
+      static_cast<double>(facts.started_seconds));
+  one("process_cpu_seconds_total", MetricKind::kCounter, "Processor time so far.", CpuSeconds());
+  one("process_resident_memory_bytes", MetricKind::kGauge, "Memory of the process.",
+      static_cast<double>(ResidentBytes()));
+  one("sonde_memory_budget_bytes", MetricKind::kGauge, "What --memory allows cache and write buffers.",
+      static_cast<double>(facts.memory_bytes));
+  text.Begin("sonde_requests_load", MetricKind::kGauge,
+             "Requests under way, as a part of what is allowed: 1 is full, and more are refused.");
+  text.Sample(facts.read_load(), {{"kind", "read"}});
+  text.Sample(facts.write_load(), {{"kind", "write"}});
+  facts.requests->Write(&text);
+  WriteTables(facts, &text);
+  if (facts.key_visualizer != nullptr) {
+    one("sonde_keyviz_bytes", MetricKind::kGauge, "What the key visualizer keeps on disk.",
+        static_cast<double>(facts.key_visualizer->bytes_on_disk()));
+    one("sonde_keyviz_dropped_total", MetricKind::kCounter, "Accesses not counted: too many tables in use.",
+        static_cast<double>(facts.key_visualizer->dropped()));
+  }
+  return text.Take();
+}
+
+}  // namespace
+
+void AddOverviewApi(ServerFacts facts, Router* router) {
+  const auto shared = std::make_shared<const ServerFacts>(std::move(facts));
+  router->Add({"GET", "/api/v1/overview", [shared](const HttpRequest&, HttpBody*, HttpResponse* response) {
+                 response->body = OverviewJson(*shared);
+                 return absl::OkStatus();
+               }});
+  router->Add({"GET", "/metrics", [shared](const HttpRequest&, HttpBody*, HttpResponse* response) {
+                 response->content_type = "text/plain; version=0.0.4; charset=utf-8";
+                 response->body = MetricsText(*shared);
+                 return absl::OkStatus();
+               }});
+}
+
+}  // namespace sonde

@@ -1,0 +1,108 @@
+#include "web/query_reader.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "base/bytes.h"
+#include "model/limits.h"
+
+namespace sonde {
+namespace {
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+std::string KeyToText(std::string_view key) {
+  std::string text;
+  for (const char c : key) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\\') {
+      text += "\\\\";
+    } else if (byte >= 0x20 && byte < 0x7F) {
+      text.push_back(c);
+    } else {
+      fmt::format_to(std::back_inserter(text), "\\x{:02x}", byte);
+    }
+  }
+  return text;
+}
+
+absl::StatusOr<std::string> KeyFromText(std::string_view text) {
+  std::string key;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\') {
+      key.push_back(text[i]);
+    } else if (text.substr(i).starts_with("\\\\")) {
+      key.push_back('\\');
+      ++i;
+    } else if (i + 3 < text.size() && text[i + 1] == 'x' && HexDigit(text[i + 2]) >= 0 &&
+               HexDigit(text[i + 3]) >= 0) {
+      key.push_back(static_cast<char>(HexDigit(text[i + 2]) * 16 + HexDigit(text[i + 3])));
+      i += 3;
+    } else {
+      return absl::InvalidArgumentError(fmt::format(
+          R"(a key holds '\' at byte {}, which must be followed by another one, or by x and two hex digits)",
+          i));
+    }
+  }
+  return key;
+}
+
+int64_t QueryReader::Int(const std::string& name, int64_t usual, int64_t least, int64_t most) {
+  known_.insert(name);
+  const std::optional<std::string> text = request_.Query(name);
+  if (!text.has_value()) return usual;
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size() || value < least || value > most) {
+    Fail(absl::InvalidArgumentError(fmt::format("parameter '{}' must be a number from {} to {}, but is '{}'",
+                                                name, least, most, Printable(*text))));
+    return usual;
+  }
+  return value;
+}
+
+std::string QueryReader::Text(const std::string& name, size_t bytes_max) {
+  known_.insert(name);
+  std::string text = request_.Query(name).value_or("");
+  if (text.size() > bytes_max) {
+    Fail(absl::InvalidArgumentError(
+        fmt::format("parameter '{}' has {} bytes; at most {} are allowed", name, text.size(), bytes_max)));
+    text.clear();
+  }
+  return text;
+}
+
+std::string QueryReader::Key(const std::string& name) {
+  absl::StatusOr<std::string> key = KeyFromText(Text(name, 4 * kRowKeyBytesMax));
+  if (key.ok() && key->size() > kRowKeyBytesMax) {
+    key = absl::InvalidArgumentError(
+        fmt::format("a key of {} bytes; row keys have at most {}", key->size(), kRowKeyBytesMax));
+  }
+  if (!key.ok()) {
+    Fail(absl::InvalidArgumentError(
+        fmt::format("parameter '{}': {}", name, std::string(key.status().message()))));
+    return "";
+  }
+  return *std::move(key);
+}
+
+absl::Status QueryReader::Finish() {
+  if (!status_.ok()) return status_;
+  for (const auto& [name, value] : request_.query) {
+    if (known_.contains(name)) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("unknown parameter '{}'; allowed: {}", Printable(name), fmt::join(known_, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sonde

@@ -1,0 +1,331 @@
+#include "web/tables_api.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "model/limits.h"
+#include "model/names.h"
+#include "table/local_tables.h"
+#include "web/query_reader.h"
+
+namespace sonde {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kRowsUsual = 50;
+constexpr int64_t kRowsMax = 500;
+constexpr int64_t kVersionsMax = 1'000;
+constexpr size_t kValueBytesShown = 1'024;
+constexpr size_t kCellsPerRowShown = 2'000;
+constexpr size_t kAnswerBytesMax = 8 << 20;
+constexpr int64_t kWindowSecondsUsual = 600;
+constexpr int64_t kSecondsMax = int64_t{1} << 40;
+constexpr size_t kPatternBytesMax = 1'000;
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string Joined(const std::vector<GcRule>& rules, std::string_view word);
+
+// As cbt writes it: "maxversions=1 || maxage=7d".
+std::string GcRuleText(const GcRule& rule) {
+  if (const auto* versions = std::get_if<GcRule::MaxVersions>(&rule.rule)) {
+    return fmt::format("maxversions={}", versions->count);
+  }
+  if (const auto* age = std::get_if<GcRule::MaxAge>(&rule.rule)) {
+    const double seconds = static_cast<double>(age->micros) * 1e-6;
+    for (const auto& [unit, length] : {std::pair{"d", 86'400}, std::pair{"h", 3'600}, std::pair{"m", 60}}) {
+      if (std::fmod(seconds, length) == 0) return fmt::format("maxage={}{}", seconds / length, unit);
+    }
+    return fmt::format("maxage={}s", seconds);
+  }
+  if (const auto* all = std::get_if<GcRule::Intersection>(&rule.rule)) return Joined(all->rules, " && ");
+  if (const auto* any = std::get_if<GcRule::Union>(&rule.rule)) return Joined(any->rules, " || ");
+  return "";
+}
+
+std::string Joined(const std::vector<GcRule>& rules, std::string_view word) {
+  std::vector<std::string> texts;
+  for (const GcRule& rule : rules) texts.push_back(GcRuleText(rule));
+  return fmt::format("({})", fmt::join(texts, word));
+}
+
+class TablesApi {
+ public:
+  TablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredKey declared)
+      : tables_(tables), key_visualizer_(key_visualizer), declared_(std::move(declared)) {}
+
+  absl::Status List(HttpResponse* response) const {
+    Json all = Json::array();
+    for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
+      absl::StatusOr<Json> one = Describe(*schema);
+      if (one.ok()) all.push_back(*std::move(one));  // else it is being dropped
+    }
+    response->body = Dump({{"tables", std::move(all)}});
+    return absl::OkStatus();
+  }
+
+  absl::Status Get(const HttpRequest& request, HttpResponse* response) const {
+    const absl::StatusOr<TableSchemaRef> schema = Find(request);
+    if (!schema.ok()) return schema.status();
+    const absl::StatusOr<Json> one = Describe(**schema);
+    if (!one.ok()) return one.status();
+    response->body = Dump(*one);
+    return absl::OkStatus();
+  }
+
+  absl::Status Rows(const HttpRequest& request, HttpResponse* response) const {
+    const absl::StatusOr<TableSchemaRef> schema = Find(request);
+    if (!schema.ok()) return schema.status();
+    QueryReader query(request);
+    RowRead read;
+    const std::string prefix = query.Key("prefix");
+    RowRange range = RowRange::Prefix(prefix);
+    if (const std::string start = query.Key("start"); start > range.start) range.start = start;
+    if (const std::string end = query.Key("end"); !end.empty() && (range.end.empty() || end < range.end))
+      range.end = end;
+    if (const std::string pattern = query.Text("pattern", kPatternBytesMax); !pattern.empty())
+      read.row_key_regex = pattern;
+    if (const std::string family = query.Text("family", kFamilyNameBytesMax); !family.empty())
+      read.family = family;
+    read.cells_per_column_max = static_cast<int32_t>(query.Int("versions", 1, 1, kVersionsMax));
+    const int64_t limit = query.Int("limit", kRowsUsual, 1, kRowsMax);
+    if (absl::Status status = query.Finish(); !status.ok()) return status;
+    if (!range.IsEmpty()) read.ranges.push_back(std::move(range));
+    read.rows_max = limit + 1;
+
+    LocalTables local(tables_, std::string(InstanceOfTable((*schema)->name)));
+    Json rows = Json::array();
+    std::string next;
+    size_t bytes = 0;
+    const absl::Status status =
+        local.ReadRows(std::string(IdOfTable((*schema)->name)), read, [&](ReadRow&& row) {
+          if (rows.size() == static_cast<size_t>(limit) || bytes > kAnswerBytesMax) {
+            next = row.row_key;
+            return false;
+          }
+          rows.push_back(RowToJson(row, &bytes));
+          return true;
+        });
+    if (!status.ok()) return status;
+    response->body =
+        Dump({{"rows", std::move(rows)}, {"next", next.empty() ? Json(nullptr) : Json(KeyToText(next))}});
+    return absl::OkStatus();
+  }
+
+  absl::Status Map(const HttpRequest& request, HttpResponse* response) const {
+    const absl::StatusOr<TableSchemaRef> schema = FindWatched(request);
+    if (!schema.ok()) return schema.status();
+    QueryReader query(request);
+    HeatMapRequest asked{.table = (*schema)->id};
+    std::tie(asked.start_seconds, asked.end_seconds) = Window(&query);
+    asked.keys = {query.Key("start_key"), query.Key("end_key")};
+    asked.columns_max = query.Int("columns", 300, 1, HeatMap::kColumnsMax);
+    asked.rows_max = query.Int("rows", 300, 1, HeatMap::kRowsMax);
+    const std::string name = query.Text("metric", 32);
+    if (absl::Status status = query.Finish(); !status.ok()) return status;
+    if (absl::Status status = CheckWindow(asked.start_seconds, asked.end_seconds); !status.ok())
+      return status;
+    if (asked.keys.IsEmpty()) return absl::InvalidArgumentError("end_key must come after start_key");
+    const std::optional<HeatMetric> metric = name.empty() ? HeatMetric::kOps : HeatMetricOf(name);
+    if (!metric.has_value()) {
+      std::vector<std::string_view> names;
+      for (const HeatMetric one : AllHeatMetrics()) names.push_back(NameOf(one));
+      return absl::InvalidArgumentError(
+          fmt::format("parameter 'metric' must be one of {}", fmt::join(names, ", ")));
+    }
+    const absl::StatusOr<HeatMap> map = key_visualizer_->Map(asked);
+    if (!map.ok()) return map.status();
+    response->body = MapToJson(*map, *metric);
+    return absl::OkStatus();
+  }
+
+  absl::Status FindingsOfOne(const HttpRequest& request, HttpResponse* response) const {
+    const absl::StatusOr<TableSchemaRef> schema = FindWatched(request);
+    if (!schema.ok()) return schema.status();
+    QueryReader query(request);
+    const auto [start, end] = Window(&query);
+    if (absl::Status status = query.Finish(); !status.ok()) return status;
+    if (absl::Status status = CheckWindow(start, end); !status.ok()) return status;
+    Json all = Json::array();
+    if (absl::Status status = AddFindings(**schema, start, end, &all); !status.ok()) return status;
+    response->body = Dump({{"findings", std::move(all)}});
+    return absl::OkStatus();
+  }
+
+  absl::Status FindingsOfAll(const HttpRequest& request, HttpResponse* response) const {
+    QueryReader query(request);
+    const auto [start, end] = Window(&query);
+    if (absl::Status status = query.Finish(); !status.ok()) return status;
+    if (absl::Status status = CheckWindow(start, end); !status.ok()) return status;
+    Json all = Json::array();
+    if (key_visualizer_ != nullptr) {
+      for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
+        // Nothing was seen there: nothing is to be said.
+        if (key_visualizer_->KeyCount(schema->id) == 0) continue;
+        if (absl::Status status = AddFindings(*schema, start, end, &all); !status.ok()) return status;
+      }
+    }
+    response->body = Dump({{"findings", std::move(all)}});
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<TableSchemaRef> Find(const HttpRequest& request) const {
+    return tables_->catalog().Find(fmt::format("projects/{}/instances/{}/tables/{}",
+                                               request.parts.at("project"), request.parts.at("instance"),
+                                               request.parts.at("table")));
+  }
+
+  absl::StatusOr<TableSchemaRef> FindWatched(const HttpRequest& request) const {
+    if (key_visualizer_ == nullptr) {
+      return absl::UnimplementedError(
+          "The server was started with --no-keyviz: it keeps no account of accesses");
+    }
+    return Find(request);
+  }
+
+  std::pair<int64_t, int64_t> Window(QueryReader* query) const {
+    const int64_t now = tables_->clock().NowMicros() / 1'000'000;
+    const int64_t end = query->Int("to", now, 0, kSecondsMax);
+    return {query->Int("from", end - kWindowSecondsUsual, 0, kSecondsMax), end};
+  }
+  static absl::Status CheckWindow(int64_t start, int64_t end) {
+    const int64_t most = kTiers.back().kept_seconds + kTiers.back().file_seconds;
+    if (start < end && end - start <= most) return absl::OkStatus();
+    return absl::InvalidArgumentError(fmt::format(
+        "'from' ({}) must come before 'to' ({}), seconds since 1970, by at most {}", start, end, most));
+  }
+
+  absl::StatusOr<Json> Describe(const TableSchema& schema) const {
+    const absl::StatusOr<std::vector<RangeStats>> ranges = tables_->engine().Ranges(schema.id);
+    if (!ranges.ok()) return ranges.status();
+    uint64_t bytes = 0;
+    for (const RangeStats& range : *ranges) bytes += range.bytes;
+    Json families = Json::array();
+    for (const FamilySchema& family : schema.families) {
+      families.push_back({{"name", family.name},
+                          {"gc_rule", GcRuleText(family.gc_rule)},
+                          {"is_aggregate", family.aggregate != AggregateKind::kNone}});
+    }
+    Json json = {{"name", schema.name},
+                 {"id", IdOfTable(schema.name)},
+                 {"instance", InstanceOfTable(schema.name)},
+                 {"bytes", bytes},
+                 {"ranges", ranges->size()},
+                 {"families", std::move(families)},
+                 {"deletion_protection", schema.deletion_protection},
+                 {"change_stream_hours", schema.change_stream.has_value()
+                                             ? Json(schema.change_stream->retention_micros / 3'600'000'000)
+                                             : Json(nullptr)}};
+    json["keys_in_use"] = key_visualizer_ == nullptr ? 0 : std::llround(key_visualizer_->KeyCount(schema.id));
+    Json large = Json::array();
+    if (key_visualizer_ != nullptr) {
+      for (const LargeRow& row : key_visualizer_->LargeRows(schema.id)) {
+        large.push_back({{"key", KeyToText(row.row_key)}, {"bytes", row.bytes}});
+      }
+    }
+    json["large_rows"] = std::move(large);
+    const std::optional<DeclaredKey> declared = declared_ ? declared_(schema.name) : std::nullopt;
+    json["series"] = declared.has_value() ? Json(declared->series) : Json(nullptr);
+    return json;
+  }
+
+  static Json RowToJson(const ReadRow& row, size_t* bytes) {
+    Json cells = Json::array();
+    for (const ReadCell& cell : row.cells) {
+      if (cells.size() == kCellsPerRowShown) break;
+      Json one = {{"family", cell.family},
+                  {"qualifier", KeyToText(cell.qualifier)},
+                  {"time_micros", cell.timestamp_micros},
+                  {"value", KeyToText(std::string_view(cell.value).substr(0, kValueBytesShown))},
+                  {"bytes", cell.value.size()}};
+      *bytes += cell.qualifier.size() + std::min(cell.value.size(), kValueBytesShown) + 100;
+      cells.push_back(std::move(one));
+    }
+    return {{"key", KeyToText(row.row_key)}, {"cells_count", row.cells.size()}, {"cells", std::move(cells)}};
+  }
+
+  // A million numbers: written as they come.
+  static std::string MapToJson(const HeatMap& map, HeatMetric metric) {
+    Json starts = Json::array();
+    for (const std::string& start : map.row_starts) starts.push_back(KeyToText(start));
+    Json keys = Json::array();
+    for (const double count : map.row_keys) keys.push_back(std::llround(count));
+    Json head = {{"metric", NameOf(metric)},
+                 {"start_seconds", map.start_seconds},
+                 {"column_seconds", map.column_seconds},
+                 {"columns", map.columns},
+                 {"row_starts", std::move(starts)},
+                 {"keys_end", KeyToText(map.keys_end)},
+                 {"row_keys", std::move(keys)}};
+    std::string text = Dump(head);
+    text.resize(text.size() - 2);  // "}\n"
+    // By columns, each from the first key to the last.
+    text += ",\"values\":[";
+    for (const AccessCounts& counts : map.counts) {
+      fmt::format_to(std::back_inserter(text), "{},", std::llround(ValueOf(counts, metric)));
+    }
+    text.back() = ']';
+    text += "}\n";
+    return text;
+  }
+
+  absl::Status AddFindings(const TableSchema& schema, int64_t start, int64_t end, Json* all) const {
+    absl::StatusOr<std::vector<Finding>> findings =
+        key_visualizer_->Findings(schema.id, std::string(IdOfTable(schema.name)), start, end,
+                                  declared_ ? declared_(schema.name) : std::nullopt);
+    if (!findings.ok()) return findings.status();
+    for (const Finding& finding : *findings) {
+      all->push_back({{"table", schema.name},
+                      {"pattern", NameOf(finding.pattern)},
+                      {"severity", NameOf(finding.severity)},
+                      {"metric", finding.metric.has_value() ? Json(NameOf(*finding.metric)) : Json(nullptr)},
+                      {"start_key", KeyToText(finding.start_key)},
+                      {"end_key", KeyToText(finding.end_key)},
+                      {"title", finding.title},
+                      {"text", finding.text},
+                      {"remedy", finding.remedy},
+                      {"cure", finding.cure.empty() ? Json(nullptr) : Json(finding.cure)}});
+    }
+    return absl::OkStatus();
+  }
+
+  Tables* const tables_;
+  KeyVisualizer* const key_visualizer_;
+  const FindDeclaredKey declared_;
+};
+
+}  // namespace
+
+void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredKey declared, Router* router) {
+  const auto api = std::make_shared<const TablesApi>(tables, key_visualizer, std::move(declared));
+  const std::string table = "/api/v1/tables/{project}/{instance}/{table}";
+  const auto get = [&](const std::string& path, auto handle) {
+    router->Add({"GET", path, [api, handle](const HttpRequest& request, HttpBody*, HttpResponse* response) {
+                   return handle(*api, request, response);
+                 }});
+  };
+  get("/api/v1/tables",
+      [](const TablesApi& it, const HttpRequest&, HttpResponse* out) { return it.List(out); });
+  get(table, [](const TablesApi& it, const HttpRequest& in, HttpResponse* out) { return it.Get(in, out); });
+  get(table + "/rows",
+      [](const TablesApi& it, const HttpRequest& in, HttpResponse* out) { return it.Rows(in, out); });
+  get(table + "/heatmap",
+      [](const TablesApi& it, const HttpRequest& in, HttpResponse* out) { return it.Map(in, out); });
+  get(table + "/findings", [](const TablesApi& it, const HttpRequest& in, HttpResponse* out) {
+    return it.FindingsOfOne(in, out);
+  });
+  get("/api/v1/findings", [](const TablesApi& it, const HttpRequest& in, HttpResponse* out) {
+    return it.FindingsOfAll(in, out);
+  });
+}
+
+}  // namespace sonde

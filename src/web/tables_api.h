@@ -1,0 +1,28 @@
+// Tables as JSON, for the web page: what there is, and rows to browse.  Reads only.  docs/http-api.md
+// describes it.
+//
+//   GET /api/v1/tables                                             every table
+//   GET /api/v1/tables/{project}/{instance}/{table}                one
+//   GET /api/v1/tables/{project}/{instance}/{table}/rows           rows by prefix, range, pattern; with
+//   history GET /api/v1/tables/{project}/{instance}/{table}/heatmap        what was read and written, by keys
+//   and time GET /api/v1/tables/{project}/{instance}/{table}/findings       what that shows, in words GET
+//   /api/v1/findings                                           of all tables
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "keyviz/key_visualizer.h"
+#include "table/tables.h"
+#include "web/router.h"
+
+namespace sonde {
+
+// Of the series that a table (projects/P/instances/I/tables/T) holds, if one is declared.
+using FindDeclaredKey = std::function<std::optional<DeclaredKey>(std::string_view table_name)>;
+
+// Nothing is owned.  `key_visualizer`: null when nobody watches; then there are no maps (UNIMPLEMENTED).
+void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredKey declared, Router* router);
+
+}  // namespace sonde

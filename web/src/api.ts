@@ -1,0 +1,67 @@
+// The server's JSON, typed. Every failure is an Error with the server's own words.
+
+export interface Family { name: string; gc_rule: string; is_aggregate: boolean }
+export interface LargeRow { key: string; bytes: number }
+export interface Table {
+  name: string; id: string; instance: string; bytes: number; ranges: number; families: Family[];
+  deletion_protection: boolean; change_stream_hours: number | null; keys_in_use: number; large_rows: LargeRow[];
+  series: string | null;
+}
+export interface Cell { family: string; qualifier: string; time_micros: number; value: string; bytes: number }
+export interface Row { key: string; cells_count: number; cells: Cell[] }
+export interface Finding {
+  table: string; pattern: string; severity: "info" | "warning" | "critical"; metric: string | null;
+  start_key: string; end_key: string; title: string; text: string; remedy: string; cure: string | null;
+}
+export interface Method { name: string; requests: number; errors: number; p50_ms: number; p99_ms: number }
+export interface Overview {
+  version: string; now_seconds: number; started_seconds: number; grpc_address: string; data_dir: string;
+  watches_keys: boolean; tables: number; table_bytes: number; resident_bytes: number; memory_bytes: number;
+  cpu_seconds: number; read_load: number; write_load: number; methods: Method[]; seconds: number[][];
+}
+export interface HeatMap {
+  metric: string; start_seconds: number; column_seconds: number; columns: number; row_starts: string[];
+  keys_end: string; row_keys: number[]; values: number[];
+}
+export interface Named { name: string; type: string }
+export interface Series { name: string; table: string; is_declared: boolean; tags: Named[]; fields: Named[]; declaration?: string }
+export interface QueryStats { rows_read: number; cells_read: number; value_bytes_read: number; is_full_scan: boolean; ranges_count: number }
+export interface QueryAnswer {
+  columns: { name: string; kind: "tag" | "time" | "number" | "text" }[];
+  rows: (string | number | null)[][]; is_truncated: boolean; stats: QueryStats;
+}
+
+type Parameters = Record<string, string | number | string[] | undefined>;
+
+export function url(path: string, parameters: Parameters = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === undefined || value === "") continue;
+    for (const one of Array.isArray(value) ? value : [String(value)]) query.append(name, one);
+  }
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
+  const response = await fetch(url(path, parameters), { signal });
+  const text = await response.text();
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new Error(`The server answered ${response.status} with something that is no JSON`);
+  }
+  if (!response.ok) {
+    const error = (json as { error?: { message?: string } }).error;
+    throw new Error(error?.message ?? `The server answered ${response.status}`);
+  }
+  return json as T;
+}
+
+// projects/P/instances/I/tables/T as /api/v1/tables/P/I/T
+export function tablePath(name: string, rest = ""): string {
+  const [, project, , instance, , table] = name.split("/");
+  return `/api/v1/tables/${encodeURIComponent(project)}/${encodeURIComponent(instance)}/${encodeURIComponent(table)}${rest}`;
+}
+export const seriesPath = (name: string, rest = ""): string => `/api/v1/series/${encodeURIComponent(name)}${rest}`;

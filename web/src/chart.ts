@@ -1,0 +1,101 @@
+// Charts of lines over time (uPlot), in the colours of the theme: drag to zoom, shift and drag to pan, double click to
+// go back.
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { clock } from "./format";
+
+export interface Line { label: string; values: (number | null)[]; colour?: string; fill?: boolean }
+export interface ChartOptions {
+  height: number;
+  text: (value: number) => string;
+  // When the user has chosen another stretch of time; seconds.
+  zoom?: (from: number, to: number) => void;
+  reset?: () => void;
+  sync?: string;
+  // Whether the scale begins at zero.
+  zero?: boolean;
+}
+
+export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export const palette = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6", "--line-7", "--line-8"];
+export const lineColour = (index: number): string => colour(palette[index % palette.length]);
+
+function panning(zoom?: (from: number, to: number) => void): uPlot.Plugin {
+  return {
+    hooks: {
+      ready: (plot: uPlot) => {
+        plot.over.addEventListener("mousedown", (down: MouseEvent) => {
+          if (!down.shiftKey || !zoom) return;
+          down.stopImmediatePropagation();
+          const { min, max } = plot.scales.x as { min: number; max: number };
+          const perPixel = (max - min) / plot.over.clientWidth;
+          const move = (event: MouseEvent) => {
+            const by = (down.clientX - event.clientX) * perPixel;
+            plot.setScale("x", { min: min + by, max: max + by });
+          };
+          const up = (event: MouseEvent) => {
+            removeEventListener("mousemove", move);
+            removeEventListener("mouseup", up);
+            const by = (down.clientX - event.clientX) * perPixel;
+            if (by !== 0) zoom(min + by, max + by);
+          };
+          addEventListener("mousemove", move);
+          addEventListener("mouseup", up);
+        }, true);
+      },
+    },
+  };
+}
+
+export function chart(where: HTMLElement, times: number[], lines: Line[], options: ChartOptions): uPlot {
+  where.replaceChildren();
+  const axis = { stroke: colour("--muted"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { stroke: colour("--grid"), width: 1 }, font: "12px system-ui" };
+  const many = times.length > 400;
+  const plot = new uPlot({
+    width: Math.max(where.clientWidth, 200),
+    height: options.height,
+    padding: [12, 16, 0, 0],
+    cursor: { drag: { x: !!options.zoom, y: false, setScale: false }, sync: options.sync ? { key: options.sync } : undefined, points: { size: 7 } },
+    legend: { live: true },
+    scales: {
+      x: { time: true },
+      y: options.zero ? { range: (_plot, _min, max) => [0, (max > 0 ? max : 1) * 1.1] } : {},
+    },
+    axes: [{
+      ...axis, space: 90,
+      values: (plot, values) => values.map((value) => clock(value, (plot.scales.x.max ?? 0) - (plot.scales.x.min ?? 0))),
+    }, { ...axis, size: 76, values: (_plot, values) => values.map((value) => (value === null ? "" : options.text(value))) }],
+    series: [
+      { label: "time", value: (_plot, value) => (value === null ? "—" : clock(value)) },
+      ...lines.map((line, index): uPlot.Series => {
+        const stroke = line.colour ?? lineColour(index);
+        return {
+          label: line.label, stroke, width: 1.6, spanGaps: false, fill: line.fill ? `${stroke}22` : undefined,
+          points: { show: !many && times.length < 60 },
+          value: (_plot, value) => (value === null || value === undefined ? "—" : options.text(value)),
+        };
+      }),
+    ],
+    hooks: {
+      setSelect: [(it: uPlot) => {
+        if (it.select.width < 4) return;
+        const from = it.posToVal(it.select.left, "x"), to = it.posToVal(it.select.left + it.select.width, "x");
+        it.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        options.zoom?.(from, to);
+      }],
+    },
+    plugins: [panning(options.zoom)],
+  }, [times, ...lines.map((line) => line.values)] as uPlot.AlignedData, where);
+  if (options.reset) plot.over.addEventListener("dblclick", options.reset);
+  return plot;
+}
+
+// Keeps the width of a chart that of its place.
+export function fit(where: HTMLElement, plot: () => uPlot | undefined): ResizeObserver {
+  const observer = new ResizeObserver(() => {
+    const it = plot();
+    if (it && where.clientWidth > 0 && it.width !== where.clientWidth) it.setSize({ width: where.clientWidth, height: it.height });
+  });
+  observer.observe(where);
+  return observer;
+}

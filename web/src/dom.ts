@@ -1,0 +1,53 @@
+// Elements in a line. Text is always text: nothing from the server is ever taken for markup.
+
+type Child = Node | string | number | null | undefined | false | Child[];
+type Attributes = Record<string, unknown>;
+
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K, attributes: Attributes = {}, ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value as EventListener);
+    else if (value === true) element.setAttribute(name, "");
+    else element.setAttribute(name, String(value));
+  }
+  add(element, children);
+  return element;
+}
+
+function add(element: HTMLElement, children: Child[]): void {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) add(element, child);
+    else element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+export function show(element: HTMLElement, ...children: Child[]): void {
+  element.replaceChildren();
+  add(element, children);
+}
+
+export function field(label: string, control: HTMLElement, hint = ""): HTMLElement {
+  return h("label", { class: "field", title: hint || undefined }, h("span", {}, label), control);
+}
+
+export function select(options: [value: string, text: string][], value: string, change: (value: string) => void): HTMLSelectElement {
+  const element = h("select", { onchange: () => change(element.value) },
+    options.map(([one, text]) => h("option", { value: one, selected: one === value }, text)));
+  return element;
+}
+
+export const empty = (title: string, text: string): HTMLElement =>
+  h("div", { class: "empty" }, h("strong", {}, title), h("p", {}, text));
+
+export const problem = (error: unknown): HTMLElement =>
+  h("div", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error));
+
+export function save(name: string, data: Blob | string): void {
+  const href = typeof data === "string" ? data : URL.createObjectURL(data);
+  h("a", { href, download: name }).click();
+  if (typeof data !== "string") setTimeout(() => URL.revokeObjectURL(href), 1000);
+}

@@ -1,0 +1,227 @@
+// The key visualizer: time across, keys down.
+import { get, tablePath, type Finding, type HeatMap, type Overview, type Table } from "../api";
+import { empty, field, h, problem, save, select, show } from "../dom";
+import { findingCards } from "../findings";
+import { clock, duration, metricText, number } from "../format";
+import { palette, render, scaleOf } from "../heat";
+import { every, remember, route, type Page } from "../page";
+import { theme } from "../theme";
+
+const metrics: [string, string][] = [
+  ["ops", "reads and writes"], ["reads", "rows read"], ["writes", "rows written"], ["bytes", "bytes"], ["read_bytes", "bytes read"],
+  ["write_bytes", "bytes written"], ["latency", "mean latency"], ["latency_max", "largest latency"], ["errors", "errors"]];
+const windows: [string, string][] = [
+  ["120", "2 minutes"], ["600", "10 minutes"], ["3600", "1 hour"], ["21600", "6 hours"], ["86400", "1 day"], ["604800", "7 days"], ["1209600", "14 days"]];
+
+// What is looked at: a stretch of time (none: the last `window` seconds, live) and of keys.
+interface View { from?: number; to?: number; start: string; end: string }
+
+export function keysPage(): Page {
+  const { parameters } = route();
+  const body = h("div");
+  const leaving: (() => void)[] = [];
+  const abort = new AbortController();
+  leaving.push(() => abort.abort());
+  Promise.all([get<{ tables: Table[] }>("/api/v1/tables", {}, abort.signal), get<Overview>("/api/v1/overview", {}, abort.signal)]).then(([{ tables }, overview]) => {
+    if (!overview.watches_keys) return show(body, empty("Nobody watches", "The server was started with --no-keyviz."));
+    if (tables.length === 0) return show(body, empty("No tables yet", "As soon as a row is written, its key is seen here."));
+    const busiest = [...tables].sort((a, b) => b.keys_in_use - a.keys_in_use)[0];
+    const chosen = tables.find((table) => table.name === parameters.get("table")) ?? busiest;
+    show(body, visualizer(tables, chosen, parameters, leaving));
+  }).catch((error) => { if (!abort.signal.aborted) show(body, problem(error)); });
+  return { element: h("div", { class: "page wide" }, h("h1", {}, "Key visualizer"), body), leave: () => leaving.forEach((leave) => leave()) };
+}
+
+function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams, leaving: (() => void)[]): HTMLElement {
+  let table = chosen.name, metric = parameters.get("metric") ?? "ops", seconds = parameters.get("window") ?? "600";
+  let brightness = 0.5, live = true;
+  let view: View = { start: parameters.get("start") ?? "", end: parameters.get("end") ?? "" };
+  if (Number(parameters.get("to")) > 0) view = { ...view, from: Number(parameters.get("from")), to: Number(parameters.get("to")) };
+  const past: View[] = [];
+  let map: HeatMap | undefined, scale = 1, cursor: [column: number, row: number] | undefined;
+
+  const canvas = h("canvas", { class: "heat", tabindex: 0, role: "img", "data-heat": "" });
+  const overlay = h("div", { class: "selection", hidden: true });
+  const tip = h("div", { class: "tip", role: "status", hidden: true });
+  const keyAxis = h("div", { class: "key-axis", "aria-hidden": "true" }), timeAxis = h("div", { class: "time-axis", "aria-hidden": "true" });
+  const legend = h("div", { class: "ramp" }), message = h("div"), findings = h("div"), crumbs = h("div", { class: "crumbs" });
+  const frame = h("div", { class: "heat-frame" }, keyAxis, h("div", { class: "heat-place" }, canvas, overlay, tip), h("span"), timeAxis);
+
+  const paint = () => {
+    if (!map) return;
+    const box = canvas.getBoundingClientRect();
+    const ratio = devicePixelRatio || 1;
+    canvas.width = Math.max(Math.round(box.width * ratio), 1);
+    canvas.height = Math.max(Math.round(box.height * ratio), 1);
+    const image = render(map, scale, brightness, theme());
+    const small = h("canvas", { width: image.width, height: image.height });
+    small.getContext("2d")!.putImageData(image, 0, 0);
+    const context = canvas.getContext("2d")!;
+    context.imageSmoothingEnabled = false;
+    context.drawImage(small, 0, 0, canvas.width, canvas.height);
+    if (cursor) {
+      const [column, row] = cursor;
+      const width = canvas.width / map.columns, height = canvas.height / map.row_starts.length;
+      context.strokeStyle = theme() === "dark" ? "#fff" : "#000";
+      context.lineWidth = Math.max(ratio, 1);
+      context.strokeRect(column * width, row * height, Math.max(width, 3), Math.max(height, 3));
+    }
+    const colours = palette(theme());
+    const css = Array.from({ length: 9 }, (_, i) => { const c = colours[Math.round((i * 255) / 8)]; return `rgb(${c & 255},${(c >> 8) & 255},${(c >> 16) & 255})`; });
+    show(legend, h("small", {}, "0"), h("i", { style: `background:linear-gradient(90deg,${css.join(",")})` }), h("small", {}, `${metricText(metric, scale)}${metric.includes("latency") ? "" : ` in ${duration(map.column_seconds)}`}`));
+  };
+
+  const axes = () => {
+    if (!map) return;
+    const rows = map.row_starts.length, span = map.columns * map.column_seconds;
+    const labels = Math.min(14, rows);
+    show(keyAxis, Array.from({ length: labels }, (_, i) => {
+      const row = Math.floor((i * rows) / labels);
+      return h("span", { style: `top:${(100 * row) / rows}%`, title: map!.row_starts[row] }, map!.row_starts[row] || (row === 0 ? "first key" : ""));
+    }));
+    show(timeAxis, Array.from({ length: 7 }, (_, i) => h("span", { style: `left:${(100 * i) / 6}%` }, clock(map!.start_seconds + (span * i) / 6, span))));
+    canvas.setAttribute("aria-label", `${metric} of ${table.split("/").pop()}: ${rows} ranges of keys by ${map.columns} times. Arrows move from cell to cell, Enter zooms in, Escape zooms out.`);
+  };
+
+  const trail = () => {
+    const keys = view.start || view.end;
+    show(crumbs, (view.to !== undefined || keys) ? [
+      h("span", {}, view.to !== undefined ? `${clock(view.from ?? 0)} to ${clock(view.to)}` : "the last minutes",
+        keys && [", keys from ", h("code", {}, view.start || "the first"), " to ", h("code", {}, view.end || "the last")]),
+      h("button", { onclick: back }, "Zoom out"), h("button", { onclick: () => { past.length = 0; look({ start: "", end: "" }); } }, "Everything, live")] : null);
+  };
+
+  let running = new AbortController();
+  leaving.push(() => running.abort());
+  const load = async () => {
+    running.abort();
+    running = new AbortController();
+    const signal = running.signal;
+    const now = Math.floor(Date.now() / 1000);
+    const to = view.to ?? now, from = view.from ?? to - Number(seconds);
+    try {
+      const box = canvas.getBoundingClientRect();
+      const answer = await get<HeatMap>(tablePath(table, "/heatmap"), { metric, from, to, start_key: view.start, end_key: view.end,
+        columns: Math.min(Math.max(Math.floor(box.width), 100), 1000), rows: Math.min(Math.max(Math.floor(box.height), 100), 1000) }, signal);
+      map = answer;
+      scale = scaleOf(answer);
+      canvas.dataset.columns = String(answer.columns);
+      canvas.dataset.rows = String(answer.row_starts.length);
+      canvas.dataset.total = String(answer.values.reduce((sum, value) => sum + value, 0));
+      if (cursor && (cursor[0] >= answer.columns || cursor[1] >= answer.row_starts.length)) cursor = undefined;
+      show(message, answer.values.every((value) => value === 0) && empty("Quiet", "Nothing was read or written here in this time."));
+      paint();
+      axes();
+    } catch (error) {
+      if (!signal.aborted) show(message, problem(error));
+    }
+  };
+  const loadFindings = async () => {
+    const to = view.to ?? Math.floor(Date.now() / 1000);
+    try {
+      const answer = await get<{ findings: Finding[] }>(tablePath(table, "/findings"), { from: view.from ?? to - Math.max(Number(seconds), 60), to });
+      show(findings, findingCards(answer.findings, false));
+    } catch (error) {
+      show(findings, problem(error));
+    }
+  };
+  const store = () => remember("/keys", { table, metric, window: seconds, from: view.from, to: view.to, start: view.start, end: view.end });
+  const refresh = () => { store(); trail(); void load(); void loadFindings(); };
+  const look = (next: View) => { past.push(view); view = next; cursor = undefined; tip.hidden = true; refresh(); };
+  const back = () => { view = past.pop() ?? { start: "", end: "" }; cursor = undefined; tip.hidden = true; refresh(); };
+
+  const cellAt = (event: MouseEvent): [number, number] | undefined => {
+    if (!map) return undefined;
+    const box = canvas.getBoundingClientRect();
+    const clamp = (value: number, end: number) => Math.min(Math.max(Math.floor(value), 0), end - 1);
+    return [clamp(((event.clientX - box.left) / box.width) * map.columns, map.columns), clamp(((event.clientY - box.top) / box.height) * map.row_starts.length, map.row_starts.length)];
+  };
+  const endOf = (row: number) => (map && row + 1 < map.row_starts.length ? map.row_starts[row + 1] : map?.keys_end ?? "");
+  const tell = ([column, row]: [number, number]) => {
+    if (!map) return;
+    const value = map.values[column * map.row_starts.length + row], at = map.start_seconds + column * map.column_seconds;
+    show(tip, h("strong", {}, metricText(metric, value)), ` ${metrics.find(([name]) => name === metric)?.[1] ?? metric}`,
+      h("div", {}, `${clock(at)}, ${duration(map.column_seconds)}`),
+      h("div", {}, "from ", h("code", {}, map.row_starts[row] || "the first key")), h("div", {}, "to ", h("code", {}, endOf(row) || "the last key")),
+      h("div", { class: "muted" }, map.row_keys[row] === 0 ? "no keys in use seen" : `about ${number(map.row_keys[row])} keys in use`));
+    const place = canvas.getBoundingClientRect();
+    const x = ((column + 0.5) / map.columns) * place.width, y = ((row + 0.5) / map.row_starts.length) * place.height;
+    tip.hidden = false;
+    tip.style.left = x > place.width / 2 ? "" : `${x + 16}px`;
+    tip.style.right = x > place.width / 2 ? `${place.width - x + 16}px` : "";
+    tip.style.top = y > place.height / 2 ? "" : `${y + 8}px`;
+    tip.style.bottom = y > place.height / 2 ? `${place.height - y + 8}px` : "";
+  };
+  const zoom = (a: [number, number], b: [number, number]) => {
+    if (!map) return;
+    const [first, last] = [Math.min(a[0], b[0]), Math.max(a[0], b[0])], [top, bottom] = [Math.min(a[1], b[1]), Math.max(a[1], b[1])];
+    look({ from: map.start_seconds + first * map.column_seconds, to: map.start_seconds + (last + 1) * map.column_seconds, start: map.row_starts[top], end: endOf(bottom) });
+  };
+
+  canvas.addEventListener("mousemove", (event) => { const cell = cellAt(event); if (cell) tell(cell); });
+  canvas.addEventListener("mouseleave", () => { tip.hidden = true; });
+  canvas.addEventListener("dblclick", back);
+  canvas.addEventListener("mousedown", (down) => {
+    const from = cellAt(down);
+    const box = canvas.getBoundingClientRect();
+    const move = (event: MouseEvent) => {
+      overlay.hidden = false;
+      const left = Math.max(Math.min(down.clientX, event.clientX), box.left), top = Math.max(Math.min(down.clientY, event.clientY), box.top);
+      overlay.style.left = `${left - box.left}px`;
+      overlay.style.top = `${top - box.top}px`;
+      overlay.style.width = `${Math.min(Math.max(down.clientX, event.clientX), box.right) - left}px`;
+      overlay.style.height = `${Math.min(Math.max(down.clientY, event.clientY), box.bottom) - top}px`;
+    };
+    const up = (event: MouseEvent) => {
+      removeEventListener("mousemove", move);
+      removeEventListener("mouseup", up);
+      overlay.hidden = true;
+      const to = cellAt(event);
+      if (from && to && Math.abs(down.clientX - event.clientX) + Math.abs(down.clientY - event.clientY) > 8) zoom(from, to);
+    };
+    addEventListener("mousemove", move);
+    addEventListener("mouseup", up);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    if (!map) return;
+    const by = event.shiftKey ? 10 : 1, rows = map.row_starts.length;
+    const [column, row] = cursor ?? [map.columns - 1, Math.floor(rows / 2)];
+    const moves: Record<string, [number, number]> = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, -by], ArrowDown: [0, by] };
+    const step = moves[event.key];
+    if (step) {
+      cursor = [Math.min(Math.max(column + step[0], 0), map.columns - 1), Math.min(Math.max(row + step[1], 0), rows - 1)];
+      paint();
+      tell(cursor);
+    } else if (event.key === "Enter" && cursor) {
+      const w = Math.ceil(map.columns / 8), t = Math.ceil(rows / 8);
+      zoom([Math.max(column - w, 0), Math.max(row - t, 0)], [Math.min(column + w, map.columns - 1), Math.min(row + t, rows - 1)]);
+    } else if (event.key === "Escape") {
+      back();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  });
+  const resized = new ResizeObserver(() => paint());
+  resized.observe(canvas);
+  const themed = () => paint();
+  addEventListener("themechange", themed);
+  leaving.push(() => resized.disconnect(), () => removeEventListener("themechange", themed));
+  leaving.push(every(2000, async () => { if (live && view.to === undefined) await load(); }));
+  leaving.push(every(5000, async () => { if (live && view.to === undefined) await loadFindings(); }));
+  queueMicrotask(refresh);
+
+  const brightnessControl = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: brightness, oninput: (event: Event) => { brightness = Number((event.target as HTMLInputElement).value); paint(); } });
+  return h("div", { class: "keys" },
+    h("div", { class: "controls" },
+      field("Table", select(tables.map((one) => [one.name, one.id]), table, (value) => { table = value; past.length = 0; view = { start: "", end: "" }; refresh(); })),
+      field("Metric", select(metrics, metric, (value) => { metric = value; refresh(); })),
+      field("Time", select(windows, seconds, (value) => { seconds = value; view = { ...view, from: undefined, to: undefined }; refresh(); })),
+      field("Brightness", brightnessControl),
+      h("label", { class: "toggle" }, h("input", { type: "checkbox", checked: live, onchange: (event: Event) => { live = (event.target as HTMLInputElement).checked; } }), "live"),
+      h("button", { onclick: () => canvas.toBlob((blob) => blob && save(`${table.split("/").pop()}-${metric}.png`, blob)) }, "PNG"),
+      legend),
+    crumbs, message,
+    h("div", { class: "keys-split" }, h("section", { class: "card heat-card" }, frame),
+      h("section", { class: "card side" }, h("h2", {}, "Findings"), findings)));
+}

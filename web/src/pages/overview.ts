@@ -1,0 +1,115 @@
+// The server at a glance.
+import type uPlot from "uplot";
+import { get, type Finding, type Overview, type Table } from "../api";
+import { chart, fit } from "../chart";
+import { h, problem, show } from "../dom";
+import { findingCards } from "../findings";
+import { bytes, duration, micros, number } from "../format";
+import { address, every, type Page } from "../page";
+
+function tile(label: string, value: string, note: string): HTMLElement {
+  return h("div", { class: "tile" }, h("span", {}, label), h("strong", {}, value), h("small", {}, note));
+}
+
+// The last seconds without gaps: a quiet second has zeros.
+function dense(overview: Overview, seconds: number): { times: number[]; rows: number[][] } {
+  const known = new Map(overview.seconds.map((row) => [row[0], row]));
+  const end = Math.max(overview.now_seconds - 1, overview.seconds.at(-1)?.[0] ?? 0);
+  const times: number[] = [], rows: number[][] = [];
+  for (let second = end - seconds + 1; second <= end; ++second) {
+    times.push(second);
+    rows.push(known.get(second) ?? [second, 0, 0, 0, 0, 0, 0, 0]);
+  }
+  return { times, rows };
+}
+
+const windowSeconds = 300;
+
+export function overviewPage(): Page {
+  const tiles = h("section", { class: "tiles", "aria-label": "Now" });
+  const throughput = h("div", { class: "chart", "data-chart": "throughput" });
+  const latency = h("div", { class: "chart", "data-chart": "latency" });
+  const findings = h("section", { class: "card" });
+  const methods = h("section", { class: "card" });
+  const storage = h("section", { class: "card" });
+  const message = h("div");
+  let charts: uPlot[] = [];
+  let cpu: [seconds: number, at: number] | undefined;
+
+  const draw = (overview: Overview) => {
+    const { times, rows } = dense(overview, windowSeconds);
+    const column = (index: number) => rows.map((row) => row[index]);
+    const recent = rows.slice(-10);
+    const mean = (index: number) => recent.reduce((sum, row) => sum + row[index], 0) / recent.length;
+    const requests = mean(5);
+    const used = cpu ? (overview.cpu_seconds - cpu[0]) / Math.max((performance.now() - cpu[1]) / 1000, 0.1) : 0;
+    cpu = [overview.cpu_seconds, performance.now()];
+    show(tiles,
+      tile("Rows read", `${number(mean(1))}/s`, `${bytes(mean(3))}/s`),
+      tile("Rows written", `${number(mean(2))}/s`, `${bytes(mean(4))}/s`),
+      tile("Mean latency", requests > 0 ? micros(mean(6) / requests) : "—", "of a request, in the server"),
+      tile("Stored", bytes(overview.table_bytes), `${overview.tables} ${overview.tables === 1 ? "table" : "tables"}`),
+      tile("Memory", bytes(overview.resident_bytes), `budget ${bytes(overview.memory_bytes)}`),
+      tile("Processor", `${Math.round(used * 100)}%`, `up for ${duration(overview.now_seconds - overview.started_seconds)}`));
+    const first = charts.length === 0;
+    const latencies = rows.map((row) => (row[5] > 0 ? row[6] / row[5] : null));
+    if (first) {
+      charts = [
+        chart(throughput, times, [
+          { label: "rows read a second", values: column(1), fill: true },
+          { label: "rows written a second", values: column(2), fill: true }], { height: 220, text: number, sync: "overview", zero: true }),
+        chart(latency, times, [{ label: "mean latency", values: latencies, colour: undefined }], { height: 220, text: micros, sync: "overview", zero: true }),
+      ];
+    } else {
+      charts[0].setData([times, column(1), column(2)]);
+      charts[1].setData([times, latencies]);
+    }
+    show(methods, h("h2", {}, "Requests"), overview.methods.length === 0
+      ? h("p", { class: "muted" }, `None yet. Clients connect to ${overview.grpc_address}.`)
+      : h("table", {}, h("thead", {}, h("tr", {}, ["Method", "Requests", "Errors", "Median", "99%"].map((text, index) =>
+          h("th", { class: index > 0 && "number" }, text)))),
+        h("tbody", {}, overview.methods.map((method) => h("tr", {},
+          h("td", {}, method.name), h("td", { class: "number" }, number(method.requests)),
+          h("td", { class: method.errors > 0 ? "number bad" : "number" }, number(method.errors)),
+          h("td", { class: "number" }, micros(method.p50_ms * 1000)), h("td", { class: "number" }, micros(method.p99_ms * 1000)))))));
+  };
+
+  const stopFast = every(2000, async () => {
+    try {
+      draw(await get<Overview>("/api/v1/overview"));
+      show(message);
+    } catch (error) {
+      show(message, problem(error));
+    }
+  });
+  const stopSlow = every(5000, async () => {
+    try {
+      const [found, tables] = await Promise.all([
+        get<{ findings: Finding[] }>("/api/v1/findings"), get<{ tables: Table[] }>("/api/v1/tables")]);
+      show(findings, h("h2", {}, "Findings", h("small", {}, "of the last ten minutes")), findingCards(found.findings, true));
+      const largest = [...tables.tables].sort((a, b) => b.bytes - a.bytes).slice(0, 10);
+      const most = Math.max(...largest.map((table) => table.bytes), 1);
+      show(storage, h("h2", {}, "Storage"), largest.length === 0 ? h("p", { class: "muted" }, "No tables yet.")
+        : h("ul", { class: "bars" }, largest.map((table) => h("li", {},
+            h("a", { href: address("/tables", { table: table.name }) }, table.id),
+            h("span", { class: "bar" }, h("i", { style: `width:${(100 * table.bytes) / most}%` })),
+            h("span", { class: "number" }, bytes(table.bytes))))));
+    } catch {
+      // The faster of the two says so.
+    }
+  });
+  const observers = [fit(throughput, () => charts[0]), fit(latency, () => charts[1])];
+  return {
+    element: h("div", { class: "page" }, h("h1", {}, "Overview"), message, tiles,
+      h("div", { class: "two" },
+        h("section", { class: "card" }, h("h2", {}, "Throughput"), throughput),
+        h("section", { class: "card" }, h("h2", {}, "Latency"), latency)),
+      findings, h("div", { class: "two" }, methods, storage)),
+    leave: () => {
+      stopFast();
+      stopSlow();
+      observers.forEach((observer) => observer.disconnect());
+      charts.forEach((one) => one.destroy());
+    },
+  };
+}

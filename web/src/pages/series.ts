@@ -1,0 +1,205 @@
+// Declared series: what they are, and charts of what is in them.
+import type uPlot from "uplot";
+import { get, seriesPath, url, type QueryAnswer, type Series } from "../api";
+import { chart, fit, lineColour, type Line } from "../chart";
+import { empty, field, h, problem, save, select, show } from "../dom";
+import { bytes, clock, number } from "../format";
+import { address, remember, route, type Page } from "../page";
+
+const linesMax = 24;
+// Buckets to choose from, in seconds, by the names that queries take.
+const steps: [seconds: number, name: string][] = [
+  [1, "1s"], [5, "5s"], [10, "10s"], [30, "30s"], [60, "1m"], [300, "5m"], [900, "15m"], [3600, "1h"], [10_800, "3h"],
+  [21_600, "6h"], [43_200, "12h"], [86_400, "day"], [604_800, "week"], [2_629_800, "month"], [7_889_400, "quarter"], [31_557_600, "year"]];
+
+interface View { from: number; to: number }
+
+export function seriesPage(): Page {
+  const { parameters } = route();
+  const list = h("nav", { class: "list", "aria-label": "Series" });
+  const detail = h("div", { class: "detail" });
+  const abort = new AbortController();
+  const leaving: (() => void)[] = [() => abort.abort()];
+  get<{ series: Series[] }>("/api/v1/series", {}, abort.signal).then(async ({ series }) => {
+    if (series.length === 0) {
+      show(detail, empty("No series yet", "Declare one and load points: sonde series load DECLARATION FILE.csv — or send InfluxDB lines or Prometheus remote write to this port."));
+      return;
+    }
+    const name = (series.find((one) => one.name === parameters.get("name")) ?? series[0]).name;
+    show(list, series.map((one) => h("a", { href: address("/series", { name: one.name }), "aria-current": one.name === name && "true" },
+      h("span", {}, one.name), h("small", {}, one.is_declared ? "declared" : "open"))));
+    const one = await get<Series>(seriesPath(name), {}, abort.signal);
+    show(detail, explorer(one, parameters, abort.signal, leaving), declaration(one));
+  }).catch((error) => { if (!abort.signal.aborted) show(detail, problem(error)); });
+  return {
+    element: h("div", { class: "page" }, h("h1", {}, "Series"), h("div", { class: "split" }, list, detail)),
+    leave: () => leaving.forEach((leave) => leave()),
+  };
+}
+
+function declaration(series: Series): HTMLElement {
+  return h("section", { class: "card" }, h("h2", {}, "Declaration", h("small", {}, `table ${series.table}`)),
+    h("dl", { class: "facts" },
+      h("dt", {}, "Tags"), h("dd", {}, series.tags.map((tag) => `${tag.name} (${tag.type})`).join(", ") || "none"),
+      h("dt", {}, "Fields"), h("dd", {}, series.fields.map((one) => `${one.name} (${one.type})`).join(", "))),
+    series.declaration ? h("pre", {}, series.declaration)
+      : h("p", { class: "muted" }, "Nobody declared this series: it came with its points, and stands in the table of all such series."));
+}
+
+function explorer(series: Series, parameters: URLSearchParams, signal: AbortSignal, leaving: (() => void)[]): HTMLElement {
+  const numeric = series.fields.filter((one) => one.type !== "string").map((one) => one.name);
+  const fields = new Set((parameters.get("field") ?? numeric.slice(0, 2).join(",")).split(",").filter((one) => numeric.includes(one)));
+  let aggregate = parameters.get("agg") ?? "avg", group = parameters.get("group") ?? series.tags[0]?.name ?? "", bucket = parameters.get("every") ?? "";
+  const where = h("input", { type: "text", name: "where", value: parameters.get("where") ?? "", placeholder: "TAG=VALUE, TAG=PREFIX*, TAG=~REGEX", spellcheck: "false" });
+  let extent: View | undefined, view: View | undefined;
+  const asked = [Number(parameters.get("from")), Number(parameters.get("to"))];
+  if (asked[1] > asked[0]) view = { from: asked[0], to: asked[1] };
+  const place = h("div", { class: "chart tall", "data-chart": "series" });
+  const status = h("p", { class: "muted", "aria-live": "polite" });
+  const past: View[] = [];
+  let plot: uPlot | undefined;
+  let running = new AbortController();
+  signal.addEventListener("abort", () => running.abort());
+
+  const conditions = () => where.value.split(/,\s*(?=[A-Za-z_]\w*\s*(?:=|!))/).map((one) => one.trim()).filter((one) => one);
+  const iso = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString();
+  // As many buckets as there are pairs of pixels.
+  const step = (): [number, string] => {
+    if (bucket) return steps.find(([, name]) => name === bucket) ?? steps[0];
+    const width = Math.max(place.clientWidth, 300) / 2;
+    const span = (view ?? extent)!.to - (view ?? extent)!.from;
+    return steps.find(([seconds]) => span / seconds <= width) ?? steps.at(-1)!;
+  };
+  const query = (): Record<string, string | string[] | undefined> => ({
+    where: conditions(), field: [...fields].join(","), agg: aggregate, group_by: group || "-", every: step()[1],
+    from: view && iso(view.from), to: view && iso(view.to) });
+
+  const findExtent = async () => {
+    // Months first: few answers, whatever there is.
+    const answer = await get<QueryAnswer>(seriesPath(series.name, "/query"), { agg: "count", every: "month", group_by: "-", field: numeric[0] ?? "" }, running.signal);
+    const time = answer.columns.findIndex((column) => column.kind === "time");
+    const times = answer.rows.map((row) => Date.parse(String(row[time])) / 1000);
+    if (times.length === 0) return;
+    const month = { from: Math.min(...times), to: Math.max(...times) + 31 * 86_400 };
+    if (times.length > 3) {
+      extent = month;
+      return;
+    }
+    const fine = await get<QueryAnswer>(seriesPath(series.name, "/query"), { agg: "count", every: "1m", group_by: "-", field: numeric[0] ?? "" }, running.signal);
+    const minutes = fine.rows.map((row) => Date.parse(String(row[time])) / 1000);
+    extent = minutes.length > 0 ? { from: Math.min(...minutes), to: Math.max(...minutes) + 60 } : month;
+  };
+
+  const draw = (answer: QueryAnswer) => {
+    const tags = answer.columns.flatMap((column, index) => (column.kind === "tag" ? [index] : []));
+    const time = answer.columns.findIndex((column) => column.kind === "time");
+    const values = answer.columns.flatMap((column, index) => (column.kind === "number" ? [index] : []));
+    const byLine = new Map<string, Map<number, number>>();
+    const times = new Set<number>();
+    for (const row of answer.rows) {
+      const at = Date.parse(String(row[time])) / 1000;
+      times.add(at);
+      for (const index of values) {
+        const label = [...tags.map((tag) => String(row[tag])), answer.columns[index].name].join(" · ");
+        let line = byLine.get(label);
+        if (!line) byLine.set(label, (line = new Map()));
+        if (typeof row[index] === "number") line.set(at, row[index]);
+      }
+    }
+    const sorted = [...times].sort((a, b) => a - b);
+    const shown = [...byLine].slice(0, linesMax);
+    place.dataset.points = String(sorted.length);
+    place.dataset.lines = String(shown.length);
+    plot?.destroy();
+    plot = undefined;
+    if (sorted.length === 0) {
+      show(place, empty("No points here", "Nothing was measured in this time, or the conditions let nothing through."));
+    } else {
+      const lines = shown.map(([label, points], index): Line => ({ label, colour: lineColour(index), values: sorted.map((at) => points.get(at) ?? null) }));
+      plot = chart(place, sorted, lines, { height: 380, text: number, zoom, reset });
+    }
+    const left_out = byLine.size > linesMax ? `, the first ${linesMax} of ${byLine.size} lines` : "";
+    show(status, `${number(sorted.length)} points by ${step()[1]} from ${clock(sorted[0] ?? view?.from ?? 0)}${left_out} — read ${number(answer.stats.rows_read)} rows, ${number(answer.stats.cells_read)} cells, ${bytes(answer.stats.value_bytes_read)}`,
+      answer.is_truncated && h("strong", {}, " — there is more: the answer was cut off"),
+      answer.stats.is_full_scan && " — read the whole table");
+  };
+
+  const run = async () => {
+    running.abort();
+    running = new AbortController();
+    const mine = running;
+    place.setAttribute("aria-busy", "true");
+    try {
+      if (fields.size === 0) throw new Error("Choose at least one field that is a number");
+      if (!extent && !view) await findExtent();
+      if (!extent && !view) return show(place, empty("No points yet", "This series has no points."));
+      remember("/series", { name: series.name, field: [...fields].join(","), agg: aggregate, group, every: bucket, where: where.value,
+        from: view && Math.round(view.from), to: view && Math.round(view.to) });
+      draw(await get<QueryAnswer>(seriesPath(series.name, "/query"), query(), mine.signal));
+    } catch (error) {
+      if (!mine.signal.aborted) show(place, problem(error));
+    } finally {
+      if (mine === running) place.removeAttribute("aria-busy");
+    }
+  };
+  const look = (next: View | undefined) => {
+    if (view || extent) past.push((view ?? extent)!);
+    view = next;
+    void run();
+  };
+  const zoom = (from: number, to: number) => look({ from, to: Math.max(to, from + 2) });
+  const reset = () => { view = past.pop(); if (view === extent) view = undefined; void run(); };
+  const move = (part: number) => {
+    const now = view ?? extent;
+    if (now) look({ from: now.from + part * (now.to - now.from), to: now.to + part * (now.to - now.from) });
+  };
+  const scale = (by: number) => {
+    const now = view ?? extent;
+    if (!now) return;
+    const middle = (now.from + now.to) / 2, half = ((now.to - now.from) * by) / 2;
+    look({ from: middle - half, to: middle + half });
+  };
+  place.tabIndex = 0;
+  place.setAttribute("role", "img");
+  place.setAttribute("aria-label", `Chart of ${series.name}: arrows move, plus and minus zoom, 0 shows everything`);
+  place.addEventListener("keydown", (event) => {
+    const keys: Record<string, () => void> = {
+      ArrowLeft: () => move(-0.25), ArrowRight: () => move(0.25), "+": () => scale(0.5), "=": () => scale(0.5), "-": () => scale(2), "0": () => look(undefined) };
+    const act = keys[event.key];
+    if (act) { event.preventDefault(); act(); }
+  });
+  const observer = fit(place, () => plot);
+  leaving.push(() => observer.disconnect(), () => plot?.destroy());
+
+  const image = () => {
+    const canvas = plot?.root.querySelector("canvas");
+    if (!canvas) return;
+    const copy = h("canvas", { width: canvas.width, height: canvas.height });
+    const context = copy.getContext("2d")!;
+    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--card");
+    context.fillRect(0, 0, copy.width, copy.height);
+    context.drawImage(canvas, 0, 0);
+    copy.toBlob((blob) => blob && save(`${series.name}.png`, blob));
+  };
+  queueMicrotask(() => void run());
+  return h("section", { class: "card" },
+    h("h2", {}, series.name),
+    h("form", { class: "controls", onsubmit: (event: Event) => { event.preventDefault(); void run(); } },
+      h("fieldset", { class: "checks" }, h("legend", {}, "Fields"), numeric.map((name) => h("label", {},
+        h("input", { type: "checkbox", checked: fields.has(name), onchange: (event: Event) => {
+          (event.target as HTMLInputElement).checked ? fields.add(name) : fields.delete(name); void run(); } }), name))),
+      field("Value", select(["avg", "min", "max", "sum", "count", "first", "last", "median", "p95", "p99", "stddev"].map((one) => [one, one]), aggregate, (value) => { aggregate = value; void run(); })),
+      field("One line for each", select([["", "all together"], ...series.tags.map((tag): [string, string] => [tag.name, tag.name])], group, (value) => { group = value; void run(); })),
+      field("By", select([["", "the width"], ...steps.map(([, name]): [string, string] => [name, name])], bucket, (value) => { bucket = value; void run(); })),
+      field("Where", where), h("button", { class: "primary", type: "submit" }, "Ask")),
+    place,
+    h("div", { class: "controls below" },
+      h("div", { class: "group" },
+        h("button", { title: "Earlier", "aria-label": "Earlier", onclick: () => move(-0.5) }, "←"), h("button", { title: "Zoom in", "aria-label": "Zoom in", onclick: () => scale(0.5) }, "+"),
+        h("button", { title: "Zoom out", "aria-label": "Zoom out", onclick: () => scale(2) }, "−"), h("button", { title: "Later", "aria-label": "Later", onclick: () => move(0.5) }, "→"),
+        h("button", { onclick: () => { past.length = 0; look(undefined); } }, "Everything")),
+      h("div", { class: "group" },
+        h("button", { onclick: () => save(`${series.name}.csv`, url(seriesPath(series.name, "/query"), { ...query(), format: "csv" })) }, "CSV"),
+        h("button", { onclick: image }, "PNG"))),
+    status);
+}

@@ -1,0 +1,108 @@
+// Tables, and their rows to look at. Nothing can be changed here.
+import { get, tablePath, type Row, type Table } from "../api";
+import { empty, field, h, problem, select, show } from "../dom";
+import { bytes, cellTime, number } from "../format";
+import { address, remember, route, type Page } from "../page";
+
+const columnsMax = 12;
+
+export function tablesPage(): Page {
+  const { parameters } = route();
+  const list = h("nav", { class: "list", "aria-label": "Tables" });
+  const detail = h("div", { class: "detail" });
+  const abort = new AbortController();
+  const page = h("div", { class: "page" }, h("h1", {}, "Tables"), h("div", { class: "split" }, list, detail));
+
+  get<{ tables: Table[] }>("/api/v1/tables", {}, abort.signal).then(({ tables }) => {
+    if (tables.length === 0) {
+      show(detail, empty("No tables yet", "Make one with any Bigtable client, or load a series: sonde series load."));
+      return;
+    }
+    const chosen = tables.find((table) => table.name === parameters.get("table")) ?? tables[0];
+    show(list, tables.map((table) => h("a", {
+      href: address("/tables", { table: table.name }), "aria-current": table === chosen && "true", title: table.name,
+    }, h("span", {}, table.id), h("small", {}, bytes(table.bytes)))));
+    show(detail, tableDetail(chosen, parameters, abort.signal));
+  }).catch((error) => { if (!abort.signal.aborted) show(detail, problem(error)); });
+  return { element: page, leave: () => abort.abort() };
+}
+
+function tableDetail(table: Table, parameters: URLSearchParams, signal: AbortSignal): HTMLElement {
+  return h("div", {},
+    h("section", { class: "card" },
+      h("h2", {}, table.id, h("small", {}, table.instance)),
+      h("dl", { class: "facts" },
+        h("dt", {}, "Size"), h("dd", {}, bytes(table.bytes)),
+        h("dt", {}, "Keys in use"), h("dd", {}, table.keys_in_use > 0 ? `about ${number(table.keys_in_use)}` : "none seen yet"),
+        h("dt", {}, "Change stream"), h("dd", {}, table.change_stream_hours === null ? "none" : `kept for ${table.change_stream_hours} h`),
+        h("dt", {}, "Deletion"), h("dd", {}, table.deletion_protection ? "protected" : "allowed"),
+        h("dt", {}, "Series"), h("dd", {}, table.series ? h("a", { href: address("/series", { name: table.series }) }, table.series) : "none declared"),
+        h("dt", {}, "Large rows"), h("dd", {}, table.large_rows.length === 0 ? "none" :
+          table.large_rows.map((row) => h("div", {}, h("code", {}, row.key), ` ${bytes(row.bytes)}`)))),
+      h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "Family"), h("th", {}, "Garbage collection"))),
+        h("tbody", {}, table.families.map((family) => h("tr", {}, h("td", {}, h("code", {}, family.name)),
+          h("td", {}, family.gc_rule ? h("code", {}, family.gc_rule) : h("span", { class: "muted" }, "keeps everything")))))),
+      h("p", {}, h("a", { class: "button", href: address("/keys", { table: table.name }) }, "Open in the key visualizer"))),
+    browser(table, parameters, signal));
+}
+
+function browser(table: Table, parameters: URLSearchParams, signal: AbortSignal): HTMLElement {
+  const text = (name: string, placeholder: string) =>
+    h("input", { type: "text", name, value: parameters.get(name) ?? "", placeholder, spellcheck: "false", autocomplete: "off" });
+  const prefix = text("prefix", "beginning of keys"), pattern = text("pattern", "RE2 of the whole key");
+  let versions = parameters.get("versions") ?? "1", family = parameters.get("family") ?? "";
+  let starts: string[] = [""];
+  const results = h("div", { class: "rows", "aria-live": "polite" });
+
+  const load = async () => {
+    remember("/tables", { table: table.name, prefix: prefix.value, pattern: pattern.value, family, versions: versions === "1" ? "" : versions });
+    results.setAttribute("aria-busy", "true");
+    try {
+      const answer = await get<{ rows: Row[]; next: string | null }>(tablePath(table.name, "/rows"), {
+        prefix: prefix.value, pattern: pattern.value, family, versions, limit: 50, start: starts.at(-1) }, signal);
+      show(results, answer.rows.length === 0 ? empty("No rows", "None of this table's keys begins like that, or matches.")
+        : rowsTable(answer.rows, versions !== "1"),
+        h("div", { class: "pager" },
+          h("button", { disabled: starts.length === 1, onclick: () => { starts.pop(); void load(); } }, "← Back"),
+          h("span", { class: "muted" }, `${answer.rows.length} rows`),
+          h("button", { disabled: answer.next === null, onclick: () => { starts.push(answer.next ?? ""); void load(); } }, "Next →")));
+    } catch (error) {
+      if (!signal.aborted) show(results, problem(error));
+    }
+    results.removeAttribute("aria-busy");
+  };
+  const again = () => { starts = [""]; void load(); };
+  const form = h("form", { class: "controls", onsubmit: (event: Event) => { event.preventDefault(); again(); } },
+    field("Prefix", prefix, "Bytes that are not printable as \\xNN"), field("Pattern", pattern),
+    field("Family", select([["", "all"], ...table.families.map((one): [string, string] => [one.name, one.name])], family, (value) => { family = value; again(); })),
+    field("History", select([["1", "newest"], ["5", "newest 5"], ["1000", "all versions"]], versions, (value) => { versions = value; again(); })),
+    h("button", { class: "primary", type: "submit" }, "Find rows"));
+  again();
+  return h("section", { class: "card" }, h("h2", {}, "Rows"), form, results);
+}
+
+// A column for each family:qualifier while there are few of them; else cells one below the other.
+function rowsTable(rows: Row[], history: boolean): HTMLElement {
+  const columns = new Map<string, { family: string; qualifier: string }>();
+  for (const row of rows) for (const cell of row.cells) columns.set(`${cell.family}\u0000${cell.qualifier}`, cell);
+  const wide = !history && columns.size <= columnsMax;
+  const value = (cell: { value: string; bytes: number; time_micros: number }) => h("span", { title: `${cellTime(cell.time_micros)}, ${bytes(cell.bytes)}` },
+    cell.value, cell.bytes > 1024 && h("span", { class: "muted" }, ` … ${bytes(cell.bytes)}`));
+  if (wide) {
+    return h("div", { class: "scroll" }, h("table", { class: "data" },
+      h("thead", {}, h("tr", {}, h("th", {}, "Row key"), [...columns.values()].map((column) => h("th", {}, h("small", {}, column.family), column.qualifier || "(empty)")))),
+      h("tbody", {}, rows.map((row) => {
+        const cells = new Map(row.cells.map((cell) => [`${cell.family}\u0000${cell.qualifier}`, cell]));
+        return h("tr", {}, h("th", { scope: "row" }, row.key), [...columns.keys()].map((key) => {
+          const cell = cells.get(key);
+          return h("td", {}, cell && value(cell));
+        }));
+      }))));
+  }
+  return h("div", { class: "scroll" }, h("table", { class: "data" },
+    h("thead", {}, h("tr", {}, ["Row key", "Column", "Timestamp", "Value"].map((text) => h("th", {}, text)))),
+    h("tbody", {}, rows.map((row) => row.cells.map((cell, index) => h("tr", { class: index === 0 ? "first" : undefined },
+      h("th", { scope: "row" }, index === 0 ? row.key : ""),
+      h("td", {}, h("span", { class: "muted" }, `${cell.family}:`), cell.qualifier),
+      h("td", { class: "time" }, cellTime(cell.time_micros)), h("td", {}, value(cell))))))));
+}
