@@ -7,7 +7,7 @@ set(SONDE_LAYERS
   "catalog=3" "engine/memory=3" "engine/rocks=3" "series/key=3"
   "table=4" "client=4"
   "series/write=5" "series/query=5" "keyviz=5"
-  "wire=6" "web=6" "prometheus=6" "series/http=6"
+  "series/derive=6" "series/advise=6" "wire=6" "web=6" "prometheus=6" "series/http=6"
   "server=7")
 
 define_property(GLOBAL PROPERTY SONDE_FOLDERS BRIEF_DOCS "folders declared so far" FULL_DOCS "one FOLDER:DEPS entry each")

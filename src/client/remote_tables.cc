@@ -158,6 +158,14 @@ absl::Status RemoteTables::CreateTable(const std::string& table, const std::vect
               [&](grpc::ClientContext* context) { return admin_->CreateTable(context, request, &made); });
 }
 
+absl::Status RemoteTables::DropTable(const std::string& table) {
+  admin::DeleteTableRequest request;
+  request.set_name(TableName(table));
+  google::protobuf::Empty done;
+  return Call(fmt::format("DeleteTable of {}", TableName(table)),
+              [&](grpc::ClientContext* context) { return admin_->DeleteTable(context, request, &done); });
+}
+
 absl::Status RemoteTables::CreateFamilies(const std::string& table,
                                           const std::vector<FamilyRequest>& families) {
   admin::ModifyColumnFamiliesRequest request;

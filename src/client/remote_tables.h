@@ -56,6 +56,7 @@ class RemoteTables final : public TableAccess {
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override;
   // Sorted.
   absl::StatusOr<std::vector<std::string>> ListTables() override;
+  absl::Status DropTable(const std::string& table) override;
   // See MutateRowsCall: more than mutate_limits is more than one commit.
   absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
                                                        const std::vector<RowWrite>& rows) override;

@@ -70,6 +70,8 @@ class TableAccess {
   // Makes the table and its missing families; what is there already stays as it is.
   virtual absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) = 0;
   virtual absl::StatusOr<std::vector<std::string>> ListTables() = 0;
+  // With all its rows.  NOT_FOUND; FAILED_PRECONDITION: it is protected.
+  virtual absl::Status DropTable(const std::string& table) = 0;
 
   // One commit; each row is atomic.  Either one status a row, in order, or an error of the whole request.
   virtual absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,

@@ -19,6 +19,7 @@ class StoredTables final : public TableAccess {
     return tables_.EnsureTable(table, families);
   }
   absl::StatusOr<std::vector<std::string>> ListTables() override { return tables_.ListTables(); }
+  absl::Status DropTable(const std::string& table) override { return tables_.DropTable(table); }
   absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
                                                        const std::vector<RowWrite>& rows) override {
     return tables_.MutateRows(table, rows);

@@ -3,12 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
+#include "series/write/declaration_store.h"
 #include "series/write/explain.h"
 #include "server/commands.h"
 #include "server/series_commands.h"
@@ -16,7 +19,11 @@
 namespace sonde {
 
 void AddDeclarationArgument(CLI::App& command, std::string* file) {
-  command.add_option("FILE", *file, "the declaration of the series (YAML)")->required();
+  command
+      .add_option(
+          "FILE", *file,
+          "the declaration of the series (YAML), or stored:SERIES; FILE@TABLE is one of its derived tables")
+      ->required();
 }
 
 int ReportStatus(const absl::Status& status) {
@@ -25,15 +32,38 @@ int ReportStatus(const absl::Status& status) {
   return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
 }
 
-absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& file, const AccessFlags& access) {
+absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& reference, const AccessFlags& access) {
+  constexpr std::string_view kStored = "stored:";
+  std::string file = reference;
+  std::string table;
+  if (const size_t at = reference.rfind('@');
+      at != std::string::npos && !std::filesystem::exists(reference)) {
+    file = reference.substr(0, at);
+    table = reference.substr(at + 1);
+  }
   OpenSeries opened;
-  absl::StatusOr<series::SeriesSchema> schema = series::ReadSchemaFile(file);
-  if (!schema.ok()) return schema.status();
-  if (absl::Status status = series::RefuseErrors(*schema); !status.ok()) return status;
+  const bool is_stored = file.starts_with(kStored);
+  absl::StatusOr<series::SeriesSchema> schema;
+  if (!is_stored) {
+    schema = series::ReadSchemaFile(file);
+    if (!schema.ok()) return schema.status();
+    if (absl::Status status = series::RefuseErrors(*schema); !status.ok()) return status;
+  }
   absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(access);
   if (!tables.ok()) return tables.status();
-  opened.schema = *std::move(schema);
   opened.tables = *std::move(tables);
+  if (is_stored) {
+    schema = series::FindDeclaration(file.substr(kStored.size()), opened.tables.get());
+    if (!schema.ok()) return schema.status();
+  }
+  if (!table.empty()) {
+    std::optional<series::SeriesSchema> derived = series::SchemaOfTable(*schema, table);
+    if (!derived) {
+      return absl::InvalidArgumentError(fmt::format("{} has no table '{}'", file, Printable(table)));
+    }
+    schema = *std::move(derived);
+  }
+  opened.schema = *std::move(schema);
   return opened;
 }
 
@@ -80,8 +110,10 @@ int Explain(const std::string& file) {
 
 constexpr char kExamples[] =
     "Examples:\n"
+    "  sonde series init weather.csv > weather.yaml\n"
     "  sonde series check examples/weather.yaml\n"
     "  sonde series explain examples/weather.yaml\n"
+    "  sonde series advise examples/meters/meters.yaml\n"
     "  sonde series load examples/weather.yaml weather.csv --endpoint 127.0.0.1:8086\n"
     "  sonde series query examples/weather.yaml --where location=Seattle --every month --agg avg,max \\\n"
     "      --field temp_max --plot --endpoint 127.0.0.1:8086\n"
@@ -117,14 +149,19 @@ void AddSeriesExplain(CLI::App& series, int* exit_status) {
 
 void AddSeriesCommand(CLI::App& app, int* exit_status) {
   CLI::App* command =
-      app.add_subcommand("series", "Declared time series: check, explain, load, query, collect");
+      app.add_subcommand("series", "Declared time series: from a sample to a schema, from points to answers");
   command->require_subcommand(1);
   command->footer(kExamples);
   AddSeriesCheck(*command, exit_status);
+  AddSeriesInit(*command, exit_status);
   AddSeriesExplain(*command, exit_status);
+  AddSeriesAdvise(*command, exit_status);
   AddSeriesLoad(*command, exit_status);
   AddSeriesQuery(*command, exit_status);
   AddSeriesCollect(*command, exit_status);
+  AddSeriesShow(*command, exit_status);
+  AddSeriesRebuild(*command, exit_status);
+  AddSeriesRewrite(*command, exit_status);
 }
 
 }  // namespace sonde

@@ -19,14 +19,20 @@ void AddSeriesExplain(CLI::App& series, int* exit_status);
 void AddSeriesLoad(CLI::App& series, int* exit_status);
 void AddSeriesQuery(CLI::App& series, int* exit_status);
 void AddSeriesCollect(CLI::App& series, int* exit_status);
+void AddSeriesAdvise(CLI::App& series, int* exit_status);
+void AddSeriesInit(CLI::App& series, int* exit_status);
+void AddSeriesShow(CLI::App& series, int* exit_status);
+void AddSeriesRebuild(CLI::App& series, int* exit_status);
+void AddSeriesRewrite(CLI::App& series, int* exit_status);
 
-// FILE, the declaration.
+// FILE, the declaration: a file, or stored:SERIES, the one that is stored with the tables; with @TABLE behind
+// it, one of its derived tables as a series of its own.
 void AddDeclarationArgument(CLI::App& command, std::string* file);
 
 // Says what is wrong on stderr; 0 when nothing is, 2 for what the caller asked wrongly, else 1.
 int ReportStatus(const absl::Status& status);
 
-// Reads the declaration, refuses it when `check` finds errors, and opens the tables.
+// Finds the declaration, refuses it when `check` finds errors, and opens the tables.
 struct OpenSeries {
   series::SeriesSchema schema;
   std::unique_ptr<TableAccess> tables;

@@ -17,6 +17,9 @@ class LocalTables final : public TableAccess {
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override;
   absl::StatusOr<std::vector<std::string>> ListTables() override;
+  absl::Status DropTable(const std::string& table) override {
+    return tables_->catalog().Delete(NameOf(table));
+  }
   absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
                                                        const std::vector<RowWrite>& rows) override;
   absl::Status ReadRows(const std::string& table, const RowRead& read,

@@ -102,6 +102,13 @@ absl::StatusOr<FieldValue> DecodeValue(const Field& field, std::string_view byte
                                          field.type == FieldType::kInt ? "an int" : "a number"));
 }
 
+std::string TextOfValue(const Field& field, std::string_view bytes) {
+  if (field.encoding == FieldEncoding::kText) return std::string(bytes);
+  const absl::StatusOr<FieldValue> value = DecodeValue(field, bytes);
+  if (!value.ok()) return "";
+  return std::visit([](const auto& held) { return fmt::format("{}", held); }, *value);
+}
+
 std::optional<double> DecodeNumber(const Field& field, std::string_view bytes) {
   if (field.type == FieldType::kDouble) return ReadDouble(field, bytes);
   if (field.type == FieldType::kString) return std::nullopt;

@@ -25,6 +25,9 @@ absl::Status RefusedValue(const Field& field, std::string_view text);
 
 // DATA_LOSS: these bytes are no value of the field.
 absl::StatusOr<FieldValue> DecodeValue(const Field& field, std::string_view bytes);
+// The text that EncodeValue makes these bytes of (numbers as short as is exact); empty for bytes that are no
+// value.
+std::string TextOfValue(const Field& field, std::string_view bytes);
 // The same as a number; nothing for a string and for bytes that are no value.
 std::optional<double> DecodeNumber(const Field& field, std::string_view bytes);
 

@@ -15,6 +15,9 @@ constexpr size_t kNameBytesShort = 8;
 constexpr int kTimestampBytes = 8;
 constexpr int kTextValueBytes = 6;  // what a measurement takes as text, about
 constexpr int kBinaryValueBytes = 8;
+constexpr int kTagBytes = 10;  // of a tag without a width, about
+constexpr size_t kFamiliesRecommendedMax = 100;
+constexpr double kPlacesFew = 10;
 
 class Checker {
  public:
@@ -22,12 +25,15 @@ class Checker {
 
   std::vector<Finding> Run() {
     CheckPrefix();
+    CheckCardinality();
     CheckUnique();
     CheckReversed();
     CheckVersions();
     CheckRowSize();
+    CheckFamilies();
     CheckNames();
     CheckQueries();
+    CheckRollups();
     std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
       return a.severity != b.severity ? a.severity > b.severity : a.line < b.line;
     });
@@ -40,12 +46,16 @@ class Checker {
   }
 
   void CheckPrefix();
+  void CheckCardinality();
   void CheckUnique();
   void CheckReversed();
   void CheckVersions();
   void CheckRowSize();
+  void CheckFamilies();
   void CheckNames();
   void CheckQueries();
+  void CheckText(const DeclaredQuery& query);
+  void CheckRollups();
 
   const SeriesSchema& schema_;
   std::vector<Finding> findings_;
@@ -55,16 +65,16 @@ class Checker {
 void Checker::CheckPrefix() {
   for (size_t i = 0; i < schema_.key.size(); ++i) {
     const KeyPart& part = schema_.key[i];
-    if (part.kind == KeyPart::Kind::kTag) return;
-    if (part.kind == KeyPart::Kind::kConst) continue;
+    if (part.kind == KeyPart::Kind::kTag || part.kind == KeyPart::Kind::kSalt) return;
+    if (part.kind == KeyPart::Kind::kConst || part.kind == KeyPart::Kind::kField) continue;
     const std::string_view where = i == 0 ? "starts with" : "has nothing but constants before";
     const std::string remedy =
         schema_.tags.empty() ? "declare a tag that tells the sources apart and put it in front"
                              : fmt::format("put a tag in front of it, as in [{}, ...]", schema_.tags[0].name);
     if (part.kind == KeyPart::Kind::kTime) {
       Add(schema_.tags.empty() ? Severity::kWarning : Severity::kError, part.line,
-          fmt::format("the key {} a timestamp: keys only ever grow, so that one node takes all writes",
-                      where),
+          fmt::format("the key {} a timestamp: keys only ever {}, so that one node takes all writes", where,
+                      part.reverse ? "fall" : "grow"),
           remedy);
     } else {
       Add(Severity::kWarning, part.line,
@@ -76,29 +86,77 @@ void Checker::CheckPrefix() {
   }
 }
 
+// How many places writes go to at a moment, where the declaration says how many values tags have.
+void Checker::CheckCardinality() {
+  double places = 1;
+  std::string names;
+  for (const KeyPart& part : schema_.key) {
+    if (part.IsTime()) break;
+    if (part.kind == KeyPart::Kind::kSalt) places *= part.salts;
+    if (part.kind != KeyPart::Kind::kTag) continue;
+    const Tag& tag = schema_.tags[part.tag];
+    if (!tag.count) return;
+    places *= static_cast<double>(*tag.count);
+    names += (names.empty() ? "" : ", ") + tag.name;
+    if (tag.busy_count > 0 && tag.busy_count < kPlacesFew && tag.busy_share > 0.5) {
+      Add(Severity::kWarning, tag.line,
+          fmt::format(
+              "{:.0f}% of the points have one of {} values of '{}': so few rows take most of the writes",
+              tag.busy_share * 100, tag.busy_count, tag.name),
+          "measure it (sonde series advise), then put { salt: 8, of: time } behind it if one tablet is too "
+          "hot");
+    }
+  }
+  if (names.empty() || places >= kPlacesFew) return;
+  Add(Severity::kWarning, schema_.key_line,
+      fmt::format(
+          "in front of the time, the key has only {:.0f} values ({}): writes go to so few places at a time",
+          places, names),
+      "put a tag with more values in front of the time");
+}
+
 void Checker::CheckUnique() {
   const KeyPart* time = schema_.FinestTimePart();
-  if (schema_.layout != Layout::kRow || time == nullptr) return;
+  if (!schema_.IsRowPerPoint() || time == nullptr) return;
   const BucketWidth unit = TimeFormatUnit(time->format);
   const BucketWidth resolution{BucketWidth::Kind::kFixed, schema_.resolution_micros};
-  if (resolution.IsMultipleOf(unit)) return;
-  Add(Severity::kError, time->line,
+  if (!resolution.IsMultipleOf(unit)) {
+    Add(Severity::kError, time->line,
+        fmt::format(
+            "the key is not unique: {} tells times of one {} apart, but points come every {}, and two events "
+            "of one {} would be one row",
+            TimeFormatName(time->format), unit.Name(), DurationText(schema_.resolution_micros), unit.Name()),
+        "choose a finer format (epoch_ms), or a coarser time.resolution, or layout: cells");
+    return;
+  }
+  if (schema_.interval_micros && *schema_.interval_micros < schema_.resolution_micros) {
+    Add(Severity::kError, time->line,
+        fmt::format("the key is not unique: points come every {}, but their times are rounded down to {}",
+                    DurationText(*schema_.interval_micros), DurationText(schema_.resolution_micros)),
+        "choose a finer time.resolution");
+    return;
+  }
+  const auto text = std::find_if(schema_.fields.begin(), schema_.fields.end(),
+                                 [](const Field& field) { return field.type == FieldType::kString; });
+  if (text == schema_.fields.end() || unit.MicrosMax() < kMicrosPerHour) return;
+  Add(Severity::kWarning, time->line,
       fmt::format(
-          "the key is not unique: {} tells times of one {} apart, but points come every {}, and two events "
-          "of one {} would be one row",
-          TimeFormatName(time->format), unit.Name(), DurationText(schema_.resolution_micros), unit.Name()),
-      "choose a finer format (epoch_ms), or a coarser time.resolution, or layout: cells");
+          "the key may not be unique: two events of one series and {} are one row, and one is lost, even "
+          "where their '{}' differs",
+          unit.Name(), text->name),
+      fmt::format("make '{}' a tag, if it tells events apart", text->name));
+}
+
+bool AsksForLatest(const DeclaredQuery& query) {
+  if (!query.is_text_only) return query.range == DeclaredQuery::Range::kLatest;
+  return query.text.find("latest") != std::string::npos || query.text.find("newest") != std::string::npos ||
+         query.text.find("last") != std::string::npos;
 }
 
 void Checker::CheckReversed() {
   for (const KeyPart& part : schema_.key) {
     if (!part.IsTime() || !part.reverse) continue;
-    const auto asks_for_latest = [](const DeclaredQuery& query) {
-      if (!query.is_text_only) return query.range == DeclaredQuery::Range::kLatest;
-      return query.text.find("latest") != std::string::npos ||
-             query.text.find("newest") != std::string::npos || query.text.find("last") != std::string::npos;
-    };
-    if (std::any_of(schema_.queries.begin(), schema_.queries.end(), asks_for_latest)) return;
+    if (std::any_of(schema_.queries.begin(), schema_.queries.end(), AsksForLatest)) return;
     Add(Severity::kWarning, part.line,
         "time is reversed, but no query asks for the latest: reversed keys help only those, and are hard to "
         "read",
@@ -107,21 +165,33 @@ void Checker::CheckReversed() {
 }
 
 void Checker::CheckVersions() {
-  if (schema_.layout != Layout::kCells) return;
+  const Layout layout = schema_.layout;
+  const bool has_versions = layout == Layout::kCells || layout == Layout::kColumns ||
+                            (layout == Layout::kBlob && !schema_.IsRowPerPoint());
+  if (!has_versions) return;
   if (!schema_.retention.is_declared) {
     Add(Severity::kWarning, schema_.layout_line,
-        "layout cells without 'retention': each event is a version of a cell, and nothing ever forgets one",
+        fmt::format(
+            "layout {} without 'retention': each event is a version of a cell, and nothing ever forgets "
+            "one",
+            LayoutName(layout)),
         "declare it: retention: { max_age: 90d }, or { max_versions: all } to keep everything");
   }
   if (schema_.retention.max_versions) {
-    Add(Severity::kWarning, schema_.layout_line,
-        fmt::format("max_versions: {} keeps only that many events of each field and row; the others are lost",
-                    *schema_.retention.max_versions),
-        "use max_age, or max_versions: all");
+    const std::string lost =
+        layout == Layout::kColumns
+            ? fmt::format(
+                  "max_versions: {} keeps only that many events with equal readings; the others are lost",
+                  *schema_.retention.max_versions)
+            : fmt::format(
+                  "max_versions: {} keeps only that many events of each field and row; the others are lost",
+                  *schema_.retention.max_versions);
+    Add(Severity::kWarning, schema_.layout_line, lost, "use max_age, or max_versions: all");
   }
   if (!schema_.bucket) {
     Add(Severity::kWarning, schema_.key_line,
-        "layout cells without a bucket: the row of a series grows as long as points come",
+        fmt::format("layout {} without a bucket: the row of a series grows as long as points come",
+                    LayoutName(layout)),
         "declare a 'bucket' (minute, hour, day, week, month) and put it behind the tags in 'key'");
   }
 }
@@ -130,21 +200,32 @@ void Checker::CheckRowSize() {
   const std::optional<SeriesSizes> sizes = EstimateSizes(schema_);
   if (!sizes || sizes->row_bytes <= kRowBytesRecommendedMax) return;
   const bool is_refused = sizes->row_bytes > kRowBytesMax;
+  const std::string what = schema_.bucket ? schema_.bucket->Name() : "series";
   Add(is_refused ? Severity::kError : Severity::kWarning, schema_.layout_line,
-      fmt::format("a row of one {} will hold about {}; {}", schema_.bucket->Name(),
-                  BytesText(sizes->row_bytes),
+      fmt::format("a row of one {} will hold about {}; {}", what, BytesText(sizes->row_bytes),
                   is_refused ? "more than 256 MiB can't be read" : "the recommended maximum is 100 MB"),
       "choose a smaller bucket, or fewer fields");
 }
 
+void Checker::CheckFamilies() {
+  const size_t families = schema_.Families().size();
+  if (families <= kFamiliesRecommendedMax) return;
+  Add(Severity::kWarning, schema_.fields[0].line,
+      fmt::format("{} column families; the recommended maximum is {}", families, kFamiliesRecommendedMax),
+      "put fields that are read together into one family");
+}
+
 void Checker::CheckNames() {
+  if (schema_.layout == Layout::kColumns) return;  // a field's name stands in the key, once a row
   const std::optional<SeriesSizes> sizes = EstimateSizes(schema_);
   for (const Field& field : schema_.fields) {
-    const size_t bytes = field.qualifier.size() + schema_.family.size();
+    const size_t bytes = field.qualifier.size() + field.family.size();
     if (field.qualifier.size() <= kNameBytesShort) continue;
     std::string cost;
     if (sizes) {
-      cost = fmt::format(": {} a day for each 1,000 series", BytesText(sizes->points_per_day * bytes * 1000));
+      const double count = sizes->has_series_count ? sizes->series_count : 1000;
+      cost = fmt::format(": {} a day for {}{:.12g} series", BytesText(sizes->points_per_day * bytes * count),
+                         sizes->has_series_count ? "" : "each ", count);
     }
     Add(Severity::kNote, field.line,
         fmt::format("the names of field '{}' take {} bytes with each cell that is sent{}", field.name, bytes,
@@ -165,21 +246,80 @@ bool HasWord(std::string_view text, std::string_view word) {
   return false;
 }
 
-void Checker::CheckQueries() {
+// Text says little: only a tag that it names without the one that comes first is taken for a scan.
+void Checker::CheckText(const DeclaredQuery& query) {
   const auto first = std::find_if(schema_.key.begin(), schema_.key.end(),
                                   [](const KeyPart& part) { return part.kind != KeyPart::Kind::kConst; });
   if (first == schema_.key.end() || first->kind != KeyPart::Kind::kTag) return;
   const std::string& leading = schema_.tags[first->tag].name;
+  if (HasWord(query.text, leading)) return;
+  for (const Tag& tag : schema_.tags) {
+    if (!HasWord(query.text, tag.name)) continue;
+    Add(Severity::kWarning, query.line,
+        fmt::format(
+            "query '{}' names '{}' but not '{}', which comes first in the key: it reads the whole table",
+            query.text, tag.name, leading),
+        fmt::format("put '{}' first in 'key', or name '{}' in the query", tag.name, leading));
+    return;
+  }
+}
+
+// Whether what the query fixes comes first in the key, so that it does not read the whole table.
+bool IsNarrowed(const std::vector<KeyPart>& key, const DeclaredQuery& query) {
+  for (const KeyPart& part : key) {
+    if (part.kind == KeyPart::Kind::kConst || part.kind == KeyPart::Kind::kSalt) continue;
+    if (part.kind == KeyPart::Kind::kField) continue;
+    if (part.IsTime()) return query.range == DeclaredQuery::Range::kDuration;
+    return std::find(query.tags.begin(), query.tags.end(), part.tag) != query.tags.end();
+  }
+  return true;
+}
+
+void Checker::CheckQueries() {
   for (const DeclaredQuery& query : schema_.queries) {
-    if (HasWord(query.text, leading)) continue;
-    for (const Tag& tag : schema_.tags) {
-      if (!HasWord(query.text, tag.name)) continue;
-      Add(Severity::kWarning, query.line,
+    if (query.is_text_only) {
+      CheckText(query);
+      continue;
+    }
+    const bool is_latest = query.range == DeclaredQuery::Range::kLatest;
+    if (is_latest && !schema_.latest.empty()) continue;
+    const bool is_by_another =
+        std::any_of(schema_.orders.begin(), schema_.orders.end(),
+                    [&](const OrderTable& order) { return IsNarrowed(order.key, query); });
+    const bool is_by_period = !schema_.periods.empty() && query.range == DeclaredQuery::Range::kDuration;
+    if (IsNarrowed(schema_.key, query) || is_by_another || is_by_period) continue;
+    const bool asks_for_all = query.tags.empty() && query.range == DeclaredQuery::Range::kAll;
+    if (asks_for_all) continue;
+    const std::string remedy = is_latest ? "derive a table of newest values: - latest: TABLE"
+                                         : "derive a second order of the points, or a copy of each period: - "
+                                           "order: { table, key }, - period: "
+                                           "{ table, every }";
+    Add(Severity::kWarning, query.line,
+        fmt::format("query '{}' fixes nothing that comes first in the key: it reads the whole table",
+                    query.text),
+        remedy);
+  }
+}
+
+void Checker::CheckRollups() {
+  for (const RollupTable& rollup : schema_.rollups) {
+    const std::optional<int64_t> age = schema_.retention.max_age_micros;
+    if (age && *age < 2 * rollup.every.MicrosMax()) {
+      Add(Severity::kError, rollup.line,
           fmt::format(
-              "query '{}' names '{}' but not '{}', which comes first in the key: it reads the whole table",
-              query.text, tag.name, leading),
-          fmt::format("put '{}' first in 'key', or name '{}' in the query", tag.name, leading));
-      break;
+              "roll-up '{}' of one {}: points are forgotten after {}, before such a piece can be computed "
+              "anew when one comes late",
+              rollup.table, rollup.every.Name(), DurationText(*age)),
+          "keep the points for two pieces at least, or choose a smaller 'every'");
+    }
+    if (age && rollup.retention.max_age_micros && *rollup.retention.max_age_micros < *age) {
+      Add(Severity::kNote, rollup.line,
+          fmt::format("roll-up '{}' is forgotten before its points are", rollup.table), "keep it longer");
+    }
+    if (!rollup.retention.is_declared) {
+      Add(Severity::kNote, rollup.line,
+          fmt::format("roll-up '{}' without 'retention' is kept for ever", rollup.table),
+          "declare it, as in retention: 5y");
     }
   }
 }
@@ -206,26 +346,46 @@ std::optional<SeriesSizes> EstimateSizes(const SeriesSchema& schema) {
   std::optional<int64_t> interval = schema.interval_micros;
   if (!interval && schema.resolution_micros >= kMicrosPerSecond) interval = schema.resolution_micros;
   if (!interval) return std::nullopt;
-  double point_bytes = 0;
-  double name_bytes = 0;
-  for (const Field& field : schema.fields) {
-    const double names = static_cast<double>(field.qualifier.size() + schema.family.size());
-    name_bytes += names;
-    point_bytes += names + kTimestampBytes +
-                   (field.encoding == FieldEncoding::kText ? kTextValueBytes : kBinaryValueBytes);
-  }
   SeriesSizes sizes;
+  sizes.has_series_count = !schema.tags.empty();
+  double key_bytes = static_cast<double>(schema.key.size()) * static_cast<double>(schema.delimiter.size());
+  for (const KeyPart& part : schema.key) {
+    key_bytes += part.IsTime() || part.kind == KeyPart::Kind::kSalt ? part.width_bytes
+                 : part.kind == KeyPart::Kind::kTag ? schema.tags[part.tag].width_bytes.value_or(kTagBytes)
+                                                    : static_cast<int>(std::max<size_t>(part.text.size(), 1));
+  }
+  for (const Tag& tag : schema.tags) {
+    sizes.has_series_count &= tag.count.has_value();
+    sizes.series_count *= static_cast<double>(tag.count.value_or(1));
+  }
+  const bool is_blob = schema.layout == Layout::kBlob;
+  const bool is_row_per_field = schema.FindPart(KeyPart::Kind::kField) != nullptr;
+  double point_bytes =
+      is_blob ? kTimestampBytes + static_cast<double>(schema.family.size() + schema.blob_column.size()) : 0;
+  double name_bytes = key_bytes + point_bytes;
+  for (const Field& field : schema.fields) {
+    const double value = field.encoding == FieldEncoding::kText ? kTextValueBytes : kBinaryValueBytes;
+    const double names =
+        static_cast<double>(schema.layout == Layout::kColumns ? field.family.size()
+                                                              : field.qualifier.size() + field.family.size());
+    point_bytes += names + value + (is_blob ? 0 : kTimestampBytes);
+    if (!is_blob) name_bytes += names;
+  }
+  const auto fields = static_cast<double>(schema.fields.size());
   sizes.points_per_day = static_cast<double>(kMicrosPerDay) / static_cast<double>(*interval);
-  sizes.cells_per_day = sizes.points_per_day * static_cast<double>(schema.fields.size());
+  sizes.cells_per_day = sizes.points_per_day * (is_blob ? 1 : fields);
   sizes.name_bytes_per_day = sizes.points_per_day * name_bytes;
-  if (schema.layout == Layout::kRow) {
+  const double rows_of_point = is_row_per_field ? fields : 1;
+  sizes.rows_written_per_second = rows_of_point * 1e6 / static_cast<double>(*interval);
+  if (schema.IsRowPerPoint()) {
     sizes.rows_per_day = sizes.points_per_day;
     sizes.row_bytes = point_bytes;
-  } else if (schema.bucket) {
-    const double bucket = static_cast<double>(schema.bucket->MicrosMax());
+  } else if (schema.bucket || schema.retention.max_age_micros) {
+    const double bucket =
+        static_cast<double>(schema.bucket ? schema.bucket->MicrosMax() : *schema.retention.max_age_micros);
     const double points_per_row = std::max(1.0, bucket / static_cast<double>(*interval));
-    sizes.rows_per_day = sizes.points_per_day / points_per_row;
-    sizes.row_bytes = points_per_row * point_bytes;
+    sizes.rows_per_day = schema.bucket ? rows_of_point * sizes.points_per_day / points_per_row : 0;
+    sizes.row_bytes = points_per_row * point_bytes / rows_of_point;
   }
   return sizes;
 }

@@ -33,16 +33,24 @@ std::vector<Finding> CheckSchema(const SeriesSchema& schema);
 // FAILED_PRECONDITION with the first error among the findings.
 absl::Status RefuseErrors(const SeriesSchema& schema);
 
-// What one series costs, where the declaration says how often it has a point.
+// What the series costs a day, as the declaration says it: points that have all fields, values as text.
 struct SeriesSizes {
+  double series_count = 1;  // of the tags' counts; 1 where one is not declared
+  bool has_series_count = false;
+  // Of one series:
   double points_per_day = 0;
   double rows_per_day = 0;
   double cells_per_day = 0;
-  double name_bytes_per_day = 0;  // family and qualifier, with each cell
-  double row_bytes = 0;           // of a full row, uncompressed, names included
+  double name_bytes_per_day = 0;       // row key, family and qualifier, with each cell, as the API sends them
+  double row_bytes = 0;                // of a full row, uncompressed, names included
+  double rows_written_per_second = 0;  // entries of requests: a point each, or a field of a point
 };
 // From time.interval, or else from time.resolution when that is a second or more; nothing otherwise.
 std::optional<SeriesSizes> EstimateSizes(const SeriesSchema& schema);
+
+// What one node of Cloud Bigtable (SSD) is good for, as its documentation says.
+constexpr double kNodeRowsWrittenPerSecond = 14'000;
+constexpr double kNodeBytesStored = 5e12;
 
 // 1234567 as 1.23 MB.
 std::string BytesText(double bytes);

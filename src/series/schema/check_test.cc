@@ -80,7 +80,7 @@ TEST(Check, CountsLongNames) {
           "bucket: day\nretention: { max_age: 1y }\ntime: { interval: 5s }\n"),
       Lines{
           "3 note: the names of field 'cellphone_number' take 17 bytes with each cell that is sent: 294 MB a "
-          "day for each 1,000 series"});
+          "day for each 1000 series"});
 }
 
 TEST(Check, FindsQueriesWithoutAKeyPrefix) {
@@ -100,6 +100,102 @@ TEST(Check, WantsAReasonToReverseTime) {
             Lines{"5 warning: time is reversed, but no query asks for the latest: reversed keys help "
                   "only those, and are hard to read"});
   EXPECT_EQ(Findings(text + "queries: [the latest 10 points of a host]\n"), Lines{});
+}
+
+TEST(Check, CountsThePlacesThatWritesGoTo) {
+  EXPECT_EQ(
+      Findings(
+          "series: s\ntags: { dc: { count: 3 } }\nfields: { x: double }\nlayout: row\nkey: [dc, time]\n"),
+      Lines{"5 warning: in front of the time, the key has only 3 values (dc): writes go to so few places at "
+            "a time"});
+  EXPECT_EQ(
+      Findings(
+          "series: s\ntags: { dc: { count: 3 }, host: { count: 50 } }\nfields: { x: double }\nlayout: row\n"
+          "key: [dc, host, time]\n"),
+      Lines{});
+  EXPECT_EQ(
+      Findings(
+          "series: s\ntags: { dc: { count: 3 } }\nfields: { x: double }\nlayout: row\nkey: [{ salt: 8 , of: "
+          "time }, dc, time]\n"),
+      Lines{});
+  EXPECT_EQ(
+      Findings(
+          "series: s\ntags: { sym: { count: 300, busy: { count: 2, share: 90 } } }\nfields: { x: double }\n"
+          "layout: row\nkey: [sym, time]\n"),
+      Lines{
+          "2 warning: 90% of the points have one of 2 values of 'sym': so few rows take most of the writes"});
+}
+
+TEST(Check, FindsTextThatIsNoTag) {
+  EXPECT_EQ(
+      Findings("series: games\ntags: { game: string }\nfields: { player: string, kda: double }\nlayout: row\n"
+               "time: { resolution: 1d }\nkey: [game, { time: yyyymmdd }]\n"),
+      Lines{"6 warning: the key may not be unique: two events of one series and day are one row, and one is "
+            "lost, "
+            "even where their 'player' differs"});
+  EXPECT_EQ(
+      Findings("series: s\ntags: { h: string }\nfields: { x: double }\nlayout: row\n"
+               "time: { resolution: 1m, interval: 1s }\nkey: [h, { time: epoch_s }]\n"),
+      Lines{"6 error: the key is not unique: points come every 1s, but their times are rounded down to 1m"});
+}
+
+TEST(Check, KnowsWhatEachLayoutSuffersFrom) {
+  EXPECT_EQ(
+      Findings("series: s\ntags: { h: string }\nfields: { x: int }\nlayout: columns\nbucket: day\nkey: [h, "
+               "bucket]\nretention: { max_versions: 1 }\n"),
+      Lines{
+          "4 warning: max_versions: 1 keeps only that many events with equal readings; the others are lost"});
+  EXPECT_EQ(Findings("series: s\ntags: { h: string }\nfields: { x: int }\nlayout: blob\nbucket: day\nkey: "
+                     "[h, bucket]\n"),
+            Lines{"4 warning: layout blob without 'retention': each event is a version of a cell, and "
+                  "nothing ever forgets "
+                  "one"});
+  EXPECT_EQ(
+      Findings("series: s\ntags: { h: string }\nfields: { x: int }\ntime: { interval: 1ms }\nbucket: month\n"
+               "key: [h, bucket]\nretention: { max_age: 1y }\n")[0],
+      "1 error: a row of one month will hold about 42.9 GB; more than 256 MiB can't be read");
+  std::string fields;
+  for (int i = 0; i < 101; ++i) fields += fmt::format("  f{0}: {{ family: g{0} }}\n", i);
+  EXPECT_EQ(Findings("series: s\ntags: { h: string }\nfields:\n" + fields + "layout: row\nkey: [h, time]\n"),
+            Lines{"4 warning: 101 column families; the recommended maximum is 100"});
+}
+
+TEST(Check, HoldsRankedQueriesAgainstTheKey) {
+  const std::string head =
+      "series: s\ntags: { dc: string, host: string }\nfields: { x: double }\nlayout: row\nkey: [dc, host, "
+      "time]\n";
+  const std::string by_host = "queries:\n  - { ask: one host, tags: host, range: 1h }\n";
+  EXPECT_EQ(
+      Findings(head + by_host),
+      Lines{
+          "7 warning: query 'one host' fixes nothing that comes first in the key: it reads the whole table"});
+  EXPECT_EQ(
+      Findings(head + "queries:\n  - { ask: one dc, tags: dc, range: 1h }\n  - { ask: all, range: all }\n"),
+      Lines{});
+  EXPECT_EQ(Findings(head + "derive: [ order: { table: o, key: [host, dc, time] } ]\n" + by_host), Lines{});
+  EXPECT_EQ(
+      Findings(head + "queries:\n  - { ask: all now, range: latest }\n"),
+      Lines{
+          "7 warning: query 'all now' fixes nothing that comes first in the key: it reads the whole table"});
+  EXPECT_EQ(Findings(head + "derive: [ latest: l ]\nqueries:\n  - { ask: all now, range: latest }\n"),
+            Lines{});
+}
+
+TEST(Check, KeepsPointsLongEnoughForRollups) {
+  const auto findings = [](std::string_view age, std::string_view rollup) {
+    return Findings(
+        fmt::format("series: s\ntags: {{ h: string }}\nfields: {{ x: double }}\nlayout: row\nkey: [h, time]\n"
+                    "retention: {{ max_age: {} }}\nderive: [ rollup: {{ table: r, {} }} ]\n",
+                    age, rollup));
+  };
+  EXPECT_EQ(findings("7d", "every: 1h, retention: 5y"), Lines{});
+  EXPECT_EQ(findings("7d", "every: month, retention: 5y"),
+            Lines{"7 error: roll-up 'r' of one month: points are forgotten after 7d, before such a piece can "
+                  "be computed "
+                  "anew when one comes late"});
+  EXPECT_EQ(findings("7d", "every: 1h, retention: 3d"),
+            Lines{"7 note: roll-up 'r' is forgotten before its points are"});
+  EXPECT_EQ(findings("7d", "every: 1h"), Lines{"7 note: roll-up 'r' without 'retention' is kept for ever"});
 }
 
 }  // namespace

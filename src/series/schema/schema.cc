@@ -111,6 +111,7 @@ namespace {
 SeriesSchema MakeDerived(const SeriesSchema& schema, std::string table) {
   SeriesSchema result = schema;
   result.table = std::move(table);
+  result.text.clear();
   result.latest.clear();
   result.periods.clear();
   result.orders.clear();
@@ -199,6 +200,26 @@ SeriesSchema MakeRollupSchema(const SeriesSchema& schema, const RollupTable& rol
     }
   }
   return result;
+}
+
+std::optional<SeriesSchema> SchemaOfTable(const SeriesSchema& schema, std::string_view table) {
+  if (schema.table == table) return schema;
+  for (const LatestTable& latest : schema.latest) {
+    if (latest.table == table) return MakeLatestSchema(schema, latest);
+  }
+  for (const OrderTable& order : schema.orders) {
+    if (order.table == table) return MakeOrderSchema(schema, order);
+  }
+  for (const RollupTable& rollup : schema.rollups) {
+    if (rollup.table == table) return MakeRollupSchema(schema, rollup);
+  }
+  for (const PeriodTable& period : schema.periods) {
+    if (const auto start = period.PeriodOf(table)) return MakePeriodSchema(schema, period, *start);
+  }
+  for (const SeriesSchema& version : schema.earlier) {
+    if (version.table == table) return version;
+  }
+  return std::nullopt;
 }
 
 std::string_view RollupAggregateName(RollupAggregate aggregate) {

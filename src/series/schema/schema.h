@@ -27,6 +27,11 @@ struct Tag {
   // Bytes in the key: an int is filled from the left with zeros, a string from the right with `pad`.
   std::optional<int> width_bytes;
   char pad = ' ';
+  // For sizes and measures: how many values it has within one combination of the tags before it, and how many
+  // of these have how much of all points.
+  std::optional<int64_t> count;
+  int64_t busy_count = 0;  // 0: all are equally busy
+  double busy_share = 0;
   std::string column;  // each row has a copy of the value in this column, for other readers; empty: none
   int line = 0;
 };
@@ -160,6 +165,7 @@ struct VersionSpan {
 
 struct SeriesSchema {
   std::string file;  // for messages
+  std::string text;  // the declaration as it was read; empty for schemas that were made otherwise
   std::string name;
   std::string table;
   std::vector<Tag> tags;
@@ -227,6 +233,9 @@ SeriesSchema MakeOrderSchema(const SeriesSchema& schema, const OrderTable& order
 // A row for each series and piece of time, fields FIELD_count, FIELD_sum and so on (as AS_count); the count
 // is an int, all others are doubles.
 SeriesSchema MakeRollupSchema(const SeriesSchema& schema, const RollupTable& rollup);
+
+// Of whichever of these the table is, or of an earlier version; nothing for other tables.
+std::optional<SeriesSchema> SchemaOfTable(const SeriesSchema& schema, std::string_view table);
 
 std::string_view RollupAggregateName(RollupAggregate aggregate);
 std::string_view LayoutName(Layout layout);

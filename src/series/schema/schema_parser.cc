@@ -18,6 +18,7 @@
 namespace sonde::series {
 namespace {
 
+constexpr int64_t kTagCountMax = 1'000'000'000'000;
 constexpr size_t kNameBytesMax = 64;
 constexpr std::string_view kNameRule =
     "1 to 64 letters, digits and _ - . /, starting with a letter or _, and not 'time' or 'bucket'";
@@ -128,8 +129,10 @@ void SchemaReader::ReadTag(const std::string& name, const YAML::Node& node) {
   if (node.IsScalar()) {
     type = node.Scalar();
   } else {
-    const MapReader map(node, what, {"type", "width", "pad", "column"}, problems_);
+    const MapReader map(node, what, {"type", "width", "pad", "column", "count", "busy"}, problems_);
     if (!node.IsMap()) return;
+    tag.count = map.Integer("count", 1, kTagCountMax);
+    if (map.Has("busy")) ReadBusy(map.Find("busy"), what, &tag);
     tag.column = map.Text("column").value_or("");
     type = map.Text("type").value_or("string");
     if (const auto width = map.Integer("width", 1, type == "int" ? 18 : kKeyPartWidthBytesMax)) {
@@ -155,6 +158,21 @@ void SchemaReader::ReadTag(const std::string& name, const YAML::Node& node) {
     Complain(tag.line, fmt::format("type '{}' of {}; allowed: string, int", Printable(type), what));
   }
   schema_.tags.push_back(std::move(tag));
+}
+
+void SchemaReader::ReadBusy(const YAML::Node& node, const std::string& what, Tag* tag) {
+  const MapReader map(node, fmt::format("'busy' of {}", what), {"count", "share"}, problems_);
+  const auto count = map.Integer("count", 1, tag->count.value_or(1));
+  const auto share = map.Integer("share", 1, 100);
+  if (count && share) {
+    tag->busy_count = *count;
+    tag->busy_share = static_cast<double>(*share) / 100;
+  } else {
+    Complain(map.line(),
+             fmt::format("'busy' of {} needs 'count' (up to the tag's) and 'share' in percent, as in "
+                         "{{ count: 300, share: 90 }}",
+                         what));
+  }
 }
 
 void SchemaReader::ReadFields(const YAML::Node& node) {
@@ -351,6 +369,7 @@ absl::StatusOr<SeriesSchema> ParseSchema(std::string_view text, std::string_view
     problems.Add(error.mark.line + 1, fmt::format("not YAML: {}", error.msg));
   }
   if (absl::Status status = problems.ToStatus(); !status.ok()) return status;
+  schema.text = text;
   return schema;
 }
 

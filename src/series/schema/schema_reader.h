@@ -28,6 +28,7 @@ class SchemaReader {
   void ReadNames(const MapReader& map);
   void ReadTags(const YAML::Node& node);
   void ReadTag(const std::string& name, const YAML::Node& node);
+  void ReadBusy(const YAML::Node& node, const std::string& what, Tag* tag);
   void ReadFields(const YAML::Node& node);
   void ReadField(const std::string& name, const YAML::Node& node);
   void ReadTime(const YAML::Node& node);

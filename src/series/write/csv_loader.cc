@@ -180,7 +180,7 @@ absl::StatusOr<CsvTotals> CsvLoader::Run(ByteSource source, PointWriter* writer,
     }
     if (writer->IsFull()) {
       if (!is_writing) writer->Clear();
-      if (absl::Status written = writer->Flush(); !written.ok()) return written;
+      if (absl::Status written = writer->FlushIfFull(); !written.ok()) return written;
       if (absl::Status told = is_writing && callbacks_.written ? callbacks_.written(lines) : absl::OkStatus();
           !told.ok()) {
         return told;

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "base/bytes.h"
-#include "model/limits.h"
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
@@ -16,7 +15,6 @@
 namespace sonde::series {
 namespace {
 
-constexpr int32_t kDeclarationsKept = 100;  // of each series
 constexpr char kFamily[] = "d";
 constexpr char kYamlColumn[] = "yaml";
 constexpr char kOpenColumn[] = "open";
@@ -239,11 +237,7 @@ std::vector<KnownSeriesRef> Declarations::List() const {
 
 absl::Status Declarations::Store(const KnownSeries& series) {
   if (!has_table_) {
-    GcRule newest;
-    newest.rule = GcRule::MaxVersions{kDeclarationsKept};
-    if (absl::Status status = tables_->EnsureTable(kDeclarationsTable, {{kFamily, newest}}); !status.ok()) {
-      return status;
-    }
+    if (absl::Status status = EnsureDeclarationsTable(tables_); !status.ok()) return status;
     if (absl::Status status = tables_->EnsureTable(kOpenSeriesTable, {{"m", GcRule{}}}); !status.ok())
       return status;
     has_table_ = true;
@@ -252,13 +246,9 @@ absl::Status Declarations::Store(const KnownSeries& series) {
   row.row_key = series.schema.name;
   CellWrite& cell = row.cells.emplace_back();
   cell.family = kFamily;
-  cell.qualifier = series.is_open() ? kOpenColumn : kYamlColumn;
-  cell.value = series.is_open() ? OpenRecord(series) : series.yaml;
-  // Declarations have a history; of what is known of an open series, one cell takes the place of the other.
-  if (!series.is_open()) {
-    const int64_t now_micros = clock_->NowMicros();
-    cell.timestamp_micros = now_micros - now_micros % kMicrosPerMilli;
-  }
+  cell.qualifier = kOpenColumn;
+  cell.value = OpenRecord(series);
+  // Always at time 0: one cell takes the place of the other.
   const absl::StatusOr<std::vector<absl::Status>> statuses = tables_->MutateRows(kDeclarationsTable, {row});
   if (!statuses.ok()) return statuses.status();
   return statuses->front();
@@ -278,8 +268,11 @@ absl::StatusOr<KnownSeriesRef> Declarations::Declare(std::string_view yaml) {
         "another name",
         name, kOpenSeriesTable));
   }
-  if (absl::Status status = EnsureSeriesTables(series->schema, tables_); !status.ok()) return status;
-  if (absl::Status status = Store(*series); !status.ok()) return status;
+  if (absl::Status status = CheckAgainstStored(series->schema, tables_); !status.ok()) return status;
+  SeriesSchema unstored = series->schema;
+  unstored.text.clear();
+  if (absl::Status status = EnsureSeriesTables(unstored, tables_); !status.ok()) return status;
+  if (absl::Status status = StoreDeclaration(series->schema, tables_, *clock_); !status.ok()) return status;
   const absl::MutexLock lock(&mutex_);
   series_[name] = series;
   return KnownSeriesRef(series);
@@ -295,7 +288,25 @@ absl::StatusOr<KnownSeriesRef> Declarations::Extend(std::string_view name,
   };
   if (absl::Status status = check_name("series", name); !status.ok()) return status;
   const absl::MutexLock changing(&changing_);
-  const KnownSeriesRef before = Find(name);
+  KnownSeriesRef before = Find(name);
+  if (before == nullptr) {
+    // Another client of the store may have declared it since Load.
+    RowRead read;
+    read.ranges = {RowRange::Single(name)};
+    read.family = kFamily;
+    read.cells_per_column_max = 1;
+    absl::Status problem;
+    const absl::Status status = tables_->ReadRows(kDeclarationsTable, read, [&](ReadRow&& row) {
+      problem = LoadRow(row, &before);
+      return false;
+    });
+    if (!status.ok() && !absl::IsNotFound(status)) return status;
+    if (!problem.ok()) return problem;
+    if (before != nullptr) {
+      const absl::MutexLock lock(&mutex_);
+      series_[before->schema.name] = before;
+    }
+  }
   if (before != nullptr && !before->is_open()) {
     return absl::FailedPreconditionError(fmt::format("series '{}' is declared", Printable(name)));
   }

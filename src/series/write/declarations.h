@@ -34,10 +34,10 @@
 #include "base/clock.h"
 #include "model/table_access.h"
 #include "series/schema/schema.h"
+#include "series/write/declaration_store.h"
 
 namespace sonde::series {
 
-constexpr char kDeclarationsTable[] = "sonde_series";
 constexpr char kOpenSeriesTable[] = "timeseries";
 
 constexpr size_t kSeriesMax = 100'000;
@@ -83,7 +83,7 @@ class Declarations {
                                         const std::vector<OpenField>& fields);
 
  private:
-  absl::Status Store(const KnownSeries& series);
+  absl::Status Store(const KnownSeries& series);  // an open one
   absl::Status LoadRow(const ReadRow& row, KnownSeriesRef* series) const;
 
   TableAccess* const tables_;

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/clock.h"
+#include "series/key/blob_codec.h"
+#include "series/key/scan_plan.h"
 #include "series/schema/check.h"
+#include "series/write/memory_tables.h"
 #include "series/write/point_writer.h"
+#include "series/write/row_text.h"
 
 namespace sonde::series {
 namespace {
@@ -16,25 +21,6 @@ namespace {
 constexpr int64_t kExampleTime =
     1'614'945'600 * kMicrosPerSecond;  // 2021-03-05T12:00:00Z, as in the documents
 constexpr int kExamplePoints = 3;
-
-// Keeps what is written, as text.
-class Recorder final : public TableAccess {
- public:
-  std::map<std::string, std::vector<RowWrite>> rows;
-
-  absl::Status EnsureTable(const std::string&, const std::vector<FamilyRequest>&) override {
-    return absl::OkStatus();
-  }
-  absl::StatusOr<std::vector<std::string>> ListTables() override { return std::vector<std::string>(); }
-  absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
-                                                       const std::vector<RowWrite>& writes) override {
-    rows[table] = writes;
-    return std::vector<absl::Status>(writes.size());
-  }
-  absl::Status ReadRows(const std::string&, const RowRead&, const std::function<bool(ReadRow&&)>&) override {
-    return absl::UnimplementedError("examples are written, not read");
-  }
-};
 
 std::string ExampleTag(const Tag& tag) {
   if (tag.type == TagType::kInt) return "7";
@@ -55,55 +41,6 @@ std::string ExampleField(const Field& field, int point) {
       break;
   }
   return fmt::format("text{}", point + 1);
-}
-
-using Lines = std::vector<std::vector<std::string>>;
-
-// The row's cells, newest first in each column, under the columns of `header`.
-void AppendRow(const RowWrite& row, const std::vector<std::string>& header, Lines* lines) {
-  std::map<std::string, std::map<int64_t, std::string, std::greater<>>> columns;
-  for (const CellWrite& cell : row.cells) {
-    columns[fmt::format("{}:{}", cell.family, Printable(cell.qualifier))][cell.timestamp_micros] =
-        fmt::format("{} ({})", Printable(cell.value), TimeText(cell.timestamp_micros));
-  }
-  const size_t first = lines->size();
-  for (size_t column = 1; column < header.size(); ++column) {
-    size_t line = first;
-    for (const auto& [time, text] : columns[header[column]]) {
-      if (line == lines->size()) lines->emplace_back(header.size());
-      (*lines)[line++][column] = text;
-    }
-  }
-  if (lines->size() > first) (*lines)[first][0] = Printable(row.row_key);
-}
-
-std::string Draw(const Lines& lines) {
-  std::vector<size_t> widths(lines[0].size());
-  for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  }
-  std::string text;
-  for (const auto& line : lines) {
-    std::string drawn = " ";
-    for (size_t i = 0; i < line.size(); ++i) drawn += fmt::format(" {:<{}} ", line[i], widths[i]);
-    drawn.erase(drawn.find_last_not_of(' ') + 1);
-    text += drawn + "\n";
-  }
-  return text;
-}
-
-std::string DrawRows(const std::vector<RowWrite>& rows) {
-  std::vector<std::string> header = {"row key"};
-  for (const RowWrite& row : rows) {
-    for (const CellWrite& cell : row.cells) {
-      std::string column = fmt::format("{}:{}", cell.family, Printable(cell.qualifier));
-      if (std::find(header.begin(), header.end(), column) == header.end())
-        header.push_back(std::move(column));
-    }
-  }
-  Lines lines = {header};
-  for (const RowWrite& row : rows) AppendRow(row, header, &lines);
-  return Draw(lines);
 }
 
 std::string RetentionText(const Retention& retention) {
@@ -140,6 +77,12 @@ std::string LayoutText(const SeriesSchema& schema) {
   return fmt::format("layout blob: {}, a cell for each point, its fields one {}", row, blob);
 }
 
+std::string CountText(double count) {
+  if (count >= 1e9) return fmt::format("{:.4g} G", count / 1e9);
+  if (count >= 1e6) return fmt::format("{:.4g} M", count / 1e6);
+  return fmt::format("{:.6g}", count);
+}
+
 std::string SizesText(const SeriesSchema& schema) {
   const std::optional<SeriesSizes> sizes = EstimateSizes(schema);
   if (!sizes) {
@@ -148,31 +91,103 @@ std::string SizesText(const SeriesSchema& schema) {
   }
   std::string text = fmt::format("A day of one series: {:.6g} points, {:.4g} rows, {:.6g} cells",
                                  sizes->points_per_day, sizes->rows_per_day, sizes->cells_per_day);
-  text += fmt::format("; a full row is about {} before packing.\n", BytesText(sizes->row_bytes));
-  return text;
+  text += fmt::format("; a full row is about {} before packing; names are {} of what the API sends.\n",
+                      BytesText(sizes->row_bytes), BytesText(sizes->name_bytes_per_day));
+  if (!sizes->has_series_count) return text;
+  const double count = sizes->series_count;
+  return text + fmt::format("A day of all {} series: {} points, {} rows, {} cells, {} of names.\n",
+                            CountText(count), CountText(count * sizes->points_per_day),
+                            CountText(count * sizes->rows_per_day), CountText(count * sizes->cells_per_day),
+                            BytesText(count * sizes->name_bytes_per_day));
 }
 
 // What a query must fix to be one range of keys.
-std::string QueriesText(const SeriesSchema& schema) {
+std::string RangesText(const SeriesSchema& schema) {
   std::vector<std::string> fixed;
   std::string text;
   for (const KeyPart& part : schema.key) {
-    if (part.kind == KeyPart::Kind::kConst) continue;
-    fixed.push_back(part.kind == KeyPart::Kind::kTag ? schema.tags[part.tag].name : "time");
+    if (part.kind == KeyPart::Kind::kConst || part.kind == KeyPart::Kind::kSalt) continue;
+    fixed.push_back(part.kind == KeyPart::Kind::kTag     ? schema.tags[part.tag].name
+                    : part.kind == KeyPart::Kind::kField ? "the field"
+                                                         : "time");
     text += fmt::format("  {}\n", fmt::join(fixed, " + "));
     if (part.IsTime()) break;
   }
-  std::string head = "One range of row keys, for a query that names:\n" + text;
+  const KeyPart* salt = schema.FindPart(KeyPart::Kind::kSalt);
+  std::string head = salt == nullptr ? "One range of row keys, for a query that names:\n"
+                                     : fmt::format(
+                                           "One range of row keys for each of {} salts{}, for a query that "
+                                           "names:\n",
+                                           salt->salts, salt->salt_tags.empty() ? "" : " that its tags have");
+  head += text;
   if (!fixed.empty())
     head += fmt::format("Reads the whole table: a query that does not name {}.\n", fixed[0]);
   return head;
 }
 
+// Rows that the query reads of the series' own table, about; nothing where the declaration does not say
+// enough.
+std::optional<double> RowsOf(const SeriesSchema& schema, const DeclaredQuery& query, bool is_full_scan) {
+  const std::optional<SeriesSizes> sizes = EstimateSizes(schema);
+  if (!sizes || sizes->rows_per_day == 0 || query.range == DeclaredQuery::Range::kAll) return std::nullopt;
+  double series = 1;
+  for (size_t tag = 0; tag < schema.tags.size(); ++tag) {
+    if (std::find(query.tags.begin(), query.tags.end(), tag) != query.tags.end()) continue;
+    if (!schema.tags[tag].count) return std::nullopt;
+    series *= static_cast<double>(*schema.tags[tag].count);
+  }
+  if (query.range == DeclaredQuery::Range::kLatest)
+    return is_full_scan ? std::nullopt : std::optional(series);
+  double rows =
+      sizes->rows_per_day * static_cast<double>(query.range_micros) / static_cast<double>(kMicrosPerDay);
+  if (!schema.IsRowPerPoint()) rows = std::ceil(rows) + 1;
+  if (schema.FindPart(KeyPart::Kind::kField) != nullptr && !query.fields.empty()) {
+    rows *= static_cast<double>(query.fields.size()) / static_cast<double>(schema.fields.size());
+  }
+  return rows * series;
+}
+
+absl::StatusOr<std::string> QueriesText(const SeriesSchema& schema, const std::vector<std::string>& tags) {
+  std::string text;
+  const KeyCodec codec(schema);
+  for (const DeclaredQuery& query : schema.queries) {
+    if (query.is_text_only) continue;
+    if (query.range == DeclaredQuery::Range::kLatest && !schema.latest.empty()) {
+      text += fmt::format("  '{}': a row of table {} for each series\n", query.text, schema.latest[0].table);
+      continue;
+    }
+    Selection selection;
+    selection.tags.resize(schema.tags.size());
+    for (const size_t tag : query.tags) selection.tags[tag].values = {tags[tag]};
+    selection.fields = query.fields;
+    if (query.range == DeclaredQuery::Range::kDuration) {
+      selection.to_micros = kExampleTime;
+      selection.from_micros = std::max<int64_t>(0, kExampleTime - query.range_micros);
+    }
+    const absl::StatusOr<ScanPlan> plan = PlanScan(codec, selection);
+    if (!plan.ok()) return plan.status();
+    text += fmt::format("  '{}': {} {}", query.text, plan->ranges.size(),
+                        plan->ranges.size() == 1 ? "range" : "ranges");
+    if (!plan->ranges.empty() && !plan->is_full_scan) {
+      text += fmt::format(", from {}", Printable(plan->ranges[0].start));
+    }
+    if (plan->is_full_scan) text += ", the whole table";
+    if (const auto rows = RowsOf(schema, query, plan->is_full_scan))
+      text += fmt::format(", about {} rows", CountText(*rows));
+    text += "\n";
+  }
+  return text.empty() ? text : "What the queries read:\n" + text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ExplainSchema(const SeriesSchema& schema) {
-  Recorder recorder;
-  PointWriter writer(schema, &recorder);
+  MemoryTables memory;
+  SeriesSchema unstored = schema;
+  unstored.text.clear();
+  if (absl::Status status = EnsureSeriesTables(unstored, &memory); !status.ok()) return status;
+  const ManualClock clock(kExampleTime + kMicrosPerHour);
+  PointWriter writer(unstored, &memory, {}, &clock);
   std::vector<std::string> tag_texts;
   for (const Tag& tag : schema.tags) tag_texts.push_back(ExampleTag(tag));
   const std::vector<std::string_view> tags(tag_texts.begin(), tag_texts.end());
@@ -186,7 +201,16 @@ absl::StatusOr<std::string> ExplainSchema(const SeriesSchema& schema) {
   }
   if (absl::Status status = writer.Flush(); !status.ok()) return status;
 
-  const auto draw = [&](const std::string& table) { return DrawRows(recorder.rows[table]); };
+  const auto draw = [&](const std::string& table) {
+    std::vector<ReadRow> rows;
+    RowRead read;
+    read.ranges = {RowRange::All()};
+    (void)memory.ReadRows(table, read, [&](ReadRow&& row) {
+      rows.push_back(std::move(row));
+      return true;
+    });
+    return DrawRows(rows);
+  };
   std::string text =
       fmt::format("series {}, {}\ntable {}, family {}: {}\n\n{}", schema.name, LayoutText(schema),
                   schema.table, schema.family, RetentionText(schema.retention), draw(schema.table));
@@ -197,11 +221,20 @@ absl::StatusOr<std::string> ExplainSchema(const SeriesSchema& schema) {
     const std::string table = period.TableAt(kExampleTime);
     text += fmt::format("\ntable {}: the rows of one {}\n\n{}", table, period.every.Name(), draw(table));
   }
+  for (const RollupTable& rollup : schema.rollups) {
+    text += fmt::format("\ntable {}: a row for each series and {}, its aggregates\n\n{}", rollup.table,
+                        rollup.every.Name(), draw(rollup.table));
+  }
   for (const LatestTable& latest : schema.latest) {
     text += fmt::format("\ntable {}: a row for each series, its newest values\n\n{}", latest.table,
                         draw(latest.table));
   }
-  return text + "\n" + SizesText(schema) + QueriesText(schema);
+  if (schema.layout == Layout::kBlob && schema.blob_format == BlobFormat::kProtobuf) {
+    text += "\n" + ProtoText(schema);
+  }
+  const absl::StatusOr<std::string> queries = QueriesText(schema, tag_texts);
+  if (!queries.ok()) return queries.status();
+  return text + "\n" + SizesText(schema) + RangesText(schema) + *queries;
 }
 
 }  // namespace sonde::series

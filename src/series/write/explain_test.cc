@@ -29,7 +29,7 @@ table balloon_now: a row for each series, its newest values
   row key         m:pressure                 m:temp
   location1#0007  96 (2021-03-05T12:02:00Z)  9.7 (2021-03-05T12:02:00Z)
 
-A day of one series: 1440 points, 0.1429 rows, 2880 cells; a full row is about 423 kB before packing.
+A day of one series: 1440 points, 0.1429 rows, 2880 cells; a full row is about 423 kB before packing; names are 56.2 kB of what the API sends.
 One range of row keys, for a query that names:
   location
   location + id
@@ -54,6 +54,43 @@ One range of row keys, for a query that names:
   symbol
   symbol + time
 Reads the whole table: a query that does not name symbol.
+)");
+}
+
+TEST(Explain, ShowsDerivedTablesAndWhatQueriesRead) {
+  EXPECT_EQ(
+      Explain("series: SENSOR\ntags: { meter: { type: int, width: 10, count: 10000000 } }\nfields: { kwh: "
+              "double }\n"
+              "time: { interval: 15m }\nlayout: offsets\nslot: 15m\nbucket: day\nfamily: M\nkey: [meter, "
+              "bucket]\n"
+              "derive: [ period: { table: 'S_{yyyymmdd}' }, rollup: { table: R, every: day, aggregates: "
+              "[sum] } ]\n"
+              "queries: [ { ask: one meter, tags: meter, range: day }, { ask: all meters, range: day } ]\n"),
+      R"(series SENSOR, layout offsets: a row for each series and day, a column for each slot of 15m
+table SENSOR, family M: keeps every cell
+
+  row key              M:1200                      M:1215                      M:1230
+  0000000007#20210305  9.5 (2021-03-05T12:00:00Z)  9.6 (2021-03-05T12:15:00Z)  9.7 (2021-03-05T12:30:00Z)
+
+table S_20210305: the rows of one day
+
+  row key              M:1200                      M:1215                      M:1230
+  0000000007#20210305  9.5 (2021-03-05T12:00:00Z)  9.6 (2021-03-05T12:15:00Z)  9.7 (2021-03-05T12:30:00Z)
+
+table R: a row for each series and day, its aggregates
+
+  row key                   M:kwh_sum
+  0000000007#1614902400000  28.799999999999997 (2021-03-05T13:00:00Z)
+
+A day of one series: 96 points, 1 rows, 96 cells; a full row is about 1.44 kB before packing; names are 2.02 kB of what the API sends.
+A day of all 10 M series: 960 M points, 10 M rows, 960 M cells, 20.2 GB of names.
+One range of row keys, for a query that names:
+  meter
+  meter + time
+Reads the whole table: a query that does not name meter.
+What the queries read:
+  'one meter': 1 range, from 0000000007#20210304, about 2 rows
+  'all meters': 1 range, the whole table, about 20 M rows
 )");
 }
 

@@ -1,7 +1,8 @@
-// Tables in memory that keep every cell: what tests of the series layer write to and read from.
-// Not for several threads.  GC rules are recorded, not applied; row_key_regex is not looked at.
+// Tables in memory that keep every cell: what tests of the series layer, and examples, write to and read
+// from. Not for several threads.  GC rules are recorded, not applied; row_key_regex is not looked at.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -43,6 +44,10 @@ class MemoryTables final : public TableAccess {
     return names;
   }
 
+  absl::Status DropTable(const std::string& table) override {
+    return tables.erase(table) == 1 ? absl::OkStatus() : absl::NotFoundError("no table " + table);
+  }
+
   absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
                                                        const std::vector<RowWrite>& rows) override {
     if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
@@ -53,10 +58,16 @@ class MemoryTables final : public TableAccess {
         statuses.push_back(absl::UnavailableError("the row is away"));
         continue;
       }
+      const auto is_odd = [](const CellWrite& cell) { return cell.timestamp_micros % 1000 != 0; };
+      if (std::any_of(write.cells.begin(), write.cells.end(), is_odd)) {
+        return absl::InvalidArgumentError("a timestamp that is not a whole millisecond");
+      }
       Row& row = tables[table].rows[write.row_key];
+      for (const auto& column : write.delete_columns) row.erase(column);
       for (const CellWrite& cell : write.cells) {
         row[{cell.family, cell.qualifier}][cell.timestamp_micros] = cell.value;
       }
+      if (row.empty()) tables[table].rows.erase(write.row_key);
       statuses.push_back(absl::OkStatus());
     }
     return statuses;

@@ -9,6 +9,7 @@
 #include "model/limits.h"
 #include "series/key/field_codec.h"
 #include "series/schema/status_text.h"
+#include "series/write/declaration_store.h"
 
 namespace sonde::series {
 namespace {
@@ -24,9 +25,8 @@ std::vector<FamilyRequest> FamiliesOf(const SeriesSchema& schema) {
 }
 
 absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables) {
-  if (!schema.rollups.empty()) {
-    return absl::UnimplementedError(fmt::format("{}:{}: roll-ups are not written by this build yet",
-                                                schema.file, schema.rollups[0].line));
+  if (!schema.text.empty()) {
+    if (absl::Status status = CheckAgainstStored(schema, tables); !status.ok()) return status;
   }
   std::vector<SeriesSchema> all = {schema};
   all.insert(all.end(), schema.earlier.begin(), schema.earlier.end());
@@ -36,14 +36,36 @@ absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables)
   for (const SeriesSchema& one : all) {
     if (absl::Status status = tables->EnsureTable(one.table, FamiliesOf(one)); !status.ok()) return status;
   }
+  if (!schema.rollups.empty()) {
+    if (absl::Status status = EnsureMarksTable(tables); !status.ok()) return status;
+  }
+  return schema.text.empty() ? absl::OkStatus() : StoreDeclaration(schema, tables, kSystemClock);
+}
+
+absl::Status DropOldPeriods(const SeriesSchema& schema, TableAccess* tables, int64_t now_micros) {
+  const auto is_aged = [](const PeriodTable& period) { return period.max_age_micros.has_value(); };
+  if (std::none_of(schema.periods.begin(), schema.periods.end(), is_aged)) return absl::OkStatus();
+  const absl::StatusOr<std::vector<std::string>> all = tables->ListTables();
+  if (!all.ok()) return all.status();
+  for (const PeriodTable& period : schema.periods) {
+    if (!is_aged(period)) continue;
+    for (const std::string& table : *all) {
+      const std::optional<int64_t> start = period.PeriodOf(table);
+      if (!start || period.every.End(*start) > now_micros - *period.max_age_micros) continue;
+      const absl::Status status = tables->DropTable(table);
+      if (!status.ok() && !absl::IsNotFound(status)) return status;  // another writer may have dropped it
+    }
+  }
   return absl::OkStatus();
 }
 
-PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock)
+PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock,
+                         Target target)
     : codec_(std::move(schema)),
       tables_(tables),
       limits_(limits),
-      clock_(clock == nullptr ? &kSystemClock : clock) {
+      clock_(clock == nullptr ? &kSystemClock : clock),
+      target_(target) {
   const SeriesSchema& own = codec_.schema();
   for (const SeriesSchema& version : own.earlier) versions_.push_back(std::make_unique<RowBatch>(version));
   versions_.push_back(std::make_unique<RowBatch>(own));
@@ -51,6 +73,7 @@ PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits
     orders_.push_back(std::make_unique<RowBatch>(MakeOrderSchema(own, order)));
   }
   if (!own.latest.empty()) latest_codec_ = std::make_unique<KeyCodec>(MakeLatestSchema(own, own.latest[0]));
+  if (!own.rollups.empty()) rollups_ = std::make_unique<RollupKeeper>(own, tables_, clock_);
   values_.resize(own.fields.size());
   value_views_.resize(own.fields.size());
 }
@@ -117,8 +140,8 @@ absl::Status PointWriter::Add(const Point& point) {
   row_count_ += own.rows().size() - rows_before;
   cell_count_ += own.cell_count() - cells_before;
   value_bytes_ += own.value_bytes() - bytes_before;
-  if (latest_codec_ != nullptr)
-    KeepNewest(point, encoded.time_micros - encoded.time_micros % kMicrosPerMilli);
+  if (rollups_ != nullptr) rollups_->Touch(point.tags, encoded.time_micros);
+  if (latest_codec_ != nullptr) KeepNewest(point, WholeMillis(encoded.time_micros));
   ++totals_.points;
   totals_.oldest_micros = std::min(totals_.oldest_micros, encoded.time_micros);
   return absl::OkStatus();
@@ -189,9 +212,17 @@ absl::Status PointWriter::WriteBatch(const RowBatch& batch) {
 }
 
 absl::Status PointWriter::WriteAll() {
+  if (rollups_ != nullptr) {
+    if (absl::Status status = rollups_->BeforeWrite(); !status.ok()) return status;
+  }
   for (const std::unique_ptr<RowBatch>& version : versions_) {
+    if (target_ == Target::kDerivedOnly) break;
     if (absl::Status status = WriteBatch(*version); !status.ok()) return status;
   }
+  return WriteDerived();
+}
+
+absl::Status PointWriter::WriteDerived() {
   for (const std::unique_ptr<RowBatch>& order : orders_) {
     if (absl::Status status = WriteBatch(*order); !status.ok()) return status;
   }
@@ -200,6 +231,10 @@ absl::Status PointWriter::WriteAll() {
       const absl::Status status = tables_->EnsureTable(table, FamiliesOf(batch->schema()));
       if (!status.ok()) return status;
       period_tables_made_.insert(table);
+      if (absl::Status dropped = DropOldPeriods(codec_.schema(), tables_, clock_->NowMicros());
+          !dropped.ok()) {
+        return dropped;
+      }
     }
     if (absl::Status status = WriteBatch(*batch); !status.ok()) return status;
   }
@@ -212,7 +247,19 @@ absl::Status PointWriter::WriteAll() {
 }
 
 absl::Status PointWriter::Flush() {
-  if (row_count_ == 0) return absl::OkStatus();
+  absl::Status status;
+  if (row_count_ > 0) {
+    totals_.cells += static_cast<int64_t>(cell_count_);
+    status = WriteAll();
+    Clear();
+  }
+  if (status.ok() && rollups_ != nullptr) status = rollups_->Refresh();
+  return status;
+}
+
+absl::Status PointWriter::FlushIfFull() {
+  if (!IsFull()) return absl::OkStatus();
+  if (rollups_ == nullptr || rollups_->IsFull()) return Flush();
   totals_.cells += static_cast<int64_t>(cell_count_);
   const absl::Status status = WriteAll();
   Clear();
@@ -223,6 +270,7 @@ void PointWriter::Clear() {
   for (const std::unique_ptr<RowBatch>& version : versions_) version->Clear();
   for (const std::unique_ptr<RowBatch>& order : orders_) order->Clear();
   period_batches_.clear();
+  if (rollups_ != nullptr) rollups_->Forget();
   row_count_ = cell_count_ = value_bytes_ = 0;
   last_newest_.reset();
   newest_.clear();

@@ -9,13 +9,13 @@
 // Derived tables are written after the series' own, in this order:
 //   order    the same points under their other key;
 //   period   the same rows in the table of their period, which is made when its first point comes; points
-//   whose
-//            period is older than max_age are left out;
+//            whose period is older than max_age are left out;
+//   rollup   aggregates of each series and piece of time, see rollup_keeper.h;
 //   latest   the newest value of each field and series in the request, under the point's own time: an older
 //            point that comes late is an older cell, and readers take the newest, so it never hides a newer
 //            one.
-// Between two of these requests a derived table may lag behind; writing the points again, or `sonde series
-// rebuild`, repairs it.
+// Between two of these requests a derived table may lag behind.  Roll-ups are repaired by the next writer,
+// after a death at any moment; the others by writing the points again, or by `sonde series rebuild`.
 //
 // Not for several threads.
 #pragma once
@@ -34,13 +34,19 @@
 #include "base/clock.h"
 #include "model/table_access.h"
 #include "series/key/key_codec.h"
+#include "series/write/rollup_keeper.h"
 #include "series/write/row_batch.h"
 
 namespace sonde::series {
 
 // Makes the tables of the declaration, where they are missing, with their families and GC rules; those of
-// periods are made later.
+// periods are made later.  A declaration that was read from a text is compared with the one that is stored
+// (errors of CheckAgainstStored, before anything is made), and stored.
 absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables);
+
+// Drops the tables of periods that are older than their max_age; the writer does it with each table that it
+// makes.
+absl::Status DropOldPeriods(const SeriesSchema& schema, TableAccess* tables, int64_t now_micros);
 
 // The families of a series' own table and their rules.
 std::vector<FamilyRequest> FamiliesOf(const SeriesSchema& schema);
@@ -66,8 +72,11 @@ class PointWriter {
     int64_t oldest_micros = kTimeEndMicros;  // of the points' times
   };
 
+  enum class Target : uint8_t { kAll, kDerivedOnly };  // kDerivedOnly: its own table has the points already
+
   // `tables` must outlive the writer, and so must `clock` (the machine's when null).
-  PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock = nullptr);
+  PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock = nullptr,
+              Target target = Target::kAll);
   PointWriter(SeriesSchema schema, TableAccess* tables) : PointWriter(std::move(schema), tables, Limits()) {}
   ~PointWriter();
 
@@ -81,12 +90,16 @@ class PointWriter {
   }
   // Writes what is gathered.  After an error it is forgotten: whoever wants it written adds it again.
   // The error has the code of the first row that failed, and says how many did.
+  // Roll-ups are up to date then.
   absl::Status Flush();
-  absl::Status FlushIfFull() { return IsFull() ? Flush() : absl::OkStatus(); }
+  // Roll-ups may lag behind, for a minute at most, until Flush.
+  absl::Status FlushIfFull();
   // Forgets what is gathered: for a look at the points that writes nothing.
   void Clear();
 
   const Totals& totals() const { return totals_; }
+  // Null when the series has no roll-ups.
+  const RollupKeeper* rollups() const { return rollups_.get(); }
   const KeyCodec& codec() const { return codec_; }
 
  private:
@@ -111,13 +124,16 @@ class PointWriter {
   absl::Status WriteRows(const std::string& table, const std::vector<RowWrite>& rows);
   absl::Status WriteBatch(const RowBatch& batch);
   absl::Status WriteAll();
+  absl::Status WriteDerived();
 
   KeyCodec codec_;
   std::unique_ptr<KeyCodec> latest_codec_;  // null: no table of newest values
   TableAccess* tables_;
   Limits limits_;
   const Clock* clock_;
+  Target target_;
   Totals totals_;
+  std::unique_ptr<RollupKeeper> rollups_;  // null: there are none
 
   std::vector<std::unique_ptr<RowBatch>>
       versions_;  // earlier ones, the oldest first, then the declaration's own

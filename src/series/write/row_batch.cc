@@ -63,8 +63,8 @@ size_t RowBatch::RowOf(size_t field) {
 }
 
 int64_t RowBatch::TimestampOf(const EncodedPoint& point, size_t row) {
-  if (!schema().keeps_corrections) return point.time_micros - point.time_micros % kMicrosPerMilli;
-  const int64_t now_micros = point.now_micros - point.now_micros % kMicrosPerMilli;
+  if (!schema().keeps_corrections) return WholeMillis(point.time_micros);
+  const int64_t now_micros = WholeMillis(point.now_micros);
   if (!schema().IsRowPerPoint()) return now_micros;
   int64_t& newest = newest_stamps_[row];
   newest = std::max(newest + kMicrosPerMilli, now_micros);

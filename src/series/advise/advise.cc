@@ -1,0 +1,280 @@
+#include "series/advise/advise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/random.h"
+#include "series/advise/tablets.h"
+#include "series/query/query.h"
+#include "series/write/point_writer.h"
+
+namespace sonde::series {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr size_t kWindows = 24;  // of the simulated day
+constexpr int kTimestampBytes = 8;
+
+double SecondsSince(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+class Measurer {
+ public:
+  Measurer(const SeriesSchema& schema, const Sample& sample, const AdviceOptions& options)
+      : schema_(schema), sample_(sample), options_(options) {}
+
+  absl::StatusOr<CandidateMeasure> Measure(const Candidate& candidate, TrialStore* store);
+  const std::vector<DeclaredQuery>& Queries();
+
+ private:
+  absl::Status Load(TableAccess* tables, CandidateMeasure* measure);
+  absl::Status LookAtRows(TableAccess* tables, CandidateMeasure* measure);
+  absl::Status MeasureHeat(CandidateMeasure* measure);
+  absl::StatusOr<QueryMeasure> RunOne(const SeriesSchema& schema, const DeclaredQuery& declared,
+                                      TableAccess* tables);
+  Query MakeQuery(const DeclaredQuery& declared, RandomSource& random) const;
+
+  const SeriesSchema& schema_;
+  const Sample& sample_;
+  const AdviceOptions& options_;
+  std::vector<DeclaredQuery> queries_;
+};
+
+const std::vector<DeclaredQuery>& Measurer::Queries() {
+  if (!queries_.empty()) return queries_;
+  for (const DeclaredQuery& query : schema_.queries) {
+    if (!query.is_text_only) queries_.push_back(query);
+  }
+  if (!queries_.empty()) return queries_;
+  DeclaredQuery one;
+  one.text = "one series, a day";
+  for (size_t tag = 0; tag < schema_.tags.size(); ++tag) one.tags.push_back(tag);
+  one.range = DeclaredQuery::Range::kDuration;
+  one.range_micros = kMicrosPerDay;
+  DeclaredQuery newest;
+  newest.text = "the newest of all";
+  newest.range = DeclaredQuery::Range::kLatest;
+  queries_ = {one, newest};
+  return queries_;
+}
+
+absl::Status Measurer::Load(TableAccess* tables, CandidateMeasure* measure) {
+  const SeriesSchema& schema = measure->candidate.schema;
+  if (absl::Status status = EnsureSeriesTables(schema, tables); !status.ok()) return status;
+  PointWriter writer(schema, tables);
+  const auto start = SteadyClock::now();
+  for (const SamplePoint& point : sample_) {
+    const std::vector<std::string_view> tags(point.tags.begin(), point.tags.end());
+    const std::vector<std::string_view> fields(point.fields.begin(), point.fields.end());
+    if (absl::Status status = writer.Add({tags, point.time_micros, fields}); !status.ok()) return status;
+    if (absl::Status status = writer.FlushIfFull(); !status.ok()) return status;
+  }
+  if (absl::Status status = writer.Flush(); !status.ok()) return status;
+  measure->points_per_second = static_cast<double>(sample_.size()) / SecondsSince(start);
+  return absl::OkStatus();
+}
+
+absl::Status Measurer::LookAtRows(TableAccess* tables, CandidateMeasure* measure) {
+  RowRead read;
+  read.ranges = {RowRange::All()};
+  const absl::Status status = tables->ReadRows(measure->candidate.schema.table, read, [&](ReadRow&& row) {
+    ++measure->rows;
+    measure->cells += static_cast<int64_t>(row.cells.size());
+    auto bytes = static_cast<int64_t>(row.row_key.size());
+    for (const ReadCell& cell : row.cells) {
+      const auto value = static_cast<int64_t>(cell.value.size());
+      measure->largest_cell_bytes = std::max(measure->largest_cell_bytes, value);
+      bytes += value + static_cast<int64_t>(cell.family.size() + cell.qualifier.size()) + kTimestampBytes;
+    }
+    if (bytes > measure->largest_row_bytes) {
+      measure->largest_row_bytes = bytes;
+      measure->largest_row_key = row.row_key;
+    }
+    return true;
+  });
+  std::set<std::vector<std::string>> series;
+  for (const SamplePoint& point : sample_) series.insert(point.tags);
+  const double days = static_cast<double>(sample_.back().time_micros - sample_.front().time_micros + 1) /
+                      static_cast<double>(kMicrosPerDay);
+  measure->rows_per_series_day =
+      static_cast<double>(measure->rows) / static_cast<double>(series.size()) / std::max(days, 1e-9);
+  return status;
+}
+
+absl::Status Measurer::MeasureHeat(CandidateMeasure* measure) {
+  const KeyCodec codec(measure->candidate.schema);
+  std::vector<std::string> keys;
+  std::string key;
+  for (const SamplePoint& point : sample_) {
+    const std::vector<std::string_view> tags(point.tags.begin(), point.tags.end());
+    const int64_t resolution = measure->candidate.schema.resolution_micros;
+    const absl::Status status = codec.Encode(tags, point.time_micros - point.time_micros % resolution, &key);
+    if (!status.ok()) return status;
+    keys.push_back(key);
+  }
+  measure->hottest_share = HottestTabletShare(keys, options_.tablets, kWindows);
+  return absl::OkStatus();
+}
+
+// Tags of a point of the sample; a time range that ends where the sample does, or before.
+Query Measurer::MakeQuery(const DeclaredQuery& declared, RandomSource& random) const {
+  Query query;
+  const SamplePoint& point = sample_[random.Uniform(sample_.size())];
+  query.selection.tags.resize(schema_.tags.size());
+  for (const size_t tag : declared.tags) query.selection.tags[tag].values = {point.tags[tag]};
+  query.fields = declared.fields;
+  if (declared.range == DeclaredQuery::Range::kLatest) query.latest = 1;
+  if (declared.range == DeclaredQuery::Range::kDuration) {
+    const int64_t end = std::max(sample_.front().time_micros + declared.range_micros, point.time_micros);
+    query.selection.to_micros = std::min(end, sample_.back().time_micros) + 1;
+    query.selection.from_micros = std::max<int64_t>(0, query.selection.to_micros - declared.range_micros);
+  }
+  if (declared.every && !query.latest) {
+    query.every = TimeBuckets(*declared.every);
+    query.aggregates = {Aggregate::kAvg};
+  }
+  return query;
+}
+
+absl::StatusOr<QueryMeasure> Measurer::RunOne(const SeriesSchema& schema, const DeclaredQuery& declared,
+                                              TableAccess* tables) {
+  SeededRandom random(7);  // each candidate is asked the same
+  QueryMeasure measure;
+  measure.text = declared.text;
+  std::vector<double> milliseconds;
+  for (int run = 0; run <= options_.runs_per_query; ++run) {
+    const Query query = MakeQuery(declared, random);
+    const auto start = SteadyClock::now();
+    const absl::StatusOr<QueryStats> stats =
+        RunQuery(schema, query, tables, [](const ResultRow&) { return true; });
+    if (!stats.ok()) return stats.status();
+    if (run == 0) continue;  // warms up
+    milliseconds.push_back(SecondsSince(start) * 1000);
+    measure.ranges += static_cast<double>(stats->ranges.size()) / options_.runs_per_query;
+    measure.rows += static_cast<double>(stats->rows_read) / options_.runs_per_query;
+    measure.cells += static_cast<double>(stats->cells_read) / options_.runs_per_query;
+    measure.value_bytes += static_cast<double>(stats->value_bytes_read) / options_.runs_per_query;
+    measure.results += static_cast<double>(stats->results) / options_.runs_per_query;
+    measure.is_full_scan |= stats->is_full_scan;
+  }
+  measure.milliseconds = Median(milliseconds);
+  return measure;
+}
+
+absl::StatusOr<CandidateMeasure> Measurer::Measure(const Candidate& candidate, TrialStore* store) {
+  CandidateMeasure measure;
+  measure.candidate = candidate;
+  if (absl::Status status = Load(store->tables(), &measure); !status.ok()) return status;
+  const absl::StatusOr<int64_t> bytes = store->StoredBytes();
+  if (!bytes.ok()) return bytes.status();
+  measure.bytes_per_point = static_cast<double>(*bytes) / static_cast<double>(sample_.size());
+  if (absl::Status status = LookAtRows(store->tables(), &measure); !status.ok()) return status;
+  if (absl::Status status = MeasureHeat(&measure); !status.ok()) return status;
+  for (const DeclaredQuery& query : Queries()) {
+    absl::StatusOr<QueryMeasure> one = RunOne(candidate.schema, query, store->tables());
+    if (!one.ok()) return one.status();
+    measure.queries.push_back(*std::move(one));
+  }
+  return measure;
+}
+
+// The logarithm of how much worse than the best each measure is: half of it queries, by their rate or rank; a
+// quarter each bytes, and the share of the hottest tablet.
+void ComputeCosts(const std::vector<DeclaredQuery>& queries, size_t tablets,
+                  std::vector<CandidateMeasure>* measures) {
+  std::vector<double> weights;
+  double weight_sum = 0;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    weights.push_back(1.0 / static_cast<double>(i + 1));
+    weight_sum += weights.back();
+  }
+  const auto best = [&](const auto& value_of) {
+    double value = value_of((*measures)[0]);
+    for (const CandidateMeasure& measure : *measures) value = std::min(value, value_of(measure));
+    return value;
+  };
+  const double best_bytes = best([](const CandidateMeasure& m) { return m.bytes_per_point; });
+  for (CandidateMeasure& measure : *measures) measure.cost = 0;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const double best_ms = best([&](const CandidateMeasure& m) { return m.queries[i].milliseconds; });
+    for (CandidateMeasure& measure : *measures) {
+      const double worse = std::log((measure.queries[i].milliseconds + 1e-3) / (best_ms + 1e-3));
+      measure.cost += 0.5 * weights[i] / weight_sum * worse;
+    }
+  }
+  for (CandidateMeasure& measure : *measures) {
+    measure.cost += 0.25 * std::log(measure.bytes_per_point / best_bytes);
+    // A tablet or two more than its part is no heat.
+    const double heat = std::max(1.0, measure.hottest_share * static_cast<double>(tablets) / 2);
+    measure.cost += 0.25 * std::log(heat);
+  }
+}
+
+std::string Recommendation(const Advice& advice, const AdviceOptions& options) {
+  const CandidateMeasure& best = advice.measures[0];
+  const auto declared = std::find_if(advice.measures.begin(), advice.measures.end(),
+                                     [](const CandidateMeasure& m) { return m.candidate.is_declared; });
+  const QueryMeasure& first = best.queries[0];
+  std::string text = best.candidate.is_declared ? "Keep what is declared, " : "Take ";
+  text += fmt::format("{}: '{}', the query that counts most, takes {:.3g} ms and reads {:.4g} rows",
+                      best.candidate.name, first.text, first.milliseconds, first.rows);
+  if (!best.candidate.is_declared && declared != advice.measures.end()) {
+    text += fmt::format(" (as declared: {:.3g} ms and {:.4g} rows)", declared->queries[0].milliseconds,
+                        declared->queries[0].rows);
+  }
+  text += fmt::format(". A point takes {:.3g} bytes", best.bytes_per_point);
+  if (!best.candidate.is_declared && declared != advice.measures.end()) {
+    text += fmt::format(" (as declared: {:.3g})", declared->bytes_per_point);
+  }
+  const double even = 1.0 / static_cast<double>(options.tablets);
+  text += fmt::format(
+      ", and the hottest of {} tablets gets {:.0f}% of the writes{}.", options.tablets,
+      best.hottest_share * 100,
+      best.hottest_share > 5 * even ? ": look for a salt, or for a tag with more values in front" : "");
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<Advice> Advise(const SeriesSchema& schema, const Sample& sample,
+                              const TrialStoreFactory& stores, const AdviceOptions& options,
+                              const std::function<void(const std::string&)>& progress) {
+  if (sample.empty()) return absl::InvalidArgumentError("the sample has no point");
+  Advice advice;
+  advice.points = static_cast<int64_t>(sample.size());
+  std::set<std::vector<std::string>> series;
+  for (const SamplePoint& point : sample) series.insert(point.tags);
+  advice.series = static_cast<int64_t>(series.size());
+  Measurer measurer(schema, sample, options);
+  for (const Candidate& candidate : MakeCandidates(schema, options.candidates_max)) {
+    if (progress) progress(candidate.name);
+    const absl::StatusOr<std::unique_ptr<TrialStore>> store = stores();
+    if (!store.ok()) return store.status();
+    absl::StatusOr<CandidateMeasure> measure = measurer.Measure(candidate, store->get());
+    if (!measure.ok()) {
+      return absl::Status(measure.status().code(),
+                          fmt::format("{}: {}", candidate.name, std::string(measure.status().message())));
+    }
+    advice.measures.push_back(*std::move(measure));
+  }
+  ComputeCosts(measurer.Queries(), options.tablets, &advice.measures);
+  std::stable_sort(advice.measures.begin(), advice.measures.end(),
+                   [](const CandidateMeasure& a, const CandidateMeasure& b) { return a.cost < b.cost; });
+  advice.recommendation = Recommendation(advice, options);
+  return advice;
+}
+
+}  // namespace sonde::series

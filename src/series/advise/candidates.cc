@@ -1,0 +1,210 @@
+#include "series/advise/candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "series/schema/check.h"
+#include "series/schema/schema_parser.h"
+
+namespace sonde::series {
+namespace {
+
+std::string TypeText(const Tag& tag) {
+  std::string text = fmt::format("{{ type: {}", tag.type == TagType::kInt ? "int" : "string");
+  if (tag.width_bytes) text += fmt::format(", width: {}", *tag.width_bytes);
+  if (tag.width_bytes && tag.type == TagType::kString) text += fmt::format(", pad: \"{}\"", tag.pad);
+  return text + " }";
+}
+
+// The parts of a declaration that candidates have in common.
+std::string Head(const SeriesSchema& schema, bool is_blob) {
+  std::string text = "series: candidate\n";
+  if (!schema.tags.empty()) text += "tags:\n";
+  for (const Tag& tag : schema.tags) text += fmt::format("  {}: {}\n", tag.name, TypeText(tag));
+  text += "fields:\n";
+  for (const Field& field : schema.fields) {
+    const std::string_view type = field.type == FieldType::kInt      ? "int"
+                                  : field.type == FieldType::kDouble ? "double"
+                                                                     : "string";
+    const std::string_view encoding =
+        field.encoding == FieldEncoding::kInt64BigEndian     ? ", encoding: int64_be"
+        : field.encoding == FieldEncoding::kFloat64BigEndian ? ", encoding: float64_be"
+                                                             : "";
+    const std::string& column = field.qualifier.empty() ? field.name : field.qualifier;
+    text += fmt::format("  {}: {{ type: {}, as: \"{}\"{} }}\n", field.name, type, column,
+                        is_blob ? "" : encoding);
+  }
+  text += fmt::format("time: {{ resolution: {} }}\n", DurationText(schema.resolution_micros));
+  return text + "retention: { max_versions: all }\n";
+}
+
+std::string PartText(const SeriesSchema& schema, const KeyPart& part) {
+  switch (part.kind) {
+    case KeyPart::Kind::kTag:
+      return schema.tags[part.tag].name;
+    case KeyPart::Kind::kConst:
+      return fmt::format("{{ const: {} }}", part.text);
+    case KeyPart::Kind::kTime:
+      return part.reverse ? fmt::format("{{ time: {}, reverse: true }}", TimeFormatName(part.format))
+                          : "time";
+    case KeyPart::Kind::kBucket:
+      return "bucket";
+    case KeyPart::Kind::kField:
+      return "field";
+    case KeyPart::Kind::kSalt:
+      break;
+  }
+  return part.salt_tags.empty() ? fmt::format("{{ salt: {}, of: time }}", part.salts)
+                                : fmt::format("{{ salt: {} }}", part.salts);
+}
+
+class Maker {
+ public:
+  Maker(const SeriesSchema& schema, size_t candidates_max) : declared_(schema), max_(candidates_max) {}
+
+  std::vector<Candidate> Make();
+
+ private:
+  // `key`: the parts with "bucket" or "time" among them.
+  void Add(std::string_view layout, const std::optional<BucketWidth>& bucket,
+           const std::vector<std::string>& key, const std::string& more = "");
+  void AddDeclared();
+  void AddLayouts(const std::vector<std::string>& tags);
+  // Tags in the order of the declaration's key; then those first that each ranked query fixes.
+  std::vector<std::vector<std::string>> TagOrders() const;
+  std::vector<BucketWidth> Buckets() const;
+
+  const SeriesSchema& declared_;
+  const size_t max_;
+  std::vector<Candidate> candidates_;
+};
+
+void Maker::AddDeclared() {
+  Candidate& candidate = candidates_.emplace_back();
+  std::vector<std::string> parts;
+  for (const KeyPart& part : declared_.key) parts.push_back(PartText(declared_, part));
+  const std::string by = declared_.bucket ? " by " + declared_.bucket->Name() : "";
+  candidate.name = fmt::format("{}{}, [{}]", LayoutName(declared_.layout), by, fmt::join(parts, ", "));
+  candidate.schema = declared_;
+  candidate.schema.text.clear();
+  candidate.schema.table = "candidate";
+  candidate.schema.latest.clear();
+  candidate.schema.periods.clear();
+  candidate.schema.orders.clear();
+  candidate.schema.rollups.clear();
+  candidate.schema.earlier.clear();
+  candidate.schema.retention = Retention{std::nullopt, std::nullopt, true};
+  candidate.schema.family_retention.clear();
+  candidate.is_declared = true;
+}
+
+void Maker::Add(std::string_view layout, const std::optional<BucketWidth>& bucket,
+                const std::vector<std::string>& key, const std::string& more) {
+  const std::string by = bucket ? " by " + bucket->Name() : "";
+  const std::string name = fmt::format("{}{}, [{}]", layout, by, fmt::join(key, ", "));
+  const bool is_known = std::any_of(candidates_.begin(), candidates_.end(),
+                                    [&](const Candidate& candidate) { return candidate.name == name; });
+  if (is_known || candidates_.size() >= max_) return;
+  std::string yaml = fmt::format("layout: {}\nkey: [{}]\n", layout, fmt::join(key, ", "));
+  if (bucket) yaml += fmt::format("bucket: {}\n", bucket->Name());
+  yaml += more;
+  absl::StatusOr<SeriesSchema> schema = ParseSchema(Head(declared_, layout == "blob") + yaml, "candidate");
+  if (!schema.ok() || !RefuseErrors(*schema).ok()) return;
+  schema->text.clear();
+  candidates_.push_back({name, yaml, *std::move(schema), false});
+}
+
+std::vector<std::vector<std::string>> Maker::TagOrders() const {
+  std::vector<std::string> declared;
+  for (const KeyPart& part : declared_.key) {
+    if (part.kind == KeyPart::Kind::kTag) declared.push_back(declared_.tags[part.tag].name);
+  }
+  std::vector<std::vector<std::string>> orders = {declared};
+  for (const DeclaredQuery& query : declared_.queries) {
+    if (query.is_text_only) continue;
+    std::vector<std::string> order = declared;
+    std::stable_partition(order.begin(), order.end(), [&](const std::string& name) {
+      const size_t tag = declared_.FindTag(name).value();
+      return std::find(query.tags.begin(), query.tags.end(), tag) != query.tags.end();
+    });
+    if (std::find(orders.begin(), orders.end(), order) == orders.end()) orders.push_back(order);
+  }
+  return orders;
+}
+
+// A bucket of some hundred points or more; and the one that is declared.
+std::vector<BucketWidth> Maker::Buckets() const {
+  using Kind = BucketWidth::Kind;
+  const int64_t interval =
+      std::max(declared_.interval_micros.value_or(kMicrosPerSecond), declared_.resolution_micros);
+  std::vector<BucketWidth> buckets;
+  for (const BucketWidth& bucket :
+       {BucketWidth{Kind::kFixed, kMicrosPerHour}, BucketWidth{Kind::kFixed, kMicrosPerDay},
+        BucketWidth{Kind::kWeek, 0}, BucketWidth{Kind::kMonth, 0}}) {
+    const int64_t points = bucket.MicrosMax() / interval;
+    if (points >= 20 && points <= 100'000) buckets.push_back(bucket);
+    if (buckets.size() == 2) break;
+  }
+  if (declared_.bucket && std::find(buckets.begin(), buckets.end(), *declared_.bucket) == buckets.end()) {
+    buckets.push_back(*declared_.bucket);
+  }
+  return buckets;
+}
+
+void Maker::AddLayouts(const std::vector<std::string>& tags) {
+  const auto with = [&](std::initializer_list<const char*> more) {
+    std::vector<std::string> key = tags;
+    key.insert(key.end(), more.begin(), more.end());
+    return key;
+  };
+  const std::vector<BucketWidth> buckets = Buckets();
+  for (const BucketWidth& bucket : buckets) Add("cells", bucket, with({"bucket"}));
+  Add("row", std::nullopt, with({"time"}));
+  if (!buckets.empty()) {
+    const BucketWidth& bucket = buckets.back();
+    Add("blob", bucket, with({"bucket"}));
+    Add("columns", bucket, with({"field", "bucket"}));
+    const int64_t interval = declared_.interval_micros.value_or(declared_.resolution_micros);
+    if (declared_.resolution_micros >= kMicrosPerSecond || declared_.interval_micros) {
+      if (bucket.IsMultipleOf({BucketWidth::Kind::kFixed, interval}) &&
+          declared_.resolution_micros % interval == 0) {
+        Add("offsets", bucket, with({"bucket"}), fmt::format("slot: {}\n", DurationText(interval)));
+      }
+    }
+  }
+  Add("blob", std::nullopt, with({"time"}));
+}
+
+std::vector<Candidate> Maker::Make() {
+  AddDeclared();
+  const std::vector<std::vector<std::string>> orders = TagOrders();
+  AddLayouts(orders[0]);
+  const std::vector<BucketWidth> buckets = Buckets();
+  for (const std::vector<std::string>& tags : orders) {
+    if (!buckets.empty()) {
+      std::vector<std::string> key = tags;
+      key.emplace_back("bucket");
+      Add("cells", buckets.back(), key);
+    }
+  }
+  if (!buckets.empty() && !declared_.tags.empty()) {
+    std::vector<std::string> by_time = {"bucket"};
+    by_time.insert(by_time.end(), orders[0].begin(), orders[0].end());
+    Add("cells", buckets.front(), by_time);
+    std::vector<std::string> salted = by_time;
+    salted.insert(salted.begin(), "{ salt: 8 }");
+    Add("cells", buckets.front(), salted);
+  }
+  return std::move(candidates_);
+}
+
+}  // namespace
+
+std::vector<Candidate> MakeCandidates(const SeriesSchema& schema, size_t candidates_max) {
+  return Maker(schema, candidates_max).Make();
+}
+
+}  // namespace sonde::series

@@ -1,0 +1,23 @@
+// Which layouts and key orders are worth a measure for a declared series.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "series/schema/schema.h"
+
+namespace sonde::series {
+
+struct Candidate {
+  std::string name;  // such as "cells by day, [host, bucket]"
+  std::string yaml;  // its keys of the declaration
+  SeriesSchema schema;
+  bool is_declared = false;
+};
+
+// The declaration itself, first; then the layouts with buckets that fit, and the key orders that the ranked
+// queries ask for.  Those that CheckSchema refuses are left out, but the declaration.  At most
+// candidates_max.
+std::vector<Candidate> MakeCandidates(const SeriesSchema& schema, size_t candidates_max);
+
+}  // namespace sonde::series

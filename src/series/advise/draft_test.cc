@@ -1,0 +1,61 @@
+#include "series/advise/draft.h"
+
+#include <gtest/gtest.h>
+
+#include "series/schema/schema_parser.h"
+
+namespace sonde::series {
+namespace {
+
+SeriesSchema Draft(std::string_view csv, std::string_view name = "weather") {
+  const auto text = DraftDeclaration(SourceOfText(csv), name, 10'000);
+  EXPECT_TRUE(text.ok()) << text.status();
+  const auto schema = ParseSchema(*text, "draft");
+  EXPECT_TRUE(schema.ok()) << schema.status() << *text;
+  return *schema;
+}
+
+TEST(Draft, TellsTagsFromFields) {
+  const SeriesSchema schema = Draft(
+      "date,location,temp max,rain,weather\n2012-01-01,Seattle,12.8,0,drizzle\n2012-01-01,New "
+      "York,3.1,1,rain\n"
+      "2012-01-02,Seattle,10.6,10,rain\n2012-01-02,New York,2.0,0,rain\n");
+  ASSERT_EQ(schema.tags.size(), 1);
+  EXPECT_EQ(schema.tags[0].name, "location");
+  ASSERT_EQ(schema.fields.size(), 3);
+  EXPECT_EQ(schema.fields[0].name, "temp_max");
+  EXPECT_EQ(schema.fields[0].type, FieldType::kDouble);
+  EXPECT_EQ(schema.fields[1].type, FieldType::kInt);
+  EXPECT_EQ(schema.fields[2].type, FieldType::kString);
+  EXPECT_EQ(schema.csv.columns.at("temp max"), "temp_max");
+  EXPECT_EQ(schema.csv.time_column, "date");
+  EXPECT_TRUE(schema.assume_utc);
+  EXPECT_EQ(schema.resolution_micros, kMicrosPerDay);
+  EXPECT_EQ(schema.interval_micros, kMicrosPerDay);
+  EXPECT_EQ(schema.bucket->Name(), "month");
+}
+
+TEST(Draft, ReadsNumbersAsTimes) {
+  const SeriesSchema schema =
+      Draft("ts,host,cpu\n1426535612045,a,0.5\n1426535612045,b,0.5\n1426535617045,a,0.6\n1426535617045,b,1\n",
+            "1 m#");
+  EXPECT_EQ(schema.name, "_1_m_");
+  EXPECT_EQ(schema.csv.time_format, "epoch_ms");
+  EXPECT_EQ(schema.interval_micros, 5 * kMicrosPerSecond);
+  EXPECT_EQ(schema.bucket->Name(), "hour");
+  EXPECT_EQ(schema.tags[0].name, "host");
+}
+
+TEST(Draft, SaysWhatItCanNotRead) {
+  const auto error = [](std::string_view csv) {
+    return std::string(DraftDeclaration(SourceOfText(csv), "s", 100).status().message());
+  };
+  EXPECT_EQ(error(""), "the file has no first line with the names of its columns");
+  EXPECT_EQ(error("a,b\n"), "the file has no record that fits its first line");
+  EXPECT_EQ(error("a,b\n1,2\n"),
+            "no column of the file is a time (RFC 3339, a date, or a number since 1970)");
+  EXPECT_EQ(error("time\n2020-01-01\n"), "the file has no column but the time");
+}
+
+}  // namespace
+}  // namespace sonde::series

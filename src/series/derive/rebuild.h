@@ -1,0 +1,34 @@
+// Derived tables from the points of their series, written anew.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "model/table_access.h"
+#include "series/schema/schema.h"
+
+namespace sonde::series {
+
+struct RebuildTotals {
+  int64_t points = 0;          // that were read
+  int64_t rows = 0;            // that were written, of all derived tables but roll-ups
+  int64_t pieces = 0;          // of roll-ups
+  int64_t pieces_too_old = 0;  // left as they are: a part of their points is forgotten already
+};
+
+// Writes the derived tables of `schema` (who wants one of them only leaves it the only one) from the points
+// in [from, to).  What is there already is written over, or stays: a rebuild may be broken off, and begun
+// again, at any time, while others write.  A table that holds what the series does not is to be dropped
+// first. `progress`: now and then, with what is done.
+absl::StatusOr<RebuildTotals> RebuildDerived(const SeriesSchema& schema, int64_t from_micros,
+                                             int64_t to_micros, TableAccess* tables, const Clock& clock,
+                                             const std::function<void(const RebuildTotals&)>& progress);
+
+// Roll-ups that writers have left behind when they died; see write/rollup_keeper.h.
+absl::StatusOr<RebuildTotals> RefreshStaleRollups(const SeriesSchema& schema, TableAccess* tables,
+                                                  const Clock& clock);
+
+}  // namespace sonde::series

@@ -1,0 +1,46 @@
+// Moves the points of earlier versions of a declaration into the table of its present one.
+//
+// 1. CopyVersions reads each earlier version's table in the order of its keys, and writes its points under
+// the
+//    present key.  How far it came is kept beside the stored declaration, so that it goes on where it was
+//    broken off. Queries go on to read the earlier tables: a point is never seen twice.
+// 2. Whoever owns the declaration takes the copied versions out of it.  Writers and queries then know the new
+// table
+//    only.
+// 3. FinishVersions copies what was written into the earlier tables since (points that the new table has
+// already stay
+//    as they are), and drops those tables.  It must run after the last writer has the new declaration.
+//
+// Only the newest value of a point is moved, not what `corrections: keep` has kept.  A point that is
+// corrected in an earlier table after it was copied, and before step 2, keeps its first value in the new one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "model/table_access.h"
+#include "series/schema/schema.h"
+
+namespace sonde::series {
+
+struct RewriteTotals {
+  int64_t versions = 0;
+  int64_t rows = 0;    // that were read
+  int64_t points = 0;  // that were written
+};
+
+// Answers whether to go on; called after each batch, whose end is then on record.
+using RewriteProgress = std::function<bool(const RewriteTotals&)>;
+
+// CANCELLED: `progress` said no; the next call goes on from there.
+absl::StatusOr<RewriteTotals> CopyVersions(const SeriesSchema& schema, TableAccess* tables,
+                                           const Clock& clock, const RewriteProgress& progress);
+
+// FAILED_PRECONDITION: the declaration still has a version that was copied, or none was.
+absl::StatusOr<RewriteTotals> FinishVersions(const SeriesSchema& schema, TableAccess* tables,
+                                             const Clock& clock, const RewriteProgress& progress);
+
+}  // namespace sonde::series

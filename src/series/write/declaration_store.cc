@@ -1,0 +1,318 @@
+#include "series/write/declaration_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/bytes.h"
+#include "model/limits.h"
+#include "series/key/key_codec.h"
+#include "series/schema/schema_parser.h"
+#include "series/schema/status_text.h"
+#include "series/write/point_scan.h"
+#include "series/write/row_batch.h"
+
+namespace sonde::series {
+namespace {
+
+constexpr char kFamily[] = "d";
+constexpr char kTextColumn[] = "yaml";
+constexpr char kTablesColumn[] = "tables";
+
+std::vector<std::string> SplitLines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string TablesOf(const SeriesSchema& schema) {
+  std::string tables = schema.table;
+  const auto add = [&](const std::string& table) { tables += "\n" + table; };
+  for (const SeriesSchema& version : schema.earlier) add(version.table);
+  for (const LatestTable& latest : schema.latest) add(latest.table);
+  for (const OrderTable& order : schema.orders) add(order.table);
+  for (const RollupTable& rollup : schema.rollups) add(rollup.table);
+  for (const PeriodTable& period : schema.periods) {
+    add(fmt::format("{}{{{}}}{}", period.prefix, TimeFormatName(period.format), period.suffix));
+  }
+  return tables;
+}
+
+// Those of the rows in `ranges`, or of one series.
+absl::StatusOr<std::vector<StoredDeclaration>> ReadDeclarations(RowRange range, TableAccess* tables) {
+  std::vector<StoredDeclaration> declarations;
+  RowRead read;
+  read.ranges = {std::move(range)};
+  read.family = kFamily;
+  read.cells_per_column_max = 1;
+  const absl::Status status = tables->ReadRows(kDeclarationsTable, read, [&](ReadRow&& row) {
+    StoredDeclaration& declaration = declarations.emplace_back();
+    declaration.series = std::move(row.row_key);
+    for (ReadCell& cell : row.cells) {
+      if (cell.qualifier == kTablesColumn) declaration.tables = SplitLines(cell.value);
+      if (cell.qualifier != kTextColumn) continue;
+      declaration.text = std::move(cell.value);
+      declaration.stored_micros = cell.timestamp_micros;
+    }
+    if (declaration.text.empty()) declarations.pop_back();
+    return true;
+  });
+  if (absl::IsNotFound(status)) return std::vector<StoredDeclaration>();  // nothing was ever stored
+  if (!status.ok()) return status;
+  return declarations;
+}
+
+absl::Status WriteOne(const RowWrite& row, TableAccess* tables) {
+  const absl::StatusOr<std::vector<absl::Status>> statuses = tables->MutateRows(kDeclarationsTable, {row});
+  if (!statuses.ok()) return statuses.status();
+  return statuses->empty() ? absl::OkStatus() : statuses->front();
+}
+
+absl::StatusOr<std::optional<SeriesSchema>> StoredSchema(const std::string& series, TableAccess* tables) {
+  const absl::StatusOr<std::vector<StoredDeclaration>> found =
+      ReadDeclarations(RowRange::Single(series), tables);
+  if (!found.ok()) return found.status();
+  if (found->empty()) return std::optional<SeriesSchema>();
+  absl::StatusOr<SeriesSchema> schema =
+      ParseSchema((*found)[0].text, fmt::format("{}:{}", kDeclarationsTable, series));
+  if (!schema.ok()) return schema.status();
+  return std::optional<SeriesSchema>(*std::move(schema));
+}
+
+// What two schemas say differently of how a row is written; empty: nothing.
+std::string ShapeDifference(const SeriesSchema& a, const SeriesSchema& b) {
+  const auto key_text = [](const SeriesSchema& schema) {
+    std::string text;
+    for (const KeyPart& part : schema.key) {
+      text += fmt::format("{} {} {} {} {} {}", static_cast<int>(part.kind), part.text,
+                          static_cast<int>(part.format), part.width_bytes, part.reverse, part.salts);
+      if (part.kind == KeyPart::Kind::kTag) {
+        const Tag& tag = schema.tags[part.tag];
+        text += fmt::format(" {} {} {} {}", tag.name, static_cast<int>(tag.type), tag.width_bytes.value_or(0),
+                            tag.width_bytes ? tag.pad : ' ');
+      }
+      for (const size_t tag : part.salt_tags) text += " " + schema.tags[tag].name;
+      text += schema.delimiter;
+    }
+    return text;
+  };
+  if (a.delimiter != b.delimiter) return "the delimiter";
+  if (key_text(a) != key_text(b)) return "the key";
+  if (a.layout != b.layout) return "the layout";
+  if (a.bucket != b.bucket) return "the bucket";
+  if (a.slot_micros != b.slot_micros || a.slot_format != b.slot_format) return "the slot";
+  if (a.layout == Layout::kBlob &&
+      (a.blob_format != b.blob_format || a.blob_column != b.blob_column || a.family != b.family)) {
+    return "the blob";
+  }
+  for (const Field& field : a.fields) {
+    const std::optional<size_t> other = b.FindField(field.name);
+    if (!other) continue;  // its cells are passed over
+    const Field& now = b.fields[*other];
+    if (field.qualifier != now.qualifier) return fmt::format("the column of field '{}'", field.name);
+    if (field.family != now.family) return fmt::format("the family of field '{}'", field.name);
+    if (field.encoding != now.encoding) return fmt::format("the encoding of field '{}'", field.name);
+    if (field.type != now.type && now.type != FieldType::kString &&
+        !(field.type == FieldType::kInt && now.type == FieldType::kDouble)) {
+      return fmt::format("the type of field '{}'", field.name);
+    }
+  }
+  if (a.layout == Layout::kBlob && a.blob_format == BlobFormat::kProtobuf) {
+    for (size_t i = 0; i < a.fields.size(); ++i) {
+      if (i >= b.fields.size() || b.fields[i].name != a.fields[i].name)
+        return "the order of fields in the blob";
+    }
+  }
+  return "";
+}
+
+absl::StatusOr<bool> HasPoints(const SeriesSchema& schema, int64_t from_micros, int64_t to_micros,
+                               TableAccess* tables) {
+  if (from_micros >= to_micros) return false;
+  SeriesSchema alone = schema;
+  alone.earlier.clear();
+  bool has_any = false;
+  Selection selection;
+  selection.from_micros = from_micros;
+  selection.to_micros = to_micros;
+  const absl::Status status =
+      ScanPoints(alone, selection, tables, [&](const DecodedKey&, const RowPoint&) -> absl::StatusOr<bool> {
+        has_any = true;
+        return false;
+      });
+  if (absl::IsNotFound(status)) return false;  // no such table
+  if (!status.ok()) return status;
+  return has_any;
+}
+
+absl::Status Unreadable(const SeriesSchema& schema, std::string_view what, std::string_view remedy) {
+  return absl::FailedPreconditionError(fmt::format("{}: {}; {}", schema.file, what, remedy));
+}
+
+// The first and the last row of the version's table must be rows of it.
+absl::Status CheckRows(const SeriesSchema& version, TableAccess* tables) {
+  const KeyCodec codec(version);
+  for (const bool reversed : {false, true}) {
+    RowRead read;
+    read.ranges = {RowRange::All()};
+    read.rows_max = 1;
+    read.cells_per_column_max = 1;
+    read.reversed = reversed;
+    absl::Status problem;
+    const absl::Status status = tables->ReadRows(version.table, read, [&](ReadRow&& row) {
+      DecodedKey key;
+      problem = codec.Decode(row.row_key, &key);
+      return false;
+    });
+    if (absl::IsNotFound(status)) return absl::OkStatus();
+    if (!status.ok()) return status;
+    if (problem.ok()) continue;
+    return Unreadable(version,
+                      fmt::format("table '{}' has other rows: {}", version.table, TextOfStatus(problem)),
+                      "declare another table");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckVersion(const SeriesSchema& schema, const VersionSpan& stored,
+                          const std::vector<VersionSpan>& now, TableAccess* tables) {
+  const auto same = std::find_if(now.begin(), now.end(), [&](const VersionSpan& span) {
+    return span.schema->table == stored.schema->table;
+  });
+  const std::string& table = stored.schema->table;
+  const auto has_points = [&](int64_t from_micros, int64_t to_micros) {
+    return HasPoints(*stored.schema, from_micros, to_micros, tables);
+  };
+  const absl::StatusOr<bool> has_any = has_points(stored.from_micros, stored.to_micros);
+  if (!has_any.ok()) return has_any.status();
+  if (!*has_any) return absl::OkStatus();
+  if (same == now.end()) {
+    const absl::StatusOr<std::string> copied = FindNote(schema.name, kCopiedNote, table, tables);
+    if (!copied.ok()) return copied.status();
+    if (!copied->empty()) return absl::OkStatus();
+    return Unreadable(
+        schema, fmt::format("points that are in table '{}' could not be read any more", table),
+        "name it under 'versions', with the time until which it holds them and how its rows are");
+  }
+  if (const std::string what = ShapeDifference(*stored.schema, *same->schema); !what.empty()) {
+    return Unreadable(
+        schema, fmt::format("{} is not the one that the points in table '{}' were written with", what, table),
+        "declare what was under 'versions', and another table for what is to come");
+  }
+  for (const auto& [from, to] :
+       {std::pair(stored.from_micros, std::min(stored.to_micros, same->from_micros)),
+        std::pair(std::max(stored.from_micros, same->to_micros), stored.to_micros)}) {
+    const absl::StatusOr<bool> has_lost = has_points(from, to);
+    if (!has_lost.ok()) return has_lost.status();
+    if (*has_lost) {
+      return Unreadable(
+          schema,
+          fmt::format("table '{}' has points of {} to {}, which this declaration looks for elsewhere", table,
+                      TimeText(from), to >= kTimeEndMicros ? "now" : TimeText(to)),
+          "move the 'until', or move the points first (sonde series rewrite)");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status EnsureDeclarationsTable(TableAccess* tables) {
+  return tables->EnsureTable(kDeclarationsTable, {{kFamily, GcRule{GcRule::MaxVersions{kDeclarationsKept}}}});
+}
+
+absl::StatusOr<std::vector<StoredDeclaration>> ListDeclarations(TableAccess* tables) {
+  return ReadDeclarations(RowRange::All(), tables);
+}
+
+absl::StatusOr<SeriesSchema> FindDeclaration(std::string_view series, TableAccess* tables) {
+  absl::StatusOr<std::optional<SeriesSchema>> schema = StoredSchema(std::string(series), tables);
+  if (!schema.ok()) return schema.status();
+  if (schema->has_value()) return **std::move(schema);
+  const absl::StatusOr<std::vector<StoredDeclaration>> all = ListDeclarations(tables);
+  if (!all.ok()) return all.status();
+  std::vector<std::string> names;
+  for (const StoredDeclaration& declaration : *all) names.push_back(declaration.series);
+  return absl::NotFoundError(fmt::format("no declaration of series '{}' is stored; there are: {}",
+                                         Printable(series),
+                                         names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+absl::Status StoreDeclaration(const SeriesSchema& schema, TableAccess* tables, const Clock& clock) {
+  const absl::StatusOr<std::vector<StoredDeclaration>> found =
+      ReadDeclarations(RowRange::Single(schema.name), tables);
+  if (!found.ok()) return found.status();
+  if (!found->empty() && (*found)[0].text == schema.text) return absl::OkStatus();
+  if (absl::Status made = EnsureDeclarationsTable(tables); !made.ok()) return made;
+  const int64_t now_micros = WholeMillis(clock.NowMicros());
+  RowWrite row;
+  row.row_key = schema.name;
+  row.cells = {{kFamily, kTablesColumn, now_micros, TablesOf(schema)},
+               {kFamily, kTextColumn, now_micros, schema.text}};
+  return WriteOne(row, tables);
+}
+
+absl::Status CheckAgainstStored(const SeriesSchema& schema, TableAccess* tables) {
+  const std::vector<VersionSpan> now = schema.VersionsIn(0, kTimeEndMicros);
+  const absl::StatusOr<std::optional<SeriesSchema>> stored = StoredSchema(schema.name, tables);
+  if (!stored.ok()) return stored.status();
+  if (stored->has_value()) {
+    if ((*stored)->text == schema.text) return absl::OkStatus();
+    for (const VersionSpan& span : (*stored)->VersionsIn(0, kTimeEndMicros)) {
+      if (absl::Status status = CheckVersion(schema, span, now, tables); !status.ok()) return status;
+    }
+  }
+  for (const VersionSpan& span : now) {
+    if (absl::Status status = CheckRows(*span.schema, tables); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StoreNote(const std::string& series, std::string_view kind, const std::string& table,
+                       const std::string& text, TableAccess* tables, const Clock& clock) {
+  RowWrite row;
+  row.row_key = series;
+  row.cells = {{kFamily, fmt::format("{}:{}", kind, table), WholeMillis(clock.NowMicros()), text}};
+  return WriteOne(row, tables);
+}
+
+absl::StatusOr<std::string> FindNote(const std::string& series, std::string_view kind,
+                                     const std::string& table, TableAccess* tables) {
+  absl::StatusOr<std::map<std::string, std::string>> notes = ListNotes(series, kind, tables);
+  if (!notes.ok()) return notes.status();
+  return (*notes)[table];
+}
+
+absl::StatusOr<std::map<std::string, std::string>> ListNotes(const std::string& series, std::string_view kind,
+                                                             TableAccess* tables) {
+  std::map<std::string, std::string> notes;
+  RowRead read;
+  read.ranges = {RowRange::Single(series)};
+  read.cells_per_column_max = 1;
+  const std::string prefix = fmt::format("{}:", kind);
+  const absl::Status status = tables->ReadRows(kDeclarationsTable, read, [&](ReadRow&& row) {
+    for (const ReadCell& cell : row.cells) {
+      if (cell.qualifier.starts_with(prefix)) notes[cell.qualifier.substr(prefix.size())] = cell.value;
+    }
+    return true;
+  });
+  if (!status.ok() && !absl::IsNotFound(status)) return status;
+  return notes;
+}
+
+absl::Status DeleteNotes(const std::string& series, const std::string& table, TableAccess* tables) {
+  RowWrite row;
+  row.row_key = series;
+  for (const char* kind : {kCopiedToNote, kCopiedNote}) {
+    row.delete_columns.emplace_back(kFamily, fmt::format("{}:{}", kind, table));
+  }
+  return WriteOne(row, tables);
+}
+
+}  // namespace sonde::series

@@ -1,0 +1,63 @@
+// Declarations, kept with the tables that they describe, so that any client of the server can ask for them.
+//
+// They are rows of a table of their own, and so on any Bigtable: table kDeclarationsTable, row key: the name
+// of the series, family "d"; column "yaml": the text of the declaration; column "tables": the names of its
+// tables, a line each.  A cell's timestamp is the time when it was stored; the newest kDeclarationsKept of
+// each stay.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "model/table_access.h"
+#include "series/schema/schema.h"
+
+namespace sonde::series {
+
+constexpr char kDeclarationsTable[] = "sonde_series";
+constexpr int32_t kDeclarationsKept = 100;
+
+struct StoredDeclaration {
+  std::string series;
+  std::string text;
+  std::vector<std::string> tables;
+  int64_t stored_micros = 0;
+};
+
+absl::Status EnsureDeclarationsTable(TableAccess* tables);
+
+// All of them, by the name of the series; none when nothing was ever stored.
+absl::StatusOr<std::vector<StoredDeclaration>> ListDeclarations(TableAccess* tables);
+
+// The declaration of a series.  NOT_FOUND: there is none; the message names those that there are.
+absl::StatusOr<SeriesSchema> FindDeclaration(std::string_view series, TableAccess* tables);
+
+// Stores the declaration (SeriesSchema::text) unless it is the one that is stored already.
+absl::Status StoreDeclaration(const SeriesSchema& schema, TableAccess* tables, const Clock& clock);
+
+// FAILED_PRECONDITION when points that are stored could not be read by this declaration: rows of its tables
+// that it does not decode; or a stored declaration of this series with points in a table, a shape of rows, or
+// a piece of time that this one does not have.  The message says which table, what differs, and what to
+// declare.
+absl::Status CheckAgainstStored(const SeriesSchema& schema, TableAccess* tables);
+
+// Notes about one table of a series, kept in the row of its declaration: column KIND:TABLE.
+constexpr char kCopiedToNote[] = "copied_to";  // the last row key that `sonde series rewrite` has copied
+constexpr char kCopiedNote[] = "copied";       // all was copied; the declaration that had the table
+absl::Status StoreNote(const std::string& series, std::string_view kind, const std::string& table,
+                       const std::string& text, TableAccess* tables, const Clock& clock);
+// Empty: there is none.
+absl::StatusOr<std::string> FindNote(const std::string& series, std::string_view kind,
+                                     const std::string& table, TableAccess* tables);
+// Of one kind, by table.
+absl::StatusOr<std::map<std::string, std::string>> ListNotes(const std::string& series, std::string_view kind,
+                                                             TableAccess* tables);
+absl::Status DeleteNotes(const std::string& series, const std::string& table, TableAccess* tables);
+
+}  // namespace sonde::series

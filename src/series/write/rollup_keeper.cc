@@ -1,0 +1,297 @@
+#include "series/write/rollup_keeper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/random.h"
+#include "model/limits.h"
+#include "series/key/field_codec.h"
+#include "series/write/point_scan.h"
+#include "series/write/row_batch.h"
+
+namespace sonde::series {
+namespace {
+
+constexpr char kMarkFamily[] = "s";
+constexpr size_t kPiecesPendingMax = 10'000;
+constexpr int64_t kPendingMicrosMax = 60 * kMicrosPerSecond;
+// A writer that lives has refreshed its pieces long before: kPendingMicrosMax.
+constexpr int64_t kMarkMicrosMax = 10 * kMicrosPerMinute;
+constexpr size_t kRowsPerRequestMax = 1'000;
+
+// Of the numbers of one field in one piece; they may come in any order.
+struct Totals {
+  int64_t count = 0;
+  double sum = 0;
+  double sum_error = 0;  // what sum has lost to rounding (Neumaier)
+  double min = 0;
+  double max = 0;
+  double first = 0;
+  double last = 0;
+  int64_t first_micros = 0;
+  int64_t last_micros = 0;
+
+  void Add(int64_t time_micros, double value) {
+    if (count == 0 || value < min) min = value;
+    if (count == 0 || value > max) max = value;
+    if (count == 0 || time_micros < first_micros) {
+      first = value;
+      first_micros = time_micros;
+    }
+    if (count == 0 || time_micros >= last_micros) {
+      last = value;
+      last_micros = time_micros;
+    }
+    const double total = sum + value;
+    sum_error += std::abs(sum) >= std::abs(value) ? (sum - total) + value : (value - total) + sum;
+    sum = total;
+    ++count;
+  }
+
+  std::string Text(RollupAggregate aggregate) const {
+    switch (aggregate) {
+      case RollupAggregate::kCount:
+        return fmt::format("{}", count);
+      case RollupAggregate::kSum:
+        return fmt::format("{}", sum + sum_error);
+      case RollupAggregate::kMin:
+        return fmt::format("{}", min);
+      case RollupAggregate::kMax:
+        return fmt::format("{}", max);
+      case RollupAggregate::kFirst:
+        return fmt::format("{}", first);
+      case RollupAggregate::kLast:
+        break;
+    }
+    return fmt::format("{}", last);
+  }
+};
+
+absl::Status FirstError(const absl::StatusOr<std::vector<absl::Status>>& statuses) {
+  if (!statuses.ok()) return statuses.status();
+  for (const absl::Status& status : *statuses) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status EnsureMarksTable(TableAccess* tables) {
+  return tables->EnsureTable(kMarksTable, {{kMarkFamily, GcRule{GcRule::MaxVersions{1}}}});
+}
+
+struct RollupKeeper::Rollup {
+  Rollup(const SeriesSchema& series, const RollupTable& table)
+      : declared(table), codec(MakeRollupSchema(series, table)) {
+    for (size_t i = 0; i < series.fields.size(); ++i) {
+      if (series.fields[i].type != FieldType::kString) fields.push_back(i);
+    }
+  }
+
+  RollupTable declared;
+  KeyCodec codec;
+  std::vector<size_t> fields;  // of the series, that are numbers
+};
+
+RollupKeeper::RollupKeeper(const SeriesSchema& schema, TableAccess* tables, const Clock* clock)
+    : schema_(schema),
+      tables_(tables),
+      clock_(clock),
+      writer_id_(fmt::format("{:016x}", SystemRandom().Next())) {
+  for (const RollupTable& rollup : schema.rollups)
+    rollups_.push_back(std::make_unique<Rollup>(schema, rollup));
+  touched_.resize(rollups_.size());
+  marked_.resize(rollups_.size());
+}
+
+RollupKeeper::~RollupKeeper() = default;
+
+void RollupKeeper::Touch(absl::Span<const std::string_view> tags, int64_t time_micros) {
+  Tags key(tags.begin(), tags.end());
+  for (size_t i = 0; i < rollups_.size(); ++i) {
+    touched_[i][key].insert(rollups_[i]->declared.every.Start(time_micros));
+  }
+}
+
+void RollupKeeper::Forget() {
+  for (auto& series : touched_) series.clear();
+}
+
+std::string RollupKeeper::MarkKey(const std::string& table, std::string_view row_key) const {
+  return fmt::format("{}#{}#{}", schema_.name, table, row_key);
+}
+
+absl::Status RollupKeeper::WriteRows(const std::string& table, std::vector<RowWrite>* rows, bool is_last) {
+  if (rows->empty() || (!is_last && rows->size() < kRowsPerRequestMax)) return absl::OkStatus();
+  const absl::Status status = FirstError(tables_->MutateRows(table, *rows));
+  rows->clear();
+  return status;
+}
+
+absl::Status RollupKeeper::WriteMarks(const Pieces& pieces, bool is_deleted) {
+  const int64_t now_micros = WholeMillis(clock_->NowMicros());
+  std::vector<RowWrite> rows;
+  std::string key;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    for (const auto& [tags, starts] : pieces[i]) {
+      const std::vector<std::string_view> views(tags.begin(), tags.end());
+      for (const int64_t start : starts) {
+        if (absl::Status status = rollups_[i]->codec.Encode(views, start, &key); !status.ok()) return status;
+        RowWrite& row = rows.emplace_back();
+        row.row_key = MarkKey(rollups_[i]->declared.table, key);
+        if (is_deleted) {
+          row.delete_columns.emplace_back(kMarkFamily, writer_id_);
+        } else {
+          row.cells.push_back({kMarkFamily, writer_id_, now_micros, ""});
+        }
+        if (absl::Status status = WriteRows(kMarksTable, &rows, false); !status.ok()) return status;
+      }
+    }
+  }
+  return WriteRows(kMarksTable, &rows, true);
+}
+
+absl::Status RollupKeeper::BeforeWrite() {
+  if (!has_recovered_) {
+    if (absl::Status status = RefreshStale(); !status.ok()) return status;
+    has_recovered_ = true;
+  }
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    for (auto& [tags, starts] : touched_[i]) {
+      const auto marked = marked_[i].find(tags);
+      if (marked == marked_[i].end()) continue;
+      std::erase_if(starts, [&](int64_t start) { return marked->second.contains(start); });
+    }
+    std::erase_if(touched_[i], [](const auto& entry) { return entry.second.empty(); });
+  }
+  if (absl::Status status = WriteMarks(touched_, false); !status.ok()) return status;
+  if (marked_count_ == 0) oldest_mark_micros_ = clock_->NowMicros();
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    for (auto& [tags, starts] : touched_[i]) {
+      marked_count_ += starts.size();
+      marked_[i][tags].merge(starts);
+    }
+    touched_[i].clear();
+  }
+  return absl::OkStatus();
+}
+
+bool RollupKeeper::IsFull() const {
+  return marked_count_ >= kPiecesPendingMax ||
+         (marked_count_ > 0 && clock_->NowMicros() - oldest_mark_micros_ >= kPendingMicrosMax);
+}
+
+absl::Status RollupKeeper::Refresh() {
+  if (marked_count_ == 0) return absl::OkStatus();
+  if (absl::Status status = RefreshPieces(marked_); !status.ok()) return status;
+  if (absl::Status status = WriteMarks(marked_, true); !status.ok()) return status;
+  for (auto& series : marked_) series.clear();
+  marked_count_ = 0;
+  return absl::OkStatus();
+}
+
+absl::Status RollupKeeper::RefreshPieces(const Pieces& pieces) {
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    std::vector<RowWrite> rows;
+    for (const auto& [tags, starts] : pieces[i]) {
+      if (absl::Status status = RefreshSeries(*rollups_[i], tags, starts, &rows); !status.ok()) return status;
+      if (absl::Status status = WriteRows(rollups_[i]->declared.table, &rows, false); !status.ok())
+        return status;
+    }
+    if (absl::Status status = WriteRows(rollups_[i]->declared.table, &rows, true); !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const Tags& tags,
+                                         const std::set<int64_t>& starts, std::vector<RowWrite>* rows) {
+  const BucketWidth& every = rollup.declared.every;
+  const int64_t now_micros = clock_->NowMicros();
+  const std::optional<int64_t> max_age_micros = schema_.retention.max_age_micros;
+  Selection selection;
+  for (const std::string& tag : tags) selection.tags.push_back({{tag}, {}});
+  selection.fields = rollup.fields;
+  RowBatch batch(rollup.codec.schema());
+  const std::vector<RollupAggregate>& aggregates = rollup.declared.aggregates;
+  for (auto start = starts.begin(); start != starts.end();) {
+    if (max_age_micros && *start < now_micros - *max_age_micros) {
+      ++pieces_too_old_;
+      ++start;
+      continue;
+    }
+    // Pieces that touch each other are one read.
+    selection.from_micros = *start;
+    selection.to_micros = every.End(*start);
+    for (++start; start != starts.end() && *start == selection.to_micros; ++start) {
+      selection.to_micros = every.End(*start);
+    }
+    std::map<int64_t, std::vector<Totals>> pieces;
+    const absl::Status status = ScanPoints(
+        schema_, selection, tables_, [&](const DecodedKey&, const RowPoint& point) -> absl::StatusOr<bool> {
+          std::vector<Totals>& piece = pieces[every.Start(point.time_micros)];
+          piece.resize(rollup.fields.size());
+          for (size_t i = 0; i < rollup.fields.size(); ++i) {
+            if (point.values[i].data() == nullptr) continue;
+            const Field& field = schema_.fields[rollup.fields[i]];
+            const std::optional<double> number = DecodeNumber(field, point.values[i]);
+            if (!number) return DecodeValue(field, point.values[i]).status();
+            piece[i].Add(point.time_micros, *number);
+          }
+          return true;
+        });
+    if (!status.ok()) return status;
+    const std::vector<std::string_view> views(tags.begin(), tags.end());
+    for (const auto& [piece_start, totals] : pieces) {
+      std::vector<std::string> texts(totals.size() * aggregates.size());
+      std::vector<std::string_view> values(texts.size());
+      for (size_t i = 0; i < texts.size(); ++i) {
+        const Totals& field = totals[i / aggregates.size()];
+        if (field.count == 0) continue;
+        texts[i] = field.Text(aggregates[i % aggregates.size()]);
+        values[i] = texts[i];
+      }
+      const EncodedPoint point{views, piece_start, values, now_micros};
+      if (absl::Status prepared = batch.Prepare(point); !prepared.ok()) return prepared;
+      batch.Commit(point);
+      ++pieces_refreshed_;
+    }
+  }
+  rows->insert(rows->end(), batch.rows().begin(), batch.rows().end());
+  return absl::OkStatus();
+}
+
+absl::Status RollupKeeper::RefreshStale() {
+  RowRead read;
+  read.ranges = {RowRange::Prefix(schema_.name + "#")};
+  Pieces pieces(rollups_.size());
+  std::vector<RowWrite> dead_marks;
+  const int64_t dead_before_micros = clock_->NowMicros() - kMarkMicrosMax;
+  const absl::Status status = tables_->ReadRows(kMarksTable, read, [&](ReadRow&& row) {
+    for (size_t i = 0; i < rollups_.size(); ++i) {
+      const std::string prefix = MarkKey(rollups_[i]->declared.table, "");
+      DecodedKey key;
+      if (!row.row_key.starts_with(prefix) ||
+          !rollups_[i]->codec.Decode(std::string_view(row.row_key).substr(prefix.size()), &key).ok()) {
+        continue;
+      }
+      pieces[i][key.tags].insert(key.time_micros.value_or(0));
+      RowWrite dead{row.row_key, {}, {}};
+      for (const ReadCell& cell : row.cells) {
+        if (cell.timestamp_micros < dead_before_micros)
+          dead.delete_columns.emplace_back(kMarkFamily, cell.qualifier);
+      }
+      if (!dead.delete_columns.empty()) dead_marks.push_back(std::move(dead));
+    }
+    return true;
+  });
+  if (!status.ok()) return status;
+  if (absl::Status refreshed = RefreshPieces(pieces); !refreshed.ok()) return refreshed;
+  return WriteRows(kMarksTable, &dead_marks, true);
+}
+
+}  // namespace sonde::series

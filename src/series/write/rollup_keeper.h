@@ -1,0 +1,97 @@
+// Roll-ups, kept in step with the points: right for late and repeated points, and after a crash.
+//
+// A roll-up row holds aggregates of one series over one piece of time.  It is never added to: whenever points
+// of a piece were written, the piece is read again and its row computed anew.  So what order points come in,
+// and how often, makes no difference; and since a cell's timestamp is the time when its read began and
+// readers take the newest, of two writers that refresh one piece at once the one that has seen more is the
+// one that counts.
+//
+// In case the writer dies in between, a mark says which pieces are to be refreshed.  Marks are rows of table
+// kMarksTable (family "s"), key SERIES#TABLE#ROW-KEY, a column for each writer.  They are written before the
+// points of their piece, and deleted after the piece is refreshed.  So after a death at any moment, a roll-up
+// row is right or has a mark.  The next writer of the series refreshes what has marks before it writes; so
+// does `sonde series rebuild --stale`.
+//
+// A piece that begins before what max_age keeps of the points is left as it is: a part of its points is
+// forgotten already, and the row has outlived them.  Points that come so late are not in the roll-up.
+//
+// Not for several threads; several writers may keep the same series.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "base/clock.h"
+#include "model/table_access.h"
+#include "series/key/key_codec.h"
+#include "series/schema/schema.h"
+
+namespace sonde::series {
+
+constexpr char kMarksTable[] = "sonde_rollup_marks";
+
+absl::Status EnsureMarksTable(TableAccess* tables);
+
+class RollupKeeper {
+ public:
+  // `schema`, `tables` and `clock` must outlive this.
+  RollupKeeper(const SeriesSchema& schema, TableAccess* tables, const Clock* clock);
+  ~RollupKeeper();
+
+  // A point of this series and time is to be written.
+  void Touch(absl::Span<const std::string_view> tags, int64_t time_micros);
+  // Forgets what was touched since the last BeforeWrite: it will not be written.
+  void Forget();
+
+  // Before the points are written: marks the pieces that were touched and have no mark yet.  The first call
+  // refreshes what other writers have left behind.
+  absl::Status BeforeWrite();
+  // Whether Refresh should not be put off any longer.
+  bool IsFull() const;
+  // After the points are written: computes the pieces anew, and takes the marks away.
+  absl::Status Refresh();
+
+  // Refreshes every piece of the series that has a mark; marks of writers that may be alive stay.
+  absl::Status RefreshStale();
+
+  int64_t pieces_refreshed() const { return pieces_refreshed_; }
+  int64_t pieces_too_old() const { return pieces_too_old_; }
+
+ private:
+  using Tags = std::vector<std::string>;
+  // By rollup: the starts of pieces of each series.
+  using Pieces = std::vector<std::map<Tags, std::set<int64_t>>>;
+  struct Rollup;
+
+  // `marker`: appends what is to be done to the mark of a row.
+  absl::Status WriteMarks(const Pieces& pieces, bool is_deleted);
+  absl::Status RefreshPieces(const Pieces& pieces);
+  absl::Status RefreshSeries(const Rollup& rollup, const Tags& tags, const std::set<int64_t>& starts,
+                             std::vector<RowWrite>* rows);
+  absl::Status WriteRows(const std::string& table, std::vector<RowWrite>* rows, bool is_last);
+  std::string MarkKey(const std::string& table, std::string_view row_key) const;
+
+  const SeriesSchema& schema_;
+  TableAccess* tables_;
+  const Clock* clock_;
+  std::string writer_id_;
+  std::vector<std::unique_ptr<Rollup>> rollups_;
+  bool has_recovered_ = false;
+
+  Pieces touched_;  // since the last BeforeWrite
+  Pieces marked_;   // to be refreshed
+  size_t marked_count_ = 0;
+  int64_t oldest_mark_micros_ = 0;
+
+  int64_t pieces_refreshed_ = 0;
+  int64_t pieces_too_old_ = 0;
+};
+
+}  // namespace sonde::series

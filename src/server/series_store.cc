@@ -1,0 +1,222 @@
+// `sonde series show`, `rebuild` and `rewrite`: what is stored of declarations, and what follows from their
+// points.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "series/derive/rebuild.h"
+#include "series/derive/rewrite.h"
+#include "series/schema/status_text.h"
+#include "series/write/declaration_store.h"
+#include "series/write/row_text.h"
+#include "server/commands.h"
+#include "server/series_commands.h"
+
+namespace sonde {
+namespace {
+
+// The first rows of a table, with every version of their cells.
+int ShowRows(const std::string& table, int64_t rows_max, TableAccess* tables) {
+  RowRead read;
+  read.ranges = {RowRange::All()};
+  read.rows_max = rows_max;
+  std::vector<ReadRow> rows;
+  const absl::Status status = tables->ReadRows(table, read, [&](ReadRow&& row) {
+    rows.push_back(std::move(row));
+    return true;
+  });
+  if (!status.ok()) return ReportStatus(status);
+  std::cout << series::DrawRows(rows);
+  return 0;
+}
+
+struct ShowOptions {
+  std::string series;
+  std::string table;
+  int64_t rows_max = 20;
+  bool is_json = false;
+  AccessFlags access;
+};
+
+int Show(const ShowOptions& options) {
+  const absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(options.access);
+  if (!tables.ok()) return ReportStatus(tables.status());
+  if (!options.table.empty()) return ShowRows(options.table, options.rows_max, tables->get());
+  const std::string& series = options.series;
+  if (!series.empty()) {
+    const absl::StatusOr<series::SeriesSchema> schema = series::FindDeclaration(series, tables->get());
+    if (!schema.ok()) return ReportStatus(schema.status());
+    std::cout << schema->text;
+    return 0;
+  }
+  const absl::StatusOr<std::vector<series::StoredDeclaration>> all = series::ListDeclarations(tables->get());
+  if (!all.ok()) return ReportStatus(all.status());
+  for (const series::StoredDeclaration& declaration : *all) {
+    const std::string stored = series::TimeText(declaration.stored_micros);
+    if (options.is_json) {
+      const nlohmann::ordered_json object = {{"series", declaration.series},
+                                             {"tables", declaration.tables},
+                                             {"stored", stored},
+                                             {"declaration", declaration.text}};
+      std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    } else {
+      std::cout << fmt::format("{}  {}  tables {}\n", declaration.series, stored,
+                               fmt::join(declaration.tables, ", "));
+    }
+  }
+  if (all->empty()) fmt::print(stderr, "no declaration is stored here\n");
+  return 0;
+}
+
+// Leaves only the derived tables that are named.
+absl::Status KeepTables(const std::vector<std::string>& names, series::SeriesSchema* schema) {
+  if (names.empty()) return absl::OkStatus();
+  std::vector<std::string> known;
+  const auto keep = [&](auto* tables, auto name_of) {
+    std::erase_if(*tables, [&](const auto& table) {
+      known.push_back(name_of(table));
+      return std::find(names.begin(), names.end(), known.back()) == names.end();
+    });
+  };
+  keep(&schema->latest, [](const series::LatestTable& table) { return table.table; });
+  keep(&schema->orders, [](const series::OrderTable& table) { return table.table; });
+  keep(&schema->rollups, [](const series::RollupTable& table) { return table.table; });
+  keep(&schema->periods, [](const series::PeriodTable& table) {
+    return fmt::format("{}{{{}}}{}", table.prefix, series::TimeFormatName(table.format), table.suffix);
+  });
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return absl::InvalidArgumentError(fmt::format("--table '{}' is no derived table of {}; allowed: {}", name,
+                                                  schema->file, fmt::join(known, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+struct RebuildOptions {
+  std::string declaration;
+  std::vector<std::string> tables;
+  bool is_stale_only = false;
+  AccessFlags access;
+};
+
+int Rebuild(const RebuildOptions& options) {
+  absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
+  if (!opened.ok()) return ReportStatus(opened.status());
+  if (absl::Status status = KeepTables(options.tables, &opened->schema); !status.ok())
+    return ReportStatus(status);
+  const SystemClock clock;
+  const absl::StatusOr<series::RebuildTotals> totals =
+      options.is_stale_only
+          ? series::RefreshStaleRollups(opened->schema, opened->tables.get(), clock)
+          : series::RebuildDerived(opened->schema, 0, series::kTimeEndMicros, opened->tables.get(), clock,
+                                   [](const series::RebuildTotals& so_far) {
+                                     fmt::print(stderr, "{} points read\n", so_far.points);
+                                   });
+  if (!totals.ok()) return ReportStatus(totals.status());
+  fmt::print(stderr, "{} points read, {} rows and {} pieces of roll-ups written\n", totals->points,
+             totals->rows, totals->pieces);
+  if (totals->pieces_too_old > 0) {
+    fmt::print(stderr, "{} pieces of roll-ups were left as they are: their points are older than max_age\n",
+               totals->pieces_too_old);
+  }
+  return 0;
+}
+
+std::atomic<bool> g_is_interrupted{false};
+
+struct RewriteOptions {
+  std::string declaration;
+  bool is_finish = false;
+  AccessFlags access;
+};
+
+int Rewrite(const RewriteOptions& options) {
+  absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
+  if (!opened.ok()) return ReportStatus(opened.status());
+  const SystemClock clock;
+  std::signal(SIGINT, [](int) { g_is_interrupted = true; });
+  std::signal(SIGTERM, [](int) { g_is_interrupted = true; });
+  const auto progress = [](const series::RewriteTotals& totals) {
+    fmt::print(stderr, "{} rows read, {} points written\n", totals.rows, totals.points);
+    return !g_is_interrupted;
+  };
+  const absl::StatusOr<series::RewriteTotals> totals =
+      options.is_finish ? series::FinishVersions(opened->schema, opened->tables.get(), clock, progress)
+                        : series::CopyVersions(opened->schema, opened->tables.get(), clock, progress);
+  if (!totals.ok()) return ReportStatus(totals.status());
+  fmt::print(stderr, "{} versions, {} rows read, {} points written\n", totals->versions, totals->rows,
+             totals->points);
+  if (!options.is_finish && totals->versions > 0) {
+    fmt::print(
+        stderr,
+        "Now take these versions out of {}; when every writer has that, run this again with --finish.\n",
+        opened->schema.file);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddSeriesShow(CLI::App& series, int* exit_status) {
+  CLI::App* command = series.add_subcommand("show", "Show the declarations that are stored with the tables");
+  auto options = std::make_shared<ShowOptions>();
+  CLI::Option* name = command->add_option("SERIES", options->series, "print the declaration of this one");
+  command
+      ->add_option("--table", options->table, "draw the first rows of this table instead, with all versions")
+      ->excludes(name);
+  command->add_option("--rows", options->rows_max, "of the table, at most")
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  command->add_flag("--json", options->is_json, "a JSON object for each series");
+  AddAccessFlags(*command, &options->access);
+  command->footer(
+      "Each load stores its declaration in table sonde_series, a row a series, column d:yaml: any Bigtable "
+      "client\n"
+      "can read it.\n\nExamples:\n  sonde series show --endpoint 127.0.0.1:8086\n"
+      "  sonde series show weather --endpoint 127.0.0.1:8086 > weather.yaml\n"
+      "  sonde series show --table weather --rows 5 --endpoint 127.0.0.1:8086");
+  command->callback([options, exit_status] { *exit_status = Show(*options); });
+}
+
+void AddSeriesRebuild(CLI::App& series, int* exit_status) {
+  CLI::App* command =
+      series.add_subcommand("rebuild", "Write derived tables anew, from the points of their series");
+  auto options = std::make_shared<RebuildOptions>();
+  AddDeclarationArgument(*command, &options->declaration);
+  command->add_option("--table", options->tables, "only these, as the declaration names them (all)")
+      ->allow_extra_args(false);
+  command->add_flag("--stale", options->is_stale_only,
+                    "only roll-ups whose writer died before it had brought them up to date");
+  AddAccessFlags(*command, &options->access);
+  command->footer(
+      "May be broken off and begun again, and run while others write.  Roll-ups whose points are older than "
+      "max_age\n"
+      "stay as they are.\n\nExamples:\n  sonde series rebuild meters.yaml --endpoint 127.0.0.1:8086\n"
+      "  sonde series rebuild meters.yaml --table SENSOR_1D --endpoint 127.0.0.1:8086");
+  command->callback([options, exit_status] { *exit_status = Rebuild(*options); });
+}
+
+void AddSeriesRewrite(CLI::App& series, int* exit_status) {
+  CLI::App* command = series.add_subcommand(
+      "rewrite", "Move the points of earlier versions of a declaration into its present table");
+  auto options = std::make_shared<RewriteOptions>();
+  AddDeclarationArgument(*command, &options->declaration);
+  command->add_flag("--finish", options->is_finish,
+                    "the versions are out of the declaration: copy what came late, drop their tables");
+  AddAccessFlags(*command, &options->access);
+  command->footer(
+      "Interrupt it at any time: it goes on where it was.  Points can be read and written meanwhile.\n\n"
+      "  1. sonde series rewrite s.yaml ...            copies the points of each of its `versions`\n"
+      "  2. take these versions out of s.yaml, and give it to every writer\n"
+      "  3. sonde series rewrite s.yaml --finish ...   copies what came late, and drops the earlier "
+      "tables\n\n"
+      "Example:\n  sonde series rewrite metrics.yaml --endpoint 127.0.0.1:8086");
+  command->callback([options, exit_status] { *exit_status = Rewrite(*options); });
+}
+
+}  // namespace sonde
