@@ -1,5 +1,5 @@
-// Declarations: any text is read or refused by name and line, and what is read can be checked, explained, and written
-// with: its keys come back as they were.
+// Declarations: any text is read or refused by name and line, and what is read can be checked, explained, and
+// written with: its keys come back as they were.
 #include <string>
 #include <vector>
 

@@ -20,6 +20,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr size_t kWindows = 24;  // of the simulated day
+constexpr int64_t kBucketsSimulated = 8;
 constexpr int kTimestampBytes = 8;
 
 double SecondsSince(SteadyClock::time_point start) {
@@ -118,10 +119,19 @@ absl::Status Measurer::MeasureHeat(CandidateMeasure* measure) {
   const KeyCodec codec(measure->candidate.schema);
   std::vector<std::string> keys;
   std::string key;
+  // The sample is stretched over a day or more, so that its writes pass through several buckets.
+  const std::optional<BucketWidth>& bucket = measure->candidate.schema.bucket;
+  const int64_t start_micros = sample_.front().time_micros;
+  const int64_t span_micros = std::max<int64_t>(1, sample_.back().time_micros - start_micros);
+  const int64_t wanted_micros =
+      std::max(kMicrosPerDay, bucket ? kBucketsSimulated * bucket->MicrosMax() : int64_t{0});
+  const double stretch = std::max(1.0, static_cast<double>(wanted_micros) / static_cast<double>(span_micros));
   for (const SamplePoint& point : sample_) {
     const std::vector<std::string_view> tags(point.tags.begin(), point.tags.end());
     const int64_t resolution = measure->candidate.schema.resolution_micros;
-    const absl::Status status = codec.Encode(tags, point.time_micros - point.time_micros % resolution, &key);
+    const int64_t time_micros =
+        start_micros + static_cast<int64_t>(static_cast<double>(point.time_micros - start_micros) * stretch);
+    const absl::Status status = codec.Encode(tags, time_micros - time_micros % resolution, &key);
     if (!status.ok()) return status;
     keys.push_back(key);
   }
@@ -229,10 +239,11 @@ std::string Recommendation(const Advice& advice, const AdviceOptions& options) {
                                      [](const CandidateMeasure& m) { return m.candidate.is_declared; });
   const QueryMeasure& first = best.queries[0];
   std::string text = best.candidate.is_declared ? "Keep what is declared, " : "Take ";
-  text += fmt::format("{}: '{}', the query that counts most, takes {:.3g} ms and reads {:.4g} rows",
-                      best.candidate.name, first.text, first.milliseconds, first.rows);
+  text += fmt::format("{}: '{}', the query that counts most, takes {:.3g} ms and reads {:.0f} {}",
+                      best.candidate.name, first.text, first.milliseconds, first.rows,
+                      std::round(first.rows) == 1 ? "row" : "rows");
   if (!best.candidate.is_declared && declared != advice.measures.end()) {
-    text += fmt::format(" (as declared: {:.3g} ms and {:.4g} rows)", declared->queries[0].milliseconds,
+    text += fmt::format(" (as declared: {:.3g} ms and {:.0f})", declared->queries[0].milliseconds,
                         declared->queries[0].rows);
   }
   text += fmt::format(". A point takes {:.3g} bytes", best.bytes_per_point);
@@ -240,10 +251,12 @@ std::string Recommendation(const Advice& advice, const AdviceOptions& options) {
     text += fmt::format(" (as declared: {:.3g})", declared->bytes_per_point);
   }
   const double even = 1.0 / static_cast<double>(options.tablets);
-  text += fmt::format(
-      ", and the hottest of {} tablets gets {:.0f}% of the writes{}.", options.tablets,
-      best.hottest_share * 100,
-      best.hottest_share > 5 * even ? ": look for a salt, or for a tag with more values in front" : "");
+  // Of fewer series than that, each has a tablet of its own.
+  const bool is_hot =
+      best.hottest_share > 5 * even && advice.series >= 2 * static_cast<int64_t>(options.tablets);
+  text += fmt::format(", and the hottest of {} tablets gets {:.0f}% of the writes{}.", options.tablets,
+                      best.hottest_share * 100,
+                      is_hot ? ": look for a salt, or for a tag with more values in front" : "");
   return text;
 }
 

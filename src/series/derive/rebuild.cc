@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "series/key/field_codec.h"
+#include "series/write/declaration_store.h"
 #include "series/write/point_scan.h"
 #include "series/write/point_writer.h"
 
@@ -25,6 +26,9 @@ void AddTotals(const PointWriter& writer, RebuildTotals* totals) {
 absl::StatusOr<RebuildTotals> RebuildDerived(const SeriesSchema& schema, int64_t from_micros,
                                              int64_t to_micros, TableAccess* tables, const Clock& clock,
                                              const std::function<void(const RebuildTotals&)>& progress) {
+  if (!schema.text.empty()) {
+    if (absl::Status status = CheckAgainstStored(schema, tables); !status.ok()) return status;
+  }
   SeriesSchema unstored = schema;  // the declaration that is stored stays as it is
   unstored.text.clear();
   if (absl::Status status = EnsureSeriesTables(unstored, tables); !status.ok()) return status;

@@ -22,7 +22,7 @@ struct RebuildTotals {
 // Writes the derived tables of `schema` (who wants one of them only leaves it the only one) from the points
 // in [from, to).  What is there already is written over, or stays: a rebuild may be broken off, and begun
 // again, at any time, while others write.  A table that holds what the series does not is to be dropped
-// first. `progress`: now and then, with what is done.
+// first.  `progress`: now and then, with what is done.  FAILED_PRECONDITION: as CheckAgainstStored.
 absl::StatusOr<RebuildTotals> RebuildDerived(const SeriesSchema& schema, int64_t from_micros,
                                              int64_t to_micros, TableAccess* tables, const Clock& clock,
                                              const std::function<void(const RebuildTotals&)>& progress);

@@ -17,6 +17,7 @@ class SaltedRows final : public TableAccess {
     return absl::OkStatus();
   }
   absl::StatusOr<std::vector<std::string>> ListTables() override { return std::vector<std::string>(); }
+  absl::Status DropTable(const std::string&) override { return absl::OkStatus(); }
   absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string&,
                                                        const std::vector<RowWrite>&) override {
     return std::vector<absl::Status>();

@@ -84,9 +84,19 @@ absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
     for (size_t i = scan->points().Count(); i-- > 0;) {
       const RowPoint& point = scan->points().Get(i);
       const bool is_full = newest.size() >= count;
-      if (is_full && newest.back().time_micros >= point.time_micros) continue;
+      if (is_full && newest.back().time_micros > point.time_micros) continue;
       absl::StatusOr<ResultRow> result = scan->MakeResult(point);
       if (!result.ok()) return result.status();
+      // In layout columns, another row has the other fields of the point.
+      const auto same = std::find_if(newest.begin(), newest.end(), [&](const ResultRow& row) {
+        return row.time_micros == point.time_micros;
+      });
+      if (same != newest.end()) {
+        for (size_t value = 0; value < same->values.size(); ++value) {
+          if (result->values[value].index() != 0) same->values[value] = std::move(result->values[value]);
+        }
+        continue;
+      }
       const auto place = std::find_if(newest.begin(), newest.end(), [&](const ResultRow& row) {
         return row.time_micros < point.time_micros;
       });

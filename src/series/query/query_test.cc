@@ -292,7 +292,15 @@ TEST(Query, AgreesWithANaiveAnswer) {
         "bucket: 7h\nkey: [b, a, bucket]",
         "bucket: hour\nkey: [a, b, { bucket: hour, format: epoch_s, reverse: true }]", "key: [a, b]",
         "layout: row\nkey: [a, b, time]", "layout: row\nkey: [a, { time: epoch_ms, reverse: true }, b]",
-        "layout: row\nkey: [b, a, { time: epoch_ms, reverse: true }]"}) {
+        "layout: row\nkey: [b, a, { time: epoch_ms, reverse: true }]",
+        "bucket: day\nkey: [{ salt: 4 }, a, b, bucket]",
+        "layout: row\nkey: [{ salt: 3, of: time }, a, b, time]",
+        "layout: row\nkey: [a, { salt: 3, of: time }, time, b]",
+        "layout: columns\nbucket: week\nkey: [a, b, field, bucket]",
+        "layout: offsets\nbucket: week\nslot: 30m\nkey: [a, b, bucket]",
+        "bucket: day\nkey: [a, b, bucket]\nversions:\n"
+        "  - { until: 2021-03-09, table: s1, layout: row, key: [a, time, b] }\n"
+        "  - { until: 2021-03-15-0730, table: s2, bucket: week, key: [{ salt: 3 }, b, a, bucket] }"}) {
     Fixture fixture(text);
     std::map<std::tuple<std::string, std::string, int64_t>, NaivePoint> unique;
     for (int i = 0; i < 600; ++i) {
