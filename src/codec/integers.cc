@@ -26,6 +26,46 @@ constexpr size_t kMargin = 8;
 constexpr size_t kSampleStretches = 4;
 constexpr size_t kSampleValues = 256;
 
+// Numbers of 1, 2, 4 or 8 bytes, in the machine's order.
+template <typename Number>
+uint64_t GetNumber(const char* from) {
+  Number number;
+  std::memcpy(&number, from, sizeof(number));
+  return number;
+}
+
+uint64_t GetWidth(const char* from, unsigned width) {
+  switch (width) {
+    case 1:
+      return GetNumber<uint8_t>(from);
+    case 2:
+      return GetNumber<uint16_t>(from);
+    case 4:
+      return GetNumber<uint32_t>(from);
+    default:
+      return GetNumber<uint64_t>(from);
+  }
+}
+
+template <typename Number>
+void PutNumber(uint64_t value, char* to) {
+  const auto number = static_cast<Number>(value);
+  std::memcpy(to, &number, sizeof(number));
+}
+
+void PutWidth(uint64_t value, unsigned width, char* to) {
+  switch (width) {
+    case 1:
+      return PutNumber<uint8_t>(value, to);
+    case 2:
+      return PutNumber<uint16_t>(value, to);
+    case 4:
+      return PutNumber<uint32_t>(value, to);
+    default:
+      return PutNumber<uint64_t>(value, to);
+  }
+}
+
 unsigned TokenOf(uint64_t u) {
   if (u < kDirectTokens) return static_cast<unsigned>(u);
   const unsigned length = std::bit_width(u);
@@ -488,9 +528,7 @@ bool IntegerColumn::Decode(size_t begin, size_t end, int64_t* out) {
     if (begin == first && stop == last && block != kept_block_) {
       if (!DecodeBlock(block, out)) return false;
     } else {
-      const int64_t* const values = Keep(block, /*for_good=*/stop - begin <= kFewValues);
-      if (values == nullptr) return false;
-      std::copy(values + (begin - first), values + (stop - first), out);
+      if (!CopyFrom(block, begin - first, stop - first, out)) return false;
     }
     out += stop - begin;
     begin = stop;
@@ -498,22 +536,44 @@ bool IntegerColumn::Decode(size_t begin, size_t end, int64_t* out) {
   return true;
 }
 
-const int64_t* IntegerColumn::Keep(size_t block, bool for_good) {
-  if (block == kept_block_) return kept_.data();
-  if (!kept_for_good_.empty() && kept_for_good_[block] != nullptr) return kept_for_good_[block].get();
-  if (!for_good) {
+bool IntegerColumn::CopyFrom(size_t block, size_t begin, size_t end, int64_t* out) {
+  const bool is_kept = !kept_for_good_.empty() && kept_for_good_[block].width != 0;
+  if (is_kept || (end - begin <= kFewValues && block != kept_block_)) {
+    if (!is_kept && !KeepForGood(block)) return false;
+    const KeptForGood& kept = kept_for_good_[block];
+    for (size_t i = begin; i < end; ++i) {
+      *out++ = static_cast<int64_t>(kept.least + GetWidth(kept.bytes.get() + i * kept.width, kept.width));
+    }
+    return true;
+  }
+  if (block != kept_block_) {
     kept_.resize(kBlockValues);
     kept_block_ = SIZE_MAX;
-    if (!DecodeBlock(block, kept_.data())) return nullptr;
+    if (!DecodeBlock(block, kept_.data())) return false;
     kept_block_ = block;
-    return kept_.data();
   }
-  auto values = std::make_unique_for_overwrite<int64_t[]>(kBlockValues);
-  if (!DecodeBlock(block, values.get())) return nullptr;
+  std::copy(kept_.begin() + static_cast<std::ptrdiff_t>(begin),
+            kept_.begin() + static_cast<std::ptrdiff_t>(end), out);
+  return true;
+}
+
+bool IntegerColumn::KeepForGood(size_t block) {
+  int64_t values[kBlockValues];
+  if (!DecodeBlock(block, values)) return false;
+  const size_t count = ValuesOf(block);
+  const auto [least, most] = std::minmax_element(values, values + count);
+  KeptForGood kept;
+  kept.least = static_cast<uint64_t>(*least);
+  const uint64_t spread = static_cast<uint64_t>(*most) - kept.least;
+  kept.width = spread <= UINT8_MAX ? 1 : spread <= UINT16_MAX ? 2 : spread <= UINT32_MAX ? 4 : 8;
+  kept.bytes = std::make_unique_for_overwrite<char[]>(count * kept.width);
+  for (size_t i = 0; i < count; ++i) {
+    PutWidth(static_cast<uint64_t>(values[i]) - kept.least, kept.width, kept.bytes.get() + i * kept.width);
+  }
+  kept_for_good_bytes_ += count * kept.width;
   kept_for_good_.resize(blocks_.size());
-  kept_for_good_[block] = std::move(values);
-  ++kept_for_good_count_;
-  return kept_for_good_[block].get();
+  kept_for_good_[block] = std::move(kept);
+  return true;
 }
 
 bool IntegerColumn::DecodeAll(std::vector<int64_t>* values) {

@@ -83,7 +83,7 @@ class IntegerColumn {
   // Whether all values are the same one, without decoding them.
   bool IsConstant(int64_t* value) const;
   // Of what is kept for good.
-  size_t KeptBytes() const { return kept_for_good_count_ * kBlockValues * sizeof(int64_t); }
+  size_t KeptBytes() const { return kept_for_good_bytes_; }
 
  private:
   enum class Form : uint8_t { kConstant = 0, kLine = 1, kPacked = 2, kCoded = 3 };
@@ -117,13 +117,22 @@ class IntegerColumn {
   std::vector<Block> blocks_;
   TokenFrequencies frequencies_;
   std::unique_ptr<TokenDecoder> decoder_;  // made when first needed
-  // The values of a block that is kept from here on; null: damaged.
-  const int64_t* Keep(size_t block, bool for_good);
+  // Values [begin, end) of a block, which is decoded if it is not kept.
+  bool CopyFrom(size_t block, size_t begin, size_t end, int64_t* out);
+  // A block that is decoded for few values.
+  bool KeepForGood(size_t block);
 
   size_t kept_block_ = SIZE_MAX;
   std::vector<int64_t> kept_;
-  std::vector<std::unique_ptr<int64_t[]>> kept_for_good_;  // by block, if there are any
-  size_t kept_for_good_count_ = 0;
+
+  // Values less the least of them, in as few bytes as all of them take.
+  struct KeptForGood {
+    uint64_t least = 0;
+    unsigned width = 0;  // 1, 2, 4 or 8; 0: it is not kept
+    std::unique_ptr<char[]> bytes;
+  };
+  std::vector<KeptForGood> kept_for_good_;  // by block, if there are any
+  size_t kept_for_good_bytes_ = 0;
 };
 
 }  // namespace sonde::codec
