@@ -146,8 +146,8 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
                                            "keep no account of which keys are read and written");
   CLI::Option* data_dir = serve->add_option("--data-dir", flags->values.data_dir, "where the data is kept")
                               ->capture_default_str();
-  CLI::Option* memory =
-      serve->add_option("--memory", flags->memory, "for cache and write buffers, such as 4GiB [1GiB]");
+  CLI::Option* memory = serve->add_option(
+      "--memory", flags->memory, "for caches, write buffers and requests under way, such as 4GiB [1GiB]");
   CLI::Option* durability = serve
                                 ->add_option("--durability", flags->values.durability,
                                              "fsync: a write that was acknowledged survives the loss of "

@@ -20,6 +20,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
+#include "rocksdb/utilities/checkpoint.h"
 
 namespace sonde {
 namespace {
@@ -479,6 +480,29 @@ absl::Status RocksEngine::TrimLog(TableId table, int64_t position) {
 absl::Status RocksEngine::SettleAll(const std::function<void()>& after_step) {
   if (absl::Status status = settling_->Switch(after_step); !status.ok()) return status;
   return settling_->Switch(after_step);
+}
+
+// Records last: they may know more than the cells need, but not less.
+absl::Status RocksEngine::Checkpoint(const std::string& directory) {
+  if (const rocksdb::Status status = env_->FileExists(directory); status.ok()) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} is there already: choose a new directory", directory));
+  }
+  if (const rocksdb::Status status = env_->CreateDir(directory); !status.ok()) {
+    return absl::FailedPreconditionError(fmt::format("{} cannot be made: {}", directory, status.ToString()));
+  }
+  const std::pair<rocksdb::DB*, std::string> databases[] = {{store_->db(), kCells},
+                                                            {records_.get(), kRecords}};
+  for (const auto& [db, name] : databases) {
+    rocksdb::Checkpoint* made = nullptr;
+    rocksdb::Status status = rocksdb::Checkpoint::Create(db, &made);
+    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+    if (status.ok()) status = checkpoint->CreateCheckpoint(fmt::format("{}/{}", directory, name));
+    if (!status.ok()) return FromRocks(status, fmt::format("Copying {} to {}", name, directory));
+  }
+  // The format last: a copy that was broken off is none.
+  absl::Status status = WriteInventory(env_, directory, Inventory{.synced = options_.sync});
+  return status.ok() ? WriteFormat(env_, directory) : status;
 }
 
 absl::Status RocksEngine::VisitPages() {

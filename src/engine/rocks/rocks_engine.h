@@ -47,7 +47,8 @@ namespace sonde {
 
 struct RocksOptions {
   std::string data_dir;
-  // For block cache and write buffers together.
+  // The budget of the whole server: half of it is for blocks and write buffers, an eighth for opened pages;
+  // the rest is the caller's, for requests that are under way.
   uint64_t memory_bytes = uint64_t{1} << 30;
   // Whether a write is synced to the disk before it is acknowledged.  Otherwise it survives the end of this
   // process, but not the loss of power.
@@ -102,6 +103,12 @@ class RocksEngine final : public Engine {
   absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
                        const std::function<bool(const LogPiece&)>& visit) override;
   absl::Status TrimLog(TableId table, int64_t position) override;
+
+  // Makes `directory`, which must not be there, a copy of all tables, of one moment: what was acknowledged
+  // before the call is in it, and of what is written meanwhile all that came before whatever is.  Files are
+  // hard links if the disk is the same.  Reads and writes go on.  The copy can be opened as a data directory.
+  // FAILED_PRECONDITION: the directory is there already, or cannot be made.
+  absl::Status Checkpoint(const std::string& directory);
 
   // What of a family may be forgotten, now: settling drops it.  Nothing, until this is called.  `rules` may
   // be called by any thread until it is replaced, if only by null.

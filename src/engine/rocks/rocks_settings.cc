@@ -138,7 +138,9 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
 
   options.write_buffer_size = std::clamp(memory_bytes / 64, 4 * kMiB, 16 * kMiB);
   options.max_write_buffer_number = 4;
-  options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memory_bytes / 4);
+  // What write buffers take is taken from the cache.
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(memory_bytes / 2);
+  options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memory_bytes / 4, cache);
   options.max_background_jobs = 2;
   options.level_compaction_dynamic_level_bytes = true;
   options.target_file_size_base = 64 * kMiB;
@@ -149,7 +151,7 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
 
   rocksdb::BlockBasedTableOptions table;
   table.block_size = 16 * 1024;
-  table.block_cache = rocksdb::NewLRUCache(memory_bytes / 2);
+  table.block_cache = cache;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
   table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
   table.partition_filters = true;

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "absl/time/clock.h"
 #include "base/random.h"
@@ -251,6 +252,34 @@ TEST_F(SettlingTest, GoesOnByItself) {
   EXPECT_GE(engine_->settling_counts().cells_in, 100u);
   const std::string cells = Cells();
   EXPECT_EQ(std::count(cells.begin(), cells.end(), '\n'), 150);
+}
+
+TEST_F(SettlingTest, ACheckpointIsOfOneMoment) {
+  settles_ = true;
+  Open();
+  constexpr int kBefore = 300, kAll = 2000;
+  const auto put = [this](int i) { Put(fmt::format("{:05}", i), "q", 1000, "v"); };
+  for (int i = 0; i < kBefore; ++i) put(i);
+  std::thread writer([&] {
+    for (int i = kBefore; i < kAll; ++i) put(i);
+  });
+  std::string copy = path_ + ".copy";
+  std::filesystem::remove_all(copy);
+  const absl::Status status = engine_->Checkpoint(copy);
+  writer.join();
+  ASSERT_EQ(status, absl::OkStatus());
+  EXPECT_EQ(engine_->Checkpoint(copy).code(), absl::StatusCode::kFailedPrecondition) << "it is there already";
+  const std::string all = Cells();
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), kAll);
+
+  std::swap(path_, copy);
+  Open();
+  const std::string cells = Cells();
+  EXPECT_GE(std::count(cells.begin(), cells.end(), '\n'), kBefore);
+  EXPECT_TRUE(all.starts_with(cells)) << "what was written first is there first";
+  put(kAll);  // and it is a data directory
+  Settle();
+  std::filesystem::remove_all(copy);
 }
 
 TEST(SettlingSchedule, IsDueWhenTheHeadIsLargeOldOrHidesMuch) {
