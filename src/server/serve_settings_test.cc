@@ -2,16 +2,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
+#include <string>
 
 namespace sonde {
 namespace {
 
 std::string Load(const std::string& text, ServeSettings* settings) {
-  const std::string file = testing::TempDir() + "/sonde_serve_settings_test.yaml";
+  // Tests run beside each other, each in a process of its own.
+  const std::string file = testing::TempDir() + "/sonde_serve_settings_" + std::to_string(getpid()) + ".yaml";
   std::ofstream(file) << text;
   const absl::Status status = LoadServeSettings(file, settings);
+  std::remove(file.c_str());
   std::string message(status.message());
   if (const size_t at = message.find(file); at != std::string::npos) message.replace(at, file.size(), "FILE");
   return message;
