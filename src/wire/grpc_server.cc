@@ -28,7 +28,7 @@ constexpr absl::Duration kReadPatience = absl::Seconds(5);
 constexpr absl::Duration kReadWaitWhenOverloaded = absl::Milliseconds(20);
 
 size_t ReaderThreads(size_t asked) {
-  constexpr size_t kLeast = 8;
+  constexpr size_t kLeast = 4;
   return asked > 0 ? asked : std::max<size_t>(kLeast, 2 * std::thread::hardware_concurrency());
 }
 

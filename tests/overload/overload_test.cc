@@ -29,7 +29,7 @@ namespace admin = google::bigtable::admin::v2;
 
 constexpr char kTable[] = "projects/p/instances/i/tables/t";
 constexpr int kRows = 64;
-constexpr int kCells = 8'000;  // so that the server has far more to do for a request than its client
+constexpr int kCells = 32'000;  // so that the server has far more to do for a request than its client
 constexpr int kClosedLoop = 64;
 constexpr int kUnderWayMax = 20'000;
 
@@ -128,7 +128,7 @@ TEST_P(Overload, AnswersAsManyAsBefore) {
   if (kMeasures) {
     EXPECT_GE(over.Goodput(), (is_alone ? 0.9 : 0.2) * peak);
     if (is_alone) {
-      EXPECT_LE(Quantile(over.latency_us, 0.99), 500'000);
+      EXPECT_LE(Quantile(over.latency_us, 0.99), 1'000'000);  // it may wait half as long for its turn
     }
   }
   if (GetParam() == LoadKind::kWrite) {
