@@ -1,5 +1,7 @@
 #include "hostile_filter.h"
 
+#include <google/protobuf/io/coded_stream.h>
+
 #include <string>
 #include <vector>
 
@@ -160,21 +162,47 @@ class HostileMaker {
     }
   }
 
-  RowFilter* Add(RowFilter* to, bool interleave) {
-    return interleave ? to->mutable_interleave()->add_filters() : to->mutable_chain()->add_filters();
-  }
+  // A chain or an interleave that grows until it is as large as a filter may be.
+  class Growing {
+   public:
+    Growing(RowFilter* filter, bool interleave) : filter_(filter), interleave_(interleave) {}
 
-  // How much more may be added.
-  static size_t Room(const RowFilter& filter) {
-    const size_t bytes = filter.ByteSizeLong() + 16;
-    return bytes >= kFilterBytesMax ? 0 : kFilterBytesMax - bytes;
-  }
+    // The last one must be complete by now.
+    RowFilter* Add() {
+      Count();
+      last_ = interleave_ ? filter_->mutable_interleave()->add_filters() : filter_->mutable_chain()->add_filters();
+      return last_;
+    }
+    // How much more may be added. The sizes of all but the last are known: to ask the message for its own
+    // each time takes most of the test.
+    size_t Room() {
+      Count();
+      const size_t bytes = (filters_bytes_ == 0 ? 0 : Framed(filters_bytes_)) + 16;
+      return bytes >= kFilterBytesMax ? 0 : kFilterBytesMax - bytes;
+    }
+
+   private:
+    void Count() {
+      if (last_ != nullptr) filters_bytes_ += Framed(last_->ByteSizeLong());
+      last_ = nullptr;
+    }
+    // A message as a field of another, whose number is small.
+    static size_t Framed(size_t bytes) {
+      return 1 + google::protobuf::io::CodedOutputStream::VarintSize64(bytes) + bytes;
+    }
+
+    RowFilter* const filter_;
+    const bool interleave_;
+    RowFilter* last_ = nullptr;  // not yet in filters_bytes_
+    size_t filters_bytes_ = 0;
+  };
 
   void ManyRegexes(RowFilter* filter) {
     const bool interleave = OneIn(2);
     const size_t each_bytes = 1 + Uniform(OneIn(2) ? 16 : 400);
-    while (Room(*filter) > each_bytes + 16) {
-      RowFilter* child = Add(filter, interleave);
+    Growing growing(filter, interleave);
+    while (growing.Room() > each_bytes + 16) {
+      RowFilter* child = growing.Add();
       Regex(each_bytes, child);
       // A chain ends with the first filter that nothing passes.
       if (!interleave && OneIn(2)) {
@@ -190,8 +218,9 @@ class HostileMaker {
   void Amplifier(RowFilter* filter) {
     const uint64_t width = 2 + Uniform(OneIn(3) ? 1'000 : 4);
     const bool sinks = OneIn(3);
-    while (Room(*filter) > width * 5 + 32) {
-      RowFilter* child = filter->mutable_chain()->add_filters();
+    Growing growing(filter, false);
+    while (growing.Room() > width * 5 + 32) {
+      RowFilter* child = growing.Add();
       for (uint64_t i = 0; i < width; ++i) {
         RowFilter* copy = child->mutable_interleave()->add_filters();
         if (sinks && OneIn(4)) copy->set_sink(true);
@@ -230,8 +259,9 @@ class HostileMaker {
     const bool one_kind = OneIn(2);
     RowFilter kind;
     Cheap(&kind);
-    while (Room(*filter) > 32) {
-      RowFilter* child = Add(filter, interleave);
+    Growing growing(filter, interleave);
+    while (growing.Room() > 32) {
+      RowFilter* child = growing.Add();
       if (one_kind) {
         child->CopyFrom(kind);
       } else {
@@ -277,7 +307,8 @@ class HostileMaker {
 
   void Mixed(RowFilter* filter) {
     const bool interleave = OneIn(2);
-    while (Room(*filter) > 64) {
+    Growing growing(filter, interleave);
+    while (growing.Room() > 64) {
       RowFilter child;
       switch (Uniform(6)) {
         case 0:
@@ -296,8 +327,8 @@ class HostileMaker {
         default:
           Cheap(&child);
       }
-      if (child.ByteSizeLong() + 8 > Room(*filter)) break;
-      Add(filter, interleave)->CopyFrom(child);
+      if (child.ByteSizeLong() + 8 > growing.Room()) break;
+      growing.Add()->CopyFrom(child);
     }
   }
 
