@@ -16,12 +16,12 @@ using Kind = FilterNode::Kind;
 
 // What RE2 may need while it compiles a filter's regexes, as RegexCost tells.
 constexpr int64_t kRegexCostOfFilterMax = 5 << 19;
-// For the programs and automata of all regexes of a filter.  Each first gets its share of a half, then twice
-// as much until its program fits.  The largest program is bounded by what an automaton may have: it takes
-// tens of milliseconds to fill that.
+// For the programs and automata of all regexes of a filter.  Each first gets its share of a quarter, then
+// twice as much until its program fits.  The largest program is bounded by what an automaton may have: it
+// takes tens of milliseconds to fill that.
 constexpr int64_t kRegexMemoryBytesMax = 7 << 18;
 constexpr int64_t kRegexMemoryBytesEachMin = 4 << 10;
-constexpr int64_t kRegexMemoryBytesEachMax = 1 << 20;
+constexpr int64_t kRegexMemoryBytesEachMax = 3 << 18;
 constexpr size_t kLabelBytesMax = 15;
 // Each takes 200 bytes, and time for every cell.
 constexpr size_t kNodesMax = 4'096;
@@ -119,7 +119,7 @@ class FilterCompiler {
       if (!made.ok()) return made.status();
       return matcher = *std::move(made);
     }
-    int64_t bytes = std::clamp(kRegexMemoryBytesMax / 2 / std::max<int64_t>(automata_count_, 1),
+    int64_t bytes = std::clamp(kRegexMemoryBytesMax / 4 / std::max<int64_t>(automata_count_, 1),
                                kRegexMemoryBytesEachMin, kRegexMemoryBytesEachMax);
     while (true) {
       const int64_t bytes_max = std::min(regex_memory_bytes_, kRegexMemoryBytesEachMax);

@@ -86,7 +86,8 @@ class FilterBudget {
   size_t row_bytes_ = 0;
   bool row_is_timed_ = false;
   bool row_is_sample_ = false;
-  int64_t row_start_nanos_ = 0;  // if it is timed
+  int64_t row_start_nanos_ = 0;   // if it is timed
+  int64_t last_check_nanos_ = 0;  // the same, of the row
   int64_t request_cpu_nanos_ = 0;
   absl::Status status_;
 };

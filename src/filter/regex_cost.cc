@@ -32,7 +32,8 @@ constexpr Cost kInClass{48, 260};
 constexpr Cost kQuantifier{340, 160};
 constexpr Cost kBranch{640, 190};
 constexpr Cost kGroup{100, 0};
-constexpr int64_t kNestedCopy = 240;  // more, of a copy that may be left out
+// More, of a copy that may be left out: those that lead to one place take time by their number's square.
+constexpr int64_t kNestedCopy = 500;
 
 class CostScanner {
  public:

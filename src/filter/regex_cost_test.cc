@@ -34,6 +34,7 @@ TEST(RegexCost, IsLargeForBombs) {
   EXPECT_GT(RegexCost(Repeated("(\\pL{0,30}\\C+)[\\x80-\\xff]?|", 3'000)), 5 * kMib / 2);
   EXPECT_GT(RegexCost(Repeated("\\p{Greek}{999,}", 60)), 5 * kMib / 2);
   EXPECT_GT(RegexCost(Repeated("[ab]*(a|ab|)+(((a|ab|){10,1000}|ab|)*a?)*?|", 400)), 5 * kMib / 2);
+  EXPECT_GT(RegexCost(Repeated("(.*a*\\C*?)ab{100,500}|", 400)), 5 * kMib / 2);
   EXPECT_GT(RegexCost("[acegikmoq]{2,1000}|[acegikmoq]{3,1000}"), 5 * kMib / 2);
 }
 

@@ -109,16 +109,26 @@ re2::StringPiece Piece(std::string_view text) { return {text.data(), text.size()
 
 class Automaton {
  public:
-  // Null: not a regular expression, or too large.
-  static std::unique_ptr<Automaton> Compile(std::string_view pattern, int64_t memory_bytes_max) {
+  // INVALID_ARGUMENT: not a regular expression.  RESOURCE_EXHAUSTED: too large.
+  static absl::StatusOr<std::unique_ptr<const Automaton>> Compile(std::string_view pattern,
+                                                                  int64_t memory_bytes_max) {
     static const bool is_hooked = [] {
       re2::hooks::SetDFAStateCacheResetHook(StopIfRefused);
       return true;
     }();
     (void)is_hooked;
     auto automaton = std::make_unique<Automaton>(memory_bytes_max);
-    const bool compiles = automaton->set_.Add(Piece(pattern), nullptr) >= 0 && automaton->set_.Compile();
-    return compiles ? std::move(automaton) : nullptr;
+    std::string error;
+    if (automaton->set_.Add(Piece(pattern), &error) < 0) {
+      return absl::InvalidArgumentError(fmt::format("'{}' is not a regular expression of RE2 syntax: {}",
+                                                    Printable(pattern), Printable(error)));
+    }
+    if (!automaton->set_.Compile()) {
+      return absl::ResourceExhaustedError(
+          fmt::format("'{}' is too large: its automaton does not fit into {} bytes of memory",
+                      Printable(pattern), memory_bytes_max));
+    }
+    return automaton;
   }
 
   explicit Automaton(int64_t memory_bytes_max) : set_(Options(memory_bytes_max), RE2::ANCHOR_BOTH) {}
@@ -158,23 +168,15 @@ absl::StatusOr<std::unique_ptr<const RegexMatcher>> RegexMatcher::Create(std::st
     matcher->possible_matches_ = matcher->PossibleSimpleMatches();
     return matcher;
   }
-  matcher->automaton_ = Automaton::Compile(pattern, memory_bytes_max);
-  const bool is_small = RegexCost(pattern) <= kPossibleMatchCostMax;
-  if (matcher->automaton_ != nullptr && !is_small) {
+  absl::StatusOr<std::unique_ptr<const Automaton>> automaton = Automaton::Compile(pattern, memory_bytes_max);
+  if (!automaton.ok()) return automaton.status();
+  matcher->automaton_ = *std::move(automaton);
+  if (RegexCost(pattern) > kPossibleMatchCostMax) {
     matcher->possible_matches_ = {ByteRange{}};
     return matcher;
   }
-  // RE2 itself says what is wrong with a pattern, and where its matches lie.
+  // Only RE2 itself says where its matches lie.
   const RE2 re2(regex_internal::Piece(pattern), regex_internal::Options(kPossibleMatchMemoryBytes));
-  if (matcher->automaton_ == nullptr) {
-    if (!re2.ok() && re2.error_code() != RE2::ErrorPatternTooLarge) {
-      return absl::InvalidArgumentError(fmt::format("'{}' is not a regular expression of RE2 syntax: {}",
-                                                    Printable(pattern), Printable(re2.error())));
-    }
-    return absl::ResourceExhaustedError(
-        fmt::format("'{}' is too large: its automaton does not fit into {} bytes of memory",
-                    Printable(pattern), memory_bytes_max));
-  }
   std::string least;
   std::string greatest;
   if (!re2.ok() || !re2.PossibleMatchRange(&least, &greatest, kPossibleMatchBytesMax)) {

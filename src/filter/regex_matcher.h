@@ -63,7 +63,7 @@ class RegexMatcher {
   std::string literal_;
   std::vector<std::string> literals_;  // "a|b|c", ascending; then literal_ and the wildcards are not used
 
-  std::unique_ptr<regex_internal::Automaton> automaton_;  // null: simple
+  std::unique_ptr<const regex_internal::Automaton> automaton_;  // null: simple
   ByteRanges possible_matches_;
 };
 

@@ -161,7 +161,7 @@ TEST(RegexMatcher, RefusesAMatchThatDefeatsTheAutomaton) {
     EXPECT_LT(ThreadCpuNanos() - start_nanos, 150'000'000);
     EXPECT_EQ(budget.status().code(), absl::StatusCode::kResourceExhausted);
     const std::string message(budget.status().message());
-    EXPECT_TRUE(message.ends_with(" ms of CPU time for a row of 0 bytes, it may take 50 ms")) << message;
+    EXPECT_TRUE(message.ends_with("and was not done; it may take 50 ms")) << message;
     // It was stopped in the middle, and is as good as before.
     FilterBudget other;
     EXPECT_TRUE(matcher->Matches(Hard(900) + "a" + std::string(count, 'b') + "c", &other));

@@ -170,7 +170,8 @@ class HostileMaker {
     // The last one must be complete by now.
     RowFilter* Add() {
       Count();
-      last_ = interleave_ ? filter_->mutable_interleave()->add_filters() : filter_->mutable_chain()->add_filters();
+      last_ = interleave_ ? filter_->mutable_interleave()->add_filters()
+                          : filter_->mutable_chain()->add_filters();
       return last_;
     }
     // How much more may be added. The sizes of all but the last are known: to ask the message for its own
