@@ -67,6 +67,7 @@ void TableCollector::Record(size_t shard_index, const AccessPart& part) {
 }
 
 void TableCollector::RecordRow(Shard* shard, AccessKind kind, const AccessedRow& row) {
+  if (row.rows == 0) return;
   AccessCounts& counts = shard->counts[shard->partition->Find(row.row_key)];
   if (kind == AccessKind::kRead) {
     counts.reads += row.rows;

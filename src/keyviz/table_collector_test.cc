@@ -49,6 +49,17 @@ TEST(TableCollector, CountsExactlyWhatItIsTold) {
   EXPECT_TRUE(collector.Drain(21).counts.empty());
 }
 
+// As a scan tells that its client has gone: after many rows, that it came to an end, and where.
+TEST(TableCollector, CountsAnErrorWhereNoRowWas) {
+  TableCollector collector(1);
+  for (int i = 0; i < 1'000; ++i) Touch(&collector, fmt::format("{:06}", i), AccessKind::kRead);
+  const AccessedRow place{.row_key = "000999", .bytes = 0, .rows = 0};
+  collector.Record(0, {.kind = AccessKind::kRead, .rows = absl::MakeSpan(&place, 1), .errors = 1});
+  const AccessCounts sum = Sum(collector.Drain(0));
+  EXPECT_EQ(sum.reads, 1'000);
+  EXPECT_EQ(sum.errors, 1);
+}
+
 TEST(TableCollector, DividesTheTableByItsKeys) {
   TableCollector collector(1);
   for (int second = 0; second < 30; ++second) {

@@ -18,7 +18,8 @@ enum class AccessKind : uint8_t { kRead, kWrite };
 struct AccessedRow {
   std::string_view row_key;
   uint64_t bytes = 0;  // of the cells that went in or out: qualifiers and values
-  uint32_t rows = 1;   // it stands for so many rows like it, of a long scan
+  uint32_t rows =
+      1;  // it stands for so many rows like it, of a long scan; 0: it says only where an error was
 };
 
 // A part of what a request did.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/bigtable"
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
@@ -34,6 +35,23 @@ func (f *fixture) stream(ctx context.Context, request *btpb.ReadRowsRequest) ([]
 			return responses, err
 		}
 		responses = append(responses, response)
+	}
+}
+
+// writeRows writes one cell into each of many rows.
+func (f *fixture) writeRows(table *bigtable.Table, rows int, key, value func(row int) string) {
+	f.t.Helper()
+	var keys []string
+	var mutations []*bigtable.Mutation
+	for i := 0; i < rows; i++ {
+		mutation := bigtable.NewMutation()
+		mutation.Set("f", "q", 0, []byte(value(i)))
+		keys, mutations = append(keys, key(i)), append(mutations, mutation)
+	}
+	errs, err := table.ApplyBulk(f.ctx, keys, mutations)
+	check(f.t, err)
+	if errs != nil {
+		f.t.Fatal(errs[0])
 	}
 }
 
@@ -127,22 +145,12 @@ func TestLastScannedRowsAreTold(t *testing.T) {
 	f := newFixture(t)
 	table := f.createTable("t", "f")
 	key := func(i int) string { return fmt.Sprintf("r%06d", i) }
-	var keys []string
-	var mutations []*bigtable.Mutation
-	for i := 0; i < rows; i++ {
-		value := "no"
+	f.writeRows(table, rows, key, func(i int) string {
 		if i == 5 || i == rows-1 {
-			value = "yes"
+			return "yes"
 		}
-		mutation := bigtable.NewMutation()
-		mutation.Set("f", "q", 0, []byte(value))
-		keys, mutations = append(keys, key(i)), append(mutations, mutation)
-	}
-	errs, err := table.ApplyBulk(f.ctx, keys, mutations)
-	check(t, err)
-	if errs != nil {
-		t.Fatal(errs[0])
-	}
+		return "no"
+	})
 	for _, reversed := range []bool{false, true} {
 		request := &btpb.ReadRowsRequest{TableName: f.tableName("t"), Reversed: reversed,
 			Filter: &btpb.RowFilter{Filter: &btpb.RowFilter_ValueRegexFilter{ValueRegexFilter: []byte("yes")}}}
@@ -189,6 +197,29 @@ func TestLastScannedRowsAreTold(t *testing.T) {
 }
 
 // Rows past what can be read whole name themselves, for clients that skip them; what came before them arrives.
+// Scans that find nothing for a long time, and whose clients have enough of that: the server is there afterwards.
+func TestScansThatEndEarly(t *testing.T) {
+	const rows = 50_000
+	f := newFixture(t)
+	table := f.createTable("t", "f")
+	f.writeRows(table, rows, func(i int) string { return fmt.Sprintf("r%06d", i) }, func(i int) string { return strings.Repeat("v", 100) })
+	request := &btpb.ReadRowsRequest{TableName: f.tableName("t"),
+		Filter: &btpb.RowFilter{Filter: &btpb.RowFilter_ValueRegexFilter{ValueRegexFilter: []byte("(v*w|[u-v]*x).*y")}}}
+	for i := 0; i < 20; i++ {
+		ctx, cancel := context.WithCancel(f.ctx)
+		time.AfterFunc(5*time.Millisecond, cancel)
+		_, err := f.stream(ctx, request)
+		expectError(t, "a cancelled scan", err, codes.Canceled, "")
+	}
+	for i := 0; i < 20; i++ {
+		ctx, cancel := context.WithTimeout(f.ctx, 5*time.Millisecond)
+		_, err := f.stream(ctx, request)
+		cancel()
+		expectError(t, "a scan over its deadline", err, codes.DeadlineExceeded, "")
+	}
+	expect(t, "a row", f.keys(table, bigtable.SingleRow("r049999")), "r049999")
+}
+
 func TestRowsTooLargeToReadNameThemselves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 270 MiB")
