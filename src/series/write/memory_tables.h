@@ -114,4 +114,31 @@ class MemoryTables final : public TableAccess {
   }
 };
 
+// The process dies before its n-th write: that one and all later requests fail.
+class DyingTables final : public TableAccess {
+ public:
+  DyingTables(MemoryTables* tables, int writes_left) : tables_(tables), writes_left_(writes_left) {}
+
+  absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override {
+    return tables_->EnsureTable(table, families);
+  }
+  absl::StatusOr<std::vector<std::string>> ListTables() override { return tables_->ListTables(); }
+  absl::Status DropTable(const std::string& table) override { return tables_->DropTable(table); }
+  absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
+                                                       const std::vector<RowWrite>& rows) override {
+    if (writes_left_ == 0) return absl::UnavailableError("dead");
+    --writes_left_;
+    return tables_->MutateRows(table, rows);
+  }
+  absl::Status ReadRows(const std::string& table, const RowRead& read,
+                        const std::function<bool(ReadRow&&)>& row) override {
+    if (writes_left_ == 0) return absl::UnavailableError("dead");
+    return tables_->ReadRows(table, read, row);
+  }
+
+ private:
+  MemoryTables* tables_;
+  int writes_left_;
+};
+
 }  // namespace sonde::series

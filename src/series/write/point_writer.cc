@@ -215,11 +215,13 @@ absl::Status PointWriter::WriteAll() {
   if (rollups_ != nullptr) {
     if (absl::Status status = rollups_->BeforeWrite(); !status.ok()) return status;
   }
+  // Whenever this ends, what the own table has is in these already.
+  if (absl::Status status = WriteDerived(); !status.ok()) return status;
+  if (target_ == Target::kDerivedOnly) return absl::OkStatus();
   for (const std::unique_ptr<RowBatch>& version : versions_) {
-    if (target_ == Target::kDerivedOnly) break;
     if (absl::Status status = WriteBatch(*version); !status.ok()) return status;
   }
-  return WriteDerived();
+  return absl::OkStatus();
 }
 
 absl::Status PointWriter::WriteDerived() {

@@ -6,16 +6,17 @@
 // later value stays (with corrections: keep, it is a newer version of the same cell).  So a load that was
 // broken off is repaired by loading again.
 //
-// Derived tables are written after the series' own, in this order:
+// Derived tables, in this order, and the series' own table after the first three of them:
 //   order    the same points under their other key;
 //   period   the same rows in the table of their period, which is made when its first point comes; points
 //            whose period is older than max_age are left out;
-//   rollup   aggregates of each series and piece of time, see rollup_keeper.h;
 //   latest   the newest value of each field and series in the request, under the point's own time: an older
 //            point that comes late is an older cell, and readers take the newest, so it never hides a newer
-//            one.
-// Between two of these requests a derived table may lag behind.  Roll-ups are repaired by the next writer,
-// after a death at any moment; the others by writing the points again, or by `sonde series rebuild`.
+//            one;
+//   rollup   aggregates of each series and piece of time, read back from the own table; see rollup_keeper.h.
+// So at any moment, a death of the process included, order, period and latest tables have every point that
+// the series' own table has.  What they may have beyond it is points of a request that was not acknowledged:
+// whoever sends it again, which it has to do anyhow, completes it.  Roll-ups are repaired by the next writer.
 //
 // Not for several threads.
 #pragma once

@@ -155,11 +155,15 @@ absl::Status RollupKeeper::WriteMarks(const Pieces& pieces, bool is_deleted) {
   return WriteRows(kMarksTable, &rows, true);
 }
 
+absl::Status RollupKeeper::Recover() {
+  if (has_recovered_) return absl::OkStatus();
+  if (absl::Status status = RefreshStale(); !status.ok()) return status;
+  has_recovered_ = true;
+  return absl::OkStatus();
+}
+
 absl::Status RollupKeeper::BeforeWrite() {
-  if (!has_recovered_) {
-    if (absl::Status status = RefreshStale(); !status.ok()) return status;
-    has_recovered_ = true;
-  }
+  if (absl::Status status = Recover(); !status.ok()) return status;
   for (size_t i = 0; i < touched_.size(); ++i) {
     for (auto& [tags, starts] : touched_[i]) {
       const auto marked = marked_[i].find(tags);
@@ -186,6 +190,7 @@ bool RollupKeeper::IsFull() const {
 }
 
 absl::Status RollupKeeper::Refresh() {
+  if (absl::Status status = Recover(); !status.ok()) return status;
   if (marked_count_ == 0) return absl::OkStatus();
   if (absl::Status status = RefreshPieces(marked_); !status.ok()) return status;
   if (absl::Status status = WriteMarks(marked_, true); !status.ok()) return status;

@@ -51,7 +51,7 @@ class RollupKeeper {
   void Forget();
 
   // Before the points are written: marks the pieces that were touched and have no mark yet.  The first call
-  // refreshes what other writers have left behind.
+  // of this or of Refresh refreshes what other writers have left behind.
   absl::Status BeforeWrite();
   // Whether Refresh should not be put off any longer.
   bool IsFull() const;
@@ -70,7 +70,7 @@ class RollupKeeper {
   using Pieces = std::vector<std::map<Tags, std::set<int64_t>>>;
   struct Rollup;
 
-  // `marker`: appends what is to be done to the mark of a row.
+  absl::Status Recover();
   absl::Status WriteMarks(const Pieces& pieces, bool is_deleted);
   absl::Status RefreshPieces(const Pieces& pieces);
   absl::Status RefreshSeries(const Rollup& rollup, const Tags& tags, const std::set<int64_t>& starts,
