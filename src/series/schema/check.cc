@@ -6,11 +6,14 @@
 #include <array>
 #include <cctype>
 
+#include "model/limits.h"
+
 namespace sonde::series {
 namespace {
 
 constexpr double kRowBytesRecommendedMax = 100e6;
 constexpr double kRowBytesMax = 256.0 * 1024 * 1024;
+constexpr double kValueBytesRecommendedMax = 10e6;
 constexpr size_t kNameBytesShort = 8;
 constexpr int kTimestampBytes = 8;
 constexpr int kTextValueBytes = 6;  // what a measurement takes as text, about
@@ -18,6 +21,11 @@ constexpr int kBinaryValueBytes = 8;
 constexpr int kTagBytes = 10;  // of a tag without a width, about
 constexpr size_t kFamiliesRecommendedMax = 100;
 constexpr double kPlacesFew = 10;
+
+int64_t ValueBytesOf(const Field& field) {
+  return field.value_bytes.value_or(field.encoding == FieldEncoding::kText ? kTextValueBytes
+                                                                           : kBinaryValueBytes);
+}
 
 class Checker {
  public:
@@ -29,7 +37,8 @@ class Checker {
     CheckUnique();
     CheckReversed();
     CheckVersions();
-    CheckRowSize();
+    CheckRowSizes();
+    CheckValueSizes();
     CheckFamilies();
     CheckNames();
     CheckQueries();
@@ -50,7 +59,10 @@ class Checker {
   void CheckUnique();
   void CheckReversed();
   void CheckVersions();
-  void CheckRowSize();
+  void CheckRowSizes();
+  void CheckRowSize(const SeriesSchema& table, int line);
+  void CheckValueSizes();
+  void CheckValueSize(double bytes, int line, std::string_view what, std::string remedy);
   void CheckFamilies();
   void CheckNames();
   void CheckQueries();
@@ -196,15 +208,55 @@ void Checker::CheckVersions() {
   }
 }
 
-void Checker::CheckRowSize() {
-  const std::optional<SeriesSizes> sizes = EstimateSizes(schema_);
+// Of the own table and of those with rows of another shape; a period's rows are those of the own table.
+void Checker::CheckRowSizes() {
+  CheckRowSize(schema_, schema_.layout_line);
+  for (const OrderTable& order : schema_.orders) CheckRowSize(MakeOrderSchema(schema_, order), order.line);
+}
+
+void Checker::CheckRowSize(const SeriesSchema& table, int line) {
+  const std::optional<SeriesSizes> sizes = EstimateSizes(table);
   if (!sizes || sizes->row_bytes <= kRowBytesRecommendedMax) return;
   const bool is_refused = sizes->row_bytes > kRowBytesMax;
-  const std::string what = schema_.bucket ? schema_.bucket->Name() : "series";
-  Add(is_refused ? Severity::kError : Severity::kWarning, schema_.layout_line,
-      fmt::format("a row of one {} will hold about {}; {}", what, BytesText(sizes->row_bytes),
+  const std::string what = table.IsRowPerPoint() ? "point" : table.bucket ? table.bucket->Name() : "series";
+  const std::string of_table = table.table == schema_.table ? "" : fmt::format(" in table '{}'", table.table);
+  Add(is_refused ? Severity::kError : Severity::kWarning, line,
+      fmt::format("a row of one {}{} will hold about {}; {}", what, of_table, BytesText(sizes->row_bytes),
                   is_refused ? "more than 256 MiB can't be read" : "the recommended maximum is 100 MB"),
-      "choose a smaller bucket, or fewer fields");
+      table.IsRowPerPoint() ? "keep large values elsewhere, and their place here"
+                            : "choose a smaller bucket, or fewer fields");
+}
+
+// A value is a field's, or in layout blob those of all fields together.
+void Checker::CheckValueSizes() {
+  double all_bytes = 0;
+  for (const Field& field : schema_.fields) {
+    all_bytes += static_cast<double>(ValueBytesOf(field) + field.qualifier.size());
+    if (schema_.layout == Layout::kBlob || !field.value_bytes) continue;
+    CheckValueSize(static_cast<double>(*field.value_bytes), field.line,
+                   fmt::format("a value of field '{}'", field.name),
+                   "keep large values elsewhere, and their place here");
+  }
+  if (schema_.layout != Layout::kBlob) return;
+  CheckValueSize(all_bytes, schema_.layout_line, "the value that holds all fields of a point",
+                 "choose layout: row, with a column for each field, or keep large values elsewhere");
+}
+
+void Checker::CheckValueSize(double bytes, int line, std::string_view what, std::string remedy) {
+  if (schema_.layout == Layout::kColumns) {
+    if (bytes <= kQualifierBytesMax) return;
+    Add(Severity::kError, line,
+        fmt::format("{} takes about {}; layout columns writes it as a column's name, of up to {} bytes", what,
+                    BytesText(bytes), kQualifierBytesMax),
+        "choose another layout");
+    return;
+  }
+  if (bytes <= kValueBytesRecommendedMax) return;
+  const bool is_refused = bytes > kValueBytesMax;
+  Add(is_refused ? Severity::kError : Severity::kWarning, line,
+      fmt::format("{} takes about {}, in one cell; {}", what, BytesText(bytes),
+                  is_refused ? "more than 100 MiB can't be written" : "the recommended maximum is 10 MB"),
+      std::move(remedy));
 }
 
 void Checker::CheckFamilies() {
@@ -364,7 +416,7 @@ std::optional<SeriesSizes> EstimateSizes(const SeriesSchema& schema) {
       is_blob ? kTimestampBytes + static_cast<double>(schema.family.size() + schema.blob_column.size()) : 0;
   double name_bytes = key_bytes + point_bytes;
   for (const Field& field : schema.fields) {
-    const double value = field.encoding == FieldEncoding::kText ? kTextValueBytes : kBinaryValueBytes;
+    const auto value = static_cast<double>(ValueBytesOf(field));
     const double names =
         static_cast<double>(schema.layout == Layout::kColumns ? field.family.size()
                                                               : field.qualifier.size() + field.family.size());

@@ -73,6 +73,47 @@ TEST(Check, WarnsOfRowsThatGrowTooBig) {
       Lines{"8 warning: a row of one month will hold about 193 MB; the recommended maximum is 100 MB"});
 }
 
+TEST(Check, SizesCountWhatFieldsAreDeclaredToTake) {
+  const std::string keys = "key: [host, bucket]\nretention: { max_age: 1y }\ntime: { interval: 1m }\n";
+  const std::string text =
+      "series: s\ntags: { host: string }\nfields: { photo: { type: string, bytes: 200000 } }\nbucket: day\n";
+  EXPECT_EQ(Findings(text + keys),
+            Lines{"1 error: a row of one day will hold about 288 MB; more than 256 MiB can't be read"});
+  const std::string order =
+      "derive:\n  - order: { table: by_hour, bucket: hour, key: [host, bucket] }\n"
+      "  - order: { table: by_month, bucket: month, key: [host, bucket] }\n";
+  EXPECT_EQ(Findings("series: s\ntags: { host: string }\nfields: { x: { type: string, bytes: 3000 } }\n"
+                     "bucket: day\n" +
+                     keys + order),
+            Lines{"10 warning: a row of one month in table 'by_month' will hold about 134 MB; the "
+                  "recommended maximum is 100 MB"});
+}
+
+TEST(Check, FindsCellsThatAreTooBig) {
+  const auto findings = [](std::string_view layout, std::string_view fields) {
+    return Findings(
+        fmt::format("series: s\ntags: {{ host: string }}\nfields:\n{}key: [host, time]\n"
+                    "layout: {}\ntime: {{ resolution: 1s }}\n",
+                    fields, layout));
+  };
+  const std::string photo = "  photo: { type: string, bytes: 12000000 }\n";
+  EXPECT_EQ(findings("row", photo),
+            Lines{"4 warning: a value of field 'photo' takes about 12 MB, in one cell; the recommended "
+                  "maximum is 10 MB"});
+  EXPECT_EQ(findings("row", "  p: { type: string, bytes: 9999999 }\n"), Lines{});
+  EXPECT_EQ(findings("row", "  p: { type: string, bytes: 104857601 }\n")[0],
+            "4 error: a value of field 'p' takes about 105 MB, in one cell; more than 100 MiB can't be "
+            "written");
+  EXPECT_EQ(
+      findings("blob", "  p: { type: string, bytes: 6000000 }\n  q: { type: string, bytes: 6000000 }\n"),
+      Lines{"7 warning: the value that holds all fields of a point takes about 12 MB, in one cell; the "
+            "recommended maximum is 10 MB"});
+  EXPECT_EQ(Findings("series: s\ntags: { h: string }\nfields: { p: { type: string, bytes: 20000 } }\n"
+                     "layout: columns\nbucket: day\nkey: [h, field, bucket]\nretention: { max_age: 1y }\n"),
+            Lines{"3 error: a value of field 'p' takes about 20 kB; layout columns writes it as a column's "
+                  "name, of up to 16384 bytes"});
+}
+
 TEST(Check, CountsLongNames) {
   EXPECT_EQ(
       Findings(

@@ -53,6 +53,7 @@ struct Field {
   std::string family;
   FieldType type = FieldType::kDouble;
   FieldEncoding encoding = FieldEncoding::kText;
+  std::optional<int64_t> value_bytes;  // of one value, about; for sizes only
   int line = 0;
 };
 

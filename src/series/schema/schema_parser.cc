@@ -19,6 +19,7 @@ namespace sonde::series {
 namespace {
 
 constexpr int64_t kTagCountMax = 1'000'000'000'000;
+constexpr int64_t kFieldBytesMax = 1'000'000'000;
 constexpr size_t kNameBytesMax = 64;
 constexpr std::string_view kNameRule =
     "1 to 64 letters, digits and _ - . /, starting with a letter or _, and not 'time' or 'bucket'";
@@ -197,7 +198,7 @@ void SchemaReader::ReadField(const std::string& name, const YAML::Node& node) {
   if (node.IsScalar()) {
     type = node.Scalar();
   } else {
-    const MapReader map(node, what, {"type", "as", "encoding", "family"}, problems_);
+    const MapReader map(node, what, {"type", "as", "encoding", "family", "bytes"}, problems_);
     if (!node.IsMap()) return;
     type = map.Text("type").value_or("double");
     const YAML::Node as = map.Find("as");
@@ -211,6 +212,7 @@ void SchemaReader::ReadField(const std::string& name, const YAML::Node& node) {
       }
     }
     encoding = map.Text("encoding").value_or("text");
+    field.value_bytes = map.Integer("bytes", 1, kFieldBytesMax);
     if (const auto family = map.Text("family")) {
       field.family = *family;
       if (!CheckFamilyName(*family).ok()) {
