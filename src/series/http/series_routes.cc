@@ -305,7 +305,10 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
   }
   const std::string type = request.Header("content-type").value_or("application/x-ndjson");
   const bool is_csv = type.starts_with("text/csv");
-  if (!is_csv && !type.starts_with("application/x-ndjson") && !type.starts_with("application/json")) {
+  // curl --data-binary says that it is a form, when it is told nothing.
+  const auto is_json = [&](std::string_view name) { return type.starts_with(name); };
+  if (!is_csv && !is_json("application/x-ndjson") && !is_json("application/json") &&
+      !is_json("application/x-www-form-urlencoded")) {
     return absl::InvalidArgumentError(fmt::format(
         "Content-Type '{}'; allowed: application/x-ndjson (JSON lines), text/csv", Printable(type)));
   }

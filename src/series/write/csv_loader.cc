@@ -11,6 +11,8 @@ namespace sonde::series {
 namespace {
 
 constexpr int64_t kLinesPerProgress = 1 << 14;
+constexpr size_t kColumnsShownMax = 30;
+constexpr size_t kColumnBytesShownMax = 64;
 
 std::string_view TrimBlanks(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -25,8 +27,15 @@ std::string Names(const SeriesSchema& schema) {
   return names;
 }
 
+// What is no CSV may have very many, of any bytes.
 std::string Joined(const std::vector<std::string_view>& columns) {
-  return fmt::format("{}", fmt::join(columns, ", "));
+  std::string text;
+  for (size_t i = 0; i < std::min(columns.size(), kColumnsShownMax); ++i) {
+    text += (i == 0 ? "" : ", ") + Printable(columns[i], kColumnBytesShownMax);
+  }
+  if (columns.size() > kColumnsShownMax)
+    text += fmt::format(" and {} more", columns.size() - kColumnsShownMax);
+  return text;
 }
 
 }  // namespace

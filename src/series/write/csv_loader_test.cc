@@ -98,6 +98,10 @@ TEST(CsvLoader, RefusesAHeaderThatDoesNotFit) {
             "--set symbol=A: the file has a column for this tag");
   EXPECT_EQ(Load("symbol,date,price\n", {.constants = {{"host", "A"}}}).error,
             "--set host=A: 'host' is not a tag of series 'stocks'");
+  EXPECT_EQ(
+      Load("\x01\xFF,b\n").error,
+      "no column 'time' or 'timestamp' or 'datetime' or 'date' for the time; the file has: \\x01\\xff, b");
+  EXPECT_TRUE(Load(std::string(99, ',') + "\n").error.ends_with(", , ,  and 70 more"));
   EXPECT_EQ(Load("symbol,date,price,price\n").error, "two columns of the file are 'price'");
 }
 
