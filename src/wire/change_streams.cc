@@ -90,7 +90,7 @@ struct MutationToProto {
   }
   void operator()(const MergeToCell& m) const {
     ColumnToProto(m, out->mutable_merge_to_cell());
-    out->mutable_merge_to_cell()->mutable_input()->set_bytes_value(std::string(m.state));
+    out->mutable_merge_to_cell()->mutable_input()->set_bytes_value(std::string(m.state.value_or("")));
   }
   void operator()(const DeleteFromColumn& m) const {
     pb::Mutation::DeleteFromColumn* del = out->mutable_delete_from_column();
@@ -121,19 +121,6 @@ grpc::ByteBuffer Heartbeat(const ChangeStreamReader& reader) {
   heartbeat->mutable_continuation_token()->set_token(reader.Token());
   *heartbeat->mutable_estimated_low_watermark() =
       TimeUtil::MicrosecondsToTimestamp(reader.watermark_micros());
-  return ToByteBuffer(response);
-}
-
-grpc::ByteBuffer CloseStream(const std::vector<ChangeStreamReader::Continuation>& continuations) {
-  pb::ReadChangeStreamResponse response;
-  pb::ReadChangeStreamResponse::CloseStream* close = response.mutable_close_stream();
-  close->mutable_status()->set_code(0);
-  for (const ChangeStreamReader::Continuation& continuation : continuations) {
-    pb::StreamContinuationToken* token = close->add_continuation_tokens();
-    ToProto(continuation.token_partition, token->mutable_partition());
-    token->set_token(continuation.token);
-    ToProto(continuation.partition, close->add_new_partitions());
-  }
   return ToByteBuffer(response);
 }
 
@@ -206,6 +193,23 @@ absl::Status ToProto(const ChangeStreamReader::Piece& piece, pb::ReadChangeStrea
     *change->mutable_estimated_low_watermark() = TimeUtil::MicrosecondsToTimestamp(piece.watermark_micros);
   }
   return absl::OkStatus();
+}
+
+pb::ReadChangeStreamResponse CloseStream(const std::vector<ChangeStreamReader::Continuation>& continuations) {
+  pb::ReadChangeStreamResponse response;
+  pb::ReadChangeStreamResponse::CloseStream* close = response.mutable_close_stream();
+  close->mutable_status()->set_code(static_cast<int>(absl::StatusCode::kOk));
+  if (!continuations.empty()) {
+    close->mutable_status()->set_code(static_cast<int>(absl::StatusCode::kOutOfRange));
+    close->mutable_status()->set_message("The table is divided into other partitions; go on with those");
+  }
+  for (const ChangeStreamReader::Continuation& continuation : continuations) {
+    pb::StreamContinuationToken* token = close->add_continuation_tokens();
+    ToProto(continuation.token_partition, token->mutable_partition());
+    token->set_token(continuation.token);
+    ToProto(continuation.partition, close->add_new_partitions());
+  }
+  return response;
 }
 
 // One call of ReadChangeStream.  At any time it is in one place: with a worker, with gRPC, or waiting.
@@ -314,10 +318,10 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
     const SteadyClock::time_point now = SteadyClock::now();
     next_read_ = now + kReadInterval;
     if (*state == ChangeStreamReader::State::kRepartitioned) {
-      messages_.push_back(CloseStream(reader_->Continuations()));
+      messages_.push_back(ToByteBuffer(CloseStream(reader_->Continuations())));
       closed_ = true;
     } else if (*state == ChangeStreamReader::State::kEndReached) {
-      messages_.push_back(CloseStream({}));
+      messages_.push_back(ToByteBuffer(CloseStream({})));
       closed_ = true;
     } else if (now >= next_heartbeat_ && !reader_->InRecord()) {
       messages_.push_back(Heartbeat(*reader_));

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <thread>
 #include <unordered_set>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "table/change_streams.h"
@@ -71,6 +72,12 @@ struct ParsedReadChangeStream {
 // INVALID_ARGUMENT for everything that does not depend on the table.
 absl::StatusOr<ParsedReadChangeStream> ParseReadChangeStream(
     const google::bigtable::v2::ReadChangeStreamRequest& request);
+
+// The last message of a stream: its end has come, or it goes on in other partitions.  Of the latter the
+// status is OUT_OF_RANGE, as the comments of the API do not say: Java's client takes no tokens with OK, and
+// Apache Beam goes on only after OUT_OF_RANGE.
+google::bigtable::v2::ReadChangeStreamResponse CloseStream(
+    const std::vector<ChangeStreamReader::Continuation>& continuations);
 
 // One message of a stream.  DATA_LOSS.
 absl::Status ToProto(const ChangeStreamReader::Piece& piece,

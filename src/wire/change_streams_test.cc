@@ -133,6 +133,30 @@ TEST(DataChange, OfGarbageCollectionHasNoCluster) {
   EXPECT_EQ(messages[0].source_cluster_id(), "");
 }
 
+TEST(CloseStream, IsOkAtTheEnd) {
+  const pb::ReadChangeStreamResponse::CloseStream close = CloseStream({}).close_stream();
+  EXPECT_TRUE(close.has_status());
+  EXPECT_EQ(close.status().code(), 0);
+  EXPECT_EQ(close.continuation_tokens_size(), 0);
+  EXPECT_EQ(close.new_partitions_size(), 0);
+}
+
+// The clients tell the two ends apart by the code.
+TEST(CloseStream, IsOutOfRangeWithATokenForEachNewPartition) {
+  const pb::ReadChangeStreamResponse::CloseStream close =
+      CloseStream({{.partition = {"a", "c"}, .token_partition = {"b", "c"}, .token = "1"},
+                   {.partition = {"c", ""}, .token_partition = {"c", "d"}, .token = "2"}})
+          .close_stream();
+  EXPECT_EQ(close.status().code(), 11);
+  ASSERT_EQ(close.continuation_tokens_size(), 2);
+  ASSERT_EQ(close.new_partitions_size(), 2);
+  EXPECT_EQ(close.continuation_tokens(0).token(), "1");
+  EXPECT_EQ(close.continuation_tokens(0).partition().row_range().start_key_closed(), "b");
+  EXPECT_EQ(close.continuation_tokens(1).partition().row_range().end_key_open(), "d");
+  EXPECT_EQ(close.new_partitions(0).row_range().start_key_closed(), "a");
+  EXPECT_EQ(close.new_partitions(1).row_range().end_key_open(), "");
+}
+
 TEST(DataChange, OfDamagedBytesIsDataLoss) {
   pb::ReadChangeStreamResponse response;
   EXPECT_EQ(ToProto({.bytes = "nonsense"}, &response).code(), absl::StatusCode::kDataLoss);
