@@ -116,9 +116,10 @@ class Encoder {
   }
 
   void Put(const MergeToCell& m) {
+    if (!m.state.has_value()) return;  // it changes nothing
     PutColumn(Tag::kMergeToCell, m.family, m.qualifier);
     PutTime(m.timestamp_micros);
-    PutBytes(&pieces_.back(), m.state);
+    PutBytes(&pieces_.back(), *m.state);
   }
 
   void Put(const DeleteFromColumn& m) {
@@ -206,7 +207,7 @@ bool GetMutation(std::string_view* in, LoggedMutation* out) {
     }
     case Tag::kMergeToCell: {
       MergeToCell m;
-      return take(GetCell(in, &m) && GetBytes(in, &m.state), m);
+      return take(GetCell(in, &m) && GetBytes(in, &m.state.emplace()), m);
     }
     case Tag::kDeleteFromColumn: {
       DeleteFromColumn m;

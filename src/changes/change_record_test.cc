@@ -38,7 +38,7 @@ std::string Text(const LoggedMutation& logged) {
                                  : "nothing");
     }
     std::string operator()(const MergeToCell& m) const {
-      return "merge " + Column(m) + "=" + std::string(m.state);
+      return "merge " + Column(m) + "=" + std::string(m.state.value_or("nothing"));
     }
     std::string operator()(const DeleteFromColumn& m) const {
       return "delete " + std::string(m.family) + ":" + std::string(m.qualifier) + "[" +

@@ -8,6 +8,8 @@
 namespace sonde {
 
 constexpr size_t kRowKeyBytesMax = 4 * 1024;
+// What comes right after the longest row key is a bound, too.
+constexpr size_t kRowRangeBoundBytesMax = kRowKeyBytesMax + 1;
 constexpr size_t kFamilyNameBytesMax = 64;
 constexpr size_t kQualifierBytesMax = 16 * 1024;
 constexpr size_t kValueBytesMax = 100 * 1024 * 1024;
@@ -17,6 +19,7 @@ constexpr size_t kMutationsPerRequestMax = 100'000;
 constexpr size_t kIdempotencyTokenBytesMin = 8;
 constexpr size_t kIdempotencyTokenBytesMax = 256;
 constexpr size_t kFilterBytesMax = 20'480;
+constexpr size_t kReadRowsRequestBytesMax = 512 * 1024;
 constexpr int kFilterDepthMax = 20;
 constexpr size_t kGcRuleBytesMax = 500;
 constexpr size_t kFamiliesPerTableMax = 1'000;

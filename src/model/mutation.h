@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -41,14 +42,17 @@ struct AddToCell {
   std::string_view family;
   std::string_view qualifier;
   int64_t timestamp_micros = 0;
-  std::variant<std::monostate, int64_t, std::string_view> input;  // monostate: NULL
+  std::variant<std::monostate, int64_t, std::string_view> input;  // monostate: NULL, which adds 0 or nothing
+  bool client_generated_timestamp = false;                        // as in SetCell
 };
-// `state`: 8 bytes, big-endian; of an HLL family a sketch of ZetaSketch.
+// `state`: 8 bytes, big-endian; of an HLL family a sketch of ZetaSketch; nullopt: NULL, which changes
+// nothing.
 struct MergeToCell {
   std::string_view family;
   std::string_view qualifier;
   int64_t timestamp_micros = 0;
-  std::string_view state;
+  std::optional<std::string_view> state;
+  bool client_generated_timestamp = false;  // as in SetCell
 };
 struct DeleteFromColumn {
   std::string_view family;

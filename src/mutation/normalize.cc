@@ -127,14 +127,18 @@ class Normalizer {
   }
 
  private:
+  absl::StatusOr<const FamilySchema*> FindSchema(std::string_view family) {
+    if (last_family_ != nullptr && last_family_->schema->name == family) return last_family_->schema;
+    const FamilySchema* schema = schema_->FindFamily(family);
+    if (schema != nullptr) return schema;
+    return MutateError(*schema_, row_key_, absl::StatusCode::kNotFound, "Requested column family not found.");
+  }
+
   absl::StatusOr<FamilyEdits*> Find(std::string_view family) {
     if (last_family_ != nullptr && last_family_->schema->name == family) return last_family_;
-    const FamilySchema* schema = schema_->FindFamily(family);
-    if (schema == nullptr) {
-      return MutateError(*schema_, row_key_, absl::StatusCode::kNotFound,
-                         "Requested column family not found.");
-    }
-    return last_family_ = EditsOf(schema);
+    absl::StatusOr<const FamilySchema*> schema = FindSchema(family);
+    if (!schema.ok()) return schema.status();
+    return last_family_ = EditsOf(*schema);
   }
 
   FamilyEdits* EditsOf(const FamilySchema* schema) {
@@ -177,21 +181,23 @@ class Normalizer {
 
   // What AddToCell and MergeToCell share.
   template <typename Message>
-  absl::Status TakeAdd(const Message& m) {
-    absl::StatusOr<FamilyEdits*> family = Find(m.family);
-    if (!family.ok()) return family.status();
-    const AggregateKind kind = (*family)->schema->aggregate;
+  absl::Status TakeAdd(const Message& m, bool is_no_op) {
+    absl::StatusOr<const FamilySchema*> schema = FindSchema(m.family);
+    if (!schema.ok()) return schema.status();
+    const AggregateKind kind = (*schema)->aggregate;
     if (kind == AggregateKind::kNone) return TypeMismatch();
-    absl::StatusOr<int64_t> micros = Time(m.timestamp_micros, false);
-    if (!micros.ok()) return micros.status();
+    absl::StatusOr<int64_t> micros = Time(m.timestamp_micros, m.client_generated_timestamp);
+    if (!micros.ok() || is_no_op) return micros.status();
     Edit edit{m.qualifier, *micros, {}, 0, order_};
     absl::Status status = IsHll(kind) ? FindSketch(kind, m, &edit.value) : FindState(m, &edit.state);
-    if (status.ok()) (*family)->edits.push_back(edit);
-    return status;
+    if (!status.ok()) return status;
+    absl::StatusOr<FamilyEdits*> family = Find(m.family);
+    if (family.ok()) (*family)->edits.push_back(edit);
+    return family.status();
   }
 
-  absl::Status Take(const AddToCell& m) { return TakeAdd(m); }
-  absl::Status Take(const MergeToCell& m) { return TakeAdd(m); }
+  absl::Status Take(const AddToCell& m) { return TakeAdd(m, /*is_no_op=*/false); }
+  absl::Status Take(const MergeToCell& m) { return TakeAdd(m, /*is_no_op=*/!m.state.has_value()); }
 
   absl::Status InputMismatch(std::string_view field) {
     return absl::InvalidArgumentError(fmt::format(
@@ -207,12 +213,12 @@ class Normalizer {
   }
 
   absl::Status FindState(const MergeToCell& m, int64_t* state) {
-    std::string_view bytes = m.state;
+    std::string_view bytes = *m.state;
     uint64_t value = 0;
     if (bytes.size() != sizeof(value) || !GetFixed64(&bytes, &value)) {
       return MutateError(*schema_, row_key_, absl::StatusCode::kInvalidArgument,
                          fmt::format("The state of an Int64 aggregate is 8 bytes, big-endian; got {} bytes",
-                                     m.state.size()));
+                                     m.state->size()));
     }
     *state = static_cast<int64_t>(value);
     return absl::OkStatus();
@@ -232,7 +238,7 @@ class Normalizer {
   }
 
   absl::Status FindSketch(AggregateKind kind, const MergeToCell& m, std::string_view* state) {
-    absl::StatusOr<HllSketch> sketch = HllSketch::Parse(kind, m.state);
+    absl::StatusOr<HllSketch> sketch = HllSketch::Parse(kind, *m.state);
     if (!sketch.ok()) {
       return MutateError(*schema_, row_key_, absl::StatusCode::kInvalidArgument,
                          std::string(sketch.status().message()));

@@ -119,10 +119,24 @@ TEST(Normalize, AnInputIsOfItsFamilysType) {
   }
 }
 
+TEST(Normalize, MergingNullChangesNothingButIsChecked) {
+  EXPECT_TRUE(Normal({MergeToCell{"sum", "q", 0, std::nullopt}}).families.empty());
+  EXPECT_TRUE(Normal({MergeToCell{"numbers", "q", 0, std::nullopt}}).families.empty());
+  EXPECT_EQ(Error({MergeToCell{"none", "q", 0, std::nullopt}}).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Error({MergeToCell{"a", "q", 0, std::nullopt}}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Error({MergeToCell{"sum", "q", 1, std::nullopt}}).code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(Normalize, TheServersTimeIsTruncatedToMilliseconds) {
   EXPECT_EQ(Normal({SetCell{"a", "q", kServerTimestamp, ""}}).families[0].puts[0].timestamp_micros,
             1'234'000);
   EXPECT_EQ(Normal({SetCell{"a", "q", 1'234'567, "", true}}).families[0].puts[0].timestamp_micros, 1'234'000);
+  const std::string state(8, '\0');
+  EXPECT_EQ(
+      Normal({AddToCell{"sum", "q", 1'234'567, 1, true}, MergeToCell{"sum", "p", 1'234'567, state, true}})
+          .families[0]
+          .adds,
+      (std::vector<FamilyDelta::Add>{{"p", 1'234'000, 0}, {"q", 1'234'000, 1}}));
 }
 
 TEST(Normalize, RefusesWithProductionsWords) {

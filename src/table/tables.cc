@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/varint.h"
 #include "changes/change_record.h"
+#include "filter/byte_range.h"
 #include "filter/filter_evaluator.h"
 #include "model/limits.h"
 #include "mutation/normalize.h"
@@ -25,6 +26,11 @@ namespace {
 // Rows of a range that are deleted in one commit.
 constexpr size_t kRowsPerDeletion = 1'000;
 
+bool ChangesNothing(const Mutation& mutation) {
+  const auto* merge = std::get_if<MergeToCell>(&mutation);
+  return merge != nullptr && !merge->state.has_value();
+}
+
 // Gives the deltas of a table whose changes are logged their records, and holds these until the engine has
 // them.
 class ChangeLogger {
@@ -32,7 +38,8 @@ class ChangeLogger {
   ChangeLogger(const TableSchema& schema, int64_t now_micros) : schema_(schema), now_micros_(now_micros) {}
 
   void Log(std::string_view row_key, absl::Span<const Mutation> mutations, RowDelta* delta) {
-    if (!schema_.change_stream.has_value() || mutations.empty()) return;
+    if (!schema_.change_stream.has_value() || std::all_of(mutations.begin(), mutations.end(), ChangesNothing))
+      return;
     // A vector may move its vectors, not what they hold.
     records_.push_back(EncodeChange(schema_, ChangeKind::kUser, row_key, mutations, now_micros_));
     delta->log = {std::max(now_micros_, schema_.change_stream->start_micros), records_.back()};
@@ -116,12 +123,14 @@ class ReadModifyWriter {
   }
 
   Cell Newest(const std::vector<FilterCell>& row, uint32_t family, std::string_view qualifier) const {
-    for (const FilterCell& cell : row) {
-      if (cell.family == family && cell.cell.qualifier == qualifier) {
-        return {std::max(now_micros_, cell.cell.timestamp_micros), std::string(cell.cell.value), true};
-      }
+    const auto cell = std::lower_bound(
+        row.begin(), row.end(), std::pair(family, qualifier), [](const FilterCell& a, const auto& column) {
+          return std::pair(a.family, std::string_view(a.cell.qualifier)) < column;
+        });
+    if (cell == row.end() || cell->family != family || cell->cell.qualifier != qualifier) {
+      return {now_micros_, "", false};
     }
-    return {now_micros_, "", false};
+    return {std::max(now_micros_, cell->cell.timestamp_micros), std::string(cell->cell.value), true};
   }
 
   absl::Status Change(const ReadModifyWriteRule& rule, Cell* cell) const {
@@ -156,6 +165,27 @@ class ReadModifyWriter {
   const int64_t now_micros_;
   std::map<std::pair<uint32_t, std::string>, Cell> columns_;  // by family name, as the schema is
 };
+
+// The newest cell of each column of the rules.
+ReadHints HintsOf(const TableSchema& schema, absl::Span<const ReadModifyWriteRule> rules) {
+  constexpr size_t kRangesMax = 16;  // more would cost more than they leave out
+  ReadHints hints{.newest_per_column = 1};
+  hints.families.emplace();
+  hints.columns.emplace();
+  ByteRanges columns;
+  for (const ReadModifyWriteRule& rule : rules) {
+    const FamilySchema* family = schema.FindFamily(rule.family);
+    if (family == nullptr) continue;  // the writer says so
+    hints.families->push_back(family->id);
+    columns.push_back(ByteRange::Single(rule.qualifier));
+  }
+  std::sort(hints.families->begin(), hints.families->end());
+  hints.families->erase(std::unique(hints.families->begin(), hints.families->end()), hints.families->end());
+  for (ByteRange& range : AtMost(kRangesMax, NormalizeByteRanges(std::move(columns)))) {
+    hints.columns->push_back({std::move(range.start), std::move(range.end).value_or("")});
+  }
+  return hints;
+}
 
 // Of what a mutation carries.
 uint64_t BytesOf(absl::Span<const Mutation> mutations) {
@@ -362,15 +392,7 @@ absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
   const VisibleCells visible(schema, now_micros, view);
   ReadModifyWriter writer(*schema, row_key, rules, now_micros);
   ChangeLogger logger(*schema, now_micros);
-  ReadHints hints;
-  hints.families.emplace();
-  for (const ReadModifyWriteRule& rule : rules) {
-    const FamilySchema* family = schema->FindFamily(rule.family);
-    if (family == nullptr) continue;  // the writer says so
-    if (std::find(hints.families->begin(), hints.families->end(), family->id) == hints.families->end()) {
-      hints.families->push_back(family->id);
-    }
-  }
+  const ReadHints hints = HintsOf(*schema, rules);
   const auto decide = [&](const std::vector<RowFamily>& row) -> absl::StatusOr<std::optional<RowDelta>> {
     std::vector<FilterCell> cells;
     AssembleRow(row, visible, &cells);

@@ -212,6 +212,28 @@ TEST_F(TablesTest, OnlyAnUnsetCellIsZero) {
   EXPECT_EQ(Read({}), "r: z:empty=\n");
 }
 
+// As many rules as a request may have, on a row that has as many cells: this takes a moment, not minutes.
+TEST_F(TablesTest, ReadModifyWriteFindsTheColumnsOfManyRulesAmongManyCells) {
+  using Rule = ReadModifyWriteRule;
+  std::vector<std::string> qualifiers;
+  for (int i = 0; i < 100'000; ++i) qualifiers.push_back(fmt::format("{:06}", i * 2));
+  std::vector<Rule> rules;
+  for (const std::string& qualifier : qualifiers) rules.push_back({"z", qualifier, Rule::Increment{1}});
+  for (const char expected : {1, 2}) {
+    const auto written = tables_.ReadModifyWriteRow(schema_, "r", rules);
+    ASSERT_TRUE(written.ok()) << written.status();
+    ASSERT_EQ(written->size(), qualifiers.size());
+    for (const WrittenCell& cell : *written) EXPECT_EQ(cell.value.back(), expected);
+  }
+  // A column between two that are there, and one of another family.
+  const std::vector<Rule> other = {{"z", "000001", Rule::Increment{7}},
+                                   {"last", "000002", Rule::Append{"x"}}};
+  const auto written = tables_.ReadModifyWriteRow(schema_, "r", other);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ((*written)[0].value, "x");
+  EXPECT_EQ((*written)[1].value.back(), 7);
+}
+
 TEST_F(TablesTest, AChangedCellIsNeverOlderThanWhatItChanges) {
   Put("r", {SetCell{"z", "s", kNow + 5000, "x"}});
   const std::vector<ReadModifyWriteRule> rules = {{"z", "s", ReadModifyWriteRule::Append{"y"}}};

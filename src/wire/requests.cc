@@ -47,9 +47,9 @@ class MutationParser {
       case pb::Mutation::kSetCell:
         return Parse(m.set_cell(), m.timestamp_origin() == pb::Mutation::CLIENT_AUTO_GENERATED);
       case pb::Mutation::kAddToCell:
-        return Parse(m.add_to_cell());
+        return Parse(m.add_to_cell(), m.timestamp_origin() == pb::Mutation::CLIENT_AUTO_GENERATED);
       case pb::Mutation::kMergeToCell:
-        return Parse(m.merge_to_cell());
+        return Parse(m.merge_to_cell(), m.timestamp_origin() == pb::Mutation::CLIENT_AUTO_GENERATED);
       case pb::Mutation::kDeleteFromColumn:
         return Parse(m.delete_from_column());
       case pb::Mutation::kDeleteFromFamily:
@@ -92,10 +92,13 @@ class MutationParser {
     return CheckTimestamp(m.timestamp().raw_timestamp_micros());
   }
 
-  absl::Status Parse(const pb::Mutation::AddToCell& m) {
+  absl::Status Parse(const pb::Mutation::AddToCell& m, bool client_generated_timestamp) {
     if (absl::Status status = CheckAggregate(m); !status.ok()) return status;
-    AddToCell add{
-        m.family_name(), m.column_qualifier().raw_value(), m.timestamp().raw_timestamp_micros(), {}};
+    AddToCell add{m.family_name(),
+                  m.column_qualifier().raw_value(),
+                  m.timestamp().raw_timestamp_micros(),
+                  {},
+                  client_generated_timestamp};
     switch (m.input().kind_case()) {
       case pb::Value::KIND_NOT_SET:  // adds nothing
         break;
@@ -118,16 +121,26 @@ class MutationParser {
     return absl::OkStatus();
   }
 
-  absl::Status Parse(const pb::Mutation::MergeToCell& m) {
+  absl::Status Parse(const pb::Mutation::MergeToCell& m, bool client_generated_timestamp) {
     if (absl::Status status = CheckAggregate(m); !status.ok()) return status;
-    if (m.input().kind_case() == pb::Value::KIND_NOT_SET) return absl::OkStatus();  // merges nothing
-    const bool raw = m.input().kind_case() == pb::Value::kRawValue;
-    if (!raw && m.input().kind_case() != pb::Value::kBytesValue) {
-      return Invalid("Error in field 'input' : must use `bytes_value`");
+    MergeToCell merge{m.family_name(),
+                      m.column_qualifier().raw_value(),
+                      m.timestamp().raw_timestamp_micros(),
+                      {},
+                      client_generated_timestamp};
+    switch (m.input().kind_case()) {
+      case pb::Value::KIND_NOT_SET:  // merges nothing
+        break;
+      case pb::Value::kBytesValue:
+        merge.state = m.input().bytes_value();
+        break;
+      case pb::Value::kRawValue:
+        merge.state = m.input().raw_value();
+        break;
+      default:
+        return Invalid("Error in field 'input' : must use `bytes_value`");
     }
-    out_.push_back(MergeToCell{m.family_name(), m.column_qualifier().raw_value(),
-                               m.timestamp().raw_timestamp_micros(),
-                               raw ? m.input().raw_value() : m.input().bytes_value()});
+    out_.push_back(merge);
     return absl::OkStatus();
   }
 
@@ -165,8 +178,9 @@ absl::StatusOr<RowRange> ParseRowRange(const pb::RowRange& range) {
   const bool closed_end = range.end_key_case() == pb::RowRange::kEndKeyClosed;
   const std::string& end = closed_end ? range.end_key_closed() : range.end_key_open();
   for (const std::string* key : {&start, &end}) {
-    if (!key->empty()) {
-      if (absl::Status status = CheckRowKey(*key); !status.ok()) return status;
+    if (key->size() > kRowRangeBoundBytesMax) {
+      return Invalid(fmt::format("The bound of a range of rows has {} bytes; limit {}", key->size(),
+                                 kRowRangeBoundBytesMax));
     }
   }
   // [K, K] is a row; (K, K), [K, K) and (K, K] are none.

@@ -81,7 +81,8 @@ bool Contains(const pb::RowRange& range, const std::string& key) {
 bool IsRange(const pb::RowRange& range) {
   const std::string& start = range.has_start_key_open() ? range.start_key_open() : range.start_key_closed();
   const std::string& end = range.has_end_key_closed() ? range.end_key_closed() : range.end_key_open();
-  if (start.size() > kRowKeyBytesMax || end.size() > kRowKeyBytesMax) return false;
+  // The end of a range may be the key that comes right after the longest one.
+  if (start.size() > kRowKeyBytesMax + 1 || end.size() > kRowKeyBytesMax + 1) return false;
   if (end.empty() || start < end) return true;
   return start == end && !range.has_start_key_open() && range.has_end_key_closed();
 }
@@ -181,17 +182,17 @@ StatusCode NaiveBigtable::Apply(const pb::Mutation::SetCell& set, bool truncate,
 }
 
 template <typename AddOrMerge>
-StatusCode NaiveBigtable::Combine(const AddOrMerge& mutation, Row* row) const {
+StatusCode NaiveBigtable::Combine(const AddOrMerge& mutation, bool truncate, Row* row) const {
   constexpr bool kIsAdd = std::is_same_v<AddOrMerge, pb::Mutation::AddToCell>;
   const pb::Value& input = mutation.input();
-  if (IsNull(input) && !kIsAdd) return StatusCode::kOk;  // merges nothing
   const auto family = table_.column_families().find(mutation.family_name());
   if (family == table_.column_families().end()) return StatusCode::kNotFound;
   if (!family->second.value_type().has_aggregate_type()) return StatusCode::kInvalidArgument;
   const std::string& state = input.has_raw_value() ? input.raw_value() : input.bytes_value();
-  if (!kIsAdd && state.size() != 8) return StatusCode::kInvalidArgument;
   int64_t timestamp_micros = mutation.timestamp().raw_timestamp_micros();
-  if (const StatusCode code = Resolve(&timestamp_micros, false); code != StatusCode::kOk) return code;
+  if (const StatusCode code = Resolve(&timestamp_micros, truncate); code != StatusCode::kOk) return code;
+  if (IsNull(input) && !kIsAdd) return StatusCode::kOk;  // merges nothing
+  if (!kIsAdd && state.size() != 8) return StatusCode::kInvalidArgument;
   const int64_t number = kIsAdd ? input.int_value() : Decode(state);
   Cells& cells = (*row)[{mutation.family_name(), mutation.column_qualifier().raw_value()}];
   const auto [cell, is_new] = cells.try_emplace(timestamp_micros, Encode(number));
@@ -205,14 +206,14 @@ StatusCode NaiveBigtable::Combine(const AddOrMerge& mutation, Row* row) const {
 }
 
 StatusCode NaiveBigtable::Apply(const pb::Mutation& mutation, Row* row) const {
+  const bool truncate = mutation.timestamp_origin() == pb::Mutation::CLIENT_AUTO_GENERATED;
   switch (mutation.mutation_case()) {
     case pb::Mutation::kSetCell:
-      return Apply(mutation.set_cell(), mutation.timestamp_origin() == pb::Mutation::CLIENT_AUTO_GENERATED,
-                   row);
+      return Apply(mutation.set_cell(), truncate, row);
     case pb::Mutation::kAddToCell:
-      return Combine(mutation.add_to_cell(), row);
+      return Combine(mutation.add_to_cell(), truncate, row);
     case pb::Mutation::kMergeToCell:
-      return Combine(mutation.merge_to_cell(), row);
+      return Combine(mutation.merge_to_cell(), truncate, row);
     case pb::Mutation::kDeleteFromColumn: {
       const pb::Mutation::DeleteFromColumn& m = mutation.delete_from_column();
       const int64_t start = m.time_range().start_timestamp_micros();

@@ -45,7 +45,7 @@ class NaiveBigtable {
   absl::StatusCode Apply(const google::bigtable::v2::Mutation& mutation, Row* row) const;
   absl::StatusCode Apply(const google::bigtable::v2::Mutation::SetCell& set, bool truncate, Row* row) const;
   template <typename AddOrMerge>
-  absl::StatusCode Combine(const AddOrMerge& mutation, Row* row) const;
+  absl::StatusCode Combine(const AddOrMerge& mutation, bool truncate, Row* row) const;
   absl::StatusCode Mutate(const std::string& row_key, const Mutations& mutations);
   // What the timestamp of a mutation comes to, or the code that refuses it.
   absl::StatusCode Resolve(int64_t* timestamp_micros, bool truncate) const;

@@ -110,10 +110,12 @@ class HistoryMaker {
       case 1: {
         Name(mutation.mutable_add_to_cell());
         if (!OneIn(20)) mutation.mutable_add_to_cell()->mutable_input()->set_int_value(Number());
+        if (OneIn(8)) mutation.set_timestamp_origin(pb::Mutation::CLIENT_AUTO_GENERATED);
         break;
       }
       case 2:
         Name(mutation.mutable_merge_to_cell());
+        if (OneIn(8)) mutation.set_timestamp_origin(pb::Mutation::CLIENT_AUTO_GENERATED);
         if (OneIn(20)) break;
         OneIn(4) ? mutation.mutable_merge_to_cell()->mutable_input()->set_raw_value(State())
                  : mutation.mutable_merge_to_cell()->mutable_input()->set_bytes_value(State());
