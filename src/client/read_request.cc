@@ -104,6 +104,28 @@ std::optional<RowFilter> MakeFilter(const RowRead& read) {
 
 }  // namespace
 
+std::vector<RowRead> PartsOf(const RowRead& read) {
+  // What is left of a request for names: its filter and the rest, and what a range has beside its keys.
+  constexpr size_t kNamesBytesMax = kReadRowsRequestBytesMax - kFilterBytesMax - 4 * 1024;
+  constexpr size_t kRangeBytes = 16;
+  std::vector<RowRange> ranges = NormalizeRanges(read.ranges);
+  if (read.reversed) std::reverse(ranges.begin(), ranges.end());
+  RowRead rest = read;
+  rest.ranges.clear();
+  std::vector<RowRead> parts = {rest};
+  size_t bytes = 0;
+  for (RowRange& range : ranges) {
+    const size_t range_bytes = range.start.size() + range.end.size() + kRangeBytes;
+    if (bytes > 0 && bytes + range_bytes > kNamesBytesMax) {
+      parts.push_back(rest);
+      bytes = 0;
+    }
+    bytes += range_bytes;
+    parts.back().ranges.push_back(std::move(range));
+  }
+  return parts;
+}
+
 absl::StatusOr<std::optional<ReadRowsRequest>> MakeReadRowsRequest(
     std::string table_name, const RowRead& read, const std::optional<std::string>& last_row_key,
     int64_t rows_done) {

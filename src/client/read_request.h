@@ -6,11 +6,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
 
 namespace sonde {
+
+// `read` in parts, to be read one after the other: each names no more rows than a request may.  At least one.
+std::vector<RowRead> PartsOf(const RowRead& read);
 
 // `read` with its ranges in normal form, from after `last_row_key` on in the direction of the scan, with
 // `rows_done` rows taken off its limit.  nullopt when nothing is left to read, which is also the case when

@@ -4,6 +4,8 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/limits.h"
 
 namespace sonde {
@@ -22,6 +24,31 @@ RowRead ReadAll() {
   RowRead read;
   read.ranges = {RowRange::All()};
   return read;
+}
+
+TEST(PartsOf, NoRequestIsLargerThanAllowed) {
+  RowRead read;
+  read.family = "f";
+  for (int i = 0; i < 1'000; ++i)
+    read.ranges.push_back(RowRange::Single(std::to_string(1000 + i) + std::string(1'000, 'k')));
+  read.ranges.push_back(RowRange{"3", ""});
+  for (const bool reversed : {false, true}) {
+    read.reversed = reversed;
+    const std::vector<RowRead> parts = PartsOf(read);
+    EXPECT_GE(parts.size(), 2);
+    std::vector<RowRange> ranges;
+    for (const RowRead& part : parts) {
+      const auto request = MakeReadRowsRequest("t", part, std::nullopt, 0);
+      ASSERT_TRUE(request.ok() && request->has_value());
+      EXPECT_EQ((*request)->filter().family_name_regex_filter(), "f");
+      EXPECT_LE((*request)->ByteSizeLong(), kReadRowsRequestBytesMax);
+      ranges.insert(ranges.end(), part.ranges.begin(), part.ranges.end());
+    }
+    if (reversed) std::reverse(ranges.begin(), ranges.end());
+    EXPECT_EQ(ranges, read.ranges);
+  }
+  EXPECT_EQ(PartsOf(ReadAll()).size(), 1);
+  EXPECT_EQ(PartsOf(RowRead()).size(), 1);
 }
 
 TEST(MakeReadRowsRequest, AsksForAllRowsByAnOpenRange) {

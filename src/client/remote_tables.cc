@@ -245,20 +245,29 @@ absl::Status RemoteTables::ReadProgress::Take(data::ReadRowsResponse* response,
 
 absl::Status RemoteTables::ReadRows(const std::string& table, const RowRead& read,
                                     const std::function<bool(ReadRow&&)>& row) {
-  const std::string what = fmt::format("ReadRows of {}", TableName(table));
-  Backoff backoff = MakeBackoff();
   ReadProgress progress(read.reversed);
   progress.rows_max = read.rows_max;
+  for (const RowRead& part : PartsOf(read)) {
+    if (absl::Status status = ReadPart(table, part, row, &progress); !status.ok() || progress.stopped)
+      return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RemoteTables::ReadPart(const std::string& table, const RowRead& read,
+                                    const std::function<bool(ReadRow&&)>& row, ReadProgress* progress) {
+  const std::string what = fmt::format("ReadRows of {}", TableName(table));
+  Backoff backoff = MakeBackoff();
   while (true) {
-    const std::optional<std::string> last_row_key = progress.merger.last_row_key();
-    const auto request = MakeReadRowsRequest(TableName(table), read, last_row_key, progress.rows_done);
+    const std::optional<std::string> last_row_key = progress->merger.last_row_key();
+    const auto request = MakeReadRowsRequest(TableName(table), read, last_row_key, progress->rows_done);
     if (!request.ok()) return request.status();
     if (!request->has_value()) return absl::OkStatus();
-    const absl::Status status = ReadOnce(**request, what, row, &progress);
+    const absl::Status status = ReadOnce(**request, what, row, progress);
     if (!IsTransient(status)) return status;
-    if (progress.merger.last_row_key() != last_row_key) backoff.Progress();
-    if (!backoff.WaitForNext(progress.server_delay)) return status;
-    progress.merger.DropUnfinishedRow();
+    if (progress->merger.last_row_key() != last_row_key) backoff.Progress();
+    if (!backoff.WaitForNext(progress->server_delay)) return status;
+    progress->merger.DropUnfinishedRow();
   }
 }
 

@@ -78,6 +78,9 @@ class RemoteTables final : public TableAccess {
 
   absl::Status CreateTable(const std::string& table, const std::vector<FamilyRequest>& families);
   absl::Status CreateFamilies(const std::string& table, const std::vector<FamilyRequest>& families);
+  // What one request may ask for, by as many streams as it takes.
+  absl::Status ReadPart(const std::string& table, const RowRead& read,
+                        const std::function<bool(ReadRow&&)>& row, ReadProgress* progress);
   // One stream of ReadRows, up to its end or until the reader has enough.
   absl::Status ReadOnce(const google::bigtable::v2::ReadRowsRequest& request, const std::string& what,
                         const std::function<bool(ReadRow&&)>& row, ReadProgress* progress);

@@ -106,6 +106,11 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
  private:
   absl::Status Open(const grpc::ByteBuffer& bytes) {
+    if (bytes.Length() > kReadRowsRequestBytesMax) {
+      return absl::InvalidArgumentError(
+          fmt::format("A request to read rows may have {} bytes, and has {}: name fewer rows in each",
+                      kReadRowsRequestBytesMax, bytes.Length()));
+    }
     ParsedRequest<pb::ReadRowsRequest> parsed;
     if (absl::Status status = parsed.Parse(bytes); !status.ok()) return status;
     const pb::ReadRowsRequest& request = parsed.message();
@@ -239,6 +244,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   void FinishWith(const absl::Status& status) {
     Count(status);
+    AddHeaders();
     Finish(ToGrpc(status));
   }
 

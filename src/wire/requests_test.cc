@@ -76,6 +76,19 @@ TEST(RowSet, RefusesWithProductionsWords) {
   EXPECT_EQ(Ranges("row_ranges { start_key_open: 'a' end_key_closed: 'a' }"), empty);
   EXPECT_EQ(Ranges("row_keys: ''"), "Row keys must be non-empty");
   EXPECT_EQ(Ranges("row_keys: '" + std::string(4097, 'k') + "'"), "Row key has 4097 bytes; limit 4096");
+  EXPECT_EQ(
+      Ranges("row_ranges { end_key_open: '" + std::string(4098, 'k') + "' }"),
+      "Error in field 'row_ranges' : Error in element #0 : The bound of a range of rows has 4098 bytes; "
+      "limit 4097");
+}
+
+// As a client asks that goes on after the longest key, or reads no further than it.
+TEST(RowSet, ABoundMayBeRightAfterTheLongestKey) {
+  const std::string longest(4096, 'k');
+  const std::string after = longest + std::string(1, '\0');
+  EXPECT_EQ(Ranges("row_ranges { start_key_closed: '" + longest + "\\000' }"), "[" + after + ",)");
+  EXPECT_EQ(Ranges("row_ranges { start_key_closed: '" + longest + "' end_key_open: '" + longest + "\\000' }"),
+            Ranges("row_keys: '" + longest + "'"));
 }
 
 TEST(Mutations, RefusesWhatIsOutOfBounds) {

@@ -180,6 +180,13 @@ func TestRefusesRowSetsThatMakeNoSense(t *testing.T) {
 		EndKey: &btpb.RowRange_EndKeyOpen{EndKeyOpen: []byte("k")}}
 	openClosed := &btpb.RowRange{StartKey: &btpb.RowRange_StartKeyOpen{StartKeyOpen: []byte("k")},
 		EndKey: &btpb.RowRange_EndKeyClosed{EndKeyClosed: []byte("k")}}
+	keys := func(count int) [][]byte {
+		var keys [][]byte
+		for i := 0; i < count; i++ {
+			keys = append(keys, []byte(fmt.Sprintf("%04096d", i)))
+		}
+		return keys
+	}
 	text := func(index int) string {
 		return fmt.Sprintf("Error in field 'row_ranges' : Error in element #%d : start_key must be less than end_key", index)
 	}
@@ -191,6 +198,8 @@ func TestRefusesRowSetsThatMakeNoSense(t *testing.T) {
 		{"reversed", rows(closedOpen("b", "a")), invalid, text(0)},
 		{"the second of two", rows(closedOpen("a", "b"), closedOpen("d", "c")), invalid, text(1)},
 		{"empty key", f.scan(&btpb.ReadRowsRequest{Rows: &btpb.RowSet{RowKeys: [][]byte{{}}}}), invalid, "Row keys must be non-empty"},
+		{"too many rows", f.scan(&btpb.ReadRowsRequest{Rows: &btpb.RowSet{RowKeys: keys(130)}}), invalid, "524288"},
+		{"many rows", f.scan(&btpb.ReadRowsRequest{Rows: &btpb.RowSet{RowKeys: keys(127)}}), codes.OK, ""},
 		{"negative limit", f.scan(&btpb.ReadRowsRequest{RowsLimit: -1}), invalid, "rows_limit"},
 		{"unknown table", f.scan(&btpb.ReadRowsRequest{TableName: f.tableName("absent")}), codes.NotFound, "absent"},
 		{"not a table's name", f.scan(&btpb.ReadRowsRequest{TableName: "tables/t"}), invalid, ""},
