@@ -6,21 +6,50 @@
 
 namespace sonde {
 
-RowTurn::RowTurn(RowTurns* turns, TableId table, absl::Span<const std::string_view> row_keys) {
-  stripes_.reserve(row_keys.size());
-  for (const std::string_view row_key : row_keys) {
-    stripes_.push_back(&turns->stripes_[absl::HashOf(table, row_key) % RowTurns::kStripes]);
+RowTurns::Turn* RowTurns::Take(uint64_t row_hash) {
+  Shard& shard = ShardOf(row_hash);
+  Turn* turn = nullptr;
+  {
+    std::lock_guard lock(shard.mutex);
+    std::unique_ptr<Turn>& place = shard.turns[row_hash];
+    if (place == nullptr) {
+      place = std::make_unique<Turn>();
+      place->last_micros = shard.last_micros;
+    }
+    turn = place.get();
+    ++turn->takers;
   }
-  std::sort(stripes_.begin(), stripes_.end());
-  stripes_.erase(std::unique(stripes_.begin(), stripes_.end()), stripes_.end());
-  for (RowTurns::Stripe* stripe : stripes_) stripe->mutex.lock();
-  now_micros_ = turns->clock_->NowMicros();
-  for (const RowTurns::Stripe* stripe : stripes_) now_micros_ = std::max(now_micros_, stripe->last_micros);
-  for (RowTurns::Stripe* stripe : stripes_) stripe->last_micros = now_micros_;
+  turn->mutex.lock();
+  return turn;
+}
+
+void RowTurns::GiveBack(uint64_t row_hash, Turn* turn, int64_t now_micros) {
+  turn->last_micros = now_micros;
+  turn->mutex.unlock();
+  Shard& shard = ShardOf(row_hash);
+  std::lock_guard lock(shard.mutex);
+  shard.last_micros = std::max(shard.last_micros, now_micros);
+  if (--turn->takers == 0) shard.turns.erase(row_hash);
+}
+
+RowTurn::RowTurn(RowTurns* turns, TableId table, absl::Span<const std::string_view> row_keys)
+    : turns_(turns) {
+  rows_.reserve(row_keys.size());
+  for (const std::string_view row_key : row_keys) rows_.push_back({absl::HashOf(table, row_key), nullptr});
+  std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.hash < b.hash; });
+  rows_.erase(
+      std::unique(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.hash == b.hash; }),
+      rows_.end());
+  int64_t last_micros = 0;
+  for (Row& row : rows_) {
+    row.turn = turns->Take(row.hash);
+    last_micros = std::max(last_micros, row.turn->last_micros);
+  }
+  now_micros_ = std::max(turns->clock_->NowMicros(), last_micros);
 }
 
 RowTurn::~RowTurn() {
-  for (RowTurns::Stripe* stripe : stripes_) stripe->mutex.unlock();
+  for (const Row& row : rows_) turns_->GiveBack(row.hash, row.turn, now_micros_);
 }
 
 }  // namespace sonde

@@ -3,17 +3,22 @@
 // older time, and is not hidden behind the other, wholly or in part.  For a row it does not go back while the
 // process lives, whatever somebody does to the machine's clock.
 //
-// Changes whose cells bring their own timestamps need no turn.
+// Changes whose cells bring their own timestamps need no turn.  Changes of different rows do not wait for
+// each other: those of several requests become durable together.
 //
-// Threads: turns may be taken at once; one waits for those of its rows.  Striped: two rows may share a turn,
-// so nobody may take a second one while having one.
+// Threads: turns may be taken at once; one waits for those of its rows.  Nobody may take a second one while
+// having one.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "base/clock.h"
 #include "model/cell.h"
@@ -28,15 +33,27 @@ class RowTurns {
  private:
   friend class RowTurn;
 
-  struct Stripe {
+  // Of a row that somebody has, or waits for.
+  struct Turn {
     std::mutex mutex;
     int64_t last_micros = 0;  // guarded by mutex: what the last turn was given
+    size_t takers = 0;        // guarded by the shard's mutex: who have it or wait for it
   };
-  // So many that two requests of a hundred rows each seldom share one.
-  static constexpr size_t kStripes = 65'536;
+  // Rows are known by a hash of 64 bits: two with the same take turns with each other.
+  struct Shard {
+    std::mutex mutex;
+    int64_t last_micros = 0;                                     // of all turns that are over
+    absl::flat_hash_map<uint64_t, std::unique_ptr<Turn>> turns;  // that are not
+  };
+  static constexpr size_t kShards = 1'024;  // so many that threads seldom meet at one
+
+  Shard& ShardOf(uint64_t row_hash) { return shards_[row_hash % kShards]; }
+  // Waits for it.
+  Turn* Take(uint64_t row_hash);
+  void GiveBack(uint64_t row_hash, Turn* turn, int64_t now_micros);
 
   const Clock* const clock_;
-  std::vector<Stripe> stripes_{kStripes};
+  std::array<Shard, kShards> shards_;
 };
 
 // The turn of these rows, which may repeat; of none, it is the time alone.
@@ -52,7 +69,12 @@ class RowTurn {
   int64_t now_micros() const { return now_micros_; }
 
  private:
-  std::vector<RowTurns::Stripe*> stripes_;  // by address, the order in which all take them
+  struct Row {
+    uint64_t hash;
+    RowTurns::Turn* turn;
+  };
+  RowTurns* const turns_;
+  std::vector<Row> rows_;  // by hash, the order in which all take them
   int64_t now_micros_;
 };
 

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <numeric>
+#include <string>
+#include <thread>
 
 namespace sonde {
 namespace {
@@ -26,6 +29,52 @@ TEST(RowTurnsTest, RowsMayRepeat) {
   const std::vector<std::string_view> rows = {"b", "a", "b", "a"};
   EXPECT_EQ(RowTurn(&turns, kTable, rows).now_micros(), kNow);
   EXPECT_EQ(RowTurn(&turns, kTable, absl::Span<const std::string_view>()).now_micros(), kNow);
+}
+
+// So many rows that any two requests would share a stripe of a lock.
+TEST(RowTurnsTest, RowsOfOthersAreNotWaitedFor) {
+  ManualClock clock(kNow);
+  RowTurns turns(&clock);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 100'000; ++i) keys.push_back(std::to_string(i));
+  const std::vector<std::string_view> rows(keys.begin(), keys.end());
+  const absl::Span<const std::string_view> all(rows);
+  const RowTurn first(&turns, kTable, all.subspan(0, 50'000));
+  auto second = std::async(std::launch::async, [&] {
+    {
+      const RowTurn others(&turns, kTable, all.subspan(50'000));
+    }
+    const RowTurn of_another_table(&turns, kTable + 1, all);
+  });
+  EXPECT_EQ(second.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+}
+
+TEST(RowTurnsTest, EveryoneHasTurnsInTheEnd) {
+  constexpr int kThreads = 8, kRounds = 2'000;
+  ManualClock clock(kNow);
+  RowTurns turns(&clock);
+  const std::vector<std::string_view> keys = {"a", "b", "c", "d", "e"};
+  std::vector<int64_t> counts(keys.size());  // guarded by the turns of the keys
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kRounds; ++i) {
+        const size_t one = (t + i) % keys.size(), other = (t * 3 + i * 7) % keys.size();
+        const std::vector<std::string_view> rows = {keys[one], keys[other]};
+        const RowTurn turn(&turns, kTable, rows);
+        ++counts[one];
+        if (other != one) ++counts[other];
+      }
+    });
+  }
+  int64_t expected = 0;
+  for (int t = 0; t < kThreads; ++t) {
+    for (int i = 0; i < kRounds; ++i) {
+      expected += (t + i) % keys.size() == (t * 3 + i * 7) % keys.size() ? 1 : 2;
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), int64_t{0}), expected);
 }
 
 TEST(RowTurnsTest, ATurnWaitsForThatOfItsRow) {
