@@ -214,6 +214,12 @@ absl::StatusOr<TableSchemaRef> Catalog::Modify(std::string_view table_name,
       if (update->value_type.has_value() && family.aggregate != AggregateKind::kNone) {
         return absl::InvalidArgumentError("Immutable fields 'value_type.aggregate_type' cannot be updated");
       }
+      if (update->is_aggregate) {
+        return absl::InvalidArgumentError(
+            fmt::format("Error in field 'value_type' : column family '{}' was not made as an aggregate, and "
+                        "cannot become one",
+                        update->name));
+      }
       if (update->gc_rule.has_value()) family.gc_rule = *update->gc_rule;
       if (update->value_type.has_value()) family.value_type = *update->value_type;
     } else if (const auto* drop = std::get_if<sonde::DropFamily>(&modification)) {

@@ -36,7 +36,8 @@ struct CreateFamily {
 struct UpdateFamily {
   std::string name;
   std::optional<GcRule> gc_rule = std::nullopt;          // unset: it stays
-  std::optional<std::string> value_type = std::nullopt;  // unset: it stays; never that of an aggregate
+  std::optional<std::string> value_type = std::nullopt;  // unset: it stays
+  bool is_aggregate = false;                             // what value_type is: refused
 };
 struct DropFamily {
   std::string name;

@@ -122,6 +122,14 @@ TEST_F(CatalogTest, ChangesTheTypeOfAFamilyThatIsNoAggregate) {
   EXPECT_EQ(**catalog_->Find(Name("t")), **changed);
   EXPECT_EQ(catalog_->Modify(Name("t"), {UpdateFamily{.name = "s", .value_type = "text"}}).status(),
             absl::InvalidArgumentError("Immutable fields 'value_type.aggregate_type' cannot be updated"));
+  const UpdateFamily to_aggregate{.name = "s", .value_type = "max", .is_aggregate = true};
+  EXPECT_EQ(catalog_->Modify(Name("t"), {to_aggregate}).status(),
+            absl::InvalidArgumentError("Immutable fields 'value_type.aggregate_type' cannot be updated"));
+  EXPECT_EQ(
+      catalog_->Modify(Name("t"), {UpdateFamily{.name = "a", .value_type = "sum", .is_aggregate = true}})
+          .status()
+          .code(),
+      absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(**catalog_->Find(Name("t")), **changed);
 }
 

@@ -69,8 +69,11 @@ void ParseEntries(const pb::MutateRowsRequest& request, ParsedEntries* parsed,
   }
 }
 
+// One message or more.
 absl::Status MutateRows(Tables* tables, const pb::MutateRowsRequest& request,
-                        pb::MutateRowsResponse* response) {
+                        std::vector<pb::MutateRowsResponse>* responses) {
+  // Less than what a client takes that says nothing of it: 4 MiB.
+  constexpr size_t kMessageBytes = 1 << 20;
   absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
   if (!target.ok()) return target.status();
   if (absl::Status status = CheckSize(request); !status.ok()) return status;
@@ -80,10 +83,16 @@ absl::Status MutateRows(Tables* tables, const pb::MutateRowsRequest& request,
   const std::vector<absl::Status> applied =
       tables->MutateRows(*target->schema, parsed.rows, target->view.get());
   for (size_t i = 0; i < applied.size(); ++i) statuses[parsed.entry_of_row[i]] = applied[i];
+  size_t bytes = kMessageBytes;
   for (size_t i = 0; i < statuses.size(); ++i) {
-    pb::MutateRowsResponse::Entry* entry = response->add_entries();
+    if (bytes >= kMessageBytes) {
+      responses->emplace_back();
+      bytes = 0;
+    }
+    pb::MutateRowsResponse::Entry* entry = responses->back().add_entries();
     entry->set_index(static_cast<int64_t>(i));
     ToProto(statuses[i], entry->mutable_status());
+    bytes += entry->ByteSizeLong();
   }
   return absl::OkStatus();
 }
@@ -199,10 +208,10 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context* con
   return AnswerList<pb::MutateRowsRequest>(
       context, bytes, resources_.writes, resources_.workers, resources_.metrics, resources_.writes_block,
       [this, context](const auto& in, auto* messages) {
-        pb::MutateRowsResponse response;
-        if (absl::Status status = sonde::MutateRows(tables_, in, &response); !status.ok()) return status;
-        AddRateLimit(*context, resources_.writes->Load(), &response);
-        messages->push_back(ToByteBuffer(response));
+        std::vector<pb::MutateRowsResponse> responses;
+        if (absl::Status status = sonde::MutateRows(tables_, in, &responses); !status.ok()) return status;
+        AddRateLimit(*context, resources_.writes->Load(), &responses.front());
+        for (const pb::MutateRowsResponse& response : responses) messages->push_back(ToByteBuffer(response));
         return absl::OkStatus();
       });
 }

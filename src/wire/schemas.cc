@@ -145,9 +145,8 @@ absl::StatusOr<UpdateFamily> ParseUpdate(
       wants_rule = true;
     } else if (path == "value_type") {
       const admin::Type& type = modification.update().value_type();
-      if (type.kind_case() == admin::Type::kAggregateType)
-        return Invalid("Error in field 'value_type' : a family is an aggregate from its creation or never");
       result.value_type = type.SerializeAsString();
+      result.is_aggregate = type.kind_case() == admin::Type::kAggregateType;
     } else {
       return Invalid(
           fmt::format("Error in field 'update_mask' : unknown path '{}'; known: gc_rule, value_type", path));

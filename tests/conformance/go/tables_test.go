@@ -183,6 +183,9 @@ func TestChangesTheTypeOfAFamilyThatIsNoAggregate(t *testing.T) {
 	check(t, f.admin.UpdateFamily(f.ctx, "t", "plain", text))
 	expectError(t, "from an aggregate", f.admin.UpdateFamily(f.ctx, "t", "sum", text), codes.InvalidArgument,
 		"Immutable fields 'value_type.aggregate_type' cannot be updated")
+	expectError(t, "from one aggregate to another", f.admin.UpdateFamily(f.ctx, "t", "sum", bigtable.Family{
+		ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.MaxAggregator{}}}),
+		codes.InvalidArgument, "Immutable fields 'value_type.aggregate_type' cannot be updated")
 	expectError(t, "to an aggregate", f.admin.UpdateFamily(f.ctx, "t", "plain", bigtable.Family{
 		ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.MaxAggregator{}}}),
 		codes.InvalidArgument, "value_type")

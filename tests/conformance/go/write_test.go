@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 )
 
 func TestAppliesMutationsInOrder(t *testing.T) {
@@ -159,27 +160,7 @@ func TestBulkWriteAnswersEveryIndexOnce(t *testing.T) {
 			RowKey:    []byte(fmt.Sprintf("row%d", i%1000)), // each row five times
 			Mutations: []*btpb.Mutation{setCell("f", fmt.Sprint(i), 1000, "v")}})
 	}
-	stream, err := f.data.MutateRows(f.ctx, request)
-	check(t, err)
-	seen := make([]int, entries)
-	for {
-		answer, err := stream.Recv()
-		if err == io.EOF {
-			break
-		}
-		check(t, err)
-		for _, entry := range answer.Entries {
-			seen[entry.Index]++
-			if entry.Status.GetCode() != 0 {
-				t.Fatalf("entry %d: %v", entry.Index, entry.Status)
-			}
-		}
-	}
-	for i, count := range seen {
-		if count != 1 {
-			t.Fatalf("entry %d was answered %d times", i, count)
-		}
-	}
+	f.expectEach(request, codes.OK)
 	count := 0
 	check(t, f.client.Open("t").ReadRows(f.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		count += len(row["f"])
@@ -187,6 +168,56 @@ func TestBulkWriteAnswersEveryIndexOnce(t *testing.T) {
 	}))
 	if count != entries {
 		t.Errorf("%d cells of %d were written", count, entries)
+	}
+}
+
+// expectEach fails unless each entry is answered once, with this code, and returns the messages' sizes.
+func (f *fixture) expectEach(request *btpb.MutateRowsRequest, code codes.Code) []int {
+	f.t.Helper()
+	stream, err := f.data.MutateRows(f.ctx, request)
+	check(f.t, err)
+	seen := make([]int, len(request.Entries))
+	var sizes []int
+	for {
+		answer, err := stream.Recv()
+		if err == io.EOF {
+			break
+		}
+		check(f.t, err)
+		sizes = append(sizes, proto.Size(answer))
+		for _, entry := range answer.Entries {
+			seen[entry.Index]++
+			if entry.Status.GetCode() != int32(code) {
+				f.t.Fatalf("entry %d: %v", entry.Index, entry.Status)
+			}
+		}
+	}
+	for i, count := range seen {
+		if count != 1 {
+			f.t.Fatalf("entry %d was answered %d times", i, count)
+		}
+	}
+	return sizes
+}
+
+// A client may take 4 MiB a message, and no more.
+func TestBulkWriteAnswersInMessagesOfBoundedSize(t *testing.T) {
+	f := newFixture(t)
+	f.createTable("t", "f")
+	request := &btpb.MutateRowsRequest{TableName: f.tableName("t")}
+	for i := 0; i < 10_000; i++ {
+		request.Entries = append(request.Entries, &btpb.MutateRowsRequest_Entry{
+			RowKey:    []byte(fmt.Sprintf("%s%05d", strings.Repeat("\xff", 600), i)),
+			Mutations: []*btpb.Mutation{setCell("absent", "q", 1000, "v")}})
+	}
+	sizes := f.expectEach(request, codes.NotFound)
+	if len(sizes) < 2 {
+		t.Errorf("%d messages", len(sizes))
+	}
+	for _, size := range sizes {
+		if size > 2<<20 {
+			t.Errorf("a message of %d bytes", size)
+		}
 	}
 }
 
