@@ -53,6 +53,10 @@ rocksdb::WriteOptions Synced() {
   return write;
 }
 
+// What a thread keeps for its next write.  A value may have a hundred times as much, and there are many
+// threads.
+constexpr size_t kScratchBytesMax = 1 << 20;
+
 void AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
                   rocksdb::ColumnFamilyHandle* head, rocksdb::WriteBatch* batch) {
   static thread_local std::string key, value;  // scratch: this runs for every row of every write
@@ -66,6 +70,7 @@ void AppendChange(TableId table, const RowChange& change, const ShapeSource& sha
     EncodeFragment(delta, shapes, &value);
     batch->Merge(head, key, value);
   }
+  if (value.capacity() > kScratchBytesMax) std::string().swap(value);
 }
 
 void CountChange(const RowDelta& delta, HeadLoad* load) {
