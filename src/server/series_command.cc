@@ -32,7 +32,7 @@ int ReportStatus(const absl::Status& status) {
   return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
 }
 
-absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& reference, const AccessFlags& access) {
+absl::StatusOr<OpenSeries> OpenAnySeries(const std::string& reference, const AccessFlags& access) {
   constexpr std::string_view kStored = "stored:";
   std::string file = reference;
   std::string table;
@@ -53,7 +53,16 @@ absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& reference, cons
   if (!tables.ok()) return tables.status();
   opened.tables = *std::move(tables);
   if (is_stored) {
-    schema = series::FindDeclaration(file.substr(kStored.size()), opened.tables.get());
+    const std::string name = file.substr(kStored.size());
+    absl::StatusOr<std::optional<series::KnownSeries>> known =
+        series::FindKnownSeries(name, opened.tables.get());
+    if (!known.ok()) return known.status();
+    if (known->has_value() && (*known)->is_open() && table.empty()) {
+      opened.schema = series::LabelsAsTags(**known);
+      opened.open = **std::move(known);
+      return opened;
+    }
+    schema = series::FindDeclaration(name, opened.tables.get());
     if (!schema.ok()) return schema.status();
   }
   if (!table.empty()) {
@@ -65,6 +74,12 @@ absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& reference, cons
   }
   opened.schema = *std::move(schema);
   return opened;
+}
+
+absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& reference, const AccessFlags& access) {
+  absl::StatusOr<OpenSeries> opened = OpenAnySeries(reference, access);
+  if (!opened.ok() || !opened->open) return opened;
+  return series::NotDeclared(opened->schema.name);
 }
 
 namespace {

@@ -4,12 +4,14 @@
 #include <CLI/App.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
 #include "series/schema/schema.h"
+#include "series/write/known_series.h"
 #include "server/access.h"
 
 namespace sonde {
@@ -36,7 +38,10 @@ int ReportStatus(const absl::Status& status);
 struct OpenSeries {
   series::SeriesSchema schema;
   std::unique_ptr<TableAccess> tables;
+  std::optional<series::KnownSeries> open;  // a series that nobody declared; `schema` has its labels as tags
 };
+absl::StatusOr<OpenSeries> OpenAnySeries(const std::string& file, const AccessFlags& access);
+// FAILED_PRECONDITION: nobody declared it.
 absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& file, const AccessFlags& access);
 
 }  // namespace sonde

@@ -121,7 +121,7 @@ void PrintPlot(const Options& options, const series::SeriesSchema& schema, const
   std::cout << (text.empty() ? "no numbers to plot\n" : "\n" + text);
 }
 
-void PrintExplained(const series::QueryStats& stats, double seconds) {
+void PrintExplained(const OpenSeries& opened, const series::QueryStats& stats, double seconds) {
   fmt::print(stderr, "table '{}', {} {} of row keys:\n", stats.table, stats.ranges.size(),
              stats.ranges.size() == 1 ? "range" : "ranges");
   for (size_t i = 0; i < stats.ranges.size() && i < kRangesShownMax; ++i) {
@@ -143,10 +143,17 @@ void PrintExplained(const series::QueryStats& stats, double seconds) {
     fmt::print(stderr,
                "warning: the whole table was read: nothing that was asked for comes first in the row key\n");
   }
+  if (stats.is_whole_series && opened.open) {
+    fmt::print(
+        stderr,
+        "warning: all rows of the series were read: nobody declared it, and its row keys have the labels "
+        "in the order {}; ask for the first of them, or declare a series with the key that you need\n",
+        fmt::join(opened.open->labels, ", "));
+  }
 }
 
 int Ask(const Options& options) {
-  absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
+  absl::StatusOr<OpenSeries> opened = OpenAnySeries(options.declaration, options.access);
   if (!opened.ok()) return ReportStatus(opened.status());
   series::QueryRequest request = options.request;
   if (request.latest.empty() && options.command->count("--latest") > 0) request.latest = "1";
@@ -162,13 +169,15 @@ int Ask(const Options& options) {
         series::MakeResultWriter(series::ResultFormatOfName(options.format).value(), *header, &std::cout);
   }
   PlotLines lines(*header);
+  const auto take_row = [&](const series::ResultRow& row) {
+    if (writer != nullptr) writer->Row(row);
+    if (options.has_plot) lines.Add(row);
+    return static_cast<bool>(std::cout);
+  };
   const auto start = std::chrono::steady_clock::now();
   const absl::StatusOr<series::QueryStats> stats =
-      series::RunQuery(opened->schema, *query, opened->tables.get(), [&](const series::ResultRow& row) {
-        if (writer != nullptr) writer->Row(row);
-        if (options.has_plot) lines.Add(row);
-        return static_cast<bool>(std::cout);
-      });
+      opened->open ? series::RunQuery(*opened->open, *query, opened->tables.get(), take_row)
+                   : series::RunQuery(opened->schema, *query, opened->tables.get(), take_row);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (writer != nullptr) writer->End();
   if (!stats.ok()) {
@@ -177,7 +186,7 @@ int Ask(const Options& options) {
   }
   if (options.has_plot) PrintPlot(options, opened->schema, *query, &lines);
   std::cout.flush();
-  if (options.is_explained) PrintExplained(*stats, seconds);
+  if (options.is_explained) PrintExplained(*opened, *stats, seconds);
   if (!std::cout) return ReportStatus(absl::DataLossError("stdout could not be written"));
   return 0;
 }
@@ -198,6 +207,7 @@ constexpr char kExamples[] =
     "  sonde series query examples/weather.yaml --where 'location=~(?i)sea.*' --agg max --top 3 --field "
     "wind\n"
     "  sonde series query examples/metrics.yaml --where 'host=web*' --last 15m --format csv --explain\n"
+    "  sonde series query stored:cpu --agg max --every hour         (cpu: what Telegraf or Prometheus sent)\n"
     "Each needs --data-dir DIR or --endpoint HOST:PORT.";
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "series/derive/rebuild.h"
 #include "series/derive/rewrite.h"
@@ -35,6 +36,20 @@ int ShowRows(const std::string& table, int64_t rows_max, TableAccess* tables) {
   return 0;
 }
 
+// One that nobody declared.
+void ShowOpen(const series::StoredSeries& stored, bool is_json) {
+  if (is_json) {
+    const nlohmann::ordered_json object = {
+        {"series", stored.series},
+        {"tables", {series::kOpenSeriesTable}},
+        {"open", nlohmann::ordered_json::parse(stored.open_record, nullptr, false)}};
+    std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  } else {
+    std::cout << fmt::format("{}  not declared  tables {}  {}\n", Printable(stored.series),
+                             series::kOpenSeriesTable, Printable(stored.open_record));
+  }
+}
+
 struct ShowOptions {
   std::string series;
   std::string table;
@@ -54,9 +69,13 @@ int Show(const ShowOptions& options) {
     std::cout << schema->text;
     return 0;
   }
-  const absl::StatusOr<std::vector<series::StoredDeclaration>> all = series::ListDeclarations(tables->get());
+  const absl::StatusOr<std::vector<series::StoredSeries>> all = series::ListStored(tables->get());
   if (!all.ok()) return ReportStatus(all.status());
-  for (const series::StoredDeclaration& declaration : *all) {
+  for (const series::StoredSeries& declaration : *all) {
+    if (!declaration.open_record.empty()) {
+      ShowOpen(declaration, options.is_json);
+      continue;
+    }
     const std::string stored = series::TimeText(declaration.stored_micros);
     if (options.is_json) {
       const nlohmann::ordered_json object = {{"series", declaration.series},
@@ -69,7 +88,7 @@ int Show(const ShowOptions& options) {
                                fmt::join(declaration.tables, ", "));
     }
   }
-  if (all->empty()) fmt::print(stderr, "no declaration is stored here\n");
+  if (all->empty()) fmt::print(stderr, "no series is known here\n");
   return 0;
 }
 

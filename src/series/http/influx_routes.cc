@@ -57,23 +57,28 @@ void AnswerError(Api api, const absl::Status& status, HttpResponse* response) {
 struct Unit {
   int64_t micros = 0;
   int64_t per_micro = 1;
+  std::string_view name = "ns";
 };
 
 std::optional<Unit> UnitOf(const std::string& precision) {
   if (precision.empty() || precision == "ns" || precision == "n") return Unit{0, 1'000};
-  if (precision == "us" || precision == "u" || precision == "µ") return Unit{1};
-  if (precision == "ms") return Unit{1'000};
-  if (precision == "s") return Unit{kMicrosPerSecond};
-  if (precision == "m") return Unit{kMicrosPerMinute};
-  if (precision == "h") return Unit{kMicrosPerHour};
+  if (precision == "us" || precision == "u" || precision == "µ") return Unit{1, 1, "us"};
+  if (precision == "ms") return Unit{1'000, 1, "ms"};
+  if (precision == "s") return Unit{kMicrosPerSecond, 1, "s"};
+  if (precision == "m") return Unit{kMicrosPerMinute, 1, "m"};
+  if (precision == "h") return Unit{kMicrosPerHour, 1, "h"};
   return std::nullopt;
 }
 
-// Outside of what a time may be where it does not fit: the batch refuses that.
-int64_t MicrosOf(int64_t timestamp, const Unit& unit) {
-  if (unit.micros == 0) return timestamp >= 0 ? timestamp / unit.per_micro : -1;
-  if (timestamp > kTimeEndMicros / unit.micros) return kTimeEndMicros;
-  return timestamp >= 0 ? timestamp * unit.micros : -1;
+// INVALID_ARGUMENT: outside of what a time may be.
+absl::StatusOr<int64_t> MicrosOf(int64_t timestamp, const Unit& unit) {
+  const int64_t end = unit.micros == 0 ? std::numeric_limits<int64_t>::max() : kTimeEndMicros / unit.micros;
+  if (timestamp < 0 || timestamp >= end) {
+    return absl::InvalidArgumentError(fmt::format("time {} in {} since 1970; allowed: 1970 to 9999{}",
+                                                  timestamp, unit.name,
+                                                  timestamp < 0 ? "" : "; is it of another precision?"));
+  }
+  return unit.micros == 0 ? timestamp / unit.per_micro : timestamp * unit.micros;
 }
 
 class LineWrite {
@@ -133,7 +138,12 @@ class LineWrite {
     ingest.identity = line.substr(0, end);
     ingest.labels = &point.tags;
     ingest.fields = &point.fields;
-    ingest.time_micros = point.timestamp ? MicrosOf(*point.timestamp, unit_) : now_micros_;
+    ingest.time_micros = now_micros_;
+    if (point.timestamp) {
+      const absl::StatusOr<int64_t> time_micros = MicrosOf(*point.timestamp, unit_);
+      if (!time_micros.ok()) return time_micros.status();
+      ingest.time_micros = *time_micros;
+    }
     return batch_.Add(ingest);
   }
 

@@ -95,9 +95,7 @@ class SampleWrite {
       char digits[kNumberBytesMax];
       const auto [end, error] = std::to_chars(digits, digits + kNumberBytesMax, sample.value);
       fields_[0].value = {digits, static_cast<size_t>(end - digits)};
-      const int64_t millis = std::clamp<int64_t>(sample.timestamp_millis, -1, kTimeEndMicros / 1'000);
-      point.time_micros = millis < 0 ? -1 : millis * 1'000;
-      const absl::Status status = batch_.Add(point);
+      const absl::Status status = Add(sample.timestamp_millis, &point);
       if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
           absl::IsResourceExhausted(status)) {
         Refuse(1, fmt::format("{}: {}", Printable(point.series), TextOfStatus(status)));
@@ -109,6 +107,15 @@ class SampleWrite {
     const absl::Status status = batch_.Flush();
     identities_.clear();
     return status;
+  }
+
+  absl::Status Add(int64_t timestamp_millis, IngestPoint* point) {
+    if (timestamp_millis < 0 || timestamp_millis >= kTimeEndMicros / 1'000) {
+      return absl::InvalidArgumentError(
+          fmt::format("time {} in ms since 1970; allowed: 1970 to 9999", timestamp_millis));
+    }
+    point->time_micros = timestamp_millis * 1'000;
+    return batch_.Add(*point);
   }
 
   void Refuse(int64_t samples, std::string why) {

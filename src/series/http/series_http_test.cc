@@ -87,6 +87,9 @@ TEST(SeriesHttp, TakesLineProtocolAndAnswersQueries) {
       nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/cpu/query?where=host=b").body);
   EXPECT_EQ(narrow["stats"]["rows_read"], 1);
   EXPECT_EQ(narrow["stats"]["ranges"][0][0], "cpu#host=b");
+  EXPECT_EQ(narrow["stats"]["is_whole_series"], false);
+  const auto whole = nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/cpu/query?where=zone=x").body);
+  EXPECT_EQ(whole["stats"]["is_whole_series"], true);
   // Without a time, it is now.
   EXPECT_EQ(fixture.Call("POST", "/write", "mem free=1").code, 204);
   EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/mem/query?last=1s")),
@@ -102,8 +105,11 @@ TEST(SeriesHttp, SaysWhichPointsWereRefused) {
             "partial write: line 2: field type conflict: input field \"usage\" on measurement \"cpu\" is "
             "type string, "
             "already exists as type float; line 3: unable to parse 'nonsense': the fields are missing; line "
-            "4: time -1 "
-            "microseconds since 1970; allowed: 1970 to 9999 dropped=3");
+            "4: time -3 in ns since 1970; allowed: 1970 to 9999 dropped=3");
+  EXPECT_EQ(nlohmann::json::parse(
+                fixture.Call("POST", "/write?precision=s", "cpu usage=1 1614945600000").body)["error"],
+            "partial write: line 1: time 1614945600000 in s since 1970; allowed: 1970 to 9999; is it of "
+            "another precision? dropped=1");
   const HttpResponse v2 = fixture.Call("POST", "/api/v2/write?precision=fortnight", "cpu usage=1 1");
   EXPECT_EQ(v2.code, 400);
   EXPECT_EQ(nlohmann::json::parse(v2.body)["code"], "invalid");
@@ -133,8 +139,11 @@ TEST(SeriesHttp, DeclaresAndTakesJsonAndCsv) {
   EXPECT_EQ(fixture.Call("PUT", "/api/v1/series/w", yaml).code, 200);
   EXPECT_EQ(nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/w").body)["declaration"], yaml);
   const HttpResponse json = fixture.Call("POST", "/api/v1/series/w/write",
-                                         "{\"place\":\"a\",\"time\":\"2020-01-01T00:00:00Z\",\"t\":1}\n{}\n");
+                                         "{\"place\":\"a\",\"time\":\"2020-01-01T00:00:00Z\",\"t\":1,"
+                                         "\"colour\":2}\n{}\n",
+                                         {{"content-type", "application/x-www-form-urlencoded"}});
   EXPECT_EQ(json.code, 400);
+  EXPECT_EQ(nlohmann::json::parse(json.body)["ignored"][0], "colour");
   EXPECT_EQ(nlohmann::json::parse(json.body)["points"], 1);
   EXPECT_EQ(nlohmann::json::parse(json.body)["problems"][0]["line"], 2);
   EXPECT_EQ(fixture

@@ -35,10 +35,6 @@ std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string_view TypeName(FieldType type) {
-  return type == FieldType::kInt ? "int" : type == FieldType::kDouble ? "double" : "string";
-}
-
 Json Describe(const KnownSeries& series, bool has_declaration) {
   const SeriesSchema schema = LabelsAsTags(series);
   Json json = {{"name", schema.name},
@@ -50,7 +46,7 @@ Json Describe(const KnownSeries& series, bool has_declaration) {
     json["tags"].push_back({{"name", tag.name}, {"type", tag.type == TagType::kInt ? "int" : "string"}});
   }
   for (const Field& field : schema.fields) {
-    json["fields"].push_back({{"name", field.name}, {"type", TypeName(field.type)}});
+    json["fields"].push_back({{"name", field.name}, {"type", FieldTypeName(field.type)}});
   }
   if (has_declaration && !series.is_open()) json["declaration"] = series.yaml;
   return json;
@@ -58,8 +54,8 @@ Json Describe(const KnownSeries& series, bool has_declaration) {
 
 absl::StatusOr<KnownSeriesRef> Find(IngestService* service, const HttpRequest& request) {
   const std::string& name = request.parts.at("name");
-  KnownSeriesRef series = service->declarations().Find(name);
-  if (series != nullptr) return series;
+  absl::StatusOr<KnownSeriesRef> series = service->declarations().FindStored(name);
+  if (!series.ok() || *series != nullptr) return series;
   return absl::NotFoundError(fmt::format(
       "no series '{}'; PUT its declaration here, or send points of it to /write", Printable(name)));
 }
@@ -186,6 +182,7 @@ Json ToJson(const QueryStats& stats) {
           {"ranges", std::move(ranges)},
           {"ranges_count", stats.ranges.size()},
           {"is_full_scan", stats.is_full_scan},
+          {"is_whole_series", stats.is_whole_series},
           {"rows_read", stats.rows_read},
           {"cells_read", stats.cells_read},
           {"value_bytes_read", stats.value_bytes_read}};
@@ -337,6 +334,7 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
     return totals.status();
   }
   Json answer = {{"points", totals->points}, {"refused", totals->bad_lines}};
+  if (!totals->ignored_columns.empty()) answer["ignored"] = totals->ignored_columns;
   if (totals->bad_lines > 0) {
     response->code = 400;
     answer["error"] = {

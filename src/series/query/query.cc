@@ -244,6 +244,16 @@ absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* op
   return StatsOf(*scans, query, results);
 }
 
+// Whether conditions did not make less of the keys of an open series.
+bool IsWholeSeries(const KnownSeries& series, const Query& query, const QueryStats& stats) {
+  const bool is_any =
+      query.conditions.empty() && std::all_of(query.selection.tags.begin(), query.selection.tags.end(),
+                                              [](const TagFilter& filter) { return filter.IsAny(); });
+  const std::string first = series.schema.key[0].text + series.schema.delimiter;
+  return !is_any && std::any_of(stats.ranges.begin(), stats.ranges.end(),
+                                [&](const RowRange& range) { return range.start == first; });
+}
+
 }  // namespace
 
 absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& query, TableAccess* tables,
@@ -262,7 +272,9 @@ absl::StatusOr<QueryStats> RunQuery(const KnownSeries& series, const Query& quer
   if (!series.is_open()) return RunQuery(series.schema, query, tables, row);
   const absl::StatusOr<ResultHeader> header = HeaderOf(LabelsAsTags(series), query);
   if (!header.ok()) return header.status();
-  return Run(series.schema, &series, query, *header, false, tables, row);
+  absl::StatusOr<QueryStats> stats = Run(series.schema, &series, query, *header, false, tables, row);
+  if (stats.ok()) stats->is_whole_series = IsWholeSeries(series, query, *stats);
+  return stats;
 }
 
 }  // namespace sonde::series

@@ -111,6 +111,8 @@ struct QueryStats {
   std::string table;
   std::vector<RowRange> ranges;
   bool is_full_scan = false;
+  // Of an open series: conditions were asked that its keys do not begin with, so all its rows were read.
+  bool is_whole_series = false;
   int64_t requests = 0;
   int64_t rows_read = 0;
   int64_t cells_read = 0;

@@ -79,6 +79,10 @@ absl::Status ReadTimes(const QueryRequest& request, int64_t now_micros, Selectio
   if (absl::Status status = read(request.from, "--from", &selection->from_micros); !status.ok())
     return status;
   if (absl::Status status = read(request.to, "--to", &selection->to_micros); !status.ok()) return status;
+  if (!request.from.empty() && !request.to.empty() && selection->from_micros >= selection->to_micros) {
+    return absl::InvalidArgumentError(
+        fmt::format("--from '{}' is not before --to '{}'", Printable(request.from), Printable(request.to)));
+  }
   if (request.last.empty()) return absl::OkStatus();
   if (!request.from.empty()) return absl::InvalidArgumentError("--last and --from exclude each other");
   const absl::StatusOr<int64_t> duration = ParseDurationMicros(request.last);

@@ -20,6 +20,7 @@ namespace {
 constexpr char kFamily[] = "d";
 constexpr char kTextColumn[] = "yaml";
 constexpr char kTablesColumn[] = "tables";
+constexpr char kOpenColumn[] = "open";
 
 std::vector<std::string> SplitLines(std::string_view text) {
   std::vector<std::string> lines;
@@ -44,28 +45,30 @@ std::string TablesOf(const SeriesSchema& schema) {
   return tables;
 }
 
-// Those of the rows in `ranges`, or of one series.
-absl::StatusOr<std::vector<StoredDeclaration>> ReadDeclarations(RowRange range, TableAccess* tables) {
-  std::vector<StoredDeclaration> declarations;
+// Those of the rows in `range`; of columns, those of `columns`, or all.
+absl::StatusOr<std::vector<StoredSeries>> ReadStored(RowRange range, const std::vector<const char*>& columns,
+                                                     TableAccess* tables) {
+  std::vector<StoredSeries> all;
   RowRead read;
   read.ranges = {std::move(range)};
-  read.family = kFamily;
   read.cells_per_column_max = 1;
+  for (const char* column : columns) read.columns.push_back({kFamily, column});
   const absl::Status status = tables->ReadRows(kDeclarationsTable, read, [&](ReadRow&& row) {
-    StoredDeclaration& declaration = declarations.emplace_back();
-    declaration.series = std::move(row.row_key);
+    StoredSeries& stored = all.emplace_back();
+    stored.series = std::move(row.row_key);
     for (ReadCell& cell : row.cells) {
-      if (cell.qualifier == kTablesColumn) declaration.tables = SplitLines(cell.value);
+      if (cell.qualifier == kTablesColumn) stored.tables = SplitLines(cell.value);
+      if (cell.qualifier == kOpenColumn) stored.open_record = std::move(cell.value);
       if (cell.qualifier != kTextColumn) continue;
-      declaration.text = std::move(cell.value);
-      declaration.stored_micros = cell.timestamp_micros;
+      stored.text = std::move(cell.value);
+      stored.stored_micros = cell.timestamp_micros;
     }
-    if (declaration.text.empty()) declarations.pop_back();
+    if (stored.text.empty() && stored.open_record.empty()) all.pop_back();
     return true;
   });
-  if (absl::IsNotFound(status)) return std::vector<StoredDeclaration>();  // nothing was ever stored
+  if (absl::IsNotFound(status)) return std::vector<StoredSeries>();  // nothing was ever stored
   if (!status.ok()) return status;
-  return declarations;
+  return all;
 }
 
 absl::Status WriteOne(const RowWrite& row, TableAccess* tables) {
@@ -74,19 +77,13 @@ absl::Status WriteOne(const RowWrite& row, TableAccess* tables) {
   return statuses->empty() ? absl::OkStatus() : statuses->front();
 }
 
-absl::StatusOr<std::optional<SeriesSchema>> StoredSchema(const std::string& series, TableAccess* tables) {
-  const absl::StatusOr<std::vector<StoredDeclaration>> found =
-      ReadDeclarations(RowRange::Single(series), tables);
-  if (!found.ok()) return found.status();
-  if (found->empty()) return std::optional<SeriesSchema>();
-  absl::StatusOr<SeriesSchema> schema =
-      ParseSchema((*found)[0].text, fmt::format("{}:{}", kDeclarationsTable, series));
-  if (!schema.ok()) return schema.status();
-  return std::optional<SeriesSchema>(*std::move(schema));
-}
+// What two schemas say differently of how a row is written, and in which line `b` says it.
+struct Difference {
+  std::string what;  // empty: nothing
+  int line = 0;
+};
 
-// What two schemas say differently of how a row is written; empty: nothing.
-std::string ShapeDifference(const SeriesSchema& a, const SeriesSchema& b) {
+Difference ShapeDifference(const SeriesSchema& a, const SeriesSchema& b) {
   const auto key_text = [](const SeriesSchema& schema) {
     std::string text;
     for (const KeyPart& part : schema.key) {
@@ -102,34 +99,37 @@ std::string ShapeDifference(const SeriesSchema& a, const SeriesSchema& b) {
     }
     return text;
   };
-  if (a.delimiter != b.delimiter) return "the delimiter";
-  if (key_text(a) != key_text(b)) return "the key";
-  if (a.layout != b.layout) return "the layout";
-  if (a.bucket != b.bucket) return "the bucket";
-  if (a.slot_micros != b.slot_micros || a.slot_format != b.slot_format) return "the slot";
+  if (a.delimiter != b.delimiter) return {"the delimiter", b.key_line};
+  if (key_text(a) != key_text(b)) return {"the key", b.key_line};
+  if (a.layout != b.layout) return {"the layout", b.layout_line};
+  if (a.bucket != b.bucket) return {"the bucket", b.key_line};
+  if (a.slot_micros != b.slot_micros || a.slot_format != b.slot_format) return {"the slot", b.layout_line};
   if (a.layout == Layout::kBlob &&
       (a.blob_format != b.blob_format || a.blob_column != b.blob_column || a.family != b.family)) {
-    return "the blob";
+    return {"the blob", b.layout_line};
   }
+  const auto of_field = [](std::string_view what, const Field& field) {
+    return Difference{fmt::format("the {} of field '{}'", what, field.name), field.line};
+  };
   for (const Field& field : a.fields) {
     const std::optional<size_t> other = b.FindField(field.name);
     if (!other) continue;  // its cells are passed over
     const Field& now = b.fields[*other];
-    if (field.qualifier != now.qualifier) return fmt::format("the column of field '{}'", field.name);
-    if (field.family != now.family) return fmt::format("the family of field '{}'", field.name);
-    if (field.encoding != now.encoding) return fmt::format("the encoding of field '{}'", field.name);
+    if (field.qualifier != now.qualifier) return of_field("column", now);
+    if (field.family != now.family) return of_field("family", now);
+    if (field.encoding != now.encoding) return of_field("encoding", now);
     if (field.type != now.type && now.type != FieldType::kString &&
         !(field.type == FieldType::kInt && now.type == FieldType::kDouble)) {
-      return fmt::format("the type of field '{}'", field.name);
+      return of_field("type", now);
     }
   }
   if (a.layout == Layout::kBlob && a.blob_format == BlobFormat::kProtobuf) {
     for (size_t i = 0; i < a.fields.size(); ++i) {
       if (i >= b.fields.size() || b.fields[i].name != a.fields[i].name)
-        return "the order of fields in the blob";
+        return {"the order of fields in the blob", b.layout_line};
     }
   }
-  return "";
+  return {};
 }
 
 absl::StatusOr<bool> HasPoints(const SeriesSchema& schema, int64_t from_micros, int64_t to_micros,
@@ -151,8 +151,10 @@ absl::StatusOr<bool> HasPoints(const SeriesSchema& schema, int64_t from_micros, 
   return has_any;
 }
 
-absl::Status Unreadable(const SeriesSchema& schema, std::string_view what, std::string_view remedy) {
-  return absl::FailedPreconditionError(fmt::format("{}: {}; {}", schema.file, what, remedy));
+absl::Status Unreadable(const SeriesSchema& schema, std::string_view what, std::string_view remedy,
+                        int line = 0) {
+  const std::string place = line > 0 ? fmt::format("{}:{}", schema.file, line) : schema.file;
+  return absl::FailedPreconditionError(fmt::format("{}: {}; {}", place, what, remedy));
 }
 
 // The first and the last row of the version's table must be rows of it.
@@ -175,7 +177,7 @@ absl::Status CheckRows(const SeriesSchema& version, TableAccess* tables) {
     if (problem.ok()) continue;
     return Unreadable(version,
                       fmt::format("table '{}' has other rows: {}", version.table, TextOfStatus(problem)),
-                      "declare another table");
+                      "declare another table", version.key_line);
   }
   return absl::OkStatus();
 }
@@ -200,10 +202,11 @@ absl::Status CheckVersion(const SeriesSchema& schema, const VersionSpan& stored,
         schema, fmt::format("points that are in table '{}' could not be read any more", table),
         "name it under 'versions', with the time until which it holds them and how its rows are");
   }
-  if (const std::string what = ShapeDifference(*stored.schema, *same->schema); !what.empty()) {
+  if (const Difference found = ShapeDifference(*stored.schema, *same->schema); !found.what.empty()) {
     return Unreadable(
-        schema, fmt::format("{} is not the one that the points in table '{}' were written with", what, table),
-        "declare what was under 'versions', and another table for what is to come");
+        schema,
+        fmt::format("{} is not the one that the points in table '{}' were written with", found.what, table),
+        "declare what was under 'versions', and another table for what is to come", found.line);
   }
   for (const auto& [from, to] :
        {std::pair(stored.from_micros, std::min(stored.to_micros, same->from_micros)),
@@ -227,26 +230,64 @@ absl::Status EnsureDeclarationsTable(TableAccess* tables) {
   return tables->EnsureTable(kDeclarationsTable, {{kFamily, GcRule{GcRule::MaxVersions{kDeclarationsKept}}}});
 }
 
-absl::StatusOr<std::vector<StoredDeclaration>> ListDeclarations(TableAccess* tables) {
-  return ReadDeclarations(RowRange::All(), tables);
+absl::StatusOr<std::vector<StoredSeries>> ListStored(TableAccess* tables) {
+  return ReadStored(RowRange::All(), {kTextColumn, kTablesColumn, kOpenColumn}, tables);
+}
+
+absl::StatusOr<std::vector<StoredSeries>> ListDeclarations(TableAccess* tables) {
+  return ReadStored(RowRange::All(), {kTextColumn, kTablesColumn}, tables);
+}
+
+absl::StatusOr<KnownSeries> ParseStored(const StoredSeries& stored) {
+  // Where both are there, its points are those of the open series.
+  if (!stored.open_record.empty()) return ParseOpenRecord(stored.series, stored.open_record);
+  absl::StatusOr<SeriesSchema> schema =
+      ParseSchema(stored.text, fmt::format("{}:{}", kDeclarationsTable, stored.series));
+  if (!schema.ok()) return absl::DataLossError(std::string(TextOfStatus(schema.status())));
+  return KnownSeries{*std::move(schema), stored.text, {}};
+}
+
+absl::StatusOr<std::optional<KnownSeries>> FindKnownSeries(std::string_view series, TableAccess* tables) {
+  const absl::StatusOr<std::vector<StoredSeries>> found =
+      ReadStored(RowRange::Single(series), {kTextColumn, kOpenColumn}, tables);
+  if (!found.ok()) return found.status();
+  if (found->empty()) return std::optional<KnownSeries>();
+  absl::StatusOr<KnownSeries> known = ParseStored((*found)[0]);
+  if (!known.ok()) return known.status();
+  return std::optional<KnownSeries>(*std::move(known));
+}
+
+absl::Status StoreOpenSeries(const KnownSeries& series, TableAccess* tables) {
+  RowWrite row;
+  row.row_key = series.schema.name;
+  row.cells = {{kFamily, kOpenColumn, 0, OpenRecord(series)}};  // one cell takes the place of the other
+  return WriteOne(row, tables);
+}
+
+absl::Status NotDeclared(std::string_view series) {
+  return absl::FailedPreconditionError(fmt::format(
+      "series '{}' was not declared, its points have come by line protocol or Prometheus: it can only be "
+      "queried",
+      Printable(series)));
 }
 
 absl::StatusOr<SeriesSchema> FindDeclaration(std::string_view series, TableAccess* tables) {
-  absl::StatusOr<std::optional<SeriesSchema>> schema = StoredSchema(std::string(series), tables);
-  if (!schema.ok()) return schema.status();
-  if (schema->has_value()) return **std::move(schema);
-  const absl::StatusOr<std::vector<StoredDeclaration>> all = ListDeclarations(tables);
+  absl::StatusOr<std::optional<KnownSeries>> known = FindKnownSeries(series, tables);
+  if (!known.ok()) return known.status();
+  if (known->has_value() && !(*known)->is_open()) return (*std::move(known))->schema;
+  if (known->has_value()) return NotDeclared(series);
+  const absl::StatusOr<std::vector<StoredSeries>> all = ListDeclarations(tables);
   if (!all.ok()) return all.status();
   std::vector<std::string> names;
-  for (const StoredDeclaration& declaration : *all) names.push_back(declaration.series);
+  for (const StoredSeries& stored : *all) names.push_back(stored.series);
   return absl::NotFoundError(fmt::format("no declaration of series '{}' is stored; there are: {}",
                                          Printable(series),
                                          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
 absl::Status StoreDeclaration(const SeriesSchema& schema, TableAccess* tables, const Clock& clock) {
-  const absl::StatusOr<std::vector<StoredDeclaration>> found =
-      ReadDeclarations(RowRange::Single(schema.name), tables);
+  const absl::StatusOr<std::vector<StoredSeries>> found =
+      ReadStored(RowRange::Single(schema.name), {kTextColumn}, tables);
   if (!found.ok()) return found.status();
   if (!found->empty() && (*found)[0].text == schema.text) return absl::OkStatus();
   if (absl::Status made = EnsureDeclarationsTable(tables); !made.ok()) return made;
@@ -260,11 +301,17 @@ absl::Status StoreDeclaration(const SeriesSchema& schema, TableAccess* tables, c
 
 absl::Status CheckAgainstStored(const SeriesSchema& schema, TableAccess* tables) {
   const std::vector<VersionSpan> now = schema.VersionsIn(0, kTimeEndMicros);
-  const absl::StatusOr<std::optional<SeriesSchema>> stored = StoredSchema(schema.name, tables);
+  const absl::StatusOr<std::optional<KnownSeries>> stored = FindKnownSeries(schema.name, tables);
   if (!stored.ok()) return stored.status();
   if (stored->has_value()) {
-    if ((*stored)->text == schema.text) return absl::OkStatus();
-    for (const VersionSpan& span : (*stored)->VersionsIn(0, kTimeEndMicros)) {
+    if ((*stored)->is_open()) {
+      return absl::FailedPreconditionError(fmt::format(
+          "{}: series '{}' has come undeclared before, and its points are in table '{}'; declare it "
+          "under another name",
+          schema.file, schema.name, kOpenSeriesTable));
+    }
+    if ((*stored)->yaml == schema.text) return absl::OkStatus();
+    for (const VersionSpan& span : (*stored)->schema.VersionsIn(0, kTimeEndMicros)) {
       if (absl::Status status = CheckVersion(schema, span, now, tables); !status.ok()) return status;
     }
   }

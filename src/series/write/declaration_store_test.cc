@@ -76,13 +76,13 @@ TEST_F(Stored, AChangeThatLosesPointsIsRefused) {
             "x.yaml: points that are in table 'a' could not be read any more; name it under 'versions', with "
             "the time "
             "until which it holds them and how its rows are");
-  EXPECT_EQ(
-      ErrorOf(Declared("table: a\nbucket: hour\nkey: [host, bucket]\n")),
-      "x.yaml: the key is not the one that the points in table 'a' were written with; declare what was under "
-      "'versions', and another table for what is to come");
+  EXPECT_EQ(ErrorOf(Declared("table: a\nbucket: hour\nkey: [host, bucket]\n")),
+            "x.yaml:6: the key is not the one that the points in table 'a' were written with; declare what "
+            "was under "
+            "'versions', and another table for what is to come");
   EXPECT_EQ(ErrorOf("series: s\ntags: { host: string }\nfields: { cpu: { type: double, as: c } }\ntable: a\n"
                     "bucket: day\nkey: [host, bucket]\n"),
-            "x.yaml: the column of field 'cpu' is not the one that the points in table 'a' were written "
+            "x.yaml:3: the column of field 'cpu' is not the one that the points in table 'a' were written "
             "with; declare "
             "what was under 'versions', and another table for what is to come");
   EXPECT_EQ(ErrorOf(Declared("table: b\nbucket: day\nkey: [host, bucket]\nversions:\n"
@@ -91,10 +91,11 @@ TEST_F(Stored, AChangeThatLosesPointsIsRefused) {
             "elsewhere; "
             "move the 'until', or move the points first (sonde series rewrite)");
   // Another series over the same rows.
-  EXPECT_EQ(ErrorOf("series: t\ntable: a\nfields: { cpu: double }\nlayout: row\nkey: [{ const: x }, { time: "
-                    "yyyymmdd }]\n"),
-            "x.yaml: table 'a' has other rows: 'h' is not the constant 'x': this row was not written by this "
-            "declaration; declare another table");
+  EXPECT_EQ(
+      ErrorOf("series: t\ntable: a\nfields: { cpu: double }\nlayout: row\nkey: [{ const: x }, { time: "
+              "yyyymmdd }]\n"),
+      "x.yaml:5: table 'a' has other rows: 'h' is not the constant 'x': this row was not written by this "
+      "declaration; declare another table");
 }
 
 }  // namespace

@@ -110,7 +110,9 @@ absl::Status IngestBatch::MakeOpenTarget(const IngestPoint& point, Target* targe
 }
 
 absl::Status IngestBatch::MakeTarget(const IngestPoint& point, Target* target) {
-  const KnownSeriesRef series = declarations_->Find(point.series);
+  const absl::StatusOr<KnownSeriesRef> found = declarations_->FindStored(point.series);
+  if (!found.ok()) return found.status();
+  const KnownSeriesRef& series = *found;
   if (series != nullptr && !series->is_open()) return MakeDeclaredTarget(point, series, target);
   if (series != nullptr || settings_.takes_undeclared) return MakeOpenTarget(point, target);
   target->problem = fmt::format("series '{}' is not declared, and this server takes declared ones only",

@@ -39,6 +39,29 @@ Texts Keys(MemoryTables& tables, const std::string& table) {
   return keys;
 }
 
+TEST(IngestBatch, SeesWhatOthersDeclareMeanwhile) {
+  MemoryTables tables;
+  Declarations declarations(&tables, &kClock);
+  ASSERT_TRUE(declarations.Load().ok());
+  Declarations other(&tables, &kClock);
+  ASSERT_TRUE(other
+                  .Declare("series: cpu\ntags: { host: string }\nfields: { usage: double }\nbucket: hour\n"
+                           "key: [host, bucket]\nretention: { max_age: 100y }\n")
+                  .ok());
+  EXPECT_EQ(Write("cpu,host=a usage=1.5 3600\ncpu,zone=z usage=1 3600\n", &declarations, &tables,
+                  {.takes_undeclared = false}),
+            Texts{"tag 'zone' is not declared for series 'cpu'"});
+  EXPECT_EQ(Keys(tables, "cpu"), Texts{"a#1970-01-01-01"});
+}
+
+TEST(IngestBatch, RefusesNamesThatCouldNotBeKept) {
+  MemoryTables tables;
+  Declarations declarations(&tables, &kClock);
+  EXPECT_EQ(
+      Write("a\xFF f=1 1\nb,x\xFF=1 f=1 1\nc f\xFF=1 1\nd,x=\xFF f=1 1\n", &declarations, &tables),
+      (Texts{"series 'a\\xff' is not UTF-8", "label 'x\\xff' is not UTF-8", "field 'f\\xff' is not UTF-8"}));
+}
+
 TEST(IngestBatch, OpensSeriesAsTheyCome) {
   MemoryTables tables;
   Declarations declarations(&tables, &kClock);

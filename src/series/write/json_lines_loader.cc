@@ -110,6 +110,9 @@ absl::Status JsonLinesLoader::AddLine(std::string_view line, const TimeParser& t
     return absl::InvalidArgumentError(fmt::format("a line of more than {} bytes", kJsonLineBytesMax));
   }
   const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+  if (object.is_discarded()) {
+    return absl::InvalidArgumentError("not JSON, or with a number that no double can hold");
+  }
   if (!object.is_object()) return absl::InvalidArgumentError("not a JSON object");
   const SeriesSchema& schema = writer->codec().schema();
   for (size_t i = 0; i < tags_.size(); ++i) {

@@ -23,21 +23,22 @@ TEST(JsonLinesLoader, KeepsTheGoodLines) {
   JsonLinesLoader loader(
       {.names = {{"machine", "host"}}, .constants = {{"rack", "7"}}, .time_format = "epoch_ms"},
       {[&](int64_t line, std::string_view why) { bad.push_back(fmt::format("{}: {}", line, why)); }, {}, {}});
-  const auto totals =
-      loader.Load(SourceOfText("{\"machine\":\"a\",\"time\":1000,\"x\":1.50,\"note\":\"ü\",\"extra\":[1]}\n"
-                               "\r\n"
-                               "{\"host\":\"a\",\"time\":2000,\"x\":null,\"note\":\"n\",\"rack\":8}\n"
-                               "{\"host\":\"a\",\"x\":1}\n[1]\n{\"host\":\"a\",\"time\":3,\"x\":[1]}\n"
-                               "{\"host\":\"a\",\"time\":\"soon\",\"x\":1}\n{\"time\":4000,\"x\":1}\n{"
-                               "\"host\":\"b\",\"time\":5000,\"x\":-2e3}"),
-                  &writer);
+  const auto totals = loader.Load(
+      SourceOfText("{\"machine\":\"a\",\"time\":1000,\"x\":1.50,\"note\":\"ü\",\"extra\":[1]}\n"
+                   "\r\n"
+                   "{\"host\":\"a\",\"time\":2000,\"x\":null,\"note\":\"n\",\"rack\":8}\n"
+                   "{\"host\":\"a\",\"x\":1}\n[1]\n{\"host\":\"a\",\"time\":3,\"x\":[1]}\n"
+                   "{\"host\":\"a\",\"time\":\"soon\",\"x\":1}\n{\"time\":4000,\"x\":1}\n"
+                   "{\"host\":\"a\",\"time\":1,\"x\":1e999}\n{\"host\":\"b\",\"time\":5000,\"x\":-2e3}"),
+      &writer);
   ASSERT_TRUE(totals.ok()) << totals.status();
   EXPECT_EQ(totals->points, 3);
   EXPECT_EQ(totals->ignored_columns, std::vector<std::string>{"extra"});
   EXPECT_EQ(bad, (std::vector<std::string>{"4: the object has no time", "5: not a JSON object",
                                            "6: member 'x' is a list or an object; allowed: one value",
                                            "7: time 'soon' is not as in 'epoch_ms'",
-                                           "8: tag 'host': value '' is empty"}));
+                                           "8: tag 'host': value '' is empty",
+                                           "9: not JSON, or with a number that no double can hold"}));
   EXPECT_EQ((tables.tables["s"].rows["a#7#19700101"][{"m", "x"}][1'000'000]), "1.5");
   EXPECT_EQ((tables.tables["s"].rows["a#8#19700101"][{"m", "note"}][2'000'000]), "n");
   EXPECT_TRUE(tables.tables["s"].rows.contains("b#7#19700101"));
