@@ -104,6 +104,7 @@ int Serve(const ServeSettings& settings) {
   sigwait(&ending, &signal);
   spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
   http->reset();
+  ingest->reset();  // which refreshes the roll-ups that wait
   (*server)->Shutdown(kShutdownGrace);
   server->reset();
   store->reset();

@@ -17,7 +17,8 @@ namespace {
 
 constexpr size_t kTextBytes = 1 << 16;
 constexpr std::string_view kDeclared =
-    "series: d\ntags: { host: string, id: { type: int, width: 4 } }\nfields: { x: double, n: int, t: string }\n"
+    "series: d\ntags: { host: string, id: { type: int, width: 4 } }\nfields: { x: double, n: int, t: string "
+    "}\n"
     "key: [host, id, bucket]\nbucket: hour\nretention: { max_age: 30d }\nderive: [ latest: d_now ]\n";
 
 std::string Escaped(std::string_view text, std::string_view special) {
@@ -36,14 +37,16 @@ bool IsPlain(const LinePoint& point) {
   bool is_plain = IsPlain(point.measurement) && point.measurement.find_first_of("#\t") != 0;
   for (const auto& [name, value] : point.tags) is_plain = is_plain && IsPlain(name) && IsPlain(value);
   for (const LineField& field : point.fields) {
-    is_plain = is_plain && IsPlain(field.name) && (field.type == LineValueType::kText || IsPlain(field.value));
+    is_plain =
+        is_plain && IsPlain(field.name) && (field.type == LineValueType::kText || IsPlain(field.value));
   }
   return is_plain;
 }
 
 std::string LineOf(const LinePoint& point) {
   std::string line = Escaped(point.measurement, ", ");
-  for (const auto& [name, value] : point.tags) line += "," + Escaped(name, ",= ") + "=" + Escaped(value, ",= ");
+  for (const auto& [name, value] : point.tags)
+    line += "," + Escaped(name, ",= ") + "=" + Escaped(value, ",= ");
   char separator = ' ';
   for (const LineField& field : point.fields) {
     line += separator + Escaped(field.name, ",= ") + "=";
@@ -116,7 +119,8 @@ void CheckText(std::string_view text) {
             "a point is written or refused");
     Require(batch.Flush().ok(), "what is taken is written");
   }
-  Require(line <= 1 + static_cast<int64_t>(std::count(text.begin(), text.end(), '\n')), "lines that there are");
+  Require(line <= 1 + static_cast<int64_t>(std::count(text.begin(), text.end(), '\n')),
+          "lines that there are");
   Declarations loaded(&tables, &clock);
   Require(loaded.Load().ok(), "what is kept of series is read again");
   for (const KnownSeriesRef& series : declarations.List()) {

@@ -1,5 +1,5 @@
-// Prometheus's remote write and read: any body is a message or refused, and a message that is written out says
-// the same when it is read again.
+// Prometheus's remote write and read: any body is a message or refused, and a message that is written out
+// says the same when it is read again.
 //   what it is 1 byte (remote write 1.0, 2.0, or remote read; packed as it is, or here), then the body.
 #include <snappy.h>
 
@@ -32,7 +32,8 @@ void CheckWrite(std::string_view body, WriteVersion version) {
       const RemoteSeries& a = write->series[i];
       const RemoteSeries& b = again->series[i];
       Require(a.labels == b.labels && a.samples.size() == b.samples.size(), "the same labels");
-      for (size_t s = 0; s < a.samples.size(); ++s) Require(IsSame(a.samples[s], b.samples[s]), "and samples");
+      for (size_t s = 0; s < a.samples.size(); ++s)
+        Require(IsSame(a.samples[s], b.samples[s]), "and samples");
     }
   }
 }
@@ -48,7 +49,8 @@ void CheckRead(std::string_view body) {
     Require(a.start_millis == b.start_millis && a.end_millis == b.end_millis, "the same times");
     Require(a.matchers.size() == b.matchers.size(), "and conditions");
     for (size_t m = 0; m < a.matchers.size(); ++m) {
-      const bool is_same = a.matchers[m].type == b.matchers[m].type && a.matchers[m].name == b.matchers[m].name &&
+      const bool is_same = a.matchers[m].type == b.matchers[m].type &&
+                           a.matchers[m].name == b.matchers[m].name &&
                            a.matchers[m].value == b.matchers[m].value;
       Require(is_same, "and what they say");
     }

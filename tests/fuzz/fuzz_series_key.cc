@@ -16,7 +16,8 @@ constexpr std::string_view kDeclarations[] = {
     "tags: { a: string, b: { type: int } }\nlayout: row\nkey: [b, a, { time: yyyymmddhhmmssmmm }]\n",
     "tags: { a: { width: 5 }, b: { type: int, width: 4 } }\nlayout: row\ndelimiter: ''\nkey: [a, b, time]\n",
     "tags: { a: { width: 5, pad: '_' }, b: string }\nbucket: week\nkey: [b, a, bucket]\n",
-    "tags: { a: string, b: string }\nlayout: row\nkey: [{ const: X }, a, { time: epoch_us, reverse: true }, b]\n",
+    "tags: { a: string, b: string }\nlayout: row\nkey: [{ const: X }, a, { time: epoch_us, reverse: true }, "
+    "b]\n",
     "tags: { a: string, b: string }\nlayout: row\nkey: [{ salt: 16, of: [a, b] }, a, b, time]\n",
     "tags: { a: string, b: string }\nbucket: 15m\nkey: [{ salt: 3, of: time }, bucket, a, b]\n",
     "tags: { a: string, b: { type: int } }\nlayout: columns\nbucket: month\nkey: [a, field, b, bucket]\n",
@@ -34,7 +35,9 @@ std::vector<KeyCodec> MakeCodecs() {
   return codecs;
 }
 
-int64_t TimeOf(const DecodedKey& key) { return key.time_micros.value_or(key.bucket_start_micros.value_or(0)); }
+int64_t TimeOf(const DecodedKey& key) {
+  return key.time_micros.value_or(key.bucket_start_micros.value_or(0));
+}
 
 void CheckAny(const KeyCodec& codec, std::string_view bytes) {
   DecodedKey decoded;

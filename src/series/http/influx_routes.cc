@@ -86,7 +86,8 @@ class LineWrite {
   LineWrite(IngestService* service, Unit unit)
       : service_(service),
         unit_(unit),
-        batch_(&service->declarations(), &service->tables(), service->ingest_settings()),
+        batch_(&service->declarations(), &service->tables(), service->ingest_settings(),
+               &service->refresher()),
         now_micros_(service->clock().NowMicros()) {}
 
   // An error of the store; the points before it may be written.

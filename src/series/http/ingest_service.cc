@@ -3,20 +3,64 @@
 #include <charconv>
 #include <utility>
 
+#include "absl/time/time.h"
+
 namespace sonde::series {
+namespace {
+
+// Writers that are not this server's (a load that died) leave marks, too.
+constexpr int kRecoverEverySeconds = 600;
+
+}  // namespace
 
 IngestService::IngestService(std::unique_ptr<TableAccess> tables, const Clock* clock, Settings settings)
     : tables_(std::move(tables)),
       clock_(clock),
       settings_(settings),
       declarations_(tables_.get(), clock),
+      refresher_(tables_.get(), clock),
       admission_("ingest requests", {kIngestRequestsMax, settings.bytes_under_way_max}) {}
 
 absl::StatusOr<std::unique_ptr<IngestService>> IngestService::Open(std::unique_ptr<TableAccess> tables,
                                                                    const Clock* clock, Settings settings) {
   std::unique_ptr<IngestService> service(new IngestService(std::move(tables), clock, settings));
   if (absl::Status status = service->declarations_.Load(); !status.ok()) return status;
+  service->rollups_thread_ =
+      std::thread([raw = service.get(), all = service->declarations_.List()] { raw->KeepRollups(all); });
   return service;
+}
+
+IngestService::~IngestService() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    is_ending_ = true;
+  }
+  if (rollups_thread_.joinable()) rollups_thread_.join();
+}
+
+void IngestService::Recover(const std::vector<KnownSeriesRef>& all) {
+  for (const KnownSeriesRef& series : all) {
+    if (!series->is_open()) (void)refresher_.Recover(series->schema);
+  }
+}
+
+void IngestService::KeepRollups(const std::vector<KnownSeriesRef>& at_start) {
+  Recover(at_start);
+  int rounds = 0;
+  bool is_ending = false;
+  while (!is_ending) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      mutex_.AwaitWithTimeout(absl::Condition(&is_ending_), absl::Seconds(kRollupsBehindSeconds));
+      is_ending = is_ending_;
+    }
+    const bool is_refreshed = refresher_.Refresh().ok();
+    if (is_ending) break;
+    // What could not be refreshed has its marks.
+    if (is_refreshed && ++rounds < kRecoverEverySeconds / kRollupsBehindSeconds) continue;
+    rounds = 0;
+    Recover(declarations_.List());
+  }
 }
 
 void IngestService::AddRoutes(Router* router) {

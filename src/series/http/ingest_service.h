@@ -1,18 +1,24 @@
 // What all routes of series share: the store, the series that are known, and how much may be under way.
 //
-// Threads: all functions may be called at once.
+// Threads: all functions may be called at once.  A thread of its own brings roll-ups up to date, some seconds
+// behind the points; what a server that died has left is refreshed after the start.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "base/admission.h"
 #include "base/clock.h"
 #include "model/table_access.h"
 #include "series/write/declarations.h"
 #include "series/write/ingest_batch.h"
+#include "series/write/rollup_refresher.h"
 #include "web/router.h"
 
 namespace sonde::series {
@@ -23,6 +29,8 @@ constexpr size_t kIngestBodyBytesMax = 64 << 20;
 constexpr int64_t kIngestBodyBytesUsual = 8 << 20;
 constexpr int64_t kIngestRequestsMax = 64;
 constexpr int kRetryAfterSeconds = 1;
+// How far roll-ups may be behind the points that were acknowledged.
+constexpr int kRollupsBehindSeconds = 2;
 
 class IngestService {
  public:
@@ -35,11 +43,15 @@ class IngestService {
   static absl::StatusOr<std::unique_ptr<IngestService>> Open(std::unique_ptr<TableAccess> tables,
                                                              const Clock* clock, Settings settings);
 
+  // Refreshes the roll-ups that wait.
+  ~IngestService();
+
   // Line protocol, Prometheus and JSON; it must outlive the router.
   void AddRoutes(Router* router);
 
   TableAccess& tables() { return *tables_; }
   Declarations& declarations() { return declarations_; }
+  RollupRefresher& refresher() { return refresher_; }
   const Clock& clock() const { return *clock_; }
   const IngestSettings& ingest_settings() const { return settings_.ingest; }
 
@@ -48,12 +60,21 @@ class IngestService {
 
  private:
   IngestService(std::unique_ptr<TableAccess> tables, const Clock* clock, Settings settings);
+  // Until the end; `at_start`: the series that are known then.
+  void KeepRollups(const std::vector<KnownSeriesRef>& at_start);
+  // What the dead have left; what fails has its marks still.
+  void Recover(const std::vector<KnownSeriesRef>& all);
 
   const std::unique_ptr<TableAccess> tables_;
   const Clock* const clock_;
   const Settings settings_;
   Declarations declarations_;
+  RollupRefresher refresher_;
   Admission admission_;
+
+  absl::Mutex mutex_;
+  bool is_ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread rollups_thread_;
 };
 
 // `status` came from the store or from Admit: whether the same request may succeed later.

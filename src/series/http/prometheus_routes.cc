@@ -53,7 +53,8 @@ void AnswerError(const absl::Status& status, HttpResponse* response) {
 class SampleWrite {
  public:
   explicit SampleWrite(IngestService* service)
-      : batch_(&service->declarations(), &service->tables(), service->ingest_settings()) {}
+      : batch_(&service->declarations(), &service->tables(), service->ingest_settings(),
+               &service->refresher()) {}
 
   absl::Status Run(const RemoteWrite& write) {
     fields_ = {{"value", LineValueType::kFloat, {}}};

@@ -325,7 +325,8 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
   Problems problems;
   const CsvLoader::Callbacks callbacks = {
       [&](int64_t line, std::string_view reason) { problems.Add(line, reason); }, {}, {}};
-  PointWriter writer(schema, &service->tables());
+  PointWriter writer(schema, &service->tables(), {}, &service->clock(), PointWriter::Target::kAll,
+                     &service->refresher());
   absl::StatusOr<CsvTotals> totals =
       is_csv ? CsvLoader(mapping, callbacks).Load(SourceOfText(*text), &writer)
              : JsonLinesLoader(mapping, callbacks).Load(SourceOfText(*text), &writer);

@@ -43,6 +43,7 @@ absl::Status Declarations::Load() {
     if (!known.ok()) return known.status();
     series[stored.series] = std::make_shared<const KnownSeries>(*std::move(known));
   }
+  next_look_micros_ = clock_->NowMicros() + kLookAgainMicros;
   const absl::MutexLock lock(&mutex_);
   series_ = std::move(series);
   return absl::OkStatus();

@@ -52,16 +52,18 @@ absl::Status CheckTime(int64_t time_micros) {
 }  // namespace
 
 struct IngestBatch::Declared {
-  Declared(const KnownSeriesRef& of_series, TableAccess* tables)
+  Declared(const KnownSeriesRef& of_series, TableAccess* tables, RollupRefresher* refresher)
       : series(of_series),
         writer(series->schema, tables,
-               {.rows_max = kCellsMax, .cells_max = kCellsMax, .value_bytes_max = kValueBytesMax}) {}
+               {.rows_max = kCellsMax, .cells_max = kCellsMax, .value_bytes_max = kValueBytesMax}, nullptr,
+               PointWriter::Target::kAll, refresher) {}
   const KnownSeriesRef series;
   PointWriter writer;
 };
 
-IngestBatch::IngestBatch(Declarations* declarations, TableAccess* tables, IngestSettings settings)
-    : declarations_(declarations), tables_(tables), settings_(settings) {}
+IngestBatch::IngestBatch(Declarations* declarations, TableAccess* tables, IngestSettings settings,
+                         RollupRefresher* refresher)
+    : declarations_(declarations), tables_(tables), settings_(settings), refresher_(refresher) {}
 
 IngestBatch::~IngestBatch() = default;
 
@@ -78,7 +80,7 @@ absl::Status IngestBatch::MakeDeclaredTarget(const IngestPoint& point, const Kno
     target->tags[*tag] = std::string(value);
   }
   std::unique_ptr<Declared>& declared = declared_[schema.name];
-  if (declared == nullptr) declared = std::make_unique<Declared>(series, tables_);
+  if (declared == nullptr) declared = std::make_unique<Declared>(series, tables_, refresher_);
   target->declared = declared.get();
   return absl::OkStatus();
 }

@@ -38,8 +38,9 @@ struct IngestSettings {
 
 class IngestBatch {
  public:
-  // Both must outlive this.
-  IngestBatch(Declarations* declarations, TableAccess* tables, IngestSettings settings);
+  // All must outlive this.  `refresher`: as PointWriter's.
+  IngestBatch(Declarations* declarations, TableAccess* tables, IngestSettings settings,
+              RollupRefresher* refresher = nullptr);
   ~IngestBatch();
 
   // INVALID_ARGUMENT (FAILED_PRECONDITION for a series that is not declared, RESOURCE_EXHAUSTED for one too
@@ -78,6 +79,7 @@ class IngestBatch {
   Declarations* const declarations_;
   TableAccess* const tables_;
   const IngestSettings settings_;
+  RollupRefresher* const refresher_;
   absl::flat_hash_map<std::string_view, std::unique_ptr<Target>> targets_;
   absl::flat_hash_map<std::string, std::unique_ptr<Declared>> declared_;
   absl::flat_hash_map<std::string, size_t> row_of_key_;

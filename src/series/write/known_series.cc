@@ -105,7 +105,8 @@ absl::StatusOr<KnownSeries> ParseOpenRecord(std::string_view name, std::string_v
     }
   }
   if (is_good) return series;
-  return absl::DataLossError(fmt::format("series '{}': not the record of an open series: {}", Printable(name), Printable(text, 100)));
+  return absl::DataLossError(fmt::format("series '{}': not the record of an open series: {}", Printable(name),
+                                         Printable(text, 100)));
 }
 
 SeriesSchema LabelsAsTags(const KnownSeries& series) {

@@ -60,12 +60,13 @@ absl::Status DropOldPeriods(const SeriesSchema& schema, TableAccess* tables, int
 }
 
 PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock,
-                         Target target)
+                         Target target, RollupRefresher* refresher)
     : codec_(std::move(schema)),
       tables_(tables),
       limits_(limits),
       clock_(clock == nullptr ? &kSystemClock : clock),
-      target_(target) {
+      target_(target),
+      refresher_(refresher) {
   const SeriesSchema& own = codec_.schema();
   for (const SeriesSchema& version : own.earlier) versions_.push_back(std::make_unique<RowBatch>(version));
   versions_.push_back(std::make_unique<RowBatch>(own));
@@ -74,6 +75,7 @@ PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits
   }
   if (!own.latest.empty()) latest_codec_ = std::make_unique<KeyCodec>(MakeLatestSchema(own, own.latest[0]));
   if (!own.rollups.empty()) rollups_ = std::make_unique<RollupKeeper>(own, tables_, clock_);
+  if (rollups_ != nullptr && refresher_ != nullptr) rollups_->LeaveOthers();
   values_.resize(own.fields.size());
   value_views_.resize(own.fields.size());
 }
@@ -255,8 +257,14 @@ absl::Status PointWriter::Flush() {
     status = WriteAll();
     Clear();
   }
-  if (status.ok() && rollups_ != nullptr) status = rollups_->Refresh();
-  return status;
+  // Whatever became of the points, what has marks is to be refreshed.
+  const absl::Status refreshed = rollups_ == nullptr ? absl::OkStatus() : RefreshRollups();
+  return status.ok() ? refreshed : status;
+}
+
+absl::Status PointWriter::RefreshRollups() {
+  const bool is_taken = refresher_ != nullptr && refresher_->Take(codec_.schema(), rollups_.get());
+  return is_taken ? absl::OkStatus() : rollups_->Refresh();
 }
 
 absl::Status PointWriter::FlushIfFull() {

@@ -36,6 +36,7 @@
 #include "model/table_access.h"
 #include "series/key/key_codec.h"
 #include "series/write/rollup_keeper.h"
+#include "series/write/rollup_refresher.h"
 #include "series/write/row_batch.h"
 
 namespace sonde::series {
@@ -75,9 +76,10 @@ class PointWriter {
 
   enum class Target : uint8_t { kAll, kDerivedOnly };  // kDerivedOnly: its own table has the points already
 
-  // `tables` must outlive the writer, and so must `clock` (the machine's when null).
+  // `tables` must outlive the writer, and so must `clock` (the machine's when null).  With a `refresher`, it
+  // brings roll-ups up to date, and Flush leaves them to it: for writers of one request of many.
   PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock = nullptr,
-              Target target = Target::kAll);
+              Target target = Target::kAll, RollupRefresher* refresher = nullptr);
   PointWriter(SeriesSchema schema, TableAccess* tables) : PointWriter(std::move(schema), tables, Limits()) {}
   ~PointWriter();
 
@@ -91,7 +93,7 @@ class PointWriter {
   }
   // Writes what is gathered.  After an error it is forgotten: whoever wants it written adds it again.
   // The error has the code of the first row that failed, and says how many did.
-  // Roll-ups are up to date then.
+  // Roll-ups are up to date then, or in the refresher's care.
   absl::Status Flush();
   // Roll-ups may lag behind, for a minute at most, until Flush.
   absl::Status FlushIfFull();
@@ -126,6 +128,7 @@ class PointWriter {
   absl::Status WriteBatch(const RowBatch& batch);
   absl::Status WriteAll();
   absl::Status WriteDerived();
+  absl::Status RefreshRollups();
 
   KeyCodec codec_;
   std::unique_ptr<KeyCodec> latest_codec_;  // null: no table of newest values
@@ -135,6 +138,7 @@ class PointWriter {
   Target target_;
   Totals totals_;
   std::unique_ptr<RollupKeeper> rollups_;  // null: there are none
+  RollupRefresher* refresher_;             // may be null
 
   std::vector<std::unique_ptr<RowBatch>>
       versions_;  // earlier ones, the oldest first, then the declaration's own

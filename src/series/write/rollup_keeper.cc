@@ -98,14 +98,12 @@ struct RollupKeeper::Rollup {
 };
 
 RollupKeeper::RollupKeeper(const SeriesSchema& schema, TableAccess* tables, const Clock* clock)
-    : schema_(schema),
-      tables_(tables),
-      clock_(clock),
-      writer_id_(fmt::format("{:016x}", SystemRandom().Next())) {
+    : schema_(schema), tables_(tables), clock_(clock) {
+  marked_.writer_id = fmt::format("{:016x}", SystemRandom().Next());
   for (const RollupTable& rollup : schema.rollups)
     rollups_.push_back(std::make_unique<Rollup>(schema, rollup));
   touched_.resize(rollups_.size());
-  marked_.resize(rollups_.size());
+  marked_.pieces.resize(rollups_.size());
 }
 
 RollupKeeper::~RollupKeeper() = default;
@@ -132,7 +130,7 @@ absl::Status RollupKeeper::WriteRows(const std::string& table, std::vector<RowWr
   return status;
 }
 
-absl::Status RollupKeeper::WriteMarks(const Pieces& pieces, bool is_deleted) {
+absl::Status RollupKeeper::WriteMarks(const Pieces& pieces, const std::string& writer_id, bool is_deleted) {
   const int64_t now_micros = WholeMillis(clock_->NowMicros());
   std::vector<RowWrite> rows;
   std::string key;
@@ -144,9 +142,9 @@ absl::Status RollupKeeper::WriteMarks(const Pieces& pieces, bool is_deleted) {
         RowWrite& row = rows.emplace_back();
         row.row_key = MarkKey(rollups_[i]->declared.table, key);
         if (is_deleted) {
-          row.delete_columns.emplace_back(kMarkFamily, writer_id_);
+          row.delete_columns.emplace_back(kMarkFamily, writer_id);
         } else {
-          row.cells.push_back({kMarkFamily, writer_id_, now_micros, ""});
+          row.cells.push_back({kMarkFamily, writer_id, now_micros, ""});
         }
         if (absl::Status status = WriteRows(kMarksTable, &rows, false); !status.ok()) return status;
       }
@@ -166,18 +164,18 @@ absl::Status RollupKeeper::BeforeWrite() {
   if (absl::Status status = Recover(); !status.ok()) return status;
   for (size_t i = 0; i < touched_.size(); ++i) {
     for (auto& [tags, starts] : touched_[i]) {
-      const auto marked = marked_[i].find(tags);
-      if (marked == marked_[i].end()) continue;
+      const auto marked = marked_.pieces[i].find(tags);
+      if (marked == marked_.pieces[i].end()) continue;
       std::erase_if(starts, [&](int64_t start) { return marked->second.contains(start); });
     }
     std::erase_if(touched_[i], [](const auto& entry) { return entry.second.empty(); });
   }
-  if (absl::Status status = WriteMarks(touched_, false); !status.ok()) return status;
-  if (marked_count_ == 0) oldest_mark_micros_ = clock_->NowMicros();
+  if (absl::Status status = WriteMarks(touched_, marked_.writer_id, false); !status.ok()) return status;
+  if (marked_.count == 0) oldest_mark_micros_ = clock_->NowMicros();
   for (size_t i = 0; i < touched_.size(); ++i) {
     for (auto& [tags, starts] : touched_[i]) {
-      marked_count_ += starts.size();
-      marked_[i][tags].merge(starts);
+      marked_.count += starts.size();
+      marked_.pieces[i][tags].merge(starts);
     }
     touched_[i].clear();
   }
@@ -185,17 +183,36 @@ absl::Status RollupKeeper::BeforeWrite() {
 }
 
 bool RollupKeeper::IsFull() const {
-  return marked_count_ >= kPiecesPendingMax ||
-         (marked_count_ > 0 && clock_->NowMicros() - oldest_mark_micros_ >= kPendingMicrosMax);
+  return marked_.count >= kPiecesPendingMax ||
+         (marked_.count > 0 && clock_->NowMicros() - oldest_mark_micros_ >= kPendingMicrosMax);
 }
 
 absl::Status RollupKeeper::Refresh() {
   if (absl::Status status = Recover(); !status.ok()) return status;
-  if (marked_count_ == 0) return absl::OkStatus();
-  if (absl::Status status = RefreshPieces(marked_); !status.ok()) return status;
-  if (absl::Status status = WriteMarks(marked_, true); !status.ok()) return status;
-  for (auto& series : marked_) series.clear();
-  marked_count_ = 0;
+  if (marked_.count == 0) return absl::OkStatus();
+  if (absl::Status status = RefreshPieces(marked_.pieces); !status.ok()) return status;
+  if (absl::Status status = WriteMarks(marked_.pieces, marked_.writer_id, true); !status.ok()) return status;
+  (void)TakeMarked();
+  return absl::OkStatus();
+}
+
+RollupKeeper::Marked RollupKeeper::TakeMarked() {
+  Marked taken{marked_.writer_id, Pieces(rollups_.size()), std::exchange(marked_.count, 0)};
+  taken.pieces.swap(marked_.pieces);
+  return taken;
+}
+
+absl::Status RollupKeeper::RefreshTaken(const std::vector<Marked>& taken) {
+  Pieces all(rollups_.size());
+  for (const Marked& marked : taken) {
+    for (size_t i = 0; i < marked.pieces.size(); ++i) {
+      for (const auto& [tags, starts] : marked.pieces[i]) all[i][tags].insert(starts.begin(), starts.end());
+    }
+  }
+  if (absl::Status status = RefreshPieces(all); !status.ok()) return status;
+  for (const Marked& marked : taken) {
+    if (absl::Status status = WriteMarks(marked.pieces, marked.writer_id, true); !status.ok()) return status;
+  }
   return absl::OkStatus();
 }
 

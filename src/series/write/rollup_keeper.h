@@ -41,6 +41,15 @@ absl::Status EnsureMarksTable(TableAccess* tables);
 
 class RollupKeeper {
  public:
+  // By rollup: the starts of pieces of each series.
+  using Pieces = std::vector<std::map<std::vector<std::string>, std::set<int64_t>>>;
+  // Pieces that have the marks of one writer.
+  struct Marked {
+    std::string writer_id;
+    Pieces pieces;
+    size_t count = 0;
+  };
+
   // `schema`, `tables` and `clock` must outlive this.
   RollupKeeper(const SeriesSchema& schema, TableAccess* tables, const Clock* clock);
   ~RollupKeeper();
@@ -58,6 +67,13 @@ class RollupKeeper {
   // After the points are written: computes the pieces anew, and takes the marks away.
   absl::Status Refresh();
 
+  // Instead of Refresh: what it would refresh, which somebody else promises to.
+  Marked TakeMarked();
+  // Refresh of what was taken from keepers of the same schema: of a piece that several have, once.
+  absl::Status RefreshTaken(const std::vector<Marked>& taken);
+  // What others have left behind is not looked for.
+  void LeaveOthers() { has_recovered_ = true; }
+
   // Refreshes every piece of the series that has a mark; marks of writers that may be alive stay.
   absl::Status RefreshStale();
 
@@ -66,12 +82,10 @@ class RollupKeeper {
 
  private:
   using Tags = std::vector<std::string>;
-  // By rollup: the starts of pieces of each series.
-  using Pieces = std::vector<std::map<Tags, std::set<int64_t>>>;
   struct Rollup;
 
   absl::Status Recover();
-  absl::Status WriteMarks(const Pieces& pieces, bool is_deleted);
+  absl::Status WriteMarks(const Pieces& pieces, const std::string& writer_id, bool is_deleted);
   absl::Status RefreshPieces(const Pieces& pieces);
   absl::Status RefreshSeries(const Rollup& rollup, const Tags& tags, const std::set<int64_t>& starts,
                              std::vector<RowWrite>* rows);
@@ -81,13 +95,11 @@ class RollupKeeper {
   const SeriesSchema& schema_;
   TableAccess* tables_;
   const Clock* clock_;
-  std::string writer_id_;
   std::vector<std::unique_ptr<Rollup>> rollups_;
   bool has_recovered_ = false;
 
   Pieces touched_;  // since the last BeforeWrite
-  Pieces marked_;   // to be refreshed
-  size_t marked_count_ = 0;
+  Marked marked_;   // to be refreshed
   int64_t oldest_mark_micros_ = 0;
 
   int64_t pieces_refreshed_ = 0;

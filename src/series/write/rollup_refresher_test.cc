@@ -1,0 +1,114 @@
+#include "series/write/rollup_refresher.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "series/schema/schema_parser.h"
+#include "series/write/memory_tables.h"
+#include "series/write/point_writer.h"
+
+namespace sonde::series {
+namespace {
+
+constexpr int64_t kDay = 18690 * kMicrosPerDay;  // 2021-03-04
+constexpr int kRequests = 20;
+const std::pair kCount("m", "x_count");
+
+class RollupRefresherTest : public testing::Test {
+ protected:
+  RollupRefresherTest() {
+    schema_ =
+        ParseSchema(
+            "series: s\ntags: { host: string }\nfields: { x: double }\nbucket: day\nkey: [host, bucket]\n"
+            "retention: { max_age: 1y }\n"
+            "derive: [ rollup: { table: s_1h, every: hour, aggregates: [count], retention: 5y } ]\n",
+            "x.yaml")
+            .value();
+    schema_.text.clear();
+    EXPECT_TRUE(EnsureSeriesTables(schema_, &tables_).ok());
+  }
+
+  // A request of its own: a point of each of two hosts.
+  void Write(int request, RollupRefresher* refresher) {
+    PointWriter writer(schema_, &tables_, {}, &clock_, PointWriter::Target::kAll, refresher);
+    for (const char* host : {"a", "b"}) {
+      ASSERT_TRUE(writer.Add({{host}, kDay + request * kMicrosPerSecond, {"1"}}).ok());
+    }
+    ASSERT_TRUE(writer.Flush().ok());
+  }
+
+  std::string CountOf(const std::string& row) {
+    auto& cells = tables_.tables["s_1h"].rows[row][kCount];
+    return cells.empty() ? "none" : cells.begin()->second;
+  }
+  size_t Marks() { return tables_.tables[kMarksTable].rows.size(); }
+
+  SeriesSchema schema_;
+  MemoryTables tables_;
+  ManualClock clock_{kDay + kMicrosPerDay};
+};
+
+TEST_F(RollupRefresherTest, ReadsEachPieceOnceForManyRequests) {
+  for (int i = 0; i < kRequests; ++i) Write(i, nullptr);
+  EXPECT_EQ(tables_.read_requests, 3 * kRequests) << "marks, and a piece of each host";
+  EXPECT_EQ(CountOf("a#2021-03-04-00"), fmt::format("{}", kRequests));
+
+  tables_.read_requests = 0;
+  RollupRefresher refresher(&tables_, &clock_);
+  for (int i = 0; i < kRequests; ++i) Write(kRequests + i, &refresher);
+  EXPECT_EQ(tables_.read_requests, 0);
+  EXPECT_EQ(refresher.pieces_waiting(), 2 * kRequests);
+  EXPECT_EQ(Marks(), 2);
+  clock_.Advance(1'000);
+  ASSERT_TRUE(refresher.Refresh().ok());
+  EXPECT_EQ(tables_.read_requests, 2);
+  EXPECT_EQ(CountOf("a#2021-03-04-00"), fmt::format("{}", 2 * kRequests));
+  EXPECT_EQ(CountOf("b#2021-03-04-00"), fmt::format("{}", 2 * kRequests));
+  EXPECT_EQ(Marks(), 0);
+  EXPECT_EQ(refresher.pieces_waiting(), 0);
+}
+
+TEST_F(RollupRefresherTest, WhatComesDuringARefreshIsNotForgotten) {
+  RollupRefresher refresher(&tables_, &clock_);
+  Write(0, &refresher);
+  // Marked and written, but not yet taken.
+  RollupKeeper under_way(schema_, &tables_, &clock_);
+  const std::string_view host = "a";
+  under_way.Touch({&host, 1}, kDay);
+  ASSERT_TRUE(under_way.BeforeWrite().ok());
+  ASSERT_TRUE(refresher.Refresh().ok());
+  EXPECT_EQ(Marks(), 1);
+  ASSERT_TRUE(refresher.Take(schema_, &under_way));
+  ASSERT_TRUE(refresher.Refresh().ok());
+  EXPECT_EQ(Marks(), 0);
+}
+
+TEST_F(RollupRefresherTest, AfterADeathTheNextStartRecovers) {
+  {
+    RollupRefresher refresher(&tables_, &clock_);
+    Write(0, &refresher);
+  }
+  EXPECT_EQ(CountOf("a#2021-03-04-00"), "none");
+  RollupRefresher next(&tables_, &clock_);
+  ASSERT_TRUE(next.Recover(schema_).ok());
+  EXPECT_EQ(CountOf("a#2021-03-04-00"), "1");
+  clock_.Advance(kMicrosPerHour);
+  ASSERT_TRUE(next.Recover(schema_).ok());
+  EXPECT_EQ(Marks(), 0);
+}
+
+TEST_F(RollupRefresherTest, TakesNoMoreThanItMayHold) {
+  RollupRefresher refresher(&tables_, &clock_, 3);
+  Write(0, &refresher);
+  Write(1, &refresher);
+  EXPECT_EQ(refresher.pieces_waiting(), 4);
+  clock_.Advance(1'000);
+  Write(2, &refresher);  // refreshes by itself
+  EXPECT_EQ(refresher.pieces_waiting(), 4);
+  EXPECT_EQ(CountOf("a#2021-03-04-00"), "3");
+}
+
+}  // namespace
+}  // namespace sonde::series
