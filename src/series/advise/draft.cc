@@ -233,7 +233,7 @@ std::string Drafter::FieldsText() const {
     text += fmt::format("  {}: {}\n", column.name,
                         column.is_int      ? "int"
                         : column.is_number ? "double"
-                                           : "string");
+                                           : "string    # or a tag, if it names what was measured");
   }
   return text;
 }
@@ -278,8 +278,8 @@ std::string Drafter::Draft() {
   text += "# What will be asked, the most important first: `check` and `advise` go by it.\nqueries:\n";
   std::vector<std::string> tags;
   for (const size_t tag : tags_) tags.push_back(columns_[tag].name);
-  text += fmt::format("  - {{ ask: one series for a {}, tags: [{}], range: {} }}\n", bucket_,
-                      fmt::join(tags, ", "), bucket_);
+  text += fmt::format("  - {{ ask: one series for {} {}, tags: [{}], range: {} }}\n",
+                      bucket_ == "hour" ? "an" : "a", bucket_, fmt::join(tags, ", "), bucket_);
   if (!tags_.empty()) text += "  - { ask: the newest of all, range: latest }\n";
   return text + CsvText();
 }
