@@ -153,6 +153,19 @@ void Load(const Options& options, const SeriesSchema& schema, TableAccess* table
              static_cast<double>(points) / all.cpu_seconds);
 }
 
+// Of all tables, without logs.
+int64_t StoredBytes(const Options& options, Store* store) {
+  if (absl::Status status = store->engine->CompactAll(); !status.ok()) Fail("compact", status);
+  int64_t bytes = 0;
+  std::error_code error;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(options.directory, error)) {
+    if (file.path().extension() != ".sst") continue;
+    const uintmax_t file_bytes = file.file_size(error);
+    if (!error) bytes += static_cast<int64_t>(file_bytes);
+  }
+  return bytes;
+}
+
 // What was written, as it lies after a while.
 void Settle(Store* store) {
   if (absl::Status status = store->engine->SettleAll(); !status.ok()) Fail("settle", status);
@@ -269,8 +282,9 @@ void CompareWidths(const Options& options, Store* store) {
       "series: hundred_rows\ntags: { host: string, metric: string }\nfields: { value: int }\nlayout: row\n"
       "key: [host, metric, time]\n");
   fmt::print(
-      "\n| 100 measurements an event | rows | written points/s | a CPU-s | read points/s | a CPU-s |\n"
-      "| --- | ---: | ---: | ---: | ---: | ---: |\n");
+      "\n| 100 measurements an event | rows | written points/s | a CPU-s | read points/s | a CPU-s | bytes a "
+      "point, packed by row | settled |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
   const DataShape shape{.hosts = std::min(options.hosts, 20), .cells_per_row = kMetrics};
   for (const SeriesSchema* const schema : {&wide, &tall}) {
     if (absl::Status status = series::EnsureSeriesTables(*schema, store->local.get()); !status.ok())
@@ -280,6 +294,7 @@ void CompareWidths(const Options& options, Store* store) {
     std::vector<std::string> names;
     for (const series::Field& field : wide.fields) names.push_back(field.name);
     series::PointWriter writer(*schema, store->local.get());
+    const int64_t bytes_before = StoredBytes(options, store);
     const Took write = Measure([&] {
       std::vector<uint8_t> values;
       std::vector<std::string> texts(kMetrics);
@@ -304,7 +319,9 @@ void CompareWidths(const Options& options, Store* store) {
       }
       if (absl::Status status = writer.Flush(); !status.ok()) Fail("write", status);
     });
+    const int64_t packed_bytes = StoredBytes(options, store) - bytes_before;
     Settle(store);
+    const int64_t settled_bytes = StoredBytes(options, store) - bytes_before;
     int64_t rows = 0;
     const Took read = Measure([&] {
       const auto stats =
@@ -313,9 +330,10 @@ void CompareWidths(const Options& options, Store* store) {
       rows = stats->rows_read;
     });
     const double points = static_cast<double>(kSteps) * shape.hosts * kMetrics;
-    fmt::print("| `{}` | {} | {:.0f} | {:.0f} | {:.0f} | {:.0f} |\n", schema->name, rows,
+    fmt::print("| `{}` | {} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.2f} | {:.2f} |\n", schema->name, rows,
                points / write.seconds, points / write.cpu_seconds, points / read.seconds,
-               points / read.cpu_seconds);
+               points / read.cpu_seconds, static_cast<double>(packed_bytes) / points,
+               static_cast<double>(settled_bytes) / points);
   }
 }
 
