@@ -12,6 +12,9 @@
 namespace sonde {
 namespace {
 
+// What is written lies in the log first, and then in a table, too.
+constexpr int64_t kDiskBytesPerByteWritten = 2;
+
 std::string Ballast(const std::string& data_dir) { return data_dir + "/" + kBallastFile; }
 
 }  // namespace
@@ -55,27 +58,49 @@ void DiskGuard::Tell(const std::string& text) const {
   if (options_.tell) options_.tell(text);
 }
 
-absl::Status DiskGuard::AdmitWrite() const {
-  if (!full_.load(std::memory_order_relaxed)) return absl::OkStatus();
+absl::Status DiskGuard::AdmitWrite(uint64_t bytes) {
+  if (full_.load(std::memory_order_relaxed)) return IsFull();
+  if (bytes == 0) return absl::OkStatus();
+  const int64_t disk_bytes = static_cast<int64_t>(bytes) * kDiskBytesPerByteWritten;
+  const int64_t free_before = free_bytes_.fetch_sub(disk_bytes, std::memory_order_relaxed);
+  if (free_before - disk_bytes >= full_bytes_.load(std::memory_order_relaxed)) return absl::OkStatus();
+  free_bytes_.fetch_add(disk_bytes, std::memory_order_relaxed);
+  return IsFull();
+}
+
+bool DiskGuard::HasRoomForStep(uint64_t bytes) const {
+  return free_bytes_ - static_cast<int64_t>(bytes) >= kept_bytes_;
+}
+
+uint64_t DiskGuard::ReserveBytes(const DiskSpace& space, uint64_t reserve_bytes_min) {
+  return std::max(std::min(space.size_bytes / 100 * kReservePercent, kReserveBytesMax), reserve_bytes_min);
+}
+
+absl::Status DiskGuard::IsFull() const {
   return absl::ResourceExhaustedError(
       fmt::format("The disk of {} is full: {} bytes are free, writes go on at {}. Reads and deletes work; "
-                  "free some space, and "
-                  "writes go on by themselves",
-                  options_.data_dir, free_bytes_.load(), needed_bytes_.load()));
+                  "free some space, and writes go on by themselves",
+                  options_.data_dir, free_bytes_.load(), room_bytes_.load()));
 }
 
 void DiskGuard::Look() {
   const absl::StatusOr<DiskSpace> space = options_.measure(options_.data_dir);
   if (!space.ok()) return;  // as it was: the disk itself will tell
-  const uint64_t reserve_bytes = std::max(
-      std::min(space->size_bytes / 100 * kReservePercent, kReserveBytesMax), options_.reserve_bytes_min);
-  const uint64_t full_bytes = reserve_bytes + (options_.unflushed_bytes ? options_.unflushed_bytes() : 0);
+  const uint64_t reserve_bytes = ReserveBytes(*space, options_.reserve_bytes_min);
+  const uint64_t unflushed_bytes = options_.unflushed_bytes ? options_.unflushed_bytes() : 0;
+  const uint64_t full_bytes = reserve_bytes + unflushed_bytes;
   const uint64_t room_bytes = full_bytes + reserve_bytes / 8;
-  free_bytes_ = space->free_bytes;
-  needed_bytes_ = room_bytes;
+  const uint64_t kept_bytes = reserve_bytes / 2 + unflushed_bytes;
+  full_bytes_ = static_cast<int64_t>(full_bytes);
+  room_bytes_ = room_bytes;
+  kept_bytes_ = static_cast<int64_t>(kept_bytes);
+  free_bytes_ = static_cast<int64_t>(space->free_bytes);
+  if (options_.set_compaction_room) {
+    options_.set_compaction_room(space->free_bytes - std::min(space->free_bytes, kept_bytes));
+  }
   if (!full_ && space->free_bytes < full_bytes) {
     full_ = true;
-    Tell(std::string(AdmitWrite().message()));
+    Tell(std::string(IsFull().message()));
     if (options_.flush) options_.flush();
   } else if (full_ && space->free_bytes >= room_bytes) {
     full_ = false;

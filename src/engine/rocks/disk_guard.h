@@ -2,14 +2,17 @@
 // go on by themselves when there is room again.
 //
 //   room     -> full      less than kReservePercent of the disk are free, at most kReserveBytesMax, besides
-//   what the write
-//                         buffers will need when they are flushed: writes that add cells are refused
+//                         what the write buffers will need when they are flushed: writes that add cells are
+//                         refused
 //   full     -> no room   less than a quarter of the reserve is left (others write to the disk, too): the
-//   ballast, a file
-//                         of zeros that is kept for this, is given back; deletes go on
+//                         ballast, a file of zeros that is kept for this, is given back; deletes go on
 //   any      -> room      an eighth more than the reserve is free; the ballast is laid in again
 //
-// One thread looks every kDiskLookInterval.  Admit may be called from any thread, and costs a load.
+// Compactions may take half of the reserve, so that deletes give space back on a full disk, but not what
+// flushes and deletes need.
+//
+// One thread looks every kDiskLookInterval; what is written in between is counted.  Admit may be called from
+// any thread, and costs an atomic addition.
 #pragma once
 
 #include <atomic>
@@ -50,6 +53,8 @@ class DiskGuard {
     uint64_t reserve_bytes_min = 0;
     // What would be written if all write buffers were flushed now.
     std::function<uint64_t()> unflushed_bytes;
+    // Called at each look: how much compactions may write (compaction_room.h).
+    std::function<void(uint64_t bytes)> set_compaction_room;
     // Called when the disk gets full: flushes the write buffers, so that their logs can go.  Must not block.
     std::function<void()> flush;
     std::function<void(const std::string& text)> tell;
@@ -59,8 +64,16 @@ class DiskGuard {
   explicit DiskGuard(Options options);
   ~DiskGuard();
 
-  // Of a write that adds cells.  RESOURCE_EXHAUSTED: says how much is free and how much must be.
-  absl::Status AdmitWrite() const;
+  // Of a write that adds cells, and how much it writes, if that is known.  RESOURCE_EXHAUSTED: says how much
+  // is free and how much must be.
+  absl::Status AdmitWrite(uint64_t bytes = 0);
+
+  // Of a step of settling that writes so much at most: whether the half of the reserve that compactions
+  // leave alone will be left. Steps go on while the disk is full, since they give space back.
+  bool HasRoomForStep(uint64_t bytes) const;
+
+  // How much is kept free of a disk, without what write buffers need.
+  static uint64_t ReserveBytes(const DiskSpace& space, uint64_t reserve_bytes_min);
 
   // Gives the ballast of a directory back; whether there was any.  Before the directory is opened again.
   static bool ReleaseBallast(const std::string& data_dir);
@@ -69,13 +82,16 @@ class DiskGuard {
   void Look();
   void LayBallast(const DiskSpace& space, uint64_t room_bytes);
   void Tell(const std::string& text) const;
+  absl::Status IsFull() const;
 
   const Options options_;
   std::atomic<bool> full_ = false;
-  std::atomic<uint64_t> free_bytes_ = 0;    // when it was looked last
-  std::atomic<uint64_t> needed_bytes_ = 0;  // to have room
-  bool has_ballast_ = false;                // of the thread
-  bool ballast_failed_ = false;             // likewise
+  std::atomic<int64_t> free_bytes_ = 0;   // when it was looked last, less what was let in since
+  std::atomic<int64_t> full_bytes_ = 0;   // with less than this it is full
+  std::atomic<uint64_t> room_bytes_ = 0;  // with this there is room again
+  std::atomic<int64_t> kept_bytes_ = 0;   // from compactions and settling
+  bool has_ballast_ = false;              // of the thread
+  bool ballast_failed_ = false;           // likewise
 
   std::mutex mutex_;
   std::condition_variable stopped_;

@@ -27,6 +27,7 @@ class DiskGuardTest : public testing::Test {
               return DiskSpace{.size_bytes = kSize, .free_bytes = free_bytes_};
             },
             .unflushed_bytes = [this] { return unflushed_bytes_.load(); },
+            .set_compaction_room = [this](uint64_t bytes) { compaction_room_bytes_ = bytes; },
             .flush = [this] { ++flushes_; },
             .tell = {}};
   }
@@ -41,11 +42,12 @@ class DiskGuardTest : public testing::Test {
   std::string data_dir_;
   std::atomic<uint64_t> free_bytes_ = 500 * kMiB;
   std::atomic<uint64_t> unflushed_bytes_ = 0;
+  std::atomic<uint64_t> compaction_room_bytes_ = 0;
   std::atomic<int> flushes_ = 0;
 };
 
 TEST_F(DiskGuardTest, RefusesWritesBelowTheReserveAndGoesOnByItself) {
-  const DiskGuard guard(Options());
+  DiskGuard guard(Options());
   EXPECT_TRUE(guard.AdmitWrite().ok());
   free_bytes_ = 49 * kMiB;
   ASSERT_TRUE(Soon([&] { return !guard.AdmitWrite().ok(); }));
@@ -64,12 +66,12 @@ TEST_F(DiskGuardTest, RefusesWritesBelowTheReserveAndGoesOnByItself) {
 TEST_F(DiskGuardTest, KeepsRoomForWhatIsNotFlushed) {
   unflushed_bytes_ = 100 * kMiB;
   free_bytes_ = 140 * kMiB;
-  const DiskGuard guard(Options());
+  DiskGuard guard(Options());
   EXPECT_FALSE(guard.AdmitWrite().ok());
 }
 
 TEST_F(DiskGuardTest, GivesTheBallastBackAndLaysItInAgain) {
-  const DiskGuard guard(Options());
+  DiskGuard guard(Options());
   EXPECT_EQ(std::filesystem::file_size(data_dir_ + "/" + kBallastFile), 20 * kMiB);
   free_bytes_ = 40 * kMiB;
   ASSERT_TRUE(Soon([&] { return !guard.AdmitWrite().ok(); }));
@@ -78,6 +80,31 @@ TEST_F(DiskGuardTest, GivesTheBallastBackAndLaysItInAgain) {
   EXPECT_TRUE(Soon([&] { return !HasBallast(); }));
   free_bytes_ = 500 * kMiB;
   EXPECT_TRUE(Soon([&] { return HasBallast(); }));
+}
+
+TEST_F(DiskGuardTest, CountsWhatIsWrittenBetweenItsLooks) {
+  free_bytes_ = 60 * kMiB;
+  DiskGuard guard(Options());
+  absl::Status status;
+  int taken = 0;
+  // All within one look, or a few: each would find 60 MiB free.
+  for (; taken < 100 && status.ok(); ++taken) status = guard.AdmitWrite(4 * kMiB);
+  EXPECT_LT(taken, 10);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  // Nothing came of it.
+  EXPECT_TRUE(Soon([&] { return guard.AdmitWrite(1).ok(); }));
+}
+
+TEST_F(DiskGuardTest, LeavesHalfOfTheReserveToFlushesAndDeletes) {
+  unflushed_bytes_ = 10 * kMiB;
+  free_bytes_ = 45 * kMiB;
+  DiskGuard guard(Options());
+  EXPECT_FALSE(guard.AdmitWrite().ok());
+  EXPECT_EQ(compaction_room_bytes_, 10 * kMiB);
+  EXPECT_TRUE(guard.HasRoomForStep(10 * kMiB));
+  EXPECT_FALSE(guard.HasRoomForStep(10 * kMiB + 1));
+  free_bytes_ = 30 * kMiB;
+  EXPECT_TRUE(Soon([&] { return compaction_room_bytes_ == 0 && !guard.HasRoomForStep(0); }));
 }
 
 TEST_F(DiskGuardTest, MeasuresADisk) {

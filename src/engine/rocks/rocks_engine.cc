@@ -37,6 +37,11 @@ constexpr char kDroppedFamily = 'f';
 constexpr char kRecords[] = "records";
 constexpr char kCells[] = "cells";
 
+// RocksDB recovers from a full disk by itself only while the size of a write buffer is free.
+constexpr uint64_t kReserveWriteBuffers = 2;
+// A step of settling takes up to twice its limit, which goes to the log and to tables.
+constexpr uint64_t kDiskBytesPerStepByte = 4;
+
 // Of the memory, for pages that are taken apart.
 constexpr uint64_t kPageCacheShare = 8;
 
@@ -73,6 +78,11 @@ void AppendChange(TableId table, const RowChange& change, const ShapeSource& sha
   if (value.capacity() > kScratchBytesMax) std::string().swap(value);
 }
 
+bool AddsCells(const RowDelta& delta) {
+  return std::any_of(delta.families.begin(), delta.families.end(),
+                     [](const FamilyDelta& family) { return !family.puts.empty() || !family.adds.empty(); });
+}
+
 void CountChange(const RowDelta& delta, HeadLoad* load) {
   for (const FamilyDelta& family : delta.families) {
     load->cells += family.puts.size() + family.adds.size();
@@ -85,9 +95,11 @@ void CountChange(const RowDelta& delta, HeadLoad* load) {
 RocksEngine::RocksEngine(const RocksOptions& options)
     : options_(options),
       env_(options.env != nullptr ? options.env : rocksdb::Env::Default()),
+      measure_disk_(options.measure_disk ? options.measure_disk : MeasureDisk),
       inventory_keeper_(env_, options_.data_dir, options_.sync, options_.inventory_interval,
                         [this](const std::string& text) { Tell(text); }),
       write_stop_(options_.tell),
+      compaction_room_(env_),
       shapes_([this](ShapeId id, const std::string& record) {
         return records_->Put(Synced(), OwnRecord(kShape, id), record).ok();
       }) {}
@@ -178,7 +190,8 @@ absl::Status RocksEngine::OpenRecords() {
 absl::Status RocksEngine::StartKeeping() {
   const auto tell = [this](const std::string& text) { Tell(text); };
   DiskGuard::Options disk{.data_dir = options_.data_dir,
-                          .reserve_bytes_min = 2 * store_->db()->GetOptions().write_buffer_size,
+                          .measure = measure_disk_,
+                          .reserve_bytes_min = disk_reserve_bytes_min_,
                           .unflushed_bytes =
                               [this] {
                                 uint64_t bytes = 0;
@@ -186,6 +199,7 @@ absl::Status RocksEngine::StartKeeping() {
                                     rocksdb::DB::Properties::kSizeAllMemTables, &bytes);
                                 return bytes;
                               },
+                          .set_compaction_room = [this](uint64_t bytes) { compaction_room_.Set(bytes); },
                           .flush =
                               [this] {
                                 rocksdb::FlushOptions flush;
@@ -194,7 +208,6 @@ absl::Status RocksEngine::StartKeeping() {
                                 store_->Flush(flush).PermitUncheckedError();
                               },
                           .tell = tell};
-  if (options_.measure_disk) disk.measure = options_.measure_disk;
   disk_guard_ = std::make_unique<DiskGuard>(std::move(disk));
   scrubber_ = std::make_unique<Scrubber>(
       env_,
@@ -213,6 +226,17 @@ absl::Status RocksEngine::StartKeeping() {
   return status;
 }
 
+// What compactions may write until the disk guard looks for the first time.
+void RocksEngine::SetCompactionRoom(const std::string& cells_path) {
+  const absl::StatusOr<DiskSpace> space = measure_disk_(options_.data_dir);
+  uint64_t room_bytes = UINT64_MAX / 2;  // the disk itself will tell
+  if (space.ok()) {
+    const uint64_t reserve_bytes = DiskGuard::ReserveBytes(*space, disk_reserve_bytes_min_);
+    room_bytes = space->free_bytes - std::min(space->free_bytes, reserve_bytes);
+  }
+  compaction_room_.Set(room_bytes, BytesOfTables(env_, cells_path));
+}
+
 absl::Status RocksEngine::OpenCells() {
   const std::string path = options_.data_dir + "/" + kCells;
   rocksdb::Options settings = CellsSettings(
@@ -221,6 +245,9 @@ absl::Status RocksEngine::OpenCells() {
                (IsExpiringFamily(family) && IsExpired(family, static_cast<int64_t>(env_->NowMicros())));
       });
   Guard(kCells, &settings);
+  settings.sst_file_manager = compaction_room_.manager();
+  disk_reserve_bytes_min_ = kReserveWriteBuffers * settings.write_buffer_size;
+  SetCompactionRoom(path);
   // As CellStore::ColumnFamily.
   const rocksdb::ColumnFamilyOptions of_each[] = {
       settings, settings, PagesSettings(settings), DirectorySettings(settings),
@@ -240,15 +267,22 @@ absl::Status RocksEngine::OpenCells() {
   if (!store.ok()) return store.status();
   store_ = *std::move(store);
   log_ = std::make_unique<ChangeLog>(store_->db(), store_->column_family(CellStore::kLog));
+  // What a step holds, it holds in memory.
+  const size_t step_bytes_max = std::min(Settling::Options().step_bytes_max, settings.write_buffer_size);
   settling_ = std::make_unique<Settling>(
       store_.get(), [this](TableId table, FamilyId family) { return GcRuleOf(table, family); },
       Settling::Options{.page = options_.page,
                         .step_cells_max = options_.settling_step_cells_max,
+                        .step_bytes_max = step_bytes_max,
                         .now_micros = now_micros});
   schedule_ = std::make_unique<SettlingSchedule>(
       store_.get(), settling_.get(),
       SettlingSchedule::Options{.head_cells_min = options_.settling_head_cells_min,
-                                .check_room = [this] { return disk_guard_->AdmitWrite(); },
+                                .has_room =
+                                    [this, step_bytes_max] {
+                                      return disk_guard_->HasRoomForStep(kDiskBytesPerStepByte *
+                                                                         step_bytes_max);
+                                    },
                                 .tell = [this](const std::string& text) { Tell(text); }});
   return SyncDirectory(env_, options_.data_dir);  // now both databases have their entries
 }
@@ -373,13 +407,6 @@ absl::StatusOr<std::unique_ptr<RowStream>> RocksEngine::Scan(TableId table, std:
   return std::make_unique<RocksScan>(store_.get(), table, std::move(ranges), std::move(options));
 }
 
-absl::Status RocksEngine::AdmitChange(const RowDelta& delta) const {
-  const bool adds_cells =
-      std::any_of(delta.families.begin(), delta.families.end(),
-                  [](const FamilyDelta& family) { return !family.puts.empty() || !family.adds.empty(); });
-  return adds_cells ? disk_guard_->AdmitWrite() : absl::OkStatus();
-}
-
 absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> changes) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
   const LearningTableShapes shapes(&shapes_, table);
@@ -389,9 +416,10 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
   bool logged = false;
   CellStore::OpenHead head(store_.get());
   HeadLoad load;
-  for (const RowChange& change : changes) {
-    if (absl::Status status = AdmitChange(change.delta); !status.ok()) return status;
-  }
+  const bool adds_cells = std::any_of(changes.begin(), changes.end(),
+                                      [](const RowChange& change) { return AddsCells(change.delta); });
+  // Twice: before shapes are learned, and when it is known how much there is.
+  if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
   for (const RowChange& change : changes) {
     AppendChange(table, change, shapes, head.get(), &batch);
     CountChange(change.delta, &load);
@@ -399,6 +427,9 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
     logged |= !change.delta.log.pieces.empty();
   }
   load.bytes = batch.GetDataSize();
+  if (adds_cells) {
+    if (absl::Status status = disk_guard_->AdmitWrite(load.bytes); !status.ok()) return status;
+  }
   head.Add(load);
   // The log tells in which order the changes of a row were applied, so they are applied one by one.
   const BatchRowLocks locks(&row_locks_, std::move(stripes), /*alone=*/logged);
@@ -440,11 +471,15 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   absl::StatusOr<std::optional<RowDelta>> delta = decide(row);
   if (!delta.ok()) return delta.status();
   if (!delta->has_value()) return absl::OkStatus();
-  if (absl::Status status = AdmitChange(**delta); !status.ok()) return status;
+  const bool adds_cells = AddsCells(**delta);
+  if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
   rocksdb::WriteBatch batch;
   const RowChange change{row_key, *std::move(*delta)};
   AppendChange(table, change, LearningTableShapes(&shapes_, table), head.get(), &batch);
   HeadLoad load{.bytes = batch.GetDataSize()};
+  if (adds_cells) {
+    if (absl::Status status = disk_guard_->AdmitWrite(load.bytes); !status.ok()) return status;
+  }
   CountChange(change.delta, &load);
   head.Add(load);
   ChangeLog::Commit commit(log_.get());

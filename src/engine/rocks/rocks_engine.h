@@ -22,6 +22,7 @@
 #include "engine/engine.h"
 #include "engine/rocks/cell_store.h"
 #include "engine/rocks/change_log.h"
+#include "engine/rocks/compaction_room.h"
 #include "engine/rocks/disk_guard.h"
 #include "engine/rocks/inventory.h"
 #include "engine/rocks/inventory_keeper.h"
@@ -141,8 +142,7 @@ class RocksEngine final : public Engine {
   absl::Status LoadOwnRecords();
   absl::Status StartKeeping();
   static absl::StatusOr<std::unique_ptr<RocksEngine>> OpenOnce(const RocksOptions& options);
-  // RESOURCE_EXHAUSTED: the disk is full, and the change adds cells.
-  absl::Status AdmitChange(const RowDelta& delta) const;
+  void SetCompactionRoom(const std::string& cells_path);
   // Both, before either is opened: refuses what is damaged.
   absl::Status CheckDatabases();
   // Adds to the settings of a database what the check found, and who listens to its files and errors.
@@ -155,6 +155,8 @@ class RocksEngine final : public Engine {
 
   const RocksOptions options_;
   rocksdb::Env* const env_;
+  const std::function<absl::StatusOr<DiskSpace>(const std::string& directory)> measure_disk_;
+  uint64_t disk_reserve_bytes_min_ = 0;
   rocksdb::FileLock* lock_ = nullptr;
   int format_ = 0;                                                  // of the directory, when it was opened
   Inventory inventory_;                                             // likewise
@@ -162,6 +164,7 @@ class RocksEngine final : public Engine {
   // Before the databases, whose files and errors they know.
   InventoryKeeper inventory_keeper_;
   WriteStop write_stop_;
+  CompactionRoom compaction_room_;  // of the cells
   // Before store_: the merge function uses it until the last compaction has ended.
   ShapeDictionary shapes_;
   std::unique_ptr<rocksdb::DB> records_;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/random.h"
 #include "engine/rocks/rocks_engine.h"
 #include "rocksdb/env.h"
 
@@ -128,6 +129,39 @@ TEST_F(RocksEngineFaultsTest, AFullDiskRefusesWhatAddsCellsAndNothingElse) {
   EXPECT_FALSE(Put("d").ok());
   free_bytes = uint64_t{50} << 30;
   EXPECT_TRUE(Soon([&] { return Put("d").ok(); }));
+}
+
+TEST_F(RocksEngineFaultsTest, ACompactionThatCouldTakeTheReserveIsNotBegun) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  std::atomic<uint64_t> free_bytes = 500 * kMiB;
+  Open({.sync = false, .measure_disk = [&](const std::string&) -> absl::StatusOr<DiskSpace> {
+          return DiskSpace{.size_bytes = 1000 * kMiB, .free_bytes = free_bytes};
+        }});
+  SeededRandom random(1);
+  const auto put_some = [&] {
+    for (int i = 0; i < 100; ++i) {
+      std::string value(100'000, '\0');
+      for (char& byte : value) byte = static_cast<char>(random.Next());
+      if (absl::Status status = Put("row" + std::to_string(i), value); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(put_some().ok());
+  ASSERT_TRUE(engine_->CompactAll().ok());
+  ASSERT_TRUE(put_some().ok());
+  ASSERT_TRUE(engine_->CompactAll().ok());
+  ASSERT_TRUE(put_some().ok());
+  // Of the reserve of 50 MiB compactions may take all but 25, which are 5: less than what is there.
+  free_bytes = 30 * kMiB;
+  ASSERT_TRUE(Soon([&] { return !Put("a").ok(); }));
+  absl::Status status = engine_->CompactAll();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no room for a compaction"));
+  EXPECT_TRUE(Delete("row1").ok());
+  EXPECT_EQ(Get("row2")->size(), 100'000u);
+  free_bytes = 500 * kMiB;
+  ASSERT_TRUE(Soon([&] { return Put("a").ok(); }));
+  EXPECT_TRUE(engine_->CompactAll().ok()) << engine_->CompactAll();
 }
 
 TEST_F(RocksEngineFaultsTest, AfterAFailedSyncNothingIsAcknowledgedUntilTheNextOpen) {

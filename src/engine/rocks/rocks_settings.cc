@@ -93,6 +93,7 @@ rocksdb::Options Basics(rocksdb::Env* env) {
   options.recycle_log_file_num = 0;  // stale records could be taken for new ones
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   options.keep_log_file_num = 5;
+  options.max_log_file_size = 4 * kMiB;
   options.max_open_files = 4096;
   return options;
 }

@@ -9,6 +9,10 @@ absl::Status FromRocks(const rocksdb::Status& status, std::string_view doing) {
   const std::string text = fmt::format("{}: {}", doing, status.ToString());
   if (status.IsCorruption() || status.IsMergeInProgress()) return absl::DataLossError(text);
   if (status.IsNoSpace()) return absl::ResourceExhaustedError(text);
+  if (status.IsCompactionTooLarge()) {
+    return absl::ResourceExhaustedError(
+        fmt::format("{}: the disk has no room for a compaction, which may write as much as it reads", doing));
+  }
   if (status.IsMemoryLimit()) return absl::ResourceExhaustedError(text);
   if (status.IsTimedOut()) return absl::DeadlineExceededError(text);
   if (status.IsBusy() || status.IsTryAgain() || status.IsIncomplete() || status.IsShutdownInProgress()) {

@@ -57,7 +57,7 @@ bool SettlingSchedule::IsStopping() const {
 }
 
 bool SettlingSchedule::MayGoOn() const {
-  return !IsStopping() && (!options_.check_room || options_.check_room().ok());
+  return !IsStopping() && (!options_.has_room || options_.has_room());
 }
 
 void SettlingSchedule::Run() {

@@ -27,8 +27,8 @@ class SettlingSchedule {
     uint64_t head_bytes_min = uint64_t{64} << 20;
     // How often pages are looked over for what may be forgotten, by their headers.
     absl::Duration visit_interval = absl::Minutes(5);
-    // Asked before a step; while it is an error (the disk is full), nothing settles.  May be null.
-    std::function<absl::Status()> check_room;
+    // Whether the disk has room for a step: without, nothing settles.  May be null.
+    std::function<bool()> has_room;
     // Gets a line when settling fails and when it works again.  May be null.
     std::function<void(const std::string& text)> tell;
   };
