@@ -107,6 +107,10 @@ class Engine {
   // Ascending, at least one; the last has an empty end_key.
   virtual absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) = 0;
 
+  // How close it is to refusing writes as UNAVAILABLE: 0 at ease, 1 when it may.  From 0.5 on, whoever can
+  // should write less.  Cheap.
+  virtual double WritePressure() const = 0;
+
   // --- The change log of a table: the records of its changes, as they were committed.
   //
   // A delta with a LogRecord is one commit with it: the record is in the log if and only if the change was

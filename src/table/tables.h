@@ -111,6 +111,9 @@ class Tables {
   absl::StatusOr<std::vector<RowKeySample>> SampleRowKeys(const TableSchema& schema,
                                                           absl::Span<const RowRange> ranges);
 
+  // The engine's (engine.h).
+  double WritePressure() const { return engine_->WritePressure(); }
+
   // Where changes are logged, row by row.
   absl::Status DropRowRange(const TableSchema& schema, const RowRange& range);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/calls.h"
@@ -82,6 +84,10 @@ absl::Status MutateRows(Tables* tables, const pb::MutateRowsRequest& request,
   ParseEntries(request, &parsed, &statuses);
   const std::vector<absl::Status> applied =
       tables->MutateRows(*target->schema, parsed.rows, target->view.get());
+  // Refused as a whole, with a time to come back, which clients look for in the status of the call.
+  if (applied.size() == statuses.size() && std::all_of(applied.begin(), applied.end(), absl::IsUnavailable)) {
+    return applied[0];
+  }
   for (size_t i = 0; i < applied.size(); ++i) statuses[parsed.entry_of_row[i]] = applied[i];
   size_t bytes = kMessageBytes;
   for (size_t i = 0; i < statuses.size(); ++i) {
@@ -178,8 +184,8 @@ absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& reque
   return absl::OkStatus();
 }
 
-// Asks clients that understand it to send fewer writes while the server is more than half full: the fuller,
-// the fewer, down to the least that production asks for.
+// Asks clients that understand it to send fewer writes while the server, or what its engine has to catch up
+// with, is more than half full: the fuller, the fewer, down to the least that production asks for.
 void AddRateLimit(const grpc::CallbackServerContext& context, double load, pb::MutateRowsResponse* response) {
   constexpr double kLoadMin = 0.5;
   constexpr double kFactorMin = 0.7;
@@ -210,7 +216,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context* con
       [this, context](const auto& in, auto* messages) {
         std::vector<pb::MutateRowsResponse> responses;
         if (absl::Status status = sonde::MutateRows(tables_, in, &responses); !status.ok()) return status;
-        AddRateLimit(*context, resources_.writes->Load(), &responses.front());
+        AddRateLimit(*context, std::max(resources_.writes->Load(), tables_->WritePressure()),
+                     &responses.front());
         for (const pb::MutateRowsResponse& response : responses) messages->push_back(ToByteBuffer(response));
         return absl::OkStatus();
       });

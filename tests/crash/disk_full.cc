@@ -5,8 +5,9 @@
 // A run writes until writes are refused (or, in some runs, until the disk has no byte left: something else
 // fills it at that moment), then reads everything, deletes, drops a range, opens the directory again while
 // the disk is full, makes room, and waits for writes to be taken.  Exit 0: in all runs every acknowledged row
-// was there at every look, refusals were RESOURCE_EXHAUSTED, restarts and deletes went on while the reserve
-// was there, and writes came back within 10 s.  1: otherwise.  2: wrong arguments.
+// was there at every look and none that was refused as UNAVAILABLE (a flush waits for room: nothing was
+// applied), other refusals were RESOURCE_EXHAUSTED, restarts and deletes went on while the reserve was there,
+// and writes came back within 10 s.  1: otherwise.  2: wrong arguments.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +15,8 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -34,6 +37,7 @@ constexpr TableId kTable = 1;
 constexpr FamilyId kFamily = 1;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr double kBackSecondsMax = 10;
+constexpr int kHeldMax = 40;  // writes that waited for a quarter of a second
 
 struct Totals {
   uint64_t rows = 0, refused_by_guard = 0, refused_by_disk = 0, no_space_calls = 0, restarts = 0;
@@ -51,6 +55,14 @@ class DiskFullRun {
         capacity_bytes_((24 + random_.Uniform(40)) * kMiB),
         to_the_last_byte_(random_.Uniform(2) == 0) {
     disk_->SetCapacity(capacity_bytes_);
+  }
+
+  // The last of what the database wrote about itself; for a failure.
+  std::string LogTail() const {
+    constexpr size_t kTailBytes = 4'000;
+    std::ifstream file(data_dir_ + "/cells/LOG");
+    const std::string log{std::istreambuf_iterator<char>(file), {}};
+    return log.substr(log.size() - std::min(log.size(), kTailBytes));
   }
 
   absl::Status Run(Totals* totals) {
@@ -107,6 +119,7 @@ class DiskFullRun {
 
   absl::Status Fill(Totals* totals) {
     const uint64_t others_after_rows = random_.Uniform(300);
+    int held = 0;
     for (int i = 0;; ++i) {
       const std::string key = fmt::format("row{:06}", i);
       std::string value = MakeValue();
@@ -119,6 +132,7 @@ class DiskFullRun {
         rows_[key] = std::move(value);
         continue;
       }
+      if (absl::IsUnavailable(status) && ++held < kHeldMax) continue;
       if (!absl::IsResourceExhausted(status))
         return Wrong("a full disk is answered with " + status.ToString());
       unknown_.insert(key);
@@ -139,7 +153,7 @@ class DiskFullRun {
       rows_.erase(first);
     } else {
       unknown_.insert(first);
-      if (!absl::IsResourceExhausted(status)) return Wrong("a delete is answered with " + status.ToString());
+      if (!IsTemporary(status)) return Wrong("a delete is answered with " + status.ToString());
       if (!to_the_last_byte_) return Refused("a delete", status);
     }
     const std::string start = rows_.begin()->first, end = std::next(rows_.begin(), 5)->first;
@@ -148,8 +162,8 @@ class DiskFullRun {
       if (!status.ok()) unknown_.insert(row->first);
       row = status.ok() ? rows_.erase(row) : std::next(row);
     }
-    if (absl::IsResourceExhausted(status) && !to_the_last_byte_) return Refused("a drop", status);
-    if (status.ok() || absl::IsResourceExhausted(status)) return absl::OkStatus();
+    if (IsTemporary(status) && !to_the_last_byte_) return Refused("a drop", status);
+    if (status.ok() || IsTemporary(status)) return absl::OkStatus();
     return Wrong("a drop is answered with " + status.ToString());
   }
 
@@ -158,7 +172,11 @@ class DiskFullRun {
                              kBackSecondsMax, status.ToString()));
   }
 
-  // Until it is not RESOURCE_EXHAUSTED; with no byte left, once.
+  static bool IsTemporary(const absl::Status& status) {
+    return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
+  }
+
+  // Until it is not temporary; with no byte left, once.
   template <typename Call>
   absl::Status Retry(const Call& call, double* seconds_max) {
     const auto start = std::chrono::steady_clock::now();
@@ -166,7 +184,7 @@ class DiskFullRun {
       const absl::Status status = call();
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (status.ok()) *seconds_max = std::max(*seconds_max, seconds);
-      if (!absl::IsResourceExhausted(status) || to_the_last_byte_ || seconds > kBackSecondsMax) return status;
+      if (!IsTemporary(status) || to_the_last_byte_ || seconds > kBackSecondsMax) return status;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
@@ -193,8 +211,7 @@ class DiskFullRun {
         totals->back_seconds_max = std::max(totals->back_seconds_max, seconds);
         return absl::OkStatus();
       }
-      if (!absl::IsResourceExhausted(status))
-        return Wrong("with room, writes are answered with " + status.ToString());
+      if (!IsTemporary(status)) return Wrong("with room, writes are answered with " + status.ToString());
       if (seconds > kBackSecondsMax)
         return Wrong(fmt::format("writes did not come back in {:.0f} s: {}", seconds, status.ToString()));
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -237,9 +254,12 @@ int Run(uint64_t runs, uint64_t seed) {
   uint64_t run = 0;
   const auto start = std::chrono::steady_clock::now();
   for (; run < runs && status.ok(); ++run) {
-    status = DiskFullRun(seed * 100'003 + run).Run(&totals);
-    if (!status.ok())
-      fmt::print("run {}, seed {}: {}\n", run, seed * 100'003 + run, std::string(status.message()));
+    DiskFullRun one(seed * 100'003 + run);
+    status = one.Run(&totals);
+    if (!status.ok()) {
+      fmt::print("run {}, seed {}: {}\n{}\n", run, seed * 100'003 + run, std::string(status.message()),
+                 one.LogTail());
+    }
   }
   fmt::print(
       "disk full: seed {}, {} runs in {:.0f} s, {} rows acknowledged; refused {} times by the guard and {} "

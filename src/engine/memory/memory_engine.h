@@ -50,6 +50,8 @@ class MemoryEngine final : public Engine {
   // One range: the whole table.
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
 
+  double WritePressure() const override { return 0; }  // there is nothing to wait for
+
   absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override;
   absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
                        const std::function<bool(const LogPiece&)>& visit) override;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "absl/time/clock.h"
 #include "base/varint.h"
 #include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
@@ -12,6 +13,10 @@ namespace {
 // For the estimate of what a head holds.
 constexpr uint64_t kHeadBytesPerCell = 4;
 constexpr uint64_t kCellsPerEntry = 10;
+
+// A flush or a step of a compaction is often done by then.
+constexpr absl::Duration kHeldPatience = absl::Milliseconds(250);
+constexpr absl::Duration kHeldPause = absl::Milliseconds(10);
 
 // In the directory, below the keys of all tables, whose ids start at 1.
 constexpr std::string_view kSwitchesKey{"\0\0\0\0switches", 12};
@@ -43,6 +48,7 @@ absl::StatusOr<std::unique_ptr<CellStore>> CellStore::Open(
       rocksdb::DB::Open(settings, path, column_families, &store->handles_, &store->db_);
   if (!status.ok()) return FromRocks(status, fmt::format("Opening {}", path));
   if (absl::Status loaded = store->LoadSwitches(); !loaded.ok()) return loaded;
+  store->pressure_ = std::make_unique<PressureGauge>(store->db_.get(), store->handles_);
   store->EstimateLoad();
   return store;
 }
@@ -105,13 +111,25 @@ absl::Status CellStore::SwitchHeads() {
   return absl::OkStatus();
 }
 
-absl::Status CellStore::Write(rocksdb::WriteBatch* batch, std::string_view doing) {
+absl::Status CellStore::Write(rocksdb::WriteBatch* batch, std::string_view doing, WhenHeld when_held) {
   if (batch->Count() == 0) return absl::OkStatus();
   if (absl::Status status = options_.check_writes(); !status.ok()) return status;
   rocksdb::WriteOptions write;
   write.sync = options_.sync;
   write.protection_bytes_per_key = kProtectionBytes;
-  return FromRocks(db_->Write(write, batch), doing);
+  write.no_slowdown = when_held == WhenHeld::kRefuse;
+  const absl::Time give_up = absl::Now() + kHeldPatience;
+  while (true) {
+    const bool stopped = when_held == WhenHeld::kRefuseWhenStopped && pressure_->IsStopped();
+    const rocksdb::Status status = stopped ? rocksdb::Status::Incomplete() : db_->Write(write, batch);
+    if (when_held == WhenHeld::kWait || !status.IsIncomplete()) return FromRocks(status, doing);
+    if (absl::Now() >= give_up) break;
+    absl::SleepFor(kHeldPause);
+  }
+  return absl::UnavailableError(
+      fmt::format("{}: flushes and compactions are behind, and the write would have to wait for more than {} "
+                  "ms; nothing was done, try again",
+                  doing, absl::ToInt64Milliseconds(kHeldPatience)));
 }
 
 absl::Status CellStore::CompactRestingHead() {

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "engine/rocks/page_cache.h"
+#include "engine/rocks/pressure_gauge.h"
 #include "engine/rocks/shape_dictionary.h"
 #include "model/cell.h"
 #include "rocksdb/db.h"
@@ -116,8 +117,16 @@ class CellStore {
   // Flushes and compacts everything.
   absl::Status CompactAll();
 
-  // One step, synced if the store is.
-  absl::Status Write(rocksdb::WriteBatch* batch, std::string_view doing);
+  // What a write does when RocksDB would hold it, because flushes or compactions are behind.
+  enum class WhenHeld {
+    kWait,               // as long as it takes: work in the background
+    kRefuseWhenStopped,  // goes on, slowly, while any write is taken: deletes, which give space back
+    kRefuse,             // waits for kHeldPatience at most: all else
+  };
+  // One step, synced if the store is.  UNAVAILABLE: it would have to wait for longer; nothing was applied.
+  absl::Status Write(rocksdb::WriteBatch* batch, std::string_view doing,
+                     WhenHeld when_held = WhenHeld::kWait);
+  double WritePressure() const { return pressure_->Get(); }
 
  private:
   CellStore(const ShapeDictionary* shapes, Options options);
@@ -130,6 +139,7 @@ class CellStore {
   mutable PageCache page_cache_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  std::unique_ptr<PressureGauge> pressure_;
 
   // Shared by writers, from choosing the head until their batch is in.
   absl::Mutex heads_mutex_;

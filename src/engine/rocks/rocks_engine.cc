@@ -83,6 +83,10 @@ bool AddsCells(const RowDelta& delta) {
                      [](const FamilyDelta& family) { return !family.puts.empty() || !family.adds.empty(); });
 }
 
+CellStore::WhenHeld WhenHeld(bool adds_cells) {
+  return adds_cells ? CellStore::WhenHeld::kRefuse : CellStore::WhenHeld::kRefuseWhenStopped;
+}
+
 void CountChange(const RowDelta& delta, HeadLoad* load) {
   for (const FamilyDelta& family : delta.families) {
     load->cells += family.puts.size() + family.adds.size();
@@ -433,10 +437,11 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
   head.Add(load);
   // The log tells in which order the changes of a row were applied, so they are applied one by one.
   const BatchRowLocks locks(&row_locks_, std::move(stripes), /*alone=*/logged);
-  if (!logged) return store_->Write(&batch, "Writing rows");
+  const CellStore::WhenHeld when_held = WhenHeld(adds_cells);
+  if (!logged) return store_->Write(&batch, "Writing rows", when_held);
   ChangeLog::Commit commit(log_.get());
   if (absl::Status status = commit.Add(table, changes, &batch); !status.ok()) return status;
-  return store_->Write(&batch, "Writing rows");
+  return store_->Write(&batch, "Writing rows", when_held);
 }
 
 absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
@@ -486,7 +491,7 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   if (!change.delta.log.pieces.empty()) {
     if (absl::Status status = commit.Add(table, {&change, 1}, &batch); !status.ok()) return status;
   }
-  return store_->Write(&batch, "Writing a row");
+  return store_->Write(&batch, "Writing a row", WhenHeld(adds_cells));
 }
 
 absl::Status RocksEngine::DropRange(TableId table, const RowRange& range) {

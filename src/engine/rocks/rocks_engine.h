@@ -100,6 +100,8 @@ class RocksEngine final : public Engine {
   absl::Status DropRange(TableId table, const RowRange& range) override;
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
 
+  double WritePressure() const override { return store_->WritePressure(); }
+
   absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override;
   absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
                        const std::function<bool(const LogPiece&)>& visit) override;

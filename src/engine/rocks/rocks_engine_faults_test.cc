@@ -2,10 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "base/random.h"
 #include "engine/rocks/rocks_engine.h"
@@ -49,6 +52,60 @@ class FailingSyncEnv final : public rocksdb::EnvWrapper {
   };
 };
 
+// Holds the work of a pool of threads back while told so: LOW compacts, HIGH flushes.
+class HeldWorkEnv final : public rocksdb::EnvWrapper {
+ public:
+  HeldWorkEnv() : EnvWrapper(rocksdb::Env::Default()) {}
+  const char* Name() const override { return "HeldWorkEnv"; }
+
+  void Schedule(void (*work)(void*), void* argument, Priority pool, void* tag,
+                void (*forget)(void*)) override {
+    std::lock_guard lock(mutex_);
+    if (pool == held_) {
+      waiting_.push_back({work, argument, tag, forget});
+    } else {
+      EnvWrapper::Schedule(work, argument, pool, tag, forget);
+    }
+  }
+  int UnSchedule(void* tag, Priority pool) override {
+    std::vector<Work> forgotten;
+    {
+      std::lock_guard lock(mutex_);
+      const auto others = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                                [&](const Work& work) { return work.tag != tag; });
+      if (pool == held_) {
+        forgotten.assign(others, waiting_.end());
+        waiting_.erase(others, waiting_.end());
+      }
+    }
+    for (const Work& work : forgotten) work.forget(work.argument);
+    return static_cast<int>(forgotten.size()) + EnvWrapper::UnSchedule(tag, pool);
+  }
+
+  void Hold(Priority pool) {
+    std::lock_guard lock(mutex_);
+    held_ = pool;
+  }
+  void Release() {
+    std::lock_guard lock(mutex_);
+    for (const Work& work : waiting_)
+      EnvWrapper::Schedule(work.work, work.argument, held_, work.tag, work.forget);
+    waiting_.clear();
+    held_ = TOTAL;
+  }
+
+ private:
+  struct Work {
+    void (*work)(void*);
+    void* argument;
+    void* tag;
+    void (*forget)(void*);
+  };
+  std::mutex mutex_;
+  Priority held_ = TOTAL;      // guarded by mutex_
+  std::vector<Work> waiting_;  // guarded by mutex_
+};
+
 class RocksEngineFaultsTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -60,6 +117,7 @@ class RocksEngineFaultsTest : public testing::Test {
     fs::remove_all(path_);
   }
 
+  // `memory_bytes` as small as here makes write buffers of 4 MiB.
   void Open(RocksOptions options = {}) {
     options.data_dir = path_;
     options.memory_bytes = 64 << 20;
@@ -93,6 +151,8 @@ class RocksEngineFaultsTest : public testing::Test {
     for (int i = 0; i < 200 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return condition();
   }
+
+  void MeetBackPressure(rocksdb::Env::Priority held);
 
   std::string path_;
   FailingSyncEnv env_;  // of some tests
@@ -162,6 +222,55 @@ TEST_F(RocksEngineFaultsTest, ACompactionThatCouldTakeTheReserveIsNotBegun) {
   free_bytes = 500 * kMiB;
   ASSERT_TRUE(Soon([&] { return Put("a").ok(); }));
   EXPECT_TRUE(engine_->CompactAll().ok()) << engine_->CompactAll();
+}
+
+// Writes until a write is refused, while background work is held back, and lets it go on.
+void RocksEngineFaultsTest::MeetBackPressure(rocksdb::Env::Priority held) {
+  HeldWorkEnv env;
+  Open({.sync = false, .env = &env, .settles = false});
+  env.Hold(held);
+  SeededRandom random(1);
+  std::string value(500'000, '\0');
+  for (char& byte : value) byte = static_cast<char>(random.Next());
+  EXPECT_EQ(engine_->WritePressure(), 0);
+  double pressure_before = 0;
+  int rows = 0;
+  absl::Status status;
+  for (; rows < 1000 && status.ok(); ++rows) {
+    // Not older than a look.
+    if (rows % 8 == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(110));
+      pressure_before = engine_->WritePressure();
+    }
+    status = Put("row" + std::to_string(rows), value);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(Put("refused", value).code(), absl::StatusCode::kUnavailable);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("nothing was done, try again"));
+  EXPECT_GE(pressure_before, 0.5);  // it was told in time
+  std::this_thread::sleep_for(std::chrono::milliseconds(110));
+  EXPECT_EQ(engine_->WritePressure(), 1);
+  EXPECT_EQ(*Get("refused"), "none");
+  EXPECT_EQ(*Get("row" + std::to_string(rows - 1)), "none");
+  EXPECT_EQ(Get("row" + std::to_string(rows - 2))->size(), value.size());
+  EXPECT_TRUE(Delete("row0").ok());  // may be slow, but is taken
+  env.Release();
+  bool is_calm = false;
+  for (int i = 0; i < 30 && !is_calm; ++i) is_calm = Soon([&] { return engine_->WritePressure() < 0.5; });
+  EXPECT_TRUE(is_calm);
+  EXPECT_TRUE(Put("again", value).ok());
+  EXPECT_EQ(*Get("row0"), "none");
+  engine_.reset();
+}
+
+TEST_F(RocksEngineFaultsTest, WritesAreRefusedEarlyWhenCompactionsAreBehind) {
+  MeetBackPressure(rocksdb::Env::LOW);
+}
+
+TEST_F(RocksEngineFaultsTest, WritesAreRefusedEarlyWhenFlushesAreBehind) {
+  MeetBackPressure(rocksdb::Env::HIGH);
 }
 
 TEST_F(RocksEngineFaultsTest, AfterAFailedSyncNothingIsAcknowledgedUntilTheNextOpen) {

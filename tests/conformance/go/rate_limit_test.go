@@ -31,6 +31,21 @@ func (f *fixture) writeMegabytes(features *btpb.FeatureFlags, rows int) []*btpb.
 	}
 }
 
+// calm waits until no write buffer of the server is behind: that is pressure, too.
+func (f *fixture) calm(features *btpb.FeatureFlags) {
+	f.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		asked := false
+		for _, response := range f.writeMegabytes(features, 1) {
+			asked = asked || response.RateLimitInfo != nil
+		}
+		if !asked {
+			return
+		}
+	}
+	f.t.Fatal("a server that has nothing to do asks for fewer writes")
+}
+
 // A server of 64 MiB has room for 8 MiB of writes at a time; from half of it on, clients are asked for fewer.
 func TestRateLimitInfoUnderPressure(t *testing.T) {
 	s := startServer(t, append(serveArguments(t.TempDir(), 0), "--memory", "64MiB")...)
@@ -43,6 +58,7 @@ func TestRateLimitInfoUnderPressure(t *testing.T) {
 		min, max float64
 	}{{5, 0.90, 0.99}, {6, 0.84, 0.90}, {7, 0.75, 0.84}, {9, 0.7, 0.7}} {
 		for _, features := range []*btpb.FeatureFlags{announced, {MutateRowsRateLimit2: true}} {
+			f.calm(features)
 			var info *btpb.RateLimitInfo
 			entries := 0
 			for _, response := range f.writeMegabytes(features, test.rows) {
@@ -68,6 +84,7 @@ func TestRateLimitInfoUnderPressure(t *testing.T) {
 		features *btpb.FeatureFlags
 		rows     int
 	}{{"not announced", &btpb.FeatureFlags{}, 7}, {"no pressure", announced, 2}} {
+		f.calm(announced)
 		for _, response := range f.writeMegabytes(test.features, test.rows) {
 			if response.RateLimitInfo != nil {
 				t.Errorf("%s: %v", test.name, response.RateLimitInfo)

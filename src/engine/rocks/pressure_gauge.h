@@ -1,0 +1,44 @@
+// How close RocksDB is to slowing writes down, from what it goes by itself: write buffers that wait for a
+// flush, tables in the topmost level, bytes that wait for a compaction.
+//
+// Threads: all functions may be called at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "rocksdb/db.h"
+
+namespace sonde {
+
+class PressureGauge {
+ public:
+  // Both must outlive it.
+  PressureGauge(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& column_families);
+
+  // The highest of all column families and causes: 1 where RocksDB begins to slow writes down, 0.5 on half
+  // the way there from where it is at ease.  Not older than kPressureLook.
+  double Get() const;
+
+  // Whether no write is taken at all.  Costs the database's lock.
+  bool IsStopped() const;
+
+ private:
+  struct Triggers {
+    rocksdb::ColumnFamilyHandle* column_family;
+    // Where each begins to count, and where writes are slowed down.
+    double buffers_calm, buffers_slow;
+    double top_tables_calm, top_tables_slow;
+    double compaction_bytes_slow;
+  };
+
+  double Measure() const;
+
+  rocksdb::DB* const db_;
+  std::vector<Triggers> triggers_;
+  mutable std::atomic<int64_t> looked_nanos_ = 0;
+  mutable std::atomic<double> last_ = 0;
+};
+
+}  // namespace sonde
