@@ -107,6 +107,12 @@ class Engine {
   // Ascending, at least one; the last has an empty end_key.
   virtual absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) = 0;
 
+  // Makes `directory`, which must not be there, a copy of one table with its change log, of one moment: what
+  // was acknowledged before the call is in it, and of what is written meanwhile all that came before whatever
+  // is.  Other tables and records are not.  Reads and writes go on.  The copy is what the engine opens.
+  // FAILED_PRECONDITION: the directory is there, or cannot be made.  UNIMPLEMENTED: the engine has no files.
+  virtual absl::Status Checkpoint(TableId table, const std::string& directory) = 0;
+
   // How close it is to refusing writes as UNAVAILABLE: 0 at ease, 1 when it may.  From 0.5 on, whoever can
   // should write less.  Cheap.
   virtual double WritePressure() const = 0;

@@ -100,6 +100,9 @@ class BuggyEngine final : public Engine {
     return engine_->DropRange(table, range);
   }
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override { return engine_->Ranges(table); }
+  absl::Status Checkpoint(TableId table, const std::string& directory) override {
+    return engine_->Checkpoint(table, directory);
+  }
   double WritePressure() const override { return engine_->WritePressure(); }
   absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override {
     return engine_->FindLogEnd(table, frontier_min);

@@ -18,6 +18,9 @@ struct EngineUnderTest {
   bool persistent = false;
   // Makes the engine move its data to where it rests (flush, compact, settle), when it has such a place.
   std::function<void(Engine&)> flush_or_compact;
+  // Of a persistent one: where a checkpoint can be made, which is not there yet; and opens it.
+  std::string checkpoint_directory;
+  std::function<std::unique_ptr<Engine>()> open_checkpoint;
 };
 
 // A parameter of the suite: makes a fresh EngineUnderTest for every test.

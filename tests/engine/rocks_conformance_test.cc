@@ -35,7 +35,9 @@ EngineUnderTest MakeRocks(size_t page_cells_max, bool settles,
           .flush_or_compact =
               [=](Engine& engine) {
                 EXPECT_EQ(flush_or_compact(dynamic_cast<RocksEngine&>(engine)), absl::OkStatus());
-              }};
+              },
+          .checkpoint_directory = directory->path() + "/copy",
+          .open_checkpoint = [=] { return OpenRocks(directory->path() + "/copy", page_cells_max, settles); }};
 }
 
 EngineUnderTest MakeHead() {

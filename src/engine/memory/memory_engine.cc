@@ -209,6 +209,13 @@ absl::StatusOr<std::vector<RangeStats>> MemoryEngine::Ranges(TableId table) {
   return std::vector<RangeStats>{{.end_key = "", .bytes = found->CountBytes()}};
 }
 
+absl::Status MemoryEngine::Checkpoint(TableId table, const std::string& directory) {
+  const std::shared_lock guard(lock_);
+  if (FindTable(table) == nullptr) return NoTable(table);
+  return absl::UnimplementedError("The engine in memory keeps no files, so " + directory +
+                                  " cannot be a copy of them");
+}
+
 absl::StatusOr<Engine::LogEnd> MemoryEngine::FindLogEnd(TableId table, int64_t frontier_min) {
   const std::unique_lock guard(lock_);
   MemoryTable* found = FindTable(table);

@@ -50,6 +50,8 @@ class MemoryEngine final : public Engine {
   // One range: the whole table.
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
 
+  absl::Status Checkpoint(TableId table, const std::string& directory) override;
+
   double WritePressure() const override { return 0; }  // there is nothing to wait for
 
   absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override;

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "base/bytes.h"
 #include "base/varint.h"
 #include "cellblock/fragment.h"
+#include "engine/rocks/checkpoint.h"
 #include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/key.h"
 #include "engine/rocks/open_check.h"
@@ -41,6 +43,11 @@ constexpr char kCells[] = "cells";
 constexpr uint64_t kReserveWriteBuffers = 2;
 // A step of settling takes up to twice its limit, which goes to the log and to tables.
 constexpr uint64_t kDiskBytesPerStepByte = 4;
+
+// Of a copy that is not done.
+constexpr char kPartSuffix[] = ".part";
+// To take the other tables out of it.
+constexpr uint64_t kCopyMemoryBytes = uint64_t{32} << 20;
 
 // Of the memory, for pages that are taken apart.
 constexpr uint64_t kPageCacheShare = 8;
@@ -527,27 +534,60 @@ absl::Status RocksEngine::SettleAll(const std::function<void()>& after_step) {
   return settling_->Switch(after_step);
 }
 
-// Records last: they may know more than the cells need, but not less.
 absl::Status RocksEngine::Checkpoint(const std::string& directory) {
-  if (const rocksdb::Status status = env_->FileExists(directory); status.ok()) {
-    return absl::FailedPreconditionError(
-        fmt::format("{} is there already: choose a new directory", directory));
-  }
-  if (const rocksdb::Status status = env_->CreateDir(directory); !status.ok()) {
-    return absl::FailedPreconditionError(fmt::format("{} cannot be made: {}", directory, status.ToString()));
-  }
-  const std::pair<rocksdb::DB*, std::string> databases[] = {{store_->db(), kCells},
-                                                            {records_.get(), kRecords}};
-  for (const auto& [db, name] : databases) {
-    rocksdb::Checkpoint* made = nullptr;
-    rocksdb::Status status = rocksdb::Checkpoint::Create(db, &made);
-    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-    if (status.ok()) status = checkpoint->CreateCheckpoint(fmt::format("{}/{}", directory, name));
-    if (!status.ok()) return FromRocks(status, fmt::format("Copying {} to {}", name, directory));
-  }
+  // Records last: they may know more than the cells need, but not less.
+  absl::Status status = CopyDatabases(env_, {{store_->db(), kCells}, {records_.get(), kRecords}}, directory);
+  if (!status.ok()) return status;
   // The format last: a copy that was broken off is none.
-  absl::Status status = WriteInventory(env_, directory, Inventory{.synced = options_.sync});
+  status = WriteInventory(env_, directory, Inventory{.synced = options_.sync});
   return status.ok() ? WriteFormat(env_, directory) : status;
+}
+
+absl::Status RocksEngine::Checkpoint(TableId table, const std::string& directory) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = CheckIsNew(env_, directory); !status.ok()) return status;
+  // A copy of all, of which one table stays; it gets its name when it is done.
+  const std::string part = directory + kPartSuffix;
+  if (absl::Status status = CheckIsNew(env_, part); !status.ok()) return status;
+  absl::Status status = Checkpoint(part);
+  if (status.ok()) status = ReduceCopy(part, table);
+  if (status.ok()) {
+    status = FromRocks(env_->RenameFile(part, directory), fmt::format("Naming the copy {}", directory));
+  }
+  if (!status.ok()) {
+    RemoveTree(env_, part);
+    return status;
+  }
+  return SyncDirectory(
+      env_, std::filesystem::absolute(directory + "/").lexically_normal().parent_path().parent_path());
+}
+
+absl::Status RocksEngine::ReduceCopy(const std::string& directory, TableId table) const {
+  RocksOptions options = options_;
+  options.data_dir = directory;
+  options.memory_bytes = kCopyMemoryBytes;
+  options.settles = false;
+  absl::StatusOr<std::unique_ptr<RocksEngine>> copy = Open(options);
+  if (!copy.ok()) return copy.status();
+  const absl::Status status = (*copy)->KeepOnly(table);
+  copy->reset();
+  DiskGuard::ReleaseBallast(directory);
+  return status;
+}
+
+absl::Status RocksEngine::KeepOnly(TableId table) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  const absl::flat_hash_set<TableId> tables = tables_;
+  for (const TableId other : tables) {
+    if (other == table) continue;
+    if (absl::Status status = DropTable(other); !status.ok()) return status;
+  }
+  // The caller's go, too: it knows which are the table's.
+  const std::string start(1, kCallers), end(1, kCallers + 1);
+  rocksdb::Status status = records_->DeleteRange(Synced(), records_->DefaultColumnFamily(), start, end);
+  if (status.ok()) status = records_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr);
+  if (status.ok()) status = store_->Flush(rocksdb::FlushOptions());
+  return FromRocks(status, "Leaving one table in a copy");
 }
 
 absl::Status RocksEngine::VisitPages() {
