@@ -30,7 +30,10 @@ const std::array<std::string, CellStore::kColumnFamilies>& CellStore::ColumnFami
 }
 
 CellStore::CellStore(const ShapeDictionary* shapes, Options options)
-    : shapes_(shapes), options_(std::move(options)), page_cache_(options_.page_cache_bytes) {}
+    : shapes_(shapes),
+      options_(std::move(options)),
+      page_budget_(options_.open_pages_bytes_max, options_.block_cache),
+      page_cache_(options_.page_cache_bytes) {}
 
 CellStore::~CellStore() {
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {

@@ -45,6 +45,9 @@ class CellStore {
     std::function<absl::Status()> check_writes;
     std::function<int64_t()> now_micros;
     uint64_t page_cache_bytes = 0;
+    // What pages in the hands of readers may take, and the cache that makes room for it.
+    uint64_t open_pages_bytes_max = 0;
+    std::shared_ptr<rocksdb::Cache> block_cache;
     std::function<bool(TableId table, FamilyId family)> is_dropped;
   };
 
@@ -64,6 +67,7 @@ class CellStore {
   rocksdb::ColumnFamilyHandle* head(size_t index) const { return handles_[index]; }
   const ShapeDictionary* shapes() const { return shapes_; }
   PageCache* page_cache() const { return &page_cache_; }
+  PageBudget* page_budget() const { return &page_budget_; }
   bool IsDropped(TableId table, FamilyId family) const { return options_.is_dropped(table, family); }
 
   // A state of the database: what a snapshot sees, and which head was open then.
@@ -136,6 +140,7 @@ class CellStore {
 
   const ShapeDictionary* const shapes_;
   const Options options_;
+  mutable PageBudget page_budget_;
   mutable PageCache page_cache_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;

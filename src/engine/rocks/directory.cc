@@ -140,8 +140,14 @@ absl::StatusOr<std::optional<DirectoryEntry>> DirectoryWalk::Next() {
   return *std::move(entry);
 }
 
-absl::StatusOr<std::unique_ptr<OpenPage>> LoadPage(const CellStore& store, const rocksdb::Snapshot* snapshot,
-                                                   const DirectoryEntry& entry) {
+namespace {
+
+// What a cursor decodes of a page at a time, about.
+constexpr size_t kCursorBytes = size_t{256} << 10;
+
+absl::StatusOr<std::unique_ptr<OpenPage>> TakeOrRead(const CellStore& store,
+                                                     const rocksdb::Snapshot* snapshot,
+                                                     const DirectoryEntry& entry) {
   if (std::unique_ptr<OpenPage> page = store.page_cache()->Take(entry.checksum); page != nullptr) return page;
   rocksdb::ReadOptions read;
   read.snapshot = snapshot;
@@ -161,6 +167,17 @@ absl::StatusOr<std::unique_ptr<OpenPage>> LoadPage(const CellStore& store, const
   if ((*page)->Checksum() != entry.checksum) {
     return absl::DataLossError("A page is not the one that the directory names: " + of_row());
   }
+  return page;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<OpenPage>> LoadPage(const CellStore& store, const rocksdb::Snapshot* snapshot,
+                                                   const DirectoryEntry& entry) {
+  PageBudget* const budget = store.page_budget();
+  if (absl::Status status = budget->CheckRoom(); snapshot != nullptr && !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<OpenPage>> page = TakeOrRead(store, snapshot, entry);
+  if (page.ok()) (*page)->loan = budget->Lend((*page)->MemoryBytes() + kCursorBytes);
   return page;
 }
 

@@ -79,7 +79,8 @@ class DirectoryWalk {
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
-// The page of an entry, from the cache or the disk.  DATA_LOSS: it is damaged, or not there.
+// The page of an entry, from the cache or the disk, with its share of the budget.  DATA_LOSS: it is damaged,
+// or not there.  UNAVAILABLE: it is for a read (there is a snapshot), and reads hold too many pages.
 absl::StatusOr<std::unique_ptr<OpenPage>> LoadPage(const CellStore& store, const rocksdb::Snapshot* snapshot,
                                                    const DirectoryEntry& entry);
 

@@ -38,6 +38,7 @@ std::unique_ptr<OpenPage> PageCache::Take(uint64_t checksum) {
 void PageCache::Give(std::unique_ptr<OpenPage> page) {
   const uint64_t checksum = page->Checksum();
   const size_t bytes = page->MemoryBytes();
+  page->loan = {};
   Order dropped;  // ends without the lock
   const absl::MutexLock lock(&mutex_);
   if (bytes > bytes_max_) return;

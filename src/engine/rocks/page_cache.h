@@ -20,12 +20,14 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "cellblock/page_reader.h"
+#include "engine/rocks/page_budget.h"
 
 namespace sonde {
 
 struct OpenPage {
   std::string bytes;
   std::unique_ptr<PageReader> reader;  // views `bytes`
+  PageBudget::Loan loan;               // while a reader has it
 
   // DATA_LOSS: as PageReader::Open.
   static absl::StatusOr<std::unique_ptr<OpenPage>> Open(std::string bytes);

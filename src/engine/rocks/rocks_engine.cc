@@ -22,7 +22,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
-#include "rocksdb/utilities/checkpoint.h"
+#include "rocksdb/table.h"
 
 namespace sonde {
 namespace {
@@ -51,6 +51,8 @@ constexpr uint64_t kCopyMemoryBytes = uint64_t{32} << 20;
 
 // Of the memory, for pages that are taken apart.
 constexpr uint64_t kPageCacheShare = 8;
+// Of the memory, for those that reads hold; half of what the blocks have, which make room for them.
+constexpr uint64_t kOpenPagesShare = 4;
 
 std::string OwnRecord(char kind, uint32_t first, std::optional<uint32_t> second = std::nullopt) {
   std::string key = {kOwn, kind};
@@ -287,6 +289,8 @@ absl::Status RocksEngine::OpenCells() {
                         .step_bytes_max = step_bytes_max,
                         .now_micros = now_micros});
   schedule_ = std::make_unique<SettlingSchedule>(
+       .open_pages_bytes_max = options_.memory_bytes / kOpenPagesShare,
+       .block_cache = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache,
       store_.get(), settling_.get(),
       SettlingSchedule::Options{.head_cells_min = options_.settling_head_cells_min,
                                 .has_room =

@@ -48,8 +48,9 @@ namespace sonde {
 
 struct RocksOptions {
   std::string data_dir;
-  // The budget of the whole server: half of it is for blocks and write buffers, an eighth for opened pages;
-  // the rest is the caller's, for requests that are under way.
+  // The budget of the whole server: half of it is for blocks, write buffers, and the opened pages that reads
+  // hold (a quarter of it at most; with more, reads are UNAVAILABLE); an eighth for opened pages that nobody
+  // holds; the rest is the caller's, for requests that are under way.
   uint64_t memory_bytes = uint64_t{1} << 30;
   // Whether a write is synced to the disk before it is acknowledged.  Otherwise it survives the end of this
   // process, but not the loss of power.
@@ -132,6 +133,8 @@ class RocksEngine final : public Engine {
   absl::Status VisitPages();
   SettlingCounts settling_counts() const { return settling_->counts(); }
   PageTotals page_totals() const { return settling_->page_totals(); }
+  // Of pages that reads which are under way hold.
+  size_t open_pages_bytes() const { return store_->page_budget()->lent_bytes(); }
   HeadLoad open_head_load() const { return store_->OpenHeadLoad(); }
 
   // Flushes and compacts everything; for tests and benchmarks.

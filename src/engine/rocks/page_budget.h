@@ -1,0 +1,59 @@
+// What open pages may take of the memory budget.  What readers have in hand is charged to the block cache,
+// as write buffers are, so that blocks make room for it; there is an end to it, too.
+//
+// Threads: all functions may be called at once.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/write_buffer_manager.h"
+
+namespace sonde {
+
+class PageBudget {
+ public:
+  // A reader's share; given back when it ends.  The budget must outlive it.
+  class Loan {
+   public:
+    Loan() = default;
+    Loan(Loan&& other) noexcept : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}
+    Loan& operator=(Loan&& other) noexcept {
+      std::swap(budget_, other.budget_);
+      std::swap(bytes_, other.bytes_);
+      return *this;
+    }
+    ~Loan() {
+      if (budget_ != nullptr) budget_->Return(bytes_);
+    }
+
+   private:
+    friend class PageBudget;
+    Loan(PageBudget* budget, size_t bytes) : budget_(budget), bytes_(bytes) {}
+    PageBudget* budget_ = nullptr;
+    size_t bytes_ = 0;
+  };
+
+  // `cache` may be null: then nothing is charged.
+  PageBudget(size_t bytes_max, std::shared_ptr<rocksdb::Cache> cache)
+      : bytes_max_(bytes_max), charges_(/*buffer_size=*/0, std::move(cache)) {}
+
+  // UNAVAILABLE: all of it is lent.  Alone, a reader gets its page whatever its size.
+  absl::Status CheckRoom() const;
+  Loan Lend(size_t bytes);
+
+  size_t lent_bytes() const { return lent_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  void Return(size_t bytes);
+
+  const size_t bytes_max_;
+  std::atomic<size_t> lent_bytes_ = 0;
+  rocksdb::WriteBufferManager charges_;  // it is made for write buffers, but charges a cache for anything
+};
+
+}  // namespace sonde
