@@ -152,6 +152,13 @@ class Check {
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     std::unique_ptr<rocksdb::DB> db;
     status = rocksdb::DB::OpenForReadOnly(options, path_, families, &handles, &db);
+    if (status.IsCorruption()) {
+      const std::string why = status.ToString();
+      OpenTablesLater(&options);
+      handles.clear();
+      status = rocksdb::DB::OpenForReadOnly(options, path_, families, &handles, &db);
+      if (status.ok()) plan_.damaged_table = why;
+    }
     if (status.IsCorruption() || status.IsNotFound() || status.IsPathNotFound()) {
       return Damage(fmt::format("{}: {}", doing, status.ToString()));
     }
@@ -300,6 +307,11 @@ class Check {
 };
 
 }  // namespace
+
+void OpenTablesLater(rocksdb::DBOptions* options) {
+  options->open_files_async = true;
+  options->skip_stats_update_on_db_open = true;  // which would open them
+}
 
 absl::StatusOr<OpenPlan> CheckBeforeOpen(rocksdb::Env* env, const std::string& data_dir,
                                          const std::string& name,

@@ -22,6 +22,9 @@ struct OpenPlan {
   // kAbsoluteConsistency; or kPointInTimeRecovery after a session that did not sync its writes and whose log
   // has a hole behind what was synced: what follows the hole was allowed to be lost.
   rocksdb::WALRecoveryMode recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
+  // What RocksDB says of a table that it cannot open: the database can be opened all the same, if tables are
+  // opened when they are needed (OpenTablesLater); what lies in that one is DATA_LOSS then.
+  std::optional<std::string> damaged_table;
   std::vector<std::string> notes;  // what was left out, for the log
 };
 
@@ -30,5 +33,8 @@ struct OpenPlan {
 absl::StatusOr<OpenPlan> CheckBeforeOpen(rocksdb::Env* env, const std::string& data_dir,
                                          const std::string& name,
                                          const std::optional<DatabaseInventory>& known, bool synced);
+
+// So that one table that cannot be opened does not keep the others from being read.
+void OpenTablesLater(rocksdb::DBOptions* options);
 
 }  // namespace sonde

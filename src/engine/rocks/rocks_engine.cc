@@ -182,6 +182,18 @@ absl::Status RocksEngine::CheckDatabases() {
                         inventory_.synced || name == kRecords);
     if (!plan.ok()) return plan.status();
     for (const std::string& note : plan->notes) Tell(note);
+    if (plan->damaged_table.has_value()) {
+      // Of the records, all are needed.
+      if (name == kRecords) {
+        return absl::DataLossError(
+            fmt::format("Opening {}/{}: {}", options_.data_dir, name, *plan->damaged_table));
+      }
+      opens_tables_later_ = true;
+      Tell(
+          fmt::format("A table of {}/{} cannot be opened: what lies in it is DATA_LOSS, the rest is served, "
+                      "until a compaction comes upon it. Put the file back from a copy. {}",
+                      options_.data_dir, name, *plan->damaged_table));
+    }
     recovery_modes_[name] = plan->recovery_mode;
   }
   return absl::OkStatus();
@@ -258,6 +270,7 @@ absl::Status RocksEngine::OpenCells() {
                (IsExpiringFamily(family) && IsExpired(family, static_cast<int64_t>(env_->NowMicros())));
       });
   Guard(kCells, &settings);
+  if (opens_tables_later_) OpenTablesLater(&settings);
   settings.sst_file_manager = compaction_room_.manager();
   disk_reserve_bytes_min_ = kReserveWriteBuffers * settings.write_buffer_size;
   SetCompactionRoom(path);

@@ -174,6 +174,7 @@ class RocksEngine final : public Engine {
   int format_ = 0;                                                  // of the directory, when it was opened
   Inventory inventory_;                                             // likewise
   std::map<std::string, rocksdb::WALRecoveryMode> recovery_modes_;  // by database
+  bool opens_tables_later_ = false;                                 // of the cells: one is damaged
   // Before the databases, whose files and errors they know.
   InventoryKeeper inventory_keeper_;
   WriteStop write_stop_;

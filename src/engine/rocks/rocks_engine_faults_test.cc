@@ -344,5 +344,58 @@ TEST_F(RocksEngineFaultsTest, ADamagedBlockIsDataLossForItsRowsAndFoundByTheScru
   EXPECT_THAT(engine_->scrub_progress().damaged_files, testing::ElementsAre(table));
 }
 
+// The end of the table says where all else is in it.
+TEST_F(RocksEngineFaultsTest, ATableThatCannotBeOpenedIsDataLossForItsRowsOnly) {
+  const RocksOptions options{.sync = false, .settles = false, .page = {.cells_max = 10}};
+  Open(options);
+  const auto row = [](int i) { return "row" + std::to_string(1000 + i); };
+  constexpr int kSettled = 100, kRows = 150;
+  SeededRandom random(1);
+  for (int i = 0; i < kSettled; ++i) {
+    std::string value(1000, '\0');
+    for (char& byte : value) byte = static_cast<char>(random.Next());
+    ASSERT_TRUE(Put(row(i), value).ok());
+  }
+  ASSERT_TRUE(engine_->SettleAll().ok());
+  ASSERT_TRUE(engine_->CompactAll().ok());
+  for (int i = kSettled; i < kRows; ++i) ASSERT_TRUE(Put(row(i), "v").ok());
+  engine_.reset();
+
+  fs::path pages;  // the largest: values
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_ + "/cells")) {
+    if (entry.path().extension() != ".sst") continue;
+    if (pages.empty() || entry.file_size() > fs::file_size(pages)) pages = entry.path();
+  }
+  ASSERT_FALSE(pages.empty());
+  const auto bytes = static_cast<std::streamoff>(fs::file_size(pages));
+  {
+    std::fstream file(pages, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(bytes - 53);
+    file << std::string(53, 'x');
+  }
+  std::string told;
+  RocksOptions telling = options;
+  telling.tell = [&](const std::string& text) { told += text; };
+  for (int restart = 0; restart < 2; ++restart) {
+    Open(telling);
+    EXPECT_THAT(told, AllOf(HasSubstr("cannot be opened"), HasSubstr(pages.filename())));
+    for (int i = 0; i < kRows; ++i) {
+      const auto value = Get(row(i));
+      if (i < kSettled) {
+        EXPECT_EQ(value.status().code(), absl::StatusCode::kDataLoss) << row(i);
+        EXPECT_THAT(std::string(value.status().message()), HasSubstr(pages.filename()));
+      } else {
+        EXPECT_EQ(*value, "v");
+      }
+    }
+    EXPECT_TRUE(Put(row(kRows), "new").ok());
+    EXPECT_EQ(*Get(row(kRows)), "new");
+    EXPECT_EQ(engine_->Scrub().code(), absl::StatusCode::kDataLoss);
+    engine_.reset();
+    EXPECT_TRUE(fs::exists(pages));
+    EXPECT_EQ(fs::file_size(pages), static_cast<uintmax_t>(bytes));
+  }
+}
+
 }  // namespace
 }  // namespace sonde

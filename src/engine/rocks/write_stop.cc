@@ -17,7 +17,12 @@ class WriteStop::Listener final : public rocksdb::EventListener {
   Listener(std::shared_ptr<State> state, std::string database)
       : state_(std::move(state)), database_(std::move(database)) {}
 
-  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    // A table that cannot be opened is known to be damaged (OpenTablesLater): who reads it is told.
+    if (reason == rocksdb::BackgroundErrorReason::kAsyncFileOpen) {
+      *error = rocksdb::Status::OK();
+      return;
+    }
     if (error->ok() || error->IsNoSpace() || error->IsShutdownInProgress()) return;
     // Whoever comes to a file after a failure gets this, and might bury the cause, from which RocksDB may
     // recover: that is told by whoever met it.
