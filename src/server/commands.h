@@ -11,5 +11,6 @@ void AddSeriesCommand(CLI::App& app, int* exit_status);
 void AddKeyvizCommand(CLI::App& app, int* exit_status);
 void AddBenchCommand(CLI::App& app, int* exit_status);
 void AddCompactCommand(CLI::App& app, int* exit_status);
+void AddCheckCommand(CLI::App& app, int* exit_status);
 
 }  // namespace sonde

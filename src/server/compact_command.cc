@@ -84,6 +84,12 @@ absl::Status Run(const Flags& flags) {
   const auto start = std::chrono::steady_clock::now();
   const uint64_t before = BytesOnDisk(flags.data_dir);
   absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open(options);
+  if (absl::IsFailedPrecondition(store.status())) {
+    return absl::FailedPreconditionError(std::string(store.status().message()) +
+                                         ". If a server uses it: that settles by itself, as it gets cells; "
+                                         "to have all settled now, stop it, run "
+                                         "this, and start it again");
+  }
   if (!store.ok()) return store.status();
   RocksEngine& engine = (*store)->engine();
   if (absl::Status status = Compact(&engine); !status.ok()) return status;

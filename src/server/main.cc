@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   sonde::AddKeyvizCommand(app, &exit_status);
   sonde::AddBenchCommand(app, &exit_status);
   sonde::AddCompactCommand(app, &exit_status);
+  sonde::AddCheckCommand(app, &exit_status);
   app.add_subcommand("version", "Say which version this is")->callback([] {
     fmt::print("sonde {} ({}, RocksDB {})\n", SONDE_VERSION, SONDE_BUILD_TYPE, SONDE_ROCKSDB_VERSION);
   });

@@ -289,6 +289,8 @@ absl::Status RocksEngine::OpenCells() {
        .check_writes = [this] { return write_stop_.Check(); },
        .now_micros = now_micros,
        .page_cache_bytes = options_.memory_bytes / kPageCacheShare,
+       .open_pages_bytes_max = options_.memory_bytes / kOpenPagesShare,
+       .block_cache = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache,
        .is_dropped = [this](TableId table, FamilyId family) { return IsDropped(table, family); }});
   if (!store.ok()) return store.status();
   store_ = *std::move(store);
@@ -302,8 +304,6 @@ absl::Status RocksEngine::OpenCells() {
                         .step_bytes_max = step_bytes_max,
                         .now_micros = now_micros});
   schedule_ = std::make_unique<SettlingSchedule>(
-       .open_pages_bytes_max = options_.memory_bytes / kOpenPagesShare,
-       .block_cache = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache,
       store_.get(), settling_.get(),
       SettlingSchedule::Options{.head_cells_min = options_.settling_head_cells_min,
                                 .has_room =

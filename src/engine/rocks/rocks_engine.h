@@ -101,12 +101,12 @@ class RocksEngine final : public Engine {
   absl::Status DropRange(TableId table, const RowRange& range) override;
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
 
-  double WritePressure() const override { return store_->WritePressure(); }
   // Of one table: a copy of all (below), out of which the other tables are taken.  Whole files of theirs go;
   // where tables share a file, it stays, and nobody can read what is not of the table.  While it is made,
   // `directory` has the suffix ".part".
   absl::Status Checkpoint(TableId table, const std::string& directory) override;
 
+  double WritePressure() const override { return store_->WritePressure(); }
 
   absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override;
   absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
@@ -152,12 +152,12 @@ class RocksEngine final : public Engine {
   absl::Status LoadOwnRecords();
   absl::Status StartKeeping();
   static absl::StatusOr<std::unique_ptr<RocksEngine>> OpenOnce(const RocksOptions& options);
-  void SetCompactionRoom(const std::string& cells_path);
-  // Both, before either is opened: refuses what is damaged.
-  absl::Status CheckDatabases();
   // Of a copy, which must not be open: takes all but one table out.
   absl::Status ReduceCopy(const std::string& directory, TableId table) const;
   absl::Status KeepOnly(TableId table);
+  void SetCompactionRoom(const std::string& cells_path);
+  // Both, before either is opened: refuses what is damaged.
+  absl::Status CheckDatabases();
   // Adds to the settings of a database what the check found, and who listens to its files and errors.
   void Guard(const std::string& name, rocksdb::Options* settings) const;
   void Tell(const std::string& text) const;

@@ -1,0 +1,90 @@
+#include "server/check_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "server/commands.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t kBytesPerSecondMax = uint64_t{4} << 30;  // as fast as the disk is
+
+struct Flags {
+  std::string data_dir;
+  bool json = false;
+};
+
+absl::StatusOr<bool> Run(const Flags& flags) {
+  if (!std::filesystem::exists(flags.data_dir + "/FORMAT")) {
+    return absl::InvalidArgumentError(
+        fmt::format("--data-dir: {} is no data directory of Sonde (it has no file FORMAT)", flags.data_dir));
+  }
+  absl::StatusOr<CheckReport> report = CheckDirectory({.data_dir = flags.data_dir});
+  if (!report.ok()) return report.status();
+  if (flags.json) {
+    const nlohmann::json out = {
+        {"tables", report->tables_count}, {"bytes", report->bytes}, {"damage", report->damage}};
+    fmt::print("{}\n", out.dump(2));
+    return report->damage.empty();
+  }
+  for (const std::string& line : report->damage) fmt::print("{}\n", line);
+  if (report->damage.empty()) {
+    fmt::print("{} tables, {} bytes: all are as they were written\n", report->tables_count, report->bytes);
+  }
+  return report->damage.empty();
+}
+
+}  // namespace
+
+absl::StatusOr<CheckReport> CheckDirectory(RocksOptions options) {
+  CheckReport report;
+  options.settles = false;
+  options.scrub_bytes_per_second_max = kBytesPerSecondMax;
+  absl::StatusOr<std::unique_ptr<RocksEngine>> engine = RocksEngine::Open(options);
+  if (absl::IsDataLoss(engine.status())) {
+    report.damage.emplace_back(engine.status().message());
+    return report;
+  }
+  if (!engine.ok()) return engine.status();
+  const absl::Status scrubbed = (*engine)->Scrub();
+  if (!scrubbed.ok() && !absl::IsDataLoss(scrubbed)) return scrubbed;
+  const ScrubProgress progress = (*engine)->scrub_progress();
+  report.tables_count = progress.tables_count;
+  report.bytes = progress.bytes_done;
+  for (const std::string& file : progress.damaged_files) {
+    report.damage.push_back(fmt::format("{} is not as it was written", file));
+  }
+  return report;
+}
+
+void AddCheckCommand(CLI::App& app, int* exit_status) {
+  CLI::App* check =
+      app.add_subcommand("check", "Read all of a data directory, and name what is not as it was written");
+  check->footer(
+      "Examples:\n"
+      "  sonde check --data-dir /var/lib/sonde\n"
+      "  sonde check --data-dir /var/lib/sonde --json\n\n"
+      "Exit status 0: all is as it was written.  1: something is damaged, and named.  2: the call was "
+      "wrong.\n"
+      "Nothing is repaired.  No server may be using the directory: one that does reads all of it once a "
+      "day.");
+  const auto flags = std::make_shared<Flags>();
+  check->add_option("--data-dir", flags->data_dir, "the data directory")->required();
+  check->add_flag("--json", flags->json, "print the result as JSON");
+  check->callback([flags, exit_status] {
+    const absl::StatusOr<bool> sound = Run(*flags);
+    if (sound.ok()) {
+      if (!*sound) *exit_status = 1;
+      return;
+    }
+    fmt::print(stderr, "sonde check: {}\n", std::string(sound.status().message()));
+    *exit_status = absl::IsInvalidArgument(sound.status()) ? 2 : 1;
+  });
+}
+
+}  // namespace sonde
