@@ -151,8 +151,8 @@ size_t PageReader::KeptBytes() const {
   return bytes;
 }
 
-absl::StatusOr<bool> PageReader::ReadNumbers(size_t column, codec::NumberBytes written, size_t begin,
-                                             size_t end, ColumnNumbers* out) {
+absl::StatusOr<bool> PageReader::ReadNumbers(size_t column, NumberBytes written, size_t begin, size_t end,
+                                             ColumnNumbers* out) {
   absl::StatusOr<PageShape*> shape = Shape();
   if (!shape.ok()) return shape.status();
   absl::StatusOr<codec::ValueColumn*> values = Values(stream_of_[column]);
@@ -220,7 +220,24 @@ absl::Status PageCursor::Start() {
   }
   ChooseColumns();
   if (!all_columns_ && std::find(wanted_.begin(), wanted_.end(), 1) == wanted_.end()) return absl::OkStatus();
+  absl::StatusOr<bool> as_numbers = FindNumbers();
+  if (!as_numbers.ok()) return as_numbers.status();
+  as_numbers_ = *as_numbers;
   return reader_->FindRows(rows_, &rows_begin_, &rows_end_);
+}
+
+absl::StatusOr<bool> PageCursor::FindNumbers() {
+  if (!hints_.numbers.has_value() || hints_.keys_only) return false;
+  size_t column = 0;
+  if (all_columns_) {
+    if (reader_->columns().size() != 1) return false;
+  } else {
+    if (std::count(wanted_.begin(), wanted_.end(), 1) != 1) return false;
+    column = std::find(wanted_.begin(), wanted_.end(), 1) - wanted_.begin();
+  }
+  absl::StatusOr<codec::ValueColumn*> values = reader_->Values(reader_->stream_of_[column]);
+  if (!values.ok()) return values.status();
+  return (*values)->HoldsNumbers(*hints_.numbers);
 }
 
 void PageCursor::ChooseColumns() {
@@ -257,19 +274,31 @@ absl::StatusOr<bool> PageCursor::Next(RowPiece* piece) {
     if (row.group == group_end) continue;
     piece->row_key = row.key;
     piece->cells.clear();
-    for (size_t i = row.group; i < group_end; ++i) {
-      const Group& group = groups_[i];
-      const std::string_view qualifier = reader_->columns()[group.column];
-      const std::string_view* const values =
-          hints_.keys_only ? nullptr : decoded_[group.stream].values.data() + group.value;
-      const size_t at = piece->cells.size();
-      piece->cells.resize(at + group.count);
-      CellView* const cells = piece->cells.data() + at;
-      for (size_t k = 0; k < group.count; ++k) {
-        cells[k] = {qualifier, group.timestamps[k], values == nullptr ? std::string_view() : values[k]};
-      }
+    piece->numbers = {};
+    if (as_numbers_) {
+      const Group& group = groups_[row.group];
+      piece->numbers = {reader_->columns()[group.column],
+                        {group.timestamps, group.count},
+                        absl::MakeSpan(decoded_[group.stream].numbers).subspan(group.value, group.count)};
+    } else {
+      FillCells(row, group_end, piece);
     }
     return true;
+  }
+}
+
+void PageCursor::FillCells(const Row& row, size_t group_end, RowPiece* piece) const {
+  for (size_t i = row.group; i < group_end; ++i) {
+    const Group& group = groups_[i];
+    const std::string_view qualifier = reader_->columns()[group.column];
+    const std::string_view* const values =
+        hints_.keys_only ? nullptr : decoded_[group.stream].values.data() + group.value;
+    const size_t at = piece->cells.size();
+    piece->cells.resize(at + group.count);
+    CellView* const cells = piece->cells.data() + at;
+    for (size_t k = 0; k < group.count; ++k) {
+      cells[k] = {qualifier, group.timestamps[k], values == nullptr ? std::string_view() : values[k]};
+    }
   }
 }
 
@@ -347,6 +376,15 @@ absl::Status PageCursor::DecodeValues() {
     if (decoded.count == 0) continue;
     absl::StatusOr<codec::ValueColumn*> values = reader_->Values(stream);
     if (!values.ok()) return values.status();
+    if (as_numbers_) {
+      decoded.numbers.resize(decoded.count);
+      double* to = decoded.numbers.data();
+      for (const auto& [begin, end] : decoded.ranges) {
+        if (!(*values)->DecodeNumbers(*hints_.numbers, begin, end, to)) return DamagedValues();
+        to += end - begin;
+      }
+      continue;
+    }
     decoded.values.resize(decoded.count);
     std::string_view* to = decoded.values.data();
     for (const auto& [begin, end] : decoded.ranges) {

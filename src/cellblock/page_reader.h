@@ -54,7 +54,7 @@ class PageReader {
 
   // Replaces *out by the cells of rows [begin, end) of one column.  False, and *out means nothing: they are
   // not all numbers that are written so; read them with a PageCursor.
-  absl::StatusOr<bool> ReadNumbers(size_t column, codec::NumberBytes written, size_t begin, size_t end,
+  absl::StatusOr<bool> ReadNumbers(size_t column, NumberBytes written, size_t begin, size_t end,
                                    ColumnNumbers* out);
 
  private:
@@ -87,16 +87,16 @@ class PageReader {
 };
 
 // The cells of a page that are in a range of rows and that the hints ask for (columns, time_range,
-// newest_per_column, keys_only), row by row, ascending or descending.  A column of more than one row has its
-// newest in each.
+// newest_per_column, keys_only, numbers), row by row, ascending or descending.  A column of more than one row
+// has its newest in each.
 class PageCursor {
  public:
   // `reader` must outlive it, and no other cursor of the same reader may be in use.
   PageCursor(PageReader* reader, RowRange rows, ReadHints hints, bool reverse)
       : reader_(reader), rows_(std::move(rows)), hints_(std::move(hints)), reverse_(reverse) {}
 
-  // Fills row_key and cells of the next row that has any; false at the end.  The views hold until the next
-  // call.
+  // Fills row_key and cells, or numbers, of the next row that has any; false at the end.  The views hold
+  // until the next call.
   absl::StatusOr<bool> Next(RowPiece* piece);
 
  private:
@@ -117,6 +117,7 @@ class PageCursor {
     std::vector<std::pair<size_t, size_t>> ranges;  // of the stream's cells
     size_t count = 0;
     std::vector<std::string_view> values;
+    std::vector<double> numbers;  // in their place
   };
 
   absl::Status Start();
@@ -124,6 +125,8 @@ class PageCursor {
   absl::Status DecodeRows();
   void PlanGroup(uint32_t column, size_t first_value, absl::Span<const int64_t> timestamps);
   absl::Status DecodeValues();
+  absl::StatusOr<bool> FindNumbers();
+  void FillCells(const Row& row, size_t group_end, RowPiece* piece) const;
 
   PageReader* reader_;
   const RowRange rows_;
@@ -134,6 +137,7 @@ class PageCursor {
   size_t rows_begin_ = 0, rows_end_ = 0;  // of those that are not decoded yet
   bool all_columns_ = true;
   std::vector<char> wanted_;  // by column, unless all
+  bool as_numbers_ = false;
 
   // The rows that are decoded, with an end.
   std::vector<Row> decoded_rows_;

@@ -311,13 +311,31 @@ TEST(Page, NumbersOfAColumn) {
         }
       }
       const absl::StatusOr<bool> are_numbers =
-          reader->ReadNumbers(column, codec::NumberBytes::kDecimalText, begin, end, &got);
+          reader->ReadNumbers(column, NumberBytes::kDecimalText, begin, end, &got);
       ASSERT_TRUE(are_numbers.ok()) << are_numbers.status();
       ASSERT_TRUE(*are_numbers);
       EXPECT_EQ(got.rows, wanted.rows);
       EXPECT_EQ(got.timestamps_micros, wanted.timestamps_micros);
       EXPECT_EQ(got.numbers, wanted.numbers);
-      EXPECT_FALSE(*reader->ReadNumbers(column, codec::NumberBytes::kBigEndianDouble, begin, end, &got));
+      EXPECT_FALSE(*reader->ReadNumbers(column, NumberBytes::kBigEndianDouble, begin, end, &got));
+      const std::string qualifier(reader->columns()[column]);
+      ReadHints hints{.numbers = NumberBytes::kDecimalText};
+      hints.columns = {{qualifier, qualifier + std::string(1, '\0')}};
+      PageCursor cursor(reader.get(), RowRange::All(), hints, /*reverse=*/false);
+      RowPiece piece;
+      for (const Row& row : rows) {
+        std::vector<double> numbers;
+        for (const Cell& cell : row.cells) {
+          if (cell.qualifier == qualifier) numbers.push_back(std::stod(cell.value));
+        }
+        if (numbers.empty()) continue;
+        ASSERT_TRUE(*cursor.Next(&piece));
+        EXPECT_EQ(piece.row_key, row.key);
+        EXPECT_EQ(piece.numbers.qualifier, qualifier);
+        EXPECT_TRUE(piece.cells.empty());
+        EXPECT_EQ(std::vector<double>(piece.numbers.numbers.begin(), piece.numbers.numbers.end()), numbers);
+      }
+      EXPECT_FALSE(*cursor.Next(&piece));
     }
   }
 }

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "base/number_bytes.h"
 #include "codec/decimal.h"
 #include "codec/integers.h"
 #include "codec/strings.h"
@@ -39,9 +40,6 @@ namespace sonde::codec {
 
 // Appends the column; at least one value, kColumnBytesMax in all.
 void EncodeValues(absl::Span<const std::string_view> values, std::string* out);
-
-// How a number is written as bytes.
-enum class NumberBytes : uint8_t { kBigEndianInteger, kBigEndianDouble, kDecimalText };
 
 // A column that is read.  Views the bytes; not for several threads.
 class ValueColumn {

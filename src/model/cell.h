@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 namespace sonde {
 
@@ -34,12 +35,20 @@ struct CellView {
   bool operator==(const CellView&) const = default;
 };
 
+// Cells of one column as numbers.  The views belong to whoever produced them.
+struct NumberColumn {
+  std::string_view qualifier;
+  absl::Span<const int64_t> timestamps_micros;  // descending
+  absl::Span<const double> numbers;             // one a timestamp, each the double that is next to the value
+};
+
 // A part of a row: cells of one family, or all of them.  Reused from call to call: what it held before is
 // gone.
 struct RowPiece {
   std::string row_key;
   FamilyId family = 0;
-  std::vector<CellView> cells;       // qualifier ascending, timestamp descending; never empty
+  std::vector<CellView> cells;       // qualifier ascending, timestamp descending; never empty, or
+  NumberColumn numbers;              // in their place, for a reader whose hints say so
   std::vector<std::string> backing;  // what the views point into, when the producer does not hold it itself
   bool last_of_row = false;          // this is the row's last piece; false: perhaps it is not
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/number_bytes.h"
 #include "model/cell.h"
 #include "model/mutation.h"
 
@@ -23,6 +24,9 @@ struct ReadHints {
   TimeRange time_range;                             // only these timestamps
   std::optional<int64_t> newest_per_column;         // only so many of each column, of those in time_range
   bool keys_only = false;                           // values do not matter: they may come empty
+  // Pieces of rows may come as numbers (RowPiece::numbers) where one column is read and all of its values in
+  // reach are numbers written so.
+  std::optional<NumberBytes> numbers;
   // The reader stops after so many rows that have a cell of all the above.
   std::optional<int64_t> rows_max;
 };

@@ -24,6 +24,9 @@ class LocalTables final : public TableAccess {
                                                        const std::vector<RowWrite>& rows) override;
   absl::Status ReadRows(const std::string& table, const RowRead& read,
                         const std::function<bool(ReadRow&&)>& row) override;
+  bool CanReadNumbers() const override { return true; }
+  absl::Status ReadNumbers(const std::string& table, const NumberRead& read,
+                           const std::function<bool(const NumberRow&)>& row) override;
 
  private:
   std::string NameOf(const std::string& table) const { return instance_ + "/tables/" + table; }

@@ -30,6 +30,11 @@ void ReadWatch::Returned(const std::vector<FilterCell>& cells) {
   noted_.back().bytes = bytes;
 }
 
+void ReadWatch::Returned(size_t cells, uint64_t bytes) {
+  cells_untold_ += cells;
+  if (last_is_noted_ && !noted_.empty()) noted_.back().bytes += bytes;
+}
+
 void ReadWatch::Fail(std::string_view row_key) {
   NoteLatency();
   keys_.append(row_key);

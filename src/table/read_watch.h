@@ -29,6 +29,8 @@ class ReadWatch {
   void Saw(std::string_view row_key);
   // The row that was looked at last goes out, with these cells.
   void Returned(const std::vector<FilterCell>& cells);
+  // The same of cells that are counted already; of one row, perhaps in several calls.
+  void Returned(size_t cells, uint64_t bytes);
   void Fail(std::string_view row_key);
   // `whole_table`: it was read from the first key to the last.
   void End(bool whole_table, int64_t rows_seen, const std::function<std::string()>& caller);

@@ -17,6 +17,7 @@
 #include "filter/filter_evaluator.h"
 #include "model/limits.h"
 #include "mutation/normalize.h"
+#include "table/number_reader.h"
 #include "table/row_assembler.h"
 #include "table/view_access.h"
 
@@ -242,6 +243,11 @@ std::vector<RowKeySample> ClipSamples(const std::vector<RowKeySample>& samples,
 absl::StatusOr<std::unique_ptr<RowReader>> Tables::Read(TableSchemaRef schema, ReadRequest request) {
   return RowReader::Open(engine_, std::move(schema), clock_->NowMicros(), next_seed_++, std::move(request),
                          observer_);
+}
+
+absl::Status Tables::ReadNumbers(const TableSchemaRef& schema, const NumberRead& read,
+                                 const std::function<bool(const NumberRow&)>& row) {
+  return ReadNumbersOf(engine_, *schema, clock_->NowMicros(), read, observer_, row);
 }
 
 absl::Status Tables::MutateRow(const TableSchema& schema, const RowMutations& row,

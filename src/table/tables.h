@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "filter/compiled_filter.h"
 #include "model/mutation.h"
+#include "model/table_access.h"
 #include "table/access_observer.h"
 #include "table/idempotency.h"
 #include "table/row_reader.h"
@@ -78,6 +79,9 @@ class Tables {
   const Clock& clock() const { return *clock_; }
 
   absl::StatusOr<std::unique_ptr<RowReader>> Read(TableSchemaRef schema, ReadRequest request);
+  // As TableAccess::ReadNumbers; NOT_FOUND: no such family.
+  absl::Status ReadNumbers(const TableSchemaRef& schema, const NumberRead& read,
+                           const std::function<bool(const NumberRow&)>& row);
 
   // What follows takes an authorized view, or null for the whole table; PERMISSION_DENIED: CheckInView.
 

@@ -131,6 +131,55 @@ TEST_F(TablesTest, VersionsAreCountedAcrossPieces) {
   EXPECT_EQ(values, "0324");
 }
 
+TEST_F(TablesTest, NumbersAreWhatIsSeenOfAColumn) {
+  for (const size_t cells_per_piece_max : {0, 1, 2}) {
+    const auto engine = MemoryEngine::Create(
+        {.honour_hints = cells_per_piece_max == 0, .cells_per_piece_max = cells_per_piece_max});
+    const auto catalog = *Catalog::Open(engine.get());
+    Tables tables(engine.get(), catalog.get(), &clock_, /*seed=*/1);
+    const TableSchemaRef created = *catalog->Create(*schema_);
+    for (const char* row : {"a", "b", "c"}) {
+      std::vector<Mutation> mutations;
+      constexpr std::string_view kValues[] = {"1", "2", "3", "4"};
+      for (const char* family : {"z", "last", "day"}) {
+        for (int64_t i = 0; i < 4; ++i) {
+          mutations.push_back(SetCell{family, "q", kNow - (3 - i) * 43'200 * kSecond, kValues[i]});
+          mutations.push_back(SetCell{family, "other", kNow, "9"});
+        }
+      }
+      ASSERT_TRUE(tables.MutateRow(*created, {row, mutations}).ok());
+    }
+    const auto read = [&](NumberRead request, size_t rows_max = 100) {
+      request.column.qualifier = "q";
+      std::string result;
+      const absl::Status status = tables.ReadNumbers(created, request, [&](const NumberRow& row) {
+        if (!result.starts_with(row.row_key) && result.find(std::string(row.row_key)) == std::string::npos)
+          result += row.row_key;
+        for (size_t i = 0; i < row.timestamps_micros.size(); ++i) {
+          EXPECT_EQ(row.timestamps_micros[i], kNow - ('4' - row.texts[i][0]) * 43'200 * kSecond);
+          result += row.texts[i];
+        }
+        return --rows_max > 0;
+      });
+      return status.ok() ? result : std::string(status.message());
+    };
+    const std::vector<RowRange> all = {RowRange::All()};
+    EXPECT_EQ(read({.ranges = all, .column = {"z"}}), "a4321b4321c4321");
+    EXPECT_EQ(read({.ranges = {RowRange::Single("b")}, .column = {"last"}}), "b43");
+    EXPECT_EQ(read({.ranges = all, .column = {"day"}}), "a432b432c432");
+    // What is out of the time that is asked for counts as a version.
+    EXPECT_EQ(read({.ranges = {RowRange{"b", ""}}, .column = {"last"}, .end_micros = kNow}), "b3c3");
+    EXPECT_EQ(read({.ranges = {RowRange{"b", ""}},
+                    .column = {"z"},
+                    .start_micros = kNow - 2 * 43'200 * kSecond,
+                    .end_micros = kNow}),
+              "b32c32");
+    EXPECT_EQ(read({.ranges = {}, .column = {"z"}}), "");
+    EXPECT_TRUE(std::string("a4321").starts_with(read({.ranges = all, .column = {"z"}}, 1)));
+    EXPECT_EQ(read({.ranges = all, .column = {"none"}}), "projects/p/instances/i/tables/t: no family 'none'");
+  }
+}
+
 TEST_F(TablesTest, LimitsCountRowsThatPass) {
   for (const char* row : {"a", "b", "c", "d"}) Put(row, {SetCell{"z", "q", 0, row}});
   const auto not_b = Filter({FilterSpec::ValueRegex{"[acd]"}});

@@ -338,6 +338,11 @@ class HostileMaker {
 
 }  // namespace
 
-RowFilter HostileFilter(RandomSource* random) { return HostileMaker(random).Make(); }
+RowFilter HostileFilter(RandomSource* random) {
+  while (true) {
+    RowFilter filter = HostileMaker(random).Make();
+    if (filter.ByteSizeLong() <= kFilterBytesMax) return filter;
+  }
+}
 
 }  // namespace sonde

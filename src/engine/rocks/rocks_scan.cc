@@ -15,9 +15,12 @@ constexpr uint32_t kStepsBetweenClockReadings = 128;
 // Of so many, streams are made whether or not there are pages of them.
 constexpr size_t kFamiliesWithoutLooking = 8;
 
+bool IsEmpty(const RowPiece& piece) { return piece.cells.empty() && piece.numbers.numbers.empty(); }
+
 ReadHints Relaxed(ReadHints hints) {
   hints.newest_per_column.reset();
   hints.keys_only = false;
+  hints.numbers.reset();
   return hints;
 }
 
@@ -161,7 +164,7 @@ absl::StatusOr<bool> RocksScan::NextLookedUp(RowPiece* piece) {
     piece->last_of_row = families_done_ == families.size() &&
                          (chosen_source_ == nullptr || !source->stream->row_may_continue());
     if (absl::Status status = Fill(source, piece); !status.ok()) return status;
-    if (piece->cells.empty()) continue;
+    if (IsEmpty(*piece)) continue;
     return true;
   }
   state_ = State::kBetweenRanges;
@@ -180,7 +183,7 @@ absl::StatusOr<bool> RocksScan::NextMerged(RowPiece* piece) {
   }
   piece->last_of_row = IsLastOfRow();
   if (absl::Status status = Fill(chosen_source_, piece); !status.ok()) return status;
-  return !piece->cells.empty();
+  return !IsEmpty(*piece);
 }
 
 absl::Status RocksScan::Advance() {
@@ -240,21 +243,23 @@ bool RocksScan::IsLastOfRow() const {
 absl::Status RocksScan::Fill(Source* source, RowPiece* piece) {
   piece->row_key = row_key_;
   piece->family = family_;
+  piece->numbers = {};
   if (source != nullptr && fragments_.empty()) {
     piece->cells.swap(source->stream->piece().cells);
+    piece->numbers = source->stream->piece().numbers;
     return absl::OkStatus();
   }
   if (source == nullptr) return reader_.Read(fragments_, shapes_, options_.hints, &piece->cells);
   return FillOver(source, piece);
 }
 
-// Edits over the cells of pages.  Of these, the newest are not enough if some are deleted, and nothing but
-// keys is not enough if something is added to them.
+// Edits over the cells of pages.  Of these, the newest are not enough if some are deleted, nothing but keys
+// is not enough if something is added to them, and edits are not made to numbers.
 absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
   const bool deletes = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutDeletes);
   const bool adds = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutAdds);
-  const bool needs_all =
-      (deletes && options_.hints.newest_per_column.has_value()) || (adds && options_.hints.keys_only);
+  const bool needs_all = (deletes && options_.hints.newest_per_column.has_value()) ||
+                         (adds && options_.hints.keys_only) || options_.hints.numbers.has_value();
   if (!needs_all && !source->stream->row_may_continue()) {
     return reader_.ReadOver(source->stream->piece().cells, fragments_, shapes_, options_.hints,
                             &piece->cells);

@@ -72,9 +72,16 @@ class SettlingTest : public testing::Test {
         result +=
             fmt::format("{} {}@{}={}\n", piece.row_key, cell.qualifier, cell.timestamp_micros, cell.value);
       }
+      const NumberColumn& numbers = piece.numbers;
+      numbers_seen_ += numbers.numbers.size();
+      for (size_t i = 0; i < numbers.numbers.size(); ++i) {
+        result += fmt::format("{} {}@{}={}\n", piece.row_key, numbers.qualifier, numbers.timestamps_micros[i],
+                              numbers.numbers[i]);
+      }
     }
   }
 
+  size_t numbers_seen_ = 0;  // by Cells
   size_t cells_max_ = 10;
   bool settles_ = false;
   std::string path_;
@@ -174,6 +181,40 @@ TEST_F(SettlingTest, RowsAtTheEndsOfSeriesLeaveFullPages) {
   EXPECT_LE(old, in / 2) << "cells that were written again";
   const std::string cells = Cells();
   EXPECT_EQ(std::count(cells.begin(), cells.end(), '\n'), 15'000);
+}
+
+// Where pages hold them so; edits above pages, other columns, and values that are no numbers come as cells.
+TEST_F(SettlingTest, NumbersAreTheCellsOfAColumn) {
+  SeededRandom random(11);
+  const std::vector<std::string> qualifiers = {"number", "mixed", "text"};
+  for (int round = 0; round < 30; ++round) {
+    for (uint64_t n = 1 + random.Uniform(150); n > 0; --n) {
+      const std::string row_key = fmt::format("row{:02}", random.Uniform(12));
+      const size_t column = random.Uniform(3);
+      const auto timestamp_micros = static_cast<int64_t>(random.Uniform(200)) * 1000;
+      if (random.Uniform(20) == 0) {
+        Apply(row_key, {.deletes = {{qualifiers[column], {timestamp_micros, timestamp_micros + 20'000}}}});
+      }
+      const bool is_number = column == 0 || (column == 1 && random.Uniform(50) != 0);
+      Put(row_key, qualifiers[column], timestamp_micros,
+          is_number ? fmt::format("{}", static_cast<int64_t>(random.Uniform(2'000)) - 1'000) : "x");
+    }
+    if (random.Uniform(3) != 0) Settle();
+    for (const std::string& qualifier : qualifiers) {
+      ReadHints hints{.families = std::vector<FamilyId>{kFamily}};
+      hints.columns = {{qualifier, qualifier + std::string(1, '\0')}};
+      if (random.Uniform(2) == 0)
+        hints.time_range = {static_cast<int64_t>(random.Uniform(100)) * 1000, 150'000};
+      RowRange range = random.Uniform(3) == 0 ? RowRange::Single("row05") : RowRange{"row02", "row09"};
+      const bool reverse = random.Uniform(2) == 0;
+      const std::string wanted = Cells({.reverse = reverse, .hints = hints}, range);
+      const size_t numbers_before = numbers_seen_;
+      hints.numbers = NumberBytes::kDecimalText;
+      ASSERT_EQ(Cells({.reverse = reverse, .hints = hints}, range), wanted) << "round " << round;
+      EXPECT_TRUE(qualifier != "text" || numbers_seen_ == numbers_before);
+    }
+  }
+  EXPECT_GT(numbers_seen_, 1'000u);
 }
 
 TEST_F(SettlingTest, DropsWhatTheRulesForget) {

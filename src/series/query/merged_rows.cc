@@ -12,14 +12,37 @@
 namespace sonde::series {
 namespace {
 
-struct KeyedRow {
-  std::string key;
-  ReadRow row;
+// A NumberRow that holds what it views.
+class HeldNumbers {
+ public:
+  explicit HeldNumbers(const NumberRow& row)
+      : row_key_(row.row_key),
+        timestamps_micros_(row.timestamps_micros.begin(), row.timestamps_micros.end()),
+        numbers_(row.numbers.begin(), row.numbers.end()),
+        texts_(row.texts.begin(), row.texts.end()) {}
+
+  NumberRow View() {
+    views_.assign(texts_.begin(), texts_.end());
+    return {row_key_, timestamps_micros_, numbers_, views_};
+  }
+
+ private:
+  std::string row_key_;
+  std::vector<int64_t> timestamps_micros_;
+  std::vector<double> numbers_;
+  std::vector<std::string> texts_;
+  std::vector<std::string_view> views_;
 };
 
 // What one scan has found and nobody has taken yet.
+template <typename Row>
 class Queue {
  public:
+  struct KeyedRow {
+    std::string key;
+    Row row;
+  };
+
   // Waits while it is full.  False: nobody will take any more.
   bool Push(KeyedRow row) {
     const absl::MutexLock lock(&mutex_, absl::Condition(this, &Queue::HasRoom));
@@ -65,18 +88,14 @@ class Queue {
 };
 
 // The scans and their threads, which end with it.
+template <typename Row>
 class Scans {
  public:
-  Scans(TableAccess* tables, const std::string& table, const std::vector<RowRead>& reads,
-        const std::function<std::string(std::string_view)>& key_of) {
-    for (const RowRead& read : reads) {
-      Queue* const queue = queues_.emplace_back(std::make_unique<Queue>()).get();
-      threads_.emplace_back([=, &table, &read, &key_of] {
-        queue->End(tables->ReadRows(table, read, [&](ReadRow&& row) {
-          std::string key = key_of(row.row_key);
-          return queue->Push({std::move(key), std::move(row)});
-        }));
-      });
+  // `scan` runs the one with an index, and gives its rows to the queue.
+  Scans(size_t count, const std::function<absl::Status(size_t index, Queue<Row>* queue)>& scan) {
+    for (size_t index = 0; index < count; ++index) {
+      Queue<Row>* const queue = queues_.emplace_back(std::make_unique<Queue<Row>>()).get();
+      threads_.emplace_back([&scan, index, queue] { queue->End(scan(index, queue)); });
     }
   }
   ~Scans() {
@@ -86,12 +105,42 @@ class Scans {
   Scans(const Scans&) = delete;
 
   size_t Count() const { return queues_.size(); }
-  Queue& Get(size_t index) { return *queues_[index]; }
+  Queue<Row>& Get(size_t index) { return *queues_[index]; }
 
  private:
-  std::vector<std::unique_ptr<Queue>> queues_;
+  std::vector<std::unique_ptr<Queue<Row>>> queues_;
   std::vector<std::thread> threads_;
 };
+
+// `scan` and `row` as above; false ends all of them.
+template <typename Row>
+absl::Status Merge(size_t count, bool is_reversed,
+                   const std::function<absl::Status(size_t index, Queue<Row>* queue)>& scan,
+                   const std::function<bool(Row&&)>& row) {
+  Scans<Row> scans(count, scan);
+  std::vector<std::optional<typename Queue<Row>::KeyedRow>> heads(count);
+  const auto advance = [&](size_t index) -> absl::Status {
+    auto next = scans.Get(index).Take();
+    if (next.ok()) heads[index] = *std::move(next);
+    return next.status();
+  };
+  for (size_t index = 0; index < count; ++index) {
+    if (absl::Status status = advance(index); !status.ok()) return status;
+  }
+  while (true) {
+    std::optional<size_t> first;
+    for (size_t index = 0; index < count; ++index) {
+      if (!heads[index]) continue;
+      if (first &&
+          (is_reversed ? heads[index]->key <= heads[*first]->key : heads[index]->key >= heads[*first]->key)) {
+        continue;
+      }
+      first = index;
+    }
+    if (!first || !row(std::move(heads[*first]->row))) return absl::OkStatus();
+    if (absl::Status status = advance(*first); !status.ok()) return status;
+  }
+}
 
 }  // namespace
 
@@ -99,30 +148,25 @@ absl::Status ReadMergedRows(TableAccess* tables, const std::string& table, const
                             const std::function<std::string(std::string_view row_key)>& key_of,
                             const std::function<bool(ReadRow&&)>& row) {
   if (reads.empty()) return absl::OkStatus();
-  const bool is_reversed = reads.front().reversed;
-  Scans scans(tables, table, reads, key_of);
-  std::vector<std::optional<KeyedRow>> heads(scans.Count());
-  const auto advance = [&](size_t scan) -> absl::Status {
-    absl::StatusOr<std::optional<KeyedRow>> next = scans.Get(scan).Take();
-    if (next.ok()) heads[scan] = *std::move(next);
-    return next.status();
+  const auto scan = [&](size_t index, Queue<ReadRow>* queue) {
+    return tables->ReadRows(table, reads[index], [&](ReadRow&& found) {
+      std::string key = key_of(found.row_key);
+      return queue->Push({std::move(key), std::move(found)});
+    });
   };
-  for (size_t scan = 0; scan < heads.size(); ++scan) {
-    if (absl::Status status = advance(scan); !status.ok()) return status;
-  }
-  while (true) {
-    std::optional<size_t> first;
-    for (size_t scan = 0; scan < heads.size(); ++scan) {
-      if (!heads[scan]) continue;
-      if (first &&
-          (is_reversed ? heads[scan]->key <= heads[*first]->key : heads[scan]->key >= heads[*first]->key)) {
-        continue;
-      }
-      first = scan;
-    }
-    if (!first || !row(std::move(heads[*first]->row))) return absl::OkStatus();
-    if (absl::Status status = advance(*first); !status.ok()) return status;
-  }
+  return Merge<ReadRow>(reads.size(), reads.front().reversed, scan, row);
+}
+
+absl::Status ReadMergedNumbers(TableAccess* tables, const std::string& table,
+                               const std::vector<NumberRead>& reads,
+                               const std::function<std::string(std::string_view row_key)>& key_of,
+                               const std::function<bool(const NumberRow&)>& row) {
+  const auto scan = [&](size_t index, Queue<HeldNumbers>* queue) {
+    return tables->ReadNumbers(table, reads[index], [&](const NumberRow& found) {
+      return queue->Push({key_of(found.row_key), HeldNumbers(found)});
+    });
+  };
+  return Merge<HeldNumbers>(reads.size(), false, scan, [&](HeldNumbers&& held) { return row(held.View()); });
 }
 
 }  // namespace sonde::series

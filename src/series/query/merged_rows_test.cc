@@ -37,6 +37,23 @@ class SaltedRows final : public TableAccess {
     return absl::OkStatus();
   }
 
+  bool CanReadNumbers() const override { return true; }
+  absl::Status ReadNumbers(const std::string& table, const NumberRead& read,
+                           const std::function<bool(const NumberRow&)>& row) override {
+    return ReadRows(table, {.ranges = read.ranges}, [&](ReadRow&& found) {
+      const int64_t number = std::stoi(found.row_key.substr(2));
+      const double value = 0.5 * static_cast<double>(number);
+      const std::string_view text = found.row_key;
+      NumberRow numbers{.row_key = found.row_key, .timestamps_micros = {&number, 1}};
+      if (number % 2 == 0) {
+        numbers.numbers = {&value, 1};
+      } else {
+        numbers.texts = {&text, 1};
+      }
+      return row(numbers);
+    });
+  }
+
   static constexpr int kRows = 5'000;
   static constexpr int kSalts = 7;
   std::string bad_salt;
@@ -67,6 +84,24 @@ TEST(MergedRows, ComeInOrder) {
     EXPECT_TRUE(is_reversed ? std::is_sorted(keys.rbegin(), keys.rend())
                             : std::is_sorted(keys.begin(), keys.end()));
   }
+}
+
+TEST(MergedRows, NumbersComeInOrder) {
+  SaltedRows tables;
+  std::vector<NumberRead> reads;
+  for (const RowRead& read : Reads(false)) reads.push_back({.ranges = read.ranges});
+  int64_t next = 0;
+  ASSERT_TRUE(ReadMergedNumbers(&tables, "t", reads, WithoutSalt, [&](const NumberRow& row) {
+                EXPECT_EQ(row.timestamps_micros[0], next);
+                if (next % 2 == 0) {
+                  EXPECT_EQ(row.numbers[0], 0.5 * static_cast<double>(next));
+                } else {
+                  EXPECT_EQ(row.texts[0], row.row_key);
+                }
+                ++next;
+                return true;
+              }).ok());
+  EXPECT_EQ(next, SaltedRows::kRows);
 }
 
 TEST(MergedRows, EndEarly) {

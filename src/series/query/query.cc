@@ -83,14 +83,14 @@ absl::Status ReadRawChanges(const Query& query, const Scans& scans, const RowCal
   ResultRow result;
   bool is_enough = false;
   for (const auto& scan : scans) {
-    const absl::Status status = scan->ReadAll(IsReadReversed(query, *scan), [&]() -> absl::StatusOr<bool> {
-      if (absl::Status read = scan->ReadNumbers(&numbers); !read.ok()) return read;
+    const auto take = [&]() -> absl::StatusOr<bool> {
       changes.Apply(scan->tags(), &numbers);
       for (size_t i = 0; i < numbers.times_micros.size() && !is_enough; ++i) {
         if (MakeChangeRow(*scan, numbers, i, &result)) is_enough = !emit(result);
       }
       return !is_enough;
-    });
+    };
+    const absl::Status status = scan->ReadAllNumbers(IsReadReversed(query, *scan), false, &numbers, take);
     if (!status.ok() || is_enough) return status;
   }
   return absl::OkStatus();
@@ -125,9 +125,7 @@ absl::Status ReadAggregates(const Query& query, const Scans& scans, const RowCal
   Numbers numbers;
   bool is_enough = false;
   for (const auto& scan : scans) {
-    const absl::Status status = scan->ReadAll(IsReadReversed(query, *scan), [&]() -> absl::StatusOr<bool> {
-      if (scan->points().Count() == 0) return true;
-      if (absl::Status read = scan->ReadNumbers(&numbers); !read.ok()) return read;
+    const auto take = [&]() -> absl::StatusOr<bool> {
       changes.Apply(scan->tags(), &numbers);
       const std::vector<std::string> group = GroupOf(query, scan->tags());
       if (is_by_group && !fold.IsEmpty() && fold.first_group() != group) {
@@ -137,7 +135,9 @@ absl::Status ReadAggregates(const Query& query, const Scans& scans, const RowCal
       }
       if (absl::Status added = fold.Add(group, numbers); !added.ok()) return added;
       return true;
-    });
+    };
+    const absl::Status status =
+        scan->ReadAllNumbers(IsReadReversed(query, *scan), !query.change, &numbers, take);
     if (!status.ok() || is_enough) return status;
   }
   return fold.Emit(emit).status();

@@ -37,6 +37,11 @@ class SeriesScan {
   // declaration never writes.
   absl::Status ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row);
   bool IsMerged() const { return streams_.size() > 1; }
+  // As ReadAll, of rows that have numbers, with these in *numbers; points() means nothing.  Where `any_order`
+  // of the points of a row will do, and tables CanReadNumbers, it is much faster: a row then may come in
+  // parts.
+  absl::Status ReadAllNumbers(bool is_reversed, bool any_order, Numbers* numbers,
+                              const std::function<absl::StatusOr<bool>()>& row);
   // The same of one read, in its order.
   absl::Status Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row);
   const DecodedKey& key() const { return key_; }
@@ -46,9 +51,6 @@ class SeriesScan {
 
   // DATA_LOSS: a cell that the declaration never writes.
   absl::StatusOr<ResultRow> MakeResult(const RowPoint& point) const;
-  // Replaces *numbers by those of the row.
-  absl::Status ReadNumbers(Numbers* numbers) const;
-
   bool is_open() const { return open_ != nullptr; }
   const KeyCodec& codec() const { return codec_; }
   const SeriesSchema& schema() const { return codec_.schema(); }
@@ -62,6 +64,11 @@ class SeriesScan {
   // False: enough, or *problem.
   bool TakeRow(const ReadRow& found, const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
   absl::StatusOr<bool> IsAskedFor();
+  // Replaces *numbers by those of the points.
+  absl::Status ReadNumbers(Numbers* numbers) const;
+  bool CanReadNumbers() const;
+  bool TakeNumbers(const NumberRow& found, Numbers* numbers, const std::function<absl::StatusOr<bool>()>& row,
+                   absl::Status* problem);
 
   KeyCodec codec_;
   const KnownSeries* open_;
@@ -72,6 +79,9 @@ class SeriesScan {
   std::vector<std::vector<RowRange>> streams_;  // at most kScansMax
   RowPoints points_;
   DecodedKey key_;
+  // Of numbers: the row that came last, which may go on, and whether it is asked for.
+  std::string last_row_key_;
+  bool is_asked_for_ = false;
   std::vector<std::string> labels_;  // of the row at hand, of an open series
   QueryStats stats_;
 };

@@ -1,0 +1,11 @@
+// How a number is written as the bytes of a value.
+#pragma once
+
+#include <cstdint>
+
+namespace sonde {
+
+// Integers: 8 bytes, signed, or fewer where the writer chose so.  Doubles: IEEE 754.  Text: "94558", "-9.5".
+enum class NumberBytes : uint8_t { kBigEndianInteger, kBigEndianDouble, kDecimalText };
+
+}  // namespace sonde

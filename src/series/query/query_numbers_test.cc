@@ -1,0 +1,196 @@
+// Questions for one field are answered from numbers where the tables give them: with the same answers as from
+// rows, whatever lies in pages and what above them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "catalog/catalog.h"
+#include "engine/rocks/rocks_engine.h"
+#include "series/query/query.h"
+#include "series/schema/schema_parser.h"
+#include "series/write/point_writer.h"
+#include "table/local_tables.h"
+
+namespace sonde::series {
+namespace {
+
+constexpr int64_t kStart = 18690 * kMicrosPerDay;
+constexpr int kHosts = 9;
+
+// The tables of another, of which it counts the numbers; or which it does not let through.
+class Watched final : public TableAccess {
+ public:
+  Watched(TableAccess* tables, bool gives_numbers) : tables_(tables), gives_numbers_(gives_numbers) {}
+
+  absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override {
+    return tables_->EnsureTable(table, families);
+  }
+  absl::StatusOr<std::vector<std::string>> ListTables() override { return tables_->ListTables(); }
+  absl::Status DropTable(const std::string& table) override { return tables_->DropTable(table); }
+  absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
+                                                       const std::vector<RowWrite>& rows) override {
+    return tables_->MutateRows(table, rows);
+  }
+  absl::Status ReadRows(const std::string& table, const RowRead& read,
+                        const std::function<bool(ReadRow&&)>& row) override {
+    return tables_->ReadRows(table, read, row);
+  }
+  bool CanReadNumbers() const override { return gives_numbers_; }
+  absl::Status ReadNumbers(const std::string& table, const NumberRead& read,
+                           const std::function<bool(const NumberRow&)>& row) override {
+    return tables_->ReadNumbers(table, read, [&](const NumberRow& found) {
+      numbers += found.numbers.size();
+      texts += found.texts.size();
+      return row(found);
+    });
+  }
+
+  size_t numbers = 0, texts = 0;
+
+ private:
+  TableAccess* const tables_;
+  const bool gives_numbers_;
+};
+
+class QueryNumbersTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    path_ = fmt::format("{}/sonde_query_numbers_{}_{}", testing::TempDir(), getpid(),
+                        testing::UnitTest::GetInstance()->current_test_info()->name()[0]);
+    std::filesystem::remove_all(path_);
+    auto engine = RocksEngine::Open(
+        {.data_dir = path_, .memory_bytes = 64 << 20, .sync = false, .page = {.cells_max = 100}});
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+    catalog_ = *Catalog::Open(engine_.get());
+    tables_ = std::make_unique<Tables>(engine_.get(), catalog_.get(), &clock_, /*seed=*/1);
+    local_ = std::make_unique<LocalTables>(tables_.get(), "projects/p/instances/i");
+  }
+  void TearDown() override {
+    local_.reset();
+    tables_.reset();
+    catalog_.reset();
+    engine_.reset();
+    std::filesystem::remove_all(path_);
+  }
+
+  void Write(const SeriesSchema& schema, SeededRandom* random, int points) {
+    PointWriter writer(schema, local_.get());
+    for (int i = 0; i < points; ++i) {
+      const std::string host = fmt::format("host{}", random->Uniform(kHosts));
+      const auto time_micros = kStart + static_cast<int64_t>(random->Uniform(6 * 3'600)) * kMicrosPerSecond;
+      const std::string x = fmt::format("{}", static_cast<double>(random->Uniform(100'000)) / 100 - 300);
+      const std::string n = fmt::format("{}", static_cast<int64_t>(random->Uniform(1'000)) - 500);
+      const std::string e = random->Uniform(4) == 0 ? "1e3" : "";
+      ASSERT_TRUE(writer.Add({{host}, time_micros, {x, n, e, n, "w"}}).ok());
+      ASSERT_TRUE(writer.FlushIfFull().ok());
+    }
+    ASSERT_TRUE(writer.Flush().ok());
+  }
+
+  Query RandomQuery(SeededRandom* random) const {
+    Query query;
+    query.fields = {static_cast<size_t>(random->Uniform(4))};
+    query.selection.tags = {{}};
+    if (random->Uniform(3) == 0) query.selection.tags[0].prefix = "host1";
+    if (random->Uniform(3) == 0) query.selection.tags[0].values = {"host2", "host3", "none"};
+    if (random->Uniform(4) == 0) query.conditions = {{.tag = 0, .pattern = "host[0-4]"}};
+    if (random->Uniform(2) == 0) {
+      query.selection.from_micros = kStart + static_cast<int64_t>(random->Uniform(3 * 3'600'000)) * 1'000 + 7;
+      query.selection.to_micros = kStart + static_cast<int64_t>(random->Uniform(6 * 3'600'000)) * 1'000 + 7;
+    }
+    for (const Aggregate& aggregate : {Aggregate::kCount, Aggregate::kMin, Aggregate::kMax, Aggregate::kSum,
+                                       Aggregate::kAvg, Aggregate::kFirst, Aggregate::kLast}) {
+      if (random->Uniform(3) == 0) query.aggregates.push_back(aggregate);
+    }
+    if (query.aggregates.empty()) query.aggregates.push_back(Aggregate::Percentile(90));
+    if (random->Uniform(3) != 0) query.every = ParseBucketWidth(random->Uniform(2) == 0 ? "10m" : "1h").value();
+    if (random->Uniform(3) == 0) query.group_by.emplace();
+    if (random->Uniform(8) == 0) query.change = Change::kDelta;
+    if (random->Uniform(8) == 0) query.rows_max = 5;
+    return query;
+  }
+
+  static std::string Ask(const SeriesSchema& schema, const Query& query, TableAccess* tables) {
+    std::string answer;
+    const auto stats = RunQuery(schema, query, tables, [&](const ResultRow& row) {
+      answer += fmt::format("{} {}", fmt::join(row.tags, ","), row.time_micros);
+      for (const ResultValue& value : row.values) {
+        if (const auto* integer = std::get_if<int64_t>(&value)) answer += fmt::format(" {}", *integer);
+        if (const auto* number = std::get_if<double>(&value)) answer += fmt::format(" {:.10g}", *number);
+        if (std::holds_alternative<std::monostate>(value)) answer += " -";
+      }
+      answer += '\n';
+      return true;
+    });
+    if (!stats.ok()) return stats.status().ToString();
+    // How far ahead was read when there was enough is nobody's business.
+    return answer + (query.rows_max ? "" : fmt::format("{} cells", stats->cells_read));
+  }
+
+  std::string path_;
+  SystemClock clock_;
+  std::unique_ptr<RocksEngine> engine_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<Tables> tables_;
+  std::unique_ptr<LocalTables> local_;
+};
+
+TEST_P(QueryNumbersTest, AnswerAsRowsDo) {
+  const SeriesSchema schema =
+      ParseSchema(fmt::format("series: s\ntags: {{ host: string }}\nfields: {{ x: double, n: {{ type: int, "
+                              "encoding: int64_be }}, e: double, t: int, w: string }}\n{}\n",
+                              GetParam()),
+                  "x.yaml")
+          .value();
+  ASSERT_TRUE(EnsureSeriesTables(schema, local_.get()).ok());
+  Watched numbers(local_.get(), true), rows(local_.get(), false);
+  SeededRandom random(3);
+  for (int round = 0; round < 4; ++round) {
+    Write(schema, &random, 1'500);
+    if (round % 2 == 0) {
+      ASSERT_TRUE(engine_->SettleAll().ok());
+    }
+    for (int i = 0; i < 60; ++i) {
+      const Query query = RandomQuery(&random);
+      ASSERT_EQ(Ask(schema, query, &numbers), Ask(schema, query, &rows)) << "round " << round << ", question " << i;
+    }
+  }
+  EXPECT_GT(numbers.numbers, 10'000u);
+  EXPECT_GT(numbers.texts, 1'000u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Keys, QueryNumbersTest,
+                         testing::Values("bucket: hour\nkey: [host, bucket]",
+                                         "bucket: day\nkey: [bucket, host]\nretention: { max_versions: all }",
+                                         "bucket: hour\nkey: [{ salt: 4, of: time }, host, bucket]"));
+
+// A cell that the declaration never writes is told either way.
+TEST_F(QueryNumbersTest, TellOfCellsThatAreNoInts) {
+  const SeriesSchema schema =
+      ParseSchema("series: s\ntags: { host: string }\nfields: { x: double }\nbucket: hour\nkey: [host, bucket]\n",
+                  "x.yaml")
+          .value();
+  const SeriesSchema as_int =
+      ParseSchema("series: s\ntags: { host: string }\nfields: { x: int }\nbucket: hour\nkey: [host, bucket]\n",
+                  "x.yaml")
+          .value();
+  ASSERT_TRUE(EnsureSeriesTables(schema, local_.get()).ok());
+  PointWriter writer(schema, local_.get());
+  ASSERT_TRUE(writer.Add({{"h"}, kStart, {"1.5"}}).ok());
+  ASSERT_TRUE(writer.Flush().ok());
+  ASSERT_TRUE(engine_->SettleAll().ok());
+  Watched numbers(local_.get(), true), rows(local_.get(), false);
+  const Query query{.fields = {0}, .aggregates = {Aggregate::kSum}};
+  EXPECT_EQ(Ask(as_int, query, &numbers), "DATA_LOSS: field 'x': the cell '1.5' is not an int");
+  EXPECT_EQ(Ask(as_int, query, &rows), Ask(as_int, query, &numbers));
+}
+
+}  // namespace
+}  // namespace sonde::series

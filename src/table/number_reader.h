@@ -1,0 +1,22 @@
+// The numbers of one column of a table, without cells, for readers that calculate: a scan, and what garbage
+// collection leaves of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "engine/engine.h"
+#include "model/table_access.h"
+#include "model/table_schema.h"
+#include "table/access_observer.h"
+
+namespace sonde {
+
+// As TableAccess::ReadNumbers.  `observer`: may be null.  Errors: NOT_FOUND, no such family; those of the
+// engine.
+absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t now_micros,
+                           const NumberRead& read, AccessObserver* observer,
+                           const std::function<bool(const NumberRow&)>& row);
+
+}  // namespace sonde
