@@ -3,7 +3,12 @@
 //   scan         how fast does a whole table come out (ReadRows)?
 //   point-read   how many single steps of single hosts can be read a second (ReadRows of one row)?
 //   point-write  how many single rows can be written a second (MutateRow)?
-// The data is that of series_data.h; scan and point-read read what ingest wrote with the same flags.
+//   latest       how many series can be asked for their newest values a second (ReadRows, reversed)?
+//   range        how many series can be asked for one field over some time a second (ReadRows)?
+//   mixed        all of these beside each other: ingest goes on where it ended, while series are read
+//   large-row    what does it cost to append to a large row and to read its newest cell, against a small row?
+//   lines        how fast do time series go in as line protocol (HTTP)?  Not the API, but what others speak.
+// The data is that of data_model.h; what reads, reads what ingest wrote with the same flags.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +23,14 @@
 
 namespace sonde::bench {
 
+// The row of large-row; it has a table of its own.
+struct LargeRow {
+  int64_t bytes = int64_t{100} << 20;  // of its cells: qualifiers, times and values
+  int columns = 1;                     // that share the cells
+  int value_bytes = 100;
+  bool build = true;  // false: it is there already
+};
+
 struct Options {
   std::string endpoint = "127.0.0.1:8086";
   std::string project = "sonde";
@@ -28,17 +41,26 @@ struct Options {
   std::optional<int> in_flight;   // requests that a client has under way at a time; a scan has one
   int rows_per_request = 100;     // of ingest
   int64_t cells = 1'000'000;      // of ingest, rounded up to whole steps of all hosts
-  int64_t requests = 100'000;     // of point-read and point-write, over all clients
+  std::optional<int64_t> steps;   // that every entity has made, when it is known: instead of cells
+  int64_t requests = 100'000;     // of point-read, point-write, latest and range, over all clients
   int point_write_cells = 1;      // in a request of point-write
-  std::optional<double> seconds;  // ends ingest, point-read and point-write; instead of cells and requests
-  std::string data_dir;           // the server's; empty: bytes on disk are what SampleRowKeys says
+  int range_seconds = 3'600;      // of a request of range
+  std::optional<double> seconds;  // ends ingest and what counts requests; instead of cells and requests
+  LargeRow large_row;
+  std::string http_endpoint = "127.0.0.1:8087";  // of lines
+  std::string data_dir;                // the server's; empty: bytes on disk are what SampleRowKeys says
   std::string durability = "unknown";  // as the server was told; only printed
 };
 
 // Of Options::in_flight, when it is not given.
 inline constexpr int kIngestInFlight = 2;
 inline constexpr int kPointInFlight = 32;
+// Of each kind of reads in mixed; they are not to be all that there is.
+inline constexpr int kMixedInFlight = 4;
+inline constexpr double kMixedSeconds = 5;
 
+inline constexpr int kLargeRowColumnsMax = 10'000'000;
+inline constexpr int64_t kLargeRowValueBytesMin = 16;  // a number that tells a cell from the others
 inline constexpr int kClientsMax = 256;
 inline constexpr int kInFlightMax = 1024;
 inline constexpr int kRowsPerRequestMax = 100'000;
@@ -48,21 +70,22 @@ struct Result {
   uint64_t requests = 0;
   uint64_t rows = 0;
   uint64_t cells = 0;
-  uint64_t bytes = 0;  // of messages with data, as encoded
+  uint64_t bytes = 0;       // of messages with data, as encoded
+  uint64_t cell_bytes = 0;  // of ingest: row key, family, qualifier, time and value of every cell
   double seconds = 0;
-  double client_cpu_seconds = 0;
-  Histogram latency_us;          // of a request; of a response message for scan
-  std::optional<int64_t> steps;  // of ingest: that every host has made
-  std::optional<uint64_t> hash;  // of all cells (CellSum)
+  double client_cpu_seconds = 0;  // of this process; those that ran at the same time share it
+  Histogram latency_us;           // of a request; of a response message for scan
+  std::optional<int64_t> steps;   // of ingest: that every host has made
+  std::optional<uint64_t> hash;   // of all cells (CellSum)
   std::optional<double> disk_bytes_per_cell;
 };
 
 // INVALID_ARGUMENT: an option is out of its range; the message names its flag.
 absl::Status CheckOptions(const Options& options);
 
-// `name`: one of the four, or "all" for all of them in order, which also checks that scan finds what ingest
-// wrote (DATA_LOSS otherwise).  The table is made when it is not there.  The first error of any request ends
-// it.
+// `name`: one of them, or "all" for ingest, scan, point-read, point-write, latest and range, which also
+// checks that scan finds what ingest wrote (DATA_LOSS otherwise).  The table is made when it is not there.
+// The first error of any request ends it.
 absl::StatusOr<std::vector<Result>> RunWorkloads(const std::string& name, const Options& options);
 
 }  // namespace sonde::bench

@@ -1,9 +1,6 @@
 #include "bench/bulk_request.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "base/varint.h"
@@ -12,134 +9,128 @@ namespace sonde::bench {
 namespace {
 
 // Field numbers of google.bigtable.v2, as tags of the wire format.
-constexpr uint64_t Delimited(int field) { return static_cast<uint64_t>(field) << 3 | 2; }
-constexpr uint64_t Varint(int field) { return static_cast<uint64_t>(field) << 3; }
-constexpr uint64_t kRequestTableName = Delimited(1);
-constexpr uint64_t kRequestEntries = Delimited(2);
-constexpr uint64_t kEntryRowKey = Delimited(1);
-constexpr uint64_t kEntryMutations = Delimited(2);
-constexpr uint64_t kMutationSetCell = Delimited(1);
-constexpr uint64_t kSetCellFamilyName = Delimited(1);
-constexpr uint64_t kSetCellColumnQualifier = Delimited(2);
-constexpr uint64_t kSetCellTimestampMicros = Varint(3);
-constexpr uint64_t kSetCellValue = Delimited(4);
+constexpr uint8_t Delimited(int field) { return static_cast<uint8_t>(field << 3 | 2); }
+constexpr uint8_t Varint(int field) { return static_cast<uint8_t>(field << 3); }
+constexpr uint8_t kRequestTableName = Delimited(1);
+constexpr uint8_t kRequestEntries = Delimited(2);
+constexpr uint8_t kEntryRowKey = Delimited(1);
+constexpr uint8_t kEntryMutations = Delimited(2);
+constexpr uint8_t kMutationSetCell = Delimited(1);
+constexpr uint8_t kSetCellFamilyName = Delimited(1);
+constexpr uint8_t kSetCellColumnQualifier = Delimited(2);
+constexpr uint8_t kSetCellTimestampMicros = Varint(3);
+constexpr uint8_t kSetCellValue = Delimited(4);
 
-void PutField(std::string* out, uint64_t tag, std::string_view bytes) {
+// Of the timestamp and its tag, the value's tag and length, which is one byte.
+constexpr size_t kTimestampBytesMax = 11;
+constexpr size_t kValueHeadBytes = 2;
+
+void PutField(std::string* out, uint8_t tag, std::string_view bytes) {
   PutVarint(out, tag);
   PutBytes(out, bytes);
 }
 
-// Of every step that there can be (see RunIngest), so that cell lengths do not depend on it.
-constexpr size_t kTimestampBytes = 8;
-
-// A value as it ends a cell: tag, length and digits.
-struct ValueText {
-  std::array<char, 5> bytes{};
-  uint8_t size = 0;
-  uint64_t hash = 0;
-
-  int digits() const { return size - 2; }
-};
-
-// Of the values 0 to 100.
-const std::array<ValueText, 101>& ValueTexts() {
-  static const auto texts = [] {
-    std::array<ValueText, 101> result;
-    for (size_t i = 0; i < result.size(); ++i) {
-      std::string bytes;
-      PutField(&bytes, kSetCellValue, std::to_string(i));
-      std::copy(bytes.begin(), bytes.end(), result[i].bytes.begin());
-      result[i].size = static_cast<uint8_t>(bytes.size());
-      result[i].hash = CellSum::Hash(std::to_string(i));
-    }
-    return result;
-  }();
-  return texts;
+size_t VarintBytes(uint64_t number) {
+  size_t bytes = 1;
+  for (; number >= 0x80; number >>= 7) ++bytes;
+  return bytes;
 }
 
-std::string CellStart(const std::string& metric, int digits) {
-  std::string names;
-  PutField(&names, kSetCellFamilyName, kFamily);
-  PutField(&names, kSetCellColumnQualifier, metric);
-  PutVarint(&names, kSetCellTimestampMicros);
-  std::string cell_head;
-  PutVarint(&cell_head, kMutationSetCell);
-  PutVarint(&cell_head, names.size() + kTimestampBytes + 2 + digits);
-  const size_t mutation_bytes = cell_head.size() + names.size() + kTimestampBytes + 2 + digits;
-  std::string start;
-  PutVarint(&start, kEntryMutations);
-  PutVarint(&start, mutation_bytes);
-  return start + cell_head + names;
+char* WriteVarint(char* out, uint64_t number) {
+  for (; number >= 0x80; number >>= 7) *out++ = static_cast<char>(number | 0x80);
+  *out++ = static_cast<char>(number);
+  return out;
+}
+
+char* Write(char* out, std::string_view bytes) {
+  std::memcpy(out, bytes.data(), bytes.size());
+  return out + bytes.size();
 }
 
 }  // namespace
 
-BulkRequests::BulkRequests(const DataShape& shape, std::string_view table_name, int host_begin, int host_end,
-                           int64_t steps, int rows_per_request)
-    : shape_(shape), steps_(steps), rows_per_request_(rows_per_request) {
+BulkRequests::BulkRequests(const DataShape& shape, std::string_view table_name, int entity_begin,
+                           int entity_end, int64_t steps, int rows_per_request)
+    : keys_(shape),
+      steps_(steps),
+      rows_per_request_(rows_per_request),
+      entity_begin_(entity_begin),
+      readings_(shape, entity_begin, entity_end) {
   PutField(&request_start_, kRequestTableName, table_name);
-  for (int metric = 0; metric < shape.cells_per_row; ++metric) {
-    const std::string name = MetricName(metric);
-    auto& starts = cell_starts_.emplace_back();
-    for (int digits = 1; digits <= kDigitsMax; ++digits) starts[digits - 1] = CellStart(name, digits);
-    qualifiers_.push_back(CellSum::Hash(name));
+  const std::vector<FieldGroup>& groups = keys_.model().groups;
+  for (const FieldGroup& group : groups) {
+    auto& columns = columns_.emplace_back();
+    for (const Field& field : group.fields) {
+      Column& column = columns.emplace_back();
+      PutField(&column.names, kSetCellFamilyName, kFamily);
+      PutField(&column.names, kSetCellColumnQualifier, field.name);
+      column.name_bytes = kFamily.size() + field.name.size();
+      column.qualifier = CellSum::Hash(field.name);
+    }
   }
-  for (int host = host_begin; host < host_end; ++host) {
-    walks_.emplace_back(shape, host);
-    host_prefixes_.push_back(HostPrefix(host));
+  for (int entity = entity_begin; entity < entity_end; ++entity) {
+    for (size_t group = 0; group < groups.size(); ++group) {
+      prefixes_.push_back(keys_.GroupPrefix(entity, static_cast<int>(group)));
+    }
   }
-  BeginStep();
 }
 
 std::string_view BulkRequests::Next() {
-  if (step_ >= steps_) return {};
   buffer_ = request_start_;
-  for (int row = 0; row < rows_per_request_ && step_ < steps_; ++row) {
-    AppendRow();
-    if (++next_walk_ < walks_.size()) continue;
-    next_walk_ = 0;
-    ++step_;
-    BeginStep();
+  uint64_t rows_left = rows_per_request_;
+  while (rows_left > 0 && readings_.Next(steps_)) {
+    for (const Reading& reading : readings_.readings()) AppendRow(reading);
+    rows_left -= std::min<uint64_t>(rows_left, readings_.readings().size());
   }
+  if (buffer_.size() == request_start_.size()) return {};
   bytes_ += buffer_.size();
   return buffer_;
 }
 
-void BulkRequests::BeginStep() {
-  key_time_ = KeyTime(shape_, step_);
-  timestamp_.clear();
-  PutVarint(&timestamp_, static_cast<uint64_t>(StepMicros(step_)));
-}
-
-void BulkRequests::AppendRow() {
-  const std::string key = host_prefixes_[next_walk_] + key_time_;
-  const int64_t micros = StepMicros(step_);
-  const auto& texts = ValueTexts();
-  walks_[next_walk_].Next(&values_);
-
-  size_t mutations_bytes = 0;
-  for (size_t i = 0; i < values_.size(); ++i) {
-    const ValueText& value = texts[values_[i]];
-    mutations_bytes += cell_starts_[i][value.digits() - 1].size() + kTimestampBytes + value.size;
+void BulkRequests::AppendRow(const Reading& reading) {
+  if (reading.micros != key_time_micros_) {
+    key_time_micros_ = reading.micros;
+    key_time_ = keys_.KeyTime(reading.micros);
   }
-  // A key takes one byte for its tag and one for its length.
-  PutVarint(&buffer_, kRequestEntries);
-  PutVarint(&buffer_, 2 + key.size() + mutations_bytes);
-  PutField(&buffer_, kEntryRowKey, key);
+  const std::vector<Column>& columns = columns_[reading.group];
+  const size_t series = (readings_.entity() - entity_begin_) * columns_.size() + reading.group;
+  const std::string key = prefixes_[series] + key_time_;
+  char timestamp_bytes[kTimestampBytesMax] = {static_cast<char>(kSetCellTimestampMicros)};
+  const std::string_view timestamp(
+      timestamp_bytes,
+      WriteVarint(timestamp_bytes + 1, static_cast<uint64_t>(reading.micros)) - timestamp_bytes);
+
+  // A cell in its mutation in its entry: each a tag, a length, and what is in it.
+  const auto cell_size = [&](const ReadingCell& cell) {
+    return columns[cell.field].names.size() + timestamp.size() + kValueHeadBytes + cell.size;
+  };
+  const auto mutation_size = [](size_t cell_bytes) { return 1 + VarintBytes(cell_bytes) + cell_bytes; };
+  size_t entry_size = 1 + VarintBytes(key.size()) + key.size();
+  for (const ReadingCell& cell : reading.cells) {
+    const size_t mutation_bytes = mutation_size(cell_size(cell));
+    entry_size += 1 + VarintBytes(mutation_bytes) + mutation_bytes;
+  }
   const size_t begin = buffer_.size();
-  buffer_.resize(begin + mutations_bytes);
+  buffer_.resize(begin + 1 + VarintBytes(entry_size) + entry_size);
   char* out = buffer_.data() + begin;
+  *out++ = static_cast<char>(kRequestEntries);
+  out = WriteVarint(out, entry_size);
+  *out++ = static_cast<char>(kEntryRowKey);
+  out = Write(WriteVarint(out, key.size()), key);
   const uint64_t row = CellSum::Hash(key);
-  for (size_t i = 0; i < values_.size(); ++i) {
-    const ValueText& value = texts[values_[i]];
-    const std::string& start = cell_starts_[i][value.digits() - 1];
-    std::memcpy(out, start.data(), start.size());
-    out += start.size();
-    std::memcpy(out, timestamp_.data(), kTimestampBytes);
-    out += kTimestampBytes;
-    std::memcpy(out, value.bytes.data(), value.size);
-    out += value.size;
-    sum_.Add(row, qualifiers_[i], micros, value.hash);
+  for (const ReadingCell& cell : reading.cells) {
+    const Column& column = columns[cell.field];
+    const size_t cell_bytes = cell_size(cell);
+    *out++ = static_cast<char>(kEntryMutations);
+    out = WriteVarint(out, mutation_size(cell_bytes));
+    *out++ = static_cast<char>(kMutationSetCell);
+    out = WriteVarint(out, cell_bytes);
+    out = Write(Write(out, column.names), timestamp);
+    *out++ = static_cast<char>(kSetCellValue);
+    *out++ = static_cast<char>(cell.size);
+    out = Write(out, cell.value());
+    sum_.Add(row, column.qualifier, reading.micros, CellSum::Hash(cell.value()));
+    cell_bytes_ += key.size() + column.name_bytes + sizeof(int64_t) + cell.size;
   }
   ++rows_;
 }

@@ -5,59 +5,64 @@
 // the objects in between.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/readings.h"
 #include "bench/series_data.h"
 
 namespace sonde::bench {
 
-// The requests of one client, which writes the hosts [host_begin, host_end): all of them at step 0, then all
-// of them at step 1, and so on.  Not for several threads.
+// The requests of one client, which writes the entities [entity_begin, entity_end).  Not for several threads.
 class BulkRequests {
  public:
-  // At least one host.
-  BulkRequests(const DataShape& shape, std::string_view table_name, int host_begin, int host_end,
+  // At least one entity.
+  BulkRequests(const DataShape& shape, std::string_view table_name, int entity_begin, int entity_end,
                int64_t steps, int rows_per_request);
 
-  // The next request, in a buffer that holds until the next call; empty when `steps` are done.
+  // The next request, of so many readings at least, in a buffer that holds until the next call; empty when
+  // `steps` are done.
   std::string_view Next();
+
+  // Leaves out what belongs to steps before this one; before the first Next.
+  void SkipTo(int64_t step) { readings_.SkipTo(step); }
 
   // Of all requests so far.
   const CellSum& sum() const { return sum_; }
   uint64_t rows() const { return rows_; }
   uint64_t bytes() const { return bytes_; }
-  // Steps that all hosts have made.
-  int64_t steps_done() const { return step_; }
+  // As Bigtable counts a cell: row key, family, qualifier, value and eight bytes of time.
+  uint64_t cell_bytes() const { return cell_bytes_; }
+  // Steps that all entities have made.
+  int64_t steps_done() const { return readings_.steps_done(); }
 
  private:
-  static constexpr int kDigitsMax = 3;
+  struct Column {
+    std::string names;  // the family and the qualifier, as they begin a cell
+    size_t name_bytes = 0;
+    uint64_t qualifier = 0;  // hash
+  };
 
-  void BeginStep();
-  void AppendRow();
+  void AppendRow(const Reading& reading);
 
-  const DataShape shape_;
+  const RowKeys keys_;
   const int64_t steps_;
   const int rows_per_request_;
-  std::string request_start_;  // the table's name
-  // What comes before the timestamp of a cell, for each metric and each number of digits of its value.
-  std::vector<std::array<std::string, kDigitsMax>> cell_starts_;
-  std::vector<uint64_t> qualifiers_;  // of each metric: hash
-  std::vector<HostWalk> walks_;
-  std::vector<std::string> host_prefixes_;
-  size_t next_walk_ = 0;
-  int64_t step_ = 0;
-  std::string key_time_;   // of step_
-  std::string timestamp_;  // of step_, as it is in a cell
+  const int entity_begin_;
+  Readings readings_;
+  std::string request_start_;                 // the table's name
+  std::vector<std::vector<Column>> columns_;  // of each group
+  std::vector<std::string> prefixes_;         // of each entity and group
+  int64_t key_time_micros_ = -1;
+  std::string key_time_;  // of key_time_micros_
 
   std::string buffer_;
-  std::vector<uint8_t> values_;
   CellSum sum_;
   uint64_t rows_ = 0;
   uint64_t bytes_ = 0;
+  uint64_t cell_bytes_ = 0;
 };
 
 }  // namespace sonde::bench

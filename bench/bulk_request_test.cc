@@ -6,6 +6,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 namespace sonde::bench {
 namespace {
@@ -58,19 +59,54 @@ TEST(BulkRequests, FillRequestsAndEndWithTheRest) {
 
 TEST(BulkRequests, AreTheSameDataForAnyNumberOfClients) {
   const DataShape shape{.schema = Schema::kTall, .hosts = 4, .cells_per_row = 10};
-  BulkRequests whole(shape, "t", 0, 4, 20, 7);
-  BulkRequests first(shape, "t", 0, 1, 20, 3);
-  BulkRequests second(shape, "t", 1, 4, 20, 100);
-  auto halves = Cells(first);
-  halves.merge(Cells(second));
-  EXPECT_EQ(Cells(whole), halves);
-  for (BulkRequests* requests : {&whole, &first, &second}) {
-    while (!requests->Next().empty()) continue;
-  }
-  CellSum sum = first.sum();
-  sum.Merge(second.sum());
-  EXPECT_EQ(sum.sum(), whole.sum().sum());
+  const auto whole = [&] { return BulkRequests(shape, "t", 0, 4, 20, 7); };
+  const auto first = [&] { return BulkRequests(shape, "t", 0, 1, 20, 3); };
+  const auto second = [&] { return BulkRequests(shape, "t", 1, 4, 20, 100); };
+  auto halves = Cells(first());
+  halves.merge(Cells(second()));
+  EXPECT_EQ(Cells(whole()), halves);
+  const auto sum_of = [](BulkRequests requests) {
+    while (!requests.Next().empty()) continue;
+    return requests.sum();
+  };
+  CellSum sum = sum_of(first());
+  sum.Merge(sum_of(second()));
+  EXPECT_EQ(sum.sum(), sum_of(whole()).sum());
   EXPECT_EQ(sum.cells(), 800);
+}
+
+TEST(BulkRequests, AreBytesOfTheWireForEveryKindOfData) {
+  for (const DataKind kind :
+       {DataKind::kDevops, DataKind::kIot, DataKind::kMachines, DataKind::kMeters, DataKind::kMarket}) {
+    BulkRequests requests({.kind = kind, .hosts = 50}, "t", 0, 50, 2, 30);
+    uint64_t cells = 0;
+    uint64_t cell_bytes = 0;
+    for (std::string_view bytes = requests.Next(); !bytes.empty(); bytes = requests.Next()) {
+      MutateRowsRequest request;
+      ASSERT_TRUE(request.ParseFromString(std::string(bytes)));
+      EXPECT_EQ(request.SerializeAsString(), bytes);
+      for (const auto& entry : request.entries()) {
+        cells += entry.mutations_size();
+        for (const auto& mutation : entry.mutations()) {
+          const auto& cell = mutation.set_cell();
+          cell_bytes += entry.row_key().size() + cell.family_name().size() + cell.column_qualifier().size() +
+                        8 + cell.value().size();
+        }
+      }
+    }
+    EXPECT_GT(cells, 0);
+    EXPECT_EQ(requests.sum().cells(), cells);
+    EXPECT_EQ(requests.cell_bytes(), cell_bytes);
+  }
+}
+
+TEST(BulkRequests, GoOnWhereTheyAreToldTo) {
+  const DataShape shape{.hosts = 3};
+  auto cells = Cells(BulkRequests(shape, "t", 0, 3, 5, 4));
+  BulkRequests rest(shape, "t", 0, 3, 9, 4);
+  rest.SkipTo(5);
+  cells.merge(Cells(std::move(rest)));
+  EXPECT_EQ(cells, Cells(BulkRequests(shape, "t", 0, 3, 9, 4)));
 }
 
 TEST(BulkRequests, DifferWithTheSeed) {

@@ -3,7 +3,9 @@
 
 #include <google/bigtable/v2/bigtable.pb.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "bench/series_data.h"
@@ -32,6 +34,7 @@ class ChunkSum {
       row_sum_.Add(row_, qualifier_, timestamp_micros_, CellSum::Hash(split_value_ + chunk.value()));
       split_value_.clear();
     }
+    newest_micros_ = std::max(newest_micros_.value_or(timestamp_micros_), timestamp_micros_);
     if (!chunk.commit_row()) return;
     sum_.Merge(row_sum_);
     row_sum_ = CellSum();
@@ -39,6 +42,7 @@ class ChunkSum {
   }
   const CellSum& sum() const { return sum_; }
   uint64_t rows() const { return rows_; }
+  std::optional<int64_t> newest_micros() const { return newest_micros_; }
 
  private:
   CellSum sum_;
@@ -47,6 +51,7 @@ class ChunkSum {
   uint64_t row_ = 0;
   uint64_t qualifier_ = 0;
   int64_t timestamp_micros_ = 0;
+  std::optional<int64_t> newest_micros_;
   std::string split_value_;
 };
 

@@ -62,31 +62,34 @@ class BulkCall final : public StreamCall<MutateRowsResponse> {
 
 }  // namespace
 
+void IngestSteps(const Options& options, int64_t begin, int64_t end, int client,
+                 const std::shared_ptr<grpc::Channel>& channel, Deadline deadline, ClientResult* result) {
+  const HostRange hosts = HostsOf(options, client);
+  if (hosts.begin == hosts.end) return;
+  BulkRequests requests(options.shape, TableName(options, DataTable(options)), hosts.begin, hosts.end, end,
+                        options.rows_per_request);
+  requests.SkipTo(begin);
+  const grpc::internal::RpcMethod method("/google.bigtable.v2.Bigtable/MutateRows",
+                                         grpc::internal::RpcMethod::SERVER_STREAMING, channel);
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < options.in_flight.value_or(kIngestInFlight); ++i) {
+    calls.push_back(std::make_unique<BulkCall>(channel.get(), method, &requests, deadline));
+  }
+  result->status = RunCalls(calls, &result->latency_us);
+  result->rows = requests.rows();
+  result->bytes = requests.bytes();
+  result->cell_bytes = requests.cell_bytes();
+  result->steps = requests.steps_done();
+  result->sum = requests.sum();
+}
+
 absl::StatusOr<Result> RunIngest(const Options& options) {
   if (absl::Status status = EnsureTable(options, DataTable(options)); !status.ok()) return status;
-  const std::string table_name = TableName(options, DataTable(options));
-  const int64_t steps = options.seconds.has_value() ? std::numeric_limits<int32_t>::max()
-                                                    : StepsFor(options.shape, options.cells);
+  const int64_t steps = options.seconds.has_value() ? std::numeric_limits<int32_t>::max() : StepsOf(options);
   return RunClients(
       "ingest", options,
       [&](int client, const std::shared_ptr<grpc::Channel>& channel, Deadline deadline,
-          ClientResult* result) {
-        const HostRange hosts = HostsOf(options, client);
-        if (hosts.begin == hosts.end) return;
-        BulkRequests requests(options.shape, table_name, hosts.begin, hosts.end, steps,
-                              options.rows_per_request);
-        const grpc::internal::RpcMethod method("/google.bigtable.v2.Bigtable/MutateRows",
-                                               grpc::internal::RpcMethod::SERVER_STREAMING, channel);
-        std::vector<std::unique_ptr<Call>> calls;
-        for (int i = 0; i < options.in_flight.value_or(kIngestInFlight); ++i) {
-          calls.push_back(std::make_unique<BulkCall>(channel.get(), method, &requests, deadline));
-        }
-        result->status = RunCalls(calls, &result->latency_us);
-        result->rows = requests.rows();
-        result->bytes = requests.bytes();
-        result->steps = requests.steps_done();
-        result->sum = requests.sum();
-      });
+          ClientResult* result) { IngestSteps(options, 0, steps, client, channel, deadline, result); });
 }
 
 }  // namespace sonde::bench

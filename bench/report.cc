@@ -56,10 +56,12 @@ std::string TextReport(const Machine& machine, const Options& options, const std
                                  machine.memory_gib, machine.kernel);
   text += fmt::format("client      sonde {} ({}), {} clients, server at {}, durability {}\n", machine.version,
                       machine.build_type, options.clients, options.endpoint, options.durability);
-  text += fmt::format("data        {} rows, {} hosts, {} cells a step, {} steps a request, seed {}\n\n",
-                      SchemaName(options.shape.schema), options.shape.hosts, options.shape.cells_per_row,
-                      options.rows_per_request, options.shape.seed);
-  text += fmt::format("{:<12}{:>10}{:>9}{:>12}{:>12}{:>12}{:>8}{:>9}{:>9}{:>9}{:>8}{:>8}  {}\n", "",
+  text +=
+      fmt::format("data        {}, {} rows, {} entities, {} cells a step, {} steps a request, seed {}\n\n",
+                  kDataKindNames[static_cast<size_t>(options.shape.kind)], SchemaName(options.shape.schema),
+                  options.shape.hosts, ModelOf(options.shape).cells_per_step, options.rows_per_request,
+                  options.shape.seed);
+  text += fmt::format("{:<17}{:>10}{:>9}{:>12}{:>12}{:>12}{:>8}{:>9}{:>9}{:>9}{:>8}{:>8}  {}\n", "",
                       "requests", "seconds", "requests/s", "rows/s", "cells/s", "MB/s", "p50 us", "p99 us",
                       "max us", "client", "B/cell", "hash");
   for (const Result& result : results) {
@@ -67,7 +69,7 @@ std::string TextReport(const Machine& machine, const Options& options, const std
                                  ? fmt::format("{:.3f}", *result.disk_bytes_per_cell)
                                  : std::string("-");
     text += fmt::format(
-        "{:<12}{:>10}{:>9.2f}{:>12.0f}{:>12.0f}{:>12.0f}{:>8.1f}{:>9}{:>9}{:>9}{:>7.0f}%{:>8}  {}\n",
+        "{:<17}{:>10}{:>9.2f}{:>12.0f}{:>12.0f}{:>12.0f}{:>8.1f}{:>9}{:>9}{:>9}{:>7.0f}%{:>8}  {}\n",
         result.name, result.requests, result.seconds, PerSecond(result.requests, result),
         PerSecond(result.rows, result), PerSecond(result.cells, result),
         PerSecond(result.bytes, result) * 1e-6, result.latency_us.Quantile(0.5),
@@ -84,9 +86,10 @@ std::string JsonReport(const Machine& machine, const Options& options, const std
       {"kernel", machine.kernel}, {"build_type", machine.build_type}, {"version", machine.version}};
   json["options"] = {{"endpoint", options.endpoint},
                      {"durability", options.durability},
+                     {"data", kDataKindNames[static_cast<size_t>(options.shape.kind)]},
                      {"schema", SchemaName(options.shape.schema)},
                      {"hosts", options.shape.hosts},
-                     {"cells_per_row", options.shape.cells_per_row},
+                     {"cells_per_step", ModelOf(options.shape).cells_per_step},
                      {"seed", options.shape.seed},
                      {"clients", options.clients},
                      {"rows_per_request", options.rows_per_request}};
@@ -97,6 +100,7 @@ std::string JsonReport(const Machine& machine, const Options& options, const std
                                    {"rows", result.rows},
                                    {"cells", result.cells},
                                    {"bytes", result.bytes},
+                                   {"cell_bytes", result.cell_bytes},
                                    {"seconds", result.seconds},
                                    {"client_cpu_seconds", result.client_cpu_seconds},
                                    {"requests_per_second", PerSecond(result.requests, result)},

@@ -20,8 +20,10 @@ data::ReadRowsRequest RequestOf(const Options& options, int client) {
   request.set_table_name(TableName(options, DataTable(options)));
   if (options.clients == 1) return request;
   auto* range = request.mutable_rows()->add_row_ranges();
-  if (client > 0) range->set_start_key_closed(HostPrefix(HostsOf(options, client).begin));
-  if (client + 1 < options.clients) range->set_end_key_open(HostPrefix(HostsOf(options, client).end));
+  const RowKeys keys(options.shape);
+  const HostRange hosts = HostsOf(options, client);
+  if (client > 0) range->set_start_key_closed(keys.EntityPrefix(hosts.begin));
+  if (client + 1 < options.clients) range->set_end_key_open(keys.EntityPrefix(hosts.end));
   return request;
 }
 

@@ -12,11 +12,11 @@ namespace sonde::bench {
 namespace {
 
 // Levels are whole numbers of 1/kUnit, so that the walk is the same on every machine.
-constexpr int32_t kUnit = 1024;
+constexpr auto kUnit = static_cast<int32_t>(kWalkUnit);
 constexpr int32_t kLevelMax = 100 * kUnit;
 
 // A random step is one of 2^kStepBits quantiles of N(0, 1), each equally likely.
-constexpr int kStepBits = 12;
+constexpr int kStepBits = kWalkBits;
 constexpr int kStepsPerDraw = 64 / kStepBits;
 
 std::array<int16_t, 1 << kStepBits> MakeSteps() {
@@ -49,28 +49,33 @@ std::string MetricName(int metric) {
   return fmt::format("usage_{:04}", metric);
 }
 
-std::string HostPrefix(int host) { return fmt::format("host_{:05}#", host); }
-
-std::string KeyTime(const DataShape& shape, int64_t step) {
-  int64_t second = kFirstSecond + step * kStepSeconds;
-  if (shape.schema == Schema::kBucket) second -= second % kBucketSeconds;
-  return fmt::format("{:010}", second);
+std::string RowKeys::EntityPrefix(int entity) const {
+  return fmt::format("{}_{:05}#", model_.entity, entity);
 }
 
-std::string RowKey(const DataShape& shape, int host, int64_t step) {
-  return HostPrefix(host) + KeyTime(shape, step);
+std::string RowKeys::GroupPrefix(int entity, int group) const {
+  const std::string& name = model_.groups[group].name;
+  return name.empty() ? EntityPrefix(entity) : EntityPrefix(entity) + name + '#';
+}
+
+std::string RowKeys::KeyTime(int64_t micros) const {
+  const int64_t unit = schema_ == Schema::kBucket ? model_.bucket_seconds * 1'000'000
+                       : model_.keys_in_millis    ? 1'000
+                                                  : 1'000'000;
+  const int64_t time = micros - micros % unit;
+  return model_.keys_in_millis ? fmt::format("{:013}", time / 1'000)
+                               : fmt::format("{:010}", time / 1'000'000);
 }
 
 int64_t StepsFor(const DataShape& shape, int64_t cells) {
-  const int64_t cells_per_step = static_cast<int64_t>(shape.hosts) * shape.cells_per_row;
-  return (cells + cells_per_step - 1) / cells_per_step;
+  const double cells_per_step = shape.hosts * ModelOf(shape).cells_per_step;
+  // Whole steps stay whole, though fractions of them are not exact.
+  return std::max<int64_t>(1, std::llround(std::ceil(static_cast<double>(cells) / cells_per_step - 1e-9)));
 }
 
-int64_t RowsFor(const DataShape& shape, int64_t steps) {
-  constexpr int64_t kStepsPerBucket = kBucketSeconds / kStepSeconds;
-  const int64_t rows_per_host =
-      shape.schema == Schema::kTall ? steps : (steps + kStepsPerBucket - 1) / kStepsPerBucket;
-  return shape.hosts * rows_per_host;
+int64_t WalkStep(uint64_t bits) {
+  const auto& steps = Steps();
+  return steps[bits & (steps.size() - 1)];
 }
 
 HostWalk::HostWalk(const DataShape& shape, int host)

@@ -1,14 +1,13 @@
-// The data of the benchmarks: what TSBS calls cpu-only, made here from a seed.
+// The data of the benchmarks, made from a seed: what data_model.h describes, as Bigtable rows.
 //
-// `hosts` machines report `cells_per_row` integer metrics every kStepSeconds, as decimal text.  Each metric
-// walks: it starts anywhere in 0 to 100, moves by N(0, 1) a step, is held within 0 to 100, and is reported
-// rounded down. Every host has a seed of its own, so the data does not depend on how hosts are shared among
-// clients.
+// An entity (a host, a truck, ...) has a seed of its own, so the data does not depend on how entities are
+// shared among clients.  Values are decimal text.  TSBS's cpu-only, which is the default: each metric walks;
+// it starts anywhere in 0 to 100, moves by N(0, 1) a step, is held within 0 to 100, and is reported rounded
+// down.
 //
-// As Bigtable rows, all in family kFamily, one column a metric, the cell's timestamp being the time of the
-// step:
-//   tall    one row per host and step     host_00042#1451606410
-//   bucket  one row per host and hour     host_00042#1451606400, to which each step adds its cells
+// All cells are of family kFamily, one column a field; the cell's timestamp is the time of the reading:
+//   tall    one row per entity, group and time    host_00042#1451606410, host_00042#mem#1451606410
+//   bucket  one row per entity, group and bucket  host_00042#1451606400, to which each step adds its cells
 #pragma once
 
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "bench/data_model.h"
 
 namespace sonde::bench {
 
@@ -31,27 +31,49 @@ inline constexpr int kCellsPerRowMax = 10'000;
 enum class Schema : uint8_t { kTall, kBucket };
 
 struct DataShape {
+  DataKind kind = DataKind::kCpu;
   Schema schema = Schema::kBucket;
-  int hosts = 100;
-  int cells_per_row = 10;
+  int hosts = 100;         // or trucks, meters, ...
+  int cells_per_row = 10;  // of cpu; the others have their own
   uint64_t seed = 1;
 };
 
-// The name of a metric: TSBS's for the first ten.
+// The name of a metric of cpu: TSBS's for the first ten.
 std::string MetricName(int metric);
-// "host_00042#": the common start of all keys of a host.
-std::string HostPrefix(int host);
-// The rest of the key of the row that holds this step.
-std::string KeyTime(const DataShape& shape, int64_t step);
-// The row that holds this step of this host: HostPrefix, KeyTime.
-std::string RowKey(const DataShape& shape, int host, int64_t step);
-inline int64_t StepMicros(int64_t step) { return (kFirstSecond + step * kStepSeconds) * 1'000'000; }
-// The steps that make at least `cells` cells, over all hosts.
-int64_t StepsFor(const DataShape& shape, int64_t cells);
-// The rows that these steps make in the table.
-int64_t RowsFor(const DataShape& shape, int64_t steps);
 
-// The values of one host, step by step.  Not for several threads.
+// The row keys of a shape.
+class RowKeys {
+ public:
+  explicit RowKeys(const DataShape& shape) : schema_(shape.schema), model_(ModelOf(shape)) {}
+  const DataModel& model() const { return model_; }
+  // "host_00042#": the common start of all keys of an entity.
+  std::string EntityPrefix(int entity) const;
+  // "host_00042#mem#": of those of a group of it; the same when the group has no name.
+  std::string GroupPrefix(int entity, int group) const;
+  // The rest of the key of the row that holds this time.
+  std::string KeyTime(int64_t micros) const;
+  std::string RowKey(int entity, int group, int64_t micros) const {
+    return GroupPrefix(entity, group) + KeyTime(micros);
+  }
+  // When a step begins.
+  int64_t StepMicros(int64_t step) const { return (kFirstSecond + step * model_.step_seconds) * 1'000'000; }
+
+ private:
+  const Schema schema_;
+  const DataModel model_;
+};
+
+// Of cpu.
+inline int64_t StepMicros(int64_t step) { return (kFirstSecond + step * kStepSeconds) * 1'000'000; }
+// The steps that make at least `cells` cells, over all entities; about so many if the data is not regular.
+int64_t StepsFor(const DataShape& shape, int64_t cells);
+
+// 4,096 steps of N(0, 1), each as likely, in 1/kWalkUnit.
+inline constexpr int64_t kWalkUnit = 1024;
+inline constexpr int kWalkBits = 12;
+int64_t WalkStep(uint64_t bits);
+
+// The values of one host of cpu, step by step.  Not for several threads.
 class HostWalk {
  public:
   HostWalk(const DataShape& shape, int host);

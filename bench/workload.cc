@@ -8,7 +8,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <iterator>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,29 +27,6 @@ using Clock = std::chrono::steady_clock;
 namespace data = google::bigtable::v2;
 
 constexpr std::chrono::seconds kConnectTimeout{10};
-
-absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Options& options) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // What a benchmark does not need of gRPC: it is a seventh of the client's instructions in a unary call.
-  arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  auto channel = grpc::CreateCustomChannel(options.endpoint, grpc::InsecureChannelCredentials(), arguments);
-  if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnectTimeout)) {
-    return absl::UnavailableError(fmt::format("no Bigtable server answers at {}", options.endpoint));
-  }
-  return channel;
-}
-
-double ProcessCpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // The lengths of all files; files that go away meanwhile count nothing.
 uint64_t DirectoryBytes(const std::string& directory) {
@@ -65,7 +45,7 @@ uint64_t DirectoryBytes(const std::string& directory) {
 
 // What SampleRowKeys says of the whole table.
 absl::StatusOr<uint64_t> SampledBytes(const Options& options) {
-  const auto channel = Connect(options);
+  const auto channel = ConnectClient(options);
   if (!channel.ok()) return channel.status();
   const auto stub = data::Bigtable::NewStub(*channel);
   grpc::ClientContext context;
@@ -94,6 +74,16 @@ absl::Status MeasureDisk(const Options& options, Result* result) {
   return absl::OkStatus();
 }
 
+// All but the sum of the cells.
+void AddUp(const ClientResult& client, Result* result) {
+  result->rows += client.rows;
+  result->bytes += client.bytes;
+  result->cell_bytes += client.cell_bytes;
+  if (client.steps.has_value())
+    result->steps = std::min(result->steps.value_or(*client.steps), *client.steps);
+  result->latency_us.Merge(client.latency_us);
+}
+
 absl::Status CheckSame(const Result& ingest, const Result& scan) {
   if (ingest.cells == scan.cells && ingest.hash == scan.hash) return absl::OkStatus();
   return absl::DataLossError(fmt::format(
@@ -102,13 +92,25 @@ absl::Status CheckSame(const Result& ingest, const Result& scan) {
       ingest.cells, ingest.hash.value_or(0), scan.cells, scan.hash.value_or(0)));
 }
 
-absl::StatusOr<Result> RunOne(const std::string& name, const Options& options) {
-  if (name == "ingest") return RunIngest(options);
-  if (name == "scan") return RunScan(options);
-  if (name == "point-read") return RunPointRead(options);
-  if (name == "point-write") return RunPointWrite(options);
-  return absl::InvalidArgumentError(
-      fmt::format("a benchmark is one of ingest, scan, point-read, point-write, all; got \"{}\"", name));
+absl::StatusOr<std::vector<Result>> RunOne(const std::string& name, const Options& options) {
+  using Run = absl::StatusOr<Result> (*)(const Options&);
+  static constexpr std::pair<std::string_view, Run> kRuns[] = {
+      {"ingest", RunIngest},        {"scan", RunScan},
+      {"point-read", RunPointRead}, {"point-write", RunPointWrite},
+      {"latest", RunLatest},        {"range", RunRange},
+      {"lines", RunLines}};
+  for (const auto& [run_name, run] : kRuns) {
+    if (name != run_name) continue;
+    absl::StatusOr<Result> result = run(options);
+    if (!result.ok()) return result.status();
+    return std::vector<Result>{*std::move(result)};
+  }
+  if (name == "mixed") return RunMixed(options);
+  if (name == "large-row") return RunLargeRow(options);
+  return absl::InvalidArgumentError(fmt::format(
+      "a benchmark is one of ingest, scan, point-read, point-write, latest, range, mixed, large-row, "
+      "lines, all; got \"{}\"",
+      name));
 }
 
 template <typename Number>
@@ -128,6 +130,10 @@ std::string DataTable(const Options& options) {
   return options.shape.schema == Schema::kTall ? "bench_tall" : "bench_bucket";
 }
 
+int64_t StepsOf(const Options& options) {
+  return options.steps.value_or(StepsFor(options.shape, options.cells));
+}
+
 std::string PointTable(const Options& options) { return DataTable(options) + "_points"; }
 
 absl::Status EnsureTable(const Options& options, const std::string& table) {
@@ -140,19 +146,50 @@ absl::Status EnsureTable(const Options& options, const std::string& table) {
   return (*tables)->EnsureTable(table, {FamilyRequest{std::string(kFamily), GcRule()}});
 }
 
+double ProcessCpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectClient(const Options& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // What a benchmark does not need of gRPC: it is a seventh of the client's instructions in a unary call.
+  arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  auto channel = grpc::CreateCustomChannel(options.endpoint, grpc::InsecureChannelCredentials(), arguments);
+  if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnectTimeout)) {
+    return absl::UnavailableError(fmt::format("no Bigtable server answers at {}", options.endpoint));
+  }
+  return channel;
+}
+
 HostRange HostsOf(const Options& options, int client) {
   const int64_t hosts = options.shape.hosts;
   return {static_cast<int>(hosts * client / options.clients),
           static_cast<int>(hosts * (client + 1) / options.clients)};
 }
 
-absl::StatusOr<Result> RunClients(const std::string& name, const Options& options,
-                                  const ClientFunction& function) {
-  std::vector<std::shared_ptr<grpc::Channel>> channels;
-  for (int client = 0; client < options.clients; ++client) {
-    auto channel = Connect(options);
-    if (!channel.ok()) return channel.status();
-    channels.push_back(*std::move(channel));
+absl::StatusOr<std::vector<Result>> RunGroups(const Options& options,
+                                              const std::vector<ClientGroup>& groups) {
+  struct Client {
+    const ClientGroup* group;
+    int number;  // in the group
+    std::shared_ptr<grpc::Channel> channel;
+    ClientResult result;
+  };
+  std::vector<Client> clients;
+  for (const ClientGroup& group : groups) {
+    for (int number = 0; number < group.clients; ++number) {
+      auto channel = ConnectClient(options);
+      if (!channel.ok()) return channel.status();
+      clients.push_back({&group, number, *std::move(channel), {}});
+    }
   }
   Deadline deadline;
   const double cpu_begin = ProcessCpuSeconds();
@@ -161,31 +198,41 @@ absl::StatusOr<Result> RunClients(const std::string& name, const Options& option
     deadline =
         begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*options.seconds));
   }
-  std::vector<ClientResult> results(options.clients);
   std::vector<std::thread> threads;
-  for (int client = 0; client < options.clients; ++client) {
-    threads.emplace_back([&, client] { function(client, channels[client], deadline, &results[client]); });
+  for (Client& client : clients) {
+    threads.emplace_back([&client, deadline] {
+      client.group->function(client.number, client.channel, deadline, &client.result);
+    });
   }
   for (std::thread& thread : threads) thread.join();
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const double cpu_seconds = ProcessCpuSeconds() - cpu_begin;
 
-  Result result;
-  result.name = name;
-  result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  result.client_cpu_seconds = ProcessCpuSeconds() - cpu_begin;
-  CellSum sum;
-  for (const ClientResult& client : results) {
-    if (!client.status.ok()) return client.status;
-    result.rows += client.rows;
-    result.bytes += client.bytes;
-    if (client.steps.has_value())
-      result.steps = std::min(result.steps.value_or(*client.steps), *client.steps);
-    result.latency_us.Merge(client.latency_us);
-    sum.Merge(client.sum);
+  std::vector<Result> results;
+  for (const ClientGroup& group : groups) {
+    Result& result = results.emplace_back();
+    result.name = group.name;
+    result.seconds = seconds;
+    result.client_cpu_seconds = cpu_seconds;
+    CellSum sum;
+    for (const Client& client : clients) {
+      if (client.group != &group) continue;
+      if (!client.result.status.ok()) return client.result.status;
+      AddUp(client.result, &result);
+      sum.Merge(client.result.sum);
+    }
+    result.requests = result.latency_us.count();
+    result.cells = sum.cells();
+    result.hash = sum.sum();
   }
-  result.requests = result.latency_us.count();
-  result.cells = sum.cells();
-  result.hash = sum.sum();
-  return result;
+  return results;
+}
+
+absl::StatusOr<Result> RunClients(const std::string& name, const Options& options,
+                                  const ClientFunction& function) {
+  auto results = RunGroups(options, {{name, options.clients, function}});
+  if (!results.ok()) return results.status();
+  return std::move(results->front());
 }
 
 absl::Status CheckOptions(const Options& options) {
@@ -196,12 +243,17 @@ absl::Status CheckOptions(const Options& options) {
         CheckRange("--clients", options.clients, 1, kClientsMax),
         CheckRange("--in-flight", options.in_flight.value_or(1), 1, kInFlightMax),
         CheckRange("--rows-per-request", options.rows_per_request, 1, kRowsPerRequestMax),
-        CheckRange<int64_t>("--cells-per-row times --rows-per-request",
-                            int64_t{shape.cells_per_row} * options.rows_per_request, 1,
-                            kMutationsPerRequestMax),
+        CheckRange<int64_t>("cells of a step times --rows-per-request",
+                            std::llround(std::ceil(ModelOf(shape).cells_per_step)) * options.rows_per_request,
+                            1, kMutationsPerRequestMax),
         CheckRange("--cells-per-row of point-write", options.point_write_cells, 1, kCellsPerRowMax),
         CheckRange<int64_t>("--cells", options.cells, 1, 1'000'000'000'000),
         CheckRange<int64_t>("--requests", options.requests, 1, 1'000'000'000'000),
+        CheckRange("--range-seconds", options.range_seconds, 1, 1'000'000'000),
+        CheckRange<int64_t>("--row-bytes", options.large_row.bytes, 1, int64_t{1} << 40),
+        CheckRange("--row-columns", options.large_row.columns, 1, kLargeRowColumnsMax),
+        CheckRange<int64_t>("--value-bytes", options.large_row.value_bytes, kLargeRowValueBytesMin,
+                            kValueBytesMax),
         CheckRange("--seconds", options.seconds.value_or(1), 0.001, 1e6)}) {
     if (!status.ok()) return status;
   }
@@ -212,19 +264,22 @@ absl::Status CheckOptions(const Options& options) {
 absl::StatusOr<std::vector<Result>> RunWorkloads(const std::string& name, const Options& options) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
   const std::vector<std::string> names =
-      name == "all" ? std::vector<std::string>{"ingest", "scan", "point-read", "point-write"}
-                    : std::vector<std::string>{name};
+      name == "all"
+          ? std::vector<std::string>{"ingest", "scan", "point-read", "point-write", "latest", "range"}
+          : std::vector<std::string>{name};
   std::vector<Result> results;
   Options now = options;
   for (const std::string& next : names) {
-    absl::StatusOr<Result> result = RunOne(next, now);
-    if (!result.ok()) return result.status();
+    absl::StatusOr<std::vector<Result>> next_results = RunOne(next, now);
+    if (!next_results.ok()) return next_results.status();
     if (next == "ingest") {
-      if (absl::Status status = MeasureDisk(now, &*result); !status.ok()) return status;
+      Result& ingest = next_results->front();
+      if (absl::Status status = MeasureDisk(now, &ingest); !status.ok()) return status;
       // What the others may count on, also when it ended by the clock.
-      now.cells = result->steps.value_or(0) * now.shape.hosts * now.shape.cells_per_row;
+      now.steps = ingest.steps;
     }
-    results.push_back(*std::move(result));
+    results.insert(results.end(), std::make_move_iterator(next_results->begin()),
+                   std::make_move_iterator(next_results->end()));
     if (name == "all" && next == "scan") {
       if (absl::Status status = CheckSame(results[0], results[1]); !status.ok()) return status;
     }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "bench/bench.h"
@@ -20,14 +21,24 @@ std::string TableName(const Options& options, const std::string& table);
 std::string DataTable(const Options& options);
 std::string PointTable(const Options& options);
 
+// The steps that the table's entities have made.
+int64_t StepsOf(const Options& options);
+
 // Makes the table with family kFamily unless it is there.
 absl::Status EnsureTable(const Options& options, const std::string& table);
+
+// UNAVAILABLE: nobody answers.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectClient(const Options& options);
+
+// Of all threads.
+double ProcessCpuSeconds();
 
 // What one client did.
 struct ClientResult {
   absl::Status status;
   uint64_t rows = 0;
   uint64_t bytes = 0;
+  uint64_t cell_bytes = 0;
   std::optional<int64_t> steps;
   CellSum sum;
   Histogram latency_us;
@@ -42,7 +53,16 @@ inline bool IsPast(const Deadline& deadline) {
 using ClientFunction = std::function<void(int client, std::shared_ptr<grpc::Channel> channel,
                                           Deadline deadline, ClientResult* result)>;
 
-// Connects options.clients clients, then runs `function` for all of them at once and adds their results up.
+// Clients that do the same.
+struct ClientGroup {
+  std::string name;
+  int clients = 1;
+  ClientFunction function;
+};
+
+// Connects all clients, then runs the functions of all groups at once and adds up the results of each.
+absl::StatusOr<std::vector<Result>> RunGroups(const Options& options, const std::vector<ClientGroup>& groups);
+// One group of options.clients clients.
 absl::StatusOr<Result> RunClients(const std::string& name, const Options& options,
                                   const ClientFunction& function);
 
@@ -53,9 +73,18 @@ struct HostRange {
 };
 HostRange HostsOf(const Options& options, int client);
 
+// Writes the client's part of the steps [begin, end) of all entities; RunClients calls it.
+void IngestSteps(const Options& options, int64_t begin, int64_t end, int client,
+                 const std::shared_ptr<grpc::Channel>& channel, Deadline deadline, ClientResult* result);
+
 absl::StatusOr<Result> RunIngest(const Options& options);
 absl::StatusOr<Result> RunScan(const Options& options);
 absl::StatusOr<Result> RunPointRead(const Options& options);
 absl::StatusOr<Result> RunPointWrite(const Options& options);
+absl::StatusOr<Result> RunLatest(const Options& options);
+absl::StatusOr<Result> RunRange(const Options& options);
+absl::StatusOr<std::vector<Result>> RunMixed(const Options& options);
+absl::StatusOr<std::vector<Result>> RunLargeRow(const Options& options);
+absl::StatusOr<Result> RunLines(const Options& options);
 
 }  // namespace sonde::bench

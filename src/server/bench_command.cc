@@ -5,8 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "server/commands.h"
 
@@ -23,7 +25,13 @@ constexpr Workload kWorkloads[] = {
     {"scan", "read the whole table (ReadRows), and sum it up"},
     {"point-read", "read single steps of single hosts (ReadRows of one row)"},
     {"point-write", "write single rows (MutateRow)"},
-    {"all", "ingest, scan, point-read and point-write, and check that scan finds what ingest wrote"},
+    {"latest", "read the newest values of single series (ReadRows, reversed)"},
+    {"range", "read one field of single series over some time (ReadRows)"},
+    {"mixed", "go on with ingest, while series are read beside it"},
+    {"large-row", "append to a large row and read its newest cell, beside a small row"},
+    {"lines", "write time series as line protocol (HTTP)"},
+    {"all",
+     "ingest, scan, point-read, point-write, latest and range; checks that scan finds what ingest wrote"},
 };
 
 constexpr char kExamples[] =
@@ -31,13 +39,16 @@ constexpr char kExamples[] =
     "  sonde serve --data-dir /tmp/bench --durability fsync &\n"
     "  sonde bench all --data-dir /tmp/bench --durability fsync --cells 10000000\n"
     "  sonde bench ingest --clients 2 --rows-per-request 100 --cells-per-row 10 --seconds 10 --json\n"
-    "  sonde bench point-read --endpoint 127.0.0.1:8086 --requests 200000 --in-flight 16\n\n"
-    "The data is that of TSBS's cpu-only, made from --seed; scan and point-read read what ingest wrote with "
-    "the\n"
-    "same flags.  bench/run measures a server of its own and writes the table of bench/RESULTS.md.";
+    "  sonde bench point-read --endpoint 127.0.0.1:8086 --requests 200000 --in-flight 16\n"
+    "  sonde bench ingest --data devops --hosts 100 --schema tall\n"
+    "  sonde bench large-row --row-bytes 104857600 --requests 500\n\n"
+    "The data is made from --seed; what reads, reads what ingest wrote with the same flags.  bench/run "
+    "measures a server of its own and writes the table of bench/RESULTS.md.";
 
 struct Flags {
   bench::Options options;
+  std::string data = "cpu";
+  bool no_build = false;
   std::string schema = "bucket";
   int cells_per_row = 0;
   int in_flight = 0;
@@ -53,12 +64,24 @@ void AddFlags(CLI::App& command, Flags* flags) {
   command.add_option("--table", options.table,
                      "table; made when it is not there (bench_tall or bench_bucket)");
   command
+      .add_option("--data", flags->data,
+                  "cpu: TSBS's cpu-only; devops: 101 fields in 9 groups; iot: readings are missing and late; "
+                  "machines: 100 "
+                  "metrics every 5 s; meters: 96 readings a day; market: trades, most of them of few tickers")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(std::begin(bench::kDataKindNames), std::end(bench::kDataKindNames))))
+      ->capture_default_str();
+  command
       .add_option("--schema", flags->schema,
-                  "tall: a row per host and step; bucket: a row per host and hour, to which steps add cells")
+                  "tall: a row per entity, group and time; bucket: a row per entity, group and hour (meters: "
+                  "day), to "
+                  "which steps add cells")
       ->check(CLI::IsMember({"tall", "bucket"}))
       ->capture_default_str();
-  command.add_option("--hosts", options.shape.hosts, "hosts that report")->capture_default_str();
-  command.add_option("--cells-per-row", flags->cells_per_row, "metrics of a host, so cells of a step")
+  command.add_option("--hosts", options.shape.hosts, "entities that report: hosts, meters, ...")
+      ->capture_default_str();
+  command
+      .add_option("--cells-per-row", flags->cells_per_row, "of cpu: metrics of a host, so cells of a step")
       ->default_str("10, of point-write 1");
   command.add_option("--seed", options.shape.seed, "of the data")->capture_default_str();
   command.add_option("--clients,--threads", options.clients, "threads, each with a connection of its own")
@@ -67,14 +90,30 @@ void AddFlags(CLI::App& command, Flags* flags) {
       .add_option("--in-flight", flags->in_flight,
                   "requests under way at a time, for each client; scan has one")
       ->default_str(fmt::format("{} of ingest, {} of points", bench::kIngestInFlight, bench::kPointInFlight));
-  command.add_option("--rows-per-request", options.rows_per_request, "of ingest: steps in a request")
+  command
+      .add_option("--rows-per-request", options.rows_per_request,
+                  "of ingest: readings in a request; of lines: lines")
       ->capture_default_str();
   command
       .add_option("--cells", options.cells,
                   "of ingest: cells to write, rounded up to whole steps of all hosts")
       ->capture_default_str();
   command
-      .add_option("--requests", options.requests, "of point-read and point-write: requests, over all clients")
+      .add_option("--requests", options.requests, "of what is no ingest or scan: requests, over all clients")
+      ->capture_default_str();
+  command.add_option("--range-seconds", options.range_seconds, "of range: how much time a request asks for")
+      ->capture_default_str();
+  command
+      .add_option("--row-bytes", options.large_row.bytes,
+                  "of large-row: qualifiers, times and values of the row that is built")
+      ->capture_default_str();
+  command
+      .add_option("--row-columns", options.large_row.columns, "of large-row: columns that share its cells")
+      ->capture_default_str();
+  command.add_option("--value-bytes", options.large_row.value_bytes, "of large-row: of a value")
+      ->capture_default_str();
+  command.add_flag("--no-build", flags->no_build, "of large-row: the row is there already");
+  command.add_option("--http-endpoint", options.http_endpoint, "of lines: HOST:PORT of the server")
       ->capture_default_str();
   command.add_option("--seconds", flags->seconds, "ends by the clock, instead of --cells and --requests");
   command.add_option("--data-dir", options.data_dir,
@@ -87,6 +126,8 @@ void AddFlags(CLI::App& command, Flags* flags) {
 void RunBench(const CLI::App& command, Flags flags, int* exit_status) {
   const std::string name = command.get_name();
   bench::Options& options = flags.options;
+  options.shape.kind = bench::DataKindOf(flags.data).value();
+  options.large_row.build = !flags.no_build;
   options.shape.schema = flags.schema == "tall" ? bench::Schema::kTall : bench::Schema::kBucket;
   if (command.count("--cells-per-row") > 0) {
     (name == "point-write" ? options.point_write_cells : options.shape.cells_per_row) = flags.cells_per_row;
