@@ -107,8 +107,11 @@ class FakeData final : public data::Bigtable::Service {
     bool newest = false;
   };
 
-  grpc::Status ReadRows(grpc::ServerContext*, const data::ReadRowsRequest* request,
+  grpc::Status ReadRows(grpc::ServerContext* context, const data::ReadRowsRequest* request,
                         grpc::ServerWriter<data::ReadRowsResponse>* writer) override {
+    if (request->reversed() && context->client_metadata().count("bigtable-features") == 0) {
+      return {grpc::StatusCode::UNIMPLEMENTED, "the client has not announced that it understands this"};
+    }
     const std::lock_guard lock(mutex_);
     const Filters filters(request->filter());
     std::vector<data::ReadRowsResponse> rows;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/chunk_sum.h"
+#include "client/features.h"
 
 namespace sonde::bench {
 namespace {
@@ -55,6 +56,7 @@ class Read : public StreamCall<data::ReadRowsResponse> {
     if (!quota_->Take()) return nullptr;
     Ask(&request_);
     sum_ = ChunkSum();
+    context->AddMetadata(kFeaturesKey, kFeatures);  // reversed reads want it
     return stub_->AsyncReadRows(context, request_, queue, static_cast<Call*>(this));
   }
 

@@ -28,21 +28,6 @@ namespace data = google::bigtable::v2;
 
 constexpr std::chrono::seconds kConnectTimeout{10};
 
-// The lengths of all files; files that go away meanwhile count nothing.
-uint64_t DirectoryBytes(const std::string& directory) {
-  uint64_t bytes = 0;
-  std::error_code error;
-  std::filesystem::recursive_directory_iterator entry(directory, error);
-  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
-    std::error_code gone;
-    if (!entry->is_regular_file(gone) || gone) continue;
-    if (entry->path().filename() == "BALLAST") continue;  // room that is kept free, not data
-    const uint64_t file_bytes = entry->file_size(gone);
-    if (!gone) bytes += file_bytes;
-  }
-  return bytes;
-}
-
 // What SampleRowKeys says of the whole table.
 absl::StatusOr<uint64_t> SampledBytes(const Options& options) {
   const auto channel = ConnectClient(options);
@@ -144,6 +129,20 @@ absl::Status EnsureTable(const Options& options, const std::string& table) {
   auto tables = RemoteTables::Connect(std::move(remote));
   if (!tables.ok()) return tables.status();
   return (*tables)->EnsureTable(table, {FamilyRequest{std::string(kFamily), GcRule()}});
+}
+
+uint64_t DirectoryBytes(const std::string& directory) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator entry(directory, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code gone;
+    if (!entry->is_regular_file(gone) || gone) continue;
+    if (entry->path().filename() == "BALLAST") continue;  // room that is kept free, not data
+    const uint64_t file_bytes = entry->file_size(gone);
+    if (!gone) bytes += file_bytes;
+  }
+  return bytes;
 }
 
 double ProcessCpuSeconds() {

@@ -32,6 +32,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectClient(const Options& opti
 
 // Of all threads.
 double ProcessCpuSeconds();
+// The lengths of all files, but for the room that is kept free; files that go away meanwhile count nothing.
+uint64_t DirectoryBytes(const std::string& directory);
 
 // What one client did.
 struct ClientResult {

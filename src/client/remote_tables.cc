@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/random.h"
+#include "client/features.h"
 #include "client/grpc_status.h"
 #include "client/read_request.h"
 #include "model/limits.h"
@@ -21,8 +22,6 @@ namespace {
 namespace admin = google::bigtable::admin::v2;
 namespace data = google::bigtable::v2;
 
-// FeatureFlags{reverse_scans, last_scanned_row_responses} in web-safe base64; some servers want the padding.
-constexpr char kFeatures[] = "CAEgAQ==";
 // Of EnsureTable, against others who make and drop the same table at the same time.
 constexpr int kEnsureRoundsMax = 5;
 // Of ListTables, against a server whose pages never end.
@@ -274,7 +273,7 @@ absl::Status RemoteTables::ReadPart(const std::string& table, const RowRead& rea
 absl::Status RemoteTables::ReadOnce(const data::ReadRowsRequest& request, const std::string& what,
                                     const std::function<bool(ReadRow&&)>& row, ReadProgress* progress) {
   grpc::ClientContext context;
-  context.AddMetadata("bigtable-features", kFeatures);
+  context.AddMetadata(kFeaturesKey, kFeatures);
   const auto reader = data_->ReadRows(&context, request);
   data::ReadRowsResponse response;
   absl::Status broken;

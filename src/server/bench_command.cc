@@ -43,7 +43,7 @@ constexpr char kExamples[] =
     "  sonde bench ingest --data devops --hosts 100 --schema tall\n"
     "  sonde bench large-row --row-bytes 104857600 --requests 500\n\n"
     "The data is made from --seed; what reads, reads what ingest wrote with the same flags.  bench/run "
-    "measures a server of its own and writes the table of bench/RESULTS.md.";
+    "measures servers of its own and writes bench/RESULTS.md.";
 
 struct Flags {
   bench::Options options;
