@@ -80,7 +80,8 @@ HeadLoad CellStore::OpenHeadLoad() const {
   return {.cells = cells_.load(std::memory_order_relaxed),
           .deletes = deletes_.load(std::memory_order_relaxed),
           .bytes = bytes_.load(std::memory_order_relaxed),
-          .since_micros = since_micros_.load(std::memory_order_relaxed)};
+          .since_micros = since_micros_.load(std::memory_order_relaxed),
+          .longest_read_bytes = longest_read_bytes_.load(std::memory_order_relaxed)};
 }
 
 absl::Status CellStore::LoadSwitches() {
@@ -109,7 +110,7 @@ absl::Status CellStore::SwitchHeads() {
       db_->Put(rocksdb::WriteOptions(), column_family(kDirectory), rocksdb::Slice(kSwitchesKey), value);
   if (!status.ok()) return FromRocks(status, "Switching the heads");
   switches_.store(switches, std::memory_order_release);
-  cells_ = deletes_ = bytes_ = 0;
+  cells_ = deletes_ = bytes_ = longest_read_bytes_ = 0;
   since_micros_ = 0;
   return absl::OkStatus();
 }

@@ -33,8 +33,9 @@ namespace sonde {
 struct HeadLoad {
   uint64_t cells = 0;
   uint64_t deletes = 0;
-  uint64_t bytes = 0;        // of edits and their keys
-  int64_t since_micros = 0;  // when it got the first of it; 0: nothing was written
+  uint64_t bytes = 0;               // of edits and their keys
+  int64_t since_micros = 0;         // when it got the first of it; 0: nothing was written
+  uint64_t longest_read_bytes = 0;  // the longest of its entries that a read has met
 };
 
 class CellStore {
@@ -85,6 +86,7 @@ class CellStore {
     }
 
    private:
+    friend class CellStore;
     const CellStore* const store_;
     const rocksdb::Snapshot* snapshot_ = nullptr;
     size_t open_head_ = 0;
@@ -113,6 +115,11 @@ class CellStore {
   absl::Status SwitchHeads();
 
   HeadLoad OpenHeadLoad() const;
+  // A read of that moment has met an entry of the open head that is so long.
+  void NoteRead(const Moment& moment, uint64_t entry_bytes) const {
+    if (moment.open_head_ != OpenHeadIndex()) return;  // it rests by now
+    if (entry_bytes > longest_read_bytes_.load(std::memory_order_relaxed)) longest_read_bytes_ = entry_bytes;
+  }
 
   // Gives back the space of what has settled.
   absl::Status CompactRestingHead();
@@ -152,6 +159,7 @@ class CellStore {
   // Of the open head.
   std::atomic<uint64_t> cells_ = 0, deletes_ = 0, bytes_ = 0;
   std::atomic<int64_t> since_micros_ = 0;
+  mutable std::atomic<uint64_t> longest_read_bytes_ = 0;
 };
 
 }  // namespace sonde

@@ -142,11 +142,14 @@ absl::StatusOr<bool> RocksScan::NextLookedUp(RowPiece* piece) {
     key_.clear();
     AppendCellsKey(table_, row_key_, family_, &key_);
     fragments_.clear();
+    size_t open_begin = 0;
     for (size_t i = 0; i < lookups_.size(); ++i) {
       absl::Status status =
           lookups_[i].Find(store_->db(), moment_->head(i), moment_->snapshot(), key_, &fragments_);
       if (!status.ok()) return status;
+      if (i == 0) open_begin = fragments_.size();
     }
+    NoteOpenFragments(open_begin);
     Source* source = nullptr;
     for (Source& some : sources_) {
       if (some.stream->family() == family_) source = &some;
@@ -181,9 +184,16 @@ absl::StatusOr<bool> RocksScan::NextMerged(RowPiece* piece) {
   for (size_t i = 0; i < heads_.size(); ++i) {
     if (chosen_heads_[i]) fragments_.push_back(heads_[i]->fragment());
   }
+  NoteOpenFragments(fragments_.size() - (chosen_heads_[1] ? 1 : 0));
   piece->last_of_row = IsLastOfRow();
   if (absl::Status status = Fill(chosen_source_, piece); !status.ok()) return status;
   return !IsEmpty(*piece);
+}
+
+void RocksScan::NoteOpenFragments(size_t begin) const {
+  uint64_t bytes = 0;
+  for (size_t i = begin; i < fragments_.size(); ++i) bytes += fragments_[i].size();
+  store_->NoteRead(*moment_, bytes);
 }
 
 absl::Status RocksScan::Advance() {

@@ -45,6 +45,8 @@ class RocksScan final : public RowStream {
   // True: `piece` is filled.  False: ask again, unless the range is over.
   absl::StatusOr<bool> NextLookedUp(RowPiece* piece);
   absl::StatusOr<bool> NextMerged(RowPiece* piece);
+  // Tells the store how long an entry is whose fragments_ from `begin` on are of the open head.
+  void NoteOpenFragments(size_t begin) const;
   // Past what was handed out.
   absl::Status Advance();
   // Chooses the row and family that come next, and what has some of them.  False: nothing is left.

@@ -21,6 +21,10 @@ constexpr absl::Duration kVeryOld = absl::Hours(24);
 constexpr uint64_t kDeletesMin = 10'000;
 constexpr uint64_t kDeletesShare = 100;
 
+// What a point read looks through in about the time that it takes otherwise.
+constexpr uint64_t kLongEntryBytes = uint64_t{256} << 10;
+constexpr int kEarlyRest = 10;
+
 constexpr absl::Duration kPause = absl::Milliseconds(250);
 constexpr absl::Duration kPauseAfterFailure = absl::Seconds(10);
 constexpr size_t kPagesPerVisit = 1'000;
@@ -37,6 +41,10 @@ bool SettlingSchedule::IsDue(const HeadLoad& open_head, uint64_t page_cells, int
   if (open_head.deletes >= std::max(kDeletesMin, page_cells / kDeletesShare)) return true;
   const absl::Duration age = absl::Microseconds(now_micros - open_head.since_micros);
   return age >= kVeryOld || (age >= kOld && open_head.cells >= page_cells / kOldShare);
+}
+
+bool SettlingSchedule::IsDueEarly(const HeadLoad& open_head) {
+  return open_head.longest_read_bytes >= kLongEntryBytes;
 }
 
 void SettlingSchedule::Start() {
@@ -76,12 +84,15 @@ absl::Status SettlingSchedule::Work() {
   if (absl::Now() - last_visit_ >= options_.visit_interval) {
     if (absl::Status status = Visit(); !status.ok()) return status;
   }
-  const int64_t now_micros = absl::ToUnixMicros(absl::Now());
-  if (IsStopping() || !IsDue(store_->OpenHeadLoad(), settling_->page_totals().cells, now_micros, options_)) {
-    return absl::OkStatus();
-  }
+  const absl::Time start = absl::Now();
+  const HeadLoad load = store_->OpenHeadLoad();
+  const bool due = IsDue(load, settling_->page_totals().cells, absl::ToUnixMicros(start), options_);
+  const bool early = !due && start >= early_from_ && IsDueEarly(load);
+  if (IsStopping() || !(due || early)) return absl::OkStatus();
   if (absl::Status status = settling_->Switch(); !status.ok()) return status;
-  return SettleResting();
+  absl::Status status = SettleResting();
+  if (early) early_from_ = absl::Now() + kEarlyRest * (absl::Now() - start);
+  return status;
 }
 
 absl::Status SettlingSchedule::SettleResting() {

@@ -4,6 +4,10 @@
 // Options::head_cells_min or head_bytes_min; or, with less than that, when it is old or holds many deletes.
 // So a cell that arrives anywhere is rewritten about kHeadShare times in its life at worst, and series that
 // grow at their ends once or twice.
+//
+// They change roles early when a read has met a long entry in the open head (kLongEntryBytes), of which it
+// had to look through all, where a page would show the newest cell at once.  So that this stays a small part
+// of the work, the next early time comes when kEarlyRest times as long has passed as this one took.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +49,8 @@ class SettlingSchedule {
   // Whether the heads should change roles, for what the open one and pages hold.
   static bool IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros,
                     const Options& options);
+  // Whether they should, if it is not too soon, though it is not due.
+  static bool IsDueEarly(const HeadLoad& open_head);
 
  private:
   void Run();
@@ -61,6 +67,7 @@ class SettlingSchedule {
   const Options options_;
 
   absl::Time last_visit_ = absl::InfinitePast();
+  absl::Time early_from_ = absl::InfinitePast();
   bool failing_ = false;
 
   mutable absl::Mutex mutex_;

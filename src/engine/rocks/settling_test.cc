@@ -42,7 +42,7 @@ class SettlingTest : public testing::Test {
                                      .sync = false,
                                      .settles = settles_,
                                      .page = {.cells_max = cells_max_},
-                                     .settling_head_cells_min = 100});
+                                     .settling_head_cells_min = head_cells_min_});
     ASSERT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
   }
@@ -84,6 +84,7 @@ class SettlingTest : public testing::Test {
   size_t numbers_seen_ = 0;  // by Cells
   size_t cells_max_ = 10;
   bool settles_ = false;
+  uint64_t head_cells_min_ = 100;
   std::string path_;
   std::unique_ptr<RocksEngine> engine_;
 };
@@ -342,6 +343,42 @@ TEST(SettlingSchedule, IsDueWhenTheHeadIsLargeOldOrHidesMuch) {
   EXPECT_TRUE(is_due({.cells = 1}, 1'000'000, 24 * hour));
   EXPECT_FALSE(is_due({.cells = 1, .deletes = 9'999}, 1'000'000, minute));
   EXPECT_TRUE(is_due({.cells = 1, .deletes = 10'000}, 1'000'000, minute));
+}
+
+TEST_F(SettlingTest, SettlesSoonWhatReadsFindLong) {
+  settles_ = true;
+  head_cells_min_ = 1'000'000;
+  cells_max_ = 1'000;
+  Open();
+  const std::string value(100, 'v');
+  const auto write = [&](const std::string& row_key) {
+    std::vector<CellView> puts;
+    for (int64_t i = 5'000; i > 0; --i) puts.push_back({"q", i * 1'000, value});
+    Apply(row_key, {.puts = std::move(puts)});
+  };
+  const Engine::ScanOptions newest{
+      .hints = {.families = std::vector<FamilyId>{kFamily}, .newest_per_column = 1}};
+  const std::string wanted = fmt::format("a q@5000000={}\n", value);
+  for (const bool single : {true, false}) {  // looked up by its key, and met on the way
+    write("a");
+    const RowRange range = single ? RowRange::Single("a") : RowRange::All();
+    const uint64_t settled_before = engine_->settling_counts().cells_in;
+    absl::SleepFor(absl::Milliseconds(600));
+    EXPECT_EQ(engine_->settling_counts().cells_in, settled_before) << "nobody has read it";
+    for (int tries = 0; tries < 200 && engine_->settling_counts().cells_in < settled_before + 5'000;
+         ++tries) {
+      EXPECT_THAT(Cells(newest, range), testing::StartsWith(wanted));
+      absl::SleepFor(absl::Milliseconds(50));
+    }
+    EXPECT_EQ(engine_->settling_counts().cells_in, settled_before + 5'000);
+    EXPECT_THAT(Cells(newest, range), testing::StartsWith(wanted));
+  }
+}
+
+TEST(SettlingSchedule, IsDueEarlyWhenAReadHasMetALongEntry) {
+  EXPECT_FALSE(SettlingSchedule::IsDueEarly({.cells = 10'000, .bytes = 10'000'000}));
+  EXPECT_FALSE(SettlingSchedule::IsDueEarly({.longest_read_bytes = (256 << 10) - 1}));
+  EXPECT_TRUE(SettlingSchedule::IsDueEarly({.longest_read_bytes = 256 << 10}));
 }
 
 TEST_F(SettlingTest, UpgradesADirectoryWithoutPages) {
