@@ -50,6 +50,11 @@ class Admission {
   // UNAVAILABLE: over a limit.  Alone, a request is let in whatever its size.
   absl::StatusOr<Place> Admit(int64_t bytes);
 
+  // What is under way.
+  Limits Taken() const {
+    return {requests_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed)};
+  }
+  const Limits& limits() const { return limits_; }
   // The fuller of the limits: 0 nothing is under way, 1 there is no more room.
   double Load() const;
 

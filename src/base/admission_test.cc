@@ -31,6 +31,8 @@ TEST(Admission, CountsBytes) {
   Admission admission("writes", {.requests = 100, .bytes = 1000});
   auto first = admission.Admit(800);
   ASSERT_TRUE(first.ok());
+  EXPECT_EQ(admission.Taken().requests, 1);
+  EXPECT_EQ(admission.Taken().bytes, 800);
   const auto second = admission.Admit(201);
   ASSERT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(second.status().message(), HasSubstr("writes of 800 bytes are under way"));

@@ -29,6 +29,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "metrics/figure.h"
 #include "model/cell.h"
 #include "model/mutation.h"
 #include "model/read_hints.h"
@@ -148,6 +149,10 @@ class Engine {
 
   // Forgets the records below `position`.
   virtual absl::Status TrimLog(TableId table, int64_t position) = 0;
+
+  // --- What the engine tells of itself: its memory, its files, its work in the background.  What cannot be
+  // told now is left out.  Cheap enough for once a second.
+  virtual std::vector<Figure> Figures() const = 0;
 };
 
 }  // namespace sonde

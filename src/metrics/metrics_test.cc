@@ -21,6 +21,18 @@ TEST(MetricText, EscapesWhatLabelsAndHelpMayHold) {
             "sonde_x_total{table=\"a\\\"b\\\\c\\nd\",x=\"\"} 1.5\nsonde_x_total 2\n");
 }
 
+TEST(MetricText, WritesAFigureOnceWhoeverTellsOfIt) {
+  std::vector<Figure> figures = {Figure::Gauge("sonde_x_bytes", "By user.").Add(1, {{"user", "a"}})};
+  MergeFigures({Figure::Counter("sonde_y_total", "Y."),
+                Figure::Gauge("sonde_x_bytes", "By user.").Add(2, {{"user", "b"}})},
+               &figures);
+  MetricText text;
+  for (const Figure& figure : figures) text.Write(figure);
+  EXPECT_EQ(text.text(),
+            "# HELP sonde_x_bytes By user.\n# TYPE sonde_x_bytes gauge\n"
+            "sonde_x_bytes{user=\"a\"} 1\nsonde_x_bytes{user=\"b\"} 2\n");
+}
+
 TEST(RequestMetrics, CountsByMethodCodeAndDuration) {
   RequestMetrics metrics;
   std::vector<std::thread> threads;

@@ -45,4 +45,12 @@ void MetricText::Sample(double value, const Labels& labels, std::string_view suf
   fmt::format_to(std::back_inserter(text_), " {}\n", value);
 }
 
+void MetricText::Write(const Figure& figure) {
+  if (figure.samples.empty()) return;
+  Begin(figure.name, figure.kind, figure.help);
+  for (const Figure::Sample& sample : figure.samples) {
+    Sample(sample.value, Labels(sample.labels.begin(), sample.labels.end()));
+  }
+}
+
 }  // namespace sonde

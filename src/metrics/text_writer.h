@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-namespace sonde {
+#include "metrics/figure.h"
 
-enum class MetricKind : uint8_t { kCounter, kGauge, kHistogram };
+namespace sonde {
 
 class MetricText {
  public:
@@ -20,6 +20,8 @@ class MetricText {
   void Begin(std::string_view name, MetricKind kind, std::string_view help);
   // `suffix`: of a histogram's samples, "_bucket", "_sum", "_count".
   void Sample(double value, const Labels& labels = {}, std::string_view suffix = "");
+  // A whole metric; one without samples is left out.
+  void Write(const Figure& figure);
 
   const std::string& text() const { return text_; }
   std::string Take() { return std::move(text_); }

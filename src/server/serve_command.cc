@@ -47,7 +47,8 @@ int Fail(const absl::Status& status) {
   return absl::IsInvalidArgument(status) ? 2 : 1;
 }
 
-ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server) {
+ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
+                    const series::IngestService& ingest) {
   return {.version = SONDE_VERSION,
           .started_seconds = absl::ToUnixSeconds(absl::Now()),
           .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
@@ -56,8 +57,10 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .tables = &store->tables(),
           .key_visualizer = store->key_visualizer(),
           .requests = &server->request_metrics(),
-          .read_load = [server] { return server->ReadLoad(); },
-          .write_load = [server] { return server->WriteLoad(); }};
+          .under_way = {{"reads", &server->reads()},
+                        {"writes", &server->writes()},
+                        {"series_writes", &ingest.admission()}},
+          .change_streams = &server->change_streams()};
 }
 
 int Serve(const ServeSettings& settings) {
@@ -91,7 +94,7 @@ int Serve(const ServeSettings& settings) {
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest = OpenIngest(settings, &(*store)->tables());
   if (!ingest.ok()) return Fail(ingest.status());
   absl::StatusOr<std::unique_ptr<HttpServer>> http =
-      StartHttp(settings, FactsOf(settings, store->get(), server->get()), ingest->get());
+      StartHttp(settings, FactsOf(settings, store->get(), server->get(), **ingest), ingest->get());
   if (!http.ok()) return Fail(http.status());
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
                (*server)->port(), settings.data_dir, settings.durability, settings.memory_bytes);

@@ -185,7 +185,50 @@ absl::StatusOr<std::unique_ptr<ChangeStreamReader>> ChangeStreams::Open(
                     start_micros, *request.end_micros));
   }
   reader->next_position_ = start_micros;
+  reader->progress_ = AddReader(reader->schema_->id, reader->cursor_.watermark);
   return reader;
+}
+
+std::shared_ptr<ChangeReaderProgress> ChangeStreams::AddReader(TableId table,
+                                                               int64_t watermark_micros) const {
+  auto progress = std::make_shared<ChangeReaderProgress>();
+  progress->table = table;
+  progress->watermark_micros = watermark_micros;
+  const std::lock_guard lock(readers_mutex_);
+  if (readers_.size() >= forget_ended_at_) {
+    std::erase_if(readers_, [](const auto& reader) { return reader.expired(); });
+    forget_ended_at_ = std::max<size_t>(16, 2 * readers_.size());
+  }
+  readers_.push_back(progress);
+  return progress;
+}
+
+std::vector<ChangeStreams::Progress> ChangeStreams::ListProgress() const {
+  std::vector<Progress> all;
+  std::vector<std::shared_ptr<const ChangeReaderProgress>> readers;
+  {
+    const std::lock_guard lock(readers_mutex_);
+    for (const auto& reader : readers_) {
+      if (auto open = reader.lock(); open != nullptr) readers.push_back(std::move(open));
+    }
+  }
+  for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
+    if (!schema->change_stream.has_value()) continue;
+    Progress progress{.table_name = schema->name, .now_micros = tables_->clock().NowMicros()};
+    const absl::StatusOr<Engine::LogEnd> end = tables_->engine().FindLogEnd(schema->id, progress.now_micros);
+    if (!end.ok()) continue;  // it is being dropped
+    progress.frontier_micros = end->frontier;
+    progress.last_record_micros = end->last_record;
+    for (const auto& reader : readers) {
+      if (reader->table != schema->id) continue;
+      ++progress.readers;
+      const int64_t watermark = reader->watermark_micros.load(std::memory_order_relaxed);
+      progress.oldest_watermark_micros =
+          std::min(watermark, progress.oldest_watermark_micros.value_or(watermark));
+    }
+    all.push_back(std::move(progress));
+  }
+  return all;
 }
 
 absl::Status ChangeStreamReader::CheckTable() {
@@ -272,11 +315,13 @@ absl::StatusOr<ChangeStreamReader::State> ChangeStreamReader::Read(std::vector<P
                                                     });
     if (!status.ok()) return status;
     if (!taken.ok()) return taken;
+    progress_->watermark_micros.store(cursor_.watermark, std::memory_order_relaxed);
     if (stopped) return State::kMore;
     if (InRecord()) return absl::OutOfRangeError("The reader fell behind the retention period");
   }
   next_position_ = std::max(next_position_, through + 1);
   cursor_.watermark = std::max(cursor_.watermark, through);
+  progress_->watermark_micros.store(cursor_.watermark, std::memory_order_relaxed);
   return end_micros_.has_value() && through >= *end_micros_ ? State::kEndReached : State::kCaughtUp;
 }
 

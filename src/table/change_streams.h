@@ -7,6 +7,7 @@
 // table: a reader passes over the rows of others.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -47,6 +48,12 @@ struct ReadChangesRequest {
   std::optional<int64_t> start_micros;  // inclusive
   std::vector<Token> tokens;            // none, and no start: from now on
   std::optional<int64_t> end_micros;    // inclusive
+};
+
+// How far a reader has come, for those who watch.
+struct ChangeReaderProgress {
+  TableId table = 0;
+  std::atomic<int64_t> watermark_micros = 0;
 };
 
 // One reader of one partition.  It holds nothing of the log between two calls of Read.  Not for several
@@ -109,6 +116,7 @@ class ChangeStreamReader {
   StreamCursor cursor_;
   int64_t next_position_ = 0;  // what the next Read begins with
   uint32_t next_index_ = 0;
+  std::shared_ptr<ChangeReaderProgress> progress_;
   bool wanted_ = false;  // the record that is being read
   bool started_ = false;
   size_t taken_bytes_ = 0;  // by this Read
@@ -133,17 +141,40 @@ class ChangeStreams {
   absl::StatusOr<std::unique_ptr<ChangeStreamReader>> Open(TableSchemaRef schema,
                                                            const ReadChangesRequest& request) const;
 
+  // Of each table with a change stream: how far its log is complete, and how far its readers have come.
+  struct Progress {
+    std::string table_name;
+    int64_t now_micros = 0;
+    int64_t frontier_micros = 0;     // now, unless a write is under way
+    int64_t last_record_micros = 0;  // 0: none is known
+    size_t readers = 0;              // that are open
+    // Of the one that is furthest behind; nothing without readers.
+    std::optional<int64_t> oldest_watermark_micros;
+
+    // Since when the reader that is furthest behind could have read more; 0 when all was read.
+    int64_t LagMicros() const {
+      if (!oldest_watermark_micros.has_value() || last_record_micros <= *oldest_watermark_micros) return 0;
+      return now_micros - *oldest_watermark_micros;
+    }
+  };
+  std::vector<Progress> ListProgress() const;
+
   // What has to be done about once a minute: forgets records that are past the retention period, adapts the
   // partitions to the data, and collects garbage, which streams tell of.  A bounded amount of work a table.
   absl::Status Upkeep();
 
  private:
+  std::shared_ptr<ChangeReaderProgress> AddReader(TableId table, int64_t watermark_micros) const;
   absl::Status Trim(const TableSchema& schema);
   absl::Status Adapt(const TableSchema& schema);
   absl::Status Collect(const TableSchemaRef& schema);
 
   Tables* const tables_;
   const ChangeStreamOptions options_;
+  mutable std::mutex readers_mutex_;
+  mutable std::vector<std::weak_ptr<const ChangeReaderProgress>> readers_;  // guarded by readers_mutex_
+  mutable size_t forget_ended_at_ =
+      16;                    // likewise: how many there may be before those that ended are forgotten
   std::mutex upkeep_mutex_;  // held through Upkeep
   std::map<TableId, std::string>
       next_rows_to_collect_;  // guarded by upkeep_mutex_; from the start when not there

@@ -192,6 +192,31 @@ TEST_F(ChangeStreamsTest, StartsAtATimeOrNow) {
   EXPECT_EQ(OpenCode({.start_micros = clock_.NowMicros() + 1}), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(ChangeStreamsTest, TellsHowFarReadersHaveCome) {
+  EXPECT_EQ(streams_.ListProgress().at(0).readers, 0u);
+  EXPECT_EQ(streams_.ListProgress().at(0).LagMicros(), 0);
+  auto ahead = OpenAt(kStart), behind = OpenAt(kStart);
+  const int64_t last = Set("a", "1");
+  Drain(ahead.get());
+  clock_.Advance(5 * kSecond);
+  ChangeStreams::Progress progress = streams_.ListProgress().at(0);
+  EXPECT_EQ(progress.table_name, kTable);
+  EXPECT_EQ(progress.readers, 2u);
+  EXPECT_EQ(progress.last_record_micros, last);
+  EXPECT_EQ(progress.frontier_micros, clock_.NowMicros());
+  EXPECT_EQ(progress.oldest_watermark_micros, kStart - 1);
+  EXPECT_EQ(progress.LagMicros(), 6 * kSecond + 1);
+  Drain(behind.get());
+  EXPECT_EQ(streams_.ListProgress().at(0).LagMicros(), 0);
+  // Who has read all is not behind, however long nothing happens.
+  clock_.Advance(100 * kSecond);
+  EXPECT_EQ(streams_.ListProgress().at(0).LagMicros(), 0);
+  behind.reset();
+  EXPECT_EQ(streams_.ListProgress().at(0).readers, 1u);
+  for (int i = 0; i < 100; ++i) OpenAt(kStart);  // that end at once
+  EXPECT_EQ(streams_.ListProgress().at(0).readers, 1u);
+}
+
 TEST_F(ChangeStreamsTest, EveryTokenGoesOnWhereItWasGiven) {
   for (int i = 0; i < 5; ++i) Set(std::string(1, static_cast<char>('a' + i)), std::to_string(i));
   const std::string all = Drain(OpenAt(kStart).get());

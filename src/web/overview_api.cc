@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -44,6 +45,57 @@ uint64_t BytesOf(Tables* tables, TableId table) {
   return bytes;
 }
 
+// The engine's figures, and of requests under way: their memory and number.
+std::vector<Figure> EngineFigures(const ServerFacts& facts) {
+  std::vector<Figure> figures = facts.tables->engine().Figures();
+  Figure used = Figure::Gauge("sonde_memory_used_bytes", "Memory that each user of the budget takes.");
+  Figure limit = Figure::Gauge("sonde_memory_limit_bytes", "Memory that each user of the budget may take.");
+  Figure requests = Figure::Gauge("sonde_requests_under_way", "Requests under way that hold data.");
+  Figure requests_max = Figure::Gauge("sonde_requests_under_way_limit", "How many there may be.");
+  for (const ServerFacts::UnderWay& one : facts.under_way) {
+    const Admission::Limits taken = one.admission->Taken(), most = one.admission->limits();
+    used.Add(static_cast<double>(taken.bytes), {{"user", one.kind}});
+    limit.Add(static_cast<double>(most.bytes), {{"user", one.kind}});
+    requests.Add(static_cast<double>(taken.requests), {{"kind", one.kind}});
+    requests_max.Add(static_cast<double>(most.requests), {{"kind", one.kind}});
+  }
+  MergeFigures({std::move(used), std::move(limit), std::move(requests), std::move(requests_max)}, &figures);
+  return figures;
+}
+
+std::vector<Figure> ChangeStreamFigures(const ServerFacts& facts) {
+  Figure frontier = Figure::Gauge("sonde_change_stream_frontier_age_seconds",
+                                  "For how long the log has not been complete: a write is under way.");
+  Figure last = Figure::Gauge("sonde_change_stream_last_record_seconds",
+                              "When the last change was logged, since 1970; 0: none is known.");
+  Figure readers = Figure::Gauge("sonde_change_stream_readers", "Streams that are being read.");
+  Figure lag = Figure::Gauge("sonde_change_stream_lag_seconds",
+                             "How far the reader that has come least is behind; 0: it has read all.");
+  for (const ChangeStreams::Progress& one : facts.change_streams->ListProgress()) {
+    const Figure::Labels labels = {{"table", one.table_name}};
+    const auto seconds = [](int64_t micros) { return static_cast<double>(micros) * 1e-6; };
+    frontier.Add(seconds(std::max<int64_t>(one.now_micros - one.frontier_micros, 0)), labels);
+    last.Add(seconds(one.last_record_micros), labels);
+    readers.Add(static_cast<double>(one.readers), labels);
+    if (one.readers > 0) lag.Add(seconds(one.LagMicros()), labels);
+  }
+  return {std::move(frontier), std::move(last), std::move(readers), std::move(lag)};
+}
+
+Json FiguresToJson(const std::vector<Figure>& figures) {
+  Json json = Json::object();
+  for (const Figure& figure : figures) {
+    Json samples = Json::array();
+    for (const Figure::Sample& sample : figure.samples) {
+      Json labels = Json::object();
+      for (const auto& [label, value] : sample.labels) labels[label] = value;
+      samples.push_back({{"labels", std::move(labels)}, {"value", sample.value}});
+    }
+    json[figure.name] = {{"help", figure.help}, {"samples", std::move(samples)}};
+  }
+  return json;
+}
+
 Json Methods(const RequestMetrics& requests) {
   Json methods = Json::array();
   for (const RequestMetrics::Method& method : requests.Snapshot()) {
@@ -72,6 +124,8 @@ std::string OverviewJson(const ServerFacts& facts) {
                          one.counts.errors});
     }
   }
+  std::vector<Figure> figures = EngineFigures(facts);
+  MergeFigures(ChangeStreamFigures(facts), &figures);
   const Json json = {
       {"version", facts.version},
       {"now_seconds", now},
@@ -84,8 +138,7 @@ std::string OverviewJson(const ServerFacts& facts) {
       {"resident_bytes", ResidentBytes()},
       {"memory_bytes", facts.memory_bytes},
       {"cpu_seconds", CpuSeconds()},
-      {"read_load", facts.read_load()},
-      {"write_load", facts.write_load()},
+      {"figures", FiguresToJson(figures)},
       {"methods", Methods(*facts.requests)},
       {"second_columns",
        {"second", "reads", "writes", "read_bytes", "write_bytes", "requests", "latency_micros", "errors"}},
@@ -175,13 +228,17 @@ std::string MetricsText(const ServerFacts& facts) {
   one("process_cpu_seconds_total", MetricKind::kCounter, "Processor time so far.", CpuSeconds());
   one("process_resident_memory_bytes", MetricKind::kGauge, "Memory of the process.",
       static_cast<double>(ResidentBytes()));
-  one("sonde_memory_budget_bytes", MetricKind::kGauge, "What --memory allows cache and write buffers.",
+  one("sonde_memory_budget_bytes", MetricKind::kGauge,
+      "What --memory allows caches, write buffers and requests under way.",
       static_cast<double>(facts.memory_bytes));
   text.Begin("sonde_requests_load", MetricKind::kGauge,
              "Requests under way, as a part of what is allowed: 1 is full, and more are refused.");
-  text.Sample(facts.read_load(), {{"kind", "read"}});
-  text.Sample(facts.write_load(), {{"kind", "write"}});
+  for (const ServerFacts::UnderWay& kind : facts.under_way) {
+    text.Sample(kind.admission->Load(), {{"kind", kind.kind}});
+  }
   facts.requests->Write(&text);
+  for (const Figure& figure : EngineFigures(facts)) text.Write(figure);
+  for (const Figure& figure : ChangeStreamFigures(facts)) text.Write(figure);
   WriteTables(facts, &text);
   if (facts.key_visualizer != nullptr) {
     one("sonde_keyviz_bytes", MetricKind::kGauge, "What the key visualizer keeps on disk.",

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/admission.h"
 #include "keyviz/key_visualizer.h"
 #include "metrics/request_metrics.h"
+#include "table/change_streams.h"
 #include "table/tables.h"
 
 namespace sonde {
@@ -22,9 +23,13 @@ struct ServerFacts {
   Tables* tables = nullptr;
   KeyVisualizer* key_visualizer = nullptr;  // null when nobody watches
   const RequestMetrics* requests = nullptr;
-  // How full the limits on requests under way are, 0 to 1.
-  std::function<double()> read_load;
-  std::function<double()> write_load;
+  // What is under way and how much may be, by kind: "reads", "writes", ...
+  struct UnderWay {
+    std::string kind;
+    const Admission* admission = nullptr;
+  };
+  std::vector<UnderWay> under_way;
+  const ChangeStreams* change_streams = nullptr;
 };
 
 }  // namespace sonde

@@ -101,8 +101,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
 
 int GrpcServer::port() const { return parts_->port; }
 const RequestMetrics& GrpcServer::request_metrics() const { return parts_->metrics; }
-double GrpcServer::ReadLoad() const { return parts_->reads.Load(); }
-double GrpcServer::WriteLoad() const { return parts_->writes.Load(); }
+const Admission& GrpcServer::reads() const { return parts_->reads; }
+const Admission& GrpcServer::writes() const { return parts_->writes; }
+const ChangeStreams& GrpcServer::change_streams() const { return parts_->change_streams.streams(); }
 
 void GrpcServer::Shutdown(absl::Duration grace) {
   if (parts_->server == nullptr) return;

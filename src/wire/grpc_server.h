@@ -6,7 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/admission.h"
 #include "metrics/request_metrics.h"
+#include "table/change_streams.h"
 #include "table/tables.h"
 
 namespace sonde {
@@ -40,9 +42,10 @@ class GrpcServer {
 
   int port() const;
   const RequestMetrics& request_metrics() const;
-  // The fuller of the limits on what is under way: 0 nothing is, 1 there is no more room.
-  double ReadLoad() const;
-  double WriteLoad() const;
+  // What is under way, and how much may be.
+  const Admission& reads() const;
+  const Admission& writes() const;
+  const ChangeStreams& change_streams() const;
   // Takes no new requests; those under way have until the deadline.
   void Shutdown(absl::Duration grace);
 

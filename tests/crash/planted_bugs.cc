@@ -112,6 +112,7 @@ class BuggyEngine final : public Engine {
     return engine_->ReadLog(table, start, start_index, through, visit);
   }
   absl::Status TrimLog(TableId table, int64_t position) override { return engine_->TrimLog(table, position); }
+  std::vector<Figure> Figures() const override { return engine_->Figures(); }
 
   absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
     const uint64_t call = ++calls_;

@@ -1,5 +1,6 @@
 // Tables, records, deltas, Apply.
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "engine_conformance.h"
@@ -275,6 +276,26 @@ TEST_P(EngineConformance, RangesAscendToTheEnd) {
   for (size_t i = 0; i + 1 < ranges->size(); ++i) {
     EXPECT_NE((*ranges)[i].end_key, "");
     EXPECT_TRUE(i == 0 || (*ranges)[i - 1].end_key < (*ranges)[i].end_key);
+  }
+}
+
+TEST_P(EngineConformance, FiguresAreWellFormed) {
+  for (int i = 0; i < 100; ++i) Put(fmt::format("row{}", i), "q", 1000, std::string(1000, 'v'));
+  FlushOrCompact();
+  const std::vector<Figure> figures = engine_->Figures();
+  EXPECT_FALSE(figures.empty());
+  std::set<std::string> names;
+  for (const Figure& figure : figures) {
+    EXPECT_TRUE(names.insert(figure.name).second) << figure.name;
+    EXPECT_TRUE(figure.name.starts_with("sonde_")) << figure.name;
+    EXPECT_EQ(figure.kind == MetricKind::kCounter, figure.name.ends_with("_total")) << figure.name;
+    EXPECT_FALSE(figure.help.empty()) << figure.name;
+    EXPECT_FALSE(figure.samples.empty()) << figure.name;
+    std::set<Figure::Labels> labels;
+    for (const Figure::Sample& sample : figure.samples) {
+      EXPECT_TRUE(labels.insert(sample.labels).second) << figure.name;
+      EXPECT_GE(sample.value, 0) << figure.name;
+    }
   }
 }
 

@@ -91,6 +91,8 @@ test("the overview shows throughput, requests and storage", async () => {
   await page.waitForSelector("text=MutateRows");
   await page.waitForFunction((id) => [...document.querySelectorAll(".bars a")].some((link) => link.textContent === id), tableName.split("/").pop());
   await page.waitForSelector(".finding, .empty");
+  await page.waitForSelector("[data-part=memory] >> text=Write buffers");
+  await page.waitForSelector("[data-part=engine] >> text=go through");
 });
 
 test("a row is found by its prefix, with its history", async () => {
@@ -236,7 +238,12 @@ test("wrong questions are told what is allowed", async () => {
 
 test("the metrics are as Prometheus wants them", async () => {
   const metrics = (await get(`${base}metrics`)).body;
-  for (const name of ["sonde_requests_total", "sonde_request_duration_seconds_bucket", "sonde_table_cells_total", "sonde_memory_budget_bytes"]) {
+  for (const name of ["sonde_requests_total", "sonde_request_duration_seconds_bucket", "sonde_table_cells_total", "sonde_memory_budget_bytes",
+    'sonde_memory_used_bytes{user="blocks"}', 'sonde_memory_used_bytes{user="writes"}', 'sonde_memory_used_bytes{user="series_writes"}', "sonde_requests_under_way",
+    "sonde_rocksdb_write_buffer_bytes", "sonde_rocksdb_file_bytes", "sonde_rocksdb_level0_files", "sonde_rocksdb_pending_compaction_bytes", "sonde_rocksdb_flushes_running",
+    "sonde_rocksdb_write_stopped", "sonde_rocksdb_stall_seconds_total", "sonde_rocksdb_log_bytes_total", "sonde_rocksdb_compaction_written_bytes_total",
+    "sonde_rocksdb_block_cache_hits_total", "sonde_settling_steps_total", "sonde_settling_waiting_bytes", "sonde_gc_cells_dropped_total", "sonde_gc_last_visit_seconds",
+    "sonde_scrub_bytes", "sonde_disk_free_bytes"]) {
     assert.ok(metrics.includes(name), name);
   }
   const checked = spawnSync("promtool", ["check", "metrics"], { input: metrics, encoding: "utf8" });

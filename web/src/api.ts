@@ -17,8 +17,10 @@ export interface Method { name: string; requests: number; errors: number; p50_ms
 export interface Overview {
   version: string; now_seconds: number; started_seconds: number; grpc_address: string; data_dir: string;
   watches_keys: boolean; tables: number; table_bytes: number; resident_bytes: number; memory_bytes: number;
-  cpu_seconds: number; read_load: number; write_load: number; methods: Method[]; seconds: number[][];
+  cpu_seconds: number; figures: Record<string, Figure>; methods: Method[]; seconds: number[][];
 }
+export interface Figure { help: string; samples: { labels: Record<string, string>; value: number }[] }
+
 export interface HeatMap {
   metric: string; start_seconds: number; column_seconds: number; columns: number; row_starts: string[];
   keys_end: string; row_keys: number[]; values: number[];

@@ -244,4 +244,17 @@ absl::Status MemoryEngine::TrimLog(TableId table, int64_t position) {
   return absl::OkStatus();
 }
 
+std::vector<Figure> MemoryEngine::Figures() const {
+  const std::shared_lock guard(lock_);
+  size_t rows = 0, pieces = 0;
+  for (const auto& [id, table] : tables_) {
+    rows += table.CountRows();
+    pieces += table.log().pieces().size();
+  }
+  return {Figure::Gauge("sonde_memory_engine_tables", "Tables.").Add(static_cast<double>(tables_.size())),
+          Figure::Gauge("sonde_memory_engine_rows", "Rows of all tables.").Add(static_cast<double>(rows)),
+          Figure::Gauge("sonde_memory_engine_log_pieces", "Pieces of records in the logs of changes.")
+              .Add(static_cast<double>(pieces))};
+}
+
 }  // namespace sonde

@@ -58,6 +58,8 @@ class MemoryEngine final : public Engine {
   absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
                        const std::function<bool(const LogPiece&)>& visit) override;
   absl::Status TrimLog(TableId table, int64_t position) override;
+  // Tables, rows and the pieces in the logs of changes.
+  std::vector<Figure> Figures() const override;
 
  private:
   class Stream;
@@ -70,7 +72,7 @@ class MemoryEngine final : public Engine {
   MemoryTable* FindTable(TableId table);
 
   const MemoryEngineOptions options_;
-  std::shared_mutex lock_;
+  mutable std::shared_mutex lock_;
   std::map<TableId, MemoryTable> tables_;                    // guarded by lock_
   std::map<std::string, std::string, std::less<>> records_;  // guarded by lock_
 };

@@ -66,8 +66,10 @@ class MemoryTable {
 
   // The bytes of all keys, qualifiers, timestamps and values.  Looks at every cell.
   uint64_t CountBytes() const;
+  size_t CountRows() const { return rows_.size(); }
 
   MemoryLog& log() { return log_; }
+  const MemoryLog& log() const { return log_; }
 
  private:
   Rows rows_;

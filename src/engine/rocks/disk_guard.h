@@ -75,6 +75,10 @@ class DiskGuard {
   // How much is kept free of a disk, without what write buffers need.
   static uint64_t ReserveBytes(const DiskSpace& space, uint64_t reserve_bytes_min);
 
+  // As it was when it was looked last.
+  bool is_full() const { return full_.load(std::memory_order_relaxed); }
+  uint64_t free_bytes() const { return free_bytes_.load(std::memory_order_relaxed); }
+
   // Gives the ballast of a directory back; whether there was any.  Before the directory is opened again.
   static bool ReleaseBallast(const std::string& data_dir);
 

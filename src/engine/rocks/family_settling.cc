@@ -199,10 +199,19 @@ absl::Status FamilySettling::CopyBefore(std::optional<std::string_view> row_key)
 }
 
 absl::Status FamilySettling::Emit(std::string_view row_key, std::vector<CellView>* cells) {
+  const auto bytes_of = [](const std::vector<CellView>& all) {
+    uint64_t bytes = 0;
+    for (const CellView& cell : all) bytes += cell.qualifier.size() + cell.value.size();
+    return bytes;
+  };
   const size_t before = cells->size();
+  const uint64_t bytes_before = rule_.KeepsEverything() ? 0 : bytes_of(*cells);
   // Of a column that begins in another page, some are kept that could go: they do not show.
   rule_.Filter(cells);
-  counts_.cells_forgotten += before - cells->size();
+  if (before > cells->size()) {
+    counts_.cells_forgotten += before - cells->size();
+    counts_.bytes_forgotten += bytes_before - bytes_of(*cells);
+  }
   return output_.Add(row_key, *cells);
 }
 

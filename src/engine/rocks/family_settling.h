@@ -41,6 +41,7 @@ class FamilySettling {
     uint64_t cells_old = 0;        // of these
     uint64_t bytes_old = 0;        // of these
     uint64_t cells_forgotten = 0;  // by the rule of garbage collection
+    uint64_t bytes_forgotten = 0;  // of their qualifiers and values
     PageOutput::Counts out;
   };
 

@@ -45,6 +45,7 @@ class PageCache {
   void Give(std::unique_ptr<OpenPage> page);
 
   size_t Bytes() const;
+  size_t bytes_max() const { return bytes_max_; }
 
  private:
   struct Kept {

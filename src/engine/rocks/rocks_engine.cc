@@ -11,6 +11,7 @@
 #include "base/varint.h"
 #include "cellblock/fragment.h"
 #include "engine/rocks/checkpoint.h"
+#include "engine/rocks/engine_figures.h"
 #include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/key.h"
 #include "engine/rocks/open_check.h"
@@ -543,6 +544,22 @@ absl::Status RocksEngine::ReadLog(TableId table, int64_t start, uint32_t start_i
 absl::Status RocksEngine::TrimLog(TableId table, int64_t position) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
   return log_->Trim(table, position);
+}
+
+std::vector<Figure> RocksEngine::Figures() const {
+  std::vector<Figure> figures = FiguresOfDatabase(*store_);
+  MergeFigures(FiguresOfSettling(*store_, *settling_, schedule_->last_visit_seconds()), &figures);
+  MergeFigures(FiguresOfScrubbing(scrubber_->progress()), &figures);
+  figures.push_back(Figure::Gauge("sonde_disk_free_bytes", "Room on the disk of the data directory.")
+                        .Add(static_cast<double>(disk_guard_->free_bytes())));
+  figures.push_back(
+      Figure::Gauge("sonde_disk_full", "Whether writes are refused because there is too little room: 0, 1.")
+          .Add(disk_guard_->is_full() ? 1 : 0));
+  figures.push_back(
+      Figure::Gauge("sonde_writes_stopped",
+                    "Whether writes are refused because a file could not be written or is damaged: 0, 1.")
+          .Add(write_stop_.Check().ok() ? 0 : 1));
+  return figures;
 }
 
 // What is in the open head now rests after the first switch; the second one begins when that has settled.

@@ -112,6 +112,7 @@ class RocksEngine final : public Engine {
   absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
                        const std::function<bool(const LogPiece&)>& visit) override;
   absl::Status TrimLog(TableId table, int64_t position) override;
+  std::vector<Figure> Figures() const override;
 
   // Makes `directory`, which must not be there, a copy of all tables, of one moment: what was acknowledged
   // before the call is in it, and of what is written meanwhile all that came before whatever is.  Files are

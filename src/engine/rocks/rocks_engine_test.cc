@@ -86,6 +86,55 @@ TEST_F(RocksEngineTest, CompactionsDropWhatHasExpired) {
   EXPECT_EQ(count(), 2);
 }
 
+TEST_F(RocksEngineTest, TellsOfItsMemoryAndItsWork) {
+  auto engine = *Open();
+  ASSERT_TRUE(engine->CreateTable(1).ok());
+  const auto value = [&](const std::string& name, const Figure::Labels& labels = {}) {
+    for (const Figure& figure : engine->Figures()) {
+      if (figure.name != name) continue;
+      for (const Figure::Sample& sample : figure.samples) {
+        if (sample.labels == labels) return sample.value;
+      }
+    }
+    ADD_FAILURE() << "no " << name;
+    return -1.0;
+  };
+  const double log_before = value("sonde_rocksdb_log_bytes_total");
+  SeededRandom random(1);
+  for (int i = 0; i < 100; ++i) {
+    std::string noise(10'000, '\0');
+    for (char& byte : noise) byte = static_cast<char>(random.Uniform(256));
+    ASSERT_TRUE(engine->Apply(1, {Put("row" + std::to_string(i), 2, {{"q", 1000, noise}})}).ok());
+  }
+  EXPECT_GT(value("sonde_rocksdb_log_bytes_total") - log_before, 1'000'000);
+  EXPECT_GT(value("sonde_rocksdb_write_buffer_bytes", {{"kind", "first_head"}}), 1'000'000);
+  EXPECT_GT(value("sonde_memory_used_bytes", {{"user", "write_buffers"}}), 1'000'000);
+  EXPECT_EQ(value("sonde_memory_limit_bytes", {{"user", "write_buffers"}}), 16 << 20);
+  EXPECT_EQ(value("sonde_memory_limit_bytes", {{"user", "blocks"}}), 32 << 20);
+  EXPECT_EQ(value("sonde_memory_limit_bytes", {{"user", "opened_pages"}}), 8 << 20);
+  EXPECT_GT(value("sonde_settling_waiting_bytes", {{"head", "open"}}), 1'000'000);
+  EXPECT_EQ(value("sonde_settling_waiting_cells"), 100);
+  EXPECT_EQ(value("sonde_rocksdb_files", {{"kind", "pages"}}), 0);
+
+  ASSERT_TRUE(engine->SettleAll().ok());
+  ASSERT_TRUE(engine->CompactAll().ok());
+  EXPECT_GT(value("sonde_rocksdb_flush_written_bytes_total"), 1'000'000);
+  EXPECT_GE(value("sonde_settling_steps_total"), 1);
+  EXPECT_EQ(value("sonde_settling_cells_total", {{"from", "head"}}), 100);
+  EXPECT_EQ(value("sonde_settling_waiting_cells"), 0);
+  EXPECT_GT(value("sonde_rocksdb_files", {{"kind", "pages"}}), 0);
+  EXPECT_GT(value("sonde_rocksdb_file_bytes", {{"kind", "pages"}}), 1'000'000);
+  const double misses_before = value("sonde_rocksdb_block_cache_misses_total");
+  EXPECT_FALSE(Dump(engine.get(), 1).empty());
+  EXPECT_GT(value("sonde_rocksdb_block_cache_misses_total"), misses_before);
+  EXPECT_GT(value("sonde_disk_free_bytes"), 0);
+  EXPECT_EQ(value("sonde_disk_full"), 0);
+  EXPECT_EQ(value("sonde_writes_stopped"), 0);
+  ASSERT_TRUE(engine->Scrub().ok());
+  EXPECT_EQ(value("sonde_scrub_passes_total"), 1);
+  EXPECT_GT(value("sonde_scrub_files", {{"state", "done"}}), 0);
+}
+
 TEST_F(RocksEngineTest, RefusesAForeignDirectory) {
   std::filesystem::create_directories(path_);
   std::ofstream(path_ + "/photo.jpg") << "x";

@@ -16,6 +16,7 @@
 #include "rocksdb/file_checksum.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/slice_transform.h"
+#include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
 #include "rocksdb/write_buffer_manager.h"
 
@@ -143,6 +144,9 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(memory_bytes / 2);
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memory_bytes / 4, cache);
   options.max_background_jobs = 2;
+  // Counts; no clock is read for it.
+  options.statistics = rocksdb::CreateDBStatistics();
+  options.statistics->set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);
   options.level_compaction_dynamic_level_bytes = true;
   options.target_file_size_base = 64 * kMiB;
   options.max_bytes_for_level_base = 256 * kMiB;

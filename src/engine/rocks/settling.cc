@@ -84,6 +84,7 @@ absl::StatusOr<bool> Settling::StepLocked() {
   if (!status.ok()) return FromRocks(status, "Settling rows");
   if (absl::Status written = store_->Write(&batch, "Settling rows"); !written.ok()) return written;
   position_ = end;
+  const absl::MutexLock lock(&counts_mutex_);
   ++counts_.steps;
   return true;
 }
@@ -164,9 +165,11 @@ absl::Status Settling::SettleFamily(DirectoryCursor* directory, FamilyId family,
 }
 
 void Settling::Count(const FamilySettling::Counts& counts) {
+  const absl::MutexLock lock(&counts_mutex_);
   counts_.cells_in += counts.cells_in;
   counts_.cells_old += counts.cells_old;
   counts_.cells_forgotten += counts.cells_forgotten;
+  counts_.bytes_forgotten += counts.bytes_forgotten;
   counts_.pages += counts.out.pages;
   counts_.page_bytes += counts.out.bytes;
   totals_.pages += static_cast<int64_t>(counts.out.pages) - static_cast<int64_t>(counts.pages_old);
@@ -178,7 +181,7 @@ absl::StatusOr<bool> Settling::Visit(size_t pages_max, VisitPlace* place) {
   const absl::MutexLock lock(&mutex_);
   DirectoryWalk walk(*store_, place->key);
   rocksdb::WriteBatch batch;
-  uint64_t expired = 0;
+  PageTotals expired;
   std::optional<std::pair<TableId, FamilyId>> of_rule;
   GcRuleEvaluator rule;
   bool more = true;
@@ -199,7 +202,9 @@ absl::StatusOr<bool> Settling::Visit(size_t pages_max, VisitPlace* place) {
     const std::optional<int64_t> oldest_kept = rule.OldestKeptMicros();
     if (oldest_kept.has_value() && page.header.timestamp_micros_max < *oldest_kept) {
       if (absl::Status status = DeletePage(*store_, page.key, &batch); !status.ok()) return status;
-      ++expired;
+      ++expired.pages;
+      expired.cells += static_cast<int64_t>(page.header.cells);
+      expired.bytes += static_cast<int64_t>(page.header.page_bytes);
       continue;
     }
     ++place->totals.pages;
@@ -213,7 +218,10 @@ absl::StatusOr<bool> Settling::Visit(size_t pages_max, VisitPlace* place) {
     break;  // its neighbour may be part of it by now: the rest with the next call
   }
   if (absl::Status status = store_->Write(&batch, "Dropping what is forgotten"); !status.ok()) return status;
-  counts_.pages_expired += expired;
+  const absl::MutexLock counts_lock(&counts_mutex_);
+  counts_.pages_expired += static_cast<uint64_t>(expired.pages);
+  counts_.cells_expired += static_cast<uint64_t>(expired.cells);
+  counts_.bytes_expired += static_cast<uint64_t>(expired.bytes);
   if (!more) totals_ = place->totals;
   return more;
 }
@@ -314,12 +322,12 @@ absl::Status Settling::Free(const std::string& start, const std::string& end) {
 }
 
 SettlingCounts Settling::counts() const {
-  const absl::MutexLock lock(&mutex_);
+  const absl::MutexLock lock(&counts_mutex_);
   return counts_;
 }
 
 PageTotals Settling::page_totals() const {
-  const absl::MutexLock lock(&mutex_);
+  const absl::MutexLock lock(&counts_mutex_);
   return totals_;
 }
 

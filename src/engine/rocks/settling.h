@@ -36,9 +36,12 @@ struct SettlingCounts {
   uint64_t cells_in = 0;         // of edits
   uint64_t cells_old = 0;        // of pages that were made again
   uint64_t cells_forgotten = 0;  // by the rules of garbage collection
+  uint64_t bytes_forgotten = 0;  // of their qualifiers and values
   uint64_t pages = 0;            // made
   uint64_t page_bytes = 0;       // of these
   uint64_t pages_expired = 0;    // deleted unread
+  uint64_t cells_expired = 0;    // of these
+  uint64_t bytes_expired = 0;    // of these, as they lay on the disk
 };
 
 // Of all pages, about: what is dropped is noticed when they are visited next.
@@ -126,8 +129,11 @@ class Settling {
   std::string position_ ABSL_GUARDED_BY(mutex_);
   codec::ByteArena arena_ ABSL_GUARDED_BY(mutex_);
   Fragment scratch_ ABSL_GUARDED_BY(mutex_);
-  SettlingCounts counts_ ABSL_GUARDED_BY(mutex_);
-  PageTotals totals_ ABSL_GUARDED_BY(mutex_);
+
+  // Held for moments, so that who asks how far it is does not wait for a step.
+  mutable absl::Mutex counts_mutex_ ABSL_ACQUIRED_AFTER(mutex_);
+  SettlingCounts counts_ ABSL_GUARDED_BY(counts_mutex_);
+  PageTotals totals_ ABSL_GUARDED_BY(counts_mutex_);
 };
 
 }  // namespace sonde

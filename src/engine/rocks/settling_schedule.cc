@@ -114,6 +114,7 @@ absl::Status SettlingSchedule::Visit() {
     if (!more.ok()) return more.status();
     if (!*more) {
       last_visit_ = absl::Now();
+      last_visit_seconds_.store(absl::ToUnixSeconds(last_visit_), std::memory_order_relaxed);
       break;
     }
   }

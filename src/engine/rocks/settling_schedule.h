@@ -10,6 +10,7 @@
 // of the work, the next early time comes when kEarlyRest times as long has passed as this one took.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -46,6 +47,9 @@ class SettlingSchedule {
   // Ends after the step that is under way.
   void Stop();
 
+  // When all pages had been visited the last time, since 1970; 0: not yet.
+  int64_t last_visit_seconds() const { return last_visit_seconds_.load(std::memory_order_relaxed); }
+
   // Whether the heads should change roles, for what the open one and pages hold.
   static bool IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros,
                     const Options& options);
@@ -68,6 +72,7 @@ class SettlingSchedule {
 
   absl::Time last_visit_ = absl::InfinitePast();
   absl::Time early_from_ = absl::InfinitePast();
+  std::atomic<int64_t> last_visit_seconds_ = 0;
   bool failing_ = false;
 
   mutable absl::Mutex mutex_;

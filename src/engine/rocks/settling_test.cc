@@ -231,6 +231,7 @@ TEST_F(SettlingTest, DropsWhatTheRulesForget) {
   Settle();
   EXPECT_EQ(Cells(), "a q@6000=v\na q@5000=v\n");
   EXPECT_EQ(engine_->settling_counts().cells_forgotten, 4u);
+  EXPECT_EQ(engine_->settling_counts().bytes_forgotten, 8u);
 }
 
 TEST_F(SettlingTest, TokensStayUntilTheyExpire) {
@@ -277,6 +278,8 @@ TEST_F(SettlingTest, DropsPagesUnreadOnceAllOfThemHasExpired) {
   });
   ASSERT_TRUE(engine_->VisitPages().ok());
   EXPECT_EQ(engine_->settling_counts().pages_expired, 5u);
+  EXPECT_EQ(engine_->settling_counts().cells_expired, 50u);
+  EXPECT_GT(engine_->settling_counts().bytes_expired, 50u);
   EXPECT_EQ(engine_->settling_counts().cells_forgotten, 6u);
   ASSERT_TRUE(engine_->VisitPages().ok());
   EXPECT_EQ(engine_->page_totals().cells, 44);

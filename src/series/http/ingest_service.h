@@ -57,6 +57,7 @@ class IngestService {
 
   // Room for the body of this request.  UNAVAILABLE: there is none now.
   absl::StatusOr<Admission::Place> Admit(const HttpRequest& request);
+  const Admission& admission() const { return admission_; }
 
  private:
   IngestService(std::unique_ptr<TableAccess> tables, const Clock* clock, Settings settings);

@@ -23,6 +23,54 @@ function dense(overview: Overview, seconds: number): { times: number[]; rows: nu
   return { times, rows };
 }
 
+// What the server tells of one of its parts; nothing where this server has no such figure.
+function figure(overview: Overview, name: string, labels: Record<string, string> = {}): number | undefined {
+  const samples = overview.figures[name]?.samples.filter((sample) =>
+    Object.entries(labels).every(([label, value]) => sample.labels[label] === value));
+  return samples?.length ? samples.reduce((sum, sample) => sum + sample.value, 0) : undefined;
+}
+
+const users: Record<string, string> = {
+  blocks: "Blocks of files", write_buffers: "Write buffers", opened_pages: "Opened pages",
+  reads: "Reads under way", writes: "Writes under way", series_writes: "Series writes under way",
+};
+
+function memoryBars(overview: Overview): HTMLElement {
+  const limits = new Map(overview.figures["sonde_memory_limit_bytes"]?.samples.map((one) => [one.labels.user, one.value]));
+  return h("ul", { class: "bars" }, (overview.figures["sonde_memory_used_bytes"]?.samples ?? []).map(({ labels, value }) => {
+    const most = limits.get(labels.user) ?? 0;
+    return h("li", { title: most > 0 ? `at most ${bytes(most)}` : undefined },
+      h("span", {}, users[labels.user] ?? labels.user),
+      h("span", { class: "bar" }, h("i", { style: `width:${most > 0 ? Math.min((100 * value) / most, 100) : 0}%` })),
+      h("span", { class: "number" }, bytes(value)));
+  }));
+}
+
+// The engine's work in the background: a line is left out where there is nothing to be said.
+function engineFacts(overview: Overview): [string, string][] {
+  const of = (name: string, labels: Record<string, string> = {}) => figure(overview, name, labels);
+  const lines: [string, string][] = [];
+  const add = (label: string, value: number | undefined, text: (value: number) => string) => {
+    if (value !== undefined) lines.push([label, text(value)]);
+  };
+  const stopped = of("sonde_writes_stopped") === 1 ? "refused: a file could not be written or is damaged"
+    : of("sonde_disk_full") === 1 ? "refused: the disk is nearly full"
+    : of("sonde_rocksdb_write_stopped") === 1 ? "wait for the disk"
+    : (of("sonde_rocksdb_delayed_write_bytes_per_second") ?? 0) > 0 ? "are slowed down" : "go through";
+  if (of("sonde_writes_stopped") !== undefined) lines.push(["Writes", stopped]);
+  add("Held up so far", of("sonde_rocksdb_stall_seconds_total"), (value) => duration(value));
+  const hits = of("sonde_rocksdb_block_cache_hits_total"), misses = of("sonde_rocksdb_block_cache_misses_total");
+  if (hits !== undefined && misses !== undefined && hits + misses > 0) lines.push(["Blocks found in the cache", `${((100 * hits) / (hits + misses)).toFixed(1)}%`]);
+  add("Waits to settle", of("sonde_settling_waiting_bytes"), bytes);
+  add("Cells that have settled", of("sonde_settling_cells_total", { from: "head" }), number);
+  add("Compactions to do", of("sonde_rocksdb_pending_compaction_bytes"), bytes);
+  add("Expired cells dropped", of("sonde_gc_cells_dropped_total"), number);
+  add("Furthest behind of the change streams", overview.figures["sonde_change_stream_lag_seconds"]?.samples
+    .reduce<number | undefined>((most, one) => Math.max(most ?? 0, one.value), undefined), duration);
+  add("Free on the disk", of("sonde_disk_free_bytes"), bytes);
+  return lines;
+}
+
 const windowSeconds = 300;
 
 export function overviewPage(): Page {
@@ -32,6 +80,8 @@ export function overviewPage(): Page {
   const findings = h("section", { class: "card" });
   const methods = h("section", { class: "card" });
   const storage = h("section", { class: "card" });
+  const memory = h("section", { class: "card", "data-part": "memory" });
+  const engine = h("section", { class: "card", "data-part": "engine" });
   const message = h("div");
   let charts: uPlot[] = [];
   let cpu: [seconds: number, at: number] | undefined;
@@ -64,6 +114,9 @@ export function overviewPage(): Page {
       charts[0].setData([times, column(1), column(2)]);
       charts[1].setData([times, latencies]);
     }
+    show(memory, h("h2", {}, "Memory", h("small", {}, `by user, of ${bytes(overview.memory_bytes)}`)), memoryBars(overview));
+    show(engine, h("h2", {}, "In the background", h("small", {}, h("a", { href: "/metrics" }, "all figures"))),
+      h("dl", { class: "facts" }, engineFacts(overview).map(([label, text]) => [h("dt", {}, label), h("dd", {}, text)])));
     show(methods, h("h2", {}, "Requests"), overview.methods.length === 0
       ? h("p", { class: "muted" }, `None yet. Clients connect to ${overview.grpc_address}.`)
       : h("table", {}, h("thead", {}, h("tr", {}, ["Method", "Requests", "Errors", "Median", "99%"].map((text, index) =>
@@ -104,7 +157,7 @@ export function overviewPage(): Page {
       h("div", { class: "two" },
         h("section", { class: "card" }, h("h2", {}, "Throughput"), throughput),
         h("section", { class: "card" }, h("h2", {}, "Latency"), latency)),
-      findings, h("div", { class: "two" }, methods, storage)),
+      findings, h("div", { class: "two" }, methods, storage), h("div", { class: "two" }, memory, engine)),
     leave: () => {
       stopFast();
       stopSlow();
