@@ -17,6 +17,7 @@
 
 #include "absl/strings/ascii.h"
 #include "base/bytes.h"
+#include "web/bounded_server.h"
 #include "web/request_check.h"
 
 namespace sonde {
@@ -142,7 +143,7 @@ struct HttpServer::Parts {
   std::string host;  // an IPv6 address without brackets
   int listening_socket = -1;
   int port = 0;
-  httplib::Server server;
+  BoundedServer server;
   std::thread thread;
 
   // Answers what can be answered without the body; false if a handler is to be called with it.

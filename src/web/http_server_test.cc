@@ -153,6 +153,72 @@ TEST_F(HttpServerTest, ABodyThatNobodyReadIsNoNextRequest) {
   }
 }
 
+// Sends `part` again and again, as long as the server takes it, up to so many bytes; then reads the answer.
+struct Flood {
+  uint64_t taken_bytes = 0;
+  std::string answer;
+};
+Flood SendWithoutEnd(int port, const std::string& start, const std::string& part, uint64_t bytes_max) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const timeval patience{3, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  Flood flood;
+  send(fd, start.data(), start.size(), MSG_NOSIGNAL);
+  std::string block;
+  while (block.size() < 100'000) block += part;
+  // The answer comes when the limit is passed, not when all was sent.
+  char buffer[4096];
+  while (flood.taken_bytes < bytes_max && flood.answer.empty()) {
+    const ssize_t sent = send(fd, block.data(), block.size(), MSG_NOSIGNAL);
+    if (sent <= 0) break;
+    flood.taken_bytes += static_cast<uint64_t>(sent);
+    const ssize_t got = recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT);
+    if (got > 0) flood.answer.append(buffer, static_cast<size_t>(got));
+  }
+  for (ssize_t n = 0; (n = recv(fd, buffer, sizeof(buffer), 0)) > 0;) {
+    flood.answer.append(buffer, static_cast<size_t>(n));
+  }
+  close(fd);
+  return flood;
+}
+
+TEST_F(HttpServerTest, AHeadHasAnEnd) {
+  constexpr uint64_t kMuch = 100'000'000;
+  const struct {
+    const char* what;
+    std::string start, part;
+  } heads[] = {
+      {"a header without end", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ", "x"},
+      {"headers without end", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n", "X: y\r\n"},
+      {"a first line without end", "GET /", "x"},
+      {"no lines at all", "", "x"},
+  };
+  for (const auto& head : heads) {
+    const Flood flood = SendWithoutEnd(server_->port(), head.start, head.part, kMuch);
+    EXPECT_LT(flood.taken_bytes, kMuch / 2) << head.what;
+    EXPECT_THAT(flood.answer, StartsWith("HTTP/1.1 431 ")) << head.what;
+    EXPECT_THAT(ErrorOf(flood.answer).value("message", ""), HasSubstr("more than 65536 bytes")) << head.what;
+  }
+  // What is allowed is taken, line by line up to the library's own limit.
+  std::string many = "Host: localhost\r\n";
+  while (many.size() < 60'000) many += "X-Some: " + std::string(1'000, 'y') + "\r\n";
+  EXPECT_THAT(Get(server_->port(), "/healthz", many), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Get(server_->port(), "/healthz"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, WhatFollowsAHeadThatCannotBeReadIsNoRequest) {
+  const std::string answer =
+      Exchange(server_->port(), {"GET /healthz HTTP/1.1\r\nno colon\r\n" + std::string(70'000, 'x') +
+                                 "\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"});
+  EXPECT_THAT(answer, Not(HasSubstr("200 OK")));
+}
+
 TEST_F(HttpServerTest, KeepsConnectionsOpen) {
   const std::string request = "POST /count/it HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx";
   Exchange(server_->port(), {request, request});
