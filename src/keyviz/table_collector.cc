@@ -55,9 +55,14 @@ void TableCollector::Record(size_t shard_index, const AccessPart& part) {
   Shard& shard = shards_[shard_index % kShards];
   std::lock_guard lock(shard.mutex);
   if (shard.counts.empty()) shard.counts.resize(shard.partition->size());
-  for (const AccessedRow& row : part.rows) RecordRow(&shard, part.kind, row);
+  size_t first_bucket = 0;
+  for (const AccessedRow& row : part.rows) {
+    const size_t bucket = shard.partition->Find(row.row_key);
+    if (&row == part.rows.data()) first_bucket = bucket;
+    RecordRow(&shard, bucket, part.kind, row);
+  }
   if (!part.latency_micros.has_value() && part.errors == 0) return;
-  AccessCounts& first = shard.counts[part.rows.empty() ? 0 : shard.partition->Find(part.rows[0].row_key)];
+  AccessCounts& first = shard.counts[first_bucket];
   first.errors += part.errors;
   if (!part.latency_micros.has_value()) return;
   const auto micros = static_cast<uint64_t>(std::max<int64_t>(*part.latency_micros, 0));
@@ -66,9 +71,9 @@ void TableCollector::Record(size_t shard_index, const AccessPart& part) {
   first.latency_micros_max = std::max(first.latency_micros_max, micros);
 }
 
-void TableCollector::RecordRow(Shard* shard, AccessKind kind, const AccessedRow& row) {
+void TableCollector::RecordRow(Shard* shard, size_t bucket, AccessKind kind, const AccessedRow& row) {
   if (row.rows == 0) return;
-  AccessCounts& counts = shard->counts[shard->partition->Find(row.row_key)];
+  AccessCounts& counts = shard->counts[bucket];
   if (kind == AccessKind::kRead) {
     counts.reads += row.rows;
     counts.read_bytes += row.bytes * row.rows;

@@ -124,7 +124,7 @@ class TableCollector {
     uint64_t writes = 0, above_all = 0, below_all = 0;
   };
 
-  void RecordRow(Shard* shard, AccessKind kind, const AccessedRow& row);
+  void RecordRow(Shard* shard, size_t bucket, AccessKind kind, const AccessedRow& row);
   void RecordKey(Shard* shard, AccessKind kind, const AccessedRow& row);
   void RecordWriteOrder(Shard* shard, const AccessedRow& row);
   void RecordHeavy(Shard* shard, AccessKind kind, const AccessedRow& row);
