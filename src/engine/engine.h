@@ -118,6 +118,14 @@ class Engine {
   // should write less.  Cheap.
   virtual double WritePressure() const = 0;
 
+  // About how many bytes lie in [starts[0], starts[1]), ..., [starts.back(), end), on disk and in memory.
+  // `starts` ascending, at least one; `end` empty: the end of the table.  Of ranges that are small, blocks of
+  // files count where they begin; what was deleted or moved counts until its space is given back.  Cost: some
+  // lookups in indexes a range.
+  virtual absl::StatusOr<std::vector<uint64_t>> MeasureRows(TableId table,
+                                                            const std::vector<std::string>& starts,
+                                                            const std::string& end) = 0;
+
   // --- The change log of a table: the records of its changes, as they were committed.
   //
   // A delta with a LogRecord is one commit with it: the record is in the log if and only if the change was

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <numeric>
 #include <utility>
 
@@ -62,22 +63,6 @@ std::string RangeInWords(std::string_view start, std::string_view end) {
   return "keys from " + Key(start) + " to " + Key(end);
 }
 
-// The declared key with the time behind everything else.
-std::string PromotedKey(const DeclaredKey& declared) {
-  std::vector<std::string> parts;
-  for (const std::string& part : declared.parts) {
-    if (part != declared.time_part) parts.push_back(part);
-  }
-  if (!declared.time_part.empty()) parts.push_back(declared.time_part);
-  return fmt::format("key: [{}]", fmt::join(parts, ", "));
-}
-std::string SaltedKey(const DeclaredKey& declared) {
-  return fmt::format("key: [salt, {}]", fmt::join(declared.parts, ", "));
-}
-bool BeginsWithTime(const DeclaredKey& declared) {
-  return !declared.parts.empty() && declared.parts[0] == declared.time_part && declared.parts.size() > 1;
-}
-
 class Analysis {
  public:
   Analysis(const HeatMap& map, const TableFacts& facts) : map_(map), facts_(facts) {
@@ -114,7 +99,16 @@ class Analysis {
   };
 
   std::string Series() const {
-    return facts_.declared.has_value() ? fmt::format(" (series {})", facts_.declared->series) : "";
+    return facts_.declared.has_value() ? fmt::format(" (series {})", facts_.declared->name) : "";
+  }
+
+  // The first of these that the series' declaration can take.
+  std::optional<Cure> FindCure(std::initializer_list<CureKind> kinds) const {
+    if (!facts_.declared.has_value() || !facts_.declared->find_cure) return std::nullopt;
+    for (const CureKind kind : kinds) {
+      if (std::optional<Cure> cure = facts_.declared->find_cure(kind); cure.has_value()) return cure;
+    }
+    return std::nullopt;
   }
 
   double KeyShare(size_t row) const {
@@ -163,7 +157,7 @@ class Analysis {
           "Put less time into a row: a shorter bucket in the row key (an hour instead of a day, say), or one "
           "row for each "
           "point; let a garbage-collection rule drop old cells; keep what is rarely read in a second table.";
-      if (facts_.declared.has_value()) finding.cure = "layout: a shorter `bucket` (1d -> 1h, 1h -> 5m)";
+      finding.cure = FindCure({CureKind::kShorterBucket, CureKind::kRowPerPoint});
       findings_.push_back(std::move(finding));
     }
   }
@@ -199,10 +193,7 @@ class Analysis {
         "time behind it. "
         "Where no field spreads the writes, salt the key with a small hash; reversing the time only moves "
         "the hot end.";
-    if (facts_.declared.has_value()) {
-      finding.cure =
-          BeginsWithTime(*facts_.declared) ? PromotedKey(*facts_.declared) : SaltedKey(*facts_.declared);
-    }
+    finding.cure = FindCure({CureKind::kPromoteTags, CureKind::kSaltByTime});
     findings_.push_back(std::move(finding));
   }
 
@@ -227,7 +218,8 @@ class Analysis {
               ? "Cache it where it is asked for, or copy it under a few salted keys and read any of them."
               : "Spread it: a field more in the key, or a salt, and add the parts up when reading; for a "
                 "counter, an aggregate family takes the increments without reading first.";
-      if (facts_.declared.has_value()) finding.cure = SaltedKey(*facts_.declared);
+      finding.cure = row.reads >= row.writes ? FindCure({CureKind::kRowPerPoint})
+                                             : FindCure({CureKind::kRowPerPoint, CureKind::kSaltByTime});
       findings_.push_back(std::move(finding));
     }
   }
@@ -293,12 +285,9 @@ class Analysis {
                                                   : "Promote a field so that what is written at the same "
                                                     "time lies apart, or salt the key with a small hash of "
                                                     "what identifies the row.";
-    if (facts_.declared.has_value()) {
-      finding.cure = metric == HeatMetric::kReads
-                         ? "derive: latest (a table with the newest value of each series)"
-                     : BeginsWithTime(*facts_.declared) ? PromotedKey(*facts_.declared)
-                                                        : SaltedKey(*facts_.declared);
-    }
+    finding.cure = metric == HeatMetric::kReads
+                       ? FindCure({CureKind::kLatestTable, CureKind::kPromoteTags, CureKind::kSalt})
+                       : FindCure({CureKind::kPromoteTags, CureKind::kSalt, CureKind::kSaltByTime});
     findings_.push_back(std::move(finding));
   }
 
@@ -332,6 +321,7 @@ class Analysis {
         "Look at what is asked for there: large rows, cells of many versions, or filters that throw most of "
         "a row away. "
         "Shorter buckets, a garbage-collection rule, or a column range in the filter make these reads small.";
+    finding.cure = FindCure({CureKind::kShorterBucket});
     findings_.push_back(std::move(finding));
   }
 
@@ -350,8 +340,7 @@ class Analysis {
           "question of another "
           "kind, keep a second table with a key of its own; for a copy of everything, read by parts "
           "(SampleRowKeys).";
-      if (facts_.declared.has_value())
-        finding.cure = "derive: a second table whose key begins with what is asked by";
+      finding.cure = FindCure({CureKind::kSecondTable});
       findings_.push_back(std::move(finding));
     }
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,11 +36,27 @@ struct LargeRow {
   uint64_t bytes = 0;
 };
 
-// Of the declaration of the series that the table holds, if there is one.
-struct DeclaredKey {
-  std::string series;
-  std::vector<std::string> parts;  // names, in the order of the key
-  std::string time_part;           // the one of them that is the time; empty: none
+// What of a series' declaration could be changed.
+enum class CureKind : uint8_t {
+  kPromoteTags,    // the time behind what tells the series apart
+  kSalt,           // a hash of the tags in front of the key
+  kSaltByTime,     // a hash of the time in front of the key
+  kShorterBucket,  // less time in a row
+  kRowPerPoint,    // no two points in one row
+  kLatestTable,    // the newest values in a table of their own
+  kSecondTable,    // the same points under another key
+};
+
+struct Cure {
+  std::string change;       // in a line: "key: [host, time]"
+  std::string declaration;  // the whole of it
+};
+
+// Of the series that the table holds, if one is declared.
+struct DeclaredSeries {
+  std::string name;
+  // The declaration with such a change; nothing where it makes no sense.  May be null: none are known.
+  std::function<std::optional<Cure>(CureKind kind)> find_cure;
 };
 
 // What a map does not show.
@@ -51,7 +68,7 @@ struct TableFacts {
   WriteOrder write_order;
   std::vector<Scanner> scanners;
   std::vector<LargeRow> large_rows;
-  std::optional<DeclaredKey> declared;
+  std::optional<DeclaredSeries> declared;
 };
 
 struct Finding {
@@ -64,7 +81,8 @@ struct Finding {
   std::string title;   // "Hot key range: writes"
   std::string text;    // what was seen, with figures
   std::string remedy;  // what to do
-  std::string cure;    // the key of a declaration that would do it; empty: none is known
+  // What to change of the series' declaration, and that as a whole; nothing: none is known.
+  std::optional<Cure> cure;
 };
 
 // The limits of Bigtable's documents: rows should stay below the first and can no longer be read above the

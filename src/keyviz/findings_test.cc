@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 
 #include "base/clock.h"
@@ -16,6 +17,15 @@ namespace {
 
 constexpr int64_t kStartSeconds = 1'700'000'000;
 constexpr TableId kTable = 7;
+
+// Every change makes sense, and says what it is.
+std::optional<Cure> CureInName(CureKind kind) {
+  static constexpr std::array<const char*, 7> kNames = {"promote tags",   "salt",          "salt by time",
+                                                        "shorter bucket", "row per point", "latest table",
+                                                        "second table"};
+  const std::string name = kNames[static_cast<size_t>(kind)];
+  return Cure{name, "declaration: " + name};
+}
 
 // A table under load, second by second.
 class Load {
@@ -69,7 +79,7 @@ class Load {
   }
   std::vector<Finding> Findings() {
     return *visualizer_->Findings(kTable, "METRIC", kStartSeconds, kStartSeconds + seconds_,
-                                  DeclaredKey{"metrics", {"time", "machine"}, "time"});
+                                  DeclaredSeries{"metrics", CureInName});
   }
 
  private:
@@ -134,7 +144,8 @@ TEST_P(FindingsTest, AHotRow) {
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->start_key, hot);
   EXPECT_EQ(found->metric, reads ? HeatMetric::kReads : HeatMetric::kWrites);
-  EXPECT_EQ(found->cure, "key: [salt, time, machine]");
+  ASSERT_TRUE(found->cure.has_value());
+  EXPECT_EQ(found->cure->change, "row per point");
 }
 
 TEST_P(FindingsTest, AHotRange) {
@@ -206,7 +217,9 @@ TEST_P(FindingsTest, SequentialKeys) {
   EXPECT_THAT(Names(findings), testing::Contains("sequential_keys"));
   const Finding* found = Find(findings, Pattern::kSequentialKeys);
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->cure, "key: [machine, time]");
+  ASSERT_TRUE(found->cure.has_value());
+  EXPECT_EQ(found->cure->change, "promote tags");
+  EXPECT_EQ(found->cure->declaration, "declaration: promote tags");
   EXPECT_THAT(found->title, testing::HasSubstr(ascending ? "end of the table" : "front of the table"));
   EXPECT_EQ(Find(findings, Pattern::kHotRange), nullptr);
 }

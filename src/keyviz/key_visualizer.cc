@@ -247,7 +247,7 @@ absl::StatusOr<HeatMap> KeyVisualizer::Map(const HeatMapRequest& request) {
 
 absl::StatusOr<std::vector<Finding>> KeyVisualizer::Findings(TableId table, const std::string& table_id,
                                                              int64_t start_seconds, int64_t end_seconds,
-                                                             std::optional<DeclaredKey> declared) {
+                                                             std::optional<DeclaredSeries> declared) {
   absl::StatusOr<HeatMap> map = Map({.table = table,
                                      .start_seconds = start_seconds,
                                      .end_seconds = end_seconds,

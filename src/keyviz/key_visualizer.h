@@ -75,7 +75,7 @@ class KeyVisualizer final : public AccessObserver {
   // for the words.
   absl::StatusOr<std::vector<Finding>> Findings(TableId table, const std::string& table_id,
                                                 int64_t start_seconds, int64_t end_seconds,
-                                                std::optional<DeclaredKey> declared);
+                                                std::optional<DeclaredSeries> declared);
   // Of the table's tablets (`starts`, ascending, the first ""), the hottest minute of each quarter of an hour
   // in [start, end) in which it took at least `cpu_percent_min` (of times more than a day ago, the quarter as
   // a whole); the hottest first.

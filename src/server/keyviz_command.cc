@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
@@ -22,6 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr size_t kTablesNamedMax = 20;
 constexpr size_t kTerminalRows = 24;
 constexpr size_t kTerminalWidthUsual = 100;
 constexpr size_t kLabelWidth = 32;
@@ -48,26 +50,35 @@ absl::StatusOr<Json> Ask(const std::string& address, const std::string& path) {
 
 // Of that name or id; without either, the one with the most keys in use.
 absl::StatusOr<std::string> FindTable(const KeyvizFlags& flags) {
-  const absl::StatusOr<Json> answer = Ask(flags.http, "/api/v1/tables");
-  if (!answer.ok()) return answer.status();
   std::vector<std::string> ids;
-  const Json* found = nullptr;
-  for (const Json& table : answer->at("tables")) {
-    ids.push_back(table.value("id", ""));
-    if (!flags.table.empty()) {
-      if (table.value("name", "") != flags.table && table.value("id", "") != flags.table) continue;
-      if (found != nullptr) {
-        return absl::InvalidArgumentError(
-            fmt::format("several instances have a table '{}': give projects/P/instances/I/tables/{}",
-                        flags.table, flags.table));
+  std::optional<Json> found;
+  std::string start;
+  do {
+    const absl::StatusOr<Json> answer =
+        Ask(flags.http, fmt::format("/api/v1/tables?start={}", PercentEncode(start)));
+    if (!answer.ok()) return answer.status();
+    for (const Json& table : answer->at("tables")) {
+      ids.push_back(table.value("id", ""));
+      if (!flags.table.empty()) {
+        if (table.value("name", "") != flags.table && table.value("id", "") != flags.table) continue;
+        if (found.has_value()) {
+          return absl::InvalidArgumentError(
+              fmt::format("several instances have a table '{}': give projects/P/instances/I/tables/{}",
+                          flags.table, flags.table));
+        }
+        found = table;
+      } else if (!found.has_value() || table.value("keys_in_use", 0.0) > found->value("keys_in_use", 0.0)) {
+        found = table;
       }
-      found = &table;
-    } else if (found == nullptr || table.value("keys_in_use", 0.0) > found->value("keys_in_use", 0.0)) {
-      found = &table;
     }
-  }
-  if (found != nullptr) return found->value("name", "");
+    start = answer->at("next").is_string() ? answer->at("next").get<std::string>() : "";
+  } while (!start.empty());
+  if (found.has_value()) return found->value("name", "");
   if (ids.empty()) return absl::NotFoundError("there are no tables");
+  if (ids.size() > kTablesNamedMax) {
+    ids.resize(kTablesNamedMax);
+    ids.emplace_back("and more");
+  }
   return absl::NotFoundError(fmt::format("no table '{}'; there are {}", flags.table, fmt::join(ids, ", ")));
 }
 
@@ -108,7 +119,12 @@ void PrintFindings(const Json& findings) {
   for (const Json& finding : findings) {
     fmt::print("\n[{}] {}\n  {}\n  {}\n", finding.value("severity", ""), finding.value("title", ""),
                finding.value("text", ""), finding.value("remedy", ""));
-    if (finding.at("cure").is_string()) fmt::print("  In the declaration: {}\n", finding.value("cure", ""));
+    if (!finding.at("cure").is_string()) continue;
+    fmt::print("  In the declaration: {}\n", finding.value("cure", ""));
+    for (const std::string& line :
+         std::vector<std::string>(absl::StrSplit(finding.value("declaration", ""), '\n'))) {
+      if (!line.empty()) fmt::print("    | {}\n", line);
+    }
   }
 }
 
@@ -170,7 +186,7 @@ void AddKeyvizCommand(CLI::App& app, int* exit_status) {
   command->add_option("--http", flags->http, "the HTTP address of the server")->capture_default_str();
   command
       ->add_option("--metric", flags->metric,
-                   "ops, reads, writes, bytes, read_bytes, write_bytes, latency, latency_max or errors")
+                   "ops, reads, writes, bytes, read_bytes, write_bytes, latency, latency_max, errors or size")
       ->capture_default_str();
   command->add_option("--last", flags->last, "how far back: 90s, 10m, 24h, up to 336h")
       ->capture_default_str();

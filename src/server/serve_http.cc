@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "model/names.h"
 #include "server/access.h"
+#include "server/table_declarations.h"
 #include "table/local_tables.h"
 #include "web/health.h"
 #include "web/overview_api.h"
@@ -19,45 +19,6 @@
 namespace sonde {
 namespace {
 
-// The names of the parts of a declared key, as the declaration has them.
-DeclaredKey DeclaredKeyOf(const series::SeriesSchema& schema) {
-  DeclaredKey declared{.series = schema.name};
-  for (const series::KeyPart& part : schema.key) {
-    switch (part.kind) {
-      case series::KeyPart::Kind::kTag:
-        declared.parts.push_back(schema.tags[part.tag].name);
-        break;
-      case series::KeyPart::Kind::kConst:
-        declared.parts.push_back(fmt::format("{{ const: {} }}", part.text));
-        break;
-      case series::KeyPart::Kind::kTime:
-      case series::KeyPart::Kind::kBucket:
-        declared.time_part = part.kind == series::KeyPart::Kind::kTime ? "time" : "bucket";
-        declared.parts.push_back(declared.time_part);
-        break;
-      case series::KeyPart::Kind::kField:
-        declared.parts.emplace_back("field");
-        break;
-      case series::KeyPart::Kind::kSalt:
-        declared.parts.emplace_back("salt");
-        break;
-    }
-  }
-  return declared;
-}
-
-FindDeclaredKey DeclaredKeys(series::IngestService* ingest) {
-  return [ingest](std::string_view table_name) -> std::optional<DeclaredKey> {
-    const AccessFlags usual;
-    const std::string instance = fmt::format("projects/{}/instances/{}", usual.project, usual.instance);
-    if (InstanceOfTable(table_name) != instance) return std::nullopt;
-    for (const series::KnownSeriesRef& one : ingest->declarations().List()) {
-      if (!one->is_open() && one->schema.table == IdOfTable(table_name)) return DeclaredKeyOf(one->schema);
-    }
-    return std::nullopt;
-  };
-}
-
 Router Routes(const ServerFacts& facts, series::IngestService* ingest) {
   Router router;
   Tables* const tables = facts.tables;
@@ -65,7 +26,10 @@ Router Routes(const ServerFacts& facts, series::IngestService* ingest) {
   ingest->AddRoutes(&router);
   AddPage(&router);
   AddOverviewApi(facts, &router);
-  AddTablesApi(tables, facts.key_visualizer, DeclaredKeys(ingest), &router);
+  const auto declarations = std::make_shared<TableDeclarations>(tables);
+  AddTablesApi(
+      tables, facts.key_visualizer,
+      [declarations](std::string_view table_name) { return declarations->Find(table_name); }, &router);
   return router;
 }
 

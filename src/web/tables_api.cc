@@ -18,6 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int64_t kTablesMax = 1'000;
+constexpr size_t kTableNameBytesMax = 1'024;
 constexpr int64_t kRowsUsual = 50;
 constexpr int64_t kRowsMax = 500;
 constexpr int64_t kVersionsMax = 1'000;
@@ -27,6 +29,8 @@ constexpr size_t kAnswerBytesMax = 8 << 20;
 constexpr int64_t kWindowSecondsUsual = 600;
 constexpr int64_t kSecondsMax = int64_t{1} << 40;
 constexpr size_t kPatternBytesMax = 1'000;
+// Beside the metrics of accesses (HeatMetric).
+constexpr std::string_view kSizeMetric = "size";
 
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -59,16 +63,26 @@ std::string Joined(const std::vector<GcRule>& rules, std::string_view word) {
 
 class TablesApi {
  public:
-  TablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredKey declared)
+  TablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared)
       : tables_(tables), key_visualizer_(key_visualizer), declared_(std::move(declared)) {}
 
-  absl::Status List(HttpResponse* response) const {
+  absl::Status List(const HttpRequest& request, HttpResponse* response) const {
+    QueryReader query(request);
+    const std::string start = query.Text("start", kTableNameBytesMax);
+    const int64_t limit = query.Int("limit", kTablesMax, 1, kTablesMax);
+    if (absl::Status status = query.Finish(); !status.ok()) return status;
+    std::vector<TableSchemaRef> schemas = tables_->catalog().ListAll();
+    std::erase_if(schemas, [&](const TableSchemaRef& schema) { return schema->name < start; });
+    std::sort(schemas.begin(), schemas.end(),
+              [](const TableSchemaRef& a, const TableSchemaRef& b) { return a->name < b->name; });
     Json all = Json::array();
-    for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
-      absl::StatusOr<Json> one = Describe(*schema);
+    const size_t count = std::min(schemas.size(), static_cast<size_t>(limit));
+    for (size_t i = 0; i < count; ++i) {
+      absl::StatusOr<Json> one = Describe(*schemas[i]);
       if (one.ok()) all.push_back(*std::move(one));  // else it is being dropped
     }
-    response->body = Dump({{"tables", std::move(all)}});
+    response->body = Dump({{"tables", std::move(all)},
+                           {"next", count < schemas.size() ? Json(schemas[count]->name) : Json(nullptr)}});
     return absl::OkStatus();
   }
 
@@ -134,16 +148,21 @@ class TablesApi {
     if (absl::Status status = CheckWindow(asked.start_seconds, asked.end_seconds); !status.ok())
       return status;
     if (asked.keys.IsEmpty()) return absl::InvalidArgumentError("end_key must come after start_key");
+    if (name == kSizeMetric) return SizeMap(std::move(asked), response);
     const std::optional<HeatMetric> metric = name.empty() ? HeatMetric::kOps : HeatMetricOf(name);
     if (!metric.has_value()) {
       std::vector<std::string_view> names;
       for (const HeatMetric one : AllHeatMetrics()) names.push_back(NameOf(one));
+      names.push_back(kSizeMetric);
       return absl::InvalidArgumentError(
           fmt::format("parameter 'metric' must be one of {}", fmt::join(names, ", ")));
     }
     const absl::StatusOr<HeatMap> map = key_visualizer_->Map(asked);
     if (!map.ok()) return map.status();
-    response->body = MapToJson(*map, *metric);
+    std::vector<int64_t> values;
+    values.reserve(map->counts.size());
+    for (const AccessCounts& counts : map->counts) values.push_back(std::llround(ValueOf(counts, *metric)));
+    response->body = MapToJson(*map, name.empty() ? NameOf(*metric) : name, values);
     return absl::OkStatus();
   }
 
@@ -233,8 +252,8 @@ class TablesApi {
       }
     }
     json["large_rows"] = std::move(large);
-    const std::optional<DeclaredKey> declared = declared_ ? declared_(schema.name) : std::nullopt;
-    json["series"] = declared.has_value() ? Json(declared->series) : Json(nullptr);
+    const std::optional<DeclaredSeries> declared = declared_ ? declared_(schema.name) : std::nullopt;
+    json["series"] = declared.has_value() ? Json(declared->name) : Json(nullptr);
     return json;
   }
 
@@ -253,13 +272,29 @@ class TablesApi {
     return {{"key", KeyToText(row.row_key)}, {"cells_count", row.cells.size()}, {"cells", std::move(cells)}};
   }
 
+  // How much lies in the ranges of keys that a map would show: one column, of now.
+  absl::Status SizeMap(HeatMapRequest asked, HttpResponse* response) const {
+    asked.columns_max = 1;
+    absl::StatusOr<HeatMap> map = key_visualizer_->Map(asked);
+    if (!map.ok()) return map.status();
+    const absl::StatusOr<std::vector<uint64_t>> bytes =
+        tables_->engine().MeasureRows(asked.table, map->row_starts, map->keys_end);
+    if (!bytes.ok()) return bytes.status();
+    map->columns = 1;
+    map->start_seconds = asked.start_seconds;
+    map->column_seconds = asked.end_seconds - asked.start_seconds;
+    response->body = MapToJson(*map, kSizeMetric, {bytes->begin(), bytes->end()});
+    return absl::OkStatus();
+  }
+
   // A million numbers: written as they come.
-  static std::string MapToJson(const HeatMap& map, HeatMetric metric) {
+  static std::string MapToJson(const HeatMap& map, std::string_view metric,
+                               const std::vector<int64_t>& values) {
     Json starts = Json::array();
     for (const std::string& start : map.row_starts) starts.push_back(KeyToText(start));
     Json keys = Json::array();
     for (const double count : map.row_keys) keys.push_back(std::llround(count));
-    Json head = {{"metric", NameOf(metric)},
+    Json head = {{"metric", metric},
                  {"start_seconds", map.start_seconds},
                  {"column_seconds", map.column_seconds},
                  {"columns", map.columns},
@@ -270,9 +305,7 @@ class TablesApi {
     text.resize(text.size() - 2);  // "}\n"
     // By columns, each from the first key to the last.
     text += ",\"values\":[";
-    for (const AccessCounts& counts : map.counts) {
-      fmt::format_to(std::back_inserter(text), "{},", std::llround(ValueOf(counts, metric)));
-    }
+    for (const int64_t value : values) fmt::format_to(std::back_inserter(text), "{},", value);
     text.back() = ']';
     text += "}\n";
     return text;
@@ -284,28 +317,31 @@ class TablesApi {
                                   declared_ ? declared_(schema.name) : std::nullopt);
     if (!findings.ok()) return findings.status();
     for (const Finding& finding : *findings) {
-      all->push_back({{"table", schema.name},
-                      {"pattern", NameOf(finding.pattern)},
-                      {"severity", NameOf(finding.severity)},
-                      {"metric", finding.metric.has_value() ? Json(NameOf(*finding.metric)) : Json(nullptr)},
-                      {"start_key", KeyToText(finding.start_key)},
-                      {"end_key", KeyToText(finding.end_key)},
-                      {"title", finding.title},
-                      {"text", finding.text},
-                      {"remedy", finding.remedy},
-                      {"cure", finding.cure.empty() ? Json(nullptr) : Json(finding.cure)}});
+      all->push_back(
+          {{"table", schema.name},
+           {"pattern", NameOf(finding.pattern)},
+           {"severity", NameOf(finding.severity)},
+           {"metric", finding.metric.has_value() ? Json(NameOf(*finding.metric)) : Json(nullptr)},
+           {"start_key", KeyToText(finding.start_key)},
+           {"end_key", KeyToText(finding.end_key)},
+           {"title", finding.title},
+           {"text", finding.text},
+           {"remedy", finding.remedy},
+           {"cure", finding.cure.has_value() ? Json(finding.cure->change) : Json(nullptr)},
+           {"declaration", finding.cure.has_value() ? Json(finding.cure->declaration) : Json(nullptr)}});
     }
     return absl::OkStatus();
   }
 
   Tables* const tables_;
   KeyVisualizer* const key_visualizer_;
-  const FindDeclaredKey declared_;
+  const FindDeclaredSeries declared_;
 };
 
 }  // namespace
 
-void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredKey declared, Router* router) {
+void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared,
+                  Router* router) {
   const auto api = std::make_shared<const TablesApi>(tables, key_visualizer, std::move(declared));
   const std::string table = "/api/v1/tables/{project}/{instance}/{table}";
   const auto get = [&](const std::string& path, auto handle) {
@@ -314,7 +350,7 @@ void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredKey
                  }});
   };
   get("/api/v1/tables",
-      [](const TablesApi& it, const HttpRequest&, HttpResponse* out) { return it.List(out); });
+      [](const TablesApi& it, const HttpRequest& in, HttpResponse* out) { return it.List(in, out); });
   get(table, [](const TablesApi& it, const HttpRequest& in, HttpResponse* out) { return it.Get(in, out); });
   get(table + "/rows",
       [](const TablesApi& it, const HttpRequest& in, HttpResponse* out) { return it.Rows(in, out); });

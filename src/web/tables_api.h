@@ -3,10 +3,10 @@
 //
 //   GET /api/v1/tables                                             every table
 //   GET /api/v1/tables/{project}/{instance}/{table}                one
-//   GET /api/v1/tables/{project}/{instance}/{table}/rows           rows by prefix, range, pattern; with
-//   history GET /api/v1/tables/{project}/{instance}/{table}/heatmap        what was read and written, by keys
-//   and time GET /api/v1/tables/{project}/{instance}/{table}/findings       what that shows, in words GET
-//   /api/v1/findings                                           of all tables
+//   GET /api/v1/tables/{project}/{instance}/{table}/rows           rows by prefix, range, pattern
+//   GET /api/v1/tables/{project}/{instance}/{table}/heatmap        accesses by keys and time; sizes by keys
+//   GET /api/v1/tables/{project}/{instance}/{table}/findings       what that shows, in words
+//   GET /api/v1/findings                                           of all tables
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@
 namespace sonde {
 
 // Of the series that a table (projects/P/instances/I/tables/T) holds, if one is declared.
-using FindDeclaredKey = std::function<std::optional<DeclaredKey>(std::string_view table_name)>;
+using FindDeclaredSeries = std::function<std::optional<DeclaredSeries>(std::string_view table_name)>;
 
 // Nothing is owned.  `key_visualizer`: null when nobody watches; then there are no maps (UNIMPLEMENTED).
-void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredKey declared, Router* router);
+void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared, Router* router);
 
 }  // namespace sonde

@@ -104,6 +104,10 @@ class BuggyEngine final : public Engine {
     return engine_->Checkpoint(table, directory);
   }
   double WritePressure() const override { return engine_->WritePressure(); }
+  absl::StatusOr<std::vector<uint64_t>> MeasureRows(TableId table, const std::vector<std::string>& starts,
+                                                    const std::string& end) override {
+    return engine_->MeasureRows(table, starts, end);
+  }
   absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override {
     return engine_->FindLogEnd(table, frontier_min);
   }

@@ -18,6 +18,7 @@ fs.mkdirSync(pictures, { recursive: true });
 
 const budgetBytes = 300 * 1024; // of the page, packed
 const paintMs = 1000;
+const frameMs = 100; // drawn by the processor: there is no graphics card here
 // Times are judged only where others leave the processors alone.
 const quiet = () => os.loadavg()[0] < 2 * os.cpus().length;
 const hotRows = 20, hotRequests = 300;
@@ -127,6 +128,12 @@ test("a chart has the points that were asked for", async () => {
   await page.waitForFunction(() => document.querySelector('[data-chart="series"]').dataset.points === "12");
   assert.equal(await place.getAttribute("data-lines"), "2");
   await page.waitForSelector("pre >> text=series: weather");
+  // What `sonde series check` says of it stands beside the declaration.
+  const told = spawnSync(binary, ["series", "check", path.join(repository, "examples/weather.yaml"), "--json"], { encoding: "utf8" }).stdout.trim().split("\n").filter((line) => line).map((line) => JSON.parse(line));
+  const { check } = await json(`${base}api/v1/series/weather`);
+  assert.deepEqual(check.map((one) => one.reason), told.map((one) => one.reason));
+  for (const one of check) await page.waitForSelector(`[data-part=check] >> text=${JSON.stringify(one.reason.slice(0, 40))}`);
+  if (check.length === 0) await page.waitForSelector("[data-part=check] >> text=Nothing found");
   await picture("series-months");
   await open("#/series?name=weather&field=temp_max&every=day");
   await page.waitForFunction(() => Number(document.querySelector('[data-chart="series"]')?.dataset.points) >= 364);
@@ -168,6 +175,17 @@ test("the heat map is bright where the load was", async () => {
   assert.ok(await brightness(0, 1, half, 1) > await brightness(0, 1, 0, half), "Seattle's half is not brighter");
 });
 
+test("sizes by key range are shown, and add up", async () => {
+  await open(`#/keys?table=${encodeURIComponent(tableName)}&metric=size`);
+  await page.waitForFunction(() => Number(document.querySelector("canvas.heat")?.dataset.total) > 0);
+  const table = tableName.split("/").filter((_, i) => i % 2 === 1).join("/");
+  const sizes = await json(`${base}api/v1/tables/${table}/heatmap?metric=size`), { bytes } = await json(`${base}api/v1/tables/${table}`);
+  assert.equal(sizes.columns, 1);
+  assert.equal(sizes.values.length, sizes.row_starts.length);
+  const sum = sizes.values.reduce((a, b) => a + b, 0);
+  assert.ok(sum > bytes / 4 && sum < bytes * 4, `${sum} of ${bytes} bytes`);
+});
+
 test("the heat map is used by keyboard and mouse", async () => {
   await open(`#/keys?table=${encodeURIComponent(tableName)}&metric=ops&window=120`);
   await page.waitForFunction(() => Number(document.querySelector("canvas.heat")?.dataset.total) > 0);
@@ -186,24 +204,37 @@ test("the heat map is used by keyboard and mouse", async () => {
   await page.click("text=Everything, live").catch(() => {});
 });
 
-test("a million cells are drawn in a moment", async () => {
+// The page's own drawing: the server's answer is replaced by one of the largest size, and the brightness, which paints
+// the whole map anew, is moved thirty times.
+test("a map of 1,000 x 1,000 is drawn smoothly", async () => {
+  const size = 1000;
+  const values = Array.from({ length: size * size }, (_, i) => (i * 7919) % 1000);
+  const now = Math.floor(Date.now() / 1000);
+  const body = JSON.stringify({ metric: "ops", start_seconds: now - size, column_seconds: 1, columns: size, keys_end: "", values,
+    row_starts: Array.from({ length: size }, (_, i) => (i === 0 ? "" : `key${String(i).padStart(6, "0")}`)), row_keys: Array(size).fill(1) });
+  await page.route("**/heatmap?*", (route) => route.fulfill({ contentType: "application/json", body }));
   await open(`#/keys?table=${encodeURIComponent(tableName)}`);
-  await page.waitForSelector("canvas.heat");
-  const milliseconds = await page.evaluate(async () => {
-    const size = 1000, image = new ImageData(size, size), pixels = new Uint32Array(image.data.buffer);
-    const canvas = document.createElement("canvas"), small = document.createElement("canvas");
-    canvas.width = canvas.height = small.width = small.height = size;
-    const start = performance.now();
-    for (let frame = 0; frame < 10; ++frame) {
-      for (let i = 0; i < pixels.length; ++i) pixels[i] = 0xff000000 | Math.round(255 * Math.pow((i * 7919 + frame) % 1000 / 1000, 0.5));
-      small.getContext("2d").putImageData(image, 0, 0);
-      canvas.getContext("2d").drawImage(small, 0, 0);
+  await page.waitForFunction((wanted) => document.querySelector("canvas.heat")?.dataset.rows === String(wanted), size);
+  await page.uncheck("label.toggle input"); // not live: no new answers between the frames
+  await page.waitForTimeout(500);
+  const frames = await page.evaluate(async () => {
+    const slider = document.querySelector("input[type=range]"), canvas = document.querySelector("canvas.heat");
+    const took = [];
+    for (let frame = 0; frame < 30; ++frame) {
+      slider.value = String((frame % 20) / 20);
+      const start = performance.now();
+      slider.dispatchEvent(new Event("input"));
+      canvas.getContext("2d").getImageData(0, 0, 1, 1); // until it is drawn
+      took.push(performance.now() - start);
+      await new Promise(requestAnimationFrame);
     }
-    canvas.getContext("2d").getImageData(0, 0, 1, 1);
-    return (performance.now() - start) / 10;
+    return took.sort((a, b) => a - b);
   });
-  console.log(`  ${milliseconds.toFixed(1)} ms a frame of 1,000 x 1,000`);
-  assert.ok(milliseconds < 200 || !quiet(), `${milliseconds} ms`);
+  await page.unroute("**/heatmap?*");
+  const median = frames[15], slowest = frames[29];
+  console.log(`  a frame of 1,000 x 1,000: median ${median.toFixed(1)} ms, slowest ${slowest.toFixed(1)} ms`);
+  assert.ok(median < frameMs || !quiet(), `median ${median} ms`);
+  assert.ok(slowest < 1000, `slowest ${slowest} ms`);
 });
 
 test("every page in light and in dark", async () => {
@@ -227,13 +258,25 @@ test("another site cannot read or drive it", async () => {
 test("wrong questions are told what is allowed", async () => {
   const table = `${base}api/v1/tables/${tableName.split("/").filter((_, i) => i % 2 === 1).join("/")}`;
   for (const [url, code, text] of [
-    [`${base}api/v1/tables/p/i/none/rows`, 404, /not found/i], [`${table}/rows?limit=100000`, 400, /from 1 to 500/], [`${table}/rows?colour=red`, 400, /unknown parameter/],
+    [`${base}api/v1/tables/p/i/none/rows`, 404, /not found/i], [`${base}api/v1/tables?limit=1001`, 400, /from 1 to 1000/], [`${table}/rows?limit=100000`, 400, /from 1 to 500/], [`${table}/rows?colour=red`, 400, /unknown parameter/],
     [`${table}/rows?pattern=%28`, 400, /./], [`${table}/heatmap?from=5&to=4`, 400, /must come before/], [`${table}/heatmap?metric=x`, 400, /one of ops/],
     [`${table}/heatmap?columns=1001`, 400, /from 1 to 1000/], [`${table}/heatmap?start_key=b&end_key=a`, 400, /after/], [`${table}/heatmap?from=0&to=99999999999`, 400, /at most/]]) {
     const answer = await get(url);
     assert.equal(answer.status, code, url);
     assert.match(JSON.parse(answer.body).error.message, text, url);
   }
+});
+
+test("tables are listed by pages", async () => {
+  const all = (await json(`${base}api/v1/tables`)).tables.map((table) => table.name), paged = [];
+  for (let start = ""; start !== null;) {
+    const { tables, next } = await json(`${base}api/v1/tables?limit=1&start=${encodeURIComponent(start)}`);
+    assert.equal(tables.length, 1);
+    paged.push(tables[0].name);
+    start = next;
+  }
+  assert.deepEqual(paged, all);
+  assert.ok(all.length >= 2);
 });
 
 test("the metrics are as Prometheus wants them", async () => {
@@ -256,7 +299,7 @@ test("who takes no gzip gets the page as well", async () => {
   assert.deepEqual(zlib.gunzipSync(packed.body), plain.body);
 });
 
-const picture = (name) => page.screenshot({ path: path.join(pictures, `${name}.png`) });
+const picture = (name) => page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage: true });
 // An answer of that code was asked for: the browser's own line about it is none of ours.
 const allowed = [];
 const expected = (text) => allowed.push(text);

@@ -11,7 +11,8 @@ export interface Cell { family: string; qualifier: string; time_micros: number; 
 export interface Row { key: string; cells_count: number; cells: Cell[] }
 export interface Finding {
   table: string; pattern: string; severity: "info" | "warning" | "critical"; metric: string | null;
-  start_key: string; end_key: string; title: string; text: string; remedy: string; cure: string | null;
+  start_key: string; end_key: string; title: string; text: string; remedy: string;
+  cure: string | null; declaration: string | null;
 }
 export interface Method { name: string; requests: number; errors: number; p50_ms: number; p99_ms: number }
 export interface Overview {
@@ -26,7 +27,8 @@ export interface HeatMap {
   keys_end: string; row_keys: number[]; values: number[];
 }
 export interface Named { name: string; type: string }
-export interface Series { name: string; table: string; is_declared: boolean; tags: Named[]; fields: Named[]; declaration?: string }
+export interface Series { name: string; table: string; is_declared: boolean; tags: Named[]; fields: Named[]; declaration?: string; check?: Checked[] }
+export interface Checked { severity: "note" | "warning" | "error"; line: number; reason: string; remedy: string }
 export interface QueryStats { rows_read: number; cells_read: number; value_bytes_read: number; is_full_scan: boolean; ranges_count: number }
 export interface QueryAnswer {
   columns: { name: string; kind: "tag" | "time" | "number" | "text" }[];

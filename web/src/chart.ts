@@ -47,6 +47,12 @@ function panning(zoom?: (from: number, to: number) => void): uPlot.Plugin {
   };
 }
 
+// Points with nothing beside them: a line would not show them.
+const alone = (values: ArrayLike<number | null | undefined>): number[] => {
+  const is = (index: number) => values[index] !== null && values[index] !== undefined;
+  return Array.from({ length: values.length }, (_, index) => index).filter((index) => is(index) && !is(index - 1) && !is(index + 1));
+};
+
 export function chart(where: HTMLElement, times: number[], lines: Line[], options: ChartOptions): uPlot {
   where.replaceChildren();
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { stroke: colour("--grid"), width: 1 }, font: "12px system-ui" };
@@ -71,7 +77,7 @@ export function chart(where: HTMLElement, times: number[], lines: Line[], option
         const stroke = line.colour ?? lineColour(index);
         return {
           label: line.label, stroke, width: 1.6, spanGaps: false, fill: line.fill ? `${stroke}22` : undefined,
-          points: { show: !many && times.length < 60 },
+          points: { show: !many && times.length < 60, filter: (it, at, all) => (all ? null : alone(it.data[at])) },
           value: (_plot, value) => (value === null || value === undefined ? "—" : options.text(value)),
         };
       }),

@@ -1,6 +1,6 @@
 // Findings as cards, on whichever page they are shown.
 import type { Finding } from "./api";
-import { empty, h } from "./dom";
+import { empty, h, save } from "./dom";
 import { address } from "./page";
 
 const marks = { info: "i", warning: "!", critical: "‼" };
@@ -18,5 +18,8 @@ export function findingCards(findings: Finding[], withTable: boolean): HTMLEleme
             finding.table.split("/").pop() ?? "")),
         h("p", {}, finding.text),
         h("p", { class: "remedy" }, finding.remedy),
-        finding.cure && h("p", { class: "cure" }, "In the declaration: ", h("code", {}, finding.cure))))));
+        finding.cure && h("p", { class: "cure" }, "In the declaration: ", h("code", {}, finding.cure)),
+        finding.declaration && h("details", {}, h("summary", {}, "The whole declaration with this change"),
+          h("button", { type: "button", onclick: () => save("declaration.yaml", new Blob([finding.declaration!], { type: "application/yaml" })) }, "Save"),
+          h("pre", {}, finding.declaration))))));
 }

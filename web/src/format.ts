@@ -53,4 +53,4 @@ export function cellTime(micro: number): string {
 }
 
 export const metricText = (metric: string, value: number): string =>
-  metric.includes("latency") ? micros(value) : metric.includes("bytes") ? bytes(value) : number(value);
+  metric.includes("latency") ? micros(value) : metric.includes("bytes") || metric === "size" ? bytes(value) : number(value);

@@ -5,7 +5,7 @@ type Colour = [number, number, number];
 // From nothing to most; in the dark from black, in the light from white.
 const ramps: Record<"dark" | "light", Colour[]> = {
   dark: [[13, 17, 28], [28, 36, 92], [88, 28, 135], [172, 42, 118], [232, 89, 72], [252, 166, 54], [252, 244, 168]],
-  light: [[248, 249, 252], [214, 229, 246], [146, 190, 230], [92, 138, 208], [112, 76, 170], [160, 36, 110], [84, 8, 44]],
+  light: [[248, 249, 252], [186, 212, 242], [126, 174, 226], [80, 128, 204], [112, 76, 170], [160, 36, 110], [84, 8, 44]],
 };
 
 export function palette(theme: "dark" | "light"): Uint32Array {
@@ -27,6 +27,9 @@ export function scaleOf(map: HeatMap): number {
   return Math.max(some[Math.min(some.length - 1, Math.floor(some.length * 0.995))], 1);
 }
 
+const steps = 8192; // of brightness, more than there are colours
+const leastShade = 26; // what is not nothing is seen
+
 // `brightness`: 0 to 1; at a half, the square root.
 export function render(map: HeatMap, scale: number, brightness: number, theme: "dark" | "light"): ImageData {
   const rows = map.row_starts.length;
@@ -34,11 +37,14 @@ export function render(map: HeatMap, scale: number, brightness: number, theme: "
   const pixels = new Uint32Array(image.data.buffer);
   const colours = palette(theme);
   const exponent = Math.pow(4, 0.5 - brightness) * 0.5;
+  // A million powers would take longer than all the rest.
+  const shades = Uint32Array.from({ length: steps + 1 }, (_, i) =>
+    colours[i === 0 ? 0 : Math.max(Math.round(255 * Math.pow(i / steps, exponent)), leastShade)]);
+  const perStep = steps / scale;
   for (let column = 0; column < map.columns; ++column) {
     for (let row = 0; row < rows; ++row) {
       const value = map.values[column * rows + row];
-      const shade = value <= 0 ? 0 : Math.max(Math.round(255 * Math.pow(Math.min(value / scale, 1), exponent)), 18);
-      pixels[row * map.columns + column] = colours[shade];
+      pixels[row * map.columns + column] = shades[value <= 0 ? 0 : Math.min(Math.ceil(value * perStep), steps)];
     }
   }
   return image;

@@ -216,6 +216,19 @@ absl::Status MemoryEngine::Checkpoint(TableId table, const std::string& director
                                   " cannot be a copy of them");
 }
 
+absl::StatusOr<std::vector<uint64_t>> MemoryEngine::MeasureRows(TableId table,
+                                                                const std::vector<std::string>& starts,
+                                                                const std::string& end) {
+  const std::shared_lock guard(lock_);
+  const MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  std::vector<uint64_t> bytes;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    bytes.push_back(found->CountBytes({starts[i], i + 1 < starts.size() ? starts[i + 1] : end}));
+  }
+  return bytes;
+}
+
 absl::StatusOr<Engine::LogEnd> MemoryEngine::FindLogEnd(TableId table, int64_t frontier_min) {
   const std::unique_lock guard(lock_);
   MemoryTable* found = FindTable(table);

@@ -49,6 +49,8 @@ class MemoryEngine final : public Engine {
   absl::Status DropRange(TableId table, const RowRange& range) override;
   // One range: the whole table.
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
+  absl::StatusOr<std::vector<uint64_t>> MeasureRows(TableId table, const std::vector<std::string>& starts,
+                                                    const std::string& end) override;
 
   absl::Status Checkpoint(TableId table, const std::string& directory) override;
 

@@ -130,9 +130,10 @@ const MemoryTable::Rows::value_type* MemoryTable::Edge(const RowRange& range, bo
   return reverse ? &*std::prev(end) : &*begin;
 }
 
-uint64_t MemoryTable::CountBytes() const {
+uint64_t MemoryTable::CountBytes(const RowRange& range) const {
   uint64_t bytes = 0;
-  for (const auto& [row_key, row] : rows_) {
+  for (auto at = rows_.lower_bound(range.start); at != rows_.end() && range.Contains(at->first); ++at) {
+    const auto& [row_key, row] = *at;
     bytes += row_key.size();
     for (const auto& [family, columns] : row) {
       for (const auto& [qualifier, column] : columns) {

@@ -64,8 +64,8 @@ class MemoryTable {
   using Rows = std::map<std::string, MemoryRow, std::less<>>;
   const Rows::value_type* Edge(const RowRange& range, bool reverse) const;
 
-  // The bytes of all keys, qualifiers, timestamps and values.  Looks at every cell.
-  uint64_t CountBytes() const;
+  // The bytes of the keys, qualifiers, timestamps and values of a range.  Looks at every cell.
+  uint64_t CountBytes(const RowRange& range = RowRange::All()) const;
   size_t CountRows() const { return rows_.size(); }
 
   MemoryLog& log() { return log_; }

@@ -50,35 +50,44 @@ absl::Status AddSize(const CellStore& store, rocksdb::ColumnFamilyHandle* column
 
 }  // namespace
 
-absl::StatusOr<std::vector<RangeStats>> MeasureRanges(const CellStore& store, TableId table) {
+absl::StatusOr<std::vector<uint64_t>> MeasureRowRanges(const CellStore& store, TableId table,
+                                                       const std::vector<std::string>& starts,
+                                                       const std::string& end) {
   DirectoryCursor directory(store, /*snapshot=*/nullptr, table);
   const absl::StatusOr<std::vector<FamilyId>> families = directory.Families();
   if (!families.ok()) return families.status();
-  std::vector<std::string> row_keys = FileStarts(store, table);
-  row_keys.emplace_back();  // the end
-
-  std::vector<RangeStats> result;
-  std::string start;
-  for (std::string& end : row_keys) {
-    const RowRange range{start, end};
-    RangeStats& stats = result.emplace_back();
+  std::vector<uint64_t> result;
+  result.reserve(starts.size());
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const RowRange range{starts[i], i + 1 < starts.size() ? starts[i + 1] : end};
+    uint64_t& bytes = result.emplace_back(0);
     absl::Status status;
     for (const auto head : {CellStore::kFirstHead, CellStore::kSecondHead}) {
       if (status.ok()) {
         status = AddSize(store, store.column_family(head), StartOfRange(table, range),
-                         EndOfRange(table, range), &stats.bytes);
+                         EndOfRange(table, range), &bytes);
       }
     }
     for (const FamilyId family : *families) {
       if (status.ok()) {
-        status = AddSize(store, store.column_family(CellStore::kPages), StartOfPageRow(table, family, start),
-                         end.empty() ? EndOfPages(table, family) : StartOfPageRow(table, family, end),
-                         &stats.bytes);
+        status = AddSize(
+            store, store.column_family(CellStore::kPages), StartOfPageRow(table, family, range.start),
+            range.end.empty() ? EndOfPages(table, family) : StartOfPageRow(table, family, range.end), &bytes);
       }
     }
     if (!status.ok()) return status;
-    start = end;
-    stats.end_key = std::move(end);
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<RangeStats>> MeasureRanges(const CellStore& store, TableId table) {
+  std::vector<std::string> starts = FileStarts(store, table);
+  starts.insert(starts.begin(), "");
+  const absl::StatusOr<std::vector<uint64_t>> bytes = MeasureRowRanges(store, table, starts, "");
+  if (!bytes.ok()) return bytes.status();
+  std::vector<RangeStats> result;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    result.push_back({i + 1 < starts.size() ? std::move(starts[i + 1]) : "", (*bytes)[i]});
   }
   return result;
 }

@@ -530,6 +530,13 @@ absl::StatusOr<std::vector<RangeStats>> RocksEngine::Ranges(TableId table) {
   return MeasureRanges(*store_, table);
 }
 
+absl::StatusOr<std::vector<uint64_t>> RocksEngine::MeasureRows(TableId table,
+                                                               const std::vector<std::string>& starts,
+                                                               const std::string& end) {
+  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  return MeasureRowRanges(*store_, table, starts, end);
+}
+
 absl::StatusOr<Engine::LogEnd> RocksEngine::FindLogEnd(TableId table, int64_t frontier_min) {
   if (absl::Status status = CheckTable(table); !status.ok()) return status;
   return log_->FindEnd(table, frontier_min);

@@ -100,6 +100,8 @@ class RocksEngine final : public Engine {
                       const Decide& decide) override;
   absl::Status DropRange(TableId table, const RowRange& range) override;
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
+  absl::StatusOr<std::vector<uint64_t>> MeasureRows(TableId table, const std::vector<std::string>& starts,
+                                                    const std::string& end) override;
 
   // Of one table: a copy of all (below), out of which the other tables are taken.  Whole files of theirs go;
   // where tables share a file, it stays, and nobody can read what is not of the table.  While it is made,

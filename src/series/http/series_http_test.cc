@@ -138,6 +138,10 @@ TEST(SeriesHttp, DeclaresAndTakesJsonAndCsv) {
   EXPECT_EQ(fixture.Call("PUT", "/api/v1/series/other", yaml).code, 400);
   EXPECT_EQ(fixture.Call("PUT", "/api/v1/series/w", yaml).code, 200);
   EXPECT_EQ(nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/w").body)["declaration"], yaml);
+  const auto check = nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/w").body)["check"];
+  ASSERT_EQ(check.size(), 1) << check;
+  EXPECT_EQ(check[0]["severity"], "warning");
+  EXPECT_THAT(check[0]["reason"].get<std::string>(), testing::HasSubstr("retention"));
   const HttpResponse json = fixture.Call("POST", "/api/v1/series/w/write",
                                          "{\"place\":\"a\",\"time\":\"2020-01-01T00:00:00Z\",\"t\":1,"
                                          "\"colour\":2}\n{}\n",
@@ -153,6 +157,24 @@ TEST(SeriesHttp, DeclaresAndTakesJsonAndCsv) {
             200);
   EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/w/query")),
             R"([["a","2020-01-01T00:00:00Z",1.0],["b","2020-01-01T00:00:00Z",2.0]])");
+}
+
+TEST(SeriesHttp, ListsSeriesByPages) {
+  Fixture fixture;
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_EQ(fixture.Call("POST", "/write", fmt::format("{},host=x v=1 1", name)).code, 204);
+  }
+  const auto list = [&](const std::string& path) {
+    const auto json = nlohmann::json::parse(fixture.Call("GET", path).body);
+    std::string names;
+    for (const auto& series : json["series"]) names += series["name"].get<std::string>();
+    return names + " " + json["next"].dump();
+  };
+  EXPECT_EQ(list("/api/v1/series"), "abc null");
+  EXPECT_EQ(list("/api/v1/series?limit=2"), "ab \"c\"");
+  EXPECT_EQ(list("/api/v1/series?limit=2&start=c"), "c null");
+  EXPECT_EQ(fixture.Call("GET", "/api/v1/series?limit=0").code, 400);
+  EXPECT_EQ(fixture.Call("GET", "/api/v1/series?limit=1001").code, 400);
 }
 
 TEST(SeriesHttp, PrometheusWritesAndReadsBack) {

@@ -16,6 +16,7 @@
 #include "series/http/ingest_service.h"
 #include "series/query/query_request.h"
 #include "series/query/result_writer.h"
+#include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/csv_loader.h"
 #include "series/write/json_lines_loader.h"
@@ -28,11 +29,24 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kRowsUsual = 100'000;
 constexpr int64_t kRowsMax = 1'000'000;
 constexpr size_t kAnswerBytesMax = 128 << 20;
+constexpr int64_t kSeriesListedMax = 1'000;
 constexpr size_t kProblemsShownMax = 20;
 constexpr size_t kRangesShownMax = 100;
 
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// As `sonde series check`.
+Json Check(const KnownSeries& series) {
+  Json findings = Json::array();
+  for (const Finding& finding : CheckSchema(series.schema)) {
+    findings.push_back({{"severity", SeverityName(finding.severity)},
+                        {"line", finding.line},
+                        {"reason", finding.reason},
+                        {"remedy", finding.remedy}});
+  }
+  return findings;
 }
 
 Json Describe(const KnownSeries& series, bool has_declaration) {
@@ -48,7 +62,10 @@ Json Describe(const KnownSeries& series, bool has_declaration) {
   for (const Field& field : schema.fields) {
     json["fields"].push_back({{"name", field.name}, {"type", FieldTypeName(field.type)}});
   }
-  if (has_declaration && !series.is_open()) json["declaration"] = series.yaml;
+  if (has_declaration && !series.is_open()) {
+    json["declaration"] = series.yaml;
+    json["check"] = Check(series);
+  }
   return json;
 }
 
@@ -60,10 +77,29 @@ absl::StatusOr<KnownSeriesRef> Find(IngestService* service, const HttpRequest& r
       "no series '{}'; PUT its declaration here, or send points of it to /write", Printable(name)));
 }
 
-absl::Status List(IngestService* service, HttpResponse* response) {
+absl::StatusOr<int64_t> ReadLimit(const std::string& text, int64_t most) {
+  int64_t limit = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (error == std::errc() && end == text.data() + text.size() && limit >= 1 && limit <= most) return limit;
+  return absl::InvalidArgumentError(fmt::format("limit '{}'; allowed: 1 to {}", Printable(text), most));
+}
+
+absl::Status List(IngestService* service, const HttpRequest& request, HttpResponse* response) {
+  const absl::StatusOr<int64_t> limit =
+      ReadLimit(request.Query("limit").value_or(std::to_string(kSeriesListedMax)), kSeriesListedMax);
+  if (!limit.ok()) return limit.status();
+  const std::string start = request.Query("start").value_or("");
   Json all = Json::array();
-  for (const KnownSeriesRef& series : service->declarations().List()) all.push_back(Describe(*series, false));
-  response->body = Dump({{"series", std::move(all)}});
+  Json next = nullptr;
+  for (const KnownSeriesRef& series : service->declarations().List()) {
+    if (series->schema.name < start) continue;
+    if (static_cast<int64_t>(all.size()) == *limit) {
+      next = series->schema.name;
+      break;
+    }
+    all.push_back(Describe(*series, false));
+  }
+  response->body = Dump({{"series", std::move(all)}, {"next", std::move(next)}});
   return absl::OkStatus();
 }
 
@@ -248,13 +284,9 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
   }
   asked.limit = kRowsUsual;
   if (!members.limit.empty()) {
-    const std::string& text = members.limit;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked.limit);
-    if (error != std::errc() || end != text.data() + text.size() || asked.limit < 1 ||
-        asked.limit > kRowsMax) {
-      return absl::InvalidArgumentError(
-          fmt::format("limit '{}'; allowed: 1 to {}", Printable(text), kRowsMax));
-    }
+    const absl::StatusOr<int64_t> limit = ReadLimit(members.limit, kRowsMax);
+    if (!limit.ok()) return limit.status();
+    asked.limit = *limit;
   }
   const SeriesSchema view = LabelsAsTags(**series);
   const absl::StatusOr<Query> query = ParseQuery(view, asked, service->clock().NowMicros());
@@ -351,9 +383,10 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
 }  // namespace
 
 void AddSeriesRoutes(IngestService* service, Router* router) {
-  router->Add({"GET", "/api/v1/series", [service](const HttpRequest&, HttpBody*, HttpResponse* response) {
-                 return List(service, response);
-               }});
+  router->Add(
+      {"GET", "/api/v1/series", [service](const HttpRequest& request, HttpBody*, HttpResponse* response) {
+         return List(service, request, response);
+       }});
   router->Add({"GET", "/api/v1/series/{name}",
                [service](const HttpRequest& request, HttpBody*, HttpResponse* response) {
                  return Get(service, request, response);

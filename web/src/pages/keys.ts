@@ -9,7 +9,7 @@ import { theme } from "../theme";
 
 const metrics: [string, string][] = [
   ["ops", "reads and writes"], ["reads", "rows read"], ["writes", "rows written"], ["bytes", "bytes"], ["read_bytes", "bytes read"],
-  ["write_bytes", "bytes written"], ["latency", "mean latency"], ["latency_max", "largest latency"], ["errors", "errors"]];
+  ["write_bytes", "bytes written"], ["latency", "mean latency"], ["latency_max", "largest latency"], ["errors", "errors"], ["size", "bytes stored"]];
 const windows: [string, string][] = [
   ["120", "2 minutes"], ["600", "10 minutes"], ["3600", "1 hour"], ["21600", "6 hours"], ["86400", "1 day"], ["604800", "7 days"], ["1209600", "14 days"]];
 
@@ -68,7 +68,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     }
     const colours = palette(theme());
     const css = Array.from({ length: 9 }, (_, i) => { const c = colours[Math.round((i * 255) / 8)]; return `rgb(${c & 255},${(c >> 8) & 255},${(c >> 16) & 255})`; });
-    show(legend, h("small", {}, "0"), h("i", { style: `background:linear-gradient(90deg,${css.join(",")})` }), h("small", {}, `${metricText(metric, scale)}${metric.includes("latency") ? "" : ` in ${duration(map.column_seconds)}`}`));
+    show(legend, h("small", {}, "0"), h("i", { style: `background:linear-gradient(90deg,${css.join(",")})` }), h("small", {}, `${metricText(metric, scale)}${metric.includes("latency") || metric === "size" ? "" : ` in ${duration(map.column_seconds)}`}`));
   };
 
   const axes = () => {
@@ -109,7 +109,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
       canvas.dataset.rows = String(answer.row_starts.length);
       canvas.dataset.total = String(answer.values.reduce((sum, value) => sum + value, 0));
       if (cursor && (cursor[0] >= answer.columns || cursor[1] >= answer.row_starts.length)) cursor = undefined;
-      show(message, answer.values.every((value) => value === 0) && empty("Quiet", "Nothing was read or written here in this time."));
+      show(message, answer.values.every((value) => value === 0) && empty("Quiet", metric === "size" ? "Nothing is stored here." : "Nothing was read or written here in this time."));
       paint();
       axes();
     } catch (error) {
@@ -141,7 +141,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     if (!map) return;
     const value = map.values[column * map.row_starts.length + row], at = map.start_seconds + column * map.column_seconds;
     show(tip, h("strong", {}, metricText(metric, value)), ` ${metrics.find(([name]) => name === metric)?.[1] ?? metric}`,
-      h("div", {}, `${clock(at)}, ${duration(map.column_seconds)}`),
+      h("div", {}, metric === "size" ? "now, about" : `${clock(at)}, ${duration(map.column_seconds)}`),
       h("div", {}, "from ", h("code", {}, map.row_starts[row] || "the first key")), h("div", {}, "to ", h("code", {}, endOf(row) || "the last key")),
       h("div", { class: "muted" }, map.row_keys[row] === 0 ? "no keys in use seen" : `about ${number(map.row_keys[row])} keys in use`));
     const place = canvas.getBoundingClientRect();

@@ -1,6 +1,6 @@
 // Declared series: what they are, and charts of what is in them.
 import type uPlot from "uplot";
-import { get, seriesPath, url, type QueryAnswer, type Series } from "../api";
+import { get, seriesPath, url, type Checked, type QueryAnswer, type Series } from "../api";
 import { chart, fit, lineColour, type Line } from "../chart";
 import { empty, field, h, problem, save, select, show } from "../dom";
 import { bytes, clock, number } from "../format";
@@ -20,14 +20,15 @@ export function seriesPage(): Page {
   const detail = h("div", { class: "detail" });
   const abort = new AbortController();
   const leaving: (() => void)[] = [() => abort.abort()];
-  get<{ series: Series[] }>("/api/v1/series", {}, abort.signal).then(async ({ series }) => {
+  get<{ series: Series[]; next: string | null }>("/api/v1/series", {}, abort.signal).then(async ({ series, next }) => {
     if (series.length === 0) {
       show(detail, empty("No series yet", "Declare one and load points: sonde series load DECLARATION FILE.csv — or send InfluxDB lines or Prometheus remote write to this port."));
       return;
     }
-    const name = (series.find((one) => one.name === parameters.get("name")) ?? series[0]).name;
+    const name = parameters.get("name") || series[0].name;
     show(list, series.map((one) => h("a", { href: address("/series", { name: one.name }), "aria-current": one.name === name && "true" },
-      h("span", {}, one.name), h("small", {}, one.is_declared ? "declared" : "open"))));
+      h("span", {}, one.name), h("small", {}, one.is_declared ? "declared" : "open"))),
+      next !== null && h("small", { class: "muted" }, "and more: name one in the address, ?name=NAME"));
     const one = await get<Series>(seriesPath(name), {}, abort.signal);
     show(detail, explorer(one, parameters, abort.signal, leaving), declaration(one));
   }).catch((error) => { if (!abort.signal.aborted) show(detail, problem(error)); });
@@ -42,8 +43,26 @@ function declaration(series: Series): HTMLElement {
     h("dl", { class: "facts" },
       h("dt", {}, "Tags"), h("dd", {}, series.tags.map((tag) => `${tag.name} (${tag.type})`).join(", ") || "none"),
       h("dt", {}, "Fields"), h("dd", {}, series.fields.map((one) => `${one.name} (${one.type})`).join(", "))),
-    series.declaration ? h("pre", {}, series.declaration)
-      : h("p", { class: "muted" }, "Nobody declared this series: it came with its points, and stands in the table of all such series."));
+    series.declaration === undefined
+      ? h("p", { class: "muted" }, "Nobody declared this series: it came with its points, and stands in the table of all such series.")
+      : h("div", { class: "declared" }, numbered(series.declaration, series.check ?? []), checked(series.check ?? [])));
+}
+
+// With the numbers of lines, which the check names; those that it speaks of are marked.
+function numbered(declaration: string, check: Checked[]): HTMLElement {
+  const spoken = new Set(check.map((one) => one.line));
+  return h("pre", { class: "numbered" }, declaration.trimEnd().split("\n").map((line, index) =>
+    h("span", { class: spoken.has(index + 1) && "spoken", "data-line": index + 1 }, `${line}\n`)));
+}
+
+const severities = { note: "info", warning: "warning", error: "critical" };
+
+function checked(check: Checked[]): HTMLElement {
+  return h("div", { "data-part": "check" }, h("h3", {}, "Check"),
+    check.length === 0 ? h("p", { class: "muted" }, "Nothing found: no hot spots, no lost points, no rows that grow too large.")
+      : h("ul", { class: "findings" }, check.map((one) => h("li", { class: `finding ${severities[one.severity]}` },
+        h("span", { class: "mark", "aria-label": one.severity }, one.severity === "note" ? "i" : "!"),
+        h("div", {}, h("p", {}, one.line > 0 && h("span", { class: "chip" }, `line ${one.line}`), ` ${one.reason}`), h("p", { class: "remedy" }, one.remedy))))));
 }
 
 function explorer(series: Series, parameters: URLSearchParams, signal: AbortSignal, leaving: (() => void)[]): HTMLElement {

@@ -13,15 +13,19 @@ export function tablesPage(): Page {
   const abort = new AbortController();
   const page = h("div", { class: "page" }, h("h1", {}, "Tables"), h("div", { class: "split" }, list, detail));
 
-  get<{ tables: Table[] }>("/api/v1/tables", {}, abort.signal).then(({ tables }) => {
+  // The one that is looked at may be none of the first thousand.
+  const named = parameters.get("table") ?? "";
+  Promise.all([get<{ tables: Table[]; next: string | null }>("/api/v1/tables", {}, abort.signal),
+    named ? get<Table>(tablePath(named), {}, abort.signal).catch(() => undefined) : undefined]).then(([{ tables, next }, asked]) => {
     if (tables.length === 0) {
       show(detail, empty("No tables yet", "Make one with any Bigtable client, or load a series: sonde series load."));
       return;
     }
-    const chosen = tables.find((table) => table.name === parameters.get("table")) ?? tables[0];
+    const chosen = asked ?? tables[0];
     show(list, tables.map((table) => h("a", {
-      href: address("/tables", { table: table.name }), "aria-current": table === chosen && "true", title: table.name,
-    }, h("span", {}, table.id), h("small", {}, bytes(table.bytes)))));
+      href: address("/tables", { table: table.name }), "aria-current": table.name === chosen.name && "true", title: table.name,
+    }, h("span", {}, table.id), h("small", {}, bytes(table.bytes)))),
+      next !== null && h("small", { class: "muted" }, "and more: name one in the address, ?table=NAME"));
     show(detail, tableDetail(chosen, parameters, abort.signal));
   }).catch((error) => { if (!abort.signal.aborted) show(detail, problem(error)); });
   return { element: page, leave: () => abort.abort() };

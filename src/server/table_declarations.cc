@@ -1,0 +1,79 @@
+#include "server/table_declarations.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "model/names.h"
+#include "series/advise/cure.h"
+#include "series/schema/schema_parser.h"
+#include "series/write/declaration_store.h"
+#include "table/local_tables.h"
+
+namespace sonde {
+namespace {
+
+// Of the time, reading declarations takes at most this part.
+constexpr int kReadShare = 50;
+constexpr uint64_t kSeed = 1;
+
+series::Change ChangeOf(CureKind kind) {
+  static constexpr std::array<series::Change, 7> kChanges = {
+      series::Change::kPromoteTags,   series::Change::kSalt,        series::Change::kSaltByTime,
+      series::Change::kShorterBucket, series::Change::kRowPerPoint, series::Change::kLatestTable,
+      series::Change::kSecondTable};
+  return kChanges[static_cast<size_t>(kind)];
+}
+
+}  // namespace
+
+TableDeclarations::TableDeclarations(Tables* tables)
+    : tables_(&tables->engine(), &tables->catalog(), &tables->clock(), kSeed) {}
+
+const std::vector<TableDeclarations::SchemaRef>& TableDeclarations::DeclaredIn(const std::string& instance) {
+  OfInstance& known = instances_[instance];
+  const absl::Time start = absl::Now();
+  if (start < known.read_again) return known.schemas;
+  LocalTables local(&tables_, instance);
+  const absl::StatusOr<std::vector<series::StoredDeclaration>> stored = series::ListDeclarations(&local);
+  known.schemas.clear();
+  if (stored.ok()) {
+    for (const series::StoredDeclaration& declaration : *stored) {
+      absl::StatusOr<series::SeriesSchema> schema = series::ParseSchema(declaration.text, declaration.series);
+      if (schema.ok()) {
+        known.schemas.push_back(std::make_shared<const series::SeriesSchema>(*std::move(schema)));
+      }
+    }
+  }
+  const absl::Time end = absl::Now();
+  known.read_again = end + std::max(kDeclarationsFor, kReadShare * (end - start));
+  return known.schemas;
+}
+
+std::optional<DeclaredSeries> TableDeclarations::Find(std::string_view table_name) {
+  const std::string instance(InstanceOfTable(table_name));
+  const std::string_view table = IdOfTable(table_name);
+  const std::lock_guard lock(mutex_);
+  // No table is made for a question: only an instance that has declarations is remembered.
+  if (!tables_.catalog().Find(instance + "/tables/" + series::kDeclarationsTable).ok()) return std::nullopt;
+  for (const SchemaRef& schema : DeclaredIn(instance)) {
+    const bool is_own = schema->table == table;
+    if (!is_own && !series::SchemaOfTable(*schema, table).has_value()) continue;
+    DeclaredSeries declared{.name = schema->name, .find_cure = nullptr};
+    // Of a table that follows another, there is nothing to be declared otherwise.
+    if (is_own) {
+      declared.find_cure = [schema, now_micros = tables_.clock().NowMicros()](CureKind kind) {
+        std::optional<Cure> cure;
+        if (auto cured = series::CureDeclaration(*schema, ChangeOf(kind), now_micros); cured.has_value()) {
+          cure = Cure{std::move(cured->change), std::move(cured->schema.text)};
+        }
+        return cure;
+      };
+    }
+    return declared;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sonde

@@ -1,0 +1,49 @@
+// Which series a table holds, as its instance declares it (series/write/declaration_store.h): for findings
+// and pages.
+//
+// What was declared is read again every kDeclarationsFor, or less often where there is much of it; so a new
+// declaration is seen a little later.  Reading it is told to no observer.
+//
+// Threads: all functions may be called at once; who comes while declarations are read waits for them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "keyviz/findings.h"
+#include "series/schema/schema.h"
+#include "table/tables.h"
+
+namespace sonde {
+
+constexpr absl::Duration kDeclarationsFor = absl::Seconds(2);
+
+class TableDeclarations {
+ public:
+  // `tables` must outlive it.
+  explicit TableDeclarations(Tables* tables);
+
+  // `table_name`: projects/P/instances/I/tables/T; also of tables that are derived from a series' own.
+  // Nothing: it holds none that is declared, or what was declared cannot be read.
+  std::optional<DeclaredSeries> Find(std::string_view table_name);
+
+ private:
+  using SchemaRef = std::shared_ptr<const series::SeriesSchema>;
+  struct OfInstance {
+    std::vector<SchemaRef> schemas;
+    absl::Time read_again = absl::InfinitePast();
+  };
+  const std::vector<SchemaRef>& DeclaredIn(const std::string& instance);
+
+  Tables tables_;  // without an observer
+  std::mutex mutex_;
+  std::map<std::string, OfInstance> instances_;  // guarded by mutex_
+};
+
+}  // namespace sonde
