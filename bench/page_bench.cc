@@ -127,8 +127,7 @@ size_t ReadNumbers(const std::vector<std::string>& pages) {
   for (const std::string& page : pages) {
     const auto reader = Checked(PageReader::Open(page));
     for (size_t column = 0; column < reader->header().columns; ++column) {
-      for (const codec::NumberBytes written :
-           {codec::NumberBytes::kDecimalText, codec::NumberBytes::kBigEndianDouble}) {
+      for (const NumberBytes written : {NumberBytes::kDecimalText, NumberBytes::kBigEndianDouble}) {
         if (!Checked(reader->ReadNumbers(column, written, 0, reader->header().rows, &numbers))) continue;
         count += numbers.numbers.size();
         break;

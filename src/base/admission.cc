@@ -3,10 +3,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace sonde {
+namespace {
+
+constexpr int64_t kNanosPerSecond = 1'000'000'000;
+
+}  // namespace
+
+// Each request puts the time when the quota is whole again off by its share of a second, up to a second from
+// now.
+bool Admission::TakeFromQuota() {
+  if (limits_.per_second == 0) return true;
+  const int64_t share_nanos = std::max<int64_t>(kNanosPerSecond / limits_.per_second, 1);
+  const int64_t now_nanos =
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  int64_t whole_nanos = quota_whole_nanos_.load(std::memory_order_relaxed);
+  while (true) {
+    const int64_t after_nanos = std::max(whole_nanos, now_nanos) + share_nanos;
+    if (after_nanos > now_nanos + kNanosPerSecond) return false;
+    if (quota_whole_nanos_.compare_exchange_weak(whole_nanos, after_nanos, std::memory_order_relaxed))
+      return true;
+  }
+}
 
 absl::StatusOr<Admission::Place> Admission::Admit(int64_t bytes) {
+  if (!TakeFromQuota()) {
+    absl::Status status = absl::ResourceExhaustedError(fmt::format(
+        "The quota of {} {} a second is used up; nothing was done, try again", limits_.per_second, what_));
+    status.SetPayload(kTryAgainPayload, absl::Cord());
+    return status;
+  }
   const int64_t requests_before = requests_.fetch_add(1, std::memory_order_relaxed);
   const int64_t bytes_after = bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   Place place(this, bytes);

@@ -1,5 +1,5 @@
 // How much may be under way at a time.  A request over it is refused before anything is done for it, so that
-// what was let in is answered in time, in bounded memory.
+// what was let in is answered in time, in bounded memory.  Besides, there may be a quota: so many a second.
 //
 // Threads: all functions may be called at once.
 #pragma once
@@ -13,11 +13,15 @@
 
 namespace sonde {
 
+// Of a status that is not UNAVAILABLE, and after which the same may be tried again a moment later.
+constexpr char kTryAgainPayload[] = "sonde/try-again";
+
 class Admission {
  public:
   struct Limits {
     int64_t requests = 0;
     int64_t bytes = 0;
+    int64_t per_second = 0;  // requests that begin; those of a second may come at once.  0: any number
   };
 
   // A request's room, given back at its end.  The admission must outlive it.
@@ -47,18 +51,21 @@ class Admission {
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
 
-  // UNAVAILABLE: over a limit.  Alone, a request is let in whatever its size.
+  // UNAVAILABLE: over a limit of what is under way.  Alone, a request is let in whatever its size.
+  // RESOURCE_EXHAUSTED, with kTryAgainPayload: the quota is used up.
   absl::StatusOr<Place> Admit(int64_t bytes);
 
   // What is under way.
   Limits Taken() const {
-    return {requests_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed)};
+    return {.requests = requests_.load(std::memory_order_relaxed),
+            .bytes = bytes_.load(std::memory_order_relaxed)};
   }
   const Limits& limits() const { return limits_; }
   // The fuller of the limits: 0 nothing is under way, 1 there is no more room.
   double Load() const;
 
  private:
+  bool TakeFromQuota();
   void Leave(int64_t bytes) {
     requests_.fetch_sub(1, std::memory_order_relaxed);
     bytes_.fetch_sub(bytes, std::memory_order_relaxed);
@@ -68,6 +75,8 @@ class Admission {
   const Limits limits_;
   std::atomic<int64_t> requests_ = 0;
   std::atomic<int64_t> bytes_ = 0;
+  // When the quota would be whole again; steady clock.
+  std::atomic<int64_t> quota_whole_nanos_ = 0;
 };
 
 }  // namespace sonde

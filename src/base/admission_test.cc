@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -25,6 +26,28 @@ TEST(Admission, CountsRequests) {
   }
   EXPECT_EQ(admission.Load(), 0.5);
   EXPECT_TRUE(admission.Admit(1).ok());
+}
+
+TEST(Admission, HasAQuota) {
+  Admission admission("writes", {.requests = 100, .bytes = 1000, .per_second = 20});
+  const auto start = std::chrono::steady_clock::now();
+  int taken = 0;
+  absl::Status refused;
+  while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(500)) {
+    const auto place = admission.Admit(1);
+    if (place.ok()) {
+      ++taken;
+    } else {
+      refused = place.status();
+    }
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_GE(taken, 20);  // a second's at once
+  EXPECT_LE(taken, 20 + 20 * seconds + 1);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.message(), HasSubstr("The quota of 20 writes a second is used up"));
+  EXPECT_TRUE(refused.GetPayload(kTryAgainPayload).has_value());
+  EXPECT_EQ(admission.Taken().requests, 0);
 }
 
 TEST(Admission, CountsBytes) {

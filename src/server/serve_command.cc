@@ -88,7 +88,9 @@ int Serve(const ServeSettings& settings) {
                          .port = settings.port,
                          .writes_block = sync,
                          .read_bytes_max = static_cast<int64_t>(settings.memory_bytes / 4),
-                         .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8)},
+                         .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8),
+                         .reads_per_second = settings.reads_per_second,
+                         .writes_per_second = settings.writes_per_second},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return Fail(server.status());
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest = OpenIngest(settings, &(*store)->tables());
@@ -152,6 +154,11 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
                               ->capture_default_str();
   CLI::Option* memory = serve->add_option(
       "--memory", flags->memory, "for caches, write buffers and requests under way, such as 4GiB [1GiB]");
+  CLI::Option* reads_per_second =
+      serve->add_option("--reads-per-second", flags->values.reads_per_second,
+                        "a quota for requests of the Bigtable API that read: RESOURCE_EXHAUSTED beyond it");
+  CLI::Option* writes_per_second = serve->add_option("--writes-per-second", flags->values.writes_per_second,
+                                                     "the same for those that write");
   CLI::Option* durability = serve
                                 ->add_option("--durability", flags->values.durability,
                                              "fsync: a write that was acknowledged survives the loss of "
@@ -178,6 +185,8 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     if (*http_port) settings.http_port = flags->http_port;
     if (*no_http) settings.no_http = flags->values.no_http;
     if (*declared_series_only) settings.declared_series_only = flags->values.declared_series_only;
+    if (*reads_per_second) settings.reads_per_second = flags->values.reads_per_second;
+    if (*writes_per_second) settings.writes_per_second = flags->values.writes_per_second;
     if (*no_keyviz) settings.no_keyviz = flags->values.no_keyviz;
     if (*data_dir) settings.data_dir = flags->values.data_dir;
     if (*durability) settings.durability = flags->values.durability;

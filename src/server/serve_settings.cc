@@ -8,12 +8,14 @@
 #include <cctype>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 namespace sonde {
 namespace {
 
 constexpr uint64_t kMemoryBytesMin = uint64_t{64} << 20;
 constexpr int kPortMax = 65'535;
+constexpr int64_t kQuotaMax = 1'000'000'000;
 constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info", "warn", "error", "off"};
 
 bool IsLoopback(std::string_view host) {
@@ -44,11 +46,15 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->insecure_allow_remote = value.as<bool>();
   } else if (key == "declared_series_only") {
     settings->declared_series_only = value.as<bool>();
+  } else if (key == "reads_per_second") {
+    settings->reads_per_second = value.as<int64_t>();
+  } else if (key == "writes_per_second") {
+    settings->writes_per_second = value.as<int64_t>();
   } else {
     return absl::InvalidArgumentError(fmt::format(
         "unknown key '{}'; known are host, port, http_port, no_http, no_keyviz, data_dir, memory, "
         "durability, log_level, "
-        "insecure_allow_remote, declared_series_only",
+        "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second",
         key));
   }
   return absl::OkStatus();
@@ -94,6 +100,12 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
   }
   if (settings.http_port.has_value() && settings.no_http) {
     return absl::InvalidArgumentError("--http-port and --no-http do not go together");
+  }
+  for (const auto& [flag, quota] : {std::pair{"--reads-per-second", settings.reads_per_second},
+                                    std::pair{"--writes-per-second", settings.writes_per_second}}) {
+    if (quota >= 0 && quota <= kQuotaMax) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("{} must be from 0 (no quota) to {}, but is {}", flag, kQuotaMax, quota));
   }
   if (settings.data_dir.empty()) return absl::InvalidArgumentError("--data-dir must not be empty");
   if (settings.memory_bytes < kMemoryBytesMin) {

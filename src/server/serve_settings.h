@@ -27,11 +27,14 @@ struct ServeSettings {
   bool insecure_allow_remote = false;
   // Points that come over HTTP for series that nobody declared are refused; otherwise they open one.
   bool declared_series_only = false;
+  // Quotas for requests of the Bigtable API; 0: none.
+  int64_t reads_per_second = 0;
+  int64_t writes_per_second = 0;
 };
 
 // Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, memory,
-// durability, log_level, insecure_allow_remote, declared_series_only. INVALID_ARGUMENT, with file and line:
-// an unknown key, a value of the wrong kind.
+// durability, log_level, insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second.
+// INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
 absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
 
 // INVALID_ARGUMENT, naming the flag, what is allowed and the value.

@@ -51,6 +51,8 @@ TEST(ServeSettings, RefusesWhatIsOutOfBounds) {
   EXPECT_EQ(message({.durability = "maybe"}), "--durability must be fsync or os, but is 'maybe'");
   EXPECT_THAT(message({.host = "0.0.0.0"}), testing::HasSubstr("--insecure-allow-remote"));
   EXPECT_EQ(message({.host = "0.0.0.0", .insecure_allow_remote = true}), "");
+  EXPECT_EQ(message({.writes_per_second = -1}),
+            "--writes-per-second must be from 0 (no quota) to 1000000000, but is -1");
   EXPECT_THAT(message({.memory_bytes = 1}), testing::HasSubstr("--memory must be at least"));
 }
 

@@ -36,10 +36,10 @@ const std::vector<TableDeclarations::SchemaRef>& TableDeclarations::DeclaredIn(c
   const absl::Time start = absl::Now();
   if (start < known.read_again) return known.schemas;
   LocalTables local(&tables_, instance);
-  const absl::StatusOr<std::vector<series::StoredDeclaration>> stored = series::ListDeclarations(&local);
+  const absl::StatusOr<std::vector<series::StoredSeries>> stored = series::ListDeclarations(&local);
   known.schemas.clear();
   if (stored.ok()) {
-    for (const series::StoredDeclaration& declaration : *stored) {
+    for (const series::StoredSeries& declaration : *stored) {
       absl::StatusOr<series::SeriesSchema> schema = series::ParseSchema(declaration.text, declaration.series);
       if (schema.ok()) {
         known.schemas.push_back(std::make_shared<const series::SeriesSchema>(*std::move(schema)));

@@ -29,6 +29,9 @@ struct GrpcServerOptions {
   int64_t read_bytes_max = int64_t{256} << 20;
   int64_t writes_max = 10'000;
   int64_t write_bytes_max = int64_t{128} << 20;
+  // Quotas: what comes over them is refused with RESOURCE_EXHAUSTED.  0: none.
+  int64_t reads_per_second = 0;
+  int64_t writes_per_second = 0;
 };
 
 class GrpcServer {

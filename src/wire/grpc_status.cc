@@ -5,6 +5,8 @@
 
 #include <atomic>
 
+#include "base/admission.h"
+
 namespace sonde {
 namespace {
 
@@ -36,12 +38,17 @@ grpc::Status ToGrpc(const absl::Status& status) {
 void ToProto(const absl::Status& status, google::rpc::Status* out) {
   out->set_code(static_cast<int>(status.code()));
   if (!status.ok()) out->set_message(std::string(status.message()));
-  status.ForEachPayload([out](absl::string_view type_url, const absl::Cord& payload) {
+  bool may_try_again = absl::IsUnavailable(status);
+  status.ForEachPayload([&](absl::string_view type_url, const absl::Cord& payload) {
+    if (type_url == kTryAgainPayload) {
+      may_try_again = true;
+      return;
+    }
     google::protobuf::Any* detail = out->add_details();
     detail->set_type_url(std::string(type_url));
     detail->set_value(std::string(payload));
   });
-  if (absl::IsUnavailable(status)) out->add_details()->PackFrom(NextRetryInfo());
+  if (may_try_again) out->add_details()->PackFrom(NextRetryInfo());
 }
 
 void AddDetail(const google::protobuf::Message& detail, absl::Status* status) {

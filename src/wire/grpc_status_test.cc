@@ -7,6 +7,8 @@
 
 #include <set>
 
+#include "base/admission.h"
+
 namespace sonde {
 namespace {
 
@@ -37,6 +39,17 @@ TEST(GrpcStatus, CarriesDetails) {
   google::rpc::ErrorInfo read;
   ASSERT_TRUE(whole.details(0).UnpackTo(&read));
   EXPECT_EQ(read.reason(), "LargeRowReadError");
+}
+
+TEST(GrpcStatus, TellsWhenAQuotaIsThereAgain) {
+  Admission admission("reads", {.requests = 1, .bytes = 1, .per_second = 1});
+  ASSERT_TRUE(admission.Admit(1).ok());
+  const google::rpc::Status whole = Details(ToGrpc(admission.Admit(1).status()));
+  EXPECT_EQ(whole.code(), static_cast<int>(grpc::StatusCode::RESOURCE_EXHAUSTED));
+  ASSERT_EQ(whole.details_size(), 1);
+  google::rpc::RetryInfo retry;
+  EXPECT_TRUE(whole.details(0).UnpackTo(&retry));
+  EXPECT_EQ(Details(ToGrpc(absl::ResourceExhaustedError("for good"))).details_size(), 0);
 }
 
 TEST(GrpcStatus, TellsWhenToTryAgainAndNotEveryoneTheSame) {

@@ -110,7 +110,8 @@ class QueryNumbersTest : public testing::TestWithParam<const char*> {
       if (random->Uniform(3) == 0) query.aggregates.push_back(aggregate);
     }
     if (query.aggregates.empty()) query.aggregates.push_back(Aggregate::Percentile(90));
-    if (random->Uniform(3) != 0) query.every = ParseBucketWidth(random->Uniform(2) == 0 ? "10m" : "1h").value();
+    if (random->Uniform(3) != 0)
+      query.every = ParseBucketWidth(random->Uniform(2) == 0 ? "10m" : "1h").value();
     if (random->Uniform(3) == 0) query.group_by.emplace();
     if (random->Uniform(8) == 0) query.change = Change::kDelta;
     if (random->Uniform(8) == 0) query.rows_max = 5;
@@ -159,7 +160,8 @@ TEST_P(QueryNumbersTest, AnswerAsRowsDo) {
     }
     for (int i = 0; i < 60; ++i) {
       const Query query = RandomQuery(&random);
-      ASSERT_EQ(Ask(schema, query, &numbers), Ask(schema, query, &rows)) << "round " << round << ", question " << i;
+      ASSERT_EQ(Ask(schema, query, &numbers), Ask(schema, query, &rows))
+          << "round " << round << ", question " << i;
     }
   }
   EXPECT_GT(numbers.numbers, 10'000u);
@@ -174,12 +176,14 @@ INSTANTIATE_TEST_SUITE_P(Keys, QueryNumbersTest,
 // A cell that the declaration never writes is told either way.
 TEST_F(QueryNumbersTest, TellOfCellsThatAreNoInts) {
   const SeriesSchema schema =
-      ParseSchema("series: s\ntags: { host: string }\nfields: { x: double }\nbucket: hour\nkey: [host, bucket]\n",
-                  "x.yaml")
+      ParseSchema(
+          "series: s\ntags: { host: string }\nfields: { x: double }\nbucket: hour\nkey: [host, bucket]\n",
+          "x.yaml")
           .value();
   const SeriesSchema as_int =
-      ParseSchema("series: s\ntags: { host: string }\nfields: { x: int }\nbucket: hour\nkey: [host, bucket]\n",
-                  "x.yaml")
+      ParseSchema(
+          "series: s\ntags: { host: string }\nfields: { x: int }\nbucket: hour\nkey: [host, bucket]\n",
+          "x.yaml")
           .value();
   ASSERT_TRUE(EnsureSeriesTables(schema, local_.get()).ok());
   PointWriter writer(schema, local_.get());
