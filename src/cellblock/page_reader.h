@@ -49,6 +49,8 @@ class PageReader {
   const std::vector<std::string_view>& columns() const { return columns_; }
   size_t CellsOf(size_t column) const { return static_cast<size_t>(cells_of_[column]); }
 
+  // Columns of values: of one qualifier each, or of several that have few cells.
+  size_t streams_count() const { return streams_.size(); }
   // Of what was decoded and is kept, about.
   size_t KeptBytes() const;
 

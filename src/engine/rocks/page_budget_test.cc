@@ -47,7 +47,7 @@ TEST(PageBudgetTest, OneReaderGetsAPageThatIsTooLarge) {
 TEST(PageBudgetTest, ManyOpenScansStayWithinIt) {
   const std::string path = testing::TempDir() + "/sonde_page_budget_" + std::to_string(getpid());
   std::filesystem::remove_all(path);
-  constexpr uint64_t kMemoryBytes = 16 * kMiB, kLimitBytes = kMemoryBytes / 4;
+  constexpr uint64_t kMemoryBytes = 64 * kMiB, kLimitBytes = kMemoryBytes / 4;
   auto engine =
       RocksEngine::Open({.data_dir = path, .memory_bytes = kMemoryBytes, .sync = false, .settles = false});
   ASSERT_TRUE(engine.ok()) << engine.status();

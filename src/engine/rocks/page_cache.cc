@@ -6,8 +6,10 @@
 namespace sonde {
 namespace {
 
-// Tables of tokens, once a column was asked for.
-constexpr size_t kBytesPerColumn = 8192;
+// Tables of tokens, once a stream of values was asked for.
+constexpr size_t kBytesPerStream = 8192;
+// What is kept of a column beside its name: where its cells are.
+constexpr size_t kBytesPerColumn = 64;
 
 }  // namespace
 
@@ -21,7 +23,8 @@ absl::StatusOr<std::unique_ptr<OpenPage>> OpenPage::Open(std::string bytes) {
 }
 
 size_t OpenPage::MemoryBytes() const {
-  return bytes.capacity() + reader->KeptBytes() + reader->header().columns * kBytesPerColumn;
+  return bytes.capacity() + reader->KeptBytes() + reader->streams_count() * kBytesPerStream +
+         reader->header().columns * kBytesPerColumn;
 }
 
 std::unique_ptr<OpenPage> PageCache::Take(uint64_t checksum) {

@@ -54,6 +54,8 @@ constexpr uint64_t kCopyMemoryBytes = uint64_t{32} << 20;
 constexpr uint64_t kPageCacheShare = 8;
 // Of the memory, for those that reads hold; half of what the blocks have, which make room for them.
 constexpr uint64_t kOpenPagesShare = 4;
+// A server has at least 64 MiB; with less, as in tests, some dozens of reads may still hold one each.
+constexpr uint64_t kOpenPagesBytesMin = uint64_t{16} << 20;
 
 std::string OwnRecord(char kind, uint32_t first, std::optional<uint32_t> second = std::nullopt) {
   std::string key = {kOwn, kind};
@@ -290,7 +292,7 @@ absl::Status RocksEngine::OpenCells() {
        .check_writes = [this] { return write_stop_.Check(); },
        .now_micros = now_micros,
        .page_cache_bytes = options_.memory_bytes / kPageCacheShare,
-       .open_pages_bytes_max = options_.memory_bytes / kOpenPagesShare,
+       .open_pages_bytes_max = std::max(options_.memory_bytes / kOpenPagesShare, kOpenPagesBytesMin),
        .block_cache = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache,
        .is_dropped = [this](TableId table, FamilyId family) { return IsDropped(table, family); }});
   if (!store.ok()) return store.status();

@@ -7,11 +7,19 @@ import (
 	"time"
 
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // writeMegabytes sends one MutateRows request of so many rows of a megabyte, and returns its messages.
 func (f *fixture) writeMegabytes(features *btpb.FeatureFlags, rows int) []*btpb.MutateRowsResponse {
 	f.t.Helper()
+	responses, err := f.tryMegabytes(features, rows)
+	check(f.t, err)
+	return responses
+}
+
+func (f *fixture) tryMegabytes(features *btpb.FeatureFlags, rows int) ([]*btpb.MutateRowsResponse, error) {
 	request := &btpb.MutateRowsRequest{TableName: f.tableName("t")}
 	value := string(make([]byte, 1<<20))
 	for row := range rows {
@@ -19,14 +27,18 @@ func (f *fixture) writeMegabytes(features *btpb.FeatureFlags, rows int) []*btpb.
 			RowKey: fmt.Appendf(nil, "row%d", row), Mutations: []*btpb.Mutation{setCell("f", "q", 1000, value)}})
 	}
 	stream, err := f.data.MutateRows(f.withFeatures(features), request)
-	check(f.t, err)
+	if err != nil {
+		return nil, err
+	}
 	var responses []*btpb.MutateRowsResponse
 	for {
 		response, err := stream.Recv()
 		if err == io.EOF {
-			return responses
+			return responses, nil
 		}
-		check(f.t, err)
+		if err != nil {
+			return nil, err
+		}
 		responses = append(responses, response)
 	}
 }
@@ -35,8 +47,13 @@ func (f *fixture) writeMegabytes(features *btpb.FeatureFlags, rows int) []*btpb.
 func (f *fixture) calm(features *btpb.FeatureFlags) {
 	f.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		asked := false
-		for _, response := range f.writeMegabytes(features, 1) {
+		// The room of the request before may not be given back yet.
+		responses, err := f.tryMegabytes(features, 1)
+		asked := status.Code(err) == codes.Unavailable
+		if !asked {
+			check(f.t, err)
+		}
+		for _, response := range responses {
 			asked = asked || response.RateLimitInfo != nil
 		}
 		if !asked {
