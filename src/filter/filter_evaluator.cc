@@ -16,6 +16,8 @@ constexpr size_t kComparedBytesPerUnit = 16;
 constexpr uint64_t kMergeUnitsPerCell = 4;
 // Each takes some 10 kB.
 constexpr size_t kAnswerCachesMax = 32;
+// Room for so many cells a branch is kept.
+constexpr size_t kSpareCellsOfRun = 16;
 
 }  // namespace
 
@@ -153,7 +155,9 @@ absl::Status FilterEvaluator::Run(std::string_view row_key, Cells* cells) {
 bool FilterEvaluator::RunOnRow(Cells* cells) {
   copied_cells_ = 0;
   sunk_.clear();
+  sunk_cells_ = 0;
   if (!Evaluate(filter_.root_index(), cells)) return false;
+  sunk_cells_ = 0;  // they are runs like others now
   if (!sunk_.empty() && (!AddRun(TakeAll(cells), &sunk_) || !MergeRuns(&sunk_, cells))) return false;
   if (cells->size() <= row_cells_) return true;
   size_t bytes = 0;
@@ -194,6 +198,8 @@ bool FilterEvaluator::Evaluate(NodeIndex index, Cells* cells) {
     case Kind::kCondition:
       return EvaluateCondition(node, cells);
     case Kind::kSink:
+      // Held to the end of the row, whatever is given back of the copies that led here.
+      sunk_cells_ += cells->size();
       return AddRun(TakeAll(cells), &sunk_);
     case Kind::kRowKeyRegex:
       if (!node.matcher->Matches(row_key_, budget_)) cells->clear();
@@ -310,7 +316,7 @@ bool FilterEvaluator::CopyFor(NodeIndex index, const Cells& cells, Cells* copy) 
   const auto copy_if = [&](const auto& passes) {
     const auto count = static_cast<size_t>(std::count_if(cells.begin(), cells.end(), passes));
     copied_cells_ += count;
-    if (!budget_->AdmitCopies(copied_cells_, row_cells_)) return false;
+    if (!budget_->AdmitCopies(copied_cells_ + sunk_cells_, row_cells_)) return false;
     copy->reserve(count);
     std::copy_if(cells.begin(), cells.end(), std::back_inserter(*copy), passes);
     return true;
@@ -349,8 +355,10 @@ bool FilterEvaluator::AddRun(List run, Runs* runs) {
     Return(std::move(run));
     return true;
   }
-  copied_cells_ += run->size();
-  if (!budget_->AdmitCopies(copied_cells_, row_cells_)) return false;
+  // A branch begins with a copy of all cells, of which few may be left: its room must not be held with them.
+  if (run->capacity() > 2 * run->size() + kSpareCellsOfRun) run->shrink_to_fit();
+  if (runs != &sunk_ || sunk_cells_ == 0) copied_cells_ += run->size();
+  if (!budget_->AdmitCopies(copied_cells_ + sunk_cells_, row_cells_)) return false;
   runs->push_back(std::move(run));
   return true;
 }
@@ -361,7 +369,8 @@ bool FilterEvaluator::MergeRuns(Runs* runs, Cells* merged) {
   size_t cells_count = 0;
   for (const List& run : *runs) cells_count += run->size();
   // What comes out is held beside what goes in.
-  if (runs->size() > 1 && !budget_->AdmitCopies(copied_cells_ + cells_count, row_cells_)) return false;
+  if (runs->size() > 1 && !budget_->AdmitCopies(copied_cells_ + sunk_cells_ + cells_count, row_cells_))
+    return false;
   while (runs->size() > 1) {
     if (!budget_->Work(cells_count * kMergeUnitsPerCell + qualifier_units_)) return false;
     size_t kept = 0;
@@ -388,6 +397,7 @@ FilterEvaluator::List FilterEvaluator::Merge(List a, List b) {
     Return(std::move(a));
   } else {  // one lies behind the other
     merged = std::move(a);
+    merged->reserve(merged->size() + b->size());  // insert would take twice as much as there is
     merged->insert(merged->end(), b->begin(), b->end());
   }
   Return(std::move(b));

@@ -86,6 +86,7 @@ class FilterEvaluator {
   size_t row_cells_ = 0;
   uint64_t qualifier_units_ = 0;  // to compare all its qualifiers
   size_t copied_cells_ = 0;       // that are held besides the row's own
+  size_t sunk_cells_ = 0;         // of sunk_, while the row is worked on
 };
 
 }  // namespace sonde
