@@ -59,7 +59,7 @@ class DiskFullRun {
 
   // The last of what the database wrote about itself; for a failure.
   std::string LogTail() const {
-    constexpr size_t kTailBytes = 4'000;
+    constexpr size_t kTailBytes = 40'000;
     std::ifstream file(data_dir_ + "/cells/LOG");
     const std::string log{std::istreambuf_iterator<char>(file), {}};
     return log.substr(log.size() - std::min(log.size(), kTailBytes));
@@ -89,7 +89,7 @@ class DiskFullRun {
         RocksEngine::Open({.data_dir = data_dir_,
                            .memory_bytes = 8 * kMiB,
                            .sync = false,
-                           .inventory_interval = absl::Milliseconds(100),
+                           .inventory_interval = absl::Milliseconds(5),  // often, so that it meets recoveries
                            .measure_disk = [this](const std::string&) -> absl::StatusOr<DiskSpace> {
                              const uint64_t used_bytes = disk_->used_bytes();
                              const uint64_t size_bytes = size_bytes_;

@@ -25,14 +25,27 @@ class InventoryKeeper::Listener final : public rocksdb::EventListener {
   void OnExternalFileIngested(rocksdb::DB*, const rocksdb::ExternalFileIngestionInfo&) override {
     FilesChanged();
   }
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+    if (error->IsNoSpace()) SetRecovering(true);
+  }
+  void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override {
+    if (info.new_bg_error.ok()) SetRecovering(false);
+  }
 
  private:
   void FilesChanged() {
     std::lock_guard lock(wake_->mutex);
     wake_->files_changed = true;
   }
+  void SetRecovering(bool recovering) {
+    std::lock_guard lock(wake_->mutex);
+    if (recovering == recovering_) return;
+    recovering_ = recovering;
+    wake_->recovering_count += recovering ? 1 : -1;
+  }
 
   const std::shared_ptr<Wake> wake_;
+  bool recovering_ = false;  // guarded by wake_->mutex
 };
 
 InventoryKeeper::InventoryKeeper(rocksdb::Env* env, std::string data_dir, bool synced,
@@ -80,6 +93,7 @@ void InventoryKeeper::Run() {
   std::unique_lock lock(wake_->mutex);
   while (
       !wake_->changed.wait_for(lock, absl::ToChronoMilliseconds(interval), [&] { return wake_->stopping; })) {
+    if (wake_->recovering_count > 0) continue;
     if (!wake_->files_changed && !HasNewWrites()) continue;
     wake_->files_changed = false;
     lock.unlock();

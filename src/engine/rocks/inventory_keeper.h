@@ -43,6 +43,9 @@ class InventoryKeeper {
     std::condition_variable changed;
     bool files_changed = false;
     bool stopping = false;
+    // Databases that recover from a full disk.  An error that they meet meanwhile, as a sync of a log whose
+    // last write failed, would make them begin again: the keeper leaves them alone.
+    int recovering_count = 0;
   };
 
   absl::Status Write();
