@@ -278,6 +278,16 @@ TEST_P(FindingsTest, ALargeRow) {
   EXPECT_EQ(found->severity, unreadable ? Severity::kCritical : Severity::kWarning);
 }
 
+TEST_P(FindingsTest, ARowThatComesToRestJustAboveTheLimit) {
+  const std::string large = load_.RandomUser();
+  for (const uint64_t bytes : {90'000'000, 15'000'000, 0, 0}) {
+    if (bytes > 0) load_.Access(large, AccessKind::kWrite, bytes);
+    load_.EndSecond();
+  }
+  EXPECT_THAT(load_.visualizer().LargeRows(kTable),
+              testing::ElementsAre(testing::FieldsAre(large, uint64_t{105'000'000})));
+}
+
 TEST_P(FindingsTest, AFullScan) {
   for (int second = 0; second < 60; ++second) {
     load_.Even(load_.rate());

@@ -22,8 +22,11 @@ constexpr int64_t kQuarterSeconds = kTiers[2].seconds;
 constexpr int64_t kMeasuredSecondsMin = 10;
 constexpr int64_t kSaveEverySeconds = 60;
 constexpr int64_t kExpireEverySeconds = 60;
-// A row into which so much was written is looked at, and again after as much again.
+// A row into which so much was written is measured: again while it grows by a quarter, and once more when a
+// growth of a hundredth has come to rest.
 constexpr uint64_t kMeasureFromBytes = 64'000'000;
+constexpr uint64_t kGrowthPartMin = 4;
+constexpr uint64_t kRestedGrowthPartMin = 100;
 constexpr size_t kMeasuredPerTickMax = 1;
 constexpr size_t kLargeRowsMax = 64;
 constexpr size_t kFindingRows = 400;
@@ -49,6 +52,20 @@ size_t ShardOfThisThread() {
   return shard;
 }
 
+// What was known of a row's bytes when it was measured, and a tick ago.
+struct MeasuredRow {
+  uint64_t bytes_then = 0;
+  uint64_t bytes_before = 0;
+
+  bool IsDue(uint64_t bytes) {
+    const bool rests = bytes <= bytes_before;
+    bytes_before = bytes;
+    if (bytes <= bytes_then) return false;
+    const uint64_t growth = bytes - bytes_then;
+    return growth >= bytes_then / (rests ? kRestedGrowthPartMin : kGrowthPartMin);
+  }
+};
+
 }  // namespace
 
 struct KeyVisualizer::Watched {
@@ -62,7 +79,7 @@ struct KeyVisualizer::Watched {
   std::mutex mutex;
   AccessCounts sums;                            // guarded by mutex
   std::vector<std::string> tablet_starts;       // guarded by mutex
-  std::map<std::string, uint64_t> measured_at;  // likewise: bytes written when the row was measured
+  std::map<std::string, MeasuredRow> measured;  // likewise
   std::map<std::string, uint64_t> large_rows;   // likewise
 };
 
@@ -213,13 +230,12 @@ void KeyVisualizer::MeasureRows(TableId table, Watched* watched) {
     for (HeavyRow& row : watched->collector.HeavyRows()) {
       const uint64_t bytes = std::max(row.bytes_written, row.bytes_read_max);
       if (bytes < kMeasureFromBytes || rows.size() >= kMeasuredPerTickMax) break;
-      // Again when it may have grown by a quarter.
-      uint64_t& measured_at = watched->measured_at[row.row_key];
-      if (bytes < measured_at + measured_at / 4 || bytes == measured_at) continue;
-      measured_at = bytes;
+      MeasuredRow& measured = watched->measured[row.row_key];
+      if (!measured.IsDue(bytes)) continue;
+      measured.bytes_then = bytes;
       rows.push_back(std::move(row));
     }
-    if (watched->measured_at.size() > 4 * kLargeRowsMax) watched->measured_at.clear();
+    if (watched->measured.size() > 4 * kLargeRowsMax) watched->measured.clear();
   }
   for (const HeavyRow& row : rows) {
     const absl::StatusOr<uint64_t> bytes = options_.measure_row(table, row.row_key, kUnreadableRowBytes + 1);
