@@ -7,8 +7,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/bytes.h"
-#include "base/varint.h"
 #include "cellblock/fragment.h"
 #include "engine/rocks/checkpoint.h"
 #include "engine/rocks/engine_figures.h"
@@ -27,14 +25,6 @@
 
 namespace sonde {
 namespace {
-
-// Records of the engine itself, and those of its caller.
-constexpr char kOwn = '\x01';
-constexpr char kCallers = '\x02';
-constexpr char kShape = 's';
-constexpr char kTable = 't';
-constexpr char kDroppedTable = 'd';
-constexpr char kDroppedFamily = 'f';
 
 // The two databases' directories.
 constexpr char kRecords[] = "records";
@@ -56,19 +46,6 @@ constexpr uint64_t kPageCacheShare = 8;
 constexpr uint64_t kOpenPagesShare = 4;
 // A server has at least 64 MiB; with less, as in tests, some dozens of reads may still hold one each.
 constexpr uint64_t kOpenPagesBytesMin = uint64_t{16} << 20;
-
-std::string OwnRecord(char kind, uint32_t first, std::optional<uint32_t> second = std::nullopt) {
-  std::string key = {kOwn, kind};
-  PutFixed32(&key, first);
-  if (second.has_value()) PutFixed32(&key, *second);
-  return key;
-}
-
-rocksdb::WriteOptions Synced() {
-  rocksdb::WriteOptions write;
-  write.sync = true;
-  return write;
-}
 
 // What a thread keeps for its next write.  A value may have a hundred times as much, and there are many
 // threads.
@@ -116,9 +93,7 @@ RocksEngine::RocksEngine(const RocksOptions& options)
                         [this](const std::string& text) { Tell(text); }),
       write_stop_(options_.tell),
       compaction_room_(env_),
-      shapes_([this](ShapeId id, const std::string& record) {
-        return records_->Put(Synced(), OwnRecord(kShape, id), record).ok();
-      }) {}
+      records_(&write_stop_) {}
 
 RocksEngine::~RocksEngine() {
   schedule_.reset();
@@ -128,8 +103,7 @@ RocksEngine::~RocksEngine() {
   settling_.reset();
   log_.reset();
   store_.reset();
-  if (records_ != nullptr) records_->Close().PermitUncheckedError();
-  records_.reset();
+  records_.Close();
   if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
 }
 
@@ -148,7 +122,7 @@ absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::OpenOnce(const RocksOp
   std::unique_ptr<RocksEngine> engine(new RocksEngine(options));
   for (const auto step :
        {&RocksEngine::LockAndCheckDirectory, &RocksEngine::CheckDatabases, &RocksEngine::OpenRecords,
-        &RocksEngine::LoadOwnRecords, &RocksEngine::OpenCells, &RocksEngine::StartKeeping}) {
+        &RocksEngine::OpenCells, &RocksEngine::StartKeeping}) {
     if (absl::Status status = (engine.get()->*step)(); !status.ok()) return status;
   }
   if (options.settles) engine->schedule_->Start();
@@ -193,8 +167,8 @@ absl::Status RocksEngine::CheckDatabases() {
       }
       opens_tables_later_ = true;
       Tell(
-          fmt::format("A table of {}/{} cannot be opened: what lies in it is DATA_LOSS, the rest is served, "
-                      "until a compaction comes upon it. Put the file back from a copy. {}",
+          fmt::format("A table of {}/{} cannot be opened: what lies in it is DATA_LOSS, the rest is served. Put "
+                      "the file back from a copy. {}",
                       options_.data_dir, name, *plan->damaged_table));
     }
     recovery_modes_[name] = plan->recovery_mode;
@@ -211,8 +185,7 @@ void RocksEngine::Guard(const std::string& name, rocksdb::Options* settings) con
 absl::Status RocksEngine::OpenRecords() {
   rocksdb::Options settings = RecordsSettings(env_);
   Guard(kRecords, &settings);
-  const std::string path = options_.data_dir + "/" + kRecords;
-  return FromRocks(rocksdb::DB::Open(settings, path, &records_), fmt::format("Opening {}", path));
+  return records_.Open(settings, options_.data_dir + "/" + kRecords);
 }
 
 absl::Status RocksEngine::StartKeeping() {
@@ -239,12 +212,12 @@ absl::Status RocksEngine::StartKeeping() {
   disk_guard_ = std::make_unique<DiskGuard>(std::move(disk));
   scrubber_ = std::make_unique<Scrubber>(
       env_,
-      std::map<std::string, rocksdb::DB*>{{options_.data_dir + "/" + kRecords, records_.get()},
+      std::map<std::string, rocksdb::DB*>{{options_.data_dir + "/" + kRecords, records_.db()},
                                           {options_.data_dir + "/" + kCells, store_->db()}},
       Scrubber::Options{.interval = options_.scrub_interval,
                         .bytes_per_second_max = options_.scrub_bytes_per_second_max,
                         .tell = tell});
-  absl::Status status = inventory_keeper_.Start({{kRecords, records_.get()}, {kCells, store_->db()}});
+  absl::Status status = inventory_keeper_.Start({{kRecords, records_.db()}, {kCells, store_->db()}});
   // The one that is there stays true; a disk that is full is no reason not to start.
   if (absl::IsResourceExhausted(status) && format_ == kFormat) {
     Tell(std::string(status.message()));
@@ -268,33 +241,36 @@ void RocksEngine::SetCompactionRoom(const std::string& cells_path) {
 absl::Status RocksEngine::OpenCells() {
   const std::string path = options_.data_dir + "/" + kCells;
   rocksdb::Options settings = CellsSettings(
-      env_, options_.memory_bytes, MakeFragmentMerge(&shapes_), [this](TableId table, FamilyId family) {
-        return IsDropped(table, family) ||
+      env_, options_.memory_bytes, MakeFragmentMerge(records_.shapes()), [this](TableId table, FamilyId family) {
+        return records_.IsDropped(table, family) ||
                (IsExpiringFamily(family) && IsExpired(family, static_cast<int64_t>(env_->NowMicros())));
       });
   Guard(kCells, &settings);
-  if (opens_tables_later_) OpenTablesLater(&settings);
+  if (opens_tables_later_) {
+    OpenTablesLater(&settings);
+    write_stop_.GoOnWithDamage();
+  }
   settings.sst_file_manager = compaction_room_.manager();
   disk_reserve_bytes_min_ = kReserveWriteBuffers * settings.write_buffer_size;
   SetCompactionRoom(path);
   // As CellStore::ColumnFamily.
   const rocksdb::ColumnFamilyOptions of_each[] = {
       settings, settings, PagesSettings(settings), DirectorySettings(settings),
-      LogSettings(settings, [this](TableId table) { return IsDropped(table, 0); })};
+      LogSettings(settings, [this](TableId table) { return records_.IsDropped(table, 0); })};
   std::vector<rocksdb::ColumnFamilyDescriptor> column_families;
   for (size_t i = 0; i < CellStore::kColumnFamilies; ++i) {
     column_families.emplace_back(CellStore::ColumnFamilyNames()[i], of_each[i]);
   }
   const auto now_micros = [this] { return static_cast<int64_t>(env_->NowMicros()); };
   absl::StatusOr<std::unique_ptr<CellStore>> store = CellStore::Open(
-      settings, path, column_families, &shapes_,
+      settings, path, column_families, records_.shapes(),
       {.sync = options_.sync,
        .check_writes = [this] { return write_stop_.Check(); },
        .now_micros = now_micros,
        .page_cache_bytes = options_.memory_bytes / kPageCacheShare,
        .open_pages_bytes_max = std::max(options_.memory_bytes / kOpenPagesShare, kOpenPagesBytesMin),
        .block_cache = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache,
-       .is_dropped = [this](TableId table, FamilyId family) { return IsDropped(table, family); }});
+       .is_dropped = [this](TableId table, FamilyId family) { return records_.IsDropped(table, family); }});
   if (!store.ok()) return store.status();
   store_ = *std::move(store);
   log_ = std::make_unique<ChangeLog>(store_->db(), store_->column_family(CellStore::kLog));
@@ -318,72 +294,6 @@ absl::Status RocksEngine::OpenCells() {
   return SyncDirectory(env_, options_.data_dir);  // now both databases have their entries
 }
 
-absl::Status RocksEngine::LoadOwnRecords() {
-  const std::unique_ptr<rocksdb::Iterator> it(records_->NewIterator(rocksdb::ReadOptions()));
-  for (it->Seek(std::string(1, kOwn)); it->Valid() && it->key()[0] == kOwn; it->Next()) {
-    std::string_view key(it->key().data(), it->key().size());
-    const char kind = key.size() > 1 ? key[1] : '\0';
-    key.remove_prefix(std::min<size_t>(key.size(), 2));
-    uint32_t first = 0, second = 0;
-    bool known = GetFixed32(&key, &first);
-    if (known && kind == kShape) {
-      absl::Status status = shapes_.Load(first, {it->value().data(), it->value().size()});
-      if (!status.ok()) return status;
-    } else if (known && kind == kTable) {
-      tables_.insert(first);
-    } else if (known && kind == kDroppedTable) {
-      dropped_tables_.insert(first);
-    } else if (known && kind == kDroppedFamily && GetFixed32(&key, &second)) {
-      dropped_families_.insert({first, second});
-    } else {
-      known = false;
-    }
-    if (!known) {
-      return absl::DataLossError(fmt::format("Opening {}: unknown record '{}'", options_.data_dir,
-                                             Printable({it->key().data(), it->key().size()})));
-    }
-  }
-  return FromRocks(it->status(), "Reading the records");
-}
-
-absl::Status RocksEngine::WriteRecords(const std::vector<RecordChange>& changes) {
-  if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
-  rocksdb::WriteBatch batch;
-  for (const RecordChange& change : changes) {
-    const std::string key = kCallers + change.key;
-    if (change.value.has_value()) {
-      batch.Put(key, *change.value);
-    } else {
-      batch.Delete(key);
-    }
-  }
-  return FromRocks(records_->Write(Synced(), &batch), fmt::format("Writing {} records", changes.size()));
-}
-
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> RocksEngine::ReadRecords(
-    std::string_view prefix) {
-  std::vector<std::pair<std::string, std::string>> result;
-  const std::string start = kCallers + std::string(prefix);
-  const std::unique_ptr<rocksdb::Iterator> it(records_->NewIterator(rocksdb::ReadOptions()));
-  for (it->Seek(start); it->Valid() && it->key().starts_with(start); it->Next()) {
-    result.emplace_back(it->key().ToString().substr(1), it->value().ToString());
-  }
-  if (!it->status().ok()) return FromRocks(it->status(), "Reading records");
-  return result;
-}
-
-absl::Status RocksEngine::CheckTable(TableId table) const {
-  std::shared_lock lock(tables_mutex_);
-  if (tables_.contains(table)) return absl::OkStatus();
-  return absl::NotFoundError(fmt::format("The engine has no table {}", table));
-}
-
-bool RocksEngine::IsDropped(TableId table, FamilyId family) const {
-  std::shared_lock lock(tables_mutex_);
-  return dropped_tables_.contains(table) ||
-         (!dropped_families_.empty() && dropped_families_.contains({table, family}));
-}
-
 GcRuleEvaluator RocksEngine::GcRuleOf(TableId table, FamilyId family) const {
   const absl::ReaderMutexLock lock(&gc_rules_mutex_);
   return gc_rules_ ? gc_rules_(table, family) : GcRuleEvaluator();
@@ -394,53 +304,28 @@ void RocksEngine::SetGcRules(Settling::Rules rules) {
   gc_rules_ = std::move(rules);
 }
 
-absl::Status RocksEngine::CreateTable(TableId table) {
-  if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
-  const rocksdb::Status status = records_->Put(Synced(), OwnRecord(kTable, table), "");
-  if (!status.ok()) return FromRocks(status, "Creating a table");
-  std::unique_lock lock(tables_mutex_);
-  tables_.insert(table);
-  return absl::OkStatus();
-}
-
 absl::Status RocksEngine::DropTable(TableId table) {
-  if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
-  rocksdb::WriteBatch batch;
-  batch.Delete(OwnRecord(kTable, table));
-  batch.Put(OwnRecord(kDroppedTable, table), "");
-  if (absl::Status status = FromRocks(records_->Write(Synced(), &batch), "Dropping a table"); !status.ok())
-    return status;
-  {
-    std::unique_lock lock(tables_mutex_);
-    tables_.erase(table);
-    dropped_tables_.insert(table);
-  }
+  if (absl::Status status = records_.DropTable(table); !status.ok()) return status;
   // From here on nobody reads it; what follows gives the space back.
   if (absl::Status status = settling_->FreeTable(table); !status.ok()) return status;
   return log_->Drop(table);
 }
 
 absl::Status RocksEngine::DropFamily(TableId table, FamilyId family) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
-  if (absl::Status status = write_stop_.Check(); !status.ok()) return status;
-  const rocksdb::Status status = records_->Put(Synced(), OwnRecord(kDroppedFamily, table, family), "");
-  if (!status.ok()) return FromRocks(status, "Dropping a family");
-  {
-    std::unique_lock lock(tables_mutex_);
-    dropped_families_.insert({table, family});
-  }
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = records_.DropFamily(table, family); !status.ok()) return status;
   return settling_->FreeFamily(table, family);
 }
 
 absl::StatusOr<std::unique_ptr<RowStream>> RocksEngine::Scan(TableId table, std::vector<RowRange> ranges,
                                                              ScanOptions options) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   return std::make_unique<RocksScan>(store_.get(), table, std::move(ranges), std::move(options));
 }
 
 absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> changes) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
-  const LearningTableShapes shapes(&shapes_, table);
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+  const LearningTableShapes shapes(records_.shapes(), table);
   rocksdb::WriteBatch batch;
   BatchRowLocks::Stripes stripes;
   stripes.reserve(changes.size());
@@ -473,7 +358,7 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
 
 absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
                                  const Decide& decide) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   CellStore::OpenHead head(store_.get());
   std::unique_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)));
 
@@ -507,7 +392,7 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
   rocksdb::WriteBatch batch;
   const RowChange change{row_key, *std::move(*delta)};
-  AppendChange(table, change, LearningTableShapes(&shapes_, table), head.get(), &batch);
+  AppendChange(table, change, LearningTableShapes(records_.shapes(), table), head.get(), &batch);
   HeadLoad load{.bytes = batch.GetDataSize()};
   if (adds_cells) {
     if (absl::Status status = disk_guard_->AdmitWrite(load.bytes); !status.ok()) return status;
@@ -522,36 +407,36 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
 }
 
 absl::Status RocksEngine::DropRange(TableId table, const RowRange& range) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   if (range.IsEmpty()) return absl::OkStatus();
   return settling_->DropRange(table, range);
 }
 
 absl::StatusOr<std::vector<RangeStats>> RocksEngine::Ranges(TableId table) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   return MeasureRanges(*store_, table);
 }
 
 absl::StatusOr<std::vector<uint64_t>> RocksEngine::MeasureRows(TableId table,
                                                                const std::vector<std::string>& starts,
                                                                const std::string& end) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   return MeasureRowRanges(*store_, table, starts, end);
 }
 
 absl::StatusOr<Engine::LogEnd> RocksEngine::FindLogEnd(TableId table, int64_t frontier_min) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   return log_->FindEnd(table, frontier_min);
 }
 
 absl::Status RocksEngine::ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
                                   const std::function<bool(const LogPiece&)>& visit) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   return log_->Read(table, start, start_index, through, visit);
 }
 
 absl::Status RocksEngine::TrimLog(TableId table, int64_t position) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   return log_->Trim(table, position);
 }
 
@@ -579,7 +464,7 @@ absl::Status RocksEngine::SettleAll(const std::function<void()>& after_step) {
 
 absl::Status RocksEngine::Checkpoint(const std::string& directory) {
   // Records last: they may know more than the cells need, but not less.
-  absl::Status status = CopyDatabases(env_, {{store_->db(), kCells}, {records_.get(), kRecords}}, directory);
+  absl::Status status = CopyDatabases(env_, {{store_->db(), kCells}, {records_.db(), kRecords}}, directory);
   if (!status.ok()) return status;
   // The format last: a copy that was broken off is none.
   status = WriteInventory(env_, directory, Inventory{.synced = options_.sync});
@@ -587,7 +472,7 @@ absl::Status RocksEngine::Checkpoint(const std::string& directory) {
 }
 
 absl::Status RocksEngine::Checkpoint(TableId table, const std::string& directory) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   if (absl::Status status = CheckIsNew(env_, directory); !status.ok()) return status;
   // A copy of all, of which one table stays; it gets its name when it is done.
   const std::string part = directory + kPartSuffix;
@@ -619,18 +504,14 @@ absl::Status RocksEngine::ReduceCopy(const std::string& directory, TableId table
 }
 
 absl::Status RocksEngine::KeepOnly(TableId table) {
-  if (absl::Status status = CheckTable(table); !status.ok()) return status;
-  const absl::flat_hash_set<TableId> tables = tables_;
-  for (const TableId other : tables) {
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+  for (const TableId other : records_.tables()) {
     if (other == table) continue;
     if (absl::Status status = DropTable(other); !status.ok()) return status;
   }
   // The caller's go, too: it knows which are the table's.
-  const std::string start(1, kCallers), end(1, kCallers + 1);
-  rocksdb::Status status = records_->DeleteRange(Synced(), records_->DefaultColumnFamily(), start, end);
-  if (status.ok()) status = records_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr);
-  if (status.ok()) status = store_->Flush(rocksdb::FlushOptions());
-  return FromRocks(status, "Leaving one table in a copy");
+  if (absl::Status status = records_.Clear(); !status.ok()) return status;
+  return FromRocks(store_->Flush(rocksdb::FlushOptions()), "Leaving one table in a copy");
 }
 
 absl::Status RocksEngine::VisitPages() {

@@ -1,21 +1,18 @@
 // The embedded engine: cells as fragments in RocksDB, one entry a (table, row, family), each write a merge
 // operand, until they settle in pages (docs/formats/data-directory.md, docs/architecture.md "Storage").
 //
-// Two databases lie in the data directory: `records` (catalog, row shapes, what was dropped; always synced)
-// and `cells` (cell_store.h), with the change logs as a column family of its own.  Records are opened first:
-// the merge function needs the shapes before the cells' log is replayed.
+// Two databases lie in the data directory: `records` (records.h) and `cells` (cell_store.h), with the change
+// logs as a column family of its own.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cellblock/page_writer.h"
@@ -26,17 +23,16 @@
 #include "engine/rocks/disk_guard.h"
 #include "engine/rocks/inventory.h"
 #include "engine/rocks/inventory_keeper.h"
+#include "engine/rocks/records.h"
 #include "engine/rocks/row_locks.h"
 #include "engine/rocks/scrubber.h"
 #include "engine/rocks/settling.h"
 #include "engine/rocks/settling_schedule.h"
-#include "engine/rocks/shape_dictionary.h"
 #include "engine/rocks/write_stop.h"
 #include "gc/gc_rule_evaluator.h"
 
 namespace rocksdb {
 class ColumnFamilyHandle;
-class DB;
 class Env;
 class FileLock;
 class WriteBatch;
@@ -85,11 +81,15 @@ class RocksEngine final : public Engine {
   static absl::StatusOr<std::unique_ptr<RocksEngine>> Open(const RocksOptions& options);
   ~RocksEngine() override;
 
-  absl::Status WriteRecords(const std::vector<RecordChange>& changes) override;
+  absl::Status WriteRecords(const std::vector<RecordChange>& changes) override {
+    return records_.Write(changes);
+  }
   absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(
-      std::string_view prefix) override;
+      std::string_view prefix) override {
+    return records_.Read(prefix);
+  }
 
-  absl::Status CreateTable(TableId table) override;
+  absl::Status CreateTable(TableId table) override { return records_.CreateTable(table); }
   absl::Status DropTable(TableId table) override;
   absl::Status DropFamily(TableId table, FamilyId family) override;
 
@@ -152,7 +152,6 @@ class RocksEngine final : public Engine {
   absl::Status LockAndCheckDirectory();
   absl::Status OpenRecords();
   absl::Status OpenCells();
-  absl::Status LoadOwnRecords();
   absl::Status StartKeeping();
   static absl::StatusOr<std::unique_ptr<RocksEngine>> OpenOnce(const RocksOptions& options);
   // Of a copy, which must not be open: takes all but one table out.
@@ -165,8 +164,6 @@ class RocksEngine final : public Engine {
   void Guard(const std::string& name, rocksdb::Options* settings) const;
   void Tell(const std::string& text) const;
 
-  absl::Status CheckTable(TableId table) const;
-  bool IsDropped(TableId table, FamilyId family) const;
   GcRuleEvaluator GcRuleOf(TableId table, FamilyId family) const;
 
   const RocksOptions options_;
@@ -182,14 +179,8 @@ class RocksEngine final : public Engine {
   InventoryKeeper inventory_keeper_;
   WriteStop write_stop_;
   CompactionRoom compaction_room_;  // of the cells
-  // Before store_: the merge function uses it until the last compaction has ended.
-  ShapeDictionary shapes_;
-  std::unique_ptr<rocksdb::DB> records_;
-
-  mutable std::shared_mutex tables_mutex_;
-  absl::flat_hash_set<TableId> tables_;                                 // guarded by tables_mutex_
-  absl::flat_hash_set<TableId> dropped_tables_;                         // guarded by tables_mutex_
-  absl::flat_hash_set<std::pair<TableId, FamilyId>> dropped_families_;  // guarded by tables_mutex_
+  // Before store_: its merge function uses the shapes until the last compaction has ended.
+  Records records_;
 
   mutable absl::Mutex gc_rules_mutex_;
   Settling::Rules gc_rules_ ABSL_GUARDED_BY(gc_rules_mutex_);

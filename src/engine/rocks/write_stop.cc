@@ -24,6 +24,13 @@ class WriteStop::Listener final : public rocksdb::EventListener {
       return;
     }
     if (error->ok() || error->IsNoSpace() || error->IsShutdownInProgress()) return;
+    // Nothing was changed, and it is tried again.
+    if (reason == rocksdb::BackgroundErrorReason::kCompaction && error->IsCorruption() &&
+        state_->goes_on_with_damage) {
+      TellOfCompaction(error->ToString());
+      *error = rocksdb::Status::OK();
+      return;
+    }
     // Whoever comes to a file after a failure gets this, and might bury the cause, from which RocksDB may
     // recover: that is told by whoever met it.
     if (error->ToString().find(kPreviousError) != std::string::npos) {
@@ -49,6 +56,16 @@ class WriteStop::Listener final : public rocksdb::EventListener {
   }
 
  private:
+  // Once, of the same: a compaction is tried again each second.
+  void TellOfCompaction(const std::string& why) {
+    {
+      std::lock_guard lock(state_->mutex);
+      if (state_->compaction_told == why) return;
+      state_->compaction_told = why;
+    }
+    if (state_->tell) state_->tell(fmt::format("A compaction of {} was given up: {}", database_, why));
+  }
+
   const std::shared_ptr<State> state_;
   const std::string database_;
 };

@@ -26,6 +26,10 @@ class WriteStop {
   // For the options of a database; it may outlive this, which must outlive the database's last error.
   std::shared_ptr<rocksdb::EventListener> MakeListener(std::string database) const;
 
+  // For a database that is open though a table of it is damaged: compactions that come upon damage are given
+  // up, and writes go on.  Otherwise that stops them.
+  void GoOnWithDamage() { state_->goes_on_with_damage = true; }
+
   // OK while writes go on.  UNAVAILABLE: a file could not be written or synced.  DATA_LOSS: a file is
   // damaged, which a compaction or flush came upon.
   absl::Status Check() const;
@@ -36,7 +40,9 @@ class WriteStop {
     std::function<void(const std::string&)> tell;
     mutable std::mutex mutex;
     std::atomic<bool> stopped = false;
-    absl::Status why;  // guarded by mutex
+    std::atomic<bool> goes_on_with_damage = false;
+    absl::Status why;             // guarded by mutex
+    std::string compaction_told;  // likewise
   };
 
   const std::shared_ptr<State> state_;
