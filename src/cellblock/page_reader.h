@@ -25,13 +25,6 @@
 
 namespace sonde {
 
-// The numbers of one column, in the order of cells.
-struct ColumnNumbers {
-  std::vector<uint32_t> rows;  // how many rows of the page come before the cell's
-  std::vector<int64_t> timestamps_micros;
-  std::vector<double> numbers;
-};
-
 // A page that is taken apart.  Views the page's bytes, and decodes what it is asked for when it first is; not
 // for several threads.
 class PageReader {
@@ -53,11 +46,6 @@ class PageReader {
   size_t streams_count() const { return streams_.size(); }
   // Of what was decoded and is kept, about.
   size_t KeptBytes() const;
-
-  // Replaces *out by the cells of rows [begin, end) of one column.  False, and *out means nothing: they are
-  // not all numbers that are written so; read them with a PageCursor.
-  absl::StatusOr<bool> ReadNumbers(size_t column, NumberBytes written, size_t begin, size_t end,
-                                   ColumnNumbers* out);
 
  private:
   friend class PageCursor;
@@ -97,11 +85,16 @@ class PageCursor {
   PageCursor(PageReader* reader, RowRange rows, ReadHints hints, bool reverse)
       : reader_(reader), rows_(std::move(rows)), hints_(std::move(hints)), reverse_(reverse) {}
 
-  // Fills row_key and cells, or numbers, of the next row that has any; false at the end.  The views hold
+  // Fills row_key, cells and numbers of the next row that has any; false at the end.  The views hold
   // until the next call.
   absl::StatusOr<bool> Next(RowPiece* piece);
 
  private:
+  // Columns [begin, end) of the page, for one of the hints' ranges.
+  struct Wanted {
+    uint32_t begin = 0, end = 0;
+    size_t range = 0;
+  };
   // Cells of one column of one row.
   struct Group {
     uint32_t column = 0;
@@ -124,11 +117,13 @@ class PageCursor {
 
   absl::Status Start();
   void ChooseColumns();
+  absl::Status ChooseNumbers();
   absl::Status DecodeRows();
+  void ChooseRows(const PageShape& shape, size_t* begin, size_t* end);
+  void PickColumns(const PageShape& shape, size_t row);
   void PlanGroup(uint32_t column, size_t first_value, absl::Span<const int64_t> timestamps);
   absl::Status DecodeValues();
-  absl::StatusOr<bool> FindNumbers();
-  void FillCells(const Row& row, size_t group_end, RowPiece* piece) const;
+  void FillPiece(const Row& row, size_t group_end, RowPiece* piece) const;
 
   PageReader* reader_;
   const RowRange rows_;
@@ -136,10 +131,11 @@ class PageCursor {
   const bool reverse_;
 
   bool started_ = false;
-  size_t rows_begin_ = 0, rows_end_ = 0;  // of those that are not decoded yet
-  bool all_columns_ = true;
-  std::vector<char> wanted_;  // by column, unless all
-  bool as_numbers_ = false;
+  size_t rows_begin_ = 0, rows_end_ = 0;                 // of those that are not decoded yet
+  std::vector<Wanted> wanted_;                           // ascending
+  std::vector<std::optional<NumberBytes>> number_kind_;  // by stream; empty: all are read as cells
+  std::optional<size_t> picked_set_;
+  std::vector<uint32_t> picked_;  // of the columns of a row of picked_set_, those that are wanted
 
   // The rows that are decoded, with an end.
   std::vector<Row> decoded_rows_;

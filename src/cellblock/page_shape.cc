@@ -196,18 +196,6 @@ absl::Status PageShape::PlaceRows(absl::Span<const int64_t> cells_of, absl::Span
   return cells == header_.cells ? absl::OkStatus() : DamagedPage("number of cells");
 }
 
-std::vector<std::optional<size_t>> PageShape::IndexesOf(size_t column) const {
-  std::vector<std::optional<size_t>> indexes;
-  for (size_t set = 0; set + 1 < set_starts_.size(); ++set) {
-    const auto begin = set_members_.begin() + set_starts_[set],
-               end = set_members_.begin() + set_starts_[set + 1];
-    const auto found = std::lower_bound(begin, end, column);
-    indexes.emplace_back();
-    if (found != end && *found == column) indexes.back() = found - begin;
-  }
-  return indexes;
-}
-
 size_t PageShape::CellsOf(size_t begin, size_t end) const {
   if (regular_) return (end - begin) * list_cells_ * header_.columns;
   size_t cells = 0;

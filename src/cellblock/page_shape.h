@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -31,9 +30,6 @@ class PageShape {
     const size_t set = SetOf(row);
     return {set_members_.data() + set_starts_[set], set_starts_[set + 1] - set_starts_[set]};
   }
-  // Where a column is among those of each set; nothing if the set does not have
-  // it.
-  std::vector<std::optional<size_t>> IndexesOf(size_t column) const;
   // How many cells rows [begin, end) have.
   size_t CellsOf(size_t begin, size_t end) const;
   // Where the cells of the i-th column of a row begin, in the column's stream.
@@ -41,13 +37,6 @@ class PageShape {
     if (!regular_) return group_values_[row_groups_[row] + i];
     if (order_ == PageOrder::kByRow) return (row * header_.columns + i) * list_cells_;
     return base_of_[i] + row * list_cells_;
-  }
-
-  // How many cells each column of each row has, if all rows have all columns
-  // and they all have as many, with the same timestamps in each column of a
-  // row.  The values of a column of its own then lie one after the other.
-  std::optional<size_t> regular_cells() const {
-    return regular_ ? std::optional<size_t>(list_cells_) : std::nullopt;
   }
 
   // Of what was decoded and is kept, about.
@@ -71,8 +60,6 @@ class PageShape {
     const size_t start = ListStart(list);
     return {times_.data() + (start - ListStart(ListOf(times_row_))), ListStart(list + 1) - start};
   }
-  // All lists of timestamps that were decoded, one after the other.
-  absl::Span<const int64_t> times() const { return times_; }
 
  private:
   absl::Status ParseSets(std::string_view* in);
@@ -93,7 +80,8 @@ class PageShape {
   std::vector<int64_t> set_ids_;  // by row, unless there is one
   std::vector<int64_t> modes_;    // by row, unless regular
 
-  // See regular_cells; nothing has to be counted then.
+  // All rows have all columns, and as many cells in each, with the same timestamps in each column of a row;
+  // nothing has to be counted then.
   bool regular_ = false;
   size_t list_cells_ = 0;  // of each list, if regular
   std::vector<uint32_t> base_of_;

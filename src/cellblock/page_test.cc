@@ -291,52 +291,102 @@ TEST(Page, GivesWhatIsAskedForAndNoMore) {
   }
 }
 
-TEST(Page, NumbersOfAColumn) {
-  SeededRandom random(5);
-  for (const Kind kind : {Kind::kTall, Kind::kBucket, Kind::kBucketWithGaps, Kind::kTallWithGaps}) {
-    const Rows rows = MakeRows(&random, kind, 150);
-    const std::vector<std::string> pages = MakePages(rows);
-    ASSERT_EQ(pages.size(), 1u);
-    const std::unique_ptr<PageReader> reader = Open(pages[0]);
-    for (size_t column = 0; column < reader->columns().size(); ++column) {
-      const auto begin = static_cast<size_t>(random.Uniform(rows.size()));
-      const auto end = static_cast<size_t>(begin + random.Uniform(rows.size() - begin + 1));
-      ColumnNumbers wanted, got;
-      for (size_t row = begin; row < end; ++row) {
-        for (const Cell& cell : rows[row].cells) {
-          if (cell.qualifier != reader->columns()[column]) continue;
-          wanted.rows.push_back(static_cast<uint32_t>(row));
-          wanted.timestamps_micros.push_back(cell.timestamp_micros);
-          wanted.numbers.push_back(std::stod(cell.value));
-        }
-      }
-      const absl::StatusOr<bool> are_numbers =
-          reader->ReadNumbers(column, NumberBytes::kDecimalText, begin, end, &got);
-      ASSERT_TRUE(are_numbers.ok()) << are_numbers.status();
-      ASSERT_TRUE(*are_numbers);
-      EXPECT_EQ(got.rows, wanted.rows);
-      EXPECT_EQ(got.timestamps_micros, wanted.timestamps_micros);
-      EXPECT_EQ(got.numbers, wanted.numbers);
-      EXPECT_FALSE(*reader->ReadNumbers(column, NumberBytes::kBigEndianDouble, begin, end, &got));
-      const std::string qualifier(reader->columns()[column]);
-      ReadHints hints{.numbers = NumberBytes::kDecimalText};
-      hints.columns = {{qualifier, qualifier + std::string(1, '\0')}};
-      PageCursor cursor(reader.get(), RowRange::All(), hints, /*reverse=*/false);
-      RowPiece piece;
-      for (const Row& row : rows) {
-        std::vector<double> numbers;
-        for (const Cell& cell : row.cells) {
-          if (cell.qualifier == qualifier) numbers.push_back(std::stod(cell.value));
-        }
-        if (numbers.empty()) continue;
-        ASSERT_TRUE(*cursor.Next(&piece));
-        EXPECT_EQ(piece.row_key, row.key);
-        EXPECT_EQ(piece.numbers.qualifier, qualifier);
-        EXPECT_TRUE(piece.cells.empty());
-        EXPECT_EQ(std::vector<double>(piece.numbers.numbers.begin(), piece.numbers.numbers.end()), numbers);
-      }
-      EXPECT_FALSE(*cursor.Next(&piece));
+// What a cursor gives, numbers as text.
+Rows ReadNumbers(PageReader* reader, const RowRange& range, const ReadHints& hints, bool reverse,
+                 size_t* numbers) {
+  PageCursor cursor(reader, range, hints, reverse);
+  Rows rows;
+  RowPiece piece;
+  while (true) {
+    const absl::StatusOr<bool> more = cursor.Next(&piece);
+    EXPECT_TRUE(more.ok()) << more.status();
+    if (!more.ok() || !*more) return rows;
+    Row& row = rows.emplace_back();
+    row.key = piece.row_key;
+    for (const CellView& cell : piece.cells) {
+      row.cells.push_back({std::string(cell.qualifier), cell.timestamp_micros, std::string(cell.value)});
     }
+    for (const NumberColumn& column : piece.numbers) {
+      EXPECT_EQ(column.timestamps_micros.size(), column.numbers.size());
+      *numbers += column.numbers.size();
+      for (size_t i = 0; i < column.numbers.size(); ++i) {
+        row.cells.push_back({std::string(column.qualifier), column.timestamps_micros[i],
+                             fmt::format("{}", column.numbers[i])});
+      }
+    }
+    std::stable_sort(row.cells.begin(), row.cells.end(),
+                     [](const Cell& a, const Cell& b) { return a.qualifier < b.qualifier; });
+  }
+}
+
+TEST(Page, NumbersOfColumnsAreThoseOfCells) {
+  SeededRandom random(5);
+  size_t numbers = 0;
+  for (int round = 0; round < 40; ++round) {
+    for (const Kind kind : {Kind::kTall, Kind::kBucket, Kind::kBucketWithGaps, Kind::kTallWithGaps}) {
+      Rows rows = MakeRows(&random, kind, 150);
+      // One column more, which is not all numbers.
+      if (random.Uniform(2) == 0) rows[random.Uniform(rows.size())].cells.push_back({"zz", 7, "1e3"});
+      for (Row& row : rows) {
+        for (Cell& cell : row.cells) {  // as a double is printed
+          if (cell.value != "1e3") cell.value = fmt::format("{}", std::stod(cell.value));
+        }
+      }
+      const std::vector<std::string> pages = MakePages(rows);
+      ASSERT_EQ(pages.size(), 1u);
+      const std::unique_ptr<PageReader> reader = Open(pages[0]);
+      ReadHints hints;
+      hints.columns.emplace();
+      for (const std::string_view column : reader->columns()) {
+        if (random.Uniform(3) == 0) continue;
+        hints.columns->push_back({std::string(column), std::string(column) + '\0'});
+        hints.numbers.push_back(random.Uniform(5) == 0 ? NumberBytes::kBigEndianDouble
+                                                       : NumberBytes::kDecimalText);
+      }
+      if (random.Uniform(5) == 0) {
+        hints.columns.emplace(1);
+        hints.numbers = {NumberBytes::kDecimalText};
+      }
+      const auto any_time = [&] { return rows[random.Uniform(rows.size())].cells.front().timestamp_micros; };
+      if (random.Uniform(2) == 0) hints.time_range.start_micros = any_time();
+      if (random.Uniform(2) == 0) hints.time_range.end_micros = any_time();
+      if (random.Uniform(3) == 0) hints.newest_per_column = static_cast<int64_t>(1 + random.Uniform(3));
+      const bool reverse = random.Uniform(2) == 0;
+      RowRange range;
+      if (random.Uniform(2) == 0) range.start = rows[random.Uniform(rows.size())].key;
+      ASSERT_EQ(ReadNumbers(reader.get(), range, hints, reverse, &numbers),
+                Select(rows, range, hints, reverse))
+          << "round " << round << ", kind " << static_cast<int>(kind);
+    }
+  }
+  EXPECT_GT(numbers, 100'000u);
+}
+
+// All of a column that is read has to be written as it is asked for, and then there are no cells of it.
+TEST(Page, NumbersAreOnlyOfColumnsThatAreWrittenSo) {
+  Rows rows;
+  for (int i = 0; i < 500; ++i) {
+    rows.push_back({fmt::format("row{:04}", i),
+                    {{"a", 1000, fmt::format("{}", i * 7 % 100)},
+                     {"b", 1000, i == 77 ? "x" : fmt::format("{}", i * 13 % 100)},
+                     {"c", 1000, fmt::format("{}.5", i * 17 % 100)}}});
+  }
+  const std::vector<std::string> pages = MakePages(rows);
+  const std::unique_ptr<PageReader> reader = Open(pages[0]);
+  for (const NumberBytes of_c : {NumberBytes::kDecimalText, NumberBytes::kBigEndianDouble}) {
+    ReadHints hints;
+    hints.columns = {{"a", "c"}, {"c", ""}};
+    hints.numbers = {NumberBytes::kDecimalText, of_c};
+    PageCursor cursor(reader.get(), RowRange::Single("row0005"), hints, false);
+    RowPiece piece;
+    ASSERT_TRUE(*cursor.Next(&piece));
+    const bool c_too = of_c == NumberBytes::kDecimalText;
+    ASSERT_EQ(piece.numbers.size(), c_too ? 2u : 1u);
+    EXPECT_EQ(piece.numbers[0].qualifier, "a");
+    EXPECT_EQ(piece.numbers[0].numbers[0], 35);
+    EXPECT_EQ(piece.numbers.back().numbers[0], c_too ? 85.5 : 35);
+    ASSERT_EQ(piece.cells.size(), c_too ? 1u : 2u);
+    EXPECT_EQ(piece.cells[0].value, "65");
   }
 }
 

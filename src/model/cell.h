@@ -42,15 +42,15 @@ struct NumberColumn {
   absl::Span<const double> numbers;             // one a timestamp, each the double that is next to the value
 };
 
-// A part of a row: cells of one family, or all of them.  Reused from call to call: what it held before is
-// gone.
+// A part of a row: cells of one family, or all of them; never none.  Reused from call to call: what it held
+// before is gone.
 struct RowPiece {
   std::string row_key;
   FamilyId family = 0;
-  std::vector<CellView> cells;       // qualifier ascending, timestamp descending; never empty, or
-  NumberColumn numbers;              // in their place, for a reader whose hints say so
-  std::vector<std::string> backing;  // what the views point into, when the producer does not hold it itself
-  bool last_of_row = false;          // this is the row's last piece; false: perhaps it is not
+  std::vector<CellView> cells;        // qualifier ascending, timestamp descending
+  std::vector<NumberColumn> numbers;  // likewise; of columns without cells, if the reader's hints say so
+  std::vector<std::string> backing;   // what the views point into, when the producer does not hold it itself
+  bool last_of_row = false;           // this is the row's last piece; false: perhaps it is not
 };
 
 // Rows that are pulled, one piece at a time.  All pieces of a row come one after the other and are one

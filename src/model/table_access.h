@@ -66,22 +66,35 @@ struct ReadRow {
   std::vector<ReadCell> cells;  // family, qualifier ascending; timestamp descending
 };
 
-// One column, by a reader that calculates.
+// Columns of one family, by a reader that calculates.
 struct NumberRead {
+  struct Column {
+    std::string qualifier;
+    NumberBytes written = NumberBytes::kDecimalText;
+  };
   std::vector<RowRange> ranges;  // as in RowRead
-  RowRead::Column column;
-  int64_t start_micros = 0;  // cells in [start, end); end 0 is infinity
+  std::string family;
+  std::vector<Column> columns;  // in any order, each once
+  int64_t start_micros = 0;     // cells in [start, end); end 0 is infinity
   int64_t end_micros = 0;
-  NumberBytes written = NumberBytes::kDecimalText;
+  int32_t cells_per_column_max = 0;  // of these, newest first; 0: no limit
+  bool reversed = false;             // rows, not cells
+  bool whole_rows = false;           // each row comes at once, whatever memory it takes
 };
 
-// Cells of one column of a row, the newest first.  The values are numbers, one a timestamp, where all of them
-// are written as the read says and the store keeps them so; else texts, one a timestamp.
+// Cells of a row, in parts: of one column each, the newest cell first.  A column may have several parts, the
+// newer ones first.
 struct NumberRow {
+  struct Part {
+    size_t column = 0;  // in NumberRead::columns
+    absl::Span<const int64_t> timestamps_micros;
+    // One a timestamp: numbers, where all of them are written as the read says and the store keeps them so;
+    // else texts.  Columns with the same timestamps may share one list of them.
+    absl::Span<const double> numbers;
+    absl::Span<const std::string_view> texts;
+  };
   std::string_view row_key;
-  absl::Span<const int64_t> timestamps_micros;
-  absl::Span<const double> numbers;
-  absl::Span<const std::string_view> texts;
+  absl::Span<const Part> parts;  // never none
 };
 
 class TableAccess {
@@ -102,9 +115,10 @@ class TableAccess {
   virtual absl::Status ReadRows(const std::string& table, const RowRead& read,
                                 const std::function<bool(ReadRow&&)>& row) = 0;
 
-  // The same of one column, as numbers where they are kept so: several times as fast.  Calls `row` with the
-  // rows in order, each once or several times, the newer cells first; its views hold until it returns.  Where
-  // tables cannot, answers UNIMPLEMENTED, and CanReadNumbers false: then ReadRows is to be used.
+  // The same as numbers, where they are kept so: several times as fast.  Calls `row` with the rows in order,
+  // those without cells left out, each once or (unless `whole_rows`) several times, column after column, the
+  // newer cells first; its views hold until it returns.  Where tables cannot, answers UNIMPLEMENTED, and
+  // CanReadNumbers false: then ReadRows is to be used.
   virtual bool CanReadNumbers() const { return false; }
   virtual absl::Status ReadNumbers(const std::string& /*table*/, const NumberRead& /*read*/,
                                    const std::function<bool(const NumberRow&)>& /*row*/) {

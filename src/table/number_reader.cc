@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,104 +12,191 @@
 #include <vector>
 
 #include "gc/gc_rule_evaluator.h"
+#include "model/held_numbers.h"
 #include "model/row_range.h"
 #include "table/read_watch.h"
 
 namespace sonde {
 namespace {
 
+// The columns by qualifier.
+std::vector<size_t> OrderOf(const NumberRead& read) {
+  std::vector<size_t> order(read.columns.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return read.columns[a].qualifier < read.columns[b].qualifier; });
+  return order;
+}
+
 class NumberReader {
  public:
-  NumberReader(const NumberRead& read, const GcRuleEvaluator& rule, ReadWatch* watch)
-      : read_(read), rule_(rule), watch_(watch) {}
+  NumberReader(const NumberRead& read, std::vector<size_t> order, const GcRuleEvaluator& rule,
+               ReadWatch* watch, const std::function<bool(const NumberRow&)>& row)
+      : read_(read),
+        order_(std::move(order)),
+        rule_(rule),
+        watch_(watch),
+        row_(row),
+        columns_(read.columns.size()) {}
 
   // False: `row` wants no more.
-  bool Take(const RowPiece& piece, const std::function<bool(const NumberRow&)>& row) {
-    if (piece.row_key != row_key_) {
+  bool Take(const RowPiece& piece) {
+    if (rows_seen_ == 0 || piece.row_key != row_key_) {
+      if (!Emit()) return false;
       row_key_ = piece.row_key;
-      seen_ = 0;
+      for (Column& column : columns_) column = {};
       ++rows_seen_;
       if (watch_ != nullptr) watch_->Saw(row_key_);
     }
-    NumberRow found{.row_key = row_key_};
-    uint64_t bytes = 0;
-    if (piece.cells.empty()) {
-      const auto [begin, end] = Keep(piece.numbers.timestamps_micros);
-      found.timestamps_micros = piece.numbers.timestamps_micros.subspan(begin, end - begin);
-      found.numbers = piece.numbers.numbers.subspan(begin, end - begin);
-      bytes = found.numbers.size() * sizeof(double);
-    } else {
-      TakeCells(piece.cells);
-      const auto [begin, end] = Keep(timestamps_);
-      found.timestamps_micros = absl::MakeSpan(timestamps_).subspan(begin, end - begin);
-      found.texts = absl::MakeSpan(texts_).subspan(begin, end - begin);
-      for (const std::string_view text : found.texts) bytes += text.size();
-    }
-    if (found.timestamps_micros.empty()) return true;
-    if (watch_ != nullptr) watch_->Returned(found.timestamps_micros.size(), bytes);
-    return row(found);
+    parts_.clear();
+    TakeNumbers(piece.numbers);
+    if (!piece.cells.empty()) TakeCells(piece.cells);
+    if (parts_.empty()) return true;
+    if (!read_.whole_rows || (piece.last_of_row && held_.IsEmpty())) return row_({row_key_, parts_});
+    held_.Add({row_key_, parts_});
+    return true;
+  }
+
+  // Gives out what was held of the last row.
+  bool Emit() {
+    if (held_.IsEmpty()) return true;
+    const bool goes_on = row_(held_.View());
+    held_.Clear();
+    return goes_on;
   }
 
   int64_t rows_seen() const { return rows_seen_; }
 
  private:
+  // Of the row at hand.
+  struct Column {
+    int64_t kept = 0;      // cells that the rule keeps
+    int64_t returned = 0;  // and that were asked for
+  };
+
+  // The column of a qualifier, if it is asked for; *at is its place in order_, or goes behind those before
+  // it.
+  std::optional<size_t> Find(std::string_view qualifier, size_t* at) const {
+    while (*at < order_.size()) {
+      const int order = read_.columns[order_[*at]].qualifier.compare(qualifier);
+      if (order == 0) return order_[*at];
+      if (order > 0) break;
+      ++*at;
+    }
+    return std::nullopt;
+  }
+
   // The hints are advice: other columns may be among them.
+  void TakeNumbers(const std::vector<NumberColumn>& numbers) {
+    size_t at = 0;
+    for (const NumberColumn& found : numbers) {
+      const std::optional<size_t> column = Find(found.qualifier, &at);
+      if (!column) continue;
+      const auto [begin, end] = Keep(&columns_[*column], found.timestamps_micros);
+      if (begin == end) continue;
+      parts_.push_back({.column = *column,
+                        .timestamps_micros = found.timestamps_micros.subspan(begin, end - begin),
+                        .numbers = found.numbers.subspan(begin, end - begin)});
+      if (watch_ != nullptr) watch_->Returned(end - begin, (end - begin) * sizeof(double));
+    }
+  }
+
   void TakeCells(const std::vector<CellView>& cells) {
-    timestamps_.clear();
-    texts_.clear();
-    for (const CellView& cell : cells) {
-      if (cell.qualifier != read_.column.qualifier) continue;
-      timestamps_.push_back(cell.timestamp_micros);
-      texts_.push_back(cell.value);
+    timestamps_.resize(cells.size());
+    texts_.resize(cells.size());
+    for (size_t i = 0; i < cells.size(); ++i) {
+      timestamps_[i] = cells[i].timestamp_micros;
+      texts_[i] = cells[i].value;
+    }
+    size_t at = 0;
+    for (size_t first = 0; first < cells.size();) {
+      size_t last = first + 1;
+      while (last < cells.size() && cells[last].qualifier == cells[first].qualifier) ++last;
+      if (const std::optional<size_t> column = Find(cells[first].qualifier, &at)) {
+        const auto times = absl::MakeConstSpan(timestamps_).subspan(first, last - first);
+        const auto [begin, end] = Keep(&columns_[*column], times);
+        const auto texts = absl::MakeConstSpan(texts_).subspan(first + begin, end - begin);
+        if (begin < end) {
+          parts_.push_back(
+              {.column = *column, .timestamps_micros = times.subspan(begin, end - begin), .texts = texts});
+        }
+        uint64_t bytes = 0;
+        for (const std::string_view text : texts) bytes += text.size();
+        if (watch_ != nullptr && begin < end) watch_->Returned(end - begin, bytes);
+      }
+      first = last;
     }
   }
 
   // Of descending timestamps, those that are to be seen: [first, second).
-  std::pair<size_t, size_t> Keep(absl::Span<const int64_t> timestamps) {
+  std::pair<size_t, size_t> Keep(Column* column, absl::Span<const int64_t> timestamps) {
     size_t end = timestamps.size();
     if (!rule_.KeepsEverything()) {
-      for (end = 0; end < timestamps.size() && rule_.Keeps(seen_, timestamps[end]);) {
+      for (end = 0; end < timestamps.size() && rule_.Keeps(column->kept, timestamps[end]);) {
         ++end;
-        ++seen_;
+        ++column->kept;
       }
     }
     const auto newer = [](int64_t a, int64_t b) { return a > b; };
     const int64_t* const first = timestamps.data();
     const int64_t* from = first;
-    if (read_.end_micros != 0) from = std::lower_bound(first, first + end, read_.end_micros - 1, newer);
-    const int64_t* const to = std::upper_bound(from, first + end, read_.start_micros, newer);
+    const int64_t* to = first + end;
+    if (read_.end_micros != 0) from = std::lower_bound(first, to, read_.end_micros - 1, newer);
+    to = std::upper_bound(from, to, read_.start_micros, newer);
+    if (read_.cells_per_column_max > 0) {
+      to = from + std::min<int64_t>(to - from, read_.cells_per_column_max - column->returned);
+      column->returned += to - from;
+    }
     return {from - first, to - first};
   }
 
   const NumberRead& read_;
+  const std::vector<size_t> order_;
   const GcRuleEvaluator& rule_;
   ReadWatch* const watch_;
+  const std::function<bool(const NumberRow&)>& row_;
   std::string row_key_;
-  int64_t seen_ = 0;  // cells of the row that the rule keeps
+  std::vector<Column> columns_;  // as in read_
   int64_t rows_seen_ = 0;
+  std::vector<NumberRow::Part> parts_;
+  HeldNumbers held_;  // of whole rows that come in pieces
   std::vector<int64_t> timestamps_;
   std::vector<std::string_view> texts_;
 };
+
+ReadHints HintsOf(const NumberRead& read, const std::vector<size_t>& order) {
+  ReadHints hints;
+  hints.columns.emplace();
+  for (const size_t index : order) {
+    const NumberRead::Column& column = read.columns[index];
+    hints.columns->push_back({column.qualifier, column.qualifier + std::string(1, '\0')});
+    hints.numbers.push_back(column.written);
+  }
+  hints.time_range = {read.start_micros, read.end_micros};
+  if (read.cells_per_column_max > 0 && read.end_micros == 0) {
+    hints.newest_per_column = read.cells_per_column_max;
+  }
+  return hints;
+}
 
 }  // namespace
 
 absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t now_micros,
                            const NumberRead& read, AccessObserver* observer,
                            const std::function<bool(const NumberRow&)>& row) {
-  const FamilySchema* const family = schema.FindFamily(read.column.family);
+  const FamilySchema* const family = schema.FindFamily(read.family);
   if (family == nullptr) {
-    return absl::NotFoundError(fmt::format("{}: no family '{}'", schema.name, read.column.family));
+    return absl::NotFoundError(fmt::format("{}: no family '{}'", schema.name, read.family));
   }
   std::vector<RowRange> ranges = NormalizeRanges(read.ranges);
   if (ranges.empty()) return absl::OkStatus();
   const bool whole_table = ranges.size() == 1 && ranges[0].start.empty() && ranges[0].end.empty();
   const std::vector<GcRuleEvaluator> rules = {GcRuleEvaluator(family->gc_rule, now_micros)};
+  const std::vector<size_t> order = OrderOf(read);
   Engine::ScanOptions options;
+  options.reverse = read.reversed;
+  options.hints = HintsOf(read, order);
   options.hints.families = std::vector<FamilyId>{family->id};
-  options.hints.columns = std::vector<ReadHints::ColumnRange>{
-      {read.column.qualifier, read.column.qualifier + std::string(1, '\0')}};
-  options.hints.time_range = {read.start_micros, read.end_micros};
-  options.hints.numbers = read.written;
   RefineReadHints(rules, &options.hints);
   absl::StatusOr<std::unique_ptr<RowStream>> stream =
       engine->Scan(schema.id, std::move(ranges), std::move(options));
@@ -116,7 +204,7 @@ absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t no
 
   std::optional<ReadWatch> watch;
   if (observer != nullptr) watch.emplace(observer, schema.id);
-  NumberReader reader(read, rules[0], watch.has_value() ? &*watch : nullptr);
+  NumberReader reader(read, order, rules[0], watch.has_value() ? &*watch : nullptr, row);
   RowPiece piece;
   while (true) {
     absl::StatusOr<bool> more = (*stream)->Next(&piece);
@@ -125,8 +213,9 @@ absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t no
       return more.status();
     }
     if (!*more) break;
-    if (piece.family == family->id && !reader.Take(piece, row)) return absl::OkStatus();
+    if (piece.family == family->id && !reader.Take(piece)) return absl::OkStatus();
   }
+  if (!reader.Emit()) return absl::OkStatus();
   if (watch.has_value()) watch->End(whole_table, reader.rows_seen(), {});
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// The numbers of one column of a table, without cells, for readers that calculate: a scan, and what garbage
+// The numbers of columns of a table, without cells, for readers that calculate: a scan, and what garbage
 // collection leaves of it.
 #pragma once
 

@@ -80,14 +80,17 @@ bool PageStream::row_may_continue() const {
 
 void PageStream::RememberLastColumn() {
   if (!hints_->newest_per_column.has_value()) return;
-  const bool as_numbers = piece_.cells.empty();
-  const std::string_view qualifier = as_numbers ? piece_.numbers.qualifier : piece_.cells.back().qualifier;
+  std::string_view qualifier;
+  if (!piece_.cells.empty()) qualifier = piece_.cells.back().qualifier;
+  const NumberColumn* const numbers = piece_.numbers.empty() ? nullptr : &piece_.numbers.back();
+  const bool as_numbers = numbers != nullptr && (piece_.cells.empty() || numbers->qualifier > qualifier);
+  if (as_numbers) qualifier = numbers->qualifier;
   if (last_row_ != piece_.row_key || last_qualifier_ != qualifier) {
     last_row_ = piece_.row_key;
     last_qualifier_ = qualifier;
     last_count_ = 0;
   }
-  if (as_numbers) last_count_ += static_cast<int64_t>(piece_.numbers.numbers.size());
+  if (as_numbers) last_count_ += static_cast<int64_t>(numbers->numbers.size());
   for (auto cell = piece_.cells.rbegin(); cell != piece_.cells.rend() && cell->qualifier == qualifier;
        ++cell) {
     ++last_count_;

@@ -15,12 +15,12 @@ constexpr uint32_t kStepsBetweenClockReadings = 128;
 // Of so many, streams are made whether or not there are pages of them.
 constexpr size_t kFamiliesWithoutLooking = 8;
 
-bool IsEmpty(const RowPiece& piece) { return piece.cells.empty() && piece.numbers.numbers.empty(); }
+bool IsEmpty(const RowPiece& piece) { return piece.cells.empty() && piece.numbers.empty(); }
 
 ReadHints Relaxed(ReadHints hints) {
   hints.newest_per_column.reset();
   hints.keys_only = false;
-  hints.numbers.reset();
+  hints.numbers.clear();
   return hints;
 }
 
@@ -253,10 +253,10 @@ bool RocksScan::IsLastOfRow() const {
 absl::Status RocksScan::Fill(Source* source, RowPiece* piece) {
   piece->row_key = row_key_;
   piece->family = family_;
-  piece->numbers = {};
+  piece->numbers.clear();
   if (source != nullptr && fragments_.empty()) {
     piece->cells.swap(source->stream->piece().cells);
-    piece->numbers = source->stream->piece().numbers;
+    piece->numbers.swap(source->stream->piece().numbers);
     return absl::OkStatus();
   }
   if (source == nullptr) return reader_.Read(fragments_, shapes_, options_.hints, &piece->cells);
@@ -269,7 +269,7 @@ absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
   const bool deletes = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutDeletes);
   const bool adds = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutAdds);
   const bool needs_all = (deletes && options_.hints.newest_per_column.has_value()) ||
-                         (adds && options_.hints.keys_only) || options_.hints.numbers.has_value();
+                         (adds && options_.hints.keys_only) || !options_.hints.numbers.empty();
   if (!needs_all && !source->stream->row_may_continue()) {
     return reader_.ReadOver(source->stream->piece().cells, fragments_, shapes_, options_.hints,
                             &piece->cells);

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/random.h"
 #include "engine/rocks/page_key.h"
@@ -72,11 +73,12 @@ class SettlingTest : public testing::Test {
         result +=
             fmt::format("{} {}@{}={}\n", piece.row_key, cell.qualifier, cell.timestamp_micros, cell.value);
       }
-      const NumberColumn& numbers = piece.numbers;
-      numbers_seen_ += numbers.numbers.size();
-      for (size_t i = 0; i < numbers.numbers.size(); ++i) {
-        result += fmt::format("{} {}@{}={}\n", piece.row_key, numbers.qualifier, numbers.timestamps_micros[i],
-                              numbers.numbers[i]);
+      for (const NumberColumn& numbers : piece.numbers) {
+        numbers_seen_ += numbers.numbers.size();
+        for (size_t i = 0; i < numbers.numbers.size(); ++i) {
+          result += fmt::format("{} {}@{}={}\n", piece.row_key, numbers.qualifier,
+                                numbers.timestamps_micros[i], numbers.numbers[i]);
+        }
       }
     }
   }
@@ -184,8 +186,14 @@ TEST_F(SettlingTest, RowsAtTheEndsOfSeriesLeaveFullPages) {
   EXPECT_EQ(std::count(cells.begin(), cells.end(), '\n'), 15'000);
 }
 
+std::vector<std::string> SortedLines(const std::string& text) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
 // Where pages hold them so; edits above pages, other columns, and values that are no numbers come as cells.
-TEST_F(SettlingTest, NumbersAreTheCellsOfAColumn) {
+TEST_F(SettlingTest, NumbersAreTheCellsOfColumns) {
   SeededRandom random(11);
   const std::vector<std::string> qualifiers = {"number", "mixed", "text"};
   for (int round = 0; round < 30; ++round) {
@@ -210,10 +218,17 @@ TEST_F(SettlingTest, NumbersAreTheCellsOfAColumn) {
       const bool reverse = random.Uniform(2) == 0;
       const std::string wanted = Cells({.reverse = reverse, .hints = hints}, range);
       const size_t numbers_before = numbers_seen_;
-      hints.numbers = NumberBytes::kDecimalText;
+      hints.numbers = {NumberBytes::kDecimalText};
       ASSERT_EQ(Cells({.reverse = reverse, .hints = hints}, range), wanted) << "round " << round;
       EXPECT_TRUE(qualifier != "text" || numbers_seen_ == numbers_before);
     }
+    Engine::ScanOptions options{.reverse = random.Uniform(2) == 0,
+                                .hints = {.families = std::vector<FamilyId>{kFamily}}};
+    options.hints.columns = {{"mixed", "n"}, {"number", ""}};
+    if (random.Uniform(2) == 0) options.hints.time_range = {50'000, 150'000};
+    const std::string wanted = Cells(options);
+    options.hints.numbers = {NumberBytes::kDecimalText, NumberBytes::kDecimalText};
+    ASSERT_EQ(SortedLines(Cells(options)), SortedLines(wanted)) << "round " << round;
   }
   EXPECT_GT(numbers_seen_, 1'000u);
 }

@@ -8,31 +8,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "model/held_numbers.h"
 
 namespace sonde::series {
 namespace {
-
-// A NumberRow that holds what it views.
-class HeldNumbers {
- public:
-  explicit HeldNumbers(const NumberRow& row)
-      : row_key_(row.row_key),
-        timestamps_micros_(row.timestamps_micros.begin(), row.timestamps_micros.end()),
-        numbers_(row.numbers.begin(), row.numbers.end()),
-        texts_(row.texts.begin(), row.texts.end()) {}
-
-  NumberRow View() {
-    views_.assign(texts_.begin(), texts_.end());
-    return {row_key_, timestamps_micros_, numbers_, views_};
-  }
-
- private:
-  std::string row_key_;
-  std::vector<int64_t> timestamps_micros_;
-  std::vector<double> numbers_;
-  std::vector<std::string> texts_;
-  std::vector<std::string_view> views_;
-};
 
 // What one scan has found and nobody has taken yet.
 template <typename Row>
@@ -161,12 +140,14 @@ absl::Status ReadMergedNumbers(TableAccess* tables, const std::string& table,
                                const std::vector<NumberRead>& reads,
                                const std::function<std::string(std::string_view row_key)>& key_of,
                                const std::function<bool(const NumberRow&)>& row) {
+  if (reads.empty()) return absl::OkStatus();
   const auto scan = [&](size_t index, Queue<HeldNumbers>* queue) {
     return tables->ReadNumbers(table, reads[index], [&](const NumberRow& found) {
       return queue->Push({key_of(found.row_key), HeldNumbers(found)});
     });
   };
-  return Merge<HeldNumbers>(reads.size(), false, scan, [&](HeldNumbers&& held) { return row(held.View()); });
+  return Merge<HeldNumbers>(reads.size(), reads.front().reversed, scan,
+                            [&](HeldNumbers&& held) { return row(held.View()); });
 }
 
 }  // namespace sonde::series

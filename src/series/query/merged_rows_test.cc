@@ -44,13 +44,14 @@ class SaltedRows final : public TableAccess {
       const int64_t number = std::stoi(found.row_key.substr(2));
       const double value = 0.5 * static_cast<double>(number);
       const std::string_view text = found.row_key;
-      NumberRow numbers{.row_key = found.row_key, .timestamps_micros = {&number, 1}};
+      NumberRow::Part parts[] = {{.column = 3, .timestamps_micros = {&number, 1}, .numbers = {&value, 1}},
+                                 {.column = 1, .timestamps_micros = {&number, 1}}};
       if (number % 2 == 0) {
-        numbers.numbers = {&value, 1};
+        parts[1].numbers = {&value, 1};
       } else {
-        numbers.texts = {&text, 1};
+        parts[1].texts = {&text, 1};
       }
-      return row(numbers);
+      return row({found.row_key, parts});
     });
   }
 
@@ -92,11 +93,17 @@ TEST(MergedRows, NumbersComeInOrder) {
   for (const RowRead& read : Reads(false)) reads.push_back({.ranges = read.ranges});
   int64_t next = 0;
   ASSERT_TRUE(ReadMergedNumbers(&tables, "t", reads, WithoutSalt, [&](const NumberRow& row) {
-                EXPECT_EQ(row.timestamps_micros[0], next);
+                EXPECT_EQ(row.parts.size(), 2u);
+                const NumberRow::Part &first = row.parts[0], &second = row.parts[1];
+                EXPECT_EQ(first.column, 3u);
+                EXPECT_EQ(second.column, 1u);
+                EXPECT_EQ(first.timestamps_micros[0], next);
+                EXPECT_EQ(second.timestamps_micros.data(), first.timestamps_micros.data());
+                EXPECT_EQ(first.numbers[0], 0.5 * static_cast<double>(next));
                 if (next % 2 == 0) {
-                  EXPECT_EQ(row.numbers[0], 0.5 * static_cast<double>(next));
+                  EXPECT_EQ(second.numbers[0], first.numbers[0]);
                 } else {
-                  EXPECT_EQ(row.texts[0], row.row_key);
+                  EXPECT_EQ(second.texts[0], row.row_key);
                 }
                 ++next;
                 return true;

@@ -1,4 +1,4 @@
-// Questions for one field are answered from numbers where the tables give them: with the same answers as from
+// Questions for fields are answered from numbers where the tables give them: with the same answers as from
 // rows, whatever lies in pages and what above them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,6 +14,8 @@
 #include "engine/rocks/rocks_engine.h"
 #include "series/query/query.h"
 #include "series/schema/schema_parser.h"
+#include "series/write/declarations.h"
+#include "series/write/ingest_batch.h"
 #include "series/write/point_writer.h"
 #include "table/local_tables.h"
 
@@ -45,8 +47,10 @@ class Watched final : public TableAccess {
   absl::Status ReadNumbers(const std::string& table, const NumberRead& read,
                            const std::function<bool(const NumberRow&)>& row) override {
     return tables_->ReadNumbers(table, read, [&](const NumberRow& found) {
-      numbers += found.numbers.size();
-      texts += found.texts.size();
+      for (const NumberRow::Part& part : found.parts) {
+        numbers += part.numbers.size();
+        texts += part.texts.size();
+      }
       return row(found);
     });
   }
@@ -88,7 +92,12 @@ class QueryNumbersTest : public testing::TestWithParam<const char*> {
       const std::string x = fmt::format("{}", static_cast<double>(random->Uniform(100'000)) / 100 - 300);
       const std::string n = fmt::format("{}", static_cast<int64_t>(random->Uniform(1'000)) - 500);
       const std::string e = random->Uniform(4) == 0 ? "1e3" : "";
-      ASSERT_TRUE(writer.Add({{host}, time_micros, {x, n, e, n, "w"}}).ok());
+      // Times come again and late; now and then, fields are missing.
+      std::vector<std::string_view> values = {x, n, e, n, "w"};
+      for (size_t field = 0; field < 4; ++field) {
+        if (random->Uniform(has_gaps_ ? 5 : 1'000) == 0) values[field] = "";
+      }
+      ASSERT_TRUE(writer.Add({{host}, time_micros, values}).ok());
       ASSERT_TRUE(writer.FlushIfFull().ok());
     }
     ASSERT_TRUE(writer.Flush().ok());
@@ -96,7 +105,9 @@ class QueryNumbersTest : public testing::TestWithParam<const char*> {
 
   Query RandomQuery(SeededRandom* random) const {
     Query query;
-    query.fields = {static_cast<size_t>(random->Uniform(4))};
+    // Some, one of them perhaps twice; or all that are numbers.
+    for (uint64_t n = random->Uniform(4); n > 0; --n) query.fields.push_back(random->Uniform(4));
+    if (random->Uniform(30) == 0) query.fields.push_back(4);  // a text
     query.selection.tags = {{}};
     if (random->Uniform(3) == 0) query.selection.tags[0].prefix = "host1";
     if (random->Uniform(3) == 0) query.selection.tags[0].values = {"host2", "host3", "none"};
@@ -113,12 +124,21 @@ class QueryNumbersTest : public testing::TestWithParam<const char*> {
     if (random->Uniform(3) != 0)
       query.every = ParseBucketWidth(random->Uniform(2) == 0 ? "10m" : "1h").value();
     if (random->Uniform(3) == 0) query.group_by.emplace();
-    if (random->Uniform(8) == 0) query.change = Change::kDelta;
+    if (random->Uniform(4) == 0) {
+      query.change = random->Uniform(2) == 0 ? Change::kDelta : Change::kRate;
+      if (random->Uniform(3) == 0) {  // one by one
+        query.aggregates.clear();
+        query.every.reset();
+        query.group_by.reset();
+      }
+    }
     if (random->Uniform(8) == 0) query.rows_max = 5;
     return query;
   }
 
-  static std::string Ask(const SeriesSchema& schema, const Query& query, TableAccess* tables) {
+  // Of a schema, or of a known series.
+  template <typename Series>
+  static std::string Ask(const Series& schema, const Query& query, TableAccess* tables) {
     std::string answer;
     const auto stats = RunQuery(schema, query, tables, [&](const ResultRow& row) {
       answer += fmt::format("{} {}", fmt::join(row.tags, ","), row.time_micros);
@@ -135,6 +155,9 @@ class QueryNumbersTest : public testing::TestWithParam<const char*> {
     return answer + (query.rows_max ? "" : fmt::format("{} cells", stats->cells_read));
   }
 
+  void Settle() { ASSERT_TRUE(engine_->SettleAll().ok()); }
+
+  bool has_gaps_ = true;
   std::string path_;
   SystemClock clock_;
   std::unique_ptr<RocksEngine> engine_;
@@ -154,24 +177,87 @@ TEST_P(QueryNumbersTest, AnswerAsRowsDo) {
   Watched numbers(local_.get(), true), rows(local_.get(), false);
   SeededRandom random(3);
   for (int round = 0; round < 4; ++round) {
+    has_gaps_ = round > 0;
     Write(schema, &random, 1'500);
-    if (round % 2 == 0) {
-      ASSERT_TRUE(engine_->SettleAll().ok());
-    }
-    for (int i = 0; i < 60; ++i) {
+    if (round % 2 == 0) Settle();
+    for (int i = 0; i < 50; ++i) {
       const Query query = RandomQuery(&random);
       ASSERT_EQ(Ask(schema, query, &numbers), Ask(schema, query, &rows))
           << "round " << round << ", question " << i;
     }
   }
+  if (schema.layout == Layout::kOffsets) return;
   EXPECT_GT(numbers.numbers, 10'000u);
   EXPECT_GT(numbers.texts, 1'000u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Keys, QueryNumbersTest,
-                         testing::Values("bucket: hour\nkey: [host, bucket]",
-                                         "bucket: day\nkey: [bucket, host]\nretention: { max_versions: all }",
-                                         "bucket: hour\nkey: [{ salt: 4, of: time }, host, bucket]"));
+INSTANTIATE_TEST_SUITE_P(
+    Keys, QueryNumbersTest,
+    testing::Values("bucket: hour\nkey: [host, bucket]",
+                    "bucket: day\nkey: [bucket, host]\nretention: { max_versions: all }",
+                    "bucket: hour\nkey: [{ salt: 4, of: time }, host, bucket]",
+                    "bucket: hour\nkey: [host, { bucket: hour, format: epoch_s, reverse: true }]",
+                    "layout: row\nkey: [host, time]",
+                    "layout: row\nkey: [host, { time: epoch_s, reverse: true }]",
+                    "layout: row\nkey: [{ salt: 4, of: time }, host, time]",
+                    "layout: row\nkey: [host, time]\nretention: { max_versions: 3 }",
+                    // Of these, no field has a column of its own.
+                    "layout: offsets\nbucket: hour\nslot: 1s\nkey: [host, bucket]"));
+
+// All that is asked for lies in pages: nothing has to come as cells.
+TEST_F(QueryNumbersTest, SettledNumbersAreNumbers) {
+  const SeriesSchema schema =
+      ParseSchema(
+          "series: s\ntags: { host: string }\nfields: { a: int, b: { type: double, encoding: "
+          "float64_be }, c: double }\nbucket: hour\nkey: [host, bucket]\n",
+          "x.yaml")
+          .value();
+  ASSERT_TRUE(EnsureSeriesTables(schema, local_.get()).ok());
+  PointWriter writer(schema, local_.get());
+  for (int64_t i = 0; i < 500; ++i) {
+    ASSERT_TRUE(writer.Add({{"h"}, kStart + i * kMicrosPerSecond, {"3", "0.5", "7.25"}}).ok());
+  }
+  ASSERT_TRUE(writer.Flush().ok());
+  Settle();
+  Watched numbers(local_.get(), true);
+  EXPECT_EQ(Ask(schema, {.aggregates = {Aggregate::kSum, Aggregate::kCount}}, &numbers),
+            fmt::format("h {} 1500 500 250 500 3625 500\n1500 cells", kStart));
+  EXPECT_EQ(numbers.numbers, 1'500u);
+  EXPECT_EQ(numbers.texts, 0u);
+}
+
+TEST_F(QueryNumbersTest, AnswerOfOpenSeriesAsRowsDo) {
+  Declarations declarations(local_.get(), &clock_);
+  SeededRandom random(5);
+  IngestBatch batch(&declarations, local_.get(), {});
+  for (int i = 0; i < 2'000; ++i) {
+    const std::string host = fmt::format("host{}", random.Uniform(kHosts));
+    const std::string value = fmt::format("{}", random.Uniform(1'000));
+    const std::vector<std::pair<std::string_view, std::string_view>> labels = {{"host", host}};
+    std::vector<LineField> fields = {{"x", LineValueType::kFloat, value}};
+    if (random.Uniform(3) != 0) fields.push_back({"y", LineValueType::kFloat, value});
+    const std::string identity = "s," + host;
+    ASSERT_TRUE(batch
+                    .Add({"s", identity, &labels, &fields,
+                          kStart + static_cast<int64_t>(random.Uniform(7'200)) * kMicrosPerSecond})
+                    .ok());
+    ASSERT_TRUE(batch.Flush().ok());
+  }
+  Settle();
+  Watched numbers(local_.get(), true), rows(local_.get(), false);
+  const KnownSeriesRef series = declarations.Find("s");
+  ASSERT_NE(series, nullptr);
+  for (const std::vector<size_t>& fields : std::vector<std::vector<size_t>>{{}, {0}, {1}, {1, 0}}) {
+    for (const bool has_change : {false, true}) {
+      Query query{.fields = fields, .aggregates = {Aggregate::kSum, Aggregate::kCount, Aggregate::kLast}};
+      query.selection.tags = {{.values = {"host1", "host4"}}};
+      query.every = ParseBucketWidth("10m").value();
+      if (has_change) query.change = Change::kIncrease;
+      ASSERT_EQ(Ask(*series, query, &numbers), Ask(*series, query, &rows));
+    }
+  }
+  EXPECT_GT(numbers.numbers, 500u);
+}
 
 // A cell that the declaration never writes is told either way.
 TEST_F(QueryNumbersTest, TellOfCellsThatAreNoInts) {

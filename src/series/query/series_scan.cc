@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "series/key/field_codec.h"
@@ -14,11 +13,6 @@ namespace {
 
 // Beginnings of keys that the labels of an open series are written out as.
 constexpr size_t kOpenPrefixesMax = 1'000;
-
-NumberBytes NumberBytesOf(const Field& field) {
-  if (field.encoding == FieldEncoding::kText) return NumberBytes::kDecimalText;
-  return field.type == FieldType::kInt ? NumberBytes::kBigEndianInteger : NumberBytes::kBigEndianDouble;
-}
 
 }  // namespace
 
@@ -190,16 +184,8 @@ absl::Status SeriesScan::ReadAll(bool is_reversed, const std::function<absl::Sta
   return problem.ok() ? status : problem;
 }
 
-// One field whose points lie in a column of its own, at their times.
-bool SeriesScan::CanReadNumbers() const {
-  return tables_->CanReadNumbers() && open_ == nullptr && schema().layout == Layout::kCells &&
-         !schema().keeps_corrections && fields_.size() == 1 &&
-         schema().fields[fields_[0]].type != FieldType::kString;
-}
-
-bool SeriesScan::TakeNumbers(const NumberRow& found, Numbers* numbers,
+bool SeriesScan::TakeNumbers(const NumberRow& found, NumberPoints* points, Numbers* numbers,
                              const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem) {
-  const Field& field = schema().fields[fields_[0]];
   if (found.row_key != last_row_key_ || stats_.rows_read == 0) {
     last_row_key_ = found.row_key;
     ++stats_.rows_read;
@@ -210,45 +196,16 @@ bool SeriesScan::TakeNumbers(const NumberRow& found, Numbers* numbers,
     if (!problem->ok()) return false;
     is_asked_for_ = *is_asked_for;
   }
-  stats_.cells_read += static_cast<int64_t>(found.timestamps_micros.size());
-  if (found.texts.empty()) {
-    stats_.value_bytes_read += static_cast<int64_t>(found.numbers.size() * sizeof(double));
-  } else {
-    for (const std::string_view text : found.texts)
+  for (const NumberRow::Part& part : found.parts) {
+    stats_.cells_read += static_cast<int64_t>(part.timestamps_micros.size());
+    stats_.value_bytes_read += static_cast<int64_t>(part.numbers.size() * sizeof(double));
+    for (const std::string_view text : part.texts)
       stats_.value_bytes_read += static_cast<int64_t>(text.size());
   }
   if (!is_asked_for_) return true;
-  const auto newer = [](int64_t a, int64_t b) { return a > b; };
-  const absl::Span<const int64_t> times = found.timestamps_micros;
-  const auto newest = std::upper_bound(times.begin(), times.end(), selection_.to_micros, newer);
-  const size_t begin = newest - times.begin();
-  const size_t end = std::upper_bound(newest, times.end(), selection_.from_micros, newer) - times.begin();
-  if (begin == end) return true;
-  numbers->columns.resize(1);
-  std::vector<double>& values = numbers->columns[0].values;
-  numbers->columns[0].is_text = false;
-  numbers->times_micros.assign(times.rend() - end, times.rend() - begin);
-  if (found.texts.empty()) {
-    values.assign(found.numbers.rend() - end, found.numbers.rend() - begin);
-    const bool is_int = field.type == FieldType::kInt;
-    for (const double value : values) {
-      // Not a number, infinite, or not whole.
-      if (value - value == 0 && (!is_int || std::trunc(value) == value)) continue;
-      *problem = DecodeValue(field, fmt::format("{}", value)).status();
-      if (problem->ok()) *problem = absl::DataLossError(fmt::format("field '{}': {}", field.name, value));
-      return false;
-    }
-  } else {
-    values.clear();
-    for (size_t i = end; i-- > begin;) {
-      const std::optional<double> number = DecodeNumber(field, found.texts[i]);
-      if (!number) {
-        *problem = DecodeValue(field, found.texts[i]).status();
-        return false;
-      }
-      values.push_back(*number);
-    }
-  }
+  *problem = points->Read(found, key_, selection_.from_micros, selection_.to_micros, numbers);
+  if (!problem->ok()) return false;
+  if (numbers->times_micros.empty()) return true;
   const absl::StatusOr<bool> goes_on = row();
   *problem = goes_on.status();
   return goes_on.ok() && *goes_on;
@@ -256,31 +213,30 @@ bool SeriesScan::TakeNumbers(const NumberRow& found, Numbers* numbers,
 
 absl::Status SeriesScan::ReadAllNumbers(bool is_reversed, bool any_order, Numbers* numbers,
                                         const std::function<absl::StatusOr<bool>()>& row) {
-  if (!any_order || is_reversed || !CanReadNumbers()) {
+  if (!tables_->CanReadNumbers() || !NumberPoints::CanRead(schema(), fields_)) {
     return ReadAll(is_reversed, [&]() -> absl::StatusOr<bool> {
       if (points_.Count() == 0) return true;
       if (absl::Status status = ReadNumbers(numbers); !status.ok()) return status;
       return row();
     });
   }
-  const Field& field = schema().fields[fields_[0]];
+  NumberPoints points(schema(), fields_);
   std::vector<NumberRead> reads;
   const auto add = [&](const std::vector<RowRange>& ranges) {
-    RowRead read = MakeRead(ranges);
-    reads.push_back({.ranges = std::move(read.ranges),
-                     .column = {field.family, field.qualifier},
-                     .start_micros = read.start_micros,
-                     .end_micros = read.end_micros,
-                     .written = NumberBytesOf(field)});
+    reads.push_back(points.MakeRead(selection_.from_micros, selection_.to_micros, ranges));
+    reads.back().reversed = is_reversed;
+    reads.back().whole_rows = !any_order;
   };
   if (IsMerged()) {
-    for (const std::vector<RowRange>& stream : streams_) add(stream);
+    std::for_each(streams_.begin(), streams_.end(), add);
   } else {
     add(stats_.ranges);
   }
   stats_.requests += static_cast<int64_t>(reads.size());
   absl::Status problem;
-  const auto take = [&](const NumberRow& found) { return TakeNumbers(found, numbers, row, &problem); };
+  const auto take = [&](const NumberRow& found) {
+    return TakeNumbers(found, &points, numbers, row, &problem);
+  };
   const absl::Status status = reads.size() == 1
                                   ? tables_->ReadNumbers(stats_.table, reads[0], take)
                                   : ReadMergedNumbers(

@@ -11,6 +11,7 @@
 #include "model/table_access.h"
 #include "series/key/key_codec.h"
 #include "series/key/row_points.h"
+#include "series/query/number_points.h"
 #include "series/query/numbers.h"
 #include "series/query/query.h"
 #include "series/query/tag_conditions.h"
@@ -37,9 +38,9 @@ class SeriesScan {
   // declaration never writes.
   absl::Status ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row);
   bool IsMerged() const { return streams_.size() > 1; }
-  // As ReadAll, of rows that have numbers, with these in *numbers; points() means nothing.  Where `any_order`
-  // of the points of a row will do, and tables CanReadNumbers, it is much faster: a row then may come in
-  // parts.
+  // As ReadAll, of rows that have numbers, with these in *numbers; points() means nothing.  Much faster where
+  // tables CanReadNumbers and NumberPoints can, too.  If `any_order` of the points of a row will do, a row
+  // may come in parts, which need not have all of its fields.
   absl::Status ReadAllNumbers(bool is_reversed, bool any_order, Numbers* numbers,
                               const std::function<absl::StatusOr<bool>()>& row);
   // The same of one read, in its order.
@@ -66,9 +67,8 @@ class SeriesScan {
   absl::StatusOr<bool> IsAskedFor();
   // Replaces *numbers by those of the points.
   absl::Status ReadNumbers(Numbers* numbers) const;
-  bool CanReadNumbers() const;
-  bool TakeNumbers(const NumberRow& found, Numbers* numbers, const std::function<absl::StatusOr<bool>()>& row,
-                   absl::Status* problem);
+  bool TakeNumbers(const NumberRow& found, NumberPoints* points, Numbers* numbers,
+                   const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
 
   KeyCodec codec_;
   const KnownSeries* open_;

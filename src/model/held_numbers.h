@@ -1,0 +1,68 @@
+// A NumberRow that holds what it views.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "model/table_access.h"
+
+namespace sonde {
+
+// Not for several threads.
+class HeldNumbers {
+ public:
+  HeldNumbers() = default;
+  explicit HeldNumbers(const NumberRow& row) { Add(row); }
+
+  // The parts of a row behind those that are held; all that is held is of one row.
+  void Add(const NumberRow& row) {
+    row_key_ = row.row_key;
+    const int64_t* last_times = nullptr;
+    for (const NumberRow::Part& part : row.parts) {
+      const bool has_same_times = part.timestamps_micros.data() == last_times &&
+                                  part.timestamps_micros.size() == times_.back().size();
+      if (!has_same_times) times_.emplace_back(part.timestamps_micros.begin(), part.timestamps_micros.end());
+      last_times = part.timestamps_micros.data();
+      parts_.push_back({part.column,
+                        times_.size() - 1,
+                        {part.numbers.begin(), part.numbers.end()},
+                        {part.texts.begin(), part.texts.end()},
+                        {}});
+    }
+  }
+
+  bool IsEmpty() const { return parts_.empty(); }
+  void Clear() {
+    times_.clear();
+    parts_.clear();
+  }
+
+  // Good until it is changed or moved.
+  NumberRow View() {
+    views_.clear();
+    for (Part& part : parts_) {
+      part.text_views.assign(part.texts.begin(), part.texts.end());
+      views_.push_back({part.column, times_[part.times], part.numbers, part.text_views});
+    }
+    return {row_key_, views_};
+  }
+
+ private:
+  struct Part {
+    size_t column;
+    size_t times;  // in times_
+    std::vector<double> numbers;
+    std::vector<std::string> texts;
+    std::vector<std::string_view> text_views;
+  };
+
+  std::string row_key_;
+  std::vector<std::vector<int64_t>> times_;
+  std::vector<Part> parts_;
+  std::vector<NumberRow::Part> views_;
+};
+
+}  // namespace sonde
