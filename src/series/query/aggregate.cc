@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace sonde::series {
 namespace {
@@ -13,6 +14,55 @@ namespace {
 // In the order of Aggregate::Kind, without kPercentile.
 constexpr std::array<std::string_view, 8> kNames = {"avg", "min",   "max",  "count",
                                                     "sum", "first", "last", "stddev"};
+
+// Loops over values keep so many results: one would wait for itself.
+constexpr size_t kLanes = 4;
+
+struct ExactSum {
+  double sum = 0;
+  double error = 0;  // what sum has lost to rounding
+
+  // Knuth's sum of two; without branches.
+  void Add(double value) {
+    const double before = sum;
+    sum += value;
+    const double added = sum - before;
+    error += (before - (sum - added)) + (value - added);
+  }
+};
+
+ExactSum SumOf(absl::Span<const double> values) {
+  std::array<ExactSum, kLanes> lanes;
+  size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane].Add(values[i + lane]);
+  }
+  for (; i < values.size(); ++i) lanes[0].Add(values[i]);
+  for (size_t lane = 1; lane < kLanes; ++lane) {
+    lanes[0].Add(lanes[lane].sum);
+    lanes[0].error += lanes[lane].error;
+  }
+  return lanes[0];
+}
+
+// Of at least one value.
+std::pair<double, double> ExtremesOf(absl::Span<const double> values) {
+  std::array<double, kLanes> least, most;
+  least.fill(values[0]);
+  most.fill(values[0]);
+  size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      least[lane] = std::min(least[lane], values[i + lane]);
+      most[lane] = std::max(most[lane], values[i + lane]);
+    }
+  }
+  for (; i < values.size(); ++i) {
+    least[0] = std::min(least[0], values[i]);
+    most[0] = std::max(most[0], values[i]);
+  }
+  return {*std::min_element(least.begin(), least.end()), *std::max_element(most.begin(), most.end())};
+}
 
 }  // namespace
 
@@ -83,26 +133,44 @@ void Accumulator::AddEnds(int64_t first_micros, double first, int64_t last_micro
   }
 }
 
-void Accumulator::Add(const AggregateNeeds& needs, int64_t time_micros, double value) {
-  ++count_;
-  if (needs.has_sum) AddToSum(value);
+// Of count_ values before these.
+void Accumulator::AddMoments(int64_t count, double mean, double squares) {
+  const auto here = static_cast<double>(count_);
+  const auto there = static_cast<double>(count);
+  const double distance = mean - mean_;
+  mean_ += distance * there / (here + there);
+  squares_ += squares + distance * distance * here * there / (here + there);
+}
+
+void Accumulator::Add(const AggregateNeeds& needs, absl::Span<const int64_t> times_micros,
+                      absl::Span<const double> values) {
+  if (values.empty()) return;
+  if (needs.has_sum) {
+    const ExactSum sum = SumOf(values);
+    AddToSum(sum.sum);
+    sum_error_ += sum.error;
+  }
   if (needs.has_extremes) {
-    min_ = count_ == 1 ? value : std::min(min_, value);
-    max_ = count_ == 1 ? value : std::max(max_, value);
+    const auto [least, most] = ExtremesOf(values);
+    min_ = count_ == 0 ? least : std::min(min_, least);
+    max_ = count_ == 0 ? most : std::max(max_, most);
   }
   if (needs.has_ends) {
-    if (count_ == 1) {
-      first_micros_ = last_micros_ = time_micros;
-      first_ = last_ = value;
+    if (count_ == 0) {
+      first_micros_ = last_micros_ = times_micros[0];
+      first_ = last_ = values[0];
     }
-    AddEnds(time_micros, value, time_micros, value);
+    AddEnds(times_micros.front(), values.front(), times_micros.back(), values.back());
   }
   if (needs.has_moments) {
-    const double distance = value - mean_;
-    mean_ += distance / static_cast<double>(count_);
-    squares_ += distance * (value - mean_);
+    const ExactSum sum = SumOf(values);
+    const double mean = (sum.sum + sum.error) / static_cast<double>(values.size());
+    double squares = 0;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    AddMoments(static_cast<int64_t>(values.size()), mean, squares);
   }
-  if (needs.has_values) values_.push_back(value);
+  if (needs.has_values) values_.insert(values_.end(), values.begin(), values.end());
+  count_ += static_cast<int64_t>(values.size());
 }
 
 void Accumulator::Merge(const AggregateNeeds& needs, const Accumulator& other) {
@@ -111,13 +179,7 @@ void Accumulator::Merge(const AggregateNeeds& needs, const Accumulator& other) {
     *this = other;
     return;
   }
-  if (needs.has_moments) {
-    const auto here = static_cast<double>(count_);
-    const auto there = static_cast<double>(other.count_);
-    const double distance = other.mean_ - mean_;
-    mean_ += distance * there / (here + there);
-    squares_ += other.squares_ + distance * distance * here * there / (here + there);
-  }
+  if (needs.has_moments) AddMoments(other.count_, other.mean_, other.squares_);
   count_ += other.count_;
   if (needs.has_sum) {
     AddToSum(other.sum_);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/types/span.h"
+
 namespace sonde::series {
 
 struct Aggregate {
@@ -48,7 +50,9 @@ struct AggregateNeeds {
 // The values of one field in one bucket; they may come in any order of time, and from several scans.
 class Accumulator {
  public:
-  void Add(const AggregateNeeds& needs, int64_t time_micros, double value);
+  // `times_micros` ascend, one a value.
+  void Add(const AggregateNeeds& needs, absl::Span<const int64_t> times_micros,
+           absl::Span<const double> values);
   // Values that are no numbers.
   void AddCount(int64_t count) { count_ += count; }
   // As if all values of `other` had been added.
@@ -65,6 +69,7 @@ class Accumulator {
 
  private:
   void AddToSum(double value);
+  void AddMoments(int64_t count, double mean, double squares);
   void AddEnds(int64_t first_micros, double first, int64_t last_micros, double last);
   double Percentile(double percentile) const;
 

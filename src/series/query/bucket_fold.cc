@@ -8,6 +8,13 @@
 namespace sonde::series {
 namespace {
 
+// All of them; a loop without branches.
+bool AreNumbers(absl::Span<const double> values) {
+  bool are = true;
+  for (const double value : values) are &= IsNumber(value);
+  return are;
+}
+
 std::optional<double> NumberOf(const ResultValue& value) {
   if (const auto* number = std::get_if<double>(&value)) return *number;
   return std::nullopt;
@@ -60,15 +67,8 @@ absl::Status BucketFold::Add(const std::vector<std::string>& tags, const Numbers
       const Numbers::Column& column = numbers.columns[field];
       Accumulator& accumulator = group.accumulators[*place + field];
       const int64_t before = accumulator.count();
-      for (size_t i = begin; i < end; ++i) {
-        const double value = column.values[i];
-        if (!IsNumber(value)) continue;
-        if (column.is_text) {
-          accumulator.AddCount(1);
-        } else {
-          accumulator.Add(needs_, times[i], value);
-        }
-      }
+      AddColumn(absl::MakeConstSpan(times).subspan(begin, end - begin),
+                absl::MakeConstSpan(column.values).subspan(begin, end - begin), column.is_text, &accumulator);
       if (needs_.has_values) values_held_ += accumulator.count() - before;
     }
     begin = end;
@@ -77,6 +77,27 @@ absl::Status BucketFold::Add(const std::vector<std::string>& tags, const Numbers
   return absl::ResourceExhaustedError(fmt::format(
       "percentiles need more than {} values at a time; ask for fewer groups, fewer fields or a shorter time",
       kValuesHeldMax));
+}
+
+// What is there of them.
+void BucketFold::AddColumn(absl::Span<const int64_t> times_micros, absl::Span<const double> values,
+                           bool is_text, Accumulator* accumulator) {
+  if (!AreNumbers(values)) {
+    times_.clear();
+    values_.clear();
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!IsNumber(values[i])) continue;
+      times_.push_back(times_micros[i]);
+      values_.push_back(values[i]);
+    }
+    times_micros = times_;
+    values = values_;
+  }
+  if (is_text) {
+    accumulator->AddCount(static_cast<int64_t>(values.size()));
+  } else {
+    accumulator->Add(needs_, times_micros, values);
+  }
 }
 
 absl::StatusOr<std::vector<int64_t>> BucketFold::StartsOf(const Group& group) const {

@@ -38,6 +38,8 @@ class BucketFold {
 
   // Where the accumulators of the bucket begin that holds `time_micros`.
   absl::StatusOr<size_t> FindBucket(Group* group, int64_t time_micros, int64_t* end_micros);
+  void AddColumn(absl::Span<const int64_t> times_micros, absl::Span<const double> values, bool is_text,
+                 Accumulator* accumulator);
   absl::StatusOr<bool> EmitGroup(const std::vector<std::string>& tags, const Group& group,
                                  const std::function<bool(const ResultRow&)>& emit) const;
   // The starts of the buckets to give out, ascending.
@@ -53,6 +55,9 @@ class BucketFold {
   std::map<std::vector<std::string>, Group> groups_;
   size_t accumulators_ = 0;
   size_t values_held_ = 0;
+  // Those of a column that has gaps.
+  std::vector<int64_t> times_;
+  std::vector<double> values_;
 };
 
 // The start of the bucket that lies `count` before the one that starts at `start_micros`; 0 at the earliest.
