@@ -2,8 +2,9 @@
 //
 // Prints Markdown tables.  The data is that of series_data.h as CSV, all hosts step by step; the store is a
 // data directory of its own, with fsync; what was loaded has settled before it is asked for.  A point is one
-// value of one field.  Questions are asked again and again of a warm store; hashes are sums over the answers,
-// so that two builds can be compared.
+// value of one field.  Questions are asked again and again of a warm store; sums over the answers are
+// printed, so that two builds can be compared.  The scan takes every value of every field with its time, and
+// has to find what was loaded.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -208,6 +209,85 @@ double Ask(const Options& options, std::string_view what, const SeriesSchema& sc
   return cpu_median;
 }
 
+// All values of a series with their times, as columns.
+struct ColumnSum {
+  int64_t cells = 0;
+  // Of all cells, by row prefix and column: value * time.  Modulo 2^64, so that the order does not matter.
+  uint64_t sum = 0;
+
+  static uint64_t Weight(std::string_view host, std::string_view column) {
+    return CellSum::Hash(host) ^ (CellSum::Hash(column) << 1);
+  }
+};
+
+ColumnSum ScanColumns(const SeriesSchema& schema, TableAccess* tables) {
+  NumberRead read{.ranges = {RowRange::All()}, .family = schema.fields[0].family};
+  for (const series::Field& field : schema.fields) read.columns.push_back({field.qualifier});
+  ColumnSum result;
+  const absl::Status status = tables->ReadNumbers(schema.table, read, [&](const NumberRow& row) {
+    const std::string_view host = row.row_key.substr(0, row.row_key.find(schema.delimiter));
+    for (const NumberRow::Part& part : row.parts) {
+      // Of what has settled, numbers that are no numbers in the pages would be a mistake of the store.
+      if (part.numbers.size() != part.timestamps_micros.size()) {
+        Fail("scan", absl::InternalError(fmt::format("row \"{}\" came as cells", row.row_key)));
+      }
+      uint64_t sum = 0;
+      for (size_t i = 0; i < part.numbers.size(); ++i) {
+        sum += static_cast<uint64_t>(static_cast<int64_t>(part.numbers[i])) *
+               static_cast<uint64_t>(part.timestamps_micros[i]);
+      }
+      result.sum += sum * ColumnSum::Weight(host, read.columns[part.column].qualifier);
+      result.cells += static_cast<int64_t>(part.numbers.size());
+    }
+    return true;
+  });
+  if (!status.ok()) Fail("scan", status);
+  return result;
+}
+
+// The whole series, each value with its time; it has to be what was loaded.
+void AskScan(const Options& options, const SeriesSchema& schema, TableAccess* tables) {
+  const DataShape shape{.hosts = options.hosts};
+  ColumnSum loaded;
+  std::vector<uint8_t> values;
+  for (int host = 0; host < shape.hosts; ++host) {
+    const std::string name = fmt::format("host_{:05}", host);
+    std::vector<uint64_t> weights;
+    for (const series::Field& field : schema.fields)
+      weights.push_back(ColumnSum::Weight(name, field.qualifier));
+    HostWalk walk(shape, host);
+    for (int64_t step = 0; step < options.hours * int64_t{360}; ++step) {
+      walk.Next(&values);
+      for (size_t metric = 0; metric < values.size(); ++metric) {
+        loaded.sum += weights[metric] * values[metric] * static_cast<uint64_t>(StepMicros(step));
+        ++loaded.cells;
+      }
+    }
+  }
+  std::vector<double> times, cpu_times;
+  for (int repeat = 0; repeat < options.repeats + 1; ++repeat) {
+    ColumnSum found;
+    const Took took = Measure([&] { found = ScanColumns(schema, tables); });
+    if (found.cells != loaded.cells || found.sum != loaded.sum) {
+      Fail("scan",
+           absl::DataLossError(fmt::format("{} cells (sum {:016x}) were loaded, {} found (sum {:016x})",
+                                           loaded.cells, loaded.sum, found.cells, found.sum)));
+    }
+    if (repeat == 0) continue;  // it warms the store
+    times.push_back(took.seconds * 1e3);
+    cpu_times.push_back(took.cpu_seconds * 1e3);
+  }
+  std::sort(times.begin(), times.end());
+  std::sort(cpu_times.begin(), cpu_times.end());
+  const double cpu_ms = cpu_times[cpu_times.size() / 2];
+  fmt::print(
+      "\n| scan, decoded to columns | cells | p50 ms | CPU ms | cells/s of a core | sum |\n"
+      "| --- | ---: | ---: | ---: | ---: | --- |\n"
+      "| all {} metrics of {} hosts over {} h | {} | {:.2f} | {:.2f} | {:.0f} | `{:016x}` |\n",
+      schema.fields.size(), options.hosts, options.hours, loaded.cells, times[times.size() / 2], cpu_ms,
+      static_cast<double>(loaded.cells) / cpu_ms * 1e3, loaded.sum);
+}
+
 std::string TimeOf(int hours) { return series::TimeText((kFirstSecond + hours * 3600) * 1'000'000); }
 
 std::vector<std::string> Hosts(int count) {
@@ -242,6 +322,8 @@ void AskTsbs(const Options& options, const SeriesSchema& schema, TableAccess* ta
       tables);
   Ask(options, fmt::format("mean of 1 metric of {} hosts by hour over {} h", options.hosts, options.hours),
       schema, {.fields = {five[0]}, .every = "1h", .aggregates = {"avg"}}, tables);
+  Ask(options, fmt::format("mean of 10 metrics of {} hosts by hour over {} h", options.hosts, options.hours),
+      schema, {.every = "1h", .aggregates = {"avg"}}, tables);
   Ask(options, fmt::format("last row of {} hosts", options.hosts), schema, {.latest = "1"}, tables);
 }
 
@@ -283,8 +365,8 @@ void CompareWidths(const Options& options, Store* store) {
       "key: [host, metric, time]\n");
   fmt::print(
       "\n| 100 measurements an event | rows | written points/s | a CPU-s | read points/s | a CPU-s | bytes a "
-      "point, packed by row | settled |\n"
-      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+      "point, packed by row | settled | as columns, points/CPU-s |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
   const DataShape shape{.hosts = std::min(options.hosts, 20), .cells_per_row = kMetrics};
   for (const SeriesSchema* const schema : {&wide, &tall}) {
     if (absl::Status status = series::EnsureSeriesTables(*schema, store->local.get()); !status.ok())
@@ -329,11 +411,16 @@ void CompareWidths(const Options& options, Store* store) {
       if (!stats.ok()) Fail("read", stats.status());
       rows = stats->rows_read;
     });
+    int64_t cells = 0;
+    const Took scan = Measure([&] { cells = ScanColumns(*schema, store->local.get()).cells; });
+    if (cells != kSteps * shape.hosts * kMetrics) {
+      Fail("scan", absl::DataLossError(fmt::format("{} cells were found", cells)));
+    }
     const double points = static_cast<double>(kSteps) * shape.hosts * kMetrics;
-    fmt::print("| `{}` | {} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.2f} | {:.2f} |\n", schema->name, rows,
-               points / write.seconds, points / write.cpu_seconds, points / read.seconds,
+    fmt::print("| `{}` | {} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.2f} | {:.2f} | {:.0f} |\n", schema->name,
+               rows, points / write.seconds, points / write.cpu_seconds, points / read.seconds,
                points / read.cpu_seconds, static_cast<double>(packed_bytes) / points,
-               static_cast<double>(settled_bytes) / points);
+               static_cast<double>(settled_bytes) / points, points / scan.cpu_seconds);
   }
 }
 
@@ -351,6 +438,7 @@ int Run(const Options& options) {
     Load(options, cpu, store.local.get());
     Settle(&store);
     AskTsbs(options, cpu, store.local.get());
+    AskScan(options, cpu, store.local.get());
     fmt::print("\n| load | points | MB | points/s | points/CPU-s |\n| --- | ---: | ---: | ---: | ---: |\n");
     CompareSalts(options, &store);
     CompareWidths(options, &store);
