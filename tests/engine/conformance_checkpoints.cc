@@ -42,7 +42,8 @@ TEST_P(PersistentEngineConformance, ACheckpointHoldsItsTableAndNothingElse) {
     const std::string row_key = fmt::format("row{:02}", i);
     Put(row_key, "q", 1000 + i, "value");
     Put(row_key, "other", 1000, "value", kOther);
-    RowDelta delta{.families = {PutsOf(kSum, {{"q", 1000, StateBytes(i)}})}};
+    const std::string state = StateBytes(i);
+    RowDelta delta{.families = {PutsOf(kSum, {{"q", 1000, state}})}};
     delta.log = {100 + i, logged};
     ASSERT_EQ(engine_->Apply(kTable, {{row_key, delta}}), absl::OkStatus());
     ASSERT_EQ(engine_->Apply(kOtherTable, {{row_key, delta}}), absl::OkStatus());
