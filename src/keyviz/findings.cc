@@ -27,7 +27,7 @@ constexpr double kSlowRequestsMin = 50;
 constexpr double kSlowTimes = 4;
 // Of the writes, in order, in so many seconds.
 constexpr double kSequentialShare = 0.8;
-constexpr int64_t kSequentialSecondsMin = 5;
+constexpr uint64_t kSequentialSecondsMin = 5;
 constexpr uint64_t kSequentialWritesMin = 100;
 constexpr double kSuddenTimes = 4;
 constexpr size_t kSuddenColumnsMin = 8;  // on each side
@@ -36,7 +36,6 @@ constexpr double kPeriodicDip = 0.2;
 constexpr double kPeriodicVariation = 0.25;
 constexpr size_t kPeriodicColumnsMin = 24;
 constexpr double kPeriodicOpsMin = 100;
-constexpr int64_t kFullScanRowsMin = 1'000;
 
 std::string Key(std::string_view key) { return "'" + Printable(key, 64) + "'"; }
 std::string Percent(double share) { return fmt::format("{:.0f}%", 100 * share); }
@@ -81,8 +80,10 @@ class Analysis {
 
   std::vector<Finding> Run() {
     LargeRows();
-    SequentialKeys();
-    HotRows();
+    for (const ColumnFacts* facts : {&facts_.window, &facts_.recent}) {
+      SequentialKeys(*facts);
+      HotRows(*facts);
+    }
     HotRanges();
     Latency();
     FullScans();
@@ -162,9 +163,15 @@ class Analysis {
     }
   }
 
-  void SequentialKeys() {
-    const WriteOrder& order = facts_.write_order;
-    if (order.seconds < kSequentialSecondsMin || order.writes < kSequentialWritesMin) return;
+  // The time of the map, in words, or the last part of it.
+  std::string View(const ColumnFacts& facts) const {
+    if (&facts == &facts_.window) return "in this view";
+    return fmt::format("in the last {} of this view", Duration(facts_.recent_seconds));
+  }
+
+  void SequentialKeys(const ColumnFacts& facts) {
+    const WriteOrder& order = facts.order;
+    if (sequential_ || order.seconds < kSequentialSecondsMin || order.writes < kSequentialWritesMin) return;
     const double above = static_cast<double>(order.above_all) / static_cast<double>(order.writes);
     const double below = static_cast<double>(order.below_all) / static_cast<double>(order.writes);
     if (std::max(above, below) < kSequentialShare) return;
@@ -172,7 +179,7 @@ class Analysis {
     const bool ascending = above > below;
     Finding finding{
         .pattern = Pattern::kSequentialKeys, .severity = Severity::kWarning, .metric = HeatMetric::kWrites};
-    // Where the keys go now: the last row of the map (the first, if they descend) that had writes.
+    // Where the keys went in the end: the last row of the map (the first, if they descend) that had writes.
     for (size_t i = 0; i < map_.rows(); ++i) {
       const size_t row = ascending ? map_.rows() - 1 - i : i;
       if (row_sums_[row].writes == 0) continue;
@@ -183,10 +190,10 @@ class Analysis {
     finding.title = ascending ? "Sequential keys: every write goes to the end of the table"
                               : "Sequential keys: every write goes to the front of the table";
     finding.text = fmt::format(
-        "{} of the {} rows written to {}{} in the last {} s had keys {} every key written before, now near "
+        "{} of the {} rows written to {}{} {} had keys {} every key written before, in the end near "
         "{}: one tablet "
         "takes all writes, however many there are.",
-        Percent(std::max(above, below)), order.writes, facts_.table, Series(), order.seconds,
+        Percent(std::max(above, below)), order.writes, facts_.table, Series(), View(facts),
         ascending ? "after" : "before", Key(finding.start_key));
     finding.remedy =
         "Promote a field: begin the key with what the writes are about (sensor, user, symbol), and put the "
@@ -197,11 +204,13 @@ class Analysis {
     findings_.push_back(std::move(finding));
   }
 
-  void HotRows() {
-    if (facts_.keys < kKeysMin || facts_.recent_ops < kOpsMin) return;
-    for (const HotRow& row : facts_.hot_rows) {
-      const double share = row.ops() / facts_.recent_ops;
-      if (share < kHotRowShare || share * facts_.keys < kHotRowDensity) continue;
+  void HotRows(const ColumnFacts& facts) {
+    const auto keys = static_cast<double>(facts.keys), ops = static_cast<double>(facts.ops);
+    if (keys < kKeysMin || ops < kOpsMin) return;
+    for (const HotRow& row : facts.rows) {
+      const double share = row.ops() / ops;
+      if (share < kHotRowShare || share * keys < kHotRowDensity) continue;
+      if (std::find(hot_row_keys_.begin(), hot_row_keys_.end(), row.row_key) != hot_row_keys_.end()) continue;
       hot_row_keys_.push_back(row.row_key);
       Finding finding{.pattern = Pattern::kHotRow,
                       .severity = Severity::kWarning,
@@ -210,9 +219,9 @@ class Analysis {
                       .end_key = Successor(row.row_key)};
       finding.title = fmt::format("Hot single row: {}", NameOf(*finding.metric));
       finding.text = fmt::format(
-          "Row {} of {}{} takes {} of the load ({} of it {}), out of about {:.0f} rows in use.",
-          Key(row.row_key), facts_.table, Series(), Percent(share),
-          Percent(std::max(row.reads, row.writes) / row.ops()), NameOf(*finding.metric), facts_.keys);
+          "Row {} of {}{} takes {} of the load {} ({} of it {}), out of about {} rows in use.",
+          Key(row.row_key), facts_.table, Series(), Percent(share), View(facts),
+          Percent(std::max(row.reads, row.writes) / row.ops()), NameOf(*finding.metric), facts.keys);
       finding.remedy =
           row.reads >= row.writes
               ? "Cache it where it is asked for, or copy it under a few salted keys and read any of them."
@@ -326,15 +335,18 @@ class Analysis {
   }
 
   void FullScans() {
-    for (const Scanner& scanner : facts_.scanners) {
-      if (scanner.rows < kFullScanRowsMin * scanner.scans) continue;
+    for (const Scanner& scanner : facts_.window.scanners) {
       Finding finding{
           .pattern = Pattern::kFullScan, .severity = Severity::kWarning, .metric = HeatMetric::kReads};
       finding.title = "Full table scan";
-      finding.text = fmt::format("{} has read {}{} from end to end {} in the last hour, {} rows each time.",
-                                 scanner.caller, facts_.table, Series(),
-                                 scanner.scans == 1 ? "once" : fmt::format("{} times", scanner.scans),
-                                 scanner.rows / scanner.scans);
+      finding.text =
+          scanner.scans == 1
+              ? fmt::format("{} has read {}{} from end to end once in this view, {} rows.", scanner.caller,
+                            facts_.table, Series(), scanner.rows)
+              : fmt::format(
+                    "{} has read {}{} from end to end {} times in this view, up to {} rows each time and {} "
+                    "in all.",
+                    scanner.caller, facts_.table, Series(), scanner.scans, scanner.rows_max, scanner.rows);
       finding.remedy =
           "Design the key so that the question is one range of keys: what it asks by comes first. For a "
           "question of another "

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "keyviz/column_facts.h"
 #include "keyviz/heat_map.h"
-#include "keyviz/table_collector.h"
 
 namespace sonde {
 
@@ -34,6 +34,7 @@ std::string_view NameOf(Severity severity);
 struct LargeRow {
   std::string row_key;
   uint64_t bytes = 0;
+  int64_t since_seconds = 0;  // when it was first found to be large
 };
 
 // What of a series' declaration could be changed.
@@ -55,18 +56,19 @@ struct Cure {
 // Of the series that the table holds, if one is declared.
 struct DeclaredSeries {
   std::string name;
+  // The table is there to be read from end to end: it has the newest values, or a row for each period.
+  bool is_read_whole = false;
   // The declaration with such a change; nothing where it makes no sense.  May be null: none are known.
   std::function<std::optional<Cure>(CureKind kind)> find_cure;
 };
 
 // What a map does not show.
 struct TableFacts {
-  std::string table;  // its id, for the words
-  double keys = 0;    // distinct, about
-  std::vector<HotRow> hot_rows;
-  double recent_ops = 0;
-  WriteOrder write_order;
-  std::vector<Scanner> scanners;
+  std::string table;   // its id, for the words
+  ColumnFacts window;  // of the map's time
+  // Of its last so many seconds, for what has begun just now; empty: they are not looked at by themselves.
+  ColumnFacts recent;
+  int64_t recent_seconds = 0;
   std::vector<LargeRow> large_rows;
   std::optional<DeclaredSeries> declared;
 };

@@ -35,19 +35,24 @@ class Load {
         directory_(std::filesystem::path(testing::TempDir()) / fmt::format("findings-{}-{}", getpid(), seed)),
         clock_(kStartSeconds * 1'000'000) {
     std::filesystem::remove_all(directory_);
-    KeyVisualizer::Options options;
-    options.directory = directory_;
-    options.seed = seed;
-    options.measure_row = [this](TableId, const std::string& row_key, uint64_t) -> absl::StatusOr<uint64_t> {
-      return row_bytes_[row_key];
-    };
-    visualizer_ = *KeyVisualizer::Open(options, &clock_);
+    Restart();
     users_ = 200 + random_.Uniform(20'000);
     rate_ = 100 + random_.Uniform(300);
   }
   ~Load() {
     visualizer_.reset();
     std::filesystem::remove_all(directory_);
+  }
+
+  void Restart() {
+    visualizer_.reset();
+    KeyVisualizer::Options options;
+    options.directory = directory_;
+    options.seed = random_.Uniform(1'000'000);
+    options.measure_row = [this](TableId, const std::string& row_key, uint64_t) -> absl::StatusOr<uint64_t> {
+      return row_bytes_[row_key];
+    };
+    visualizer_ = *KeyVisualizer::Open(options, &clock_);
   }
 
   RandomSource& random() { return random_; }
@@ -77,9 +82,16 @@ class Load {
     visualizer_->Tick();
     ++seconds_;
   }
-  std::vector<Finding> Findings() {
-    return *visualizer_->Findings(kTable, "METRIC", kStartSeconds, kStartSeconds + seconds_,
-                                  DeclaredSeries{"metrics", CureInName});
+  void Sleep(int64_t seconds) {
+    clock_.Advance(seconds * 1'000'000);
+    visualizer_->Tick();
+    seconds_ += seconds;
+  }
+  std::vector<Finding> Findings() { return Findings(0, seconds_); }
+  // Of [from, to), seconds since the start.
+  std::vector<Finding> Findings(int64_t from, int64_t to, bool is_read_whole = false) {
+    return *visualizer_->Findings(kTable, "METRIC", kStartSeconds + from, kStartSeconds + to,
+                                  DeclaredSeries{"metrics", is_read_whole, CureInName});
   }
 
  private:
@@ -285,7 +297,7 @@ TEST_P(FindingsTest, ARowThatComesToRestJustAboveTheLimit) {
     load_.EndSecond();
   }
   EXPECT_THAT(load_.visualizer().LargeRows(kTable),
-              testing::ElementsAre(testing::FieldsAre(large, uint64_t{105'000'000})));
+              testing::ElementsAre(testing::FieldsAre(large, uint64_t{105'000'000}, kStartSeconds + 2)));
 }
 
 TEST_P(FindingsTest, AFullScan) {
@@ -293,13 +305,118 @@ TEST_P(FindingsTest, AFullScan) {
     load_.Even(load_.rate());
     if (second % 20 == 5) load_.visualizer().OnFullScan(kTable, {5'000, "nightly-report from 10.0.0.7"});
     load_.visualizer().OnFullScan(kTable, {12, "a look into a small table"});
+    load_.visualizer().OnFullScan(kTable, {12, "nightly-report from 10.0.0.7"});
     load_.EndSecond();
   }
   const std::vector<Finding> findings = load_.Findings();
   EXPECT_THAT(Names(findings), testing::ElementsAre("full_scan"));
   ASSERT_FALSE(findings.empty());
   EXPECT_THAT(findings[0].text, testing::HasSubstr("nightly-report from 10.0.0.7 has read METRIC"));
-  EXPECT_THAT(findings[0].text, testing::HasSubstr("3 times"));
+  EXPECT_THAT(findings[0].text, testing::HasSubstr("3 times in this view, up to 5000 rows each time"));
+}
+
+// An hour in which each of three patterns had some minutes of its own.
+class PastFindingsTest : public FindingsTest {
+ protected:
+  void SetUp() override {
+    load_.Sleep(400);  // the table is not there yet
+    for (int second = 0; second < 60; ++second) {
+      // Few keys: else those of the even load would be a small part of all that are in use.
+      for (uint64_t i = 0; i < load_.rate(); ++i)
+        load_.Access(fmt::format("{:08}#{}", 60 + second, i % 2), AccessKind::kWrite);
+      load_.EndSecond();
+    }
+    load_.Sleep(140);
+    hot_ = load_.RandomUser();
+    for (int second = 0; second < 60; ++second) {
+      load_.Even(load_.rate());
+      for (uint64_t i = 0; i < load_.rate(); ++i) load_.Access(hot_, AccessKind::kRead);
+      if (second == 30) load_.visualizer().OnFullScan(kTable, {5'000, "nightly-report from 10.0.0.7"});
+      load_.EndSecond();
+    }
+    load_.Sleep(240);
+    for (int second = 0; second < 60; ++second) {
+      load_.Even(load_.rate());
+      load_.EndSecond();
+    }
+    load_.Sleep(60);
+  }
+  void Look() {
+    EXPECT_THAT(Names(load_.Findings(0, 400)), testing::IsEmpty());
+    EXPECT_THAT(Names(load_.Findings(400, 500)), testing::Contains("sequential_keys"));
+    EXPECT_THAT(Names(load_.Findings(400, 500)), testing::Not(testing::Contains("full_scan")));
+    EXPECT_THAT(Names(load_.Findings(400, 500)), testing::Not(testing::Contains("hot_row")));
+    const std::vector<Finding> second = load_.Findings(600, 700);
+    EXPECT_THAT(Names(second), testing::UnorderedElementsAre("hot_row", "full_scan"));
+    const Finding* found = Find(second, Pattern::kHotRow);
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->start_key, hot_);
+    EXPECT_THAT(Names(load_.Findings(900, 960)), testing::IsEmpty());
+  }
+
+  std::string hot_;
+};
+
+TEST_P(PastFindingsTest, AreThoseOfTheWindowThatIsAskedFor) { Look(); }
+
+TEST_P(PastFindingsTest, OutliveTheProcess) {
+  load_.Restart();
+  Look();
+}
+
+TEST_P(PastFindingsTest, OutliveTheFinerTiers) {
+  for (const int64_t age : {2 * 3'600, 30 * 3'600}) {
+    load_.Sleep(age);
+    load_.Restart();
+    // Other keys are in use now, and there is a scan.
+    for (int second = 0; second < 60; ++second) {
+      for (uint64_t i = 0; i < load_.rate(); ++i)
+        load_.Access(fmt::format("today#{:05}", load_.random().Uniform(500)), AccessKind::kRead);
+      load_.EndSecond();
+    }
+    load_.visualizer().OnFullScan(kTable, {5'000, "somebody of today"});
+    load_.EndSecond();
+    const std::vector<Finding> then = load_.Findings(0, 1'000);
+    EXPECT_THAT(Names(then), testing::Contains("full_scan")) << age;
+    for (const Finding& finding : then)
+      EXPECT_THAT(finding.text, testing::Not(testing::HasSubstr("today"))) << age;
+  }
+}
+
+TEST_P(FindingsTest, AnEvenLoadOfDaysAgoRaisesNothingOnceItsKeysAreForgotten) {
+  for (int second = 0; second < 60; ++second) {
+    load_.Even(load_.rate());
+    load_.EndSecond();
+  }
+  load_.Sleep(3 * 24 * 3'600);
+  for (int second = 0; second < 1'300; second += 10) {
+    for (int i = 0; i < 100; ++i) load_.Access(fmt::format("zone#{:03}", i), AccessKind::kRead);
+    load_.EndSecond();
+    load_.Sleep(9);
+  }
+  EXPECT_THAT(Names(load_.Findings(0, 900)), testing::IsEmpty());
+}
+
+TEST_P(FindingsTest, ALargeRowIsToldOfTimesAfterItWasFound) {
+  const std::string large = load_.RandomUser();
+  load_.Sleep(100);
+  load_.Access(large, AccessKind::kWrite, 120'000'000);
+  load_.EndSecond();
+  load_.Restart();
+  EXPECT_EQ(Find(load_.Findings(0, 90), Pattern::kLargeRow), nullptr);
+  EXPECT_NE(Find(load_.Findings(90, 102), Pattern::kLargeRow), nullptr);
+}
+
+TEST_P(FindingsTest, WritesBehindAnOldEndAreNotSequentialAfterARestart) {
+  load_.Access("zzz", AccessKind::kWrite);
+  load_.EndSecond();
+  load_.Restart();
+  for (int second = 0; second < 60; ++second) {
+    for (uint64_t i = 0; i < load_.rate(); ++i)
+      load_.Access(fmt::format("{:08}#{:04}", 60 + second, i), AccessKind::kWrite);
+    load_.EndSecond();
+  }
+  EXPECT_EQ(Find(load_.Findings(), Pattern::kSequentialKeys), nullptr);
 }
 
 TEST_P(FindingsTest, TheMapIsBrightWhereTheLoadWas) {
@@ -329,6 +446,7 @@ TEST_P(FindingsTest, TheMapIsBrightWhereTheLoadWas) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FindingsTest, testing::Range<uint64_t>(1, 21));
+INSTANTIATE_TEST_SUITE_P(Seeds, PastFindingsTest, testing::Range<uint64_t>(1, 7));
 
 TEST(KeyVisualizer, TakesUpWhatAnEarlierRunHasLeft) {
   const std::filesystem::path directory =

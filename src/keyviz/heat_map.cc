@@ -19,14 +19,8 @@ constexpr std::array<std::pair<HeatMetric, std::string_view>, 9> kNames = {{
     {HeatMetric::kErrors, "errors"},
 }};
 
-// The finest that has kept all of the time; else one that is coarse enough to fill no more than the columns.
-size_t TierFor(const HeatMapRequest& request, int64_t now_seconds) {
-  for (size_t tier = 0; tier + 1 < kTiers.size(); ++tier) {
-    // A minute of grace: "the last hour" was said some seconds ago.
-    if (now_seconds - request.start_seconds <= kTiers[tier].kept_seconds + 60) return tier;
-  }
-  return kTiers.size() - 1;
-}
+// Of grace: "the last hour" and "until now" were said some seconds ago.
+constexpr int64_t kGraceSeconds = 60;
 
 // The starts of the map's rows: those of `axis` inside of the keys, thinned out to rows_max.
 std::vector<std::string> RowStarts(const Partition& axis, const HeatMapRequest& request) {
@@ -59,6 +53,17 @@ std::vector<double> CountKeys(const HeatMap& map, const KeySample& keys) {
   return counts;
 }
 
+// Raises the map's numbers of keys to what its rows had under an earlier division.
+void RaiseKeys(const Partition& partition, const Partition& rows, bool has_before, HeatMap* map) {
+  std::vector<AccessCounts> keys(partition.size()), sums(rows.size());
+  for (size_t i = 0; i < partition.keys().size(); ++i) keys[i].reads = partition.keys()[i];
+  Project(partition, keys, rows, &sums);
+  for (size_t row = 0; row < map->rows(); ++row) {
+    map->row_keys[row] =
+        std::max(map->row_keys[row], static_cast<double>(sums[row + (has_before ? 1 : 0)].reads));
+  }
+}
+
 // The buckets of the columns' partitions fall into the map's rows, those before and after the keys into two
 // of their own.
 Partition Target(const HeatMap& map, bool* has_before, bool* has_after) {
@@ -72,6 +77,13 @@ Partition Target(const HeatMap& map, bool* has_before, bool* has_after) {
 }
 
 }  // namespace
+
+size_t TierFrom(int64_t start_seconds, int64_t now_seconds) {
+  for (size_t tier = 0; tier + 1 < kTiers.size(); ++tier) {
+    if (now_seconds - start_seconds <= kTiers[tier].kept_seconds + kGraceSeconds) return tier;
+  }
+  return kTiers.size() - 1;
+}
 
 std::optional<HeatMetric> HeatMetricOf(std::string_view name) {
   for (const auto& [metric, its_name] : kNames) {
@@ -119,7 +131,7 @@ double ValueOf(const AccessCounts& counts, HeatMetric metric) {
 
 absl::StatusOr<HeatMap> BuildHeatMap(const AccessHistory& history, const HeatMapRequest& request,
                                      int64_t now_seconds, const Partition& axis, const KeySample& keys) {
-  const size_t tier = TierFor(request, now_seconds);
+  const size_t tier = TierFrom(request.start_seconds, now_seconds);
   HeatMap map;
   const int64_t span = std::max<int64_t>(request.end_seconds - request.start_seconds, 1);
   const auto columns_max = static_cast<int64_t>(request.columns_max);
@@ -133,17 +145,32 @@ absl::StatusOr<HeatMap> BuildHeatMap(const AccessHistory& history, const HeatMap
     map.start_seconds += map.column_seconds * static_cast<int64_t>(map.columns - request.columns_max);
     map.columns = request.columns_max;
   }
-  map.row_starts = RowStarts(axis, request);
+  const int64_t end_seconds = map.start_seconds + map.column_seconds * static_cast<int64_t>(map.columns);
+  const bool is_past = request.end_seconds < now_seconds - kGraceSeconds;
+  PartitionRef axis_then;
+  if (is_past) {
+    absl::StatusOr<PartitionRef> last =
+        history.LastPartition(tier, request.table, map.start_seconds, end_seconds);
+    if (!last.ok()) return last.status();
+    axis_then = *std::move(last);
+  }
+  map.row_starts = RowStarts(axis_then != nullptr ? *axis_then : axis, request);
   map.keys_end = request.keys.end;
-  map.row_keys = CountKeys(map, keys);
+  map.row_keys = CountKeys(map, is_past ? KeySample() : keys);
+  // The sample has all keys that are still in use.
+  const bool sample_has_all =
+      !is_past && request.start_seconds >= now_seconds - KeySample::kForgottenAfterSeconds;
   map.counts.resize(map.columns * map.rows());
 
   bool has_before = false, has_after = false;
   const Partition target = Target(map, &has_before, &has_after);
   std::vector<AccessCounts> sums(target.size());
-  const absl::Status status = history.Read(
-      tier, request.table, map.start_seconds,
-      map.start_seconds + map.column_seconds * static_cast<int64_t>(map.columns), [&](const Column& column) {
+  PartitionRef before;
+  const absl::Status status =
+      history.Read(tier, request.table, map.start_seconds, end_seconds, [&](const Column& column) {
+        if (!sample_has_all && column.partition != before)
+          RaiseKeys(*column.partition, target, has_before, &map);
+        before = column.partition;
         std::fill(sums.begin(), sums.end(), AccessCounts());
         Project(*column.partition, column.counts, target, &sums);
         const size_t at = (column.start_seconds - map.start_seconds) / map.column_seconds;

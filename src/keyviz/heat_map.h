@@ -63,8 +63,11 @@ class HeatMap {
 
 double ValueOf(const AccessCounts& counts, HeatMetric metric);
 
-// From the finest tier that still has the whole time and fits into the columns.  `axis`: the rows to draw, if
-// there are not too many; `keys`: for row_keys.  Errors: AccessHistory::Read.
+// The finest tier that still has the whole of a time that begins so; else the coarsest.
+size_t TierFrom(int64_t start_seconds, int64_t now_seconds);
+
+// From that tier.  `axis`: the rows to draw, if there are not too many; `keys`: for row_keys.  Those are of
+// now: a map of the past takes the last division and the keys of its own time.  Errors: AccessHistory::Read.
 absl::StatusOr<HeatMap> BuildHeatMap(const AccessHistory& history, const HeatMapRequest& request,
                                      int64_t now_seconds, const Partition& axis, const KeySample& keys);
 

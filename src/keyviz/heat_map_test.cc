@@ -26,7 +26,7 @@ class HeatMapTest : public testing::Test {
     for (const uint64_t count : reads) {
       counts.push_back({.reads = count, .requests = 1, .latency_micros = 10 * count});
     }
-    history_->Append({1, kStart + second, partition, std::move(counts)});
+    history_->Append({1, kStart + second, partition, std::move(counts), {}});
   }
   HeatMap Build(int64_t from, int64_t to, RowRange keys = {}, size_t columns_max = 1000,
                 size_t rows_max = 1000, int64_t now = 0) {
@@ -118,6 +118,22 @@ TEST_F(HeatMapTest, CountsTheKeysOfEachRow) {
   }
   EXPECT_EQ(Build(0, 1).row_keys, (std::vector<double>{20, 10, 0}));
   EXPECT_EQ(Build(0, 1, {"a1", "h25"}).row_keys, (std::vector<double>{19, 5}));
+}
+
+TEST_F(HeatMapTest, OfThePastHasTheDivisionAndTheKeysOfItsTime) {
+  const auto then = std::make_shared<const Partition>(std::vector<std::string>{"", "a", "b"},
+                                                      std::vector<uint64_t>{1, 40, 9});
+  Append(0, parts_, {1, 2, 3});
+  Append(1, then, {1, 2, 3});
+  for (int i = 0; i < 30; ++i) {
+    const std::string key = fmt::format("now{}", i);
+    keys_.Add(KeySample::HashOf(key), key, kStart + 1'000);
+  }
+  for (const int64_t now : {1'000, 50 * 3'600}) {
+    const HeatMap map = Build(0, 3, {}, 1000, 1000, now);
+    EXPECT_EQ(map.row_starts, then->starts());
+    EXPECT_EQ(map.row_keys, (std::vector<double>{1, 40, 9}));
+  }
 }
 
 }  // namespace

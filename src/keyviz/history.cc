@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view kMagic = "sonde-keyviz-1\n";
 constexpr uint64_t kPartitionRecord = 1;
 constexpr uint64_t kColumnRecord = 2;
+constexpr uint64_t kFactsRecord = 3;
 constexpr size_t kStartsMax = 100'000;  // of a partition that is read; far more than any has
 
 constexpr std::array kFields = {&AccessCounts::reads,
@@ -60,6 +61,15 @@ bool GetCounts(std::string_view in, std::vector<AccessCounts>* counts) {
     next += skipped + 1;
   }
   return true;
+}
+
+// The numbers of keys that may follow a partition.
+std::vector<uint64_t> GetKeys(std::string_view in, size_t buckets) {
+  std::vector<uint64_t> keys(in.empty() ? 0 : buckets);
+  for (uint64_t& count : keys) {
+    if (!GetVarint(&in, &count)) return {};
+  }
+  return keys;
 }
 
 }  // namespace
@@ -202,6 +212,7 @@ void AccessHistory::Write(size_t tier, const Column& column) {
     PutVarint(&payload, column.table);
     PutVarint(&payload, number);
     PutPartition(&payload, *column.partition);
+    for (const uint64_t count : column.partition->keys()) PutVarint(&payload, count);
     PutRecord(&out, payload);
   }
   std::string payload;
@@ -211,6 +222,15 @@ void AccessHistory::Write(size_t tier, const Column& column) {
   PutVarint(&payload, static_cast<uint64_t>(column.start_seconds));
   PutCounts(&payload, column.counts);
   PutRecord(&out, payload);
+  if (!column.facts.IsEmpty()) {
+    payload.clear();
+    PutVarint(&payload, kFactsRecord);
+    PutVarint(&payload, column.table);
+    PutVarint(&payload, number);
+    PutVarint(&payload, static_cast<uint64_t>(column.start_seconds));
+    PutFacts(&payload, column.facts);
+    PutRecord(&out, payload);
+  }
   file->Append(out);
 }
 
@@ -221,11 +241,11 @@ void AccessHistory::Append(const Column& second) {
     const int64_t start = second.start_seconds - second.start_seconds % kTiers[tier].seconds;
     Pending& pending = pending_[tier][second.table];
     if (pending.partition != nullptr && pending.start_seconds != start) {
-      Write(tier, {second.table, pending.start_seconds, pending.partition, pending.counts});
+      Write(tier, ColumnOf(second.table, pending));
       pending.partition = nullptr;
     }
     if (pending.partition == nullptr) {
-      pending = {start, second.partition, second.counts};
+      pending = {start, second.partition, second.counts, second.facts};
       continue;
     }
     if (pending.partition != second.partition) {
@@ -235,6 +255,7 @@ void AccessHistory::Append(const Column& second) {
       pending.counts = std::move(counts);
     }
     for (size_t i = 0; i < second.counts.size(); ++i) pending.counts[i].Add(second.counts[i]);
+    pending.facts.Add(second.facts);
   }
 }
 
@@ -242,8 +263,7 @@ void AccessHistory::Flush() {
   std::lock_guard lock(mutex_);
   for (size_t tier = 1; tier < kTiers.size(); ++tier) {
     for (const auto& [table, pending] : pending_[tier]) {
-      if (pending.partition != nullptr)
-        Write(tier, {table, pending.start_seconds, pending.partition, pending.counts});
+      if (pending.partition != nullptr) Write(tier, ColumnOf(table, pending));
     }
     pending_[tier].clear();
   }
@@ -259,7 +279,7 @@ void AccessHistory::Expire(int64_t now_seconds) {
         ++it;
         continue;
       }
-      Write(tier, {it->first, pending.start_seconds, pending.partition, pending.counts});
+      Write(tier, ColumnOf(it->first, pending));
       it = pending_[tier].erase(it);
     }
   }
@@ -280,8 +300,8 @@ void AccessHistory::Expire(int64_t now_seconds) {
   }
 }
 
-absl::Status AccessHistory::Read(size_t tier, TableId table, int64_t start_seconds, int64_t end_seconds,
-                                 const std::function<void(const Column&)>& visit) const {
+absl::Status AccessHistory::ReadFiles(size_t tier, int64_t start_seconds, int64_t end_seconds,
+                                      const std::function<void(const FileRecord&)>& visit) const {
   const Tier& what = kTiers[tier];
   for (int64_t file = start_seconds - start_seconds % what.file_seconds; file < end_seconds;
        file += what.file_seconds) {
@@ -290,34 +310,109 @@ absl::Status AccessHistory::Read(size_t tier, TableId table, int64_t start_secon
     if (!bytes.ok()) return bytes.status();
     if (!bytes->starts_with(kMagic)) continue;
     std::string_view rest = std::string_view(*bytes).substr(kMagic.size());
-    std::string_view record;
-    std::map<uint64_t, PartitionRef> partitions;  // of this table
-    while (GetRecord(&rest, &record)) {
-      uint64_t kind = 0, of_table = 0, number = 0, start = 0;
-      if (!GetVarint(&record, &kind) || !GetVarint(&record, &of_table) || of_table != table) continue;
-      if (!GetVarint(&record, &number)) continue;
-      if (kind == kPartitionRecord) {
-        if (PartitionRef partition = GetPartition(&record); partition != nullptr)
-          partitions[number] = partition;
-      } else if (kind == kColumnRecord && GetVarint(&record, &start)) {
-        const auto found = partitions.find(number);
-        const auto at = static_cast<int64_t>(start);
-        if (found == partitions.end() || at < start_seconds || at >= end_seconds) continue;
-        Column column{table, at, found->second, std::vector<AccessCounts>(found->second->size())};
-        if (GetCounts(record, &column.counts)) visit(column);
+    std::string_view payload;
+    while (GetRecord(&rest, &payload)) {
+      FileRecord record{.file = static_cast<uint64_t>(file)};
+      uint64_t table = 0, start = 0;
+      if (!GetVarint(&payload, &record.kind) || !GetVarint(&payload, &table) ||
+          !GetVarint(&payload, &record.number))
+        continue;
+      record.table = static_cast<TableId>(table);
+      if (record.kind != kPartitionRecord) {
+        if (!GetVarint(&payload, &start)) continue;
+        record.start_seconds = static_cast<int64_t>(start);
+        if (record.start_seconds < start_seconds || record.start_seconds >= end_seconds) continue;
       }
+      record.rest = payload;
+      visit(record);
     }
   }
-  Column column;
-  {
-    std::lock_guard lock(mutex_);
-    const auto found = pending_[tier].find(table);
-    if (found == pending_[tier].end() || found->second.partition == nullptr) return absl::OkStatus();
-    const Pending& pending = found->second;
-    column = {table, pending.start_seconds, pending.partition, pending.counts};
-  }
-  if (column.start_seconds >= start_seconds && column.start_seconds < end_seconds) visit(column);
   return absl::OkStatus();
+}
+
+std::vector<Column> AccessHistory::ReadPending(size_t tier, int64_t start_seconds,
+                                               int64_t end_seconds) const {
+  std::vector<Column> columns;
+  std::lock_guard lock(mutex_);
+  for (const auto& [table, pending] : pending_[tier]) {
+    if (pending.partition != nullptr && pending.start_seconds >= start_seconds &&
+        pending.start_seconds < end_seconds) {
+      columns.push_back(ColumnOf(table, pending));
+    }
+  }
+  return columns;
+}
+
+absl::Status AccessHistory::Read(size_t tier, TableId table, int64_t start_seconds, int64_t end_seconds,
+                                 const std::function<void(const Column&)>& visit) const {
+  std::map<std::pair<uint64_t, uint64_t>, PartitionRef> partitions;  // of this table
+  absl::Status status = ReadFiles(tier, start_seconds, end_seconds, [&](const FileRecord& record) {
+    if (record.table != table) return;
+    std::string_view rest = record.rest;
+    if (record.kind == kPartitionRecord) {
+      const PartitionRef partition = GetPartition(&rest);
+      if (partition == nullptr) return;
+      partitions[{record.file, record.number}] =
+          std::make_shared<Partition>(partition->starts(), GetKeys(rest, partition->size()));
+    } else if (record.kind == kColumnRecord) {
+      const auto found = partitions.find({record.file, record.number});
+      if (found == partitions.end()) return;
+      Column column{table, record.start_seconds, found->second, {}, {}};
+      column.counts.resize(found->second->size());
+      if (GetCounts(rest, &column.counts)) visit(column);
+    }
+  });
+  if (!status.ok()) return status;
+  for (const Column& column : ReadPending(tier, start_seconds, end_seconds)) {
+    if (column.table == table) visit(column);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AccessHistory::ReadFacts(
+    size_t tier, TableId table, int64_t start_seconds, int64_t end_seconds,
+    const std::function<void(int64_t start_seconds, const ColumnFacts&)>& visit) const {
+  absl::Status status = ReadFiles(tier, start_seconds, end_seconds, [&](const FileRecord& record) {
+    if (record.table != table || record.kind != kFactsRecord) return;
+    ColumnFacts facts;
+    std::string_view rest = record.rest;
+    if (GetFacts(&rest, &facts)) visit(record.start_seconds, facts);
+  });
+  if (!status.ok()) return status;
+  for (const Column& column : ReadPending(tier, start_seconds, end_seconds)) {
+    if (column.table == table) visit(column.start_seconds, column.facts);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PartitionRef> AccessHistory::LastPartition(size_t tier, TableId table, int64_t start_seconds,
+                                                          int64_t end_seconds) const {
+  std::map<std::pair<uint64_t, uint64_t>, std::string> partitions;  // as they are written
+  std::pair<uint64_t, uint64_t> last;
+  const absl::Status status = ReadFiles(tier, start_seconds, end_seconds, [&](const FileRecord& record) {
+    if (record.table != table) return;
+    if (record.kind == kPartitionRecord) partitions[{record.file, record.number}] = record.rest;
+    if (record.kind == kColumnRecord) last = {record.file, record.number};
+  });
+  if (!status.ok()) return status;
+  for (Column& column : ReadPending(tier, start_seconds, end_seconds)) {
+    if (column.table == table) return std::move(column.partition);
+  }
+  const auto found = partitions.find(last);
+  if (found == partitions.end()) return nullptr;
+  std::string_view rest = found->second;
+  return GetPartition(&rest);
+}
+
+absl::StatusOr<std::set<TableId>> AccessHistory::ListTables(size_t tier, int64_t start_seconds,
+                                                            int64_t end_seconds) const {
+  std::set<TableId> tables;
+  const absl::Status status = ReadFiles(tier, start_seconds, end_seconds, [&](const FileRecord& record) {
+    if (record.kind == kColumnRecord) tables.insert(record.table);
+  });
+  if (!status.ok()) return status;
+  for (const Column& column : ReadPending(tier, start_seconds, end_seconds)) tables.insert(column.table);
+  return tables;
 }
 
 uint64_t AccessHistory::bytes_on_disk() const {

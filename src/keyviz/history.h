@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "keyviz/access_counts.h"
+#include "keyviz/column_facts.h"
 #include "keyviz/partition.h"
 #include "model/cell.h"
 
@@ -42,6 +44,7 @@ struct Column {
   int64_t start_seconds = 0;  // since 1970
   PartitionRef partition;
   std::vector<AccessCounts> counts;  // by bucket
+  ColumnFacts facts;                 // read by ReadFacts
 };
 
 class AccessHistory {
@@ -65,6 +68,15 @@ class AccessHistory {
   absl::Status Read(size_t tier, TableId table, int64_t start_seconds, int64_t end_seconds,
                     const std::function<void(const Column&)>& visit) const;
 
+  // The facts of those columns, likewise; none of times that an older version has written.
+  absl::Status ReadFacts(size_t tier, TableId table, int64_t start_seconds, int64_t end_seconds,
+                         const std::function<void(int64_t start_seconds, const ColumnFacts&)>& visit) const;
+  // Of the last of those columns; null: there is none.
+  absl::StatusOr<PartitionRef> LastPartition(size_t tier, TableId table, int64_t start_seconds,
+                                             int64_t end_seconds) const;
+  // Those that have such columns.
+  absl::StatusOr<std::set<TableId>> ListTables(size_t tier, int64_t start_seconds, int64_t end_seconds) const;
+
   uint64_t bytes_on_disk() const;
 
  private:
@@ -74,8 +86,27 @@ class AccessHistory {
     int64_t start_seconds = 0;
     PartitionRef partition;
     std::vector<AccessCounts> counts;
+    ColumnFacts facts;
+  };
+  // A record of a file: partitions have no start.
+  struct FileRecord {
+    uint64_t kind = 0;
+    TableId table = 0;
+    uint64_t number = 0;  // of a partition, or of a column's
+    int64_t start_seconds = 0;
+    std::string_view rest;
+    uint64_t file = 0;  // numbers are of a file
   };
 
+  // Calls `visit` with the partitions of the files that have such columns, and with the columns and facts of
+  // that time.
+  absl::Status ReadFiles(size_t tier, int64_t start_seconds, int64_t end_seconds,
+                         const std::function<void(const FileRecord&)>& visit) const;
+  static Column ColumnOf(TableId table, const Pending& pending) {
+    return {table, pending.start_seconds, pending.partition, pending.counts, pending.facts};
+  }
+  // What is not written yet of that time.
+  std::vector<Column> ReadPending(size_t tier, int64_t start_seconds, int64_t end_seconds) const;
   void Write(size_t tier, const Column& column);
   TierFile* FileFor(size_t tier, int64_t start_seconds);
   std::filesystem::path PathOf(size_t tier, int64_t file_start_seconds) const;

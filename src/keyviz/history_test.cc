@@ -29,7 +29,7 @@ class HistoryTest : public testing::Test {
   void Append(int64_t second, PartitionRef partition, std::vector<uint64_t> reads, TableId table = 1) {
     std::vector<AccessCounts> counts;
     for (const uint64_t count : reads) counts.push_back({.reads = count});
-    history_->Append({table, kStart + second, std::move(partition), std::move(counts)});
+    history_->Append({table, kStart + second, std::move(partition), std::move(counts), {}});
   }
   // "second: reads of buckets", in order.
   std::vector<std::string> Read(size_t tier, int64_t from, int64_t to, TableId table = 1) {
@@ -76,6 +76,45 @@ TEST_F(HistoryTest, EachColumnHasThePartitionOfItsTime) {
   Append(2, two_, {6, 7});
   EXPECT_THAT(Read(0, 0, 9), ElementsAre("0: 1 m2", "1: 3 m4 x5", "2: 6 m7"));
   EXPECT_THAT(Read(1, 0, 9), ElementsAre("0: 10 m18"));
+}
+
+TEST_F(HistoryTest, KeepsTheFactsOfEachTier) {
+  for (int second = 0; second < 120; ++second) {
+    ColumnFacts facts{.keys = 40, .ops = 100, .order = {1, 10, 9, 0}, .rows = {{"hot", 20, 1}}};
+    if (second % 2 == 0) facts.rows.push_back({fmt::format("row{}", second), 2, 0});
+    if (second == 70) facts.AddScan("report", 1, 5'000, 5'000);
+    history_->Append({1, kStart + second, two_, {{.reads = 90}, {.writes = 10}}, std::move(facts)});
+  }
+  const auto check = [&] {
+    for (size_t tier = 0; tier < kTiers.size(); ++tier) {
+      ColumnFacts facts;
+      int columns = 0;
+      ASSERT_TRUE(history_
+                      ->ReadFacts(tier, 1, kStart, kStart + 900,
+                                  [&](int64_t, const ColumnFacts& column) {
+                                    facts.Add(column);
+                                    ++columns;
+                                  })
+                      .ok());
+      facts.Trim();
+      EXPECT_EQ(columns, std::vector<int>({120, 2, 1})[tier]);
+      EXPECT_EQ(facts.keys, 40);
+      EXPECT_EQ(facts.ops, 12'000);
+      EXPECT_EQ(facts.order.above_all, 1'080);
+      ASSERT_EQ(facts.rows.size(), 1) << tier;
+      EXPECT_EQ(facts.rows[0].reads, 2'400);
+      EXPECT_EQ(facts.rows[0].writes, 120);
+      ASSERT_EQ(facts.scanners.size(), 1);
+      EXPECT_EQ(facts.scanners[0].rows, 5'000);
+    }
+    EXPECT_THAT(*history_->ListTables(0, kStart, kStart + 900), ElementsAre(1));
+    EXPECT_THAT(*history_->ListTables(0, kStart + 900, kStart + 1'800), ElementsAre());
+    EXPECT_EQ((*history_->LastPartition(1, 1, kStart, kStart + 900))->starts(), two_->starts());
+    EXPECT_EQ(*history_->LastPartition(1, 1, kStart + 900, kStart + 1'800), nullptr);
+  };
+  check();
+  Reopen();
+  check();
 }
 
 TEST_F(HistoryTest, TablesDoNotMix) {

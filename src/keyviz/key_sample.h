@@ -18,6 +18,8 @@ class KeySample {
   static constexpr size_t kKeysMax = 8192;
   // Longer keys are cut in the sample: as boundaries they are as good.
   static constexpr size_t kKeyBytesMax = 128;
+  // For so long a key that was used counts as one in use.
+  static constexpr int64_t kForgottenAfterSeconds = 24 * 3600;
 
   static uint64_t HashOf(std::string_view key);
 

@@ -31,7 +31,8 @@ constexpr size_t kMeasuredPerTickMax = 1;
 constexpr size_t kLargeRowsMax = 64;
 constexpr size_t kFindingRows = 400;
 constexpr size_t kFindingColumns = 120;
-constexpr double kHotRowShareMin = 0.1;
+// What has begun just now is looked for in so long an end of a window.
+constexpr int64_t kRecentSeconds = 120;
 // Tablets by load: when about so many rows were asked for in the last minute.
 constexpr double kOpsPerTablet = 50'000;
 constexpr size_t kTabletsMax = 16;
@@ -80,7 +81,7 @@ struct KeyVisualizer::Watched {
   AccessCounts sums;                            // guarded by mutex
   std::vector<std::string> tablet_starts;       // guarded by mutex
   std::map<std::string, MeasuredRow> measured;  // likewise
-  std::map<std::string, uint64_t> large_rows;   // likewise
+  std::map<std::string, LargeRow> large_rows;   // likewise, by key
 };
 
 absl::StatusOr<std::unique_ptr<KeyVisualizer>> KeyVisualizer::Open(Options options, const Clock* clock) {
@@ -153,7 +154,7 @@ void KeyVisualizer::OnAccess(TableId table, const AccessPart& part) {
 
 void KeyVisualizer::OnFullScan(TableId table, const FullScan& scan) {
   const std::shared_ptr<Watched> watched = FindOrAdd(table);
-  if (watched != nullptr) watched->collector.RecordScan(scan, NowSeconds());
+  if (watched != nullptr) watched->collector.RecordScan(scan);
 }
 
 std::vector<std::string> KeyVisualizer::TabletStarts(TableId table) {
@@ -179,13 +180,17 @@ void KeyVisualizer::Tick() {
     {
       std::lock_guard lock(watched->mutex);
       TableCollector::Counted counted = watched->collector.Drain(second);
+      // A scan may end in a second in which nothing else happens.
+      if (counted.counts.empty() && !counted.facts.IsEmpty())
+        counted.counts.resize(counted.partition->size());
       if (!counted.counts.empty()) {
         watched->last_access_seconds = second;
         AccessCounts sum;
         for (const AccessCounts& bucket : counted.counts) sum.Add(bucket);
         watched->sums.Add(sum);
         all.Add(sum);
-        history_->Append({table, second, counted.partition, std::move(counted.counts)});
+        history_->Append(
+            {table, second, counted.partition, std::move(counted.counts), std::move(counted.facts)});
       }
       const auto parts = static_cast<size_t>(watched->collector.recent_ops() / kOpsPerTablet) + 1;
       // Tablets that would move each second would be of no use to anybody.
@@ -195,7 +200,7 @@ void KeyVisualizer::Tick() {
         watched->tablet_starts = watched->collector.DivideLoad(std::min(parts, kTabletsMax));
       }
     }
-    MeasureRows(table, watched.get());
+    MeasureRows(table, watched.get(), second);
   }
   if (!all.IsZero()) {
     std::lock_guard lock(totals_mutex_);
@@ -217,12 +222,12 @@ void KeyVisualizer::RecordCpu(int64_t now_seconds) {
     AccessCounts counts;
     counts.requests = 1;
     counts.latency_micros = static_cast<uint64_t>(cpu - cpu_before_);
-    history_->Append({kCpuTable, now_seconds, one, {counts}});
+    history_->Append({kCpuTable, now_seconds, one, {counts}, {}});
   }
   cpu_before_ = cpu;
 }
 
-void KeyVisualizer::MeasureRows(TableId table, Watched* watched) {
+void KeyVisualizer::MeasureRows(TableId table, Watched* watched, int64_t now_seconds) {
   if (!options_.measure_row) return;
   std::vector<HeavyRow> rows;
   {
@@ -244,7 +249,10 @@ void KeyVisualizer::MeasureRows(TableId table, Watched* watched) {
     if (*bytes < kLargeRowBytes) {
       watched->large_rows.erase(row.row_key);
     } else if (watched->large_rows.size() < kLargeRowsMax || watched->large_rows.contains(row.row_key)) {
-      watched->large_rows[row.row_key] = *bytes;
+      const auto [large, is_new] = watched->large_rows.try_emplace(row.row_key);
+      large->second.row_key = row.row_key;
+      large->second.bytes = *bytes;
+      if (is_new) large->second.since_seconds = now_seconds;
     }
   }
 }
@@ -271,17 +279,37 @@ absl::StatusOr<std::vector<Finding>> KeyVisualizer::Findings(TableId table, cons
                                      .rows_max = kFindingRows});
   if (!map.ok()) return map.status();
   TableFacts facts{.table = table_id, .declared = std::move(declared)};
-  if (const std::shared_ptr<Watched> watched = Find(table); watched != nullptr) {
-    std::lock_guard lock(watched->mutex);
-    const TableCollector& collector = watched->collector;
-    facts.keys = collector.keys().KeyCount();
-    facts.hot_rows = collector.HotRows(kHotRowShareMin);
-    facts.recent_ops = collector.recent_ops();
-    facts.write_order = collector.RecentWriteOrder(NowSeconds(), end_seconds - start_seconds);
-    facts.scanners = collector.Scanners(NowSeconds());
-    for (const auto& [key, bytes] : watched->large_rows) facts.large_rows.push_back({key, bytes});
+  const size_t tier = TierFrom(start_seconds, NowSeconds());
+  const int64_t step = kTiers[tier].seconds;
+  const int64_t recent_seconds = std::max(kRecentSeconds, step);
+  const bool has_recent = end_seconds - start_seconds > recent_seconds;
+  {
+    std::lock_guard one_at_a_time(map_mutex_);
+    const absl::Status status =
+        history_->ReadFacts(tier, table, start_seconds - start_seconds % step, end_seconds,
+                            [&](int64_t at_seconds, const ColumnFacts& column) {
+                              facts.window.Add(column);
+                              if (has_recent && at_seconds >= end_seconds - recent_seconds)
+                                facts.recent.Add(column);
+                            });
+    if (!status.ok()) return status;
+  }
+  facts.recent_seconds = recent_seconds;
+  facts.window.Trim();
+  facts.recent.Trim();
+  for (LargeRow& row : LargeRows(table)) {
+    if (row.since_seconds < end_seconds) facts.large_rows.push_back(std::move(row));
   }
   return FindPatterns(*map, facts);
+}
+
+absl::StatusOr<std::set<TableId>> KeyVisualizer::ListTables(int64_t start_seconds,
+                                                            int64_t end_seconds) const {
+  const size_t tier = TierFrom(start_seconds, NowSeconds());
+  absl::StatusOr<std::set<TableId>> tables =
+      history_->ListTables(tier, start_seconds - start_seconds % kTiers[tier].seconds, end_seconds);
+  if (tables.ok()) tables->erase(kCpuTable);
+  return tables;
 }
 
 std::vector<LargeRow> KeyVisualizer::LargeRows(TableId table) {
@@ -289,7 +317,7 @@ std::vector<LargeRow> KeyVisualizer::LargeRows(TableId table) {
   const std::shared_ptr<Watched> watched = Find(table);
   if (watched == nullptr) return rows;
   std::lock_guard lock(watched->mutex);
-  for (const auto& [key, bytes] : watched->large_rows) rows.push_back({key, bytes});
+  for (const auto& [key, row] : watched->large_rows) rows.push_back(row);
   return rows;
 }
 
@@ -390,10 +418,14 @@ void KeyVisualizer::Save() {
       PutBytes(&payload, entry.key);
     }
     PutVarint(&payload, watched->large_rows.size());
-    for (const auto& [key, bytes] : watched->large_rows) {
+    for (const auto& [key, row] : watched->large_rows) {
       PutBytes(&payload, key);
-      PutVarint(&payload, bytes);
+      PutVarint(&payload, row.bytes);
     }
+    PutBytes(&payload, watched->collector.known_low());
+    PutBytes(&payload, watched->collector.known_high());
+    for (const auto& [key, row] : watched->large_rows)
+      PutVarint(&payload, static_cast<uint64_t>(row.since_seconds));
     PutRecord(&out, payload);
   }
   const std::filesystem::path path = options_.directory / kLearnedFile;
@@ -426,13 +458,23 @@ void KeyVisualizer::Load() {
     if (!whole || !GetVarint(&record, &count)) continue;
     const std::shared_ptr<Watched> watched = FindOrAdd(static_cast<TableId>(table));
     if (watched == nullptr) break;
-    watched->collector.Restore(std::move(partition), std::move(keys));
+    std::vector<LargeRow> large_rows;
     for (uint64_t i = 0; i < count; ++i) {
       std::string_view key;
       uint64_t size = 0;
       if (!GetBytes(&record, &key) || !GetVarint(&record, &size)) break;
-      watched->large_rows.emplace(key, size);
+      large_rows.push_back({std::string(key), size, 0});
     }
+    // An earlier version ends here.
+    std::string_view known_low, known_high;
+    if (!GetBytes(&record, &known_low) || !GetBytes(&record, &known_high)) known_low = known_high = {};
+    for (LargeRow& row : large_rows) {
+      uint64_t since = 0;
+      if (GetVarint(&record, &since)) row.since_seconds = static_cast<int64_t>(since);
+      watched->large_rows.emplace(row.row_key, row);
+    }
+    watched->collector.Restore(std::move(partition), std::move(keys), std::string(known_low),
+                               std::string(known_high));
   }
 }
 

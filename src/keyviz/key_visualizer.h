@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <thread>
@@ -71,11 +72,13 @@ class KeyVisualizer final : public AccessObserver {
   std::vector<std::string> TabletStarts(TableId table) override;
 
   absl::StatusOr<HeatMap> Map(const HeatMapRequest& request);
-  // Of [start, end); hot and large rows, the order of writes and full scans are those of now.  `table_id`:
-  // for the words.
+  // Of [start, end), also of an earlier run's time.  Of large rows, the size is that of when they were last
+  // measured, and it is told of times that end after they were found.  `table_id`: for the words.
   absl::StatusOr<std::vector<Finding>> Findings(TableId table, const std::string& table_id,
                                                 int64_t start_seconds, int64_t end_seconds,
                                                 std::optional<DeclaredSeries> declared);
+  // Those with accesses in [start, end).
+  absl::StatusOr<std::set<TableId>> ListTables(int64_t start_seconds, int64_t end_seconds) const;
   // Of the table's tablets (`starts`, ascending, the first ""), the hottest minute of each quarter of an hour
   // in [start, end) in which it took at least `cpu_percent_min` (of times more than a day ago, the quarter as
   // a whole); the hottest first.
@@ -116,7 +119,7 @@ class KeyVisualizer final : public AccessObserver {
   int64_t NowSeconds() const { return clock_->NowMicros() / 1'000'000; }
   std::shared_ptr<Watched> Find(TableId table) const;
   std::shared_ptr<Watched> FindOrAdd(TableId table);
-  void MeasureRows(TableId table, Watched* watched);
+  void MeasureRows(TableId table, Watched* watched, int64_t now_seconds);
   void RecordCpu(int64_t now_seconds);
   void Save();
   void Load();

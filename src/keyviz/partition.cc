@@ -18,7 +18,8 @@ uint64_t HeadOf(std::string_view text) {
 
 }  // namespace
 
-Partition::Partition(std::vector<std::string> starts) : starts_(std::move(starts)) {
+Partition::Partition(std::vector<std::string> starts, std::vector<uint64_t> keys)
+    : starts_(std::move(starts)), keys_(std::move(keys)) {
   if (size() < 2) return;
   const std::string& first = starts_[1];
   const std::string& last = starts_.back();

@@ -16,11 +16,13 @@ namespace sonde {
 class Partition {
  public:
   // `starts`: ascending, unique, the first "": bucket i holds the keys in [starts[i], starts[i + 1]).
-  explicit Partition(std::vector<std::string> starts);
+  // `keys`: about how many keys in use each bucket had when the division was made; empty: that is not known.
+  explicit Partition(std::vector<std::string> starts, std::vector<uint64_t> keys = {});
 
   size_t size() const { return starts_.size(); }
   const std::vector<std::string>& starts() const { return starts_; }
   const std::string& start(size_t bucket) const { return starts_[bucket]; }
+  const std::vector<uint64_t>& keys() const { return keys_; }
   // Exclusive; empty for the last one: no end.
   std::string end(size_t bucket) const { return bucket + 1 < size() ? starts_[bucket + 1] : ""; }
 
@@ -32,6 +34,7 @@ class Partition {
 
  private:
   std::vector<std::string> starts_;
+  std::vector<uint64_t> keys_;
   std::string shared_;           // prefix of starts_[1..]
   std::vector<uint64_t> heads_;  // of starts_[1..]: the bytes after it
 };

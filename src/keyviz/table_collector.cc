@@ -20,10 +20,7 @@ constexpr double kHotBucketShare = 0.01;
 // The partition is looked at each second while the table is new here, then less often.
 constexpr int64_t kYoungSeconds = 15;
 constexpr int64_t kDivideEverySeconds = 5;
-constexpr int64_t kKeysForgottenAfterSeconds = 24 * 3600;
 constexpr int64_t kForgetEverySeconds = 600;
-constexpr int64_t kWriteOrderSeconds = 3600;
-constexpr int64_t kScannersSeconds = 3600;
 // Each so many bytes that are written, the row in hand is noted.
 constexpr int64_t kHeavyStepBytes = 256 << 10;
 constexpr size_t kHeavyPerSecondMax = 256;
@@ -41,12 +38,17 @@ TableCollector::TableCollector(uint64_t seed)
   }
 }
 
-void TableCollector::Restore(PartitionRef partition, KeySample keys) {
-  partition_ = std::move(partition);
+void TableCollector::Restore(PartitionRef partition, KeySample keys, std::string known_low,
+                             std::string known_high) {
   keys_ = std::move(keys);
+  partition_ = std::make_shared<Partition>(partition->starts(), CountKeys(*partition));
+  known_low_ = std::move(known_low);
+  known_high_ = std::move(known_high);
   for (Shard& shard : shards_) {
     shard.partition = partition_;
     shard.hash_max = keys_.hash_max();
+    shard.known_low = known_low_;
+    shard.known_high = known_high_;
   }
   ticks_ = kYoungSeconds;
 }
@@ -129,21 +131,11 @@ void TableCollector::RecordHeavy(Shard* shard, AccessKind kind, const AccessedRo
   }
 }
 
-void TableCollector::RecordScan(const FullScan& scan, int64_t now_seconds) {
+void TableCollector::RecordScan(const FullScan& scan) {
+  if (scan.rows < kFullScanRowsMin) return;
+  const auto rows = static_cast<uint64_t>(scan.rows);
   std::lock_guard lock(scanners_mutex_);
-  auto found = std::find_if(scanners_.begin(), scanners_.end(),
-                            [&](const Scanner& scanner) { return scanner.caller == scan.caller; });
-  if (found == scanners_.end()) {
-    if (scanners_.size() >= kScannersMax) {
-      scanners_.erase(std::min_element(
-          scanners_.begin(), scanners_.end(),
-          [](const Scanner& a, const Scanner& b) { return a.last_seconds < b.last_seconds; }));
-    }
-    found = scanners_.insert(scanners_.end(), {scan.caller, 0, 0, 0});
-  }
-  ++found->scans;
-  found->rows += scan.rows;
-  found->last_seconds = now_seconds;
+  scans_.AddScan(scan.caller, 1, rows, rows);
 }
 
 TableCollector::Counted TableCollector::Drain(int64_t now_seconds) {
@@ -153,8 +145,12 @@ TableCollector::Counted TableCollector::Drain(int64_t now_seconds) {
     row.reads *= decay;
     row.writes *= decay;
   }
-  Counted counted{partition_, {}};
-  SecondOfWrites second{now_seconds, 0, 0, 0};
+  Counted counted{partition_, {}, {}};
+  {
+    std::lock_guard lock(scanners_mutex_);
+    counted.facts = std::exchange(scans_, {});
+  }
+  WriteOrder order{.seconds = 1};
   std::string low = known_low_, high = known_high_;
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
@@ -165,14 +161,14 @@ TableCollector::Counted TableCollector::Drain(int64_t now_seconds) {
     for (const auto& [hash, entry] : shard.keys.entries()) keys_.Add(hash, entry.key, now_seconds);
     shard.keys = KeySample();
     shard.seen.clear();
-    LearnLoad(shard);
+    LearnLoad(shard, &counted.facts);
     shard.load.clear();
     shard.load_rows = 0;
     LearnHeavy(shard);
     shard.heavy.clear();
-    second.writes += std::exchange(shard.writes, 0);
-    second.above_all += std::exchange(shard.above_all, 0);
-    second.below_all += std::exchange(shard.below_all, 0);
+    order.writes += std::exchange(shard.writes, 0);
+    order.above_all += std::exchange(shard.above_all, 0);
+    order.below_all += std::exchange(shard.below_all, 0);
     if (!shard.key_high.empty()) {
       high = std::max(high, shard.key_high);
       low = low.empty() ? shard.key_low : std::min(low, shard.key_low);
@@ -181,17 +177,16 @@ TableCollector::Counted TableCollector::Drain(int64_t now_seconds) {
     shard.key_high.clear();
   }
   // What is known of before is told of seconds in which there was a before.
-  if (second.writes > 0 && !known_high_.empty()) write_order_.push_back(second);
-  while (!write_order_.empty() && write_order_.front().second < now_seconds - kWriteOrderSeconds) {
-    write_order_.pop_front();
-  }
+  if (order.writes > 0 && !known_high_.empty()) counted.facts.order = order;
+  if (!counted.facts.IsEmpty()) counted.facts.keys = static_cast<uint64_t>(keys_.KeyCount());
+  counted.facts.Trim();
   known_low_ = std::move(low);
   known_high_ = std::move(high);
   if (!counted.counts.empty() || ticks_ == 0) {
     if (ticks_ < kYoungSeconds || ticks_ % kDivideEverySeconds == 0) Divide(ticks_ < kYoungSeconds);
     ++ticks_;
   }
-  if (now_seconds % kForgetEverySeconds == 0) keys_.Forget(now_seconds - kKeysForgottenAfterSeconds);
+  if (now_seconds % kForgetEverySeconds == 0) keys_.Forget(now_seconds - KeySample::kForgottenAfterSeconds);
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
     if (shard.partition != partition_) {
@@ -210,16 +205,26 @@ TableCollector::Counted TableCollector::Drain(int64_t now_seconds) {
   return counted;
 }
 
-void TableCollector::LearnLoad(const Shard& shard) {
+void TableCollector::LearnLoad(const Shard& shard, ColumnFacts* facts) {
   if (shard.load.empty()) return;
   const double weight = static_cast<double>(shard.load_rows) / static_cast<double>(shard.load.size());
+  absl::flat_hash_map<std::string_view, HotRow> rows;
   for (const LoadSample& sample : shard.load) {
     HotRow& row = hot_[sample.row_key];
     row.row_key = sample.row_key;
-    (sample.kind == AccessKind::kRead ? row.reads : row.writes) += weight;
+    HotRow& of_second = rows[sample.row_key];
+    for (HotRow* one : {&row, &of_second})
+      (sample.kind == AccessKind::kRead ? one->reads : one->writes) += weight;
     recent_keys_.push_back(sample.row_key.substr(0, KeySample::kKeyBytesMax));
   }
   recent_ops_ += static_cast<double>(shard.load_rows);
+  ColumnFacts second{.ops = shard.load_rows};
+  for (auto& [key, row] : rows) {
+    row.row_key = key;
+    second.rows.push_back(std::move(row));
+  }
+  second.Trim();
+  facts->Add(second);
   while (recent_keys_.size() > kRecentKeysMax) recent_keys_.pop_front();
   if (hot_.size() <= 2 * kHotRowsKept) return;
   std::vector<double> ops;
@@ -255,27 +260,6 @@ std::vector<HotRow> TableCollector::HotRows(double share_min) const {
   }
   std::sort(rows.begin(), rows.end(), [](const HotRow& a, const HotRow& b) { return a.ops() > b.ops(); });
   return rows;
-}
-
-WriteOrder TableCollector::RecentWriteOrder(int64_t now_seconds, int64_t seconds) const {
-  WriteOrder order;
-  for (const SecondOfWrites& second : write_order_) {
-    if (second.second <= now_seconds - seconds || second.second > now_seconds) continue;
-    ++order.seconds;
-    order.writes += second.writes;
-    order.above_all += second.above_all;
-    order.below_all += second.below_all;
-  }
-  return order;
-}
-
-std::vector<Scanner> TableCollector::Scanners(int64_t now_seconds) const {
-  std::lock_guard lock(scanners_mutex_);
-  std::vector<Scanner> recent;
-  for (const Scanner& scanner : scanners_) {
-    if (scanner.last_seconds >= now_seconds - kScannersSeconds) recent.push_back(scanner);
-  }
-  return recent;
 }
 
 std::vector<HeavyRow> TableCollector::HeavyRows() const {
@@ -354,7 +338,19 @@ void TableCollector::Divide(bool young) {
       std::equal(starts.begin(), starts.end(), partition_->starts().begin())) {
     return;
   }
-  partition_ = std::make_shared<Partition>(std::vector<std::string>(starts.begin(), starts.end()));
+  Partition divided(std::vector<std::string>(starts.begin(), starts.end()));
+  std::vector<uint64_t> keys = CountKeys(divided);
+  partition_ = std::make_shared<Partition>(divided.starts(), std::move(keys));
+}
+
+std::vector<uint64_t> TableCollector::CountKeys(const Partition& partition) const {
+  std::vector<uint64_t> counts(partition.size());
+  if (keys_.size() == 0) return counts;
+  for (const auto& [hash, entry] : keys_.entries()) ++counts[partition.Find(entry.key)];
+  const double each = keys_.KeyCount() / static_cast<double>(keys_.size());
+  for (uint64_t& count : counts)
+    count = static_cast<uint64_t>(std::llround(static_cast<double>(count) * each));
+  return counts;
 }
 
 }  // namespace sonde

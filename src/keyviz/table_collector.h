@@ -21,27 +21,12 @@
 #include "absl/types/span.h"
 #include "base/random.h"
 #include "keyviz/access_counts.h"
+#include "keyviz/column_facts.h"
 #include "keyviz/key_sample.h"
 #include "keyviz/partition.h"
 #include "table/access_observer.h"
 
 namespace sonde {
-
-// A row with a share of the recent load (of the last minute or two, older accesses count less).
-struct HotRow {
-  std::string row_key;
-  double reads = 0;
-  double writes = 0;
-  double ops() const { return reads + writes; }
-};
-
-// Somebody who reads whole tables.
-struct Scanner {
-  std::string caller;
-  int64_t scans = 0;
-  int64_t rows = 0;  // in all of them
-  int64_t last_seconds = 0;
-};
 
 // A row into which, or out of which, many bytes went.
 struct HeavyRow {
@@ -50,44 +35,34 @@ struct HeavyRow {
   uint64_t bytes_read_max = 0;  // by one read
 };
 
-// What order new keys come in, over the seconds in which something was written.
-struct WriteOrder {
-  int64_t seconds = 0;
-  uint64_t writes = 0;
-  uint64_t above_all = 0;  // of them, to keys after every key written in earlier seconds
-  uint64_t below_all = 0;  // ... before every such key
-};
-
 class TableCollector {
  public:
   static constexpr size_t kShards = 4;
   // Buckets that follow the keys, and all of them with those that follow the load.
   static constexpr size_t kKeyBucketsMax = 768;
   static constexpr size_t kBucketsMax = 1000;
-  static constexpr size_t kScannersMax = 16;
+  // A scan that looks at fewer rows is none to speak of.
+  static constexpr int64_t kFullScanRowsMin = 1'000;
 
   explicit TableCollector(uint64_t seed);
 
   void Record(size_t shard, const AccessPart& part);
-  void RecordScan(const FullScan& scan, int64_t now_seconds);
+  void RecordScan(const FullScan& scan);
 
-  // What was counted since the last call, in the buckets of `partition`; nothing when nothing happened.
+  // What was counted since the last call, in the buckets of `partition`; `counts` is empty when nothing was.
   struct Counted {
     PartitionRef partition;
     std::vector<AccessCounts> counts;
+    ColumnFacts facts;
   };
   Counted Drain(int64_t now_seconds);
 
   const PartitionRef& partition() const { return partition_; }
   const KeySample& keys() const { return keys_; }
-  // With at least this share of the load.
+  // With at least this share of the recent load (of the last minute or two, older accesses count less).
   std::vector<HotRow> HotRows(double share_min) const;
-  // Of about the last minute, as HotRows counts it.
+  // That load.
   double recent_ops() const { return recent_ops_; }
-  // Of those writes in the last `seconds`.
-  WriteOrder RecentWriteOrder(int64_t now_seconds, int64_t seconds) const;
-  // Of the last hour.
-  std::vector<Scanner> Scanners(int64_t now_seconds) const;
   // The heaviest first.
   std::vector<HeavyRow> HeavyRows() const;
   // Keys that divide the recent load into so many about equal parts, or fewer.
@@ -95,8 +70,12 @@ class TableCollector {
   // Forgets what was written to a row that is no longer large.
   void ForgetHeavyRow(const std::string& row_key) { heavy_.erase(row_key); }
 
+  // The first and the last key that were written; empty: none is known.
+  const std::string& known_low() const { return known_low_; }
+  const std::string& known_high() const { return known_high_; }
+
   // What an earlier run had learned.
-  void Restore(PartitionRef partition, KeySample keys);
+  void Restore(PartitionRef partition, KeySample keys, std::string known_low, std::string known_high);
 
  private:
   struct LoadSample {
@@ -119,21 +98,18 @@ class TableCollector {
     int64_t bytes_until_heavy = 0;
     std::vector<HeavyRow> heavy;
   };
-  struct SecondOfWrites {
-    int64_t second = 0;
-    uint64_t writes = 0, above_all = 0, below_all = 0;
-  };
-
   void RecordRow(Shard* shard, size_t bucket, AccessKind kind, const AccessedRow& row);
   void RecordKey(Shard* shard, AccessKind kind, const AccessedRow& row);
   void RecordWriteOrder(Shard* shard, const AccessedRow& row);
   void RecordHeavy(Shard* shard, AccessKind kind, const AccessedRow& row);
-  void LearnLoad(const Shard& shard);
+  void LearnLoad(const Shard& shard, ColumnFacts* facts);
   void LearnHeavy(const Shard& shard);
   bool PartitionFits(const std::vector<std::string>& sorted_keys,
                      const std::vector<std::string>& wanted) const;
   std::vector<std::string> StartsByLoad(const std::vector<std::string>& sorted_keys) const;
   void Divide(bool young);
+  // About how many of the keys in use each bucket has.
+  std::vector<uint64_t> CountKeys(const Partition& partition) const;
 
   std::array<Shard, kShards> shards_;
   int64_t ticks_ = 0;
@@ -142,12 +118,11 @@ class TableCollector {
   absl::flat_hash_map<std::string, HotRow> hot_;
   double recent_ops_ = 0;
   std::deque<std::string> recent_keys_;  // of samples of the load, the oldest first
-  std::deque<SecondOfWrites> write_order_;
   std::string known_low_, known_high_;
   absl::flat_hash_map<std::string, HeavyRow> heavy_;
 
   mutable std::mutex scanners_mutex_;
-  std::vector<Scanner> scanners_;  // guarded by scanners_mutex_
+  ColumnFacts scans_;  // since the last Drain; guarded by scanners_mutex_
 };
 
 }  // namespace sonde

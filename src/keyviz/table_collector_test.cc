@@ -109,18 +109,35 @@ TEST(TableCollector, BucketsMergeAgainWhenKeysAreForgotten) {
 
 TEST(TableCollector, KnowsWhetherKeysComeInOrder) {
   TableCollector ascending(1), descending(1), mixed(1);
+  ColumnFacts ascending_facts, descending_facts, mixed_facts;
   for (int second = 0; second < 10; ++second) {
     for (int i = 0; i < 100; ++i) {
       Touch(&ascending, fmt::format("{:06}", second * 100 + (i * 37) % 100));
       Touch(&descending, fmt::format("{:06}", 999'999 - second * 100 - (i * 37) % 100));
       Touch(&mixed, fmt::format("{:06}", (second * 100 + i) * 7919 % 100'003));
     }
-    for (TableCollector* collector : {&ascending, &descending, &mixed}) collector->Drain(second);
+    ascending_facts.Add(ascending.Drain(second).facts);
+    descending_facts.Add(descending.Drain(second).facts);
+    mixed_facts.Add(mixed.Drain(second).facts);
   }
-  EXPECT_EQ(ascending.RecentWriteOrder(9, 60).above_all, 900);
-  EXPECT_EQ(descending.RecentWriteOrder(9, 60).below_all, 900);
-  EXPECT_LT(mixed.RecentWriteOrder(9, 60).above_all, 100);
-  EXPECT_EQ(ascending.RecentWriteOrder(9, 3).writes, 300);
+  EXPECT_EQ(ascending_facts.order.above_all, 900);
+  EXPECT_EQ(ascending_facts.order.writes, 900);
+  EXPECT_EQ(ascending_facts.order.seconds, 9);  // before the first one there was nothing
+  EXPECT_EQ(descending_facts.order.below_all, 900);
+  EXPECT_LT(mixed_facts.order.above_all, 100);
+}
+
+TEST(TableCollector, TellsOfEachSecondWhichRowsTookMuchOfIt) {
+  TableCollector collector(1);
+  for (int i = 0; i < 700; ++i) Touch(&collector, fmt::format("{:06}", i));
+  for (int i = 0; i < 300; ++i) Touch(&collector, "hot", AccessKind::kRead);
+  const ColumnFacts facts = collector.Drain(0).facts;
+  EXPECT_EQ(facts.ops, 1'000);
+  EXPECT_EQ(facts.keys, 701);
+  ASSERT_EQ(facts.rows.size(), 1);
+  EXPECT_EQ(facts.rows[0].row_key, "hot");
+  EXPECT_NEAR(facts.rows[0].reads, 300, 250);  // it was sampled
+  EXPECT_TRUE(collector.Drain(1).facts.IsEmpty());
 }
 
 TEST(TableCollector, FindsRowsThatManyBytesGoInto) {
@@ -136,16 +153,19 @@ TEST(TableCollector, FindsRowsThatManyBytesGoInto) {
   EXPECT_NEAR(static_cast<double>(collector.HeavyRows()[0].bytes_written), 1e8, 2e7);
 }
 
-TEST(TableCollector, RemembersWhoScans) {
+TEST(TableCollector, TellsWhoScansAndHowMuch) {
   TableCollector collector(1);
-  for (int i = 0; i < 100; ++i) collector.RecordScan({10, fmt::format("somebody {}", i)}, i);
-  for (int i = 0; i < 3; ++i) collector.RecordScan({2'000, "report"}, 200);
-  const std::vector<Scanner> scanners = collector.Scanners(200);
-  EXPECT_EQ(scanners.size(), TableCollector::kScannersMax);
-  EXPECT_EQ(scanners.back().caller, "report");
-  EXPECT_EQ(scanners.back().scans, 3);
-  EXPECT_EQ(scanners.back().rows, 6'000);
-  EXPECT_TRUE(collector.Scanners(100'000).empty());
+  for (int i = 0; i < 100; ++i) collector.RecordScan({TableCollector::kFullScanRowsMin - 1, "a look"});
+  for (int i = 0; i < 100; ++i) collector.RecordScan({1'000 + i, fmt::format("somebody {}", i)});
+  for (int i = 1; i <= 3; ++i) collector.RecordScan({i * 2'000, "report" + std::string(1'000, '.')});
+  const ColumnFacts facts = collector.Drain(200).facts;
+  ASSERT_EQ(facts.scanners.size(), ColumnFacts::kScannersMax);
+  EXPECT_TRUE(facts.scanners[0].caller.starts_with("report"));
+  EXPECT_EQ(facts.scanners[0].caller.size(), ColumnFacts::kCallerBytesMax);
+  EXPECT_EQ(facts.scanners[0].scans, 3);
+  EXPECT_EQ(facts.scanners[0].rows, 12'000);
+  EXPECT_EQ(facts.scanners[0].rows_max, 6'000);
+  EXPECT_TRUE(collector.Drain(201).facts.IsEmpty());
 }
 
 }  // namespace

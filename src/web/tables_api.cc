@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "model/limits.h"
@@ -186,9 +187,11 @@ class TablesApi {
     if (absl::Status status = CheckWindow(start, end); !status.ok()) return status;
     Json all = Json::array();
     if (key_visualizer_ != nullptr) {
+      const absl::StatusOr<std::set<TableId>> seen = key_visualizer_->ListTables(start, end);
+      if (!seen.ok()) return seen.status();
       for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
-        // Nothing was seen there: nothing is to be said.
-        if (key_visualizer_->KeyCount(schema->id) == 0) continue;
+        // Where nothing was seen and nothing is large, nothing is to be said.
+        if (!seen->contains(schema->id) && key_visualizer_->LargeRows(schema->id).empty()) continue;
         if (absl::Status status = AddFindings(*schema, start, end, &all); !status.ok()) return status;
       }
     }
