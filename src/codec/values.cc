@@ -512,8 +512,10 @@ bool ValueColumn::DecodeNumbers(NumberBytes written, size_t begin, size_t end, d
     } else if (!integers_.Decode(begin, end, scratch_.data())) {
       return false;
     }
+    for (size_t i = 0; i < count; ++i) out[i] = static_cast<double>(scratch_[i]);
+    if (style.decimals == 0) return true;
     const auto power = static_cast<double>(kPowersOfTen[style.decimals]);
-    for (size_t i = 0; i < count; ++i) out[i] = static_cast<double>(scratch_[i]) / power;
+    for (size_t i = 0; i < count; ++i) out[i] /= power;
     return true;
   }
   words_.resize(count);
