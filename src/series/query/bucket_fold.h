@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "series/query/aggregate.h"
 #include "series/query/numbers.h"
 #include "series/query/query.h"

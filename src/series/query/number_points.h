@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "model/table_access.h"
 #include "series/key/key_codec.h"
 #include "series/query/numbers.h"
