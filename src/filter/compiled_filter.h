@@ -52,7 +52,9 @@ class CompiledFilter {
   // NOT_FOUND "Requested column family not found." if a column range names a family that the table has not.
   absl::Status CheckFamilies(const TableSchema& schema) const;
 
-  FilterNeeds Needs(const TableSchema& schema) const;
+  // Where the budget's time for planning does not suffice, more is needed than had to be; it never refuses
+  // by that.
+  FilterNeeds Needs(const TableSchema& schema, FilterBudget* budget) const;
 
   // False: the row gives nothing, whatever its cells.  Once the budget refuses, this is true, and an
   // evaluator with the same budget answers with the budget's status.

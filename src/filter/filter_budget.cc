@@ -39,7 +39,23 @@ void FilterBudget::EndRow() {
   const int64_t nanos = cpu_nanos_() - row_start_nanos_;
   // A row that takes long is timed anyway: only short ones stand for others.
   const bool is_short = nanos < kNanosPerMilli;
-  request_cpu_nanos_ += row_is_sample_ && is_short ? nanos * static_cast<int64_t>(kRowsPerSample) : nanos;
+  Charge(row_is_sample_ && is_short ? nanos * static_cast<int64_t>(kRowsPerSample) : nanos);
+}
+
+FilterBudget FilterBudget::StartPlanning() const {
+  FilterBudget planning({.row_cpu_ms = limits_.planning_cpu_ms, .row_cpu_ms_per_mib = 0}, interrupted_,
+                        cpu_nanos_);
+  planning.StartRow(0);
+  return planning;
+}
+
+void FilterBudget::EndPlanning(FilterBudget planning) {
+  planning.EndRow();
+  Charge(planning.request_cpu_nanos_);
+}
+
+void FilterBudget::Charge(int64_t nanos) {
+  request_cpu_nanos_ += nanos;
   if (request_cpu_nanos_ <= limits_.request_cpu_ms_max * kNanosPerMilli) return;
   (void)Refuse(absl::ResourceExhaustedError(
       fmt::format("the filter took {} ms of CPU time, a request's may take {} ms",

@@ -19,7 +19,9 @@ struct FilterLimits {
   // MiB, a list of a thousand words 20 ms once.)
   int64_t row_cpu_ms = 50;
   int64_t row_cpu_ms_per_mib = 50;
-  // CPU time for all rows of a request.
+  // CPU time to find out what of a row a filter looks at.
+  int64_t planning_cpu_ms = 20;
+  // CPU time for all of a request: its planning and its rows.
   int64_t request_cpu_ms_max = 60'000;
   // Copies of cells that are held for a row: so many, and as many as the row has.
   size_t copied_cells_max = 20 * 1024;
@@ -45,6 +47,11 @@ class FilterBudget {
   // A unit is a few nanoseconds: a step of a loop over cells, or a comparison of some bytes.  So many take
   // about a millisecond.
   static constexpr uint64_t kUnitsPerCheck = 200'000;
+
+  // A budget for what is done once, before the first row, and may be left undone: that it refuses does not
+  // end the filter.  What it has taken counts for the request.
+  FilterBudget StartPlanning() const;
+  void EndPlanning(FilterBudget planning);
 
   // A row's work begins: what was begun before it is done.
   void StartRow(size_t row_bytes);
@@ -77,6 +84,7 @@ class FilterBudget {
   static constexpr uint64_t kRowsPerSample = 64;
 
   bool CheckRow(int64_t now_nanos);
+  void Charge(int64_t nanos);
 
   FilterLimits limits_;
   std::function<absl::Status()> interrupted_;

@@ -1,8 +1,8 @@
 // A cell of a row on its way through a filter.
 //
-// The family is an index into a list of family names, ascending, that the user of a FilterEvaluator chose
-// once for the whole request; so the order of cells by (family, qualifier ascending, timestamp descending) is
-// the order by (index, qualifier, timestamp), and what a filter says of a family is decided once.
+// The family is an index into the families of the table's schema, whose names ascend; so the order of cells
+// by (family, qualifier ascending, timestamp descending) is the order by (index, qualifier, timestamp), and
+// what a filter says of a family is decided once.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace sonde {
 constexpr uint32_t kNoLabel = 0;
 
 struct FilterCell {
-  uint32_t family = 0;        // index into the evaluator's families
+  uint32_t family = 0;        // index into TableSchema::families
   uint32_t label = kNoLabel;  // see CompiledFilter::Label
   CellView cell;              // views into the row that was given, or empty
   bool operator==(const FilterCell&) const = default;

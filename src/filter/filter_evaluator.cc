@@ -4,6 +4,8 @@
 #include <array>
 #include <functional>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <utility>
 
 namespace sonde {
@@ -45,9 +47,31 @@ class FilterEvaluator::AnswerCache {
   std::array<Entry, kEntries> entries_;
 };
 
+// Remembers what a regex said of families: of a table's thousand, a row has few.
+class FilterEvaluator::FamilyAnswers {
+ public:
+  bool Matches(const RegexMatcher& matcher, const TableSchema& schema, uint32_t family,
+               FilterBudget* budget) {
+    if (is_known_.empty()) {
+      is_known_.resize(schema.families.size());
+      matches_.resize(schema.families.size());
+    }
+    if (!is_known_[family]) {
+      matches_[family] = matcher.Matches(schema.families[family].name, budget);
+      is_known_[family] = true;
+    }
+    return matches_[family];
+  }
+
+ private:
+  std::vector<bool> is_known_;
+  std::vector<bool> matches_;
+};
+
 struct FilterEvaluator::NodeState {
-  std::vector<uint8_t> family_passes;    // kFamilyRegex, kColumnRange
-  std::unique_ptr<AnswerCache> answers;  // kQualifierRegex, unless it is simple
+  std::unique_ptr<AnswerCache> answers;           // kQualifierRegex, unless it is simple
+  std::shared_ptr<FamilyAnswers> family_answers;  // kFamilyRegex: one for all that have the same pattern
+  std::optional<uint32_t> family;                 // kColumnRange: none if the table has it not
 };
 
 namespace {
@@ -88,6 +112,18 @@ void CompactQualifiers(std::vector<FilterCell>* cells, Keeps keeps) {
   });
 }
 
+// Of a cell: what `keeps` says of its family, which is asked once for each run of a family.
+template <typename Keeps>
+auto OfFamilies(Keeps keeps) {
+  return [keeps, family = std::optional<uint32_t>(), is_kept = false](const FilterCell& cell) mutable {
+    if (family != cell.family) {
+      family = cell.family;
+      is_kept = keeps(cell.family);
+    }
+    return is_kept;
+  };
+}
+
 void KeepNewest(int64_t count, std::vector<FilterCell>* cells) {
   if (cells->empty()) return;
   uint32_t family = cells->front().family;
@@ -113,25 +149,27 @@ bool HasBits(std::string_view value, std::string_view mask) {
 
 }  // namespace
 
-FilterEvaluator::FilterEvaluator(const CompiledFilter& filter, const std::vector<std::string>& families,
+FilterEvaluator::FilterEvaluator(const CompiledFilter& filter, const TableSchema& schema,
                                  FilterBudget* budget, RandomSource* random)
-    : filter_(filter), budget_(budget), random_(random), states_(filter.nodes().size()) {
-  budget_->StartRow(0);
+    : filter_(filter), schema_(schema), budget_(budget), random_(random), states_(filter.nodes().size()) {
+  std::map<const RegexMatcher*, std::shared_ptr<FamilyAnswers>> family_answers;
   size_t answer_caches = 0;
   for (size_t i = 0; i < states_.size(); ++i) {
     const FilterNode& node = filter.nodes()[i];
-    if (node.kind == Kind::kFamilyRegex || node.kind == Kind::kColumnRange) {
-      for (const std::string& family : families) {
-        states_[i].family_passes.push_back(
-            node.kind == Kind::kColumnRange ? family == node.text : node.matcher->Matches(family, budget_));
-      }
+    if (node.kind == Kind::kColumnRange) {
+      const FamilySchema* const family = schema.FindFamily(node.text);
+      if (family != nullptr) states_[i].family = static_cast<uint32_t>(family - schema.families.data());
+    }
+    if (node.kind == Kind::kFamilyRegex) {
+      std::shared_ptr<FamilyAnswers>& answers = family_answers[node.matcher.get()];
+      if (answers == nullptr) answers = std::make_shared<FamilyAnswers>();
+      states_[i].family_answers = answers;
     }
     if (node.kind == Kind::kQualifierRegex && !node.matcher->IsSimple() &&
         ++answer_caches <= kAnswerCachesMax) {
       states_[i].answers = std::make_unique<AnswerCache>();
     }
   }
-  budget_->EndRow();
 }
 
 FilterEvaluator::~FilterEvaluator() = default;
@@ -204,6 +242,8 @@ bool FilterEvaluator::Evaluate(NodeIndex index, Cells* cells) {
     case Kind::kRowKeyRegex:
       if (!node.matcher->Matches(row_key_, budget_)) cells->clear();
       return budget_->status().ok();
+    case Kind::kFamilyRegex:
+      return EvaluateFamilyRegex(index, cells);
     case Kind::kQualifierRegex:
       return EvaluateQualifierRegex(index, cells);
     case Kind::kValueRegex:
@@ -217,7 +257,6 @@ bool FilterEvaluator::Evaluate(NodeIndex index, Cells* cells) {
 // Filters that cost next to nothing a cell.
 void FilterEvaluator::EvaluateSimple(NodeIndex index, Cells* cells) {
   const FilterNode& node = filter_.nodes()[index];
-  const std::vector<uint8_t>& family_passes = states_[index].family_passes;
   switch (node.kind) {
     case Kind::kBlockAll:
       return cells->clear();
@@ -230,10 +269,8 @@ void FilterEvaluator::EvaluateSimple(NodeIndex index, Cells* cells) {
     case Kind::kRowSample:
       if (random_->UniformReal() >= node.probability) cells->clear();
       return;
-    case Kind::kFamilyRegex:
-      return Compact(cells, [&](const FilterCell& cell) { return family_passes[cell.family] != 0; });
     case Kind::kColumnRange:
-      Compact(cells, [&](const FilterCell& cell) { return family_passes[cell.family] != 0; });
+      Compact(cells, [&](const FilterCell& cell) { return states_[index].family == cell.family; });
       return CompactQualifiers(cells,
                                [&](std::string_view qualifier) { return node.range.Contains(qualifier); });
     case Kind::kTimestampRange:
@@ -264,6 +301,15 @@ bool FilterEvaluator::EvaluateQualifierRegex(NodeIndex index, Cells* cells) {
     return answers != nullptr ? answers->Matches(matcher, qualifier, budget_)
                               : matcher.Matches(qualifier, budget_);
   });
+  return budget_->status().ok();
+}
+
+bool FilterEvaluator::FamilyMatches(NodeIndex index, uint32_t family) {
+  return states_[index].family_answers->Matches(*filter_.nodes()[index].matcher, schema_, family, budget_);
+}
+
+bool FilterEvaluator::EvaluateFamilyRegex(NodeIndex index, Cells* cells) {
+  Compact(cells, OfFamilies([&](uint32_t family) { return FamilyMatches(index, family); }));
   return budget_->status().ok();
 }
 
@@ -312,7 +358,6 @@ FilterEvaluator::List FilterEvaluator::EvaluateCopy(NodeIndex index, const Cells
 bool FilterEvaluator::CopyFor(NodeIndex index, const Cells& cells, Cells* copy) {
   while (filter_.nodes()[index].kind == Kind::kChain) index = filter_.nodes()[index].children.front();
   const FilterNode& node = filter_.nodes()[index];
-  const std::vector<uint8_t>& family_passes = states_[index].family_passes;
   const auto copy_if = [&](const auto& passes) {
     const auto count = static_cast<size_t>(std::count_if(cells.begin(), cells.end(), passes));
     copied_cells_ += count;
@@ -325,10 +370,10 @@ bool FilterEvaluator::CopyFor(NodeIndex index, const Cells& cells, Cells* copy) 
     case Kind::kBlockAll:
       return true;
     case Kind::kFamilyRegex:
-      return copy_if([&](const FilterCell& cell) { return family_passes[cell.family] != 0; });
+      return copy_if(OfFamilies([&](uint32_t family) { return FamilyMatches(index, family); }));
     case Kind::kColumnRange:
       return copy_if([&](const FilterCell& cell) {
-        return family_passes[cell.family] != 0 && node.range.Contains(cell.cell.qualifier);
+        return states_[index].family == cell.family && node.range.Contains(cell.cell.qualifier);
       });
     case Kind::kTimestampRange:
       return copy_if(

@@ -1,19 +1,19 @@
 // Applies a compiled filter to row after row, in place.
 //
-//   FilterEvaluator evaluator(*filter, {"cf1", "cf2"}, &budget, &random);
-//   std::vector<FilterCell> cells = ...;                 // a row, cells of "cf2" have family 1
-//   if (filter->RowKeyMayPass(row_key)) {
+//   FilterEvaluator evaluator(*filter, schema, &budget, &random);
+//   std::vector<FilterCell> cells = ...;                 // a row
+//   if (filter->RowKeyMayPass(row_key, &budget)) {
 //     absl::Status status = evaluator.Run(row_key, &cells);   // `cells` is now the output, perhaps empty
 //   }
 //
 // Order: (family, qualifier ascending, timestamp descending), before and after; after, copies of a cell may
-// follow each other. Ownership: cells keep pointing into the row they were given with; the filter, budget and
-// random source must outlive the evaluator.  Memory for copies is kept from row to row, up to kKeptCellsMax
-// cells. Threads: one at a time. Errors: what the budget refused (RESOURCE_EXHAUSTED, or the answer of
-// its `interrupted`); `cells` is then undefined. Cost: a pass over the cells for each simple filter of a
-// chain, a copy of them for each filter of an interleave and for a condition's predicate; regexes on families
-// are evaluated once a family, and on qualifiers, unless they are literals or prefixes, once for each column
-// of a row, or less by a cache.
+// follow each other. Ownership: cells keep pointing into the row they were given with; the filter, schema,
+// budget and random source must outlive the evaluator.  Memory for copies is kept from row to row, up to
+// kKeptCellsMax cells. Threads: one at a time. Errors: what the budget refused (RESOURCE_EXHAUSTED, or the
+// answer of its `interrupted`); `cells` is then undefined. Cost: a pass over the cells for each simple filter
+// of a chain, a copy of them for each filter of an interleave and for a condition's predicate; regexes on
+// families are evaluated once for each family that has cells, and on qualifiers, unless they are literals or
+// prefixes, once for each column of a row, or less by a cache.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@
 #include "filter/compiled_filter.h"
 #include "filter/filter_budget.h"
 #include "filter/filter_cell.h"
+#include "model/table_schema.h"
 
 namespace sonde {
 
@@ -34,9 +35,9 @@ class FilterEvaluator {
  public:
   static constexpr size_t kKeptCellsMax = 4 * 1024;
 
-  // `families`: ascending; what FilterCell::family counts in.  Only these may occur.
-  FilterEvaluator(const CompiledFilter& filter, const std::vector<std::string>& families,
-                  FilterBudget* budget, RandomSource* random);
+  // FilterCell::family counts in the schema's families.
+  FilterEvaluator(const CompiledFilter& filter, const TableSchema& schema, FilterBudget* budget,
+                  RandomSource* random);
   ~FilterEvaluator();
   FilterEvaluator(const FilterEvaluator&) = delete;
   FilterEvaluator& operator=(const FilterEvaluator&) = delete;
@@ -46,6 +47,7 @@ class FilterEvaluator {
  private:
   using Cells = std::vector<FilterCell>;
   class AnswerCache;
+  class FamilyAnswers;
   struct NodeState;
   using List = std::unique_ptr<Cells>;
   // Sorted lists of cells, none of them empty.
@@ -65,6 +67,8 @@ class FilterEvaluator {
   bool EvaluateCondition(const FilterNode& node, Cells* cells);
   bool EvaluateValueRegex(const FilterNode& node, Cells* cells);
   bool EvaluateQualifierRegex(NodeIndex index, Cells* cells);
+  bool EvaluateFamilyRegex(NodeIndex index, Cells* cells);
+  bool FamilyMatches(NodeIndex index, uint32_t family);
   List EvaluateCopy(NodeIndex index, const Cells& cells);
   bool CopyFor(NodeIndex index, const Cells& cells, Cells* copy);
   bool AddRun(List run, Runs* runs);
@@ -74,6 +78,7 @@ class FilterEvaluator {
   void EvaluateSimple(NodeIndex index, Cells* cells);
 
   const CompiledFilter& filter_;
+  const TableSchema& schema_;
   FilterBudget* budget_;
   RandomSource* random_;
   std::vector<NodeState> states_;  // of each node

@@ -65,7 +65,7 @@ TEST(FilterEvaluator, RowSampleTakesTheWholeRowOrNothing) {
   const auto filter = Compile(Sample(0.25));
   FilterBudget budget;
   SeededRandom random(7);
-  FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
+  FilterEvaluator evaluator(*filter, TestSchema(), &budget, &random);
   int passed = 0;
   for (int i = 0; i < 10'000; ++i) {
     std::vector<FilterCell> cells = ToFilterCells(kRow);
@@ -167,7 +167,7 @@ TEST(FilterEvaluator, KeepsNothingFromRowToRow) {
   const auto filter = Compile(Chain({Interleave({Qualifier("a+"), Sink()}), ColumnLimit(1)}));
   FilterBudget budget;
   SeededRandom random(1);
-  FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
+  FilterEvaluator evaluator(*filter, TestSchema(), &budget, &random);
   for (int i = 0; i < 3; ++i) {
     TestRow row = {{"A", "a", i, "v"}};
     std::vector<FilterCell> cells = ToFilterCells(row);
@@ -181,7 +181,7 @@ TEST(FilterEvaluator, RefusesToMultiplyARowWithoutBound) {
   FilterBudget budget({.copied_cells_max = 1'000});
   SeededRandom random(1);
   const auto filter = Compile(Chain({twice, twice, twice, twice, twice, twice, twice, twice, twice, twice}));
-  FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
+  FilterEvaluator evaluator(*filter, TestSchema(), &budget, &random);
   std::vector<FilterCell> cells = ToFilterCells(kRow);
   EXPECT_EQ(
       evaluator.Run("row", &cells),
@@ -194,7 +194,7 @@ TEST(FilterEvaluator, RefusesToMultiplyBytesWithoutBound) {
   FilterBudget budget({.output_bytes_max = 1'000, .output_bytes_per_byte_max = 4});
   SeededRandom random(1);
   const auto filter = Compile(Interleave(copies));
-  FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
+  FilterEvaluator evaluator(*filter, TestSchema(), &budget, &random);
   const TestRow small = {{"A", "a", 1, std::string(96, 'v')}};
   const TestRow large = {{"A", "a", 1, std::string(496, 'v')}};
   std::vector<FilterCell> cells = ToFilterCells(small);
@@ -210,7 +210,7 @@ TEST(FilterEvaluator, RefusesToWorkOnARowWithoutBound) {
   FilterBudget budget({.row_cpu_ms = 20});
   SeededRandom random(1);
   const auto filter = Compile(Chain(std::vector<FilterSpec>(4'000, Times(1, 0))));
-  FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
+  FilterEvaluator evaluator(*filter, TestSchema(), &budget, &random);
   const TestRow one = {{"A", "a", 1, "v"}};
   std::vector<FilterCell> cells(30'000, ToFilterCells(one)[0]);
   const int64_t start_nanos = ThreadCpuNanos();
@@ -220,13 +220,46 @@ TEST(FilterEvaluator, RefusesToWorkOnARowWithoutBound) {
   EXPECT_TRUE(std::string(status.message()).ends_with("and was not done; it may take 22 ms")) << status;
 }
 
+TEST(FilterEvaluator, AsksRegexesOfFamiliesOnlyOfThoseThatHaveCells) {
+  int checks = 0;
+  FilterBudget budget({}, [&] {
+    ++checks;
+    return absl::OkStatus();
+  });
+  SeededRandom random(1);
+  const auto filter = Compile(HundredFamilyRegexes());
+  FilterEvaluator evaluator(*filter, WideSchema(), &budget, &random);
+  for (int row = 0; row < 10; ++row) {
+    std::vector<FilterCell> cells = {{.family = 777, .cell = {"q", 1, "v"}}};
+    ASSERT_TRUE(evaluator.Run("row", &cells).ok());
+    EXPECT_EQ(cells.size(), 2) << "regexes that end with 7 and 77";
+  }
+  EXPECT_EQ(checks, 0) << "of all families, they would have been 30";
+}
+
+TEST(FilterEvaluator, StopsInARowOfManyFamilies) {
+  // A clock that goes on by a millisecond whenever it is looked at.
+  int64_t now_nanos = 0;
+  FilterBudget budget({.row_cpu_ms = 20, .row_cpu_ms_per_mib = 0}, {},
+                      [&] { return now_nanos += 1'000'000; });
+  SeededRandom random(1);
+  const auto filter = Compile(HundredFamilyRegexes());
+  FilterEvaluator evaluator(*filter, WideSchema(), &budget, &random);
+  std::vector<FilterCell> cells;
+  for (uint32_t family = 0; family < WideSchema().families.size(); ++family) {
+    cells.push_back({.family = family, .cell = {"q", 1, "v"}});
+  }
+  EXPECT_EQ(evaluator.Run("row", &cells).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_LE(now_nanos, 25'000'000);
+}
+
 TEST(FilterEvaluator, StopsWhenInterrupted) {
   int asked = 0;
   FilterBudget budget(
       {}, [&] { return ++asked < 2 ? absl::OkStatus() : absl::DeadlineExceededError("too late"); });
   SeededRandom random(1);
   const auto filter = Compile(Value("[a-z]*q"));
-  FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
+  FilterEvaluator evaluator(*filter, TestSchema(), &budget, &random);
   const TestCell cell{"A", "a", 1, std::string(10'000, 'v')};
   const TestRow one = {cell};
   const std::vector<FilterCell> row(1'000, ToFilterCells(one)[0]);

@@ -287,7 +287,7 @@ TEST(FilterProperty, IsWhatTheCommentsSay) {
     const auto filter = Compile(spec);
     ConstantRandom sample(make.random().Next());
     FilterBudget budget;
-    FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &sample);
+    FilterEvaluator evaluator(*filter, TestSchema(), &budget, &sample);
     for (int i = 0; i < kRowsPerFilter; ++i) {
       const TestRow row = RandomRow(make.random());
       const TestRow expected = Naive(kRowKey, sample.UniformReal()).Output(spec, row);
@@ -301,13 +301,6 @@ TEST(FilterProperty, IsWhatTheCommentsSay) {
     }
   }
   EXPECT_GT(not_empty, kFilters);  // else the test says little
-}
-
-TableSchema Schema() {
-  TableSchema schema;
-  FamilyId id = 100;  // ids need not follow the names
-  for (const std::string& family : TestFamilies()) schema.families.push_back({.name = family, .id = --id});
-  return schema;
 }
 
 // Leaves out some of the cells that the hints allow to leave out: all of them, or at random.  `counts_first`:
@@ -343,18 +336,18 @@ TestRow Reduce(const FilterNeeds& needs, const TableSchema& schema, const TestRo
 }
 
 TEST(FilterProperty, NeedsLeaveTheOutputAsItIs) {
-  const TableSchema schema = Schema();
+  const TableSchema schema = TestSchema();
   size_t reduced_rows = 0;
   for (uint64_t seed = 0; seed < 3 * kFilters; ++seed) {
     RandomFilter make(seed);
     const FilterSpec spec = make.Make();
     const auto filter = Compile(spec);
-    const FilterNeeds needs = filter->Needs(schema);
+    FilterBudget budget;
+    const FilterNeeds needs = filter->Needs(schema, &budget);
     ASSERT_TRUE(needs.hints.time_range.end_micros == 0 || !needs.hints.newest_per_column.has_value())
         << "seed " << seed;
     ConstantRandom sample(make.random().Next());
-    FilterBudget budget;
-    FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &sample);
+    FilterEvaluator evaluator(*filter, TestSchema(), &budget, &sample);
     for (int i = 0; i < kRowsPerFilter; ++i) {
       const TestRow row = RandomRow(make.random());
       const TestRow expected = Evaluate(evaluator, *filter, row);

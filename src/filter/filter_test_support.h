@@ -82,6 +82,32 @@ inline const std::vector<std::string>& TestFamilies() {
   static const std::vector<std::string> families = {"A", "B", "C", "far", "foo"};
   return families;
 }
+inline const TableSchema& TestSchema() {
+  static const TableSchema schema = [] {
+    TableSchema made;
+    FamilyId id = 100;  // ids need not follow the names
+    for (const std::string& family : TestFamilies()) made.families.push_back({.name = family, .id = --id});
+    return made;
+  }();
+  return schema;
+}
+
+// A thousand families whose names differ at their ends, and a hundred regexes for them that need automata.
+inline const TableSchema& WideSchema() {
+  static const TableSchema schema = [] {
+    TableSchema made;
+    for (FamilyId id = 1'000; id < 2'000; ++id) {
+      made.families.push_back({.name = "family-of-a-table-of-a-thousand-" + std::to_string(id), .id = id});
+    }
+    return made;
+  }();
+  return schema;
+}
+inline FilterSpec HundredFamilyRegexes() {
+  std::vector<FilterSpec> filters;
+  for (int i = 0; i < 100; ++i) filters.push_back(Family("(.*[ae].{6}[a-z-]|.*)" + std::to_string(i)));
+  return Interleave(std::move(filters));
+}
 
 inline std::vector<FilterCell> ToFilterCells(const TestRow& row) {
   std::vector<FilterCell> cells;
@@ -107,7 +133,7 @@ inline TestRow Filtered(const CompiledFilter& filter, std::string_view row_key, 
                         uint64_t seed = 1) {
   FilterBudget budget;
   SeededRandom random(seed);
-  FilterEvaluator evaluator(filter, TestFamilies(), &budget, &random);
+  FilterEvaluator evaluator(filter, TestSchema(), &budget, &random);
   std::vector<FilterCell> cells = ToFilterCells(row);
   const absl::Status status = evaluator.Run(row_key, &cells);
   EXPECT_TRUE(status.ok()) << status;

@@ -31,9 +31,42 @@ using Kind = FilterNode::Kind;
 
 enum class Reach : uint8_t { kCell, kColumn, kRow };
 
+// Some of a table's families, by their places in the schema: a filter may have thousands of them to join.
+class FamilySet {
+ public:
+  void Add(size_t place) {
+    if (place / kBits >= words_.size()) words_.resize(place / kBits + 1);
+    words_[place / kBits] |= uint64_t{1} << place % kBits;
+  }
+  bool Has(size_t place) const {
+    return place / kBits < words_.size() && (words_[place / kBits] >> place % kBits & 1) != 0;
+  }
+  void KeepThoseOf(const FamilySet& other) {
+    words_.resize(std::min(words_.size(), other.words_.size()));
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
+  }
+  void AddThoseOf(const FamilySet& other) {
+    words_.resize(std::max(words_.size(), other.words_.size()));
+    for (size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+  // Ascending.
+  std::vector<FamilyId> Ids(const TableSchema& schema) const {
+    std::vector<FamilyId> ids;
+    for (size_t place = 0; place < schema.families.size(); ++place) {
+      if (Has(place)) ids.push_back(schema.families[place].id);
+    }
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+
+ private:
+  static constexpr size_t kBits = 64;
+  std::vector<uint64_t> words_;
+};
+
 struct Need {
-  bool nothing = false;                           // no output, whatever the row
-  std::optional<std::vector<FamilyId>> families;  // ascending
+  bool nothing = false;  // no output, whatever the row
+  std::optional<FamilySet> families;
   std::optional<ByteRanges> columns;
   TimeRange time_range;
   std::optional<int64_t> newest_per_column;
@@ -55,17 +88,6 @@ Need NeedOfNothing() {
   return need;
 }
 
-std::vector<FamilyId> Both(const std::vector<FamilyId>& a, const std::vector<FamilyId>& b) {
-  std::vector<FamilyId> both;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both;
-}
-std::vector<FamilyId> Either(const std::vector<FamilyId>& a, const std::vector<FamilyId>& b) {
-  std::vector<FamilyId> either;
-  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(either));
-  return either;
-}
-
 TimeRange Hull(const TimeRange& a, const TimeRange& b) {
   return {std::min(a.start_micros, b.start_micros),
           a.end_micros == 0 || b.end_micros == 0 ? 0 : std::max(a.end_micros, b.end_micros)};
@@ -76,7 +98,8 @@ int64_t EarlierEnd(int64_t a, int64_t b) { return a == 0 ? b : b == 0 ? a : std:
 
 class NeedsOf {
  public:
-  NeedsOf(const std::vector<FilterNode>& nodes, const TableSchema& schema) : nodes_(nodes), schema_(schema) {}
+  NeedsOf(const std::vector<FilterNode>& nodes, const TableSchema& schema, FilterBudget* budget)
+      : nodes_(nodes), schema_(schema), budget_(budget) {}
 
   Need Of(NodeIndex index) {
     if (index == kNoNode) return NeedOfNothing();
@@ -99,12 +122,13 @@ class NeedsOf {
         need.values_leave = false;
         return need;
       case Kind::kFamilyRegex:
-        return OfFamilyRegex(node.matcher.get());
+        need.families = OfFamilyRegex(*node.matcher);
+        return need;
       case Kind::kQualifierRegex:
         need.columns = node.matcher->PossibleMatches();
         return need;
       case Kind::kColumnRange:
-        need = OfFamilies([&](const FamilySchema& family) { return family.name == node.text; });
+        need.families = OfFamily(node.text);
         need.columns = {node.range};
         return need;
       case Kind::kTimestampRange:
@@ -146,21 +170,22 @@ class NeedsOf {
   }
 
  private:
-  template <typename Passes>
-  Need OfFamilies(Passes passes) const {
-    Need need;
-    need.families.emplace();
-    for (const FamilySchema& family : schema_.families) {
-      if (passes(family)) need.families->push_back(family.id);
+  FamilySet OfFamily(std::string_view name) const {
+    FamilySet families;
+    if (const FamilySchema* family = schema_.FindFamily(name); family != nullptr) {
+      families.Add(static_cast<size_t>(family - schema_.families.data()));
     }
-    std::sort(need.families->begin(), need.families->end());
-    return need;
+    return families;
   }
 
-  Need OfFamilyRegex(const RegexMatcher* matcher) {
-    const auto [known, is_new] = of_family_regexes_.try_emplace(matcher);
-    if (is_new) {
-      known->second = OfFamilies([&](const FamilySchema& family) { return matcher->MayMatch(family.name); });
+  const FamilySet& OfFamilyRegex(const RegexMatcher& matcher) {
+    const auto [known, is_new] = of_family_regexes_.try_emplace(&matcher);
+    if (!is_new) return known->second;
+    for (size_t place = 0; place < schema_.families.size(); ++place) {
+      // Once the budget refuses, any may match.
+      if (matcher.Matches(schema_.families[place].name, budget_) || !budget_->status().ok()) {
+        known->second.Add(place);
+      }
     }
     return known->second;
   }
@@ -178,7 +203,11 @@ class NeedsOf {
     }
     if (need->reach != Reach::kRow) {
       if (next.families.has_value()) {
-        need->families = need->families.has_value() ? Both(*need->families, *next.families) : *next.families;
+        if (need->families.has_value()) {
+          need->families->KeepThoseOf(*next.families);
+        } else {
+          need->families = std::move(next.families);
+        }
       }
       if (next.columns.has_value()) {
         need->columns =
@@ -222,7 +251,10 @@ class NeedsOf {
       need.newest_per_column = other.newest_per_column;
       return need;
     }
-    if (a.families.has_value() && b.families.has_value()) need.families = Either(*a.families, *b.families);
+    if (a.families.has_value() && b.families.has_value()) {
+      need.families = a.families;
+      need.families->AddThoseOf(*b.families);
+    }
     if (a.columns.has_value() && b.columns.has_value()) need.columns = UnionOf(*a.columns, *b.columns);
     need.time_range = Hull(a.time_range, b.time_range);
     if (a.newest_per_column.has_value() && b.newest_per_column.has_value()) {
@@ -265,18 +297,21 @@ class NeedsOf {
 
   const std::vector<FilterNode>& nodes_;
   const TableSchema& schema_;
-  std::map<const RegexMatcher*, Need> of_family_regexes_;
+  FilterBudget* const budget_;
+  std::map<const RegexMatcher*, FamilySet> of_family_regexes_;
 };
 
 }  // namespace
 
-FilterNeeds CompiledFilter::Needs(const TableSchema& schema) const {
-  Need need = NeedsOf(nodes_, schema).Of(root_index());
-  const bool no_family = need.families.has_value() && need.families->empty();
-  const bool no_column = need.columns.has_value() && need.columns->empty();
+FilterNeeds CompiledFilter::Needs(const TableSchema& schema, FilterBudget* budget) const {
+  FilterBudget planning = budget->StartPlanning();
+  Need need = NeedsOf(nodes_, schema, &planning).Of(root_index());
+  budget->EndPlanning(std::move(planning));
   FilterNeeds needs;
+  if (need.families.has_value()) needs.hints.families = need.families->Ids(schema);
+  const bool no_family = needs.hints.families.has_value() && needs.hints.families->empty();
+  const bool no_column = need.columns.has_value() && need.columns->empty();
   needs.nothing = need.nothing || no_family || no_column;
-  needs.hints.families = std::move(need.families);
   if (need.columns.has_value()) {
     needs.hints.columns.emplace();
     for (ByteRange& range : *need.columns) {

@@ -15,7 +15,8 @@ TableSchema Schema() {
 
 // As text: "families=[3] columns=[a,b) time=[1,2) newest=1 keys", or "nothing".
 std::string Needs(const FilterSpec& spec) {
-  const FilterNeeds needs = Compile(spec)->Needs(Schema());
+  FilterBudget budget;
+  const FilterNeeds needs = Compile(spec)->Needs(Schema(), &budget);
   if (needs.nothing) return "nothing";
   std::string text;
   if (needs.hints.families.has_value()) {
@@ -98,6 +99,40 @@ TEST(FilterNeeds, OfInterleavesAndConditionsAreThoseOfTheBranches) {
   EXPECT_EQ(Needs(If(All(), std::nullopt, Block())), "nothing");
 }
 
+// A hundred thousand matches.
+TEST(FilterNeeds, FindingThemEndsWithItsTimeAndCountsForTheRequest) {
+  // A clock that goes on by a millisecond whenever it is looked at.
+  int64_t now_nanos = 0;
+  FilterBudget budget({.planning_cpu_ms = 10}, {}, [&] { return now_nanos += 1'000'000; });
+  const auto filter = Compile(HundredFamilyRegexes());
+  const FilterNeeds needs = filter->Needs(WideSchema(), &budget);
+  EXPECT_FALSE(needs.nothing);
+  ASSERT_TRUE(needs.hints.families.has_value());
+  EXPECT_GT(needs.hints.families->size(), 900) << "what was not asked may match";
+  EXPECT_LE(now_nanos, 12'000'000);
+  EXPECT_GE(budget.request_cpu_nanos(), 9'000'000);
+  EXPECT_TRUE(budget.status().ok());
+}
+
+TEST(FilterNeeds, FindingThemIsInterrupted) {
+  FilterBudget budget({}, [] { return absl::CancelledError("gone"); });
+  const FilterNeeds needs = Compile(HundredFamilyRegexes())->Needs(WideSchema(), &budget);
+  EXPECT_GT(needs.hints.families->size(), 900);
+  EXPECT_TRUE(budget.status().ok()) << "whoever reads asks, too";
+}
+
+TEST(FilterNeeds, OfAThousandFamiliesAreExact) {
+  FilterBudget budget;
+  const auto needs = [&](const FilterSpec& spec) {
+    return *Compile(spec)->Needs(WideSchema(), &budget).hints.families;
+  };
+  EXPECT_EQ(needs(Family(".*[0-9]+7[2-3]7")), (std::vector<FamilyId>{1727, 1737}));
+  const std::string name = WideSchema().families[999].name;
+  EXPECT_EQ(needs(Interleave({Columns(name, None(), None()), Family(".*-1000")})),
+            (std::vector<FamilyId>{1000, 1999}));
+  EXPECT_EQ(needs(Chain({Family(".*[0-9]+99"), Family(".*-19.*")})), (std::vector<FamilyId>{1999}));
+}
+
 TEST(RowKeys, MayPassByTheKeyAlone) {
   const auto may_pass = [](const FilterSpec& spec, std::string_view key) {
     FilterBudget budget;
@@ -126,7 +161,7 @@ TEST(RowKeys, MatchingIsChargedToTheBudget) {
   for (int i = 0; i < 1'000 && refused == 0; ++i) refused += filter->RowKeyMayPass("row", &budget);
   ASSERT_EQ(refused, 1);
   SeededRandom random(1);
-  FilterEvaluator evaluator(*filter, TestFamilies(), &budget, &random);
+  FilterEvaluator evaluator(*filter, TestSchema(), &budget, &random);
   const TestRow row = {{"A", "a", 1, ""}};
   std::vector<FilterCell> cells = ToFilterCells(row);
   EXPECT_EQ(evaluator.Run("row", &cells),

@@ -244,11 +244,6 @@ bool RegexMatcher::MatchesSimple(std::string_view text) const {
          (before_ == Wildcard::kAnything || HasNoNewline(text));
 }
 
-bool RegexMatcher::MayMatch(std::string_view text) const {
-  FilterBudget budget;
-  return Matches(text, &budget) || !budget.status().ok();
-}
-
 bool RegexMatcher::Matches(std::string_view text, FilterBudget* budget) const {
   if (IsSimple()) {
     const bool searches = before_ != Wildcard::kNothing && after_ != Wildcard::kNothing;

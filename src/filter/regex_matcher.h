@@ -33,9 +33,6 @@ class RegexMatcher {
                                                                     int64_t memory_bytes_max);
   ~RegexMatcher();
 
-  // For few and short texts (names of families): true as well when a budget of the usual limits refused.
-  bool MayMatch(std::string_view text) const;
-
   // False as well when the budget refused; its status then says why.
   bool Matches(std::string_view text, FilterBudget* budget) const;
 

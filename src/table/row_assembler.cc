@@ -29,12 +29,6 @@ void KeepColumns(const AuthorizedView::FamilySubset* subset, std::vector<CellVie
 
 }  // namespace
 
-std::vector<std::string> FamilyNames(const TableSchema& schema) {
-  std::vector<std::string> names;
-  for (const FamilySchema& family : schema.families) names.push_back(family.name);
-  return names;
-}
-
 std::vector<FamilyId> FamilyIds(const TableSchema& schema) {
   std::vector<FamilyId> ids;
   for (const FamilySchema& family : schema.families) ids.push_back(family.id);

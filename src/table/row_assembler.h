@@ -15,9 +15,7 @@
 
 namespace sonde {
 
-// The names of a table's families, in the order in which a cell's family counts them.
-std::vector<std::string> FamilyNames(const TableSchema& schema);
-// Their ids.
+// The ids of a table's families, in the order of its schema.
 std::vector<FamilyId> FamilyIds(const TableSchema& schema);
 
 // What of a table's cells is to be seen at one instant, by rule and, through an authorized view, by column. A

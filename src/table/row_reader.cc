@@ -48,13 +48,13 @@ absl::Status RowReader::Start() {
   ReadHints& hints = scan_options_.hints;
   if (request_.filter != nullptr) {
     if (absl::Status status = request_.filter->CheckFamilies(schema); !status.ok()) return status;
-    FilterNeeds needs = request_.filter->Needs(schema);
+    FilterNeeds needs = request_.filter->Needs(schema, &budget_);
     ranges_ = Intersect(ranges_, request_.filter->PossibleRows());
     if (needs.nothing) ranges_.clear();
     hints = std::move(needs.hints);
     RefineReadHints(visible_.rules(), &hints);
     if (!request_.filter->PassesAll())
-      evaluator_.emplace(*request_.filter, FamilyNames(schema), &budget_, &random_);
+      evaluator_.emplace(*request_.filter, schema, &budget_, &random_);
   }
   if (request_.view != nullptr) {
     ranges_ = Intersect(ranges_, request_.view->Rows());

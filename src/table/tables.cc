@@ -337,10 +337,11 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
   const RowTurn turn(&turns_, schema->id, row_key);
   const int64_t now_micros = turn.now_micros();
   const VisibleCells visible(schema, now_micros, view);
+  FilterBudget budget;
   ReadHints hints;
   if (predicate != nullptr) {
     if (absl::Status status = predicate->CheckFamilies(*schema); !status.ok()) return status;
-    hints = predicate->Needs(*schema).hints;
+    hints = predicate->Needs(*schema, &budget).hints;
     RefineReadHints(visible.rules(), &hints);
   }
   if (view != nullptr) RestrictReadHints(*view, *schema, &hints);
@@ -361,9 +362,8 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
     std::vector<FilterCell> cells;
     AssembleRow(row, visible, &cells);
     if (predicate != nullptr && !cells.empty()) {
-      FilterBudget budget;
       SeededRandom random(next_seed_++);
-      FilterEvaluator evaluator(*predicate, FamilyNames(*schema), &budget, &random);
+      FilterEvaluator evaluator(*predicate, *schema, &budget, &random);
       if (!predicate->RowKeyMayPass(row_key, &budget)) {
         cells.clear();
       } else if (absl::Status status = evaluator.Run(row_key, &cells); !status.ok()) {

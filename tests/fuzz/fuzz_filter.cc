@@ -83,7 +83,7 @@ std::optional<NaiveRow> Evaluate(const CompiledFilter& filter, const NaiveRow& r
   }
   FilterBudget budget(kLimits);
   SeededRandom random(1);
-  FilterEvaluator evaluator(filter, Families(), &budget, &random);
+  FilterEvaluator evaluator(filter, Schema(), &budget, &random);
   const bool may_pass = filter.RowKeyMayPass(kRowKey, &budget);
   if (!evaluator.Run(kRowKey, &cells).ok()) return std::nullopt;
   Require(may_pass || cells.empty(), "RowKeyMayPass is not true of a row that passes");
@@ -108,7 +108,8 @@ void Check(uint8_t seed, const RowFilter& message) {
   const CompiledFilter& filter = **compiled;
   Require(filter.CheckFamilies(Schema()).code() == naive, "CheckFamilies");
   if (naive != absl::StatusCode::kOk) return;
-  const FilterNeeds needs = filter.Needs(Schema());
+  FilterBudget budget;
+  const FilterNeeds needs = filter.Needs(Schema(), &budget);
   const std::vector<RowRange> possible_rows = filter.PossibleRows();
   Require(NormalizeRanges(possible_rows) == possible_rows, "PossibleRows are not in normal form");
   const NaiveRow row = RowOf(seed);

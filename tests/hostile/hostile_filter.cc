@@ -14,6 +14,7 @@ using google::bigtable::v2::RowFilter;
 using std::string_literals::operator""s;
 
 constexpr int kDepthMax = 19;
+constexpr uint64_t kRegexKinds = 8;  // row key, family, qualifier, value: some of them more often
 
 class HostileMaker {
  public:
@@ -21,7 +22,7 @@ class HostileMaker {
 
   RowFilter Make() {
     RowFilter filter;
-    switch (Uniform(8)) {
+    switch (Uniform(9)) {
       case 0:
       case 1:
         Regex(1 + Uniform(kFilterBytesMax - 16), &filter);
@@ -37,6 +38,9 @@ class HostileMaker {
         break;
       case 5:
         Nested(static_cast<int>(1 + Uniform(kDepthMax)), &filter);
+        break;
+      case 6:
+        FamilyRegexes(&filter);
         break;
       default:
         Mixed(&filter);
@@ -147,9 +151,10 @@ class HostileMaker {
   }
 
   // Fields of type string must be UTF-8: patterns are ASCII.
-  void Regex(size_t bytes_max, RowFilter* filter) {
+  void Regex(size_t bytes_max, RowFilter* filter) { Regex(bytes_max, Uniform(kRegexKinds), filter); }
+  void Regex(size_t bytes_max, uint64_t kind, RowFilter* filter) {
     const std::string pattern = Pattern(bytes_max);
-    switch (Uniform(8)) {
+    switch (kind) {
       case 0:
         return filter->set_row_key_regex_filter(pattern);
       case 1:
@@ -201,10 +206,14 @@ class HostileMaker {
   void ManyRegexes(RowFilter* filter) {
     const bool interleave = OneIn(2);
     const size_t each_bytes = 1 + Uniform(OneIn(2) ? 16 : 400);
+    const bool one_kind = OneIn(2);
+    const uint64_t kind = Uniform(kRegexKinds);
+    // Of a hundred, each has room for an automaton of some size.
+    const uint64_t count_max = OneIn(2) ? 20 + Uniform(200) : UINT64_MAX;
     Growing growing(filter, interleave);
-    while (growing.Room() > each_bytes + 16) {
+    for (uint64_t i = 0; i < count_max && growing.Room() > each_bytes + 16; ++i) {
       RowFilter* child = growing.Add();
-      Regex(each_bytes, child);
+      Regex(each_bytes, one_kind ? kind : Uniform(kRegexKinds), child);
       // A chain ends with the first filter that nothing passes.
       if (!interleave && OneIn(2)) {
         RowFilter regex = *child;
@@ -212,6 +221,18 @@ class HostileMaker {
         child->mutable_condition()->mutable_true_filter();
         child->mutable_condition()->mutable_false_filter();
       }
+    }
+  }
+
+  // Each of them is to be asked of each family of a table, and slow to say no.
+  void FamilyRegexes(RowFilter* filter) {
+    const std::string before = Any<std::string>({"a", "[ae]", "[ab]", "[a-m]"});
+    const std::string after = Any<std::string>({"a", ".", "[a-z-]", "[ab]"});
+    const std::string distance = std::to_string(1 + Uniform(8));
+    Growing growing(filter, true);
+    for (uint64_t i = 2 + Uniform(400); i > 0 && growing.Room() > 64; --i) {
+      growing.Add()->set_family_name_regex_filter("(.*" + before + ".{" + distance + "}" + after + "|.*)" +
+                                                  std::to_string(i));
     }
   }
 
