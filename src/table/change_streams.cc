@@ -54,6 +54,7 @@ absl::StatusOr<StreamCursor> CursorOf(const StreamIdentity& stream, const ReadCh
   if (cursor.partition() != request.partition) {
     return TokenError("the partitions of the tokens do not cover the request's partition exactly");
   }
+  cursor.Coarsen();
   return cursor;
 }
 
@@ -270,6 +271,7 @@ bool ChangeStreamReader::Take(const Engine::LogPiece& piece, std::vector<Piece>*
     cursor_.Advance(piece.position);
     if (wanted_) {
       pieces->back().token = Token();
+      taken_bytes_ += pieces->back().token.size();
       pieces->back().watermark_micros = cursor_.watermark;
     }
     next_position_ = piece.position + 1;

@@ -79,7 +79,7 @@ class ChangeStreamReader {
     std::string token;
   };
 
-  // Replaces *pieces by the next ones; about 64 KiB.  Looks at a bounded number of records.
+  // Replaces *pieces by the next ones; about 64 KiB with their tokens.  Looks at a bounded number of records.
   // NOT_FOUND: the table is gone.  FAILED_PRECONDITION: it has no change stream any more.  OUT_OF_RANGE: the
   // reader fell behind the retention period.
   absl::StatusOr<State> Read(std::vector<Piece>* pieces);
@@ -119,7 +119,7 @@ class ChangeStreamReader {
   std::shared_ptr<ChangeReaderProgress> progress_;
   bool wanted_ = false;  // the record that is being read
   bool started_ = false;
-  size_t taken_bytes_ = 0;  // by this Read
+  size_t taken_bytes_ = 0;  // by this Read, tokens included
   size_t taken_count_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "changes/change_record.h"
 #include "engine/memory/memory_engine.h"
 #include "filter/compiled_filter.h"
+#include "model/limits.h"
 #include "table/collect_garbage.h"
 
 namespace sonde {
@@ -490,6 +491,37 @@ TEST_F(ChangeStreamsTest, LargeChangesComeInBoundedReads) {
   EXPECT_GT(reads_count, 10);
   EXPECT_EQ(joined, value);
   EXPECT_EQ(last, "end");
+}
+
+// A client may send a token that is as long as any: then each change comes with one.
+TEST_F(ChangeStreamsTest, LongTokensComeInBoundedReads) {
+  constexpr size_t kRows = 100;
+  for (size_t i = 0; i < kRows; ++i) Set("r" + std::to_string(100 + i), "v");
+  const int64_t now = clock_.NowMicros();
+  // It will not have been read through the last of its segments' positions before the last change.
+  StreamCursor cursor = {.watermark = kStart};
+  std::string start;
+  for (size_t i = 0; i < kStreamSegmentsMax; ++i) {
+    std::string end = i + 1 < kStreamSegmentsMax ? "s" + std::to_string(100 + i) : "";
+    if (!end.empty()) end.resize(kRowKeyBytesMax, 'k');
+    cursor.segments.push_back({{start, end}, i == 0 ? kStart : now - static_cast<int64_t>(i % 2)});
+    start = std::move(end);
+  }
+  const StreamIdentity stream = {Schema()->id, Schema()->change_stream->start_micros};
+  const std::string token = EncodeStreamToken(stream, cursor);
+  EXPECT_GT(token.size(), 10 * kChangePieceBytes);
+  auto reader = Open({.partition = RowRange::All(), .tokens = {{RowRange::All(), token}}});
+  ASSERT_NE(reader, nullptr);
+  std::vector<ChangeStreamReader::Piece> pieces;
+  size_t changes = 0;
+  for (State state = State::kMore; state == State::kMore;) {
+    state = *reader->Read(&pieces);
+    size_t bytes = 0;
+    for (const auto& piece : pieces) bytes += piece.bytes.size() + piece.token.size();
+    EXPECT_LE(bytes, token.size() + 2 * kChangePieceBytes);
+    changes += pieces.size();
+  }
+  EXPECT_EQ(changes, kRows);
 }
 
 // Writers on a few rows, while a reader of each partition follows: every change once, each row's in order.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "base/varint.h"
+#include "model/limits.h"
 
 namespace sonde {
 namespace {
@@ -22,11 +23,14 @@ bool GetPosition(std::string_view* in, int64_t* position) {
 // The segments follow each other, so only the first one's start is told.
 bool GetSegments(std::string_view* in, std::vector<StreamCursor::Segment>* segments) {
   std::string_view start;
-  if (!GetBytes(in, &start)) return false;
+  if (!GetBytes(in, &start) || start.size() > kRowRangeBoundBytesMax) return false;
   while (!in->empty()) {
+    if (segments->size() == kStreamSegmentsMax) return false;
     StreamCursor::Segment& segment = segments->emplace_back();
     std::string_view end;
-    if (!GetBytes(in, &end) || !GetPosition(in, &segment.position)) return false;
+    if (!GetBytes(in, &end) || end.size() > kRowRangeBoundBytesMax || !GetPosition(in, &segment.position)) {
+      return false;
+    }
     segment.range = {std::string(start), std::string(end)};
     if (segment.range.IsEmpty() || (end.empty() && !in->empty())) return false;
     start = end;
@@ -67,6 +71,23 @@ void StreamCursor::Advance(int64_t position) {
   segments = std::move(joined);
 }
 
+void StreamCursor::Coarsen() {
+  if (segments.size() <= kStreamSegmentsMax) return;
+  while (segments.size() > kStreamSegmentsMax) {
+    size_t kept = 0;
+    for (size_t i = 0; i < segments.size(); i += 2) {
+      Segment joined = std::move(segments[i]);
+      if (i + 1 < segments.size()) {
+        joined.range.end = std::move(segments[i + 1].range.end);
+        joined.position = std::min(joined.position, segments[i + 1].position);
+      }
+      segments[kept++] = std::move(joined);
+    }
+    segments.resize(kept);
+  }
+  watermark = std::min(watermark, position());
+}
+
 StreamCursor StreamCursor::Clip(const RowRange& window) const {
   StreamCursor result{.watermark = watermark};
   for (const Segment& segment : segments) {
@@ -91,9 +112,12 @@ std::string EncodeStreamToken(const StreamIdentity& stream, const StreamCursor& 
 }
 
 absl::StatusOr<StreamCursor> DecodeStreamToken(const StreamIdentity& stream, std::string_view token) {
+  // What the longest may have; not more is decoded.
+  constexpr size_t kTokenBytesMax = (kStreamSegmentsMax + 1) * (kRowRangeBoundBytesMax + 2 * kVarintBytesMax);
   std::string bytes;
   StreamCursor cursor;
-  if (!absl::WebSafeBase64Unescape({token.data(), token.size()}, &bytes) || bytes.empty() ||
+  if (token.size() / 4 * 3 > kTokenBytesMax ||
+      !absl::WebSafeBase64Unescape({token.data(), token.size()}, &bytes) || bytes.empty() ||
       bytes[0] != kTokenFormat) {
     return Invalid("Error in field 'continuation_tokens' : not a token that a change stream gave");
   }

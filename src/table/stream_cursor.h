@@ -31,11 +31,19 @@ struct StreamCursor {
   bool HasRead(std::string_view row_key, int64_t position) const;
   // Every record through `position` has been read, of all rows.
   void Advance(int64_t position);
+  // Joins neighbours until there are no more than kStreamSegmentsMax, at the less advanced position: what
+  // lies between is read once more, and the watermark is before it.
+  void Coarsen();
   // The part of it that is in `window`, which overlaps its partition.
   StreamCursor Clip(const RowRange& window) const;
 
   bool operator==(const StreamCursor&) const = default;
 };
+
+// So many segments a cursor has at most, and so a token.  A segment begins where a partition once began, and
+// is one with its neighbour once both have come equally far: a reader that opens the one partition of a table
+// that had as many as there may be (ChangeStreamOptions) has half as many.
+constexpr size_t kStreamSegmentsMax = 128;
 
 // Which stream a token is of: a table's, since it was last enabled.
 struct StreamIdentity {
@@ -43,9 +51,9 @@ struct StreamIdentity {
   int64_t start_micros = 0;
 };
 
-// Opaque to clients: URL-safe base64.
+// Opaque to clients: URL-safe base64.  The cursor has no more than kStreamSegmentsMax segments.
 std::string EncodeStreamToken(const StreamIdentity& stream, const StreamCursor& cursor);
-// INVALID_ARGUMENT: not a token, or one of another stream.
+// INVALID_ARGUMENT: not a token, one with more or longer segments than any has, or one of another stream.
 absl::StatusOr<StreamCursor> DecodeStreamToken(const StreamIdentity& stream, std::string_view token);
 
 }  // namespace sonde

@@ -4,6 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "base/random.h"
+#include "model/limits.h"
 
 namespace sonde {
 namespace {
@@ -39,6 +40,54 @@ TEST(StreamCursor, IsClippedToAWindow) {
             (StreamCursor{.segments = {{{"c", "f"}, 10}, {{"f", "g"}, 20}}, .watermark = 30}));
   EXPECT_EQ(Two().Clip({"", "b"}), (StreamCursor{.segments = {{{"a", "b"}, 10}}, .watermark = 30}));
   EXPECT_TRUE(Two().Clip({"m", ""}).segments.empty());
+}
+
+// As long keys as there are, and positions that do not let neighbours join.
+StreamCursor OfSegments(size_t count) {
+  StreamCursor cursor = {.watermark = INT64_MAX};
+  std::string start;
+  for (size_t i = 0; i < count; ++i) {
+    std::string end = std::to_string(100'000 + i);
+    end.resize(kRowRangeBoundBytesMax, 'k');
+    cursor.segments.push_back({{start, end}, INT64_MAX - 1 - static_cast<int64_t>(i % 3)});
+    start = std::move(end);
+  }
+  return cursor;
+}
+
+TEST(StreamCursor, OfTooManySegmentsIsCoarsened) {
+  StreamCursor cursor = OfSegments(kStreamSegmentsMax);
+  cursor.Coarsen();
+  EXPECT_EQ(cursor, OfSegments(kStreamSegmentsMax)) << "so many are fine";
+  const StreamCursor fine = OfSegments(3 * kStreamSegmentsMax);
+  cursor = fine;
+  cursor.Coarsen();
+  EXPECT_LE(cursor.segments.size(), kStreamSegmentsMax);
+  EXPECT_EQ(cursor.partition(), fine.partition());
+  EXPECT_EQ(cursor.watermark, fine.position());
+  for (const StreamCursor::Segment& segment : fine.segments) {
+    EXPECT_FALSE(cursor.HasRead(segment.range.start, segment.position + 1));
+    EXPECT_TRUE(cursor.HasRead(segment.range.start, fine.position()));
+  }
+}
+
+TEST(StreamToken, AsLongAsAnyRoundTripsAndALongerOneIsRefused) {
+  const StreamCursor longest = OfSegments(kStreamSegmentsMax);
+  EXPECT_EQ(*DecodeStreamToken(kStream, EncodeStreamToken(kStream, longest)), longest);
+  constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+  const auto code = [](const StreamCursor& cursor) {
+    return DecodeStreamToken(kStream, EncodeStreamToken(kStream, cursor)).status().code();
+  };
+  EXPECT_EQ(code(OfSegments(kStreamSegmentsMax + 1)), kInvalid);
+  StreamCursor many = {.watermark = 1};
+  for (int i = 0; i < 1'000; ++i) {
+    many.segments.push_back({{std::to_string(1'000 + i), std::to_string(1'001 + i)}, i % 2});
+  }
+  EXPECT_EQ(code(many), kInvalid) << "short, but of many segments";
+  const StreamCursor long_end = {.segments = {{{"", std::string(kRowRangeBoundBytesMax + 1, 'k')}, 1}},
+                                 .watermark = 1};
+  EXPECT_EQ(code(long_end), kInvalid);
+  EXPECT_EQ(DecodeStreamToken(kStream, std::string(64 << 20, 'A')).status().code(), kInvalid);
 }
 
 TEST(StreamToken, RoundTrips) {
