@@ -1,6 +1,7 @@
 #include "changes/change_record.h"
 
 #include <algorithm>
+#include <set>
 #include <type_traits>
 #include <variant>
 
@@ -46,8 +47,14 @@ class Encoder {
   }
 
   void Take(const Mutation& mutation) {
-    if (pieces_.back().size() >= kChangePieceBytes) Begin(0);
-    std::visit([this](const auto& m) { Put(m); }, mutation);
+    std::visit(
+        [this](const auto& m) {
+          if constexpr (requires { m.family; }) {
+            if (is_row_deleted_) changed_families_.insert(m.family);
+          }
+          Put(m);
+        },
+        mutation);
   }
 
   std::vector<std::string> Finish() {
@@ -64,6 +71,7 @@ class Encoder {
   }
 
   std::string* Start(Tag tag) {
+    if (pieces_.back().size() >= kChangePieceBytes) Begin(0);
     pieces_.back().push_back(static_cast<char>(tag));
     return &pieces_.back();
   }
@@ -131,7 +139,13 @@ class Encoder {
   void Put(const DeleteFromFamily& m) { PutBytes(Start(Tag::kDeleteFromFamily), m.family); }
 
   void Put(const DeleteFromRow&) {
-    for (const FamilySchema& family : schema_.families) Put(DeleteFromFamily{family.name});
+    if (is_row_deleted_) {
+      for (const std::string_view family : changed_families_) Put(DeleteFromFamily{family});
+    } else {
+      for (const FamilySchema& family : schema_.families) Put(DeleteFromFamily{family.name});
+    }
+    is_row_deleted_ = true;
+    changed_families_.clear();
   }
 
   const TableSchema& schema_;
@@ -139,6 +153,8 @@ class Encoder {
   const uint8_t flags_;
   std::vector<std::string> pieces_;
   size_t start_bytes_ = 0;  // of the last piece, before its first mutation
+  bool is_row_deleted_ = false;
+  std::set<std::string_view> changed_families_;  // since then
 };
 
 bool GetSigned(std::string_view* in, int64_t* value) {

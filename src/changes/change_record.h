@@ -2,8 +2,10 @@
 // one message of a change stream each.
 //
 // Resolved are: the server's time, times that are truncated, and DeleteFromRow, which becomes
-// DeleteFromFamily of each family.  Families are named, so a record outlives a change of the schema.  A value
-// of SetCell that is longer than kChangePieceBytes is cut into chunks.
+// DeleteFromFamily of each family; a second one in the same change, of each that was changed since the first,
+// so that a record has no more of them than the table has families and the change mutations.  Families are
+// named, so a record outlives a change of the schema.  A value of SetCell that is longer than
+// kChangePieceBytes is cut into chunks.
 //
 // Layout of a piece (docs/formats/change-record.md; numbers are varints, bytes come after their length):
 //   format     1 byte, kChangeRecordFormat

@@ -39,7 +39,7 @@ struct FamilyEdits {
   const FamilySchema* schema = nullptr;
   std::vector<Edit> edits;
   std::vector<OrderedDelete> deletes;
-  std::optional<uint32_t> delete_all;  // its place in the request
+  bool delete_all = false;  // before the edits and deletes that are here
 };
 
 absl::Status MutateError(const TableSchema& schema, std::string_view row_key, absl::StatusCode code,
@@ -114,7 +114,12 @@ class Normalizer {
     now_micros_ = TruncateToGranularity(schema, now_micros);
     families_used_ = 0;
     last_family_ = nullptr;
+    is_row_deleted_ = false;
     order_ = 0;
+    if (++run_ == 0 || places_.size() < schema.families.size()) {
+      run_ = 1;
+      places_.assign(schema.families.size(), {});
+    }
     absl::Status status;
     for (const Mutation& mutation : mutations) {
       status = std::visit([this](const auto& m) { return Take(m); }, mutation);
@@ -142,16 +147,16 @@ class Normalizer {
   }
 
   FamilyEdits* EditsOf(const FamilySchema* schema) {
-    for (size_t i = 0; i < families_used_; ++i) {
-      if (families_[i].schema == schema) return &families_[i];
-    }
+    Place& place = places_[schema - schema_->families.data()];
+    if (place.run == run_) return &families_[place.index];
+    place = {run_, families_used_};
     if (families_used_ == families_.size()) families_.emplace_back();
     FamilyEdits* edits = &families_[families_used_++];
     last_family_ = nullptr;  // the vector may have moved
     edits->schema = schema;
     edits->edits.clear();
     edits->deletes.clear();
-    edits->delete_all.reset();
+    edits->delete_all = false;
     return edits;
   }
 
@@ -175,7 +180,7 @@ class Normalizer {
     if ((*family)->schema->aggregate != AggregateKind::kNone) return TypeMismatch();
     absl::StatusOr<int64_t> micros = Time(m.timestamp_micros, m.client_generated_timestamp);
     if (!micros.ok()) return micros.status();
-    (*family)->edits.push_back({m.qualifier, *micros, m.value, 0, order_});
+    PushEdit(*family, {m.qualifier, *micros, m.value, 0, order_});
     return absl::OkStatus();
   }
 
@@ -192,7 +197,7 @@ class Normalizer {
     absl::Status status = IsHll(kind) ? FindSketch(kind, m, &edit.value) : FindState(m, &edit.state);
     if (!status.ok()) return status;
     absl::StatusOr<FamilyEdits*> family = Find(m.family);
-    if (family.ok()) (*family)->edits.push_back(edit);
+    if (family.ok()) PushEdit(*family, edit);
     return family.status();
   }
 
@@ -250,7 +255,13 @@ class Normalizer {
   absl::Status Take(const DeleteFromColumn& m) {
     absl::StatusOr<FamilyEdits*> family = Find(m.family);
     if (!family.ok()) return family.status();
-    (*family)->deletes.push_back({m.qualifier, m.time_range, order_});
+    std::vector<OrderedDelete>& deletes = (*family)->deletes;
+    if (!deletes.empty() && deletes.back().qualifier == m.qualifier && deletes.back().range == m.time_range) {
+      deletes.back().order = order_;  // it covers what the one before did, and what came since
+      return absl::OkStatus();
+    }
+    Touch(*family);
+    deletes.push_back({m.qualifier, m.time_range, order_});
     return absl::OkStatus();
   }
 
@@ -261,15 +272,34 @@ class Normalizer {
     return absl::OkStatus();
   }
 
+  // After the first one, only what was touched since has anything to delete: else many of them, in a table of
+  // many families, would cost the product of both.
   absl::Status Take(const DeleteFromRow&) {
-    for (const FamilySchema& family : schema_->families) DeleteAll(EditsOf(&family));
+    if (is_row_deleted_) {
+      for (const size_t index : touched_) DeleteAll(&families_[index]);
+    } else {
+      for (const FamilySchema& family : schema_->families) DeleteAll(EditsOf(&family));
+      is_row_deleted_ = true;
+    }
+    touched_.clear();
     return absl::OkStatus();
   }
 
   void DeleteAll(FamilyEdits* family) {
-    family->delete_all = order_;
+    family->delete_all = true;
     family->edits.clear();
     family->deletes.clear();
+  }
+
+  void PushEdit(FamilyEdits* family, const Edit& edit) {
+    Touch(family);
+    family->edits.push_back(edit);
+  }
+
+  // To be called before an edit or a delete is added.
+  void Touch(FamilyEdits* family) {
+    if (!is_row_deleted_ || !family->edits.empty() || !family->deletes.empty()) return;
+    touched_.push_back(static_cast<size_t>(family - families_.data()));
   }
 
   void Emit(RowDelta* delta) {
@@ -283,7 +313,7 @@ class Normalizer {
   void EmitFamily(FamilyEdits* from, FamilyDelta* to) {
     to->family = from->schema->id;
     to->aggregate = from->schema->aggregate;
-    to->delete_all = from->delete_all.has_value();
+    to->delete_all = from->delete_all;
     to->deletes.clear();
     to->puts.clear();
     to->adds.clear();
@@ -368,6 +398,15 @@ class Normalizer {
   uint32_t order_ = 0;
   std::vector<FamilyEdits> families_;
   size_t families_used_ = 0;
+  // Of each family of the schema: where it is in families_, if this run has put it there.
+  struct Place {
+    uint32_t run = 0;
+    size_t index = 0;
+  };
+  std::vector<Place> places_;
+  uint32_t run_ = 0;
+  bool is_row_deleted_ = false;
+  std::vector<size_t> touched_;  // since the row was deleted: indexes into families_
   FamilyEdits* last_family_ = nullptr;
   std::deque<std::string> sketches_;  // what edits point into
 };

@@ -22,7 +22,8 @@ namespace sonde {
 //   INVALID_ARGUMENT  SetCell on an aggregate family or AddToCell on another; an input of another type; a
 //   timestamp
 //                     finer than the table's granularity; a state that is not 8 bytes, or no sketch
-// Cost: O(n log n) in the number of mutations; no sorting when they come sorted.
+// Cost: O(n log n) in the number of mutations, and linear in the families of the table if one of them is
+// DeleteFromRow; no sorting when they come sorted.
 absl::Status Normalize(const TableSchema& schema, std::string_view row_key,
                        absl::Span<const Mutation> mutations, int64_t now_micros, RowDelta* delta);
 
