@@ -53,8 +53,7 @@ absl::Status RowReader::Start() {
     if (needs.nothing) ranges_.clear();
     hints = std::move(needs.hints);
     RefineReadHints(visible_.rules(), &hints);
-    if (!request_.filter->PassesAll())
-      evaluator_.emplace(*request_.filter, schema, &budget_, &random_);
+    if (!request_.filter->PassesAll()) evaluator_.emplace(*request_.filter, schema, &budget_, &random_);
   }
   if (request_.view != nullptr) {
     ranges_ = Intersect(ranges_, request_.view->Rows());
@@ -116,19 +115,16 @@ absl::StatusOr<RowReader::Step> RowReader::FindNext(int64_t rows_max) {
     absl::StatusOr<bool> more = assembler_->Next(&row_key_, &cells_);
     if (!more.ok()) return more.status();
     if (!*more) return Step::kEnd;
-    const auto cells_seen = static_cast<int64_t>(cells_.size());
     ++stats_.rows_seen;
     if (watch_.has_value()) watch_->Saw(row_key_);
-    stats_.cells_seen += cells_seen;
+    stats_.cells_seen += std::ssize(cells_);
     if (evaluator_.has_value() && !cells_.empty()) {
       if (!request_.filter->RowKeyMayPass(row_key_, &budget_)) continue;
       if (absl::Status status = evaluator_->Run(row_key_, &cells_); !status.ok()) return status;
     }
     if (cells_.empty()) continue;
-    const auto cells_returned = static_cast<int64_t>(cells_.size());
     ++stats_.rows_returned;
-    stats_.cells_returned += cells_returned;
-    stats_.cells_seen += std::max<int64_t>(cells_returned - cells_seen, 0);
+    stats_.cells_returned += std::ssize(cells_);
     return Step::kRow;
   }
   return Step::kPaused;

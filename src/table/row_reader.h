@@ -36,7 +36,8 @@ struct ReadRequest {
   std::function<std::string()> caller;
 };
 
-// What a read has cost so far.  Copies that interleaves make of cells count as seen, too.
+// What a read has cost so far.  A cell that the engine gave and the filter got is seen once, whatever becomes
+// of it: copies that interleaves make are returned, and not seen again.
 struct ReadStats {
   int64_t rows_seen = 0;  // rows that the engine gave, also those that a filter stopped
   int64_t rows_returned = 0;

@@ -605,7 +605,17 @@ TEST_F(TablesTest, CountsWhatAReadSawAndReturned) {
   EXPECT_EQ(stats({FilterSpec::ValueRegex{"[bx]"}}), "3/3 rows, 4/6 cells");
   EXPECT_EQ(stats({FilterSpec::ValueRegex{"b"}}), "1/3 rows, 1/6 cells");
   const FilterSpec all{FilterSpec::PassAll{}};
-  EXPECT_EQ(stats({FilterSpec::Interleave{{all, all}}}), "3/3 rows, 12/12 cells");
+  const FilterSpec twice{FilterSpec::Interleave{{all, all}}};
+  const auto limited = [&](int32_t count) {
+    return stats({FilterSpec::Chain{{twice, {FilterSpec::CellsPerRowLimit{count}}}}});
+  };
+  EXPECT_EQ(stats(twice), "3/3 rows, 12/6 cells");
+  for (int32_t count = 1; count <= 4; ++count) {
+    EXPECT_EQ(limited(count), fmt::format("3/3 rows, {}/6 cells", 3 * count));
+  }
+  EXPECT_EQ(limited(5), "3/3 rows, 12/6 cells");
+  EXPECT_EQ(stats({FilterSpec::RowKeyRegex{"[ac]+"}}), "2/3 rows, 4/6 cells");
+  EXPECT_EQ(stats({FilterSpec::QualifierRegex{"q"}}), "3/3 rows, 3/3 cells");
 }
 
 TEST_F(TablesTest, AFilterThatNothingCanPassReadsNothing) {
