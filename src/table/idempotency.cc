@@ -37,13 +37,22 @@ std::vector<FamilyId> TokenFamilies(std::string_view token, int64_t now_micros) 
   return families;
 }
 
-bool HasToken(const std::vector<RowFamily>& row, std::string_view token, int64_t now_micros) {
-  for (const RowFamily& family : row) {
-    for (const CellView& cell : family.cells) {
+absl::StatusOr<bool> HasToken(Engine* engine, TableId table, std::string_view row_key, std::string_view token,
+                              int64_t now_micros) {
+  ReadHints hints;
+  hints.families = TokenFamilies(token, now_micros);
+  hints.columns = {{std::string(token), Successor(token)}};
+  absl::StatusOr<std::unique_ptr<RowStream>> row =
+      engine->Scan(table, {RowRange::Single(row_key)}, {.hints = std::move(hints)});
+  if (!row.ok()) return row.status();
+  RowPiece piece;
+  while (true) {
+    const absl::StatusOr<bool> more = (*row)->Next(&piece);
+    if (!more.ok() || !*more) return more;
+    for (const CellView& cell : piece.cells) {
       if (cell.qualifier == token && now_micros - cell.timestamp_micros <= kIdempotencyMicros) return true;
     }
   }
-  return false;
 }
 
 void AddToken(std::string_view token, int64_t now_micros, RowDelta* delta) {

@@ -1,7 +1,9 @@
 // Writes that are applied once, however often they are sent: google.bigtable.v2.Idempotency.
 //
 // The token is a cell of the row that the write changes, in an expiring family (model/expiring_family.h), and
-// becomes durable with it: either both are there or neither.  A repetition finds it and changes nothing.
+// becomes durable with it: either both are there or neither.  A repetition finds it and changes nothing.  Who
+// writes with a token has the row's turn from before it looks for the token until the commit: so of two that
+// come at once, the second one finds it.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/engine.h"
 #include "model/expiring_family.h"
 #include "model/mutation.h"
@@ -30,8 +33,9 @@ absl::Status CheckStartTime(const Idempotency& idempotency, int64_t now_micros);
 // The families where a token may be that was written within kIdempotencyMicros.
 std::vector<FamilyId> TokenFamilies(std::string_view token, int64_t now_micros);
 
-// Whether it is among the cells of these families of its row.
-bool HasToken(const std::vector<RowFamily>& row, std::string_view token, int64_t now_micros);
+// Whether a row has it.  It stays so while the caller has the row's turn (table/row_turns.h).
+absl::StatusOr<bool> HasToken(Engine* engine, TableId table, std::string_view row_key, std::string_view token,
+                              int64_t now_micros);
 
 // Adds the token to a row's delta.  A view of it stays there.
 void AddToken(std::string_view token, int64_t now_micros, RowDelta* delta);

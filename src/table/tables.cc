@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/bytes.h"
@@ -210,15 +211,48 @@ bool WantsServerTime(const Mutation& mutation) {
   return std::visit(wants, mutation);
 }
 
-std::vector<std::string_view> RowsOfServerTime(absl::Span<const RowMutations> rows) {
+// Whose writes must wait for each other: those of the server's time, and those with tokens.
+std::vector<std::string_view> RowsOfTurns(absl::Span<const RowMutations> rows) {
   std::vector<std::string_view> row_keys;
   for (const RowMutations& row : rows) {
-    if (std::any_of(row.mutations.begin(), row.mutations.end(), WantsServerTime)) {
+    if (row.idempotency.has_value() ||
+        std::any_of(row.mutations.begin(), row.mutations.end(), WantsServerTime)) {
       row_keys.push_back(row.row_key);
     }
   }
   return row_keys;
 }
+
+// The idempotency tokens that a request's rows have already.
+class SeenTokens {
+ public:
+  enum class Where { kNowhere, kInCommit, kStored };
+
+  // The caller has the turns of the rows.
+  SeenTokens(Engine* engine, TableId table, int64_t now_micros)
+      : engine_(engine), table_(table), now_micros_(now_micros) {}
+
+  absl::StatusOr<Where> Find(const RowMutations& row) const {
+    const Idempotency& idempotency = *row.idempotency;
+    if (absl::Status status = CheckStartTime(idempotency, now_micros_); !status.ok()) return status;
+    if (in_commit_.contains({row.row_key, idempotency.token})) return Where::kInCommit;
+    const absl::StatusOr<bool> stored =
+        HasToken(engine_, table_, row.row_key, idempotency.token, now_micros_);
+    if (!stored.ok()) return stored.status();
+    return *stored ? Where::kStored : Where::kNowhere;
+  }
+
+  void Add(const RowMutations& row, RowDelta* delta) {
+    AddToken(row.idempotency->token, now_micros_, delta);
+    in_commit_.insert({row.row_key, row.idempotency->token});
+  }
+
+ private:
+  Engine* const engine_;
+  const TableId table_;
+  const int64_t now_micros_;
+  std::set<std::pair<std::string_view, std::string_view>> in_commit_;  // row, token
+};
 
 // `samples`: of the whole table, the last its end.
 std::vector<RowKeySample> ClipSamples(const std::vector<RowKeySample>& samples,
@@ -256,10 +290,11 @@ absl::Status Tables::MutateRow(const TableSchema& schema, const RowMutations& ro
 }
 
 std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
-                                             const AuthorizedView* view) {
-  if (observer_ == nullptr) return ApplyRows(schema, rows, view);
+                                             const AuthorizedView* view,
+                                             const std::function<absl::Status()>& interrupted) {
+  if (observer_ == nullptr) return ApplyRows(schema, rows, view, interrupted);
   const AccessTimer timer;
-  std::vector<absl::Status> statuses = ApplyRows(schema, rows, view);
+  std::vector<absl::Status> statuses = ApplyRows(schema, rows, view, interrupted);
   AccessPart part{.kind = AccessKind::kWrite, .latency_micros = timer.Micros()};
   std::vector<AccessedRow> accessed;
   accessed.reserve(rows.size());
@@ -285,47 +320,44 @@ void Tables::TellOfWrite(TableId table, std::string_view row_key, WrittenSize si
 }
 
 std::vector<absl::Status> Tables::ApplyRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
-                                            const AuthorizedView* view) {
+                                            const AuthorizedView* view,
+                                            const std::function<absl::Status()>& interrupted) {
   std::vector<absl::Status> statuses(rows.size());
   std::vector<RowChange> changes(rows.size());
-  const RowTurn turn(&turns_, schema.id, RowsOfServerTime(rows));
+  const RowTurn turn(&turns_, schema.id, RowsOfTurns(rows));
   const int64_t now_micros = turn.now_micros();
   ChangeLogger logger(schema, now_micros);
+  SeenTokens tokens(engine_, schema.id, now_micros);
+  std::vector<size_t> written;  // rows that are part of the commit, or repeat one that is
   size_t count = 0;
+  absl::Status stopped;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (view != nullptr) statuses[i] = CheckInView(*view, schema, rows[i].row_key, rows[i].mutations);
-    if (!statuses[i].ok() || rows[i].idempotency.has_value()) continue;
-    changes[count].row_key = rows[i].row_key;
-    statuses[i] = Normalize(schema, rows[i].row_key, rows[i].mutations, now_micros, &changes[count].delta);
+    const RowMutations& row = rows[i];
+    if (view != nullptr) statuses[i] = CheckInView(*view, schema, row.row_key, row.mutations);
     if (!statuses[i].ok()) continue;
-    logger.Log(rows[i].row_key, rows[i].mutations, &changes[count++].delta);
+    if (row.idempotency.has_value()) {
+      if (stopped.ok() && interrupted) stopped = interrupted();
+      if (!stopped.ok()) break;
+      const absl::StatusOr<SeenTokens::Where> seen = tokens.Find(row);
+      statuses[i] = seen.status();
+      if (seen.ok() && *seen == SeenTokens::Where::kInCommit) written.push_back(i);
+      if (!seen.ok() || *seen != SeenTokens::Where::kNowhere) continue;
+    }
+    RowChange& change = changes[count];
+    change.row_key = row.row_key;
+    statuses[i] = Normalize(schema, row.row_key, row.mutations, now_micros, &change.delta);
+    if (!statuses[i].ok()) continue;
+    if (row.idempotency.has_value()) tokens.Add(row, &change.delta);
+    logger.Log(row.row_key, row.mutations, &change.delta);
+    written.push_back(i);
+    ++count;
   }
+  if (stopped.ok() && interrupted) stopped = interrupted();
+  if (!stopped.ok()) return std::vector<absl::Status>(rows.size(), stopped);
   changes.resize(count);
   const absl::Status applied = count == 0 ? absl::OkStatus() : engine_->Apply(schema.id, changes);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (!statuses[i].ok()) continue;
-    statuses[i] = rows[i].idempotency.has_value() ? MutateOnce(schema, rows[i], now_micros) : applied;
-  }
+  for (const size_t i : written) statuses[i] = applied;
   return statuses;
-}
-
-absl::Status Tables::MutateOnce(const TableSchema& schema, const RowMutations& row, int64_t now_micros) {
-  const std::string_view token = row.idempotency->token;
-  if (absl::Status status = CheckStartTime(*row.idempotency, now_micros); !status.ok()) return status;
-  RowDelta delta;
-  absl::Status status = Normalize(schema, row.row_key, row.mutations, now_micros, &delta);
-  if (!status.ok()) return status;
-  AddToken(token, now_micros, &delta);
-  ChangeLogger logger(schema, now_micros);
-  logger.Log(row.row_key, row.mutations, &delta);
-  ReadHints hints;
-  hints.families = TokenFamilies(token, now_micros);
-  hints.columns = {{std::string(token), Successor(token)}};
-  const auto decide = [&](const std::vector<RowFamily>& found) -> absl::StatusOr<std::optional<RowDelta>> {
-    if (HasToken(found, token, now_micros)) return std::nullopt;
-    return delta;
-  };
-  return engine_->Update(schema.id, row.row_key, hints, decide);
 }
 
 absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,14 +86,18 @@ class Tables {
 
   // What follows takes an authorized view, or null for the whole table; PERMISSION_DENIED: CheckInView.
 
-  // Atomic.  Errors: those of Normalize and of CheckStartTime; the engine's.
+  // Atomic.  Errors: those of Normalize and of CheckStartTime; the engine's.  A row with a token is looked
+  // for in the engine first.
   absl::Status MutateRow(const TableSchema& schema, const RowMutations& row,
                          const AuthorizedView* view = nullptr);
 
-  // Each row atomic; one commit, but for rows with a token, which are looked for and written one by one.  One
-  // status a row; an error of the engine is that of every row of the commit.
+  // Each row atomic; all that are accepted are one commit, in their order.  One status a row; an error of the
+  // engine is that of every row of the commit.  `interrupted` is asked while tokens are looked for and before
+  // the commit; not OK (DEADLINE_EXCEEDED, CANCELLED): nothing is written, and that is the status of
+  // every row.
   std::vector<absl::Status> MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
-                                       const AuthorizedView* view = nullptr);
+                                       const AuthorizedView* view = nullptr,
+                                       const std::function<absl::Status()>& interrupted = {});
 
   // Atomic.  No predicate: whether the row has any cell.  Returns whether it matched.
   absl::StatusOr<bool> CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
@@ -123,7 +128,8 @@ class Tables {
 
  private:
   std::vector<absl::Status> ApplyRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
-                                      const AuthorizedView* view);
+                                      const AuthorizedView* view,
+                                      const std::function<absl::Status()>& interrupted);
   // Tells the observer of one row that was written.
   struct WrittenSize {
     uint64_t cells = 0, bytes = 0;
@@ -131,7 +137,6 @@ class Tables {
   void TellOfWrite(TableId table, std::string_view row_key, WrittenSize size, const AccessTimer& timer,
                    const absl::Status& status);
   absl::Status DeleteRows(const TableSchema& schema, RowRange range);
-  absl::Status MutateOnce(const TableSchema& schema, const RowMutations& row, int64_t now_micros);
 
   Engine* const engine_;
   Catalog* const catalog_;

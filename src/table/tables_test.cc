@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <future>
 #include <map>
 
 #include "base/clock.h"
+#include "engine/forwarding_engine.h"
 #include "engine/memory/memory_engine.h"
 #include "model/aggregate.h"
 #include "model/limits.h"
@@ -529,6 +532,105 @@ TEST_F(IdempotencyTest, EntriesOfARequestCountByTheirTokens) {
       {"r", add, one}, {"r", add}, {"r", add, one}, {"r", add, two}, {"r", add}};
   for (const absl::Status& status : tables_.MutateRows(*schema_, rows)) EXPECT_EQ(status, absl::OkStatus());
   EXPECT_EQ(Sum(), 4);
+}
+
+// Counts the commits of its engine.
+class CountingEngine : public ForwardingEngine {
+ public:
+  using ForwardingEngine::ForwardingEngine;
+  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
+    ++commits;
+    return refuses ? absl::UnavailableError("busy") : engine_->Apply(table, changes);
+  }
+  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
+                      const Decide& decide) override {
+    ++commits;
+    return engine_->Update(table, row_key, hints, decide);
+  }
+  std::atomic<int> commits = 0;
+  bool refuses = false;
+};
+
+class IdempotentBatchTest : public IdempotencyTest {
+ protected:
+  static constexpr size_t kRows = 200;
+
+  IdempotentBatchTest() {
+    for (size_t i = 0; i < kRows; ++i) {
+      rows_.push_back({names_.emplace_back(fmt::format("row {}", i)), add_,
+                       Idempotency{names_.emplace_back(fmt::format("token {}", i))}});
+    }
+  }
+  std::vector<absl::Status> Mutate(const std::function<absl::Status()>& interrupted = {}) {
+    return counted_.MutateRows(*schema_, rows_, nullptr, interrupted);
+  }
+  int64_t SumOfAll() {
+    int64_t sum = 0;
+    for (const RowMutations& row : rows_) sum += Sum(row.row_key);
+    return sum;
+  }
+
+  const std::vector<Mutation> add_ = {AddToCell{"sum", "q", 0, 1}};
+  std::deque<std::string> names_;
+  std::vector<RowMutations> rows_;
+  CountingEngine counting_{engine_.get()};
+  Tables counted_{&counting_, catalog_.get(), &clock_, 1};
+};
+
+TEST_F(IdempotentBatchTest, IsOneCommit) {
+  EXPECT_THAT(Mutate(), testing::Each(absl::OkStatus()));
+  EXPECT_EQ(counting_.commits, 1);
+  EXPECT_EQ(SumOfAll(), kRows);
+  rows_.push_back({"another", add_, Idempotency{"token 0"}});
+  EXPECT_THAT(Mutate(), testing::Each(absl::OkStatus()));
+  EXPECT_EQ(counting_.commits, 2);
+  EXPECT_EQ(SumOfAll(), kRows + 1) << "what was there was not applied again";
+  EXPECT_THAT(Mutate(), testing::Each(absl::OkStatus()));
+  EXPECT_EQ(counting_.commits, 2) << "nothing to write";
+}
+
+TEST_F(IdempotentBatchTest, KeepsTheOrderOfARowsEntries) {
+  const std::vector<Mutation> first = {SetCell{"z", "q", 0, "1"}}, second = {SetCell{"z", "q", 0, "2"}};
+  rows_ = {{"r", first, Idempotency{"token 01"}}, {"r", second}, {"r", first, Idempotency{"token 01"}}};
+  EXPECT_THAT(Mutate(), testing::Each(absl::OkStatus()));
+  EXPECT_EQ(Read({}), "r: z:q=2\n");
+}
+
+TEST_F(IdempotentBatchTest, WhatWasNotCommittedMayComeAgain) {
+  rows_.push_back(rows_.front());  // a repetition in the request itself
+  counting_.refuses = true;
+  EXPECT_THAT(Mutate(), testing::Each(absl::UnavailableError("busy")));
+  counting_.refuses = false;
+  EXPECT_THAT(Mutate(), testing::Each(absl::OkStatus()));
+  rows_.pop_back();
+  EXPECT_EQ(SumOfAll(), kRows);
+}
+
+TEST_F(IdempotentBatchTest, WhoseCallerHasGoneWritesNothing) {
+  for (size_t patience : {size_t{0}, kRows / 2, kRows}) {
+    size_t asked = 0;
+    const auto interrupted = [&] {
+      return asked++ < patience ? absl::OkStatus() : absl::CancelledError("gone");
+    };
+    EXPECT_THAT(Mutate(interrupted), testing::Each(absl::CancelledError("gone")));
+    EXPECT_EQ(asked, patience + 1);
+  }
+  EXPECT_EQ(counting_.commits, 0);
+  EXPECT_EQ(SumOfAll(), 0);
+}
+
+// The same requests from several threads, in different orders.
+TEST_F(IdempotentBatchTest, IsAppliedOnceWhenItComesAtOnce) {
+  std::vector<std::future<void>> senders;
+  for (size_t i = 0; i < 8; ++i) {
+    senders.push_back(std::async(std::launch::async, [&, i] {
+      std::vector<RowMutations> rows = rows_;
+      std::rotate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(i * kRows / 8), rows.end());
+      EXPECT_THAT(counted_.MutateRows(*schema_, rows), testing::Each(absl::OkStatus()));
+    }));
+  }
+  for (std::future<void>& sender : senders) sender.get();
+  EXPECT_EQ(SumOfAll(), kRows);
 }
 
 TEST_F(IdempotencyTest, TokensAreNoRowsAndOutliveTheirRow) {

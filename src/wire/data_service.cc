@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "model/limits.h"
 #include "model/names.h"
@@ -73,6 +74,7 @@ void ParseEntries(const pb::MutateRowsRequest& request, ParsedEntries* parsed,
 
 // One message or more.
 absl::Status MutateRows(Tables* tables, const pb::MutateRowsRequest& request,
+                        const std::function<absl::Status()>& interrupted,
                         std::vector<pb::MutateRowsResponse>* responses) {
   // Less than what a client takes that says nothing of it: 4 MiB.
   constexpr size_t kMessageBytes = 1 << 20;
@@ -83,7 +85,7 @@ absl::Status MutateRows(Tables* tables, const pb::MutateRowsRequest& request,
   ParsedEntries parsed;
   ParseEntries(request, &parsed, &statuses);
   const std::vector<absl::Status> applied =
-      tables->MutateRows(*target->schema, parsed.rows, target->view.get());
+      tables->MutateRows(*target->schema, parsed.rows, target->view.get(), interrupted);
   // Refused as a whole, with a time to come back, which clients look for in the status of the call.
   if (applied.size() == statuses.size() && std::all_of(applied.begin(), applied.end(), absl::IsUnavailable)) {
     return applied[0];
@@ -215,7 +217,13 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context* con
       context, bytes, resources_.writes, resources_.workers, resources_.metrics, resources_.writes_block,
       [this, context](const auto& in, auto* messages) {
         std::vector<pb::MutateRowsResponse> responses;
-        if (absl::Status status = sonde::MutateRows(tables_, in, &responses); !status.ok()) return status;
+        const auto interrupted = [context] {
+          if (context->IsCancelled()) return absl::CancelledError("The client has gone");
+          return DeadlineOf(*context) > absl::Now() ? absl::OkStatus()
+                                                    : absl::DeadlineExceededError("Deadline Exceeded");
+        };
+        absl::Status status = sonde::MutateRows(tables_, in, interrupted, &responses);
+        if (!status.ok()) return status;
         AddRateLimit(*context, std::max(resources_.writes->Load(), tables_->WritePressure()),
                      &responses.front());
         for (const pb::MutateRowsResponse& response : responses) messages->push_back(ToByteBuffer(response));

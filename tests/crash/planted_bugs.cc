@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/varint.h"
+#include "engine/forwarding_engine.h"
 #include "engine/rocks/log_scan.h"
 #include "rocksdb/env.h"
 
@@ -70,54 +71,17 @@ absl::StatusOr<std::unique_ptr<ReadRow>> Read(Engine* engine, TableId table, std
   }
 }
 
-class BuggyEngine final : public Engine {
+class BuggyEngine final : public ForwardingEngine {
  public:
-  BuggyEngine(PlantedBug bug, Engine* engine) : bug_(bug), engine_(engine) {}
+  BuggyEngine(PlantedBug bug, Engine* engine) : ForwardingEngine(engine), bug_(bug) {}
   ~BuggyEngine() override {
     for (std::thread& thread : late_) thread.join();
   }
 
-  absl::Status WriteRecords(const std::vector<RecordChange>& changes) override {
-    return engine_->WriteRecords(changes);
-  }
-  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(
-      std::string_view prefix) override {
-    return engine_->ReadRecords(prefix);
-  }
-  absl::Status CreateTable(TableId table) override { return engine_->CreateTable(table); }
   absl::Status DropTable(TableId table) override {
     if (bug_ == PlantedBug::kDroppedTableStays) return absl::OkStatus();
     return engine_->DropTable(table);
   }
-  absl::Status DropFamily(TableId table, FamilyId family) override {
-    return engine_->DropFamily(table, family);
-  }
-  absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
-                                                  ScanOptions options) override {
-    return engine_->Scan(table, std::move(ranges), std::move(options));
-  }
-  absl::Status DropRange(TableId table, const RowRange& range) override {
-    return engine_->DropRange(table, range);
-  }
-  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override { return engine_->Ranges(table); }
-  absl::Status Checkpoint(TableId table, const std::string& directory) override {
-    return engine_->Checkpoint(table, directory);
-  }
-  double WritePressure() const override { return engine_->WritePressure(); }
-  absl::StatusOr<std::vector<uint64_t>> MeasureRows(TableId table, const std::vector<std::string>& starts,
-                                                    const std::string& end) override {
-    return engine_->MeasureRows(table, starts, end);
-  }
-  absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override {
-    return engine_->FindLogEnd(table, frontier_min);
-  }
-  absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
-                       const std::function<bool(const LogPiece&)>& visit) override {
-    return engine_->ReadLog(table, start, start_index, through, visit);
-  }
-  absl::Status TrimLog(TableId table, int64_t position) override { return engine_->TrimLog(table, position); }
-  std::vector<Figure> Figures() const override { return engine_->Figures(); }
-
   absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
     const uint64_t call = ++calls_;
     switch (bug_) {
@@ -245,7 +209,6 @@ class BuggyEngine final : public Engine {
   }
 
   const PlantedBug bug_;
-  Engine* const engine_;
   std::atomic<uint64_t> calls_ = 0;
   std::mutex mutex_;
   std::vector<std::thread> late_;  // guarded by mutex_
