@@ -1,6 +1,8 @@
 #include "engine/rocks/range_sizes.h"
 
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -37,16 +39,61 @@ std::vector<std::string> FileStarts(const CellStore& store, TableId table) {
   return row_keys;
 }
 
-absl::Status AddSize(const CellStore& store, rocksdb::ColumnFamilyHandle* column_family,
-                     const std::string& from, const std::string& to, uint64_t* bytes) {
-  const rocksdb::Range keys(from, to);
-  rocksdb::SizeApproximationOptions what;
-  what.include_memtables = true;
-  uint64_t size = 0;
-  const rocksdb::Status status = store.db()->GetApproximateSizes(what, column_family, &keys, 1, &size);
-  *bytes += size;
-  return FromRocks(status, "Measuring a table");
-}
+// RocksDB's estimate is as fine as a block of a file and, in memory, as the mean entry of the whole buffer:
+// of a range that it finds smaller than this, the entries are looked at.
+constexpr uint64_t kEstimatedBytesMin = 64 << 10;
+// Of one range, and of all of a call: beyond that the estimate has to do.
+constexpr uint64_t kRangeBytesReadMax = 1 << 20;
+constexpr uint64_t kBytesReadMax = 16 << 20;
+constexpr uint64_t kDeletedEntriesMax = 10'000;
+
+class Measurement {
+ public:
+  explicit Measurement(const CellStore& store) : store_(store) {}
+
+  // Adds what lies in [from, to).  Ranges of a column family are best asked for in ascending order.
+  absl::Status Add(CellStore::ColumnFamily which, const std::string& from, const std::string& to,
+                   uint64_t* bytes) {
+    const rocksdb::Range keys(from, to);
+    rocksdb::SizeApproximationOptions what;
+    what.include_memtables = true;
+    uint64_t size = 0;
+    const rocksdb::Status status =
+        store_.db()->GetApproximateSizes(what, store_.column_family(which), &keys, 1, &size);
+    if (!status.ok()) return FromRocks(status, "Measuring a table");
+    if (size < kEstimatedBytesMin && bytes_read_ < kBytesReadMax) Read(which, from, to, &size);
+    *bytes += size;
+    return absl::OkStatus();
+  }
+
+ private:
+  // Replaces the estimate by the bytes of the keys and values, or by as many as could be read, if they are
+  // more.
+  void Read(CellStore::ColumnFamily which, const std::string& from, const std::string& to, uint64_t* size) {
+    std::unique_ptr<rocksdb::Iterator>& it = iterators_[which];
+    if (it == nullptr) {
+      rocksdb::ReadOptions read;
+      read.total_order_seek = true;
+      read.fill_cache = false;
+      read.max_skippable_internal_keys = kDeletedEntriesMax;
+      it.reset(store_.db()->NewIterator(read, store_.column_family(which)));
+    }
+    const rocksdb::Comparator* const order = store_.column_family(which)->GetComparator();
+    uint64_t bytes = 0;
+    bool is_whole = false;
+    for (it->Seek(from); bytes < kRangeBytesReadMax; it->Next()) {
+      is_whole = it->status().ok() && (!it->Valid() || order->Compare(it->key(), to) >= 0);
+      if (is_whole || !it->Valid()) break;
+      bytes += it->key().size() + it->value().size();
+    }
+    bytes_read_ += bytes;
+    *size = is_whole ? bytes : std::max(*size, bytes);
+  }
+
+  const CellStore& store_;
+  std::array<std::unique_ptr<rocksdb::Iterator>, CellStore::kColumnFamilies> iterators_;
+  uint64_t bytes_read_ = 0;
+};
 
 }  // namespace
 
@@ -58,20 +105,20 @@ absl::StatusOr<std::vector<uint64_t>> MeasureRowRanges(const CellStore& store, T
   if (!families.ok()) return families.status();
   std::vector<uint64_t> result;
   result.reserve(starts.size());
+  Measurement measurement(store);
   for (size_t i = 0; i < starts.size(); ++i) {
     const RowRange range{starts[i], i + 1 < starts.size() ? starts[i + 1] : end};
     uint64_t& bytes = result.emplace_back(0);
     absl::Status status;
     for (const auto head : {CellStore::kFirstHead, CellStore::kSecondHead}) {
       if (status.ok()) {
-        status = AddSize(store, store.column_family(head), StartOfRange(table, range),
-                         EndOfRange(table, range), &bytes);
+        status = measurement.Add(head, StartOfRange(table, range), EndOfRange(table, range), &bytes);
       }
     }
     for (const FamilyId family : *families) {
       if (status.ok()) {
-        status = AddSize(
-            store, store.column_family(CellStore::kPages), StartOfPageRow(table, family, range.start),
+        status = measurement.Add(
+            CellStore::kPages, StartOfPageRow(table, family, range.start),
             range.end.empty() ? EndOfPages(table, family) : StartOfPageRow(table, family, range.end), &bytes);
       }
     }

@@ -135,6 +135,45 @@ TEST_F(RocksEngineTest, TellsOfItsMemoryAndItsWork) {
   EXPECT_GT(value("sonde_scrub_files", {{"state", "done"}}), 0);
 }
 
+// Where RocksDB's estimates are coarser than the table: beside others in one buffer, and in one block of a file.
+TEST_F(RocksEngineTest, MeasuresASmallTableBesideALargeOne) {
+  constexpr TableId kSmall = 1, kLarge = 2, kEmpty = 3;
+  constexpr uint64_t kValueBytes = 1'000;
+  const auto check = [&](Engine* engine) {
+    const auto whole = engine->Ranges(kSmall);
+    ASSERT_TRUE(whole.ok() && !whole->empty());
+    uint64_t bytes = 0;
+    for (const RangeStats& range : *whole) bytes += range.bytes;
+    EXPECT_GT(bytes, 10 * kValueBytes);
+    EXPECT_LT(bytes, 20 * kValueBytes);
+    const auto parts = engine->MeasureRows(kSmall, {"", "row3", "row8"}, "row9");
+    ASSERT_TRUE(parts.ok());
+    EXPECT_NEAR(static_cast<double>((*parts)[0]), 3 * kValueBytes, kValueBytes / 2.0);
+    EXPECT_NEAR(static_cast<double>((*parts)[1]), 5 * kValueBytes, kValueBytes);
+    EXPECT_NEAR(static_cast<double>((*parts)[2]), 1 * kValueBytes, kValueBytes / 2.0);
+    EXPECT_EQ((*engine->Ranges(kEmpty))[0].bytes, 0);
+  };
+  SeededRandom random(1);
+  const auto noise = [&] {
+    std::string bytes(kValueBytes, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random.Uniform(256));
+    return bytes;
+  };
+  {
+    auto engine = *Open();
+    for (const TableId table : {kSmall, kLarge, kEmpty}) ASSERT_TRUE(engine->CreateTable(table).ok());
+    for (int i = 0; i < 10; ++i)
+      ASSERT_TRUE(engine->Apply(kSmall, {Put("row" + std::to_string(i), 2, {{"q", 1000, noise()}})}).ok());
+    for (int i = 0; i < 2'000; ++i)
+      ASSERT_TRUE(engine->Apply(kLarge, {Put("row" + std::to_string(i), 2, {{"q", 1000, "1"}})}).ok());
+    check(engine.get());
+  }
+  auto engine = *Open();
+  check(engine.get());
+  ASSERT_TRUE(engine->CompactAll().ok());
+  check(engine.get());
+}
+
 TEST_F(RocksEngineTest, RefusesAForeignDirectory) {
   std::filesystem::create_directories(path_);
   std::ofstream(path_ + "/photo.jpg") << "x";
