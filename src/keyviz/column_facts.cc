@@ -9,7 +9,8 @@
 namespace sonde {
 namespace {
 
-// As many rows are kept while stretches are added up: one with a twentieth of all is among the heaviest long before.
+// As many rows are kept while stretches are added up: one with a twentieth of all is among the heaviest long
+// before.
 constexpr size_t kRowsWhileAdding = 8 * ColumnFacts::kRowsMax;
 
 void SortRows(std::vector<HotRow>* rows) {
@@ -43,15 +44,15 @@ void ColumnFacts::Add(const ColumnFacts& other) {
     AddScan(scanner.caller, scanner.scans, scanner.rows, scanner.rows_max);
 }
 
-void ColumnFacts::AddScan(std::string_view caller, uint64_t scans, uint64_t rows_of_scans, uint64_t rows_max) {
+void ColumnFacts::AddScan(std::string_view caller, uint64_t scans, uint64_t rows_of_scans,
+                          uint64_t rows_max) {
   caller = caller.substr(0, kCallerBytesMax);
   auto found = std::find_if(scanners.begin(), scanners.end(),
                             [&](const Scanner& scanner) { return scanner.caller == caller; });
   if (found == scanners.end()) {
     if (scanners.size() >= kScannersMax) {
-      const auto least = std::min_element(scanners.begin(), scanners.end(), [](const Scanner& a, const Scanner& b) {
-        return a.rows < b.rows;
-      });
+      const auto least = std::min_element(scanners.begin(), scanners.end(),
+                                          [](const Scanner& a, const Scanner& b) { return a.rows < b.rows; });
       if (least->rows > rows_of_scans) return;
       scanners.erase(least);
     }
@@ -72,8 +73,8 @@ void ColumnFacts::Trim() {
 
 void PutFacts(std::string* out, ColumnFacts facts) {
   facts.Trim();
-  for (const uint64_t number : {facts.keys, facts.ops, facts.order.seconds, facts.order.writes, facts.order.above_all,
-                                facts.order.below_all, uint64_t{facts.rows.size()}}) {
+  for (const uint64_t number : {facts.keys, facts.ops, facts.order.seconds, facts.order.writes,
+                                facts.order.above_all, facts.order.below_all, uint64_t{facts.rows.size()}}) {
     PutVarint(out, number);
   }
   for (const HotRow& row : facts.rows) {

@@ -1,5 +1,5 @@
-// What a stretch of time of a table has besides the counts of its buckets: in what order it was written, which rows
-// took much of its load, and who read all of it.  Bounded, however long the time.
+// What a stretch of time of a table has besides the counts of its buckets: in what order it was written,
+// which rows took much of its load, and who read all of it.  Bounded, however long the time.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ struct ColumnFacts {
   std::vector<Scanner> scanners;
 
   bool IsEmpty() const { return ops == 0 && order.seconds == 0 && scanners.empty(); }
-  // What came after it, or before.  Holds more rows than kRowsMax for a while, so that one which comes to much in the
-  // end is not lost at the beginning.
+  // What came after it, or before.  Holds more rows than kRowsMax for a while, so that one which comes to
+  // much in the end is not lost at the beginning.
   void Add(const ColumnFacts& other);
   void AddScan(std::string_view caller, uint64_t scans, uint64_t rows, uint64_t rows_max);
   // Drops the rows that are not worth keeping; sorts them and the scanners, the heaviest first.

@@ -35,7 +35,8 @@ constexpr double kPeriodicCorrelation = 0.5;
 constexpr double kPeriodicDip = 0.2;
 constexpr double kPeriodicVariation = 0.25;
 constexpr size_t kPeriodicColumnsMin = 24;
-constexpr double kPeriodicOpsMin = 100;
+constexpr size_t kPeriodsMin = 3;
+constexpr double kPeriodicOpsPerSecondMin = 10;  // on average
 
 std::string Key(std::string_view key) { return "'" + Printable(key, 64) + "'"; }
 std::string Percent(double share) { return fmt::format("{:.0f}%", 100 * share); }
@@ -335,6 +336,7 @@ class Analysis {
   }
 
   void FullScans() {
+    if (facts_.declared.has_value() && facts_.declared->is_read_whole) return;
     for (const Scanner& scanner : facts_.window.scanners) {
       Finding finding{
           .pattern = Pattern::kFullScan, .severity = Severity::kWarning, .metric = HeatMetric::kReads};
@@ -414,14 +416,26 @@ class Analysis {
     return true;
   }
 
+  // Whether in each of at least kPeriodsMin whole periods more happens at some time than on average; `ops`:
+  // less that.
+  static bool IsBusyInEach(const std::vector<double>& ops, size_t period) {
+    if (ops.size() < kPeriodsMin * period) return false;
+    for (size_t from = 0; from + period <= ops.size(); from += period) {
+      const auto start = ops.begin() + static_cast<int64_t>(from);
+      if (*std::max_element(start, start + static_cast<int64_t>(period)) <= 0) return false;
+    }
+    return true;
+  }
+
   void PeriodicUse() {
     std::vector<double> ops = Inner();
     // Trailing and leading silence is no part of a rhythm.
     while (!ops.empty() && ops.front() == 0) ops.erase(ops.begin());
     while (!ops.empty() && ops.back() == 0) ops.pop_back();
     const size_t n = ops.size();
-    if (n < kPeriodicColumnsMin || static_cast<double>(total_.ops()) < kPeriodicOpsMin) return;
+    if (n < kPeriodicColumnsMin || static_cast<double>(total_.ops()) < kOpsMin) return;
     const double mean = std::accumulate(ops.begin(), ops.end(), 0.0) / static_cast<double>(n);
+    if (mean < kPeriodicOpsPerSecondMin * static_cast<double>(map_.column_seconds)) return;
     double variance = 0;
     for (double& value : ops) {
       value -= mean;
@@ -433,7 +447,7 @@ class Analysis {
       for (size_t i = 0; i + lag < n; ++i) sum += ops[i] * ops[i + lag];
       return sum / variance * static_cast<double>(n) / static_cast<double>(n - lag);
     };
-    std::vector<double> r(n / 3 + 2);
+    std::vector<double> r(n / kPeriodsMin + 2);
     for (size_t lag = 1; lag < r.size(); ++lag) r[lag] = correlation(lag);
     bool dipped = false;
     size_t period = 0;
@@ -444,16 +458,22 @@ class Analysis {
       period = lag;
       break;
     }
-    if (period < 2) return;
+    if (period < 2 || !IsBusyInEach(ops, period)) return;
     Finding finding{
         .pattern = Pattern::kPeriodicUse, .severity = Severity::kInfo, .metric = HeatMetric::kOps};
     finding.title = "Periodic use";
+    double above = 0, busy_columns = 0;  // `ops` are what is over the mean
+    for (const double value : ops) {
+      above += std::max(value, 0.0);
+      busy_columns += value > 0 ? 1 : 0;
+    }
+    const double busy = mean + above / busy_columns;
+    const double quiet = mean - above / (static_cast<double>(n) - busy_columns);
     finding.text = fmt::format(
         "The load of {}{} comes and goes every {} or so (correlation {:.2f}), between about {:.0f} "
         "and {:.0f} rows a second.",
         facts_.table, Series(), Duration(static_cast<int64_t>(period) * map_.column_seconds), r[period],
-        (Quantile(ops, 0.1) + mean) / static_cast<double>(map_.column_seconds),
-        (Quantile(ops, 0.9) + mean) / static_cast<double>(map_.column_seconds));
+        quiet / static_cast<double>(map_.column_seconds), busy / static_cast<double>(map_.column_seconds));
     finding.remedy =
         "Size for the peaks, or spread the jobs that make them over the time between; expiry and settling "
         "are best left to "

@@ -275,6 +275,24 @@ TEST_P(FindingsTest, PeriodicUse) {
   EXPECT_THAT(findings[0].text, testing::HasSubstr(fmt::format("every {} s", period)));
 }
 
+TEST_P(FindingsTest, AFewCommandsNowAndThenAreNoPeriod) {
+  // As a person may give them: two minutes apart or so, some hundred rows each.
+  for (int second = 0; second < 600; ++second) {
+    if (second % 125 == 5) load_.Even(120);
+    load_.EndSecond();
+  }
+  EXPECT_THAT(Names(load_.Findings()), testing::IsEmpty());
+}
+
+TEST_P(FindingsTest, ScansOfATableThatIsThereToBeReadWholeAreRight) {
+  for (int second = 0; second < 20; ++second) {
+    load_.visualizer().OnFullScan(kTable, {5'000, "the newest values"});
+    load_.EndSecond();
+  }
+  EXPECT_THAT(Names(load_.Findings()), testing::ElementsAre("full_scan"));
+  EXPECT_THAT(Names(load_.Findings(0, load_.second(), /*is_read_whole=*/true)), testing::IsEmpty());
+}
+
 TEST_P(FindingsTest, ALargeRow) {
   const std::string large = load_.RandomUser();
   const bool unreadable = load_.random().Uniform(2) == 0;

@@ -166,5 +166,23 @@ TEST_F(DeclaredCuresTest, EachInstanceHasItsOwnDeclarations) {
   EXPECT_FALSE(declarations_.Find("projects/p/instances/i/tables/METRIC").has_value());
 }
 
+TEST_F(DeclaredCuresTest, KnowsWhichTablesAreThereToBeReadWhole) {
+  Declare(
+      "series: sensors\ntable: SENSOR\ntags: { sensor: string }\nfields: { value: double }\n"
+      "key: [sensor, bucket]\nbucket: 1h\nretention: { max_age: 30d }\n"
+      "derived:\n  - latest: CURRENT_SENSOR\n  - period: { table: \"SENSOR_{yyyymmdd}\", every: day }\n");
+  const auto is_read_whole = [&](const std::string& table) {
+    const std::optional<DeclaredSeries> found = declarations_.Find(kInstance + "/tables/" + table);
+    EXPECT_TRUE(found.has_value()) << table;
+    return found.has_value() && found->is_read_whole;
+  };
+  EXPECT_TRUE(is_read_whole("CURRENT_SENSOR"));
+  EXPECT_TRUE(is_read_whole("SENSOR_20240101"));
+  EXPECT_FALSE(is_read_whole("SENSOR"));
+  EXPECT_TRUE(TableDeclarations::IsOwnTable(kInstance + "/tables/sonde_series"));
+  EXPECT_TRUE(TableDeclarations::IsOwnTable(kInstance + "/tables/sonde_rollup_marks"));
+  EXPECT_FALSE(TableDeclarations::IsOwnTable(kInstance + "/tables/SENSOR"));
+}
+
 }  // namespace
 }  // namespace sonde

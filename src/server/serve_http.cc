@@ -29,7 +29,8 @@ Router Routes(const ServerFacts& facts, series::IngestService* ingest) {
   const auto declarations = std::make_shared<TableDeclarations>(tables);
   AddTablesApi(
       tables, facts.key_visualizer,
-      [declarations](std::string_view table_name) { return declarations->Find(table_name); }, &router);
+      [declarations](std::string_view table_name) { return declarations->Find(table_name); },
+      TableDeclarations::IsOwnTable, &router);
   return router;
 }
 

@@ -9,6 +9,7 @@
 #include "series/advise/cure.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/declaration_store.h"
+#include "series/write/rollup_keeper.h"
 #include "table/local_tables.h"
 
 namespace sonde {
@@ -26,7 +27,20 @@ series::Change ChangeOf(CureKind kind) {
   return kChanges[static_cast<size_t>(kind)];
 }
 
+// Its newest values, or the points of a period: whoever asks for them asks for all.
+bool IsReadWhole(const series::SeriesSchema& schema, std::string_view table) {
+  return std::any_of(schema.latest.begin(), schema.latest.end(),
+                     [&](const series::LatestTable& latest) { return latest.table == table; }) ||
+         std::any_of(schema.periods.begin(), schema.periods.end(),
+                     [&](const series::PeriodTable& period) { return period.PeriodOf(table).has_value(); });
+}
+
 }  // namespace
+
+bool TableDeclarations::IsOwnTable(std::string_view table_name) {
+  const std::string_view table = IdOfTable(table_name);
+  return table == series::kDeclarationsTable || table == series::kMarksTable;
+}
 
 TableDeclarations::TableDeclarations(Tables* tables)
     : tables_(&tables->engine(), &tables->catalog(), &tables->clock(), kSeed) {}
@@ -60,7 +74,8 @@ std::optional<DeclaredSeries> TableDeclarations::Find(std::string_view table_nam
   for (const SchemaRef& schema : DeclaredIn(instance)) {
     const bool is_own = schema->table == table;
     if (!is_own && !series::SchemaOfTable(*schema, table).has_value()) continue;
-    DeclaredSeries declared{.name = schema->name, .find_cure = nullptr};
+    DeclaredSeries declared{
+        .name = schema->name, .is_read_whole = IsReadWhole(*schema, table), .find_cure = nullptr};
     // Of a table that follows another, there is nothing to be declared otherwise.
     if (is_own) {
       declared.find_cure = [schema, now_micros = tables_.clock().NowMicros()](CureKind kind) {

@@ -32,6 +32,8 @@ class TableDeclarations {
   // `table_name`: projects/P/instances/I/tables/T; also of tables that are derived from a series' own.
   // Nothing: it holds none that is declared, or what was declared cannot be read.
   std::optional<DeclaredSeries> Find(std::string_view table_name);
+  // Whether it is one in which Sonde keeps its own records, as those declarations.
+  static bool IsOwnTable(std::string_view table_name);
 
  private:
   using SchemaRef = std::shared_ptr<const series::SeriesSchema>;

@@ -64,8 +64,11 @@ std::string Joined(const std::vector<GcRule>& rules, std::string_view word) {
 
 class TablesApi {
  public:
-  TablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared)
-      : tables_(tables), key_visualizer_(key_visualizer), declared_(std::move(declared)) {}
+  TablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared, IsOwnTable is_own)
+      : tables_(tables),
+        key_visualizer_(key_visualizer),
+        declared_(std::move(declared)),
+        is_own_(std::move(is_own)) {}
 
   absl::Status List(const HttpRequest& request, HttpResponse* response) const {
     QueryReader query(request);
@@ -315,6 +318,7 @@ class TablesApi {
   }
 
   absl::Status AddFindings(const TableSchema& schema, int64_t start, int64_t end, Json* all) const {
+    if (is_own_ && is_own_(schema.name)) return absl::OkStatus();
     absl::StatusOr<std::vector<Finding>> findings =
         key_visualizer_->Findings(schema.id, std::string(IdOfTable(schema.name)), start, end,
                                   declared_ ? declared_(schema.name) : std::nullopt);
@@ -339,13 +343,15 @@ class TablesApi {
   Tables* const tables_;
   KeyVisualizer* const key_visualizer_;
   const FindDeclaredSeries declared_;
+  const IsOwnTable is_own_;
 };
 
 }  // namespace
 
 void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared,
-                  Router* router) {
-  const auto api = std::make_shared<const TablesApi>(tables, key_visualizer, std::move(declared));
+                  IsOwnTable is_own, Router* router) {
+  const auto api =
+      std::make_shared<const TablesApi>(tables, key_visualizer, std::move(declared), std::move(is_own));
   const std::string table = "/api/v1/tables/{project}/{instance}/{table}";
   const auto get = [&](const std::string& path, auto handle) {
     router->Add({"GET", path, [api, handle](const HttpRequest& request, HttpBody*, HttpResponse* response) {

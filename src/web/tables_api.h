@@ -22,7 +22,11 @@ namespace sonde {
 // Of the series that a table (projects/P/instances/I/tables/T) holds, if one is declared.
 using FindDeclaredSeries = std::function<std::optional<DeclaredSeries>(std::string_view table_name)>;
 
+// Whether Sonde keeps its own records in it: nothing is found about such a table.
+using IsOwnTable = std::function<bool(std::string_view table_name)>;
+
 // Nothing is owned.  `key_visualizer`: null when nobody watches; then there are no maps (UNIMPLEMENTED).
-void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared, Router* router);
+void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared,
+                  IsOwnTable is_own, Router* router);
 
 }  // namespace sonde

@@ -135,7 +135,8 @@ TEST_F(RocksEngineTest, TellsOfItsMemoryAndItsWork) {
   EXPECT_GT(value("sonde_scrub_files", {{"state", "done"}}), 0);
 }
 
-// Where RocksDB's estimates are coarser than the table: beside others in one buffer, and in one block of a file.
+// Where RocksDB's estimates are coarser than the table: beside others in one buffer, and in one block of a
+// file.
 TEST_F(RocksEngineTest, MeasuresASmallTableBesideALargeOne) {
   constexpr TableId kSmall = 1, kLarge = 2, kEmpty = 3;
   constexpr uint64_t kValueBytes = 1'000;
