@@ -79,6 +79,7 @@ absl::StatusOr<std::unique_ptr<RemoteTables>> RemoteTables::Connect(RemoteOption
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
   arguments.SetMaxSendMessageSize(kMessageBytesMax);
+  arguments.SetUserAgentPrefix(options.program);
   std::shared_ptr<grpc::Channel> channel =
       grpc::CreateCustomChannel(options.endpoint, grpc::InsecureChannelCredentials(), arguments);
   if (!channel->WaitForConnected(std::chrono::system_clock::now() + options.connect_timeout)) {

@@ -39,6 +39,7 @@ struct RemoteOptions {
   std::string endpoint;  // HOST:PORT
   std::string project = "sonde";
   std::string instance = "sonde";
+  std::string program = "sonde";  // what the server is told asks
   std::chrono::milliseconds connect_timeout{5'000};
   std::chrono::milliseconds call_timeout{60'000};  // of one attempt
   RetryPolicy retry;

@@ -37,6 +37,10 @@ class StoredTables final : public TableAccess {
 }  // namespace
 
 void AddAccessFlags(CLI::App& app, AccessFlags* flags) {
+  std::string names;
+  for (const CLI::App* command = &app; command->get_parent() != nullptr; command = command->get_parent())
+    names.insert(0, " " + command->get_name());
+  flags->program = "sonde" + names;
   app.add_option("--data-dir", flags->data_dir,
                  "a data directory, opened in this process (no server may be using it)");
   app.add_option("--endpoint", flags->endpoint, "a Bigtable server, HOST:PORT");
@@ -49,8 +53,10 @@ absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags
     return absl::InvalidArgumentError("Give either --data-dir DIR or --endpoint HOST:PORT");
   }
   if (!flags.endpoint.empty()) {
-    absl::StatusOr<std::unique_ptr<RemoteTables>> remote = RemoteTables::Connect(
-        {.endpoint = flags.endpoint, .project = flags.project, .instance = flags.instance});
+    absl::StatusOr<std::unique_ptr<RemoteTables>> remote = RemoteTables::Connect({.endpoint = flags.endpoint,
+                                                                                  .project = flags.project,
+                                                                                  .instance = flags.instance,
+                                                                                  .program = flags.program});
     if (!remote.ok()) return remote.status();
     return std::unique_ptr<TableAccess>(*std::move(remote));
   }

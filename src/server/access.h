@@ -15,9 +15,10 @@ struct AccessFlags {
   std::string endpoint;  // HOST:PORT
   std::string project = "sonde";
   std::string instance = "sonde";
+  std::string program = "sonde";  // which command it is
 };
 
-// --data-dir, --endpoint, --project, --instance.
+// --data-dir, --endpoint, --project, --instance; the program is "sonde" and the names of the command.
 void AddAccessFlags(CLI::App& app, AccessFlags* flags);
 
 // INVALID_ARGUMENT unless exactly one of data_dir and endpoint is given.

@@ -39,12 +39,15 @@ Router Routes(const ServerFacts& facts, series::IngestService* ingest) {
 absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
                                                                   Tables* tables) {
   const AccessFlags usual;
-  auto local = std::make_unique<LocalTables>(
-      tables, fmt::format("projects/{}/instances/{}", usual.project, usual.instance));
-  return series::IngestService::Open(
-      std::move(local), &tables->clock(),
-      {.ingest = {.takes_undeclared = !settings.declared_series_only},
-       .bytes_under_way_max = static_cast<int64_t>(settings.memory_bytes / 4)});
+  const std::string instance = fmt::format("projects/{}/instances/{}", usual.project, usual.instance);
+  auto local = std::make_unique<LocalTables>(tables, instance);
+  return series::IngestService::Open(std::move(local), &tables->clock(),
+                                     {.ingest = {.takes_undeclared = !settings.declared_series_only},
+                                      .bytes_under_way_max = static_cast<int64_t>(settings.memory_bytes / 4),
+                                      .tables_of_caller = [tables, instance](std::string caller) {
+                                        return std::make_unique<LocalTables>(tables, instance,
+                                                                             std::move(caller));
+                                      }});
 }
 
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, const ServerFacts& facts,

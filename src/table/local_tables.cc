@@ -116,7 +116,8 @@ absl::Status LocalTables::ReadRows(const std::string& table, const RowRead& read
       tables_->Read(*schema, {.ranges = NormalizeRanges(read.ranges),
                               .filter = *filter,
                               .rows_limit = read.rows_max,
-                              .reversed = read.reversed});
+                              .reversed = read.reversed,
+                              .caller = [this] { return caller_; }});
   if (!reader.ok()) return reader.status();
   while (true) {
     absl::StatusOr<RowReader::Step> step = (*reader)->Next(kRowsPerStep);
@@ -137,7 +138,7 @@ absl::Status LocalTables::ReadNumbers(const std::string& table, const NumberRead
                                       const std::function<bool(const NumberRow&)>& row) {
   absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(NameOf(table));
   if (!schema.ok()) return schema.status();
-  return tables_->ReadNumbers(*schema, read, row);
+  return tables_->ReadNumbers(*schema, read, row, [this] { return caller_; });
 }
 
 }  // namespace sonde

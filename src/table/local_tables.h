@@ -12,8 +12,10 @@ namespace sonde {
 
 class LocalTables final : public TableAccess {
  public:
-  // `tables` must outlive this.  Tables are looked for in `instance`: projects/P/instances/I.
-  LocalTables(Tables* tables, std::string instance) : tables_(tables), instance_(std::move(instance)) {}
+  // `tables` must outlive this.  Tables are looked for in `instance`: projects/P/instances/I.  `caller`: in
+  // whose name, for those who look for full scans.
+  LocalTables(Tables* tables, std::string instance, std::string caller = "Sonde itself")
+      : tables_(tables), instance_(std::move(instance)), caller_(std::move(caller)) {}
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override;
   absl::StatusOr<std::vector<std::string>> ListTables() override;
@@ -33,6 +35,7 @@ class LocalTables final : public TableAccess {
 
   Tables* const tables_;
   const std::string instance_;
+  const std::string caller_;
 };
 
 }  // namespace sonde

@@ -182,7 +182,7 @@ ReadHints HintsOf(const NumberRead& read, const std::vector<size_t>& order) {
 }  // namespace
 
 absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t now_micros,
-                           const NumberRead& read, AccessObserver* observer,
+                           const NumberRead& read, const ReadObserver& observed,
                            const std::function<bool(const NumberRow&)>& row) {
   const FamilySchema* const family = schema.FindFamily(read.family);
   if (family == nullptr) {
@@ -203,7 +203,7 @@ absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t no
   if (!stream.ok()) return stream.status();
 
   std::optional<ReadWatch> watch;
-  if (observer != nullptr) watch.emplace(observer, schema.id);
+  if (observed.observer != nullptr) watch.emplace(observed.observer, schema.id);
   NumberReader reader(read, order, rules[0], watch.has_value() ? &*watch : nullptr, row);
   RowPiece piece;
   while (true) {
@@ -216,7 +216,7 @@ absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t no
     if (piece.family == family->id && !reader.Take(piece)) return absl::OkStatus();
   }
   if (!reader.Emit()) return absl::OkStatus();
-  if (watch.has_value()) watch->End(whole_table, reader.rows_seen(), {});
+  if (watch.has_value()) watch->End(whole_table, reader.rows_seen(), observed.caller);
   return absl::OkStatus();
 }
 

@@ -13,10 +13,16 @@
 
 namespace sonde {
 
-// As TableAccess::ReadNumbers.  `observer`: may be null.  Errors: NOT_FOUND, no such family; those of the
+// Who is told of a read, and in whose name.
+struct ReadObserver {
+  AccessObserver* observer = nullptr;  // null: nobody
+  const std::function<std::string()>& caller;
+};
+
+// As TableAccess::ReadNumbers.  Errors: NOT_FOUND, no such family; those of the
 // engine.
 absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t now_micros,
-                           const NumberRead& read, AccessObserver* observer,
+                           const NumberRead& read, const ReadObserver& observed,
                            const std::function<bool(const NumberRow&)>& row);
 
 }  // namespace sonde

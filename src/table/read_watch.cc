@@ -49,7 +49,7 @@ void ReadWatch::End(bool whole_table, int64_t rows_seen, const std::function<std
   // The rows after the last that was noted are like it.
   if (!noted_.empty()) noted_.back().rows += std::exchange(rows_unnoted_, 0);
   Tell(0);
-  if (whole_table) observer_->OnFullScan(table_, {rows_seen, caller ? caller() : "somebody"});
+  if (whole_table) observer_->OnFullScan(table_, {rows_seen, caller ? caller() : "Somebody unknown"});
 }
 
 void ReadWatch::Tell(uint32_t errors) {

@@ -280,8 +280,9 @@ absl::StatusOr<std::unique_ptr<RowReader>> Tables::Read(TableSchemaRef schema, R
 }
 
 absl::Status Tables::ReadNumbers(const TableSchemaRef& schema, const NumberRead& read,
-                                 const std::function<bool(const NumberRow&)>& row) {
-  return ReadNumbersOf(engine_, *schema, clock_->NowMicros(), read, observer_, row);
+                                 const std::function<bool(const NumberRow&)>& row,
+                                 const std::function<std::string()>& caller) {
+  return ReadNumbersOf(engine_, *schema, clock_->NowMicros(), read, {observer_, caller}, row);
 }
 
 absl::Status Tables::MutateRow(const TableSchema& schema, const RowMutations& row,

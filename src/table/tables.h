@@ -80,9 +80,10 @@ class Tables {
   const Clock& clock() const { return *clock_; }
 
   absl::StatusOr<std::unique_ptr<RowReader>> Read(TableSchemaRef schema, ReadRequest request);
-  // As TableAccess::ReadNumbers; NOT_FOUND: no such family.
+  // As TableAccess::ReadNumbers; NOT_FOUND: no such family.  `caller`: as ReadRequest's.
   absl::Status ReadNumbers(const TableSchemaRef& schema, const NumberRead& read,
-                           const std::function<bool(const NumberRow&)>& row);
+                           const std::function<bool(const NumberRow&)>& row,
+                           const std::function<std::string()>& caller = {});
 
   // What follows takes an authorized view, or null for the whole table; PERMISSION_DENIED: CheckInView.
 

@@ -16,6 +16,7 @@
 #include "engine/memory/memory_engine.h"
 #include "model/aggregate.h"
 #include "model/limits.h"
+#include "table/local_tables.h"
 
 namespace sonde {
 namespace {
@@ -133,6 +134,29 @@ TEST_F(TablesTest, VersionsAreCountedAcrossPieces) {
   std::string values;
   for (const FilterCell& cell : (*reader)->cells()) values += cell.cell.value;
   EXPECT_EQ(values, "0324");
+}
+
+TEST_F(TablesTest, TellsInWhoseNameAWholeTableIsRead) {
+  class Scans final : public AccessObserver {
+   public:
+    void OnAccess(TableId, const AccessPart&) override {}
+    void OnFullScan(TableId, const FullScan& scan) override { callers.push_back(scan.caller); }
+    std::vector<std::string> TabletStarts(TableId) override { return {}; }
+    std::vector<std::string> callers;
+  };
+  Put("r", {SetCell{"z", "q", 1000, "1"}});
+  Scans scans;
+  Tables watched(engine_.get(), catalog_.get(), &clock_, /*seed=*/1, &scans);
+  const auto read = [&](LocalTables tables) {
+    ASSERT_TRUE(tables.ReadRows("t", {.ranges = {RowRange::All()}}, [](ReadRow&&) { return true; }).ok());
+    const NumberRead numbers{.ranges = {RowRange::All()}, .column = {"z", "q"}};
+    ASSERT_TRUE(tables.ReadNumbers("t", numbers, [](const NumberRow&) { return true; }).ok());
+  };
+  read(LocalTables(&watched, "projects/p/instances/i", "nightly-report from 10.0.0.7"));
+  read(LocalTables(&watched, "projects/p/instances/i"));
+  EXPECT_THAT(scans.callers,
+              testing::ElementsAre("nightly-report from 10.0.0.7", "nightly-report from 10.0.0.7",
+                                   "Sonde itself", "Sonde itself"));
 }
 
 TEST_F(TablesTest, NumbersAreWhatIsSeenOfAColumn) {

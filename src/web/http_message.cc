@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
+
 namespace sonde {
 namespace {
 
@@ -58,6 +60,13 @@ std::optional<std::string> HttpRequest::Header(const std::string& lower_case_nam
   const auto found = headers.find(lower_case_name);
   if (found == headers.end()) return std::nullopt;
   return found->second;
+}
+
+std::string HttpRequest::Caller() const {
+  constexpr size_t kAgentBytesShown = 200;
+  const std::string agent = Header("user-agent").value_or("");
+  return fmt::format("{} from {}", agent.empty() ? "An HTTP client" : Printable(agent, kAgentBytesShown),
+                     peer.empty() ? "an unknown address" : peer);
 }
 
 absl::Status HttpBody::Read(const std::function<absl::Status(std::string_view bytes)>& take) {

@@ -23,10 +23,13 @@ struct HttpRequest {
   std::map<std::string, std::string> parts;       // what stood for the {names} of the route's path
   std::multimap<std::string, std::string> query;  // what follows the '?', decoded
   std::map<std::string, std::string> headers;     // names in lower case; of repeated ones, the first
+  std::string peer;                               // the client's address, without its port
 
   // nullopt when it is not there.
   std::optional<std::string> Query(const std::string& name) const;
   std::optional<std::string> Header(const std::string& lower_case_name) const;
+  // Who asks, in words: program and address.
+  std::string Caller() const;
 };
 
 // What follows the '?' of a request's target: NAME=VALUE pairs with '&' between them.  The first '=' ends the

@@ -82,6 +82,7 @@ HttpRequest FromLibrary(const httplib::Request& from) {
   // The library takes the last '=' of a pair for the end of its name.
   request.query = ParseQueryOfTarget(from.target);
   for (const auto& [name, value] : from.headers) request.headers.emplace(absl::AsciiStrToLower(name), value);
+  request.peer = from.remote_addr;
   return request;
 }
 

@@ -251,9 +251,11 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // Who asks, for the list of those who read whole tables.
   std::string Caller() const {
     const auto agent = context_.client_metadata().find("user-agent");
-    const std::string program = agent == context_.client_metadata().end()
-                                    ? ""
-                                    : std::string(agent->second.data(), agent->second.size());
+    std::string program = agent == context_.client_metadata().end()
+                              ? ""
+                              : std::string(agent->second.data(), agent->second.size());
+    // What gRPC adds behind the program's own name.
+    program = program.substr(0, program.find(" grpc-"));
     return fmt::format("{} from {}", Printable(program.empty() ? "A client" : program),
                        HostOfPeer(context_.peer()));
   }

@@ -30,6 +30,11 @@ absl::StatusOr<std::unique_ptr<IngestService>> IngestService::Open(std::unique_p
   return service;
 }
 
+std::shared_ptr<TableAccess> IngestService::TablesFor(const HttpRequest& request) {
+  if (settings_.tables_of_caller) return settings_.tables_of_caller(request.Caller());
+  return {std::shared_ptr<void>(), tables_.get()};  // not owned
+}
+
 IngestService::~IngestService() {
   {
     const absl::MutexLock lock(&mutex_);

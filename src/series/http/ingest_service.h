@@ -4,6 +4,7 @@
 // behind the points; what a server that died has left is refreshed after the start.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -37,6 +38,8 @@ class IngestService {
   struct Settings {
     IngestSettings ingest;
     int64_t bytes_under_way_max = 256 << 20;
+    // The same tables, in somebody's name (HttpRequest::Caller); unset: it makes no difference who asks.
+    std::function<std::unique_ptr<TableAccess>(std::string caller)> tables_of_caller;
   };
 
   // `clock` must outlive it.  An error of the store, or DATA_LOSS, as Declarations::Load.
@@ -50,6 +53,8 @@ class IngestService {
   void AddRoutes(Router* router);
 
   TableAccess& tables() { return *tables_; }
+  // For what this request asks.
+  std::shared_ptr<TableAccess> TablesFor(const HttpRequest& request);
   Declarations& declarations() { return declarations_; }
   RollupRefresher& refresher() { return refresher_; }
   const Clock& clock() const { return *clock_; }

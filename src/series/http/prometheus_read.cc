@@ -67,7 +67,7 @@ absl::StatusOr<bool> Matches(const std::vector<RemoteMatcher>& matchers, const s
 
 class Reader {
  public:
-  Reader(IngestService* service, const prometheus::RemoteQuery& query) : service_(service), query_(query) {}
+  Reader(TableAccess* tables, const prometheus::RemoteQuery& query) : tables_(tables), query_(query) {}
 
   absl::Status ReadSeries(const KnownSeries& series);
   std::vector<RemoteSeries> TakeSeries();
@@ -79,7 +79,7 @@ class Reader {
   void AddQueryConditions(const SeriesSchema& view, Query* query) const;
   void AddSamples(const SeriesSchema& view, const std::vector<std::string>& metrics, const ResultRow& row);
 
-  IngestService* const service_;
+  TableAccess* const tables_;
   const prometheus::RemoteQuery& query_;
   std::map<std::vector<std::pair<std::string, std::string>>, std::vector<RemoteSample>> samples_;
   size_t count_ = 0;
@@ -166,11 +166,10 @@ absl::Status Reader::ReadSeries(const KnownSeries& series) {
   query.selection.from_micros = std::clamp<int64_t>(query_.start_millis, 0, kTimeEndMicros / 1'000) * 1'000;
   query.selection.to_micros =
       std::clamp<int64_t>(query_.end_millis, -1, kTimeEndMicros / 1'000 - 1) * 1'000 + 1'000;
-  const absl::StatusOr<QueryStats> stats =
-      RunQuery(series, query, &service_->tables(), [&](const ResultRow& row) {
-        AddSamples(view, metrics, row);
-        return count_ <= kRemoteSamplesMax;
-      });
+  const absl::StatusOr<QueryStats> stats = RunQuery(series, query, tables_, [&](const ResultRow& row) {
+    AddSamples(view, metrics, row);
+    return count_ <= kRemoteSamplesMax;
+  });
   if (absl::IsNotFound(stats.status())) return absl::OkStatus();  // no point has come yet
   if (!stats.ok()) return stats.status();
   if (count_ <= kRemoteSamplesMax) return absl::OkStatus();
@@ -192,9 +191,9 @@ std::vector<RemoteSeries> Reader::TakeSeries() {
 
 }  // namespace
 
-absl::StatusOr<std::vector<RemoteSeries>> ReadForPrometheus(IngestService* service,
+absl::StatusOr<std::vector<RemoteSeries>> ReadForPrometheus(IngestService* service, TableAccess* tables,
                                                             const prometheus::RemoteQuery& query) {
-  Reader reader(service, query);
+  Reader reader(tables, query);
   for (const KnownSeriesRef& series : service->declarations().List()) {
     if (absl::Status status = reader.ReadSeries(*series); !status.ok()) return status;
   }

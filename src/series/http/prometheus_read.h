@@ -15,8 +15,10 @@ namespace sonde::series {
 // Of one query.
 constexpr size_t kRemoteSamplesMax = 5'000'000;
 
-// INVALID_ARGUMENT: a pattern that is no regular expression; RESOURCE_EXHAUSTED: more than kRemoteSamplesMax.
+// `tables`: the service's, as the one who asks sees them.  INVALID_ARGUMENT: a pattern that is no regular
+// expression; RESOURCE_EXHAUSTED: more than kRemoteSamplesMax.
 absl::StatusOr<std::vector<prometheus::RemoteSeries>> ReadForPrometheus(IngestService* service,
+                                                                        TableAccess* tables,
                                                                         const prometheus::RemoteQuery& query);
 
 }  // namespace sonde::series

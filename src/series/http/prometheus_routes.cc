@@ -197,8 +197,9 @@ absl::Status Read(IngestService* service, const HttpRequest& request, HttpBody* 
     return absl::OkStatus();
   }
   std::vector<std::vector<RemoteSeries>> results;
+  const std::shared_ptr<TableAccess> tables = service->TablesFor(request);
   for (const prometheus::RemoteQuery& query : *queries) {
-    absl::StatusOr<std::vector<RemoteSeries>> result = ReadForPrometheus(service, query);
+    absl::StatusOr<std::vector<RemoteSeries>> result = ReadForPrometheus(service, tables.get(), query);
     if (!result.ok()) {
       AnswerError(result.status(), response);
       return absl::OkStatus();

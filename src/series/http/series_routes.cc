@@ -299,7 +299,7 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
       is_csv ? MakeResultWriter(ResultFormat::kCsv, *header, &csv_text) : nullptr;
   bool is_too_big = false;
   const absl::StatusOr<QueryStats> stats =
-      RunQuery(**series, *query, &service->tables(), [&](const ResultRow& row) {
+      RunQuery(**series, *query, service->TablesFor(request).get(), [&](const ResultRow& row) {
         if (is_csv) {
           csv->Row(row);
           is_too_big = static_cast<size_t>(csv_text.tellp()) > kAnswerBytesMax;
