@@ -81,14 +81,16 @@ std::string SizingText(const SeriesSchema& schema, const CandidateMeasure& measu
 std::string AdviceText(const SeriesSchema& schema, const Advice& advice) {
   std::string text = fmt::format("{} points of {} series, {} candidates, the best first\n\n", advice.points,
                                  advice.series, advice.measures.size());
-  Lines lines = {{"candidate", "bytes/point", "rows", "cells", "largest row", "hottest tablet", "points/s"}};
+  Lines lines = {
+      {"candidate", "bytes/point", "rows", "cells", "largest row", "hottest tablet", "points/s", ""}};
   for (const CandidateMeasure& measure : advice.measures) {
     lines.push_back({measure.candidate.name + (measure.candidate.is_declared ? " (declared)" : ""),
                      fmt::format("{:.2f}", measure.bytes_per_point), fmt::format("{}", measure.rows),
                      fmt::format("{}", measure.cells),
                      BytesText(static_cast<double>(measure.largest_row_bytes)),
                      fmt::format("{:.0f}%", measure.hottest_share * 100),
-                     fmt::format("{:.0f}", measure.points_per_second)});
+                     fmt::format("{:.0f}", measure.points_per_second),
+                     measure.candidate.hot_key.empty() ? "" : "hot key"});
   }
   text += Draw(lines);
   for (size_t i = 0; i < advice.measures[0].queries.size(); ++i) {
@@ -129,6 +131,7 @@ std::string AdviceJson(const SeriesSchema& schema, const Advice& advice) {
                                   {"largest_row_key", Printable(measure.largest_row_key)},
                                   {"largest_cell_bytes", measure.largest_cell_bytes},
                                   {"hottest_share", measure.hottest_share},
+                                  {"hot_key", measure.candidate.hot_key},
                                   {"cost", measure.cost}};
     for (const QueryMeasure& query : measure.queries) {
       one["queries"].push_back({{"ask", query.text},

@@ -23,6 +23,14 @@ constexpr size_t kWindows = 24;  // of the simulated day
 constexpr int64_t kBucketsSimulated = 8;
 constexpr int kTimestampBytes = 8;
 
+// What reading takes, about, so that counts can be weighed against each other: examples/*/README.md have the
+// times that they are from.
+constexpr double kQueryMicros = 100;  // a request and its answer, whatever is in it
+constexpr double kRangeMicros = 10;
+constexpr double kRowMicros = 0.7;
+constexpr double kCellMicros = 0.15;
+constexpr double kJsonByteMicros = 0.05;  // to be parsed
+
 double SecondsSince(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
@@ -201,8 +209,15 @@ absl::StatusOr<CandidateMeasure> Measurer::Measure(const Candidate& candidate, T
   return measure;
 }
 
-// The logarithm of how much worse than the best each measure is: half of it queries, by their rate or rank; a
-// quarter each bytes, and the share of the hottest tablet.
+double ReadMicros(const CandidateMeasure& candidate, const QueryMeasure& query) {
+  const SeriesSchema& schema = candidate.candidate.schema;
+  const bool is_json = schema.layout == Layout::kBlob && schema.blob_format == BlobFormat::kJson;
+  return kQueryMicros + kRangeMicros * query.ranges + kRowMicros * query.rows + kCellMicros * query.cells +
+         (is_json ? kJsonByteMicros * query.value_bytes : 0);
+}
+
+// The logarithm of how much worse than the best each measure is: half of it what queries read, by their rank;
+// a quarter each bytes, and the share of the hottest tablet.
 void ComputeCosts(const std::vector<DeclaredQuery>& queries, size_t tablets,
                   std::vector<CandidateMeasure>* measures) {
   std::vector<double> weights;
@@ -219,9 +234,9 @@ void ComputeCosts(const std::vector<DeclaredQuery>& queries, size_t tablets,
   const double best_bytes = best([](const CandidateMeasure& m) { return m.bytes_per_point; });
   for (CandidateMeasure& measure : *measures) measure.cost = 0;
   for (size_t i = 0; i < queries.size(); ++i) {
-    const double best_ms = best([&](const CandidateMeasure& m) { return m.queries[i].milliseconds; });
+    const double best_micros = best([&](const CandidateMeasure& m) { return ReadMicros(m, m.queries[i]); });
     for (CandidateMeasure& measure : *measures) {
-      const double worse = std::log((measure.queries[i].milliseconds + 1e-3) / (best_ms + 1e-3));
+      const double worse = std::log(ReadMicros(measure, measure.queries[i]) / best_micros);
       measure.cost += 0.5 * weights[i] / weight_sum * worse;
     }
   }
@@ -231,6 +246,32 @@ void ComputeCosts(const std::vector<DeclaredQuery>& queries, size_t tablets,
     const double heat = std::max(1.0, measure.hottest_share * static_cast<double>(tablets) / 2);
     measure.cost += 0.25 * std::log(heat);
   }
+}
+
+// The candidates come as they were made, the declared one first.
+void Rank(std::vector<CandidateMeasure>* measures) {
+  std::stable_sort(measures->begin(), measures->end(),
+                   [](const CandidateMeasure& a, const CandidateMeasure& b) {
+                     const bool is_hot = !a.candidate.hot_key.empty();
+                     const bool is_other_hot = !b.candidate.hot_key.empty();
+                     return is_hot != is_other_hot ? is_other_hot : a.cost < b.cost;
+                   });
+}
+
+// What is to be said of the share that the hottest tablet gets.
+std::string HeatRemark(const Advice& advice, const AdviceOptions& options) {
+  const CandidateMeasure& best = advice.measures[0];
+  if (!best.candidate.hot_key.empty()) {
+    return fmt::format(": hot, as every candidate is; {}; look for a tag to put in front of the time",
+                       best.candidate.hot_key);
+  }
+  const double even = 1.0 / static_cast<double>(options.tablets);
+  if (best.hottest_share <= 5 * even) return "";
+  // Of so few, each series has a tablet of its own.
+  if (advice.series < 2 * static_cast<int64_t>(options.tablets)) {
+    return fmt::format(" (the sample has only {} series: measure heat with more)", advice.series);
+  }
+  return ": look for a salt, or for a tag with more values in front";
 }
 
 std::string Recommendation(const Advice& advice, const AdviceOptions& options) {
@@ -250,13 +291,8 @@ std::string Recommendation(const Advice& advice, const AdviceOptions& options) {
   if (!best.candidate.is_declared && declared != advice.measures.end()) {
     text += fmt::format(" (as declared: {:.3g})", declared->bytes_per_point);
   }
-  const double even = 1.0 / static_cast<double>(options.tablets);
-  // Of fewer series than that, each has a tablet of its own.
-  const bool is_hot =
-      best.hottest_share > 5 * even && advice.series >= 2 * static_cast<int64_t>(options.tablets);
   text += fmt::format(", and the hottest of {} tablets gets {:.0f}% of the writes{}.", options.tablets,
-                      best.hottest_share * 100,
-                      is_hot ? ": look for a salt, or for a tag with more values in front" : "");
+                      best.hottest_share * 100, HeatRemark(advice, options));
   return text;
 }
 
@@ -284,8 +320,7 @@ absl::StatusOr<Advice> Advise(const SeriesSchema& schema, const Sample& sample,
     advice.measures.push_back(*std::move(measure));
   }
   ComputeCosts(measurer.Queries(), options.tablets, &advice.measures);
-  std::stable_sort(advice.measures.begin(), advice.measures.end(),
-                   [](const CandidateMeasure& a, const CandidateMeasure& b) { return a.cost < b.cost; });
+  Rank(&advice.measures);
   advice.recommendation = Recommendation(advice, options);
   return advice;
 }

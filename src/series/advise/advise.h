@@ -1,8 +1,9 @@
 // Measures candidates for a declaration on a sample, and says which to take.
 //
 // Each candidate is loaded into a store of its own; then the ranked queries run, each several times with tags
-// and times of the sample.  What is compared: how long the queries take and what they read, bytes a point,
-// and the share of writes on the hottest tablet.
+// and times of the sample.  What is compared: what the queries read, bytes a point, and the share of writes
+// on the hottest tablet.  These are counted, so that the same sample always gets the same advice; how long
+// the queries took is told, but on a small sample it is noise.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +68,9 @@ struct CandidateMeasure {
 struct Advice {
   int64_t points = 0;
   int64_t series = 0;
-  std::vector<CandidateMeasure> measures;  // the best first
-  std::string recommendation;              // two sentences
+  // The best first; those whose key is hot come behind all others.
+  std::vector<CandidateMeasure> measures;
+  std::string recommendation;  // two sentences
 };
 
 // Queries of the declaration that say what they fix; where there is none, one series for a day and the newest

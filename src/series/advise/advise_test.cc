@@ -64,6 +64,47 @@ TEST(Advise, MovesTheTimeBehindTheTags) {
   EXPECT_NE(AdviceJson(schema, *advice).find("\"recommendation\""), std::string::npos);
 }
 
+// A query without tags reads least under a bucket in front, and milliseconds of some points are noise:
+// neither may win over a key that spreads the writes.
+TEST(Advise, TakesAHotKeyOnlyWhereAllAreHot) {
+  const SeriesSchema battery = Parse(
+      "series: battery\nfields: { percentage: int }\ntime: { resolution: 1ms, interval: 1s }\nlayout: row\n"
+      "key: [{ const: BATTERY }, { time: yyyymmddhhmmssmmm }]\n"
+      "queries:\n  - { ask: all batteries of an hour, range: 1h }\n");
+  const Sample sample = MakeSample(battery, 300, 1);
+  const auto advice = Advise(battery, sample, MakeTrial, AdviceOptions(), nullptr);
+  ASSERT_TRUE(advice.ok()) << advice.status();
+  EXPECT_EQ(advice->measures[0].candidate.name, "row, [{ salt: 8, of: time }, time]");
+  EXPECT_EQ(advice->measures[0].candidate.hot_key, "");
+  EXPECT_LT(advice->measures[0].hottest_share, 0.5);
+  EXPECT_NE(advice->measures.back().candidate.hot_key, "");
+  EXPECT_NE(AdviceText(battery, *advice).find("hot key"), std::string::npos);
+
+  AdviceOptions only_declared;
+  only_declared.candidates_max = 1;
+  const auto hot = Advise(battery, sample, MakeTrial, only_declared, nullptr);
+  ASSERT_TRUE(hot.ok()) << hot.status();
+  EXPECT_NE(
+      hot->recommendation.find("gets 100% of the writes: hot, as every candidate is; the key has nothing "
+                               "but constants before a timestamp"),
+      std::string::npos)
+      << hot->recommendation;
+}
+
+TEST(Advise, GivesTheSameAdviceEachTime) {
+  const SeriesSchema schema = Parse(kMachines);
+  const Sample sample = MakeSample(schema, 2'000, 10);
+  std::set<std::string> orders;
+  for (int run = 0; run < 3; ++run) {
+    const auto advice = Advise(schema, sample, MakeTrial, AdviceOptions(), nullptr);
+    ASSERT_TRUE(advice.ok()) << advice.status();
+    std::string order;
+    for (const CandidateMeasure& measure : advice->measures) order += measure.candidate.name + "\n";
+    orders.insert(order);
+  }
+  EXPECT_EQ(orders.size(), 1);
+}
+
 TEST(Advise, SizesTheDocumentsWorkloads) {
   CandidateMeasure measure;
   measure.bytes_per_point = 100;

@@ -61,6 +61,14 @@ std::string PartText(const SeriesSchema& schema, const KeyPart& part) {
                                 : fmt::format("{{ salt: {} }}", part.salts);
 }
 
+// Empty: CheckSchema does not call the key hot.
+std::string HotKeyOf(const SeriesSchema& schema) {
+  for (const Finding& finding : CheckSchema(schema)) {
+    if (finding.is_hot_key) return finding.reason;
+  }
+  return "";
+}
+
 class Maker {
  public:
   Maker(const SeriesSchema& schema, size_t candidates_max) : declared_(schema), max_(candidates_max) {}
@@ -71,7 +79,10 @@ class Maker {
   // `key`: the parts with "bucket" or "time" among them.
   void Add(std::string_view layout, const std::optional<BucketWidth>& bucket,
            const std::vector<std::string>& key, const std::string& more = "");
+  // Nothing where the declaration can't have such tables.
+  std::optional<SeriesSchema> MakeSchema(std::string_view layout, const std::string& yaml) const;
   void AddDeclared();
+  void AddSaltsOfTime(const std::vector<std::string>& tags);
   void AddLayouts(const std::vector<std::string>& tags);
   // Tags in the order of the declaration's key; then those first that each ranked query fixes.
   std::vector<std::vector<std::string>> TagOrders() const;
@@ -99,6 +110,20 @@ void Maker::AddDeclared() {
   candidate.schema.retention = Retention{std::nullopt, std::nullopt, true};
   candidate.schema.family_retention.clear();
   candidate.is_declared = true;
+  candidate.hot_key = HotKeyOf(declared_);
+}
+
+std::optional<SeriesSchema> Maker::MakeSchema(std::string_view layout, const std::string& yaml) const {
+  absl::StatusOr<SeriesSchema> schema = ParseSchema(Head(declared_, layout == "blob") + yaml, "candidate");
+  if (!schema.ok()) return std::nullopt;
+  for (size_t i = 0; i < schema->tags.size(); ++i) {
+    schema->tags[i].count = declared_.tags[i].count;
+    schema->tags[i].busy_count = declared_.tags[i].busy_count;
+    schema->tags[i].busy_share = declared_.tags[i].busy_share;
+  }
+  if (!RefuseErrors(*schema).ok()) return std::nullopt;
+  schema->text.clear();
+  return *std::move(schema);
 }
 
 void Maker::Add(std::string_view layout, const std::optional<BucketWidth>& bucket,
@@ -111,10 +136,10 @@ void Maker::Add(std::string_view layout, const std::optional<BucketWidth>& bucke
   std::string yaml = fmt::format("layout: {}\nkey: [{}]\n", layout, fmt::join(key, ", "));
   if (bucket) yaml += fmt::format("bucket: {}\n", bucket->Name());
   yaml += more;
-  absl::StatusOr<SeriesSchema> schema = ParseSchema(Head(declared_, layout == "blob") + yaml, "candidate");
-  if (!schema.ok() || !RefuseErrors(*schema).ok()) return;
-  schema->text.clear();
-  candidates_.push_back({name, yaml, *std::move(schema), false});
+  std::optional<SeriesSchema> schema = MakeSchema(layout, yaml);
+  if (!schema) return;
+  std::string hot_key = HotKeyOf(*schema);
+  candidates_.push_back({name, yaml, *std::move(schema), false, std::move(hot_key)});
 }
 
 std::vector<std::vector<std::string>> Maker::TagOrders() const {
@@ -154,6 +179,18 @@ std::vector<BucketWidth> Maker::Buckets() const {
   return buckets;
 }
 
+// The points of a moment lie in several places only if each has a row of its own.
+void Maker::AddSaltsOfTime(const std::vector<std::string>& tags) {
+  std::vector<std::string> key = tags;
+  key.emplace_back("time");
+  const std::string plain = fmt::format("layout: row\nkey: [{}]\n", fmt::join(key, ", "));
+  const std::optional<SeriesSchema> unsalted = MakeSchema("row", plain);
+  if (unsalted && HotKeyOf(*unsalted).empty()) return;
+  key.insert(key.end() - 1, "{ salt: 8, of: time }");
+  Add("row", std::nullopt, key);
+  Add("blob", std::nullopt, key);
+}
+
 void Maker::AddLayouts(const std::vector<std::string>& tags) {
   const auto with = [&](std::initializer_list<const char*> more) {
     std::vector<std::string> key = tags;
@@ -181,6 +218,7 @@ void Maker::AddLayouts(const std::vector<std::string>& tags) {
 std::vector<Candidate> Maker::Make() {
   AddDeclared();
   const std::vector<std::vector<std::string>> orders = TagOrders();
+  AddSaltsOfTime(orders[0]);
   AddLayouts(orders[0]);
   const std::vector<BucketWidth> buckets = Buckets();
   for (const std::vector<std::string>& tags : orders) {

@@ -13,11 +13,12 @@ struct Candidate {
   std::string yaml;  // its keys of the declaration
   SeriesSchema schema;
   bool is_declared = false;
+  std::string hot_key;  // why CheckSchema warns that writes go to few places; empty: it does not
 };
 
-// The declaration itself, first; then the layouts with buckets that fit, and the key orders that the ranked
-// queries ask for.  Those that CheckSchema refuses are left out, but the declaration.  At most
-// candidates_max.
+// The declaration itself, first; then, where the tags alone leave the key hot, salts of the time; then the
+// layouts with buckets that fit, and the key orders that the ranked queries ask for.  Those that CheckSchema
+// refuses are left out, but the declaration.  At most candidates_max.
 std::vector<Candidate> MakeCandidates(const SeriesSchema& schema, size_t candidates_max);
 
 }  // namespace sonde::series

@@ -51,7 +51,10 @@ class Checker {
 
  private:
   void Add(Severity severity, int line, std::string reason, std::string remedy) {
-    findings_.push_back({severity, line, std::move(reason), std::move(remedy)});
+    findings_.push_back({severity, line, std::move(reason), std::move(remedy), false});
+  }
+  void AddHotKey(Severity severity, int line, std::string reason, std::string remedy) {
+    findings_.push_back({severity, line, std::move(reason), std::move(remedy), true});
   }
 
   void CheckPrefix();
@@ -69,27 +72,44 @@ class Checker {
   void CheckText(const DeclaredQuery& query);
   void CheckRollups();
 
+  // Whether points of a moment and of one row but for the salt go to several of its values.
+  bool Spreads(const KeyPart& salt) const { return !salt.salt_tags.empty() || schema_.IsRowPerPoint(); }
+
   const SeriesSchema& schema_;
   std::vector<Finding> findings_;
 };
 
 // A time behind nothing but constants: all writes of a moment go to one place, which moves on as time does.
 void Checker::CheckPrefix() {
+  bool has_salt_of_bucket = false;
   for (size_t i = 0; i < schema_.key.size(); ++i) {
     const KeyPart& part = schema_.key[i];
-    if (part.kind == KeyPart::Kind::kTag || part.kind == KeyPart::Kind::kSalt) return;
+    if (part.kind == KeyPart::Kind::kTag) return;
+    if (part.kind == KeyPart::Kind::kSalt) {
+      if (Spreads(part)) return;
+      has_salt_of_bucket = true;
+      continue;
+    }
     if (part.kind == KeyPart::Kind::kConst || part.kind == KeyPart::Kind::kField) continue;
     const std::string_view where = i == 0 ? "starts with" : "has nothing but constants before";
     const std::string remedy =
         schema_.tags.empty() ? "declare a tag that tells the sources apart and put it in front"
                              : fmt::format("put a tag in front of it, as in [{}, ...]", schema_.tags[0].name);
-    if (part.kind == KeyPart::Kind::kTime) {
-      Add(schema_.tags.empty() ? Severity::kWarning : Severity::kError, part.line,
-          fmt::format("the key {} a timestamp: keys only ever {}, so that one node takes all writes", where,
-                      part.reverse ? "fall" : "grow"),
-          remedy);
+    if (has_salt_of_bucket) {
+      AddHotKey(Severity::kWarning, part.line,
+                fmt::format("the salt is of the bucket's start, which all points of one {} share: all writes "
+                            "of it go to neighbouring rows, on one node",
+                            schema_.bucket->Name()),
+                schema_.tags.empty() ? "salt a row for each point (layout: row), or declare a tag"
+                                     : "salt the tags, as in { salt: 8 }");
+    } else if (part.kind == KeyPart::Kind::kTime) {
+      AddHotKey(schema_.tags.empty() ? Severity::kWarning : Severity::kError, part.line,
+                fmt::format("the key {} a timestamp: keys only ever {}, so that one node takes all writes",
+                            where, part.reverse ? "fall" : "grow"),
+                remedy);
     } else {
-      Add(Severity::kWarning, part.line,
+      AddHotKey(
+          Severity::kWarning, part.line,
           fmt::format("the key {} the bucket: all writes of one {} go to neighbouring rows, on one node",
                       where, schema_.bucket->Name()),
           remedy + "; or keep it, when reading all series of one bucket is the query that counts");
@@ -104,14 +124,15 @@ void Checker::CheckCardinality() {
   std::string names;
   for (const KeyPart& part : schema_.key) {
     if (part.IsTime()) break;
-    if (part.kind == KeyPart::Kind::kSalt) places *= part.salts;
+    if (part.kind == KeyPart::Kind::kSalt && Spreads(part)) places *= part.salts;
     if (part.kind != KeyPart::Kind::kTag) continue;
     const Tag& tag = schema_.tags[part.tag];
     if (!tag.count) return;
     places *= static_cast<double>(*tag.count);
     names += (names.empty() ? "" : ", ") + tag.name;
     if (tag.busy_count > 0 && tag.busy_count < kPlacesFew && tag.busy_share > 0.5) {
-      Add(Severity::kWarning, tag.line,
+      AddHotKey(
+          Severity::kWarning, tag.line,
           fmt::format(
               "{:.0f}% of the points have one of {} values of '{}': so few rows take most of the writes",
               tag.busy_share * 100, tag.busy_count, tag.name),
@@ -120,7 +141,8 @@ void Checker::CheckCardinality() {
     }
   }
   if (names.empty() || places >= kPlacesFew) return;
-  Add(Severity::kWarning, schema_.key_line,
+  AddHotKey(
+      Severity::kWarning, schema_.key_line,
       fmt::format(
           "in front of the time, the key has only {:.0f} values ({}): writes go to so few places at a time",
           places, names),

@@ -25,6 +25,7 @@ struct Finding {
   int line = 0;
   std::string reason;
   std::string remedy;
+  bool is_hot_key = false;  // the writes of a moment go to one place, or to a few
 };
 
 // The worst first; of one severity, by line.

@@ -47,6 +47,15 @@ TEST(Check, SeesThroughConstants) {
             "node takes all writes"});
 }
 
+TEST(Check, FindsASaltThatABucketShares) {
+  EXPECT_EQ(Findings("series: s\nfields: { pct: int }\nretention: { max_age: 1d }\n"
+                     "key: [{ salt: 8, of: time }, bucket]\nbucket: hour\n"),
+            Lines{"4 warning: the salt is of the bucket's start, which all points of one hour share: all "
+                  "writes of it go to neighbouring rows, on one node"});
+  EXPECT_EQ(Findings("series: s\nfields: { pct: int }\nlayout: row\nkey: [{ salt: 8, of: time }, time]\n"),
+            Lines{});
+}
+
 TEST(Check, FindsTwoEventsInOneRow) {
   EXPECT_EQ(
       Findings("series: s\ntags: { game: string }\nfields: { win: string }\nlayout: row\n"
