@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <sstream>
 
@@ -20,6 +22,7 @@
 #include "series/write/csv_loader.h"
 #include "series/write/decompress.h"
 #include "series/write/json_lines_loader.h"
+#include "series/write/stream_source.h"
 #include "server/commands.h"
 #include "server/series_commands.h"
 
@@ -69,21 +72,18 @@ class InputFile {
   // Taken from it so far.
   int64_t bytes_read() const { return *bytes_read_; }
 
-  // Unpacked.
-  series::ByteSource Source() const { return series::Unpacked(PackedSource()); }
-
- private:
-  series::ByteSource PackedSource() const {
-    return [file = file_, read = bytes_read_](char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {
-      const size_t bytes = std::fread(buffer, 1, bytes_max, file.get());
-      *read += static_cast<int64_t>(bytes);
-      if (bytes == 0 && std::ferror(file.get()) != 0) {
-        return absl::DataLossError(fmt::format("reading the file: {}", std::strerror(errno)));
-      }
+  // Unpacked.  `flush` is called as SourceOfDescriptor says.
+  series::ByteSource Source(std::function<absl::Status()> flush) const {
+    return series::Unpacked([file = file_, read = bytes_read_,
+                             packed = series::SourceOfDescriptor(fileno(file_.get()), std::move(flush))](
+                                char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {
+      const absl::StatusOr<size_t> bytes = packed(buffer, bytes_max);
+      if (bytes.ok()) *read += static_cast<int64_t>(*bytes);
       return bytes;
-    };
+    });
   }
 
+ private:
   std::shared_ptr<std::FILE> file_;  // shared with the sources made of it
   std::optional<int64_t> bytes_;
   std::shared_ptr<int64_t> bytes_read_ = std::make_shared<int64_t>(0);
@@ -210,12 +210,16 @@ bool IsJsonLines(const Options& options) {
 absl::StatusOr<series::CsvTotals> Run(const Options& options, const series::CsvMapping& mapping,
                                       const series::CsvLoader::Callbacks& callbacks, const InputFile& file,
                                       series::PointWriter* writer, bool is_writing) {
+  // A regular file never makes it wait.
+  std::function<absl::Status()> flush;
+  if (is_writing && !file.bytes()) flush = [writer] { return writer->Flush(); };
+  const series::ByteSource source = file.Source(std::move(flush));
   if (IsJsonLines(options)) {
     series::JsonLinesLoader loader(mapping, callbacks);
-    return is_writing ? loader.Load(file.Source(), writer) : loader.Validate(file.Source(), writer);
+    return is_writing ? loader.Load(source, writer) : loader.Validate(source, writer);
   }
   series::CsvLoader loader(mapping, callbacks);
-  return is_writing ? loader.Load(file.Source(), writer) : loader.Validate(file.Source(), writer);
+  return is_writing ? loader.Load(source, writer) : loader.Validate(source, writer);
 }
 
 // The lines that were refused, on stderr.
@@ -313,7 +317,8 @@ constexpr char kExamples[] =
     "number, and\n"
     "the others are loaded: the exit status is then 1.  Loading a file twice changes nothing.  Tables that "
     "are missing\n"
-    "are made.\n\n"
+    "are made.  Points that come through a pipe are written when nothing more comes for a moment, and each "
+    "second.\n\n"
     "Examples:\n"
     "  sonde series load examples/weather.yaml weather.csv --data-dir /var/lib/sonde\n"
     "  sonde series load stocks.yaml prices.csv --map Close=price --time-column Day --time-format '%b %d %Y' "
