@@ -10,6 +10,7 @@
 #include <iostream>
 #include <map>
 
+#include "absl/types/span.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "series/query/plot.h"
@@ -121,11 +122,11 @@ void PrintPlot(const Options& options, const series::SeriesSchema& schema, const
   std::cout << (text.empty() ? "no numbers to plot\n" : "\n" + text);
 }
 
-void PrintExplained(const OpenSeries& opened, const series::QueryStats& stats, double seconds) {
-  fmt::print(stderr, "table '{}', {} {} of row keys:\n", stats.table, stats.ranges.size(),
-             stats.ranges.size() == 1 ? "range" : "ranges");
-  for (size_t i = 0; i < stats.ranges.size() && i < kRangesShownMax; ++i) {
-    const RowRange& range = stats.ranges[i];
+void PrintRanges(const std::string& table, absl::Span<const RowRange> ranges) {
+  fmt::print(stderr, "table '{}', {} {} of row keys:\n", table, ranges.size(),
+             ranges.size() == 1 ? "range" : "ranges");
+  for (size_t i = 0; i < ranges.size() && i < kRangesShownMax; ++i) {
+    const RowRange& range = ranges[i];
     if (range.IsSingleRow()) {
       fmt::print(stderr, "  {}\n", Printable(range.start));
     } else {
@@ -133,8 +134,16 @@ void PrintExplained(const OpenSeries& opened, const series::QueryStats& stats, d
                  range.end.empty() ? "last" : Printable(range.end));
     }
   }
-  if (stats.ranges.size() > kRangesShownMax) {
-    fmt::print(stderr, "  ... and {} more\n", stats.ranges.size() - kRangesShownMax);
+  if (ranges.size() > kRangesShownMax) {
+    fmt::print(stderr, "  ... and {} more\n", ranges.size() - kRangesShownMax);
+  }
+}
+
+void PrintExplained(const OpenSeries& opened, const series::QueryStats& stats, double seconds) {
+  size_t first = 0;
+  for (const series::QueryStats::TableRead& read : stats.tables) {
+    PrintRanges(read.table, absl::MakeConstSpan(stats.ranges).subspan(first, read.ranges));
+    first += read.ranges;
   }
   fmt::print(stderr, "read {} rows, {} cells, {} bytes of values in {} {}; {} results; {:.1f} ms\n",
              stats.rows_read, stats.cells_read, stats.value_bytes_read, stats.requests,
@@ -182,6 +191,11 @@ int Ask(const Options& options) {
   if (writer != nullptr) writer->End();
   if (!stats.ok()) {
     std::cout.flush();
+    if (absl::IsNotFound(stats.status())) {
+      return ReportStatus(absl::NotFoundError(
+          fmt::format("table '{}' is not there: no point of it was ever written here ({})",
+                      opened->schema.table, stats.status().message())));
+    }
     return ReportStatus(stats.status());
   }
   if (options.has_plot) PrintPlot(options, opened->schema, *query, &lines);

@@ -105,9 +105,7 @@ absl::Status KeepTables(const std::vector<std::string>& names, series::SeriesSch
   keep(&schema->latest, [](const series::LatestTable& table) { return table.table; });
   keep(&schema->orders, [](const series::OrderTable& table) { return table.table; });
   keep(&schema->rollups, [](const series::RollupTable& table) { return table.table; });
-  keep(&schema->periods, [](const series::PeriodTable& table) {
-    return fmt::format("{}{{{}}}{}", table.prefix, series::TimeFormatName(table.format), table.suffix);
-  });
+  keep(&schema->periods, [](const series::PeriodTable& table) { return table.Pattern(); });
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     return absl::InvalidArgumentError(fmt::format("--table '{}' is no derived table of {}; allowed: {}", name,

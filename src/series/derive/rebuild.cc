@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "series/key/field_codec.h"
+#include "series/write/complete_tables.h"
 #include "series/write/declaration_store.h"
 #include "series/write/point_scan.h"
 #include "series/write/point_writer.h"
@@ -58,6 +59,9 @@ absl::StatusOr<RebuildTotals> RebuildDerived(const SeriesSchema& schema, int64_t
   if (!status.ok()) return status;
   if (absl::Status flushed = writer.Flush(); !flushed.ok()) return flushed;
   AddTotals(writer, &totals);
+  if (!schema.text.empty() && from_micros <= 0 && to_micros >= kTimeEndMicros) {
+    if (absl::Status noted = NoteComplete(schema, tables, clock); !noted.ok()) return noted;
+  }
   return totals;
 }
 

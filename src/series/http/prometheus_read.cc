@@ -145,6 +145,7 @@ void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>
 absl::Status Reader::ReadSeries(const KnownSeries& series) {
   const SeriesSchema view = ViewOf(series);
   Query query;
+  query.now_micros = service_->clock().NowMicros();
   std::vector<std::string> metrics;
   for (size_t i = 0; i < view.fields.size(); ++i) {
     if (view.fields[i].type == FieldType::kString) continue;

@@ -13,6 +13,7 @@
 #include "series/query/newest_points.h"
 #include "series/query/numbers.h"
 #include "series/query/series_scan.h"
+#include "series/query/table_choice.h"
 #include "series/query/top_rows.h"
 
 namespace sonde::series {
@@ -162,9 +163,40 @@ Selection PartOf(Selection selection, const SeriesSchema& version, int64_t from_
   return selection;
 }
 
+absl::Status CheckChanges(const Query& query, const SeriesScan& scan) {
+  if (!query.change || !IsInTurns(scan.schema()) || scan.IsMerged() || scan.ranges().size() <= 1) {
+    return absl::OkStatus();
+  }
+  return absl::UnimplementedError(
+      fmt::format("{}: changes of a series whose rows are not in the order of time; fix the tags in "
+                  "front of the salt, or have no more than {} salts",
+                  scan.schema().file, kScansMax));
+}
+
+// Of copies that narrow the query more than the series' own tables do; none where there are no such.
+absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query, const Selection& selection,
+                                 TableAccess* tables) {
+  const absl::StatusOr<std::vector<TablePart>> parts = ChooseCopies(schema, query, selection, tables);
+  if (!parts.ok()) return parts.status();
+  Scans scans;
+  for (const TablePart& part : *parts) {
+    absl::StatusOr<std::unique_ptr<SeriesScan>> scan =
+        SeriesScan::Plan(part.schema, nullptr, query, part.selection, tables);
+    // What a copy's keys can't do, those of the series may.
+    if (!scan.ok() || !CheckChanges(query, **scan).ok()) return Scans();
+    if (part.may_be_missing) (*scan)->TakeMissingAsEmpty();
+    scans.push_back(*std::move(scan));
+  }
+  return scans;
+}
+
 absl::StatusOr<Scans> PlanScans(const SeriesSchema& schema, const KnownSeries* open, const Query& query,
                                 TableAccess* tables) {
   const Selection selection = SelectionOf(query);
+  if (open == nullptr) {
+    absl::StatusOr<Scans> copies = PlanCopies(schema, query, selection, tables);
+    if (!copies.ok() || !copies->empty()) return copies;
+  }
   Scans scans;
   int64_t from_micros = 0;
   const auto add = [&](const SeriesSchema& version) -> absl::Status {
@@ -174,13 +206,7 @@ absl::StatusOr<Scans> PlanScans(const SeriesSchema& schema, const KnownSeries* o
     if (part.from_micros >= part.to_micros && &version != &schema) return absl::OkStatus();
     absl::StatusOr<std::unique_ptr<SeriesScan>> scan = SeriesScan::Plan(version, open, query, part, tables);
     if (!scan.ok()) return scan.status();
-    if (query.change && IsInTurns(version) && !(*scan)->IsMerged() && (*scan)->ranges().size() > 1) {
-      return absl::UnimplementedError(
-          fmt::format("{}: changes of a series whose rows are not in the order of time; fix the tags in "
-                      "front of the salt, or "
-                      "have no more than {} salts",
-                      schema.file, kScansMax));
-    }
+    if (absl::Status status = CheckChanges(query, **scan); !status.ok()) return status;
     scans.push_back(*std::move(scan));
     return absl::OkStatus();
   };
@@ -196,6 +222,7 @@ QueryStats StatsOf(const Scans& scans, const Query& query, int64_t results) {
   for (const auto& scan : scans) {
     const QueryStats& part = scan->stats();
     stats.table = part.table;
+    stats.tables.push_back({part.table, part.ranges.size()});
     stats.ranges.insert(stats.ranges.end(), part.ranges.begin(), part.ranges.end());
     // The newest points of all series need a few rows of each: that is what was asked for.
     stats.is_full_scan |= part.is_full_scan && !(query.latest && IsBySeries(scan->schema()));

@@ -85,6 +85,7 @@ struct Query {
   std::vector<int> windows;  // aggregates over the last so many buckets, this one included; empty: {1}
   Fill fill = Fill::kNone;
   std::optional<Top> top;
+  std::optional<int64_t> now_micros;  // when it is asked: which points are forgotten goes by it
 };
 
 struct ResultHeader {
@@ -108,7 +109,13 @@ struct ResultRow {
 };
 
 struct QueryStats {
-  std::string table;
+  // A table that was read, and how many of `ranges` are of it: first those of the first one.
+  struct TableRead {
+    std::string table;
+    size_t ranges = 0;
+  };
+  std::vector<TableRead> tables;
+  std::string table;  // the last one, of the newest points
   std::vector<RowRange> ranges;
   bool is_full_scan = false;
   // Of an open series: conditions were asked that its keys do not begin with, so all its rows were read.
@@ -125,11 +132,13 @@ struct QueryStats {
 absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& query);
 
 // Calls `row` for each result; false ends the query early.  Raw points come version of the declaration by
-// version, the oldest first. INVALID_ARGUMENT as PlanScan and HeaderOf, and for a pattern that is no regular
-// expression or longer than kPatternBytesMax; RESOURCE_EXHAUSTED: more than may be held; DATA_LOSS: a row or
-// cell that this declaration never writes; else what `tables` answers. The newest point of each series
-// (latest = 1, all times) comes from the declaration's first table of newest values, when it has one; each
-// value is then the newest of its field, and the time is the newest of these.
+// version, the oldest first.  Where a complete order or period table narrows the query more (table_choice.h),
+// it is read instead, and raw points come in the order of its keys; QueryStats::tables names it.
+// INVALID_ARGUMENT as PlanScan and HeaderOf, and for a pattern that is no regular expression or longer than
+// kPatternBytesMax; RESOURCE_EXHAUSTED: more than may be held; DATA_LOSS: a row or cell that this declaration
+// never writes; else what `tables` answers. The newest point of each series (latest = 1, all times) comes
+// from the declaration's first table of newest values, when it has one; each value is then the newest of its
+// field, and the time is the newest of these.
 absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& query, TableAccess* tables,
                                     const std::function<bool(const ResultRow&)>& row);
 

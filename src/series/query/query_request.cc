@@ -190,6 +190,7 @@ absl::Status ReadTop(const QueryRequest& request, Query* query) {
 absl::StatusOr<Query> ParseQuery(const SeriesSchema& schema, const QueryRequest& request,
                                  int64_t now_micros) {
   Query query;
+  query.now_micros = now_micros;
   if (absl::Status status = ReadWhere(schema, request, &query); !status.ok()) return status;
   if (absl::Status status = ReadTimes(request, now_micros, &query.selection); !status.ok()) return status;
   if (absl::Status status = ReadFields(schema, request, &query); !status.ok()) return status;

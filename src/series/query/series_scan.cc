@@ -159,12 +159,17 @@ bool SeriesScan::TakeRow(const ReadRow& found, const std::function<absl::StatusO
   return goes_on.ok() && *goes_on;
 }
 
+absl::Status SeriesScan::StatusOf(const absl::Status& status, const absl::Status& problem) const {
+  if (!problem.ok()) return problem;
+  return may_be_missing_ && absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
 absl::Status SeriesScan::Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row) {
   ++stats_.requests;
   absl::Status problem;
   const absl::Status status =
       tables_->ReadRows(stats_.table, read, [&](ReadRow&& found) { return TakeRow(found, row, &problem); });
-  return problem.ok() ? status : problem;
+  return StatusOf(status, problem);
 }
 
 absl::Status SeriesScan::ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row) {
@@ -181,7 +186,7 @@ absl::Status SeriesScan::ReadAll(bool is_reversed, const std::function<absl::Sta
   const absl::Status status = ReadMergedRows(
       tables_, stats_.table, reads, [&](std::string_view key) { return codec_.MergeKey(key); },
       [&](ReadRow&& found) { return TakeRow(found, row, &problem); });
-  return problem.ok() ? status : problem;
+  return StatusOf(status, problem);
 }
 
 bool SeriesScan::TakeNumbers(const NumberRow& found, NumberPoints* points, Numbers* numbers,
@@ -242,7 +247,7 @@ absl::Status SeriesScan::ReadAllNumbers(bool is_reversed, bool any_order, Number
                                   : ReadMergedNumbers(
                                         tables_, stats_.table, reads,
                                         [&](std::string_view key) { return codec_.MergeKey(key); }, take);
-  return problem.ok() ? status : problem;
+  return StatusOf(status, problem);
 }
 
 absl::StatusOr<ResultRow> SeriesScan::MakeResult(const RowPoint& point) const {

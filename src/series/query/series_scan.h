@@ -28,6 +28,9 @@ class SeriesScan {
                                                           const Query& query, Selection selection,
                                                           TableAccess* tables);
 
+  // No table is an empty one.
+  void TakeMissingAsEmpty() { may_be_missing_ = true; }
+
   // Of the rows of what was asked for that are in `ranges`.
   RowRead MakeRead(std::vector<RowRange> ranges) const;
   const std::vector<RowRange>& ranges() const { return stats_.ranges; }
@@ -67,6 +70,7 @@ class SeriesScan {
   absl::StatusOr<bool> IsAskedFor();
   // Replaces *numbers by those of the points.
   absl::Status ReadNumbers(Numbers* numbers) const;
+  absl::Status StatusOf(const absl::Status& status, const absl::Status& problem) const;
   bool TakeNumbers(const NumberRow& found, NumberPoints* points, Numbers* numbers,
                    const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
 
@@ -75,6 +79,7 @@ class SeriesScan {
   Selection selection_;  // of the query's tags
   TagConditions conditions_;
   TableAccess* tables_;
+  bool may_be_missing_ = false;
   std::vector<size_t> fields_;
   std::vector<std::vector<RowRange>> streams_;  // at most kScansMax
   RowPoints points_;

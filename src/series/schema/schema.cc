@@ -95,6 +95,10 @@ std::string PeriodTable::TableAt(int64_t time_micros) const {
   return table + suffix;
 }
 
+std::string PeriodTable::Pattern() const {
+  return prefix + "{" + std::string(TimeFormatName(format)) + "}" + suffix;
+}
+
 std::optional<int64_t> PeriodTable::PeriodOf(std::string_view table) const {
   if (table.size() < prefix.size() + suffix.size() || !table.starts_with(prefix) ||
       !table.ends_with(suffix)) {

@@ -108,6 +108,7 @@ struct PeriodTable {
   int line = 0;
 
   std::string TableAt(int64_t time_micros) const;
+  std::string Pattern() const;  // as declared: SENSOR_{yyyymmdd}
   // The start of the period of one of its tables; nothing for other names.
   std::optional<int64_t> PeriodOf(std::string_view table) const;
 };

@@ -40,7 +40,7 @@ std::string TablesOf(const SeriesSchema& schema) {
   for (const OrderTable& order : schema.orders) add(order.table);
   for (const RollupTable& rollup : schema.rollups) add(rollup.table);
   for (const PeriodTable& period : schema.periods) {
-    add(fmt::format("{}{{{}}}{}", period.prefix, TimeFormatName(period.format), period.suffix));
+    add(period.Pattern());
   }
   return tables;
 }
@@ -157,31 +157,6 @@ absl::Status Unreadable(const SeriesSchema& schema, std::string_view what, std::
   return absl::FailedPreconditionError(fmt::format("{}: {}; {}", place, what, remedy));
 }
 
-// The first and the last row of the version's table must be rows of it.
-absl::Status CheckRows(const SeriesSchema& version, TableAccess* tables) {
-  const KeyCodec codec(version);
-  for (const bool reversed : {false, true}) {
-    RowRead read;
-    read.ranges = {RowRange::All()};
-    read.rows_max = 1;
-    read.cells_per_column_max = 1;
-    read.reversed = reversed;
-    absl::Status problem;
-    const absl::Status status = tables->ReadRows(version.table, read, [&](ReadRow&& row) {
-      DecodedKey key;
-      problem = codec.Decode(row.row_key, &key);
-      return false;
-    });
-    if (absl::IsNotFound(status)) return absl::OkStatus();
-    if (!status.ok()) return status;
-    if (problem.ok()) continue;
-    return Unreadable(version,
-                      fmt::format("table '{}' has other rows: {}", version.table, TextOfStatus(problem)),
-                      "declare another table", version.key_line);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckVersion(const SeriesSchema& schema, const VersionSpan& stored,
                           const std::vector<VersionSpan>& now, TableAccess* tables) {
   const auto same = std::find_if(now.begin(), now.end(), [&](const VersionSpan& span) {
@@ -218,13 +193,42 @@ absl::Status CheckVersion(const SeriesSchema& schema, const VersionSpan& stored,
           schema,
           fmt::format("table '{}' has points of {} to {}, which this declaration looks for elsewhere", table,
                       TimeText(from), to >= kTimeEndMicros ? "now" : TimeText(to)),
-          "move the 'until', or move the points first (sonde series rewrite)");
+          fmt::format(
+              "leave each 'until' as it is stored (sonde series show {}); where points lie can only be "
+              "changed by a new version",
+              schema.name));
     }
   }
   return absl::OkStatus();
 }
 
 }  // namespace
+
+bool HasSameShape(const SeriesSchema& a, const SeriesSchema& b) { return ShapeDifference(a, b).what.empty(); }
+
+absl::Status CheckRows(const SeriesSchema& version, TableAccess* tables) {
+  const KeyCodec codec(version);
+  for (const bool reversed : {false, true}) {
+    RowRead read;
+    read.ranges = {RowRange::All()};
+    read.rows_max = 1;
+    read.cells_per_column_max = 1;
+    read.reversed = reversed;
+    absl::Status problem;
+    const absl::Status status = tables->ReadRows(version.table, read, [&](ReadRow&& row) {
+      DecodedKey key;
+      problem = codec.Decode(row.row_key, &key);
+      return false;
+    });
+    if (absl::IsNotFound(status)) return absl::OkStatus();
+    if (!status.ok()) return status;
+    if (problem.ok()) continue;
+    return Unreadable(version,
+                      fmt::format("table '{}' has other rows: {}", version.table, TextOfStatus(problem)),
+                      "declare another table", version.key_line);
+  }
+  return absl::OkStatus();
+}
 
 absl::Status EnsureDeclarationsTable(TableAccess* tables) {
   return tables->EnsureTable(kDeclarationsTable, {{kFamily, GcRule{GcRule::MaxVersions{kDeclarationsKept}}}});
@@ -351,6 +355,14 @@ absl::StatusOr<std::map<std::string, std::string>> ListNotes(const std::string& 
   });
   if (!status.ok() && !absl::IsNotFound(status)) return status;
   return notes;
+}
+
+absl::Status DeleteNote(const std::string& series, std::string_view kind, const std::string& table,
+                        TableAccess* tables) {
+  RowWrite row;
+  row.row_key = series;
+  row.delete_columns.emplace_back(kFamily, fmt::format("{}:{}", kind, table));
+  return WriteOne(row, tables);
 }
 
 absl::Status DeleteNotes(const std::string& series, const std::string& table, TableAccess* tables) {

@@ -64,6 +64,12 @@ absl::Status StoreDeclaration(const SeriesSchema& schema, TableAccess* tables, c
 // what differs, and what to declare.
 absl::Status CheckAgainstStored(const SeriesSchema& schema, TableAccess* tables);
 
+// Whether rows that were written by `a` are rows of `b`, with the same values.
+bool HasSameShape(const SeriesSchema& a, const SeriesSchema& b);
+
+// FAILED_PRECONDITION: the first or the last row of the table is none that this schema writes.
+absl::Status CheckRows(const SeriesSchema& schema, TableAccess* tables);
+
 // Notes about one table of a series, kept in the row of its declaration: column KIND:TABLE.
 constexpr char kCopiedToNote[] = "copied_to";  // the last row key that `sonde series rewrite` has copied
 constexpr char kCopiedNote[] = "copied";       // all was copied; the declaration that had the table
@@ -75,6 +81,9 @@ absl::StatusOr<std::string> FindNote(const std::string& series, std::string_view
 // Of one kind, by table.
 absl::StatusOr<std::map<std::string, std::string>> ListNotes(const std::string& series, std::string_view kind,
                                                              TableAccess* tables);
+absl::Status DeleteNote(const std::string& series, std::string_view kind, const std::string& table,
+                        TableAccess* tables);
+// Those of a rewrite.
 absl::Status DeleteNotes(const std::string& series, const std::string& table, TableAccess* tables);
 
 }  // namespace sonde::series

@@ -85,11 +85,13 @@ TEST_F(Stored, AChangeThatLosesPointsIsRefused) {
             "x.yaml:3: the column of field 'cpu' is not the one that the points in table 'a' were written "
             "with; declare "
             "what was under 'versions', and another table for what is to come");
-  EXPECT_EQ(ErrorOf(Declared("table: b\nbucket: day\nkey: [host, bucket]\nversions:\n"
-                             "  - { until: 2021-03-04, table: a, bucket: day, key: [host, bucket] }\n")),
-            "x.yaml: table 'a' has points of 2021-03-04T00:00:00Z to now, which this declaration looks for "
-            "elsewhere; "
-            "move the 'until', or move the points first (sonde series rewrite)");
+  EXPECT_EQ(
+      ErrorOf(Declared("table: b\nbucket: day\nkey: [host, bucket]\nversions:\n"
+                       "  - { until: 2021-03-04, table: a, bucket: day, key: [host, bucket] }\n")),
+      "x.yaml: table 'a' has points of 2021-03-04T00:00:00Z to now, which this declaration looks for "
+      "elsewhere; "
+      "leave each 'until' as it is stored (sonde series show s); where points lie can only be changed by a "
+      "new version");
   // Another series over the same rows.
   EXPECT_EQ(
       ErrorOf("series: t\ntable: a\nfields: { cpu: double }\nlayout: row\nkey: [{ const: x }, { time: "

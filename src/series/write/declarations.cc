@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
+#include "series/write/complete_tables.h"
 #include "series/write/declaration_store.h"
 #include "series/write/point_writer.h"
 
@@ -138,6 +139,7 @@ absl::StatusOr<KnownSeriesRef> Declarations::Declare(std::string_view yaml) {
   unstored.text.clear();
   if (absl::Status status = EnsureSeriesTables(unstored, tables_); !status.ok()) return status;
   if (absl::Status status = StoreDeclaration(series.schema, tables_, *clock_); !status.ok()) return status;
+  if (absl::Status status = KeepCompleteNotes(series.schema, tables_, *clock_); !status.ok()) return status;
   return Keep(std::move(series));
 }
 

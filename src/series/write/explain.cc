@@ -164,16 +164,34 @@ absl::StatusOr<std::string> QueriesText(const SeriesSchema& schema, const std::v
       selection.to_micros = kExampleTime;
       selection.from_micros = std::max<int64_t>(0, kExampleTime - query.range_micros);
     }
-    const absl::StatusOr<ScanPlan> plan = PlanScan(codec, selection);
-    if (!plan.ok()) return plan.status();
-    text += fmt::format("  '{}': {} {}", query.text, plan->ranges.size(),
-                        plan->ranges.size() == 1 ? "range" : "ranges");
-    if (!plan->ranges.empty() && !plan->is_full_scan) {
-      text += fmt::format(", from {}", Printable(plan->ranges[0].start));
+    const absl::StatusOr<ScanPlan> own = PlanScan(codec, selection);
+    if (!own.ok()) return own.status();
+    ScanPlan plan = *own;
+    SeriesSchema read = schema;
+    for (size_t i = 0; i < schema.orders.size() && plan.is_full_scan; ++i) {
+      SeriesSchema copy = MakeOrderSchema(schema, schema.orders[i]);
+      absl::StatusOr<ScanPlan> by_copy = PlanScan(KeyCodec(copy), selection);
+      if (!by_copy.ok() || by_copy->is_full_scan) continue;
+      plan = *std::move(by_copy);
+      read = std::move(copy);
     }
-    if (plan->is_full_scan) text += ", the whole table";
-    if (const auto rows = RowsOf(schema, query, plan->is_full_scan))
+    if (plan.is_full_scan && query.range == DeclaredQuery::Range::kDuration && !schema.periods.empty()) {
+      const PeriodTable& period = schema.periods[0];
+      text +=
+          fmt::format("  '{}': a table of each {}, {}", query.text, period.every.Name(), period.Pattern());
+      plan.is_full_scan = false;
+    } else {
+      text += fmt::format("  '{}': {} {}", query.text, plan.ranges.size(),
+                          plan.ranges.size() == 1 ? "range" : "ranges");
+      if (read.table != schema.table) text += fmt::format(" of table {}", read.table);
+      if (!plan.ranges.empty() && !plan.is_full_scan) {
+        text += fmt::format(", from {}", Printable(plan.ranges[0].start));
+      }
+      if (plan.is_full_scan) text += ", the whole table";
+    }
+    if (const auto rows = RowsOf(read, query, plan.is_full_scan)) {
       text += fmt::format(", about {} rows", CountText(*rows));
+    }
     text += "\n";
   }
   return text.empty() ? text : "What the queries read:\n" + text;

@@ -90,8 +90,14 @@ One range of row keys, for a query that names:
 Reads the whole table: a query that does not name meter.
 What the queries read:
   'one meter': 1 range, from 0000000007#20210304, about 2 rows
-  'all meters': 1 range, the whole table, about 20 M rows
+  'all meters': a table of each day, S_{yyyymmdd}, about 20 M rows
 )");
+  EXPECT_NE(
+      Explain("series: s\ntags: { host: { count: 10 } }\nfields: { x: int }\ntime: { interval: 1h }\n"
+              "bucket: day\nkey: [host, bucket]\nderive: [ order: { table: by_time, key: [time, host] } ]\n"
+              "queries: [ { ask: all hosts, range: 1h } ]\n")
+          .find("  'all hosts': 1 range of table by_time, from 16149"),
+      std::string::npos);
 }
 
 }  // namespace

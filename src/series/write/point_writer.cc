@@ -9,6 +9,7 @@
 #include "model/limits.h"
 #include "series/key/field_codec.h"
 #include "series/schema/status_text.h"
+#include "series/write/complete_tables.h"
 #include "series/write/declaration_store.h"
 
 namespace sonde::series {
@@ -39,7 +40,9 @@ absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables)
   if (!schema.rollups.empty()) {
     if (absl::Status status = EnsureMarksTable(tables); !status.ok()) return status;
   }
-  return schema.text.empty() ? absl::OkStatus() : StoreDeclaration(schema, tables, kSystemClock);
+  if (schema.text.empty()) return absl::OkStatus();
+  if (absl::Status status = StoreDeclaration(schema, tables, kSystemClock); !status.ok()) return status;
+  return KeepCompleteNotes(schema, tables, kSystemClock);
 }
 
 absl::Status DropOldPeriods(const SeriesSchema& schema, TableAccess* tables, int64_t now_micros) {
