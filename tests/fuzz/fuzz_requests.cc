@@ -5,15 +5,26 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <tuple>
 
+#include "absl/strings/escaping.h"
+#include "changes/change_record.h"
 #include "gc/gc_rule.h"
+#include "hll/hll_sketch.h"
+#include "model/aggregate.h"
 #include "model/limits.h"
 #include "mutation/normalize.h"
+#include "table/change_streams.h"
+#include "table/idempotency.h"
 #include "target.h"
+#include "wire/authorized_views.h"
+#include "wire/change_streams.h"
 #include "wire/filter_request.h"
 #include "wire/requests.h"
 #include "wire/schemas.h"
+#include "wire/update_table.h"
 
 namespace sonde {
 namespace {
@@ -22,6 +33,8 @@ namespace admin = google::bigtable::admin::v2;
 namespace pb = google::bigtable::v2;
 
 constexpr int64_t kNowMicros = 1'700'000'000'000'123;
+constexpr int64_t kRetentionMicros = int64_t{86'400} * 1'000'000;
+constexpr StreamIdentity kStream = {.table = 7, .start_micros = kNowMicros};
 
 const TableSchema& Schema() {
   static const TableSchema schema = [] {
@@ -30,7 +43,20 @@ const TableSchema& Schema() {
     made.families = {{.name = "a", .id = 1},
                      {.name = "b", .id = 2},
                      {.name = "max", .id = 3, .aggregate = AggregateKind::kMax},
+                     {.name = "names", .id = 6, .aggregate = AggregateKind::kHllBytes},
+                     {.name = "numbers", .id = 5, .aggregate = AggregateKind::kHllInt64},
                      {.name = "sum", .id = 4, .aggregate = AggregateKind::kSum}};
+    made.change_stream = ChangeStreamSchema{.retention_micros = kRetentionMicros, .start_micros = kNowMicros};
+    return made;
+  }();
+  return schema;
+}
+
+// The same, of the finer granularity.
+const TableSchema& SchemaOfMicros() {
+  static const TableSchema schema = [] {
+    TableSchema made = Schema();
+    made.granularity = TimestampGranularity::kMicros;
     return made;
   }();
   return schema;
@@ -43,7 +69,8 @@ bool AreAscending(const std::vector<Cell>& cells) {
          }) == cells.end();
 }
 
-void CheckDelta(const RowDelta& delta) {
+void CheckDelta(const TableSchema& schema, const RowDelta& delta) {
+  const int64_t step_micros = schema.granularity == TimestampGranularity::kMillis ? kMicrosPerMilli : 1;
   for (size_t i = 0; i < delta.families.size(); ++i) {
     const FamilyDelta& family = delta.families[i];
     Require(i == 0 || delta.families[i - 1].family < family.family, "families ascend, each once");
@@ -59,9 +86,42 @@ void CheckDelta(const RowDelta& delta) {
     }
     for (const CellView& put : family.puts) {
       Require(put.timestamp_micros >= 0 && put.timestamp_micros <= kTimestampMicrosMax &&
-                  put.timestamp_micros % kMicrosPerMilli == 0 && put.qualifier.size() <= kQualifierBytesMax,
+                  put.timestamp_micros % step_micros == 0 && put.qualifier.size() <= kQualifierBytesMax,
               "a put is within the limits");
     }
+    for (const auto& add : family.adds) {
+      Require(!IsHll(family.aggregate) || HllSketch::Parse(family.aggregate, add.sketch).ok(),
+              "what is added to a sketch is one");
+    }
+  }
+}
+
+// The record of a change holds mutations that do what the change does.
+void CheckRecord(const TableSchema& schema, std::string_view row_key,
+                 const std::vector<Mutation>& mutations) {
+  std::vector<Mutation> logged;
+  const std::vector<std::string> pieces =
+      EncodeChange(schema, ChangeKind::kUser, row_key, mutations, kNowMicros);
+  for (const std::string& bytes : pieces) {
+    ChangePiece piece;
+    Require(DecodeChangePiece(bytes, &piece).ok(), "a piece is one");
+    for (const LoggedMutation& mutation : piece.mutations) {
+      if (mutation.chunk.has_value()) return;  // a value in several pieces: not put together here
+      logged.push_back(mutation.mutation);
+    }
+  }
+  RowDelta asked, told;
+  Require(Normalize(schema, row_key, mutations, kNowMicros, &asked).ok() &&
+              Normalize(schema, row_key, logged, kNowMicros, &told).ok(),
+          "a record can be applied");
+  Require(asked.families.size() == told.families.size(), "a record changes the same families");
+  for (size_t i = 0; i < asked.families.size(); ++i) {
+    const FamilyDelta& a = asked.families[i];
+    const FamilyDelta& b = told.families[i];
+    Require(
+        a.family == b.family && a.delete_all == b.delete_all && a.deletes == b.deletes && a.puts == b.puts,
+        "a record says what was asked");
+    Require(a.adds.size() == b.adds.size(), "a record adds what was asked");
   }
 }
 
@@ -70,8 +130,45 @@ void CheckMutations(std::string_view row_key,
   std::vector<Mutation> parsed;
   if (!ParseMutations(mutations, /*may_be_empty=*/false, &parsed).ok()) return;
   Require(parsed.size() <= static_cast<size_t>(mutations.size()), "no mutation is made up");
-  RowDelta delta;
-  if (Normalize(Schema(), row_key, parsed, kNowMicros, &delta).ok()) CheckDelta(delta);
+  for (const TableSchema* schema : {&Schema(), &SchemaOfMicros()}) {
+    RowDelta delta;
+    if (!Normalize(*schema, row_key, parsed, kNowMicros, &delta).ok()) continue;
+    CheckDelta(*schema, delta);
+    CheckRecord(*schema, row_key, parsed);
+  }
+}
+
+void CheckIdempotency(const pb::Idempotency& idempotency) {
+  std::optional<Idempotency> parsed;
+  if (!ParseIdempotency(idempotency, &parsed).ok()) return;
+  Require(parsed.has_value() && parsed->token.size() >= kIdempotencyTokenBytesMin &&
+              parsed->token.size() <= kIdempotencyTokenBytesMax,
+          "a token is within the limits");
+  Require(!parsed->start_micros.has_value() || *parsed->start_micros >= 0, "a start is a time");
+  (void)CheckStartTime(*parsed, kNowMicros);
+}
+
+// What a client sends as a token.
+void CheckToken(std::string_view token) {
+  const absl::StatusOr<StreamCursor> cursor = DecodeStreamToken(kStream, token);
+  if (!cursor.ok()) return;
+  Require(!cursor->segments.empty() && cursor->segments.size() <= kStreamSegmentsMax, "a token's segments");
+  for (size_t i = 0; i < cursor->segments.size(); ++i) {
+    Require(!cursor->segments[i].range.IsEmpty(), "a segment has rows");
+    Require(i == 0 || cursor->segments[i - 1].range.end == cursor->segments[i].range.start,
+            "segments follow each other");
+  }
+  const absl::StatusOr<StreamCursor> again = DecodeStreamToken(kStream, EncodeStreamToken(kStream, *cursor));
+  Require(again.ok() && *again == *cursor, "a token that is given again is the same");
+}
+// Bytes beneath the base64, of this stream: what mutations would hardly hit.
+void CheckTokenBytes(std::string_view bytes) {
+  StreamCursor none = {.segments = {{RowRange::All(), 0}}, .watermark = 0};
+  std::string token;
+  Require(absl::WebSafeBase64Unescape(EncodeStreamToken(kStream, none), &token), "a token is base64");
+  constexpr size_t kTailBytes = 4;  // watermark, start, end, position
+  token.resize(token.size() - kTailBytes);
+  CheckToken(absl::WebSafeBase64Escape(token + std::string(bytes)));
 }
 
 void CheckRows(const pb::RowSet& rows) {
@@ -96,9 +193,23 @@ void Check(const pb::ReadRowsRequest& request) {
   (void)CompileFilter(request.filter());
 }
 void Check(const pb::SampleRowKeysRequest& request) { (void)ParseRowRange(request.row_range()); }
-void Check(const pb::MutateRowRequest& request) { CheckMutations(request.row_key(), request.mutations()); }
+void Check(const pb::MutateRowRequest& request) {
+  CheckMutations(request.row_key(), request.mutations());
+  CheckIdempotency(request.idempotency());
+}
 void Check(const pb::MutateRowsRequest& request) {
-  for (const auto& entry : request.entries()) CheckMutations(entry.row_key(), entry.mutations());
+  for (const auto& entry : request.entries()) {
+    CheckMutations(entry.row_key(), entry.mutations());
+    CheckIdempotency(entry.idempotency());
+  }
+}
+void Check(const pb::ReadChangeStreamRequest& request) {
+  const absl::StatusOr<ParsedReadChangeStream> parsed = ParseReadChangeStream(request);
+  if (!parsed.ok()) return;
+  Require(parsed->heartbeat.count() > 0, "a heartbeat comes now and then");
+  Require(!parsed->read.partition.IsEmpty(), "a partition has rows");
+  Require(parsed->read.tokens.empty() || !parsed->read.start_micros.has_value(), "tokens or a start");
+  for (const ReadChangesRequest::Token& token : parsed->read.tokens) CheckToken(token.token);
 }
 void Check(const pb::CheckAndMutateRowRequest& request) {
   CheckMutations(request.row_key(), request.true_mutations());
@@ -129,6 +240,23 @@ void Check(const admin::ModifyColumnFamiliesRequest& request) {
   }
 }
 
+void Check(const admin::CreateAuthorizedViewRequest& request) {
+  const absl::StatusOr<AuthorizedView> view = ParseCreateAuthorizedView(request);
+  if (!view.ok()) return;
+  const std::vector<RowRange> rows = view->Rows();
+  Require(NormalizeRanges(rows) == rows, "a view's rows are in normal form");
+}
+void Check(const admin::UpdateAuthorizedViewRequest& request) {
+  const absl::StatusOr<Catalog::ViewChange> change = ParseUpdateAuthorizedView(request);
+  if (!change.ok()) return;
+  AuthorizedView view;
+  (void)(*change)(&view);
+}
+void Check(const admin::UpdateTableRequest& request) {
+  static const ChangeStreams streams(nullptr);
+  (void)ParseUpdateTable(&streams, request);
+}
+
 template <typename Request>
 void CheckBytes(std::string_view bytes) {
   Request request;
@@ -144,11 +272,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)unused;
   using namespace sonde;  // NOLINT: a main of sorts
   InputReader input(data, size);
-  constexpr void (*kChecks[])(std::string_view) = {
-      CheckBytes<pb::ReadRowsRequest>,          CheckBytes<pb::SampleRowKeysRequest>,
-      CheckBytes<pb::MutateRowRequest>,         CheckBytes<pb::MutateRowsRequest>,
-      CheckBytes<pb::CheckAndMutateRowRequest>, CheckBytes<pb::ReadModifyWriteRowRequest>,
-      CheckBytes<admin::CreateTableRequest>,    CheckBytes<admin::ModifyColumnFamiliesRequest>};
+  constexpr void (*kChecks[])(std::string_view) = {CheckBytes<pb::ReadRowsRequest>,
+                                                   CheckBytes<pb::SampleRowKeysRequest>,
+                                                   CheckBytes<pb::MutateRowRequest>,
+                                                   CheckBytes<pb::MutateRowsRequest>,
+                                                   CheckBytes<pb::CheckAndMutateRowRequest>,
+                                                   CheckBytes<pb::ReadModifyWriteRowRequest>,
+                                                   CheckBytes<admin::CreateTableRequest>,
+                                                   CheckBytes<admin::ModifyColumnFamiliesRequest>,
+                                                   CheckBytes<pb::ReadChangeStreamRequest>,
+                                                   CheckBytes<admin::CreateAuthorizedViewRequest>,
+                                                   CheckBytes<admin::UpdateTableRequest>,
+                                                   CheckBytes<admin::UpdateAuthorizedViewRequest>,
+                                                   CheckToken,
+                                                   CheckTokenBytes};
   const auto check = kChecks[input.Byte() % std::size(kChecks)];
   check(input.Rest());
   return 0;

@@ -1,16 +1,18 @@
-// Runs a fuzz target without a fuzzer: on every file of its corpus, then on so many random mutations of them.
-// usage: PROGRAM CORPUS_DIRECTORY [MUTATIONS [SEED]]
-// Ends with the target's abort at the first input that it does not take; the input is then in
-// failed-input in the working directory.
+// Runs a fuzz target without a fuzzer: on every file of its corpus, then on random mutations of them, so many
+// or as many as kReplaySeconds of CPU time allow: a minute for all targets.  The same seed gives the same
+// ones. usage: PROGRAM CORPUS_DIRECTORY [MUTATIONS [SEED]] Ends with the target's abort at the first input
+// that it does not take; the input is then in failed-input in the working directory.
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,8 @@
 namespace sonde {
 namespace {
 
-constexpr uint64_t kMutationsDefault = 20'000;
+constexpr double kReplaySeconds = 6;
+constexpr uint64_t kMutationsPerLook = 64;  // at the clock
 constexpr size_t kInputBytesMax = 4096;
 
 std::string current_input;
@@ -76,7 +79,9 @@ std::string Mutate(const std::vector<std::string>& corpus, RandomSource* random)
   return input;
 }
 
-int Replay(const std::string& directory, uint64_t mutations_count, uint64_t seed) {
+double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+int Replay(const std::string& directory, std::optional<uint64_t> mutations_count, uint64_t seed) {
   const std::vector<std::string> corpus = ReadCorpus(directory);
   if (corpus.empty()) {
     std::cerr << directory << " holds no input\n";
@@ -86,9 +91,13 @@ int Replay(const std::string& directory, uint64_t mutations_count, uint64_t seed
   signal(SIGSEGV, KeepInput);
   for (const std::string& input : corpus) RunTarget(input);
   SeededRandom random(seed);
-  for (uint64_t i = 0; i < mutations_count; ++i) RunTarget(Mutate(corpus, &random));
-  std::cout << corpus.size() << " inputs and " << mutations_count << " mutations of them, seed " << seed
-            << '\n';
+  uint64_t done = 0;
+  const auto goes_on = [&] {
+    if (mutations_count.has_value()) return done < *mutations_count;
+    return done % kMutationsPerLook != 0 || CpuSeconds() < kReplaySeconds;
+  };
+  for (; goes_on(); ++done) RunTarget(Mutate(corpus, &random));
+  std::cout << corpus.size() << " inputs and " << done << " mutations of them, seed " << seed << '\n';
   return 0;
 }
 
@@ -100,6 +109,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: " << argv[0] << " CORPUS_DIRECTORY [MUTATIONS [SEED]]\n";
     return 2;
   }
-  return sonde::Replay(argv[1], argc > 2 ? std::strtoull(argv[2], nullptr, 10) : sonde::kMutationsDefault,
-                       argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1);
+  std::optional<uint64_t> mutations_count;
+  if (argc > 2) mutations_count = std::strtoull(argv[2], nullptr, 10);
+  return sonde::Replay(argv[1], mutations_count, argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1);
 }
