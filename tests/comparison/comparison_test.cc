@@ -41,7 +41,7 @@ TEST(Comparison, ServersAnswerAsTheCommentsSay) {
 // The comparison says little when requests are refused or find nothing.
 TEST(Comparison, RequestsMostlyDoSomething) {
   std::map<std::string, int> requests, refused, with_answer;
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
     const History history = MakeHistory(seed, kStepsPerHistory);
     NaiveBigtable naive(history.table.table());
     int64_t now_micros = history.start_micros;

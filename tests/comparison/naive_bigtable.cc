@@ -1,5 +1,6 @@
 #include "naive_bigtable.h"
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <sstream>
 
 #include "base/bytes.h"
+#include "hll/hll_sketch.h"
 
 namespace sonde {
 namespace {
@@ -17,6 +19,7 @@ using absl::StatusCode;
 
 constexpr size_t kRowKeyBytesMax = 4 * 1024;
 constexpr size_t kQualifierBytesMax = 16 * 1024;
+constexpr size_t kIdempotencyTokenBytesMin = 8;
 constexpr int64_t kTimestampMax = INT64_MAX - INT64_MAX % 1000;
 
 bool IsRowKey(const std::string& key) { return !key.empty() && key.size() <= kRowKeyBytesMax; }
@@ -192,6 +195,20 @@ StatusCode NaiveBigtable::Combine(const AddOrMerge& mutation, bool truncate, Row
   int64_t timestamp_micros = mutation.timestamp().raw_timestamp_micros();
   if (const StatusCode code = Resolve(&timestamp_micros, truncate); code != StatusCode::kOk) return code;
   if (IsNull(input) && !kIsAdd) return StatusCode::kOk;  // merges nothing
+  if (family->second.value_type().aggregate_type().has_hllpp_unique_count()) {
+    HllSketch sketch(AggregateKind::kHllInt64);
+    if (kIsAdd && !IsNull(input)) sketch = HllSketch::Of(input.int_value());
+    if (!kIsAdd) {
+      const absl::StatusOr<HllSketch> parsed = HllSketch::Parse(AggregateKind::kHllInt64, state);
+      if (!parsed.ok()) return StatusCode::kInvalidArgument;
+      sketch = *parsed;
+    }
+    std::string& cell =
+        (*row)[{mutation.family_name(), mutation.column_qualifier().raw_value()}][timestamp_micros];
+    if (!cell.empty()) sketch.Merge(*HllSketch::Parse(AggregateKind::kHllInt64, cell));
+    cell = sketch.Serialize();
+    return StatusCode::kOk;
+  }
   if (!kIsAdd && state.size() != 8) return StatusCode::kInvalidArgument;
   const int64_t number = kIsAdd ? input.int_value() : Decode(state);
   Cells& cells = (*row)[{mutation.family_name(), mutation.column_qualifier().raw_value()}];
@@ -247,24 +264,37 @@ StatusCode NaiveBigtable::Apply(const std::string& row_key, const Mutations& mut
   return StatusCode::kOk;
 }
 
-StatusCode NaiveBigtable::Mutate(const std::string& row_key, const Mutations& mutations) {
+StatusCode NaiveBigtable::Mutate(const std::string& row_key, const Mutations& mutations,
+                                 const pb::Idempotency* idempotency) {
+  constexpr int64_t kTokenMicros = int64_t{15} * 60 * 1'000'000;
   if (!IsRowKey(row_key) || mutations.empty() || !AreWellFormed(mutations))
     return StatusCode::kInvalidArgument;
+  if (idempotency != nullptr) {
+    if (idempotency->token().size() < kIdempotencyTokenBytesMin) return StatusCode::kInvalidArgument;
+    const auto applied = tokens_.find({row_key, idempotency->token()});
+    if (applied != tokens_.end() && now_micros_ - applied->second <= kTokenMicros) return StatusCode::kOk;
+  }
   Row row;
   const StatusCode code = Apply(row_key, mutations, &row);
-  if (code == StatusCode::kOk) rows_[row_key] = row;
+  if (code != StatusCode::kOk) return code;
+  rows_[row_key] = row;
+  if (idempotency != nullptr) tokens_[{row_key, idempotency->token()}] = now_micros_;
   return code;
 }
 
 Outcome NaiveBigtable::Do(const pb::MutateRowRequest& request) {
-  return {Mutate(request.row_key(), request.mutations()), ""};
+  return {Mutate(request.row_key(), request.mutations(),
+                 request.has_idempotency() ? &request.idempotency() : nullptr),
+          ""};
 }
 
 Outcome NaiveBigtable::Do(const pb::MutateRowsRequest& request) {
   if (request.entries().empty()) return {StatusCode::kInvalidArgument, ""};
   std::ostringstream answer;
   for (int i = 0; i < request.entries_size(); ++i) {
-    const StatusCode code = Mutate(request.entries(i).row_key(), request.entries(i).mutations());
+    const pb::MutateRowsRequest::Entry& entry = request.entries(i);
+    const StatusCode code =
+        Mutate(entry.row_key(), entry.mutations(), entry.has_idempotency() ? &entry.idempotency() : nullptr);
     answer << i << ": " << absl::StatusCodeToString(code) << '\n';
   }
   return {StatusCode::kOk, answer.str()};
@@ -379,12 +409,17 @@ Outcome NaiveBigtable::Do(const pb::ReadRowsRequest& request) {
   if (request.reversed()) std::reverse(keys.begin(), keys.end());
   std::string answer;
   int64_t rows_returned = 0;
+  size_t cells_returned = 0;
   for (const std::string& key : keys) {
     if (request.rows_limit() > 0 && rows_returned == request.rows_limit()) break;
     const NaiveRow output = FilterNaively(request.filter(), key, Visible(key));
     if (output.empty()) continue;
     answer += Text(key, output);
     ++rows_returned;
+    cells_returned += output.size();
+  }
+  if (request.request_stats_view() == pb::ReadRowsRequest::REQUEST_STATS_FULL) {
+    answer += fmt::format("{} rows, {} cells\n", rows_returned, cells_returned);
   }
   return {StatusCode::kOk, answer};
 }
@@ -393,13 +428,17 @@ Outcome NaiveBigtable::Do(const pb::ReadRowsRequest& request) {
 
 Outcome NaiveBigtable::Do(const admin::DropRowRangeRequest& request) {
   if (request.has_delete_all_data_from_table()) {
-    if (request.delete_all_data_from_table()) rows_.clear();
+    if (!request.delete_all_data_from_table()) return {};
+    rows_.clear();
+    tokens_.clear();
     return {};
   }
   if (!request.has_row_key_prefix() || !IsRowKey(request.row_key_prefix())) {
     return {StatusCode::kInvalidArgument, ""};
   }
-  std::erase_if(rows_, [&](const auto& row) { return row.first.starts_with(request.row_key_prefix()); });
+  const std::string& prefix = request.row_key_prefix();
+  std::erase_if(rows_, [&](const auto& row) { return row.first.starts_with(prefix); });
+  std::erase_if(tokens_, [&](const auto& token) { return token.first.first.starts_with(prefix); });
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "naive_filter.h"
@@ -46,7 +47,9 @@ class NaiveBigtable {
   absl::StatusCode Apply(const google::bigtable::v2::Mutation::SetCell& set, bool truncate, Row* row) const;
   template <typename AddOrMerge>
   absl::StatusCode Combine(const AddOrMerge& mutation, bool truncate, Row* row) const;
-  absl::StatusCode Mutate(const std::string& row_key, const Mutations& mutations);
+  // `idempotency`: null for none.
+  absl::StatusCode Mutate(const std::string& row_key, const Mutations& mutations,
+                          const google::bigtable::v2::Idempotency* idempotency);
   // What the timestamp of a mutation comes to, or the code that refuses it.
   absl::StatusCode Resolve(int64_t* timestamp_micros, bool truncate) const;
   int64_t Truncated(int64_t micros) const;
@@ -57,6 +60,7 @@ class NaiveBigtable {
 
   google::bigtable::admin::v2::Table table_;
   std::map<std::string, Row> rows_;
+  std::map<std::pair<std::string, std::string>, int64_t> tokens_;  // row, token: when it was applied
   int64_t now_micros_ = 0;
 };
 

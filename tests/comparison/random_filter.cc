@@ -160,7 +160,7 @@ class FilterMaker {
 
 Words Words::Make(int64_t now_micros) {
   Words words;
-  words.families = {"a", "b", "c", "cc", "sum", "min", "max", "z2"};
+  words.families = {"a", "b", "c", "cc", "sum", "min", "max", "unique", "z2"};
   words.row_keys = {"a",   "a\0"s, "a\0b"s, "a\xff", "ab",       "abc",   "b",      "b\nc",
                     "b.c", "c",    "\0"s,   "\xff",  "\xff\xff", "row#1", "row#10", "row#2"};
   words.qualifiers = {"", "\0"s, "a", "a\0"s, "a.b", "ab", "b", "b\n", "c\xff", "\xff"};

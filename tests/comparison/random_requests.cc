@@ -1,6 +1,7 @@
 #include "random_requests.h"
 
 #include "base/random.h"
+#include "hll/hll_sketch.h"
 #include "random_filter.h"
 
 namespace sonde {
@@ -69,6 +70,7 @@ class HistoryMaker {
     if (name == "sum") aggregate.mutable_sum();
     if (name == "min") aggregate.mutable_min();
     if (name == "max") aggregate.mutable_max();
+    if (name == "unique") aggregate.mutable_hllpp_unique_count();
     if (aggregate.aggregator_case() == admin::Type::Aggregate::AGGREGATOR_NOT_SET) return family;
     aggregate.mutable_input_type()->mutable_int64_type();
     *family.mutable_value_type()->mutable_aggregate_type() = aggregate;
@@ -88,8 +90,14 @@ class HistoryMaker {
     return Any(words_.timestamps_micros) + (OneIn(20) ? 7 : 0);  // a multiple of a millisecond, or not
   }
 
+  // Of few, so that some come again.
+  void Idempotency(pb::Idempotency* idempotency) {
+    idempotency->set_token(OneIn(20) ? "short" : "token " + std::to_string(10 + random_.Uniform(4)));
+  }
+
   int64_t Number() { return Any<int64_t>({0, 1, -1, 2, 40, -1000, INT64_MAX, INT64_MIN}); }
   std::string State() {
+    if (OneIn(6)) return HllSketch::Of(Number()).Serialize();
     return OneIn(30) ? "short"
                      : Any<std::string>({"\0\0\0\0\0\0\0\5"s, "\xff\xff\xff\xff\xff\xff\xff\xfe",
                                          "\x7f\xff\xff\xff\xff\xff\xff\xff", "\x80\0\0\0\0\0\0\0"s});
@@ -97,7 +105,7 @@ class HistoryMaker {
 
   template <typename AddOrMerge>
   void Name(AddOrMerge* mutation) {
-    mutation->set_family_name(OneIn(30) ? Family() : Any<std::string>({"sum", "min", "max"}));
+    mutation->set_family_name(OneIn(30) ? Family() : Any<std::string>({"sum", "min", "max", "unique"}));
     mutation->mutable_column_qualifier()->set_raw_value(Any(words_.qualifiers));
     mutation->mutable_timestamp()->set_raw_timestamp_micros(OneIn(2) ? Any(words_.timestamps_micros)
                                                                      : Timestamp());
@@ -179,6 +187,7 @@ class HistoryMaker {
     if (!OneIn(10)) *request.mutable_filter() = RandomFilter(words_, kFilterDepthMax, &random_);
     if (OneIn(3)) request.set_rows_limit(OneIn(30) ? -1 : static_cast<int64_t>(1 + random_.Uniform(5)));
     request.set_reversed(OneIn(3));
+    if (OneIn(3)) request.set_request_stats_view(pb::ReadRowsRequest::REQUEST_STATS_FULL);
     return request;
   }
 
@@ -237,6 +246,7 @@ class HistoryMaker {
         pb::MutateRowRequest request;
         request.set_row_key(RowKey());
         Mutations(request.mutable_mutations());
+        if (OneIn(3)) Idempotency(request.mutable_idempotency());
         return request;
       }
       case 7:
@@ -248,6 +258,7 @@ class HistoryMaker {
           pb::MutateRowsRequest::Entry* entry = request.add_entries();
           entry->set_row_key(RowKey());
           Mutations(entry->mutable_mutations());
+          if (OneIn(3)) Idempotency(entry->mutable_idempotency());
         }
         return request;
       }

@@ -144,13 +144,21 @@ Outcome ServerUnderTest::Send(pb::ReadRowsRequest request, std::string* error_te
   const auto stream = data_->ReadRows(&context, request);
   ReferenceMerger merger(request.reversed());
   bool is_broken = false;
+  // How much was seen depends on the engine; that it includes the rows returned does not.
+  std::string stats;
   pb::ReadRowsResponse response;
   while (stream->Read(&response)) {
+    if (response.has_request_stats()) {
+      const auto& counts = response.request_stats().full_read_stats_view().read_iteration_stats();
+      stats +=
+          fmt::format("{} rows, {} cells\n", counts.rows_returned_count(), counts.cells_returned_count());
+      is_broken = is_broken || counts.rows_seen_count() < counts.rows_returned_count();
+    }
     for (const auto& chunk : response.chunks()) is_broken = is_broken || !merger.Add(chunk);
   }
   if (const grpc::Status status = stream->Finish(); !status.ok()) return Failure(status, error_text);
   if (is_broken || !merger.End()) return {absl::StatusCode::kOk, "the chunks break the rules\n"};
-  return {absl::StatusCode::kOk, Text(merger.cells())};
+  return {absl::StatusCode::kOk, Text(merger.cells()) + stats};
 }
 
 Outcome ServerUnderTest::Send(admin::DropRowRangeRequest request, std::string* error_text) {
