@@ -53,6 +53,21 @@ absl::StatusOr<Admission::Place> Admission::Admit(int64_t bytes) {
   return place;
 }
 
+absl::Status Admission::Place::Resize(int64_t bytes) {
+  const int64_t more = bytes - bytes_;
+  const int64_t bytes_after = admission_->bytes_.fetch_add(more, std::memory_order_relaxed) + more;
+  const bool is_alone = admission_->requests_.load(std::memory_order_relaxed) == 1;
+  if (more > 0 && bytes_after > admission_->limits_.bytes && !is_alone) {
+    admission_->bytes_.fetch_sub(more, std::memory_order_relaxed);
+    return absl::UnavailableError(fmt::format(
+        "The server is busy: {} of {} bytes are under way, with {} more bytes {}, and the limit is {}; try "
+        "again",
+        admission_->what_, bytes_after - more, more, bytes_after, admission_->limits_.bytes));
+  }
+  bytes_ = bytes;
+  return absl::OkStatus();
+}
+
 double Admission::Load() const {
   const auto share = [](const std::atomic<int64_t>& taken, int64_t limit) {
     return static_cast<double>(taken.load(std::memory_order_relaxed)) / static_cast<double>(limit);

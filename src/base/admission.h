@@ -39,6 +39,11 @@ class Admission {
       if (admission_ != nullptr) admission_->Leave(bytes_);
     }
 
+    int64_t bytes() const { return bytes_; }
+    // Takes or gives back room, so that this is a place of `bytes`; of a place that was admitted.
+    // UNAVAILABLE, and nothing changes: over the limit of bytes, which one that is alone may exceed.
+    absl::Status Resize(int64_t bytes);
+
    private:
     friend class Admission;
     Place(Admission* admission, int64_t bytes) : admission_(admission), bytes_(bytes) {}

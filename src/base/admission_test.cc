@@ -74,6 +74,28 @@ TEST(Admission, LetsALargeRequestInAlone) {
   EXPECT_FALSE(admission.Admit(5000).ok());
 }
 
+TEST(Admission, APlaceGrowsWhileThereIsRoomAndShrinks) {
+  Admission admission("reads", {.requests = 100, .bytes = 1000});
+  auto first = admission.Admit(100);
+  ASSERT_TRUE(first.ok());
+  {
+    auto second = admission.Admit(100);
+    ASSERT_TRUE(second.ok());
+    EXPECT_TRUE(second->Resize(900).ok());
+    EXPECT_EQ(second->bytes(), 900);
+    const absl::Status refused = second->Resize(901);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(refused.message(), HasSubstr("reads of 1000 bytes are under way, with 1 more bytes 1001"));
+    EXPECT_THAT(refused.message(), HasSubstr("the limit is 1000"));
+    EXPECT_EQ(admission.Taken().bytes, 1000);
+    EXPECT_TRUE(second->Resize(200).ok());
+    EXPECT_EQ(admission.Taken().bytes, 300);
+  }
+  EXPECT_EQ(admission.Taken().bytes, 100);
+  EXPECT_TRUE(first->Resize(5000).ok());  // alone
+  EXPECT_FALSE(admission.Admit(1).ok());
+}
+
 TEST(Admission, IsEmptyAgainAfterManyThreads) {
   Admission admission("writes", {.requests = 5, .bytes = 50});
   std::vector<std::thread> threads;

@@ -89,6 +89,7 @@ int Serve(const ServeSettings& settings) {
                          .writes_block = sync,
                          .read_bytes_max = static_cast<int64_t>(settings.memory_bytes / 4),
                          .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8),
+                         .transport_bytes_max = static_cast<int64_t>(settings.memory_bytes / 2),
                          .reads_per_second = settings.reads_per_second,
                          .writes_per_second = settings.writes_per_second},
                         &(*store)->tables(), (*store)->key_visualizer());

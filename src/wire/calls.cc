@@ -2,11 +2,68 @@
 
 #include <fmt/format.h>
 #include <google/bigtable/v2/response_params.pb.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 
 #include "absl/time/clock.h"
+#include "wire/request_parts.h"
 #include "wire/schemas.h"
 
 namespace sonde {
+namespace {
+
+// What is smaller can become a few megabytes at most, whatever is in it, and is not counted.
+constexpr size_t kUncountedBytesMax = 64 * 1024;
+// In memory, of a message or string in a request: about the least, as what it says is counted by itself.
+constexpr int64_t kPartBytes = 64;
+
+RequestParts PartsOf(const google::protobuf::Descriptor& type, grpc::ByteBuffer* bytes) {
+  grpc::ProtoBufferReader reader(bytes);
+  return CountParts(type, &reader, kRequestPartsMax);
+}
+
+absl::Status Parse(grpc::ByteBuffer* bytes, Admission::Place* place, google::protobuf::Message* message) {
+  const google::protobuf::Descriptor& type = *message->GetDescriptor();
+  if (bytes->Length() > kUncountedBytesMax) {
+    const RequestParts parts = PartsOf(type, bytes);
+    if (parts.count > kRequestPartsMax) {
+      return absl::InvalidArgumentError(
+          fmt::format("Too many messages and strings in the {}: its {} bytes have {} or more; limit {}",
+                      type.full_name(), bytes->Length(), parts.count, kRequestPartsMax));
+    }
+    const int64_t grown_bytes = place->bytes() + static_cast<int64_t>(parts.count) * kPartBytes;
+    if (absl::Status status = place->Resize(grown_bytes); !status.ok()) return status;
+  }
+  grpc::ProtoBufferReader reader(bytes);
+  if (message->ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
+  if (PartsOf(type, bytes).is_deep) {
+    return absl::InvalidArgumentError(fmt::format(
+        "The {} is nested too deep: its messages may be {} deep, a row filter {}", type.full_name(),
+        google::protobuf::io::CodedInputStream::GetDefaultRecursionLimit(), kFilterDepthMax));
+  }
+  return absl::InvalidArgumentError("The request is not a " + type.full_name());
+}
+
+}  // namespace
+
+absl::Status ParseRequest(grpc::ByteBuffer* bytes, Admission::Place* place,
+                          google::protobuf::Message* message) {
+  absl::Status status = Parse(bytes, place, message);
+  bytes->Clear();
+  return status;
+}
+
+absl::StatusOr<Admission::Place> Admit(const CallKind& kind, std::string_view method,
+                                       grpc::ByteBuffer* request) {
+  const size_t bytes = request->Length();
+  absl::StatusOr<Admission::Place> place =
+      bytes > kind.request_bytes_max
+          ? absl::InvalidArgumentError(fmt::format("A request of {} may have {} bytes, and has {}", method,
+                                                   kind.request_bytes_max, bytes))
+          : kind.admission->Admit(static_cast<int64_t>(bytes) + kind.held_bytes);
+  if (!place.ok()) request->Clear();
+  return place;
+}
 
 grpc::ByteBuffer ToByteBuffer(std::string bytes) {
   auto* owned = new std::string(std::move(bytes));
@@ -37,7 +94,9 @@ absl::Status Overloaded() {
   return absl::UnavailableError("The server is busy: too much is waiting; go on from here");
 }
 
-void ListReactor::Answer(absl::Status status, std::vector<grpc::ByteBuffer> messages) {
+void ListReactor::Answer(absl::Status status, std::vector<grpc::ByteBuffer> messages,
+                         Admission::Place place) {
+  place_ = std::move(place);
   if (!status.ok() || messages.empty()) {
     Finish(ToGrpc(status));
     return;

@@ -5,20 +5,22 @@
 #include <google/protobuf/message.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/admission.h"
 #include "metrics/request_metrics.h"
+#include "model/limits.h"
 #include "wire/grpc_status.h"
 #include "wire/stalled_reads.h"
 #include "wire/step_cost.h"
@@ -26,15 +28,24 @@
 
 namespace sonde {
 
+// What parsing a request may make of it: messages and strings in it (RequestParts), ten for each mutation
+// that a request may have.
+constexpr size_t kRequestPartsMax = 10 * kMutationsPerRequestMax;
+
+// Of a call of the administration.  An authorized view, whose definition is the largest, may have 1.7 MB.
+constexpr size_t kAdminRequestBytesMax = 4 << 20;
+
+// Makes `message` of `bytes`, which are freed; a large one's `place` grows by what its parts take.
+// INVALID_ARGUMENT: no such message, too many parts, nested too deep.  UNAVAILABLE: no room for the parts.
+absl::Status ParseRequest(grpc::ByteBuffer* bytes, Admission::Place* place,
+                          google::protobuf::Message* message);
+
 // A request message on an arena of its own.
 template <typename Request>
 class ParsedRequest {
  public:
-  absl::Status Parse(const grpc::ByteBuffer& bytes) {
-    grpc::ByteBuffer copy(bytes);  // shares the bytes; the reader wants one that it may change
-    grpc::ProtoBufferReader reader(&copy);
-    if (message_->ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
-    return absl::InvalidArgumentError("The request is not a " + Request::descriptor()->full_name());
+  absl::Status Parse(grpc::ByteBuffer* bytes, Admission::Place* place) {
+    return ParseRequest(bytes, place, message_);
   }
   const Request& message() const { return *message_; }
 
@@ -65,71 +76,81 @@ std::string_view MethodOf() {
 // What to answer when there is no room for the next part of a call.
 absl::Status Overloaded();
 
+// How calls are let in and worked on.  Nothing is owned.
+struct CallKind {
+  Admission* admission;
+  WorkerPool* workers;
+  bool may_block;  // then among the workers
+  size_t request_bytes_max;
+  int64_t held_bytes = 0;  // taken for each, beside its request
+};
+
 // What the calls of a server share.  Nothing is owned.
 struct CallResources {
   WorkerPool* workers;
   WorkerPool* readers;
   Admission* reads;
   Admission* writes;
+  Admission* administration;
   StalledReads* stalled_reads;
   StepCost* read_cost;
   RequestMetrics* metrics;
   bool writes_block;  // they wait for the disk
+
+  CallKind Reads() const { return {reads, readers, true, kReadRowsRequestBytesMax}; }
+  CallKind Writes() const { return {writes, workers, writes_block, kMessageBytesMax}; }
+  // Of writes that read first.
+  CallKind ReadingWrites() const { return {writes, workers, true, kMessageBytesMax}; }
+  CallKind Administration() const { return {administration, workers, true, kAdminRequestBytesMax}; }
+  // What is answered from memory.
+  CallKind ShortAdministration() const { return {administration, workers, false, kAdminRequestBytesMax}; }
 };
 
+// A request's room.  INVALID_ARGUMENT: it is too large for its kind; UNAVAILABLE and RESOURCE_EXHAUSTED as
+// Admission says; then it is freed.
+absl::StatusOr<Admission::Place> Admit(const CallKind& kind, std::string_view method,
+                                       grpc::ByteBuffer* request);
+
 // Runs `request` with OK here, or among the workers if it may block; or with why it is not done.
-inline void Run(WorkerPool* workers, bool may_block, absl::Time deadline, WorkerPool::Request request) {
-  if (may_block) return workers->Submit(deadline, std::move(request));
+inline void Run(const CallKind& kind, absl::Time deadline, WorkerPool::Request request) {
+  if (kind.may_block) return kind.workers->Submit(deadline, std::move(request));
   std::move(request)(absl::OkStatus());
 }
 
 // Answers a unary call with what `handle(request, &response) -> absl::Status` says.
 template <typename Request, typename Response, typename Handle>
-grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, const grpc::ByteBuffer* in,
-                                      grpc::ByteBuffer* out, Admission* admission, WorkerPool* workers,
-                                      RequestMetrics* metrics, bool may_block, Handle handle) {
+grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, grpc::ByteBuffer* in,
+                                      grpc::ByteBuffer* out, const CallKind& kind, RequestMetrics* metrics,
+                                      Handle handle) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  absl::StatusOr<Admission::Place> place = admission->Admit(static_cast<int64_t>(in->Length()));
-  if (!place.ok()) {
-    metrics->Record(MethodOf<Request>(), place.status().code(), 0);
-    reactor->Finish(ToGrpc(place.status()));
-    return reactor;
-  }
-  auto work = [context, in, out, reactor, metrics, came = absl::Now(), place = *std::move(place),
-               handle = std::move(handle)](absl::Status status) {
-    ParsedRequest<Request> request;
-    Response response;
-    if (status.ok()) status = request.Parse(*in);
-    if (status.ok()) status = handle(request.message(), &response);
-    if (status.ok()) *out = ToByteBuffer(response);
+  const auto finish = [context, reactor, metrics, came = absl::Now()](const absl::Status& status) {
     AddServerHeaders(context, came);
     metrics->Record(MethodOf<Request>(), status.code(), absl::ToInt64Microseconds(absl::Now() - came));
     reactor->Finish(ToGrpc(status));
   };
-  Run(workers, may_block, DeadlineOf(*context), std::move(work));
-  return reactor;
-}
-
-// The same for a typed call (the administration's, where speed does not matter).
-template <typename Request, typename Response, typename Handle>
-grpc::ServerUnaryReactor* AnswerTyped(grpc::CallbackServerContext* context, const Request* request,
-                                      Response* response, const CallResources& resources, Handle handle) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  RequestMetrics* const metrics = resources.metrics;
-  resources.workers->Submit(
-      DeadlineOf(*context), [=, came = absl::Now(), handle = std::move(handle)](absl::Status status) {
-        if (status.ok()) status = handle(*request, response);
-        metrics->Record(MethodOf<Request>(), status.code(), absl::ToInt64Microseconds(absl::Now() - came));
-        reactor->Finish(ToGrpc(status));
-      });
+  absl::StatusOr<Admission::Place> place = Admit(kind, MethodOf<Request>(), in);
+  if (!place.ok()) {
+    finish(place.status());
+    return reactor;
+  }
+  auto work = [in, out, finish, place = *std::move(place),
+               handle = std::move(handle)](absl::Status status) mutable {
+    ParsedRequest<Request> request;
+    Response response;
+    if (status.ok()) status = request.Parse(in, &place);
+    if (status.ok()) status = handle(request.message(), &response);
+    if (status.ok()) *out = ToByteBuffer(response);
+    finish(status);
+  };
+  Run(kind, DeadlineOf(*context), std::move(work));
   return reactor;
 }
 
 // Answers a call with a list of messages.
 class ListReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  // Once; from any thread.
-  void Answer(absl::Status status, std::vector<grpc::ByteBuffer> messages);
+  // Once; from any thread.  `place` is kept until the client has the messages.
+  void Answer(absl::Status status, std::vector<grpc::ByteBuffer> messages, Admission::Place place);
 
   void OnWriteDone(bool ok) override;
   void OnDone() override { delete this; }
@@ -138,6 +159,7 @@ class ListReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  private:
   void WriteNext();
 
+  Admission::Place place_;
   std::vector<grpc::ByteBuffer> messages_;
   size_t written_ = 0;
 };
@@ -145,27 +167,32 @@ class ListReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 // Answers a call with the messages that `handle(request, &messages) -> absl::Status` makes.
 template <typename Request, typename Handle>
 grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerList(grpc::CallbackServerContext* context,
-                                                       const grpc::ByteBuffer* in, Admission* admission,
-                                                       WorkerPool* workers, RequestMetrics* metrics,
-                                                       bool may_block, Handle handle) {
+                                                       grpc::ByteBuffer* in, const CallKind& kind,
+                                                       RequestMetrics* metrics, Handle handle) {
   auto* reactor = new ListReactor();
-  absl::StatusOr<Admission::Place> place = admission->Admit(static_cast<int64_t>(in->Length()));
-  if (!place.ok()) {
-    metrics->Record(MethodOf<Request>(), place.status().code(), 0);
-    reactor->Answer(place.status(), {});
-    return reactor;
-  }
-  auto work = [context, in, reactor, metrics, came = absl::Now(), place = *std::move(place),
-               handle = std::move(handle)](absl::Status status) {
-    ParsedRequest<Request> request;
-    std::vector<grpc::ByteBuffer> messages;
-    if (status.ok()) status = request.Parse(*in);
-    if (status.ok()) status = handle(request.message(), &messages);
+  const auto finish = [context, reactor, metrics, came = absl::Now()](const absl::Status& status,
+                                                                      std::vector<grpc::ByteBuffer> messages,
+                                                                      Admission::Place place) {
     AddServerHeaders(context, came);
     metrics->Record(MethodOf<Request>(), status.code(), absl::ToInt64Microseconds(absl::Now() - came));
-    reactor->Answer(status, std::move(messages));
+    reactor->Answer(status, std::move(messages), std::move(place));
   };
-  Run(workers, may_block, DeadlineOf(*context), std::move(work));
+  absl::StatusOr<Admission::Place> place = Admit(kind, MethodOf<Request>(), in);
+  if (!place.ok()) {
+    finish(place.status(), {}, {});
+    return reactor;
+  }
+  auto work = [in, finish, place = *std::move(place),
+               handle = std::move(handle)](absl::Status status) mutable {
+    std::vector<grpc::ByteBuffer> messages;
+    {
+      ParsedRequest<Request> request;
+      if (status.ok()) status = request.Parse(in, &place);
+      if (status.ok()) status = handle(request.message(), &messages);
+    }
+    finish(status, std::move(messages), std::move(place));
+  };
+  Run(kind, DeadlineOf(*context), std::move(work));
   return reactor;
 }
 

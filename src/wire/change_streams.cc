@@ -29,6 +29,8 @@ constexpr auto kUpkeepInterval = std::chrono::minutes(1);
 constexpr auto kHeartbeatDefault = std::chrono::seconds(5);
 constexpr int64_t kHeartbeatSecondsMax = 24 * 60 * 60;
 constexpr int kTokensMax = 1'000;
+// What a stream that waits holds, beside its request.
+constexpr int64_t kWaitingBytes = 8 * 1024;
 constexpr int64_t kSecondsMax = 253'402'300'799;  // the end of the year 9999, as google.protobuf.Timestamp
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr int32_t kNanosPerMicro = 1'000;
@@ -113,6 +115,8 @@ void ToProto(const LoggedMutation& logged, pb::ReadChangeStreamResponse::Mutatio
   out->mutable_chunk_info()->set_chunked_value_offset(static_cast<int32_t>(logged.chunk->offset));
   out->mutable_chunk_info()->set_last_chunk(logged.chunk->last);
 }
+
+absl::Status ServerEnds() { return absl::UnavailableError("The server is ending; try again"); }
 
 grpc::ByteBuffer Heartbeat(const ChangeStreamReader& reader) {
   pb::ReadChangeStreamResponse response;
@@ -216,19 +220,22 @@ pb::ReadChangeStreamResponse CloseStream(const std::vector<ChangeStreamReader::C
 class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                                public std::enable_shared_from_this<ChangeStreamCall> {
  public:
-  explicit ChangeStreamCall(ChangeStreamCalls* calls) : calls_(calls) {}
+  ChangeStreamCall(ChangeStreamCalls* calls, grpc::CallbackServerContext* context)
+      : calls_(calls), context_(*context) {}
 
-  void Start(const grpc::ByteBuffer* request) {
+  void Start(grpc::ByteBuffer* request) {
     self_ = shared_from_this();
-    if (!calls_->Add(self_)) {
-      Finish(ToGrpc(absl::ResourceExhaustedError(
-          fmt::format("There are too many change streams open, or the server is ending: the limit is {}",
-                      ChangeStreamCalls::kStreamsMax))));
-      return;
-    }
-    // The request's bytes are gRPC's, and there until the call is over.
+    const CallKind kind{.admission = &calls_->admission_,
+                        .workers = calls_->workers_,
+                        .may_block = true,
+                        .request_bytes_max = kReadRowsRequestBytesMax,
+                        .held_bytes = kWaitingBytes};
+    absl::StatusOr<Admission::Place> room = Admit(kind, MethodOf<pb::ReadChangeStreamRequest>(), request);
+    if (!room.ok()) return FinishWith(room.status());
+    room_ = *std::move(room);
+    if (!calls_->Add(self_)) return FinishWith(ServerEnds());
     const auto open = [self = self_, request] {
-      if (absl::Status status = self->Open(*request); !status.ok()) {
+      if (absl::Status status = self->Open(request); !status.ok()) {
         self->End(status);
       } else {
         self->Produce();
@@ -253,7 +260,7 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
     if (place_ != Place::kWaiting) return;
     place_ = Place::kOver;
     lock.unlock();
-    Finish(ToGrpc(status));
+    FinishWith(status);
   }
 
   void OnCancel() override { EndSoon(absl::CancelledError("The client has gone")); }
@@ -274,9 +281,10 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
  private:
   enum class Place { kWorking, kWriting, kWaiting, kOver };
 
-  absl::Status Open(const grpc::ByteBuffer& bytes) {
+  absl::Status Open(grpc::ByteBuffer* bytes) {
     ParsedRequest<pb::ReadChangeStreamRequest> request;
-    if (absl::Status status = request.Parse(bytes); !status.ok()) return status;
+    if (absl::Status status = request.Parse(bytes, &room_); !status.ok()) return status;
+    waiting_bytes_ = room_.bytes();
     absl::StatusOr<ParsedReadChangeStream> parsed = ParseReadChangeStream(request.message());
     if (!parsed.ok()) return parsed.status();
     absl::StatusOr<TableSchemaRef> schema = calls_->tables_->catalog().Find(parsed->table_name);
@@ -328,6 +336,12 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
       next_heartbeat_ = now + heartbeat_;
     }
     more_ = *state == ChangeStreamReader::State::kMore;
+    int64_t bytes = waiting_bytes_;
+    for (grpc::ByteBuffer& message : messages_) bytes += static_cast<int64_t>(message.Length());
+    if (absl::Status status = room_.Resize(bytes); !status.ok()) {
+      End(status);
+      return;
+    }
     Send();
   }
 
@@ -338,12 +352,14 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
       place_ = Place::kOver;
       const absl::Status end = end_;
       lock.unlock();
-      Finish(ToGrpc(end));
+      FinishWith(end);
     } else if (!messages_.empty()) {
       place_ = Place::kWriting;
       lock.unlock();
+      AddHeaders();
       StartWrite(&messages_.front());
     } else {
+      room_.Resize(waiting_bytes_).IgnoreError();  // to give back is no error
       // Where there is no room among the workers, the next look tries again.
       place_ = Place::kWorking;
       if (!more_ || !calls_->workers_->Submit([self = self_] { self->Produce(); })) place_ = Place::kWaiting;
@@ -355,16 +371,30 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
       std::lock_guard lock(mutex_);
       place_ = Place::kOver;
     }
+    FinishWith(status);
+  }
+
+  void FinishWith(const absl::Status& status) {
+    AddHeaders();
     Finish(ToGrpc(status));
   }
 
+  void AddHeaders() {
+    if (!std::exchange(headers_added_, true)) AddServerHeaders(&context_, came_);
+  }
+
   ChangeStreamCalls* const calls_;
+  grpc::CallbackServerContext& context_;  // lives until OnDone
+  const absl::Time came_ = absl::Now();
   std::shared_ptr<ChangeStreamCall> self_;  // until gRPC is done with it
   std::mutex mutex_;
   Place place_ = Place::kWorking;  // guarded by mutex_
   absl::Status end_;               // guarded by mutex_; how it is to end
 
   // Whoever has the call, by place_, has these.
+  Admission::Place room_;
+  int64_t waiting_bytes_ = 0;  // of room_, while there is no message
+  bool headers_added_ = false;
   std::unique_ptr<ChangeStreamReader> reader_;
   std::vector<ChangeStreamReader::Piece> pieces_;
   std::deque<grpc::ByteBuffer> messages_;  // the first is being sent
@@ -374,8 +404,12 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
   SteadyClock::time_point next_heartbeat_, next_read_;
 };
 
-ChangeStreamCalls::ChangeStreamCalls(Tables* tables, WorkerPool* workers)
-    : tables_(tables), workers_(workers), streams_(tables), thread_([this] { Run(); }) {}
+ChangeStreamCalls::ChangeStreamCalls(Tables* tables, WorkerPool* workers, int64_t bytes_max)
+    : tables_(tables),
+      workers_(workers),
+      admission_("change streams", {.requests = kStreamsMax, .bytes = bytes_max}),
+      streams_(tables),
+      thread_([this] { Run(); }) {}
 
 ChangeStreamCalls::~ChangeStreamCalls() {
   {
@@ -389,7 +423,7 @@ ChangeStreamCalls::~ChangeStreamCalls() {
 bool ChangeStreamCalls::Add(std::shared_ptr<ChangeStreamCall> call) {
   {
     std::lock_guard lock(mutex_);
-    if (ending_ || calls_.size() >= kStreamsMax) return false;
+    if (ending_) return false;
     calls_.insert(std::move(call));
   }
   changed_.notify_one();
@@ -408,7 +442,7 @@ void ChangeStreamCalls::End() {
     ending_ = true;
     calls.assign(calls_.begin(), calls_.end());
   }
-  for (const auto& call : calls) call->EndSoon(absl::UnavailableError("The server is ending; try again"));
+  for (const auto& call : calls) call->EndSoon(ServerEnds());
 }
 
 void ChangeStreamCalls::Run() {
@@ -432,35 +466,26 @@ void ChangeStreamCalls::Run() {
   }
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* ChangeStreamCalls::Read(const grpc::ByteBuffer* request) {
-  const auto call = std::make_shared<ChangeStreamCall>(this);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* ChangeStreamCalls::Read(grpc::CallbackServerContext* context,
+                                                                    grpc::ByteBuffer* request) {
+  const auto call = std::make_shared<ChangeStreamCall>(this, context);
   call->Start(request);
   return call.get();
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* ChangeStreamCalls::GeneratePartitions(
-    const grpc::ByteBuffer* bytes) {
-  auto* reactor = new ListReactor();
-  const auto partitions = [this](const grpc::ByteBuffer& in,
-                                 std::vector<grpc::ByteBuffer>* messages) -> absl::Status {
-    ParsedRequest<pb::GenerateInitialChangeStreamPartitionsRequest> request;
-    if (absl::Status status = request.Parse(in); !status.ok()) return status;
-    if (absl::Status status = CheckTableName(request.message().table_name()); !status.ok()) return status;
-    absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(request.message().table_name());
-    if (!schema.ok()) return schema.status();
-    if (absl::Status status = CheckHasChangeStream(**schema); !status.ok()) return status;
-    for (const RowRange& range : PartitionsOf(*(*schema)->change_stream)) {
-      pb::GenerateInitialChangeStreamPartitionsResponse response;
-      ToProto(range, response.mutable_partition());
-      messages->push_back(ToByteBuffer(response));
-    }
-    return absl::OkStatus();
-  };
-  // Nothing of it takes long.
-  std::vector<grpc::ByteBuffer> messages;
-  const absl::Status status = partitions(*bytes, &messages);
-  reactor->Answer(status, std::move(messages));
-  return reactor;
+absl::Status ChangeStreamCalls::GeneratePartitions(
+    const pb::GenerateInitialChangeStreamPartitionsRequest& request,
+    std::vector<grpc::ByteBuffer>* messages) const {
+  if (absl::Status status = CheckTableName(request.table_name()); !status.ok()) return status;
+  absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(request.table_name());
+  if (!schema.ok()) return schema.status();
+  if (absl::Status status = CheckHasChangeStream(**schema); !status.ok()) return status;
+  for (const RowRange& range : PartitionsOf(*(*schema)->change_stream)) {
+    pb::GenerateInitialChangeStreamPartitionsResponse response;
+    ToProto(range, response.mutable_partition());
+    messages->push_back(ToByteBuffer(response));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace sonde

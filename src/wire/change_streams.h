@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/admission.h"
 #include "table/change_streams.h"
 #include "wire/worker_pool.h"
 
@@ -31,8 +32,9 @@ class ChangeStreamCalls {
  public:
   static constexpr size_t kStreamsMax = 10'000;
 
-  // Nothing is owned; both must outlive this.
-  ChangeStreamCalls(Tables* tables, WorkerPool* workers);
+  // Nothing is owned; both must outlive this.  The streams hold `bytes_max` together; what comes over it, or
+  // over kStreamsMax, is answered with UNAVAILABLE.
+  ChangeStreamCalls(Tables* tables, WorkerPool* workers, int64_t bytes_max);
   // Every call must be over.
   ~ChangeStreamCalls();
   ChangeStreamCalls(const ChangeStreamCalls&) = delete;
@@ -40,21 +42,25 @@ class ChangeStreamCalls {
 
   const ChangeStreams& streams() const { return streams_; }
 
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* GeneratePartitions(const grpc::ByteBuffer* request);
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Read(const grpc::ByteBuffer* request);
+  absl::Status GeneratePartitions(
+      const google::bigtable::v2::GenerateInitialChangeStreamPartitionsRequest& request,
+      std::vector<grpc::ByteBuffer>* messages) const;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Read(grpc::CallbackServerContext* context,
+                                                   grpc::ByteBuffer* request);
 
   // Ends the streams that wait with UNAVAILABLE, and those to come: they would outlast any grace.
   void End();
 
  private:
   friend class ChangeStreamCall;
-  // False: there are too many.
+  // False: the server is ending.
   bool Add(std::shared_ptr<ChangeStreamCall> call);
   void Remove(const std::shared_ptr<ChangeStreamCall>& call);
   void Run();
 
   Tables* const tables_;
   WorkerPool* const workers_;
+  Admission admission_;
   ChangeStreams streams_;
   std::mutex mutex_;
   std::condition_variable changed_;

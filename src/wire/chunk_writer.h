@@ -19,9 +19,13 @@ class ChunkWriter {
   static constexpr size_t kMessageBytes = 24 * 1024;
   // No chunk carries more of a value, unless a test asks for smaller pieces.
   static constexpr size_t kPieceBytesMax = 1024 * 1024;
+  // What a chunk has beside its value, its qualifier, label and family's name.
+  static constexpr size_t kChunkBytesMax = 40;
 
   explicit ChunkWriter(size_t piece_bytes_max = kPieceBytesMax) : piece_bytes_max_(piece_bytes_max) {}
 
+  // Room for a row of so many bytes, chunks and all.
+  void Reserve(size_t row_bytes) { message_.reserve(message_.size() + row_bytes); }
   // A row: StartRow, then WriteCell for each cell, of which there is at least one.
   void StartRow(std::string_view row_key);
   // `last`: the row's last cell; commits it.

@@ -35,6 +35,10 @@ absl::Status MutateRow(Tables* tables, const pb::MutateRowRequest& request) {
 
 absl::Status CheckSize(const pb::MutateRowsRequest& request) {
   if (request.entries().empty()) return absl::InvalidArgumentError("No mutations provided");
+  if (request.entries_size() > static_cast<int>(kMutationsPerRequestMax)) {
+    return absl::InvalidArgumentError(fmt::format("Too many entries: {} provided; limit {}",
+                                                  request.entries_size(), kMutationsPerRequestMax));
+  }
   size_t count = 0;
   for (const pb::MutateRowsRequest::Entry& entry : request.entries()) count += entry.mutations_size();
   if (count <= kMutationsPerRequestMax) return absl::OkStatus();
@@ -202,72 +206,63 @@ void AddRateLimit(const grpc::CallbackServerContext& context, double load, pb::M
 
 }  // namespace
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::ReadRows(Context* context, const Bytes* request) {
-  return AnswerReadRows(context, request, tables_, resources_);
+DataService::DataService(Tables* tables, ChangeStreamCalls* change_streams, const CallResources& resources)
+    : RawService(pb::Bigtable::service_full_name()), tables_(tables), resources_(resources) {
+  AddList("ReadRows",
+          [this](Context* context, Bytes* in) { return AnswerReadRows(context, in, tables_, resources_); });
+  AddList("SampleRowKeys", [this](Context* context, Bytes* in) {
+    return AnswerList<pb::SampleRowKeysRequest>(
+        context, in, resources_.Reads(), resources_.metrics,
+        [this](const auto& request, auto* messages) { return SampleRowKeys(tables_, request, messages); });
+  });
+  AddList("MutateRows", [this](Context* context, Bytes* in) { return MutateRows(context, in); });
+  AddUnary<pb::MutateRowRequest, pb::MutateRowResponse>(
+      resources_.Writes(), resources_.metrics,
+      [this](const auto& in, auto*) { return MutateRow(tables_, in); });
+  AddUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
+      resources_.ReadingWrites(), resources_.metrics,
+      [this](const auto& in, auto* out) { return CheckAndMutateRow(tables_, in, out); });
+  AddUnary<pb::ReadModifyWriteRowRequest, pb::ReadModifyWriteRowResponse>(
+      resources_.ReadingWrites(), resources_.metrics,
+      [this](const auto& in, auto* out) { return ReadModifyWriteRow(tables_, in, out); });
+  AddUnary<pb::PingAndWarmRequest, pb::PingAndWarmResponse>(
+      resources_.ShortAdministration(), resources_.metrics,
+      [](const auto& in, auto*) { return CheckInstanceName(in.name()); });
+  // No sessions, now and later: official clients then use the calls above.
+  AddUnary<pb::GetClientConfigurationRequest, pb::ClientConfiguration>(
+      resources_.ShortAdministration(), resources_.metrics, [](const auto& in, auto* out) {
+        out->mutable_session_configuration()->set_session_load(0);
+        out->set_stop_polling(true);
+        return CheckInstanceName(in.instance_name());
+      });
+  AddList("GenerateInitialChangeStreamPartitions", [this, change_streams](Context* context, Bytes* in) {
+    return AnswerList<pb::GenerateInitialChangeStreamPartitionsRequest>(
+        context, in, resources_.Reads(), resources_.metrics,
+        [change_streams](const auto& request, auto* messages) {
+          return change_streams->GeneratePartitions(request, messages);
+        });
+  });
+  AddList("ReadChangeStream",
+          [change_streams](Context* context, Bytes* in) { return change_streams->Read(context, in); });
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::SampleRowKeys(Context* context, const Bytes* bytes) {
-  return AnswerList<pb::SampleRowKeysRequest>(
-      context, bytes, resources_.reads, resources_.readers, resources_.metrics, /*may_block=*/true,
-      [this](const auto& in, auto* messages) { return sonde::SampleRowKeys(tables_, in, messages); });
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context* context, const Bytes* bytes) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context* context, Bytes* in) {
   return AnswerList<pb::MutateRowsRequest>(
-      context, bytes, resources_.writes, resources_.workers, resources_.metrics, resources_.writes_block,
-      [this, context](const auto& in, auto* messages) {
+      context, in, resources_.Writes(), resources_.metrics,
+      [this, context](const auto& request, auto* messages) {
         std::vector<pb::MutateRowsResponse> responses;
         const auto interrupted = [context] {
           if (context->IsCancelled()) return absl::CancelledError("The client has gone");
           return DeadlineOf(*context) > absl::Now() ? absl::OkStatus()
                                                     : absl::DeadlineExceededError("Deadline Exceeded");
         };
-        absl::Status status = sonde::MutateRows(tables_, in, interrupted, &responses);
+        absl::Status status = sonde::MutateRows(tables_, request, interrupted, &responses);
         if (!status.ok()) return status;
         AddRateLimit(*context, std::max(resources_.writes->Load(), tables_->WritePressure()),
                      &responses.front());
         for (const pb::MutateRowsResponse& response : responses) messages->push_back(ToByteBuffer(response));
         return absl::OkStatus();
       });
-}
-
-grpc::ServerUnaryReactor* DataService::MutateRow(Context* context, const Bytes* request, Bytes* response) {
-  return AnswerUnary<pb::MutateRowRequest, pb::MutateRowResponse>(
-      context, request, response, resources_.writes, resources_.workers, resources_.metrics,
-      resources_.writes_block, [this](const auto& in, auto*) { return sonde::MutateRow(tables_, in); });
-}
-
-grpc::ServerUnaryReactor* DataService::CheckAndMutateRow(Context* context, const Bytes* request,
-                                                         Bytes* response) {
-  return AnswerUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
-      context, request, response, resources_.writes, resources_.workers, resources_.metrics,
-      /*may_block=*/true,
-      [this](const auto& in, auto* out) { return sonde::CheckAndMutateRow(tables_, in, out); });
-}
-
-grpc::ServerUnaryReactor* DataService::ReadModifyWriteRow(Context* context, const Bytes* request,
-                                                          Bytes* response) {
-  return AnswerUnary<pb::ReadModifyWriteRowRequest, pb::ReadModifyWriteRowResponse>(
-      context, request, response, resources_.writes, resources_.workers, resources_.metrics,
-      /*may_block=*/true,
-      [this](const auto& in, auto* out) { return sonde::ReadModifyWriteRow(tables_, in, out); });
-}
-
-grpc::ServerUnaryReactor* DataService::PingAndWarm(Context* context, const pb::PingAndWarmRequest* request,
-                                                   pb::PingAndWarmResponse*) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpc(CheckInstanceName(request->name())));
-  return reactor;
-}
-
-// No sessions, now and later: official clients then use the calls above.
-grpc::ServerUnaryReactor* DataService::GetClientConfiguration(
-    Context* context, const pb::GetClientConfigurationRequest* request, pb::ClientConfiguration* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  response->mutable_session_configuration()->set_session_load(0);
-  response->set_stop_polling(true);
-  reactor->Finish(ToGrpc(CheckInstanceName(request->instance_name())));
-  return reactor;
 }
 
 }  // namespace sonde

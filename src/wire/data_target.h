@@ -7,6 +7,9 @@
 
 namespace sonde {
 
+// A table of the data API.  NOT_FOUND.
+absl::StatusOr<TableSchemaRef> FindDataTable(const Catalog& catalog, std::string_view name);
+
 struct DataTarget {
   TableSchemaRef schema;
   AuthorizedViewRef view;  // null: the whole table
@@ -30,7 +33,7 @@ absl::StatusOr<DataTarget> FindTarget(const Catalog& catalog, const Request& req
   } else if (absl::Status status = CheckTableName(table_name); !status.ok()) {
     return status;
   }
-  absl::StatusOr<TableSchemaRef> schema = catalog.Find(table_name);
+  absl::StatusOr<TableSchemaRef> schema = FindDataTable(catalog, table_name);
   if (!schema.ok()) return schema.status();
   target.schema = *std::move(schema);
   return target;

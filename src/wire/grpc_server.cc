@@ -4,6 +4,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 
 #include <algorithm>
 #include <thread>
@@ -27,6 +28,39 @@ constexpr absl::Duration kReadPatience = absl::Seconds(5);
 // Reads do not wait for a disk that is slow to sync: their queue need not be as long as that of writes.
 constexpr absl::Duration kReadWaitWhenOverloaded = absl::Milliseconds(20);
 
+// Of the administration under way.
+constexpr int64_t kAdminCallsMax = 1'000;
+constexpr int64_t kAdminBytesMax = 32 << 20;
+
+// Calls that a client may have under way on one connection: no fewer than all of them may be, so that each is
+// refused with a delay rather than kept waiting where nobody sees it.
+constexpr int kCallsPerConnectionMax = 20'000;
+// How soon a connection must be a client's, and how soon it is known that one has gone without a word.
+constexpr absl::Duration kHandshakeMax = absl::Seconds(20);
+constexpr absl::Duration kKeepalivePause = absl::Minutes(1);
+constexpr absl::Duration kKeepaliveMax = absl::Seconds(20);
+// Official clients ask every 10 s or 30 s whether the server is there, also while they wait for it: gRPC
+// would take that for an attack.
+constexpr absl::Duration kClientKeepaliveMin = absl::Seconds(5);
+// Of what gRPC takes in, at least: the largest message, and others beside it.
+constexpr int64_t kTransportBytesMin = kMessageBytesMax + (64 << 20);
+
+void SetMillis(grpc::ServerBuilder* builder, const char* argument, absl::Duration duration) {
+  builder->AddChannelArgument(argument, static_cast<int>(absl::ToInt64Milliseconds(duration)));
+}
+
+void LimitConnections(const GrpcServerOptions& options, grpc::ServerBuilder* builder) {
+  grpc::ResourceQuota quota("sonde");
+  quota.Resize(static_cast<size_t>(std::max(options.transport_bytes_max, kTransportBytesMin)));
+  builder->SetResourceQuota(quota);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kCallsPerConnectionMax);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  SetMillis(builder, GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMax);
+  SetMillis(builder, GRPC_ARG_KEEPALIVE_TIME_MS, kKeepalivePause);
+  SetMillis(builder, GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMax);
+  SetMillis(builder, GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kClientKeepaliveMin);
+}
+
 size_t ReaderThreads(size_t asked) {
   constexpr size_t kLeast = 4;
   return asked > 0 ? asked : std::max<size_t>(kLeast, 2 * std::thread::hardware_concurrency());
@@ -44,12 +78,15 @@ struct GrpcServer::Parts {
         writes("writes", {.requests = options.writes_max,
                           .bytes = options.write_bytes_max,
                           .per_second = options.writes_per_second}),
+        administration("calls of the administration", {.requests = kAdminCallsMax, .bytes = kAdminBytesMax}),
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),
-        change_streams(tables, &workers),
-        calls{&workers,       &readers,   &reads,   &writes,
-              &stalled_reads, &read_cost, &metrics, options.writes_block},
+        change_streams(tables, &workers, options.read_bytes_max / 2),
+        calls{&workers,   &readers,        &reads,
+              &writes,    &administration, &stalled_reads,
+              &read_cost, &metrics,        options.writes_block},
         data(tables, &change_streams, calls),
         table_admin(tables, &change_streams.streams(), &operations, calls),
+        operations_service(&operations, calls),
         instance_admin(tables, key_visualizer, calls) {}
 
   RequestMetrics metrics;
@@ -57,6 +94,7 @@ struct GrpcServer::Parts {
   WorkerPool readers;
   Admission reads;
   Admission writes;
+  Admission administration;
   StalledReads stalled_reads{kReadPatience};
   StepCost read_cost;
   Operations operations;
@@ -64,7 +102,7 @@ struct GrpcServer::Parts {
   const CallResources calls;
   DataService data;
   TableAdminService table_admin;
-  OperationsService operations_service{&operations};
+  OperationsService operations_service;
   InstanceAdminService instance_admin;
   int port = 0;
   std::unique_ptr<grpc::Server> server;  // first to go: its calls use all of the above
@@ -91,6 +129,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   // 200 kB of gzip inflate to 200 MB before any limit applies; no official client compresses.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  LimitConnections(options, &builder);
   builder.RegisterService(&parts->data);
   builder.RegisterService(&parts->table_admin);
   builder.RegisterService(&parts->instance_admin);

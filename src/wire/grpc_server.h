@@ -24,11 +24,15 @@ struct GrpcServerOptions {
   // Reads that take long have threads of their own, some more than the machine has cores: they seldom wait,
   // and threads that take requests in must get their turn beside them.  0: as many as fit the machine.
   size_t reader_threads = 0;
-  // At a time; what comes over it is refused with UNAVAILABLE.
+  // At a time; what comes over it is refused with UNAVAILABLE.  Change streams have half of `read_bytes_max`
+  // besides.
   int64_t reads_max = 10'000;
   int64_t read_bytes_max = int64_t{256} << 20;
   int64_t writes_max = 10'000;
   int64_t write_bytes_max = int64_t{128} << 20;
+  // Of messages that come in, until they are parsed; at least what the largest and some more take.  Beyond it
+  // gRPC ends calls by itself, with RESOURCE_EXHAUSTED, without a delay: the last resort.
+  int64_t transport_bytes_max = int64_t{512} << 20;
   // Quotas: what comes over them is refused with RESOURCE_EXHAUSTED.  0: none.
   int64_t reads_per_second = 0;
   int64_t writes_per_second = 0;

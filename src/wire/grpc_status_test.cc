@@ -52,6 +52,12 @@ TEST(GrpcStatus, TellsWhenAQuotaIsThereAgain) {
   EXPECT_EQ(Details(ToGrpc(absl::ResourceExhaustedError("for good"))).details_size(), 0);
 }
 
+TEST(GrpcStatus, OfAWriteThatMayHaveBeenAppliedInvitesNobodyToTryAgain) {
+  const grpc::Status status = ToGrpc(absl::UnknownError("it may or may not have been applied"));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNKNOWN);
+  EXPECT_EQ(status.error_details(), "");
+}
+
 TEST(GrpcStatus, TellsWhenToTryAgainAndNotEveryoneTheSame) {
   std::set<int32_t> delays;
   for (int i = 0; i < 50; ++i) {

@@ -118,12 +118,12 @@ absl::Status ListHotTablets(Tables* tables, KeyVisualizer* key_visualizer,
   return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* InstanceAdminService::ListHotTablets(grpc::CallbackServerContext* context,
-                                                               const admin::ListHotTabletsRequest* request,
-                                                               admin::ListHotTabletsResponse* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
-    return sonde::ListHotTablets(tables_, key_visualizer_, in, out);
-  });
+InstanceAdminService::InstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer,
+                                           const CallResources& resources)
+    : RawService(admin::BigtableInstanceAdmin::service_full_name()) {
+  AddUnary<admin::ListHotTabletsRequest, admin::ListHotTabletsResponse>(
+      resources.Administration(), resources.metrics,
+      [=](const auto& in, auto* out) { return ListHotTablets(tables, key_visualizer, in, out); });
 }
 
 }  // namespace sonde

@@ -1,4 +1,4 @@
-// google.bigtable.admin.v2.BigtableInstanceAdmin.  What is not overridden answers UNIMPLEMENTED.
+// google.bigtable.admin.v2.BigtableInstanceAdmin.
 #pragma once
 
 #include <google/bigtable/admin/v2/bigtable_instance_admin.grpc.pb.h>
@@ -6,24 +6,14 @@
 #include "keyviz/key_visualizer.h"
 #include "table/tables.h"
 #include "wire/calls.h"
+#include "wire/raw_service.h"
 
 namespace sonde {
 
-class InstanceAdminService final
-    : public google::bigtable::admin::v2::BigtableInstanceAdmin::CallbackService {
+class InstanceAdminService final : public RawService {
  public:
   // Nothing is owned.  `key_visualizer`: null when nobody watches; then no tablet is hot.
-  InstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer, const CallResources& resources)
-      : tables_(tables), key_visualizer_(key_visualizer), resources_(resources) {}
-
-  grpc::ServerUnaryReactor* ListHotTablets(
-      grpc::CallbackServerContext* context, const google::bigtable::admin::v2::ListHotTabletsRequest* request,
-      google::bigtable::admin::v2::ListHotTabletsResponse* response) override;
-
- private:
-  Tables* const tables_;
-  KeyVisualizer* const key_visualizer_;
-  const CallResources resources_;
+  InstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer, const CallResources& resources);
 };
 
 // The answer to ListHotTablets.  A tablet's keys are given as text: bytes that are no UTF-8 as \xNN; its end

@@ -21,12 +21,6 @@ absl::Status CheckName(std::string_view name) {
       fmt::format("Error in field 'name' : must begin with '{}', but is '{}'", kPrefix, Printable(name)));
 }
 
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
-
 }  // namespace
 
 lro::Operation Operations::Done(std::string_view resource, const google::protobuf::Message& metadata,
@@ -104,38 +98,25 @@ absl::Status Operations::List(const lro::ListOperationsRequest& request,
   return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* OperationsService::GetOperation(Context* context,
-                                                          const lro::GetOperationRequest* request,
-                                                          Operation* response) {
-  absl::StatusOr<Operation> operation = operations_->Get(request->name());
-  if (operation.ok()) *response = *operation;
-  return Answer(context, operation.status());
-}
-
-grpc::ServerUnaryReactor* OperationsService::ListOperations(Context* context,
-                                                            const lro::ListOperationsRequest* request,
-                                                            lro::ListOperationsResponse* response) {
-  return Answer(context, operations_->List(*request, response));
-}
-
-grpc::ServerUnaryReactor* OperationsService::CancelOperation(Context* context,
-                                                             const lro::CancelOperationRequest* request,
-                                                             google::protobuf::Empty*) {
-  return Answer(context, operations_->Get(request->name()).status());
-}
-
-grpc::ServerUnaryReactor* OperationsService::DeleteOperation(Context* context,
-                                                             const lro::DeleteOperationRequest* request,
-                                                             google::protobuf::Empty*) {
-  return Answer(context, operations_->Delete(request->name()));
-}
-
-grpc::ServerUnaryReactor* OperationsService::WaitOperation(Context* context,
-                                                           const lro::WaitOperationRequest* request,
-                                                           Operation* response) {
-  absl::StatusOr<Operation> operation = operations_->Get(request->name());
-  if (operation.ok()) *response = *operation;
-  return Answer(context, operation.status());
+OperationsService::OperationsService(Operations* operations, const CallResources& resources)
+    : RawService(lro::Operations::service_full_name()) {
+  const CallKind kind = resources.ShortAdministration();
+  const auto get = [operations](const auto& in, lro::Operation* out) {
+    absl::StatusOr<lro::Operation> operation = operations->Get(in.name());
+    if (operation.ok()) *out = *std::move(operation);
+    return operation.status();
+  };
+  AddUnary<lro::GetOperationRequest, lro::Operation>(kind, resources.metrics, get);
+  // At once: there is nothing left to wait for.
+  AddUnary<lro::WaitOperationRequest, lro::Operation>(kind, resources.metrics, get);
+  AddUnary<lro::ListOperationsRequest, lro::ListOperationsResponse>(
+      kind, resources.metrics, [operations](const auto& in, auto* out) { return operations->List(in, out); });
+  // Without effect: there is nothing left to cancel.
+  AddUnary<lro::CancelOperationRequest, google::protobuf::Empty>(
+      kind, resources.metrics,
+      [operations](const auto& in, auto*) { return operations->Get(in.name()).status(); });
+  AddUnary<lro::DeleteOperationRequest, google::protobuf::Empty>(
+      kind, resources.metrics, [operations](const auto& in, auto*) { return operations->Delete(in.name()); });
 }
 
 }  // namespace sonde

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "wire/raw_service.h"
 
 namespace sonde {
 
@@ -58,34 +59,10 @@ class Operations {
   size_t bytes_ = 0;           // guarded by mutex_
 };
 
-class OperationsService final : public google::longrunning::Operations::CallbackService {
+class OperationsService final : public RawService {
  public:
-  // Not owned.
-  explicit OperationsService(Operations* operations) : operations_(operations) {}
-
-  using Context = grpc::CallbackServerContext;
-  using Operation = google::longrunning::Operation;
-
-  grpc::ServerUnaryReactor* GetOperation(Context* context,
-                                         const google::longrunning::GetOperationRequest* request,
-                                         Operation* response) override;
-  grpc::ServerUnaryReactor* ListOperations(Context* context,
-                                           const google::longrunning::ListOperationsRequest* request,
-                                           google::longrunning::ListOperationsResponse* response) override;
-  // Without effect: there is nothing left to cancel.
-  grpc::ServerUnaryReactor* CancelOperation(Context* context,
-                                            const google::longrunning::CancelOperationRequest* request,
-                                            google::protobuf::Empty* response) override;
-  grpc::ServerUnaryReactor* DeleteOperation(Context* context,
-                                            const google::longrunning::DeleteOperationRequest* request,
-                                            google::protobuf::Empty* response) override;
-  // Answers at once: there is nothing left to wait for.
-  grpc::ServerUnaryReactor* WaitOperation(Context* context,
-                                          const google::longrunning::WaitOperationRequest* request,
-                                          Operation* response) override;
-
- private:
-  Operations* const operations_;
+  // Nothing is owned.
+  OperationsService(Operations* operations, const CallResources& resources);
 };
 
 }  // namespace sonde

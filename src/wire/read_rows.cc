@@ -31,7 +31,8 @@ constexpr int64_t kRowsInlineMax = 256;
 // ... and there, between looks at whether the call still stands.
 constexpr int64_t kRowsPerStep = 4096;
 
-// What a read holds while it waits for its client: a message, the engine's place in the table, gRPC's call
+// What a read holds while it waits for its client: a message, unless it is long, the engine's place in the
+// table, gRPC's call
 // (tests/conformance/python/test_stalled_readers.py).
 constexpr int64_t kReadBytes = 64 * 1024;
 
@@ -62,13 +63,14 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       : context_(*context),
         tables_(tables),
         readers_(resources.readers),
-        reads_(resources.reads),
         stalled_reads_(resources.stalled_reads),
         cost_(resources.read_cost),
         metrics_(resources.metrics) {}
 
-  void Start(const grpc::ByteBuffer& bytes) {
-    absl::StatusOr<Admission::Place> place = reads_->Admit(static_cast<int64_t>(bytes.Length()) + kReadBytes);
+  // `bytes` are there until the call is over.
+  void Start(grpc::ByteBuffer* bytes, CallKind kind) {
+    kind.held_bytes = kReadBytes;
+    absl::StatusOr<Admission::Place> place = Admit(kind, MethodOf<pb::ReadRowsRequest>(), bytes);
     if (!place.ok()) return FinishWith(place.status());
     place_ = *std::move(place);
     if (cost_->IsHigh()) {
@@ -85,6 +87,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnWriteDone(bool ok) override {
     if (finishing_) return;
     SetWaitingSince(absl::InfiniteFuture());
+    message_.Clear();
+    if (place_.bytes() > held_bytes_) place_.Resize(held_bytes_).IgnoreError();  // to give back is no error
     if (!ok) {
       FinishWith(absl::CancelledError("The client has gone"));
       return;
@@ -105,14 +109,10 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   bool InternalInlineable() override { return true; }
 
  private:
-  absl::Status Open(const grpc::ByteBuffer& bytes) {
-    if (bytes.Length() > kReadRowsRequestBytesMax) {
-      return absl::InvalidArgumentError(
-          fmt::format("A request to read rows may have {} bytes, and has {}: name fewer rows in each",
-                      kReadRowsRequestBytesMax, bytes.Length()));
-    }
+  absl::Status Open(grpc::ByteBuffer* bytes) {
     ParsedRequest<pb::ReadRowsRequest> parsed;
-    if (absl::Status status = parsed.Parse(bytes); !status.ok()) return status;
+    if (absl::Status status = parsed.Parse(bytes, &place_); !status.ok()) return status;
+    held_bytes_ = place_.bytes();
     const pb::ReadRowsRequest& request = parsed.message();
     if (!request.materialized_view_name().empty())
       return absl::UnimplementedError("Materialized views are not built yet");
@@ -178,12 +178,31 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     size_t row_bytes = 0;
     for (const FilterCell& cell : cells) row_bytes += cell.cell.qualifier.size() + cell.cell.value.size();
     if (row_bytes > kRowReadBytesMax) return RowTooLarge(*reader_, row_bytes);
+    if (absl::Status status = TakeRoom(row_bytes); !status.ok()) return status;
     writer_.StartRow(reader_->row_key());
     for (size_t i = 0; i < cells.size(); ++i) {
       const CellView& cell = cells[i].cell;
       writer_.WriteCell(reader_->family_name(cells[i]), cell.qualifier, cell.timestamp_micros,
                         reader_->label(cells[i]), cell.value, i + 1 == cells.size());
     }
+    return absl::OkStatus();
+  }
+
+  // A message that becomes long is counted before it is written, as it may have to wait for its client.
+  absl::Status TakeRoom(size_t row_bytes) {
+    const std::vector<FilterCell>& cells = reader_->cells();
+    size_t bytes = row_bytes + cells.size() * ChunkWriter::kChunkBytesMax;
+    if (bytes <= ChunkWriter::kMessageBytes) return absl::OkStatus();
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (i == 0 || cells[i].family != cells[i - 1].family) bytes += reader_->family_name(cells[i]).size();
+      bytes += reader_->label(cells[i]).size() +
+               cells[i].cell.value.size() / ChunkWriter::kPieceBytesMax * ChunkWriter::kChunkBytesMax;
+    }
+    bytes += reader_->row_key().size();
+    if (absl::Status status = place_.Resize(held_bytes_ + static_cast<int64_t>(bytes)); !status.ok()) {
+      return status;
+    }
+    writer_.Reserve(bytes);
     return absl::OkStatus();
   }
 
@@ -279,11 +298,11 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   grpc::CallbackServerContext& context_;  // lives until OnDone
   Tables* const tables_;
   WorkerPool* const readers_;
-  Admission* const reads_;
   StalledReads* const stalled_reads_;
   StepCost* const cost_;
   RequestMetrics* const metrics_;
   Admission::Place place_;
+  int64_t held_bytes_ = 0;  // of place_, but for a message that is long
   const absl::Time came_ = absl::Now();
   bool headers_added_ = false;
   std::unique_ptr<RowReader> reader_;
@@ -302,10 +321,10 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerReadRows(grpc::CallbackServerContext* context,
-                                                           const grpc::ByteBuffer* request, Tables* tables,
+                                                           grpc::ByteBuffer* request, Tables* tables,
                                                            const CallResources& resources) {
   auto* reactor = new ReadRowsReactor(context, tables, resources);
-  reactor->Start(*request);
+  reactor->Start(request, resources.Reads());
   return reactor;
 }
 

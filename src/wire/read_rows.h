@@ -13,7 +13,7 @@ namespace sonde {
 
 // The call's reactor; it deletes itself.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerReadRows(grpc::CallbackServerContext* context,
-                                                           const grpc::ByteBuffer* request, Tables* tables,
+                                                           grpc::ByteBuffer* request, Tables* tables,
                                                            const CallResources& resources);
 
 }  // namespace sonde

@@ -77,10 +77,25 @@ absl::Status CheckConsistency(const Catalog& catalog, const admin::CheckConsiste
 
 }  // namespace
 
-grpc::ServerUnaryReactor* TableAdminService::CreateTable(Context* context,
-                                                         const admin::CreateTableRequest* request,
-                                                         Table* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, Table* out) {
+TableAdminService::TableAdminService(Tables* tables, const ChangeStreams* streams, Operations* operations,
+                                     const CallResources& resources)
+    : RawService(admin::BigtableTableAdmin::service_full_name()),
+      tables_(tables),
+      streams_(streams),
+      operations_(operations),
+      resources_(resources) {
+  AddTables();
+  AddAuthorizedViews();
+  AddConsistency();
+}
+
+template <typename Request, typename Response, typename Handle>
+void TableAdminService::Add(Handle handle) {
+  AddUnary<Request, Response>(resources_.Administration(), resources_.metrics, std::move(handle));
+}
+
+void TableAdminService::AddTables() {
+  Add<admin::CreateTableRequest, admin::Table>([this](const auto& in, auto* out) {
     absl::StatusOr<TableSchema> parsed = ParseCreateTable(in);
     if (!parsed.ok()) return parsed.status();
     if (parsed->change_stream.has_value()) {
@@ -89,121 +104,58 @@ grpc::ServerUnaryReactor* TableAdminService::CreateTable(Context* context,
     absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Create(*std::move(parsed));
     if (!schema.ok()) return schema.status();
     spdlog::info("created table {}", (*schema)->name);
-    ToProto(**schema, Table::SCHEMA_VIEW, Table::SCHEMA_VIEW, out);
+    ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, out);
     return absl::OkStatus();
   });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::ListTables(Context* context,
-                                                        const admin::ListTablesRequest* request,
-                                                        admin::ListTablesResponse* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
-    return sonde::ListTables(tables_->catalog(), in, out);
-  });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::GetTable(Context* context, const admin::GetTableRequest* request,
-                                                      Table* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, Table* out) {
+  Add<admin::ListTablesRequest, admin::ListTablesResponse>(
+      [this](const auto& in, auto* out) { return ListTables(tables_->catalog(), in, out); });
+  Add<admin::GetTableRequest, admin::Table>([this](const auto& in, auto* out) {
     absl::StatusOr<TableSchemaRef> schema = FindTable(tables_->catalog(), in.name());
-    if (schema.ok()) ToProto(**schema, in.view(), Table::SCHEMA_VIEW, out);
+    if (schema.ok()) ToProto(**schema, in.view(), admin::Table::SCHEMA_VIEW, out);
     return schema.status();
   });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::UpdateTable(Context* context,
-                                                         const admin::UpdateTableRequest* request,
-                                                         google::longrunning::Operation* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
-    return sonde::UpdateTable(tables_, streams_, operations_, in, out);
-  });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::DeleteTable(Context* context,
-                                                         const admin::DeleteTableRequest* request,
-                                                         google::protobuf::Empty* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto*) {
+  Add<admin::UpdateTableRequest, google::longrunning::Operation>(
+      [this](const auto& in, auto* out) { return UpdateTable(tables_, streams_, operations_, in, out); });
+  Add<admin::DeleteTableRequest, google::protobuf::Empty>([this](const auto& in, auto*) {
     if (absl::Status status = CheckTableName(in.name()); !status.ok()) return status;
     absl::Status status = tables_->catalog().Delete(in.name());
     if (status.ok()) spdlog::info("deleted table {}", in.name());
     return status;
   });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::ModifyColumnFamilies(
-    Context* context, const admin::ModifyColumnFamiliesRequest* request, Table* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, Table* out) {
+  Add<admin::ModifyColumnFamiliesRequest, admin::Table>([this](const auto& in, auto* out) {
     if (absl::Status status = CheckTableName(in.name()); !status.ok()) return status;
     absl::StatusOr<std::vector<FamilyModification>> modifications = ParseModifications(in);
     if (!modifications.ok()) return modifications.status();
     absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Modify(in.name(), *modifications);
-    if (schema.ok()) ToProto(**schema, Table::SCHEMA_VIEW, Table::SCHEMA_VIEW, out);
+    if (schema.ok()) ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, out);
     return schema.status();
   });
+  Add<admin::DropRowRangeRequest, google::protobuf::Empty>(
+      [this](const auto& in, auto*) { return DropRowRange(tables_, in); });
 }
 
-grpc::ServerUnaryReactor* TableAdminService::DropRowRange(Context* context,
-                                                          const admin::DropRowRangeRequest* request,
-                                                          google::protobuf::Empty* response) {
-  return AnswerTyped(context, request, response, resources_,
-                     [this](const auto& in, auto*) { return sonde::DropRowRange(tables_, in); });
+void TableAdminService::AddAuthorizedViews() {
+  Add<admin::CreateAuthorizedViewRequest, google::longrunning::Operation>(
+      [this](const auto& in, auto* out) { return CreateAuthorizedView(tables_, operations_, in, out); });
+  Add<admin::UpdateAuthorizedViewRequest, google::longrunning::Operation>(
+      [this](const auto& in, auto* out) { return UpdateAuthorizedView(tables_, operations_, in, out); });
+  Add<admin::ListAuthorizedViewsRequest, admin::ListAuthorizedViewsResponse>(
+      [this](const auto& in, auto* out) { return ListAuthorizedViews(tables_->catalog(), in, out); });
+  Add<admin::GetAuthorizedViewRequest, admin::AuthorizedView>(
+      [this](const auto& in, auto* out) { return GetAuthorizedView(tables_->catalog(), in, out); });
+  Add<admin::DeleteAuthorizedViewRequest, google::protobuf::Empty>(
+      [this](const auto& in, auto*) { return DeleteAuthorizedView(&tables_->catalog(), in); });
 }
 
-grpc::ServerUnaryReactor* TableAdminService::CreateAuthorizedView(
-    Context* context, const admin::CreateAuthorizedViewRequest* request,
-    google::longrunning::Operation* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
-    return sonde::CreateAuthorizedView(tables_, operations_, in, out);
-  });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::UpdateAuthorizedView(
-    Context* context, const admin::UpdateAuthorizedViewRequest* request,
-    google::longrunning::Operation* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
-    return sonde::UpdateAuthorizedView(tables_, operations_, in, out);
-  });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::ListAuthorizedViews(
-    Context* context, const admin::ListAuthorizedViewsRequest* request,
-    admin::ListAuthorizedViewsResponse* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
-    return sonde::ListAuthorizedViews(tables_->catalog(), in, out);
-  });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::GetAuthorizedView(Context* context,
-                                                               const admin::GetAuthorizedViewRequest* request,
-                                                               admin::AuthorizedView* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
-    return sonde::GetAuthorizedView(tables_->catalog(), in, out);
-  });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::DeleteAuthorizedView(
-    Context* context, const admin::DeleteAuthorizedViewRequest* request, google::protobuf::Empty* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto*) {
-    return sonde::DeleteAuthorizedView(&tables_->catalog(), in);
-  });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::GenerateConsistencyToken(
-    Context* context, const admin::GenerateConsistencyTokenRequest* request,
-    admin::GenerateConsistencyTokenResponse* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
-    absl::StatusOr<TableSchemaRef> schema = FindTable(tables_->catalog(), in.name());
-    if (schema.ok()) out->set_consistency_token(ConsistencyToken(**schema));
-    return schema.status();
-  });
-}
-
-grpc::ServerUnaryReactor* TableAdminService::CheckConsistency(Context* context,
-                                                              const admin::CheckConsistencyRequest* request,
-                                                              admin::CheckConsistencyResponse* response) {
-  return AnswerTyped(context, request, response, resources_, [this](const auto& in, auto* out) {
-    return sonde::CheckConsistency(tables_->catalog(), in, out);
-  });
+void TableAdminService::AddConsistency() {
+  Add<admin::GenerateConsistencyTokenRequest, admin::GenerateConsistencyTokenResponse>(
+      [this](const auto& in, auto* out) {
+        absl::StatusOr<TableSchemaRef> schema = FindTable(tables_->catalog(), in.name());
+        if (schema.ok()) out->set_consistency_token(ConsistencyToken(**schema));
+        return schema.status();
+      });
+  Add<admin::CheckConsistencyRequest, admin::CheckConsistencyResponse>(
+      [this](const auto& in, auto* out) { return CheckConsistency(tables_->catalog(), in, out); });
 }
 
 }  // namespace sonde

@@ -1,0 +1,362 @@
+#include "wire/grpc_server.h"
+
+#include <gmock/gmock.h>
+#include <google/bigtable/admin/v2/bigtable_table_admin.grpc.pb.h>
+#include <google/bigtable/v2/bigtable.grpc.pb.h>
+#include <google/longrunning/operations.grpc.pb.h>
+#include <google/rpc/error_details.pb.h>
+#include <google/rpc/status.pb.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "base/clock.h"
+#include "catalog/catalog.h"
+#include "engine/memory/memory_engine.h"
+
+namespace sonde {
+namespace {
+
+namespace pb = google::bigtable::v2;
+namespace admin = google::bigtable::admin::v2;
+using ::testing::HasSubstr;
+
+constexpr char kInstance[] = "projects/p/instances/i";
+constexpr char kTable[] = "projects/p/instances/i/tables/t";
+constexpr int kMegabyte = 1'000'000;
+
+class GrpcServerTest : public testing::Test {
+ protected:
+  // With the table `t`, its family `f` and a change stream.
+  void Start(GrpcServerOptions options = {}) {
+    options.writes_block = false;
+    auto server = GrpcServer::Start(options, tables_.get());
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(server_->port()),
+                                                   grpc::InsecureChannelCredentials(), arguments);
+    data_ = pb::Bigtable::NewStub(channel);
+    admin_ = admin::BigtableTableAdmin::NewStub(channel);
+    operations_ = google::longrunning::Operations::NewStub(channel);
+    admin::CreateTableRequest request;
+    request.set_parent(kInstance);
+    request.set_table_id("t");
+    (*request.mutable_table()->mutable_column_families())["f"];
+    constexpr int64_t kDaySeconds = 24 * 60 * 60;
+    request.mutable_table()->mutable_change_stream_config()->mutable_retention_period()->set_seconds(kDaySeconds);
+    grpc::ClientContext context;
+    admin::Table made;
+    const grpc::Status status = admin_->CreateTable(&context, request, &made);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+
+  void TearDown() override {
+    for (grpc::ClientContext& context : contexts_) context.TryCancel();
+    streams_.clear();
+    reads_.clear();
+    server_.reset();
+  }
+
+  template <typename Response, typename Stub, typename Method, typename Request>
+  grpc::Status Call(Stub* stub, Method method, const Request& request) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    Response response;
+    const grpc::Status status = (stub->*method)(&context, request, &response);
+    CheckHeaders(context, Request::descriptor()->name());
+    return status;
+  }
+
+  // All messages read, or none but the first (`first_only`).
+  template <typename Response, typename Method, typename Request>
+  grpc::Status List(Method method, const Request& request, bool first_only = false) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    auto reader = (data_.get()->*method)(&context, request);
+    Response response;
+    while (reader->Read(&response) && !first_only) {
+    }
+    CheckHeaders(context, Request::descriptor()->name());
+    if (first_only) context.TryCancel();
+    return reader->Finish();
+  }
+
+  static void CheckHeaders(const grpc::ClientContext& context, const std::string& call) {
+    const auto& headers = context.GetServerInitialMetadata();
+    const auto timing = headers.find("server-timing");
+    ASSERT_NE(timing, headers.end()) << call;
+    EXPECT_THAT(std::string(timing->second.data(), timing->second.size()), testing::StartsWith("gfet4t7; dur="));
+    EXPECT_EQ(headers.count("x-goog-ext-425905942-bin"), 1) << call;
+  }
+
+  grpc::Status WriteRow(const std::string& row_key, int cells, int value_bytes) {
+    pb::MutateRowRequest request;
+    request.set_table_name(kTable);
+    request.set_row_key(row_key);
+    for (int i = 0; i < cells; ++i) {
+      pb::Mutation::SetCell* set = request.add_mutations()->mutable_set_cell();
+      set->set_family_name("f");
+      set->set_column_qualifier("q" + std::to_string(i));
+      set->set_timestamp_micros(1000);
+      set->set_value(std::string(value_bytes, 'v'));
+    }
+    return Call<pb::MutateRowResponse>(data_.get(), &pb::Bigtable::Stub::MutateRow, request);
+  }
+
+  // A call whose client takes nothing.
+  void StallRead() {
+    pb::ReadRowsRequest request;
+    request.set_table_name(kTable);
+    reads_.push_back(data_->ReadRows(&contexts_.emplace_back(), request));
+  }
+
+  bool Soon(const std::function<bool()>& condition) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    while (!condition()) {
+      if (absl::Now() > deadline) return false;
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    return true;
+  }
+
+  static void ExpectBusy(const grpc::Status& status, const std::string& what) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr(what));
+    google::rpc::Status details;
+    ASSERT_TRUE(details.ParseFromString(status.error_details()));
+    ASSERT_EQ(details.details_size(), 1);
+    EXPECT_TRUE(details.details(0).Is<google::rpc::RetryInfo>());
+  }
+
+  static void ExpectInvalid(const grpc::Status& status, const std::string& what) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr(what));
+  }
+
+  SystemClock clock_;
+  std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
+  std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
+  std::unique_ptr<Tables> tables_ = std::make_unique<Tables>(engine_.get(), catalog_.get(), &clock_, /*seed=*/1);
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<pb::Bigtable::Stub> data_;
+  std::unique_ptr<admin::BigtableTableAdmin::Stub> admin_;
+  std::unique_ptr<google::longrunning::Operations::Stub> operations_;
+  std::deque<grpc::ClientContext> contexts_;
+  std::vector<std::unique_ptr<grpc::ClientReader<pb::ReadRowsResponse>>> reads_;
+  std::vector<std::unique_ptr<grpc::ClientReader<pb::ReadChangeStreamResponse>>> streams_;
+};
+
+pb::ReadChangeStreamRequest ChangesOf(const std::string& table) {
+  pb::ReadChangeStreamRequest request;
+  request.set_table_name(table);
+  request.mutable_partition()->mutable_row_range();
+  request.mutable_heartbeat_duration()->set_nanos(100'000'000);
+  return request;
+}
+
+template <typename Request>
+Request OfTable(const std::string& table = kTable) {
+  Request request;
+  request.set_table_name(table);
+  return request;
+}
+
+// The calls check that the headers are there.
+TEST_F(GrpcServerTest, EveryDataCallHasItsHeadersWhateverTheAnswer) {
+  Start();
+  using Stub = pb::Bigtable::Stub;
+  using Partitions = pb::GenerateInitialChangeStreamPartitionsRequest;
+  using Partition = pb::GenerateInitialChangeStreamPartitionsResponse;
+  EXPECT_TRUE(WriteRow("row", 1, 1).ok());
+  for (const char* table : {kTable, "projects/p/instances/i/tables/none", "no name"}) {
+    const bool is_there = table == kTable;
+    auto increment = OfTable<pb::ReadModifyWriteRowRequest>(table);
+    increment.set_row_key("counter");
+    increment.add_rules()->set_family_name("f");
+    increment.mutable_rules(0)->set_increment_amount(1);
+    auto check = OfTable<pb::CheckAndMutateRowRequest>(table);
+    check.set_row_key("row");
+    check.add_true_mutations()->mutable_delete_from_row();
+    auto batch = OfTable<pb::MutateRowsRequest>(table);
+    batch.add_entries()->add_mutations()->mutable_delete_from_row();
+    EXPECT_EQ(List<pb::ReadRowsResponse>(&Stub::ReadRows, OfTable<pb::ReadRowsRequest>(table)).ok(), is_there);
+    EXPECT_EQ(List<pb::SampleRowKeysResponse>(&Stub::SampleRowKeys, OfTable<pb::SampleRowKeysRequest>(table)).ok(),
+              is_there);
+    EXPECT_EQ(List<pb::MutateRowsResponse>(&Stub::MutateRows, batch).ok(), is_there);
+    EXPECT_EQ(List<Partition>(&Stub::GenerateInitialChangeStreamPartitions, OfTable<Partitions>(table)).ok(),
+              is_there);
+    List<pb::ReadChangeStreamResponse>(&Stub::ReadChangeStream, ChangesOf(table), /*first_only=*/true);
+    EXPECT_FALSE(Call<pb::MutateRowResponse>(data_.get(), &Stub::MutateRow, OfTable<pb::MutateRowRequest>(table)).ok());
+    EXPECT_EQ(Call<pb::CheckAndMutateRowResponse>(data_.get(), &Stub::CheckAndMutateRow, check).ok(), is_there);
+    EXPECT_EQ(Call<pb::ReadModifyWriteRowResponse>(data_.get(), &Stub::ReadModifyWriteRow, increment).ok(),
+              is_there);
+  }
+  pb::PingAndWarmRequest ping;
+  pb::GetClientConfigurationRequest configuration;
+  for (const char* instance : {kInstance, "no name"}) {
+    ping.set_name(instance);
+    configuration.set_instance_name(instance);
+    const bool is_there = instance == kInstance;
+    EXPECT_EQ(Call<pb::PingAndWarmResponse>(data_.get(), &Stub::PingAndWarm, ping).ok(), is_there);
+    EXPECT_EQ(Call<pb::ClientConfiguration>(data_.get(), &Stub::GetClientConfiguration, configuration).ok(),
+              is_there);
+  }
+}
+
+TEST_F(GrpcServerTest, WhatIsRefusedForWantOfRoomHasItsHeadersToo) {
+  Start({.reads_per_second = 1, .writes_per_second = 1});
+  using Stub = pb::Bigtable::Stub;
+  WriteRow("row", 1, 1);
+  const grpc::Status write = WriteRow("row", 1, 1);
+  EXPECT_EQ(write.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  List<pb::ReadRowsResponse>(&Stub::ReadRows, OfTable<pb::ReadRowsRequest>());
+  const grpc::Status samples =
+      List<pb::SampleRowKeysResponse>(&Stub::SampleRowKeys, OfTable<pb::SampleRowKeysRequest>());
+  EXPECT_EQ(samples.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(GrpcServerTest, RefusesMoreEntriesThanMutations) {
+  Start();
+  auto batch = OfTable<pb::MutateRowsRequest>();
+  for (int i = 0; i < 100'001; ++i) batch.add_entries();
+  ExpectInvalid(List<pb::MutateRowsResponse>(&pb::Bigtable::Stub::MutateRows, batch),
+                "Too many entries: 100001 provided; limit 100000");
+  batch.mutable_entries()->RemoveLast();
+  EXPECT_TRUE(List<pb::MutateRowsResponse>(&pb::Bigtable::Stub::MutateRows, batch).ok());
+}
+
+TEST_F(GrpcServerTest, RefusesWhatWouldBecomeMuchMoreThanItIs) {
+  Start();
+  constexpr char kTooMany[] = "1000001 or more; limit 1000000";
+  auto write = OfTable<pb::MutateRowRequest>();
+  for (int i = 0; i < 1'000'001; ++i) write.add_mutations();
+  const grpc::Status status =
+      Call<pb::MutateRowResponse>(data_.get(), &pb::Bigtable::Stub::MutateRow, write);
+  ExpectInvalid(status, kTooMany);
+  EXPECT_THAT(status.error_message(), HasSubstr("google.bigtable.v2.MutateRowRequest"));
+  admin::CreateTableRequest create;
+  create.set_parent(kInstance);
+  create.set_table_id("u");
+  for (int i = 0; i < 1'000'001; ++i) create.add_initial_splits();
+  ExpectInvalid(Call<admin::Table>(admin_.get(), &admin::BigtableTableAdmin::Stub::CreateTable, create), kTooMany);
+}
+
+TEST_F(GrpcServerTest, CountsWhatALargeRequestBecomes) {
+  Start({.read_bytes_max = 30 * kMegabyte});
+  ASSERT_TRUE(WriteRow("row", 2, 10 * kMegabyte).ok());
+  StallRead();  // so that the next is not alone
+  ASSERT_TRUE(Soon([&] { return server_->reads().Taken().bytes > 20 * kMegabyte; }));
+  auto request = OfTable<pb::ReadRowsRequest>();
+  for (int i = 0; i < 200'000; ++i) request.mutable_rows()->add_row_keys("");  // 0.4 MB, and 13 when parsed
+  ExpectBusy(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, request), "with 12800");
+}
+
+TEST_F(GrpcServerTest, RefusesLargeRequestsOfCallsThatNeedNone) {
+  Start();
+  using Stub = pb::Bigtable::Stub;
+  const std::string large(600 * 1024, 'x');
+  ExpectInvalid(List<pb::ReadRowsResponse>(&Stub::ReadRows, OfTable<pb::ReadRowsRequest>(large)),
+                "A request of ReadRows may have 524288 bytes, and has 6");
+  ExpectInvalid(List<pb::SampleRowKeysResponse>(&Stub::SampleRowKeys, OfTable<pb::SampleRowKeysRequest>(large)),
+                "A request of SampleRowKeys may have 524288 bytes, and has 6");
+  ExpectInvalid(List<pb::ReadChangeStreamResponse>(&Stub::ReadChangeStream, ChangesOf(large)),
+                "A request of ReadChangeStream may have 524288 bytes, and has 6");
+  admin::GetTableRequest get;
+  get.set_name(std::string(5 * kMegabyte, 'x'));
+  ExpectInvalid(Call<admin::Table>(admin_.get(), &admin::BigtableTableAdmin::Stub::GetTable, get),
+                "A request of GetTable may have 4194304 bytes, and has 5");
+  google::longrunning::GetOperationRequest operation;
+  operation.set_name(std::string(5 * kMegabyte, 'x'));
+  ExpectInvalid(Call<google::longrunning::Operation>(
+                    operations_.get(), &google::longrunning::Operations::Stub::GetOperation, operation),
+                "A request of GetOperation may have 4194304 bytes, and has 5");
+}
+
+TEST_F(GrpcServerTest, ReadersOfALargeRowHoldWhatIsCounted) {
+  Start({.read_bytes_max = 50 << 20});
+  ASSERT_TRUE(WriteRow("row", 2, 10 * kMegabyte).ok());
+  StallRead();
+  StallRead();
+  ASSERT_TRUE(Soon([&] { return server_->reads().Taken().bytes > 40 * kMegabyte; }));
+  EXPECT_LT(server_->reads().Taken().bytes, 41 * kMegabyte);
+  ExpectBusy(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, OfTable<pb::ReadRowsRequest>()),
+             "the limit is 52428800");
+  contexts_[0].TryCancel();
+  ASSERT_TRUE(Soon([&] { return server_->reads().Taken().requests == 1; }));
+  EXPECT_TRUE(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, OfTable<pb::ReadRowsRequest>()).ok());
+  // Who goes on gets all of it.
+  pb::ReadRowsResponse response;
+  size_t bytes = 0;
+  while (reads_[1]->Read(&response)) {
+    for (const auto& chunk : response.chunks()) bytes += chunk.value().size();
+  }
+  EXPECT_EQ(bytes, 20 * kMegabyte);
+  EXPECT_TRUE(reads_[1]->Finish().ok());
+  EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes == 0; }));
+}
+
+TEST_F(GrpcServerTest, TooManyChangeStreamsMayTryAgain) {
+  Start({.read_bytes_max = 80 * 1024});  // of which change streams have half
+  for (int i = 0; i < 4; ++i) {
+    streams_.push_back(data_->ReadChangeStream(&contexts_.emplace_back(), ChangesOf(kTable)));
+    pb::ReadChangeStreamResponse response;
+    ASSERT_TRUE(streams_.back()->Read(&response));
+  }
+  ExpectBusy(List<pb::ReadChangeStreamResponse>(&pb::Bigtable::Stub::ReadChangeStream, ChangesOf(kTable)),
+             "change streams");
+}
+
+TEST_F(GrpcServerTest, AServerThatEndsSaysSoToItsChangeStreams) {
+  Start();
+  streams_.push_back(data_->ReadChangeStream(&contexts_.emplace_back(), ChangesOf(kTable)));
+  pb::ReadChangeStreamResponse response;
+  ASSERT_TRUE(streams_.back()->Read(&response));
+  std::thread ending([&] { server_->Shutdown(absl::Seconds(20)); });
+  while (streams_.back()->Read(&response)) {
+  }
+  ExpectBusy(streams_.back()->Finish(), "The server is ending");
+  ending.join();
+}
+
+TEST_F(GrpcServerTest, AFilterTooDeepToBeParsedIsCalledDeep) {
+  Start();
+  auto request = OfTable<pb::ReadRowsRequest>();
+  pb::RowFilter* filter = request.mutable_filter();
+  for (int i = 0; i < 60; ++i) filter = filter->mutable_chain()->add_filters();
+  ExpectInvalid(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, request),
+                "nested too deep: its messages may be 100 deep, a row filter 20");
+}
+
+TEST_F(GrpcServerTest, AnInstanceWithoutTablesIsCalledSo) {
+  Start();
+  const grpc::Status empty = List<pb::ReadRowsResponse>(
+      &pb::Bigtable::Stub::ReadRows, OfTable<pb::ReadRowsRequest>("projects/p/instances/empty/tables/t"));
+  EXPECT_EQ(empty.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(empty.error_message(), "No tables found for instance projects/p/instances/empty, nor "
+            "projects/p/instances/empty/tables/t");
+  const grpc::Status other = List<pb::ReadRowsResponse>(
+      &pb::Bigtable::Stub::ReadRows, OfTable<pb::ReadRowsRequest>("projects/p/instances/i/tables/other"));
+  EXPECT_EQ(other.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(other.error_message(), "Table not found: projects/p/instances/i/tables/other");
+}
+
+TEST_F(GrpcServerTest, WhatIsNotBuiltIsUnimplemented) {
+  Start();
+  pb::PrepareQueryRequest request;
+  grpc::ClientContext context;
+  pb::PrepareQueryResponse response;
+  EXPECT_EQ(data_->PrepareQuery(&context, request, &response).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+}  // namespace
+}  // namespace sonde
