@@ -126,7 +126,7 @@ absl::Status CellStore::Write(rocksdb::WriteBatch* batch, std::string_view doing
   while (true) {
     const bool stopped = when_held == WhenHeld::kRefuseWhenStopped && pressure_->IsStopped();
     const rocksdb::Status status = stopped ? rocksdb::Status::Incomplete() : db_->Write(write, batch);
-    if (when_held == WhenHeld::kWait || !status.IsIncomplete()) return FromRocks(status, doing);
+    if (when_held == WhenHeld::kWait || !status.IsIncomplete()) return FromRocksWrite(status, doing);
     if (absl::Now() >= give_up) break;
     absl::SleepFor(kHeldPause);
   }

@@ -104,7 +104,7 @@ absl::Status Records::Write(const std::vector<Engine::RecordChange>& changes) {
       batch.Delete(key);
     }
   }
-  return FromRocks(database_->Write(Synced(), &batch), fmt::format("Writing {} records", changes.size()));
+  return FromRocksWrite(database_->Write(Synced(), &batch), fmt::format("Writing {} records", changes.size()));
 }
 
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Records::Read(
@@ -123,13 +123,13 @@ absl::Status Records::Clear() {
   const std::string start(1, kCallers), end(1, kCallers + 1);
   rocksdb::Status status = database_->DeleteRange(Synced(), database_->DefaultColumnFamily(), start, end);
   if (status.ok()) status = database_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr);
-  return FromRocks(status, "Clearing the records");
+  return FromRocksWrite(status, "Clearing the records");
 }
 
 absl::Status Records::CreateTable(TableId table) {
   if (absl::Status status = write_stop_->Check(); !status.ok()) return status;
   const rocksdb::Status status = database_->Put(Synced(), OwnRecord(kTable, table), "");
-  if (!status.ok()) return FromRocks(status, "Creating a table");
+  if (!status.ok()) return FromRocksWrite(status, "Creating a table");
   const std::unique_lock lock(mutex_);
   tables_.insert(table);
   return absl::OkStatus();
@@ -140,7 +140,7 @@ absl::Status Records::DropTable(TableId table) {
   rocksdb::WriteBatch batch;
   batch.Delete(OwnRecord(kTable, table));
   batch.Put(OwnRecord(kDroppedTable, table), "");
-  if (absl::Status status = FromRocks(database_->Write(Synced(), &batch), "Dropping a table"); !status.ok())
+  if (absl::Status status = FromRocksWrite(database_->Write(Synced(), &batch), "Dropping a table"); !status.ok())
     return status;
   const std::unique_lock lock(mutex_);
   tables_.erase(table);
@@ -151,7 +151,7 @@ absl::Status Records::DropTable(TableId table) {
 absl::Status Records::DropFamily(TableId table, FamilyId family) {
   if (absl::Status status = write_stop_->Check(); !status.ok()) return status;
   const rocksdb::Status status = database_->Put(Synced(), OwnRecord(kDroppedFamily, table, family), "");
-  if (!status.ok()) return FromRocks(status, "Dropping a family");
+  if (!status.ok()) return FromRocksWrite(status, "Dropping a family");
   const std::unique_lock lock(mutex_);
   dropped_families_.insert({table, family});
   return absl::OkStatus();

@@ -25,4 +25,12 @@ absl::Status FromRocks(const rocksdb::Status& status, std::string_view doing) {
   return absl::InternalError(text);
 }
 
+absl::Status FromRocksWrite(const rocksdb::Status& status, std::string_view doing) {
+  const absl::Status converted = FromRocks(status, doing);
+  if (!status.IsIOError() || !absl::IsUnavailable(converted)) return converted;
+  return absl::UnknownError(fmt::format(
+      "{}; it may or may not have been applied, which is known when the directory is opened again",
+      std::string(converted.message())));
+}
+
 }  // namespace sonde
