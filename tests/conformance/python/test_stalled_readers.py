@@ -17,6 +17,9 @@ from google.rpc import error_details_pb2, status_pb2
 READERS = 1000
 BYTES_A_READER_MAX = 64 * 1024
 SERVER_MEMORY_BYTES = 512 * 1024 * 1024  # as tests/conformance/run starts it
+READS_BYTES = SERVER_MEMORY_BYTES // 4
+LARGE_ROW_BYTES = 20 * 1024 * 1024
+LARGE_ROW_CELLS = 2
 SETTLE_SECONDS = 12  # after ten, the allocator has given back what it does not need
 WAIT_SECONDS_MAX = 60  # on a machine with other things to do that takes longer
 PREFIX = "/google.bigtable.v2.Bigtable/"
@@ -113,7 +116,7 @@ def test_hold_little_and_hold_up_nobody(table, make_channel, server_memory):
 
 def test_are_refused_when_there_are_too_many_and_leave_their_room_when_they_go(table, make_channel, server_memory):
     fill(table, rows=2000, value_bytes=2000)
-    readers_max = SERVER_MEMORY_BYTES // 4 // BYTES_A_READER_MAX
+    readers_max = READS_BYTES // BYTES_A_READER_MAX
     for _ in range(2):
         call = read_rows(make_channel())
         readers = [call(data.ReadRowsRequest(table_name=table.name), timeout=300) for _ in range(readers_max + 100)]
@@ -143,6 +146,33 @@ def test_are_refused_when_there_are_too_many_and_leave_their_room_when_they_go(t
                 time.sleep(0.1)
 
 
+def test_of_a_large_row_are_let_in_as_long_as_there_is_room_for_it(table, make_channel, server_memory):
+    row = table.direct_row(b"large")
+    for i in range(LARGE_ROW_CELLS):
+        row.set_cell("f", f"q{i}", os.urandom(LARGE_ROW_BYTES // LARGE_ROW_CELLS // 2).hex())
+    row.commit()
+    time.sleep(SETTLE_SECONDS)
+    memory_before = server_memory()
+    readers = []
+    for _ in range(3 * READS_BYTES // LARGE_ROW_BYTES):
+        call = read_rows(make_channel())
+        readers.append(call(data.ReadRowsRequest(table_name=table.name), timeout=300))
+        time.sleep(1)  # so that none is refused for what the others hold while they look for their rows
+    refusal_deadline = time.monotonic() + WAIT_SECONDS_MAX
+    while sum(reader.is_active() for reader in readers) > READS_BYTES // LARGE_ROW_BYTES:
+        assert time.monotonic() < refusal_deadline
+        time.sleep(0.1)
+    refused = [reader for reader in readers if not reader.is_active()]
+    assert {reader.code() for reader in refused} == {grpc.StatusCode.UNAVAILABLE}
+    details = status_pb2.Status.FromString(dict(refused[0].trailing_metadata())["grpc-status-details-bin"])
+    assert details.details[0].Is(error_details_pb2.RetryInfo.DESCRIPTOR)
+    grown = wait_until_at_most(2 * READS_BYTES, lambda: server_memory() - memory_before)
+    print(f"{len(readers) - len(refused)} readers of a row of {LARGE_ROW_BYTES >> 20} MiB hold {grown >> 20} MiB")
+    for reader in readers:
+        reader.cancel()
+    assert grown <= 2 * READS_BYTES
+
+
 def test_end_with_their_deadline(table, make_channel, server_memory):
     fill(table, rows=2000, value_bytes=2000)
     call = read_rows(make_channel())
@@ -151,3 +181,20 @@ def test_end_with_their_deadline(table, make_channel, server_memory):
     assert {reader.code() for reader in readers} == {grpc.StatusCode.DEADLINE_EXCEEDED}
     assert time.monotonic() - start < 10
     assert len(list(call(data.ReadRowsRequest(table_name=table.name, rows_limit=1), timeout=30))) == 1
+
+
+def test_may_ask_whether_the_server_is_there(table):
+    """As official clients do, every 10 or 30 seconds; without leave, the third time ends the connection."""
+    fill(table, rows=2000, value_bytes=2000)
+    options = [
+        ("grpc.use_local_subchannel_pool", 1),
+        ("grpc.enable_retries", 0),
+        ("grpc.keepalive_time_ms", 6000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.http2.bdp_probe", 0),  # so that the server has not sent everything before
+    ]
+    with grpc.insecure_channel(os.environ["BIGTABLE_EMULATOR_HOST"], options=options) as channel:
+        reader = read_rows(channel)(data.ReadRowsRequest(table_name=table.name), timeout=300)
+        time.sleep(40)
+        assert sum(len(message.chunks) for message in reader) == 2000
