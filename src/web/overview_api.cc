@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "model/names.h"
+#include "web/query_reader.h"
 
 namespace sonde {
 namespace {
@@ -253,11 +254,14 @@ std::string MetricsText(const ServerFacts& facts) {
 
 void AddOverviewApi(ServerFacts facts, Router* router) {
   const auto shared = std::make_shared<const ServerFacts>(std::move(facts));
-  router->Add({"GET", "/api/v1/overview", [shared](const HttpRequest&, HttpBody*, HttpResponse* response) {
-                 response->body = OverviewJson(*shared);
-                 return absl::OkStatus();
-               }});
-  router->Add({"GET", "/metrics", [shared](const HttpRequest&, HttpBody*, HttpResponse* response) {
+  router->Add(
+      {"GET", "/api/v1/overview", [shared](const HttpRequest& request, HttpBody*, HttpResponse* response) {
+         if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
+         response->body = OverviewJson(*shared);
+         return absl::OkStatus();
+       }});
+  router->Add({"GET", "/metrics", [shared](const HttpRequest& request, HttpBody*, HttpResponse* response) {
+                 if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
                  response->content_type = "text/plain; version=0.0.4; charset=utf-8";
                  response->body = MetricsText(*shared);
                  return absl::OkStatus();

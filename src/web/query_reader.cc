@@ -100,7 +100,8 @@ absl::Status QueryReader::Finish() {
   for (const auto& [name, value] : request_.query) {
     if (known_.contains(name)) continue;
     return absl::InvalidArgumentError(
-        fmt::format("unknown parameter '{}'; allowed: {}", Printable(name), fmt::join(known_, ", ")));
+        fmt::format("unknown parameter '{}'; allowed: {}", Printable(name),
+                    known_.empty() ? "none" : fmt::format("{}", fmt::join(known_, ", "))));
   }
   return absl::OkStatus();
 }

@@ -9,9 +9,12 @@
 #include <set>
 #include <utility>
 
+#include "base/bytes.h"
+#include "filter/compiled_filter.h"
+#include "model/filter_spec.h"
 #include "model/limits.h"
 #include "model/names.h"
-#include "table/local_tables.h"
+#include "model/quote_regex.h"
 #include "web/query_reader.h"
 
 namespace sonde {
@@ -29,6 +32,7 @@ constexpr size_t kCellsPerRowShown = 2'000;
 constexpr size_t kAnswerBytesMax = 8 << 20;
 constexpr int64_t kWindowSecondsUsual = 600;
 constexpr int64_t kSecondsMax = int64_t{1} << 40;
+constexpr int64_t kRowsPerStep = 1'000;
 constexpr size_t kPatternBytesMax = 1'000;
 // Beside the metrics of accesses (HeatMetric).
 constexpr std::string_view kSizeMetric = "size";
@@ -91,6 +95,7 @@ class TablesApi {
   }
 
   absl::Status Get(const HttpRequest& request, HttpResponse* response) const {
+    if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
     const absl::StatusOr<TableSchemaRef> schema = Find(request);
     if (!schema.ok()) return schema.status();
     const absl::StatusOr<Json> one = Describe(**schema);
@@ -103,36 +108,32 @@ class TablesApi {
     const absl::StatusOr<TableSchemaRef> schema = Find(request);
     if (!schema.ok()) return schema.status();
     QueryReader query(request);
-    RowRead read;
-    const std::string prefix = query.Key("prefix");
-    RowRange range = RowRange::Prefix(prefix);
-    if (const std::string start = query.Key("start"); start > range.start) range.start = start;
-    if (const std::string end = query.Key("end"); !end.empty() && (range.end.empty() || end < range.end))
-      range.end = end;
-    if (const std::string pattern = query.Text("pattern", kPatternBytesMax); !pattern.empty())
-      read.row_key_regex = pattern;
-    if (const std::string family = query.Text("family", kFamilyNameBytesMax); !family.empty())
-      read.family = family;
-    read.cells_per_column_max = static_cast<int32_t>(query.Int("versions", 1, 1, kVersionsMax));
+    const absl::StatusOr<RowRange> range = ReadRange(&query);
+    FilterSpec::Chain cells = ReadCellFilter(**schema, &query);
     const int64_t limit = query.Int("limit", kRowsUsual, 1, kRowsMax);
     if (absl::Status status = query.Finish(); !status.ok()) return status;
-    if (!range.IsEmpty()) read.ranges.push_back(std::move(range));
-    read.rows_max = limit + 1;
-
-    LocalTables local(tables_, std::string(InstanceOfTable((*schema)->name)));
+    if (!range.ok()) return range.status();
+    absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter({std::move(cells)});
+    if (!filter.ok()) return filter.status();
+    absl::StatusOr<std::unique_ptr<RowReader>> reader = tables_->Read(
+        *schema, {.ranges = {*range}, .filter = *std::move(filter), .rows_limit = limit + 1, .caller = [&] {
+                    return request.Caller();
+                  }});
+    if (!reader.ok()) return reader.status();
     Json rows = Json::array();
     std::string next;
     size_t bytes = 0;
-    const absl::Status status =
-        local.ReadRows(std::string(IdOfTable((*schema)->name)), read, [&](ReadRow&& row) {
-          if (rows.size() == static_cast<size_t>(limit) || bytes > kAnswerBytesMax) {
-            next = row.row_key;
-            return false;
-          }
-          rows.push_back(RowToJson(row, &bytes));
-          return true;
-        });
-    if (!status.ok()) return status;
+    while (true) {
+      const absl::StatusOr<RowReader::Step> step = (*reader)->Next(kRowsPerStep);
+      if (!step.ok()) return step.status();
+      if (*step == RowReader::Step::kEnd) break;
+      if (*step == RowReader::Step::kPaused) continue;
+      if (rows.size() == static_cast<size_t>(limit) || bytes > kAnswerBytesMax) {
+        next = (*reader)->row_key();
+        break;
+      }
+      rows.push_back(RowToJson(**reader, &bytes));
+    }
     response->body =
         Dump({{"rows", std::move(rows)}, {"next", next.empty() ? Json(nullptr) : Json(KeyToText(next))}});
     return absl::OkStatus();
@@ -263,19 +264,67 @@ class TablesApi {
     return json;
   }
 
-  static Json RowToJson(const ReadRow& row, size_t* bytes) {
-    Json cells = Json::array();
-    for (const ReadCell& cell : row.cells) {
-      if (cells.size() == kCellsPerRowShown) break;
-      Json one = {{"family", cell.family},
-                  {"qualifier", KeyToText(cell.qualifier)},
-                  {"time_micros", cell.timestamp_micros},
-                  {"value", KeyToText(std::string_view(cell.value).substr(0, kValueBytesShown))},
-                  {"bytes", cell.value.size()}};
-      *bytes += cell.qualifier.size() + std::min(cell.value.size(), kValueBytesShown) + 100;
-      cells.push_back(std::move(one));
+  // Of `prefix`, `start` and `end`; INVALID_ARGUMENT: they leave nothing.
+  static absl::StatusOr<RowRange> ReadRange(QueryReader* query) {
+    const std::string prefix = query->Key("prefix"), start = query->Key("start"), end = query->Key("end");
+    RowRange range = RowRange::Prefix(prefix);
+    if (start > range.start) range.start = start;
+    if (!end.empty() && (range.end.empty() || end < range.end)) range.end = end;
+    if (!range.IsEmpty()) return range;
+    return absl::InvalidArgumentError(fmt::format(
+        "no key comes from 'start' ('{}') on, before 'end' ('{}'), and begins with 'prefix' ('{}')",
+        KeyToText(start), KeyToText(end), KeyToText(prefix)));
+  }
+
+  // Of a row's cells: those of a family, of columns, of a time, the newest of each column, with a value.
+  static FilterSpec::Chain ReadCellFilter(const TableSchema& schema, QueryReader* query) {
+    FilterSpec::Chain chain;
+    const auto pattern = [&](const std::string& name) { return query->Text(name, kPatternBytesMax); };
+    if (std::string keys = pattern("pattern"); !keys.empty())
+      chain.filters.push_back({FilterSpec::RowKeyRegex{std::move(keys)}});
+    if (const std::string family = query->Text("family", kFamilyNameBytesMax); !family.empty()) {
+      if (schema.FindFamily(family) == nullptr) {
+        std::vector<std::string> names;
+        for (const FamilySchema& known : schema.families) names.push_back(known.name);
+        query->Refuse(absl::NotFoundError(fmt::format("{}: no family '{}'; there are: {}", schema.name,
+                                                      Printable(family), fmt::join(names, ", "))));
+      }
+      chain.filters.push_back({FilterSpec::FamilyRegex{QuoteRegex(family)}});
     }
-    return {{"key", KeyToText(row.row_key)}, {"cells_count", row.cells.size()}, {"cells", std::move(cells)}};
+    if (std::string column = pattern("column"); !column.empty())
+      chain.filters.push_back({FilterSpec::QualifierRegex{std::move(column)}});
+    const int64_t from_seconds = query->Int("from", 0, 0, kSecondsMax),
+                  to_seconds = query->Int("to", 0, 0, kSecondsMax);
+    if (to_seconds != 0 && from_seconds >= to_seconds) {
+      query->Refuse(absl::InvalidArgumentError(fmt::format(
+          "'from' ({}) must come before 'to' ({}), seconds since 1970", from_seconds, to_seconds)));
+    }
+    if (from_seconds != 0 || to_seconds != 0) {
+      chain.filters.push_back(
+          {FilterSpec::TimestampRange{{from_seconds * 1'000'000, to_seconds * 1'000'000}}});
+    }
+    chain.filters.push_back(
+        {FilterSpec::CellsPerColumnLimit{static_cast<int32_t>(query->Int("versions", 1, 1, kVersionsMax))}});
+    if (std::string value = pattern("value"); !value.empty())
+      chain.filters.push_back({FilterSpec::ValueRegex{std::move(value)}});
+    return chain;
+  }
+
+  static Json RowToJson(const RowReader& reader, size_t* bytes) {
+    Json cells = Json::array();
+    for (const FilterCell& one : reader.cells()) {
+      if (cells.size() == kCellsPerRowShown) break;
+      const CellView& cell = one.cell;
+      cells.push_back({{"family", reader.family_name(one)},
+                       {"qualifier", KeyToText(cell.qualifier)},
+                       {"time_micros", cell.timestamp_micros},
+                       {"value", KeyToText(cell.value.substr(0, kValueBytesShown))},
+                       {"bytes", cell.value.size()}});
+      *bytes += cell.qualifier.size() + std::min(cell.value.size(), kValueBytesShown) + 100;
+    }
+    return {{"key", KeyToText(reader.row_key())},
+            {"cells_count", reader.cells().size()},
+            {"cells", std::move(cells)}};
   }
 
   // How much lies in the ranges of keys that a map would show: one column, of now.

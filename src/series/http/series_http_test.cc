@@ -9,6 +9,7 @@
 
 #include "prometheus/remote_messages.h"
 #include "series/http/ingest_service.h"
+#include "series/query/aggregate.h"
 #include "series/write/memory_tables.h"
 
 namespace sonde::series {
@@ -157,6 +158,24 @@ TEST(SeriesHttp, DeclaresAndTakesJsonAndCsv) {
             200);
   EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/w/query")),
             R"([["a","2020-01-01T00:00:00Z",1.0],["b","2020-01-01T00:00:00Z",2.0]])");
+}
+
+TEST(SeriesHttp, SpeaksOfItsParametersAndNotOfFlags) {
+  Fixture fixture;
+  EXPECT_EQ(fixture.Call("POST", "/write", "cpu,host=x v=1 1").code, 204);
+  const auto message = [&](const std::string& path) {
+    const HttpResponse answer = fixture.Call("GET", "/api/v1/series" + path);
+    EXPECT_EQ(answer.code, 400) << path;
+    return nlohmann::json::parse(answer.body)["error"].value("message", "");
+  };
+  EXPECT_THAT(message("/cpu/query?where=x"), testing::StartsWith("where 'x'; allowed: "));
+  EXPECT_EQ(message("/cpu/query?agg=max&window=3"),
+            "every and agg go together; aggregates: " + AggregateNames());
+  EXPECT_EQ(message("/cpu/query?latest=1&every=day"), "the latest points and every exclude each other");
+  EXPECT_THAT(message("/cpu/query?group_by=--group-byte"),
+              testing::StartsWith("group_by '--group-byte'; allowed: "));
+  EXPECT_EQ(message("?colour=red"), "unknown parameter 'colour'; allowed: limit, start");
+  EXPECT_EQ(message("/cpu?colour=red"), "unknown parameter 'colour'; allowed: none");
 }
 
 TEST(SeriesHttp, ListsSeriesByPages) {

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "base/bytes.h"
 #include "series/http/ingest_service.h"
 #include "series/query/query_request.h"
@@ -20,6 +22,7 @@
 #include "series/schema/schema_parser.h"
 #include "series/write/csv_loader.h"
 #include "series/write/json_lines_loader.h"
+#include "web/query_reader.h"
 
 namespace sonde::series {
 namespace {
@@ -30,6 +33,7 @@ constexpr int64_t kRowsUsual = 100'000;
 constexpr int64_t kRowsMax = 1'000'000;
 constexpr size_t kAnswerBytesMax = 128 << 20;
 constexpr int64_t kSeriesListedMax = 1'000;
+constexpr size_t kSeriesNameBytesMax = 1'024;  // of one that is asked for
 constexpr size_t kProblemsShownMax = 20;
 constexpr size_t kRangesShownMax = 100;
 
@@ -51,11 +55,8 @@ Json Check(const KnownSeries& series) {
 
 Json Describe(const KnownSeries& series, bool has_declaration) {
   const SeriesSchema schema = LabelsAsTags(series);
-  Json json = {{"name", schema.name},
-               {"table", schema.table},
-               {"is_declared", !series.is_open()},
-               {"tags", Json::array()},
-               {"fields", Json::array()}};
+  Json json = {{"name", schema.name},   {"table", schema.table},     {"is_declared", !series.is_open()},
+               {"tags", Json::array()}, {"fields", Json::array()}};
   for (const Tag& tag : schema.tags) {
     json["tags"].push_back({{"name", tag.name}, {"type", tag.type == TagType::kInt ? "int" : "string"}});
   }
@@ -85,15 +86,15 @@ absl::StatusOr<int64_t> ReadLimit(const std::string& text, int64_t most) {
 }
 
 absl::Status List(IngestService* service, const HttpRequest& request, HttpResponse* response) {
-  const absl::StatusOr<int64_t> limit =
-      ReadLimit(request.Query("limit").value_or(std::to_string(kSeriesListedMax)), kSeriesListedMax);
-  if (!limit.ok()) return limit.status();
-  const std::string start = request.Query("start").value_or("");
+  QueryReader query(request);
+  const int64_t limit = query.Int("limit", kSeriesListedMax, 1, kSeriesListedMax);
+  const std::string start = query.Text("start", kSeriesNameBytesMax);
+  if (absl::Status status = query.Finish(); !status.ok()) return status;
   Json all = Json::array();
   Json next = nullptr;
   for (const KnownSeriesRef& series : service->declarations().List()) {
     if (series->schema.name < start) continue;
-    if (static_cast<int64_t>(all.size()) == *limit) {
+    if (static_cast<int64_t>(all.size()) == limit) {
       next = series->schema.name;
       break;
     }
@@ -104,6 +105,7 @@ absl::Status List(IngestService* service, const HttpRequest& request, HttpRespon
 }
 
 absl::Status Get(IngestService* service, const HttpRequest& request, HttpResponse* response) {
+  if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
   const absl::StatusOr<KnownSeriesRef> series = Find(service, request);
   if (!series.ok()) return series.status();
   response->body = Dump(Describe(**series, true));
@@ -164,6 +166,23 @@ struct Members {
     std::sort(names.begin(), names.end());
     return absl::InvalidArgumentError(
         fmt::format("unknown parameter '{}'; allowed: {}", Printable(name), fmt::join(names, ", ")));
+  }
+
+  // The same, with the parameters by the names that they have here, and not as flags of the command line.
+  absl::Status InWordsOfHere(const absl::Status& status) const {
+    std::string message(status.message());
+    const auto rename = [&](const std::string& name) {
+      const std::string flag = "--" + absl::StrReplaceAll(name, {{"_", "-"}});
+      for (size_t at = 0; (at = message.find(flag, at)) != std::string::npos; at += name.size()) {
+        const size_t end = at + flag.size();
+        const bool is_word =
+            end == message.size() || (!absl::ascii_isalnum(message[end]) && message[end] != '-');
+        if (is_word) message.replace(at, flag.size(), name);
+      }
+    };
+    for (const auto& [name, list] : lists) rename(name);
+    for (const auto& [name, text] : texts) rename(name);
+    return absl::Status(status.code(), message);
   }
 
   absl::Status SetJson(const std::string& name, const Json& value) {
@@ -290,9 +309,9 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
   }
   const SeriesSchema view = LabelsAsTags(**series);
   const absl::StatusOr<Query> query = ParseQuery(view, asked, service->clock().NowMicros());
-  if (!query.ok()) return query.status();
+  if (!query.ok()) return members.InWordsOfHere(query.status());
   const absl::StatusOr<ResultHeader> header = HeaderOf(view, *query);
-  if (!header.ok()) return header.status();
+  if (!header.ok()) return members.InWordsOfHere(header.status());
   JsonAnswer answer(*header);
   std::ostringstream csv_text;
   const std::unique_ptr<ResultWriter> csv =

@@ -149,8 +149,10 @@ void SchemaReader::ReadOrder(const YAML::Node& node) {
   const SeriesSchema series = schema_;
   schema_.key.clear();
   schema_.bucket.reset();
+  bucket_is_wrong_ = false;
   if (const auto text = map.Text("bucket")) {
     const absl::StatusOr<BucketWidth> bucket = ParseBucketWidth(*text);
+    bucket_is_wrong_ = !bucket.ok();
     if (!bucket.ok()) Complain(order.line, fmt::format("'bucket': {}", TextOfStatus(bucket.status())));
     if (bucket.ok()) schema_.bucket = *bucket;
   }

@@ -47,6 +47,7 @@ void SchemaReader::ReadKeyPart(const YAML::Node& node) {
     schema_.key.push_back(part);
   } else if (name == "bucket") {
     if (!schema_.bucket) {
+      if (bucket_is_wrong_) return;  // and was complained of
       return Complain(part.line,
                       "'bucket' is in the key, but the declaration has no key 'bucket': its width");
     }

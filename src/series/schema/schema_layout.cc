@@ -19,6 +19,7 @@ void SchemaReader::ReadBucketAndLayout(const MapReader& map) {
     if (bucket.ok()) {
       schema_.bucket = *bucket;
     } else {
+      bucket_is_wrong_ = true;
       Complain(LineOf(map.Find("bucket")), fmt::format("'bucket': {}", TextOfStatus(bucket.status())));
     }
   }

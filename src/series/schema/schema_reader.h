@@ -86,6 +86,7 @@ class SchemaReader {
 
   Problems* problems_;
   SeriesSchema schema_;
+  bool bucket_is_wrong_ = false;
   std::set<std::string> names_;
   std::set<std::string> tables_;
   std::set<std::string> named_columns_;  // fields with an `as`
