@@ -27,7 +27,8 @@ export interface HeatMap {
   keys_end: string; row_keys: number[]; values: number[];
 }
 export interface Named { name: string; type: string }
-export interface Series { name: string; table: string; is_declared: boolean; tags: Named[]; fields: Named[]; declaration?: string; check?: Checked[] }
+export interface Series { name: string; table: string; is_declared: boolean; tags: Named[]; key_tags: string[]; fields: Named[]; declaration?: string; check?: Checked[];
+  derived?: { name: string; table: string; kind: string }[] }
 export interface Checked { severity: "note" | "warning" | "error"; line: number; reason: string; remedy: string }
 export interface QueryStats { rows_read: number; cells_read: number; value_bytes_read: number; is_full_scan: boolean; ranges_count: number }
 export interface QueryAnswer {

@@ -7,7 +7,7 @@ const marks = { info: "i", warning: "!", critical: "‼" };
 
 export function findingCards(findings: Finding[], withTable: boolean): HTMLElement {
   if (findings.length === 0) {
-    return empty("Nothing to report", "Reads and writes are spread over the keys, rows are small, and nobody reads whole tables.");
+    return empty("Nothing to report", "No known pattern was found in what was read and written in this time.");
   }
   return h("ul", { class: "findings" }, findings.map((finding) =>
     h("li", { class: `finding ${finding.severity}`, "data-pattern": finding.pattern },

@@ -178,6 +178,23 @@ TEST(SeriesHttp, SpeaksOfItsParametersAndNotOfFlags) {
   EXPECT_EQ(message("/cpu?colour=red"), "unknown parameter 'colour'; allowed: none");
 }
 
+// With which a page can ask for a part of a series that is a few ranges of keys.
+TEST(SeriesHttp, NamesTheTagsThatKeysBeginWith) {
+  Fixture fixture;
+  EXPECT_EQ(fixture.Call("POST", "/write", "cpu,host=x,zone=y v=1 1").code, 204);
+  EXPECT_EQ(fixture
+                .Call("PUT", "/api/v1/series/w",
+                      "series: w\ntable: W\ntags: { place: string, sensor: string }\nfields: { t: double }\n"
+                      "key: [sensor, bucket, place]\nbucket: day\nretention: { max_age: 1d }\n")
+                .code,
+            200);
+  const auto tags = [&](const std::string& name) {
+    return nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/" + name).body)["key_tags"].dump();
+  };
+  EXPECT_EQ(tags("cpu"), R"(["host","zone"])");
+  EXPECT_EQ(tags("w"), R"(["sensor"])");
+}
+
 TEST(SeriesHttp, ListsSeriesByPages) {
   Fixture fixture;
   for (const char* name : {"a", "b", "c"}) {

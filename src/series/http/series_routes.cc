@@ -53,13 +53,28 @@ Json Check(const KnownSeries& series) {
   return findings;
 }
 
+// The tags that keys begin with, before the time: conditions on the first of them narrow what is read.
+std::vector<std::string> TagsBeforeTime(const KnownSeries& series, const SeriesSchema& view) {
+  std::vector<std::string> names;
+  if (series.is_open()) {
+    for (const Tag& tag : view.tags) names.push_back(tag.name);
+    return names;
+  }
+  for (const KeyPart& part : view.key) {
+    if (part.IsTime()) break;
+    if (part.kind == KeyPart::Kind::kTag) names.push_back(view.tags[part.tag].name);
+  }
+  return names;
+}
+
 Json Describe(const KnownSeries& series, bool has_declaration) {
   const SeriesSchema schema = LabelsAsTags(series);
   Json json = {{"name", schema.name},   {"table", schema.table},     {"is_declared", !series.is_open()},
-               {"tags", Json::array()}, {"fields", Json::array()}};
+               {"tags", Json::array()}, {"key_tags", Json::array()}, {"fields", Json::array()}};
   for (const Tag& tag : schema.tags) {
     json["tags"].push_back({{"name", tag.name}, {"type", tag.type == TagType::kInt ? "int" : "string"}});
   }
+  for (const std::string& name : TagsBeforeTime(series, schema)) json["key_tags"].push_back(name);
   for (const Field& field : schema.fields) {
     json["fields"].push_back({{"name", field.name}, {"type", FieldTypeName(field.type)}});
   }

@@ -22,12 +22,16 @@ export function keysPage(): Page {
   const leaving: (() => void)[] = [];
   const abort = new AbortController();
   leaving.push(() => abort.abort());
-  Promise.all([get<{ tables: Table[] }>("/api/v1/tables", {}, abort.signal), get<Overview>("/api/v1/overview", {}, abort.signal)]).then(([{ tables }, overview]) => {
+  // The one that is looked at may be none of the first thousand.
+  const named = parameters.get("table") ?? "";
+  Promise.all([get<{ tables: Table[]; next: string | null }>("/api/v1/tables", {}, abort.signal), get<Overview>("/api/v1/overview", {}, abort.signal),
+    named ? get<Table>(tablePath(named), {}, abort.signal).catch(() => undefined) : undefined]).then(([{ tables, next }, overview, asked]) => {
     if (!overview.watches_keys) return show(body, empty("Nobody watches", "The server was started with --no-keyviz."));
     if (tables.length === 0) return show(body, empty("No tables yet", "As soon as a row is written, its key is seen here."));
     const busiest = [...tables].sort((a, b) => b.keys_in_use - a.keys_in_use)[0];
-    const chosen = tables.find((table) => table.name === parameters.get("table")) ?? busiest;
-    show(body, visualizer(tables, chosen, parameters, leaving));
+    const all = asked && !tables.some((table) => table.name === asked.name) ? [...tables, asked] : tables;
+    show(body, visualizer(all, asked ?? busiest, parameters, leaving),
+      next !== null && h("p", { class: "muted" }, "There are more tables than these: name one in the address, ?table=projects/P/instances/I/tables/T"));
   }).catch((error) => { if (!abort.signal.aborted) show(body, problem(error)); });
   return { element: h("div", { class: "page wide" }, h("h1", {}, "Key visualizer"), body), leave: () => leaving.forEach((leave) => leave()) };
 }

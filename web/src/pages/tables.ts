@@ -54,17 +54,28 @@ function browser(table: Table, parameters: URLSearchParams, signal: AbortSignal)
   const text = (name: string, placeholder: string) =>
     h("input", { type: "text", name, value: parameters.get(name) ?? "", placeholder, spellcheck: "false", autocomplete: "off" });
   const prefix = text("prefix", "beginning of keys"), pattern = text("pattern", "RE2 of the whole key");
+  const start = text("start", "first key"), end = text("end", "before this key");
+  const column = text("column", "RE2 of the whole qualifier"), value = text("value", "RE2 of the whole value");
+  // Seconds since 1970 in the address and to the server; a local time to people.
+  const time = (name: string) => {
+    const seconds = Number(parameters.get(name));
+    const local = seconds > 0 ? new Date((seconds - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000).toISOString().slice(0, 19) : "";
+    return h("input", { type: "datetime-local", name, step: 1, value: local });
+  };
+  const from = time("from"), to = time("to");
+  const secondsOf = (input: HTMLInputElement) => (input.value ? Math.floor(new Date(input.value).getTime() / 1000) : undefined);
   let versions = parameters.get("versions") ?? "1", family = parameters.get("family") ?? "";
   let starts: string[] = [""];
   const results = h("div", { class: "rows", "aria-live": "polite" });
 
   const load = async () => {
-    remember("/tables", { table: table.name, prefix: prefix.value, pattern: pattern.value, family, versions: versions === "1" ? "" : versions });
+    const asked = { prefix: prefix.value, pattern: pattern.value, start: start.value, end: end.value, family, column: column.value, value: value.value, from: secondsOf(from), to: secondsOf(to) };
+    remember("/tables", { table: table.name, ...asked, versions: versions === "1" ? "" : versions });
     results.setAttribute("aria-busy", "true");
     try {
       const answer = await get<{ rows: Row[]; next: string | null }>(tablePath(table.name, "/rows"), {
-        prefix: prefix.value, pattern: pattern.value, family, versions, limit: 50, start: starts.at(-1) }, signal);
-      show(results, answer.rows.length === 0 ? empty("No rows", "None of this table's keys begins like that, or matches.")
+        ...asked, versions, limit: 50, start: starts.at(-1) || start.value }, signal);
+      show(results, answer.rows.length === 0 ? empty("No rows", "None of this table's rows has such a key and such cells.")
         : rowsTable(answer.rows, versions !== "1"),
         h("div", { class: "pager" },
           h("button", { disabled: starts.length === 1, onclick: () => { starts.pop(); void load(); } }, "← Back"),
@@ -80,7 +91,10 @@ function browser(table: Table, parameters: URLSearchParams, signal: AbortSignal)
     field("Prefix", prefix, "Bytes that are not printable as \\xNN"), field("Pattern", pattern),
     field("Family", select([["", "all"], ...table.families.map((one): [string, string] => [one.name, one.name])], family, (value) => { family = value; again(); })),
     field("History", select([["1", "newest"], ["5", "newest 5"], ["1000", "all versions"]], versions, (value) => { versions = value; again(); })),
-    h("button", { class: "primary", type: "submit" }, "Find rows"));
+    h("button", { class: "primary", type: "submit" }, "Find rows"),
+    h("details", { class: "more", open: [start, end, column, value, from, to].some((input) => input.value !== "") }, h("summary", {}, "Key range, columns, values, times"),
+      h("div", { class: "controls" }, field("From key", start, "Bytes that are not printable as \\xNN"), field("To key", end, "This key is not included"),
+        field("Column", column), field("Value", value), field("From time", from), field("To time", to, "This second is not included"))));
   again();
   return h("section", { class: "card" }, h("h2", {}, "Rows"), form, results);
 }
