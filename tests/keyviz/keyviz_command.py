@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """`sonde keyviz` against a live server: a declared series is loaded and one row of it read again and again; what the
 terminal, --json and --png then show is looked at, and the declaration of a finding's cure given to `sonde series check`.
+Then keys in the order of time, a sudden increase and full scans are made, and asked for over HTTP: of their own time and
+of another, before a restart and after it.
 
 usage: keyviz_command.py SONDE
 """
@@ -25,7 +27,18 @@ key: [host, bucket]
 bucket: day
 retention: { max_age: 3650d }
 """
+METERS = """\
+series: meters
+table: METERS
+tags: { meter: { type: int, width: 6 } }
+fields: { kwh: double }
+bucket: 1s
+key: [{ bucket: 1s, format: epoch_s }, meter]
+retention: { max_age: 30d }
+"""
 HOSTS = 60
+QUIET_SECONDS = 12  # each part of the increase
+STEPS_PER_SECOND = 4
 HOT_ROW = "host042#20240101"
 READS = 900
 
@@ -116,6 +129,54 @@ def look(sonde, directory, http):
     check(len(colours) > 2, f"nearly blank: {colours}")  # nothing, what was written once, and the hot row
 
 
+def ask(http, path, data=None, method="GET", agent="keyviz-test"):
+    request = urllib.request.Request(f"http://{http}/api/v1/{path}", data=data, method=method,
+                                     headers={"User-Agent": agent})
+    return json.loads(urllib.request.urlopen(request).read())
+
+
+def findings(http, table, window):
+    """{pattern: texts}"""
+    found = {}
+    start, end = window
+    for one in ask(http, f"tables/sonde/sonde/{table}/findings?from={start}&to={end}")["findings"]:
+        found.setdefault(one["pattern"], []).append(one["text"])
+    return found
+
+
+def make_patterns(sonde, directory, http, endpoint):
+    """The window in which they were made."""
+    ask(http, "series/meters", METERS.encode(), "PUT")
+    start = int(time.time())
+    for step in range(2 * QUIET_SECONDS * STEPS_PER_SECOND):
+        due = start + 1 + step / STEPS_PER_SECOND
+        time.sleep(max(0, due - time.time()))
+        points = [json.dumps({"meter": step * 40 + meter, "time": int(time.time() * 1000), "kwh": 1}) for meter in range(40)]
+        ask(http, "series/meters/write?time_format=epoch_ms", "\n".join(points).encode(), "POST")
+        ask(http, f"tables/sonde/sonde/MACHINES/rows?limit={5 if step < QUIET_SECONDS * STEPS_PER_SECOND else 59}")
+    end = int(time.time()) + 1
+    ask(http, "series/meters/query?limit=100000", agent="nightly-report")
+    (directory / "meters.yaml").write_text(METERS)
+    run(sonde, "series", "query", str(directory / "meters.yaml"), "--endpoint", endpoint)
+    time.sleep(2.5)
+    return start, end
+
+
+def judge_patterns(http, window):
+    start, end = window
+    meters = findings(http, "METERS", (start, end + 5))
+    check("sequential_keys" in meters, meters)
+    scans = "\n".join(meters.get("full_scan", []))
+    for who in ("nightly-report from 127.0.0.1", "sonde series query from 127.0.0.1"):
+        check(f"{who} has read METERS" in scans, meters)
+    check("sudden_increase" in findings(http, "MACHINES", window), findings(http, "MACHINES", window))
+    for table in ("METERS", "MACHINES"):
+        check(findings(http, table, (start - 400, start - 300)) == {}, f"{table} before it was there")
+    everywhere = ask(http, f"findings?from={start}&to={end + 5}")["findings"]
+    check({"METERS", "MACHINES"} == {one["table"].split("/")[-1] for one in everywhere}, everywhere)
+    check(ask(http, f"findings?from={start - 400}&to={start - 300}")["findings"] == [], "before")
+
+
 def ask_wrongly(sonde, directory, http):
     check("there are MACHINES" in run(sonde, "keyviz", "NONE", "--http", http, status=1), "names the tables")
     check("must be one of ops" in run(sonde, "keyviz", "--http", http, "--metric", "colour", status=2), "names metrics")
@@ -136,6 +197,12 @@ def main():
             load(sonde, directory, http, endpoint)
             look(sonde, directory, http)
             ask_wrongly(sonde, directory, http)
+            window = make_patterns(sonde, directory, http, endpoint)
+            judge_patterns(http, window)
+            server.terminate()
+            check(server.wait(30) == 0, "the server ended badly")
+            server, http, endpoint = start(sonde, directory)
+            judge_patterns(http, window)
         finally:
             server.terminate()
             server.wait(30)
