@@ -9,7 +9,6 @@
 
 #include "prometheus/remote_messages.h"
 #include "series/http/ingest_service.h"
-#include "series/query/aggregate.h"
 #include "series/write/memory_tables.h"
 
 namespace sonde::series {
@@ -169,8 +168,7 @@ TEST(SeriesHttp, SpeaksOfItsParametersAndNotOfFlags) {
     return nlohmann::json::parse(answer.body)["error"].value("message", "");
   };
   EXPECT_THAT(message("/cpu/query?where=x"), testing::StartsWith("where 'x'; allowed: "));
-  EXPECT_EQ(message("/cpu/query?agg=max&window=3"),
-            "every and agg go together; aggregates: " + AggregateNames());
+  EXPECT_EQ(message("/cpu/query?agg=max&window=3"), "window counts buckets: it needs every");
   EXPECT_EQ(message("/cpu/query?latest=1&every=day"), "the latest points and every exclude each other");
   EXPECT_THAT(message("/cpu/query?group_by=--group-byte"),
               testing::StartsWith("group_by '--group-byte'; allowed: "));
