@@ -22,6 +22,7 @@
 #include "series/write/csv_loader.h"
 #include "series/write/decompress.h"
 #include "series/write/json_lines_loader.h"
+#include "series/write/late_points.h"
 #include "series/write/stream_source.h"
 #include "server/commands.h"
 #include "server/series_commands.h"
@@ -247,14 +248,19 @@ class BadLines {
 void ReportLoaded(const series::SeriesSchema& schema, const series::CsvTotals& totals,
                   const series::PointWriter& writer, double seconds) {
   if (!totals.ignored_columns.empty()) {
-    fmt::print(stderr, "columns that the series does not have: {}\n",
-               fmt::join(totals.ignored_columns, ", "));
+    fmt::print(stderr, "columns that the series does not have: {}; {} {} passed over\n",
+               fmt::join(totals.ignored_columns, ", "), totals.ignored_values,
+               totals.ignored_values == 1 ? "value was" : "values were");
   }
   const std::optional<int64_t> max_age_micros = schema.retention.max_age_micros;
   if (max_age_micros && writer.totals().oldest_micros < SystemClock().NowMicros() - *max_age_micros) {
     fmt::print(stderr,
                "warning: the oldest point is of {}; those older than max_age {} are forgotten at once\n",
                series::TimeText(writer.totals().oldest_micros), series::DurationText(*max_age_micros));
+  }
+  for (const std::string& text :
+       series::TooLateForRollups(schema, writer.totals().oldest_micros, SystemClock().NowMicros())) {
+    fmt::print(stderr, "warning: {}\n", text);
   }
   fmt::print(stderr, "{} points ({} cells) loaded into table '{}' in {:.2f} s, {:.0f} points/s\n",
              totals.points, writer.totals().cells, schema.table, seconds,
@@ -276,6 +282,7 @@ int Load(const Options& options) {
   absl::StatusOr<series::CsvMapping> mapping = MappingOf(options, opened->schema);
   if (!mapping.ok()) return ReportStatus(mapping.status());
   mapping->lines_skipped = *lines_written;
+  mapping->refuses_unknown = options.is_strict;
 
   Progress progress(file->bytes());
   BadLines bad_lines(options.csv == "-" ? "stdin" : options.csv, &progress);

@@ -385,6 +385,13 @@ void Checker::CheckRollups() {
               "anew when one comes late",
               rollup.table, rollup.every.Name(), DurationText(*age)),
           "keep the points for two pieces at least, or choose a smaller 'every'");
+    } else if (age) {
+      Add(Severity::kNote, rollup.line,
+          fmt::format(
+              "a point that comes when its piece of one {} began more than {} ago (max_age) is kept, but is "
+              "not in roll-up '{}'",
+              rollup.every.Name(), DurationText(*age), rollup.table),
+          "load history before max_age is declared, or declare a longer one");
     }
     if (age && rollup.retention.max_age_micros && *rollup.retention.max_age_micros < *age) {
       Add(Severity::kNote, rollup.line,

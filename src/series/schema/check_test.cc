@@ -238,14 +238,20 @@ TEST(Check, KeepsPointsLongEnoughForRollups) {
                     "retention: {{ max_age: {} }}\nderive: [ rollup: {{ table: r, {} }} ]\n",
                     age, rollup));
   };
-  EXPECT_EQ(findings("7d", "every: 1h, retention: 5y"), Lines{});
+  const std::string late =
+      "7 note: a point that comes when its piece of one hour began more than 7d ago (max_age) is kept, but "
+      "is "
+      "not "
+      "in roll-up 'r'";
+  EXPECT_EQ(findings("7d", "every: 1h, retention: 5y"), Lines{late});
   EXPECT_EQ(findings("7d", "every: month, retention: 5y"),
             Lines{"7 error: roll-up 'r' of one month: points are forgotten after 7d, before such a piece can "
                   "be computed "
                   "anew when one comes late"});
   EXPECT_EQ(findings("7d", "every: 1h, retention: 3d"),
-            Lines{"7 note: roll-up 'r' is forgotten before its points are"});
-  EXPECT_EQ(findings("7d", "every: 1h"), Lines{"7 note: roll-up 'r' without 'retention' is kept for ever"});
+            (Lines{late, "7 note: roll-up 'r' is forgotten before its points are"}));
+  EXPECT_EQ(findings("7d", "every: 1h"),
+            (Lines{late, "7 note: roll-up 'r' without 'retention' is kept for ever"}));
 }
 
 }  // namespace

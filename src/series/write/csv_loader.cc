@@ -115,6 +115,11 @@ absl::Status CsvLoader::ReadHeader(const std::vector<std::string_view>& columns,
         fmt::format("no column for tag '{}'; say --map COLUMN={} or --set {}=VALUE; the file has: {}", name,
                     name, name, Joined(columns)));
   }
+  if (mapping_.refuses_unknown && !totals->ignored_columns.empty()) {
+    return absl::InvalidArgumentError(fmt::format("line 1: column '{}' is not in series '{}'; allowed: {}",
+                                                  Printable(totals->ignored_columns[0]), schema.name,
+                                                  Names(schema)));
+  }
   if (std::find(has_field.begin(), has_field.end(), true) == has_field.end()) {
     return absl::InvalidArgumentError(
         fmt::format("no column is a field of series '{}'; the file has: {}", schema.name, Joined(columns)));
@@ -123,7 +128,7 @@ absl::Status CsvLoader::ReadHeader(const std::vector<std::string_view>& columns,
 }
 
 absl::Status CsvLoader::AddRecord(const CsvReader::Record& record, const TimeParser& times,
-                                  PointWriter* writer) {
+                                  PointWriter* writer, CsvTotals* totals) {
   if (record.values.size() != columns_.size()) {
     return absl::InvalidArgumentError(
         fmt::format("{} values; the header has {}", record.values.size(), columns_.size()));
@@ -133,6 +138,7 @@ absl::Status CsvLoader::AddRecord(const CsvReader::Record& record, const TimePar
     const Column column = columns_[i];
     switch (column.target) {
       case Target::kIgnored:
+        totals->ignored_values += record.values[i].empty() ? 0 : 1;
         break;
       case Target::kTag:
         tags_[column.index] = record.values[i];
@@ -179,7 +185,7 @@ absl::StatusOr<CsvTotals> CsvLoader::Run(ByteSource source, PointWriter* writer,
     if (!has_record.ok()) return has_record.status();
     if (!*has_record) break;
     if (lines <= mapping_.lines_skipped) continue;
-    const absl::Status status = record.problem.empty() ? AddRecord(record, *times, writer)
+    const absl::Status status = record.problem.empty() ? AddRecord(record, *times, writer, &totals)
                                                        : absl::InvalidArgumentError(record.problem);
     if (status.ok()) {
       ++totals.points;

@@ -1,7 +1,8 @@
 // Loads a CSV file into a declared series.
 //
 // The first record names the columns.  Each column is the tag or field of its name (or of the name that
-// CsvMapping::names gives it), or the time; other columns are ignored and listed.  An empty value of a field
+// CsvMapping::names gives it), or the time; other columns are ignored, listed and their values counted, or
+// refused (CsvMapping::refuses_unknown).  An empty value of a field
 // is no value; blanks around numbers and times do not count.  A line that is not a point is reported with its
 // number, and the others are loaded.
 #pragma once
@@ -28,7 +29,8 @@ struct CsvMapping {
   std::string time_format;                       // as TimeParser::Create
   bool assume_utc = false;
   char separator = ',';
-  int64_t lines_skipped = 0;  // points at the front of the file that are passed over: written before
+  bool refuses_unknown = false;  // a column or member that the series does not have is an error
+  int64_t lines_skipped = 0;     // points at the front of the file that are passed over: written before
 };
 
 struct CsvTotals {
@@ -36,6 +38,7 @@ struct CsvTotals {
   int64_t bad_lines = 0;
   int64_t bytes = 0;
   std::vector<std::string> ignored_columns;
+  int64_t ignored_values = 0;  // in these
 };
 
 class CsvLoader {
@@ -70,7 +73,8 @@ class CsvLoader {
   absl::Status FindTimeColumn(const std::vector<std::string_view>& columns);
   absl::Status SetConstants(const SeriesSchema& schema, std::vector<bool>* has_tag);
   // Not OK: why the line is not a point.
-  absl::Status AddRecord(const CsvReader::Record& record, const TimeParser& times, PointWriter* writer);
+  absl::Status AddRecord(const CsvReader::Record& record, const TimeParser& times, PointWriter* writer,
+                         CsvTotals* totals);
 
   enum class Target : uint8_t { kIgnored, kTag, kField, kNumberField, kTime };
   struct Column {

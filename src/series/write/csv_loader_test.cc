@@ -43,6 +43,9 @@ TEST(CsvLoader, LoadsColumnsByName) {
   EXPECT_EQ(loaded.error, "");
   EXPECT_EQ(loaded.totals.points, 2);
   EXPECT_EQ(loaded.totals.ignored_columns, std::vector<std::string>{"extra"});
+  EXPECT_EQ(loaded.totals.ignored_values, 1);
+  EXPECT_EQ(Load("symbol,date,price,extra\nMSFT,2000-01-01,39.81,x\n", {.refuses_unknown = true}).error,
+            "line 1: column 'extra' is not in series 'stocks'; allowed: symbol, price, note");
   auto& rows = loaded.tables.tables["stocks"].rows;
   ASSERT_EQ(rows.size(), 2);
   EXPECT_EQ((rows["MSFT#20000201"][{"m", "price"}].begin()->second), "36.35");

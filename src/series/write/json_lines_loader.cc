@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kChunkBytes = 256 * 1024;
 constexpr int64_t kLinesPerProgress = 1 << 14;
 constexpr size_t kIgnoredListedMax = 100;
+constexpr size_t kTextBytesShownMax = 64;
 
 // Lines of a source, without their ends.
 class LineReader {
@@ -63,6 +64,23 @@ class LineReader {
   bool is_at_end_ = false;
 };
 
+// INVALID_ARGUMENT: names what no JSON is, such as a NaN.
+absl::StatusOr<nlohmann::json> ParseLine(std::string_view line) {
+  try {
+    return nlohmann::json::parse(line);
+  } catch (const nlohmann::json::parse_error& error) {
+    const size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, line.size());
+    constexpr std::string_view kEnds = " \t\r,:{}[]\"";
+    const size_t begin = at == 0 ? 0 : line.find_last_of(kEnds, at - 1) + 1;  // npos + 1 is 0
+    const std::string_view text = line.substr(begin, line.find_first_of(kEnds, begin) - begin);
+    if (text.empty()) return absl::InvalidArgumentError(fmt::format("not JSON, at byte {}", at + 1));
+    return absl::InvalidArgumentError(
+        fmt::format("not JSON: '{}' at byte {}", Printable(text, kTextBytesShownMax), begin + 1));
+  } catch (const nlohmann::json::out_of_range&) {
+    return absl::InvalidArgumentError("a number that no double can hold");
+  }
+}
+
 // As the file has it; nothing for null and for what is no single value.
 absl::StatusOr<std::string> TextOf(const std::string& name, const nlohmann::json& value) {
   if (value.is_null()) return std::string();
@@ -109,10 +127,9 @@ absl::Status JsonLinesLoader::AddLine(std::string_view line, const TimeParser& t
   if (line.size() > kJsonLineBytesMax) {
     return absl::InvalidArgumentError(fmt::format("a line of more than {} bytes", kJsonLineBytesMax));
   }
-  const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
-  if (object.is_discarded()) {
-    return absl::InvalidArgumentError("not JSON, or with a number that no double can hold");
-  }
+  const absl::StatusOr<nlohmann::json> parsed = ParseLine(line);
+  if (!parsed.ok()) return parsed.status();
+  const nlohmann::json& object = *parsed;
   if (!object.is_object()) return absl::InvalidArgumentError("not a JSON object");
   const SeriesSchema& schema = writer->codec().schema();
   for (size_t i = 0; i < tags_.size(); ++i) {
@@ -124,6 +141,11 @@ absl::Status JsonLinesLoader::AddLine(std::string_view line, const TimeParser& t
   for (const auto& [name, value] : object.items()) {
     const auto member = members_.find(name);
     if (member == members_.end()) {
+      if (mapping_.refuses_unknown) {
+        return absl::InvalidArgumentError(
+            fmt::format("member '{}' is not in series '{}'", Printable(name), schema.name));
+      }
+      ++totals->ignored_values;
       auto& ignored = totals->ignored_columns;
       if (ignored.size() < kIgnoredListedMax &&
           std::find(ignored.begin(), ignored.end(), name) == ignored.end()) {

@@ -1,9 +1,10 @@
 // Loads JSON lines into a declared series: an object a line, its members the tags and fields of their names
 // (or of those that CsvMapping::names gives them), and the time.
 //
-// Numbers and booleans are taken as they are written, null is no value, other members are passed over and
-// listed.  A time that is a number is in the unit that time_format names (epoch_ms, ...).  A line that is not
-// a point is reported with its number, and the others are loaded.
+// Numbers and booleans are taken as they are written, null is no value, other members are passed over,
+// listed and counted, or refused with their line (CsvMapping::refuses_unknown).  A time that is a number is
+// in the unit that time_format names (epoch_ms, ...).  A line that is not a point is reported with its
+// number, and the others are loaded.
 #pragma once
 
 #include <map>

@@ -38,10 +38,48 @@ TEST(JsonLinesLoader, KeepsTheGoodLines) {
                                            "6: member 'x' is a list or an object; allowed: one value",
                                            "7: time 'soon' is not as in 'epoch_ms'",
                                            "8: tag 'host': value '' is empty",
-                                           "9: not JSON, or with a number that no double can hold"}));
+                                           "9: a number that no double can hold"}));
+  EXPECT_EQ(totals->ignored_values, 1);
   EXPECT_EQ((tables.tables["s"].rows["a#7#19700101"][{"m", "x"}][1'000'000]), "1.5");
   EXPECT_EQ((tables.tables["s"].rows["a#8#19700101"][{"m", "note"}][2'000'000]), "n");
   EXPECT_TRUE(tables.tables["s"].rows.contains("b#7#19700101"));
+}
+
+std::vector<std::string> BadLines(std::string_view lines, CsvMapping mapping) {
+  const SeriesSchema schema =
+      ParseSchema(
+          "series: s\ntags: { host: string }\nfields: { x: double }\nkey: [host, bucket]\nbucket: day\n",
+          "s.yaml")
+          .value();
+  MemoryTables tables;
+  EXPECT_TRUE(EnsureSeriesTables(schema, &tables).ok());
+  PointWriter writer(schema, &tables);
+  std::vector<std::string> bad;
+  mapping.time_format = "epoch_ms";
+  JsonLinesLoader loader(
+      mapping,
+      {[&](int64_t line, std::string_view why) { bad.push_back(fmt::format("{}: {}", line, why)); }, {}, {}});
+  EXPECT_TRUE(loader.Load(SourceOfText(lines), &writer).ok());
+  return bad;
+}
+
+TEST(JsonLinesLoader, NamesWhatNoJsonIs) {
+  EXPECT_EQ(
+      BadLines(
+          "{\"host\":\"a\",\"time\":1,\"x\":NaN}\n{\"host\":\"a\",\"time\":1,\"x\": -Infinity }\n{\"host\"\n"
+          "{\"host\":\"a\",\"time\":1,\"x\":01}\nnonsense\n",
+          {}),
+      (std::vector<std::string>{"1: not JSON: 'NaN' at byte 25", "2: not JSON: '-Infinity' at byte 26",
+                                "3: not JSON, at byte 8", "4: not JSON: '01' at byte 25",
+                                "5: not JSON: 'nonsense' at byte 1"}));
+}
+
+TEST(JsonLinesLoader, RefusesUnknownMembersWhenToldTo) {
+  constexpr std::string_view kLines =
+      "{\"host\":\"a\",\"time\":1,\"x\":1}\n{\"host\":\"a\",\"time\":2,\"x\":1,\"y\":2}\n";
+  EXPECT_EQ(BadLines(kLines, {.refuses_unknown = true}),
+            std::vector<std::string>{"2: member 'y' is not in series 's'"});
+  EXPECT_EQ(BadLines(kLines, {}), std::vector<std::string>{});
 }
 
 }  // namespace
