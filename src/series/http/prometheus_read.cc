@@ -70,11 +70,14 @@ class Reader {
   Reader(TableAccess* tables, const prometheus::RemoteQuery& query) : tables_(tables), query_(query) {}
 
   absl::Status ReadSeries(const KnownSeries& series);
+  // Its derived tables, each under the name NAME@TABLE.
+  absl::Status ReadDerived(const KnownSeries& series);
   std::vector<RemoteSeries> TakeSeries();
 
  private:
   // The tags of `series` by their Prometheus names.
   static SeriesSchema ViewOf(const KnownSeries& series);
+  bool HasMetricNamed(const SeriesSchema& schema) const;
   absl::StatusOr<bool> MatchesAbsentLabels(const SeriesSchema& view) const;
   void AddQueryConditions(const SeriesSchema& view, Query* query) const;
   void AddSamples(const SeriesSchema& view, const std::vector<std::string>& metrics, const ResultRow& row);
@@ -178,6 +181,32 @@ absl::Status Reader::ReadSeries(const KnownSeries& series) {
       "the query asks for more than {} samples; ask for a shorter time or fewer series", kRemoteSamplesMax));
 }
 
+// Whether the query names a metric of it, whole: a pattern means the series, not their copies.
+bool Reader::HasMetricNamed(const SeriesSchema& schema) const {
+  for (const RemoteMatcher& matcher : query_.matchers) {
+    if (matcher.name != kNameLabel || matcher.type != RemoteMatcher::Type::kEqual) continue;
+    return std::any_of(schema.fields.begin(), schema.fields.end(),
+                       [&](const Field& field) { return MetricOf(schema, field) == matcher.value; });
+  }
+  return false;
+}
+
+absl::Status Reader::ReadDerived(const KnownSeries& series) {
+  if (series.is_open()) return absl::OkStatus();
+  const SeriesSchema& schema = series.schema;
+  std::vector<SeriesSchema> derived;
+  for (const LatestTable& latest : schema.latest) derived.push_back(MakeLatestSchema(schema, latest));
+  for (const OrderTable& order : schema.orders) derived.push_back(MakeOrderSchema(schema, order));
+  for (const RollupTable& rollup : schema.rollups) derived.push_back(MakeRollupSchema(schema, rollup));
+  for (SeriesSchema& table : derived) {
+    table.name = schema.name + "@" + table.table;
+    if (!HasMetricNamed(table)) continue;
+    const absl::Status status = ReadSeries({std::move(table), series.yaml, {}});
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 std::vector<RemoteSeries> Reader::TakeSeries() {
   std::vector<RemoteSeries> result;
   for (auto& [labels, samples] : samples_) {
@@ -197,6 +226,7 @@ absl::StatusOr<std::vector<RemoteSeries>> ReadForPrometheus(IngestService* servi
   Reader reader(tables, query);
   for (const KnownSeriesRef& series : service->declarations().List()) {
     if (absl::Status status = reader.ReadSeries(*series); !status.ok()) return status;
+    if (absl::Status status = reader.ReadDerived(*series); !status.ok()) return status;
   }
   return reader.TakeSeries();
 }

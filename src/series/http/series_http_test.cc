@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -191,6 +192,110 @@ TEST(SeriesHttp, NamesTheTagsThatKeysBeginWith) {
   };
   EXPECT_EQ(tags("cpu"), R"(["host","zone"])");
   EXPECT_EQ(tags("w"), R"(["sensor"])");
+}
+
+constexpr char kMeters[] =
+    "series: meters\ntags: { meter: string }\nfields: { kwh: int }\nkey: [meter, bucket]\nbucket: day\n"
+    "retention: { max_age: 30d }\nderive:\n  - latest: now\n  - order: { table: by_time, key: [{ salt: 2 }, "
+    "time, meter] "
+    "}\n"
+    "  - period: { table: \"m_{yyyymmdd}\", every: day }\n  - rollup: { table: hourly, every: 1h, "
+    "aggregates: [count, "
+    "max], retention: 5y }\n";
+
+std::string MeterLine(std::string_view meter, int64_t micros, int kwh) {
+  return fmt::format("{{\"meter\":\"{}\",\"time\":{},\"kwh\":{}}}\n", meter, micros / 1000, kwh);
+}
+
+TEST(SeriesHttp, AnswersFromDerivedTables) {
+  Fixture fixture;
+  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
+  const std::string path = "/api/v1/series/meters/write?time_format=epoch_ms";
+  ASSERT_EQ(
+      fixture.Call("POST", path, MeterLine("a", kNow, 3) + MeterLine("a", kNow - kMicrosPerSecond, 5)).code,
+      200);
+  ASSERT_TRUE(fixture.service_->refresher().Refresh().ok());
+  const auto described = nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/meters").body);
+  EXPECT_EQ(described["derived"].dump(),
+            R"([{"kind":"latest","name":"meters@now","table":"now"},)"
+            R"({"kind":"order","name":"meters@by_time","table":"by_time"},)"
+            R"({"kind":"rollup","name":"meters@hourly","table":"hourly"},)"
+            R"({"kind":"period","name":"meters@m_20231114","table":"m_20231114"}])");
+  EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/meters@hourly/query")),
+            R"([["a","2023-11-14T22:00:00Z",2,5.0]])");
+  for (const char* table : {"by_time", "m_20231114"}) {
+    EXPECT_EQ(Rows(fixture.Call("GET", fmt::format("/api/v1/series/meters@{}/query", table))),
+              R"([["a","2023-11-14T22:13:19Z",5],["a","2023-11-14T22:13:20Z",3]])")
+        << table;
+  }
+  const HttpResponse none = fixture.Call("GET", "/api/v1/series/meters@daily/query");
+  EXPECT_EQ(none.code, 404);
+  EXPECT_EQ(nlohmann::json::parse(none.body)["error"]["message"], "series 'meters' has no table 'daily'");
+  EXPECT_EQ(fixture.Call("GET", "/api/v1/series/other@hourly/query").code, 404);
+  EXPECT_EQ(fixture.Call("POST", "/api/v1/series/meters@hourly/write", "{}").code, 404);
+
+  prometheus::RemoteMatcher name{prometheus::RemoteMatcher::Type::kEqual, "__name__",
+                                 "meters_hourly_kwh_max"};
+  const auto samples = [&] {
+    const HttpResponse response =
+        fixture.Call("POST", "/api/v1/read",
+                     prometheus::EncodeRead({{(kNow - kMicrosPerDay) / 1000, kNow / 1000, {name}}}));
+    const auto results = prometheus::DecodeReadResponse(response.body).value();
+    return results[0].empty() ? 0 : results[0][0].samples.size();
+  };
+  EXPECT_EQ(samples(), 1);
+  name.value = "meters_daily_kwh_max";
+  EXPECT_EQ(samples(), 0);
+}
+
+TEST(SeriesHttp, NeverCutsCsvSilently) {
+  Fixture fixture;
+  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
+  const std::string path = "/api/v1/series/meters/write?time_format=epoch_ms";
+  std::string lines;
+  for (int i = 0; i <= 100'000; ++i) lines += MeterLine("a", kNow - i * kMicrosPerSecond, i);
+  ASSERT_EQ(fixture.Call("POST", path, lines).code, 200);
+  const auto is_truncated = [&](const std::string& limit) {
+    const HttpResponse response =
+        fixture.Call("GET", "/api/v1/series/meters/query?format=csv&limit=" + limit);
+    EXPECT_EQ(response.code, 200);
+    EXPECT_EQ(response.headers.size(), 1);
+    EXPECT_EQ(response.headers[0].first, "Sonde-Is-Truncated");
+    EXPECT_EQ(std::count(response.body.begin(), response.body.end(), '\n'),
+              std::min(100'001, std::stoi(limit)) + 1);
+    return response.headers[0].second;
+  };
+  EXPECT_EQ(is_truncated("5"), "true");
+  EXPECT_EQ(is_truncated("100000"), "true");
+  EXPECT_EQ(is_truncated("100001"), "false");
+  const HttpResponse usual = fixture.Call("GET", "/api/v1/series/meters/query?format=csv");
+  EXPECT_EQ(usual.code, 429);
+  EXPECT_EQ(
+      nlohmann::json::parse(usual.body)["error"]["message"],
+      "the answer has more than 100000 rows: say limit (1 to 1000000) to have that many, or ask for less");
+  const auto json =
+      nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/meters/query?limit=100001").body);
+  EXPECT_EQ(json["is_truncated"], false);
+  EXPECT_EQ(json["rows"].size(), 100'001);
+}
+
+TEST(SeriesHttp, SaysWhatWasPassedOverAndWhatComesTooLate) {
+  Fixture fixture;
+  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
+  const std::string path = "/api/v1/series/meters/write?time_format=epoch_ms";
+  const std::string unknown = "{\"meter\":\"a\",\"time\":1700000000000,\"kwh\":1,\"volt\":2}\n";
+  const auto answer = nlohmann::json::parse(fixture.Call("POST", path, unknown + unknown).body);
+  EXPECT_EQ(answer["ignored"].dump(), R"(["volt"])");
+  EXPECT_EQ(answer["ignored_values"], 2);
+  EXPECT_FALSE(answer.contains("warnings"));
+  EXPECT_EQ(fixture.Call("POST", path + "&strict=true", unknown).code, 400);
+  const auto late = nlohmann::json::parse(
+      fixture.Call("POST", path, MeterLine("a", kNow - 30 * kMicrosPerDay + 1'000, 1)).body);
+  EXPECT_EQ(
+      late["warnings"][0],
+      "points before 2023-10-15T23:00:00Z are not in roll-up 'hourly': of their pieces of one hour, some "
+      "points are "
+      "forgotten already (max_age 30d)");
 }
 
 TEST(SeriesHttp, ListsSeriesByPages) {

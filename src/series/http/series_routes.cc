@@ -22,6 +22,7 @@
 #include "series/schema/schema_parser.h"
 #include "series/write/csv_loader.h"
 #include "series/write/json_lines_loader.h"
+#include "series/write/late_points.h"
 #include "web/query_reader.h"
 
 namespace sonde::series {
@@ -85,12 +86,51 @@ Json Describe(const KnownSeries& series, bool has_declaration) {
   return json;
 }
 
+// Derived tables that can be asked as series of their own, each with the name to ask for: those of periods
+// only where they are there.
+absl::StatusOr<Json> DerivedOf(const SeriesSchema& schema, TableAccess* tables) {
+  Json derived = Json::array();
+  const auto add = [&](std::string_view kind, const std::string& table) {
+    derived.push_back({{"name", schema.name + "@" + table}, {"table", table}, {"kind", kind}});
+  };
+  for (const LatestTable& latest : schema.latest) add("latest", latest.table);
+  for (const OrderTable& order : schema.orders) add("order", order.table);
+  for (const RollupTable& rollup : schema.rollups) add("rollup", rollup.table);
+  if (schema.periods.empty()) return derived;
+  const absl::StatusOr<std::vector<std::string>> all = tables->ListTables();
+  if (!all.ok()) return all.status();
+  for (const PeriodTable& period : schema.periods) {
+    for (const std::string& table : *all) {
+      if (period.PeriodOf(table)) add("period", table);
+    }
+  }
+  return derived;
+}
+
 absl::StatusOr<KnownSeriesRef> Find(IngestService* service, const HttpRequest& request) {
   const std::string& name = request.parts.at("name");
   absl::StatusOr<KnownSeriesRef> series = service->declarations().FindStored(name);
   if (!series.ok() || *series != nullptr) return series;
   return absl::NotFoundError(fmt::format(
       "no series '{}'; PUT its declaration here, or send points of it to /write", Printable(name)));
+}
+
+// The same, and NAME@TABLE: a derived table as a series of its own.
+absl::StatusOr<KnownSeriesRef> FindToAsk(IngestService* service, const HttpRequest& request) {
+  absl::StatusOr<KnownSeriesRef> series = Find(service, request);
+  const std::string& name = request.parts.at("name");
+  const size_t at = name.rfind('@');
+  if (series.ok() || !absl::IsNotFound(series.status()) || at == std::string::npos) return series;
+  const std::string table = name.substr(at + 1);
+  const absl::StatusOr<KnownSeriesRef> base = service->declarations().FindStored(name.substr(0, at));
+  if (!base.ok()) return base.status();
+  if (*base == nullptr || (*base)->is_open()) return series;
+  std::optional<SeriesSchema> derived = SchemaOfTable((*base)->schema, table);
+  if (!derived) {
+    return absl::NotFoundError(
+        fmt::format("series '{}' has no table '{}'", (*base)->schema.name, Printable(table)));
+  }
+  return std::make_shared<const KnownSeries>(KnownSeries{*std::move(derived), (*base)->yaml, {}});
 }
 
 absl::StatusOr<int64_t> ReadLimit(const std::string& text, int64_t most) {
@@ -123,7 +163,11 @@ absl::Status Get(IngestService* service, const HttpRequest& request, HttpRespons
   if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
   const absl::StatusOr<KnownSeriesRef> series = Find(service, request);
   if (!series.ok()) return series.status();
-  response->body = Dump(Describe(**series, true));
+  Json json = Describe(**series, true);
+  absl::StatusOr<Json> derived = DerivedOf((*series)->schema, &service->tables());
+  if (!derived.ok()) return derived.status();
+  if (!(*series)->is_open()) json["derived"] = *std::move(derived);
+  response->body = Dump(json);
   return absl::OkStatus();
 }
 
@@ -306,7 +350,7 @@ absl::Status TooMany(size_t bytes) {
 }
 
 absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* body, HttpResponse* response) {
-  const absl::StatusOr<KnownSeriesRef> series = Find(service, request);
+  const absl::StatusOr<KnownSeriesRef> series = FindToAsk(service, request);
   if (!series.ok()) return series.status();
   QueryRequest asked;
   Members members(&asked);
@@ -316,12 +360,13 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
     return absl::InvalidArgumentError(
         fmt::format("format '{}'; allowed: json, csv", Printable(members.format)));
   }
-  asked.limit = kRowsUsual;
+  int64_t rows_max = kRowsUsual;
   if (!members.limit.empty()) {
     const absl::StatusOr<int64_t> limit = ReadLimit(members.limit, kRowsMax);
     if (!limit.ok()) return limit.status();
-    asked.limit = *limit;
+    rows_max = *limit;
   }
+  asked.limit = rows_max + 1;  // one more tells whether there are more
   const SeriesSchema view = LabelsAsTags(**series);
   const absl::StatusOr<Query> query = ParseQuery(view, asked, service->clock().NowMicros());
   if (!query.ok()) return members.InWordsOfHere(query.status());
@@ -332,8 +377,12 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
   const std::unique_ptr<ResultWriter> csv =
       is_csv ? MakeResultWriter(ResultFormat::kCsv, *header, &csv_text) : nullptr;
   bool is_too_big = false;
+  bool is_truncated = false;
+  int64_t rows = 0;
   const absl::StatusOr<QueryStats> stats =
       RunQuery(**series, *query, service->TablesFor(request).get(), [&](const ResultRow& row) {
+        is_truncated = ++rows > rows_max;
+        if (is_truncated) return false;
         if (is_csv) {
           csv->Row(row);
           is_too_big = static_cast<size_t>(csv_text.tellp()) > kAnswerBytesMax;
@@ -345,8 +394,19 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
       });
   if (!stats.ok()) return stats.status();
   if (is_too_big) return TooMany(kAnswerBytesMax);
-  response->body = is_csv ? csv_text.str() : answer.Finish(*stats, stats->results >= asked.limit);
-  if (is_csv) response->content_type = "text/csv; charset=utf-8";
+  if (!is_csv) {
+    response->body = answer.Finish(*stats, is_truncated);
+    return absl::OkStatus();
+  }
+  // A CSV file can't say in itself that rows are missing.
+  if (is_truncated && members.limit.empty()) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "the answer has more than {} rows: say limit (1 to {}) to have that many, or ask for less", rows_max,
+        kRowsMax));
+  }
+  response->headers.emplace_back("Sonde-Is-Truncated", is_truncated ? "true" : "false");
+  response->body = csv_text.str();
+  response->content_type = "text/csv; charset=utf-8";
   return absl::OkStatus();
 }
 
@@ -388,6 +448,7 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
   mapping.constants = schema.csv.constants;
   mapping.time_column = schema.csv.time_column;
   mapping.time_format = request.Query("time_format").value_or(schema.csv.time_format);
+  mapping.refuses_unknown = request.Query("strict").value_or("") == "true";
   Problems problems;
   const CsvLoader::Callbacks callbacks = {
       [&](int64_t line, std::string_view reason) { problems.Add(line, reason); }, {}, {}};
@@ -401,7 +462,13 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
     return totals.status();
   }
   Json answer = {{"points", totals->points}, {"refused", totals->bad_lines}};
-  if (!totals->ignored_columns.empty()) answer["ignored"] = totals->ignored_columns;
+  if (!totals->ignored_columns.empty()) {
+    answer["ignored"] = totals->ignored_columns;
+    answer["ignored_values"] = totals->ignored_values;
+  }
+  const std::vector<std::string> late =
+      TooLateForRollups(schema, writer.totals().oldest_micros, service->clock().NowMicros());
+  if (!late.empty()) answer["warnings"] = late;
   if (totals->bad_lines > 0) {
     response->code = 400;
     answer["error"] = {
