@@ -53,7 +53,8 @@ class GrpcServerTest : public testing::Test {
     request.set_table_id("t");
     (*request.mutable_table()->mutable_column_families())["f"];
     constexpr int64_t kDaySeconds = 24 * 60 * 60;
-    request.mutable_table()->mutable_change_stream_config()->mutable_retention_period()->set_seconds(kDaySeconds);
+    request.mutable_table()->mutable_change_stream_config()->mutable_retention_period()->set_seconds(
+        kDaySeconds);
     grpc::ClientContext context;
     admin::Table made;
     const grpc::Status status = admin_->CreateTable(&context, request, &made);
@@ -95,7 +96,8 @@ class GrpcServerTest : public testing::Test {
     const auto& headers = context.GetServerInitialMetadata();
     const auto timing = headers.find("server-timing");
     ASSERT_NE(timing, headers.end()) << call;
-    EXPECT_THAT(std::string(timing->second.data(), timing->second.size()), testing::StartsWith("gfet4t7; dur="));
+    EXPECT_THAT(std::string(timing->second.data(), timing->second.size()),
+                testing::StartsWith("gfet4t7; dur="));
     EXPECT_EQ(headers.count("x-goog-ext-425905942-bin"), 1) << call;
   }
 
@@ -146,7 +148,8 @@ class GrpcServerTest : public testing::Test {
   SystemClock clock_;
   std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
-  std::unique_ptr<Tables> tables_ = std::make_unique<Tables>(engine_.get(), catalog_.get(), &clock_, /*seed=*/1);
+  std::unique_ptr<Tables> tables_ =
+      std::make_unique<Tables>(engine_.get(), catalog_.get(), &clock_, /*seed=*/1);
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<pb::Bigtable::Stub> data_;
   std::unique_ptr<admin::BigtableTableAdmin::Stub> admin_;
@@ -189,15 +192,20 @@ TEST_F(GrpcServerTest, EveryDataCallHasItsHeadersWhateverTheAnswer) {
     check.add_true_mutations()->mutable_delete_from_row();
     auto batch = OfTable<pb::MutateRowsRequest>(table);
     batch.add_entries()->add_mutations()->mutable_delete_from_row();
-    EXPECT_EQ(List<pb::ReadRowsResponse>(&Stub::ReadRows, OfTable<pb::ReadRowsRequest>(table)).ok(), is_there);
-    EXPECT_EQ(List<pb::SampleRowKeysResponse>(&Stub::SampleRowKeys, OfTable<pb::SampleRowKeysRequest>(table)).ok(),
+    EXPECT_EQ(List<pb::ReadRowsResponse>(&Stub::ReadRows, OfTable<pb::ReadRowsRequest>(table)).ok(),
               is_there);
+    EXPECT_EQ(
+        List<pb::SampleRowKeysResponse>(&Stub::SampleRowKeys, OfTable<pb::SampleRowKeysRequest>(table)).ok(),
+        is_there);
     EXPECT_EQ(List<pb::MutateRowsResponse>(&Stub::MutateRows, batch).ok(), is_there);
     EXPECT_EQ(List<Partition>(&Stub::GenerateInitialChangeStreamPartitions, OfTable<Partitions>(table)).ok(),
               is_there);
     List<pb::ReadChangeStreamResponse>(&Stub::ReadChangeStream, ChangesOf(table), /*first_only=*/true);
-    EXPECT_FALSE(Call<pb::MutateRowResponse>(data_.get(), &Stub::MutateRow, OfTable<pb::MutateRowRequest>(table)).ok());
-    EXPECT_EQ(Call<pb::CheckAndMutateRowResponse>(data_.get(), &Stub::CheckAndMutateRow, check).ok(), is_there);
+    EXPECT_FALSE(
+        Call<pb::MutateRowResponse>(data_.get(), &Stub::MutateRow, OfTable<pb::MutateRowRequest>(table))
+            .ok());
+    EXPECT_EQ(Call<pb::CheckAndMutateRowResponse>(data_.get(), &Stub::CheckAndMutateRow, check).ok(),
+              is_there);
     EXPECT_EQ(Call<pb::ReadModifyWriteRowResponse>(data_.get(), &Stub::ReadModifyWriteRow, increment).ok(),
               is_there);
   }
@@ -240,15 +248,15 @@ TEST_F(GrpcServerTest, RefusesWhatWouldBecomeMuchMoreThanItIs) {
   constexpr char kTooMany[] = "1000001 or more; limit 1000000";
   auto write = OfTable<pb::MutateRowRequest>();
   for (int i = 0; i < 1'000'001; ++i) write.add_mutations();
-  const grpc::Status status =
-      Call<pb::MutateRowResponse>(data_.get(), &pb::Bigtable::Stub::MutateRow, write);
+  const grpc::Status status = Call<pb::MutateRowResponse>(data_.get(), &pb::Bigtable::Stub::MutateRow, write);
   ExpectInvalid(status, kTooMany);
   EXPECT_THAT(status.error_message(), HasSubstr("google.bigtable.v2.MutateRowRequest"));
   admin::CreateTableRequest create;
   create.set_parent(kInstance);
   create.set_table_id("u");
   for (int i = 0; i < 1'000'001; ++i) create.add_initial_splits();
-  ExpectInvalid(Call<admin::Table>(admin_.get(), &admin::BigtableTableAdmin::Stub::CreateTable, create), kTooMany);
+  ExpectInvalid(Call<admin::Table>(admin_.get(), &admin::BigtableTableAdmin::Stub::CreateTable, create),
+                kTooMany);
 }
 
 TEST_F(GrpcServerTest, CountsWhatALargeRequestBecomes) {
@@ -267,8 +275,9 @@ TEST_F(GrpcServerTest, RefusesLargeRequestsOfCallsThatNeedNone) {
   const std::string large(600 * 1024, 'x');
   ExpectInvalid(List<pb::ReadRowsResponse>(&Stub::ReadRows, OfTable<pb::ReadRowsRequest>(large)),
                 "A request of ReadRows may have 524288 bytes, and has 6");
-  ExpectInvalid(List<pb::SampleRowKeysResponse>(&Stub::SampleRowKeys, OfTable<pb::SampleRowKeysRequest>(large)),
-                "A request of SampleRowKeys may have 524288 bytes, and has 6");
+  ExpectInvalid(
+      List<pb::SampleRowKeysResponse>(&Stub::SampleRowKeys, OfTable<pb::SampleRowKeysRequest>(large)),
+      "A request of SampleRowKeys may have 524288 bytes, and has 6");
   ExpectInvalid(List<pb::ReadChangeStreamResponse>(&Stub::ReadChangeStream, ChangesOf(large)),
                 "A request of ReadChangeStream may have 524288 bytes, and has 6");
   admin::GetTableRequest get;
@@ -342,7 +351,8 @@ TEST_F(GrpcServerTest, AnInstanceWithoutTablesIsCalledSo) {
   const grpc::Status empty = List<pb::ReadRowsResponse>(
       &pb::Bigtable::Stub::ReadRows, OfTable<pb::ReadRowsRequest>("projects/p/instances/empty/tables/t"));
   EXPECT_EQ(empty.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(empty.error_message(), "No tables found for instance projects/p/instances/empty, nor "
+  EXPECT_EQ(empty.error_message(),
+            "No tables found for instance projects/p/instances/empty, nor "
             "projects/p/instances/empty/tables/t");
   const grpc::Status other = List<pb::ReadRowsResponse>(
       &pb::Bigtable::Stub::ReadRows, OfTable<pb::ReadRowsRequest>("projects/p/instances/i/tables/other"));

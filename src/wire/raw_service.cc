@@ -35,11 +35,10 @@ void RawService::AddUnary(std::string_view method, UnaryMethod answer) {
 void RawService::AddList(std::string_view method, ListMethod answer) {
   const auto index = static_cast<int>(paths_.size());
   AddMethod(new RpcServiceMethod(PathOf(method), RpcMethod::SERVER_STREAMING, nullptr));
-  MarkMethodRawCallback(
-      index, new grpc::internal::CallbackServerStreamingHandler<Bytes, Bytes>(
-                 [answer = std::move(answer)](Context* context, const Bytes* request) {
-                   return answer(context, Owned(request));
-                 }));
+  MarkMethodRawCallback(index, new grpc::internal::CallbackServerStreamingHandler<Bytes, Bytes>(
+                                   [answer = std::move(answer)](Context* context, const Bytes* request) {
+                                     return answer(context, Owned(request));
+                                   }));
 }
 
 }  // namespace sonde

@@ -15,8 +15,8 @@ class PartCounter {
  public:
   PartCounter(CodedInputStream* in, size_t count_max) : in_(*in), count_max_(count_max) {}
 
-  // The fields of a message, up to its end or that of its group.  `type`: null when it is unknown.  False: the
-  // count has ended.
+  // The fields of a message, up to its end or that of its group.  `type`: null when it is unknown.  False:
+  // the count has ended.
   bool CountFields(const Descriptor* type, int depth) {
     if (depth > CodedInputStream::GetDefaultRecursionLimit()) {
       parts_.is_deep = true;

@@ -1,5 +1,5 @@
-// How much a serialized message becomes when it is parsed.  Two bytes on the wire can be a message or a string
-// of a hundred in memory; so what is large is counted before it is parsed.
+// How much a serialized message becomes when it is parsed.  Two bytes on the wire can be a message or a
+// string of a hundred in memory; so what is large is counted before it is parsed.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -16,8 +16,8 @@ struct RequestParts {
   bool is_deep = false;  // it nests deeper than protocol buffers are parsed
 };
 
-// Ends where more than `count_max` were counted, where it is deep, and where it is no message of `type`, which
-// parsing will find, too.
+// Ends where more than `count_max` were counted, where it is deep, and where it is no message of `type`,
+// which parsing will find, too.
 RequestParts CountParts(const google::protobuf::Descriptor& type,
                         google::protobuf::io::ZeroCopyInputStream* bytes, size_t count_max);
 

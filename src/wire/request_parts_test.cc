@@ -42,8 +42,8 @@ TEST(RequestParts, AreStringsThatRepeat) {
 }
 
 TEST(RequestParts, AreFieldsThatNobodyKnows) {
-  EXPECT_EQ(Count<pb::MutateRowRequest>(Repeat({"\x7a\x00", 2}, 4)).count, 4);      // bytes
-  EXPECT_EQ(Count<pb::MutateRowRequest>(Repeat({"\x78\x01", 2}, 4)).count, 4);      // numbers
+  EXPECT_EQ(Count<pb::MutateRowRequest>(Repeat({"\x7a\x00", 2}, 4)).count, 4);                    // bytes
+  EXPECT_EQ(Count<pb::MutateRowRequest>(Repeat({"\x78\x01", 2}, 4)).count, 4);                    // numbers
   EXPECT_EQ(Count<pb::MutateRowRequest>("\x7b" + Repeat({"\x78\x01", 2}, 4) + "\x7c").count, 5);  // a group
 }
 
