@@ -52,6 +52,12 @@ absl::StatusOr<OpenSeries> OpenAnySeries(const std::string& reference, const Acc
   absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(access);
   if (!tables.ok()) return tables.status();
   opened.tables = *std::move(tables);
+  if (!is_stored) {
+    // Points that were written by another declaration would be read wrongly, or not at all.
+    if (absl::Status status = series::CheckAgainstStored(*schema, opened.tables.get()); !status.ok()) {
+      return status;
+    }
+  }
   if (is_stored) {
     const std::string name = file.substr(kStored.size());
     absl::StatusOr<std::optional<series::KnownSeries>> known =

@@ -318,9 +318,11 @@ void SchemaReader::ReadVersions(const YAML::Node& root, const YAML::Node& node) 
       }
     }
     if (!until) {
+      const std::string what = map.Has("until") ? fmt::format("'until' of a version is '{}'; allowed",
+                                                              Printable(map.Text("until").value_or("")))
+                                                : "a version has no 'until'";
       Complain(line,
-               "a version has no 'until': the time (UTC) from which the next one applies, as 2021-03-05 or "
-               "2021-03-05-1204");
+               what + ": the time (UTC) from which the next one applies, as 2021-03-05 or 2021-03-05-1204");
       continue;
     }
     if (!schema_.earlier.empty() && *until <= schema_.earlier.back().until_micros) {

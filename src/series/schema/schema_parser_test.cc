@@ -292,8 +292,12 @@ TEST(SchemaParser, ReadsVersions) {
   const auto error = [](const std::string& text) {
     return ErrorOf(std::string(kBalloon) + "versions:\n" + text);
   };
+  EXPECT_EQ(error("  - { table: b, until: soon }\n"),
+            "x.yaml:21: 'until' of a version is 'soon'; allowed: the time (UTC) from which the next one "
+            "applies, as "
+            "2021-03-05 or 2021-03-05-1204");
   EXPECT_EQ(
-      error("  - { table: b, until: soon }\n"),
+      error("  - { table: b }\n"),
       "x.yaml:21: a version has no 'until': the time (UTC) from which the next one applies, as 2021-03-05 or "
       "2021-03-05-1204");
   EXPECT_EQ(error("  - { until: 2020-01-01, key: [location, balloon_id, bucket] }\n"),
