@@ -1,36 +1,54 @@
 // `sonde series init`: a first declaration from a sample.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "series/advise/draft.h"
+#include "series/write/decompress.h"
+#include "series/write/stream_source.h"
 #include "server/commands.h"
 #include "server/series_commands.h"
 
 namespace sonde {
 namespace {
 
-constexpr size_t kRecordsDefault = 20'000;
+struct Options {
+  std::string csv;
+  std::string name;
+  std::string separator = ",";
+  series::DraftOptions draft;
+};
 
-int Init(const std::string& csv, const std::string& name, size_t records_max) {
-  std::ifstream file;
-  if (csv != "-") {
-    file.open(csv, std::ios::binary);
-    if (!file) return ReportStatus(absl::NotFoundError(fmt::format("can't open '{}'", csv)));
+// Without the endings of a packed file and of its format.
+std::string SeriesNameOf(const std::string& file) {
+  if (file == "-") return "series";
+  std::filesystem::path name = std::filesystem::path(file).filename();
+  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
+  return name.stem().string();
+}
+
+int Init(Options options) {
+  if (options.separator != "\\t" && options.separator.size() != 1) {
+    return ReportStatus(absl::InvalidArgumentError(
+        fmt::format("--separator '{}'; allowed: one character, or \\t", options.separator)));
   }
-  std::istream& stream = csv == "-" ? std::cin : file;
+  options.draft.separator = options.separator == "\\t" ? '\t' : options.separator[0];
+  const bool is_stdin = options.csv == "-";
+  const int descriptor = is_stdin ? STDIN_FILENO : open(options.csv.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return ReportStatus(
+        absl::NotFoundError(fmt::format("can't open '{}': {}", options.csv, std::strerror(errno))));
+  }
   const absl::StatusOr<std::string> text = series::DraftDeclaration(
-      [&](char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {
-        stream.read(buffer, static_cast<std::streamsize>(bytes_max));
-        return static_cast<size_t>(stream.gcount());
-      },
-      !name.empty() ? name
-      : csv == "-"  ? "series"
-                    : std::filesystem::path(csv).stem().string(),
-      records_max);
+      series::Unpacked(series::SourceOfDescriptor(descriptor, nullptr)),
+      options.name.empty() ? SeriesNameOf(options.csv) : options.name, options.draft);
+  if (!is_stdin) close(descriptor);
   if (!text.ok()) return ReportStatus(text.status());
   std::cout << *text;
   return 0;
@@ -41,21 +59,21 @@ int Init(const std::string& csv, const std::string& name, size_t records_max) {
 void AddSeriesInit(CLI::App& series, int* exit_status) {
   CLI::App* command =
       series.add_subcommand("init", "Write a first declaration, with comments, from a sample CSV file");
-  struct Options {
-    std::string csv;
-    std::string name;
-    size_t records_max = kRecordsDefault;
-  };
   auto options = std::make_shared<Options>();
-  command->add_option("CSV", options->csv, "the file, with a header; - for stdin")->required();
+  command
+      ->add_option("CSV", options->csv, "the file, with a header, packed by gzip or zstd or not; - for stdin")
+      ->required();
   command->add_option("--name", options->name, "of the series (the file's)");
-  command->add_option("--records", options->records_max, "to look at, at most")
+  command->add_option("--records", options->draft.records_max, "to look at, at most")
       ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--time-format", options->draft.time_format,
+                      "as of load, such as '%m/%d/%Y' (what can be told from the values)");
+  command->add_option("--separator", options->separator, "between values; \\t for a tab")
       ->capture_default_str();
   command->footer(
       "Example:\n  sonde series init weather.csv > weather.yaml && sonde series check weather.yaml");
-  command->callback(
-      [options, exit_status] { *exit_status = Init(options->csv, options->name, options->records_max); });
+  command->callback([options, exit_status] { *exit_status = Init(*options); });
 }
 
 }  // namespace sonde

@@ -65,13 +65,34 @@ struct TimeColumn {
   std::vector<int64_t> micros;
 };
 
-std::optional<TimeColumn> ReadTimes(const std::vector<Column>& columns, size_t index) {
+// Those that can't be taken for each other: of 1/2/2000 nobody knows the month.
+const std::vector<std::string>& FormatsKnown() {
+  static const std::vector<std::string> kFormats = {"",
+                                                    "epoch_s",
+                                                    "epoch_ms",
+                                                    "epoch_us",
+                                                    "epoch_ns",
+                                                    "%b %d %Y",
+                                                    "%b %d, %Y",
+                                                    "%d %b %Y",
+                                                    "%Y/%m/%d",
+                                                    "%d.%m.%Y",
+                                                    "%Y/%m/%d %H:%M:%S",
+                                                    "%d.%m.%Y %H:%M:%S",
+                                                    "%d.%m.%Y %H:%M",
+                                                    "%d/%b/%Y:%H:%M:%S %z"};
+  return kFormats;
+}
+
+std::optional<TimeColumn> ReadTimes(const std::vector<Column>& columns, size_t index,
+                                    const std::vector<std::string>& formats) {
   const std::vector<std::string>& values = columns[index].values;
   const bool is_number = columns[index].is_number;
-  for (const char* format : {"", "epoch_s", "epoch_ms", "epoch_us", "epoch_ns"}) {
+  for (const std::string& format : formats) {
     for (const bool assumes_utc : {false, true}) {
-      const bool is_epoch = *format != '\0';
-      if (is_epoch != is_number || (is_epoch && assumes_utc)) continue;
+      const bool is_epoch = format.starts_with("epoch_");
+      const bool is_pattern = format.find('%') != std::string::npos;
+      if ((!is_pattern && is_epoch != is_number) || (is_epoch && assumes_utc)) continue;
       const absl::StatusOr<TimeParser> parser = TimeParser::Create(format, assumes_utc);
       TimeColumn times{index, format, assumes_utc, {}};
       for (const std::string& value : values) {
@@ -88,15 +109,16 @@ std::optional<TimeColumn> ReadTimes(const std::vector<Column>& columns, size_t i
   return std::nullopt;
 }
 
-std::optional<TimeColumn> FindTimes(const std::vector<Column>& columns) {
+std::optional<TimeColumn> FindTimes(const std::vector<Column>& columns,
+                                    const std::vector<std::string>& formats) {
   for (const char* name : {"time", "timestamp", "datetime", "date"}) {
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].header != name) continue;
-      if (auto times = ReadTimes(columns, i)) return times;
+      if (auto times = ReadTimes(columns, i, formats)) return times;
     }
   }
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (auto times = ReadTimes(columns, i)) return times;
+    if (auto times = ReadTimes(columns, i, formats)) return times;
   }
   return std::nullopt;
 }
@@ -240,7 +262,7 @@ std::string Drafter::FieldsText() const {
 
 std::string Drafter::CsvText() const {
   std::string text = fmt::format("csv:\n  time: {}\n", fmt::format("\"{}\"", columns_[times_.index].header));
-  if (!times_.format.empty()) text += fmt::format("  format: {}\n", times_.format);
+  if (!times_.format.empty()) text += fmt::format("  format: \"{}\"\n", times_.format);
   std::string mapped;
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (i == times_.index || columns_[i].name == columns_[i].header) continue;
@@ -275,6 +297,12 @@ std::string Drafter::Draft() {
                       bucket_);
   text += fmt::format("key: [{}]\nbucket: {}\nlayout: cells\n", fmt::join(key, ", "), bucket_);
   text += "# Points are kept for ever; { max_age: 90d } forgets them.\nretention: { max_versions: all }\n";
+  if (!tags_.empty()) {
+    text += fmt::format(
+        "# A row for each series with its newest values, kept in step with the points.\nderive:\n"
+        "  - latest: {}_now\n",
+        name_);
+  }
   text += "# What will be asked, the most important first: `check` and `advise` go by it.\nqueries:\n";
   std::vector<std::string> tags;
   for (const size_t tag : tags_) tags.push_back(columns_[tag].name);
@@ -286,8 +314,11 @@ std::string Drafter::Draft() {
 
 }  // namespace
 
-absl::StatusOr<std::string> DraftDeclaration(ByteSource source, std::string_view name, size_t records_max) {
-  CsvReader reader(std::move(source));
+absl::StatusOr<std::string> DraftDeclaration(ByteSource source, std::string_view name,
+                                             const DraftOptions& options) {
+  if (absl::Status status = TimeParser::Create(options.time_format, true).status(); !status.ok())
+    return status;
+  CsvReader reader(std::move(source), options.separator);
   CsvReader::Record record;
   absl::StatusOr<bool> has_record = reader.Next(&record);
   if (!has_record.ok()) return has_record.status();
@@ -301,7 +332,7 @@ absl::StatusOr<std::string> DraftDeclaration(ByteSource source, std::string_view
     column.header = header;
     column.name = NameOf(header, &taken);
   }
-  for (size_t records = 0; records < records_max;) {
+  for (size_t records = 0; records < options.records_max;) {
     has_record = reader.Next(&record);
     if (!has_record.ok()) return has_record.status();
     if (!*has_record) break;
@@ -318,10 +349,18 @@ absl::StatusOr<std::string> DraftDeclaration(ByteSource source, std::string_view
   }
   if (columns[0].values.empty())
     return absl::InvalidArgumentError("the file has no record that fits its first line");
-  std::optional<TimeColumn> times = FindTimes(columns);
+  const bool has_format = !options.time_format.empty();
+  std::optional<TimeColumn> times =
+      FindTimes(columns, has_format ? std::vector<std::string>{options.time_format} : FormatsKnown());
+  if (!times && has_format) {
+    return absl::InvalidArgumentError(
+        fmt::format("no column of the file has times of the format '{}'", Printable(options.time_format)));
+  }
   if (!times) {
     return absl::InvalidArgumentError(
-        "no column of the file is a time (RFC 3339, a date, or a number since 1970)");
+        "no column of the file is a time (RFC 3339, a date, or a number since 1970); say --time-format, as "
+        "in "
+        "'%m/%d/%Y'");
   }
   if (columns.size() < 2) return absl::InvalidArgumentError("the file has no column but the time");
   std::set<std::string> unused;

@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 
 namespace sonde::series {
 namespace {
 
-SeriesSchema Draft(std::string_view csv, std::string_view name = "weather") {
-  const auto text = DraftDeclaration(SourceOfText(csv), name, 10'000);
+SeriesSchema Draft(std::string_view csv, std::string_view name = "weather",
+                   const DraftOptions& options = {}) {
+  const auto text = DraftDeclaration(SourceOfText(csv), name, options);
   EXPECT_TRUE(text.ok()) << text.status();
   const auto schema = ParseSchema(*text, "draft");
   EXPECT_TRUE(schema.ok()) << schema.status() << *text;
@@ -46,14 +48,42 @@ TEST(Draft, ReadsNumbersAsTimes) {
   EXPECT_EQ(schema.tags[0].name, "host");
 }
 
+TEST(Draft, ReadsDatesAsPeopleWriteThem) {
+  const SeriesSchema stocks =
+      Draft("symbol,date,price\nMSFT,Jan 1 2000,39.81\nIBM,Jan 1 2000,100\nMSFT,Feb 1 2000,36.35\n");
+  EXPECT_EQ(stocks.csv.time_format, "%b %d %Y");
+  EXPECT_TRUE(stocks.assume_utc);
+  EXPECT_EQ(stocks.tags[0].name, "symbol");
+  EXPECT_EQ(Draft("time;x\n31.12.2020 23:59;1\n", "s", {.separator = ';'}).csv.time_format, "%d.%m.%Y %H:%M");
+  EXPECT_EQ(Draft("time,x\n12/31/2020,1\n", "s", {.time_format = "%m/%d/%Y"}).csv.time_format, "%m/%d/%Y");
+}
+
+// What is drafted must not be what `check` warns of.
+TEST(Draft, IsWithoutFindings) {
+  const SeriesSchema schema = Draft(
+      "date,location,rain\n2012-01-01,Seattle,0\n2012-01-01,Rome,1\n2012-01-02,Seattle,10\n2012-01-02,Rome,"
+      "0\n");
+  ASSERT_EQ(schema.latest.size(), 1);
+  EXPECT_EQ(schema.latest[0].table, "weather_now");
+  for (const Finding& finding : CheckSchema(schema)) {
+    EXPECT_EQ(finding.severity, Severity::kNote) << finding.reason;
+  }
+}
+
 TEST(Draft, SaysWhatItCanNotRead) {
   const auto error = [](std::string_view csv) {
-    return std::string(DraftDeclaration(SourceOfText(csv), "s", 100).status().message());
+    return std::string(DraftDeclaration(SourceOfText(csv), "s", {}).status().message());
   };
   EXPECT_EQ(error(""), "the file has no first line with the names of its columns");
   EXPECT_EQ(error("a,b\n"), "the file has no record that fits its first line");
-  EXPECT_EQ(error("a,b\n1,2\n"),
-            "no column of the file is a time (RFC 3339, a date, or a number since 1970)");
+  EXPECT_EQ(
+      error("a,b\n1,2\n"),
+      "no column of the file is a time (RFC 3339, a date, or a number since 1970); say --time-format, as in "
+      "'%m/%d/%Y'");
+  EXPECT_EQ(DraftDeclaration(SourceOfText("time,x\n2020-01-01,1\n"), "s", {.time_format = "%m/%d/%Y"})
+                .status()
+                .message(),
+            "no column of the file has times of the format '%m/%d/%Y'");
   EXPECT_EQ(error("time\n2020-01-01\n"), "the file has no column but the time");
 }
 
