@@ -48,8 +48,10 @@ absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
   while (!ranges.empty()) {
     RowRead read = scan->MakeRead(ranges);
     read.reversed = !is_forward;
-    if (read.cells_per_column_max == 0 && count < INT32_MAX) {
-      // The newest N points of a row are among the newest N cells of each of its columns.
+    const bool is_blob = scan->schema().layout == Layout::kBlob;
+    if (read.cells_per_column_max == 0 && count < INT32_MAX && !is_blob) {
+      // The newest N points of a row are among the newest N cells of each of its columns; but of blobs, the
+      // newest may lack the fields that are asked for.
       read.cells_per_column_max = static_cast<int32_t>(count);
     }
     int rows_passed_over = 0;

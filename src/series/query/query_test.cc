@@ -109,6 +109,28 @@ TEST(Query, RawPointsComeInOrder) {
   }
 }
 
+// The newest blob of a row may lack the field that is asked for.
+TEST(Query, FindsTheNewestOfAFieldInBlobs) {
+  const SeriesSchema schema = ParseSchema(
+                                  "series: s\ntags: { a: string }\nfields: { x: double, n: int }\n"
+                                  "bucket: month\nlayout: blob\nkey: [a, bucket]\n",
+                                  "x.yaml")
+                                  .value();
+  MemoryTables tables;
+  ASSERT_TRUE(EnsureSeriesTables(schema, &tables).ok());
+  PointWriter writer(schema, &tables);
+  ASSERT_TRUE(writer.Add({{"s"}, kDay, {"1", "10"}}).ok());
+  ASSERT_TRUE(writer.Add({{"s"}, kDay + kMicrosPerHour, {"2", ""}}).ok());
+  ASSERT_TRUE(writer.Flush().ok());
+  Rows rows;
+  const auto stats = RunQuery(schema, {.fields = {1}, .latest = 1}, &tables, [&](const ResultRow& row) {
+    rows.push_back(Text(row));
+    return true;
+  });
+  ASSERT_TRUE(stats.ok()) << stats.status();
+  EXPECT_EQ(rows, Rows{"s 2021-03-04T00:00:00Z 10"});
+}
+
 TEST(Query, AggregatesOverTheCalendar) {
   Fixture fixture("bucket: day\nkey: [a, b, bucket]");
   fixture.Write(kPoints);
