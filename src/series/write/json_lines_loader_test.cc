@@ -69,8 +69,8 @@ TEST(JsonLinesLoader, NamesWhatNoJsonIs) {
           "{\"host\":\"a\",\"time\":1,\"x\":NaN}\n{\"host\":\"a\",\"time\":1,\"x\": -Infinity }\n{\"host\"\n"
           "{\"host\":\"a\",\"time\":1,\"x\":01}\nnonsense\n",
           {}),
-      (std::vector<std::string>{"1: not JSON: 'NaN' at byte 25", "2: not JSON: '-Infinity' at byte 26",
-                                "3: not JSON, at byte 8", "4: not JSON: '01' at byte 25",
+      (std::vector<std::string>{"1: not JSON: 'NaN' at byte 26", "2: not JSON: '-Infinity' at byte 27",
+                                "3: not JSON, at byte 8", "4: not JSON: '01' at byte 26",
                                 "5: not JSON: 'nonsense' at byte 1"}));
 }
 
