@@ -7,8 +7,8 @@
 #include "server/commands.h"
 #include "server/serve_settings.h"
 
-// jemalloc's settings.  Memory that nobody uses is given back after ten seconds also when the thread that had it
-// does nothing any more: a thousand reads that began at once leave many such.
+// jemalloc's settings.  Memory that nobody uses is given back after ten seconds also when the thread that had
+// it does nothing any more: a thousand reads that began at once leave many such.
 extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf = "background_thread:true";

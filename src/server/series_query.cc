@@ -194,7 +194,7 @@ int Ask(const Options& options) {
     if (absl::IsNotFound(stats.status())) {
       return ReportStatus(absl::NotFoundError(
           fmt::format("table '{}' is not there: no point of it was ever written here ({})",
-                      opened->schema.table, stats.status().message())));
+                      opened->schema.table, std::string(stats.status().message()))));
     }
     return ReportStatus(stats.status());
   }

@@ -149,7 +149,7 @@ TEST_F(TablesTest, TellsInWhoseNameAWholeTableIsRead) {
   Tables watched(engine_.get(), catalog_.get(), &clock_, /*seed=*/1, &scans);
   const auto read = [&](LocalTables tables) {
     ASSERT_TRUE(tables.ReadRows("t", {.ranges = {RowRange::All()}}, [](ReadRow&&) { return true; }).ok());
-    const NumberRead numbers{.ranges = {RowRange::All()}, .column = {"z", "q"}};
+    const NumberRead numbers{.ranges = {RowRange::All()}, .family = "z", .columns = {{.qualifier = "q"}}};
     ASSERT_TRUE(tables.ReadNumbers("t", numbers, [](const NumberRow&) { return true; }).ok());
   };
   read(LocalTables(&watched, "projects/p/instances/i", "nightly-report from 10.0.0.7"));

@@ -66,8 +66,8 @@ class CrashTest : public testing::Test {
     ledger_ = {};
   }
 
-  // Of a dishonest writer: what the verifier says, OK when nothing was noticed.  It lives longer each time: on a
-  // busy machine one that is killed after a second may not have written anything.
+  // Of a dishonest writer: what the verifier says, OK when nothing was noticed.  It lives longer each time:
+  // on a busy machine one that is killed after a second may not have written anything.
   absl::Status CrashDishonestly(std::string_view honesty) {
     constexpr uint64_t kCyclesMax = 10;
     for (uint64_t cycle = 1; cycle <= kCyclesMax; ++cycle) {

@@ -104,7 +104,8 @@ absl::Status Records::Write(const std::vector<Engine::RecordChange>& changes) {
       batch.Delete(key);
     }
   }
-  return FromRocksWrite(database_->Write(Synced(), &batch), fmt::format("Writing {} records", changes.size()));
+  return FromRocksWrite(database_->Write(Synced(), &batch),
+                        fmt::format("Writing {} records", changes.size()));
 }
 
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Records::Read(
@@ -140,7 +141,8 @@ absl::Status Records::DropTable(TableId table) {
   rocksdb::WriteBatch batch;
   batch.Delete(OwnRecord(kTable, table));
   batch.Put(OwnRecord(kDroppedTable, table), "");
-  if (absl::Status status = FromRocksWrite(database_->Write(Synced(), &batch), "Dropping a table"); !status.ok())
+  if (absl::Status status = FromRocksWrite(database_->Write(Synced(), &batch), "Dropping a table");
+      !status.ok())
     return status;
   const std::unique_lock lock(mutex_);
   tables_.erase(table);

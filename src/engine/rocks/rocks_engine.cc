@@ -120,9 +120,8 @@ absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::Open(const RocksOption
 
 absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::OpenOnce(const RocksOptions& options) {
   std::unique_ptr<RocksEngine> engine(new RocksEngine(options));
-  for (const auto step :
-       {&RocksEngine::LockAndCheckDirectory, &RocksEngine::CheckDatabases, &RocksEngine::OpenRecords,
-        &RocksEngine::OpenCells, &RocksEngine::StartKeeping}) {
+  for (const auto step : {&RocksEngine::LockAndCheckDirectory, &RocksEngine::CheckDatabases,
+                          &RocksEngine::OpenRecords, &RocksEngine::OpenCells, &RocksEngine::StartKeeping}) {
     if (absl::Status status = (engine.get()->*step)(); !status.ok()) return status;
   }
   if (options.settles) engine->schedule_->Start();
@@ -166,10 +165,10 @@ absl::Status RocksEngine::CheckDatabases() {
             fmt::format("Opening {}/{}: {}", options_.data_dir, name, *plan->damaged_table));
       }
       opens_tables_later_ = true;
-      Tell(
-          fmt::format("A table of {}/{} cannot be opened: what lies in it is DATA_LOSS, the rest is served. Put "
-                      "the file back from a copy. {}",
-                      options_.data_dir, name, *plan->damaged_table));
+      Tell(fmt::format(
+          "A table of {}/{} cannot be opened: what lies in it is DATA_LOSS, the rest is served. Put "
+          "the file back from a copy. {}",
+          options_.data_dir, name, *plan->damaged_table));
     }
     recovery_modes_[name] = plan->recovery_mode;
   }
@@ -241,7 +240,8 @@ void RocksEngine::SetCompactionRoom(const std::string& cells_path) {
 absl::Status RocksEngine::OpenCells() {
   const std::string path = options_.data_dir + "/" + kCells;
   rocksdb::Options settings = CellsSettings(
-      env_, options_.memory_bytes, MakeFragmentMerge(records_.shapes()), [this](TableId table, FamilyId family) {
+      env_, options_.memory_bytes, MakeFragmentMerge(records_.shapes()),
+      [this](TableId table, FamilyId family) {
         return records_.IsDropped(table, family) ||
                (IsExpiringFamily(family) && IsExpired(family, static_cast<int64_t>(env_->NowMicros())));
       });

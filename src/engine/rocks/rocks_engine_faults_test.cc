@@ -399,7 +399,8 @@ TEST_F(RocksEngineFaultsTest, ATableThatCannotBeOpenedIsDataLossForItsRowsOnly) 
         EXPECT_EQ(*value, "v");
       }
     }
-    // Also when a compaction has come upon the table: RocksDB begins one with it at times, as soon as it is open.
+    // Also when a compaction has come upon the table: RocksDB begins one with it at times, as soon as it is
+    // open.
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     EXPECT_EQ(Put(row(kRows), "new"), absl::OkStatus());
     EXPECT_EQ(*Get(row(kRows)), "new");

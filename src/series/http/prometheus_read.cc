@@ -67,7 +67,8 @@ absl::StatusOr<bool> Matches(const std::vector<RemoteMatcher>& matchers, const s
 
 class Reader {
  public:
-  Reader(TableAccess* tables, const prometheus::RemoteQuery& query) : tables_(tables), query_(query) {}
+  Reader(TableAccess* tables, int64_t now_micros, const prometheus::RemoteQuery& query)
+      : tables_(tables), now_micros_(now_micros), query_(query) {}
 
   absl::Status ReadSeries(const KnownSeries& series);
   // Its derived tables, each under the name NAME@TABLE.
@@ -83,6 +84,7 @@ class Reader {
   void AddSamples(const SeriesSchema& view, const std::vector<std::string>& metrics, const ResultRow& row);
 
   TableAccess* const tables_;
+  const int64_t now_micros_;
   const prometheus::RemoteQuery& query_;
   std::map<std::vector<std::pair<std::string, std::string>>, std::vector<RemoteSample>> samples_;
   size_t count_ = 0;
@@ -148,7 +150,7 @@ void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>
 absl::Status Reader::ReadSeries(const KnownSeries& series) {
   const SeriesSchema view = ViewOf(series);
   Query query;
-  query.now_micros = service_->clock().NowMicros();
+  query.now_micros = now_micros_;
   std::vector<std::string> metrics;
   for (size_t i = 0; i < view.fields.size(); ++i) {
     if (view.fields[i].type == FieldType::kString) continue;
@@ -223,7 +225,7 @@ std::vector<RemoteSeries> Reader::TakeSeries() {
 
 absl::StatusOr<std::vector<RemoteSeries>> ReadForPrometheus(IngestService* service, TableAccess* tables,
                                                             const prometheus::RemoteQuery& query) {
-  Reader reader(tables, query);
+  Reader reader(tables, service->clock().NowMicros(), query);
   for (const KnownSeriesRef& series : service->declarations().List()) {
     if (absl::Status status = reader.ReadSeries(*series); !status.ok()) return status;
     if (absl::Status status = reader.ReadDerived(*series); !status.ok()) return status;
