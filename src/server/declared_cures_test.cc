@@ -170,7 +170,7 @@ TEST_F(DeclaredCuresTest, KnowsWhichTablesAreThereToBeReadWhole) {
   Declare(
       "series: sensors\ntable: SENSOR\ntags: { sensor: string }\nfields: { value: double }\n"
       "key: [sensor, bucket]\nbucket: 1h\nretention: { max_age: 30d }\n"
-      "derived:\n  - latest: CURRENT_SENSOR\n  - period: { table: \"SENSOR_{yyyymmdd}\", every: day }\n");
+      "derive:\n  - latest: CURRENT_SENSOR\n  - period: { table: \"SENSOR_{yyyymmdd}\", every: day }\n");
   const auto is_read_whole = [&](const std::string& table) {
     const std::optional<DeclaredSeries> found = declarations_.Find(kInstance + "/tables/" + table);
     EXPECT_TRUE(found.has_value()) << table;

@@ -109,11 +109,11 @@ class TablesApi {
     if (!schema.ok()) return schema.status();
     QueryReader query(request);
     const absl::StatusOr<RowRange> range = ReadRange(&query);
-    FilterSpec::Chain cells = ReadCellFilter(**schema, &query);
+    FilterSpec cells = ReadCellFilter(**schema, &query);
     const int64_t limit = query.Int("limit", kRowsUsual, 1, kRowsMax);
     if (absl::Status status = query.Finish(); !status.ok()) return status;
     if (!range.ok()) return range.status();
-    absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter({std::move(cells)});
+    absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter(cells);
     if (!filter.ok()) return filter.status();
     absl::StatusOr<std::unique_ptr<RowReader>> reader = tables_->Read(
         *schema, {.ranges = {*range}, .filter = *std::move(filter), .rows_limit = limit + 1, .caller = [&] {
@@ -277,7 +277,7 @@ class TablesApi {
   }
 
   // Of a row's cells: those of a family, of columns, of a time, the newest of each column, with a value.
-  static FilterSpec::Chain ReadCellFilter(const TableSchema& schema, QueryReader* query) {
+  static FilterSpec ReadCellFilter(const TableSchema& schema, QueryReader* query) {
     FilterSpec::Chain chain;
     const auto pattern = [&](const std::string& name) { return query->Text(name, kPatternBytesMax); };
     if (std::string keys = pattern("pattern"); !keys.empty())
@@ -307,7 +307,8 @@ class TablesApi {
         {FilterSpec::CellsPerColumnLimit{static_cast<int32_t>(query->Int("versions", 1, 1, kVersionsMax))}});
     if (std::string value = pattern("value"); !value.empty())
       chain.filters.push_back({FilterSpec::ValueRegex{std::move(value)}});
-    return chain;
+    if (chain.filters.size() == 1) return std::move(chain.filters.front());
+    return {std::move(chain)};
   }
 
   static Json RowToJson(const RowReader& reader, size_t* bytes) {

@@ -11,6 +11,8 @@ export interface ChartOptions {
   // When the user has chosen another stretch of time; seconds.
   zoom?: (from: number, to: number) => void;
   reset?: () => void;
+  // The stretch of time that is shown, if it is not that of the points.
+  shown?: { from: number; to: number };
   sync?: string;
   // Whether the scale begins at zero.
   zero?: boolean;
@@ -92,6 +94,7 @@ export function chart(where: HTMLElement, times: number[], lines: Line[], option
     },
     plugins: [panning(options.zoom)],
   }, [times, ...lines.map((line) => line.values)] as uPlot.AlignedData, where);
+  if (options.shown) plot.setScale("x", { min: options.shown.from, max: options.shown.to });
   if (options.reset) plot.over.addEventListener("dblclick", options.reset);
   return plot;
 }

@@ -169,7 +169,7 @@ function explorer(series: Series, parameters: URLSearchParams, signal: AbortSign
       show(place, empty("No points here", "Nothing was measured in this time, or the conditions let nothing through."));
     } else {
       const lines = shown.map(([label, points], index): Line => ({ label, colour: lineColour(index), values: sorted.map((at) => points.get(at) ?? null) }));
-      plot = chart(place, sorted, lines, { height: 380, text: number, zoom, reset });
+      plot = chart(place, sorted, lines, { height: 380, text: number, zoom, reset, shown: view });
     }
     const left_out = byLine.size > linesMax ? `, the first ${linesMax} of ${byLine.size} lines` : "";
     show(status, `${number(sorted.length)} points by ${step()[1]} from ${clock(sorted[0] ?? view?.from ?? 0)}${left_out} — read ${number(answer.stats.rows_read)} rows, ${number(answer.stats.cells_read)} cells, ${bytes(answer.stats.value_bytes_read)}`,
