@@ -53,7 +53,7 @@ void ToProto(const absl::Status& status, google::rpc::Status* out) {
 
 void AddDetail(const google::protobuf::Message& detail, absl::Status* status) {
   status->SetPayload("type.googleapis.com/" + detail.GetDescriptor()->full_name(),
-                     absl::Cord(detail.SerializeAsString()));
+                     absl::Cord(absl::string_view(detail.SerializeAsString())));
 }
 
 }  // namespace sonde
