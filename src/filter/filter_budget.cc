@@ -70,11 +70,11 @@ bool FilterBudget::Check() {
   }
   until_check_units_ = kUnitsPerCheck;
   const int64_t now_nanos = cpu_nanos_();
-  const bool within = !row_is_timed_ || CheckRow(now_nanos);
-  if (!row_is_timed_) row_start_nanos_ = now_nanos;
+  if (!row_is_timed_) row_start_nanos_ = last_check_nanos_ = now_nanos;
   row_is_timed_ = true;
-  last_check_nanos_ = now_nanos;
-  return within;
+  // An automaton may take half of the time until it is looked at: the next step may take as long as the last.
+  last_step_nanos_ = now_nanos - std::exchange(last_check_nanos_, now_nanos);
+  return CheckRow(now_nanos);
 }
 
 bool FilterBudget::CheckRow(int64_t now_nanos) {
@@ -82,13 +82,11 @@ bool FilterBudget::CheckRow(int64_t now_nanos) {
   const int64_t limit_ms =
       limits_.row_cpu_ms + static_cast<int64_t>(static_cast<double>(limits_.row_cpu_ms_per_mib) * mib);
   const int64_t nanos = now_nanos - row_start_nanos_;
-  // An automaton may take half of the time until it is looked at: the next step may take as long as the last.
-  const int64_t step_nanos = now_nanos - last_check_nanos_;
-  if (nanos + step_nanos <= limit_ms * kNanosPerMilli) return true;
+  if (nanos + last_step_nanos_ <= limit_ms * kNanosPerMilli) return true;
   return Refuse(absl::ResourceExhaustedError(fmt::format(
       "the filter took {} ms of CPU time for a row of {} bytes, {} ms of them for its last step, and was not "
       "done; it may take {} ms",
-      nanos / kNanosPerMilli, row_bytes_, step_nanos / kNanosPerMilli, limit_ms)));
+      nanos / kNanosPerMilli, row_bytes_, last_step_nanos_ / kNanosPerMilli, limit_ms)));
 }
 
 bool FilterBudget::AdmitCopies(size_t cells, size_t row_cells) {

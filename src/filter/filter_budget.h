@@ -67,6 +67,9 @@ class FilterBudget {
 
   // Looks at the clock now.  Also to be called before something that may take milliseconds.
   [[nodiscard]] bool Check();
+  // CPU time between the last look at the clock and the one before it; 0: there was none before it in the
+  // row.
+  int64_t last_step_nanos() const { return last_step_nanos_; }
 
   // May so many copies of cells be held for a row that has `row_cells`?
   [[nodiscard]] bool AdmitCopies(size_t cells, size_t row_cells);
@@ -96,6 +99,7 @@ class FilterBudget {
   bool row_is_sample_ = false;
   int64_t row_start_nanos_ = 0;   // if it is timed
   int64_t last_check_nanos_ = 0;  // the same, of the row
+  int64_t last_step_nanos_ = 0;
   int64_t request_cpu_nanos_ = 0;
   absl::Status status_;
 };

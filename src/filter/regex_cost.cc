@@ -9,6 +9,7 @@ namespace sonde {
 namespace {
 
 constexpr int64_t kRepeatMax = 1000;  // RE2 refuses more, nested repetitions multiplied
+constexpr int64_t kWayMax = 1 << 20;  // a way as long costs more than any pattern may
 
 // Bytes at RE2's most: of a thing where it is written, measured on patterns of 20 kB that are made of it, and
 // of each copy that a repetition makes of it, measured on repetitions of 1,000.
@@ -32,9 +33,14 @@ constexpr Cost kInClass{48, 260};
 constexpr Cost kQuantifier{340, 160};
 constexpr Cost kBranch{640, 190};
 constexpr Cost kGroup{100, 0};
-// More, of a copy that may be left out: those that lead to one place take time by their number's square.
+// More, of each two things that may be left out with nothing between them that may not: RE2 follows every way
+// past them, which takes it some 6 ns.
+constexpr int64_t kPassedPair = 1;
+// The same of a copy that may be left out, one of a thousand.
 constexpr int64_t kNestedCopy = 500;
 
+// Walks over the pattern once.  A way past things that may be left out is as long as their number, and is
+// told rather too long: RE2 starts one at each of them.
 class CostScanner {
  public:
   explicit CostScanner(std::string_view pattern) : rest_(pattern) {}
@@ -42,10 +48,25 @@ class CostScanner {
   int64_t Scan() {
     while (!rest_.empty()) Next();
     while (groups_.size() > 1) CloseGroup();
-    return groups_.back().once;
+    return groups_.back().cost.once;
   }
 
  private:
+  // What is between parentheses that are still open.
+  struct Group {
+    Cost cost = kGroup;
+    int64_t way_before = 0;       // of things that end where it begins
+    int64_t optional_before = 0;  // of the pattern
+    int64_t way_of_branches = 0;  // the longest one that ends where a branch ended
+  };
+
+  // What a quantifier would stand behind.
+  struct Last {
+    Cost cost;
+    int64_t way_before = 0;
+    int64_t way_in_it = 0;  // at most; 0: nothing in it may be left out
+  };
+
   char Take() {
     const char c = rest_.front();
     rest_.remove_prefix(1);
@@ -55,15 +76,19 @@ class CostScanner {
   void Next() {
     switch (const char c = Take()) {
       case '(':
-        groups_.push_back(kGroup);
-        last_ = {};
-        return;
+        return OpenGroup();
       case ')':
         if (groups_.size() > 1) CloseGroup();
         return;
-      case '|':
-        Add(kBranch);
+      case '|': {
+        Group& group = groups_.back();
+        group.way_of_branches = std::max(group.way_of_branches, way_);
+        way_ = group.way_before;
+        Charge(kBranch);
+        ChargeWay(way_);
+        last_ = {.way_before = way_};
         return;
+      }
       case '[':
         return Class();
       case '\\':
@@ -71,36 +96,83 @@ class CostScanner {
       case '{':
         return Repeat();
       case '*':
-      case '+':
       case '?':
-        // What it stands behind remains the last.
-        groups_.back().Add(kQuantifier);
-        last_.Add(kQuantifier);
-        return;
+        Quantify(kQuantifier);
+        return LeaveOut();
+      case '+':
+        return Quantify(kQuantifier);
       case '.':
+        return Add(kDot);
       case '^':
       case '$':
-        return Add(kDot);
+        return AddAssertion();
       default:
         (void)c;
         Add(kLiteral);
     }
   }
 
+  void Charge(const Cost& cost) { groups_.back().cost.Add(cost); }
+
+  void ChargeWay(int64_t length) {
+    const int64_t bytes = length * kPassedPair;
+    Quantify({bytes, bytes});
+  }
+
+  // A thing that takes a character.
   void Add(const Cost& cost) {
-    last_ = cost;
-    groups_.back().Add(cost);
+    last_ = {.cost = cost, .way_before = way_};
+    way_ = 0;
+    Charge(cost);
+  }
+
+  void AddAssertion() {
+    Add(kDot);
+    LeaveOut();
+  }
+
+  // What it stands behind remains the last.
+  void Quantify(const Cost& cost) {
+    Charge(cost);
+    last_.cost.Add(cost);
+  }
+
+  // The last thing may be left out.
+  void LeaveOut() {
+    ++optional_count_;
+    way_ = last_.way_before + ++last_.way_in_it;
+    ChargeWay(way_);
+  }
+
+  void OpenGroup() {
+    last_ = {.way_before = way_};
+    if (rest_.starts_with("?")) {  // "(?i:", "(?P<name>", and "(?i)", which opens none
+      const size_t end = std::min(rest_.find_first_of(":>)"), rest_.size() - 1);
+      const bool opens = rest_[end] != ')';
+      rest_.remove_prefix(end + 1);
+      if (!opens) return Charge(kGroup);
+    }
+    groups_.push_back({.way_before = way_, .optional_before = optional_count_});
   }
 
   void CloseGroup() {
-    const Cost cost = groups_.back();
+    const Group group = groups_.back();
     groups_.pop_back();
-    Add(cost);
+    last_ = {.cost = group.cost,
+             .way_before = group.way_before,
+             .way_in_it = optional_count_ - group.optional_before};
+    way_ = std::max(group.way_of_branches, way_);
+    Charge(group.cost);
   }
 
   void Escape() {
     if (rest_.empty()) return;
     switch (Take()) {
+      case 'b':
+      case 'B':
+      case 'A':
+      case 'z':
+        return AddAssertion();
       case 'p':
       case 'P':
         SkipUnicodeName();
@@ -184,15 +256,23 @@ class CostScanner {
     // Those past the least are one in the other: a?, (a(a?)?)?.
     const int64_t copies = std::max<int64_t>({least.value_or(0), number, 1});
     const int64_t nested = least.has_value() ? std::max<int64_t>(number - *least, 0) : 0;
-    const int64_t bytes = copies * last_.copy + nested * kNestedCopy;
-    const Cost more{bytes, bytes};
-    groups_.back().Add(more);
-    last_.Add(more);
+    const int64_t bytes = copies * last_.cost.copy + nested * kNestedCopy;
+    Quantify({bytes, bytes});
+    // One way past those in all copies.
+    const int64_t in_copies = std::min(last_.way_in_it * copies, kWayMax);
+    ChargeWay(in_copies * in_copies / 2);
+    const int64_t more = in_copies - last_.way_in_it;
+    last_.way_in_it = in_copies;
+    optional_count_ = std::min(optional_count_ + more, kWayMax);
+    if (way_ > 0) way_ = std::min(way_ + more, kWayMax);
+    if (least.value_or(number) == 0) LeaveOut();
   }
 
   std::string_view rest_;
-  std::vector<Cost> groups_ = {kGroup};  // what is in each that is open
-  Cost last_;                            // what a repetition would repeat
+  std::vector<Group> groups_ = {Group()};
+  Last last_;
+  int64_t way_ = 0;             // that ends here
+  int64_t optional_count_ = 0;  // things that may be left out, up to here
 };
 
 }  // namespace

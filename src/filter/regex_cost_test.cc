@@ -38,6 +38,29 @@ TEST(RegexCost, IsLargeForBombs) {
   EXPECT_GT(RegexCost("[acegikmoq]{2,1000}|[acegikmoq]{3,1000}"), 5 * kMib / 2);
 }
 
+// Things that may be left out cost by the square of their number when nothing stands between them.
+TEST(RegexCost, OptionalThingsInARow) {
+  for (const char* optional : {"a?", "a*", "(?:a)?", "(?:a|)", "(a?|b*)", "(?:a?b*)", "a?^", "a{0,1}", "a*?",
+                               "(a?)+", "(?:|a)", "(?P<n>a?)", "a?\\b", "(?i)a?"}) {
+    const std::string row = Repeated(optional, 20'400);
+    EXPECT_GT(RegexCost(row), 5 * kMib / 2) << optional;
+    EXPECT_GT(RegexCost("x(" + row + ")y"), 5 * kMib / 2) << optional;
+  }
+  EXPECT_GT(RegexCost("(" + Repeated("a?b?c?", 300) + "){30}"), 5 * kMib / 2);
+  EXPECT_GT(RegexCost("((a?b?c?){30}){30}"), 3 * 900 * 3 * 900 / 2);
+  // In the way of 1,500, so many more.
+  EXPECT_GT(RegexCost(Repeated("a?", 3'000) + "(" + Repeated("ab|", 6'000) + ")"), 5 * kMib / 2);
+}
+
+// But not so when something must stand between them.
+TEST(RegexCost, OptionalThingsApart) {
+  EXPECT_LT(RegexCost(Repeated("ab?c", 8'000)), kMib);
+  EXPECT_LT(RegexCost(Repeated("(?:ab?c)", 8'000)), kMib);
+  EXPECT_LT(RegexCost(Repeated("(?:ab)?c", 8'000)), kMib);
+  EXPECT_LT(RegexCost(Repeated("(?:a?|b)c", 8'000)), 3 * kMib / 2);
+  EXPECT_LT(RegexCost(Repeated("[0-9]+\\.?x", 8'000)), 5 * kMib / 2);
+}
+
 TEST(RegexCost, RepetitionsMultiply) {
   const int64_t one = RegexCost("([abc][abc][abc]){300}");
   EXPECT_GT(one, 300 * 100);

@@ -22,6 +22,13 @@ constexpr size_t kWalkedBytesPerUnit = 3;
 constexpr uint64_t kUnitsPerMatch = 40;
 // From so many bytes of a text on, the clock is looked at before a match.
 constexpr size_t kLongTextBytes = 4096;
+// A pattern that costs more to compile is large: a state of its automaton may take a tenth of a millisecond.
+// All that fit into an automaton of a smaller one take 20 ms.
+constexpr int64_t kLargePatternCostMin = 32 << 10;
+// Such a one walks over so many bytes of a long text first, and then over eight times as many, each time from
+// the beginning, as long as that takes little time; otherwise over an eighth more.
+constexpr size_t kFirstPieceBytes = 256;
+constexpr int64_t kQuickPieceNanos = 1'000'000;
 // Where matches lie is asked only of patterns that cost no more than this to compile once more.
 constexpr int64_t kPossibleMatchCostMax = 128 << 10;
 constexpr int64_t kPossibleMatchMemoryBytes = 256 << 10;
@@ -171,7 +178,9 @@ absl::StatusOr<std::unique_ptr<const RegexMatcher>> RegexMatcher::Create(std::st
   absl::StatusOr<std::unique_ptr<const Automaton>> automaton = Automaton::Compile(pattern, memory_bytes_max);
   if (!automaton.ok()) return automaton.status();
   matcher->automaton_ = *std::move(automaton);
-  if (RegexCost(pattern) > kPossibleMatchCostMax) {
+  const int64_t cost = RegexCost(pattern);
+  matcher->is_large_ = cost >= kLargePatternCostMin;
+  if (cost > kPossibleMatchCostMax) {
     matcher->possible_matches_ = {ByteRange{}};
     return matcher;
   }
@@ -251,8 +260,21 @@ bool RegexMatcher::Matches(std::string_view text, FilterBudget* budget) const {
     return budget->Work(1 + text.size() / bytes_per_unit) && MatchesSimple(text);
   }
   if (!budget->Work(kUnitsPerMatch + text.size() / kWalkedBytesPerUnit)) return false;
-  if (text.size() >= kLongTextBytes && !budget->Check()) return false;
+  const size_t long_bytes = is_large_ ? kFirstPieceBytes : kLongTextBytes;
+  if (text.size() >= long_bytes && !budget->Check()) return false;
+  if (is_large_ && !PrepareAutomaton(text, budget)) return false;
   return automaton_->Matches(text, budget);
+}
+
+// The states that are reached on the way are kept.  False when the budget refused.
+bool RegexMatcher::PrepareAutomaton(std::string_view text, FilterBudget* budget) const {
+  size_t bytes = kFirstPieceBytes;
+  while (bytes < text.size()) {
+    (void)automaton_->Matches(text.substr(0, bytes), budget);
+    if (!budget->Check()) return false;
+    bytes = budget->last_step_nanos() < kQuickPieceNanos ? bytes * 8 : bytes + bytes / 8;
+  }
+  return true;
 }
 
 ByteRanges RegexMatcher::PossibleSimpleMatches() const {

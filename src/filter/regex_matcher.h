@@ -3,7 +3,8 @@
 // Most patterns of real filters are a literal, a prefix, or a list of literals; those never reach RE2.
 // The others are matched by RE2's automaton alone (RE2::Set): its other ways to match cannot be stopped, and
 // have no bound but the text's length times the pattern's.  Whenever the automaton's memory is full, the
-// budget is asked whether to go on.
+// budget is asked whether to go on.  A large pattern may take 0.2 s until then: with one, a long text is
+// walked over in pieces, and the budget is asked after each.
 //
 // Threads: const functions may be called by several at once, each with a budget of its own.
 // Memory: RE2 is given so many bytes for the program and its automaton together, and keeps to it.
@@ -52,6 +53,7 @@ class RegexMatcher {
   RegexMatcher();
 
   bool ParseSimple(std::string_view pattern);
+  bool PrepareAutomaton(std::string_view text, FilterBudget* budget) const;
   bool MatchesSimple(std::string_view text) const;
   ByteRanges PossibleSimpleMatches() const;
 
@@ -61,6 +63,7 @@ class RegexMatcher {
   std::vector<std::string> literals_;  // "a|b|c", ascending; then literal_ and the wildcards are not used
 
   std::unique_ptr<const regex_internal::Automaton> automaton_;  // null: simple
+  bool is_large_ = false;                                       // the pattern
   ByteRanges possible_matches_;
 };
 
