@@ -302,7 +302,7 @@ TEST_P(EngineConformance, RowsAreMeasuredByRange) {
   is_about((*bytes)[0], 1.0e6);
   is_about((*bytes)[1], 0.5e6);
   is_about((*bytes)[2], 2.5e6);
-  EXPECT_LT((*bytes)[1], (*bytes)[0]);
+  EXPECT_LE((*bytes)[1], (*bytes)[0]);  // a page of ten rows may begin in the middle one
   EXPECT_LT((*bytes)[0], (*bytes)[2]);
   EXPECT_LT((*bytes)[3], 0.1e6);
   const auto part = engine_->MeasureRows(kTable, {"row10"}, "row15");

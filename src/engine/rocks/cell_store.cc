@@ -136,6 +136,10 @@ absl::Status CellStore::Write(rocksdb::WriteBatch* batch, std::string_view doing
                   doing, absl::ToInt64Milliseconds(kHeldPatience)));
 }
 
+absl::Status CellStore::FlushRestingHead() {
+  return FromRocks(db_->Flush(rocksdb::FlushOptions(), resting_head()), "Flushing what is to settle");
+}
+
 absl::Status CellStore::CompactRestingHead() {
   rocksdb::ColumnFamilyHandle* const head = resting_head();
   rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), head);

@@ -121,6 +121,9 @@ class CellStore {
     if (entry_bytes > longest_read_bytes_.load(std::memory_order_relaxed)) longest_read_bytes_ = entry_bytes;
   }
 
+  // Writes the memory of the resting head to files.  A step of settling takes its range away: what that
+  // covers in files is jumped over, but in memory a reader would step over each entry of it.
+  absl::Status FlushRestingHead();
   // Gives back the space of what has settled.
   absl::Status CompactRestingHead();
   // Of all column families.

@@ -459,7 +459,7 @@ std::vector<Figure> RocksEngine::Figures() const {
 // What is in the open head now rests after the first switch; the second one begins when that has settled.
 absl::Status RocksEngine::SettleAll(const std::function<void()>& after_step) {
   if (absl::Status status = settling_->Switch(after_step); !status.ok()) return status;
-  return settling_->Switch(after_step);
+  return settling_->Finish(after_step);
 }
 
 absl::Status RocksEngine::Checkpoint(const std::string& directory) {

@@ -51,9 +51,20 @@ absl::Status Settling::Switch(const std::function<void()>& after_step) {
       if (!more.ok()) return more.status();
       if (!*more) {
         position_.clear();
-        return store_->SwitchHeads();
+        if (absl::Status status = store_->SwitchHeads(); !status.ok()) return status;
+        break;
       }
     }
+    if (after_step) after_step();
+  }
+  return store_->FlushRestingHead();
+}
+
+absl::Status Settling::Finish(const std::function<void()>& after_step) {
+  while (true) {
+    absl::StatusOr<bool> more = Step();
+    if (!more.ok()) return more.status();
+    if (!*more) return store_->CompactRestingHead();
     if (after_step) after_step();
   }
 }

@@ -77,6 +77,8 @@ class Settling {
   // Empties the resting head, and lets the heads change roles; calls `after_step` (may be null) after each
   // step.
   absl::Status Switch(const std::function<void()>& after_step = nullptr);
+  // Empties the resting head, and gives back its space.
+  absl::Status Finish(const std::function<void()>& after_step = nullptr);
 
   // Deletes rows, in the heads and in pages.
   absl::Status DropRange(TableId table, const RowRange& range);

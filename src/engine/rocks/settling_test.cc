@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rocksdb/perf_context.h>
 
 #include <filesystem>
 #include <fstream>
@@ -193,6 +194,30 @@ std::vector<std::string> SortedLines(const std::string& text) {
 }
 
 // Where pages hold them so; edits above pages, other columns, and values that are no numbers come as cells.
+// Between two steps and after them, a read of a row passes none of the edits of other rows that have settled.
+TEST_F(SettlingTest, WhatHasSettledIsNotInTheWay) {
+  constexpr int kRows = 200, kEdits = 20;
+  for (int edit = 0; edit < kEdits; ++edit) {
+    for (int row = 0; row < kRows; ++row) Put(fmt::format("row{:03}", row), "q", edit * 1000, "value");
+  }
+  const auto entries_passed = [&] {
+    rocksdb::SetPerfLevel(rocksdb::kEnableCount);
+    rocksdb::get_perf_context()->Reset();
+    Cells({}, RowRange::Single("row000"));
+    rocksdb::SetPerfLevel(rocksdb::kDisable);
+    return rocksdb::get_perf_context()->next_on_memtable_count +
+           rocksdb::get_perf_context()->internal_key_skipped_count;
+  };
+  const uint64_t in_head = entries_passed();
+  EXPECT_GE(in_head, kEdits);  // that it counts
+  ASSERT_EQ(engine_->SwitchHeads(), absl::OkStatus());
+  EXPECT_LE(entries_passed(), in_head);
+  ASSERT_TRUE(*engine_->SettleStep());
+  EXPECT_LE(entries_passed(), in_head);
+  Settle();
+  EXPECT_LE(entries_passed(), in_head);
+}
+
 TEST_F(SettlingTest, NumbersAreTheCellsOfColumns) {
   SeededRandom random(11);
   const std::vector<std::string> qualifiers = {"number", "mixed", "text"};
