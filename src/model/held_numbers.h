@@ -35,6 +35,16 @@ class HeldNumbers {
   }
 
   bool IsEmpty() const { return parts_.empty(); }
+  // About, of memory.
+  size_t Bytes() const {
+    size_t bytes = row_key_.size();
+    for (const std::vector<int64_t>& times : times_) bytes += times.size() * sizeof(int64_t);
+    for (const Part& part : parts_) {
+      bytes += sizeof(Part) + part.numbers.size() * sizeof(double);
+      for (const std::string& text : part.texts) bytes += sizeof(text) + text.size();
+    }
+    return bytes;
+  }
   void Clear() {
     times_.clear();
     parts_.clear();

@@ -1,10 +1,10 @@
 #include "series/query/merged_rows.h"
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -12,6 +12,21 @@
 
 namespace sonde::series {
 namespace {
+
+// Rows that wait to be taken are taken together, and a scan goes on when there are none left: threads that
+// wake each other for every row take more time than the rows.
+constexpr size_t kRowsQueuedMax = kRowsAheadMax / 2;
+constexpr size_t kRowsTakenMin = kRowsQueuedMax / 2;
+constexpr size_t kBytesQueuedMax = 1 << 20;
+
+size_t SizeOf(const HeldNumbers& numbers) { return numbers.Bytes(); }
+size_t SizeOf(const ReadRow& row) {
+  size_t bytes = row.row_key.size();
+  for (const ReadCell& cell : row.cells) {
+    bytes += sizeof(ReadCell) + cell.family.size() + cell.qualifier.size() + cell.value.size();
+  }
+  return bytes;
+}
 
 // What one scan has found and nobody has taken yet.
 template <typename Row>
@@ -24,9 +39,12 @@ class Queue {
 
   // Waits while it is full.  False: nobody will take any more.
   bool Push(KeyedRow row) {
-    const absl::MutexLock lock(&mutex_, absl::Condition(this, &Queue::HasRoom));
+    const size_t row_bytes = SizeOf(row.row);
+    const absl::MutexLock lock(&mutex_);
+    if (IsFull()) mutex_.Await(absl::Condition(this, &Queue::WasTaken));
     if (is_cancelled_) return false;
     rows_.push_back(std::move(row));
+    bytes_ += row_bytes;
     return true;
   }
 
@@ -36,16 +54,20 @@ class Queue {
     is_ended_ = true;
   }
 
-  // Waits for a row; nothing at the end.
+  // Waits for the next row; nothing at the end.  One thread takes.
   absl::StatusOr<std::optional<KeyedRow>> Take() {
-    const absl::MutexLock lock(&mutex_, absl::Condition(this, &Queue::HasNews));
-    if (rows_.empty()) {
-      if (!status_.ok()) return status_;
-      return std::optional<KeyedRow>();
+    if (next_taken_ == taken_.size()) {
+      taken_.clear();
+      next_taken_ = 0;
+      const absl::MutexLock lock(&mutex_, absl::Condition(this, &Queue::HasNews));
+      taken_.swap(rows_);
+      bytes_ = 0;
+      if (taken_.empty()) {
+        if (!status_.ok()) return status_;
+        return std::optional<KeyedRow>();
+      }
     }
-    std::optional<KeyedRow> row = std::move(rows_.front());
-    rows_.pop_front();
-    return row;
+    return std::optional<KeyedRow>(std::move(taken_[next_taken_++]));
   }
 
   void Cancel() {
@@ -54,13 +76,21 @@ class Queue {
   }
 
  private:
-  bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return rows_.size() < kRowsAheadMax || is_cancelled_;
+  bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return rows_.size() >= kRowsQueuedMax || bytes_ >= kBytesQueuedMax;
   }
-  bool HasNews() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !rows_.empty() || is_ended_; }
+  bool WasTaken() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return rows_.empty() || is_cancelled_; }
+  bool HasNews() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return rows_.size() >= kRowsTakenMin || is_ended_ || IsFull();
+  }
+
+  // Of the thread that takes.
+  std::vector<KeyedRow> taken_;
+  size_t next_taken_ = 0;
 
   absl::Mutex mutex_;
-  std::deque<KeyedRow> rows_ ABSL_GUARDED_BY(mutex_);
+  std::vector<KeyedRow> rows_ ABSL_GUARDED_BY(mutex_);
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   bool is_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_cancelled_ ABSL_GUARDED_BY(mutex_) = false;

@@ -13,7 +13,7 @@ namespace sonde::series {
 
 // Scans under way at a time; a series with more salts is read salt by salt.
 constexpr size_t kScansMax = 64;
-// Rows that a scan is ahead of what is taken from it.
+// Rows that a scan is ahead of what is taken from it; fewer, when they are large: 2 MiB and two rows.
 constexpr size_t kRowsAheadMax = 64;
 
 // Calls `row` with the rows of all `reads`, each of which is a scan and a thread of its own, by the order of
