@@ -324,6 +324,7 @@ class Normalizer {
                            [](const Edit& a, const Edit& b) { return !Before(a, b); }) == edits.end();
     if (!strictly_sorted) std::stable_sort(edits.begin(), edits.end(), Before);
     if (IsHll(to->aggregate)) return EmitSketches(edits, to);
+    if (to->aggregate == AggregateKind::kNone) to->puts.reserve(edits.size());
     for (const Edit& edit : edits) {
       to->aggregate == AggregateKind::kNone ? EmitPut(edit, to) : EmitAdd(edit, to);
     }

@@ -91,17 +91,21 @@ absl::StatusOr<std::vector<absl::Status>> LocalTables::MutateRows(const std::str
                                                                   const std::vector<RowWrite>& rows) {
   absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(NameOf(table));
   if (!schema.ok()) return schema.status();
-  std::vector<std::vector<Mutation>> mutations(rows.size());
+  size_t mutation_count = 0;
+  for (const RowWrite& row : rows) mutation_count += row.delete_columns.size() + row.cells.size();
+  std::vector<Mutation> mutations;
+  mutations.reserve(mutation_count);  // the requests view it
   std::vector<RowMutations> requests;
   requests.reserve(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    for (const auto& [family, qualifier] : rows[i].delete_columns) {
-      mutations[i].push_back(DeleteFromColumn{family, qualifier, {}});
+  for (const RowWrite& row : rows) {
+    const size_t first = mutations.size();
+    for (const auto& [family, qualifier] : row.delete_columns) {
+      mutations.push_back(DeleteFromColumn{family, qualifier, {}});
     }
-    for (const CellWrite& cell : rows[i].cells) {
-      mutations[i].push_back(SetCell{cell.family, cell.qualifier, cell.timestamp_micros, cell.value});
+    for (const CellWrite& cell : row.cells) {
+      mutations.push_back(SetCell{cell.family, cell.qualifier, cell.timestamp_micros, cell.value});
     }
-    requests.push_back({rows[i].row_key, mutations[i]});
+    requests.push_back({row.row_key, absl::MakeConstSpan(mutations).subspan(first)});
   }
   return tables_->MutateRows(**schema, requests);
 }

@@ -55,7 +55,9 @@ size_t RowBatch::RowOf(size_t field) {
   const std::string& key = keys_[is_row_per_field_ ? field : 0];
   const auto [entry, is_new] = row_of_key_.try_emplace(key, rows_.size());
   if (is_new) {
-    rows_.emplace_back().row_key = key;
+    RowWrite& made = rows_.emplace_back();
+    made.row_key = key;
+    made.cells.reserve(cells_expected_);
     if (schema().keeps_corrections) newest_stamps_.push_back(0);
   }
   row = entry->second;
@@ -146,6 +148,7 @@ void RowBatch::Commit(const EncodedPoint& point) {
 }
 
 void RowBatch::Clear() {
+  if (!rows_.empty()) cells_expected_ = (cell_count_ + rows_.size() - 1) / rows_.size();
   rows_.clear();
   newest_stamps_.clear();
   row_of_key_.clear();

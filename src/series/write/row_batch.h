@@ -69,6 +69,7 @@ class RowBatch {
   absl::flat_hash_map<std::string, size_t> row_of_key_;
   size_t cell_count_ = 0;
   size_t value_bytes_ = 0;
+  size_t cells_expected_ = 0;  // in a row: the mean of the batch before
 
   // The last point's rows: points mostly come series by series, and in order.
   std::vector<std::string> last_tags_;
