@@ -18,6 +18,9 @@ constexpr uint64_t kCellsPerEntry = 10;
 constexpr absl::Duration kHeldPatience = absl::Milliseconds(250);
 constexpr absl::Duration kHeldPause = absl::Milliseconds(10);
 
+// Some ten thousand entries, which take a reader a millisecond to step over.
+constexpr uint64_t kLargeHeadBytes = 1 << 20;
+
 // In the directory, below the keys of all tables, whose ids start at 1.
 constexpr std::string_view kSwitchesKey{"\0\0\0\0switches", 12};
 
@@ -138,6 +141,18 @@ absl::Status CellStore::Write(rocksdb::WriteBatch* batch, std::string_view doing
 
 absl::Status CellStore::FlushRestingHead() {
   return FromRocks(db_->Flush(rocksdb::FlushOptions(), resting_head()), "Flushing what is to settle");
+}
+
+void CellStore::FlushLargeHeads() {
+  rocksdb::FlushOptions how;
+  how.wait = false;
+  how.allow_write_stall = true;
+  for (rocksdb::ColumnFamilyHandle* const head : {handles_[kFirstHead], handles_[kSecondHead]}) {
+    uint64_t bytes = 0;
+    if (!db_->GetIntProperty(head, rocksdb::DB::Properties::kCurSizeActiveMemTable, &bytes)) continue;
+    // Nothing depends on it.
+    if (bytes >= kLargeHeadBytes) db_->Flush(how, head).PermitUncheckedError();
+  }
 }
 
 absl::Status CellStore::CompactRestingHead() {

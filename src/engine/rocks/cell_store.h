@@ -124,6 +124,8 @@ class CellStore {
   // Writes the memory of the resting head to files.  A step of settling takes its range away: what that
   // covers in files is jumped over, but in memory a reader would step over each entry of it.
   absl::Status FlushRestingHead();
+  // The same of both heads for what was dropped, where it is worth a file; does not wait for it.
+  void FlushLargeHeads();
   // Gives back the space of what has settled.
   absl::Status CompactRestingHead();
   // Of all column families.

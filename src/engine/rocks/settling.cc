@@ -250,7 +250,9 @@ absl::Status Settling::DropRange(TableId table, const RowRange& range) {
   for (const FamilyId family : *families) {
     if (absl::Status dropped = DropRows(&directory, family, range, &batch); !dropped.ok()) return dropped;
   }
-  return store_->Write(&batch, "Dropping a range of rows");
+  absl::Status written = store_->Write(&batch, "Dropping a range of rows");
+  if (written.ok()) store_->FlushLargeHeads();
+  return written;
 }
 
 // The pages inside go as they are; of those at the ends, the other rows are written again.
@@ -314,6 +316,7 @@ absl::Status Settling::FreeTable(TableId table) {
     if (status.ok()) status = store_->db()->DeleteRange(rocksdb::WriteOptions(), store_->head(i), start, end);
     if (!status.ok()) return FromRocks(status, "Freeing the space of a dropped table");
   }
+  store_->FlushLargeHeads();
   return Free(start, end);
 }
 

@@ -60,6 +60,16 @@ class SettlingTest : public testing::Test {
   }
   void Settle() { ASSERT_EQ(engine_->SettleAll(), absl::OkStatus()); }
 
+  // Entries that RocksDB steps over for a read of the row.
+  uint64_t EntriesPassed(const std::string& row_key) {
+    rocksdb::SetPerfLevel(rocksdb::kEnableCount);
+    rocksdb::get_perf_context()->Reset();
+    Cells({}, RowRange::Single(row_key));
+    rocksdb::SetPerfLevel(rocksdb::kDisable);
+    return rocksdb::get_perf_context()->next_on_memtable_count +
+           rocksdb::get_perf_context()->internal_key_skipped_count;
+  }
+
   // "row qualifier@timestamp=value", line by line.
   std::string Cells(Engine::ScanOptions options = {}, RowRange range = RowRange::All()) {
     auto stream = engine_->Scan(kTable, {range}, std::move(options));
@@ -200,22 +210,25 @@ TEST_F(SettlingTest, WhatHasSettledIsNotInTheWay) {
   for (int edit = 0; edit < kEdits; ++edit) {
     for (int row = 0; row < kRows; ++row) Put(fmt::format("row{:03}", row), "q", edit * 1000, "value");
   }
-  const auto entries_passed = [&] {
-    rocksdb::SetPerfLevel(rocksdb::kEnableCount);
-    rocksdb::get_perf_context()->Reset();
-    Cells({}, RowRange::Single("row000"));
-    rocksdb::SetPerfLevel(rocksdb::kDisable);
-    return rocksdb::get_perf_context()->next_on_memtable_count +
-           rocksdb::get_perf_context()->internal_key_skipped_count;
-  };
-  const uint64_t in_head = entries_passed();
+  const uint64_t in_head = EntriesPassed("row000");
   EXPECT_GE(in_head, kEdits);  // that it counts
   ASSERT_EQ(engine_->SwitchHeads(), absl::OkStatus());
-  EXPECT_LE(entries_passed(), in_head);
+  EXPECT_LE(EntriesPassed("row000"), in_head);
   ASSERT_TRUE(*engine_->SettleStep());
-  EXPECT_LE(entries_passed(), in_head);
+  EXPECT_LE(EntriesPassed("row000"), in_head);
   Settle();
-  EXPECT_LE(entries_passed(), in_head);
+  EXPECT_LE(EntriesPassed("row000"), in_head);
+}
+
+// Nor of what was dropped, soon after.
+TEST_F(SettlingTest, WhatWasDroppedIsNotInTheWay) {
+  constexpr int kRows = 3'000;
+  for (int row = 0; row < kRows; ++row) Put(fmt::format("row{:04}", row), "q", 1000, std::string(500, 'v'));
+  ASSERT_EQ(engine_->DropRange(kTable, {"row0001", "row2999"}), absl::OkStatus());
+  const absl::Time give_up = absl::Now() + absl::Seconds(30);
+  while (EntriesPassed("row0000") > 10 && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_LE(EntriesPassed("row0000"), 10u);
+  EXPECT_EQ(SortedLines(Cells()).size(), 3u);  // the first row, the last, and the end of the text
 }
 
 TEST_F(SettlingTest, NumbersAreTheCellsOfColumns) {
