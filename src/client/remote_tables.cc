@@ -59,6 +59,28 @@ admin::ColumnFamily ToProto(const FamilyRequest& family) {
   return proto;
 }
 
+// Messages are not nested deeper than protocol buffers allow.
+GcRule FromProto(const admin::GcRule& proto) {
+  const auto list = [](const auto& rules) {
+    std::vector<GcRule> parts;
+    for (const admin::GcRule& part : rules) parts.push_back(FromProto(part));
+    return parts;
+  };
+  switch (proto.rule_case()) {
+    case admin::GcRule::kMaxNumVersions:
+      return {GcRule::MaxVersions{proto.max_num_versions()}};
+    case admin::GcRule::kMaxAge:
+      return {GcRule::MaxAge{proto.max_age().seconds() * 1'000'000 + proto.max_age().nanos() / 1'000}};
+    case admin::GcRule::kIntersection:
+      return {GcRule::Intersection{list(proto.intersection().rules())}};
+    case admin::GcRule::kUnion:
+      return {GcRule::Union{list(proto.union_().rules())}};
+    case admin::GcRule::RULE_NOT_SET:
+      break;
+  }
+  return {};
+}
+
 // The order that ReadRow promises; servers are free to order families as they like.
 void SortFamilies(ReadRow* row) {
   const auto by_family = [](const ReadCell& a, const ReadCell& b) { return a.family < b.family; };
@@ -123,14 +145,10 @@ absl::Status RemoteTables::Call(const std::string& what,
 }
 
 absl::Status RemoteTables::EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) {
-  admin::GetTableRequest request;
-  request.set_name(TableName(table));
-  request.set_view(admin::Table::SCHEMA_VIEW);
   absl::Status status;
   for (int round = 0; round < kEnsureRoundsMax; ++round) {
     admin::Table found;
-    status = Call(fmt::format("GetTable of {}", request.name()),
-                  [&](grpc::ClientContext* context) { return admin_->GetTable(context, request, &found); });
+    status = GetTable(table, &found);
     if (absl::IsNotFound(status)) {
       status = CreateTable(table, families);
     } else if (status.ok()) {
@@ -138,12 +156,35 @@ absl::Status RemoteTables::EnsureTable(const std::string& table, const std::vect
       std::copy_if(
           families.begin(), families.end(), std::back_inserter(missing),
           [&](const FamilyRequest& family) { return !found.column_families().contains(family.name); });
-      status = missing.empty() ? absl::OkStatus() : CreateFamilies(table, missing);
+      status = missing.empty() ? absl::OkStatus() : ModifyFamilies(table, missing, true);
     }
     // Somebody else made (dropped) it since GetTable: look again.
     if (!absl::IsAlreadyExists(status) && !absl::IsNotFound(status)) return status;
   }
   return status;
+}
+
+absl::Status RemoteTables::GetTable(const std::string& table, admin::Table* found) {
+  admin::GetTableRequest request;
+  request.set_name(TableName(table));
+  request.set_view(admin::Table::SCHEMA_VIEW);
+  return Call(fmt::format("GetTable of {}", request.name()),
+              [&](grpc::ClientContext* context) { return admin_->GetTable(context, request, found); });
+}
+
+absl::StatusOr<std::vector<FamilyRequest>> RemoteTables::ListFamilies(const std::string& table) {
+  admin::Table found;
+  if (absl::Status status = GetTable(table, &found); !status.ok()) return status;
+  std::vector<FamilyRequest> families;
+  for (const auto& [name, family] : found.column_families()) {
+    families.push_back({name, FromProto(family.gc_rule())});
+  }
+  return families;
+}
+
+absl::Status RemoteTables::UpdateFamilies(const std::string& table,
+                                          const std::vector<FamilyRequest>& families) {
+  return ModifyFamilies(table, families, false);
 }
 
 absl::Status RemoteTables::CreateTable(const std::string& table, const std::vector<FamilyRequest>& families) {
@@ -166,14 +207,15 @@ absl::Status RemoteTables::DropTable(const std::string& table) {
               [&](grpc::ClientContext* context) { return admin_->DeleteTable(context, request, &done); });
 }
 
-absl::Status RemoteTables::CreateFamilies(const std::string& table,
-                                          const std::vector<FamilyRequest>& families) {
+absl::Status RemoteTables::ModifyFamilies(const std::string& table,
+                                          const std::vector<FamilyRequest>& families, bool creates) {
   admin::ModifyColumnFamiliesRequest request;
   request.set_name(TableName(table));
   for (const FamilyRequest& family : families) {
     auto* modification = request.add_modifications();
     modification->set_id(family.name);
-    *modification->mutable_create() = ToProto(family);
+    // An update without a mask is one of the rule.
+    *(creates ? modification->mutable_create() : modification->mutable_update()) = ToProto(family);
   }
   admin::Table made;
   return Call(fmt::format("ModifyColumnFamilies of {}", request.name()), [&](grpc::ClientContext* context) {

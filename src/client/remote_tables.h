@@ -55,6 +55,8 @@ class RemoteTables final : public TableAccess {
   static absl::StatusOr<std::unique_ptr<RemoteTables>> Connect(RemoteOptions options);
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override;
+  absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override;
+  absl::Status UpdateFamilies(const std::string& table, const std::vector<FamilyRequest>& families) override;
   // Sorted.
   absl::StatusOr<std::vector<std::string>> ListTables() override;
   absl::Status DropTable(const std::string& table) override;
@@ -78,7 +80,10 @@ class RemoteTables final : public TableAccess {
   absl::Status Call(const std::string& what, const std::function<grpc::Status(grpc::ClientContext*)>& call);
 
   absl::Status CreateTable(const std::string& table, const std::vector<FamilyRequest>& families);
-  absl::Status CreateFamilies(const std::string& table, const std::vector<FamilyRequest>& families);
+  absl::Status GetTable(const std::string& table, google::bigtable::admin::v2::Table* found);
+  // Makes these families, or gives them their rules.
+  absl::Status ModifyFamilies(const std::string& table, const std::vector<FamilyRequest>& families,
+                              bool creates);
   // What one request may ask for, by as many streams as it takes.
   absl::Status ReadPart(const std::string& table, const RowRead& read,
                         const std::function<bool(ReadRow&&)>& row, ReadProgress* progress);

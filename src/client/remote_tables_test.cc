@@ -128,7 +128,8 @@ class FakeAdmin final : public admin::BigtableTableAdmin::Service {
   grpc::Status ModifyColumnFamilies(grpc::ServerContext*, const admin::ModifyColumnFamiliesRequest* request,
                                     admin::Table* response) override {
     for (const auto& modification : request->modifications()) {
-      (*tables[request->name()].mutable_column_families())[modification.id()] = modification.create();
+      (*tables[request->name()].mutable_column_families())[modification.id()] =
+          modification.has_create() ? modification.create() : modification.update();
     }
     *response = tables[request->name()];
     return grpc::Status::OK;
@@ -248,6 +249,24 @@ TEST_F(RemoteTablesTest, AddsMissingFamiliesOnly) {
   const auto& families = admin_.tables[kTable].column_families();
   EXPECT_EQ(families.size(), 2);
   EXPECT_EQ(families.at("f").gc_rule().max_num_versions(), 7);
+}
+
+TEST_F(RemoteTablesTest, ListsFamiliesAndGivesThemOtherRules) {
+  EXPECT_TRUE(absl::IsNotFound(tables_->ListFamilies("t").status()));
+  const GcRule rule{
+      GcRule::Intersection{{GcRule{GcRule::MaxVersions{2}},
+                            GcRule{GcRule::Union{{GcRule{GcRule::MaxAge{3'000'001}}, GcRule{}}}}}}};
+  ASSERT_TRUE(tables_->EnsureTable("t", {{"f", rule}, {"g", {}}}).ok());
+  const auto rules = [&] {
+    std::map<std::string, GcRule> all;
+    const std::vector<FamilyRequest> families = tables_->ListFamilies("t").value();
+    for (const FamilyRequest& family : families) all[family.name] = family.gc_rule;
+    return all;
+  };
+  EXPECT_EQ(rules(), (std::map<std::string, GcRule>{{"f", rule}, {"g", {}}}));
+  const GcRule age{GcRule::MaxAge{5'000'000}};
+  ASSERT_TRUE(tables_->UpdateFamilies("t", {{"f", {}}, {"g", age}}).ok());
+  EXPECT_EQ(rules(), (std::map<std::string, GcRule>{{"f", {}}, {"g", age}}));
 }
 
 TEST_F(RemoteTablesTest, LooksAgainWhenSomebodyElseMakesTheTable) {

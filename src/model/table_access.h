@@ -103,6 +103,11 @@ class TableAccess {
 
   // Makes the table and its missing families; what is there already stays as it is.
   virtual absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) = 0;
+  // The families that are there.  NOT_FOUND: there is no such table.
+  virtual absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) = 0;
+  // Gives families that are there these rules.  NOT_FOUND: the table or one of them is missing.
+  virtual absl::Status UpdateFamilies(const std::string& table,
+                                      const std::vector<FamilyRequest>& families) = 0;
   virtual absl::StatusOr<std::vector<std::string>> ListTables() = 0;
   // With all its rows.  NOT_FOUND; FAILED_PRECONDITION: it is protected.
   virtual absl::Status DropTable(const std::string& table) = 0;

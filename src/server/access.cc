@@ -18,6 +18,12 @@ class StoredTables final : public TableAccess {
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override {
     return tables_.EnsureTable(table, families);
   }
+  absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override {
+    return tables_.ListFamilies(table);
+  }
+  absl::Status UpdateFamilies(const std::string& table, const std::vector<FamilyRequest>& families) override {
+    return tables_.UpdateFamilies(table, families);
+  }
   absl::StatusOr<std::vector<std::string>> ListTables() override { return tables_.ListTables(); }
   absl::Status DropTable(const std::string& table) override { return tables_.DropTable(table); }
   absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,

@@ -79,6 +79,23 @@ absl::Status LocalTables::EnsureTable(const std::string& table, const std::vecto
   return missing.empty() ? absl::OkStatus() : tables_->catalog().Modify(name, missing).status();
 }
 
+absl::StatusOr<std::vector<FamilyRequest>> LocalTables::ListFamilies(const std::string& table) {
+  const absl::StatusOr<TableSchemaRef> found = tables_->catalog().Find(NameOf(table));
+  if (!found.ok()) return found.status();
+  std::vector<FamilyRequest> families;
+  for (const FamilySchema& family : (*found)->families) families.push_back({family.name, family.gc_rule});
+  return families;
+}
+
+absl::Status LocalTables::UpdateFamilies(const std::string& table,
+                                         const std::vector<FamilyRequest>& families) {
+  std::vector<FamilyModification> updates;
+  for (const FamilyRequest& family : families) {
+    updates.push_back(UpdateFamily{.name = family.name, .gc_rule = family.gc_rule});
+  }
+  return tables_->catalog().Modify(NameOf(table), updates).status();
+}
+
 absl::StatusOr<std::vector<std::string>> LocalTables::ListTables() {
   std::vector<std::string> result;
   for (const TableSchemaRef& table : tables_->catalog().List(instance_, "", kTablesMax)) {

@@ -18,6 +18,8 @@ class LocalTables final : public TableAccess {
       : tables_(tables), instance_(std::move(instance)), caller_(std::move(caller)) {}
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override;
+  absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override;
+  absl::Status UpdateFamilies(const std::string& table, const std::vector<FamilyRequest>& families) override;
   absl::StatusOr<std::vector<std::string>> ListTables() override;
   absl::Status DropTable(const std::string& table) override {
     return tables_->catalog().Delete(NameOf(table));

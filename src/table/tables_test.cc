@@ -103,6 +103,20 @@ TEST_F(TablesTest, TellsInWhoseNameAWholeTableIsRead) {
                                    "Sonde itself", "Sonde itself"));
 }
 
+TEST_F(TablesTest, LocalTablesListFamiliesAndGiveThemOtherRules) {
+  LocalTables tables(&tables_, "projects/p/instances/i");
+  EXPECT_TRUE(absl::IsNotFound(tables.ListFamilies("other").status()));
+  EXPECT_TRUE(absl::IsNotFound(tables.UpdateFamilies("other", {})));
+  const GcRule age{GcRule::MaxAge{kSecond}};
+  ASSERT_TRUE(tables.EnsureTable("other", {{"a", age}, {"b", {}}}).ok());
+  ASSERT_TRUE(tables.EnsureTable("other", {{"b", age}}).ok());  // what is there stays as it is
+  ASSERT_TRUE(tables.UpdateFamilies("other", {{"a", GcRule{GcRule::MaxVersions{2}}}}).ok());
+  const auto families = tables.ListFamilies("other").value();
+  ASSERT_EQ(families.size(), 2u);
+  EXPECT_EQ(families[0].gc_rule, GcRule{GcRule::MaxVersions{2}});
+  EXPECT_EQ(families[1].gc_rule, GcRule{});
+}
+
 TEST_F(TablesTest, LimitsCountRowsThatPass) {
   for (const char* row : {"a", "b", "c", "d"}) Put(row, {SetCell{"z", "q", 0, row}});
   const auto not_b = Filter({FilterSpec::ValueRegex{"[acd]"}});

@@ -16,6 +16,12 @@ class SaltedRows final : public TableAccess {
   absl::Status EnsureTable(const std::string&, const std::vector<FamilyRequest>&) override {
     return absl::OkStatus();
   }
+  absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string&) override {
+    return std::vector<FamilyRequest>();
+  }
+  absl::Status UpdateFamilies(const std::string&, const std::vector<FamilyRequest>&) override {
+    return absl::OkStatus();
+  }
   absl::StatusOr<std::vector<std::string>> ListTables() override { return std::vector<std::string>(); }
   absl::Status DropTable(const std::string&) override { return absl::OkStatus(); }
   absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string&,

@@ -31,10 +31,29 @@ class MemoryTables final : public TableAccess {
   std::set<std::string> refused_rows;  // MutateRows answers UNAVAILABLE for these
   int mutate_requests = 0;
   int read_requests = 0;
+  int update_requests = 0;  // of families
   int64_t rows_read = 0;
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override {
     for (const FamilyRequest& family : families) tables[table].families.emplace(family.name, family.gc_rule);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override {
+    if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
+    std::vector<FamilyRequest> families;
+    for (const auto& [name, rule] : tables[table].families) families.push_back({name, rule});
+    return families;
+  }
+
+  absl::Status UpdateFamilies(const std::string& table, const std::vector<FamilyRequest>& families) override {
+    ++update_requests;
+    if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
+    for (const FamilyRequest& family : families) {
+      const auto found = tables[table].families.find(family.name);
+      if (found == tables[table].families.end()) return absl::NotFoundError("no family " + family.name);
+      found->second = family.gc_rule;
+    }
     return absl::OkStatus();
   }
 
@@ -121,6 +140,12 @@ class DyingTables final : public TableAccess {
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override {
     return tables_->EnsureTable(table, families);
+  }
+  absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override {
+    return tables_->ListFamilies(table);
+  }
+  absl::Status UpdateFamilies(const std::string& table, const std::vector<FamilyRequest>& families) override {
+    return tables_->UpdateFamilies(table, families);
   }
   absl::StatusOr<std::vector<std::string>> ListTables() override { return tables_->ListTables(); }
   absl::Status DropTable(const std::string& table) override { return tables_->DropTable(table); }
