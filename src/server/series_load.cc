@@ -262,6 +262,12 @@ void ReportLoaded(const series::SeriesSchema& schema, const series::CsvTotals& t
        series::TooLateForRollups(schema, writer.totals().oldest_micros, SystemClock().NowMicros())) {
     fmt::print(stderr, "warning: {}\n", text);
   }
+  if (writer.rollups() != nullptr && writer.rollups()->pieces_too_old() > 0) {
+    fmt::print(
+        stderr,
+        "warning: {} pieces of roll-ups were left as they are: some of their points are forgotten already\n",
+        writer.rollups()->pieces_too_old());
+  }
   fmt::print(stderr, "{} points ({} cells) loaded into table '{}' in {:.2f} s, {:.0f} points/s\n",
              totals.points, writer.totals().cells, schema.table, seconds,
              static_cast<double>(totals.points) / std::max(seconds, 1e-6));

@@ -138,7 +138,8 @@ int Rebuild(const RebuildOptions& options) {
   fmt::print(stderr, "{} points read, {} rows and {} pieces of roll-ups written\n", totals->points,
              totals->rows, totals->pieces);
   if (totals->pieces_too_old > 0) {
-    fmt::print(stderr, "{} pieces of roll-ups were left as they are: their points are older than max_age\n",
+    fmt::print(stderr,
+               "{} pieces of roll-ups were left as they are: some of their points are forgotten already\n",
                totals->pieces_too_old);
   }
   return 0;
@@ -211,9 +212,10 @@ void AddSeriesRebuild(CLI::App& series, int* exit_status) {
                     "only roll-ups whose writer died before it had brought them up to date");
   AddAccessFlags(*command, &options->access);
   command->footer(
-      "May be broken off and begun again, and run while others write.  Roll-ups whose points are older than "
-      "max_age\n"
-      "stay as they are.\n\nExamples:\n  sonde series rebuild meters.yaml --endpoint 127.0.0.1:8086\n"
+      "May be broken off and begun again, and run while others write.  Pieces of roll-ups that some "
+      "points are\n"
+      "forgotten of stay as they are.\n\nExamples:\n  sonde series rebuild meters.yaml --endpoint "
+      "127.0.0.1:8086\n"
       "  sonde series rebuild meters.yaml --table SENSOR_1D --endpoint 127.0.0.1:8086");
   command->callback([options, exit_status] { *exit_status = Rebuild(*options); });
 }

@@ -32,7 +32,7 @@ absl::StatusOr<RebuildTotals> RebuildDerived(const SeriesSchema& schema, int64_t
   }
   SeriesSchema unstored = schema;  // the declaration that is stored stays as it is
   unstored.text.clear();
-  if (absl::Status status = EnsureSeriesTables(unstored, tables); !status.ok()) return status;
+  if (absl::Status status = EnsureSeriesTables(unstored, tables, &clock); !status.ok()) return status;
   PointWriter writer(unstored, tables, {}, &clock, PointWriter::Target::kDerivedOnly);
   RebuildTotals totals;
   Selection selection;

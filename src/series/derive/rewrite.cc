@@ -149,7 +149,7 @@ class VersionCopy {
 
 absl::StatusOr<RewriteTotals> CopyVersions(const SeriesSchema& schema, TableAccess* tables,
                                            const Clock& clock, const RewriteProgress& progress) {
-  if (absl::Status status = EnsureSeriesTables(schema, tables); !status.ok()) return status;
+  if (absl::Status status = EnsureSeriesTables(schema, tables, &clock); !status.ok()) return status;
   RewriteTotals totals;
   for (const VersionSpan& span : schema.VersionsIn(0, kTimeEndMicros)) {
     if (span.schema == &schema) break;
@@ -185,7 +185,7 @@ absl::StatusOr<RewriteTotals> FinishVersions(const SeriesSchema& schema, TableAc
         fmt::format("{}: the declaration still reads table '{}'; take that version out of 'versions' first",
                     schema.file, version.table));
   }
-  if (absl::Status status = EnsureSeriesTables(schema, tables); !status.ok()) return status;
+  if (absl::Status status = EnsureSeriesTables(schema, tables, &clock); !status.ok()) return status;
   RewriteTotals totals;
   for (const auto& [table, text] : *copied) {
     const absl::StatusOr<SeriesSchema> before = ParseSchema(text, kDeclarationsTable);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "series/write/table_rules.h"
 
 namespace sonde::series {
 namespace {
@@ -50,6 +51,10 @@ void IngestService::Recover(const std::vector<KnownSeriesRef>& all) {
 }
 
 void IngestService::KeepRollups(const std::vector<KnownSeriesRef>& at_start) {
+  for (const KnownSeriesRef& series : at_start) {
+    // Tables that another build has made may keep their points for too short a time.
+    if (!series->schema.rollups.empty()) (void)UpdateOwnRules(series->schema, tables_.get(), *clock_);
+  }
   Recover(at_start);
   int rounds = 0;
   bool is_ending = false;

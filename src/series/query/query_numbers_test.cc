@@ -1,6 +1,7 @@
 // Questions for fields are answered from numbers where the tables give them: with the same answers as from
 // rows, whatever lies in pages and what above them.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -263,6 +264,67 @@ TEST_F(QueryNumbersTest, AnswerOfOpenSeriesAsRowsDo) {
     }
   }
   EXPECT_GT(numbers.numbers, 500u);
+}
+
+// A table that has roll-ups forgets later than its series does.
+TEST_F(QueryNumbersTest, LeaveOutWhatIsForgotten) {
+  const int64_t now_micros = clock_.NowMicros();
+  const int64_t alive_micros = now_micros - 30 * kMicrosPerDay;
+  const int64_t late_micros = alive_micros + 10 * kMicrosPerMinute;
+  const BucketWidth day = ParseBucketWidth("day").value();
+  for (const char* text : {"bucket: day\nkey: [host, bucket]", "layout: row\nkey: [host, time]"}) {
+    const std::string name(text[0] == 'b' ? "cells" : "rows");
+    const SeriesSchema schema =
+        ParseSchema(
+            fmt::format("series: {0}\ntags: {{ host: string }}\nfields: {{ x: int }}\n{1}\nretention: {{ "
+                        "max_age: 30d }}\nderive: [ rollup: {{ table: {0}_day, every: day, aggregates: "
+                        "[count], retention: 5y }} ]\n",
+                        name, text),
+            "x.yaml")
+            .value();
+    ASSERT_TRUE(EnsureSeriesTables(schema, local_.get()).ok());
+    // They were written when all of them were alive.
+    const ManualClock before(now_micros - 2 * kMicrosPerDay);
+    PointWriter writer(schema, local_.get(), {}, &before);
+    int64_t all = 0, alive = 0, of_day = 0;
+    for (int64_t time = day.Start(late_micros); time < alive_micros + kMicrosPerDay;
+         time += 10 * kMicrosPerMinute) {
+      ASSERT_TRUE(writer.Add({{"h"}, time, {"1"}}).ok());
+      ++all;
+      if (time >= alive_micros) ++alive;
+      if (day.Start(time) == day.Start(late_micros)) ++of_day;
+    }
+    ASSERT_TRUE(writer.Flush().ok());
+    Settle();
+    Watched numbers(local_.get(), true), rows(local_.get(), false);
+    for (TableAccess* tables : {static_cast<TableAccess*>(&numbers), static_cast<TableAccess*>(&rows)}) {
+      const auto count = [&](const Query& query) {
+        int64_t points = 0;
+        EXPECT_TRUE(RunQuery(schema, query, tables, [&](const ResultRow& row) {
+                      const auto* counted = std::get_if<int64_t>(row.values.data());
+                      points += query.aggregates.empty() ? 1 : *counted;
+                      return true;
+                    }).ok());
+        return points;
+      };
+      EXPECT_EQ(count({.aggregates = {Aggregate::kCount}}), all);
+      EXPECT_EQ(count({.aggregates = {Aggregate::kCount}, .now_micros = now_micros}), alive);
+      EXPECT_EQ(count({.latest = all, .now_micros = now_micros}), alive);
+      EXPECT_EQ(count({.now_micros = now_micros}), alive);
+    }
+    // One comes late, twice: its day is right, though most of it is forgotten.
+    for (int times = 0; times < 2; ++times) {
+      PointWriter late(schema, local_.get());
+      ASSERT_TRUE(late.Add({{"h"}, late_micros + kMicrosPerMinute, {"1"}}).ok());
+      ASSERT_TRUE(late.Flush().ok());
+      EXPECT_EQ(late.rollups()->pieces_too_old(), 0);
+      Query query;
+      query.selection = {{{}}, day.Start(late_micros), day.End(late_micros)};
+      const int64_t with_late = day.Start(late_micros + kMicrosPerMinute) == day.Start(late_micros) ? 1 : 0;
+      EXPECT_THAT(Ask(MakeRollupSchema(schema, schema.rollups[0]), query, local_.get()),
+                  testing::StartsWith(fmt::format("h {} {}\n", day.Start(late_micros), of_day + with_late)));
+    }
+  }
 }
 
 // A cell that the declaration never writes is told either way.

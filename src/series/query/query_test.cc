@@ -52,8 +52,8 @@ class Fixture {
     EXPECT_TRUE(EnsureSeriesTables(schema_, &tables_).ok());
   }
 
-  void Write(const std::vector<NaivePoint>& points) {
-    PointWriter writer(schema_, &tables_);
+  void Write(const std::vector<NaivePoint>& points, const Clock* clock = nullptr) {
+    PointWriter writer(schema_, &tables_, {}, clock);
     for (const NaivePoint& point : points) {
       const std::string x = fmt::format("{}", point.x);
       const std::string n = point.n ? fmt::format("{}", *point.n) : "";
@@ -107,6 +107,105 @@ TEST(Query, RawPointsComeInOrder) {
     EXPECT_EQ(fixture.Ask({.selection = {{{{}, "t"}}}, .fields = {0}}), Rows{"t 2 2021-03-04T01:00:00Z 8"});
     EXPECT_EQ(fixture.Ask({.fields = {0}, .rows_max = 1}), Rows{"s 1 2021-03-04T00:00:00Z 1"});
   }
+}
+
+constexpr char kForgetting[] = "\nretention: { max_age: 1d }\nderive: [ rollup: { table: r, every: day } ]\n";
+
+// Tables that have roll-ups keep points longer than max_age: for these only.
+TEST(Query, LeavesOutWhatIsForgotten) {
+  const int64_t now_micros = kDay + 25 * kMicrosPerHour;  // the points of 01:00 are a day old
+  for (const char* text : {"bucket: day\nkey: [a, b, bucket]", "layout: row\nkey: [a, b, time]",
+                           "layout: row\nkey: [{ salt: 3, of: time }, a, b, time]",
+                           "layout: columns\nbucket: month\nkey: [a, b, field, bucket]",
+                           "layout: offsets\nbucket: month\nslot: 1h\nkey: [a, b, bucket]"}) {
+    Fixture fixture(std::string(text) + kForgetting);
+    const ManualClock clock(kDay + 2 * kMicrosPerHour);
+    fixture.Write(kPoints, &clock);
+    std::vector<Query> queries = {{},
+                                  {.fields = {0}},
+                                  {.latest = 5},
+                                  {.aggregates = {Aggregate::kCount}},
+                                  {.fields = {0}, .aggregates = {Aggregate::kSum}},
+                                  {.fields = {0}, .change = Change::kDelta}};
+    queries[3].every = ParseBucketWidth("day").value();
+    for (Query query : queries) {
+      const Rows all = fixture.Ask(query);
+      query.selection.from_micros = kDay + kMicrosPerHour;
+      const Rows alive = fixture.Ask(query);
+      EXPECT_NE(alive, all) << text;
+      query.selection.from_micros = 0;
+      query.now_micros = now_micros;
+      EXPECT_EQ(fixture.Ask(query), alive) << text;
+      query.selection.to_micros = kDay + kMicrosPerHour;
+      EXPECT_EQ(fixture.Ask(query), Rows{}) << text;
+    }
+    EXPECT_EQ(fixture.Ask({.fields = {0}, .latest = 2, .now_micros = now_micros + 1'000}),
+              Rows{"s 1 2021-03-05T01:00:00Z 4"});
+  }
+}
+
+TEST(Query, LeavesOutBlobsThatAreForgotten) {
+  for (const char* text : {"layout: blob\nkey: [a, time]", "layout: blob\nbucket: month\nkey: [a, bucket]"}) {
+    const SeriesSchema schema =
+        ParseSchema(
+            fmt::format("series: s\ntags: {{ a: string }}\nfields: {{ x: int }}\n{}{}", text, kForgetting),
+            "x.yaml")
+            .value();
+    MemoryTables tables;
+    const ManualClock clock(kDay);
+    ASSERT_TRUE(EnsureSeriesTables(schema, &tables, &clock).ok());
+    PointWriter writer(schema, &tables, {}, &clock);
+    for (const int64_t hour : {0, 1, 2}) {
+      ASSERT_TRUE(writer.Add({{"s"}, kDay + hour * kMicrosPerHour, {"1"}}).ok());
+    }
+    ASSERT_TRUE(writer.Flush().ok());
+    for (const std::optional<int64_t> latest : {std::optional<int64_t>(), std::optional<int64_t>(5)}) {
+      int64_t rows = 0;
+      const Query query{.latest = latest, .now_micros = kDay + 25 * kMicrosPerHour};
+      ASSERT_TRUE(RunQuery(schema, query, &tables, [&](const ResultRow&) { return ++rows > 0; }).ok());
+      EXPECT_EQ(rows, 2);
+    }
+  }
+}
+
+TEST(Query, LeavesOutWhatFamiliesForget) {
+  const SeriesSchema schema =
+      ParseSchema(
+          std::string("series: s\ntags: { a: string }\nfields: { x: int, n: { type: int, family: f } }\n"
+                      "bucket: day\nkey: [a, bucket]\nfamilies: { f: { max_age: 1h } }") +
+              kForgetting,
+          "x.yaml")
+          .value();
+  MemoryTables tables;
+  const ManualClock clock(kDay + kMicrosPerHour);
+  ASSERT_TRUE(EnsureSeriesTables(schema, &tables, &clock).ok());
+  PointWriter writer(schema, &tables, {}, &clock);
+  for (const int64_t hour : {0, 1, 24}) {
+    ASSERT_TRUE(writer.Add({{"s"}, kDay + hour * kMicrosPerHour, {"1", "2"}}).ok());
+  }
+  ASSERT_TRUE(writer.Flush().ok());
+  const auto ask = [&](Query query) {
+    Rows rows;
+    query.now_micros = kDay + 25 * kMicrosPerHour;
+    const auto stats = RunQuery(schema, query, &tables, [&](const ResultRow& row) {
+      rows.push_back(Text(row));
+      return true;
+    });
+    EXPECT_TRUE(stats.ok()) << stats.status();
+    return rows;
+  };
+  EXPECT_EQ(ask({}), (Rows{"s 2021-03-04T01:00:00Z 1 -", "s 2021-03-05T00:00:00Z 1 2"}));
+  EXPECT_EQ(ask({.fields = {1}}), Rows{"s 2021-03-05T00:00:00Z 2"});
+  EXPECT_EQ(ask({.aggregates = {Aggregate::kCount}}), Rows{"s 2021-03-04T01:00:00Z 2 1"});
+}
+
+// With corrections, age is that of the value, not of its event.
+TEST(Query, CountsTheAgeOfCorrectionsFromTheirWriting) {
+  Fixture fixture(std::string("layout: row\nkey: [a, b, time]\ncorrections: keep") + kForgetting);
+  const ManualClock clock(kDay + 3 * kMicrosPerHour);
+  fixture.Write(kPoints, &clock);
+  EXPECT_EQ(fixture.Ask({.now_micros = kDay + 27 * kMicrosPerHour}).size(), 4u);
+  EXPECT_EQ(fixture.Ask({.now_micros = kDay + 28 * kMicrosPerHour}), Rows{});
 }
 
 // The newest blob of a row may lack the field that is asked for.

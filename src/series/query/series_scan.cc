@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/limits.h"
 #include "series/key/field_codec.h"
 #include "series/query/merged_rows.h"
+#include "series/write/row_batch.h"
 
 namespace sonde::series {
 namespace {
@@ -62,6 +64,25 @@ SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, cons
       points_(codec_.schema(), fields_) {
   selection_.fields = fields_;
   stats_.table = schema.table;
+  if (schema.kept_longer_micros > 0 && query.now_micros) LeaveOutForgotten(*query.now_micros);
+}
+
+void SeriesScan::LeaveOutForgotten(int64_t now_micros) {
+  if (fields_.empty()) return;
+  all_kept_from_micros_ = kTimeEndMicros;
+  for (const size_t field : fields_) {
+    const std::string& family = schema().FamilyOf(field);
+    const std::optional<int64_t> max_age_micros = schema().RetentionOf(family).max_age_micros;
+    // Timestamps of cells are whole milliseconds.
+    const int64_t kept_from_micros =
+        max_age_micros ? std::max<int64_t>(0, WholeMillis(now_micros - *max_age_micros + kMicrosPerMilli - 1))
+                       : 0;
+    kept_from_micros_[family] = kept_from_micros;
+    all_kept_from_micros_ = std::min(all_kept_from_micros_, kept_from_micros);
+  }
+  // With corrections, age is counted from when a value was written.
+  if (schema().keeps_corrections) return;
+  selection_.from_micros = std::max(selection_.from_micros, all_kept_from_micros_);
 }
 
 absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema& schema,
@@ -139,20 +160,31 @@ absl::StatusOr<bool> SeriesScan::IsAskedFor() {
 }
 
 RowRead SeriesScan::MakeRead(std::vector<RowRange> ranges) const {
-  return MakeRowRead(schema(), fields_, selection_.from_micros, selection_.to_micros, std::move(ranges));
+  RowRead read =
+      MakeRowRead(schema(), fields_, selection_.from_micros, selection_.to_micros, std::move(ranges));
+  read.start_micros = std::max(read.start_micros, all_kept_from_micros_);
+  return read;
 }
 
-bool SeriesScan::TakeRow(const ReadRow& found, const std::function<absl::StatusOr<bool>()>& row,
+bool SeriesScan::TakeRow(ReadRow* found, const std::function<absl::StatusOr<bool>()>& row,
                          absl::Status* problem) {
   ++stats_.rows_read;
-  stats_.cells_read += static_cast<int64_t>(found.cells.size());
-  for (const ReadCell& cell : found.cells) stats_.value_bytes_read += static_cast<int64_t>(cell.value.size());
-  *problem = codec_.Decode(found.row_key, &key_);
+  stats_.cells_read += static_cast<int64_t>(found->cells.size());
+  for (const ReadCell& cell : found->cells)
+    stats_.value_bytes_read += static_cast<int64_t>(cell.value.size());
+  if (kept_from_micros_.size() > 1) {
+    std::erase_if(found->cells, [&](const ReadCell& cell) {
+      const auto kept_from = kept_from_micros_.find(cell.family);
+      return kept_from != kept_from_micros_.end() && cell.timestamp_micros < kept_from->second;
+    });
+    if (found->cells.empty()) return true;
+  }
+  *problem = codec_.Decode(found->row_key, &key_);
   if (!problem->ok()) return false;
   const absl::StatusOr<bool> is_asked_for = IsAskedFor();
   *problem = is_asked_for.status();
   if (!problem->ok() || !*is_asked_for) return problem->ok();
-  *problem = points_.Read(found, key_, selection_.from_micros, selection_.to_micros);
+  *problem = points_.Read(*found, key_, selection_.from_micros, selection_.to_micros);
   if (!problem->ok()) return false;
   const absl::StatusOr<bool> goes_on = row();
   *problem = goes_on.status();
@@ -165,10 +197,11 @@ absl::Status SeriesScan::StatusOf(const absl::Status& status, const absl::Status
 }
 
 absl::Status SeriesScan::Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row) {
+  if (read.ranges.empty()) return absl::OkStatus();  // its times may be reversed
   ++stats_.requests;
   absl::Status problem;
   const absl::Status status =
-      tables_->ReadRows(stats_.table, read, [&](ReadRow&& found) { return TakeRow(found, row, &problem); });
+      tables_->ReadRows(stats_.table, read, [&](ReadRow&& found) { return TakeRow(&found, row, &problem); });
   return StatusOf(status, problem);
 }
 
@@ -185,7 +218,7 @@ absl::Status SeriesScan::ReadAll(bool is_reversed, const std::function<absl::Sta
   absl::Status problem;
   const absl::Status status = ReadMergedRows(
       tables_, stats_.table, reads, [&](std::string_view key) { return codec_.MergeKey(key); },
-      [&](ReadRow&& found) { return TakeRow(found, row, &problem); });
+      [&](ReadRow&& found) { return TakeRow(&found, row, &problem); });
   return StatusOf(status, problem);
 }
 
@@ -218,6 +251,7 @@ bool SeriesScan::TakeNumbers(const NumberRow& found, NumberPoints* points, Numbe
 
 absl::Status SeriesScan::ReadAllNumbers(bool is_reversed, bool any_order, Numbers* numbers,
                                         const std::function<absl::StatusOr<bool>()>& row) {
+  if (stats_.ranges.empty()) return absl::OkStatus();
   if (!tables_->CanReadNumbers() || !NumberPoints::CanRead(schema(), fields_)) {
     return ReadAll(is_reversed, [&]() -> absl::StatusOr<bool> {
       if (points_.Count() == 0) return true;
@@ -229,6 +263,7 @@ absl::Status SeriesScan::ReadAllNumbers(bool is_reversed, bool any_order, Number
   std::vector<NumberRead> reads;
   const auto add = [&](const std::vector<RowRange>& ranges) {
     reads.push_back(points.MakeRead(selection_.from_micros, selection_.to_micros, ranges));
+    reads.back().start_micros = std::max(reads.back().start_micros, all_kept_from_micros_);
     reads.back().reversed = is_reversed;
     reads.back().whole_rows = !any_order;
   };

@@ -1,7 +1,9 @@
 // The rows that a query asks for, decoded, one after the other.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,8 +67,10 @@ class SeriesScan {
   SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const Query& query, Selection selection,
              TagConditions conditions, TableAccess* tables);
   absl::Status PlanOpen();
+  // What is older than max_age, though the table has it still.
+  void LeaveOutForgotten(int64_t now_micros);
   // False: enough, or *problem.
-  bool TakeRow(const ReadRow& found, const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
+  bool TakeRow(ReadRow* found, const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
   absl::StatusOr<bool> IsAskedFor();
   // Replaces *numbers by those of the points.
   absl::Status ReadNumbers(Numbers* numbers) const;
@@ -80,6 +84,8 @@ class SeriesScan {
   TagConditions conditions_;
   TableAccess* tables_;
   bool may_be_missing_ = false;
+  std::map<std::string, int64_t> kept_from_micros_;  // by family; none: the table has what is asked for
+  int64_t all_kept_from_micros_ = 0;                 // the least of these
   std::vector<size_t> fields_;
   std::vector<std::vector<RowRange>> streams_;  // at most kScansMax
   RowPoints points_;

@@ -27,11 +27,6 @@ bool IsBounded(const Selection& selection) {
   return selection.from_micros > 0 || selection.to_micros < kTimeEndMicros;
 }
 
-std::optional<int64_t> MaxAge(const SeriesSchema& schema, const std::string& family) {
-  const auto own = schema.family_retention.find(family);
-  return (own == schema.family_retention.end() ? schema.retention : own->second).max_age_micros;
-}
-
 // Whether it forgets events by their number, and so others than a table with other rows.
 bool ForgetsByCount(const SeriesSchema& schema) {
   if (schema.IsRowPerPoint() || schema.layout == Layout::kOffsets) return false;
@@ -105,8 +100,8 @@ double Chooser::CostOf(const SeriesSchema& table) const {
 bool Chooser::ForgetsAlike(const SeriesSchema& copy) const {
   if (ForgetsByCount(schema_) || ForgetsByCount(copy)) return false;
   for (const std::string& family : schema_.Families()) {
-    const std::optional<int64_t> own_age = MaxAge(schema_, family);
-    const std::optional<int64_t> copy_age = MaxAge(copy, family);
+    const std::optional<int64_t> own_age = schema_.RetentionOf(family).max_age_micros;
+    const std::optional<int64_t> copy_age = copy.RetentionOf(family).max_age_micros;
     if (own_age == copy_age) continue;
     if (!query_.now_micros) return false;
     const int64_t age = std::min(own_age.value_or(INT64_MAX), copy_age.value_or(INT64_MAX));

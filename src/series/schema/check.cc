@@ -376,23 +376,16 @@ void Checker::CheckQueries() {
 }
 
 void Checker::CheckRollups() {
+  const std::optional<int64_t> age = schema_.retention.max_age_micros;
+  if (age && !schema_.rollups.empty()) {
+    Add(Severity::kNote, schema_.retention_line,
+        fmt::format(
+            "the tables keep points for {} longer than max_age {}, for roll-ups that points come late "
+            "for; queries do not find them",
+            DurationText(schema_.kept_longer_micros), DurationText(*age)),
+        "choose a smaller 'every' of the widest roll-up, where the place counts");
+  }
   for (const RollupTable& rollup : schema_.rollups) {
-    const std::optional<int64_t> age = schema_.retention.max_age_micros;
-    if (age && *age < 2 * rollup.every.MicrosMax()) {
-      Add(Severity::kError, rollup.line,
-          fmt::format(
-              "roll-up '{}' of one {}: points are forgotten after {}, before such a piece can be computed "
-              "anew when one comes late",
-              rollup.table, rollup.every.Name(), DurationText(*age)),
-          "keep the points for two pieces at least, or choose a smaller 'every'");
-    } else if (age) {
-      Add(Severity::kNote, rollup.line,
-          fmt::format(
-              "a point that comes when its piece of one {} began more than {} ago (max_age) is kept, but is "
-              "not in roll-up '{}'",
-              rollup.every.Name(), DurationText(*age), rollup.table),
-          "load history before max_age is declared, or declare a longer one");
-    }
     if (age && rollup.retention.max_age_micros && *rollup.retention.max_age_micros < *age) {
       Add(Severity::kNote, rollup.line,
           fmt::format("roll-up '{}' is forgotten before its points are", rollup.table), "keep it longer");

@@ -21,12 +21,16 @@ std::optional<size_t> SeriesSchema::FindField(std::string_view field) const {
   return std::nullopt;
 }
 
-GcRule SeriesSchema::MakeGcRule(const std::string& of_family) const {
+const Retention& SeriesSchema::RetentionOf(const std::string& of_family) const {
   const auto own = family_retention.find(of_family);
-  const Retention& rule = own == family_retention.end() ? retention : own->second;
+  return own == family_retention.end() ? retention : own->second;
+}
+
+GcRule SeriesSchema::MakeGcRule(const std::string& of_family) const {
+  const Retention& rule = RetentionOf(of_family);
   GcRule age;
   GcRule versions;
-  if (rule.max_age_micros) age.rule = GcRule::MaxAge{*rule.max_age_micros};
+  if (rule.max_age_micros) age.rule = GcRule::MaxAge{*rule.max_age_micros + kept_longer_micros};
   if (rule.max_versions) versions.rule = GcRule::MaxVersions{*rule.max_versions};
   if (!rule.max_versions) return age;
   if (!rule.max_age_micros) return versions;
@@ -121,6 +125,7 @@ SeriesSchema MakeDerived(const SeriesSchema& schema, std::string table) {
   result.orders.clear();
   result.rollups.clear();
   result.queries.clear();
+  result.kept_longer_micros = 0;
   result.earlier.clear();
   result.until_micros = kTimeEndMicros;
   return result;

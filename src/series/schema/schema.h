@@ -72,6 +72,9 @@ struct KeyPart {
   bool IsTime() const { return kind == Kind::kTime || kind == Kind::kBucket; }
 };
 
+// Beyond the widest piece of a roll-up: how much later than its points came a piece may be computed anew.
+constexpr int64_t kRollupSlackMicros = kMicrosPerHour;
+
 // What a row is; the documents' patterns.  A cell's timestamp is the time of its event, unless
 // SeriesSchema::keeps_corrections.
 enum class Layout : uint8_t {
@@ -192,6 +195,10 @@ struct SeriesSchema {
   std::string family = "m";     // of fields that name no other, of copies and blobs
   Retention retention;
   std::map<std::string, Retention> family_retention;  // of families that have a rule of their own
+  // How much longer than max_age the series' own tables keep its points: so that each piece of a roll-up
+  // which a living point may fall into can be computed anew.  0: there are no roll-ups.  Queries do not
+  // answer with what is kept so.
+  int64_t kept_longer_micros = 0;
   std::vector<LatestTable> latest;
   std::vector<PeriodTable> periods;
   std::vector<OrderTable> orders;
@@ -209,7 +216,12 @@ struct SeriesSchema {
 
   std::optional<size_t> FindTag(std::string_view tag) const;
   std::optional<size_t> FindField(std::string_view field) const;
-  // The rule of `family`: forgets by age or by count, whichever comes first.
+  const Retention& RetentionOf(const std::string& of_family) const;
+  // The family that values of a field are written to.
+  const std::string& FamilyOf(size_t field) const {
+    return layout == Layout::kBlob ? family : fields[field].family;
+  }
+  // The rule of `family`: forgets by age (max_age and kept_longer_micros) or by count, whichever comes first.
   GcRule MakeGcRule() const { return MakeGcRule(family); }
   GcRule MakeGcRule(const std::string& of_family) const;
   // All families, each once, sorted.

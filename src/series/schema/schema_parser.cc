@@ -63,6 +63,11 @@ SeriesSchema SchemaReader::Read(const YAML::Node& root) {
   if (map.Has("derive")) ReadDerived(map.Find("derive"));
   if (map.Has("queries")) ReadQueries(map.Find("queries"));
   if (map.Has("versions")) ReadVersions(root, map.Find("versions"));
+  for (const RollupTable& rollup : schema_.rollups) {
+    schema_.kept_longer_micros =
+        std::max(schema_.kept_longer_micros, rollup.every.MicrosMax() + kRollupSlackMicros);
+  }
+  for (SeriesSchema& version : schema_.earlier) version.kept_longer_micros = schema_.kept_longer_micros;
   return std::move(schema_);
 }
 

@@ -137,7 +137,7 @@ absl::StatusOr<KnownSeriesRef> Declarations::Declare(std::string_view yaml) {
   if (absl::Status status = CheckAgainstStored(series.schema, tables_); !status.ok()) return status;
   SeriesSchema unstored = series.schema;
   unstored.text.clear();
-  if (absl::Status status = EnsureSeriesTables(unstored, tables_); !status.ok()) return status;
+  if (absl::Status status = EnsureSeriesTables(unstored, tables_, clock_); !status.ok()) return status;
   if (absl::Status status = StoreDeclaration(series.schema, tables_, *clock_); !status.ok()) return status;
   if (absl::Status status = KeepCompleteNotes(series.schema, tables_, *clock_); !status.ok()) return status;
   return Keep(std::move(series));

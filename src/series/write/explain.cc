@@ -43,7 +43,8 @@ std::string ExampleField(const Field& field, int point) {
   return fmt::format("text{}", point + 1);
 }
 
-std::string RetentionText(const Retention& retention) {
+std::string RetentionText(const SeriesSchema& schema) {
+  const Retention& retention = schema.retention;
   if (!retention.max_age_micros && !retention.max_versions) return "keeps every cell";
   std::string text = "forgets";
   if (retention.max_age_micros)
@@ -51,6 +52,10 @@ std::string RetentionText(const Retention& retention) {
   if (retention.max_age_micros && retention.max_versions) text += " and";
   if (retention.max_versions)
     text += fmt::format(" all but the newest {} of a column", *retention.max_versions);
+  if (retention.max_age_micros && schema.kept_longer_micros > 0) {
+    text += fmt::format("; the table keeps them {} longer for the roll-ups, where queries do not find them",
+                        DurationText(schema.kept_longer_micros));
+  }
   return text;
 }
 
@@ -231,7 +236,7 @@ absl::StatusOr<std::string> ExplainSchema(const SeriesSchema& schema) {
   };
   std::string text =
       fmt::format("series {}, {}\ntable {}, family {}: {}\n\n{}", schema.name, LayoutText(schema),
-                  schema.table, schema.family, RetentionText(schema.retention), draw(schema.table));
+                  schema.table, schema.family, RetentionText(schema), draw(schema.table));
   for (const OrderTable& order : schema.orders) {
     text += fmt::format("\ntable {}: the same points by another key\n\n{}", order.table, draw(order.table));
   }

@@ -100,5 +100,16 @@ What the queries read:
       std::string::npos);
 }
 
+TEST(Explain, SaysWhatIsKeptForRollups) {
+  const std::string text = Explain(
+      "series: s\ntags: { h: string }\nfields: { x: int }\nkey: [h, bucket]\nbucket: day\nretention: { "
+      "max_age: 30d }\nderive: [ rollup: { table: r, every: 1h } ]\n");
+  EXPECT_NE(
+      text.find("family m: forgets cells older than 30d; the table keeps them 2h longer for the roll-ups, "
+                "where queries do not find them\n"),
+      std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace sonde::series

@@ -9,9 +9,8 @@
 
 namespace sonde::series {
 
-// A piece of a roll-up that began before what max_age keeps of the points is never computed anew
-// (rollup_keeper.h), so that points of it are kept, and found by queries, but are not in the roll-up.  Where
-// that is so of a point at `oldest_micros` that is written now: a text for each such roll-up.
+// Values that are older than max_age when they come are in no roll-up (point_writer.h).  Where a point at
+// `oldest_micros` that is written now may have such values: a text for each family that they may be of.
 std::vector<std::string> TooLateForRollups(const SeriesSchema& schema, int64_t oldest_micros,
                                            int64_t now_micros);
 

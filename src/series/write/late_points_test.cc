@@ -19,18 +19,29 @@ SeriesSchema Parse(std::string_view retention) {
       .value();
 }
 
-TEST(TooLateForRollups, NamesThePiecesThatLackPoints) {
+TEST(TooLateForRollups, NamesWhatIsForgotten) {
   const SeriesSchema schema = Parse("max_age: 2h");
-  const int64_t now = kNoon + 30 * kMicrosPerMinute;
-  // Alive, but its hour began before what is kept.
+  // Alive, though its hour began before what is kept.
+  EXPECT_EQ(TooLateForRollups(schema, kNoon, kNoon + 2 * kMicrosPerHour), Texts{});
   EXPECT_EQ(
-      TooLateForRollups(schema, now - 2 * kMicrosPerHour + 1, now),
-      Texts{"points before 2021-03-04T11:00:00Z are not in roll-up 'r': of their pieces of one hour, some "
-            "points are forgotten already (max_age 2h)"});
-  EXPECT_EQ(TooLateForRollups(schema, kNoon - kMicrosPerHour, now), Texts{});
-  EXPECT_EQ(TooLateForRollups(schema, kNoon - 2 * kMicrosPerHour, kNoon), Texts{});
-  EXPECT_EQ(TooLateForRollups(schema, kTimeEndMicros, now), Texts{});  // no point at all
-  EXPECT_EQ(TooLateForRollups(Parse("max_versions: all"), 0, now), Texts{});
+      TooLateForRollups(schema, kNoon - 1, kNoon + 2 * kMicrosPerHour),
+      Texts{"points before 2021-03-04T12:00:00Z are not in roll-ups: they are forgotten already (max_age "
+            "2h)"});
+  EXPECT_EQ(TooLateForRollups(schema, kTimeEndMicros, kNoon), Texts{});  // no point at all
+  EXPECT_EQ(TooLateForRollups(Parse("max_versions: all"), 0, kNoon), Texts{});
+}
+
+TEST(TooLateForRollups, NamesFamiliesThatAreKeptForDifferentTimes) {
+  const SeriesSchema schema =
+      ParseSchema(
+          "series: s\ntags: { h: string }\nfields: { x: int, y: { type: int, family: short } }\n"
+          "key: [h, bucket]\nbucket: day\nretention: { max_age: 30d }\nfamilies: { short: { max_age: 2h } }\n"
+          "derive:\n  - rollup: { table: r, every: 1h, retention: 5y }\n",
+          "s.yaml")
+          .value();
+  EXPECT_EQ(TooLateForRollups(schema, kNoon - 1, kNoon + 2 * kMicrosPerHour),
+            Texts{"points before 2021-03-04T12:00:00Z are not in roll-ups, with family 'short': they are "
+                  "forgotten already (max_age 2h)"});
 }
 
 }  // namespace

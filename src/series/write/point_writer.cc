@@ -11,6 +11,7 @@
 #include "series/schema/status_text.h"
 #include "series/write/complete_tables.h"
 #include "series/write/declaration_store.h"
+#include "series/write/table_rules.h"
 
 namespace sonde::series {
 namespace {
@@ -19,30 +20,18 @@ const SystemClock kSystemClock;
 
 }  // namespace
 
-std::vector<FamilyRequest> FamiliesOf(const SeriesSchema& schema) {
-  std::vector<FamilyRequest> families;
-  for (const std::string& family : schema.Families()) families.push_back({family, schema.MakeGcRule(family)});
-  return families;
-}
-
-absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables) {
+absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables, const Clock* clock) {
+  if (clock == nullptr) clock = &kSystemClock;
   if (!schema.text.empty()) {
     if (absl::Status status = CheckAgainstStored(schema, tables); !status.ok()) return status;
   }
-  std::vector<SeriesSchema> all = {schema};
-  all.insert(all.end(), schema.earlier.begin(), schema.earlier.end());
-  for (const OrderTable& order : schema.orders) all.push_back(MakeOrderSchema(schema, order));
-  for (const RollupTable& rollup : schema.rollups) all.push_back(MakeRollupSchema(schema, rollup));
-  for (const LatestTable& latest : schema.latest) all.push_back(MakeLatestSchema(schema, latest));
-  for (const SeriesSchema& one : all) {
-    if (absl::Status status = tables->EnsureTable(one.table, FamiliesOf(one)); !status.ok()) return status;
-  }
+  if (absl::Status status = EnsureTablesAndRules(schema, tables, *clock); !status.ok()) return status;
   if (!schema.rollups.empty()) {
     if (absl::Status status = EnsureMarksTable(tables); !status.ok()) return status;
   }
   if (schema.text.empty()) return absl::OkStatus();
-  if (absl::Status status = StoreDeclaration(schema, tables, kSystemClock); !status.ok()) return status;
-  return KeepCompleteNotes(schema, tables, kSystemClock);
+  if (absl::Status status = StoreDeclaration(schema, tables, *clock); !status.ok()) return status;
+  return KeepCompleteNotes(schema, tables, *clock);
 }
 
 absl::Status DropOldPeriods(const SeriesSchema& schema, TableAccess* tables, int64_t now_micros) {
@@ -99,6 +88,20 @@ absl::Status PointWriter::EncodeFields(const Point& point) {
   return has_any ? absl::OkStatus() : absl::InvalidArgumentError("the point has no field");
 }
 
+bool PointWriter::LeaveOutForgotten(const SeriesSchema& own, EncodedPoint* point) {
+  if (rollups_ == nullptr || target_ == Target::kDerivedOnly || own.keeps_corrections) return true;
+  const int64_t now_micros = clock_->NowMicros();
+  kept_views_ = value_views_;
+  bool has_any = false;
+  for (size_t i = 0; i < kept_views_.size(); ++i) {
+    const std::optional<int64_t> max_age_micros = own.RetentionOf(own.FamilyOf(i)).max_age_micros;
+    if (max_age_micros && point->time_micros < now_micros - *max_age_micros) kept_views_[i] = {};
+    has_any |= kept_views_[i].data() != nullptr;
+  }
+  point->values = kept_views_;
+  return has_any;
+}
+
 RowBatch& PointWriter::BatchAt(int64_t time_micros) {
   const std::vector<SeriesSchema>& earlier = codec_.schema().earlier;
   size_t version = 0;
@@ -132,7 +135,9 @@ absl::Status PointWriter::Add(const Point& point) {
   encoded.values = value_views_;
   encoded.now_micros = schema.keeps_corrections ? clock_->NowMicros() : 0;
   RowBatch& own = BatchAt(encoded.time_micros);
-  if (absl::Status status = own.Prepare(encoded); !status.ok()) return status;
+  EncodedPoint kept = encoded;
+  const bool is_kept = LeaveOutForgotten(own.schema(), &kept);
+  if (absl::Status status = own.Prepare(is_kept ? kept : encoded); !status.ok()) return status;
   FindCopies(encoded.time_micros);
   for (RowBatch* copy : copies_) {
     if (absl::Status status = copy->Prepare(encoded); !status.ok()) return status;
@@ -140,12 +145,12 @@ absl::Status PointWriter::Add(const Point& point) {
   const size_t rows_before = own.rows().size();
   const size_t cells_before = own.cell_count();
   const size_t bytes_before = own.value_bytes();
-  own.Commit(encoded);
+  if (is_kept) own.Commit(kept);
   for (RowBatch* copy : copies_) copy->Commit(encoded);
-  row_count_ += own.rows().size() - rows_before;
+  row_count_ += is_kept ? own.rows().size() - rows_before : 1;  // or one of its copies
   cell_count_ += own.cell_count() - cells_before;
   value_bytes_ += own.value_bytes() - bytes_before;
-  if (rollups_ != nullptr) rollups_->Touch(point.tags, encoded.time_micros);
+  if (rollups_ != nullptr && is_kept) rollups_->Touch(point.tags, encoded.time_micros);
   if (latest_codec_ != nullptr) KeepNewest(point, WholeMillis(encoded.time_micros));
   ++totals_.points;
   totals_.oldest_micros = std::min(totals_.oldest_micros, encoded.time_micros);

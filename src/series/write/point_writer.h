@@ -14,6 +14,8 @@
 //            point that comes late is an older cell, and readers take the newest, so it never hides a newer
 //            one;
 //   rollup   aggregates of each series and piece of time, read back from the own table; see rollup_keeper.h.
+//            The own table keeps points longer than max_age for them, but does not get those that are older
+//            when they come: these are in no roll-up.
 // So at any moment, a death of the process included, order, period and latest tables have every point that
 // the series' own table has.  What they may have beyond it is points of a request that was not acknowledged:
 // whoever sends it again, which it has to do anyhow, completes it.  Roll-ups are repaired by the next writer.
@@ -41,17 +43,16 @@
 
 namespace sonde::series {
 
-// Makes the tables of the declaration, where they are missing, with their families and GC rules; those of
-// periods are made later.  A declaration that was read from a text is compared with the one that is stored
-// (errors of CheckAgainstStored, before anything is made), and stored.
-absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables);
+// Makes the tables of the declaration, where they are missing, with their families; those of periods are made
+// later.  Families that are there get the GC rules of the declaration (table_rules.h).  A declaration that
+// was read from a text is compared with the one that is stored (errors of CheckAgainstStored, before anything
+// is made), and stored.  `clock`: the machine's when null.
+absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables,
+                                const Clock* clock = nullptr);
 
 // Drops the tables of periods that are older than their max_age; the writer does it with each table that it
 // makes.
 absl::Status DropOldPeriods(const SeriesSchema& schema, TableAccess* tables, int64_t now_micros);
-
-// The families of a series' own table and their rules.
-std::vector<FamilyRequest> FamiliesOf(const SeriesSchema& schema);
 
 struct Point {
   absl::Span<const std::string_view> tags;  // in the order of SeriesSchema::tags
@@ -119,6 +120,9 @@ class PointWriter {
   };
 
   absl::Status EncodeFields(const Point& point);
+  // Takes from *point, of roll-ups, the values that are forgotten before they come; false: no value is left.
+  // The own table keeps points longer than max_age; of these, roll-ups would have some and others not.
+  bool LeaveOutForgotten(const SeriesSchema& own, EncodedPoint* point);
   RowBatch& BatchAt(int64_t time_micros);
   // The batches that get a copy of the point, into copies_.
   void FindCopies(int64_t time_micros);
@@ -153,6 +157,7 @@ class PointWriter {
   std::string key_;
   std::vector<std::string> values_;            // of the point at hand; reused
   std::vector<std::string_view> value_views_;  // the same; null data: none
+  std::vector<std::string_view> kept_views_;   // without those that are forgotten
 
   std::vector<NewestRow> newest_;
   absl::flat_hash_map<std::string, size_t> newest_of_key_;

@@ -11,6 +11,7 @@
 #include "series/key/field_codec.h"
 #include "series/write/point_scan.h"
 #include "series/write/row_batch.h"
+#include "series/write/table_rules.h"
 
 namespace sonde::series {
 namespace {
@@ -217,10 +218,15 @@ absl::Status RollupKeeper::RefreshTaken(const std::vector<Marked>& taken) {
 }
 
 absl::Status RollupKeeper::RefreshPieces(const Pieces& pieces) {
+  if (std::all_of(pieces.begin(), pieces.end(), [](const auto& series) { return series.empty(); }))
+    return absl::OkStatus();
+  const absl::StatusOr<KeptPoints> kept = KeptPoints::Read(schema_, tables_, clock_->NowMicros());
+  if (!kept.ok()) return kept.status();
   for (size_t i = 0; i < pieces.size(); ++i) {
     std::vector<RowWrite> rows;
     for (const auto& [tags, starts] : pieces[i]) {
-      if (absl::Status status = RefreshSeries(*rollups_[i], tags, starts, &rows); !status.ok()) return status;
+      if (absl::Status status = RefreshSeries(*rollups_[i], *kept, tags, starts, &rows); !status.ok())
+        return status;
       if (absl::Status status = WriteRows(rollups_[i]->declared.table, &rows, false); !status.ok())
         return status;
     }
@@ -230,18 +236,24 @@ absl::Status RollupKeeper::RefreshPieces(const Pieces& pieces) {
   return absl::OkStatus();
 }
 
-absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const Tags& tags,
+absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints& kept, const Tags& tags,
                                          const std::set<int64_t>& starts, std::vector<RowWrite>* rows) {
   const BucketWidth& every = rollup.declared.every;
   const int64_t now_micros = clock_->NowMicros();
-  const std::optional<int64_t> max_age_micros = schema_.retention.max_age_micros;
+  const auto has_all = [&](int64_t start, size_t field) {
+    return kept.HasAll(field, start, every.End(start));
+  };
+  const auto has_any = [&](int64_t start) {
+    return std::any_of(rollup.fields.begin(), rollup.fields.end(),
+                       [&](size_t field) { return has_all(start, field); });
+  };
   Selection selection;
   for (const std::string& tag : tags) selection.tags.push_back({{tag}, {}});
   selection.fields = rollup.fields;
   RowBatch batch(rollup.codec.schema());
   const std::vector<RollupAggregate>& aggregates = rollup.declared.aggregates;
   for (auto start = starts.begin(); start != starts.end();) {
-    if (max_age_micros && *start < now_micros - *max_age_micros) {
+    if (!has_any(*start)) {
       ++pieces_too_old_;
       ++start;
       continue;
@@ -249,7 +261,7 @@ absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const Tags& tags,
     // Pieces that touch each other are one read.
     selection.from_micros = *start;
     selection.to_micros = every.End(*start);
-    for (++start; start != starts.end() && *start == selection.to_micros; ++start) {
+    for (++start; start != starts.end() && *start == selection.to_micros && has_any(*start); ++start) {
       selection.to_micros = every.End(*start);
     }
     std::map<int64_t, std::vector<Totals>> pieces;
@@ -273,10 +285,12 @@ absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const Tags& tags,
       std::vector<std::string_view> values(texts.size());
       for (size_t i = 0; i < texts.size(); ++i) {
         const Totals& field = totals[i / aggregates.size()];
-        if (field.count == 0) continue;
+        if (field.count == 0 || !has_all(piece_start, rollup.fields[i / aggregates.size()])) continue;
         texts[i] = field.Text(aggregates[i % aggregates.size()]);
         values[i] = texts[i];
       }
+      if (std::all_of(texts.begin(), texts.end(), [](const std::string& text) { return text.empty(); }))
+        continue;
       const EncodedPoint point{views, piece_start, values, now_micros};
       if (absl::Status prepared = batch.Prepare(point); !prepared.ok()) return prepared;
       batch.Commit(point);

@@ -12,8 +12,11 @@
 // row is right or has a mark.  The next writer of the series refreshes what has marks before it writes; so
 // does `sonde series rebuild --stale`.
 //
-// A piece that begins before what max_age keeps of the points is left as it is: a part of its points is
-// forgotten already, and the row has outlived them.  Points that come so late are not in the roll-up.
+// With a max_age, the series' own tables keep points for the widest piece of a roll-up and some slack longer
+// (SeriesSchema::kept_longer_micros).  So all points of a piece are there when one comes late that is not
+// older than max_age itself.  A piece that begins before what a table really has (table_rules.h) is left as
+// it is: a part of its points is forgotten already, and the row has outlived them.  Where families are kept
+// for different times, that is so of the columns of their fields.
 //
 // Not for several threads; several writers may keep the same series.
 #pragma once
@@ -34,6 +37,8 @@
 #include "series/schema/schema.h"
 
 namespace sonde::series {
+
+class KeptPoints;
 
 constexpr char kMarksTable[] = "sonde_rollup_marks";
 
@@ -87,8 +92,8 @@ class RollupKeeper {
   absl::Status Recover();
   absl::Status WriteMarks(const Pieces& pieces, const std::string& writer_id, bool is_deleted);
   absl::Status RefreshPieces(const Pieces& pieces);
-  absl::Status RefreshSeries(const Rollup& rollup, const Tags& tags, const std::set<int64_t>& starts,
-                             std::vector<RowWrite>* rows);
+  absl::Status RefreshSeries(const Rollup& rollup, const KeptPoints& kept, const Tags& tags,
+                             const std::set<int64_t>& starts, std::vector<RowWrite>* rows);
   absl::Status WriteRows(const std::string& table, std::vector<RowWrite>* rows, bool is_last);
   std::string MarkKey(const std::string& table, std::string_view row_key) const;
 

@@ -10,6 +10,7 @@
 #include "series/write/memory_tables.h"
 #include "series/write/point_scan.h"
 #include "series/write/point_writer.h"
+#include "series/write/table_rules.h"
 
 namespace sonde::series {
 namespace {
@@ -190,7 +191,153 @@ TEST(RollupKeeper, OutlivesItsPoints) {
   ASSERT_TRUE(writer.Add({{"h"}, kDay + 2 * kMicrosPerMinute, {"3", "", ""}}).ok());
   ASSERT_TRUE(writer.Flush().ok());
   EXPECT_EQ(ReadRollup(hourly, &tables), before);
-  EXPECT_EQ(writer.rollups()->pieces_too_old(), 2);
+  EXPECT_TRUE(tables.tables["s"].rows.empty());
+}
+
+// Like a server: cells that a rule forgets by their age are gone.
+void ForgetOld(MemoryTables* tables, int64_t now_micros) {
+  for (auto& [name, table] : tables->tables) {
+    for (auto& [key, row] : table.rows) {
+      for (auto& [column, cells] : row) {
+        const auto* age = std::get_if<GcRule::MaxAge>(&table.families.at(column.first).rule);
+        if (age == nullptr) continue;
+        std::erase_if(cells, [&](const auto& cell) { return cell.first < now_micros - age->micros; });
+      }
+      std::erase_if(row, [](const auto& column) { return column.second.empty(); });
+    }
+    std::erase_if(table.rows, [](const auto& row) { return row.second.empty(); });
+  }
+}
+
+std::string DailySeries(int age_days, std::string_view more = "") {
+  return fmt::format(
+      "series: s\ntags: {{ host: string }}\nfields: {{ cpu: double, mem: {{ type: double, family: short }} "
+      "}}\n"
+      "time: {{ resolution: 1s }}\nbucket: day\nkey: [host, bucket]\nretention: {{ max_age: {}d }}\n{}"
+      "derive:\n  - rollup: {{ table: s_1d, every: day, aggregates: [count, sum], retention: 5y }}\n"
+      "  - rollup: {{ table: s_1h, every: hour, aggregates: [count], retention: 5y }}\n",
+      age_days, more);
+}
+
+class LateRollupTest : public testing::Test {
+ protected:
+  void Declare(const std::string& text) {
+    schema_ = Parse(text);
+    const absl::Status status = EnsureSeriesTables(schema_, &tables_, &clock_);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  // One point; what was forgotten before is gone.
+  void Write(int64_t time_micros, const std::string& cpu, const std::string& mem = "") {
+    ForgetOld(&tables_, clock_.NowMicros());
+    PointWriter writer(schema_, &tables_, {}, &clock_);
+    ASSERT_TRUE(writer.Add({{"h"}, time_micros, {cpu, mem}}).ok());
+    ASSERT_TRUE(writer.Flush().ok());
+    too_old_ = writer.rollups()->pieces_too_old();
+    clock_.Advance(1'000);
+  }
+  void WriteDay(const std::string& mem = "") {
+    clock_.Set(kDay + kMicrosPerDay);
+    for (int hour = 0; hour < 24; ++hour) Write(kDay + hour * kMicrosPerHour, "1", mem);
+  }
+  std::string Day() {
+    return ReadRollup(MakeRollupSchema(schema_, schema_.rollups[0]), &tables_)[{"h", kDay}];
+  }
+
+  SeriesSchema schema_;
+  MemoryTables tables_;
+  ManualClock clock_{kDay};
+  int64_t too_old_ = 0;
+};
+
+TEST_F(LateRollupTest, APointThatLivesIsInItsPiece) {
+  Declare(DailySeries(30));
+  WriteDay();
+  EXPECT_EQ(Day(), " cpu_count=24 cpu_sum=24");
+  // The point is younger than max_age, and its day began long before that.
+  const int64_t late = kDay + 23 * kMicrosPerHour + kMicrosPerMinute;
+  clock_.Set(late + 30 * kMicrosPerDay);
+  for (int times = 0; times < 3; ++times) {
+    Write(late, "5");
+    EXPECT_EQ(Day(), " cpu_count=25 cpu_sum=29");
+    EXPECT_EQ(too_old_, 0);
+    clock_.Set(late + 30 * kMicrosPerDay);
+  }
+}
+
+TEST_F(LateRollupTest, WhatIsForgottenBeforeItComesStaysOut) {
+  Declare(DailySeries(30));
+  WriteDay();
+  const int64_t late = kDay + 23 * kMicrosPerHour + kMicrosPerMinute;
+  clock_.Set(late + 30 * kMicrosPerDay + 1);
+  Write(late, "5");
+  EXPECT_EQ(Day(), " cpu_count=24 cpu_sum=24");
+  // Nor does it come in with another.
+  Write(late + kMicrosPerSecond, "7");
+  EXPECT_EQ(Day(), " cpu_count=25 cpu_sum=31");
+}
+
+TEST_F(LateRollupTest, APieceThatLacksPointsStaysAsItIs) {
+  Declare(DailySeries(30));
+  WriteDay();
+  // The mark is of a writer that has died long ago.
+  clock_.Set(kDay + 32 * kMicrosPerDay);
+  ForgetOld(&tables_, clock_.NowMicros());
+  RollupKeeper keeper(schema_, &tables_, &clock_);
+  const std::string_view host = "h";
+  keeper.LeaveOthers();
+  keeper.Touch({&host, 1}, kDay);
+  ASSERT_TRUE(keeper.BeforeWrite().ok());
+  ASSERT_TRUE(keeper.Refresh().ok());
+  EXPECT_EQ(keeper.pieces_too_old(), 2);
+  EXPECT_EQ(Day(), " cpu_count=24 cpu_sum=24");
+}
+
+// A rule that keeps points longer does not bring back what is forgotten.
+TEST_F(LateRollupTest, APieceThatLackedPointsBeforeTheRuleIsLeftAsItIs) {
+  Declare(DailySeries(10));
+  WriteDay();
+  clock_.Set(kDay + 12 * kMicrosPerDay);  // half the day is gone
+  ForgetOld(&tables_, clock_.NowMicros());
+  Declare(DailySeries(60));
+  Write(kDay + 23 * kMicrosPerHour + kMicrosPerMinute, "5");
+  EXPECT_EQ(Day(), " cpu_count=24 cpu_sum=24");
+  EXPECT_EQ(too_old_, 2);
+  // For as long as the points would be kept.
+  clock_.Set(kDay + 59 * kMicrosPerDay);
+  Write(kDay + 23 * kMicrosPerHour + 2 * kMicrosPerMinute, "5");
+  EXPECT_EQ(Day(), " cpu_count=24 cpu_sum=24");
+  // All points of later days are there.
+  Write(kDay + 4 * kMicrosPerDay, "5");
+  EXPECT_EQ(too_old_, 0);
+}
+
+TEST_F(LateRollupTest, ATableOfAnotherBuildGetsItsRuleFirst) {
+  Declare(DailySeries(30));
+  tables_.tables["s"].families = {{"m", GcRule{GcRule::MaxAge{30 * kMicrosPerDay}}},
+                                  {"short", GcRule{GcRule::MaxAge{30 * kMicrosPerDay}}}};
+  WriteDay();
+  const int64_t late = kDay + 23 * kMicrosPerHour + kMicrosPerMinute;
+  clock_.Set(late + 30 * kMicrosPerDay);
+  Write(late, "5");  // by the rule that the table has, points are gone
+  EXPECT_EQ(Day(), " cpu_count=24 cpu_sum=24");
+  EXPECT_EQ(too_old_, 2);
+  ASSERT_TRUE(UpdateOwnRules(schema_, &tables_, clock_).ok());
+  Write(late + kMicrosPerMinute, "5");
+  EXPECT_EQ(Day(), " cpu_count=24 cpu_sum=24");
+  EXPECT_EQ(too_old_, 2);
+}
+
+TEST_F(LateRollupTest, FieldsOfFamiliesAreKeptForTheirTime) {
+  Declare(DailySeries(30, "families: { short: { max_age: 5d } }\n"));
+  WriteDay("2");
+  EXPECT_EQ(Day(), " cpu_count=24 cpu_sum=24 mem_count=24 mem_sum=48");
+  const int64_t late = kDay + 23 * kMicrosPerHour + kMicrosPerMinute;
+  clock_.Set(late + 5 * kMicrosPerDay);
+  Write(late, "3", "4");
+  EXPECT_EQ(Day(), " cpu_count=25 cpu_sum=27 mem_count=25 mem_sum=52");
+  clock_.Set(late + 8 * kMicrosPerDay);
+  Write(late + kMicrosPerMinute, "3", "4");
+  EXPECT_EQ(Day(), " cpu_count=26 cpu_sum=30 mem_count=25 mem_sum=52");
 }
 
 }  // namespace
