@@ -96,9 +96,8 @@ absl::Status Rules::Update(const SeriesSchema& of_table, bool is_own) {
   std::vector<FamilyRequest> changed;
   bool lacks_any = false;
   for (FamilyRequest& wanted : FamiliesOf(of_table)) {
-    const auto before = std::find_if(found->begin(), found->end(), [&](const FamilyRequest& family) {
-      return family.name == wanted.name;
-    });
+    const auto before = std::find_if(found->begin(), found->end(),
+                                     [&](const FamilyRequest& family) { return family.name == wanted.name; });
     if (before == found->end()) {
       lacks_any = true;
     } else if (before->gc_rule != wanted.gc_rule) {

@@ -3,8 +3,8 @@
 // The families of a table have the rules that the declaration says.  A rule that keeps points longer than the
 // one before it does not bring back what was forgotten already; so before a table of the series' own points
 // gets such a rule, a note says from when on it has all points (StoreNote, kind kKeptFromNote, of
-// "TABLE:FAMILY"; the text is the time in microseconds).  Notes only ever move forward; they are gone when the
-// table is made anew.
+// "TABLE:FAMILY"; the text is the time in microseconds).  Notes only ever move forward; they are gone when
+// the table is made anew.
 #pragma once
 
 #include <cstdint>

@@ -21,10 +21,11 @@ constexpr int64_t kMargin = kRollupSlackMicros / 2;
 using Notes = std::map<std::string, std::string>;
 
 SeriesSchema Parse(std::string_view retention, std::string_view rest = "") {
-  return ParseSchema(fmt::format("series: s\ntags: {{ h: string }}\nfields: {{ x: int, y: {{ type: int, family: "
-                                 "f }} }}\nkey: [h, bucket]\nbucket: day\nretention: {}\n{}",
-                                 retention, rest),
-                     "s.yaml")
+  return ParseSchema(
+             fmt::format("series: s\ntags: {{ h: string }}\nfields: {{ x: int, y: {{ type: int, family: "
+                         "f }} }}\nkey: [h, bucket]\nbucket: day\nretention: {}\n{}",
+                         retention, rest),
+             "s.yaml")
       .value();
 }
 
@@ -47,11 +48,12 @@ GcRule Age(int64_t days) { return {GcRule::MaxAge{days * kMicrosPerDay}}; }
 
 TEST_F(TableRulesTest, ChangeWithTheDeclarationBothWays) {
   const auto schema = [](int age, int versions, int own) {
-    return Parse(fmt::format("{{ max_age: {}d, max_versions: {} }}", age, versions),
-                 fmt::format("families: {{ f: {{ max_age: {0}d }} }}\nderive:\n  - order: {{ table: o, key: [h, time] "
-                             "}}\n  - latest: l\n  - period: {{ table: 'p_{{yyyymmdd}}', every: day }}\n"
-                             "versions: [ {{ until: 2021-01-01, table: old, retention: {{ max_age: {0}d }} }} ]\n",
-                             own));
+    return Parse(
+        fmt::format("{{ max_age: {}d, max_versions: {} }}", age, versions),
+        fmt::format("families: {{ f: {{ max_age: {0}d }} }}\nderive:\n  - order: {{ table: o, key: [h, time] "
+                    "}}\n  - latest: l\n  - period: {{ table: 'p_{{yyyymmdd}}', every: day }}\n"
+                    "versions: [ {{ until: 2021-01-01, table: old, retention: {{ max_age: {0}d }} }} ]\n",
+                    own));
   };
   Ensure(schema(30, 3, 10));
   for (const char* table : {"p_20210301", "p_20210302"}) {
@@ -84,9 +86,10 @@ TEST_F(TableRulesTest, AddAMissingFamily) {
 
 TEST_F(TableRulesTest, KeepPointsLongerForRollups) {
   const SeriesSchema schema =
-      Parse("{ max_age: 30d }", "families: { f: { max_age: 10d } }\nderive:\n  - rollup: { table: r, every: 1d, "
-                                "retention: 5y }\n  - rollup: { table: r1, every: 1h }\n  - order: { table: o, key: "
-                                "[h, time] }\nversions: [ { until: 2021-01-01, table: old } ]\n");
+      Parse("{ max_age: 30d }",
+            "families: { f: { max_age: 10d } }\nderive:\n  - rollup: { table: r, every: 1d, "
+            "retention: 5y }\n  - rollup: { table: r1, every: 1h }\n  - order: { table: o, key: "
+            "[h, time] }\nversions: [ { until: 2021-01-01, table: old } ]\n");
   EXPECT_EQ(schema.retention.max_age_micros, 30 * kMicrosPerDay);
   Ensure(schema);
   const auto longer = [](int64_t days) {
