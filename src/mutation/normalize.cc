@@ -17,6 +17,7 @@
 namespace sonde {
 namespace {
 
+constexpr std::string_view kTypeMismatch = "Column family type mismatch";
 constexpr int64_t kInfinity = std::numeric_limits<int64_t>::max();
 
 // An edit of one family, with its place in the request.
@@ -161,7 +162,7 @@ class Normalizer {
   }
 
   absl::Status TypeMismatch() {
-    return MutateError(*schema_, row_key_, absl::StatusCode::kInvalidArgument, "Column family type mismatch");
+    return MutateError(*schema_, row_key_, absl::StatusCode::kInvalidArgument, kTypeMismatch);
   }
 
   absl::StatusOr<int64_t> Time(int64_t micros, bool truncate) {
@@ -413,6 +414,10 @@ class Normalizer {
 };
 
 }  // namespace
+
+bool IsTypeMismatch(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) && std::string(status.message()).ends_with(kTypeMismatch);
+}
 
 int64_t TruncateToGranularity(const TableSchema& schema, int64_t now_micros) {
   return schema.granularity == TimestampGranularity::kMicros ? now_micros

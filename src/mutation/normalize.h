@@ -27,6 +27,10 @@ namespace sonde {
 absl::Status Normalize(const TableSchema& schema, std::string_view row_key,
                        absl::Span<const Mutation> mutations, int64_t now_micros, RowDelta* delta);
 
+// Whether Normalize has refused a mutation of the wrong kind for its family: of a MutateRows, all entries
+// fail then.
+bool IsTypeMismatch(const absl::Status& status);
+
 // `now_micros` as a cell of this table may carry it.
 int64_t TruncateToGranularity(const TableSchema& schema, int64_t now_micros);
 

@@ -347,6 +347,7 @@ std::vector<absl::Status> Tables::ApplyRows(const TableSchema& schema, absl::Spa
     RowChange& change = changes[count];
     change.row_key = row.row_key;
     statuses[i] = Normalize(schema, row.row_key, row.mutations, now_micros, &change.delta);
+    if (IsTypeMismatch(statuses[i])) return std::vector<absl::Status>(rows.size(), statuses[i]);
     if (!statuses[i].ok()) continue;
     if (row.idempotency.has_value()) tokens.Add(row, &change.delta);
     logger.Log(row.row_key, row.mutations, &change.delta);

@@ -237,6 +237,18 @@ TEST_F(TablesTest, OneBadEntryLeavesTheOthers) {
   EXPECT_EQ(Read({}), "a: z:q=v\nc: z:q=v\n");
 }
 
+TEST_F(TablesTest, AnEntryOfTheWrongKindFailsAll) {
+  const std::vector<Mutation> good = {SetCell{"z", "q", 0, "v"}}, bad = {SetCell{"sum", "q", 0, "v"}};
+  const std::vector<RowMutations> rows = {{"a", good}, {"b", bad}, {"c", good}};
+  for (const absl::Status& status : tables_.MutateRows(*schema_, rows)) {
+    EXPECT_EQ(status,
+              absl::InvalidArgumentError(
+                  "Error while mutating the row 'b' (projects/p/instances/i/tables/t) : Column family "
+                  "type mismatch"));
+  }
+  EXPECT_EQ(Read({}), "");
+}
+
 TEST_F(TablesTest, SamplesEndWithTheirRangeAndHoldItsSplits) {
   const auto keys = [this](std::vector<RowRange> ranges) {
     const auto samples = tables_.SampleRowKeys(*schema_, ranges);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <sstream>
+#include <vector>
 
 #include "base/bytes.h"
 #include "hll/hll_sketch.h"
@@ -177,7 +178,7 @@ StatusCode NaiveBigtable::Resolve(int64_t* timestamp_micros, bool truncate) cons
 StatusCode NaiveBigtable::Apply(const pb::Mutation::SetCell& set, bool truncate, Row* row) const {
   const auto family = table_.column_families().find(set.family_name());
   if (family == table_.column_families().end()) return StatusCode::kNotFound;
-  if (family->second.value_type().has_aggregate_type()) return StatusCode::kInvalidArgument;
+  if (family->second.value_type().has_aggregate_type()) return OtherKind();
   int64_t timestamp_micros = set.timestamp_micros();
   if (const StatusCode code = Resolve(&timestamp_micros, truncate); code != StatusCode::kOk) return code;
   (*row)[{set.family_name(), set.column_qualifier()}][timestamp_micros] = set.value();
@@ -190,7 +191,7 @@ StatusCode NaiveBigtable::Combine(const AddOrMerge& mutation, bool truncate, Row
   const pb::Value& input = mutation.input();
   const auto family = table_.column_families().find(mutation.family_name());
   if (family == table_.column_families().end()) return StatusCode::kNotFound;
-  if (!family->second.value_type().has_aggregate_type()) return StatusCode::kInvalidArgument;
+  if (!family->second.value_type().has_aggregate_type()) return OtherKind();
   const std::string& state = input.has_raw_value() ? input.raw_value() : input.bytes_value();
   int64_t timestamp_micros = mutation.timestamp().raw_timestamp_micros();
   if (const StatusCode code = Resolve(&timestamp_micros, truncate); code != StatusCode::kOk) return code;
@@ -290,11 +291,22 @@ Outcome NaiveBigtable::Do(const pb::MutateRowRequest& request) {
 
 Outcome NaiveBigtable::Do(const pb::MutateRowsRequest& request) {
   if (request.entries().empty()) return {StatusCode::kInvalidArgument, ""};
+  const auto rows_before = rows_;
+  const auto tokens_before = tokens_;
+  std::vector<StatusCode> codes;
+  met_other_kind_ = false;
+  for (const pb::MutateRowsRequest::Entry& entry : request.entries()) {
+    codes.push_back(
+        Mutate(entry.row_key(), entry.mutations(), entry.has_idempotency() ? &entry.idempotency() : nullptr));
+  }
+  if (met_other_kind_) {  // then all entries fail
+    rows_ = rows_before;
+    tokens_ = tokens_before;
+    std::fill(codes.begin(), codes.end(), StatusCode::kInvalidArgument);
+  }
   std::ostringstream answer;
-  for (int i = 0; i < request.entries_size(); ++i) {
-    const pb::MutateRowsRequest::Entry& entry = request.entries(i);
-    const StatusCode code =
-        Mutate(entry.row_key(), entry.mutations(), entry.has_idempotency() ? &entry.idempotency() : nullptr);
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const StatusCode code = codes[i];
     answer << i << ": " << absl::StatusCodeToString(code) << '\n';
   }
   return {StatusCode::kOk, answer.str()};

@@ -59,6 +59,13 @@ class NaiveBigtable {
   std::set<std::string> FamilyNames() const;
 
   google::bigtable::admin::v2::Table table_;
+  // What a mutation answers whose family is of another kind, of which requests with many entries take note.
+  absl::StatusCode OtherKind() const {
+    met_other_kind_ = true;
+    return absl::StatusCode::kInvalidArgument;
+  }
+  mutable bool met_other_kind_ = false;
+
   std::map<std::string, Row> rows_;
   std::map<std::pair<std::string, std::string>, int64_t> tokens_;  // row, token: when it was applied
   int64_t now_micros_ = 0;
