@@ -164,8 +164,9 @@ class ListReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   size_t written_ = 0;
 };
 
-// Answers a call with the messages that `handle(request, &messages) -> absl::Status` makes.
-template <typename Request, typename Handle>
+// Answers a call with the messages that `handle(request, &messages) -> absl::Status` makes.  `Parsed`: what
+// parses the request.
+template <typename Request, typename Parsed = ParsedRequest<Request>, typename Handle>
 grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerList(grpc::CallbackServerContext* context,
                                                        grpc::ByteBuffer* in, const CallKind& kind,
                                                        RequestMetrics* metrics, Handle handle) {
@@ -186,7 +187,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerList(grpc::CallbackServerConte
                handle = std::move(handle)](absl::Status status) mutable {
     std::vector<grpc::ByteBuffer> messages;
     {
-      ParsedRequest<Request> request;
+      Parsed request;
       if (status.ok()) status = request.Parse(in, &place);
       if (status.ok()) status = handle(request.message(), &messages);
     }

@@ -11,6 +11,7 @@
 #include "wire/client_features.h"
 #include "wire/data_target.h"
 #include "wire/filter_request.h"
+#include "wire/mutate_rows_message.h"
 #include "wire/read_rows.h"
 #include "wire/requests.h"
 
@@ -33,68 +34,24 @@ absl::Status MutateRow(Tables* tables, const pb::MutateRowRequest& request) {
   return tables->MutateRow(*target->schema, row, target->view.get());
 }
 
-absl::Status CheckSize(const pb::MutateRowsRequest& request) {
-  if (request.entries().empty()) return absl::InvalidArgumentError("No mutations provided");
-  if (request.entries_size() > static_cast<int>(kMutationsPerRequestMax)) {
-    return absl::InvalidArgumentError(fmt::format("Too many entries: {} provided; limit {}",
-                                                  request.entries_size(), kMutationsPerRequestMax));
-  }
-  size_t count = 0;
-  for (const pb::MutateRowsRequest::Entry& entry : request.entries()) count += entry.mutations_size();
-  if (count <= kMutationsPerRequestMax) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("Too many mutations: {} provided; limit {}", count, kMutationsPerRequestMax));
-}
-
-// The views of `rows` point into the request and into `mutations`.
-struct ParsedEntries {
-  std::vector<Mutation> mutations;  // of all entries
-  std::vector<RowMutations> rows;   // of the entries that are well-formed
-  std::vector<size_t> entry_of_row;
-};
-
-void ParseEntries(const pb::MutateRowsRequest& request, ParsedEntries* parsed,
-                  std::vector<absl::Status>* statuses) {
-  std::vector<std::pair<size_t, size_t>> places;  // of each row's mutations
-  std::vector<Mutation> one;
-  for (int i = 0; i < request.entries_size(); ++i) {
-    const pb::MutateRowsRequest::Entry& entry = request.entries(i);
-    absl::Status& status = (*statuses)[i];
-    RowMutations row{entry.row_key(), {}};
-    status = CheckRowKey(entry.row_key());
-    if (status.ok() && entry.has_idempotency())
-      status = ParseIdempotency(entry.idempotency(), &row.idempotency);
-    if (status.ok()) status = ParseMutations(entry.mutations(), /*may_be_empty=*/false, &one);
-    if (!status.ok()) continue;
-    places.emplace_back(parsed->mutations.size(), one.size());
-    parsed->mutations.insert(parsed->mutations.end(), one.begin(), one.end());
-    parsed->rows.push_back(row);
-    parsed->entry_of_row.push_back(i);
-  }
-  for (size_t i = 0; i < places.size(); ++i) {
-    parsed->rows[i].mutations = absl::MakeSpan(parsed->mutations).subspan(places[i].first, places[i].second);
-  }
-}
-
 // One message or more.
-absl::Status MutateRows(Tables* tables, const pb::MutateRowsRequest& request,
+absl::Status MutateRows(Tables* tables, MutateRowsMessage* request,
                         const std::function<absl::Status()>& interrupted,
                         std::vector<pb::MutateRowsResponse>* responses) {
   // Less than what a client takes that says nothing of it: 4 MiB.
   constexpr size_t kMessageBytes = 1 << 20;
-  absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
+  absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), *request);
   if (!target.ok()) return target.status();
-  if (absl::Status status = CheckSize(request); !status.ok()) return status;
-  std::vector<absl::Status> statuses(request.entries_size());
-  ParsedEntries parsed;
-  ParseEntries(request, &parsed, &statuses);
+  absl::StatusOr<MutateRowsEntries> entries = request->TakeEntries();
+  if (!entries.ok()) return entries.status();
+  std::vector<absl::Status>& statuses = entries->statuses;
   const std::vector<absl::Status> applied =
-      tables->MutateRows(*target->schema, parsed.rows, target->view.get(), interrupted);
+      tables->MutateRows(*target->schema, entries->rows, target->view.get(), interrupted);
   // Refused as a whole, with a time to come back, which clients look for in the status of the call.
   if (applied.size() == statuses.size() && std::all_of(applied.begin(), applied.end(), absl::IsUnavailable)) {
     return applied[0];
   }
-  for (size_t i = 0; i < applied.size(); ++i) statuses[parsed.entry_of_row[i]] = applied[i];
+  for (size_t i = 0; i < applied.size(); ++i) statuses[entries->entry_of_row[i]] = applied[i];
   size_t bytes = kMessageBytes;
   for (size_t i = 0; i < statuses.size(); ++i) {
     if (bytes >= kMessageBytes) {
@@ -247,16 +204,16 @@ DataService::DataService(Tables* tables, ChangeStreamCalls* change_streams, cons
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context* context, Bytes* in) {
-  return AnswerList<pb::MutateRowsRequest>(
+  return AnswerList<pb::MutateRowsRequest, MutateRowsMessage>(
       context, in, resources_.Writes(), resources_.metrics,
-      [this, context](const auto& request, auto* messages) {
+      [this, context](MutateRowsMessage& request, auto* messages) {
         std::vector<pb::MutateRowsResponse> responses;
         const auto interrupted = [context] {
           if (context->IsCancelled()) return absl::CancelledError("The client has gone");
           return DeadlineOf(*context) > absl::Now() ? absl::OkStatus()
                                                     : absl::DeadlineExceededError("Deadline Exceeded");
         };
-        absl::Status status = sonde::MutateRows(tables_, request, interrupted, &responses);
+        absl::Status status = sonde::MutateRows(tables_, &request, interrupted, &responses);
         if (!status.ok()) return status;
         AddRateLimit(*context, std::max(resources_.writes->Load(), tables_->WritePressure()),
                      &responses.front());

@@ -68,13 +68,11 @@ class MutationParser {
 
  private:
   absl::Status Parse(const pb::Mutation::SetCell& m, bool client_generated_timestamp) {
-    if (absl::Status status = CheckColumn(m.family_name(), m.column_qualifier()); !status.ok()) return status;
-    if (absl::Status status = CheckTimestamp(m.timestamp_micros()); !status.ok()) return status;
-    if (m.value().size() > kValueBytesMax) {
-      return Invalid(fmt::format("Cell value has {} bytes; limit {}", m.value().size(), kValueBytesMax));
-    }
-    out_.push_back(SetCell{m.family_name(), m.column_qualifier(), m.timestamp_micros(), m.value(),
-                           client_generated_timestamp});
+    const SetCell cell{m.family_name(), m.column_qualifier(), m.timestamp_micros(), m.value(),
+                       client_generated_timestamp};
+    if (absl::Status status = CheckFamilyName(cell.family); !status.ok()) return status;
+    if (absl::Status status = CheckCell(cell); !status.ok()) return status;
+    out_.push_back(cell);
     return absl::OkStatus();
   }
 
@@ -169,6 +167,13 @@ absl::Status CheckRowKey(std::string_view row_key) {
     return Invalid(fmt::format("Row key has {} bytes; limit {}", row_key.size(), kRowKeyBytesMax));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckCell(const SetCell& cell) {
+  if (absl::Status status = CheckQualifier(cell.qualifier); !status.ok()) return status;
+  if (absl::Status status = CheckTimestamp(cell.timestamp_micros); !status.ok()) return status;
+  if (cell.value.size() <= kValueBytesMax) return absl::OkStatus();
+  return Invalid(fmt::format("Cell value has {} bytes; limit {}", cell.value.size(), kValueBytesMax));
 }
 
 absl::StatusOr<RowRange> ParseRowRange(const pb::RowRange& range) {

@@ -28,6 +28,9 @@ absl::StatusOr<RowRange> ParseRowRange(const google::bigtable::v2::RowRange& ran
 // In normal form; the whole table when the set names no key and no range.
 absl::StatusOr<std::vector<RowRange>> ParseRowSet(const google::bigtable::v2::RowSet& rows);
 
+// All but the name of its family.
+absl::Status CheckCell(const SetCell& cell);
+
 // At least one, at most kMutationsPerRequestMax when `may_be_empty` is not set.
 absl::Status ParseMutations(
     const google::protobuf::RepeatedPtrField<google::bigtable::v2::Mutation>& mutations, bool may_be_empty,

@@ -29,8 +29,8 @@ WorkerPool::~WorkerPool() {
   {
     std::lock_guard lock(mutex_);
     ending_ = true;
+    while (!idle_.empty()) WakeOne();
   }
-  ready_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -53,9 +53,16 @@ absl::Status WorkerPool::Enqueue(Waiting* waiting, absl::Time now) {
     }
     if (queue_.empty()) last_empty_ = now;
     queue_.push_back(std::move(*waiting));
+    if (!idle_.empty()) WakeOne();
   }
-  ready_.notify_one();
   return absl::OkStatus();
+}
+
+void WorkerPool::WakeOne() {
+  Idle* const idle = idle_.back();
+  idle_.pop_back();
+  idle->woken = true;
+  idle->wake.notify_one();
 }
 
 bool WorkerPool::Submit(Work work) {
@@ -71,12 +78,17 @@ void WorkerPool::Submit(absl::Time deadline, Request request) {
 }
 
 void WorkerPool::Run() {
+  Idle idle;
   while (true) {
     Waiting next;
     absl::Status status;
     {
       std::unique_lock lock(mutex_);
-      ready_.wait(lock, [this] { return ending_ || !queue_.empty(); });
+      while (queue_.empty() && !ending_) {
+        idle.woken = false;
+        idle_.push_back(&idle);
+        idle.wake.wait(lock, [&idle] { return idle.woken; });
+      }
       if (queue_.empty()) return;
       const absl::Time now = absl::Now();
       const absl::Duration wait_max = WaitMax(now);

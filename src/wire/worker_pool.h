@@ -1,5 +1,8 @@
 // Threads for work that may block: writes that wait for the disk, changes of the catalog, long scans.  gRPC's
 // own few threads must not.
+//
+// Work goes to the thread that has been idle for the shortest time, whose memory is still in the caches: with
+// 32 that take turns, ingest took a fifth more of the processors than with as few as it kept busy.
 #pragma once
 
 #include <condition_variable>
@@ -49,17 +52,25 @@ class WorkerPool {
     absl::Time since;
     absl::Time deadline = absl::InfiniteFuture();
   };
+  // A thread without work.
+  struct Idle {
+    std::condition_variable wake;
+    bool woken = false;  // guarded by mutex_
+  };
   absl::Status Enqueue(Waiting* waiting, absl::Time now);
+  // Wakes the one that became idle last.
+  void WakeOne();  // mutex_ is held
   void Run();
   // How long a request may have waited at `now`.
   absl::Duration WaitMax(absl::Time now) const;  // mutex_ is held
 
   const Limits limits_;
   std::mutex mutex_;
-  std::condition_variable ready_;
-  std::deque<Waiting> queue_;  // guarded by mutex_
-  absl::Time last_empty_;      // when the queue was; guarded by mutex_
-  bool ending_ = false;        // guarded by mutex_
+  // Guarded by mutex_, down to threads_.
+  std::vector<Idle*> idle_;  // in the order in which they became so
+  std::deque<Waiting> queue_;
+  absl::Time last_empty_;  // when the queue was
+  bool ending_ = false;
   std::vector<std::thread> threads_;
 };
 

@@ -1,6 +1,7 @@
 // Any bytes as a request: the checks of `wire` accept or refuse it, and what they accept has the form that
 // everything below relies on.
 //   byte 0 chooses the kind of request; the rest is its message.
+#include <fmt/format.h>
 #include <google/bigtable/v2/bigtable.pb.h>
 #include <google/protobuf/stubs/logging.h>
 
@@ -10,6 +11,7 @@
 #include <tuple>
 
 #include "absl/strings/escaping.h"
+#include "base/admission.h"
 #include "changes/change_record.h"
 #include "gc/gc_rule.h"
 #include "hll/hll_sketch.h"
@@ -22,6 +24,7 @@
 #include "wire/authorized_views.h"
 #include "wire/change_streams.h"
 #include "wire/filter_request.h"
+#include "wire/mutate_rows_message.h"
 #include "wire/requests.h"
 #include "wire/schemas.h"
 #include "wire/update_table.h"
@@ -263,6 +266,43 @@ void CheckBytes(std::string_view bytes) {
   if (request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) Check(request);
 }
 
+// What a message of MutateRows says: a line an entry, with lengths in front of what may be any bytes.
+std::string Entries(std::string_view bytes) {
+  static Admission admission("writes", {.requests = 10, .bytes = int64_t{1} << 40});
+  auto place = admission.Admit(static_cast<int64_t>(bytes.size()));
+  const grpc::Slice slice(bytes.data(), bytes.size());
+  grpc::ByteBuffer buffer(&slice, 1);
+  MutateRowsMessage message;
+  if (absl::Status status = message.Parse(&buffer, &*place); !status.ok()) return status.ToString();
+  const absl::StatusOr<MutateRowsEntries> entries = message.TakeEntries();
+  if (!entries.ok()) return entries.status().ToString();
+  std::string text = message.table_name() + "|" + message.authorized_view_name() + "\n";
+  const auto add = [&](std::string_view part) { text += fmt::format("{}:{} ", part.size(), part); };
+  for (size_t i = 0; i < entries->rows.size(); ++i) {
+    text += fmt::format("{} ", entries->entry_of_row[i]);
+    add(entries->rows[i].row_key);
+    for (const Mutation& mutation : entries->rows[i].mutations) {
+      text += fmt::format("{} ", mutation.index());
+      const auto* cell = std::get_if<SetCell>(&mutation);
+      if (cell == nullptr) continue;
+      add(cell->family);
+      add(cell->qualifier);
+      add(cell->value);
+      text += fmt::format("{}{} ", cell->timestamp_micros, cell->client_generated_timestamp ? "*" : "");
+    }
+    text += "\n";
+  }
+  for (const absl::Status& status : entries->statuses) text += status.ToString() + "\n";
+  return text;
+}
+
+// Read as it lies there, if it is plain, and by protobuf, for which an unknown field in front is enough.
+void CheckMutateRows(std::string_view bytes) {
+  CheckBytes<pb::MutateRowsRequest>(bytes);
+  constexpr std::string_view kUnknownField("\x78\x01", 2);
+  Require(Entries(bytes) == Entries(std::string(kUnknownField).append(bytes)), "both read the same");
+}
+
 }  // namespace
 }  // namespace sonde
 
@@ -275,7 +315,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr void (*kChecks[])(std::string_view) = {CheckBytes<pb::ReadRowsRequest>,
                                                    CheckBytes<pb::SampleRowKeysRequest>,
                                                    CheckBytes<pb::MutateRowRequest>,
-                                                   CheckBytes<pb::MutateRowsRequest>,
+                                                   CheckMutateRows,
                                                    CheckBytes<pb::CheckAndMutateRowRequest>,
                                                    CheckBytes<pb::ReadModifyWriteRowRequest>,
                                                    CheckBytes<admin::CreateTableRequest>,

@@ -1,0 +1,297 @@
+#include "wire/mutate_rows_message.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "base/varint.h"
+#include "model/limits.h"
+#include "model/names.h"
+#include "wire/requests.h"
+
+namespace sonde {
+namespace {
+
+namespace pb = google::bigtable::v2;
+
+// What is smaller takes a few megabytes at most, whatever is in it, and is not counted.
+constexpr size_t kUncountedBytesMax = 64 * 1024;
+
+// A field of a message as it is written: number * 8 + 0 of a varint, + 2 of bytes.  All that are known here
+// are below 16, and take a byte.
+constexpr char Varint(int number) { return static_cast<char>(number << 3); }
+constexpr char Bytes(int number) { return static_cast<char>(number << 3 | 2); }
+
+// Takes the fields of a message from its front.  False, of each: it is not as expected.
+class Fields {
+ public:
+  explicit Fields(std::string_view message) : rest_(message) {}
+
+  bool more() const { return !rest_.empty(); }
+  char TakeTag() {
+    const char tag = rest_.front();
+    rest_.remove_prefix(1);
+    return tag;
+  }
+  // A field that may be there once; protobuf takes the last of several, or merges them.
+  bool TakeBytes(std::string_view* bytes) { return bytes->data() == nullptr && TakeEach(bytes); }
+  // One of several.
+  bool TakeEach(std::string_view* bytes) {
+    const size_t before = rest_.size();
+    // Protobuf takes no length of more bytes than it needs.
+    constexpr size_t kLengthBytesMax = 4;
+    return GetBytes(&rest_, bytes) && before - rest_.size() - bytes->size() <= kLengthBytesMax;
+  }
+  bool TakeVarint(std::optional<uint64_t>* value) {
+    uint64_t taken = 0;
+    if (value->has_value() || !GetVarint(&rest_, &taken)) return false;
+    *value = taken;
+    return true;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+// Names are of ASCII, or else they are wrong, as text or as a name.
+bool IsAscii(std::string_view text) {
+  for (const char c : text) {
+    if (!absl::ascii_isascii(static_cast<unsigned char>(c))) return false;
+  }
+  return true;
+}
+
+struct PlainMessage {
+  std::string_view table_name, authorized_view_name, app_profile_id;
+  std::vector<std::string_view> entries;
+};
+
+bool ReadMessage(std::string_view bytes, PlainMessage* message) {
+  using Message = pb::MutateRowsRequest;
+  for (Fields fields(bytes); fields.more();) {
+    bool read = false;
+    switch (fields.TakeTag()) {
+      case Bytes(Message::kTableNameFieldNumber):
+        read = fields.TakeBytes(&message->table_name);
+        break;
+      case Bytes(Message::kAuthorizedViewNameFieldNumber):
+        read = fields.TakeBytes(&message->authorized_view_name);
+        break;
+      case Bytes(Message::kAppProfileIdFieldNumber):
+        read = fields.TakeBytes(&message->app_profile_id);
+        break;
+      case Bytes(Message::kEntriesFieldNumber):
+        read = message->entries.size() < kMutationsPerRequestMax &&
+               fields.TakeEach(&message->entries.emplace_back());
+        break;
+      default:
+        break;
+    }
+    if (!read) return false;
+  }
+  return !message->entries.empty() && IsAscii(message->table_name) &&
+         IsAscii(message->authorized_view_name) && IsAscii(message->app_profile_id);
+}
+
+bool ReadSetCell(std::string_view bytes, SetCell* cell) {
+  using Message = pb::Mutation::SetCell;
+  std::optional<uint64_t> timestamp_micros;
+  for (Fields fields(bytes); fields.more();) {
+    bool read = false;
+    switch (fields.TakeTag()) {
+      case Bytes(Message::kFamilyNameFieldNumber):
+        read = fields.TakeBytes(&cell->family);
+        break;
+      case Bytes(Message::kColumnQualifierFieldNumber):
+        read = fields.TakeBytes(&cell->qualifier);
+        break;
+      case Varint(Message::kTimestampMicrosFieldNumber):
+        read = fields.TakeVarint(&timestamp_micros);
+        break;
+      case Bytes(Message::kValueFieldNumber):
+        read = fields.TakeBytes(&cell->value);
+        break;
+      default:
+        break;
+    }
+    if (!read) return false;
+  }
+  cell->timestamp_micros = static_cast<int64_t>(timestamp_micros.value_or(0));
+  return true;
+}
+
+bool ReadMutation(std::string_view bytes, SetCell* cell) {
+  using Message = pb::Mutation;
+  std::string_view set_cell;
+  std::optional<uint64_t> origin;
+  for (Fields fields(bytes); fields.more();) {
+    bool read = false;
+    switch (fields.TakeTag()) {
+      case Bytes(Message::kSetCellFieldNumber):
+        read = fields.TakeBytes(&set_cell);
+        break;
+      case Varint(Message::kTimestampOriginFieldNumber):
+        read = fields.TakeVarint(&origin);
+        break;
+      default:
+        break;
+    }
+    if (!read) return false;
+  }
+  cell->client_generated_timestamp = origin == uint64_t{Message::CLIENT_AUTO_GENERATED};
+  return origin.value_or(0) <= uint64_t{Message::TimestampOrigin_MAX} && set_cell.data() != nullptr &&
+         ReadSetCell(set_cell, cell);
+}
+
+// An entry whose mutations are still to be read.
+struct PlainEntry {
+  std::string_view row_key;
+  std::vector<std::string_view> mutations;
+};
+
+bool ReadEntry(std::string_view bytes, PlainEntry* entry) {
+  using Message = pb::MutateRowsRequest::Entry;
+  entry->row_key = {};
+  entry->mutations.clear();
+  for (Fields fields(bytes); fields.more();) {
+    bool read = false;
+    switch (fields.TakeTag()) {
+      case Bytes(Message::kRowKeyFieldNumber):
+        read = fields.TakeBytes(&entry->row_key);
+        break;
+      case Bytes(Message::kMutationsFieldNumber):
+        read = entry->mutations.size() < kMutationsPerRequestMax &&
+               fields.TakeEach(&entry->mutations.emplace_back());
+        break;
+      default:
+        break;
+    }
+    if (!read) return false;
+  }
+  return !entry->mutations.empty() && CheckRowKey(entry->row_key).ok();
+}
+
+absl::Status CheckSize(const pb::MutateRowsRequest& request) {
+  if (request.entries().empty()) return absl::InvalidArgumentError("No mutations provided");
+  if (request.entries_size() > static_cast<int>(kMutationsPerRequestMax)) {
+    return absl::InvalidArgumentError(fmt::format("Too many entries: {} provided; limit {}",
+                                                  request.entries_size(), kMutationsPerRequestMax));
+  }
+  size_t count = 0;
+  for (const pb::MutateRowsRequest::Entry& entry : request.entries()) count += entry.mutations_size();
+  if (count <= kMutationsPerRequestMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("Too many mutations: {} provided; limit {}", count, kMutationsPerRequestMax));
+}
+
+// Where the mutations of each row begin, and how many there are, as long as more are added.
+using Places = std::vector<std::pair<size_t, size_t>>;
+
+void SetSpans(const Places& places, MutateRowsEntries* entries) {
+  for (size_t i = 0; i < places.size(); ++i) {
+    entries->rows[i].mutations =
+        absl::MakeSpan(entries->mutations).subspan(places[i].first, places[i].second);
+  }
+}
+
+}  // namespace
+
+absl::Status MutateRowsMessage::Parse(grpc::ByteBuffer* bytes, Admission::Place* place) {
+  if (bytes->DumpToSingleSlice(&slice_).ok()) {
+    const std::string_view message(reinterpret_cast<const char*>(slice_.begin()), slice_.size());
+    const absl::StatusOr<bool> plain = ReadPlain(message, place);
+    if (!plain.ok()) return plain.status();
+    if (*plain) {
+      plain_ = true;
+      bytes->Clear();
+      return absl::OkStatus();
+    }
+    slice_ = {};
+  }
+  return parsed_.emplace().Parse(bytes, place);
+}
+
+absl::StatusOr<bool> MutateRowsMessage::ReadPlain(std::string_view bytes, Admission::Place* place) {
+  PlainMessage message;
+  if (!ReadMessage(bytes, &message)) return false;
+  const int64_t place_bytes = place->bytes();
+  absl::StatusOr<bool> plain = ReadEntries(message.entries, bytes.size() > kUncountedBytesMax, place);
+  if (plain.ok() && *plain) {
+    table_name_ = message.table_name;
+    authorized_view_name_ = message.authorized_view_name;
+    return true;
+  }
+  entries_ = {};
+  place->Resize(place_bytes).IgnoreError();  // to give back is no error
+  return plain;
+}
+
+absl::StatusOr<bool> MutateRowsMessage::ReadEntries(absl::Span<const std::string_view> entries, bool counted,
+                                                    Admission::Place* place) {
+  PlainEntry entry;
+  if (counted) {
+    size_t mutations = 0;
+    for (const std::string_view packed : entries) {
+      if (!ReadEntry(packed, &entry)) return false;
+      mutations += entry.mutations.size();
+      if (mutations > kMutationsPerRequestMax) return false;
+    }
+    const size_t taken = mutations * (sizeof(Mutation) + sizeof(RowMutations));
+    const absl::Status room = place->Resize(place->bytes() + static_cast<int64_t>(taken));
+    if (!room.ok()) return room;
+    entries_.mutations.reserve(mutations);
+  }
+  Places places;
+  places.reserve(entries.size());
+  entries_.rows.reserve(entries.size());
+  entries_.entry_of_row.reserve(entries.size());
+  std::string_view family;  // the last one that was checked: most are the same
+  for (const std::string_view packed : entries) {
+    if (!ReadEntry(packed, &entry)) return false;
+    if (entries_.mutations.size() + entry.mutations.size() > kMutationsPerRequestMax) return false;
+    places.emplace_back(entries_.mutations.size(), entry.mutations.size());
+    for (const std::string_view mutation : entry.mutations) {
+      auto& cell = std::get<SetCell>(entries_.mutations.emplace_back(SetCell()));
+      if (!ReadMutation(mutation, &cell)) return false;
+      if (family.empty() || cell.family != family) {
+        if (!CheckFamilyName(cell.family).ok()) return false;
+        family = cell.family;
+      }
+      if (!CheckCell(cell).ok()) return false;
+    }
+    entries_.entry_of_row.push_back(entries_.rows.size());
+    entries_.rows.push_back({entry.row_key, {}, std::nullopt});
+  }
+  SetSpans(places, &entries_);
+  entries_.statuses.resize(entries.size());
+  return true;
+}
+
+absl::StatusOr<MutateRowsEntries> MutateRowsMessage::TakeEntries() {
+  if (plain_) return std::move(entries_);
+  const pb::MutateRowsRequest& request = parsed_->message();
+  if (absl::Status status = CheckSize(request); !status.ok()) return status;
+  MutateRowsEntries entries;
+  entries.statuses.resize(request.entries_size());
+  Places places;
+  std::vector<Mutation> one;
+  for (int i = 0; i < request.entries_size(); ++i) {
+    const pb::MutateRowsRequest::Entry& entry = request.entries(i);
+    absl::Status& status = entries.statuses[i];
+    RowMutations row{entry.row_key(), {}, std::nullopt};
+    status = CheckRowKey(entry.row_key());
+    if (status.ok() && entry.has_idempotency())
+      status = ParseIdempotency(entry.idempotency(), &row.idempotency);
+    if (status.ok()) status = ParseMutations(entry.mutations(), /*may_be_empty=*/false, &one);
+    if (!status.ok()) continue;
+    places.emplace_back(entries.mutations.size(), one.size());
+    entries.mutations.insert(entries.mutations.end(), one.begin(), one.end());
+    entries.rows.push_back(row);
+    entries.entry_of_row.push_back(i);
+  }
+  SetSpans(places, &entries);
+  return entries;
+}
+
+}  // namespace sonde

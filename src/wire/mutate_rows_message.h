@@ -1,0 +1,68 @@
+// The message of MutateRows, by which cells come in by the million.
+//
+// Nearly all of them set cells of well-formed rows and nothing else.  Such a message is read as it lies
+// there, in a pass or two; any other is parsed by protobuf, and what is wrong with it is found there
+// (mutate_rows_message_test.cc: both read the same).  Protobuf makes three messages and four strings of a
+// cell, which took a fifth of the processor time of ingest.
+#pragma once
+
+#include <google/bigtable/v2/bigtable.pb.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "base/admission.h"
+#include "model/mutation.h"
+#include "table/tables.h"
+#include "wire/calls.h"
+
+namespace sonde {
+
+// What it asks for, checked.  Views point into the message, spans into `mutations`.
+struct MutateRowsEntries {
+  std::vector<absl::Status> statuses;  // of each entry: OK, or why it is no row
+  std::vector<Mutation> mutations;     // of all rows
+  std::vector<RowMutations> rows;
+  std::vector<size_t> entry_of_row;
+};
+
+class MutateRowsMessage {
+ public:
+  MutateRowsMessage() = default;
+  MutateRowsMessage(const MutateRowsMessage&) = delete;
+  MutateRowsMessage& operator=(const MutateRowsMessage&) = delete;
+
+  // As ParsedRequest.
+  absl::Status Parse(grpc::ByteBuffer* bytes, Admission::Place* place);
+  MutateRowsMessage& message() { return *this; }
+
+  const std::string& table_name() const { return plain_ ? table_name_ : parsed_->message().table_name(); }
+  const std::string& authorized_view_name() const {
+    return plain_ ? authorized_view_name_ : parsed_->message().authorized_view_name();
+  }
+
+  // Once.  INVALID_ARGUMENT: there is none, or too many.
+  absl::StatusOr<MutateRowsEntries> TakeEntries();
+
+ private:
+  // False: it is not plain, and nothing is taken.  Errors: as Parse.
+  absl::StatusOr<bool> ReadPlain(std::string_view bytes, Admission::Place* place);
+  absl::StatusOr<bool> ReadEntries(absl::Span<const std::string_view> entries, bool counted,
+                                   Admission::Place* place);
+
+  bool plain_ = false;
+  grpc::Slice slice_;  // plain: the message
+  std::string table_name_, authorized_view_name_;
+  MutateRowsEntries entries_;
+  std::optional<ParsedRequest<google::bigtable::v2::MutateRowsRequest>> parsed_;  // else
+};
+
+}  // namespace sonde
