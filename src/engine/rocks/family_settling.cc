@@ -100,6 +100,9 @@ absl::Status FamilySettling::MergePastRow(size_t index) {
 
 absl::Status FamilySettling::AddToPages(size_t index) {
   const std::string_view row_key = rows_[index].row_key;
+  // As most rows do: it lies in the open page alone.
+  if (open_.has_value() && !(next_.has_value() && next_->first.row_key <= row_key))
+    return AddToPage(row_key, FragmentEdits(fragment_));
   const absl::StatusOr<std::vector<DirectoryEntry>> pages = PagesOf(row_key);
   if (!pages.ok()) return pages.status();
   if (pages->empty()) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/time/clock.h"
 
@@ -13,6 +14,9 @@ namespace sonde {
 namespace {
 
 constexpr uint64_t kHeadShare = 8;
+// What a core takes in that does little else.
+constexpr uint64_t kBusyCellsPerSecond = 200'000;
+constexpr uint64_t kBusyFactor = 4;
 // After so long a smaller share is enough, and in the end any.
 constexpr absl::Duration kOld = absl::Hours(1);
 constexpr uint64_t kOldShare = 64;
@@ -33,10 +37,11 @@ constexpr int kNice = 10;
 
 }  // namespace
 
-bool SettlingSchedule::IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros,
+bool SettlingSchedule::IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros, bool busy,
                              const Options& options) {
   if (open_head.since_micros == 0) return false;
-  const bool is_much = open_head.cells >= options.head_cells_min || open_head.bytes >= options.head_bytes_min;
+  const uint64_t cells_min = options.head_cells_min * (busy ? kBusyFactor : 1);
+  const bool is_much = open_head.cells >= cells_min || open_head.bytes >= options.head_bytes_min;
   if (is_much && open_head.cells >= page_cells / kHeadShare) return true;
   if (open_head.deletes >= std::max(kDeletesMin, page_cells / kDeletesShare)) return true;
   const absl::Duration age = absl::Microseconds(now_micros - open_head.since_micros);
@@ -79,6 +84,14 @@ void SettlingSchedule::Run() {
   }
 }
 
+bool SettlingSchedule::IsBusy(const HeadLoad& open_head, absl::Time now) {
+  // The head may be another one by now.
+  const uint64_t came = open_head.cells - std::min(open_head.cells, last_cells_);
+  const double seconds = absl::ToDoubleSeconds(now - std::exchange(last_look_, now));
+  last_cells_ = open_head.cells;
+  return static_cast<double>(came) > kBusyCellsPerSecond * seconds;
+}
+
 absl::Status SettlingSchedule::Work() {
   if (absl::Status status = SettleResting(); !status.ok()) return status;
   if (absl::Now() - last_visit_ >= options_.visit_interval) {
@@ -86,7 +99,8 @@ absl::Status SettlingSchedule::Work() {
   }
   const absl::Time start = absl::Now();
   const HeadLoad load = store_->OpenHeadLoad();
-  const bool due = IsDue(load, settling_->page_totals().cells, absl::ToUnixMicros(start), options_);
+  const bool due =
+      IsDue(load, settling_->page_totals().cells, absl::ToUnixMicros(start), IsBusy(load, start), options_);
   const bool early = !due && start >= early_from_ && IsDueEarly(load);
   if (IsStopping() || !(due || early)) return absl::OkStatus();
   if (absl::Status status = settling_->Switch(); !status.ok()) return status;

@@ -3,7 +3,8 @@
 // The heads change roles when the open one holds an eighth of the cells that pages do (kHeadShare), at least
 // Options::head_cells_min or head_bytes_min; or, with less than that, when it is old or holds many deletes.
 // So a cell that arrives anywhere is rewritten about kHeadShare times in its life at worst, and series that
-// grow at their ends once or twice.
+// grow at their ends once or twice.  While many cells come in (kBusyCellsPerSecond), kBusyFactor times
+// head_cells_min is waited for, so that the processors are theirs, and fewer cells are rewritten.
 //
 // They change roles early when a read has met a long entry in the open head (kLongEntryBytes), of which it
 // had to look through all, where a page would show the newest cell at once.  So that this stays a small part
@@ -50,8 +51,9 @@ class SettlingSchedule {
   // When all pages had been visited the last time, since 1970; 0: not yet.
   int64_t last_visit_seconds() const { return last_visit_seconds_.load(std::memory_order_relaxed); }
 
-  // Whether the heads should change roles, for what the open one and pages hold.
-  static bool IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros,
+  // Whether the heads should change roles, for what the open one and pages hold; busy: while many cells come
+  // in.
+  static bool IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros, bool busy,
                     const Options& options);
   // Whether they should, if it is not too soon, though it is not due.
   static bool IsDueEarly(const HeadLoad& open_head);
@@ -61,6 +63,8 @@ class SettlingSchedule {
   absl::Status Work();
   absl::Status SettleResting();
   absl::Status Visit();
+  // Whether many cells have come since it was asked last.
+  bool IsBusy(const HeadLoad& open_head, absl::Time now);
   bool IsStopping() const;
   // Not stopping, and there is room.
   bool MayGoOn() const;
@@ -72,6 +76,9 @@ class SettlingSchedule {
 
   absl::Time last_visit_ = absl::InfinitePast();
   absl::Time early_from_ = absl::InfinitePast();
+  // Of the open head, when it was looked at last.
+  uint64_t last_cells_ = 0;
+  absl::Time last_look_ = absl::InfinitePast();
   std::atomic<int64_t> last_visit_seconds_ = 0;
   bool failing_ = false;
 

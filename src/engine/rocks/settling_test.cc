@@ -383,16 +383,19 @@ TEST_F(SettlingTest, ACheckpointIsOfOneMoment) {
 TEST(SettlingSchedule, IsDueWhenTheHeadIsLargeOldOrHidesMuch) {
   const SettlingSchedule::Options options{.head_cells_min = 1000, .head_bytes_min = 1'000'000};
   const int64_t start = 1, minute = 60'000'000, hour = 60 * minute;
-  const auto is_due = [&](HeadLoad load, uint64_t page_cells, int64_t age_micros) {
+  const auto is_due = [&](HeadLoad load, uint64_t page_cells, int64_t age_micros, bool busy = false) {
     load.since_micros = start;
-    return SettlingSchedule::IsDue(load, page_cells, start + age_micros, options);
+    return SettlingSchedule::IsDue(load, page_cells, start + age_micros, busy, options);
   };
-  EXPECT_FALSE(SettlingSchedule::IsDue({}, 0, hour, options)) << "nothing was written";
+  EXPECT_FALSE(SettlingSchedule::IsDue({}, 0, hour, /*busy=*/false, options)) << "nothing was written";
   EXPECT_FALSE(is_due({.cells = 999}, 0, minute));
   EXPECT_TRUE(is_due({.cells = 1000}, 0, minute));
   EXPECT_TRUE(is_due({.cells = 1, .bytes = 1'000'000}, 0, minute)) << "large values";
   EXPECT_FALSE(is_due({.cells = 1000}, 8008, minute)) << "less than an eighth";
   EXPECT_TRUE(is_due({.cells = 1001}, 8008, minute));
+  EXPECT_FALSE(is_due({.cells = 3999}, 0, minute, /*busy=*/true));
+  EXPECT_TRUE(is_due({.cells = 4000}, 0, minute, /*busy=*/true));
+  EXPECT_TRUE(is_due({.cells = 1, .bytes = 1'000'000}, 0, minute, /*busy=*/true));
   EXPECT_FALSE(is_due({.cells = 100}, 6400, hour - 1));
   EXPECT_TRUE(is_due({.cells = 100}, 6400, hour));
   EXPECT_FALSE(is_due({.cells = 99}, 6400, hour));
