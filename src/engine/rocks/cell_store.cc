@@ -36,7 +36,8 @@ CellStore::CellStore(const ShapeDictionary* shapes, Options options)
     : shapes_(shapes),
       options_(std::move(options)),
       page_budget_(options_.open_pages_bytes_max, options_.block_cache),
-      page_cache_(options_.page_cache_bytes) {}
+      page_cache_(options_.page_cache_bytes),
+      directory_cache_(options_.directory_cache_bytes) {}
 
 CellStore::~CellStore() {
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
@@ -175,11 +176,13 @@ absl::Status CellStore::CompactAll() {
 
 // Were the heads to change roles between the two, the snapshot would be read with the wrong ones.
 CellStore::Moment::Moment(const CellStore* store) : store_(store) {
+  const uint64_t pages_version = store->pages_version_;
   while (true) {
     const uint64_t switches = store->switches_.load(std::memory_order_acquire);
     snapshot_ = store->db_->GetSnapshot();
     if (store->switches_.load(std::memory_order_acquire) == switches) {
       open_head_ = switches % 2;
+      if (pages_version % 2 == 0 && store->pages_version_ == pages_version) pages_version_ = pages_version;
       return;
     }
     store->db_->ReleaseSnapshot(snapshot_);

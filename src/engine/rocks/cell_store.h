@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "engine/rocks/directory_cache.h"
 #include "engine/rocks/page_cache.h"
 #include "engine/rocks/pressure_gauge.h"
 #include "engine/rocks/shape_dictionary.h"
@@ -46,6 +48,7 @@ class CellStore {
     std::function<absl::Status()> check_writes;
     std::function<int64_t()> now_micros;
     uint64_t page_cache_bytes = 0;
+    uint64_t directory_cache_bytes = 0;
     // What pages in the hands of readers may take, and the cache that makes room for it.
     uint64_t open_pages_bytes_max = 0;
     std::shared_ptr<rocksdb::Cache> block_cache;
@@ -69,7 +72,20 @@ class CellStore {
   const ShapeDictionary* shapes() const { return shapes_; }
   PageCache* page_cache() const { return &page_cache_; }
   PageBudget* page_budget() const { return &page_budget_; }
+  DirectoryCache* directory_cache() const { return &directory_cache_; }
   bool IsDropped(TableId table, FamilyId family) const { return options_.is_dropped(table, family); }
+
+  // While pages are changed: what was known of them is no longer so.  One at a time.
+  class PagesChange {
+   public:
+    explicit PagesChange(CellStore* store) : store_(store) { ++store_->pages_version_; }
+    ~PagesChange() { ++store_->pages_version_; }
+    PagesChange(const PagesChange&) = delete;
+    PagesChange& operator=(const PagesChange&) = delete;
+
+   private:
+    CellStore* const store_;
+  };
 
   // A state of the database: what a snapshot sees, and which head was open then.
   class Moment {
@@ -80,6 +96,8 @@ class CellStore {
     Moment& operator=(const Moment&) = delete;
 
     const rocksdb::Snapshot* snapshot() const { return snapshot_; }
+    // The same number: the same pages.  Nothing: they were being changed.
+    std::optional<uint64_t> pages_version() const { return pages_version_; }
     // Index 0 is the head with the older edits.
     rocksdb::ColumnFamilyHandle* head(size_t index) const {
       return store_->head((open_head_ + 1 + index) % 2);
@@ -90,6 +108,7 @@ class CellStore {
     const CellStore* const store_;
     const rocksdb::Snapshot* snapshot_ = nullptr;
     size_t open_head_ = 0;
+    std::optional<uint64_t> pages_version_;
   };
 
   // The open head, for a writer: it stays open until this ends, which must be after the write.
@@ -154,6 +173,8 @@ class CellStore {
   const Options options_;
   mutable PageBudget page_budget_;
   mutable PageCache page_cache_;
+  mutable DirectoryCache directory_cache_;
+  std::atomic<uint64_t> pages_version_ = 0;  // odd: they are being changed
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
   std::unique_ptr<PressureGauge> pressure_;

@@ -18,18 +18,18 @@ std::string TableKey(TableId table) {
   return key;
 }
 
-absl::StatusOr<DirectoryEntry> EntryAt(const rocksdb::Iterator& iterator) {
-  DirectoryEntry entry;
-  entry.key = iterator.key().ToString();
-  if (!ParsePageKey(entry.key, &entry.first)) {
+absl::StatusOr<DirectoryEntryRef> EntryAt(const rocksdb::Iterator& iterator) {
+  auto entry = std::make_shared<DirectoryEntry>();
+  entry->key = iterator.key().ToString();
+  if (!ParsePageKey(entry->key, &entry->first)) {
     return absl::DataLossError("A key of the directory of pages is damaged");
   }
   std::string_view value(iterator.value().data(), iterator.value().size());
   absl::StatusOr<PageHeader> header = ReadPageHeader(value);
   if (!header.ok()) return header.status();
-  entry.header = *std::move(header);
-  value.remove_prefix(entry.header.header_bytes);
-  if (!GetFixed64(&value, &entry.checksum) || !value.empty()) {
+  entry->header = *std::move(header);
+  value.remove_prefix(entry->header.header_bytes);
+  if (!GetFixed64(&value, &entry->checksum) || !value.empty()) {
     return absl::DataLossError("An entry of the directory of pages is damaged");
   }
   return entry;
@@ -61,67 +61,94 @@ absl::Status DeletePage(const CellStore& store, std::string_view key, rocksdb::W
   return FromRocks(status, "Deleting a page");
 }
 
-DirectoryCursor::DirectoryCursor(const CellStore& store, const rocksdb::Snapshot* snapshot, TableId table)
-    : table_(table),
+DirectoryCursor::DirectoryCursor(const CellStore& store, const CellStore::Moment* moment, TableId table)
+    : store_(store),
+      moment_(moment),
+      table_(table),
       table_start_(TableKey(table)),
       table_end_(TableKey(table + 1)),
       lower_bound_(table_start_),
-      upper_bound_(table_end_) {
-  rocksdb::ReadOptions read;
-  read.snapshot = snapshot;
-  read.iterate_lower_bound = &lower_bound_;
-  read.iterate_upper_bound = &upper_bound_;
-  iterator_.reset(store.db()->NewIterator(read, store.column_family(CellStore::kDirectory)));
+      upper_bound_(table_end_) {}
+
+rocksdb::Iterator& DirectoryCursor::iterator() {
+  if (iterator_ == nullptr) {
+    rocksdb::ReadOptions read;
+    read.snapshot = moment_ == nullptr ? nullptr : moment_->snapshot();
+    read.iterate_lower_bound = &lower_bound_;
+    read.iterate_upper_bound = &upper_bound_;
+    iterator_.reset(store_.db()->NewIterator(read, store_.column_family(CellStore::kDirectory)));
+  }
+  return *iterator_;
 }
 
-absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::FindBefore(FamilyId family,
-                                                                          const std::string& key) {
-  iterator_->SeekForPrev(key);
-  if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(key)) iterator_->Prev();
+DirectoryCache::Neighbors DirectoryCursor::KnownBefore(FamilyId family, const std::string& key) const {
+  if (moment_ == nullptr || !moment_->pages_version().has_value()) return {};
+  return store_.directory_cache()->FindBefore(*moment_->pages_version(), table_, family, key);
+}
+
+void DirectoryCursor::Remember(DirectoryEntryRef before, DirectoryEntryRef after) const {
+  if (moment_ == nullptr || !moment_->pages_version().has_value()) return;
+  store_.directory_cache()->Put(*moment_->pages_version(), {std::move(before), std::move(after)});
+}
+
+absl::StatusOr<DirectoryEntryRef> DirectoryCursor::FindBefore(FamilyId family, const std::string& key) {
+  if (const DirectoryCache::Neighbors known = KnownBefore(family, key); known.known()) return known.before;
+  iterator().SeekForPrev(key);
+  if (iterator().Valid() && iterator().key() == rocksdb::Slice(key)) iterator().Prev();
   return Here(family);
 }
 
-absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::FindFrom(FamilyId family,
-                                                                        const std::string& key) {
-  iterator_->Seek(key);
+absl::StatusOr<DirectoryEntryRef> DirectoryCursor::FindFrom(FamilyId family, const std::string& key) {
+  if (const DirectoryCache::Neighbors known = KnownBefore(family, key); known.known()) return known.after;
+  iterator().Seek(key);
   return Here(family);
 }
 
-absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::After(const DirectoryEntry& entry) {
-  if (!iterator_->Valid() || iterator_->key() != rocksdb::Slice(entry.key)) iterator_->Seek(entry.key);
-  if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(entry.key)) iterator_->Next();
-  return Here(entry.first.family);
+absl::StatusOr<DirectoryEntryRef> DirectoryCursor::After(const DirectoryEntryRef& entry) {
+  if (moment_ != nullptr && moment_->pages_version().has_value()) {
+    const auto known = store_.directory_cache()->FindAt(*moment_->pages_version(), entry->key);
+    if (known.known()) return known.after;
+  }
+  const rocksdb::Slice key(entry->key);
+  if (!iterator().Valid() || iterator().key() != key) iterator().Seek(key);
+  if (iterator().Valid() && iterator().key() == key) iterator().Next();
+  absl::StatusOr<DirectoryEntryRef> after = Here(entry->first.family);
+  if (after.ok()) Remember(entry, *after);
+  return after;
 }
 
-absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::Before(const DirectoryEntry& entry) {
-  if (!iterator_->Valid() || iterator_->key() != rocksdb::Slice(entry.key))
-    return FindBefore(entry.first.family, entry.key);
-  iterator_->Prev();
-  return Here(entry.first.family);
+absl::StatusOr<DirectoryEntryRef> DirectoryCursor::Before(const DirectoryEntryRef& entry) {
+  const rocksdb::Slice key(entry->key);
+  const bool is_there = iterator_ != nullptr && iterator_->Valid() && iterator_->key() == key;
+  if (is_there) iterator_->Prev();
+  absl::StatusOr<DirectoryEntryRef> before =
+      is_there ? Here(entry->first.family) : FindBefore(entry->first.family, entry->key);
+  if (before.ok() && *before != nullptr) Remember(*before, entry);
+  return before;
 }
 
 absl::StatusOr<std::vector<FamilyId>> DirectoryCursor::Families() {
   std::vector<FamilyId> families;
-  for (iterator_->SeekToFirst(); iterator_->Valid(); iterator_->Seek(EndOfPages(table_, families.back()))) {
-    std::string_view key(iterator_->key().data(), iterator_->key().size());
+  rocksdb::Iterator& it = iterator();
+  for (it.SeekToFirst(); it.Valid(); it.Seek(EndOfPages(table_, families.back()))) {
+    std::string_view key(it.key().data(), it.key().size());
     key.remove_prefix(table_start_.size());
     if (!TakeFamily(&key, &families.emplace_back())) {
       return absl::DataLossError("A key of the directory of pages is damaged");
     }
   }
-  if (!iterator_->status().ok()) return FromRocks(iterator_->status(), "Reading the directory of pages");
+  if (!it.status().ok()) return FromRocks(it.status(), "Reading the directory of pages");
   return families;
 }
 
-absl::StatusOr<std::optional<DirectoryEntry>> DirectoryCursor::Here(FamilyId family) {
+absl::StatusOr<DirectoryEntryRef> DirectoryCursor::Here(FamilyId family) {
   if (!iterator_->Valid()) {
     if (!iterator_->status().ok()) return FromRocks(iterator_->status(), "Reading the directory of pages");
-    return std::nullopt;
+    return nullptr;
   }
-  absl::StatusOr<DirectoryEntry> entry = EntryAt(*iterator_);
-  if (!entry.ok()) return entry.status();
-  if (entry->first.family != family) return std::nullopt;
-  return *std::move(entry);
+  absl::StatusOr<DirectoryEntryRef> entry = EntryAt(*iterator_);
+  if (entry.ok() && (*entry)->first.family != family) return nullptr;
+  return entry;
 }
 
 DirectoryWalk::DirectoryWalk(const CellStore& store, const std::string& after)
@@ -129,15 +156,14 @@ DirectoryWalk::DirectoryWalk(const CellStore& store, const std::string& after)
   iterator_->Seek(after.empty() ? TableKey(1) : Successor(after));
 }
 
-absl::StatusOr<std::optional<DirectoryEntry>> DirectoryWalk::Next() {
+absl::StatusOr<DirectoryEntryRef> DirectoryWalk::Next() {
   if (!iterator_->Valid()) {
     if (!iterator_->status().ok()) return FromRocks(iterator_->status(), "Reading the directory of pages");
-    return std::nullopt;
+    return nullptr;
   }
-  absl::StatusOr<DirectoryEntry> entry = EntryAt(*iterator_);
-  if (!entry.ok()) return entry.status();
-  iterator_->Next();
-  return *std::move(entry);
+  absl::StatusOr<DirectoryEntryRef> entry = EntryAt(*iterator_);
+  if (entry.ok()) iterator_->Next();
+  return entry;
 }
 
 namespace {

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "cellblock/page.h"
 #include "engine/rocks/cell_store.h"
+#include "engine/rocks/directory_cache.h"
 #include "engine/rocks/page_key.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/write_batch.h"
@@ -41,29 +42,34 @@ absl::Status DeletePage(const CellStore& store, std::string_view key, rocksdb::W
 // damaged; those of the disk.
 class DirectoryCursor {
  public:
-  // No snapshot: as it is now.
-  DirectoryCursor(const CellStore& store, const rocksdb::Snapshot* snapshot, TableId table);
+  // Null: as it is now.  `store` and `moment` must outlive it.
+  DirectoryCursor(const CellStore& store, const CellStore::Moment* moment, TableId table);
 
   TableId table() const { return table_; }
 
-  // Each goes to an entry of the family; nothing: there is none.
+  // Entries of the family.
   // The last one before `key`, the first one not before `key`.
-  absl::StatusOr<std::optional<DirectoryEntry>> FindBefore(FamilyId family, const std::string& key);
-  absl::StatusOr<std::optional<DirectoryEntry>> FindFrom(FamilyId family, const std::string& key);
+  absl::StatusOr<DirectoryEntryRef> FindBefore(FamilyId family, const std::string& key);
+  absl::StatusOr<DirectoryEntryRef> FindFrom(FamilyId family, const std::string& key);
   // The neighbours of an entry.
-  absl::StatusOr<std::optional<DirectoryEntry>> After(const DirectoryEntry& entry);
-  absl::StatusOr<std::optional<DirectoryEntry>> Before(const DirectoryEntry& entry);
+  absl::StatusOr<DirectoryEntryRef> After(const DirectoryEntryRef& entry);
+  absl::StatusOr<DirectoryEntryRef> Before(const DirectoryEntryRef& entry);
 
   // All families that have pages, ascending.
   absl::StatusOr<std::vector<FamilyId>> Families();
 
  private:
-  absl::StatusOr<std::optional<DirectoryEntry>> Here(FamilyId family);
+  rocksdb::Iterator& iterator();
+  absl::StatusOr<DirectoryEntryRef> Here(FamilyId family);
+  DirectoryCache::Neighbors KnownBefore(FamilyId family, const std::string& key) const;
+  void Remember(DirectoryEntryRef before, DirectoryEntryRef after) const;
 
+  const CellStore& store_;
+  const CellStore::Moment* const moment_;
   const TableId table_;
   const std::string table_start_, table_end_;
   const rocksdb::Slice lower_bound_, upper_bound_;  // RocksDB keeps pointers to these
-  std::unique_ptr<rocksdb::Iterator> iterator_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;     // once it is needed
 };
 
 // Goes along the entries of all tables, as they are now.
@@ -72,8 +78,8 @@ class DirectoryWalk {
   // After the entry with this key; empty: from the first one on.
   DirectoryWalk(const CellStore& store, const std::string& after);
 
-  // Nothing: there are no more.  Errors as DirectoryCursor.
-  absl::StatusOr<std::optional<DirectoryEntry>> Next();
+  // Null: there are no more.  Errors as DirectoryCursor.
+  absl::StatusOr<DirectoryEntryRef> Next();
 
  private:
   std::unique_ptr<rocksdb::Iterator> iterator_;

@@ -38,7 +38,7 @@ absl::Status FamilySettling::Run(absl::Span<const RowEdits> rows) {
   return End();
 }
 
-absl::Status FamilySettling::Rewrite(const DirectoryEntry& page) {
+absl::Status FamilySettling::Rewrite(const DirectoryEntryRef& page) {
   absl::Status status = Open(page, /*index=*/0);
   return status.ok() ? End() : status;
 }
@@ -70,27 +70,27 @@ absl::Status FamilySettling::GoTo(size_t index) {
   if (output_.cells() > 0) return absl::OkStatus();
   // Nothing is under way, so that what lies between may be passed.
   const std::string start = StartOfPageRow(directory_->table(), family_, row_key);
-  absl::StatusOr<std::optional<DirectoryEntry>> before = directory_->FindBefore(family_, start);
+  absl::StatusOr<DirectoryEntryRef> before = directory_->FindBefore(family_, start);
   if (!before.ok()) return before.status();
-  if (before->has_value() && (*before)->key > done_key_ && (*before)->header.last_row_key >= row_key) {
-    next_ = **before;
+  if (*before != nullptr && (*before)->key > done_key_ && (*before)->header.last_row_key >= row_key) {
+    next_ = *before;
     return absl::OkStatus();
   }
-  absl::StatusOr<std::optional<DirectoryEntry>> after = directory_->FindFrom(family_, start);
+  absl::StatusOr<DirectoryEntryRef> after = directory_->FindFrom(family_, start);
   if (!after.ok()) return after.status();
   next_ = *std::move(after);
-  if (!before->has_value() || (*before)->key <= done_key_) return absl::OkStatus();
+  if (*before == nullptr || (*before)->key <= done_key_) return absl::OkStatus();
   if (!IsWorthMerging(**before, CellsBefore(index, next_))) return absl::OkStatus();
-  if (absl::Status status = Open(**before, index); !status.ok()) return status;
+  if (absl::Status status = Open(*before, index); !status.ok()) return status;
   return CopyBefore(std::nullopt);
 }
 
 // Old pages between what was made and the row: small ones are made again with it, or else the page ends
 // there.
 absl::Status FamilySettling::MergePastRow(size_t index) {
-  while (output_.cells() > 0 && next_.has_value() && next_->header.last_row_key < rows_[index].row_key) {
+  while (output_.cells() > 0 && next_ != nullptr && next_->header.last_row_key < rows_[index].row_key) {
     if (!IsWorthMerging(*next_, output_.cells())) return output_.Finish();
-    const DirectoryEntry entry = *next_;
+    const DirectoryEntryRef entry = next_;
     absl::Status status = Open(entry, index);
     if (status.ok()) status = CopyBefore(std::nullopt);
     if (!status.ok()) return status;
@@ -101,20 +101,20 @@ absl::Status FamilySettling::MergePastRow(size_t index) {
 absl::Status FamilySettling::AddToPages(size_t index) {
   const std::string_view row_key = rows_[index].row_key;
   // As most rows do: it lies in the open page alone.
-  if (open_.has_value() && !(next_.has_value() && next_->first.row_key <= row_key))
+  if (open_.has_value() && !(next_ != nullptr && next_->first.row_key <= row_key))
     return AddToPage(row_key, FragmentEdits(fragment_));
-  const absl::StatusOr<std::vector<DirectoryEntry>> pages = PagesOf(row_key);
+  const absl::StatusOr<std::vector<DirectoryEntryRef>> pages = PagesOf(row_key);
   if (!pages.ok()) return pages.status();
   if (pages->empty()) {
     if (output_.cells() == 0) Divide(CellsBefore(index, next_));
     absl::Status status = Overlay(FragmentEdits(fragment_), {}, &states_, &cells_);
     return status.ok() ? Emit(row_key, &cells_) : status;
   }
-  const auto place = [](const DirectoryEntry& entry) {
-    return Place{entry.first.qualifier, entry.first.timestamp_micros};
+  const auto place = [](const DirectoryEntryRef& entry) {
+    return Place{entry->first.qualifier, entry->first.timestamp_micros};
   };
   for (size_t i = 0; i < pages->size(); ++i) {
-    const DirectoryEntry& entry = (*pages)[i];
+    const DirectoryEntryRef& entry = (*pages)[i];
     Stretch stretch;
     if (i > 0) stretch.begin = place(entry);
     if (i + 1 < pages->size()) stretch.end = place((*pages)[i + 1]);
@@ -154,8 +154,8 @@ absl::Status FamilySettling::End() {
   if (open_.has_value()) {
     if (absl::Status status = CopyBefore(std::nullopt); !status.ok()) return status;
   }
-  while (output_.cells() > 0 && next_.has_value() && IsWorthMerging(*next_, output_.cells())) {
-    const DirectoryEntry entry = *next_;
+  while (output_.cells() > 0 && next_ != nullptr && IsWorthMerging(*next_, output_.cells())) {
+    const DirectoryEntryRef entry = next_;
     absl::Status status = Open(entry, rows_.size());
     if (status.ok()) status = CopyBefore(std::nullopt);
     if (!status.ok()) return status;
@@ -170,23 +170,23 @@ absl::Status FamilySettling::OldPage::Step() {
 }
 
 // Takes an old page away, to be made again.  `index`: of the next row of edits.
-absl::Status FamilySettling::Open(const DirectoryEntry& entry, size_t index) {
-  absl::StatusOr<std::optional<DirectoryEntry>> after = directory_->After(entry);
+absl::Status FamilySettling::Open(const DirectoryEntryRef& entry, size_t index) {
+  absl::StatusOr<DirectoryEntryRef> after = directory_->After(entry);
   if (!after.ok()) return after.status();
   next_ = *std::move(after);
-  absl::StatusOr<std::unique_ptr<OpenPage>> page = LoadPage(*store_, /*snapshot=*/nullptr, entry);
+  absl::StatusOr<std::unique_ptr<OpenPage>> page = LoadPage(*store_, /*snapshot=*/nullptr, *entry);
   if (!page.ok()) return page.status();
   open_.emplace();
   open_->entry = entry;
   open_->page = *std::move(page);
   open_->cursor = std::make_unique<PageCursor>(open_->page->reader.get(), RowRange::All(), ReadHints(),
                                                /*reverse=*/false);
-  done_key_ = entry.key;
+  done_key_ = entry->key;
   ++counts_.pages_old;
-  counts_.cells_old += entry.header.cells;
-  counts_.bytes_old += entry.header.page_bytes;
-  Divide(output_.cells() + entry.header.cells + CellsBefore(index, next_));
-  if (absl::Status status = DeletePage(*store_, entry.key, batch_); !status.ok()) return status;
+  counts_.cells_old += entry->header.cells;
+  counts_.bytes_old += entry->header.page_bytes;
+  Divide(output_.cells() + entry->header.cells + CellsBefore(index, next_));
+  if (absl::Status status = DeletePage(*store_, entry->key, batch_); !status.ok()) return status;
   return open_->Step();
 }
 
@@ -219,12 +219,12 @@ absl::Status FamilySettling::Emit(std::string_view row_key, std::vector<CellView
 }
 
 // The pages that may hold cells of the row, in order.
-absl::StatusOr<std::vector<DirectoryEntry>> FamilySettling::PagesOf(std::string_view row_key) {
-  std::vector<DirectoryEntry> pages;
+absl::StatusOr<std::vector<DirectoryEntryRef>> FamilySettling::PagesOf(std::string_view row_key) {
+  std::vector<DirectoryEntryRef> pages;
   if (open_.has_value()) pages.push_back(open_->entry);
-  for (std::optional<DirectoryEntry> entry = next_; entry.has_value() && entry->first.row_key <= row_key;) {
-    pages.push_back(*std::move(entry));
-    absl::StatusOr<std::optional<DirectoryEntry>> after = directory_->After(pages.back());
+  for (DirectoryEntryRef entry = next_; entry != nullptr && entry->first.row_key <= row_key;) {
+    pages.push_back(std::move(entry));
+    absl::StatusOr<DirectoryEntryRef> after = directory_->After(pages.back());
     if (!after.ok()) return after.status();
     entry = *std::move(after);
   }
@@ -274,10 +274,10 @@ bool FamilySettling::IsWorthMerging(const DirectoryEntry& neighbor, size_t new_c
 }
 
 // Cells of edits from this row on, before the page.
-size_t FamilySettling::CellsBefore(size_t index, const std::optional<DirectoryEntry>& next) const {
+size_t FamilySettling::CellsBefore(size_t index, const DirectoryEntryRef& next) const {
   size_t cells = 0;
   for (; index < rows_.size() && cells < kCountedPages * limits_.cells_max; ++index) {
-    if (next.has_value() && rows_[index].row_key >= next->first.row_key) break;
+    if (next != nullptr && rows_[index].row_key >= next->first.row_key) break;
     cells += rows_[index].cells;
   }
   return cells;

@@ -53,13 +53,13 @@ class FamilySettling {
   // `rows` ascending.
   absl::Status Run(absl::Span<const RowEdits> rows);
   // Makes a page again, without what the rule forgets.
-  absl::Status Rewrite(const DirectoryEntry& page);
+  absl::Status Rewrite(const DirectoryEntryRef& page);
   Counts counts() const;
 
  private:
   // An old page that is being made again, and its rows that were not copied yet.
   struct OldPage {
-    DirectoryEntry entry;
+    DirectoryEntryRef entry;
     std::unique_ptr<OpenPage> page;
     std::unique_ptr<PageCursor> cursor;
     RowPiece row;
@@ -83,14 +83,14 @@ class FamilySettling {
   absl::Status MergePastRow(size_t index);
   absl::Status End();
 
-  absl::Status Open(const DirectoryEntry& entry, size_t index);
+  absl::Status Open(const DirectoryEntryRef& entry, size_t index);
   absl::Status CopyBefore(std::optional<std::string_view> row_key);
   absl::Status Emit(std::string_view row_key, std::vector<CellView>* cells);
-  absl::StatusOr<std::vector<DirectoryEntry>> PagesOf(std::string_view row_key);
+  absl::StatusOr<std::vector<DirectoryEntryRef>> PagesOf(std::string_view row_key);
   FragmentEdits EditsIn(const Stretch& stretch);
   bool Deletes(const Stretch& stretch) const;
   bool IsWorthMerging(const DirectoryEntry& neighbor, size_t new_cells) const;
-  size_t CellsBefore(size_t index, const std::optional<DirectoryEntry>& next) const;
+  size_t CellsBefore(size_t index, const DirectoryEntryRef& next) const;
   void Divide(size_t cells);
 
   const CellStore* const store_;
@@ -105,7 +105,7 @@ class FamilySettling {
   absl::Span<const RowEdits> rows_;
   std::optional<OldPage> open_;
   // Of the old pages after what was made, the first.
-  std::optional<DirectoryEntry> next_;
+  DirectoryEntryRef next_;
   std::string done_key_;  // of the last page that was made again
 
   Fragment fragment_;

@@ -31,7 +31,7 @@ absl::Status PageStream::Start(RowRange rows) {
   }
   Leave();
   const TableId table = directory_->table();
-  absl::StatusOr<std::optional<DirectoryEntry>> found;
+  absl::StatusOr<DirectoryEntryRef> found;
   if (options_.reverse) {
     found = directory_->FindBefore(options_.family, rows_.end.empty()
                                                         ? EndOfPages(table, options_.family)
@@ -40,7 +40,7 @@ absl::Status PageStream::Start(RowRange rows) {
     // The page that begins before the range may reach into it.
     const std::string start = StartOfPageRow(table, options_.family, rows_.start);
     found = directory_->FindBefore(options_.family, start);
-    if (found.ok() && (!found->has_value() || (*found)->header.last_row_key < rows_.start)) {
+    if (found.ok() && (*found == nullptr || (*found)->header.last_row_key < rows_.start)) {
       found = directory_->FindFrom(options_.family, start);
     }
   }
@@ -75,7 +75,7 @@ absl::StatusOr<bool> PageStream::Next() {
 
 bool PageStream::row_may_continue() const {
   if (split_ != nullptr) return split_->row_may_continue();
-  return !options_.reverse && neighbor_.has_value() && neighbor_->first.row_key == piece_.row_key;
+  return !options_.reverse && neighbor_ != nullptr && neighbor_->first.row_key == piece_.row_key;
 }
 
 void PageStream::RememberLastColumn() {
@@ -99,7 +99,7 @@ void PageStream::RememberLastColumn() {
 
 // True: a page was opened.  False: there is none.
 absl::StatusOr<bool> PageStream::NextPage() {
-  while (neighbor_.has_value()) {
+  while (neighbor_ != nullptr) {
     if (options_.deadline != absl::InfiniteFuture() && absl::Now() >= options_.deadline) {
       return absl::DeadlineExceededError("The deadline passed while rows were read");
     }
@@ -107,14 +107,14 @@ absl::StatusOr<bool> PageStream::NextPage() {
     if (options_.reverse && neighbor_->header.last_row_key < rows_.start) return false;
     Leave();
     entry_ = std::move(neighbor_);
-    absl::StatusOr<std::optional<DirectoryEntry>> next =
-        options_.reverse ? directory_->Before(*entry_) : directory_->After(*entry_);
+    absl::StatusOr<DirectoryEntryRef> next =
+        options_.reverse ? directory_->Before(entry_) : directory_->After(entry_);
     if (!next.ok()) return next.status();
     neighbor_ = *std::move(next);
 
     RowRange rows = rows_;
-    if (options_.reverse && neighbor_.has_value() &&
-        neighbor_->header.last_row_key == entry_->first.row_key && entry_->first.row_key >= rows_.start) {
+    if (options_.reverse && neighbor_ != nullptr && neighbor_->header.last_row_key == entry_->first.row_key &&
+        entry_->first.row_key >= rows_.start) {
       split_follows_ = true;
       rows.start = Successor(entry_->first.row_key);
       if (rows.IsEmpty()) return true;
@@ -158,7 +158,7 @@ absl::StatusOr<bool> PageStream::NextOfSplit() {
     neighbor_.reset();
     return false;
   }
-  absl::StatusOr<std::optional<DirectoryEntry>> found = directory_->FindBefore(
+  absl::StatusOr<DirectoryEntryRef> found = directory_->FindBefore(
       options_.family, StartOfPageRow(directory_->table(), options_.family, rows_.end));
   if (!found.ok()) return found.status();
   neighbor_ = *std::move(found);
@@ -176,7 +176,7 @@ bool PageStream::Skips(const DirectoryEntry& entry) const {
 }
 
 bool PageStream::SkipsColumns(const DirectoryEntry& entry) const {
-  const bool row_goes_on = neighbor_.has_value() && neighbor_->first.row_key == entry.first.row_key;
+  const bool row_goes_on = neighbor_ != nullptr && neighbor_->first.row_key == entry.first.row_key;
   if (hints_->newest_per_column.has_value() && last_count_ >= *hints_->newest_per_column && last_count_ > 0 &&
       row_goes_on && last_row_ == entry.first.row_key && last_qualifier_ == entry.first.qualifier &&
       last_qualifier_ == neighbor_->first.qualifier) {

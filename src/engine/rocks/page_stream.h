@@ -63,9 +63,9 @@ class PageStream {
   const ReadHints* const hints_;
   const Options options_;
 
-  RowRange rows_;                           // in reverse, its end comes down as rows are done
-  std::optional<DirectoryEntry> entry_;     // of page_
-  std::optional<DirectoryEntry> neighbor_;  // of the page that comes next
+  RowRange rows_;               // in reverse, its end comes down as rows are done
+  DirectoryEntryRef entry_;     // of page_
+  DirectoryEntryRef neighbor_;  // of the page that comes next
   std::unique_ptr<OpenPage> page_;
   std::optional<PageCursor> cursor_;
   RowPiece piece_;

@@ -100,7 +100,7 @@ class Measurement {
 absl::StatusOr<std::vector<uint64_t>> MeasureRowRanges(const CellStore& store, TableId table,
                                                        const std::vector<std::string>& starts,
                                                        const std::string& end) {
-  DirectoryCursor directory(store, /*snapshot=*/nullptr, table);
+  DirectoryCursor directory(store, /*moment=*/nullptr, table);
   const absl::StatusOr<std::vector<FamilyId>> families = directory.Families();
   if (!families.ok()) return families.status();
   std::vector<uint64_t> result;

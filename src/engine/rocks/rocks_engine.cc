@@ -42,6 +42,8 @@ constexpr uint64_t kCopyMemoryBytes = uint64_t{32} << 20;
 
 // Of the memory, for pages that are taken apart.
 constexpr uint64_t kPageCacheShare = 8;
+// Of the memory, for what is known of the directory of pages: some hundred bytes a page.
+constexpr uint64_t kDirectoryCacheShare = 128;
 // Of the memory, for those that reads hold; half of what the blocks have, which make room for them.
 constexpr uint64_t kOpenPagesShare = 4;
 // A server has at least 64 MiB; with less, as in tests, some dozens of reads may still hold one each.
@@ -268,6 +270,7 @@ absl::Status RocksEngine::OpenCells() {
        .check_writes = [this] { return write_stop_.Check(); },
        .now_micros = now_micros,
        .page_cache_bytes = options_.memory_bytes / kPageCacheShare,
+       .directory_cache_bytes = options_.memory_bytes / kDirectoryCacheShare,
        .open_pages_bytes_max = std::max(options_.memory_bytes / kOpenPagesShare, kOpenPagesBytesMin),
        .block_cache = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache,
        .is_dropped = [this](TableId table, FamilyId family) { return records_.IsDropped(table, family); }});

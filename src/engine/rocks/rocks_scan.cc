@@ -66,7 +66,7 @@ absl::StatusOr<bool> RocksScan::Next(RowPiece* piece) {
 // One snapshot for all that is read; and a stream for each wanted family that has pages.
 absl::Status RocksScan::MakeSources() {
   moment_.emplace(store_);
-  directory_.emplace(*store_, moment_->snapshot(), table_);
+  directory_.emplace(*store_, &*moment_, table_);
   const auto add = [this](FamilyId family) {
     if (IsExpiringFamily(family) || !Wants(family)) return;
     const PageStream::Options options{
@@ -277,7 +277,7 @@ absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
   gathered_.clear();
   arena_.Clear();
   if (needs_all) {
-    DirectoryCursor directory(*store_, moment_->snapshot(), table_);
+    DirectoryCursor directory(*store_, &*moment_, table_);
     PageStream all(store_, moment_->snapshot(), &directory, &relaxed_hints_,
                    {.family = family_, .deadline = options_.deadline});
     if (absl::Status status = all.Start(RowRange::Single(row_key_)); !status.ok()) return status;

@@ -76,7 +76,7 @@ absl::StatusOr<bool> Settling::StepLocked() {
   if (taken.first_key.empty()) return false;
 
   rocksdb::WriteBatch batch;
-  DirectoryCursor directory(*store_, /*snapshot=*/nullptr, taken.table);
+  DirectoryCursor directory(*store_, /*moment=*/nullptr, taken.table);
   for (const auto& [family, rows] : taken.families) {
     if (absl::Status status = SettleFamily(&directory, family, rows, &batch); !status.ok()) return status;
   }
@@ -93,6 +93,7 @@ absl::StatusOr<bool> Settling::StepLocked() {
   const std::string end = taken.last_key + '\0';
   if (status.ok()) status = batch.DeleteRange(store_->resting_head(), taken.first_key, end);
   if (!status.ok()) return FromRocks(status, "Settling rows");
+  const CellStore::PagesChange change(store_);
   if (absl::Status written = store_->Write(&batch, "Settling rows"); !written.ok()) return written;
   position_ = end;
   const absl::MutexLock lock(&counts_mutex_);
@@ -120,11 +121,11 @@ absl::Status Settling::Take(Taken* taken) {
       if (fill >= kStepStretch || (boundary.has_value() && row_key >= *boundary)) break;
       if (fill >= 1 && !boundary.has_value()) {
         if (taken->families.empty()) break;
-        DirectoryCursor directory(*store_, /*snapshot=*/nullptr, taken->table);
-        absl::StatusOr<std::optional<DirectoryEntry>> page =
+        DirectoryCursor directory(*store_, /*moment=*/nullptr, taken->table);
+        absl::StatusOr<DirectoryEntryRef> page =
             directory.FindFrom(key.family, StartOfPageRow(taken->table, key.family, row_key));
         if (!page.ok()) return page.status();
-        if (!page->has_value()) break;
+        if (*page == nullptr) break;
         boundary = (*page)->first.row_key;
         if (row_key >= *boundary) break;
       }
@@ -197,9 +198,9 @@ absl::StatusOr<bool> Settling::Visit(size_t pages_max, VisitPlace* place) {
   GcRuleEvaluator rule;
   bool more = true;
   for (size_t i = 0; i < pages_max && more; ++i) {
-    absl::StatusOr<std::optional<DirectoryEntry>> entry = walk.Next();
+    absl::StatusOr<DirectoryEntryRef> entry = walk.Next();
     if (!entry.ok()) return entry.status();
-    if (!entry->has_value()) {
+    if (*entry == nullptr) {
       more = false;
       break;
     }
@@ -222,13 +223,17 @@ absl::StatusOr<bool> Settling::Visit(size_t pages_max, VisitPlace* place) {
     place->totals.cells += static_cast<int64_t>(page.header.cells);
     place->totals.bytes += static_cast<int64_t>(page.header.page_bytes);
     if (!IsMostlyForgotten(page.header, rule)) continue;
-    DirectoryCursor directory(*store_, /*snapshot=*/nullptr, of_page.first);
+    DirectoryCursor directory(*store_, /*moment=*/nullptr, of_page.first);
     FamilySettling settling(store_, &directory, of_page.second, rule, options_.page, &batch);
-    if (absl::Status status = settling.Rewrite(page); !status.ok()) return status;
+    if (absl::Status status = settling.Rewrite(*entry); !status.ok()) return status;
     Count(settling.counts());
     break;  // its neighbour may be part of it by now: the rest with the next call
   }
-  if (absl::Status status = store_->Write(&batch, "Dropping what is forgotten"); !status.ok()) return status;
+  {
+    const CellStore::PagesChange change(store_);
+    if (absl::Status status = store_->Write(&batch, "Dropping what is forgotten"); !status.ok())
+      return status;
+  }
   const absl::MutexLock counts_lock(&counts_mutex_);
   counts_.pages_expired += static_cast<uint64_t>(expired.pages);
   counts_.cells_expired += static_cast<uint64_t>(expired.cells);
@@ -244,12 +249,13 @@ absl::Status Settling::DropRange(TableId table, const RowRange& range) {
   rocksdb::Status status;
   for (size_t i = 0; i < 2 && status.ok(); ++i) status = batch.DeleteRange(store_->head(i), start, end);
   if (!status.ok()) return FromRocks(status, "Dropping a range of rows");
-  DirectoryCursor directory(*store_, /*snapshot=*/nullptr, table);
+  DirectoryCursor directory(*store_, /*moment=*/nullptr, table);
   const absl::StatusOr<std::vector<FamilyId>> families = directory.Families();
   if (!families.ok()) return families.status();
   for (const FamilyId family : *families) {
     if (absl::Status dropped = DropRows(&directory, family, range, &batch); !dropped.ok()) return dropped;
   }
+  const CellStore::PagesChange change(store_);
   absl::Status written = store_->Write(&batch, "Dropping a range of rows");
   if (written.ok()) store_->FlushLargeHeads();
   return written;
@@ -262,19 +268,19 @@ absl::Status Settling::DropRows(DirectoryCursor* directory, FamilyId family, con
   const std::string start = StartOfPageRow(table, family, range.start);
   const std::string end =
       range.end.empty() ? EndOfPages(table, family) : StartOfPageRow(table, family, range.end);
-  absl::StatusOr<std::optional<DirectoryEntry>> first = directory->FindBefore(family, start);
+  absl::StatusOr<DirectoryEntryRef> first = directory->FindBefore(family, start);
   if (!first.ok()) return first.status();
-  if (first->has_value() && (*first)->header.last_row_key < range.start) first->reset();
-  absl::StatusOr<std::optional<DirectoryEntry>> last = directory->FindBefore(family, end);
+  if (*first != nullptr && (*first)->header.last_row_key < range.start) first->reset();
+  absl::StatusOr<DirectoryEntryRef> last = directory->FindBefore(family, end);
   if (!last.ok()) return last.status();
-  if (last->has_value() && (range.end.empty() || (*last)->header.last_row_key < range.end)) last->reset();
+  if (*last != nullptr && (range.end.empty() || (*last)->header.last_row_key < range.end)) last->reset();
 
   rocksdb::Status status;
   for (const auto which : {CellStore::kPages, CellStore::kDirectory}) {
     if (status.ok()) status = batch->DeleteRange(store_->column_family(which), start, end);
   }
   if (!status.ok()) return FromRocks(status, "Dropping a range of rows");
-  if (first->has_value()) {  // the last one begins inside
+  if (*first != nullptr) {  // the last one begins inside
     if (absl::Status deleted = DeletePage(*store_, (*first)->key, batch); !deleted.ok()) return deleted;
   }
   PageOutput output(store_, table, family, options_.page, batch);
@@ -290,11 +296,11 @@ absl::Status Settling::DropRows(DirectoryCursor* directory, FamilyId family, con
       if (absl::Status added = output.Add(piece.row_key, piece.cells); !added.ok()) return added;
     }
   };
-  if (first->has_value()) {
+  if (*first != nullptr) {
     if (absl::Status kept = keep(**first, {"", range.start}); !kept.ok()) return kept;
     if (absl::Status finished = output.Finish(); !finished.ok()) return finished;
   }
-  if (last->has_value()) {
+  if (*last != nullptr) {
     if (absl::Status kept = keep(**last, {range.end, ""}); !kept.ok()) return kept;
   }
   return output.Finish();
@@ -322,6 +328,7 @@ absl::Status Settling::FreeTable(TableId table) {
 
 // Of what nobody may read any more.
 absl::Status Settling::Free(const std::string& start, const std::string& end) {
+  const CellStore::PagesChange change(store_);
   const rocksdb::Slice start_slice(start), end_slice(end);
   rocksdb::Status status;
   for (const auto which : {CellStore::kPages, CellStore::kDirectory}) {

@@ -1,0 +1,55 @@
+// Entries of the directory of pages that readers have met, each with the one that follows: a look into
+// RocksDB for them was a sixth of a point read.
+//
+// All entries are of one version of the pages (CellStore::PagesChange): those of an older one are forgotten
+// when a reader comes that sees a newer one.  Bounded in bytes: when they are full, all go.
+//
+// Threads: all functions may be called at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "model/cell.h"
+
+namespace sonde {
+
+struct DirectoryEntry;
+// Null: there is none.
+using DirectoryEntryRef = std::shared_ptr<const DirectoryEntry>;
+
+class DirectoryCache {
+ public:
+  explicit DirectoryCache(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  // Two entries of a family between which no other is.  Neither: it is not known.
+  struct Neighbors {
+    DirectoryEntryRef before;  // never null if it is known
+    DirectoryEntryRef after;   // null: `before` is the family's last one
+    bool known() const { return before != nullptr; }
+  };
+
+  // The last entry of the family before `key`, if it and what follows it are known.
+  Neighbors FindBefore(uint64_t version, TableId table, FamilyId family, std::string_view key);
+  // The entry with this key, and what follows it.
+  Neighbors FindAt(uint64_t version, std::string_view key);
+  void Put(uint64_t version, Neighbors neighbors);
+
+ private:
+  // False: what is kept is of another version.  Forgets what is of an older one.
+  bool GoTo(uint64_t version) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Clear() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const size_t bytes_max_;
+  absl::Mutex mutex_;
+  uint64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string_view, Neighbors> by_key_ ABSL_GUARDED_BY(mutex_);  // keys of `before`, which own them
+};
+
+}  // namespace sonde
