@@ -287,6 +287,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     std::string last = writer_.Take();
     // Two messages in a row are the message with the fields of both.
     if (status.ok() && stats_since_.has_value()) last += StatsMessage();
+    // Here, and not where gRPC ends the call: that is another thread, and later.
+    reader_.reset();
     if (last.empty()) {
       Finish(ToGrpc(status));
       return;
