@@ -290,6 +290,12 @@ absl::Status FragmentsReader::Read(absl::Span<const std::string_view> fragments,
   return status;
 }
 
+absl::StatusOr<const Fragment*> FragmentsReader::ReadEdits(absl::Span<const std::string_view> fragments,
+                                                           const ShapeSource& shapes) {
+  if (absl::Status status = CombineAll(fragments, shapes, {}); !status.ok()) return status;
+  return &fragment_;
+}
+
 absl::Status FragmentsReader::ReadOver(absl::Span<const CellView> older,
                                        absl::Span<const std::string_view> fragments,
                                        const ShapeSource& shapes, const ReadHints& hints,

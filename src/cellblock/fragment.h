@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "cellblock/shapes.h"
 #include "model/cell.h"
@@ -116,7 +117,10 @@ class FragmentsReader {
   // ask for.  The views hold until the next call, as long as the fragments' bytes do.
   [[nodiscard]] absl::Status Read(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                                   const ReadHints& hints, std::vector<CellView>* cells);
-  // Likewise when just `older` cells exist, which are those that the hints ask for; at least one fragment. If
+  // The edits of `fragments` (oldest first, at least one), as if they were one.  Views hold likewise.
+  [[nodiscard]] absl::StatusOr<const Fragment*> ReadEdits(absl::Span<const std::string_view> fragments,
+                                                          const ShapeSource& shapes);
+  // As Read, when just `older` cells exist, which are those that the hints ask for; at least one fragment. If
   // a fragment deletes, they must be all of newest_per_column, and if one adds, with values.
   [[nodiscard]] absl::Status ReadOver(absl::Span<const CellView> older,
                                       absl::Span<const std::string_view> fragments, const ShapeSource& shapes,

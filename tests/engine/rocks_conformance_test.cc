@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/random.h"
+#include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/rocks_engine.h"
 #include "engine_conformance.h"
 #include "temporary_directory.h"
@@ -11,15 +12,24 @@
 namespace sonde {
 namespace {
 
+struct Sizes {
+  size_t page_cells_max = PageLimits().cells_max;
+  bool settles = false;
+  size_t combined_bytes_max = kCombinedBytesMax;
+  size_t step_bytes_max = RocksOptions().settling_step_bytes_max;
+};
+
 // Synced writes are the same code and ten times slower; the crash test has them.
-std::unique_ptr<Engine> OpenRocks(const std::string& data_dir, size_t page_cells_max, bool settles) {
+std::unique_ptr<Engine> OpenRocks(const std::string& data_dir, const Sizes& sizes) {
   auto engine = RocksEngine::Open({.data_dir = data_dir,
                                    .memory_bytes = 32 << 20,
                                    .sync = false,
-                                   .settles = settles,
-                                   .page = {.cells_max = page_cells_max},
-                                   .settling_step_cells_max = 2 * page_cells_max,
-                                   .settling_head_cells_min = 1});
+                                   .settles = sizes.settles,
+                                   .page = {.cells_max = sizes.page_cells_max},
+                                   .settling_step_cells_max = 2 * sizes.page_cells_max,
+                                   .settling_step_bytes_max = sizes.step_bytes_max,
+                                   .settling_head_cells_min = 1,
+                                   .combined_bytes_max = sizes.combined_bytes_max});
   if (!engine.ok()) {
     ADD_FAILURE() << "cannot open " << data_dir << ": " << engine.status();
     return nullptr;
@@ -27,36 +37,33 @@ std::unique_ptr<Engine> OpenRocks(const std::string& data_dir, size_t page_cells
   return *std::move(engine);
 }
 
-EngineUnderTest MakeRocks(size_t page_cells_max, bool settles,
-                          std::function<absl::Status(RocksEngine&)> flush_or_compact) {
+EngineUnderTest MakeRocks(const Sizes& sizes, std::function<absl::Status(RocksEngine&)> flush_or_compact) {
   const auto directory = std::make_shared<TemporaryDirectory>();
-  return {.open = [=] { return OpenRocks(directory->path() + "/data", page_cells_max, settles); },
+  return {.open = [=] { return OpenRocks(directory->path() + "/data", sizes); },
           .persistent = true,
           .flush_or_compact =
               [=](Engine& engine) {
                 EXPECT_EQ(flush_or_compact(dynamic_cast<RocksEngine&>(engine)), absl::OkStatus());
               },
           .checkpoint_directory = directory->path() + "/copy",
-          .open_checkpoint = [=] { return OpenRocks(directory->path() + "/copy", page_cells_max, settles); }};
+          .open_checkpoint = [=] { return OpenRocks(directory->path() + "/copy", sizes); }};
 }
 
 EngineUnderTest MakeHead() {
-  return MakeRocks(PageLimits().cells_max, /*settles=*/false,
-                   [](RocksEngine& engine) { return engine.CompactAll(); });
+  return MakeRocks({}, [](RocksEngine& engine) { return engine.CompactAll(); });
 }
 
 // All that is written rests in pages of a few cells, most of the time.
 EngineUnderTest MakeSettled() {
-  return MakeRocks(3, /*settles=*/false, [](RocksEngine& engine) {
+  return MakeRocks({.page_cells_max = 3}, [](RocksEngine& engine) {
     absl::Status status = engine.SettleAll();
     return status.ok() ? engine.CompactAll() : status;
   });
 }
 
-// Some of it is in each tier: settling goes on a step or two at a time, and by itself.
-EngineUnderTest MakeSettling() {
+EngineUnderTest MakeSettling(const Sizes& sizes) {
   const auto random = std::make_shared<SeededRandom>(1);
-  return MakeRocks(7, /*settles=*/true, [random](RocksEngine& engine) {
+  return MakeRocks(sizes, [random](RocksEngine& engine) {
     for (uint64_t steps = random->Uniform(3);; --steps) {
       const absl::StatusOr<bool> more = steps > 0 ? engine.SettleStep() : false;
       if (!more.ok()) return more.status();
@@ -66,15 +73,23 @@ EngineUnderTest MakeSettling() {
   });
 }
 
-// One page for all.
-EngineUnderTest MakeSettledWhole() {
-  return MakeRocks(PageLimits().cells_max, /*settles=*/false,
-                   [](RocksEngine& engine) { return engine.SettleAll(); });
+// Some of it is in each tier: settling goes on a step or two at a time, and by itself.
+EngineUnderTest MakeSettling() { return MakeSettling({.page_cells_max = 7, .settles = true}); }
+
+// Likewise, and nearly every entry is a long one: its fragments stay apart, and settle in several batches.
+EngineUnderTest MakeLongEntries() {
+  return MakeSettling({.page_cells_max = 3, .settles = true, .combined_bytes_max = 1, .step_bytes_max = 1});
 }
 
-const auto kSources =
-    testing::Values(EngineSource{"Head", MakeHead}, EngineSource{"Settled", MakeSettled},
-                    EngineSource{"Settling", MakeSettling}, EngineSource{"SettledWhole", MakeSettledWhole});
+// One page for all.
+EngineUnderTest MakeSettledWhole() {
+  return MakeRocks({}, [](RocksEngine& engine) { return engine.SettleAll(); });
+}
+
+const auto kSources = testing::Values(EngineSource{"Head", MakeHead}, EngineSource{"Settled", MakeSettled},
+                                      EngineSource{"Settling", [] { return MakeSettling(); }},
+                                      EngineSource{"LongEntries", MakeLongEntries},
+                                      EngineSource{"SettledWhole", MakeSettledWhole});
 
 INSTANTIATE_TEST_SUITE_P(Rocks, EngineConformance, kSources, SourceName);
 INSTANTIATE_TEST_SUITE_P(Rocks, PersistentEngineConformance, kSources, SourceName);

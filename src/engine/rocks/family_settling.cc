@@ -30,6 +30,12 @@ FamilySettling::FamilySettling(const CellStore* store, DirectoryCursor* director
       output_(store, directory->table(), family, limits, batch),
       shapes_(store->shapes(), directory->table()) {}
 
+void FamilySettling::set_write_part(std::function<absl::Status()> write_part) {
+  write_part_ = std::move(write_part);
+  // What is left of an old page, which the batch takes away, is not in it yet.
+  output_.set_after_page([this] { return open_.has_value() ? absl::OkStatus() : write_part_(); });
+}
+
 absl::Status FamilySettling::Run(absl::Span<const RowEdits> rows) {
   rows_ = rows;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -51,9 +57,10 @@ FamilySettling::Counts FamilySettling::counts() const {
 
 absl::Status FamilySettling::AddRow(size_t index) {
   states_.clear();
-  absl::Status status = DecodeFragment(rows_[index].fragment, shapes_, &fragment_);
-  if (status.ok()) status = GoTo(index);
-  if (!status.ok()) return status;
+  const absl::StatusOr<const Fragment*> edits = reader_.ReadEdits(rows_[index].fragments, shapes_);
+  if (!edits.ok()) return edits.status();
+  edits_ = *edits;
+  if (absl::Status status = GoTo(index); !status.ok()) return status;
   counts_.cells_in += rows_[index].cells;
   return AddToPages(index);
 }
@@ -102,22 +109,22 @@ absl::Status FamilySettling::AddToPages(size_t index) {
   const std::string_view row_key = rows_[index].row_key;
   // As most rows do: it lies in the open page alone.
   if (open_.has_value() && !(next_ != nullptr && next_->first.row_key <= row_key))
-    return AddToPage(row_key, FragmentEdits(fragment_));
+    return AddToPage(row_key, FragmentEdits(*edits_));
   const absl::StatusOr<std::vector<DirectoryEntryRef>> pages = PagesOf(row_key);
   if (!pages.ok()) return pages.status();
   if (pages->empty()) {
     if (output_.cells() == 0) Divide(CellsBefore(index, next_));
-    absl::Status status = Overlay(FragmentEdits(fragment_), {}, &states_, &cells_);
+    absl::Status status = Overlay(FragmentEdits(*edits_), {}, &states_, &cells_);
     return status.ok() ? Emit(row_key, &cells_) : status;
   }
-  const auto place = [](const DirectoryEntryRef& entry) {
-    return Place{entry->first.qualifier, entry->first.timestamp_micros};
-  };
   for (size_t i = 0; i < pages->size(); ++i) {
     const DirectoryEntryRef& entry = (*pages)[i];
     Stretch stretch;
-    if (i > 0) stretch.begin = place(entry);
-    if (i + 1 < pages->size()) stretch.end = place((*pages)[i + 1]);
+    if (i > 0) stretch.begin = PlaceOf(*entry);
+    if (i == 0 && write_part_ && !open_.has_value() && entry->first.row_key == row_key) {
+      if (absl::Status status = AddBefore(row_key, *entry, &stretch); !status.ok()) return status;
+    }
+    if (i + 1 < pages->size()) stretch.end = PlaceOf(*(*pages)[i + 1]);
     const FragmentEdits edits = EditsIn(stretch);
     const bool touched = open_.has_value() || edits.delete_all || !edits.puts.empty() ||
                          !edits.adds.empty() || Deletes(stretch);
@@ -131,6 +138,18 @@ absl::Status FamilySettling::AddToPages(size_t index) {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+// The edits before all old cells of the row become pages on their own, of which any number can be written
+// before an old page is taken away.
+absl::Status FamilySettling::AddBefore(std::string_view row_key, const DirectoryEntry& first,
+                                       Stretch* stretch) {
+  const FragmentEdits edits = EditsIn({.end = PlaceOf(first)});
+  if (edits.puts.empty()) return absl::OkStatus();
+  stretch->begin = PlaceOf(first);
+  if (output_.cells() == 0) Divide(edits.puts.size());
+  absl::Status status = Overlay(edits, {}, &states_, &cells_);
+  return status.ok() ? Emit(row_key, &cells_) : status;
 }
 
 // The open page's cells up to this row's, and these with the edits.
@@ -244,9 +263,9 @@ FragmentEdits FamilySettling::EditsIn(const Stretch& stretch) {
     const auto begin = at(stretch.begin, cells.begin());
     return absl::MakeConstSpan(cells).subspan(begin - cells.begin(), at(stretch.end, cells.end()) - begin);
   };
-  FragmentEdits edits(fragment_);
-  edits.puts = part(fragment_.puts);
-  edits.adds = part(fragment_.adds);
+  FragmentEdits edits(*edits_);
+  edits.puts = part(edits_->puts);
+  edits.adds = part(edits_->adds);
   return edits;
 }
 
@@ -256,7 +275,7 @@ bool FamilySettling::Deletes(const Stretch& stretch) const {
   const auto position = [](std::string_view qualifier, int64_t timestamp_micros) {
     return std::tuple(qualifier, ~timestamp_micros);
   };
-  return std::any_of(fragment_.deletes.begin(), fragment_.deletes.end(), [&](const auto& deletion) {
+  return std::any_of(edits_->deletes.begin(), edits_->deletes.end(), [&](const auto& deletion) {
     const TimeRange& range = deletion.time_range;
     const int64_t newest = range.end_micros == 0 ? std::numeric_limits<int64_t>::max() : range.end_micros - 1;
     return (!stretch.begin.has_value() ||

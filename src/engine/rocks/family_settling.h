@@ -10,12 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "cellblock/fragment.h"
@@ -29,8 +31,8 @@ namespace sonde {
 // The edits of a row, packed.
 struct RowEdits {
   std::string_view row_key;
-  std::string_view fragment;
-  size_t cells = 0;  // puts and adds
+  absl::InlinedVector<std::string_view, 1> fragments;  // oldest first
+  size_t cells = 0;                                    // puts and adds; of several fragments, at most
 };
 
 class FamilySettling {
@@ -48,6 +50,10 @@ class FamilySettling {
   // All must outlive it.  `directory` is as of now, and nobody else changes pages meanwhile.
   FamilySettling(const CellStore* store, DirectoryCursor* directory, FamilyId family,
                  const GcRuleEvaluator& rule, PageLimits limits, rocksdb::WriteBatch* batch);
+
+  // What becomes of the batch when nothing is half done in it: as long as edits add nothing, they may lie in
+  // pages and in the head at once, and it may be written in parts.
+  void set_write_part(std::function<absl::Status()> write_part);
 
   // One of the two, once.  What changes goes to the batch, which is of no use after an error.
   // `rows` ascending.
@@ -79,6 +85,7 @@ class FamilySettling {
   absl::Status AddRow(size_t index);
   absl::Status GoTo(size_t index);
   absl::Status AddToPages(size_t index);
+  absl::Status AddBefore(std::string_view row_key, const DirectoryEntry& first, Stretch* stretch);
   absl::Status AddToPage(std::string_view row_key, const FragmentEdits& edits);
   absl::Status MergePastRow(size_t index);
   absl::Status End();
@@ -87,6 +94,9 @@ class FamilySettling {
   absl::Status CopyBefore(std::optional<std::string_view> row_key);
   absl::Status Emit(std::string_view row_key, std::vector<CellView>* cells);
   absl::StatusOr<std::vector<DirectoryEntryRef>> PagesOf(std::string_view row_key);
+  static Place PlaceOf(const DirectoryEntry& entry) {
+    return {entry.first.qualifier, entry.first.timestamp_micros};
+  }
   FragmentEdits EditsIn(const Stretch& stretch);
   bool Deletes(const Stretch& stretch) const;
   bool IsWorthMerging(const DirectoryEntry& neighbor, size_t new_cells) const;
@@ -108,7 +118,9 @@ class FamilySettling {
   DirectoryEntryRef next_;
   std::string done_key_;  // of the last page that was made again
 
-  Fragment fragment_;
+  std::function<absl::Status()> write_part_;  // may be null
+  FragmentsReader reader_;
+  const Fragment* edits_ = nullptr;  // of the row
   std::deque<std::string> states_;
   std::vector<CellView> cells_;
   Counts counts_;

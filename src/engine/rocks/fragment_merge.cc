@@ -9,11 +9,18 @@
 namespace sonde {
 namespace {
 
+// Stands for a long entry; no fragment begins like this (kFragmentFormat).
+constexpr std::string_view kLongEntry{"\0", 1};
+
+// A merge is not told whether an iterator or a compaction asks.
+thread_local bool long_entries_apart = false;
+
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 class FragmentMerge final : public rocksdb::MergeOperator {
  public:
-  explicit FragmentMerge(const ShapeDictionary* shapes) : shapes_(shapes) {}
+  FragmentMerge(const ShapeDictionary* shapes, size_t combined_bytes_max)
+      : shapes_(shapes), combined_bytes_max_(combined_bytes_max) {}
   const char* Name() const override { return "sonde.fragment.1"; }
 
   // All there is of a key in its head: older cells of it may be in the other head and in pages, so that
@@ -28,6 +35,11 @@ class FragmentMerge final : public rocksdb::MergeOperator {
     if (in.existing_value != nullptr) fragments.push_back(View(*in.existing_value));
     for (const rocksdb::Slice& operand : in.operand_list) fragments.push_back(View(operand));
     out->new_value.clear();
+    if (IsLong(fragments)) {
+      out->new_value = kLongEntry;
+      out->op_failure_scope = OpFailureScope::kMustMerge;  // compactions go on with what they have
+      return long_entries_apart;
+    }
     return Join(in.key, fragments, &out->new_value);
   }
 
@@ -37,17 +49,24 @@ class FragmentMerge final : public rocksdb::MergeOperator {
     fragments.reserve(operands.size());
     for (const rocksdb::Slice& operand : operands) fragments.push_back(View(operand));
     new_value->clear();
-    return Join(key, fragments, new_value);
+    return !IsLong(fragments) && Join(key, fragments, new_value);
   }
 
  private:
+  bool IsLong(const std::vector<std::string_view>& fragments) const {
+    if (fragments.size() > kFragmentsApartMax) return false;
+    size_t bytes = 0;
+    for (const std::string_view fragment : fragments) bytes += fragment.size();
+    return bytes > combined_bytes_max_;
+  }
   bool Join(const rocksdb::Slice& key, const std::vector<std::string_view>& fragments,
             std::string* out) const {
     const TableShapes shapes(shapes_, TableOfKey(View(key)));
     return Combine(fragments, shapes, {}, out).ok();
   }
 
-  const ShapeDictionary* shapes_;
+  const ShapeDictionary* const shapes_;
+  const size_t combined_bytes_max_;
 };
 
 class FragmentFilter final : public rocksdb::CompactionFilter {
@@ -68,8 +87,15 @@ class FragmentFilter final : public rocksdb::CompactionFilter {
 
 }  // namespace
 
-std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary* shapes) {
-  return std::make_shared<FragmentMerge>(shapes);
+LongEntriesApart::LongEntriesApart() : before_(long_entries_apart) { long_entries_apart = true; }
+
+LongEntriesApart::~LongEntriesApart() { long_entries_apart = before_; }
+
+bool IsLongEntry(std::string_view value) { return value == kLongEntry; }
+
+std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary* shapes,
+                                                          size_t combined_bytes_max) {
+  return std::make_shared<FragmentMerge>(shapes, combined_bytes_max);
 }
 
 std::unique_ptr<rocksdb::CompactionFilter> MakeFragmentFilter(IsDropped is_dropped) {

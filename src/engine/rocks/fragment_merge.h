@@ -1,8 +1,14 @@
 // How RocksDB combines fragments, and what its compactions may drop.
+//
+// Of a long entry, the fragments stay apart: flushes and compactions copy them as they are, one after the
+// other, since to combine a row of 256 MiB takes its size five times over.  Who reads such an entry asks for
+// its fragments (head_cursor.h).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "engine/rocks/shape_dictionary.h"
 #include "model/cell.h"
@@ -11,7 +17,28 @@
 
 namespace sonde {
 
-std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary* shapes);
+// An entry is long if its fragments have more bytes than this and there are no more of them than that: many
+// small ones are combined whatever they come to.
+constexpr size_t kCombinedBytesMax = size_t{16} << 20;
+constexpr size_t kFragmentsApartMax = 256;
+
+// `combined_bytes_max`: for tests small.
+std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary* shapes,
+                                                          size_t combined_bytes_max = kCombinedBytesMax);
+
+// While it lives, an iterator over a head that its thread moves gives IsLongEntry where there is a long
+// entry; without it, the iterator would fail there, as Get would.
+class LongEntriesApart {
+ public:
+  LongEntriesApart();
+  ~LongEntriesApart();
+  LongEntriesApart(const LongEntriesApart&) = delete;
+  LongEntriesApart& operator=(const LongEntriesApart&) = delete;
+
+ private:
+  const bool before_;
+};
+bool IsLongEntry(std::string_view value);
 
 // Asked in compactions; must be quick.
 using IsDropped = std::function<bool(TableId table, FamilyId family)>;

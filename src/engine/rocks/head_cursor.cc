@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/rocks_status.h"
 #include "model/expiring_family.h"
 
@@ -17,7 +18,10 @@ constexpr int kFragmentsMax = 4096;
 
 HeadCursor::HeadCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const rocksdb::Snapshot* snapshot,
                        TableId table, Options options)
-    : options_(std::move(options)),
+    : db_(db),
+      head_(head),
+      snapshot_(snapshot),
+      options_(std::move(options)),
       table_(table),
       table_start_(StartOfRange(table, RowRange::All())),
       table_end_(EndOfRange(table, RowRange::All())),
@@ -33,6 +37,8 @@ HeadCursor::HeadCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const
 }
 
 absl::Status HeadCursor::Start(const RowRange& rows) {
+  const LongEntriesApart apart;
+  lookup_.Clear();
   range_start_ = StartOfRange(table_, rows);
   range_end_ = EndOfRange(table_, rows);
   if (options_.reverse) {
@@ -45,6 +51,8 @@ absl::Status HeadCursor::Start(const RowRange& rows) {
 }
 
 absl::Status HeadCursor::Next() {
+  const LongEntriesApart apart;
+  lookup_.Clear();
   Step();
   return FindWanted();
 }
@@ -64,6 +72,15 @@ absl::Status HeadCursor::FindWanted() {
     IsExpiringFamily(parsed_.family) && !options_.expiring ? StepOverExpiring() : Step();
   }
   return FromRocks(iterator_->status(), "Reading rows");
+}
+
+absl::Status HeadCursor::Fragments(std::vector<std::string_view>* fragments) {
+  const std::string_view value(iterator_->value().data(), iterator_->value().size());
+  if (IsLongEntry(value)) {
+    return lookup_.Find(db_, head_, snapshot_, iterator_->key().ToString(), fragments);
+  }
+  fragments->push_back(value);
+  return absl::OkStatus();
 }
 
 // There may be thousands in a row, the last of its families.

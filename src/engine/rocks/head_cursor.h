@@ -14,6 +14,19 @@
 
 namespace sonde {
 
+// The fragments of one key.
+class HeadLookup {
+ public:
+  // Appends the fragments of `key`, oldest first, to *fragments; the views hold until the next call.
+  absl::Status Find(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const rocksdb::Snapshot* snapshot,
+                    const std::string& key, std::vector<std::string_view>* fragments);
+  // Lets the fragments go.
+  void Clear() { found_.clear(); }
+
+ private:
+  std::vector<rocksdb::PinnableSlice> found_;
+};
+
 // Goes along the entries of wanted families.  Not for several threads.
 class HeadCursor {
  public:
@@ -35,7 +48,9 @@ class HeadCursor {
   bool valid() const { return valid_; }
   const std::string& row_key() const { return row_key_; }
   FamilyId family() const { return parsed_.family; }
-  std::string_view fragment() const { return {iterator_->value().data(), iterator_->value().size()}; }
+  // Appends its fragments, oldest first: one, unless the entry is long (fragment_merge.h).  Errors of the
+  // disk.
+  absl::Status Fragments(std::vector<std::string_view>* fragments);
 
  private:
   // From where the iterator is to the next entry that is wanted.
@@ -43,6 +58,9 @@ class HeadCursor {
   void Step() { options_.reverse ? iterator_->Prev() : iterator_->Next(); }
   void StepOverExpiring();
 
+  rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const head_;
+  const rocksdb::Snapshot* const snapshot_;
   const Options options_;
   const TableId table_;
   const std::string table_start_, table_end_;
@@ -52,17 +70,7 @@ class HeadCursor {
   bool valid_ = false;
   ParsedKey parsed_;
   std::string row_key_;
-};
-
-// The fragments of one key.
-class HeadLookup {
- public:
-  // Appends the fragments of `key`, oldest first, to *fragments; the views hold until the next call.
-  absl::Status Find(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const rocksdb::Snapshot* snapshot,
-                    const std::string& key, std::vector<std::string_view>* fragments);
-
- private:
-  std::vector<rocksdb::PinnableSlice> found_;
+  HeadLookup lookup_;  // of a long entry
 };
 
 }  // namespace sonde

@@ -53,7 +53,8 @@ absl::Status PageOutput::Finish() {
   }
   const absl::StatusOr<PageHeader> header = ReadPageHeader(page_);
   if (!header.ok()) return header.status();
-  return PutPage(*store_, key_, *header, page_, batch_);
+  absl::Status status = PutPage(*store_, key_, *header, page_, batch_);
+  return status.ok() && after_page_ ? after_page_() : status;
 }
 
 absl::Status PageOutput::ReadBack(std::string_view page) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,8 @@ class PageOutput {
   // Ends the page that is being filled, if there is one.
   absl::Status Finish();
 
+  // Called whenever a page has ended; its error is that of Add and Finish.
+  void set_after_page(std::function<absl::Status()> after_page) { after_page_ = std::move(after_page); }
   void set_cells_max(size_t cells_max) { writer_.set_cells_max(cells_max); }
   // Of the page that is being filled.
   size_t cells() const { return writer_.cells(); }
@@ -49,6 +52,7 @@ class PageOutput {
   std::string key_;      // of the page that is being filled
   uint64_t digest_ = 0;  // of its cells, in order
   std::string page_;
+  std::function<absl::Status()> after_page_;  // may be null
   Counts counts_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/rocks/directory.h"
+#include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/key.h"
 #include "engine/rocks/page_key.h"
 #include "engine/rocks/rocks_status.h"
@@ -78,13 +79,16 @@ class Measurement {
       read.max_skippable_internal_keys = kDeletedEntriesMax;
       it.reset(store_.db()->NewIterator(read, store_.column_family(which)));
     }
+    const LongEntriesApart apart;
     const rocksdb::Comparator* const order = store_.column_family(which)->GetComparator();
     uint64_t bytes = 0;
     bool is_whole = false;
     for (it->Seek(from); bytes < kRangeBytesReadMax; it->Next()) {
       is_whole = it->status().ok() && (!it->Valid() || order->Compare(it->key(), to) >= 0);
       if (is_whole || !it->Valid()) break;
-      bytes += it->key().size() + it->value().size();
+      const rocksdb::Slice value = it->value();
+      const bool is_long = IsLongEntry({value.data(), value.size()});
+      bytes += it->key().size() + (is_long ? kCombinedBytesMax : value.size());
     }
     bytes_read_ += bytes;
     *size = is_whole ? bytes : std::max(*size, bytes);

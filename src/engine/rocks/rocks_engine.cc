@@ -242,7 +242,7 @@ void RocksEngine::SetCompactionRoom(const std::string& cells_path) {
 absl::Status RocksEngine::OpenCells() {
   const std::string path = options_.data_dir + "/" + kCells;
   rocksdb::Options settings = CellsSettings(
-      env_, options_.memory_bytes, MakeFragmentMerge(records_.shapes()),
+      env_, options_.memory_bytes, MakeFragmentMerge(records_.shapes(), options_.combined_bytes_max),
       [this](TableId table, FamilyId family) {
         return records_.IsDropped(table, family) ||
                (IsExpiringFamily(family) && IsExpired(family, static_cast<int64_t>(env_->NowMicros())));
@@ -278,7 +278,7 @@ absl::Status RocksEngine::OpenCells() {
   store_ = *std::move(store);
   log_ = std::make_unique<ChangeLog>(store_->db(), store_->column_family(CellStore::kLog));
   // What a step holds, it holds in memory.
-  const size_t step_bytes_max = std::min(Settling::Options().step_bytes_max, settings.write_buffer_size);
+  const size_t step_bytes_max = std::min(options_.settling_step_bytes_max, settings.write_buffer_size);
   settling_ = std::make_unique<Settling>(
       store_.get(), [this](TableId table, FamilyId family) { return GcRuleOf(table, family); },
       Settling::Options{.page = options_.page,

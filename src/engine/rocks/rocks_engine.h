@@ -21,6 +21,7 @@
 #include "engine/rocks/change_log.h"
 #include "engine/rocks/compaction_room.h"
 #include "engine/rocks/disk_guard.h"
+#include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/inventory.h"
 #include "engine/rocks/inventory_keeper.h"
 #include "engine/rocks/records.h"
@@ -70,7 +71,10 @@ struct RocksOptions {
   // (settling_schedule.h); for tests small.
   PageLimits page;
   size_t settling_step_cells_max = size_t{512} << 10;
+  size_t settling_step_bytes_max = size_t{16} << 20;
   uint64_t settling_head_cells_min = uint64_t{1} << 20;
+  // Fragments of an entry that are longer together are not combined (fragment_merge.h); for tests small.
+  size_t combined_bytes_max = kCombinedBytesMax;
 };
 
 class RocksEngine final : public Engine {

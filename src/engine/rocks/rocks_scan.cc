@@ -181,10 +181,13 @@ absl::StatusOr<bool> RocksScan::NextMerged(RowPiece* piece) {
     return false;
   }
   fragments_.clear();
+  size_t open_begin = 0;
   for (size_t i = 0; i < heads_.size(); ++i) {
-    if (chosen_heads_[i]) fragments_.push_back(heads_[i]->fragment());
+    if (i == 1) open_begin = fragments_.size();
+    if (!chosen_heads_[i]) continue;
+    if (absl::Status status = heads_[i]->Fragments(&fragments_); !status.ok()) return status;
   }
-  NoteOpenFragments(fragments_.size() - (chosen_heads_[1] ? 1 : 0));
+  NoteOpenFragments(open_begin);
   piece->last_of_row = IsLastOfRow();
   if (absl::Status status = Fill(chosen_source_, piece); !status.ok()) return status;
   return !IsEmpty(*piece);

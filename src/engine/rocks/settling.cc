@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/page_output.h"
 #include "engine/rocks/rocks_status.h"
 #include "model/expiring_family.h"
@@ -77,8 +78,8 @@ absl::StatusOr<bool> Settling::StepLocked() {
 
   rocksdb::WriteBatch batch;
   DirectoryCursor directory(*store_, /*moment=*/nullptr, taken.table);
-  for (const auto& [family, rows] : taken.families) {
-    if (absl::Status status = SettleFamily(&directory, family, rows, &batch); !status.ok()) return status;
+  for (const auto& [family, _] : taken.families) {
+    if (absl::Status status = SettleFamily(&directory, taken, family, &batch); !status.ok()) return status;
   }
   // Tokens and the like are no cells of a page: they go on in the open head until they expire.  Nobody
   // deletes them, so that it does not matter if they come after younger edits there.
@@ -109,7 +110,8 @@ absl::Status Settling::Take(Taken* taken) {
   const std::unique_ptr<rocksdb::Iterator> it(store_->db()->NewIterator(read, store_->resting_head()));
   std::string row_prefix, row_key;
   std::optional<std::string> boundary;  // once there is enough: a row before which to stop
-  for (it->Seek(position_); it->Valid(); it->Next()) {
+  const LongEntriesApart apart;
+  for (it->Seek(position_); it->Valid();) {
     ParsedKey key;
     if (!ParseKey(View(it->key()), &key)) return absl::DataLossError("A stored key is damaged");
     if (key.row_prefix != row_prefix) {
@@ -135,29 +137,53 @@ absl::Status Settling::Take(Taken* taken) {
       taken->table = key.table;
     }
     taken->last_key = it->key().ToString();
-    if (absl::Status status = TakeEntry(key, row_key, View(it->value()), taken); !status.ok()) return status;
+    absl::Status status;
+    if (IsLongEntry(View(it->value()))) {
+      it->Next();  // which lets its blocks go
+      status = TakeLongEntry(key.family, row_key, taken);
+    } else {
+      const std::string_view fragment = Keep(View(it->value()));
+      status = TakeEntry(key.family, row_key, {&fragment, 1}, taken);
+      it->Next();
+    }
+    if (!status.ok()) return status;
   }
   return FromRocks(it->status(), "Reading rows that are to settle");
 }
 
-absl::Status Settling::TakeEntry(const ParsedKey& key, std::string_view row_key, std::string_view fragment,
-                                 Taken* taken) {
-  if (store_->IsDropped(key.table, key.family)) return absl::OkStatus();
-  if (IsExpiringFamily(key.family)) {
-    if (!IsExpired(key.family, options_.now_micros())) {
-      taken->expiring.emplace_back(Keep(taken->last_key), Keep(fragment));
+absl::Status Settling::TakeEntry(FamilyId family, std::string_view row_key,
+                                 absl::Span<const std::string_view> fragments, Taken* taken) {
+  if (store_->IsDropped(taken->table, family)) return absl::OkStatus();
+  if (IsExpiringFamily(family)) {
+    if (IsExpired(family, options_.now_micros())) return absl::OkStatus();
+    const std::string_view key = Keep(taken->last_key);
+    for (const std::string_view fragment : fragments) {
+      taken->expiring.emplace_back(key, fragment);
       taken->bytes += fragment.size();
     }
     return absl::OkStatus();
   }
-  const TableShapes shapes(store_->shapes(), key.table);
-  if (absl::Status status = DecodeFragment(fragment, shapes, {.keys_only = true}, &scratch_); !status.ok())
-    return status;
-  const size_t cells = scratch_.puts.size() + scratch_.adds.size();
-  taken->families[key.family].push_back({Keep(row_key), Keep(fragment), cells});
-  taken->cells += cells + 1;  // a row of nothing but deletes counts, too
-  taken->bytes += fragment.size();
+  const TableShapes shapes(store_->shapes(), taken->table);
+  RowEdits edits{.row_key = Keep(row_key)};
+  for (const std::string_view fragment : fragments) {
+    absl::Status status = DecodeFragment(fragment, shapes, {.keys_only = true}, &scratch_);
+    if (!status.ok()) return status;
+    edits.fragments.push_back(fragment);
+    edits.cells += scratch_.puts.size() + scratch_.adds.size();
+    taken->adds = taken->adds || !scratch_.adds.empty();
+    taken->bytes += fragment.size();
+  }
+  taken->cells += edits.cells + 1;  // a row of nothing but deletes counts, too
+  taken->families[family].push_back(std::move(edits));
   return absl::OkStatus();
+}
+
+// Its fragments stay where they are, in the block cache, which counts them.
+absl::Status Settling::TakeLongEntry(FamilyId family, std::string_view row_key, Taken* taken) {
+  std::vector<std::string_view> fragments;
+  absl::Status status = taken->long_entries.emplace_back().Find(
+      store_->db(), store_->resting_head(), /*snapshot=*/nullptr, taken->last_key, &fragments);
+  return status.ok() ? TakeEntry(family, row_key, fragments, taken) : status;
 }
 
 std::string_view Settling::Keep(std::string_view bytes) {
@@ -167,11 +193,19 @@ std::string_view Settling::Keep(std::string_view bytes) {
   return {to, bytes.size()};
 }
 
-absl::Status Settling::SettleFamily(DirectoryCursor* directory, FamilyId family,
-                                    absl::Span<const RowEdits> rows, rocksdb::WriteBatch* batch) {
-  FamilySettling settling(store_, directory, family, rules_(directory->table(), family), options_.page,
-                          batch);
-  absl::Status status = settling.Run(rows);
+absl::Status Settling::SettleFamily(DirectoryCursor* directory, const Taken& taken, FamilyId family,
+                                    rocksdb::WriteBatch* batch) {
+  FamilySettling settling(store_, directory, family, rules_(taken.table, family), options_.page, batch);
+  if (!taken.long_entries.empty() && !taken.adds) {
+    settling.set_write_part([this, batch] {
+      if (batch->GetDataSize() < options_.step_bytes_max) return absl::OkStatus();
+      const CellStore::PagesChange change(store_);
+      absl::Status status = store_->Write(batch, "Settling rows");
+      if (status.ok()) batch->Clear();
+      return status;
+    });
+  }
+  absl::Status status = settling.Run(taken.families.at(family));
   if (status.ok()) Count(settling.counts());
   return status;
 }

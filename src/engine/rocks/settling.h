@@ -2,13 +2,16 @@
 //
 // Settling goes along the resting head in steps.  A step is one WriteBatch: new pages, away with the old ones
 // that they replace, away with the edits that went into them; so a crash leaves it done or not begun, and a
-// reader's snapshot sees its cells once.  Nothing but this class changes pages or takes entries out of the
+// reader's snapshot sees its cells once.  A step with a long entry is several: until the last one takes the
+// edits away, they lie over pages that have them already, which changes nothing unless they add.
+// Nothing but this class changes pages or takes entries out of the
 // resting head.
 //
 // Threads: all functions may be called at once; one of them works at a time.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -24,6 +27,7 @@
 #include "engine/rocks/cell_store.h"
 #include "engine/rocks/directory.h"
 #include "engine/rocks/family_settling.h"
+#include "engine/rocks/head_cursor.h"
 #include "engine/rocks/key.h"
 #include "gc/gc_rule_evaluator.h"
 #include "model/row_range.h"
@@ -71,7 +75,7 @@ class Settling {
       : store_(store), rules_(std::move(rules)), options_(std::move(options)) {}
 
   // The next step.  False: the resting head is empty.  Errors: DATA_LOSS a fragment or a page is damaged,
-  // INTERNAL a new page would not be read as it was written, those of the disk; nothing has changed.
+  // INTERNAL a new page would not be read as it was written, those of the disk; no cell has changed.
   absl::StatusOr<bool> Step();
 
   // Empties the resting head, and lets the heads change roles; calls `after_step` (may be null) after each
@@ -104,6 +108,8 @@ class Settling {
     TableId table = 0;
     std::string first_key, last_key;
     std::map<FamilyId, std::vector<RowEdits>> families;
+    std::deque<HeadLookup> long_entries;
+    bool adds = false;
     std::vector<std::pair<std::string_view, std::string_view>> expiring;  // keys and fragments
     size_t cells = 0;
     size_t bytes = 0;
@@ -112,10 +118,14 @@ class Settling {
 
   absl::StatusOr<bool> StepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Take(Taken* taken) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status TakeEntry(const ParsedKey& key, std::string_view row_key, std::string_view fragment,
-                         Taken* taken) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Views of `fragments` must hold as long as `taken`.
+  absl::Status TakeEntry(FamilyId family, std::string_view row_key,
+                         absl::Span<const std::string_view> fragments, Taken* taken)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status TakeLongEntry(FamilyId family, std::string_view row_key, Taken* taken)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string_view Keep(std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status SettleFamily(DirectoryCursor* directory, FamilyId family, absl::Span<const RowEdits> rows,
+  absl::Status SettleFamily(DirectoryCursor* directory, const Taken& taken, FamilyId family,
                             rocksdb::WriteBatch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Count(const FamilySettling::Counts& counts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status DropRows(DirectoryCursor* directory, FamilyId family, const RowRange& range,

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/perf_context.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/random.h"
+#include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/page_key.h"
 #include "engine/rocks/rocks_engine.h"
 #include "engine/rocks/settling_schedule.h"
@@ -170,6 +172,60 @@ TEST_F(SettlingTest, AppendingToALongRowLeavesMostOfItsPages) {
   EXPECT_THAT(cells, testing::HasSubstr("long 0500@2000=new\nlong 0500@1000=v\n"));
   EXPECT_THAT(cells, testing::Not(testing::HasSubstr("long 0700")));
   EXPECT_EQ(std::count(cells.begin(), cells.end(), '\n'), 1001);
+}
+
+// Its fragments stay apart in the head, and its pages are written in parts: no read may see the difference.
+TEST_F(SettlingTest, ALongEntryIsTheSameAtEachMomentOfItsSettling) {
+  cells_max_ = 1000;
+  Open();
+  Put("before", "q", 1000, "x");
+  for (int64_t i = 1; i <= 30; ++i) Put("row", "q", i * 1000, std::string(100'000, 'o'));
+  Put("row", "a", 1000, "away");
+  Settle();
+  constexpr size_t kValueBytes = 500'000;
+  const auto write = [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      FamilyDelta delta{.family = kFamily};
+      const std::string value = fmt::format("{:08}", i) + std::string(kValueBytes, 'n');
+      if (i == first) delta.deletes = {{"a", {}}, {"q", {3000, 5000}}};
+      const std::string other = fmt::format("r{}", i % 7);
+      delta.puts = {{"q", i * 1000, value}, {other, i * 1000, value}};
+      absl::Status status = absl::UnavailableError("");
+      for (int tries = 0; absl::IsUnavailable(status) && tries < 600; ++tries) {
+        FamilyDelta again = delta;
+        status = engine_->Apply(kTable, {RowChange{"row", {.families = {std::move(again)}}}});
+        if (!status.ok()) absl::SleepFor(absl::Milliseconds(50));
+      }
+      ASSERT_EQ(status, absl::OkStatus());
+    }
+  };
+  write(20, 60);
+  Put("row2", "q", 1000, "y");
+  const std::string cells = Cells();
+  ASSERT_GT(cells.size(), 2 * kCombinedBytesMax);
+  const Engine::ScanOptions one_family = {.hints = {.families = std::vector<FamilyId>{kFamily}}};
+  Open();
+  EXPECT_TRUE(Cells() == cells);
+  EXPECT_EQ(Cells({.reverse = true}).size(), cells.size());
+  const std::string row = Cells(one_family, RowRange::Single("row"));
+  EXPECT_EQ(row.size() + std::string_view("before q@1000=x\nrow2 q@1000=y\n").size(), cells.size());
+
+  std::atomic<bool> settled = false;
+  size_t reads = 0, different = 0;
+  std::thread reader([&] {
+    while (!settled) {
+      ++reads;
+      if (Cells(one_family, RowRange::Single("row")) != row) ++different;
+    }
+  });
+  Settle();
+  settled = true;
+  reader.join();
+  EXPECT_GT(reads, 0u);
+  EXPECT_EQ(different, 0u);
+  EXPECT_TRUE(Cells() == cells);
+  Open();
+  EXPECT_TRUE(Cells() == cells);
 }
 
 TEST_F(SettlingTest, RowsAtTheEndsOfSeriesLeaveFullPages) {
