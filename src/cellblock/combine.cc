@@ -309,8 +309,13 @@ absl::Status FragmentsReader::CombineAll(absl::Span<const std::string_view> frag
   owned_.clear();
   states_.clear();
   ReadHints of_each = hints;
-  of_each.newest_per_column.reset();  // the newest of one may be deleted by another
-  of_each.keys_only = false;          // adds are folded
+  // The newest of all are among the newest of each, unless one deletes or adds to cells of another.
+  if (!std::all_of(fragments.begin(), fragments.end(), [](std::string_view fragment) {
+        return IsFragmentWithoutDeletes(fragment) && IsFragmentWithoutAdds(fragment);
+      })) {
+    of_each.newest_per_column.reset();
+  }
+  of_each.keys_only = false;  // adds are folded
   if (fragments.size() == 1) return DecodeFragment(fragments[0], shapes, of_each, &fragment_);
   Combiner combiner(&states_);
   bool delete_all = false;

@@ -17,10 +17,12 @@
 
 namespace sonde {
 
-// An entry is long if its fragments have more bytes than this and there are no more of them than that: many
-// small ones are combined whatever they come to.
+// An entry is long if its fragments have more bytes than this together, on an average no fewer than a part of
+// it, and there are no more of them than that: many small ones are combined whatever they come to.
 constexpr size_t kCombinedBytesMax = size_t{16} << 20;
-constexpr size_t kFragmentsApartMax = 256;
+constexpr size_t kCombinedApartMin = 256;  // this part
+constexpr size_t kFragmentApartBytesMin = kCombinedBytesMax / kCombinedApartMin;
+constexpr size_t kFragmentsApartMax = 4096;
 
 // `combined_bytes_max`: for tests small.
 std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary* shapes,

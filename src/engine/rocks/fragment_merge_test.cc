@@ -49,7 +49,7 @@ class FragmentMergeTest : public testing::Test {
 };
 
 TEST_F(FragmentMergeTest, FragmentsOfALongEntryStayApart) {
-  Make(kFragmentsApartMax, kCombinedBytesMax / kFragmentsApartMax);
+  Make(kCombinedBytesMax / kFragmentApartBytesMin, kFragmentApartBytesMin);
   EXPECT_FALSE(MergePartly());
   // A compaction copies them; a read must ask in another way.
   EXPECT_FALSE(MergeAll());
@@ -63,7 +63,7 @@ TEST_F(FragmentMergeTest, FragmentsOfALongEntryStayApart) {
 }
 
 TEST_F(FragmentMergeTest, AllOthersAreCombined) {
-  Make(kFragmentsApartMax, kCombinedBytesMax / kFragmentsApartMax / 2);
+  Make(kCombinedBytesMax / kFragmentApartBytesMin - 1, kFragmentApartBytesMin);
   EXPECT_TRUE(MergePartly());
   EXPECT_FALSE(IsLongEntry(value_));
   EXPECT_TRUE(MergeAll());

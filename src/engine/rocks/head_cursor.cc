@@ -10,9 +10,10 @@ namespace sonde {
 namespace {
 
 // A row that is written again and again has a fragment for each write until RocksDB combines them.  So many
-// are read as they are, for the few cells of them that are asked for; of more, RocksDB makes one.
+// are read as they are, for the few cells of them that are asked for; of more, RocksDB makes one, as they are
+// no long entry.
 constexpr int kFragmentsExpected = 8;
-constexpr int kFragmentsMax = 4096;
+constexpr int kFragmentsMax = kFragmentsApartMax;
 
 }  // namespace
 
