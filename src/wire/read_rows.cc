@@ -36,6 +36,10 @@ constexpr int64_t kRowsPerStep = 4096;
 // (tests/conformance/python/test_stalled_readers.py).
 constexpr int64_t kReadBytes = 64 * 1024;
 
+// After a row of so many bytes, what the engine holds for the scan is given back before the row is sent: it
+// is as large, and the client may take its time.
+constexpr size_t kLongRowBytes = 4 << 20;
+
 // A row that nobody can read whole.  Clients that skip such rows look for the key in the details.
 absl::Status RowTooLarge(const RowReader& reader, size_t row_bytes) {
   absl::Status status = absl::FailedPreconditionError(fmt::format(
@@ -185,6 +189,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       writer_.WriteCell(reader_->family_name(cells[i]), cell.qualifier, cell.timestamp_micros,
                         reader_->label(cells[i]), cell.value, i + 1 == cells.size());
     }
+    if (row_bytes >= kLongRowBytes) reader_->Suspend();
     return absl::OkStatus();
   }
 
