@@ -96,7 +96,9 @@ class Trial {
                                      .inventory_interval = absl::Milliseconds(10),
                                      .env = env_.get(),
                                      .page = {.cells_max = 40},
-                                     .settling_step_cells_max = 20});
+                                     .settling_step_cells_max = 20,
+                                     .settling_step_bytes_max = 200,
+                                     .combined_bytes_max = 200});
     if (!opened.ok()) return opened.status();
     rocks_ = *std::move(opened);
     if (bug_.has_value()) buggy_ = PlantAbove(*bug_, rocks_.get());

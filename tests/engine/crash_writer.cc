@@ -104,7 +104,9 @@ void Run(const std::string& data_dir, uint64_t first_sequence, bool sync, Honest
                                    .memory_bytes = 8 << 20,
                                    .sync = sync,
                                    .page = {.cells_max = 100},
-                                   .settling_step_cells_max = 50});
+                                   .settling_step_cells_max = 50,
+                                   .settling_step_bytes_max = 200,
+                                   .combined_bytes_max = 200});
   Require(opened.status());
   RocksEngine* const engine = opened->get();
   Require(engine->CreateTable(kCrashTable));

@@ -57,8 +57,7 @@ class FragmentMerge final : public rocksdb::MergeOperator {
     if (fragments.size() > kFragmentsApartMax) return false;
     size_t bytes = 0;
     for (const std::string_view fragment : fragments) bytes += fragment.size();
-    return bytes > combined_bytes_max_ &&
-           bytes / fragments.size() >= combined_bytes_max_ / kCombinedApartMin;
+    return bytes > combined_bytes_max_ && bytes / fragments.size() >= combined_bytes_max_ / kCombinedApartMin;
   }
   bool Join(const rocksdb::Slice& key, const std::vector<std::string_view>& fragments,
             std::string* out) const {
