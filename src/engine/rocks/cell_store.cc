@@ -75,6 +75,7 @@ void CellStore::AddLoad(const HeadLoad& load) {
   cells_.fetch_add(load.cells, std::memory_order_relaxed);
   deletes_.fetch_add(load.deletes, std::memory_order_relaxed);
   bytes_.fetch_add(load.bytes, std::memory_order_relaxed);
+  if (load.long_bytes > 0) long_bytes_.fetch_add(load.long_bytes, std::memory_order_relaxed);
   if (since_micros_.load(std::memory_order_relaxed) == 0) {
     since_micros_.store(options_.now_micros(), std::memory_order_relaxed);
   }
@@ -84,6 +85,7 @@ HeadLoad CellStore::OpenHeadLoad() const {
   return {.cells = cells_.load(std::memory_order_relaxed),
           .deletes = deletes_.load(std::memory_order_relaxed),
           .bytes = bytes_.load(std::memory_order_relaxed),
+          .long_bytes = long_bytes_.load(std::memory_order_relaxed),
           .since_micros = since_micros_.load(std::memory_order_relaxed),
           .longest_read_bytes = longest_read_bytes_.load(std::memory_order_relaxed)};
 }
@@ -114,7 +116,7 @@ absl::Status CellStore::SwitchHeads() {
       db_->Put(rocksdb::WriteOptions(), column_family(kDirectory), rocksdb::Slice(kSwitchesKey), value);
   if (!status.ok()) return FromRocks(status, "Switching the heads");
   switches_.store(switches, std::memory_order_release);
-  cells_ = deletes_ = bytes_ = longest_read_bytes_ = 0;
+  cells_ = deletes_ = bytes_ = long_bytes_ = longest_read_bytes_ = 0;
   since_micros_ = 0;
   return absl::OkStatus();
 }

@@ -36,6 +36,7 @@ struct HeadLoad {
   uint64_t cells = 0;
   uint64_t deletes = 0;
   uint64_t bytes = 0;               // of edits and their keys
+  uint64_t long_bytes = 0;          // of these, in fragments of kFragmentApartBytesMin or more
   int64_t since_micros = 0;         // when it got the first of it; 0: nothing was written
   uint64_t longest_read_bytes = 0;  // the longest of its entries that a read has met
 };
@@ -183,7 +184,7 @@ class CellStore {
   absl::Mutex heads_mutex_;
   std::atomic<uint64_t> switches_ = 0;  // changed with heads_mutex_ alone; odd: the second head is open
   // Of the open head.
-  std::atomic<uint64_t> cells_ = 0, deletes_ = 0, bytes_ = 0;
+  std::atomic<uint64_t> cells_ = 0, deletes_ = 0, bytes_ = 0, long_bytes_ = 0;
   std::atomic<int64_t> since_micros_ = 0;
   mutable std::atomic<uint64_t> longest_read_bytes_ = 0;
 };

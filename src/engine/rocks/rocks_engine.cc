@@ -53,8 +53,9 @@ constexpr uint64_t kOpenPagesBytesMin = uint64_t{16} << 20;
 // threads.
 constexpr size_t kScratchBytesMax = 1 << 20;
 
+// Counts the change, but for the bytes of all.
 void AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
-                  rocksdb::ColumnFamilyHandle* head, rocksdb::WriteBatch* batch) {
+                  rocksdb::ColumnFamilyHandle* head, rocksdb::WriteBatch* batch, HeadLoad* load) {
   static thread_local std::string key, value;  // scratch: this runs for every row of every write
   key.clear();
   AppendRowPrefix(table, change.row_key, &key);
@@ -65,6 +66,9 @@ void AppendChange(TableId table, const RowChange& change, const ShapeSource& sha
     value.clear();
     EncodeFragment(delta, shapes, &value);
     batch->Merge(head, key, value);
+    load->cells += delta.puts.size() + delta.adds.size();
+    load->deletes += delta.deletes.size() + (delta.delete_all ? 1 : 0);
+    if (value.size() >= kFragmentApartBytesMin) load->long_bytes += value.size();
   }
   if (value.capacity() > kScratchBytesMax) std::string().swap(value);
 }
@@ -76,13 +80,6 @@ bool AddsCells(const RowDelta& delta) {
 
 CellStore::WhenHeld WhenHeld(bool adds_cells) {
   return adds_cells ? CellStore::WhenHeld::kRefuse : CellStore::WhenHeld::kRefuseWhenStopped;
-}
-
-void CountChange(const RowDelta& delta, HeadLoad* load) {
-  for (const FamilyDelta& family : delta.families) {
-    load->cells += family.puts.size() + family.adds.size();
-    load->deletes += family.deletes.size() + (family.delete_all ? 1 : 0);
-  }
 }
 
 }  // namespace
@@ -340,8 +337,7 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
   // Twice: before shapes are learned, and when it is known how much there is.
   if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
   for (const RowChange& change : changes) {
-    AppendChange(table, change, shapes, head.get(), &batch);
-    CountChange(change.delta, &load);
+    AppendChange(table, change, shapes, head.get(), &batch, &load);
     stripes.push_back(row_locks_.StripeOf(table, change.row_key));
     logged |= !change.delta.log.pieces.empty();
   }
@@ -395,12 +391,12 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
   rocksdb::WriteBatch batch;
   const RowChange change{row_key, *std::move(*delta)};
-  AppendChange(table, change, LearningTableShapes(records_.shapes(), table), head.get(), &batch);
-  HeadLoad load{.bytes = batch.GetDataSize()};
+  HeadLoad load;
+  AppendChange(table, change, LearningTableShapes(records_.shapes(), table), head.get(), &batch, &load);
+  load.bytes = batch.GetDataSize();
   if (adds_cells) {
     if (absl::Status status = disk_guard_->AdmitWrite(load.bytes); !status.ok()) return status;
   }
-  CountChange(change.delta, &load);
   head.Add(load);
   ChangeLog::Commit commit(log_.get());
   if (!change.delta.log.pieces.empty()) {

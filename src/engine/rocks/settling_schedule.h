@@ -6,6 +6,10 @@
 // grow at their ends once or twice.  While many cells come in (kBusyCellsPerSecond), kBusyFactor times
 // head_cells_min is waited for, so that the processors are theirs, and fewer cells are rewritten.
 //
+// A head of long fragments changes roles when it has as many bytes as are combined (fragment_merge.h): they
+// fill pages of their own, so that waiting for more saves nothing, and readers would have to go through all
+// of them.
+//
 // They change roles early when a read has met a long entry in the open head (kLongEntryBytes), of which it
 // had to look through all, where a page would show the newest cell at once.  So that this stays a small part
 // of the work, the next early time comes when kEarlyRest times as long has passed as this one took.

@@ -452,6 +452,11 @@ TEST(SettlingSchedule, IsDueWhenTheHeadIsLargeOldOrHidesMuch) {
   EXPECT_FALSE(is_due({.cells = 3999}, 0, minute, /*busy=*/true));
   EXPECT_TRUE(is_due({.cells = 4000}, 0, minute, /*busy=*/true));
   EXPECT_TRUE(is_due({.cells = 1, .bytes = 1'000'000}, 0, minute, /*busy=*/true));
+  constexpr uint64_t kLong = kCombinedBytesMax;
+  EXPECT_TRUE(is_due({.cells = 1, .bytes = 2 * kLong, .long_bytes = kLong}, 1'000'000, minute));
+  EXPECT_FALSE(is_due({.cells = 1, .bytes = kLong, .long_bytes = kLong - 1}, 1'000'000, minute));
+  EXPECT_FALSE(is_due({.cells = 1, .bytes = 2 * kLong + 2, .long_bytes = kLong}, 1'000'000, minute))
+      << "little of it is long";
   EXPECT_FALSE(is_due({.cells = 100}, 6400, hour - 1));
   EXPECT_TRUE(is_due({.cells = 100}, 6400, hour));
   EXPECT_FALSE(is_due({.cells = 99}, 6400, hour));
