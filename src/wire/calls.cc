@@ -12,8 +12,6 @@
 namespace sonde {
 namespace {
 
-// What is smaller can become a few megabytes at most, whatever is in it, and is not counted.
-constexpr size_t kUncountedBytesMax = 64 * 1024;
 // In memory, of a message or string in a request: about the least, as what it says is counted by itself.
 constexpr int64_t kPartBytes = 64;
 

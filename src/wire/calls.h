@@ -32,6 +32,9 @@ namespace sonde {
 // that a request may have.
 constexpr size_t kRequestPartsMax = 10 * kMutationsPerRequestMax;
 
+// A request that is smaller can become a few megabytes at most, whatever is in it, and is not counted.
+constexpr size_t kUncountedBytesMax = 64 * 1024;
+
 // Of a call of the administration.  An authorized view, whose definition is the largest, may have 1.7 MB.
 constexpr size_t kAdminRequestBytesMax = 4 << 20;
 

@@ -15,9 +15,6 @@ namespace {
 
 namespace pb = google::bigtable::v2;
 
-// What is smaller takes a few megabytes at most, whatever is in it, and is not counted.
-constexpr size_t kUncountedBytesMax = 64 * 1024;
-
 // A field of a message as it is written: number * 8 + 0 of a varint, + 2 of bytes.  All that are known here
 // are below 16, and take a byte.
 constexpr char Varint(int number) { return static_cast<char>(number << 3); }
@@ -28,11 +25,15 @@ class Fields {
  public:
   explicit Fields(std::string_view message) : rest_(message) {}
 
-  bool more() const { return !rest_.empty(); }
-  char TakeTag() {
-    const char tag = rest_.front();
-    rest_.remove_prefix(1);
-    return tag;
+  // Calls `take(tag) -> bool`, which takes the field, for each; false ends it.
+  template <typename Take>
+  bool TakeAll(const Take& take) {
+    while (!rest_.empty()) {
+      const char tag = rest_.front();
+      rest_.remove_prefix(1);
+      if (!take(tag)) return false;
+    }
+    return true;
   }
   // A field that may be there once; protobuf takes the last of several, or merges them.
   bool TakeBytes(std::string_view* bytes) { return bytes->data() == nullptr && TakeEach(bytes); }
@@ -69,79 +70,66 @@ struct PlainMessage {
 
 bool ReadMessage(std::string_view bytes, PlainMessage* message) {
   using Message = pb::MutateRowsRequest;
-  for (Fields fields(bytes); fields.more();) {
-    bool read = false;
-    switch (fields.TakeTag()) {
+  Fields fields(bytes);
+  const bool plain = fields.TakeAll([&](char tag) {
+    switch (tag) {
       case Bytes(Message::kTableNameFieldNumber):
-        read = fields.TakeBytes(&message->table_name);
-        break;
+        return fields.TakeBytes(&message->table_name);
       case Bytes(Message::kAuthorizedViewNameFieldNumber):
-        read = fields.TakeBytes(&message->authorized_view_name);
-        break;
+        return fields.TakeBytes(&message->authorized_view_name);
       case Bytes(Message::kAppProfileIdFieldNumber):
-        read = fields.TakeBytes(&message->app_profile_id);
-        break;
+        return fields.TakeBytes(&message->app_profile_id);
       case Bytes(Message::kEntriesFieldNumber):
-        read = message->entries.size() < kMutationsPerRequestMax &&
+        return message->entries.size() < kMutationsPerRequestMax &&
                fields.TakeEach(&message->entries.emplace_back());
-        break;
       default:
-        break;
+        return false;
     }
-    if (!read) return false;
-  }
-  return !message->entries.empty() && IsAscii(message->table_name) &&
+  });
+  return plain && !message->entries.empty() && IsAscii(message->table_name) &&
          IsAscii(message->authorized_view_name) && IsAscii(message->app_profile_id);
 }
 
 bool ReadSetCell(std::string_view bytes, SetCell* cell) {
   using Message = pb::Mutation::SetCell;
   std::optional<uint64_t> timestamp_micros;
-  for (Fields fields(bytes); fields.more();) {
-    bool read = false;
-    switch (fields.TakeTag()) {
+  Fields fields(bytes);
+  const bool plain = fields.TakeAll([&](char tag) {
+    switch (tag) {
       case Bytes(Message::kFamilyNameFieldNumber):
-        read = fields.TakeBytes(&cell->family);
-        break;
+        return fields.TakeBytes(&cell->family);
       case Bytes(Message::kColumnQualifierFieldNumber):
-        read = fields.TakeBytes(&cell->qualifier);
-        break;
+        return fields.TakeBytes(&cell->qualifier);
       case Varint(Message::kTimestampMicrosFieldNumber):
-        read = fields.TakeVarint(&timestamp_micros);
-        break;
+        return fields.TakeVarint(&timestamp_micros);
       case Bytes(Message::kValueFieldNumber):
-        read = fields.TakeBytes(&cell->value);
-        break;
+        return fields.TakeBytes(&cell->value);
       default:
-        break;
+        return false;
     }
-    if (!read) return false;
-  }
+  });
   cell->timestamp_micros = static_cast<int64_t>(timestamp_micros.value_or(0));
-  return true;
+  return plain;
 }
 
 bool ReadMutation(std::string_view bytes, SetCell* cell) {
   using Message = pb::Mutation;
   std::string_view set_cell;
   std::optional<uint64_t> origin;
-  for (Fields fields(bytes); fields.more();) {
-    bool read = false;
-    switch (fields.TakeTag()) {
+  Fields fields(bytes);
+  const bool plain = fields.TakeAll([&](char tag) {
+    switch (tag) {
       case Bytes(Message::kSetCellFieldNumber):
-        read = fields.TakeBytes(&set_cell);
-        break;
+        return fields.TakeBytes(&set_cell);
       case Varint(Message::kTimestampOriginFieldNumber):
-        read = fields.TakeVarint(&origin);
-        break;
+        return fields.TakeVarint(&origin);
       default:
-        break;
+        return false;
     }
-    if (!read) return false;
-  }
+  });
   cell->client_generated_timestamp = origin == uint64_t{Message::CLIENT_AUTO_GENERATED};
-  return origin.value_or(0) <= uint64_t{Message::TimestampOrigin_MAX} && set_cell.data() != nullptr &&
-         ReadSetCell(set_cell, cell);
+  return plain && origin.value_or(0) <= uint64_t{Message::TimestampOrigin_MAX} &&
+         set_cell.data() != nullptr && ReadSetCell(set_cell, cell);
 }
 
 // An entry whose mutations are still to be read.
@@ -154,22 +142,19 @@ bool ReadEntry(std::string_view bytes, PlainEntry* entry) {
   using Message = pb::MutateRowsRequest::Entry;
   entry->row_key = {};
   entry->mutations.clear();
-  for (Fields fields(bytes); fields.more();) {
-    bool read = false;
-    switch (fields.TakeTag()) {
+  Fields fields(bytes);
+  const bool plain = fields.TakeAll([&](char tag) {
+    switch (tag) {
       case Bytes(Message::kRowKeyFieldNumber):
-        read = fields.TakeBytes(&entry->row_key);
-        break;
+        return fields.TakeBytes(&entry->row_key);
       case Bytes(Message::kMutationsFieldNumber):
-        read = entry->mutations.size() < kMutationsPerRequestMax &&
+        return entry->mutations.size() < kMutationsPerRequestMax &&
                fields.TakeEach(&entry->mutations.emplace_back());
-        break;
       default:
-        break;
+        return false;
     }
-    if (!read) return false;
-  }
-  return !entry->mutations.empty() && CheckRowKey(entry->row_key).ok();
+  });
+  return plain && !entry->mutations.empty() && CheckRowKey(entry->row_key).ok();
 }
 
 absl::Status CheckSize(const pb::MutateRowsRequest& request) {

@@ -2,7 +2,7 @@
 // own few threads must not.
 //
 // Work goes to the thread that has been idle for the shortest time, whose memory is still in the caches: with
-// 32 that take turns, ingest took a fifth more of the processors than with as few as it kept busy.
+// 32 that take turns, ingest took a sixth more of the processors than with as few as it kept busy.
 #pragma once
 
 #include <condition_variable>
