@@ -45,6 +45,14 @@ def bars():
                 unit="/s"),
             Bar(f"MutateRow, not fsynced, {schema} rows", f"{of} os point-write.requests/s", 25e3, 30e3, unit="/s"),
         ]
+        found += [
+            Bar(f"p99 of ReadRows of one row while cells settle, against none that do, {schema} rows",
+                f"{of} point-read settling.p99_us", 2.0, over=f"{of} point-read settled.p99_us", at_most=True, unit="x"),
+            Bar(f"ReadRows of one row, settled, {schema} rows, against a server that does nothing",
+                f"{of} os point-read settled.requests/s", aim=1.0, over="gRPC alone tall point-read.requests/s", unit="x"),
+            Bar(f"MutateRow, {schema} rows, against a server that does nothing",
+                f"{of} os point-write.requests/s", aim=1.0, over="gRPC alone tall point-write.requests/s", unit="x"),
+        ]
     found += [
         Bar("ingest, line protocol, fsync; the aim is VictoriaMetrics, not durable", "sonde lines.cells/s", 1.0e6,
             aim_figure="victoria-metrics lines.cells/s", unit="points/s"),
