@@ -13,6 +13,7 @@
 #include "bench/chunk_sum.h"
 #include "bench/workload.h"
 #include "client/grpc_status.h"
+#include "client/retry.h"
 #include "model/limits.h"
 
 namespace sonde::bench {
@@ -24,6 +25,7 @@ namespace data = google::bigtable::v2;
 // Of a request that builds the row.
 constexpr int64_t kBuildBytesMax = 1 << 20;
 constexpr int64_t kSmallRowCells = 10;
+constexpr int kAttemptsMax = 20;  // of a request
 constexpr int64_t kCellStepMicros = 1'000;
 constexpr int64_t kFirstMicros = kFirstSecond * 1'000'000;
 
@@ -68,12 +70,10 @@ class NumberedRow {
       ++next_;
     }
     result->bytes += request.ByteSizeLong();
-    grpc::ClientContext context;
-    data::MutateRowResponse response;
     const Clock::time_point begin = Clock::now();
-    const grpc::Status status = stub_->MutateRow(&context, request, &response);
+    const absl::Status status = Mutate(request);
     Count(begin, cells, result);
-    return FromGrpcStatus(status, "large-row: MutateRow");
+    return status;
   }
 
   // Reads the newest cell of the column that was written last; it must be that cell.
@@ -138,6 +138,19 @@ class NumberedRow {
       }
     }
     return value;
+  }
+
+  // Again, as official clients would, if the server asks for that: a row may have to settle first.
+  absl::Status Mutate(const data::MutateRowRequest& request) {
+    const RetryPolicy policy{.attempts_max = kAttemptsMax};
+    Backoff backoff(policy, random_.Next());
+    while (true) {
+      grpc::ClientContext context;
+      data::MutateRowResponse response;
+      const grpc::Status grpc_status = stub_->MutateRow(&context, request, &response);
+      const absl::Status status = FromGrpcStatus(grpc_status, "large-row: MutateRow");
+      if (!absl::IsUnavailable(status) || !backoff.WaitForNext(RetryDelay(grpc_status))) return status;
+    }
   }
 
   data::ReadRowsRequest Request() const {

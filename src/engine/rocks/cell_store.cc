@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "absl/time/clock.h"
+#include "base/bytes.h"
 #include "base/varint.h"
 #include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
@@ -37,7 +38,8 @@ CellStore::CellStore(const ShapeDictionary* shapes, Options options)
       options_(std::move(options)),
       page_budget_(options_.open_pages_bytes_max, options_.block_cache),
       page_cache_(options_.page_cache_bytes),
-      directory_cache_(options_.directory_cache_bytes) {}
+      directory_cache_(options_.directory_cache_bytes),
+      long_rows_(options_.long_row_bytes_max) {}
 
 CellStore::~CellStore() {
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
@@ -75,7 +77,6 @@ void CellStore::AddLoad(const HeadLoad& load) {
   cells_.fetch_add(load.cells, std::memory_order_relaxed);
   deletes_.fetch_add(load.deletes, std::memory_order_relaxed);
   bytes_.fetch_add(load.bytes, std::memory_order_relaxed);
-  if (load.long_bytes > 0) long_bytes_.fetch_add(load.long_bytes, std::memory_order_relaxed);
   if (since_micros_.load(std::memory_order_relaxed) == 0) {
     since_micros_.store(options_.now_micros(), std::memory_order_relaxed);
   }
@@ -85,7 +86,8 @@ HeadLoad CellStore::OpenHeadLoad() const {
   return {.cells = cells_.load(std::memory_order_relaxed),
           .deletes = deletes_.load(std::memory_order_relaxed),
           .bytes = bytes_.load(std::memory_order_relaxed),
-          .long_bytes = long_bytes_.load(std::memory_order_relaxed),
+          .long_bytes = long_rows_.bytes(),
+          .has_full_row = long_rows_.AnyFull(),
           .since_micros = since_micros_.load(std::memory_order_relaxed),
           .longest_read_bytes = longest_read_bytes_.load(std::memory_order_relaxed)};
 }
@@ -116,7 +118,8 @@ absl::Status CellStore::SwitchHeads() {
       db_->Put(rocksdb::WriteOptions(), column_family(kDirectory), rocksdb::Slice(kSwitchesKey), value);
   if (!status.ok()) return FromRocks(status, "Switching the heads");
   switches_.store(switches, std::memory_order_release);
-  cells_ = deletes_ = bytes_ = long_bytes_ = longest_read_bytes_ = 0;
+  cells_ = deletes_ = bytes_ = longest_read_bytes_ = 0;
+  long_rows_.Clear();
   since_micros_ = 0;
   return absl::OkStatus();
 }
@@ -140,6 +143,20 @@ absl::Status CellStore::Write(rocksdb::WriteBatch* batch, std::string_view doing
       fmt::format("{}: flushes and compactions are behind, and the write would have to wait for more than {} "
                   "ms; nothing was done, try again",
                   doing, absl::ToInt64Milliseconds(kHeldPatience)));
+}
+
+absl::Status CellStore::AwaitLongRow(TableId table, std::string_view row_key) const {
+  const absl::Time give_up = absl::Now() + kHeldPatience;
+  while (long_rows_.IsFull(table, row_key)) {
+    if (absl::Now() >= give_up) {
+      return absl::UnavailableError(fmt::format(
+          "Row '{}' got {} MiB or more that have not settled yet, and the write would have to wait for more "
+          "than {} ms; nothing was done, try again",
+          Printable(row_key), long_rows_.row_bytes_max() >> 20, absl::ToInt64Milliseconds(kHeldPatience)));
+    }
+    absl::SleepFor(kHeldPause);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CellStore::FlushRestingHead() {

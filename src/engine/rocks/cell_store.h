@@ -11,9 +11,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -21,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "engine/rocks/directory_cache.h"
+#include "engine/rocks/long_rows.h"
 #include "engine/rocks/page_cache.h"
 #include "engine/rocks/pressure_gauge.h"
 #include "engine/rocks/shape_dictionary.h"
@@ -37,6 +40,7 @@ struct HeadLoad {
   uint64_t deletes = 0;
   uint64_t bytes = 0;               // of edits and their keys
   uint64_t long_bytes = 0;          // of these, in fragments of kFragmentApartBytesMin or more
+  bool has_full_row = false;        // who adds to it waits until the heads change roles (long_rows.h)
   int64_t since_micros = 0;         // when it got the first of it; 0: nothing was written
   uint64_t longest_read_bytes = 0;  // the longest of its entries that a read has met
 };
@@ -54,6 +58,8 @@ class CellStore {
     uint64_t open_pages_bytes_max = 0;
     std::shared_ptr<rocksdb::Cache> block_cache;
     std::function<bool(TableId table, FamilyId family)> is_dropped;
+    // Of what a row may get in long fragments until the heads change roles.
+    uint64_t long_row_bytes_max = std::numeric_limits<uint64_t>::max();
   };
 
   // `shapes` must outlive it.  Errors: those of rocksdb::DB::Open.
@@ -123,6 +129,10 @@ class CellStore {
     rocksdb::ColumnFamilyHandle* get() const { return store_->head(store_->OpenHeadIndex()); }
     // Counts what goes to it.
     void Add(const HeadLoad& load) { store_->AddLoad(load); }
+    // Counts a fragment of kFragmentApartBytesMin or more, besides.
+    void AddLong(TableId table, std::string_view row_key, uint64_t bytes) {
+      store_->long_rows_.Add(table, row_key, bytes);
+    }
 
    private:
     CellStore* const store_;
@@ -162,6 +172,10 @@ class CellStore {
   // One step, synced if the store is.  UNAVAILABLE: it would have to wait for longer; nothing was applied.
   absl::Status Write(rocksdb::WriteBatch* batch, std::string_view doing,
                      WhenHeld when_held = WhenHeld::kWait);
+  // For what adds cells to a row, before it has the open head: waits until the row is not full.
+  // UNAVAILABLE: that takes longer than kHeldPatience.
+  absl::Status AwaitLongRow(TableId table, std::string_view row_key) const;
+  const LongRows& long_rows() const { return long_rows_; }
   double WritePressure() const { return pressure_->Get(); }
 
  private:
@@ -184,7 +198,8 @@ class CellStore {
   absl::Mutex heads_mutex_;
   std::atomic<uint64_t> switches_ = 0;  // changed with heads_mutex_ alone; odd: the second head is open
   // Of the open head.
-  std::atomic<uint64_t> cells_ = 0, deletes_ = 0, bytes_ = 0, long_bytes_ = 0;
+  std::atomic<uint64_t> cells_ = 0, deletes_ = 0, bytes_ = 0;
+  LongRows long_rows_;
   std::atomic<int64_t> since_micros_ = 0;
   mutable std::atomic<uint64_t> longest_read_bytes_ = 0;
 };

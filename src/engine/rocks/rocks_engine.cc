@@ -55,7 +55,7 @@ constexpr size_t kScratchBytesMax = 1 << 20;
 
 // Counts the change, but for the bytes of all.
 void AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
-                  rocksdb::ColumnFamilyHandle* head, rocksdb::WriteBatch* batch, HeadLoad* load) {
+                  CellStore::OpenHead* head, rocksdb::WriteBatch* batch, HeadLoad* load) {
   static thread_local std::string key, value;  // scratch: this runs for every row of every write
   key.clear();
   AppendRowPrefix(table, change.row_key, &key);
@@ -65,10 +65,10 @@ void AppendChange(TableId table, const RowChange& change, const ShapeSource& sha
     AppendFamily(delta.family, &key);
     value.clear();
     EncodeFragment(delta, shapes, &value);
-    batch->Merge(head, key, value);
+    batch->Merge(head->get(), key, value);
     load->cells += delta.puts.size() + delta.adds.size();
     load->deletes += delta.deletes.size() + (delta.delete_all ? 1 : 0);
-    if (value.size() >= kFragmentApartBytesMin) load->long_bytes += value.size();
+    if (value.size() >= kFragmentApartBytesMin) head->AddLong(table, change.row_key, value.size());
   }
   if (value.capacity() > kScratchBytesMax) std::string().swap(value);
 }
@@ -270,7 +270,10 @@ absl::Status RocksEngine::OpenCells() {
        .directory_cache_bytes = options_.memory_bytes / kDirectoryCacheShare,
        .open_pages_bytes_max = std::max(options_.memory_bytes / kOpenPagesShare, kOpenPagesBytesMin),
        .block_cache = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache,
-       .is_dropped = [this](TableId table, FamilyId family) { return records_.IsDropped(table, family); }});
+       .is_dropped = [this](TableId table, FamilyId family) { return records_.IsDropped(table, family); },
+       // Of heads that nobody empties, nobody should wait for that.
+       .long_row_bytes_max =
+           options_.settles ? options_.long_row_bytes_max : std::numeric_limits<uint64_t>::max()});
   if (!store.ok()) return store.status();
   store_ = *std::move(store);
   log_ = std::make_unique<ChangeLog>(store_->db(), store_->column_family(CellStore::kLog));
@@ -330,14 +333,17 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
   BatchRowLocks::Stripes stripes;
   stripes.reserve(changes.size());
   bool logged = false;
-  CellStore::OpenHead head(store_.get());
-  HeadLoad load;
   const bool adds_cells = std::any_of(changes.begin(), changes.end(),
                                       [](const RowChange& change) { return AddsCells(change.delta); });
+  for (size_t i = 0; i < changes.size() && adds_cells && store_->long_rows().AnyFull(); ++i) {
+    if (absl::Status status = store_->AwaitLongRow(table, changes[i].row_key); !status.ok()) return status;
+  }
+  CellStore::OpenHead head(store_.get());
+  HeadLoad load;
   // Twice: before shapes are learned, and when it is known how much there is.
   if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
   for (const RowChange& change : changes) {
-    AppendChange(table, change, shapes, head.get(), &batch, &load);
+    AppendChange(table, change, shapes, &head, &batch, &load);
     stripes.push_back(row_locks_.StripeOf(table, change.row_key));
     logged |= !change.delta.log.pieces.empty();
   }
@@ -358,6 +364,8 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
 absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
                                  const Decide& decide) {
   if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+  // What it decides is not known yet; of those that only delete, none has a full row for long.
+  if (absl::Status status = store_->AwaitLongRow(table, row_key); !status.ok()) return status;
   CellStore::OpenHead head(store_.get());
   std::unique_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)));
 
@@ -392,7 +400,7 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   rocksdb::WriteBatch batch;
   const RowChange change{row_key, *std::move(*delta)};
   HeadLoad load;
-  AppendChange(table, change, LearningTableShapes(records_.shapes(), table), head.get(), &batch, &load);
+  AppendChange(table, change, LearningTableShapes(records_.shapes(), table), &head, &batch, &load);
   load.bytes = batch.GetDataSize();
   if (adds_cells) {
     if (absl::Status status = disk_guard_->AdmitWrite(load.bytes); !status.ok()) return status;

@@ -44,6 +44,7 @@ bool SettlingSchedule::IsDue(const HeadLoad& open_head, uint64_t page_cells, int
   const uint64_t cells_min = options.head_cells_min * (busy ? kBusyFactor : 1);
   const bool is_much = open_head.cells >= cells_min || open_head.bytes >= options.head_bytes_min;
   if (is_much && open_head.cells >= page_cells / kHeadShare) return true;
+  if (open_head.has_full_row) return true;
   if (open_head.long_bytes >= kCombinedBytesMax && open_head.long_bytes >= open_head.bytes / 2) return true;
   if (open_head.deletes >= std::max(kDeletesMin, page_cells / kDeletesShare)) return true;
   const absl::Duration age = absl::Microseconds(now_micros - open_head.since_micros);

@@ -8,7 +8,7 @@
 //
 // A head of long fragments changes roles when it has as many bytes as are combined (fragment_merge.h): they
 // fill pages of their own, so that waiting for more saves nothing, and readers would have to go through all
-// of them.
+// of them; and at once when one row has so much of them that writers wait for it (long_rows.h).
 //
 // They change roles early when a read has met a long entry in the open head (kLongEntryBytes), of which it
 // had to look through all, where a page would show the newest cell at once.  So that this stays a small part

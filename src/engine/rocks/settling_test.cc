@@ -45,6 +45,7 @@ class SettlingTest : public testing::Test {
                                      .memory_bytes = 64 << 20,
                                      .sync = false,
                                      .settles = settles_,
+                                     .long_row_bytes_max = long_row_bytes_max_,
                                      .page = {.cells_max = cells_max_},
                                      .settling_head_cells_min = head_cells_min_});
     ASSERT_TRUE(engine.ok()) << engine.status();
@@ -99,6 +100,7 @@ class SettlingTest : public testing::Test {
   size_t numbers_seen_ = 0;  // by Cells
   size_t cells_max_ = 10;
   bool settles_ = false;
+  uint64_t long_row_bytes_max_ = uint64_t{32} << 20;
   uint64_t head_cells_min_ = 100;
   std::string path_;
   std::unique_ptr<RocksEngine> engine_;
@@ -457,6 +459,8 @@ TEST(SettlingSchedule, IsDueWhenTheHeadIsLargeOldOrHidesMuch) {
   EXPECT_FALSE(is_due({.cells = 1, .bytes = kLong, .long_bytes = kLong - 1}, 1'000'000, minute));
   EXPECT_FALSE(is_due({.cells = 1, .bytes = 2 * kLong + 2, .long_bytes = kLong}, 1'000'000, minute))
       << "little of it is long";
+  EXPECT_TRUE(is_due({.cells = 1, .bytes = 2 * kLong + 2, .long_bytes = kLong, .has_full_row = true},
+                     1'000'000, minute));
   EXPECT_FALSE(is_due({.cells = 100}, 6400, hour - 1));
   EXPECT_TRUE(is_due({.cells = 100}, 6400, hour));
   EXPECT_FALSE(is_due({.cells = 99}, 6400, hour));
@@ -493,6 +497,54 @@ TEST_F(SettlingTest, SettlesSoonWhatReadsFindLong) {
     EXPECT_EQ(engine_->settling_counts().cells_in, settled_before + 5'000);
     EXPECT_THAT(Cells(newest, range), testing::StartsWith(wanted));
   }
+}
+
+TEST_F(SettlingTest, ARowThatGetsMoreThanSettlesMakesItsWritersWait) {
+  settles_ = true;
+  head_cells_min_ = 1'000'000;
+  cells_max_ = 1'000;
+  constexpr size_t kValueBytes = 100'000;
+  long_row_bytes_max_ = 2 * kValueBytes;
+  Open();
+  std::string wanted;
+  for (int i = 0; i < 12; ++i) {
+    const std::string qualifier = fmt::format("q{:02}", i), value(kValueBytes, static_cast<char>('a' + i));
+    const RowChange change{"long", {.families = {{.family = kFamily, .puts = {{qualifier, 1'000, value}}}}}};
+    absl::Status status;
+    for (int tries = 0; tries < 100; ++tries) {
+      const absl::Time begin = absl::Now();
+      status = engine_->Apply(kTable, {change});
+      if (status.ok()) break;
+      EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+      EXPECT_THAT(std::string(status.message()), testing::HasSubstr("Row 'long' got"));
+      EXPECT_GE(absl::Now() - begin, absl::Milliseconds(250));
+    }
+    ASSERT_EQ(status, absl::OkStatus());
+    wanted += fmt::format("long {}@1000={}\n", qualifier, value);
+    // It was not full, so that it has one more at most.
+    EXPECT_LT(engine_->open_head_load().long_bytes, long_row_bytes_max_ + 2 * kValueBytes);
+    if (engine_->open_head_load().has_full_row) Put("other", "q", 1'000, "does not wait");
+  }
+  EXPECT_GT(engine_->settling_counts().pages, 0u) << "it has settled meanwhile";
+  EXPECT_EQ(Cells({}, RowRange::Single("long")), wanted);
+}
+
+TEST(LongRows, AreFullEachByItself) {
+  LongRows rows(100);
+  rows.Add(1, "a", 60);
+  rows.Add(1, "b", 60);
+  rows.Add(2, "a", 60);
+  EXPECT_FALSE(rows.AnyFull());
+  rows.Add(1, "a", 40);
+  EXPECT_TRUE(rows.AnyFull());
+  EXPECT_TRUE(rows.IsFull(1, "a"));
+  EXPECT_FALSE(rows.IsFull(1, "b"));
+  EXPECT_FALSE(rows.IsFull(2, "a"));
+  EXPECT_EQ(rows.bytes(), 220u);
+  rows.Clear();
+  EXPECT_FALSE(rows.AnyFull());
+  EXPECT_FALSE(rows.IsFull(1, "a"));
+  EXPECT_EQ(rows.bytes(), 0u);
 }
 
 TEST(SettlingSchedule, IsDueEarlyWhenAReadHasMetALongEntry) {
