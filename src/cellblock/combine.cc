@@ -250,6 +250,20 @@ absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSo
   return absl::OkStatus();
 }
 
+FragmentEdits FragmentEdits::TakeBefore(std::string_view qualifier, int64_t timestamp_micros) {
+  const CellView place{qualifier, timestamp_micros, {}};
+  const auto take = [&](absl::Span<const CellView>* cells) {
+    const auto end = std::lower_bound(cells->begin(), cells->end(), place, ComesBefore);
+    const absl::Span<const CellView> taken = cells->subspan(0, end - cells->begin());
+    cells->remove_prefix(taken.size());
+    return taken;
+  };
+  FragmentEdits taken = *this;
+  taken.puts = take(&puts);
+  taken.adds = take(&adds);
+  return taken;
+}
+
 absl::Status Overlay(const FragmentEdits& newer, absl::Span<const CellView> older,
                      std::deque<std::string>* states, std::vector<CellView>* cells) {
   cells->clear();
@@ -291,8 +305,9 @@ absl::Status FragmentsReader::Read(absl::Span<const std::string_view> fragments,
 }
 
 absl::StatusOr<const Fragment*> FragmentsReader::ReadEdits(absl::Span<const std::string_view> fragments,
-                                                           const ShapeSource& shapes) {
-  if (absl::Status status = CombineAll(fragments, shapes, {}); !status.ok()) return status;
+                                                           const ShapeSource& shapes,
+                                                           const ReadHints& hints) {
+  if (absl::Status status = CombineAll(fragments, shapes, hints); !status.ok()) return status;
   return &fragment_;
 }
 

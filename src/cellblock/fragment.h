@@ -97,6 +97,9 @@ struct FragmentEdits {
         kind(fragment.kind),
         adds(fragment.adds) {}
 
+  // Takes away the puts and adds that come before this place, and gives them; with all deletes.
+  FragmentEdits TakeBefore(std::string_view qualifier, int64_t timestamp_micros);
+
   bool delete_all = false;
   absl::Span<const FamilyDelta::ColumnDelete> deletes;
   absl::Span<const CellView> puts;
@@ -117,9 +120,17 @@ class FragmentsReader {
   // ask for.  The views hold until the next call, as long as the fragments' bytes do.
   [[nodiscard]] absl::Status Read(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                                   const ReadHints& hints, std::vector<CellView>* cells);
-  // The edits of `fragments` (oldest first, at least one), as if they were one.  Views hold likewise.
+  // The edits of `fragments` (oldest first, at least one), as if they were one, without most of what the
+  // hints do not ask for.  Views hold likewise.
   [[nodiscard]] absl::StatusOr<const Fragment*> ReadEdits(absl::Span<const std::string_view> fragments,
-                                                          const ShapeSource& shapes);
+                                                          const ShapeSource& shapes,
+                                                          const ReadHints& hints = {});
+  // Replaces *cells by what a reader sees of some of these edits over `older` cells.  Views hold likewise,
+  // and as long as those of the older cells do.
+  [[nodiscard]] absl::Status OverlayEdits(const FragmentEdits& edits, absl::Span<const CellView> older,
+                                          std::vector<CellView>* cells) {
+    return Overlay(edits, older, &states_, cells);
+  }
   // As Read, when just `older` cells exist, which are those that the hints ask for; at least one fragment. If
   // a fragment deletes, they must be all of newest_per_column, and if one adds, with values.
   [[nodiscard]] absl::Status ReadOver(absl::Span<const CellView> older,

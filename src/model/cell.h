@@ -55,8 +55,8 @@ struct RowPiece {
 
 // Rows that are pulled, one piece at a time.  All pieces of a row come one after the other and are one
 // snapshot of it; a (row, family) may come in several pieces, one after the other and in order; the families
-// of a row come in any order. Not for several threads.  The views of a piece hold until the next call of Next
-// or the end of the stream.
+// of a row come in the order of their ids, unless rows come in reverse. Not for several threads.  The views
+// of a piece hold until the next call of Next or the end of the stream.
 class RowStream {
  public:
   virtual ~RowStream() = default;

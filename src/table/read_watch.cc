@@ -27,7 +27,7 @@ void ReadWatch::Returned(const std::vector<FilterCell>& cells) {
   if (!last_is_noted_ || noted_.empty()) return;
   uint64_t bytes = 0;
   for (const FilterCell& cell : cells) bytes += cell.cell.qualifier.size() + cell.cell.value.size();
-  noted_.back().bytes = bytes;
+  noted_.back().bytes += bytes;
 }
 
 void ReadWatch::Returned(size_t cells, uint64_t bytes) {

@@ -27,7 +27,7 @@ class ReadWatch {
 
   // A stored row was looked at.
   void Saw(std::string_view row_key);
-  // The row that was looked at last goes out, with these cells.
+  // The row that was looked at last goes out, with these cells; perhaps in several calls.
   void Returned(const std::vector<FilterCell>& cells);
   // The same of cells that are counted already; of one row, perhaps in several calls.
   void Returned(size_t cells, uint64_t bytes);

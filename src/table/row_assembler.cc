@@ -1,6 +1,7 @@
 #include "table/row_assembler.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sonde {
 namespace {
@@ -48,17 +49,11 @@ std::optional<uint32_t> VisibleCells::FamilyIndex(FamilyId family) const {
   return std::nullopt;
 }
 
-void VisibleCells::Append(uint32_t family_index, std::vector<CellView>* cells,
+void VisibleCells::Append(uint32_t family_index, std::vector<CellView>* cells, int64_t seen_before,
                           std::vector<FilterCell>* out) const {
   if (cells->empty()) return;
   const GcRuleEvaluator& rule = rules_[family_index];
-  if (!rule.KeepsEverything()) {
-    int64_t kept_before = 0;
-    for (auto cell = out->rbegin(); cell != out->rend(); ++cell, ++kept_before) {
-      if (cell->family != family_index || cell->cell.qualifier != cells->front().qualifier) break;
-    }
-    rule.Filter(cells, kept_before);
-  }
+  if (!rule.KeepsEverything()) rule.Filter(cells, seen_before);
   if (view_ != nullptr) KeepColumns(view_->FindFamily(schema_->families[family_index].name), cells);
   out->reserve(out->size() + cells->size());
   for (const CellView& cell : *cells) out->push_back({family_index, kNoLabel, cell});
@@ -89,11 +84,67 @@ absl::StatusOr<bool> RowAssembler::Next(std::string* row_key, std::vector<Filter
   return true;
 }
 
+absl::StatusOr<bool> RowAssembler::NextPart(std::string* row_key, std::vector<FilterCell>* cells,
+                                            bool* is_last) {
+  cells->clear();
+  if (!pending_) {
+    absl::StatusOr<bool> more = stream_->Next(&piece_);
+    if (!more.ok()) return more;
+    if (!*more) {
+      *is_last = true;
+      return std::exchange(in_row_, false);  // nothing but the end of the row
+    }
+  }
+  if (in_row_ && piece_.row_key != row_key_) {
+    pending_ = true;
+    in_row_ = false;
+    *is_last = true;
+    return true;
+  }
+  pending_ = false;
+  if (!in_row_) {
+    *row_key = piece_.row_key;
+    column_.seen = 0;
+  }
+  Take(&piece_, /*copy=*/false, cells);
+  *is_last = piece_.last_of_row;
+  in_row_ = !*is_last;
+  if (in_row_) {
+    row_key_ = *row_key;
+    RememberColumn(*cells);
+  }
+  return true;
+}
+
+void RowAssembler::RememberColumn(const std::vector<FilterCell>& cells) {
+  if (cells.empty()) return;
+  const FilterCell& last = cells.back();
+  const int64_t seen = SeenBefore(last.family, last.cell.qualifier, cells);
+  column_.family = last.family;
+  column_.qualifier = last.cell.qualifier;
+  column_.seen = seen;
+}
+
+// The last of `cells` that are of this column, and those of the parts before.
+int64_t RowAssembler::SeenBefore(uint32_t family, std::string_view qualifier,
+                                 const std::vector<FilterCell>& cells) const {
+  int64_t seen = 0;
+  for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell, ++seen) {
+    if (cell->family != family || cell->cell.qualifier != qualifier) return seen;
+  }
+  return column_.seen > 0 && column_.family == family && column_.qualifier == qualifier ? seen + column_.seen
+                                                                                        : seen;
+}
+
 void RowAssembler::Take(RowPiece* piece, bool copy, std::vector<FilterCell>* cells) {
   const std::optional<uint32_t> family = visible_->FamilyIndex(piece->family);
   if (!family.has_value()) return;
   const size_t first = cells->size();
-  visible_->Append(*family, &piece->cells, cells);
+  int64_t seen_before = 0;
+  if (!piece->cells.empty() && !visible_->rules()[*family].KeepsEverything()) {
+    seen_before = SeenBefore(*family, piece->cells.front().qualifier, *cells);
+  }
+  visible_->Append(*family, &piece->cells, seen_before, cells);
   if (!copy) return;
   size_t size = 0;
   for (size_t i = first; i < cells->size(); ++i)
@@ -117,7 +168,7 @@ void AssembleRow(const std::vector<RowFamily>& row, const VisibleCells& visible,
     const std::optional<uint32_t> index = visible.FamilyIndex(family.family);
     if (!index.has_value()) continue;
     std::vector<CellView> copy = family.cells;
-    visible.Append(*index, &copy, cells);
+    visible.Append(*index, &copy, /*seen_before=*/0, cells);
   }
   SortByFamily(cells);
 }

@@ -2,8 +2,11 @@
 // cells that garbage collection has forgotten, whether or not they are still stored.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,8 +31,9 @@ class VisibleCells {
   // Index of a family in the schema; nullopt when the schema does not have it (it was dropped).
   std::optional<uint32_t> FamilyIndex(FamilyId family) const;
   // Appends the cells of one family of one row that are seen.  `cells`, which is used up, may be a piece of
-  // the family: then the pieces before it were appended to `out` just before.
-  void Append(uint32_t family_index, std::vector<CellView>* cells, std::vector<FilterCell>* out) const;
+  // the family: then so many newer cells of its first column are seen before it.
+  void Append(uint32_t family_index, std::vector<CellView>* cells, int64_t seen_before,
+              std::vector<FilterCell>* out) const;
 
   const TableSchemaRef& schema() const { return schema_; }
   const AuthorizedViewRef& view() const { return view_; }
@@ -50,14 +54,30 @@ class RowAssembler {
   // False at the end.  The row may have no cells left.  Views hold until the next call.
   absl::StatusOr<bool> Next(std::string* row_key, std::vector<FilterCell>* cells);
 
+  // The same of the next part of a row, as the engine has it: a long row need not be in memory.  The last one
+  // may have no cells.  For streams whose families come in the order of the schema; instead of Next.
+  absl::StatusOr<bool> NextPart(std::string* row_key, std::vector<FilterCell>* cells, bool* is_last);
+
  private:
+  // Of a column that goes on in the next part.
+  struct Column {
+    uint32_t family = 0;
+    std::string qualifier;
+    int64_t seen = 0;
+  };
+
   void Take(RowPiece* piece, bool copy, std::vector<FilterCell>* cells);
+  int64_t SeenBefore(uint32_t family, std::string_view qualifier, const std::vector<FilterCell>& cells) const;
+  void RememberColumn(const std::vector<FilterCell>& cells);
 
   std::unique_ptr<RowStream> stream_;
   const VisibleCells* visible_;
   RowPiece piece_;
   bool pending_ = false;  // piece_ is the next row's first
   std::vector<std::unique_ptr<std::string>> copies_;
+  bool in_row_ = false;  // of parts: more may follow
+  std::string row_key_;  // then
+  Column column_;        // likewise: the last one
 };
 
 // The same for the row that Engine::Update hands to its decision.

@@ -1,6 +1,7 @@
 #include "table/row_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "table/view_access.h"
 
@@ -61,7 +62,17 @@ absl::Status RowReader::Start() {
   }
   if (!hints.families.has_value()) hints.families = FamilyIds(schema);
   if (hints.families->empty()) ranges_.clear();
+  in_parts_ = request_.in_parts && !evaluator_.has_value() && FamiliesComeInOrder();
   return OpenScan();
+}
+
+bool RowReader::FamiliesComeInOrder() const {
+  const std::vector<FamilyId>& wanted = *scan_options_.hints.families;
+  if (wanted.size() <= 1) return true;
+  const std::vector<FamilySchema>& families = visible_.schema()->families;
+  return !request_.reversed &&
+         std::is_sorted(families.begin(), families.end(),
+                        [](const FamilySchema& a, const FamilySchema& b) { return a.id < b.id; });
 }
 
 absl::Status RowReader::OpenScan() {
@@ -77,7 +88,7 @@ absl::Status RowReader::OpenScan() {
 }
 
 void RowReader::Suspend() {
-  if (!assembler_.has_value()) return;
+  if (!assembler_.has_value() || in_row_) return;
   assembler_.reset();
   suspended_ = true;
   if (stats_.rows_seen == 0) return;
@@ -91,7 +102,7 @@ absl::StatusOr<RowReader::Step> RowReader::Next(int64_t rows_max) {
   if (watch_.has_value()) {
     if (!step.ok()) {
       watch_->Fail(row_key_);
-    } else if (*step == Step::kRow) {
+    } else if (*step == Step::kRow || *step == Step::kPart) {
       watch_->Returned(cells_);
     } else if (*step == Step::kEnd) {
       watch_->End(reads_all_ && (request_.rows_limit == 0 || stats_.rows_returned < request_.rows_limit),
@@ -111,20 +122,27 @@ absl::StatusOr<RowReader::Step> RowReader::FindNext(int64_t rows_max) {
   if (request_.interrupted) {
     if (absl::Status status = request_.interrupted(); !status.ok()) return status;
   }
-  for (int64_t i = 0; i < rows_max; ++i) {
-    absl::StatusOr<bool> more = assembler_->Next(&row_key_, &cells_);
+  for (int64_t i = 0; i < rows_max || in_row_; ++i) {
+    bool ends = true;
+    absl::StatusOr<bool> more =
+        in_parts_ ? assembler_->NextPart(&row_key_, &cells_, &ends) : assembler_->Next(&row_key_, &cells_);
     if (!more.ok()) return more.status();
     if (!*more) return Step::kEnd;
-    ++stats_.rows_seen;
-    if (watch_.has_value()) watch_->Saw(row_key_);
+    if (!std::exchange(in_row_, !ends)) {
+      ++stats_.rows_seen;
+      if (watch_.has_value()) watch_->Saw(row_key_);
+    }
     stats_.cells_seen += std::ssize(cells_);
     if (evaluator_.has_value() && !cells_.empty()) {
       if (!request_.filter->RowKeyMayPass(row_key_, &budget_)) continue;
       if (absl::Status status = evaluator_->Run(row_key_, &cells_); !status.ok()) return status;
     }
-    if (cells_.empty()) continue;
-    ++stats_.rows_returned;
+    const bool passed = row_passed_ || !cells_.empty();
+    row_passed_ = passed && !ends;
+    if (!passed || (!ends && cells_.empty())) continue;
     stats_.cells_returned += std::ssize(cells_);
+    if (!ends) return Step::kPart;
+    ++stats_.rows_returned;
     return Step::kRow;
   }
   return Step::kPaused;

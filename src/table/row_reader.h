@@ -29,6 +29,8 @@ struct ReadRequest {
   std::shared_ptr<const CompiledFilter> filter;  // null: everything
   int64_t rows_limit = 0;                        // 0: none
   bool reversed = false;
+  // Whether a row may come in parts (Step::kPart), which spares the memory for it.
+  bool in_parts = false;
   absl::Time deadline = absl::InfiniteFuture();
   // Asked now and then; not OK (CANCELLED) ends the read.
   std::function<absl::Status()> interrupted;
@@ -49,7 +51,8 @@ struct ReadStats {
 class RowReader {
  public:
   enum class Step {
-    kRow,     // row_key() and cells() are the next row; it has cells
+    kRow,  // row_key() and cells() are the next row; it has cells.  After parts of it: the rest, perhaps none
+    kPart,    // ... and more of the row may follow; has cells.  Only if the request allows it
     kPaused,  // so many rows were looked at, and none passed: call again
     kEnd,
   };
@@ -60,11 +63,11 @@ class RowReader {
                                                          ReadRequest request,
                                                          AccessObserver* observer = nullptr);
 
-  // Looks at no more than `rows_max` stored rows.
+  // Looks at no more than `rows_max` stored rows, or parts of them.
   absl::StatusOr<Step> Next(int64_t rows_max);
 
   // Gives back what the engine keeps for the scan; the next call of Next begins a new one after the last row
-  // looked at.  For reads that nobody may ask for a long time.
+  // looked at.  For reads that nobody may ask for a long time.  Within a row: nothing.
   void Suspend();
 
   const std::string& table_name() const { return visible_.schema()->name; }
@@ -83,6 +86,8 @@ class RowReader {
  private:
   RowReader(Engine* engine, TableSchemaRef schema, int64_t now_micros, uint64_t seed, ReadRequest request);
   absl::StatusOr<Step> FindNext(int64_t rows_max);
+  // Whether the engine gives the families that are wanted in the order of the schema.
+  bool FamiliesComeInOrder() const;
   absl::Status Start();
   absl::Status OpenScan();
 
@@ -96,7 +101,10 @@ class RowReader {
   Engine::ScanOptions scan_options_;
   std::optional<RowAssembler> assembler_;  // none: nothing (more) can match
   bool suspended_ = false;
-  bool reads_all_ = false;          // the whole table
+  bool reads_all_ = false;  // the whole table
+  bool in_parts_ = false;
+  bool in_row_ = false;             // more of it is to come
+  bool row_passed_ = false;         // of this row, some cells did
   std::optional<ReadWatch> watch_;  // none: nobody watches
   ReadStats stats_;
 

@@ -42,6 +42,12 @@ absl::Status Parse(grpc::ByteBuffer* bytes, Admission::Place* place, google::pro
   return absl::InvalidArgumentError("The request is not a " + type.full_name());
 }
 
+grpc::Slice ToSlice(std::string bytes) {
+  auto* owned = new std::string(std::move(bytes));
+  return grpc::Slice(
+      owned->data(), owned->size(), [](void* string) { delete static_cast<std::string*>(string); }, owned);
+}
+
 }  // namespace
 
 absl::Status ParseRequest(grpc::ByteBuffer* bytes, Admission::Place* place,
@@ -64,10 +70,15 @@ absl::StatusOr<Admission::Place> Admit(const CallKind& kind, std::string_view me
 }
 
 grpc::ByteBuffer ToByteBuffer(std::string bytes) {
-  auto* owned = new std::string(std::move(bytes));
-  grpc::Slice slice(
-      owned->data(), owned->size(), [](void* string) { delete static_cast<std::string*>(string); }, owned);
+  const grpc::Slice slice = ToSlice(std::move(bytes));
   return grpc::ByteBuffer(&slice, 1);
+}
+
+grpc::ByteBuffer ToByteBuffer(std::vector<std::string> blocks) {
+  std::vector<grpc::Slice> slices;
+  slices.reserve(blocks.size());
+  for (std::string& block : blocks) slices.push_back(ToSlice(std::move(block)));
+  return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
 absl::Time DeadlineOf(const grpc::CallbackServerContext& context) {

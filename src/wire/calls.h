@@ -59,6 +59,8 @@ class ParsedRequest {
 
 // Takes the bytes over, without copying them.
 grpc::ByteBuffer ToByteBuffer(std::string bytes);
+// One message of all of them.
+grpc::ByteBuffer ToByteBuffer(std::vector<std::string> blocks);
 inline grpc::ByteBuffer ToByteBuffer(const google::protobuf::Message& message) {
   return ToByteBuffer(message.SerializeAsString());
 }

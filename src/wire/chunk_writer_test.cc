@@ -4,14 +4,19 @@
 #include <google/bigtable/v2/bigtable.pb.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
+
+#include "absl/strings/str_join.h"
+#include "base/random.h"
 
 namespace sonde {
 namespace {
 
 using google::bigtable::v2::ReadRowsResponse;
 
-ReadRowsResponse Parse(const std::string& bytes) {
+ReadRowsResponse Parse(const std::vector<std::string>& blocks) {
+  const std::string bytes = absl::StrJoin(blocks, "");
   ReadRowsResponse response;
   EXPECT_TRUE(response.ParseFromString(bytes));
   // Nothing that protocol buffers would have written differently.
@@ -22,12 +27,14 @@ ReadRowsResponse Parse(const std::string& bytes) {
 TEST(ChunkWriter, NamesRowFamilyAndColumnOnceUntilTheyChange) {
   ChunkWriter writer;
   writer.StartRow("row1");
-  writer.WriteCell("f", "q", 2000, "", "v2", false);
-  writer.WriteCell("f", "q", 1000, "", "v1", false);
-  writer.WriteCell("f", "r", 0, "label", "", false);
-  writer.WriteCell("g", "r", 0, "", "x", true);
+  writer.WriteCell("f", "q", 2000, "", "v2");
+  writer.WriteCell("f", "q", 1000, "", "v1");
+  writer.WriteCell("f", "r", 0, "label", "");
+  writer.WriteCell("g", "r", 0, "", "x");
+  writer.EndRow();
   writer.StartRow("row2");
-  writer.WriteCell("g", "", 0, "", "x", true);
+  writer.WriteCell("g", "", 0, "", "x");
+  writer.EndRow();
   const ReadRowsResponse response = Parse(writer.Take());
   ASSERT_EQ(response.chunks_size(), 5);
   EXPECT_EQ(response.chunks(0).row_key(), "row1");
@@ -52,7 +59,8 @@ TEST(ChunkWriter, SplitsALongValueOverChunksOfOneMessage) {
   value.back() = 'e';
   ChunkWriter writer;
   writer.StartRow("row");
-  writer.WriteCell("f", "q", 1000, "label", value, true);
+  writer.WriteCell("f", "q", 1000, "label", value);
+  writer.EndRow();
   EXPECT_TRUE(writer.IsFull());
   const ReadRowsResponse message = Parse(writer.Take());
   EXPECT_TRUE(writer.IsEmpty());
@@ -75,10 +83,66 @@ TEST(ChunkWriter, SplitsALongValueOverChunksOfOneMessage) {
 TEST(ChunkWriter, AValueOfExactlyOnePieceIsWhole) {
   ChunkWriter writer;
   writer.StartRow("row");
-  writer.WriteCell("f", "q", 1000, "", std::string(ChunkWriter::kPieceBytesMax, 'v'), true);
+  writer.WriteCell("f", "q", 1000, "", std::string(ChunkWriter::kPieceBytesMax, 'v'));
+  writer.EndRow();
   const ReadRowsResponse message = Parse(writer.Take());
   ASSERT_EQ(message.chunks_size(), 1);
   EXPECT_EQ(message.chunks(0).value_size(), 0);
+}
+
+// Rows of cells that are drawn at random, some of them dropped: the message is what protocol buffers make of
+// the others, and its blocks are no larger than one chunk demands.
+TEST(ChunkWriter, RowsLieInBlocksAndCanBeTakenBack) {
+  SeededRandom random(7);
+  for (int round = 0; round < 30; ++round) {
+    ChunkWriter writer(/*piece_bytes_max=*/300'000);
+    ReadRowsResponse wanted;
+    for (int row = 0; row < 8; ++row) {
+      ReadRowsResponse of_row;
+      writer.StartRow("row");
+      const int cells = 1 + static_cast<int>(random.Uniform(3'000));
+      for (int i = 0; i < cells; ++i) {
+        const std::string value(random.Uniform(i % 1'000 == 1 ? 290'000 : 300), 'v');
+        writer.WriteCell("f", "q", i + 1, "", value);
+        auto* chunk = of_row.add_chunks();
+        if (i == 0) {
+          chunk->set_row_key("row");
+          chunk->mutable_family_name()->set_value("f");
+          chunk->mutable_qualifier()->set_value("q");
+        }
+        chunk->set_timestamp_micros(i + 1);
+        chunk->set_value(value);
+      }
+      if (random.Uniform(3) == 0) {
+        writer.DropRow();
+        continue;
+      }
+      writer.EndRow();
+      of_row.mutable_chunks(cells - 1)->set_commit_row(true);
+      wanted.MergeFrom(of_row);
+    }
+    ASSERT_EQ(writer.bytes(), wanted.ByteSizeLong());
+    const std::vector<std::string> blocks = writer.Take();
+    for (const std::string& block : blocks) {
+      EXPECT_LE(block.capacity(), ChunkWriter::kBlockBytes + ChunkWriter::kBlockBytes / 8);
+    }
+    EXPECT_EQ(absl::StrJoin(blocks, ""), wanted.SerializeAsString());
+    EXPECT_TRUE(writer.IsEmpty());
+  }
+}
+
+// A chunk's size is written before it is known that it is the last one.
+TEST(ChunkWriter, TheLastChunkMayTakeAByteMoreForItsSize) {
+  for (size_t value_bytes = 90; value_bytes < 130; ++value_bytes) {
+    ChunkWriter writer;
+    writer.StartRow("row");
+    writer.WriteCell("f", "q", 0, "", std::string(value_bytes, 'v'));
+    writer.EndRow();
+    const ReadRowsResponse message = Parse(writer.Take());
+    ASSERT_EQ(message.chunks_size(), 1);
+    EXPECT_TRUE(message.chunks(0).commit_row());
+    EXPECT_EQ(message.chunks(0).value().size(), value_bytes);
+  }
 }
 
 }  // namespace

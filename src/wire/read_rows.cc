@@ -40,6 +40,9 @@ constexpr int64_t kReadBytes = 64 * 1024;
 // is as large, and the client may take its time.
 constexpr size_t kLongRowBytes = 4 << 20;
 
+// Of a row that is too large, so much is counted.
+constexpr size_t kTooLargeCountedMax = 4 * kRowReadBytesMax;
+
 // A row that nobody can read whole.  Clients that skip such rows look for the key in the details.
 absl::Status RowTooLarge(const RowReader& reader, size_t row_bytes) {
   absl::Status status = absl::FailedPreconditionError(fmt::format(
@@ -134,6 +137,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         .ranges = *std::move(ranges),
         .rows_limit = request.rows_limit(),
         .reversed = request.reversed(),
+        .in_parts = true,
         .deadline = DeadlineOf(context_),
         .interrupted =
             [this] { return cancelled_ ? absl::CancelledError("The client has gone") : absl::OkStatus(); },
@@ -160,12 +164,17 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // Fills one message and sends it.  The end of this object may come before it returns.
   void Produce(int64_t rows_max, bool inline_only) {
     const StepCost::Timer timer(cost_);
-    while (!writer_.IsFull()) {
+    while (in_row_ || !writer_.IsFull()) {
       absl::StatusOr<RowReader::Step> step = reader_->Next(rows_max);
       if (!step.ok()) return End(step.status());
       if (*step == RowReader::Step::kEnd) return End(absl::OkStatus());
-      if (*step == RowReader::Step::kRow) {
-        if (absl::Status status = WriteRow(); !status.ok()) return End(status);
+      if (*step == RowReader::Step::kRow || *step == RowReader::Step::kPart) {
+        const bool ends = *step == RowReader::Step::kRow;
+        if (absl::Status status = WritePart(ends); !status.ok()) {
+          writer_.DropRow();
+          return End(status);
+        }
+        if (!ends && inline_only) return ProduceAmongReaders();
       } else if (inline_only) {
         return ProduceAmongReaders();
       } else if (!writer_.IsEmpty()) {
@@ -177,26 +186,35 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     Send();
   }
 
-  absl::Status WriteRow() {
+  // Writes a row, or a part of it; `ends`: there is no more of it.
+  absl::Status WritePart(bool ends) {
     const std::vector<FilterCell>& cells = reader_->cells();
-    size_t row_bytes = 0;
-    for (const FilterCell& cell : cells) row_bytes += cell.cell.qualifier.size() + cell.cell.value.size();
-    if (row_bytes > kRowReadBytesMax) return RowTooLarge(*reader_, row_bytes);
-    if (absl::Status status = TakeRoom(row_bytes); !status.ok()) return status;
-    writer_.StartRow(reader_->row_key());
-    for (size_t i = 0; i < cells.size(); ++i) {
-      const CellView& cell = cells[i].cell;
-      writer_.WriteCell(reader_->family_name(cells[i]), cell.qualifier, cell.timestamp_micros,
-                        reader_->label(cells[i]), cell.value, i + 1 == cells.size());
+    size_t part_bytes = 0;
+    for (const FilterCell& cell : cells) part_bytes += cell.cell.qualifier.size() + cell.cell.value.size();
+    if (!std::exchange(in_row_, !ends)) {
+      writer_.StartRow(reader_->row_key());
+      row_bytes_ = 0;
     }
-    if (row_bytes >= kLongRowBytes) reader_->Suspend();
+    row_bytes_ += part_bytes;
+    if (row_bytes_ > kRowReadBytesMax) {
+      writer_.DropRow();  // what is left of it is read to be told how large it is, within reason
+      return ends || row_bytes_ > kTooLargeCountedMax ? RowTooLarge(*reader_, row_bytes_) : absl::OkStatus();
+    }
+    if (absl::Status status = TakeRoom(part_bytes); !status.ok()) return status;
+    for (const FilterCell& cell : cells) {
+      writer_.WriteCell(reader_->family_name(cell), cell.cell.qualifier, cell.cell.timestamp_micros,
+                        reader_->label(cell), cell.cell.value);
+    }
+    if (!ends) return absl::OkStatus();
+    writer_.EndRow();
+    if (row_bytes_ >= kLongRowBytes) reader_->Suspend();
     return absl::OkStatus();
   }
 
   // A message that becomes long is counted before it is written, as it may have to wait for its client.
-  absl::Status TakeRoom(size_t row_bytes) {
+  absl::Status TakeRoom(size_t part_bytes) {
     const std::vector<FilterCell>& cells = reader_->cells();
-    size_t bytes = row_bytes + cells.size() * ChunkWriter::kChunkBytesMax;
+    size_t bytes = writer_.bytes() + part_bytes + cells.size() * ChunkWriter::kChunkBytesMax;
     if (bytes <= ChunkWriter::kMessageBytes) return absl::OkStatus();
     for (size_t i = 0; i < cells.size(); ++i) {
       if (i == 0 || cells[i].family != cells[i - 1].family) bytes += reader_->family_name(cells[i]).size();
@@ -204,11 +222,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                cells[i].cell.value.size() / ChunkWriter::kPieceBytesMax * ChunkWriter::kChunkBytesMax;
     }
     bytes += reader_->row_key().size();
-    if (absl::Status status = place_.Resize(held_bytes_ + static_cast<int64_t>(bytes)); !status.ok()) {
-      return status;
-    }
-    writer_.Reserve(bytes);
-    return absl::OkStatus();
+    return place_.Resize(held_bytes_ + static_cast<int64_t>(bytes));
   }
 
   void Send() { Write(ToByteBuffer(writer_.Take())); }
@@ -289,9 +303,10 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     finishing_ = true;
     Count(status);
     AddHeaders();
-    std::string last = writer_.Take();
+    if (in_row_) writer_.DropRow();
+    std::vector<std::string> last = writer_.Take();
     // Two messages in a row are the message with the fields of both.
-    if (status.ok() && stats_since_.has_value()) last += StatsMessage();
+    if (status.ok() && stats_since_.has_value()) last.push_back(StatsMessage());
     // Here, and not where gRPC ends the call: that is another thread, and later.
     reader_.reset();
     if (last.empty()) {
@@ -314,6 +329,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   bool headers_added_ = false;
   std::unique_ptr<RowReader> reader_;
   ChunkWriter writer_;
+  bool in_row_ = false;   // what writer_ has of the last row is not all of it
+  size_t row_bytes_ = 0;  // of that row, so far
   grpc::ByteBuffer message_;
   std::optional<absl::Time> stats_since_;  // when stats were asked for
   std::optional<bool> tells_last_scanned_;

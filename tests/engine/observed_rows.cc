@@ -147,6 +147,9 @@ absl::Status RowGatherer::Add(const RowPiece& piece) {
   } else if (family_ != piece.family && rows_.back().families.contains(piece.family)) {
     return absl::InternalError(fmt::format("family {} of row {} came in parts with another between",
                                            piece.family, Shown(piece.row_key)));
+  } else if (!reverse_ && piece.family < family_) {
+    return absl::InternalError(
+        fmt::format("family {} of row {} came after {}", piece.family, Shown(piece.row_key), family_));
   }
   if (is_row_over_) {
     return absl::InternalError(fmt::format("row {} went on after its last piece", Shown(piece.row_key)));

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_join.h"
 #include "base/random.h"
 #include "client/row_merger.h"
 #include "reference_merger.h"
@@ -116,14 +117,15 @@ std::vector<ReadRowsResponse::CellChunk> Write(const std::vector<MergedCell>& ce
   ChunkWriter writer(piece_bytes_max);
   const auto send = [&] {
     ReadRowsResponse message;
-    EXPECT_TRUE(message.ParseFromString(writer.Take()));
+    EXPECT_TRUE(message.ParseFromString(absl::StrJoin(writer.Take(), "")));
     chunks.insert(chunks.end(), message.chunks().begin(), message.chunks().end());
   };
   for (size_t i = 0; i < cells.size(); ++i) {
     const MergedCell& cell = cells[i];
     if (i == 0 || cells[i - 1].row_key != cell.row_key) writer.StartRow(cell.row_key);
     const bool last = i + 1 == cells.size() || cells[i + 1].row_key != cell.row_key;
-    writer.WriteCell(cell.family, cell.qualifier, cell.timestamp_micros, cell.label, cell.value, last);
+    writer.WriteCell(cell.family, cell.qualifier, cell.timestamp_micros, cell.label, cell.value);
+    if (last) writer.EndRow();
     if (last && random->Uniform(2) == 0) send();
   }
   if (!writer.IsEmpty()) send();

@@ -251,22 +251,10 @@ absl::StatusOr<std::vector<DirectoryEntryRef>> FamilySettling::PagesOf(std::stri
 }
 
 FragmentEdits FamilySettling::EditsIn(const Stretch& stretch) {
-  const auto comes_before = [](const CellView& cell, const Place& place) {
-    const int order = cell.qualifier.compare(place.qualifier);
-    return order != 0 ? order < 0 : cell.timestamp_micros > place.timestamp_micros;
-  };
-  const auto part = [&](const std::vector<CellView>& cells) {
-    const auto at = [&](const std::optional<Place>& place, std::vector<CellView>::const_iterator otherwise) {
-      return place.has_value() ? std::lower_bound(cells.begin(), cells.end(), *place, comes_before)
-                               : otherwise;
-    };
-    const auto begin = at(stretch.begin, cells.begin());
-    return absl::MakeConstSpan(cells).subspan(begin - cells.begin(), at(stretch.end, cells.end()) - begin);
-  };
   FragmentEdits edits(*edits_);
-  edits.puts = part(edits_->puts);
-  edits.adds = part(edits_->adds);
-  return edits;
+  if (stretch.begin.has_value()) edits.TakeBefore(stretch.begin->qualifier, stretch.begin->timestamp_micros);
+  return stretch.end.has_value() ? edits.TakeBefore(stretch.end->qualifier, stretch.end->timestamp_micros)
+                                 : edits;
 }
 
 // Whether the row's edits delete from one or more columns there.

@@ -73,9 +73,11 @@ absl::StatusOr<bool> PageStream::Next() {
   }
 }
 
-bool PageStream::row_may_continue() const {
-  if (split_ != nullptr) return split_->row_may_continue();
-  return !options_.reverse && neighbor_ != nullptr && neighbor_->first.row_key == piece_.row_key;
+const ParsedPageKey* PageStream::row_goes_on_at() const {
+  if (split_ != nullptr) return split_->row_goes_on_at();
+  const bool goes_on =
+      !options_.reverse && neighbor_ != nullptr && neighbor_->first.row_key == piece_.row_key;
+  return goes_on ? &neighbor_->first : nullptr;
 }
 
 void PageStream::RememberLastColumn() {

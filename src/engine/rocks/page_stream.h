@@ -44,8 +44,8 @@ class PageStream {
 
   // The piece that it is at.  Views hold until the next call of Next or Start; the caller may take the cells.
   RowPiece& piece() { return split_ != nullptr ? split_->piece() : piece_; }
-  // False: no more pieces of this row follow.
-  bool row_may_continue() const;
+  // Where the next piece of this row would begin, at least; null: none follows.
+  const ParsedPageKey* row_goes_on_at() const;
 
  private:
   absl::StatusOr<bool> NextPage();

@@ -33,7 +33,11 @@ RocksScan::RocksScan(const CellStore* store, TableId table, std::vector<RowRange
       shapes_(store->shapes(), table),
       ranges_(std::move(ranges)),
       options_(std::move(options)),
-      relaxed_hints_(Relaxed(options_.hints)) {}
+      relaxed_hints_(Relaxed(options_.hints)) {
+  // Which rows of known families are looked up in.
+  if (options_.hints.families.has_value())
+    std::sort(options_.hints.families->begin(), options_.hints.families->end());
+}
 
 absl::Status RocksScan::CheckDeadline() {
   if (options_.deadline == absl::InfiniteFuture() || steps_++ % kStepsBetweenClockReadings != 0)
@@ -125,12 +129,16 @@ absl::Status RocksScan::StartMerging(const RowRange& range) {
 }
 
 absl::StatusOr<bool> RocksScan::NextLookedUp(RowPiece* piece) {
+  if (over_.has_value()) {
+    absl::StatusOr<bool> more = NextOver(piece);
+    if (!more.ok() || *more) return more;
+  }
   const std::vector<FamilyId>& families = *options_.hints.families;
   if (chosen_source_ != nullptr) {  // the row may go on in its next page
     if (absl::Status status = Advance(); !status.ok()) return status;
     if (chosen_source_->valid) {
       fragments_.clear();
-      piece->last_of_row = families_done_ == families.size() && !chosen_source_->stream->row_may_continue();
+      piece->last_of_row = IsLastOfRow();
       if (absl::Status status = Fill(chosen_source_, piece); !status.ok()) return status;
       return true;
     }
@@ -164,8 +172,7 @@ absl::StatusOr<bool> RocksScan::NextLookedUp(RowPiece* piece) {
     }
     if (source == nullptr && fragments_.empty()) continue;
     if (fragments_.empty()) chosen_source_ = source;
-    piece->last_of_row = families_done_ == families.size() &&
-                         (chosen_source_ == nullptr || !source->stream->row_may_continue());
+    piece->last_of_row = IsLastOfRow();
     if (absl::Status status = Fill(source, piece); !status.ok()) return status;
     if (IsEmpty(*piece)) continue;
     return true;
@@ -175,6 +182,10 @@ absl::StatusOr<bool> RocksScan::NextLookedUp(RowPiece* piece) {
 }
 
 absl::StatusOr<bool> RocksScan::NextMerged(RowPiece* piece) {
+  if (over_.has_value()) {
+    absl::StatusOr<bool> more = NextOver(piece);
+    if (!more.ok() || *more) return more;
+  }
   if (absl::Status status = Advance(); !status.ok()) return status;
   if (!Choose()) {
     state_ = State::kBetweenRanges;
@@ -243,8 +254,14 @@ bool RocksScan::Choose() {
 
 // Of what was chosen; what a cursor or a stream that was chosen has next is not known yet.
 bool RocksScan::IsLastOfRow() const {
-  if (chosen_source_ != nullptr && chosen_source_->stream->row_may_continue()) return false;
-  if (options_.hints.families.has_value() && options_.hints.families->size() == 1) return true;
+  return (chosen_source_ == nullptr || chosen_source_->stream->row_goes_on_at() == nullptr) &&
+         IsLastFamilyOfRow();
+}
+
+bool RocksScan::IsLastFamilyOfRow() const {
+  const auto& wanted = options_.hints.families;
+  if (state_ == State::kLookingUp) return families_done_ == wanted->size();
+  if (wanted.has_value() && wanted->size() == 1) return true;
   for (size_t i = 0; i < heads_.size(); ++i) {
     if (chosen_heads_[i] || (heads_[i]->valid() && heads_[i]->row_key() == row_key_)) return false;
   }
@@ -273,49 +290,69 @@ absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
   const bool adds = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutAdds);
   const bool needs_all = (deletes && options_.hints.newest_per_column.has_value()) ||
                          (adds && options_.hints.keys_only) || !options_.hints.numbers.empty();
-  if (!needs_all && !source->stream->row_may_continue()) {
+  if (!needs_all && source->stream->row_goes_on_at() == nullptr) {
     return reader_.ReadOver(source->stream->piece().cells, fragments_, shapes_, options_.hints,
                             &piece->cells);
   }
-  gathered_.clear();
-  arena_.Clear();
+  const absl::StatusOr<const Fragment*> edits = reader_.ReadEdits(fragments_, shapes_, options_.hints);
+  if (!edits.ok()) return edits.status();
+  over_.emplace(Over{.source = source, .pages = source->stream.get(), .edits = FragmentEdits(**edits)});
   if (needs_all) {
-    DirectoryCursor directory(*store_, &*moment_, table_);
-    PageStream all(store_, moment_->snapshot(), &directory, &relaxed_hints_,
-                   {.family = family_, .deadline = options_.deadline});
-    if (absl::Status status = all.Start(RowRange::Single(row_key_)); !status.ok()) return status;
-    while (true) {
-      absl::StatusOr<bool> more = all.Next();
-      if (!more.ok()) return more.status();
-      if (!*more) break;
-      Gather(all.piece());
-    }
+    over_->directory = std::make_unique<DirectoryCursor>(*store_, &*moment_, table_);
+    over_->all =
+        std::make_unique<PageStream>(store_, moment_->snapshot(), over_->directory.get(), &relaxed_hints_,
+                                     PageStream::Options{.family = family_, .deadline = options_.deadline});
+    over_->pages = over_->all.get();
+    if (absl::Status status = over_->all->Start(RowRange::Single(row_key_)); !status.ok()) return status;
+    absl::StatusOr<bool> more = over_->all->Next();
+    if (!more.ok()) return more.status();
+    over_->at_piece = *more;
   }
+  return NextOver(piece).status();
+}
+
+absl::StatusOr<bool> RocksScan::NextOver(RowPiece* piece) {
+  piece->row_key = row_key_;
+  piece->family = family_;
+  piece->numbers.clear();
+  piece->cells.clear();
+  while (!over_->done && piece->cells.empty()) {
+    if (std::exchange(over_->begun, true)) {
+      absl::StatusOr<bool> more = over_->pages->Next();
+      if (!more.ok()) return more;
+      over_->at_piece = *more && over_->pages->piece().row_key == row_key_;
+      if (over_->all == nullptr) over_->source->valid = *more;
+    }
+    absl::Span<const CellView> cells;
+    const ParsedPageKey* next = nullptr;
+    if (over_->at_piece) {
+      cells = over_->pages->piece().cells;
+      next = over_->pages->row_goes_on_at();
+    }
+    const FragmentEdits edits =
+        next == nullptr ? over_->edits : over_->edits.TakeBefore(next->qualifier, next->timestamp_micros);
+    if (absl::Status status = reader_.OverlayEdits(edits, cells, &piece->cells); !status.ok()) return status;
+    over_->done = next == nullptr;
+  }
+  piece->last_of_row = over_->done && IsLastFamilyOfRow();
+  if (!piece->cells.empty()) return true;
+  // What was last given out is no longer in use, so that its family's stream may go past the row.
+  Source* const source = over_->source;
+  const bool is_past = over_->all == nullptr && !over_->at_piece;
+  over_.reset();
+  chosen_source_ = nullptr;
+  if (is_past || state_ == State::kLookingUp) return false;  // who looks up starts it anew
+  if (absl::Status status = PassRow(source); !status.ok()) return status;
+  return false;
+}
+
+absl::Status RocksScan::PassRow(Source* source) {
   while (source->valid && source->stream->piece().row_key == row_key_) {
-    if (!needs_all) Gather(source->stream->piece());
     absl::StatusOr<bool> more = source->stream->Next();
     if (!more.ok()) return more.status();
     source->valid = *more;
   }
-  chosen_source_ = nullptr;  // it is past the row already
-  return reader_.ReadOver(gathered_, fragments_, shapes_, options_.hints, &piece->cells);
-}
-
-void RocksScan::Gather(const RowPiece& piece) {
-  const auto keep = [&](std::string_view bytes) {
-    char* const to = arena_.Reserve(bytes.size());
-    std::copy(bytes.begin(), bytes.end(), to);
-    arena_.Commit(bytes.size());
-    return std::string_view(to, bytes.size());
-  };
-  std::string_view from, qualifier;
-  for (const CellView& cell : piece.cells) {
-    if (from.data() != cell.qualifier.data() || from.size() != cell.qualifier.size()) {
-      from = cell.qualifier;
-      qualifier = keep(from);
-    }
-    gathered_.push_back({qualifier, cell.timestamp_micros, keep(cell.value)});
-  }
+  return absl::OkStatus();
 }
 
 }  // namespace sonde

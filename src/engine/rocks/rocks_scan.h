@@ -2,14 +2,12 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cellblock/fragment.h"
-#include "codec/strings.h"
 #include "engine/engine.h"
 #include "engine/rocks/cell_store.h"
 #include "engine/rocks/directory.h"
@@ -21,7 +19,7 @@ namespace sonde {
 
 // Each range is merged of a cursor a head and a stream of pages a family.  Of single rows of known families,
 // the heads are looked up by key instead (the Bloom filters answer for most that are not there).  A row that
-// only pages hold is handed out as it is.
+// only pages hold is handed out as it is.  One that lies in several pages comes page by page.
 class RocksScan final : public RowStream {
  public:
   // `store` must outlive it.
@@ -36,6 +34,17 @@ class RocksScan final : public RowStream {
   struct Source {
     std::unique_ptr<PageStream> stream;
     bool valid = false;
+  };
+
+  // A row of several pages that heads have edits of, from its first piece to its last.
+  struct Over {
+    Source* source;
+    PageStream* pages;                           // which the pieces come from: source's, or else `all`
+    std::unique_ptr<DirectoryCursor> directory;  // of `all`
+    std::unique_ptr<PageStream> all;
+    FragmentEdits edits;   // those that are still to come
+    bool at_piece = true;  // else `pages` is past the row
+    bool begun = false, done = false;
   };
 
   absl::Status CheckDeadline();
@@ -53,12 +62,14 @@ class RocksScan final : public RowStream {
   bool Choose();
   bool Offer(const std::string& row_key, FamilyId family);
   bool IsLastOfRow() const;
+  bool IsLastFamilyOfRow() const;
   // What `source` (null: nothing) and fragments_ have of what was chosen, into the piece; no cell may be
   // left.
   absl::Status Fill(Source* source, RowPiece* piece);
   absl::Status FillOver(Source* source, RowPiece* piece);
-  // Copies cells to gathered_.
-  void Gather(const RowPiece& piece);
+  // The next piece of over_ that has cells; false: there is none, and over_ has ended.
+  absl::StatusOr<bool> NextOver(RowPiece* piece);
+  absl::Status PassRow(Source* source);
 
   bool Wants(FamilyId family) const;
 
@@ -66,8 +77,8 @@ class RocksScan final : public RowStream {
   const TableId table_;
   const TableShapes shapes_;
   const std::vector<RowRange> ranges_;
-  const Engine::ScanOptions options_;
-  ReadHints relaxed_hints_;  // without what edits over pages make uncertain
+  Engine::ScanOptions options_;  // families ascending
+  ReadHints relaxed_hints_;      // without what edits over pages make uncertain
 
   State state_ = State::kBetweenRanges;
   size_t ranges_done_ = 0;
@@ -93,8 +104,7 @@ class RocksScan final : public RowStream {
 
   std::vector<std::string_view> fragments_;  // of the piece, oldest first
   FragmentsReader reader_;
-  std::vector<CellView> gathered_;
-  codec::ByteArena arena_;
+  std::optional<Over> over_;
 };
 
 }  // namespace sonde
