@@ -1,10 +1,13 @@
 // Tables in memory that keep every cell: what tests of the series layer, and examples, write to and read
-// from. Not for several threads.  GC rules are recorded, not applied; row_key_regex is not looked at.
+// from.  Several threads may write and read; the members are for when they do not.  GC rules are recorded,
+// not applied; row_key_regex is not looked at.
 #pragma once
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <tuple>
@@ -35,11 +38,13 @@ class MemoryTables final : public TableAccess {
   int64_t rows_read = 0;
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override {
+    const std::lock_guard lock(*mutex_);
     for (const FamilyRequest& family : families) tables[table].families.emplace(family.name, family.gc_rule);
     return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override {
+    const std::lock_guard lock(*mutex_);
     if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
     std::vector<FamilyRequest> families;
     for (const auto& [name, rule] : tables[table].families) families.push_back({name, rule});
@@ -47,6 +52,7 @@ class MemoryTables final : public TableAccess {
   }
 
   absl::Status UpdateFamilies(const std::string& table, const std::vector<FamilyRequest>& families) override {
+    const std::lock_guard lock(*mutex_);
     ++update_requests;
     if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
     for (const FamilyRequest& family : families) {
@@ -58,17 +64,20 @@ class MemoryTables final : public TableAccess {
   }
 
   absl::StatusOr<std::vector<std::string>> ListTables() override {
+    const std::lock_guard lock(*mutex_);
     std::vector<std::string> names;
     for (const auto& [name, table] : tables) names.push_back(name);
     return names;
   }
 
   absl::Status DropTable(const std::string& table) override {
+    const std::lock_guard lock(*mutex_);
     return tables.erase(table) == 1 ? absl::OkStatus() : absl::NotFoundError("no table " + table);
   }
 
   absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
                                                        const std::vector<RowWrite>& rows) override {
+    const std::lock_guard lock(*mutex_);
     if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
     ++mutate_requests;
     std::vector<absl::Status> statuses;
@@ -94,6 +103,21 @@ class MemoryTables final : public TableAccess {
 
   absl::Status ReadRows(const std::string& table, const RowRead& read,
                         const std::function<bool(ReadRow&&)>& callback) override {
+    absl::StatusOr<std::vector<ReadRow>> rows = Select(table, read);
+    if (!rows.ok()) return rows.status();
+    for (ReadRow& row : *rows) {  // the callback may write
+      {
+        const std::lock_guard lock(*mutex_);
+        ++rows_read;
+      }
+      if (!callback(std::move(row))) break;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<std::vector<ReadRow>> Select(const std::string& table, const RowRead& read) {
+    const std::lock_guard lock(*mutex_);
     if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
     ++read_requests;
     const std::vector<RowRange> ranges = NormalizeRanges(read.ranges);
@@ -104,18 +128,17 @@ class MemoryTables final : public TableAccess {
       }
     }
     if (read.reversed) selected = {selected.rbegin(), selected.rend()};
-    int64_t rows = 0;
+    std::vector<ReadRow> rows;
     for (const auto& [key, row] : selected) {
       ReadRow result{*key, {}};
       for (const auto& [column, cells] : *row) AppendColumn(read, column, cells, &result);
       if (result.cells.empty()) continue;
-      ++rows_read;
-      if (!callback(std::move(result)) || ++rows == read.rows_max) break;
+      rows.push_back(std::move(result));
+      if (std::ssize(rows) == read.rows_max) break;
     }
-    return absl::OkStatus();
+    return rows;
   }
 
- private:
   static void AppendColumn(const RowRead& read, const std::pair<std::string, std::string>& name,
                            const Column& cells, ReadRow* row) {
     if (read.family && *read.family != name.first) return;
@@ -131,6 +154,8 @@ class MemoryTables final : public TableAccess {
       if (++count == read.cells_per_column_max) break;
     }
   }
+
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();  // moves with the rest
 };
 
 // The process dies before its n-th write: that one and all later requests fail.
