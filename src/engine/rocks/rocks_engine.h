@@ -68,7 +68,7 @@ struct RocksOptions {
   // Whether cells settle, and pages are visited, by themselves.
   bool settles = true;
   // Of what a row may get in long fragments until the heads change roles; if cells settle by themselves.
-  uint64_t long_row_bytes_max = uint64_t{32} << 20;
+  uint64_t long_row_bytes_max = uint64_t{16} << 20;
   // When a page is full, and how much of a head settles at a time (settling.h) and is enough to settle
   // (settling_schedule.h); for tests small.
   PageLimits page;

@@ -82,6 +82,7 @@ void SettlingSchedule::Run() {
   while (!IsStopping()) {
     const absl::Status status = Work();
     Report(status);
+    if (status.ok() && store_->long_rows().AnyFull() && MayGoOn()) continue;  // somebody waits for it
     const absl::MutexLock lock(&mutex_);
     mutex_.AwaitWithTimeout(absl::Condition(&stopping_), status.ok() ? kPause : kPauseAfterFailure);
   }

@@ -100,7 +100,7 @@ class SettlingTest : public testing::Test {
   size_t numbers_seen_ = 0;  // by Cells
   size_t cells_max_ = 10;
   bool settles_ = false;
-  uint64_t long_row_bytes_max_ = uint64_t{32} << 20;
+  uint64_t long_row_bytes_max_ = uint64_t{16} << 20;
   uint64_t head_cells_min_ = 100;
   std::string path_;
   std::unique_ptr<RocksEngine> engine_;
