@@ -91,6 +91,9 @@ rocksdb::Options Basics(rocksdb::Env* env) {
   options.block_protection_bytes_per_key = kProtectionBytes;
   options.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
   options.paranoid_checks = true;
+  // Blocks of files that are gone leave the cache; else it fills with them, up to its limit, as heads come
+  // and go.  Looked for as long as one in twenty of a file's is expected to be there.
+  options.uncache_aggressiveness = 300;
   options.recycle_log_file_num = 0;  // stale records could be taken for new ones
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   options.keep_log_file_num = 5;
