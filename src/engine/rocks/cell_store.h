@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -118,6 +119,9 @@ class CellStore {
     std::optional<uint64_t> pages_version_;
   };
 
+  // Of a write: rows and sizes of its fragments of kFragmentApartBytesMin or more.
+  using LongFragments = std::vector<std::pair<std::string_view, uint64_t>>;
+
   // The open head, for a writer: it stays open until this ends, which must be after the write.
   class OpenHead {
    public:
@@ -128,10 +132,9 @@ class CellStore {
 
     rocksdb::ColumnFamilyHandle* get() const { return store_->head(store_->OpenHeadIndex()); }
     // Counts what goes to it.
-    void Add(const HeadLoad& load) { store_->AddLoad(load); }
-    // Counts a fragment of kFragmentApartBytesMin or more, besides.
-    void AddLong(TableId table, std::string_view row_key, uint64_t bytes) {
-      store_->long_rows_.Add(table, row_key, bytes);
+    void Add(const HeadLoad& load, TableId table, const LongFragments& long_fragments) {
+      store_->AddLoad(load);
+      for (const auto& [row_key, bytes] : long_fragments) store_->long_rows_.Add(table, row_key, bytes);
     }
 
    private:

@@ -55,7 +55,8 @@ constexpr size_t kScratchBytesMax = 1 << 20;
 
 // Counts the change, but for the bytes of all.
 void AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
-                  CellStore::OpenHead* head, rocksdb::WriteBatch* batch, HeadLoad* load) {
+                  rocksdb::ColumnFamilyHandle* head, rocksdb::WriteBatch* batch, HeadLoad* load,
+                  CellStore::LongFragments* long_fragments) {
   static thread_local std::string key, value;  // scratch: this runs for every row of every write
   key.clear();
   AppendRowPrefix(table, change.row_key, &key);
@@ -65,10 +66,10 @@ void AppendChange(TableId table, const RowChange& change, const ShapeSource& sha
     AppendFamily(delta.family, &key);
     value.clear();
     EncodeFragment(delta, shapes, &value);
-    batch->Merge(head->get(), key, value);
+    batch->Merge(head, key, value);
     load->cells += delta.puts.size() + delta.adds.size();
     load->deletes += delta.deletes.size() + (delta.delete_all ? 1 : 0);
-    if (value.size() >= kFragmentApartBytesMin) head->AddLong(table, change.row_key, value.size());
+    if (value.size() >= kFragmentApartBytesMin) long_fragments->emplace_back(change.row_key, value.size());
   }
   if (value.capacity() > kScratchBytesMax) std::string().swap(value);
 }
@@ -340,10 +341,11 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
   }
   CellStore::OpenHead head(store_.get());
   HeadLoad load;
+  CellStore::LongFragments long_fragments;
   // Twice: before shapes are learned, and when it is known how much there is.
   if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
   for (const RowChange& change : changes) {
-    AppendChange(table, change, shapes, &head, &batch, &load);
+    AppendChange(table, change, shapes, head.get(), &batch, &load, &long_fragments);
     stripes.push_back(row_locks_.StripeOf(table, change.row_key));
     logged |= !change.delta.log.pieces.empty();
   }
@@ -351,7 +353,7 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
   if (adds_cells) {
     if (absl::Status status = disk_guard_->AdmitWrite(load.bytes); !status.ok()) return status;
   }
-  head.Add(load);
+  head.Add(load, table, long_fragments);
   // The log tells in which order the changes of a row were applied, so they are applied one by one.
   const BatchRowLocks locks(&row_locks_, std::move(stripes), /*alone=*/logged);
   const CellStore::WhenHeld when_held = WhenHeld(adds_cells);
@@ -364,8 +366,8 @@ absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> chang
 absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
                                  const Decide& decide) {
   if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
-  // What it decides is not known yet; of those that only delete, none has a full row for long.
-  if (absl::Status status = store_->AwaitLongRow(table, row_key); !status.ok()) return status;
+  // What it decides is not known yet: if it only deletes, it need not have found room.
+  const absl::Status row_has_room = store_->AwaitLongRow(table, row_key);
   CellStore::OpenHead head(store_.get());
   std::unique_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)));
 
@@ -396,16 +398,19 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   if (!delta.ok()) return delta.status();
   if (!delta->has_value()) return absl::OkStatus();
   const bool adds_cells = AddsCells(**delta);
+  if (adds_cells && !row_has_room.ok()) return row_has_room;
   if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
   rocksdb::WriteBatch batch;
   const RowChange change{row_key, *std::move(*delta)};
   HeadLoad load;
-  AppendChange(table, change, LearningTableShapes(records_.shapes(), table), &head, &batch, &load);
+  CellStore::LongFragments long_fragments;
+  AppendChange(table, change, LearningTableShapes(records_.shapes(), table), head.get(), &batch, &load,
+               &long_fragments);
   load.bytes = batch.GetDataSize();
   if (adds_cells) {
     if (absl::Status status = disk_guard_->AdmitWrite(load.bytes); !status.ok()) return status;
   }
-  head.Add(load);
+  head.Add(load, table, long_fragments);
   ChangeLog::Commit commit(log_.get());
   if (!change.delta.log.pieces.empty()) {
     if (absl::Status status = commit.Add(table, {&change, 1}, &batch); !status.ok()) return status;

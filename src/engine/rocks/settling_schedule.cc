@@ -106,7 +106,7 @@ absl::Status SettlingSchedule::Work() {
   const bool due =
       IsDue(load, settling_->page_totals().cells, absl::ToUnixMicros(start), IsBusy(load, start), options_);
   const bool early = !due && start >= early_from_ && IsDueEarly(load);
-  if (IsStopping() || !(due || early)) return absl::OkStatus();
+  if (!MayGoOn() || !(due || early)) return absl::OkStatus();  // the switch settles what still rests
   if (absl::Status status = settling_->Switch(); !status.ok()) return status;
   absl::Status status = SettleResting();
   if (early) early_from_ = absl::Now() + kEarlyRest * (absl::Now() - start);
