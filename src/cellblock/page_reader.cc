@@ -133,7 +133,8 @@ absl::Status PageReader::FindRows(const RowRange& range, size_t* begin, size_t* 
   *end = header.rows;
   if (range.start > header.first_row_key && !keys_.LowerBound(range.start, begin))
     return DamagedPage("row keys");
-  if (!range.end.empty() && range.end <= header.last_row_key && !keys_.LowerBound(range.end, end)) {
+  if (!range.end.empty() && range.end <= header.last_row_key &&
+      !keys_.LowerBoundNear(*begin, range.end, end)) {
     return DamagedPage("row keys");
   }
   *end = std::max(*begin, *end);

@@ -408,7 +408,25 @@ size_t TextColumn::KeptBytes() const {
 }
 
 bool TextColumn::LowerBound(std::string_view text, size_t* index) {
-  size_t low = 0, high = count_;
+  return LowerBoundIn(0, count_, text, index);
+}
+
+bool TextColumn::LowerBoundNear(size_t from, std::string_view text, size_t* index) {
+  std::string at;
+  size_t low = from, high = count_;
+  for (size_t step = 1; step <= count_ - from; step *= 2) {  // ever longer steps, until one goes too far
+    const size_t next = from + step - 1;
+    if (!At(next, &at)) return false;
+    if (at >= text) {
+      high = next;
+      break;
+    }
+    low = next + 1;
+  }
+  return LowerBoundIn(low, high, text, index);
+}
+
+bool TextColumn::LowerBoundIn(size_t low, size_t high, std::string_view text, size_t* index) {
   std::string at;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;

@@ -57,6 +57,8 @@ class TextColumn {
   [[nodiscard]] bool At(size_t index, std::string* text);
   // The first text that is not less than `text`, or size(), if the column is sorted.
   [[nodiscard]] bool LowerBound(std::string_view text, size_t* index);
+  // Of those from `from` on, where it is cheap to find if it is near.
+  [[nodiscard]] bool LowerBoundNear(size_t from, std::string_view text, size_t* index);
 
   // Of what is decoded and kept.
   size_t KeptBytes() const;
@@ -72,6 +74,8 @@ class TextColumn {
 
   bool ParseTemplates(std::string_view* in);
   bool ParseFrontCoded(std::string_view* in);
+  // As LowerBound, of [low, high).
+  bool LowerBoundIn(size_t low, size_t high, std::string_view text, size_t* index);
   // Writes the text of a template to `to`; field i is fields[i * stride].
   void Compose(const Template& shape, const int64_t* fields, size_t stride, char* to) const;
 

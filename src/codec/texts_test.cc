@@ -136,6 +136,9 @@ TEST(Texts, LowerBoundIsThatOfTheSortedKeys) {
       size_t index = 0;
       ASSERT_TRUE(column.LowerBound(wanted, &index));
       EXPECT_EQ(index, std::lower_bound(keys.begin(), keys.end(), wanted) - keys.begin());
+      const size_t from = i == 0 ? keys.size() : random.Uniform(keys.size());
+      ASSERT_TRUE(column.LowerBoundNear(from, wanted, &index));
+      EXPECT_EQ(index, std::lower_bound(keys.begin() + from, keys.end(), wanted) - keys.begin());
     }
     std::string text;
     ASSERT_TRUE(column.At(keys.size() - 1, &text));
@@ -201,6 +204,9 @@ TEST(Texts, SurvivesDamage) {
       EXPECT_LE(got.back().size(), kColumnBytesMax);
     }
     if (column.LowerBound(keys.back(), &index)) {
+      EXPECT_LE(index, keys.size());
+    }
+    if (column.LowerBoundNear(keys.size() / 2, keys.back(), &index)) {
       EXPECT_LE(index, keys.size());
     }
   }

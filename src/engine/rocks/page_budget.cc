@@ -14,14 +14,27 @@ absl::Status PageBudget::CheckRoom() const {
 }
 
 PageBudget::Loan PageBudget::Lend(size_t bytes) {
-  lent_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  charges_.ReserveMem(bytes);
+  if (lent_bytes_.fetch_add(bytes) + bytes > charged_bytes_) Charge();
   return {this, bytes};
 }
 
 void PageBudget::Return(size_t bytes) {
-  charges_.FreeMem(bytes);
-  lent_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  if (lent_bytes_.fetch_sub(bytes) - bytes + 2 * charge_step_ < charged_bytes_) Charge();
+}
+
+void PageBudget::Charge() {
+  const absl::MutexLock lock(&mutex_);
+  // Who lends while less is charged may have seen the charge as it was.
+  do {
+    const size_t wanted = (lent_bytes_ / charge_step_ + 1) * charge_step_;
+    const size_t charged = charged_bytes_;
+    if (wanted > charged) {
+      charges_.ReserveMem(wanted - charged);
+    } else {
+      charges_.FreeMem(charged - wanted);
+    }
+    charged_bytes_ = wanted;
+  } while (lent_bytes_ > charged_bytes_);
 }
 
 }  // namespace sonde

@@ -4,12 +4,15 @@
 // Threads: all functions may be called at once.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/write_buffer_manager.h"
 
@@ -40,20 +43,31 @@ class PageBudget {
 
   // `cache` may be null: then nothing is charged.
   PageBudget(size_t bytes_max, std::shared_ptr<rocksdb::Cache> cache)
-      : bytes_max_(bytes_max), charges_(/*buffer_size=*/0, std::move(cache)) {}
+      : bytes_max_(bytes_max),
+        charge_step_(std::clamp<size_t>(bytes_max / 16, 1, kChargeStepMax)),
+        charges_(/*buffer_size=*/0, std::move(cache)) {}
 
   // UNAVAILABLE: all of it is lent.  Alone, a reader gets its page whatever its size.
   absl::Status CheckRoom() const;
   Loan Lend(size_t bytes);
 
-  size_t lent_bytes() const { return lent_bytes_.load(std::memory_order_relaxed); }
+  size_t lent_bytes() const { return lent_bytes_; }
 
  private:
+  // What is charged follows what is lent in steps, as a point read should not have to change it: it is not
+  // less than what is lent, and two steps more at most.
+  static constexpr size_t kChargeStepMax = 2 << 20;
+
   void Return(size_t bytes);
+  void Charge();
 
   const size_t bytes_max_;
+  const size_t charge_step_;
   std::atomic<size_t> lent_bytes_ = 0;
-  rocksdb::WriteBufferManager charges_;  // it is made for write buffers, but charges a cache for anything
+  std::atomic<size_t> charged_bytes_ = 0;  // changed with mutex_ only
+  absl::Mutex mutex_;
+  // It is made for write buffers, but charges a cache for anything.
+  rocksdb::WriteBufferManager charges_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sonde

@@ -37,6 +37,19 @@ TEST(PageBudgetTest, LendsUpToItsLimitAndChargesTheCache) {
   EXPECT_LT(cache->GetUsage(), usage_before + 5 * kMiB);
 }
 
+TEST(PageBudgetTest, SmallLoansLeaveTheChargeAsItIs) {
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(64 * kMiB);
+  PageBudget budget(32 * kMiB, cache);
+  const PageBudget::Loan kept = budget.Lend(3 * kMiB);
+  const size_t usage = cache->GetUsage();
+  EXPECT_GE(usage, 3 * kMiB);
+  for (size_t bytes = 1; bytes <= kMiB; bytes *= 2) {
+    const PageBudget::Loan loan = budget.Lend(bytes);
+    EXPECT_EQ(cache->GetUsage(), usage) << bytes;
+  }
+  EXPECT_EQ(cache->GetUsage(), usage);
+}
+
 TEST(PageBudgetTest, OneReaderGetsAPageThatIsTooLarge) {
   PageBudget budget(kMiB, nullptr);
   EXPECT_TRUE(budget.CheckRoom().ok());
