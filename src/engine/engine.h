@@ -118,6 +118,12 @@ class Engine {
   // should write less.  Cheap.
   virtual double WritePressure() const = 0;
 
+  // Whether a write to this row would have to wait for now, though writes to others would not.  Cheap; it may
+  // be otherwise at once.
+  virtual bool RowMustWait([[maybe_unused]] TableId table, [[maybe_unused]] std::string_view row_key) {
+    return false;
+  }
+
   // About how many bytes lie in [starts[0], starts[1]), ..., [starts.back(), end), on disk and in memory.
   // `starts` ascending, at least one; `end` empty: the end of the table.  Of ranges that are small, blocks of
   // files count where they begin; what was deleted or moved counts until its space is given back.  Cost: some

@@ -48,6 +48,9 @@ class ForwardingEngine : public Engine {
     return engine_->Checkpoint(table, directory);
   }
   double WritePressure() const override { return engine_->WritePressure(); }
+  bool RowMustWait(TableId table, std::string_view row_key) override {
+    return engine_->RowMustWait(table, row_key);
+  }
   absl::StatusOr<std::vector<uint64_t>> MeasureRows(TableId table, const std::vector<std::string>& starts,
                                                     const std::string& end) override {
     return engine_->MeasureRows(table, starts, end);

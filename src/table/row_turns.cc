@@ -23,6 +23,13 @@ RowTurns::Turn* RowTurns::Take(uint64_t row_hash) {
   return turn;
 }
 
+bool RowTurns::IsTaken(TableId table, std::string_view row_key) {
+  const uint64_t row_hash = absl::HashOf(table, row_key);
+  Shard& shard = ShardOf(row_hash);
+  std::lock_guard lock(shard.mutex);
+  return shard.turns.contains(row_hash);
+}
+
 void RowTurns::GiveBack(uint64_t row_hash, Turn* turn, int64_t now_micros) {
   turn->last_micros = now_micros;
   turn->mutex.unlock();

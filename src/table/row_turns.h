@@ -30,6 +30,9 @@ class RowTurns {
   // `clock` must outlive this.
   explicit RowTurns(const Clock* clock) : clock_(clock) {}
 
+  // Whether somebody has the turn of this row, so that who wants it would wait.
+  bool IsTaken(TableId table, std::string_view row_key);
+
  private:
   friend class RowTurn;
 

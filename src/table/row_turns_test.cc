@@ -31,6 +31,19 @@ TEST(RowTurnsTest, RowsMayRepeat) {
   EXPECT_EQ(RowTurn(&turns, kTable, absl::Span<const std::string_view>()).now_micros(), kNow);
 }
 
+TEST(RowTurnsTest, IsTakenWhileSomebodyHasIt) {
+  ManualClock clock(kNow);
+  RowTurns turns(&clock);
+  EXPECT_FALSE(turns.IsTaken(kTable, "a"));
+  {
+    const RowTurn turn(&turns, kTable, "a");
+    EXPECT_TRUE(turns.IsTaken(kTable, "a"));
+    EXPECT_FALSE(turns.IsTaken(kTable, "b"));
+    EXPECT_FALSE(turns.IsTaken(kTable + 1, "a"));
+  }
+  EXPECT_FALSE(turns.IsTaken(kTable, "a"));
+}
+
 // So many rows that any two requests would share a stripe of a lock.
 TEST(RowTurnsTest, RowsOfOthersAreNotWaitedFor) {
   ManualClock clock(kNow);

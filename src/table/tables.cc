@@ -190,6 +190,13 @@ ReadHints HintsOf(const TableSchema& schema, absl::Span<const ReadModifyWriteRul
 }
 
 // Of what a mutation carries.
+// Whether one of several rows may have got this, of which none was written, only for what another is: a row
+// whose types do not match refuses all, and on a full disk those who add refuse those who delete.
+bool MayBeOfAnother(const absl::Status& status) {
+  return !status.ok() && !absl::IsUnavailable(status) && !absl::IsUnknown(status) &&
+         !absl::IsInternal(status) && !absl::IsDataLoss(status);
+}
+
 uint64_t BytesOf(absl::Span<const Mutation> mutations) {
   uint64_t bytes = 0;
   const auto add = [&bytes](const auto& one) {
@@ -306,6 +313,21 @@ std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Sp
   }
   part.rows = accessed;
   observer_->OnAccess(schema.id, part);
+  return statuses;
+}
+
+std::vector<absl::Status> Tables::MutateTogether(const TableSchema& schema,
+                                                 absl::Span<const RowMutations> rows,
+                                                 const AuthorizedView* view) {
+  const AccessTimer timer;
+  std::vector<absl::Status> statuses = ApplyRows(schema, rows, view, {});
+  if (rows.size() > 1 && std::all_of(statuses.begin(), statuses.end(), MayBeOfAnother)) {
+    for (size_t i = 0; i < rows.size(); ++i) statuses[i] = ApplyRows(schema, rows.subspan(i, 1), view, {})[0];
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    TellOfWrite(schema.id, rows[i].row_key, {rows[i].mutations.size(), BytesOf(rows[i].mutations)}, timer,
+                statuses[i]);
+  }
   return statuses;
 }
 

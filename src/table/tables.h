@@ -99,6 +99,10 @@ class Tables {
   std::vector<absl::Status> MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
                                        const AuthorizedView* view = nullptr,
                                        const std::function<absl::Status()>& interrupted = {});
+  // As MutateRows, where each row is a request by itself, whose status does not depend on the others but for
+  // UNAVAILABLE and what a commit that went wrong says.  None has a token.
+  std::vector<absl::Status> MutateTogether(const TableSchema& schema, absl::Span<const RowMutations> rows,
+                                           const AuthorizedView* view = nullptr);
 
   // Atomic.  No predicate: whether the row has any cell.  Returns whether it matched.
   absl::StatusOr<bool> CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
@@ -123,6 +127,10 @@ class Tables {
 
   // The engine's (engine.h).
   double WritePressure() const { return engine_->WritePressure(); }
+  // As the engine's, or for the turn of the row.
+  bool RowMustWait(TableId table, std::string_view row_key) {
+    return turns_.IsTaken(table, row_key) || engine_->RowMustWait(table, row_key);
+  }
 
   // Where changes are logged, row by row.
   absl::Status DropRowRange(const TableSchema& schema, const RowRange& range);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <future>
 
+#include "engine/forwarding_engine.h"
 #include "engine/memory/memory_engine.h"
 #include "model/limits.h"
 #include "table/local_tables.h"
@@ -49,6 +50,37 @@ TEST_F(TablesTest, ForgottenCellsAreNeverReturned) {
   EXPECT_EQ(Read({}), "new: day:q=x\nr: last:q=3 last:q=2\n");
   clock_.Advance(86'401 * kSecond);
   EXPECT_EQ(Read({}), "r: last:q=3 last:q=2\n");
+}
+
+// As one whose disk is full.
+class RefusingEngine : public ForwardingEngine {
+ public:
+  using ForwardingEngine::ForwardingEngine;
+  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
+    const bool adds = std::any_of(changes.begin(), changes.end(), [](const RowChange& change) {
+      return std::any_of(change.delta.families.begin(), change.delta.families.end(),
+                         [](const FamilyDelta& family) { return !family.puts.empty(); });
+    });
+    return adds ? absl::ResourceExhaustedError("full") : engine_->Apply(table, changes);
+  }
+};
+
+TEST_F(TablesTest, WhatIsCommittedTogetherFailsAlone) {
+  const std::vector<Mutation> set = {SetCell{"z", "q", 0, "v"}}, wrong = {AddToCell{"z", "q", 0, 1}},
+                              remove = {DeleteFromRow{}};
+  const std::vector<absl::Status> mismatch =
+      tables_.MutateTogether(*schema_, {{"a", set}, {"b", wrong}, {"c", set}});
+  EXPECT_TRUE(mismatch[0].ok() && mismatch[2].ok()) << mismatch[0] << mismatch[2];
+  EXPECT_FALSE(mismatch[1].ok());
+  EXPECT_EQ(Read({}), "a: z:q=v\nc: z:q=v\n");
+
+  RefusingEngine refusing(engine_.get());
+  Tables tables(&refusing, catalog_.get(), &clock_, /*seed=*/1);
+  const std::vector<absl::Status> full =
+      tables.MutateTogether(*schema_, {{"a", remove}, {"b", set}, {"c", remove}});
+  EXPECT_TRUE(full[0].ok() && full[2].ok()) << full[0] << full[2];
+  EXPECT_EQ(full[1].code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Read({}), "");
 }
 
 TEST_F(TablesTest, AForgottenCellDoesNotMatchAPredicate) {

@@ -28,6 +28,8 @@
 
 namespace sonde {
 
+class RowCommitter;
+
 // What parsing a request may make of it: messages and strings in it (RequestParts), ten for each mutation
 // that a request may have.
 constexpr size_t kRequestPartsMax = 10 * kMutationsPerRequestMax;
@@ -99,8 +101,9 @@ struct CallResources {
   Admission* administration;
   StalledReads* stalled_reads;
   StepCost* read_cost;
+  RowCommitter* committer;
   RequestMetrics* metrics;
-  bool writes_block;  // they wait for the disk
+  bool writes_block;  // those of many rows: they wait for the disk
 
   CallKind Reads() const { return {reads, readers, true, kReadRowsRequestBytesMax}; }
   CallKind Writes() const { return {writes, workers, writes_block, kMessageBytesMax}; }
@@ -122,21 +125,31 @@ inline void Run(const CallKind& kind, absl::Time deadline, WorkerPool::Request r
   std::move(request)(absl::OkStatus());
 }
 
+// Ends a unary call, once; from any thread.
+struct UnaryEnd {
+  grpc::CallbackServerContext* context;
+  RequestMetrics* metrics;
+  std::string_view method;
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  absl::Time came = absl::Now();
+
+  void operator()(const absl::Status& status) const {
+    AddServerHeaders(context, came);
+    metrics->Record(method, status.code(), absl::ToInt64Microseconds(absl::Now() - came));
+    reactor->Finish(ToGrpc(status));
+  }
+};
+
 // Answers a unary call with what `handle(request, &response) -> absl::Status` says.
 template <typename Request, typename Response, typename Handle>
 grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, grpc::ByteBuffer* in,
                                       grpc::ByteBuffer* out, const CallKind& kind, RequestMetrics* metrics,
                                       Handle handle) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const auto finish = [context, reactor, metrics, came = absl::Now()](const absl::Status& status) {
-    AddServerHeaders(context, came);
-    metrics->Record(MethodOf<Request>(), status.code(), absl::ToInt64Microseconds(absl::Now() - came));
-    reactor->Finish(ToGrpc(status));
-  };
+  const UnaryEnd finish{context, metrics, MethodOf<Request>()};
   absl::StatusOr<Admission::Place> place = Admit(kind, MethodOf<Request>(), in);
   if (!place.ok()) {
     finish(place.status());
-    return reactor;
+    return finish.reactor;
   }
   auto work = [in, out, finish, place = *std::move(place),
                handle = std::move(handle)](absl::Status status) mutable {
@@ -148,7 +161,7 @@ grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, grpc
     finish(status);
   };
   Run(kind, DeadlineOf(*context), std::move(work));
-  return reactor;
+  return finish.reactor;
 }
 
 // Answers a call with a list of messages.

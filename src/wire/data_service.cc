@@ -11,6 +11,7 @@
 #include "wire/client_features.h"
 #include "wire/data_target.h"
 #include "wire/filter_request.h"
+#include "wire/mutate_row.h"
 #include "wire/mutate_rows_message.h"
 #include "wire/read_rows.h"
 #include "wire/requests.h"
@@ -19,20 +20,6 @@ namespace sonde {
 namespace {
 
 namespace pb = google::bigtable::v2;
-
-absl::Status MutateRow(Tables* tables, const pb::MutateRowRequest& request) {
-  absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
-  if (!target.ok()) return target.status();
-  if (absl::Status status = CheckRowKey(request.row_key()); !status.ok()) return status;
-  std::vector<Mutation> mutations;
-  absl::Status status = ParseMutations(request.mutations(), /*may_be_empty=*/false, &mutations);
-  if (!status.ok()) return status;
-  RowMutations row{request.row_key(), mutations};
-  if (request.has_idempotency()) {
-    if (status = ParseIdempotency(request.idempotency(), &row.idempotency); !status.ok()) return status;
-  }
-  return tables->MutateRow(*target->schema, row, target->view.get());
-}
 
 // One message or more.
 absl::Status MutateRows(Tables* tables, MutateRowsMessage* request,
@@ -173,9 +160,9 @@ DataService::DataService(Tables* tables, ChangeStreamCalls* change_streams, cons
         [this](const auto& request, auto* messages) { return SampleRowKeys(tables_, request, messages); });
   });
   AddList("MutateRows", [this](Context* context, Bytes* in) { return MutateRows(context, in); });
-  AddUnary<pb::MutateRowRequest, pb::MutateRowResponse>(
-      resources_.Writes(), resources_.metrics,
-      [this](const auto& in, auto*) { return MutateRow(tables_, in); });
+  AddUnary("MutateRow", [this](Context* context, Bytes* in, Bytes* out) {
+    return AnswerMutateRow(context, in, out, tables_, resources_);
+  });
   AddUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
       resources_.ReadingWrites(), resources_.metrics,
       [this](const auto& in, auto* out) { return CheckAndMutateRow(tables_, in, out); });

@@ -16,6 +16,7 @@
 #include "wire/data_service.h"
 #include "wire/instance_admin_service.h"
 #include "wire/operations.h"
+#include "wire/row_committer.h"
 #include "wire/table_admin_service.h"
 #include "wire/worker_pool.h"
 
@@ -81,9 +82,9 @@ struct GrpcServer::Parts {
         administration("calls of the administration", {.requests = kAdminCallsMax, .bytes = kAdminBytesMax}),
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),
         change_streams(tables, &workers, options.read_bytes_max / 2),
-        calls{&workers,   &readers,        &reads,
-              &writes,    &administration, &stalled_reads,
-              &read_cost, &metrics,        options.writes_block},
+        committer(tables, &workers),
+        calls{&workers,       &readers,   &reads,     &writes,  &administration,
+              &stalled_reads, &read_cost, &committer, &metrics, options.writes_block},
         data(tables, &change_streams, calls),
         table_admin(tables, &change_streams.streams(), &operations, calls),
         operations_service(&operations, calls),
@@ -99,6 +100,7 @@ struct GrpcServer::Parts {
   StepCost read_cost;
   Operations operations;
   ChangeStreamCalls change_streams;
+  RowCommitter committer;
   const CallResources calls;
   DataService data;
   TableAdminService table_admin;

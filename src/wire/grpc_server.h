@@ -18,7 +18,7 @@ class KeyVisualizer;
 struct GrpcServerOptions {
   std::string host = "127.0.0.1";
   int port = 0;  // 0: any that is free
-  // Writes wait for the disk, so they are given to threads of their own.
+  // MutateRows waits for the disk, so it is given to threads of its own.
   bool writes_block = true;
   size_t worker_threads = 32;
   // Reads that take long have threads of their own, some more than the machine has cores: they seldom wait,

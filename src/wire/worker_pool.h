@@ -6,7 +6,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "wire/waiting_line.h"
 
 namespace sonde {
 
@@ -23,16 +23,7 @@ class WorkerPool {
   // Told OK, or why there is nothing to do but to say so.
   using Request = absl::AnyInvocable<void(const absl::Status&) &&>;
 
-  struct Limits {
-    size_t waiting = 10'000;
-    // A request that has waited longer is refused: whoever asked has given up, or soon will.
-    absl::Duration wait = absl::Milliseconds(500);
-    // A queue that has not been empty for `wait` is no burst that will pass: then this is how long one waits,
-    // so that what is let in is answered soon, and as much of it as ever.
-    absl::Duration wait_when_overloaded = absl::Milliseconds(100);
-  };
-
-  WorkerPool(size_t threads, Limits limits);
+  WorkerPool(size_t threads, WaitLimits limits);
   // Finishes what was submitted.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -49,27 +40,21 @@ class WorkerPool {
   struct Waiting {
     Work work;  // one of the two
     Request request;
-    absl::Time since;
-    absl::Time deadline = absl::InfiniteFuture();
   };
   // A thread without work.
   struct Idle {
     std::condition_variable wake;
     bool woken = false;  // guarded by mutex_
   };
-  absl::Status Enqueue(Waiting* waiting, absl::Time now);
+  absl::Status Enqueue(Waiting* waiting, absl::Time deadline);
   // Wakes the one that became idle last.
   void WakeOne();  // mutex_ is held
   void Run();
-  // How long a request may have waited at `now`.
-  absl::Duration WaitMax(absl::Time now) const;  // mutex_ is held
 
-  const Limits limits_;
   std::mutex mutex_;
   // Guarded by mutex_, down to threads_.
   std::vector<Idle*> idle_;  // in the order in which they became so
-  std::deque<Waiting> queue_;
-  absl::Time last_empty_;  // when the queue was
+  WaitingLine<Waiting> line_;
   bool ending_ = false;
   std::vector<std::thread> threads_;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <shared_mutex>
 
 #include "cellblock/fragment.h"
 #include "engine/rocks/checkpoint.h"
@@ -325,6 +326,12 @@ absl::StatusOr<std::unique_ptr<RowStream>> RocksEngine::Scan(TableId table, std:
                                                              ScanOptions options) {
   if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   return std::make_unique<RocksScan>(store_.get(), table, std::move(ranges), std::move(options));
+}
+
+bool RocksEngine::RowMustWait(TableId table, std::string_view row_key) {
+  if (store_->long_rows().AnyFull() && store_->long_rows().IsFull(table, row_key)) return true;
+  const std::shared_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)), std::try_to_lock);
+  return !lock.owns_lock();
 }
 
 absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> changes) {

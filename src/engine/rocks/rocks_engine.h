@@ -115,6 +115,7 @@ class RocksEngine final : public Engine {
   absl::Status Checkpoint(TableId table, const std::string& directory) override;
 
   double WritePressure() const override { return store_->WritePressure(); }
+  bool RowMustWait(TableId table, std::string_view row_key) override;
 
   absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override;
   absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "absl/time/clock.h"
 #include "base/random.h"
@@ -50,6 +51,21 @@ std::string Dump(Engine* engine, TableId table, Engine::ScanOptions options = {}
     }
   }
   return result;
+}
+
+TEST_F(RocksEngineTest, AWriteMustWaitForAnUpdateOfItsRowOnly) {
+  auto engine = *Open();
+  ASSERT_TRUE(engine->CreateTable(1).ok());
+  EXPECT_FALSE(engine->RowMustWait(1, "r"));
+  const absl::Status status = engine->Update(1, "r", {}, [&](const std::vector<RowFamily>&) {
+    bool r = false, other = true;
+    std::thread([&] { r = engine->RowMustWait(1, "r"), other = engine->RowMustWait(1, "other"); }).join();
+    EXPECT_TRUE(r);
+    EXPECT_FALSE(other);
+    return std::optional<RowDelta>();
+  });
+  EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_FALSE(engine->RowMustWait(1, "r"));
 }
 
 TEST_F(RocksEngineTest, KeepsRowsAndShapesOverARestart) {

@@ -1,0 +1,79 @@
+// Requests that wait for a thread, first come first served, and how long they may.
+#pragma once
+
+#include <deque>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace sonde {
+
+struct WaitLimits {
+  size_t waiting = 10'000;
+  // A request that has waited longer is refused: whoever asked has given up, or soon will.
+  absl::Duration wait = absl::Milliseconds(500);
+  // A queue that has not been empty for `wait` is no burst that will pass: then this is how long one waits,
+  // so that what is let in is answered soon, and as much of it as ever.
+  absl::Duration wait_when_overloaded = absl::Milliseconds(100);
+};
+
+// What is known of waiting without what waits.  Not for several threads.
+class WaitRules {
+ public:
+  explicit WaitRules(WaitLimits limits) : limits_(limits) {}
+
+  // UNAVAILABLE: `waiting` wait, and that is the limit.
+  absl::Status CheckRoom(size_t waiting) const;
+  // `first_since`: since when the first waits, if any does.  UNAVAILABLE: for too long, as would who came
+  // now.
+  absl::Status CheckWait(absl::Time now, absl::Time first_since) const;
+  // Of the first, whose turn it is: UNAVAILABLE, or DEADLINE_EXCEEDED.
+  absl::Status CheckTurn(absl::Time now, absl::Time since, absl::Time deadline) const;
+  void NoteEmpty(absl::Time now) { last_empty_ = now; }
+
+ private:
+  // How long a request may have waited at `now`, where one waits.
+  absl::Duration WaitMax(absl::Time now) const;
+
+  const WaitLimits limits_;
+  absl::Time last_empty_;  // when the line was
+};
+
+// Not for several threads.
+template <typename Item>
+class WaitingLine {
+ public:
+  explicit WaitingLine(WaitLimits limits) : rules_(limits) {}
+
+  bool empty() const { return line_.empty(); }
+  // UNAVAILABLE: so many wait that there is no room for one more.
+  absl::Status CheckRoom() const { return rules_.CheckRoom(line_.size()); }
+  // UNAVAILABLE: the first has waited for too long, and so would who came now.
+  absl::Status CheckWait(absl::Time now) const {
+    return line_.empty() ? absl::OkStatus() : rules_.CheckWait(now, line_.front().since);
+  }
+  void Push(Item item, absl::Time deadline, absl::Time now) {
+    if (line_.empty()) rules_.NoteEmpty(now);
+    line_.push_back({std::move(item), now, deadline});
+  }
+  // The first; the line is not empty.  *status: OK, or why there is nothing to do but to say so: UNAVAILABLE,
+  // it has waited for too long; DEADLINE_EXCEEDED.
+  Item Pop(absl::Time now, absl::Status* status) {
+    Waiting first = std::move(line_.front());
+    *status = rules_.CheckTurn(now, first.since, first.deadline);
+    line_.pop_front();
+    return std::move(first.item);
+  }
+
+ private:
+  struct Waiting {
+    Item item;
+    absl::Time since;
+    absl::Time deadline;
+  };
+  WaitRules rules_;
+  std::deque<Waiting> line_;
+};
+
+}  // namespace sonde
