@@ -147,6 +147,8 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(memory_bytes / 2);
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memory_bytes / 4, cache);
   options.max_background_jobs = 2;
+  // Writers that wait for others' commits sleep: a server whose processors are busy has no time to look on.
+  options.enable_write_thread_adaptive_yield = false;
   // Counts; no clock is read for it.
   options.statistics = rocksdb::CreateDBStatistics();
   options.statistics->set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);
