@@ -1,5 +1,5 @@
-// Debian's protobuf is built without ThreadSanitizer, for which this header gives maps two members more: what is
-// compiled with it would see other messages than the library does.
+// Debian's protobuf is built without ThreadSanitizer, for which this header gives maps two members more: what
+// is compiled with it would see other messages than the library does.
 #pragma once
 #pragma push_macro("__SANITIZE_THREAD__")
 #undef __SANITIZE_THREAD__
