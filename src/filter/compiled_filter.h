@@ -63,6 +63,10 @@ class CompiledFilter {
   // Ranges, in normal form, outside of which no row gives anything.
   std::vector<RowRange> PossibleRows() const;
 
+  // Whether what becomes of a cell depends on itself and the row key alone: of a row in parts, one after the
+  // other, the filter gives what it gives of the row.
+  bool SeesCellsAlone() const;
+
   bool PassesAll() const { return root().kind == FilterNode::Kind::kPassAll; }
 
   // The text of FilterCell::label; empty for kNoLabel.

@@ -1,4 +1,6 @@
-// What a filter says of a row by its key alone.
+// What a filter says of a row by its key alone, or cell by cell.
+#include <algorithm>
+
 #include "filter/compiled_filter.h"
 
 namespace sonde {
@@ -42,6 +44,22 @@ bool CompiledFilter::RowKeyMayPass(NodeIndex index, std::string_view row_key, Fi
     default:
       return true;
   }
+}
+
+// Copies of a cell, which interleaves and sinks make, follow each other wherever it is.
+bool CompiledFilter::SeesCellsAlone() const {
+  return std::none_of(nodes_.begin(), nodes_.end(), [](const FilterNode& node) {
+    switch (node.kind) {
+      case Kind::kCondition:
+      case Kind::kRowSample:
+      case Kind::kCellsPerRowOffset:
+      case Kind::kCellsPerRowLimit:
+      case Kind::kCellsPerColumnLimit:
+        return true;
+      default:
+        return false;
+    }
+  });
 }
 
 std::vector<RowRange> CompiledFilter::PossibleRows() const {

@@ -1,7 +1,11 @@
 #include "table/row_assembler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "base/bytes.h"
 
 namespace sonde {
 namespace {
@@ -26,6 +30,13 @@ void KeepColumns(const AuthorizedView::FamilySubset* subset, std::vector<CellVie
     if (included) (*cells)[kept++] = cell;
   }
   cells->resize(kept);
+}
+
+absl::Status RowTooLong(std::string_view row_key, size_t bytes_max) {
+  return absl::FailedPreconditionError(fmt::format(
+      "Row '{}' has more than {} MiB that have to be seen at once, and that is the limit; read fewer of its "
+      "columns or times, or with a filter that looks at one cell at a time",
+      Printable(row_key), bytes_max >> 20));
 }
 
 }  // namespace
@@ -68,10 +79,12 @@ absl::StatusOr<bool> RowAssembler::Next(std::string* row_key, std::vector<Filter
   }
   pending_ = false;
   *row_key = piece_.row_key;
+  size_t copied_bytes = 0;
   while (true) {
     // To see whether more of the row follows, the stream must go on, and its views with it.
-    Take(&piece_, /*copy=*/!piece_.last_of_row, cells);
+    copied_bytes += Take(&piece_, /*copy=*/!piece_.last_of_row, cells);
     if (piece_.last_of_row) break;
+    if (copied_bytes > whole_bytes_max_) return RowTooLong(*row_key, whole_bytes_max_);
     absl::StatusOr<bool> more = stream_->Next(&piece_);
     if (!more.ok()) return more;
     if (!*more) break;
@@ -136,16 +149,16 @@ int64_t RowAssembler::SeenBefore(uint32_t family, std::string_view qualifier,
                                                                                         : seen;
 }
 
-void RowAssembler::Take(RowPiece* piece, bool copy, std::vector<FilterCell>* cells) {
+size_t RowAssembler::Take(RowPiece* piece, bool copy, std::vector<FilterCell>* cells) {
   const std::optional<uint32_t> family = visible_->FamilyIndex(piece->family);
-  if (!family.has_value()) return;
+  if (!family.has_value()) return 0;
   const size_t first = cells->size();
   int64_t seen_before = 0;
   if (!piece->cells.empty() && !visible_->rules()[*family].KeepsEverything()) {
     seen_before = SeenBefore(*family, piece->cells.front().qualifier, *cells);
   }
   visible_->Append(*family, &piece->cells, seen_before, cells);
-  if (!copy) return;
+  if (!copy) return 0;
   size_t size = 0;
   for (size_t i = first; i < cells->size(); ++i)
     size += (*cells)[i].cell.qualifier.size() + (*cells)[i].cell.value.size();
@@ -159,6 +172,7 @@ void RowAssembler::Take(RowPiece* piece, bool copy, std::vector<FilterCell>* cel
     cell.qualifier = view.substr(start, cell.qualifier.size());
     cell.value = view.substr(start + cell.qualifier.size());
   }
+  return size + (cells->size() - first) * sizeof(FilterCell);
 }
 
 void AssembleRow(const std::vector<RowFamily>& row, const VisibleCells& visible,

@@ -15,6 +15,7 @@
 #include "filter/filter_cell.h"
 #include "gc/gc_rule_evaluator.h"
 #include "model/cell.h"
+#include "model/limits.h"
 
 namespace sonde {
 
@@ -47,11 +48,13 @@ class VisibleCells {
 
 class RowAssembler {
  public:
-  // `stream` in either direction.
-  RowAssembler(std::unique_ptr<RowStream> stream, const VisibleCells* visible)
-      : stream_(std::move(stream)), visible_(visible) {}
+  // `stream` in either direction; `whole_bytes_max` is for tests.
+  RowAssembler(std::unique_ptr<RowStream> stream, const VisibleCells* visible,
+               size_t whole_bytes_max = kRowWholeBytesMax)
+      : stream_(std::move(stream)), visible_(visible), whole_bytes_max_(whole_bytes_max) {}
 
-  // False at the end.  The row may have no cells left.  Views hold until the next call.
+  // False at the end.  The row may have no cells left.  Views hold until the next call.  FAILED_PRECONDITION:
+  // it has more than `whole_bytes_max`.
   absl::StatusOr<bool> Next(std::string* row_key, std::vector<FilterCell>* cells);
 
   // The same of the next part of a row, as the engine has it: a long row need not be in memory.  The last one
@@ -66,12 +69,14 @@ class RowAssembler {
     int64_t seen = 0;
   };
 
-  void Take(RowPiece* piece, bool copy, std::vector<FilterCell>* cells);
+  // Returns their bytes, if they are copied.
+  size_t Take(RowPiece* piece, bool copy, std::vector<FilterCell>* cells);
   int64_t SeenBefore(uint32_t family, std::string_view qualifier, const std::vector<FilterCell>& cells) const;
   void RememberColumn(const std::vector<FilterCell>& cells);
 
   std::unique_ptr<RowStream> stream_;
   const VisibleCells* visible_;
+  const size_t whole_bytes_max_;
   RowPiece piece_;
   bool pending_ = false;  // piece_ is the next row's first
   std::vector<std::unique_ptr<std::string>> copies_;

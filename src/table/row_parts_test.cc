@@ -23,8 +23,10 @@ Seen ReadAll(RowReader* reader) {
     const auto step = reader->Next(2);
     EXPECT_TRUE(step.ok()) << step.status();
     if (!step.ok() || *step == RowReader::Step::kEnd) break;
-    EXPECT_FALSE(in_row && *step == RowReader::Step::kPaused) << "within a row";
-    if (*step == RowReader::Step::kPaused) continue;
+    if (*step == RowReader::Step::kPaused) {
+      EXPECT_TRUE(!in_row || reader->in_row());
+      continue;
+    }
     const bool ends = *step == RowReader::Step::kRow;
     EXPECT_TRUE((ends && in_row) || !reader->cells().empty());
     if (!in_row) seen.cells += reader->row_key() + ":";
@@ -82,6 +84,95 @@ TEST_F(TablesTest, RowsInPartsAreTheSameAsWhole) {
     }
   }
   EXPECT_GT(parts, 500);
+}
+
+FilterSpec Chain(std::vector<FilterSpec> filters) { return {FilterSpec::Chain{std::move(filters)}}; }
+FilterSpec Interleave(std::vector<FilterSpec> filters) { return {FilterSpec::Interleave{std::move(filters)}}; }
+
+TEST_F(TablesTest, PartsAreFilteredAsTheWholeIs) {
+  const FilterSpec all{FilterSpec::PassAll{}}, none{FilterSpec::BlockAll{}}, strip{FilterSpec::StripValue{}},
+      label{FilterSpec::ApplyLabel{"l"}}, sink{FilterSpec::Sink{}}, some{FilterSpec::ValueRegex{".*[02468]"}},
+      column{FilterSpec::QualifierRegex{"[pq]"}}, family{FilterSpec::FamilyRegex{"day|z"}},
+      row{FilterSpec::RowKeyRegex{"[a-d]"}}, mask{FilterSpec::ValueBitmask{"\x31"}},
+      late{FilterSpec::TimestampRange{{kNow - 70'000 * kSecond, 0}}},
+      range{FilterSpec::ColumnRange{"last", {Bound::Kind::kClosed, "q"}, {}}},
+      values{FilterSpec::ValueRange{{Bound::Kind::kClosed, "3"}, {}}};
+  const std::vector<FilterSpec> alone = {
+      some, column, family, row, mask, late, range, values, none, Chain({some, strip}),
+      Interleave({column, some, Chain({late, label})}), Chain({Interleave({all, Chain({some, sink})}), family}),
+      Chain({row, Interleave({Chain({range, label}), strip, sink})})};
+  const std::vector<FilterSpec> whole = {
+      {FilterSpec::CellsPerRowLimit{2}},
+      {FilterSpec::CellsPerRowOffset{1}},
+      Chain({some, {FilterSpec::CellsPerColumnLimit{1}}}),
+      {FilterSpec::Condition{std::make_shared<FilterSpec>(mask), std::make_shared<FilterSpec>(all), nullptr}},
+      Interleave({some, {FilterSpec::RowSample{0.5}}})};
+  const auto engine = MemoryEngine::Create({.honour_hints = false, .cells_per_piece_max = 2});
+  const auto catalog = *Catalog::Open(engine.get());
+  const TableSchemaRef schema = *catalog->Create(*schema_);
+  SeededRandom random(12);
+  {
+    Tables tables(engine.get(), catalog.get(), &clock_, /*seed=*/1);
+    for (int i = 0; i < 200; ++i) {
+      const std::string row_key(1, static_cast<char>('a' + random.Uniform(6)));
+      const std::string qualifier(1, static_cast<char>('p' + random.Uniform(3)));
+      const char* const name = std::vector<const char*>{"z", "last", "day"}[random.Uniform(3)];
+      const int64_t timestamp = kNow - static_cast<int64_t>(random.Uniform(20)) * 4'000 * kSecond;
+      const std::vector<Mutation> set = {SetCell{name, qualifier, timestamp, std::to_string(i)}};
+      ASSERT_TRUE(tables.MutateRow(*schema, {row_key, set}).ok());
+    }
+  }
+  const auto read = [&](const FilterSpec& filter, bool in_parts) {
+    Tables tables(engine.get(), catalog.get(), &clock_, /*seed=*/1);  // draws the same samples each time
+    auto reader = tables.Read(
+        schema, {.ranges = {RowRange::All()}, .filter = Filter(filter), .rows_limit = 5, .in_parts = in_parts});
+    EXPECT_TRUE(reader.ok());
+    return ReadAll(reader->get());
+  };
+  int parts = 0;
+  for (size_t i = 0; i < alone.size(); ++i) {
+    const Seen once = read(alone[i], false), in_parts = read(alone[i], true);
+    EXPECT_EQ(in_parts.cells, once.cells) << "filter " << i;
+    EXPECT_EQ(in_parts.stats.rows_returned, once.stats.rows_returned) << "filter " << i;
+    EXPECT_EQ(in_parts.stats.cells_returned, once.stats.cells_returned) << "filter " << i;
+    EXPECT_EQ(once.parts, 0);
+    parts += in_parts.parts;
+  }
+  EXPECT_GT(parts, 100);
+  for (const FilterSpec& filter : whole) {
+    const Seen once = read(filter, false), in_parts = read(filter, true);
+    EXPECT_EQ(in_parts.cells, once.cells);
+    EXPECT_EQ(in_parts.parts, 0);
+    EXPECT_NE(once.cells, "");
+  }
+}
+
+TEST_F(TablesTest, WhatIsPutTogetherHasABound) {
+  const auto engine = MemoryEngine::Create({.cells_per_piece_max = 1});
+  ASSERT_TRUE(engine->CreateTable(1).ok());
+  const std::string value(1000, 'v');
+  for (const char* row : {"a", "b"}) {
+    RowDelta delta;
+    delta.families.push_back({.family = schema_->FindFamily("z")->id, .puts = {{"q", 1000, value}}});
+    if (row[0] == 'b') delta.families[0].puts.push_back({"r", 1000, value});
+    ASSERT_TRUE(engine->Apply(1, {{row, delta}}).ok());
+  }
+  const VisibleCells visible(schema_, kNow, nullptr);
+  for (const size_t bytes_max : {1500, 500}) {
+    auto stream = engine->Scan(1, {RowRange::All()}, {});
+    ASSERT_TRUE(stream.ok());
+    RowAssembler assembler(*std::move(stream), &visible, bytes_max);
+    std::string row_key;
+    std::vector<FilterCell> cells;
+    absl::StatusOr<bool> more = assembler.Next(&row_key, &cells);
+    for (int rows = 1; more.ok() && *more; ++rows) {
+      EXPECT_EQ(cells.size(), rows);
+      more = assembler.Next(&row_key, &cells);
+    }
+    EXPECT_EQ(more.status().code(),
+              bytes_max == 500 ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kOk)
+        << more.status();
+  }
 }
 
 // The families' ids are not in the order of their names then.

@@ -62,7 +62,8 @@ absl::Status RowReader::Start() {
   }
   if (!hints.families.has_value()) hints.families = FamilyIds(schema);
   if (hints.families->empty()) ranges_.clear();
-  in_parts_ = request_.in_parts && !evaluator_.has_value() && FamiliesComeInOrder();
+  in_parts_ = request_.in_parts && FamiliesComeInOrder() &&
+              (!evaluator_.has_value() || request_.filter->SeesCellsAlone());
   return OpenScan();
 }
 
@@ -122,7 +123,7 @@ absl::StatusOr<RowReader::Step> RowReader::FindNext(int64_t rows_max) {
   if (request_.interrupted) {
     if (absl::Status status = request_.interrupted(); !status.ok()) return status;
   }
-  for (int64_t i = 0; i < rows_max || in_row_; ++i) {
+  for (int64_t i = 0; i < rows_max; ++i) {
     bool ends = true;
     absl::StatusOr<bool> more =
         in_parts_ ? assembler_->NextPart(&row_key_, &cells_, &ends) : assembler_->Next(&row_key_, &cells_);
@@ -134,12 +135,16 @@ absl::StatusOr<RowReader::Step> RowReader::FindNext(int64_t rows_max) {
     }
     stats_.cells_seen += std::ssize(cells_);
     if (evaluator_.has_value() && !cells_.empty()) {
-      if (!request_.filter->RowKeyMayPass(row_key_, &budget_)) continue;
-      if (absl::Status status = evaluator_->Run(row_key_, &cells_); !status.ok()) return status;
+      if (!request_.filter->RowKeyMayPass(row_key_, &budget_)) {
+        cells_.clear();
+      } else if (absl::Status status = evaluator_->Run(row_key_, &cells_); !status.ok()) {
+        return status;
+      }
     }
+    if (!ends && cells_.empty()) return Step::kPaused;
     const bool passed = row_passed_ || !cells_.empty();
     row_passed_ = passed && !ends;
-    if (!passed || (!ends && cells_.empty())) continue;
+    if (!passed) continue;
     stats_.cells_returned += std::ssize(cells_);
     if (!ends) return Step::kPart;
     ++stats_.rows_returned;

@@ -53,7 +53,7 @@ class RowReader {
   enum class Step {
     kRow,  // row_key() and cells() are the next row; it has cells.  After parts of it: the rest, perhaps none
     kPart,    // ... and more of the row may follow; has cells.  Only if the request allows it
-    kPaused,  // so many rows were looked at, and none passed: call again
+    kPaused,  // so many rows were looked at, or a part of one, and none passed: call again
     kEnd,
   };
 
@@ -69,6 +69,9 @@ class RowReader {
   // Gives back what the engine keeps for the scan; the next call of Next begins a new one after the last row
   // looked at.  For reads that nobody may ask for a long time.  Within a row: nothing.
   void Suspend();
+
+  // Whether more of the row that was looked at last may follow.
+  bool in_row() const { return in_row_; }
 
   const std::string& table_name() const { return visible_.schema()->name; }
   // The row that was looked at last; after kPaused, it is one that did not pass.

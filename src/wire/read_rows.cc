@@ -40,9 +40,6 @@ constexpr int64_t kReadBytes = 64 * 1024;
 // is as large, and the client may take its time.
 constexpr size_t kLongRowBytes = 4 << 20;
 
-// Of a row that is too large, so much is counted.
-constexpr size_t kTooLargeCountedMax = 4 * kRowReadBytesMax;
-
 // A row that nobody can read whole.  Clients that skip such rows look for the key in the details.
 absl::Status RowTooLarge(const RowReader& reader, size_t row_bytes) {
   absl::Status status = absl::FailedPreconditionError(fmt::format(
@@ -177,9 +174,9 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         if (!ends && inline_only) return ProduceAmongReaders();
       } else if (inline_only) {
         return ProduceAmongReaders();
-      } else if (!writer_.IsEmpty()) {
+      } else if (!in_row_ && !writer_.IsEmpty()) {
         break;  // what has passed does not wait for what may be long in coming
-      } else if (TellsLastScanned()) {
+      } else if (!reader_->in_row() && TellsLastScanned()) {
         return SendLastScanned();
       }
     }
@@ -198,7 +195,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     row_bytes_ += part_bytes;
     if (row_bytes_ > kRowReadBytesMax) {
       writer_.DropRow();  // what is left of it is read to be told how large it is, within reason
-      return ends || row_bytes_ > kTooLargeCountedMax ? RowTooLarge(*reader_, row_bytes_) : absl::OkStatus();
+      return ends || row_bytes_ > kRowWholeBytesMax ? RowTooLarge(*reader_, row_bytes_) : absl::OkStatus();
     }
     if (absl::Status status = TakeRoom(part_bytes); !status.ok()) return status;
     for (const FilterCell& cell : cells) {

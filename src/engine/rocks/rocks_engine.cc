@@ -8,6 +8,7 @@
 #include <optional>
 #include <shared_mutex>
 
+#include "base/bytes.h"
 #include "cellblock/fragment.h"
 #include "engine/rocks/checkpoint.h"
 #include "engine/rocks/engine_figures.h"
@@ -19,6 +20,7 @@
 #include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
 #include "model/expiring_family.h"
+#include "model/limits.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -380,6 +382,7 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
 
   std::vector<RowFamily> row;
   std::vector<std::string> bytes;  // what the cells of `row` point into
+  size_t row_bytes = 0;
   RocksScan scan(store_.get(), table, {RowRange::Single(row_key)}, {.hints = hints});
   RowPiece piece;
   while (true) {
@@ -391,6 +394,12 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
     std::string& copy = bytes.emplace_back();
     size_t size = 0;
     for (const CellView& cell : piece.cells) size += cell.qualifier.size() + cell.value.size();
+    row_bytes += size + piece.cells.size() * sizeof(CellView);
+    if (row_bytes > kRowWholeBytesMax) {
+      return absl::FailedPreconditionError(fmt::format(
+          "Row '{}' has more than {} MiB that have to be seen before it is changed, and that is the limit",
+          Printable(row_key), kRowWholeBytesMax >> 20));
+    }
     copy.reserve(std::max<size_t>(size, 64));  // on the heap: a vector may move its strings, not their bytes
     for (const CellView& cell : piece.cells) {
       const size_t start = copy.size();
