@@ -97,8 +97,8 @@ class Engine {
   // Atomic read-modify-write of one row.  `decide` sees the row's cells of `hints` (families in any order,
   // each once; none without cells) and returns the change, or nothing to leave the row alone.  It is pure,
   // may run again and must not call the engine.  What it sees is gone when it returns; the delta's views must
-  // outlive Update.  An error of `decide` is Update's answer and changes nothing.  FAILED_PRECONDITION: the row
-  // has more than kRowWholeBytesMax (model/limits.h) of what it would see.
+  // outlive Update.  An error of `decide` is Update's answer and changes nothing.  FAILED_PRECONDITION: the
+  // row has more than kRowWholeBytesMax (model/limits.h) of what it would see.
   using Decide = std::function<absl::StatusOr<std::optional<RowDelta>>(const std::vector<RowFamily>& row)>;
   virtual absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
                               const Decide& decide) = 0;

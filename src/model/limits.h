@@ -14,8 +14,8 @@ constexpr size_t kFamilyNameBytesMax = 64;
 constexpr size_t kQualifierBytesMax = 16 * 1024;
 constexpr size_t kValueBytesMax = 100 * 1024 * 1024;
 constexpr size_t kRowReadBytesMax = 256 * 1024 * 1024;
-// Ours: so much of a row is put together at most where a filter, or what decides on a change, sees all of it at
-// once; and counted, where it is more than may be read.
+// Ours: so much of a row is put together at most where a filter, or what decides on a change, sees all of it
+// at once; and counted, where it is more than may be read.
 constexpr size_t kRowWholeBytesMax = 4 * kRowReadBytesMax;
 constexpr size_t kTableIdBytesMax = 50;
 constexpr size_t kMutationsPerRequestMax = 100'000;

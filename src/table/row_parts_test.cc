@@ -87,7 +87,9 @@ TEST_F(TablesTest, RowsInPartsAreTheSameAsWhole) {
 }
 
 FilterSpec Chain(std::vector<FilterSpec> filters) { return {FilterSpec::Chain{std::move(filters)}}; }
-FilterSpec Interleave(std::vector<FilterSpec> filters) { return {FilterSpec::Interleave{std::move(filters)}}; }
+FilterSpec Interleave(std::vector<FilterSpec> filters) {
+  return {FilterSpec::Interleave{std::move(filters)}};
+}
 
 TEST_F(TablesTest, PartsAreFilteredAsTheWholeIs) {
   const FilterSpec all{FilterSpec::PassAll{}}, none{FilterSpec::BlockAll{}}, strip{FilterSpec::StripValue{}},
@@ -97,10 +99,19 @@ TEST_F(TablesTest, PartsAreFilteredAsTheWholeIs) {
       late{FilterSpec::TimestampRange{{kNow - 70'000 * kSecond, 0}}},
       range{FilterSpec::ColumnRange{"last", {Bound::Kind::kClosed, "q"}, {}}},
       values{FilterSpec::ValueRange{{Bound::Kind::kClosed, "3"}, {}}};
-  const std::vector<FilterSpec> alone = {
-      some, column, family, row, mask, late, range, values, none, Chain({some, strip}),
-      Interleave({column, some, Chain({late, label})}), Chain({Interleave({all, Chain({some, sink})}), family}),
-      Chain({row, Interleave({Chain({range, label}), strip, sink})})};
+  const std::vector<FilterSpec> alone = {some,
+                                         column,
+                                         family,
+                                         row,
+                                         mask,
+                                         late,
+                                         range,
+                                         values,
+                                         none,
+                                         Chain({some, strip}),
+                                         Interleave({column, some, Chain({late, label})}),
+                                         Chain({Interleave({all, Chain({some, sink})}), family}),
+                                         Chain({row, Interleave({Chain({range, label}), strip, sink})})};
   const std::vector<FilterSpec> whole = {
       {FilterSpec::CellsPerRowLimit{2}},
       {FilterSpec::CellsPerRowOffset{1}},
@@ -125,7 +136,8 @@ TEST_F(TablesTest, PartsAreFilteredAsTheWholeIs) {
   const auto read = [&](const FilterSpec& filter, bool in_parts) {
     Tables tables(engine.get(), catalog.get(), &clock_, /*seed=*/1);  // draws the same samples each time
     auto reader = tables.Read(
-        schema, {.ranges = {RowRange::All()}, .filter = Filter(filter), .rows_limit = 5, .in_parts = in_parts});
+        schema,
+        {.ranges = {RowRange::All()}, .filter = Filter(filter), .rows_limit = 5, .in_parts = in_parts});
     EXPECT_TRUE(reader.ok());
     return ReadAll(reader->get());
   };
