@@ -1,5 +1,6 @@
 #include "wire/row_committer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -45,12 +46,31 @@ void RowCommitter::Add(Row row, absl::Time deadline, Finish finish) {
   if (is_first) wake_.notify_one();
 }
 
-void RowCommitter::ApplyAmongWorkers(Write* write) {
-  workers_->Submit(
-      write->deadline, [tables = tables_, row = std::move(write->row),
-                        finish = std::exchange(write->finish, nullptr)](const absl::Status& turn) mutable {
-        std::move(finish)(turn.ok() ? tables->MutateRow(*row.schema, row.mutations, row.view.get()) : turn);
-      });
+void RowCommitter::Apply(Tables* tables, absl::Span<Write* const> writes) {
+  const Row& first = writes.front()->row;
+  std::vector<RowMutations> rows;
+  rows.reserve(writes.size());
+  for (const Write* write : writes) rows.push_back(write->row.mutations);
+  std::vector<absl::Status> statuses = tables->MutateTogether(*first.schema, rows, first.view.get());
+  for (size_t i = 0; i < writes.size(); ++i) writes[i]->status = std::move(statuses[i]);
+}
+
+void RowCommitter::ApplyAmongWorkers(absl::Span<Write* const> writes) {
+  std::vector<Write> taken;
+  for (Write* write : writes) {
+    taken.push_back(std::move(*write));
+    write->finish = nullptr;
+  }
+  const absl::Time deadline = writes.size() == 1 ? taken[0].deadline : absl::InfiniteFuture();
+  workers_->Submit(deadline, [tables = tables_, taken = std::move(taken)](const absl::Status& turn) mutable {
+    std::vector<Write*> all;
+    for (Write& write : taken) {
+      write.status = turn;
+      all.push_back(&write);
+    }
+    if (turn.ok()) Apply(tables, all);
+    for (Write& write : taken) std::move(write.finish)(write.status);
+  });
 }
 
 std::vector<RowCommitter::Write> RowCommitter::Take() {
@@ -90,40 +110,33 @@ void RowCommitter::Run() {
   }
 }
 
-// A commit for each table and view; nearly always there is one.
 void RowCommitter::Commit(std::vector<Write>* writes) {
   std::vector<Write*> left;
   for (Write& write : *writes) {
     if (!write.status.ok()) continue;
-    if (tables_->RowMustWait(write.row.schema->id, write.row.mutations.row_key)) {
-      ApplyAmongWorkers(&write);
+    if (Write* const alone = &write;
+        tables_->RowMustWait(write.row.schema->id, write.row.mutations.row_key)) {
+      ApplyAmongWorkers({&alone, 1});
     } else {
       left.push_back(&write);
     }
   }
-  std::vector<Write*> others;
-  std::vector<RowMutations> rows;
+  // Those of the first table are committed here.  Others, if there are any, among the workers: RocksDB syncs
+  // what several threads write at once for all of them.
+  std::vector<Write*> here;
   while (!left.empty()) {
-    const Row& first = left.front()->row;
-    const auto goes_along = [&first](const Write* write) {
-      return write->row.schema == first.schema && write->row.view == first.view;
+    const auto goes_along = [first = left.front()](const Write* write) {
+      return write->row.schema == first->row.schema && write->row.view == first->row.view;
     };
-    rows.clear();
-    others.clear();
-    for (Write* write : left) {
-      if (goes_along(write)) {
-        rows.push_back(write->row.mutations);
-      } else {
-        others.push_back(write);
-      }
+    const auto others = std::stable_partition(left.begin(), left.end(), goes_along);
+    if (here.empty()) {
+      here.assign(left.begin(), others);
+    } else {
+      ApplyAmongWorkers(absl::MakeSpan(left).first(others - left.begin()));
     }
-    const std::vector<absl::Status> statuses = tables_->MutateTogether(*first.schema, rows, first.view.get());
-    auto status = statuses.begin();
-    for (Write* write : left) {
-      if (goes_along(write)) write->status = *status++;
-    }
-    left.swap(others);
+    left.erase(left.begin(), others);
   }
+  if (!here.empty()) Apply(tables_, here);
 }
 
 }  // namespace sonde

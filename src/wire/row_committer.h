@@ -11,6 +11,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "table/tables.h"
 #include "wire/waiting_line.h"
 #include "wire/worker_pool.h"
@@ -30,7 +31,7 @@ class RowCommitter {
 
   // `tables` and `workers` must outlive it.
   RowCommitter(Tables* tables, WorkerPool* workers, WaitLimits limits = {});
-  // Finishes what was added.
+  // Finishes what was added, or leaves it to `workers`.
   ~RowCommitter();
   RowCommitter(const RowCommitter&) = delete;
   RowCommitter& operator=(const RowCommitter&) = delete;
@@ -49,8 +50,10 @@ class RowCommitter {
   // All that wait, up to some; mutex_ is held.
   std::vector<Write> Take();
   void Commit(std::vector<Write>* writes);
-  // Gives to the workers what has to wait for its row: the others do not wait for it.
-  void ApplyAmongWorkers(Write* write);
+  // Of one table and view: a commit.
+  static void Apply(Tables* tables, absl::Span<Write* const> writes);
+  // Gives to the workers what the others should not wait for: `writes` are of one table and view.
+  void ApplyAmongWorkers(absl::Span<Write* const> writes);
 
   Tables* const tables_;
   WorkerPool* const workers_;
