@@ -113,9 +113,11 @@ absl::Status CellStore::SwitchHeads() {
   const uint64_t switches = switches_.load(std::memory_order_relaxed) + 1;
   std::string value;
   PutFixed64(&value, switches);
-  // Not synced: it lies in the log before whatever is written to the head that it opens.
+  // Synced if the rest is: see SyncedWrite.
+  rocksdb::WriteOptions write;
+  write.sync = options_.sync;
   const rocksdb::Status status =
-      db_->Put(rocksdb::WriteOptions(), column_family(kDirectory), rocksdb::Slice(kSwitchesKey), value);
+      db_->Put(write, column_family(kDirectory), rocksdb::Slice(kSwitchesKey), value);
   if (!status.ok()) return FromRocks(status, "Switching the heads");
   switches_.store(switches, std::memory_order_release);
   cells_ = deletes_ = bytes_ = longest_read_bytes_ = 0;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/varint.h"
+#include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
 #include "rocksdb/convenience.h"
 
@@ -137,7 +138,7 @@ absl::Status ChangeLog::DeleteBetween(const std::string& start, const std::strin
   const rocksdb::Slice start_slice(start), end_slice(end);
   rocksdb::Status status =
       rocksdb::DeleteFilesInRange(db_, column_family_, &start_slice, &end_slice, /*include_end=*/false);
-  if (status.ok()) status = db_->DeleteRange(rocksdb::WriteOptions(), column_family_, start, end);
+  if (status.ok()) status = db_->DeleteRange(SyncedWrite(), column_family_, start, end);
   return FromRocks(status, "Trimming a change log");
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/varint.h"
+#include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
 #include "rocksdb/db.h"
 
@@ -29,19 +30,13 @@ std::string OwnRecord(char kind, uint32_t first, std::optional<uint32_t> second 
   return key;
 }
 
-rocksdb::WriteOptions Synced() {
-  rocksdb::WriteOptions write;
-  write.sync = true;
-  return write;
-}
-
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 }  // namespace
 
 Records::Records(const WriteStop* write_stop)
     : write_stop_(write_stop), shapes_([this](ShapeId id, const std::string& record) {
-        return database_->Put(Synced(), OwnRecord(kShape, id), record).ok();
+        return database_->Put(SyncedWrite(), OwnRecord(kShape, id), record).ok();
       }) {}
 
 Records::~Records() { Close(); }
@@ -104,7 +99,7 @@ absl::Status Records::Write(const std::vector<Engine::RecordChange>& changes) {
       batch.Delete(key);
     }
   }
-  return FromRocksWrite(database_->Write(Synced(), &batch),
+  return FromRocksWrite(database_->Write(SyncedWrite(), &batch),
                         fmt::format("Writing {} records", changes.size()));
 }
 
@@ -122,14 +117,15 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Records::Read(
 
 absl::Status Records::Clear() {
   const std::string start(1, kCallers), end(1, kCallers + 1);
-  rocksdb::Status status = database_->DeleteRange(Synced(), database_->DefaultColumnFamily(), start, end);
+  rocksdb::Status status =
+      database_->DeleteRange(SyncedWrite(), database_->DefaultColumnFamily(), start, end);
   if (status.ok()) status = database_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr);
   return FromRocksWrite(status, "Clearing the records");
 }
 
 absl::Status Records::CreateTable(TableId table) {
   if (absl::Status status = write_stop_->Check(); !status.ok()) return status;
-  const rocksdb::Status status = database_->Put(Synced(), OwnRecord(kTable, table), "");
+  const rocksdb::Status status = database_->Put(SyncedWrite(), OwnRecord(kTable, table), "");
   if (!status.ok()) return FromRocksWrite(status, "Creating a table");
   const std::unique_lock lock(mutex_);
   tables_.insert(table);
@@ -141,7 +137,7 @@ absl::Status Records::DropTable(TableId table) {
   rocksdb::WriteBatch batch;
   batch.Delete(OwnRecord(kTable, table));
   batch.Put(OwnRecord(kDroppedTable, table), "");
-  if (absl::Status status = FromRocksWrite(database_->Write(Synced(), &batch), "Dropping a table");
+  if (absl::Status status = FromRocksWrite(database_->Write(SyncedWrite(), &batch), "Dropping a table");
       !status.ok())
     return status;
   const std::unique_lock lock(mutex_);
@@ -152,7 +148,7 @@ absl::Status Records::DropTable(TableId table) {
 
 absl::Status Records::DropFamily(TableId table, FamilyId family) {
   if (absl::Status status = write_stop_->Check(); !status.ok()) return status;
-  const rocksdb::Status status = database_->Put(Synced(), OwnRecord(kDroppedFamily, table, family), "");
+  const rocksdb::Status status = database_->Put(SyncedWrite(), OwnRecord(kDroppedFamily, table, family), "");
   if (!status.ok()) return FromRocksWrite(status, "Dropping a family");
   const std::unique_lock lock(mutex_);
   dropped_families_.insert({table, family});

@@ -206,6 +206,12 @@ absl::Status WriteFormat(rocksdb::Env* env, const std::string& path) {
   return SyncDirectory(env, path);
 }
 
+rocksdb::WriteOptions SyncedWrite() {
+  rocksdb::WriteOptions write;
+  write.sync = true;
+  return write;
+}
+
 absl::StatusOr<int> PrepareDataDirectory(rocksdb::Env* env, const std::string& path,
                                          rocksdb::FileLock** lock) {
   if (path.empty()) return absl::InvalidArgumentError("The data directory's name is empty");

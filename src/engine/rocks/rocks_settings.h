@@ -31,6 +31,11 @@ rocksdb::ColumnFamilyOptions LogSettings(const rocksdb::Options& cells, IsDroppe
 rocksdb::ColumnFamilyOptions PagesSettings(const rocksdb::Options& cells);
 rocksdb::ColumnFamilyOptions DirectorySettings(const rocksdb::Options& cells);
 
+// For whatever is seldom written.  Nothing is written without a sync where the rest is synced, though losing
+// it might not matter: as the last of its log a crash could tear it while writes of the next log are there,
+// which is how damage looks.
+rocksdb::WriteOptions SyncedWrite();
+
 // Makes the directory if it is not there, takes its lock (only one process at a time), and checks that it is
 // ours and of a format that we know; writes the format and an empty inventory into a new one.  Returns the
 // format. Errors as RocksEngine::Open.

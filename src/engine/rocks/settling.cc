@@ -7,6 +7,7 @@
 
 #include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/page_output.h"
+#include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
 #include "model/expiring_family.h"
 #include "rocksdb/convenience.h"
@@ -353,7 +354,7 @@ absl::Status Settling::FreeTable(TableId table) {
     rocksdb::Status status =
         rocksdb::DeleteFilesInRange(store_->db(), store_->head(i), &start_slice, &end_slice,
                                     /*include_end=*/false);
-    if (status.ok()) status = store_->db()->DeleteRange(rocksdb::WriteOptions(), store_->head(i), start, end);
+    if (status.ok()) status = store_->db()->DeleteRange(SyncedWrite(), store_->head(i), start, end);
     if (!status.ok()) return FromRocks(status, "Freeing the space of a dropped table");
   }
   store_->FlushLargeHeads();
@@ -371,7 +372,7 @@ absl::Status Settling::Free(const std::string& start, const std::string& end) {
       status =
           rocksdb::DeleteFilesInRange(store_->db(), handle, &start_slice, &end_slice, /*include_end=*/false);
     }
-    if (status.ok()) status = store_->db()->DeleteRange(rocksdb::WriteOptions(), handle, start, end);
+    if (status.ok()) status = store_->db()->DeleteRange(SyncedWrite(), handle, start, end);
   }
   return FromRocks(status, "Freeing the space of what was dropped");
 }
