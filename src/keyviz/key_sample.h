@@ -6,16 +6,20 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "absl/container/flat_hash_map.h"
 
 namespace sonde {
 
 class KeySample {
  public:
-  static constexpr size_t kKeysMax = 8192;
+  // Once there are more, as many of the least hashes stay; then half as many again may come before the next
+  // choice, so that a key costs about the same, however many there are.
+  static constexpr size_t kKeysKept = 8192;
+  static constexpr size_t kKeysMax = kKeysKept * 3 / 2;
   // Longer keys are cut in the sample: as boundaries they are as good.
   static constexpr size_t kKeyBytesMax = 128;
   // For so long a key that was used counts as one in use.
@@ -39,10 +43,12 @@ class KeySample {
     std::string key;
     int64_t seen_seconds = 0;
   };
-  const std::map<uint64_t, Entry>& entries() const { return by_hash_; }
+  const absl::flat_hash_map<uint64_t, Entry>& entries() const { return by_hash_; }
 
  private:
-  std::map<uint64_t, Entry> by_hash_;
+  void Choose();
+
+  absl::flat_hash_map<uint64_t, Entry> by_hash_;
   uint64_t hash_max_ = UINT64_MAX;
 };
 

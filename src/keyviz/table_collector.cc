@@ -90,9 +90,7 @@ void TableCollector::RecordRow(Shard* shard, size_t bucket, AccessKind kind, con
 
 void TableCollector::RecordKey(Shard* shard, AccessKind kind, const AccessedRow& row) {
   const uint64_t hash = KeySample::HashOf(row.row_key);
-  if (hash <= std::min(shard->hash_max, shard->keys.hash_max()) && shard->seen.insert(hash).second) {
-    shard->keys.Add(hash, row.row_key, 0);
-  }
+  if (hash <= shard->hash_max) shard->keys.Add(hash, row.row_key, 0);
   shard->load_rows += row.rows;
   if (shard->load.size() < kLoadSamplesPerSecond) {
     shard->load.push_back({std::string(row.row_key), kind});
@@ -160,7 +158,6 @@ TableCollector::Counted TableCollector::Drain(int64_t now_seconds) {
     shard.counts.clear();
     for (const auto& [hash, entry] : shard.keys.entries()) keys_.Add(hash, entry.key, now_seconds);
     shard.keys = KeySample();
-    shard.seen.clear();
     LearnLoad(shard, &counted.facts);
     shard.load.clear();
     shard.load_rows = 0;

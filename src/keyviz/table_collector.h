@@ -3,7 +3,7 @@
 //
 // Threads: Record and RecordScan by any number of threads at once, each of which names a shard; threads of
 // one shard wait for each other, so name them by thread.  All else by one thread at a time. Cost: some 60 ns
-// a row.  Memory: bounded, some 2 MB with long keys.
+// a row.  Memory: bounded, some 2 MB with long keys, and as much for each shard in a second that saw so many.
 #pragma once
 
 #include <array>
@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "base/random.h"
 #include "keyviz/access_counts.h"
@@ -87,7 +86,6 @@ class TableCollector {
     PartitionRef partition;
     std::vector<AccessCounts> counts;  // empty: nothing happened
     uint64_t hash_max = UINT64_MAX;
-    absl::flat_hash_set<uint64_t> seen;  // hashes in `keys`, or that were
     KeySample keys;
     std::vector<LoadSample> load;  // each row of the second is in it with the same chance
     uint64_t load_rows = 0;        // it was drawn from

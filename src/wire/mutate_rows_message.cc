@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -54,6 +55,9 @@ class Fields {
  private:
   std::string_view rest_;
 };
+
+// Of a mutation that sets a cell: tag and length of it, of the cell and of its family, which has a character.
+constexpr size_t kSetCellBytesMin = 7;
 
 // Names are of ASCII, or else they are wrong, as text or as a name.
 bool IsAscii(std::string_view text) {
@@ -235,6 +239,10 @@ absl::StatusOr<bool> MutateRowsMessage::ReadEntries(absl::Span<const std::string
   for (const std::string_view packed : entries) {
     if (!ReadEntry(packed, &entry)) return false;
     if (entries_.mutations.size() + entry.mutations.size() > kMutationsPerRequestMax) return false;
+    if (places.empty() && !counted) {
+      entries_.mutations.reserve(
+          std::min(entries.size() * entry.mutations.size(), kUncountedBytesMax / kSetCellBytesMin));
+    }
     places.emplace_back(entries_.mutations.size(), entry.mutations.size());
     for (const std::string_view mutation : entry.mutations) {
       auto& cell = std::get<SetCell>(entries_.mutations.emplace_back(SetCell()));
