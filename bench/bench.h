@@ -52,8 +52,10 @@ struct Options {
   std::string durability = "unknown";  // as the server was told; only printed
 };
 
-// Of Options::in_flight, when it is not given.
-inline constexpr int kIngestInFlight = 2;
+// Of Options::in_flight, when it is not given.  Of ingest fewer than those that a client may have which
+// writes in bulk: the batcher of Google's client for Java sends 100 rows a request, and has 20,000 rows under
+// way.
+inline constexpr int kIngestInFlight = 8;
 inline constexpr int kPointInFlight = 32;
 // Of each kind of reads in mixed; they are not to be all that there is.
 inline constexpr int kMixedInFlight = 4;
