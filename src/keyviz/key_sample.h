@@ -16,10 +16,10 @@ namespace sonde {
 
 class KeySample {
  public:
-  // Once there are more, as many of the least hashes stay; then half as many again may come before the next
-  // choice, so that a key costs about the same, however many there are.
+  // Once there are more, as many of the least hashes stay; then a quarter as many again may come before the
+  // next choice, so that a key costs about the same, however many there are.
   static constexpr size_t kKeysKept = 8192;
-  static constexpr size_t kKeysMax = kKeysKept * 3 / 2;
+  static constexpr size_t kKeysMax = kKeysKept * 5 / 4;
   // Longer keys are cut in the sample: as boundaries they are as good.
   static constexpr size_t kKeyBytesMax = 128;
   // For so long a key that was used counts as one in use.

@@ -48,6 +48,28 @@ TEST(Normalize, PutsSortByColumnAndNewestFirst) {
             (std::vector<CellView>{{"p", 2000, "2"}, {"q", 3000, "3"}, {"q", 1000, "1"}}));
 }
 
+TEST(Normalize, RowsAfterEachOtherNeedNotNameTheSameColumns) {
+  const auto columns = [](const std::string& names) {
+    std::vector<Mutation> mutations;
+    for (size_t i = 0; i < names.size(); ++i) {
+      mutations.push_back(SetCell{"a", std::string_view(names).substr(i, 1), 1000,
+                                  std::string_view("0123456789").substr(i, 1)});
+    }
+    const RowDelta delta = Normal(mutations);
+    std::string sorted;
+    for (const CellView& cell : delta.families[0].puts) sorted.append(cell.qualifier).append(cell.value);
+    return sorted;
+  };
+  EXPECT_EQ(columns("dbca"), "a3b1c2d0");
+  EXPECT_EQ(columns("dbca"), "a3b1c2d0");
+  EXPECT_EQ(columns("hfge"), "e3f1g2h0");  // likewise ordered
+  EXPECT_EQ(columns("acbd"), "a0b2c1d3");  // not
+  EXPECT_EQ(columns("acca"), "a3c2");      // the later of two of a cell
+  EXPECT_EQ(columns("acca"), "a3c2");
+  EXPECT_EQ(columns("abcd"), "a0b1c2d3");
+  EXPECT_EQ(columns("dbcae"), "a3b1c2d0e4");
+}
+
 TEST(Normalize, TheLaterOfTwoPutsOfACellWins) {
   EXPECT_EQ(Normal({SetCell{"a", "q", 1000, "1"}, SetCell{"a", "q", 1000, "2"}}).families[0].puts,
             (std::vector<CellView>{{"q", 1000, "2"}}));
