@@ -73,6 +73,7 @@ void VisibleCells::Append(uint32_t family_index, std::vector<CellView>* cells, i
 absl::StatusOr<bool> RowAssembler::Next(std::string* row_key, std::vector<FilterCell>* cells) {
   cells->clear();
   copies_.clear();
+  GiveRoomBack();
   if (!pending_) {
     absl::StatusOr<bool> more = stream_->Next(&piece_);
     if (!more.ok() || !*more) return more;
@@ -84,7 +85,7 @@ absl::StatusOr<bool> RowAssembler::Next(std::string* row_key, std::vector<Filter
     // To see whether more of the row follows, the stream must go on, and its views with it.
     copied_bytes += Take(&piece_, /*copy=*/!piece_.last_of_row, cells);
     if (piece_.last_of_row) break;
-    if (copied_bytes > whole_bytes_max_) return RowTooLong(*row_key, whole_bytes_max_);
+    if (absl::Status status = MakeRoom(*row_key, copied_bytes); !status.ok()) return status;
     absl::StatusOr<bool> more = stream_->Next(&piece_);
     if (!more.ok()) return more;
     if (!*more) break;
@@ -95,6 +96,21 @@ absl::StatusOr<bool> RowAssembler::Next(std::string* row_key, std::vector<Filter
   }
   SortByFamily(cells);
   return true;
+}
+
+absl::Status RowAssembler::MakeRoom(std::string_view row_key, size_t copied_bytes) {
+  if (copied_bytes > whole_bytes_max_) return RowTooLong(row_key, whole_bytes_max_);
+  if (take_room_ == nullptr || copied_bytes <= room_bytes_ + kRowUncountedBytes) return absl::OkStatus();
+  const size_t wanted = copied_bytes + copied_bytes / 4;  // so that it is not asked for each piece
+  if (absl::Status status = take_room_(wanted); !status.ok()) return status;
+  room_bytes_ = wanted;
+  return absl::OkStatus();
+}
+
+void RowAssembler::GiveRoomBack() {
+  if (room_bytes_ == 0) return;
+  room_bytes_ = 0;
+  take_room_(0).IgnoreError();
 }
 
 absl::StatusOr<bool> RowAssembler::NextPart(std::string* row_key, std::vector<FilterCell>* cells,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,15 +47,28 @@ class VisibleCells {
   std::vector<GcRuleEvaluator> rules_;  // by family index
 };
 
+// Asked for room for a row that is put together, all in all, before it takes more; 0 gives it back, and is no
+// error.
+using TakeRowRoom = std::function<absl::Status(size_t bytes)>;
+
 class RowAssembler {
  public:
-  // `stream` in either direction; `whole_bytes_max` is for tests.
+  // A row of so many bytes is put together without asking for room.
+  static constexpr size_t kRowUncountedBytes = 64 << 10;
+
+  // `stream` in either direction; `take_room` may be null; `whole_bytes_max` is for tests.
   RowAssembler(std::unique_ptr<RowStream> stream, const VisibleCells* visible,
-               size_t whole_bytes_max = kRowWholeBytesMax)
-      : stream_(std::move(stream)), visible_(visible), whole_bytes_max_(whole_bytes_max) {}
+               TakeRowRoom take_room = nullptr, size_t whole_bytes_max = kRowWholeBytesMax)
+      : stream_(std::move(stream)),
+        visible_(visible),
+        take_room_(std::move(take_room)),
+        whole_bytes_max_(whole_bytes_max) {}
+  ~RowAssembler() { GiveRoomBack(); }
+  RowAssembler(const RowAssembler&) = delete;
+  RowAssembler& operator=(const RowAssembler&) = delete;
 
   // False at the end.  The row may have no cells left.  Views hold until the next call.  FAILED_PRECONDITION:
-  // it has more than `whole_bytes_max`.
+  // it has more than `whole_bytes_max`; or what take_room says.
   absl::StatusOr<bool> Next(std::string* row_key, std::vector<FilterCell>* cells);
 
   // The same of the next part of a row, as the engine has it: a long row need not be in memory.  The last one
@@ -69,6 +83,8 @@ class RowAssembler {
     int64_t seen = 0;
   };
 
+  absl::Status MakeRoom(std::string_view row_key, size_t copied_bytes);
+  void GiveRoomBack();
   // Returns their bytes, if they are copied.
   size_t Take(RowPiece* piece, bool copy, std::vector<FilterCell>* cells);
   int64_t SeenBefore(uint32_t family, std::string_view qualifier, const std::vector<FilterCell>& cells) const;
@@ -76,7 +92,9 @@ class RowAssembler {
 
   std::unique_ptr<RowStream> stream_;
   const VisibleCells* visible_;
+  const TakeRowRoom take_room_;
   const size_t whole_bytes_max_;
+  size_t room_bytes_ = 0;  // that were taken
   RowPiece piece_;
   bool pending_ = false;  // piece_ is the next row's first
   std::vector<std::unique_ptr<std::string>> copies_;

@@ -173,7 +173,7 @@ TEST_F(TablesTest, WhatIsPutTogetherHasABound) {
   for (const size_t bytes_max : {1500, 500}) {
     auto stream = engine->Scan(1, {RowRange::All()}, {});
     ASSERT_TRUE(stream.ok());
-    RowAssembler assembler(*std::move(stream), &visible, bytes_max);
+    RowAssembler assembler(*std::move(stream), &visible, nullptr, bytes_max);
     std::string row_key;
     std::vector<FilterCell> cells;
     absl::StatusOr<bool> more = assembler.Next(&row_key, &cells);
@@ -184,6 +184,48 @@ TEST_F(TablesTest, WhatIsPutTogetherHasABound) {
     EXPECT_EQ(more.status().code(),
               bytes_max == 500 ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kOk)
         << more.status();
+  }
+}
+
+TEST_F(TablesTest, WhatIsPutTogetherTakesRoom) {
+  const auto engine = MemoryEngine::Create({.cells_per_piece_max = 1});
+  ASSERT_TRUE(engine->CreateTable(1).ok());
+  const std::string value(RowAssembler::kRowUncountedBytes / 2, 'v');
+  for (const int cells : {1, 8, 2}) {
+    RowDelta delta;
+    delta.families.push_back({.family = schema_->FindFamily("z")->id});
+    for (int64_t i = 0; i < cells; ++i) delta.families[0].puts.push_back({"q", 9'000 - i * 1'000, value});
+    ASSERT_TRUE(engine->Apply(1, {{std::string(1, static_cast<char>('a' + cells)), delta}}).ok());
+  }
+  const VisibleCells visible(schema_, kNow, nullptr);
+  for (const size_t limit : {SIZE_MAX, 6 * value.size()}) {
+    auto stream = engine->Scan(1, {RowRange::All()}, {});
+    ASSERT_TRUE(stream.ok());
+    size_t taken = 0, most = 0;
+    {
+      RowAssembler assembler(*std::move(stream), &visible, [&](size_t bytes) {
+        if (bytes > limit) return absl::UnavailableError("busy");
+        taken = bytes;
+        most = std::max(most, taken);
+        return absl::OkStatus();
+      });
+      std::string row_key;
+      std::vector<FilterCell> cells;
+      for (const size_t wanted : {1, 2, 8}) {
+        const absl::StatusOr<bool> more = assembler.Next(&row_key, &cells);
+        if (wanted == 8 && limit != SIZE_MAX) {
+          EXPECT_EQ(more.status().message(), "busy");
+          continue;
+        }
+        ASSERT_TRUE(more.ok() && *more) << more.status();
+        EXPECT_EQ(cells.size(), wanted);
+        // All but the last are copies.
+        EXPECT_GE(taken + RowAssembler::kRowUncountedBytes, (wanted - 1) * value.size());
+        EXPECT_EQ(taken > 0, wanted == 8);
+      }
+    }
+    EXPECT_GT(most, 0u);
+    EXPECT_EQ(taken, 0u) << "given back at the end";
   }
 }
 

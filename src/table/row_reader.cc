@@ -84,7 +84,7 @@ absl::Status RowReader::OpenScan() {
   absl::StatusOr<std::unique_ptr<RowStream>> stream =
       engine_->Scan(visible_.schema()->id, ranges_, scan_options_);
   if (!stream.ok()) return stream.status();
-  assembler_.emplace(*std::move(stream), &visible_);
+  assembler_.emplace(*std::move(stream), &visible_, request_.take_row_room);
   return absl::OkStatus();
 }
 

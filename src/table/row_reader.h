@@ -34,6 +34,8 @@ struct ReadRequest {
   absl::Time deadline = absl::InfiniteFuture();
   // Asked now and then; not OK (CANCELLED) ends the read.
   std::function<absl::Status()> interrupted;
+  // Null: rows are put together whatever they take (row_assembler.h).
+  TakeRowRoom take_row_room;
   // Who asks, in words, for those who look for full scans; called in the read's time, if at all.
   std::function<std::string()> caller;
 };

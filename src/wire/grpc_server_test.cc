@@ -116,8 +116,7 @@ class GrpcServerTest : public testing::Test {
   }
 
   // A call whose client takes nothing.
-  void StallRead() {
-    pb::ReadRowsRequest request;
+  void StallRead(pb::ReadRowsRequest request = {}) {
     request.set_table_name(kTable);
     reads_.push_back(data_->ReadRows(&contexts_.emplace_back(), request));
   }
@@ -311,6 +310,26 @@ TEST_F(GrpcServerTest, ReadersOfALargeRowHoldWhatIsCounted) {
   }
   EXPECT_EQ(bytes, 20 * kMegabyte);
   EXPECT_TRUE(reads_[1]->Finish().ok());
+  EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes == 0; }));
+}
+
+TEST_F(GrpcServerTest, RowsThatAFilterSeesWholeAreCounted) {
+  Start({.read_bytes_max = 12 * kMegabyte});
+  ASSERT_TRUE(WriteRow("large", 2, 5 * kMegabyte).ok());
+  ASSERT_TRUE(WriteRow("row", 3'000, 1'000).ok());  // several pieces
+  auto request = OfTable<pb::ReadRowsRequest>();
+  request.mutable_rows()->add_row_keys("large");
+  StallRead(request);
+  ASSERT_TRUE(Soon([&] { return server_->reads().Taken().bytes > 10 * kMegabyte; }));
+  request.mutable_rows()->set_row_keys(0, "row");
+  const auto read = [&] { return List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, request); };
+  request.mutable_filter()->set_column_qualifier_regex_filter("q2999");
+  EXPECT_TRUE(read().ok());  // it is seen piece by piece
+  request.mutable_filter()->set_cells_per_row_offset_filter(2'999);
+  ExpectBusy(read(), "the limit is 12000000");
+  contexts_[0].TryCancel();
+  ASSERT_TRUE(Soon([&] { return server_->reads().Taken().requests == 0; }));
+  EXPECT_TRUE(read().ok());
   EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes == 0; }));
 }
 

@@ -92,7 +92,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (finishing_) return;
     SetWaitingSince(absl::InfiniteFuture());
     message_.Clear();
-    if (place_.bytes() > held_bytes_) place_.Resize(held_bytes_).IgnoreError();  // to give back is no error
+    const int64_t held_bytes = held_bytes_ + row_room_bytes_;
+    if (place_.bytes() > held_bytes) place_.Resize(held_bytes).IgnoreError();  // to give back is no error
     if (!ok) {
       FinishWith(absl::CancelledError("The client has gone"));
       return;
@@ -138,6 +139,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         .deadline = DeadlineOf(context_),
         .interrupted =
             [this] { return cancelled_ ? absl::CancelledError("The client has gone") : absl::OkStatus(); },
+        .take_row_room = [this](size_t row_bytes) { return TakeRowRoom(static_cast<int64_t>(row_bytes)); },
         .caller = [this] { return Caller(); }};
     if (request.has_filter()) {
       absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter(request.filter());
@@ -208,6 +210,14 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     return absl::OkStatus();
   }
 
+  // A row that a filter has to see whole is counted as it is put together.
+  absl::Status TakeRowRoom(int64_t bytes) {
+    if (absl::Status status = place_.Resize(place_.bytes() - row_room_bytes_ + bytes); !status.ok())
+      return status;
+    row_room_bytes_ = bytes;
+    return absl::OkStatus();
+  }
+
   // A message that becomes long is counted before it is written, as it may have to wait for its client.
   absl::Status TakeRoom(size_t part_bytes) {
     const std::vector<FilterCell>& cells = reader_->cells();
@@ -219,7 +229,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                cells[i].cell.value.size() / ChunkWriter::kPieceBytesMax * ChunkWriter::kChunkBytesMax;
     }
     bytes += reader_->row_key().size();
-    return place_.Resize(held_bytes_ + static_cast<int64_t>(bytes));
+    return place_.Resize(held_bytes_ + row_room_bytes_ + static_cast<int64_t>(bytes));
   }
 
   void Send() { Write(ToByteBuffer(writer_.Take())); }
@@ -321,7 +331,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   StepCost* const cost_;
   RequestMetrics* const metrics_;
   Admission::Place place_;
-  int64_t held_bytes_ = 0;  // of place_, but for a message that is long
+  int64_t held_bytes_ = 0;  // of place_, but for a message that is long and a row that is put together
+  int64_t row_room_bytes_ = 0;
   const absl::Time came_ = absl::Now();
   bool headers_added_ = false;
   std::unique_ptr<RowReader> reader_;
