@@ -30,6 +30,7 @@ ClientFunction Reader(const Options& options, ReadKind kind) {
 absl::StatusOr<std::vector<Result>> RunMixed(const Options& given) {
   Options options = given;
   options.seconds = given.seconds.value_or(kMixedSeconds);
+  options.in_flight = given.in_flight.value_or(kMixedIngestInFlight);
   const int64_t begin = StepsOf(options);
   const auto write = [&](int client, const std::shared_ptr<grpc::Channel>& channel, Deadline deadline,
                          ClientResult* result) {
