@@ -62,13 +62,15 @@ bool DecodeStrings(std::string_view* in, size_t count, std::string* bytes,
 }
 
 char* ByteArena::Reserve(size_t bytes) {
-  constexpr size_t kChunkBytes = size_t{64} << 10;
+  // A point read needs little, and a large chunk costs as much as the rest of it.
+  constexpr size_t kChunkBytesMin = size_t{2} << 10, kChunkBytesMax = size_t{64} << 10;
   while (now_ < chunks_.size() && chunks_[now_].size - used_ < bytes) {
     ++now_;
     used_ = 0;
   }
   if (now_ == chunks_.size()) {
-    const size_t size = std::max(bytes, kChunkBytes);
+    const size_t next = chunks_.empty() ? kChunkBytesMin : std::min(2 * chunks_.back().size, kChunkBytesMax);
+    const size_t size = std::max(bytes, next);
     chunks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
   }
   return chunks_[now_].bytes.get() + used_;
