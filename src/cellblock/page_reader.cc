@@ -12,6 +12,9 @@ namespace {
 constexpr size_t kCellsAtOnce = 4096;
 constexpr size_t kCellsPassedAtOnce = 16'384;
 
+// Of what a cursor leaves to the next: a read of some rows.
+constexpr size_t kScratchBytesKept = 64 << 10;
+
 absl::Status DamagedValues() { return DamagedPage("values"); }
 
 }  // namespace
@@ -154,6 +157,53 @@ size_t PageReader::KeptBytes() const {
   return bytes;
 }
 
+PageCursor::PageCursor(PageReader* reader, RowRange rows, ReadHints hints, bool reverse)
+    : reader_(reader),
+      rows_(std::move(rows)),
+      hints_(std::move(hints)),
+      reverse_(reverse),
+      scratch_(SpareOfThread() == nullptr ? std::make_unique<Scratch>() : std::move(SpareOfThread())) {}
+
+PageCursor::~PageCursor() {
+  if (SpareOfThread() != nullptr || scratch_->MemoryBytes() > kScratchBytesKept) return;
+  scratch_->Clear();
+  SpareOfThread() = std::move(scratch_);
+}
+
+std::unique_ptr<PageCursor::Scratch>& PageCursor::SpareOfThread() {
+  static thread_local std::unique_ptr<Scratch> spare;
+  return spare;
+}
+
+void PageCursor::Scratch::Clear() {
+  wanted.clear();
+  number_kind.clear();
+  picked.clear();
+  decoded_rows.clear();
+  groups.clear();
+  for (Decoded& of_stream : decoded) {
+    of_stream.ranges.clear();
+    of_stream.count = 0;
+    of_stream.values.clear();
+    of_stream.numbers.clear();
+  }
+  arena.Clear();
+  keys.clear();
+}
+
+// Of those that grow with what is read.
+size_t PageCursor::Scratch::MemoryBytes() const {
+  size_t bytes = arena.MemoryBytes() + keys.capacity() * sizeof(std::string_view) +
+                 decoded_rows.capacity() * sizeof(Row) + groups.capacity() * sizeof(Group) +
+                 decoded.capacity() * sizeof(Decoded);
+  for (const Decoded& of_stream : decoded) {
+    bytes += of_stream.ranges.capacity() * sizeof(of_stream.ranges[0]) +
+             of_stream.values.capacity() * sizeof(std::string_view) +
+             of_stream.numbers.capacity() * sizeof(double);
+  }
+  return bytes;
+}
+
 absl::Status PageCursor::Start() {
   started_ = true;
   const PageHeader& header = reader_->header();
@@ -162,8 +212,8 @@ absl::Status PageCursor::Start() {
     return absl::OkStatus();
   }
   ChooseColumns();
-  if (wanted_.empty()) return absl::OkStatus();
-  decoded_.resize(reader_->streams_.size());
+  if (scratch_->wanted.empty()) return absl::OkStatus();
+  scratch_->decoded.resize(reader_->streams_.size());
   if (absl::Status status = ChooseNumbers(); !status.ok()) return status;
   return reader_->FindRows(rows_, &rows_begin_, &rows_end_);
 }
@@ -171,7 +221,7 @@ absl::Status PageCursor::Start() {
 void PageCursor::ChooseColumns() {
   const std::vector<std::string_view>& columns = reader_->columns();
   if (!hints_.columns.has_value()) {
-    wanted_.push_back({0, static_cast<uint32_t>(columns.size()), 0});
+    scratch_->wanted.push_back({0, static_cast<uint32_t>(columns.size()), 0});
     return;
   }
   for (size_t i = 0; i < hints_.columns->size(); ++i) {
@@ -179,7 +229,7 @@ void PageCursor::ChooseColumns() {
     const auto begin = std::lower_bound(columns.begin(), columns.end(), range.start);
     const auto end = range.end.empty() ? columns.end() : std::lower_bound(begin, columns.end(), range.end);
     if (begin < end) {
-      wanted_.push_back(
+      scratch_->wanted.push_back(
           {static_cast<uint32_t>(begin - columns.begin()), static_cast<uint32_t>(end - columns.begin()), i});
     }
   }
@@ -188,21 +238,22 @@ void PageCursor::ChooseColumns() {
 // A stream is read as numbers if all that is wanted of it is wanted so, and is written so.
 absl::Status PageCursor::ChooseNumbers() {
   if (hints_.numbers.empty() || hints_.keys_only || !hints_.columns.has_value()) return absl::OkStatus();
-  number_kind_.resize(reader_->streams_.size());
-  std::vector<char> is_refused(number_kind_.size(), 0);
-  for (const auto& [begin, end, range] : wanted_) {
+  scratch_->number_kind.resize(reader_->streams_.size());
+  std::vector<char> is_refused(scratch_->number_kind.size(), 0);
+  for (const auto& [begin, end, range] : scratch_->wanted) {
     const NumberBytes written = hints_.numbers[range];
     for (uint32_t column = begin; column < end; ++column) {
       const uint32_t stream = reader_->stream_of_[column];
-      if (number_kind_[stream].value_or(written) != written) is_refused[stream] = 1;
-      number_kind_[stream] = written;
+      if (scratch_->number_kind[stream].value_or(written) != written) is_refused[stream] = 1;
+      scratch_->number_kind[stream] = written;
     }
   }
-  for (size_t stream = 0; stream < number_kind_.size(); ++stream) {
-    if (!number_kind_[stream].has_value()) continue;
+  for (size_t stream = 0; stream < scratch_->number_kind.size(); ++stream) {
+    if (!scratch_->number_kind[stream].has_value()) continue;
     absl::StatusOr<codec::ValueColumn*> values = reader_->Values(stream);
     if (!values.ok()) return values.status();
-    if (is_refused[stream] || !(*values)->HoldsNumbers(*number_kind_[stream])) number_kind_[stream].reset();
+    if (is_refused[stream] || !(*values)->HoldsNumbers(*scratch_->number_kind[stream]))
+      scratch_->number_kind[stream].reset();
   }
   return absl::OkStatus();
 }
@@ -212,7 +263,7 @@ absl::StatusOr<bool> PageCursor::Next(RowPiece* piece) {
     if (absl::Status status = Start(); !status.ok()) return status;
   }
   while (true) {
-    const size_t decoded = decoded_rows_.empty() ? 0 : decoded_rows_.size() - 1;
+    const size_t decoded = scratch_->decoded_rows.empty() ? 0 : scratch_->decoded_rows.size() - 1;
     if (rows_done_ == decoded) {
       if (rows_begin_ == rows_end_) return false;
       if (absl::Status status = DecodeRows(); !status.ok()) return status;
@@ -220,8 +271,8 @@ absl::StatusOr<bool> PageCursor::Next(RowPiece* piece) {
     }
     const size_t index = reverse_ ? decoded - 1 - rows_done_ : rows_done_;
     ++rows_done_;
-    const Row& row = decoded_rows_[index];
-    const size_t group_end = decoded_rows_[index + 1].group;
+    const Row& row = scratch_->decoded_rows[index];
+    const size_t group_end = scratch_->decoded_rows[index + 1].group;
     if (row.group == group_end) continue;
     FillPiece(row, group_end, piece);
     return true;
@@ -233,8 +284,8 @@ void PageCursor::FillPiece(const Row& row, size_t group_end, RowPiece* piece) co
   piece->cells.clear();
   piece->numbers.clear();
   for (size_t i = row.group; i < group_end; ++i) {
-    const Group& group = groups_[i];
-    const Decoded& decoded = decoded_[group.stream];
+    const Group& group = scratch_->groups[i];
+    const Decoded& decoded = scratch_->decoded[group.stream];
     const std::string_view qualifier = reader_->columns()[group.column];
     if (!decoded.numbers.empty()) {
       piece->numbers.push_back(
@@ -259,7 +310,7 @@ void PageCursor::ChooseRows(const PageShape& shape, size_t* begin, size_t* end) 
     if (picked_set_ != shape.SetOf(row)) PickColumns(shape, row);
     const size_t of_row = shape.CellsOf(row, row + 1);
     cells += of_row;
-    wanted += of_row * picked_.size() / shape.ColumnsOf(row).size();
+    wanted += of_row * scratch_->picked.size() / shape.ColumnsOf(row).size();
     return true;
   };
   *begin = rows_begin_;
@@ -278,38 +329,39 @@ absl::Status PageCursor::DecodeRows() {
   if (!shape.ok()) return shape.status();
   size_t begin = 0, end = 0;
   ChooseRows(**shape, &begin, &end);
-  arena_.Clear();
-  keys_.resize(end - begin);
-  if (!reader_->keys_.Decode(begin, end, &arena_, keys_.data())) return DamagedPage("row keys");
+  scratch_->arena.Clear();
+  scratch_->keys.resize(end - begin);
+  if (!reader_->keys_.Decode(begin, end, &scratch_->arena, scratch_->keys.data()))
+    return DamagedPage("row keys");
   if (absl::Status status = (*shape)->DecodeTimes(begin, end); !status.ok()) return status;
-  decoded_rows_.clear();
-  groups_.clear();
+  scratch_->decoded_rows.clear();
+  scratch_->groups.clear();
   rows_done_ = 0;
-  for (Decoded& decoded : decoded_) {
+  for (Decoded& decoded : scratch_->decoded) {
     decoded.ranges.clear();
     decoded.count = 0;
   }
   for (size_t row = begin; row < end; ++row) {
-    decoded_rows_.push_back({groups_.size(), keys_[row - begin]});
+    scratch_->decoded_rows.push_back({scratch_->groups.size(), scratch_->keys[row - begin]});
     if (picked_set_ != (*shape)->SetOf(row)) PickColumns(**shape, row);
     const absl::Span<const uint32_t> columns = (*shape)->ColumnsOf(row);
-    for (const uint32_t i : picked_) {
+    for (const uint32_t i : scratch_->picked) {
       PlanGroup(columns[i], (*shape)->FirstValue(row, i), (*shape)->TimesOf(row, i));
     }
   }
-  decoded_rows_.push_back({groups_.size(), {}});
+  scratch_->decoded_rows.push_back({scratch_->groups.size(), {}});
   return hints_.keys_only ? absl::OkStatus() : DecodeValues();
 }
 
 void PageCursor::PickColumns(const PageShape& shape, size_t row) {
   picked_set_ = shape.SetOf(row);
-  picked_.clear();
+  scratch_->picked.clear();
   const absl::Span<const uint32_t> columns = shape.ColumnsOf(row);
   const auto* from = columns.begin();
-  for (const auto& [begin, end, range] : wanted_) {
+  for (const auto& [begin, end, range] : scratch_->wanted) {
     from = std::lower_bound(from, columns.end(), begin);
     for (; from != columns.end() && *from < end; ++from) {
-      picked_.push_back(static_cast<uint32_t>(from - columns.begin()));
+      scratch_->picked.push_back(static_cast<uint32_t>(from - columns.begin()));
     }
   }
 }
@@ -333,28 +385,28 @@ void PageCursor::PlanGroup(uint32_t column, size_t first_value, absl::Span<const
   }
   if (count == 0) return;
   const uint32_t stream = reader_->stream_of_[column];
-  Decoded& decoded = decoded_[stream];
+  Decoded& decoded = scratch_->decoded[stream];
   const size_t value = first_value + (begin - timestamps.begin());
   if (!decoded.ranges.empty() && decoded.ranges.back().second == value) {
     decoded.ranges.back().second = value + count;
   } else {
     decoded.ranges.emplace_back(value, value + count);
   }
-  groups_.push_back({column, static_cast<uint32_t>(count), begin, stream, decoded.count});
+  scratch_->groups.push_back({column, static_cast<uint32_t>(count), begin, stream, decoded.count});
   decoded.count += count;
 }
 
 absl::Status PageCursor::DecodeValues() {
-  for (size_t stream = 0; stream < decoded_.size(); ++stream) {
-    Decoded& decoded = decoded_[stream];
+  for (size_t stream = 0; stream < scratch_->decoded.size(); ++stream) {
+    Decoded& decoded = scratch_->decoded[stream];
     if (decoded.count == 0) continue;
     absl::StatusOr<codec::ValueColumn*> values = reader_->Values(stream);
     if (!values.ok()) return values.status();
-    if (!number_kind_.empty() && number_kind_[stream].has_value()) {
+    if (!scratch_->number_kind.empty() && scratch_->number_kind[stream].has_value()) {
       decoded.numbers.resize(decoded.count);
       double* to = decoded.numbers.data();
       for (const auto& [begin, end] : decoded.ranges) {
-        if (!(*values)->DecodeNumbers(*number_kind_[stream], begin, end, to)) return DamagedValues();
+        if (!(*values)->DecodeNumbers(*scratch_->number_kind[stream], begin, end, to)) return DamagedValues();
         to += end - begin;
       }
       continue;
@@ -362,7 +414,7 @@ absl::Status PageCursor::DecodeValues() {
     decoded.values.resize(decoded.count);
     std::string_view* to = decoded.values.data();
     for (const auto& [begin, end] : decoded.ranges) {
-      if (!(*values)->Decode(begin, end, &arena_, to)) return DamagedValues();
+      if (!(*values)->Decode(begin, end, &scratch_->arena, to)) return DamagedValues();
       to += end - begin;
     }
   }

@@ -82,8 +82,10 @@ class PageReader {
 class PageCursor {
  public:
   // `reader` must outlive it, and no other cursor of the same reader may be in use.
-  PageCursor(PageReader* reader, RowRange rows, ReadHints hints, bool reverse)
-      : reader_(reader), rows_(std::move(rows)), hints_(std::move(hints)), reverse_(reverse) {}
+  PageCursor(PageReader* reader, RowRange rows, ReadHints hints, bool reverse);
+  ~PageCursor();
+  PageCursor(const PageCursor&) = delete;
+  PageCursor& operator=(const PageCursor&) = delete;
 
   // Fills row_key, cells and numbers of the next row that has any; false at the end.  The views hold
   // until the next call.
@@ -130,20 +132,30 @@ class PageCursor {
   const ReadHints hints_;
   const bool reverse_;
 
-  bool started_ = false;
-  size_t rows_begin_ = 0, rows_end_ = 0;                 // of those that are not decoded yet
-  std::vector<Wanted> wanted_;                           // ascending
-  std::vector<std::optional<NumberBytes>> number_kind_;  // by stream; empty: all are read as cells
-  std::optional<size_t> picked_set_;
-  std::vector<uint32_t> picked_;  // of the columns of a row of picked_set_, those that are wanted
+  // What is made for a read, but for its memory: a point read would ask for it dozens of times, so that of a
+  // small one is left for the next cursor that begins on the thread.
+  struct Scratch {
+    void Clear();
+    size_t MemoryBytes() const;
 
-  // The rows that are decoded, with an end.
-  std::vector<Row> decoded_rows_;
-  size_t rows_done_ = 0;
-  std::vector<Group> groups_;
-  std::vector<Decoded> decoded_;  // by stream
-  codec::ByteArena arena_;
-  std::vector<std::string_view> keys_;
+    std::vector<Wanted> wanted;                           // ascending
+    std::vector<std::optional<NumberBytes>> number_kind;  // by stream; empty: all are read as cells
+    std::vector<uint32_t> picked;  // of the columns of a row of picked_set_, those that are wanted
+
+    // The rows that are decoded, with an end.
+    std::vector<Row> decoded_rows;
+    std::vector<Group> groups;
+    std::vector<Decoded> decoded;  // by stream
+    codec::ByteArena arena;
+    std::vector<std::string_view> keys;
+  };
+  static std::unique_ptr<Scratch>& SpareOfThread();
+
+  std::unique_ptr<Scratch> scratch_;
+  bool started_ = false;
+  size_t rows_begin_ = 0, rows_end_ = 0;  // of those that are not decoded yet
+  std::optional<size_t> picked_set_;
+  size_t rows_done_ = 0;  // of those that are decoded
 };
 
 }  // namespace sonde

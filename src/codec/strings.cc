@@ -76,4 +76,10 @@ char* ByteArena::Reserve(size_t bytes) {
   return chunks_[now_].bytes.get() + used_;
 }
 
+size_t ByteArena::MemoryBytes() const {
+  size_t bytes = 0;
+  for (const Chunk& chunk : chunks_) bytes += chunk.size;
+  return bytes;
+}
+
 }  // namespace sonde::codec

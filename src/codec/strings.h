@@ -35,6 +35,7 @@ class ByteArena {
   // So many of the last Reserve are used.
   void Commit(size_t bytes) { used_ += bytes; }
   void Clear() { now_ = used_ = 0; }
+  size_t MemoryBytes() const;
 
  private:
   struct Chunk {

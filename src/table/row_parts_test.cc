@@ -129,7 +129,8 @@ TEST_F(TablesTest, PartsAreFilteredAsTheWholeIs) {
       const std::string qualifier(1, static_cast<char>('p' + random.Uniform(3)));
       const char* const name = std::vector<const char*>{"z", "last", "day"}[random.Uniform(3)];
       const int64_t timestamp = kNow - static_cast<int64_t>(random.Uniform(20)) * 4'000 * kSecond;
-      const std::vector<Mutation> set = {SetCell{name, qualifier, timestamp, std::to_string(i)}};
+      const std::string value = std::to_string(i);
+      const std::vector<Mutation> set = {SetCell{name, qualifier, timestamp, value}};
       ASSERT_TRUE(tables.MutateRow(*schema, {row_key, set}).ok());
     }
   }
