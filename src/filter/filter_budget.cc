@@ -30,6 +30,7 @@ void FilterBudget::StartRow(size_t row_bytes) {
   row_bytes_ = row_bytes;
   row_is_sample_ = ++row_count_ % kRowsPerSample == 0;
   row_is_timed_ = row_is_sample_;
+  row_was_stopped_ = steps_are_long_ = false;
   if (row_is_timed_) row_start_nanos_ = last_check_nanos_ = cpu_nanos_();
 }
 
@@ -74,6 +75,10 @@ bool FilterBudget::Check() {
   row_is_timed_ = true;
   // An automaton may take half of the time until it is looked at: the next step may take as long as the last.
   last_step_nanos_ = now_nanos - std::exchange(last_check_nanos_, now_nanos);
+  if (last_step_nanos_ >= kStrangeStepNanos && !steps_are_long_ && !row_was_stopped_) {
+    row_was_stopped_ = true;
+    row_start_nanos_ += std::exchange(last_step_nanos_, 0);
+  }
   return CheckRow(now_nanos);
 }
 

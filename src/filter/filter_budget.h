@@ -67,8 +67,11 @@ class FilterBudget {
 
   // Looks at the clock now.  Also to be called before something that may take milliseconds.
   [[nodiscard]] bool Check();
+  // A hypervisor that stops a processor charges that to the thread that is on it.  So a step that takes
+  // longer than any should does not count, once a row, unless it was said that steps of this row may be long.
+  void ExpectLongSteps() { steps_are_long_ = true; }
   // CPU time between the last look at the clock and the one before it; 0: there was none before it in the
-  // row.
+  // row, or it does not count.
   int64_t last_step_nanos() const { return last_step_nanos_; }
 
   // May so many copies of cells be held for a row that has `row_cells`?
@@ -85,6 +88,8 @@ class FilterBudget {
  private:
   // Reading the clock costs more than many rows: without reason it is read for one of so many.
   static constexpr uint64_t kRowsPerSample = 64;
+  // Takes longer than it takes to fill the memory of an automaton that is not large (regex_matcher.cc).
+  static constexpr int64_t kStrangeStepNanos = 25'000'000;
 
   bool CheckRow(int64_t now_nanos);
   void Charge(int64_t nanos);
@@ -97,6 +102,8 @@ class FilterBudget {
   size_t row_bytes_ = 0;
   bool row_is_timed_ = false;
   bool row_is_sample_ = false;
+  bool row_was_stopped_ = false;
+  bool steps_are_long_ = false;   // of the row
   int64_t row_start_nanos_ = 0;   // if it is timed
   int64_t last_check_nanos_ = 0;  // the same, of the row
   int64_t last_step_nanos_ = 0;

@@ -59,6 +59,7 @@ TEST_F(FilterBudgetTime, ARowMayTakeTheMoreTheLargerItIs) {
 TEST_F(FilterBudgetTime, AStepThatMayNotBeTakenAgainIsTheLast) {
   FilterBudget budget = Make({.row_cpu_ms = 100, .row_cpu_ms_per_mib = 0});
   budget.StartRow(0);
+  budget.ExpectLongSteps();
   EXPECT_TRUE(budget.Check());
   Pass(30);
   EXPECT_TRUE(budget.Check());
@@ -69,6 +70,40 @@ TEST_F(FilterBudgetTime, AStepThatMayNotBeTakenAgainIsTheLast) {
   EXPECT_EQ(budget.status(), absl::ResourceExhaustedError(
                                  "the filter took 66 ms of CPU time for a row of 0 bytes, 35 ms of them "
                                  "for its last step, and was not done; it may take 100 ms"));
+}
+
+TEST_F(FilterBudgetTime, AProcessorThatStopsDoesNotCountOnceARow) {
+  FilterBudget budget = Make({.row_cpu_ms = 50, .row_cpu_ms_per_mib = 0});
+  for (int row = 0; row < 2; ++row) {
+    budget.StartRow(0);
+    EXPECT_TRUE(budget.Check());
+    Pass(64);
+    EXPECT_TRUE(budget.Check());
+    EXPECT_EQ(budget.last_step_nanos(), 0);
+    Pass(20);
+    EXPECT_TRUE(budget.Check());
+    budget.EndRow();
+  }
+  EXPECT_EQ(budget.request_cpu_nanos(), 40'000'000);
+
+  budget.StartRow(0);
+  EXPECT_TRUE(budget.Check());
+  Pass(64);
+  EXPECT_TRUE(budget.Check());
+  Pass(64);
+  EXPECT_FALSE(budget.Check());
+  EXPECT_EQ(budget.status(), absl::ResourceExhaustedError(
+                                 "the filter took 64 ms of CPU time for a row of 0 bytes, 64 ms of them "
+                                 "for its last step, and was not done; it may take 50 ms"));
+}
+
+TEST_F(FilterBudgetTime, LongStepsThatAreExpectedCount) {
+  FilterBudget budget = Make({.row_cpu_ms = 50, .row_cpu_ms_per_mib = 0});
+  budget.StartRow(0);
+  EXPECT_TRUE(budget.Check());
+  budget.ExpectLongSteps();
+  Pass(26);
+  EXPECT_FALSE(budget.Check());
 }
 
 TEST_F(FilterBudgetTime, EachRowHasItsOwn) {

@@ -254,6 +254,7 @@ bool RegexMatcher::MatchesSimple(std::string_view text) const {
 }
 
 bool RegexMatcher::Matches(std::string_view text, FilterBudget* budget) const {
+  if (is_large_) budget->ExpectLongSteps();
   if (IsSimple()) {
     const bool searches = before_ != Wildcard::kNothing && after_ != Wildcard::kNothing;
     const size_t bytes_per_unit = searches ? kSearchedBytesPerUnit : kComparedBytesPerUnit;
