@@ -4,6 +4,7 @@
 
 #include "absl/hash/hash.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "cellblock/page_reader.h"
 #include "engine/rocks/directory.h"
 #include "engine/rocks/page_key.h"
@@ -13,10 +14,11 @@ namespace {
 
 // The digest of cells that came before (0: none) and these.
 uint64_t Digest(uint64_t before, std::string_view row_key, absl::Span<const CellView> cells) {
-  const uint64_t row = absl::HashOf(row_key);
+  const uint64_t row = HashBytes(row_key);
   uint64_t digest = before;
   for (const CellView& cell : cells) {
-    digest = absl::HashOf(digest, row, cell.qualifier, cell.timestamp_micros, cell.value);
+    digest =
+        absl::HashOf(digest, row, HashBytes(cell.qualifier), cell.timestamp_micros, HashBytes(cell.value));
   }
   return digest;
 }

@@ -254,11 +254,12 @@ absl::Status RocksEngine::OpenCells() {
     write_stop_.GoOnWithDamage();
   }
   settings.sst_file_manager = compaction_room_.manager();
-  disk_reserve_bytes_min_ = kReserveWriteBuffers * settings.write_buffer_size;
+  const rocksdb::ColumnFamilyOptions head = HeadSettings(settings, options_.memory_bytes);
+  disk_reserve_bytes_min_ = kReserveWriteBuffers * head.write_buffer_size;
   SetCompactionRoom(path);
   // As CellStore::ColumnFamily.
   const rocksdb::ColumnFamilyOptions of_each[] = {
-      settings, settings, PagesSettings(settings), DirectorySettings(settings),
+      head, head, PagesSettings(settings), DirectorySettings(settings),
       LogSettings(settings, [this](TableId table) { return records_.IsDropped(table, 0); })};
   std::vector<rocksdb::ColumnFamilyDescriptor> column_families;
   for (size_t i = 0; i < CellStore::kColumnFamilies; ++i) {

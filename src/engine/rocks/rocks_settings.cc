@@ -26,6 +26,15 @@ namespace {
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr double kBloomBitsPerKey = 10;
 
+// Of the memory for writes: what heads' buffers have, and others' (in which pages and logs pass).
+constexpr uint64_t kHeadBufferShare = 32, kHeadBufferBytesMax = 32 * kMiB;
+constexpr uint64_t kBufferShare = 64, kBufferBytesMax = 16 * kMiB;
+constexpr uint64_t kBufferBytesMin = 4 * kMiB;
+
+// A head comes to rest before it has as many tables, unless settling is behind: what compactions merge of it
+// leaves it soon after.
+constexpr int kHeadTablesToCompact = 8;
+
 // What a data directory says of itself, in the file FORMAT.
 constexpr std::string_view kFormatPrefix = "sonde data format ";
 
@@ -141,7 +150,7 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
   options.compaction_filter_factory = std::make_shared<FragmentFilterFactory>(std::move(is_dropped));
   options.prefix_extractor = std::make_shared<RowPrefixTransform>();
 
-  options.write_buffer_size = std::clamp(memory_bytes / 64, 4 * kMiB, 16 * kMiB);
+  options.write_buffer_size = std::clamp(memory_bytes / kBufferShare, kBufferBytesMin, kBufferBytesMax);
   options.max_write_buffer_number = 4;
   // What write buffers take is taken from the cache.
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(memory_bytes / 2);
@@ -168,6 +177,14 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
   table.cache_index_and_filter_blocks = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+rocksdb::ColumnFamilyOptions HeadSettings(const rocksdb::Options& cells, uint64_t memory_bytes) {
+  rocksdb::ColumnFamilyOptions options(cells);
+  options.write_buffer_size =
+      std::clamp(memory_bytes / kHeadBufferShare, kBufferBytesMin, kHeadBufferBytesMax);
+  options.level0_file_num_compaction_trigger = kHeadTablesToCompact;
   return options;
 }
 

@@ -19,9 +19,12 @@ constexpr uint8_t kProtectionBytes = 8;
 // For the small database of records: little memory.
 rocksdb::Options RecordsSettings(rocksdb::Env* env);
 
-// For the cells; all memory comes from one budget.
+// For the cells' database; all memory comes from one budget.
 rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
                                std::shared_ptr<rocksdb::MergeOperator> merge, IsDropped is_dropped);
+
+// For the two heads in it.
+rocksdb::ColumnFamilyOptions HeadSettings(const rocksdb::Options& cells, uint64_t memory_bytes);
 
 // For the change logs, beside the cells in their database.
 using IsDroppedTable = std::function<bool(TableId table)>;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "absl/hash/hash.h"
+#include "base/hash.h"
 #include "base/varint.h"
 
 namespace sonde {
@@ -17,7 +17,9 @@ constexpr char kRecordFormat = 1;
 constexpr size_t kNamesBytesMin = 3;
 
 uint64_t HashOf(TableId table, absl::Span<const std::string_view> qualifiers) {
-  return absl::HashOf(table, qualifiers);
+  uint64_t hash = table;
+  for (const std::string_view qualifier : qualifiers) hash = HashBytes(qualifier, hash);
+  return hash;
 }
 
 std::string EncodeRecord(TableId table, const Shape& shape) {
@@ -26,6 +28,10 @@ std::string EncodeRecord(TableId table, const Shape& shape) {
   PutVarint(&record, shape.size());
   for (const std::string& qualifier : shape) PutBytes(&record, qualifier);
   return record;
+}
+
+bool IsShape(const Shape& shape, absl::Span<const std::string_view> qualifiers) {
+  return std::equal(shape.begin(), shape.end(), qualifiers.begin(), qualifiers.end());
 }
 
 }  // namespace
@@ -72,9 +78,7 @@ bool ShapeDictionary::FindLocked(TableId table, uint64_t hash, absl::Span<const 
   const auto at = by_hash_.find(hash);
   if (at == by_hash_.end()) return false;
   for (const Entry& entry : at->second) {
-    const Shape& shape = *Get(entry.id);
-    if (entry.table == table &&
-        std::equal(shape.begin(), shape.end(), qualifiers.begin(), qualifiers.end())) {
+    if (entry.table == table && IsShape(*Get(entry.id), qualifiers)) {
       *id = entry.id;
       return true;
     }
@@ -127,6 +131,17 @@ bool ShapeDictionary::Learn(TableId table, uint64_t hash, absl::Span<const std::
   std::unique_lock lock(mutex_);
   Publish(table, new_id, hash, std::move(shape));
   *id = new_id;
+  return true;
+}
+
+bool LearningTableShapes::Find(absl::Span<const std::string_view> qualifiers, ShapeId* id) const {
+  if (last_ == nullptr || !IsShape(*last_, qualifiers)) {
+    ShapeId found = 0;
+    if (!dictionary_->FindOrLearn(table_, qualifiers, &found)) return false;
+    last_ = dictionary_->Get(found);
+    last_id_ = found;
+  }
+  *id = last_id_;
   return true;
 }
 

@@ -91,17 +91,18 @@ class TableShapes final : public ShapeSource {
   TableId table_;
 };
 
+// For one batch: remembers the last shape, which most rows of a batch share.  For one thread.
 class LearningTableShapes final : public ShapeSource {
  public:
   LearningTableShapes(ShapeDictionary* dictionary, TableId table) : dictionary_(dictionary), table_(table) {}
   const Shape* Get(ShapeId id) const override { return dictionary_->Get(id); }
-  bool Find(absl::Span<const std::string_view> qualifiers, ShapeId* id) const override {
-    return dictionary_->FindOrLearn(table_, qualifiers, id);
-  }
+  bool Find(absl::Span<const std::string_view> qualifiers, ShapeId* id) const override;
 
  private:
   ShapeDictionary* dictionary_;
   TableId table_;
+  mutable const Shape* last_ = nullptr;
+  mutable ShapeId last_id_ = 0;
 };
 
 }  // namespace sonde
