@@ -78,6 +78,7 @@ struct Result {
   double seconds = 0;
   double client_cpu_seconds = 0;  // of this process; those that ran at the same time share it
   Histogram latency_us;           // of a request; of a response message for scan
+  uint64_t refused = 0;           // requests that the server refused for now and that were made again
   std::optional<int64_t> steps;   // of ingest: that every host has made
   std::optional<uint64_t> hash;   // of all cells (CellSum)
   std::optional<double> disk_bytes_per_cell;

@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <google/bigtable/admin/v2/bigtable_table_admin.grpc.pb.h>
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
+#include <google/rpc/error_details.pb.h>
+#include <google/rpc/status.pb.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -42,10 +45,24 @@ class FakeData final : public data::Bigtable::Service {
   std::string bad_row;
   // Acknowledged, and forgotten.
   std::string lost_row;
+  // So many requests are refused, with this status.
+  std::atomic<int> refusals = 0;
+  grpc::Status refusal = RefusalForNow();
+
+  static grpc::Status RefusalForNow() {
+    google::rpc::RetryInfo retry;
+    retry.mutable_retry_delay()->set_nanos(1'000'000);
+    google::rpc::Status status;
+    status.set_code(grpc::StatusCode::UNAVAILABLE);
+    status.add_details()->PackFrom(retry);
+    return {grpc::StatusCode::UNAVAILABLE, "busy", status.SerializeAsString()};
+  }
 
  private:
   using Column = std::pair<std::string, int64_t>;  // qualifier, -timestamp
   using Row = std::map<Column, std::string>;
+
+  bool Refuses() { return refusals > 0 && refusals-- > 0; }
 
   template <typename Mutations>
   grpc::Status Apply(const std::string& table, const std::string& key, const Mutations& mutations) {
@@ -61,16 +78,22 @@ class FakeData final : public data::Bigtable::Service {
 
   grpc::Status MutateRow(grpc::ServerContext*, const data::MutateRowRequest* request,
                          data::MutateRowResponse*) override {
+    if (Refuses()) return refusal;
     return Apply(request->table_name(), request->row_key(), request->mutations());
   }
 
   grpc::Status MutateRows(grpc::ServerContext*, const data::MutateRowsRequest* request,
                           grpc::ServerWriter<data::MutateRowsResponse>* writer) override {
+    if (Refuses()) return refusal;
     data::MutateRowsResponse response;
     for (const auto& entry : request->entries()) {
-      const grpc::Status status = Apply(request->table_name(), entry.row_key(), entry.mutations());
       auto* answer = response.add_entries();
       answer->set_index(response.entries_size() - 1);
+      if (Refuses()) {
+        answer->mutable_status()->ParseFromString(refusal.error_details());
+        continue;
+      }
+      const grpc::Status status = Apply(request->table_name(), entry.row_key(), entry.mutations());
       answer->mutable_status()->set_code(status.error_code());
       answer->mutable_status()->set_message(status.error_message());
     }
@@ -109,6 +132,7 @@ class FakeData final : public data::Bigtable::Service {
 
   grpc::Status ReadRows(grpc::ServerContext* context, const data::ReadRowsRequest* request,
                         grpc::ServerWriter<data::ReadRowsResponse>* writer) override {
+    if (Refuses()) return refusal;
     if (request->reversed() && context->client_metadata().count("bigtable-features") == 0) {
       return {grpc::StatusCode::UNIMPLEMENTED, "the client has not announced that it understands this"};
     }
@@ -193,6 +217,33 @@ class BenchTest : public ::testing::Test {
   Options options_;
   std::unique_ptr<grpc::Server> server_;
 };
+
+TEST_F(BenchTest, MakesAgainWhatIsRefusedForNow) {
+  for (const std::string workload :
+       {"ingest", "scan", "point-read", "point-write", "latest", "range", "mixed"}) {
+    options_.seconds.reset();
+    if (workload == "mixed") options_.seconds = 0.05;
+    data_.refusals = 3;
+    const auto results = RunWorkloads(workload, options_);
+    ASSERT_TRUE(results.ok()) << workload << ": " << results.status();
+    uint64_t refused = 0;
+    for (const Result& result : *results) refused += result.refused;
+    EXPECT_GE(refused, 1) << workload;  // several rows of one request may have been refused
+    EXPECT_LE(refused, 3) << workload;
+    EXPECT_EQ(data_.refusals, 0) << workload;
+    EXPECT_THAT(TextReport(DescribeMachine(), options_, *results), HasSubstr("for now (UNAVAILABLE)"));
+  }
+  const auto all = RunWorkloads("all", options_);
+  ASSERT_TRUE(all.ok()) << all.status();  // scan found all that ingest wrote
+  EXPECT_EQ(all->front().refused, 0);
+}
+
+TEST_F(BenchTest, DoesNotMakeAgainWhatNobodyWantsAgain) {
+  data_.refusals = 1;
+  data_.refusal = {grpc::StatusCode::UNAVAILABLE, "going down"};
+  const auto ingest = RunWorkloads("ingest", options_);
+  EXPECT_EQ(ingest.status().code(), absl::StatusCode::kUnavailable) << ingest.status();
+}
 
 TEST_F(BenchTest, WritesAndFindsTheSameData) {
   for (const Schema schema : {Schema::kTall, Schema::kBucket}) {

@@ -1,9 +1,9 @@
 #include "bench/call_loop.h"
 
-#include <chrono>
-#include <map>
+#include <grpcpp/alarm.h>
 
-#include "client/grpc_status.h"
+#include <map>
+#include <utility>
 
 namespace sonde::bench {
 
@@ -11,30 +11,62 @@ using Clock = std::chrono::steady_clock;
 
 absl::Status CallError(const grpc::Status& status) { return FromGrpcStatus(status, "a request failed"); }
 
-absl::Status RunCalls(const std::vector<std::unique_ptr<Call>>& calls, Histogram* latency_us) {
+namespace {
+
+// One request.
+struct UnderWay {
+  Clock::time_point begin;
+  std::unique_ptr<grpc::Alarm> pause;  // before it is made again
+};
+
+bool MayTryAgain(const Call& call, const UnderWay& under_way) {
+  const std::optional<std::chrono::milliseconds> delay = call.retry_delay();
+  return delay.has_value() && Clock::now() + *delay < under_way.begin + std::chrono::seconds(kRetrySeconds);
+}
+
+}  // namespace
+
+absl::Status RunCalls(const std::vector<std::unique_ptr<Call>>& calls, Histogram* latency_us,
+                      uint64_t* refused) {
   grpc::CompletionQueue queue;
-  std::map<Call*, Clock::time_point> under_way;
-  for (const auto& call : calls) {
+  std::map<Call*, UnderWay> under_way;
+  const auto begin_next = [&](Call* call) {
     const Clock::time_point now = Clock::now();
-    if (call->Begin(&queue)) under_way[call.get()] = now;
-  }
+    if (!call->Next()) return false;
+    under_way[call] = {now, nullptr};
+    call->Start(&queue);
+    return true;
+  };
+  for (const auto& call : calls) begin_next(call.get());
   absl::Status first_error;
   void* tag = nullptr;
   bool ok = false;
   while (!under_way.empty() && queue.Next(&tag, &ok)) {
     Call* call = static_cast<Call*>(tag);
+    const auto at = under_way.find(call);
+    if (std::exchange(at->second.pause, nullptr) != nullptr) {
+      if (first_error.ok()) {
+        call->Start(&queue);
+      } else {
+        under_way.erase(at);
+      }
+      continue;
+    }
     const absl::StatusOr<bool> ended = call->Advance(ok);
     if (ended.ok() && !*ended) continue;
-    const auto begin = under_way.find(call);
     if (ended.ok()) {
       const auto elapsed =
-          std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin->second);
+          std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - at->second.begin);
       latency_us->Add(elapsed.count());
+    } else if (first_error.ok() && MayTryAgain(*call, at->second)) {
+      ++*refused;
+      at->second.pause = std::make_unique<grpc::Alarm>();
+      at->second.pause->Set(&queue, std::chrono::system_clock::now() + *call->retry_delay(), call);
+      continue;
     } else if (first_error.ok()) {
       first_error = ended.status();
     }
-    begin->second = Clock::now();
-    if (!first_error.ok() || !call->Begin(&queue)) under_way.erase(begin);
+    if (!first_error.ok() || !begin_next(call)) under_way.erase(call);
   }
   queue.Shutdown();
   while (queue.Next(&tag, &ok)) continue;

@@ -9,6 +9,8 @@
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/support/async_stream.h>
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bench/histogram.h"
+#include "client/grpc_status.h"
 
 namespace sonde::bench {
 
@@ -24,28 +27,39 @@ namespace sonde::bench {
 class Call {
  public:
   virtual ~Call() = default;
-  // Starts the next call; false when there is nothing left to do.
-  virtual bool Begin(grpc::CompletionQueue* queue) = 0;
+  // Makes the next request; false when there is nothing left to do.
+  virtual bool Next() = 0;
+  // Starts the call with it; again, when the server has refused it.
+  virtual void Start(grpc::CompletionQueue* queue) = 0;
   // Takes an event; true: the call has ended, and well.  After an error it has ended too.
   virtual absl::StatusOr<bool> Advance(bool ok) = 0;
+  // After an error: when the server wants to see the same request again, if it does.
+  virtual std::optional<std::chrono::milliseconds> retry_delay() const = 0;
 };
 
-// Runs all calls at a time, each again and again, until none has anything left to do or one fails.  Adds the
-// microseconds of each call to *latency_us.  The first error.
-absl::Status RunCalls(const std::vector<std::unique_ptr<Call>>& calls, Histogram* latency_us);
+// Runs all calls at a time, each again and again, until none has anything left to do or one fails.  A request
+// that the server refuses for now, as a server does whose disk keeps it waiting, is made again, for
+// kRetrySeconds, as official clients do.  Adds the microseconds of each request to *latency_us, with all that
+// it took, and to *refused how often one was made again.  The first error.
+constexpr int kRetrySeconds = 30;
+absl::Status RunCalls(const std::vector<std::unique_ptr<Call>>& calls, Histogram* latency_us,
+                      uint64_t* refused);
 
 // A call with one request and a stream of responses.
 template <typename Response>
 class StreamCall : public Call {
  public:
-  bool Begin(grpc::CompletionQueue* queue) final;
+  void Start(grpc::CompletionQueue* queue) final;
   absl::StatusOr<bool> Advance(bool ok) final;
+  std::optional<std::chrono::milliseconds> retry_delay() const final { return retry_delay_; }
 
  protected:
   using Reader = grpc::ClientAsyncReaderInterface<Response>;
-  // The next call, started, with this object as its tag; null when there is nothing left to do.
+  // A call with the request that Next made, started, with this object as its tag.
   virtual std::unique_ptr<Reader> Open(grpc::ClientContext* context, grpc::CompletionQueue* queue) = 0;
-  virtual absl::Status Take(const Response& response) = 0;
+  // Sets *retry_delay when the error is one for now.
+  virtual absl::Status Take(const Response& response,
+                            std::optional<std::chrono::milliseconds>* retry_delay) = 0;
   // The stream ended well; the call's own word on that.
   virtual absl::Status End() { return absl::OkStatus(); }
 
@@ -58,30 +72,34 @@ class StreamCall : public Call {
   Response response_;
   grpc::Status grpc_status_;
   absl::Status status_;
+  std::optional<std::chrono::milliseconds> retry_delay_;
 };
 
 absl::Status CallError(const grpc::Status& status);
 
 template <typename Response>
-bool StreamCall<Response>::Begin(grpc::CompletionQueue* queue) {
+void StreamCall<Response>::Start(grpc::CompletionQueue* queue) {
   reader_.reset();
   context_.emplace();
   status_ = absl::OkStatus();
+  retry_delay_.reset();
   state_ = State::kStarting;
   reader_ = Open(&*context_, queue);
-  return reader_ != nullptr;
 }
 
 template <typename Response>
 absl::StatusOr<bool> StreamCall<Response>::Advance(bool ok) {
   if (state_ == State::kFinishing) {
     if (!status_.ok()) return status_;
-    if (!grpc_status_.ok()) return CallError(grpc_status_);
+    if (!grpc_status_.ok()) {
+      retry_delay_ = RetryDelay(grpc_status_);
+      return CallError(grpc_status_);
+    }
     if (absl::Status end = End(); !end.ok()) return end;
     return true;
   }
   if (state_ == State::kReading && ok) {
-    status_ = Take(response_);
+    status_ = Take(response_, &retry_delay_);
     if (!status_.ok()) {
       context_->TryCancel();
       ok = false;

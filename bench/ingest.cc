@@ -11,7 +11,6 @@
 #include "bench/bulk_request.h"
 #include "bench/call_loop.h"
 #include "bench/workload.h"
-#include "client/grpc_status.h"
 
 namespace sonde::bench {
 namespace {
@@ -27,22 +26,30 @@ class BulkCall final : public StreamCall<MutateRowsResponse> {
       : channel_(channel), method_(method), requests_(requests), deadline_(deadline) {}
 
  private:
-  std::unique_ptr<Reader> Open(grpc::ClientContext* context, grpc::CompletionQueue* queue) override {
+  bool Next() override {
     // Every host makes a step at least, so that there is something to read.
-    if (requests_->steps_done() > 0 && IsPast(deadline_)) return nullptr;
+    if (requests_->steps_done() > 0 && IsPast(deadline_)) return false;
     const uint64_t rows_before = requests_->rows();
     const std::string_view bytes = requests_->Next();
-    if (bytes.empty()) return nullptr;
-    rows_left_ = requests_->rows() - rows_before;
+    if (bytes.empty()) return false;
+    rows_ = requests_->rows() - rows_before;
     const grpc::Slice slice(bytes.data(), bytes.size());
-    const grpc::ByteBuffer request(&slice, 1);
-    return std::unique_ptr<Reader>(grpc::internal::ClientAsyncReaderFactory<MutateRowsResponse>::Create(
-        channel_, queue, method_, context, request, true, static_cast<Call*>(this)));
+    request_ = grpc::ByteBuffer(&slice, 1);
+    return true;
   }
 
-  absl::Status Take(const MutateRowsResponse& response) override {
+  std::unique_ptr<Reader> Open(grpc::ClientContext* context, grpc::CompletionQueue* queue) override {
+    rows_left_ = rows_;
+    return std::unique_ptr<Reader>(grpc::internal::ClientAsyncReaderFactory<MutateRowsResponse>::Create(
+        channel_, queue, method_, context, request_, true, static_cast<Call*>(this)));
+  }
+
+  absl::Status Take(const MutateRowsResponse& response,
+                    std::optional<std::chrono::milliseconds>* retry_delay) override {
     for (const MutateRowsResponse::Entry& entry : response.entries()) {
-      if (entry.status().code() != 0) return FromRpcStatus(entry.status(), "a row of a request failed");
+      if (entry.status().code() == 0) continue;
+      *retry_delay = RetryDelay(entry.status());
+      return FromRpcStatus(entry.status(), "a row of a request failed");
     }
     rows_left_ -= response.entries_size();
     return absl::OkStatus();
@@ -57,7 +64,9 @@ class BulkCall final : public StreamCall<MutateRowsResponse> {
   const grpc::internal::RpcMethod& method_;
   BulkRequests* const requests_;
   const Deadline deadline_;
-  int64_t rows_left_ = 0;
+  grpc::ByteBuffer request_;
+  int64_t rows_ = 0;       // of the request
+  int64_t rows_left_ = 0;  // that have not been answered
 };
 
 }  // namespace
@@ -75,7 +84,7 @@ void IngestSteps(const Options& options, int64_t begin, int64_t end, int client,
   for (int i = 0; i < options.in_flight.value_or(kIngestInFlight); ++i) {
     calls.push_back(std::make_unique<BulkCall>(channel.get(), method, &requests, deadline));
   }
-  result->status = RunCalls(calls, &result->latency_us);
+  result->status = RunCalls(calls, &result->latency_us, &result->refused);
   result->rows = requests.rows();
   result->bytes = requests.bytes();
   result->cell_bytes = requests.cell_bytes();

@@ -21,7 +21,7 @@ ClientFunction Reader(const Options& options, ReadKind kind) {
     for (int i = 0; i < kMixedInFlight; ++i) {
       calls.push_back(MakeRead(kind, stub.get(), options, &random, &quota, result));
     }
-    result->status = RunCalls(calls, &result->latency_us);
+    result->status = RunCalls(calls, &result->latency_us, &result->refused);
   };
 }
 

@@ -12,7 +12,6 @@
 #include "bench/call_loop.h"
 #include "bench/quota.h"
 #include "bench/workload.h"
-#include "client/grpc_status.h"
 
 namespace sonde::bench {
 namespace {
@@ -41,7 +40,7 @@ class PointWrite final : public Call {
     }
   }
 
-  bool Begin(grpc::CompletionQueue* queue) override {
+  bool Next() override {
     if (!quota_->Take()) return false;
     const int64_t step = (*step_)++;
     const auto host = static_cast<int>(random_->Uniform(shape_.hosts));
@@ -55,17 +54,22 @@ class PointWrite final : public Call {
     }
     ++result_->rows;
     result_->bytes += request_.ByteSizeLong();
+    return true;
+  }
+
+  void Start(grpc::CompletionQueue* queue) override {
     reader_.reset();
     context_.emplace();
     reader_ = stub_->AsyncMutateRow(&*context_, request_, queue);
     reader_->Finish(&response_, &status_, static_cast<Call*>(this));
-    return true;
   }
 
   absl::StatusOr<bool> Advance(bool) override {
     if (!status_.ok()) return CallError(status_);
     return true;
   }
+
+  std::optional<std::chrono::milliseconds> retry_delay() const override { return RetryDelay(status_); }
 
  private:
   data::Bigtable::Stub* const stub_;
@@ -103,7 +107,7 @@ absl::StatusOr<Result> RunPointWrite(const Options& given) {
                         calls.push_back(std::make_unique<PointWrite>(stub.get(), options, client, &step,
                                                                      &random, &quota, result));
                       }
-                      result->status = RunCalls(calls, &result->latency_us);
+                      result->status = RunCalls(calls, &result->latency_us, &result->refused);
                     });
 }
 

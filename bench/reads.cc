@@ -52,15 +52,20 @@ class Read : public StreamCall<data::ReadRowsResponse> {
   RandomSource* const random_;
 
  private:
-  std::unique_ptr<Reader> Open(grpc::ClientContext* context, grpc::CompletionQueue* queue) override {
-    if (!quota_->Take()) return nullptr;
+  bool Next() override {
+    if (!quota_->Take()) return false;
     Ask(&request_);
+    return true;
+  }
+
+  std::unique_ptr<Reader> Open(grpc::ClientContext* context, grpc::CompletionQueue* queue) override {
     sum_ = ChunkSum();
     context->AddMetadata(kFeaturesKey, kFeatures);  // reversed reads want it
     return stub_->AsyncReadRows(context, request_, queue, static_cast<Call*>(this));
   }
 
-  absl::Status Take(const data::ReadRowsResponse& response) override {
+  absl::Status Take(const data::ReadRowsResponse& response,
+                    std::optional<std::chrono::milliseconds>*) override {
     result_->bytes += response.ByteSizeLong();
     for (const auto& chunk : response.chunks()) sum_.Add(chunk);
     return absl::OkStatus();
@@ -194,7 +199,7 @@ absl::StatusOr<Result> RunReads(const std::string& name, ReadKind kind, const Op
                       for (int i = 0; i < options.in_flight.value_or(kPointInFlight); ++i) {
                         calls.push_back(MakeRead(kind, stub.get(), options, &random, &quota, result));
                       }
-                      result->status = RunCalls(calls, &result->latency_us);
+                      result->status = RunCalls(calls, &result->latency_us, &result->refused);
                     });
 }
 

@@ -76,6 +76,11 @@ std::string TextReport(const Machine& machine, const Options& options, const std
         result.latency_us.Quantile(0.99), result.latency_us.max(),
         result.seconds > 0 ? 100 * result.client_cpu_seconds / result.seconds : 0, disk, HashText(result));
   }
+  for (const Result& result : results) {
+    if (result.refused == 0) continue;
+    text += fmt::format("\n{}: refused {} times for now (UNAVAILABLE) and made again\n", result.name,
+                        result.refused);
+  }
   return text;
 }
 
@@ -109,6 +114,7 @@ std::string JsonReport(const Machine& machine, const Options& options, const std
                                    {"p50_us", result.latency_us.Quantile(0.5)},
                                    {"p99_us", result.latency_us.Quantile(0.99)},
                                    {"max_us", result.latency_us.max()},
+                                   {"refused", result.refused},
                                    {"hash", HashText(result)}};
     line["disk_bytes_per_cell"] = nullptr;
     if (result.disk_bytes_per_cell.has_value()) line["disk_bytes_per_cell"] = *result.disk_bytes_per_cell;

@@ -2,8 +2,10 @@
 #include <grpcpp/client_context.h>
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
+#include "bench/call_loop.h"
 #include "bench/chunk_sum.h"
 #include "bench/workload.h"
 #include "client/grpc_status.h"
@@ -36,21 +38,34 @@ absl::StatusOr<Result> RunScan(const Options& options) {
         const HostRange hosts = HostsOf(options, client);
         if (hosts.begin == hosts.end) return;
         const auto stub = data::Bigtable::NewStub(channel);
-        grpc::ClientContext context;
-        const auto reader = stub->ReadRows(&context, RequestOf(options, client));
         ChunkSum sum;
         // One message, parsed into again and again, keeps the memory of its chunks; that is cheaper than an
         // arena.
         data::ReadRowsResponse response;
-        Clock::time_point before = Clock::now();
-        while (reader->Read(&response)) {
-          for (const auto& chunk : response.chunks()) sum.Add(chunk);
-          result->bytes += response.ByteSizeLong();
-          const Clock::time_point now = Clock::now();
-          result->latency_us.Add(std::chrono::duration_cast<std::chrono::microseconds>(now - before).count());
-          before = now;
+        const Clock::time_point begin = Clock::now();
+        Clock::time_point before = begin;
+        while (true) {
+          grpc::ClientContext context;
+          const auto reader = stub->ReadRows(&context, RequestOf(options, client));
+          while (reader->Read(&response)) {
+            for (const auto& chunk : response.chunks()) sum.Add(chunk);
+            result->bytes += response.ByteSizeLong();
+            const Clock::time_point now = Clock::now();
+            result->latency_us.Add(
+                std::chrono::duration_cast<std::chrono::microseconds>(now - before).count());
+            before = now;
+          }
+          const grpc::Status status = reader->Finish();
+          const auto delay = RetryDelay(status);
+          // As in RunCalls; what has come already would come again.
+          if (!delay.has_value() || sum.rows() > 0 ||
+              Clock::now() + *delay >= begin + std::chrono::seconds(kRetrySeconds)) {
+            result->status = FromGrpcStatus(status, "scan");
+            break;
+          }
+          ++result->refused;
+          std::this_thread::sleep_for(*delay);
         }
-        result->status = FromGrpcStatus(reader->Finish(), "scan");
         result->rows = sum.rows();
         result->sum = sum.sum();
       });

@@ -67,6 +67,7 @@ void AddUp(const ClientResult& client, Result* result) {
   if (client.steps.has_value())
     result->steps = std::min(result->steps.value_or(*client.steps), *client.steps);
   result->latency_us.Merge(client.latency_us);
+  result->refused += client.refused;
 }
 
 absl::Status CheckSame(const Result& ingest, const Result& scan) {

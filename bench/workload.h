@@ -44,6 +44,7 @@ struct ClientResult {
   std::optional<int64_t> steps;
   CellSum sum;
   Histogram latency_us;
+  uint64_t refused = 0;
 };
 
 // When a client has to stop by itself.
