@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "engine/rocks/head_buffer.h"
 #include "engine/rocks/inventory.h"
 #include "engine/rocks/key.h"
 #include "engine/rocks/rocks_status.h"
@@ -28,6 +29,8 @@ constexpr double kBloomBitsPerKey = 10;
 
 // Of the memory for writes: what heads' buffers have, and others' (in which pages and logs pass).
 constexpr uint64_t kHeadBufferShare = 32, kHeadBufferBytesMax = 32 * kMiB;
+// Series whose places a head's buffer remembers take a thirtieth of it at most.
+constexpr uint64_t kHeadBufferBytesPerSeries = 8 * 1024;
 constexpr uint64_t kBufferShare = 64, kBufferBytesMax = 16 * kMiB;
 constexpr uint64_t kBufferBytesMin = 4 * kMiB;
 
@@ -185,6 +188,7 @@ rocksdb::ColumnFamilyOptions HeadSettings(const rocksdb::Options& cells, uint64_
   options.write_buffer_size =
       std::clamp(memory_bytes / kHeadBufferShare, kBufferBytesMin, kHeadBufferBytesMax);
   options.level0_file_num_compaction_trigger = kHeadTablesToCompact;
+  options.memtable_factory = MakeHeadBufferFactory(options.write_buffer_size / kHeadBufferBytesPerSeries);
   return options;
 }
 
