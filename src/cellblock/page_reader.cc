@@ -193,9 +193,10 @@ void PageCursor::Scratch::Clear() {
 
 // Of those that grow with what is read.
 size_t PageCursor::Scratch::MemoryBytes() const {
-  size_t bytes = arena.MemoryBytes() + keys.capacity() * sizeof(std::string_view) +
-                 decoded_rows.capacity() * sizeof(Row) + groups.capacity() * sizeof(Group) +
-                 decoded.capacity() * sizeof(Decoded);
+  size_t bytes = wanted.capacity() * sizeof(Wanted) + number_kind.capacity() * sizeof(number_kind[0]) +
+                 picked.capacity() * sizeof(picked[0]) + arena.MemoryBytes() +
+                 keys.capacity() * sizeof(std::string_view) + decoded_rows.capacity() * sizeof(Row) +
+                 groups.capacity() * sizeof(Group) + decoded.capacity() * sizeof(Decoded);
   for (const Decoded& of_stream : decoded) {
     bytes += of_stream.ranges.capacity() * sizeof(of_stream.ranges[0]) +
              of_stream.values.capacity() * sizeof(std::string_view) +
