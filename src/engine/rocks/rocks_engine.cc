@@ -254,10 +254,10 @@ absl::Status RocksEngine::OpenCells() {
     write_stop_.GoOnWithDamage();
   }
   settings.sst_file_manager = compaction_room_.manager();
-  const rocksdb::ColumnFamilyOptions head = HeadSettings(settings, options_.memory_bytes);
-  disk_reserve_bytes_min_ = kReserveWriteBuffers * head.write_buffer_size;
+  disk_reserve_bytes_min_ = kReserveWriteBuffers * settings.write_buffer_size;
   SetCompactionRoom(path);
   // As CellStore::ColumnFamily.
+  const rocksdb::ColumnFamilyOptions head = HeadSettings(settings);
   const rocksdb::ColumnFamilyOptions of_each[] = {
       head, head, PagesSettings(settings), DirectorySettings(settings),
       LogSettings(settings, [this](TableId table) { return records_.IsDropped(table, 0); })};

@@ -27,12 +27,8 @@ namespace {
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr double kBloomBitsPerKey = 10;
 
-// Of the memory for writes: what heads' buffers have, and others' (in which pages and logs pass).
-constexpr uint64_t kHeadBufferShare = 32, kHeadBufferBytesMax = 32 * kMiB;
-// Series whose places a head's buffer remembers take a thirtieth of it at most.
-constexpr uint64_t kHeadBufferBytesPerSeries = 8 * 1024;
-constexpr uint64_t kBufferShare = 64, kBufferBytesMax = 16 * kMiB;
-constexpr uint64_t kBufferBytesMin = 4 * kMiB;
+// Series whose places a head's buffer remembers take a sixteenth of it at most.
+constexpr uint64_t kHeadBufferBytesPerSeries = 4 * 1024;
 
 // A head comes to rest before it has as many tables, unless settling is behind: what compactions merge of it
 // leaves it soon after.
@@ -153,7 +149,7 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
   options.compaction_filter_factory = std::make_shared<FragmentFilterFactory>(std::move(is_dropped));
   options.prefix_extractor = std::make_shared<RowPrefixTransform>();
 
-  options.write_buffer_size = std::clamp(memory_bytes / kBufferShare, kBufferBytesMin, kBufferBytesMax);
+  options.write_buffer_size = std::clamp(memory_bytes / 64, 4 * kMiB, 16 * kMiB);
   options.max_write_buffer_number = 4;
   // What write buffers take is taken from the cache.
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(memory_bytes / 2);
@@ -183,10 +179,8 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
   return options;
 }
 
-rocksdb::ColumnFamilyOptions HeadSettings(const rocksdb::Options& cells, uint64_t memory_bytes) {
+rocksdb::ColumnFamilyOptions HeadSettings(const rocksdb::Options& cells) {
   rocksdb::ColumnFamilyOptions options(cells);
-  options.write_buffer_size =
-      std::clamp(memory_bytes / kHeadBufferShare, kBufferBytesMin, kHeadBufferBytesMax);
   options.level0_file_num_compaction_trigger = kHeadTablesToCompact;
   options.memtable_factory = MakeHeadBufferFactory(options.write_buffer_size / kHeadBufferBytesPerSeries);
   return options;

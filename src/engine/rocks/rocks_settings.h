@@ -24,7 +24,7 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
                                std::shared_ptr<rocksdb::MergeOperator> merge, IsDropped is_dropped);
 
 // For the two heads in it.
-rocksdb::ColumnFamilyOptions HeadSettings(const rocksdb::Options& cells, uint64_t memory_bytes);
+rocksdb::ColumnFamilyOptions HeadSettings(const rocksdb::Options& cells);
 
 // For the change logs, beside the cells in their database.
 using IsDroppedTable = std::function<bool(TableId table)>;
