@@ -2,13 +2,13 @@
 #include <grpcpp/client_context.h>
 
 #include <chrono>
-#include <thread>
 #include <utility>
 
-#include "bench/call_loop.h"
 #include "bench/chunk_sum.h"
+#include "bench/quota.h"
 #include "bench/workload.h"
 #include "client/grpc_status.h"
+#include "client/retry.h"
 
 namespace sonde::bench {
 namespace {
@@ -42,8 +42,9 @@ absl::StatusOr<Result> RunScan(const Options& options) {
         // One message, parsed into again and again, keeps the memory of its chunks; that is cheaper than an
         // arena.
         data::ReadRowsResponse response;
-        const Clock::time_point begin = Clock::now();
-        Clock::time_point before = begin;
+        const RetryPolicy policy;
+        Backoff backoff(policy, ClientRandom(options, client).Next());
+        Clock::time_point before = Clock::now();
         while (true) {
           grpc::ClientContext context;
           const auto reader = stub->ReadRows(&context, RequestOf(options, client));
@@ -58,13 +59,11 @@ absl::StatusOr<Result> RunScan(const Options& options) {
           const grpc::Status status = reader->Finish();
           const auto delay = RetryDelay(status);
           // As in RunCalls; what has come already would come again.
-          if (!delay.has_value() || sum.rows() > 0 ||
-              Clock::now() + *delay >= begin + std::chrono::seconds(kRetrySeconds)) {
+          if (!delay.has_value() || result->bytes > 0 || !backoff.WaitForNext(delay)) {
             result->status = FromGrpcStatus(status, "scan");
             break;
           }
           ++result->refused;
-          std::this_thread::sleep_for(*delay);
         }
         result->rows = sum.rows();
         result->sum = sum.sum();
