@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/rocks/log_scan.h"
 #include "engine/rocks/rocks_status.h"
 #include "rocksdb/metadata.h"
 
@@ -140,12 +141,21 @@ absl::Status InventoryKeeper::Describe(const std::string& name, rocksdb::DB* db,
       result->manifest_number = file.file_number;
       result->manifest_bytes = file.size;
     } else if (file.file_type == rocksdb::kWalFile && file.size > 0) {
-      const auto [entry, is_new] = logs_seen_.emplace(std::pair(name, file.file_number), result->sequence);
-      if (!is_new && result->sequence > entry->second) result->logs[file.file_number] = file.size;
-      seen.insert(*entry);
+      const std::pair log(name, file.file_number);
+      auto begin = logs_begin_.find(log);
+      if (begin == logs_begin_.end()) {
+        // Once a log.
+        const absl::StatusOr<std::optional<uint64_t>> first =
+            FirstSequenceOfLog(env_, file.directory + "/" + file.relative_filename);
+        if (!first.ok()) return first.status();
+        if (!first->has_value()) continue;
+        begin = logs_begin_.emplace(log, **first).first;
+      }
+      if (begin->second <= result->sequence) result->logs[file.file_number] = file.size;
+      seen.insert(*begin);
     }
   }
-  std::erase_if(logs_seen_,
+  std::erase_if(logs_begin_,
                 [&](const auto& log) { return log.first.first == name && !seen.contains(log.first); });
   return absl::OkStatus();
 }

@@ -60,8 +60,8 @@ class InventoryKeeper {
   const std::function<void(const std::string&)> tell_;
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
   std::map<std::string, rocksdb::DB*> databases_;
-  // Sequence numbers when a log was seen first, by database and number: later writes are in it or behind it.
-  std::map<std::pair<std::string, uint64_t>, uint64_t> logs_seen_;
+  // With which sequence number a log begins, by database and number.
+  std::map<std::pair<std::string, uint64_t>, uint64_t> logs_begin_;
   Inventory written_;
   bool failed_ = false;  // to write it, the last time
   std::thread thread_;

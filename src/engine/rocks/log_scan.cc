@@ -23,8 +23,8 @@ struct Frame {
   std::string_view payload;
 };
 
-uint32_t LittleEndian(std::string_view bytes) {
-  uint32_t value = 0;
+uint64_t LittleEndian(std::string_view bytes) {
+  uint64_t value = 0;
   for (size_t i = bytes.size(); i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i - 1]);
   return value;
 }
@@ -40,7 +40,8 @@ std::optional<Frame> ParseFrame(std::string_view bytes) {
   const auto type = static_cast<unsigned char>(bytes[6]);
   const size_t length = LittleEndian(bytes.substr(4, 2));
   if (type < kFull || type > kLast || length > bytes.size() - kHeaderBytes) return std::nullopt;
-  if (Crc32c(bytes.substr(6, 1 + length)) != Unmask(LittleEndian(bytes.substr(0, 4)))) return std::nullopt;
+  const auto masked = static_cast<uint32_t>(LittleEndian(bytes.substr(0, 4)));
+  if (Crc32c(bytes.substr(6, 1 + length)) != Unmask(masked)) return std::nullopt;
   return Frame{static_cast<FrameType>(type), bytes.substr(kHeaderBytes, length)};
 }
 
@@ -118,6 +119,19 @@ class Scanner {
   std::string record_start_;
 };
 
+// The next block, or less at the end of the file.
+rocksdb::Status ReadBlock(rocksdb::SequentialFile* file, std::string* block) {
+  block->clear();
+  std::string scratch(kBlockBytes, '\0');
+  while (block->size() < kBlockBytes) {
+    rocksdb::Slice part;
+    rocksdb::Status status = file->Read(kBlockBytes - block->size(), &part, scratch.data());
+    if (!status.ok() || part.empty()) return status;
+    block->append(part.data(), part.size());
+  }
+  return rocksdb::Status::OK();
+}
+
 }  // namespace
 
 absl::StatusOr<LogScan> ScanLog(rocksdb::Env* env, const std::string& path, const VisitLogRecord& visit,
@@ -128,21 +142,33 @@ absl::StatusOr<LogScan> ScanLog(rocksdb::Env* env, const std::string& path, cons
   if (status.ok()) status = env->NewSequentialFile(path, &file, rocksdb::EnvOptions());
   if (!status.ok()) return FromRocks(status, fmt::format("Reading {}", path));
   Scanner scanner(visit, plausible);
-  std::string scratch(kBlockBytes, '\0');
-  while (true) {
-    std::string block;
-    while (block.size() < kBlockBytes) {
-      rocksdb::Slice part;
-      status = file->Read(kBlockBytes - block.size(), &part, scratch.data());
-      if (!status.ok()) return FromRocks(status, fmt::format("Reading {}", path));
-      if (part.empty()) break;
-      block.append(part.data(), part.size());
+  std::string block;
+  do {
+    if (status = ReadBlock(file.get(), &block); !status.ok()) {
+      return FromRocks(status, fmt::format("Reading {}", path));
     }
-    if (block.empty() || !scanner.TakeBlock(block) || block.size() < kBlockBytes) break;
-  }
+  } while (!block.empty() && scanner.TakeBlock(block) && block.size() == kBlockBytes);
   LogScan scan = scanner.Finish();
   if (scan.record_behind) scan.file_bytes = file_bytes;  // it was not read to its end
   return scan;
+}
+
+LogRecordHeader ParseLogRecordHeader(std::string_view start) {
+  return {LittleEndian(start.substr(0, 8)), LittleEndian(start.substr(std::min<size_t>(8, start.size()), 4))};
+}
+
+absl::StatusOr<std::optional<uint64_t>> FirstSequenceOfLog(rocksdb::Env* env, const std::string& path) {
+  std::unique_ptr<rocksdb::SequentialFile> file;
+  std::string block;
+  rocksdb::Status status = env->NewSequentialFile(path, &file, rocksdb::EnvOptions());
+  if (status.ok()) status = ReadBlock(file.get(), &block);
+  if (status.IsNotFound() || status.IsPathNotFound()) return std::nullopt;
+  if (!status.ok()) return FromRocks(status, fmt::format("Reading {}", path));
+  const std::optional<Frame> frame = ParseFrame(block);
+  if (!frame.has_value() || !StartsRecord(*frame) || frame->payload.size() < kLogRecordStartBytes) {
+    return std::nullopt;
+  }
+  return ParseLogRecordHeader(frame->payload).first_sequence;
 }
 
 }  // namespace sonde

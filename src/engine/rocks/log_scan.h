@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,5 +47,19 @@ using VisitLogRecord = std::function<void(std::string_view start, uint64_t offse
 using IsPlausibleRecord = std::function<bool(std::string_view start)>;
 absl::StatusOr<LogScan> ScanLog(rocksdb::Env* env, const std::string& path, const VisitLogRecord& visit,
                                 const IsPlausibleRecord& plausible);
+
+// How a record of a write-ahead log begins: a write batch's header.
+struct LogRecordHeader {
+  uint64_t first_sequence = 0;  // of its first write
+  uint64_t count = 0;           // of its writes, with numbers one after the other
+
+  uint64_t LastSequence() const { return first_sequence + count - 1; }
+};
+// `start`: as VisitLogRecord gets it; what is missing of it counts as zeros.
+LogRecordHeader ParseLogRecordHeader(std::string_view start);
+
+// The sequence number with which a write-ahead log begins; nothing if there is no such file, or no whole
+// first frame in it yet.  Reads at most one block.  Errors: those of reading (FromRocks).
+absl::StatusOr<std::optional<uint64_t>> FirstSequenceOfLog(rocksdb::Env* env, const std::string& path);
 
 }  // namespace sonde

@@ -116,5 +116,18 @@ TEST_F(LogScanTest, WhatIsNotPlausibleBehindABadPlaceIsNoRecord) {
   EXPECT_EQ(scan->sound_bytes, offsets_[3]);
 }
 
+TEST_F(LogScanTest, ALogSaysWithWhichWriteItBegins) {
+  const auto first = [&](const std::string& bytes) {
+    EXPECT_TRUE(rocksdb::WriteStringToFile(memory_.get(), bytes, "/scanned", false).ok());
+    return FirstSequenceOfLog(memory_.get(), "/scanned").value();
+  };
+  EXPECT_EQ(first(log_), 1u);
+  EXPECT_EQ(first(log_.substr(offsets_[0], offsets_[1])), 1u);
+  EXPECT_EQ(first(log_.substr(0, offsets_[1] - 1)), std::nullopt) << "still under way";
+  EXPECT_EQ(first(""), std::nullopt);
+  EXPECT_EQ(first(std::string(40'000, '\0')), std::nullopt);
+  EXPECT_EQ(FirstSequenceOfLog(rocksdb::Env::Default(), directory_ + "/none").value(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace sonde

@@ -42,22 +42,6 @@ std::optional<uint64_t> NumberOf(std::string_view name, std::string_view suffix)
   return number;
 }
 
-uint64_t LittleEndian(std::string_view bytes) {
-  uint64_t value = 0;
-  for (size_t i = bytes.size(); i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i - 1]);
-  return value;
-}
-
-// How a record of a write-ahead log begins: the sequence number of its first write, and how many it has.
-struct BatchHeader {
-  uint64_t first_sequence = 0;
-  uint64_t count = 0;
-};
-
-BatchHeader ParseBatchHeader(std::string_view start) {
-  return {LittleEndian(start.substr(0, 8)), LittleEndian(start.substr(std::min<size_t>(8, start.size()), 4))};
-}
-
 class Check {
  public:
   Check(rocksdb::Env* env, const std::string& data_dir, const std::string& name,
@@ -242,17 +226,17 @@ class Check {
     std::optional<uint64_t> gap_offset;
     const auto visit = [&](std::string_view start, uint64_t offset) {
       if (!torn_log_.empty() || gap_offset.has_value() || !hole_.empty()) return;
-      const BatchHeader header = ParseBatchHeader(start);
+      const LogRecordHeader header = ParseLogRecordHeader(start);
       // The first record of all follows writes that are in tables.  A write that failed may be there twice.
       if (any_record_ && header.first_sequence > log_sequence_ + 1) {
         gap_offset = offset;
         return;
       }
       any_record_ = true;
-      log_sequence_ = std::max(log_sequence_, header.first_sequence + header.count - 1);
+      log_sequence_ = std::max(log_sequence_, header.LastSequence());
     };
     const auto plausible = [&](std::string_view start) {
-      const uint64_t sequence = ParseBatchHeader(start).first_sequence;
+      const uint64_t sequence = ParseLogRecordHeader(start).first_sequence;
       return sequence > log_sequence_ && sequence - log_sequence_ < kSequenceReach;
     };
     absl::StatusOr<LogScan> scan = ScanLog(env_, path_ + "/" + file, visit, plausible);

@@ -9,7 +9,10 @@
 #include <functional>
 #include <thread>
 
+#include "engine/rocks/inventory.h"
+#include "engine/rocks/log_scan.h"
 #include "engine/rocks/rocks_engine.h"
+#include "rocksdb/env.h"
 
 namespace sonde {
 namespace {
@@ -71,8 +74,25 @@ class OpenCheckTest : public testing::Test {
     fs::remove_all(path_);
     fs::rename(killed_, path_);
   }
-  // Long enough for the inventory to tell of all writes.
-  static void WaitForInventory(RocksEngine*) { std::this_thread::sleep_for(std::chrono::milliseconds(300)); }
+  // Until the inventory tells of all writes; a disk may need longer than usual.
+  void WaitForInventory() {
+    const fs::path log = Find("cells", ".log");
+    std::string note;
+    uint64_t last = 0, number = std::stoull(log.stem());
+    const auto visit = [&](std::string_view start, uint64_t) {
+      last = ParseLogRecordHeader(start).LastSequence();
+    };
+    ASSERT_TRUE(ScanLog(rocksdb::Env::Default(), log, visit, nullptr).ok());
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+      auto inventory = ReadInventory(rocksdb::Env::Default(), path_, &note);
+      if (inventory.ok() && inventory->has_value()) {
+        const DatabaseInventory& cells = (*inventory)->databases["cells"];
+        if (cells.sequence >= last && cells.logs.contains(number)) return;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    FAIL() << "the inventory does not tell of " << log << " up to " << last;
+  }
 
   // The newest file of `database` with this beginning or extension; with bytes, if it is a log.
   fs::path Find(const std::string& database, const std::string& kind) const {
@@ -153,15 +173,27 @@ TEST_F(OpenCheckTest, AFlipInALogIsRefused) {
 }
 
 TEST_F(OpenCheckTest, ACutLogIsRefusedOnceTheInventoryKnowsOfItsEnd) {
-  WriteAndDie(WaitForInventory);
+  WriteAndDie([&](auto*) { WaitForInventory(); });
   Cut(Find("cells", ".log"), 10);
   ExpectRefused(HasSubstr("were acknowledged, but are there up to"));
 }
 
 TEST_F(OpenCheckTest, AMissingLogIsRefused) {
-  WriteAndDie(WaitForInventory);
+  WriteAndDie([&](auto*) { WaitForInventory(); });
   fs::remove(Find("cells", ".log"));
   ExpectRefused(HasSubstr("cells"));
+}
+
+// The inventory sees such a log only once, as nothing is written any more.
+TEST_F(OpenCheckTest, AMissingLogOfOneWriteIsRefused) {
+  WriteAndDie([&](RocksEngine* engine) {
+    ASSERT_TRUE(engine->CompactAll().ok());
+    ASSERT_TRUE(PutRow(engine, 0).ok());
+    WaitForInventory();
+  });
+  const fs::path log = Find("cells", ".log");
+  fs::remove(log);
+  ExpectRefused(HasSubstr(std::string(log.filename()) + " is missing"));
 }
 
 TEST_F(OpenCheckTest, AMissingTableIsRefusedByName) {
@@ -179,7 +211,7 @@ TEST_F(OpenCheckTest, ACutTableIsRefusedByName) {
 }
 
 TEST_F(OpenCheckTest, AnyFlipInAManifestIsRefusedAndDeletesNothing) {
-  WriteAndDie(WaitForInventory);
+  WriteAndDie([&](auto*) { WaitForInventory(); });
   const fs::path manifest = Find("cells", "MANIFEST");
   const auto tables_count = [&] {
     return std::count_if(fs::directory_iterator(path_ + "/cells"), {},
@@ -207,7 +239,7 @@ TEST_F(OpenCheckTest, ACurrentThatIsMissingOrPointsElsewhereIsRefused) {
 }
 
 TEST_F(OpenCheckTest, TheRecordsAreGuardedLikeTheCells) {
-  WriteAndDie(WaitForInventory);
+  WriteAndDie([&](auto*) { WaitForInventory(); });
   Flip(Find("records", "MANIFEST"), 20);
   ExpectRefused(HasSubstr("records/MANIFEST"));
 }
@@ -248,7 +280,7 @@ TEST_F(OpenCheckTest, AHoleBehindWhatWasSyncedIsLeftOutIfWritesWereNotSynced) {
 
 TEST_F(OpenCheckTest, AHoleBeforeWhatWasSyncedIsRefusedThoughWritesWereNotSynced) {
   sync_ = false;
-  WriteAndDie(WaitForInventory);
+  WriteAndDie([&](auto*) { WaitForInventory(); });
   Flip(Find("cells", ".log"), 2000);
   ExpectRefused(HasSubstr("were acknowledged"));
 }
