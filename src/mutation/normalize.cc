@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <set>
 
@@ -40,7 +39,6 @@ struct OrderedDelete {
 struct FamilyEdits {
   const FamilySchema* schema = nullptr;
   std::vector<Edit> edits;
-  std::vector<size_t> places;  // where each edit of the row before was to go
   std::vector<OrderedDelete> deletes;
   bool delete_all = false;  // before the edits and deletes that are here
 };
@@ -103,42 +101,12 @@ class DeleteCover {
   std::vector<Step> steps_;
 };
 
-bool Before(const Edit& a, const Edit& b) {
+// Of Edit or CellView: by column, the newest first.
+template <typename Cell>
+bool Before(const Cell& a, const Cell& b) {
   if (const int c = a.qualifier.compare(b.qualifier); c != 0) return c < 0;
   return a.timestamp_micros > b.timestamp_micros;
 }
-
-// Sorts by Before; what is equal stays in its order.  Rows of a request mostly name the same columns in the
-// same order, so `places`, which is kept from one to the next, is tried first.
-class EditSorter {
- public:
-  void Sort(std::vector<size_t>* places, std::vector<Edit>* edits) {
-    if (IsSorted(*edits)) return;
-    if (places->size() == edits->size()) {
-      Arrange(*places, *edits);
-      if (IsSorted(sorted_)) return edits->swap(sorted_);
-    }
-    places->resize(edits->size());
-    std::iota(places->begin(), places->end(), 0);
-    std::stable_sort(places->begin(), places->end(),
-                     [&](size_t a, size_t b) { return Before((*edits)[a], (*edits)[b]); });
-    Arrange(*places, *edits);
-    edits->swap(sorted_);
-  }
-
- private:
-  // No two are equal, so that there is just one order.
-  static bool IsSorted(const std::vector<Edit>& edits) {
-    return std::adjacent_find(edits.begin(), edits.end(),
-                              [](const Edit& a, const Edit& b) { return !Before(a, b); }) == edits.end();
-  }
-  void Arrange(const std::vector<size_t>& places, const std::vector<Edit>& edits) {
-    sorted_.clear();
-    for (const size_t place : places) sorted_.push_back(edits[place]);
-  }
-
-  std::vector<Edit> sorted_;
-};
 
 class Normalizer {
  public:
@@ -147,6 +115,7 @@ class Normalizer {
     schema_ = &schema;
     row_key_ = row_key;
     now_micros_ = TruncateToGranularity(schema, now_micros);
+    if (PutInKnownOrder(mutations, delta)) return absl::OkStatus();
     families_used_ = 0;
     last_family_ = nullptr;
     is_row_deleted_ = false;
@@ -161,12 +130,69 @@ class Normalizer {
       if (!status.ok()) break;
       ++order_;
     }
-    if (status.ok()) Emit(delta);
+    if (status.ok()) {
+      Emit(delta);
+      LearnOrder(*delta, mutations.size());
+    }
     sketches_.clear();  // up to a message's size: not kept
     return status;
   }
 
  private:
+  // Rows of a request mostly put the same columns in the same order.  False: this one does not, or has
+  // something to be refused; *delta is undefined then.
+  bool PutInKnownOrder(absl::Span<const Mutation> mutations, RowDelta* delta) {
+    if (mutations.size() != known_order_.size()) return false;
+    const FamilySchema* schema = nullptr;
+    FamilyDelta* to = nullptr;
+    size_t families_count = 0;
+    for (const uint32_t index : known_order_) {
+      const auto* const m = std::get_if<SetCell>(&mutations[index]);
+      if (m == nullptr) return false;
+      if (schema == nullptr || schema->name != m->family) {
+        const FamilySchema* const next = schema_->FindFamily(m->family);
+        if (next == nullptr || next->aggregate != AggregateKind::kNone) return false;
+        if (schema != nullptr && next->id <= schema->id) return false;
+        schema = next;
+        if (families_count == delta->families.size()) delta->families.emplace_back();
+        to = &delta->families[families_count++];
+        Start(*schema, to);
+        if (families_count == 1) to->puts.reserve(mutations.size());
+      }
+      CellView cell{m->qualifier, m->timestamp_micros, m->value};
+      if (cell.timestamp_micros == kServerTimestamp) {
+        cell.timestamp_micros = now_micros_;
+      } else if (TruncateToGranularity(*schema_, cell.timestamp_micros) != cell.timestamp_micros) {
+        return false;
+      }
+      if (!to->puts.empty() && !Before(to->puts.back(), cell)) return false;
+      to->puts.push_back(cell);
+    }
+    delta->families.resize(families_count);
+    delta->log = {};
+    return families_count > 0;
+  }
+
+  // After Emit, of a row whose mutations each put a cell of their own.
+  void LearnOrder(const RowDelta& delta, size_t mutations_count) {
+    size_t puts_count = 0;
+    for (const FamilyDelta& family : delta.families) puts_count += family.puts.size();
+    if (puts_count != mutations_count) return;
+    known_order_.clear();
+    for (const FamilyEdits* family : emitted_) {
+      for (const Edit& edit : family->edits) known_order_.push_back(edit.order);
+    }
+  }
+
+  static void Start(const FamilySchema& schema, FamilyDelta* to) {
+    to->family = schema.id;
+    to->aggregate = schema.aggregate;
+    to->delete_all = false;
+    to->deletes.clear();
+    to->puts.clear();
+    to->adds.clear();
+  }
+
   absl::StatusOr<const FamilySchema*> FindSchema(std::string_view family) {
     if (last_family_ != nullptr && last_family_->schema->name == family) return last_family_->schema;
     const FamilySchema* schema = schema_->FindFamily(family);
@@ -340,21 +366,21 @@ class Normalizer {
   void Emit(RowDelta* delta) {
     delta->log = {};
     delta->families.resize(families_used_);
-    for (size_t i = 0; i < families_used_; ++i) EmitFamily(&families_[i], &delta->families[i]);
-    std::sort(delta->families.begin(), delta->families.end(),
-              [](const FamilyDelta& a, const FamilyDelta& b) { return a.family < b.family; });
+    emitted_.clear();
+    for (size_t i = 0; i < families_used_; ++i) emitted_.push_back(&families_[i]);
+    std::sort(emitted_.begin(), emitted_.end(),
+              [](const FamilyEdits* a, const FamilyEdits* b) { return a->schema->id < b->schema->id; });
+    for (size_t i = 0; i < families_used_; ++i) EmitFamily(emitted_[i], &delta->families[i]);
   }
 
   void EmitFamily(FamilyEdits* from, FamilyDelta* to) {
-    to->family = from->schema->id;
-    to->aggregate = from->schema->aggregate;
+    Start(*from->schema, to);
     to->delete_all = from->delete_all;
-    to->deletes.clear();
-    to->puts.clear();
-    to->adds.clear();
     if (!from->deletes.empty()) EmitDeletes(from, to);
     std::vector<Edit>& edits = from->edits;
-    sorter_.Sort(&from->places, &edits);
+    if (!std::is_sorted(edits.begin(), edits.end(), Before<Edit>)) {
+      std::stable_sort(edits.begin(), edits.end(), Before<Edit>);
+    }
     if (IsHll(to->aggregate)) return EmitSketches(edits, to);
     if (to->aggregate == AggregateKind::kNone) to->puts.reserve(edits.size());
     for (const Edit& edit : edits) {
@@ -402,7 +428,7 @@ class Normalizer {
     std::stable_sort(deletes.begin(), deletes.end(), [](const OrderedDelete& a, const OrderedDelete& b) {
       return a.qualifier < b.qualifier;
     });
-    std::stable_sort(from->edits.begin(), from->edits.end(), Before);
+    std::stable_sort(from->edits.begin(), from->edits.end(), Before<Edit>);
     size_t edit = 0, kept = 0;
     const auto keep_until = [&](std::string_view qualifier) {
       while (edit < from->edits.size() && from->edits[edit].qualifier < qualifier)
@@ -431,6 +457,7 @@ class Normalizer {
   uint32_t order_ = 0;
   std::vector<FamilyEdits> families_;
   size_t families_used_ = 0;
+  std::vector<FamilyEdits*> emitted_;  // those used, by id
   // Of each family of the schema: where it is in families_, if this run has put it there.
   struct Place {
     uint32_t run = 0;
@@ -442,7 +469,8 @@ class Normalizer {
   std::vector<size_t> touched_;  // since the row was deleted: indexes into families_
   FamilyEdits* last_family_ = nullptr;
   std::deque<std::string> sketches_;  // what edits point into
-  EditSorter sorter_;
+  // Indexes of an earlier row's mutations, in the order in which its delta has their cells.
+  std::vector<uint32_t> known_order_;
 };
 
 }  // namespace

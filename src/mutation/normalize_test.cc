@@ -70,6 +70,33 @@ TEST(Normalize, RowsAfterEachOtherNeedNotNameTheSameColumns) {
   EXPECT_EQ(columns("dbcae"), "a3b1c2d0e4");
 }
 
+TEST(Normalize, ARowLikeTheOneBeforeIsCheckedAsThatWas) {
+  const std::vector<Mutation> row = {SetCell{"b", "y", 2000, "1"}, SetCell{"a", "q", 1000, "2"},
+                                     SetCell{"b", "x", 1000, "3"}};
+  const RowDelta expected = Normal(row);
+  ASSERT_EQ(expected.families.size(), 2u);
+  EXPECT_EQ(Normal(row), expected);
+  for (size_t i = 0; i < row.size(); ++i) {
+    const auto with = [&](auto change) {
+      std::vector<Mutation> changed = row;
+      change(&std::get<SetCell>(changed[i]));
+      return changed;
+    };
+    EXPECT_EQ(Error(with([](SetCell* m) { m->family = "none"; })).code(), absl::StatusCode::kNotFound);
+    EXPECT_TRUE(IsTypeMismatch(Error(with([](SetCell* m) { m->family = "sum"; }))));
+    EXPECT_EQ(Error(with([](SetCell* m) { m->timestamp_micros = 1001; })).code(),
+              absl::StatusCode::kInvalidArgument);
+    const RowDelta of_server = Normal(with([](SetCell* m) { m->timestamp_micros = kServerTimestamp; }));
+    const RowDelta truncated = Normal(with([](SetCell* m) {
+      m->timestamp_micros = 1'234'001;
+      m->client_generated_timestamp = true;
+    }));
+    EXPECT_EQ(of_server, truncated);
+    EXPECT_NE(of_server, expected);
+    EXPECT_EQ(Normal(row), expected);
+  }
+}
+
 TEST(Normalize, TheLaterOfTwoPutsOfACellWins) {
   EXPECT_EQ(Normal({SetCell{"a", "q", 1000, "1"}, SetCell{"a", "q", 1000, "2"}}).families[0].puts,
             (std::vector<CellView>{{"q", 1000, "2"}}));
@@ -318,19 +345,24 @@ void ApplyDelta(const RowDelta& delta, Cells* cells) {
   }
 }
 
+bool IsBefore(const CellView& a, const CellView& b) {
+  if (a.qualifier != b.qualifier) return a.qualifier < b.qualifier;
+  return a.timestamp_micros > b.timestamp_micros;
+}
+
 TEST(Normalize, RandomListsDoWhatTheirMutationsDoOneByOne) {
   const TableSchema schema = Schema();
   for (uint64_t seed = 0; seed < 5000; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     SeededRandom random(seed);
-    const auto list = [&](size_t count) {
+    const auto list = [&](size_t count, bool only_puts) {
       std::vector<Mutation> mutations;
       static const char* kQualifiers[] = {"", "p", "q"};
       while (count-- > 0) {
         const char* family = random.Uniform(2) ? "a" : "b";
         const char* qualifier = kQualifiers[random.Uniform(3)];
         const int64_t micros = static_cast<int64_t>(random.Uniform(6)) * 1000;
-        switch (random.Uniform(12)) {
+        switch (only_puts ? 11 : random.Uniform(12)) {
           case 0:
             mutations.push_back(DeleteFromFamily{family});
             break;
@@ -359,10 +391,18 @@ TEST(Normalize, RandomListsDoWhatTheirMutationsDoOneByOne) {
     };
     Cells expected, got;
     for (int round = 0; round < 3; ++round) {
-      const std::vector<Mutation> mutations = list(1 + random.Uniform(12));
-      for (const Mutation& mutation : mutations) ApplyNaively(mutation, schema, &expected);
-      ApplyDelta(Normal(mutations), &got);
-      ASSERT_EQ(got, expected);
+      const bool only_puts = random.Uniform(2) != 0;
+      std::vector<Mutation> mutations = list(1 + random.Uniform(only_puts ? 5 : 12), only_puts);
+      for (int row = 0; row < 4; ++row) {  // the first of a kind, one like it, and two that differ somewhere
+        if (row >= 2) mutations[random.Uniform(mutations.size())] = list(1, row == 2)[0];
+        for (const Mutation& mutation : mutations) ApplyNaively(mutation, schema, &expected);
+        const RowDelta delta = Normal(mutations);
+        for (const FamilyDelta& family : delta.families) {
+          ASSERT_TRUE(std::is_sorted(family.puts.begin(), family.puts.end(), IsBefore));
+        }
+        ApplyDelta(delta, &got);
+        ASSERT_EQ(got, expected);
+      }
     }
   }
 }
