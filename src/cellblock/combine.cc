@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <limits>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/varint.h"
@@ -227,6 +229,42 @@ class Combiner {
   std::deque<std::string>& states_;
 };
 
+// Of a row that is written step by step, just the last fragments have what is newest; this knows which others
+// need not be decoded, as each of their columns has `count` cells that are newer.  For fragments that delete
+// and add nothing.
+class NewestOfShape {
+ public:
+  explicit NewestOfShape(std::optional<int64_t> count)
+      : count_(count.has_value() && *count > 0 && *count <= kCountMax ? static_cast<size_t>(*count) : 0) {}
+
+  bool Covers(const PutsOfShape& puts) const {
+    return newest_.size() == count_ && puts.shape == shape_ && puts.newest_micros < newest_.back();
+  }
+
+  // `cells`: what such a fragment puts, of what is asked for.
+  void Add(ShapeId shape, absl::Span<const CellView> cells) {
+    if (newest_.empty()) shape_ = shape;
+    if (shape != shape_) return;
+    for (const CellView& cell : cells) {
+      if (cell.qualifier != cells[0].qualifier) break;  // its other columns have the same times
+      const auto at =
+          std::lower_bound(newest_.begin(), newest_.end(), cell.timestamp_micros, std::greater<>());
+      if (at != newest_.end() && *at == cell.timestamp_micros) continue;
+      newest_.insert(at, cell.timestamp_micros);
+      if (newest_.size() > count_) newest_.pop_back();
+    }
+  }
+
+  bool is_useful() const { return count_ > 0; }
+
+ private:
+  static constexpr int64_t kCountMax = 64;
+
+  const size_t count_;
+  ShapeId shape_ = 0;
+  std::vector<int64_t> newest_;  // times, descending, at most count_
+};
+
 }  // namespace
 
 absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
@@ -333,10 +371,15 @@ absl::Status FragmentsReader::CombineAll(absl::Span<const std::string_view> frag
   of_each.keys_only = false;  // adds are folded
   if (fragments.size() == 1) return DecodeFragment(fragments[0], shapes, of_each, &fragment_);
   Combiner combiner(&states_);
+  NewestOfShape newest(of_each.newest_per_column);
   bool delete_all = false;
   for (size_t i = fragments.size(); i-- > 0 && !delete_all;) {
+    std::optional<PutsOfShape> puts;
+    if (newest.is_useful()) puts = PeekPutsOfShape(fragments[i]);
+    if (puts.has_value() && newest.Covers(*puts)) continue;
     if (absl::Status status = DecodeFragment(fragments[i], shapes, of_each, &fragment_); !status.ok())
       return status;
+    if (puts.has_value()) newest.Add(puts->shape, fragment_.puts);
     combiner.AddOlder(fragment_);
     std::move(fragment_.owned.begin(), fragment_.owned.end(), std::back_inserter(owned_));
     delete_all = fragment_.delete_all;

@@ -463,6 +463,26 @@ void TakeCells(Fragment* fragment, std::vector<CellView>* cells) {
              });
 }
 
+std::optional<PutsOfShape> PeekPutsOfShape(std::string_view bytes) {
+  if (bytes.size() < 2 || bytes[0] != kFragmentFormat || static_cast<unsigned char>(bytes[1]) != kHasPuts) {
+    return std::nullopt;
+  }
+  bytes.remove_prefix(2);
+  uint64_t columns = 0, count = 0, newest = 0;
+  if (!GetVarint(&bytes, &columns) || (columns & 1) == 0 || bytes.empty()) return std::nullopt;
+  const auto mode = static_cast<unsigned char>(bytes[0]);
+  bytes.remove_prefix(1);
+  if ((mode & kSharedTimestamps) == 0 || !GetVarint(&bytes, &count) || !GetVarint(&bytes, &newest)) {
+    return std::nullopt;
+  }
+  const int64_t unit = (mode & kMillis) ? kMicrosPerMillis : 1;
+  if (columns >> 1 > std::numeric_limits<ShapeId>::max() ||
+      newest > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / unit)) {
+    return std::nullopt;
+  }
+  return PutsOfShape{static_cast<ShapeId>(columns >> 1), static_cast<int64_t>(newest) * unit};
+}
+
 bool IsFragmentWithoutCells(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == kFragmentFormat &&
          (static_cast<unsigned char>(bytes[1]) & (kHasPuts | kHasAdds)) == 0;

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -146,6 +147,14 @@ class FragmentsReader {
   std::vector<std::unique_ptr<std::string>> owned_;
   std::deque<std::string> states_;
 };
+
+// Of a fragment that does nothing but put cells, with a shape for its columns and all columns at the same
+// times: what its beginning says.  Nothing for other fragments, and for what is none.
+struct PutsOfShape {
+  ShapeId shape = 0;
+  int64_t newest_micros = 0;
+};
+std::optional<PutsOfShape> PeekPutsOfShape(std::string_view bytes);
 
 // Whether the bytes are a fragment that changes nothing when nothing older exists (no cells).
 bool IsFragmentWithoutCells(std::string_view bytes);

@@ -356,6 +356,57 @@ TEST(FragmentsReader, SeesWhatIsAskedForOfFragmentsThatWereNotCombined) {
   }
 }
 
+// As rows are that are written step by step, in any order.
+TEST(FragmentsReader, OfStepsOfOneShapeDecodesTheNewest) {
+  const FixedShapes shapes({{"a", "b"}, {"a", "b", "c"}});
+  FragmentsReader reader;
+  int decoded_in_part = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    SeededRandom random(seed);
+    std::vector<std::string> fragments, values(64);
+    const uint64_t steps_count = 1 + random.Uniform(30);
+    for (uint64_t i = 0; i < steps_count; ++i) {
+      FamilyDelta delta;
+      const size_t columns_count = random.Uniform(5) == 0 ? 3 : 2;
+      std::vector<int64_t> times;
+      const int64_t jitter = static_cast<int64_t>(random.Uniform(4));
+      for (int64_t k = 1 + static_cast<int64_t>(random.Uniform(2)); k > 0; --k) {
+        times.push_back((static_cast<int64_t>(i) + k + jitter) * 1000);
+      }
+      values[i] = std::to_string(i);
+      for (size_t column = 0; column < columns_count; ++column) {
+        for (const int64_t time : times) {
+          const bool alone = column == 1 && times.size() == 1 && random.Uniform(20) == 0;
+          const std::string_view qualifier = std::string_view("abc").substr(column, 1);
+          delta.puts.push_back({qualifier, alone ? time + 5 : time, values[i]});
+        }
+      }
+      EncodeFragment(delta, shapes, &fragments.emplace_back());
+    }
+    const std::string combined = CombineAll(fragments, shapes, true);
+    Fragment whole;
+    ASSERT_TRUE(DecodeFragment(combined, shapes, &whole).ok());
+    std::vector<CellView> all;
+    TakeCells(&whole, &all);
+    ReadHints hints = RandomHints(all, &random);
+    hints.newest_per_column = 1 + static_cast<int64_t>(random.Uniform(3));
+    const std::vector<std::string_view> views(fragments.begin(), fragments.end());
+    std::vector<CellView> read;
+    ASSERT_TRUE(reader.Read(views, shapes, hints, &read).ok());
+    ASSERT_EQ(ToText(Wanted(read, hints)), ToText(Wanted(all, hints))) << "seed " << seed;
+    // What is not decoded cannot be found damaged.
+    fragments[0].back() = '\xff';
+    fragments[0].resize(fragments[0].size() - 1);
+    const std::vector<std::string_view> damaged(fragments.begin(), fragments.end());
+    if (reader.Read(damaged, shapes, hints, &read).ok()) {
+      ++decoded_in_part;
+      ASSERT_EQ(ToText(Wanted(read, hints)), ToText(Wanted(all, hints))) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(decoded_in_part, 200);
+  EXPECT_LT(decoded_in_part, 1900);
+}
+
 // Any bytes are either a fragment, which encodes again to something that means the same, or DATA_LOSS.
 // What settles is older than every fragment, and all that is left of it is cells.
 TEST(Fragment, EditsOverCellsAreLikeEditsOverTheFragmentOfTheCells) {

@@ -1,19 +1,22 @@
 #include "engine/rocks/fragment_merge.h"
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/varint.h"
 #include "cellblock/fragment.h"
 #include "engine/rocks/key.h"
 
 namespace sonde {
 namespace {
 
-// Stands for a long entry; no fragment begins like this (kFragmentFormat).
-constexpr std::string_view kLongEntry{"\0", 1};
+// No fragment begins like these (kFragmentFormat).
+constexpr std::string_view kLongEntry{"\0", 1};         // stands for one
+constexpr std::string_view kFragmentsApart{"\0\1", 2};  // then each fragment: its length and bytes
 
 // A merge is not told whether an iterator or a compaction asks.
-thread_local bool long_entries_apart = false;
+thread_local EntriesAs entries_as = EntriesAs::kCombined;
 
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
@@ -38,7 +41,12 @@ class FragmentMerge final : public rocksdb::MergeOperator {
     if (IsLong(fragments)) {
       out->new_value = kLongEntry;
       out->op_failure_scope = OpFailureScope::kMustMerge;  // compactions go on with what they have
-      return long_entries_apart;
+      return entries_as != EntriesAs::kCombined;
+    }
+    if (entries_as == EntriesAs::kApart) {
+      out->new_value = kFragmentsApart;
+      for (const std::string_view fragment : fragments) PutBytes(&out->new_value, fragment);
+      return true;
     }
     return Join(in.key, fragments, &out->new_value);
   }
@@ -87,11 +95,23 @@ class FragmentFilter final : public rocksdb::CompactionFilter {
 
 }  // namespace
 
-LongEntriesApart::LongEntriesApart() : before_(long_entries_apart) { long_entries_apart = true; }
+ReadEntriesAs::ReadEntriesAs(EntriesAs how) : before_(std::exchange(entries_as, how)) {}
 
-LongEntriesApart::~LongEntriesApart() { long_entries_apart = before_; }
+ReadEntriesAs::~ReadEntriesAs() { entries_as = before_; }
 
 bool IsLongEntry(std::string_view value) { return value == kLongEntry; }
+
+bool AppendFragments(std::string_view value, std::vector<std::string_view>* fragments) {
+  if (!value.starts_with(kFragmentsApart)) {
+    fragments->push_back(value);
+    return true;
+  }
+  value.remove_prefix(kFragmentsApart.size());
+  while (!value.empty()) {
+    if (!GetBytes(&value, &fragments->emplace_back())) return false;
+  }
+  return true;
+}
 
 std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary* shapes,
                                                           size_t combined_bytes_max) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "engine/rocks/shape_dictionary.h"
 #include "model/cell.h"
@@ -28,19 +29,29 @@ constexpr size_t kFragmentsApartMax = 4096;
 std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary* shapes,
                                                           size_t combined_bytes_max = kCombinedBytesMax);
 
-// While it lives, an iterator over a head that its thread moves gives IsLongEntry where there is a long
-// entry; without it, the iterator would fail there, as Get would.
-class LongEntriesApart {
+// How an iterator over a head gives entries of several fragments, while its thread moves it.
+enum class EntriesAs {
+  kCombined,   // as one fragment each, and fails at a long entry, as Get does: outside of any ReadEntriesAs
+  kLongApart,  // as one fragment each, or as what IsLongEntry knows
+  kApart,      // as what AppendFragments takes apart, or as what IsLongEntry knows: not even decoded
+};
+
+class ReadEntriesAs {
  public:
-  LongEntriesApart();
-  ~LongEntriesApart();
-  LongEntriesApart(const LongEntriesApart&) = delete;
-  LongEntriesApart& operator=(const LongEntriesApart&) = delete;
+  explicit ReadEntriesAs(EntriesAs how);
+  ~ReadEntriesAs();
+  ReadEntriesAs(const ReadEntriesAs&) = delete;
+  ReadEntriesAs& operator=(const ReadEntriesAs&) = delete;
 
  private:
-  const bool before_;
+  const EntriesAs before_;
 };
+
 bool IsLongEntry(std::string_view value);
+
+// Appends the fragments of a value that is no long entry, oldest first; the views are into it.  False: it is
+// damaged.
+[[nodiscard]] bool AppendFragments(std::string_view value, std::vector<std::string_view>* fragments);
 
 // Asked in compactions; must be quick.
 using IsDropped = std::function<bool(TableId table, FamilyId family)>;

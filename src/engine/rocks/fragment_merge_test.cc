@@ -55,11 +55,36 @@ TEST_F(FragmentMergeTest, FragmentsOfALongEntryStayApart) {
   EXPECT_FALSE(MergeAll());
   EXPECT_EQ(failure_scope_, Merge::OpFailureScope::kMustMerge);
   {
-    const LongEntriesApart apart;
-    ASSERT_TRUE(MergeAll());
-    EXPECT_TRUE(IsLongEntry(value_));
+    for (const EntriesAs how : {EntriesAs::kLongApart, EntriesAs::kApart}) {
+      const ReadEntriesAs apart(how);
+      ASSERT_TRUE(MergeAll());
+      EXPECT_TRUE(IsLongEntry(value_));
+    }
   }
   EXPECT_FALSE(MergeAll());
+}
+
+TEST_F(FragmentMergeTest, AReaderMayHaveTheFragmentsOfAnyEntry) {
+  const auto of_value = [&] {
+    std::vector<std::string_view> found;
+    EXPECT_TRUE(AppendFragments(value_, &found));
+    return found;
+  };
+  Make(300, 100);
+  ASSERT_TRUE(MergeAll());
+  const std::string combined = value_;
+  EXPECT_EQ(of_value(), std::vector<std::string_view>{combined});
+  {
+    const ReadEntriesAs apart(EntriesAs::kApart);
+    ASSERT_TRUE(MergeAll());
+    EXPECT_EQ(of_value(), std::vector<std::string_view>(fragments_.begin(), fragments_.end()));
+    for (size_t cut = 1; cut < 100; ++cut) {
+      std::vector<std::string_view> found;
+      EXPECT_FALSE(AppendFragments(std::string_view(value_).substr(0, value_.size() - cut), &found));
+    }
+  }
+  ASSERT_TRUE(MergeAll());
+  EXPECT_EQ(value_, combined);
 }
 
 TEST_F(FragmentMergeTest, AllOthersAreCombined) {

@@ -38,7 +38,7 @@ HeadCursor::HeadCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const
 }
 
 absl::Status HeadCursor::Start(const RowRange& rows) {
-  const LongEntriesApart apart;
+  const ReadEntriesAs apart(EntriesAs::kApart);
   lookup_.Clear();
   range_start_ = StartOfRange(table_, rows);
   range_end_ = EndOfRange(table_, rows);
@@ -52,7 +52,7 @@ absl::Status HeadCursor::Start(const RowRange& rows) {
 }
 
 absl::Status HeadCursor::Next() {
-  const LongEntriesApart apart;
+  const ReadEntriesAs apart(EntriesAs::kApart);
   lookup_.Clear();
   Step();
   return FindWanted();
@@ -80,7 +80,7 @@ absl::Status HeadCursor::Fragments(std::vector<std::string_view>* fragments) {
   if (IsLongEntry(value)) {
     return lookup_.Find(db_, head_, snapshot_, iterator_->key().ToString(), fragments);
   }
-  fragments->push_back(value);
+  if (!AppendFragments(value, fragments)) return absl::DataLossError("A stored row is damaged");
   return absl::OkStatus();
 }
 

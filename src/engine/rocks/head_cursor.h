@@ -48,8 +48,7 @@ class HeadCursor {
   bool valid() const { return valid_; }
   const std::string& row_key() const { return row_key_; }
   FamilyId family() const { return parsed_.family; }
-  // Appends its fragments, oldest first: one, unless the entry is long (fragment_merge.h).  Errors of the
-  // disk.
+  // Appends its fragments, oldest first.  DATA_LOSS, errors of the disk.
   absl::Status Fragments(std::vector<std::string_view>* fragments);
 
  private:

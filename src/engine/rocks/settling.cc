@@ -111,7 +111,7 @@ absl::Status Settling::Take(Taken* taken) {
   const std::unique_ptr<rocksdb::Iterator> it(store_->db()->NewIterator(read, store_->resting_head()));
   std::string row_prefix, row_key;
   std::optional<std::string> boundary;  // once there is enough: a row before which to stop
-  const LongEntriesApart apart;
+  const ReadEntriesAs apart(EntriesAs::kLongApart);
   for (it->Seek(position_); it->Valid();) {
     ParsedKey key;
     if (!ParseKey(View(it->key()), &key)) return absl::DataLossError("A stored key is damaged");
