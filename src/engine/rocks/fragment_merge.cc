@@ -12,11 +12,11 @@ namespace sonde {
 namespace {
 
 // No fragment begins like these (kFragmentFormat).
-constexpr std::string_view kLongEntry{"\0", 1};         // stands for one
-constexpr std::string_view kFragmentsApart{"\0\1", 2};  // then each fragment: its length and bytes
+constexpr std::string_view kLongEntry{"\0", 1};  // stands for one
+constexpr std::string_view kApart{"\0\1", 2};    // then each fragment: its length and bytes
 
-// A merge is not told whether an iterator or a compaction asks.
-thread_local EntriesAs entries_as = EntriesAs::kCombined;
+// A merge is not told whether a read or a compaction asks.
+thread_local bool fragments_apart = false;
 
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
@@ -41,10 +41,10 @@ class FragmentMerge final : public rocksdb::MergeOperator {
     if (IsLong(fragments)) {
       out->new_value = kLongEntry;
       out->op_failure_scope = OpFailureScope::kMustMerge;  // compactions go on with what they have
-      return entries_as != EntriesAs::kCombined;
+      return fragments_apart;
     }
-    if (entries_as == EntriesAs::kApart) {
-      out->new_value = kFragmentsApart;
+    if (fragments_apart) {
+      out->new_value = kApart;
       for (const std::string_view fragment : fragments) PutBytes(&out->new_value, fragment);
       return true;
     }
@@ -95,18 +95,18 @@ class FragmentFilter final : public rocksdb::CompactionFilter {
 
 }  // namespace
 
-ReadEntriesAs::ReadEntriesAs(EntriesAs how) : before_(std::exchange(entries_as, how)) {}
+FragmentsApart::FragmentsApart() : before_(std::exchange(fragments_apart, true)) {}
 
-ReadEntriesAs::~ReadEntriesAs() { entries_as = before_; }
+FragmentsApart::~FragmentsApart() { fragments_apart = before_; }
 
 bool IsLongEntry(std::string_view value) { return value == kLongEntry; }
 
 bool AppendFragments(std::string_view value, std::vector<std::string_view>* fragments) {
-  if (!value.starts_with(kFragmentsApart)) {
+  if (!value.starts_with(kApart)) {
     fragments->push_back(value);
     return true;
   }
-  value.remove_prefix(kFragmentsApart.size());
+  value.remove_prefix(kApart.size());
   while (!value.empty()) {
     if (!GetBytes(&value, &fragments->emplace_back())) return false;
   }

@@ -29,22 +29,17 @@ constexpr size_t kFragmentsApartMax = 4096;
 std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary* shapes,
                                                           size_t combined_bytes_max = kCombinedBytesMax);
 
-// How an iterator over a head gives entries of several fragments, while its thread moves it.
-enum class EntriesAs {
-  kCombined,   // as one fragment each, and fails at a long entry, as Get does: outside of any ReadEntriesAs
-  kLongApart,  // as one fragment each, or as what IsLongEntry knows
-  kApart,      // as what AppendFragments takes apart, or as what IsLongEntry knows: not even decoded
-};
-
-class ReadEntriesAs {
+// While it lives, what its thread reads of a head is not combined: an entry comes as what AppendFragments
+// takes apart, or as what IsLongEntry knows, at which a read would fail otherwise.
+class FragmentsApart {
  public:
-  explicit ReadEntriesAs(EntriesAs how);
-  ~ReadEntriesAs();
-  ReadEntriesAs(const ReadEntriesAs&) = delete;
-  ReadEntriesAs& operator=(const ReadEntriesAs&) = delete;
+  FragmentsApart();
+  ~FragmentsApart();
+  FragmentsApart(const FragmentsApart&) = delete;
+  FragmentsApart& operator=(const FragmentsApart&) = delete;
 
  private:
-  const EntriesAs before_;
+  const bool before_;
 };
 
 bool IsLongEntry(std::string_view value);

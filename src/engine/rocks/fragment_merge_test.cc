@@ -55,11 +55,9 @@ TEST_F(FragmentMergeTest, FragmentsOfALongEntryStayApart) {
   EXPECT_FALSE(MergeAll());
   EXPECT_EQ(failure_scope_, Merge::OpFailureScope::kMustMerge);
   {
-    for (const EntriesAs how : {EntriesAs::kLongApart, EntriesAs::kApart}) {
-      const ReadEntriesAs apart(how);
-      ASSERT_TRUE(MergeAll());
-      EXPECT_TRUE(IsLongEntry(value_));
-    }
+    const FragmentsApart apart;
+    ASSERT_TRUE(MergeAll());
+    EXPECT_TRUE(IsLongEntry(value_));
   }
   EXPECT_FALSE(MergeAll());
 }
@@ -75,7 +73,7 @@ TEST_F(FragmentMergeTest, AReaderMayHaveTheFragmentsOfAnyEntry) {
   const std::string combined = value_;
   EXPECT_EQ(of_value(), std::vector<std::string_view>{combined});
   {
-    const ReadEntriesAs apart(EntriesAs::kApart);
+    const FragmentsApart apart;
     ASSERT_TRUE(MergeAll());
     EXPECT_EQ(of_value(), std::vector<std::string_view>(fragments_.begin(), fragments_.end()));
     for (size_t cut = 1; cut < 100; ++cut) {

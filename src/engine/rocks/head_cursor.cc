@@ -9,10 +9,8 @@
 namespace sonde {
 namespace {
 
-// A row that is written again and again has a fragment for each write until RocksDB combines them.  So many
-// are read as they are, for the few cells of them that are asked for; of more, RocksDB makes one, as they are
-// no long entry.
-constexpr int kFragmentsExpected = 8;
+// Of a long entry; of more fragments than it may have, RocksDB makes one.
+constexpr int kFragmentsExpected = 64;
 constexpr int kFragmentsMax = kFragmentsApartMax;
 
 }  // namespace
@@ -38,7 +36,7 @@ HeadCursor::HeadCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const
 }
 
 absl::Status HeadCursor::Start(const RowRange& rows) {
-  const ReadEntriesAs apart(EntriesAs::kApart);
+  const FragmentsApart apart;
   lookup_.Clear();
   range_start_ = StartOfRange(table_, rows);
   range_end_ = EndOfRange(table_, rows);
@@ -52,7 +50,7 @@ absl::Status HeadCursor::Start(const RowRange& rows) {
 }
 
 absl::Status HeadCursor::Next() {
-  const ReadEntriesAs apart(EntriesAs::kApart);
+  const FragmentsApart apart;
   lookup_.Clear();
   Step();
   return FindWanted();
@@ -78,7 +76,7 @@ absl::Status HeadCursor::FindWanted() {
 absl::Status HeadCursor::Fragments(std::vector<std::string_view>* fragments) {
   const std::string_view value(iterator_->value().data(), iterator_->value().size());
   if (IsLongEntry(value)) {
-    return lookup_.Find(db_, head_, snapshot_, iterator_->key().ToString(), fragments);
+    return lookup_.FindLong(db_, head_, snapshot_, iterator_->key().ToString(), fragments);
   }
   if (!AppendFragments(value, fragments)) return absl::DataLossError("A stored row is damaged");
   return absl::OkStatus();
@@ -99,27 +97,40 @@ void HeadCursor::StepOverExpiring() {
 absl::Status HeadLookup::Find(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head,
                               const rocksdb::Snapshot* snapshot, const std::string& key,
                               std::vector<std::string_view>* fragments) {
+  const FragmentsApart apart;
+  Clear();
   rocksdb::ReadOptions read;
   read.snapshot = snapshot;
-  if (found_.empty()) found_.resize(kFragmentsExpected);
-  for (rocksdb::PinnableSlice& slice : found_) slice.Reset();
-  int count = 0;
-  rocksdb::Status status;
-  while (true) {
-    rocksdb::GetMergeOperandsOptions how;
-    how.expected_max_number_of_operands = static_cast<int>(found_.size());
-    status = db->GetMergeOperands(read, head, key, found_.data(), &how, &count);
-    if (!status.IsIncomplete() || count > kFragmentsMax) break;
-    found_ = std::vector<rocksdb::PinnableSlice>(count);
-  }
-  if (status.IsIncomplete()) {
-    count = 1;
-    status = db->Get(read, head, key, &found_[0]);
-  }
+  const rocksdb::Status status = db->Get(read, head, key, &value_);
   if (status.IsNotFound()) return absl::OkStatus();
   if (!status.ok()) return FromRocks(status, "Reading a row");
-  for (int i = 0; i < count; ++i) fragments->emplace_back(found_[i].data(), found_[i].size());
+  const std::string_view value(value_.data(), value_.size());
+  if (IsLongEntry(value)) return FindLong(db, head, snapshot, key, fragments);
+  if (!AppendFragments(value, fragments)) return absl::DataLossError("A stored row is damaged");
   return absl::OkStatus();
+}
+
+absl::Status HeadLookup::FindLong(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head,
+                                  const rocksdb::Snapshot* snapshot, const std::string& key,
+                                  std::vector<std::string_view>* fragments) {
+  rocksdb::ReadOptions read;
+  read.snapshot = snapshot;
+  int count = kFragmentsExpected;
+  rocksdb::Status status;
+  do {
+    of_long_ = std::vector<rocksdb::PinnableSlice>(count);
+    rocksdb::GetMergeOperandsOptions how;
+    how.expected_max_number_of_operands = count;
+    status = db->GetMergeOperands(read, head, key, of_long_.data(), &how, &count);
+  } while (status.IsIncomplete() && count <= kFragmentsMax);
+  if (!status.ok()) return FromRocks(status, "Reading a row");
+  for (int i = 0; i < count; ++i) fragments->emplace_back(of_long_[i].data(), of_long_[i].size());
+  return absl::OkStatus();
+}
+
+void HeadLookup::Clear() {
+  value_.Reset();
+  of_long_.clear();
 }
 
 }  // namespace sonde

@@ -18,13 +18,18 @@ namespace sonde {
 class HeadLookup {
  public:
   // Appends the fragments of `key`, oldest first, to *fragments; the views hold until the next call.
+  // DATA_LOSS, errors of the disk.
   absl::Status Find(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const rocksdb::Snapshot* snapshot,
                     const std::string& key, std::vector<std::string_view>* fragments);
+  // The same of a long entry (fragment_merge.h).
+  absl::Status FindLong(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const rocksdb::Snapshot* snapshot,
+                        const std::string& key, std::vector<std::string_view>* fragments);
   // Lets the fragments go.
-  void Clear() { found_.clear(); }
+  void Clear();
 
  private:
-  std::vector<rocksdb::PinnableSlice> found_;
+  rocksdb::PinnableSlice value_;
+  std::vector<rocksdb::PinnableSlice> of_long_;
 };
 
 // Goes along the entries of wanted families.  Not for several threads.

@@ -79,7 +79,7 @@ class Measurement {
       read.max_skippable_internal_keys = kDeletedEntriesMax;
       it.reset(store_.db()->NewIterator(read, store_.column_family(which)));
     }
-    const ReadEntriesAs apart(EntriesAs::kLongApart);
+    const FragmentsApart apart;
     const rocksdb::Comparator* const order = store_.column_family(which)->GetComparator();
     uint64_t bytes = 0;
     bool is_whole = false;

@@ -110,8 +110,9 @@ absl::Status Settling::Take(Taken* taken) {
   read.readahead_size = kReadAheadBytes;
   const std::unique_ptr<rocksdb::Iterator> it(store_->db()->NewIterator(read, store_->resting_head()));
   std::string row_prefix, row_key;
+  std::vector<std::string_view> fragments;
   std::optional<std::string> boundary;  // once there is enough: a row before which to stop
-  const ReadEntriesAs apart(EntriesAs::kLongApart);
+  const FragmentsApart apart;
   for (it->Seek(position_); it->Valid();) {
     ParsedKey key;
     if (!ParseKey(View(it->key()), &key)) return absl::DataLossError("A stored key is damaged");
@@ -143,8 +144,11 @@ absl::Status Settling::Take(Taken* taken) {
       it->Next();  // which lets its blocks go
       status = TakeLongEntry(key.family, row_key, taken);
     } else {
-      const std::string_view fragment = Keep(View(it->value()));
-      status = TakeEntry(key.family, row_key, {&fragment, 1}, taken);
+      fragments.clear();
+      if (!AppendFragments(Keep(View(it->value())), &fragments)) {
+        return absl::DataLossError("A stored row is damaged");
+      }
+      status = TakeEntry(key.family, row_key, fragments, taken);
       it->Next();
     }
     if (!status.ok()) return status;
@@ -182,7 +186,7 @@ absl::Status Settling::TakeEntry(FamilyId family, std::string_view row_key,
 // Its fragments stay where they are, in the block cache, which counts them.
 absl::Status Settling::TakeLongEntry(FamilyId family, std::string_view row_key, Taken* taken) {
   std::vector<std::string_view> fragments;
-  absl::Status status = taken->long_entries.emplace_back().Find(
+  absl::Status status = taken->long_entries.emplace_back().FindLong(
       store_->db(), store_->resting_head(), /*snapshot=*/nullptr, taken->last_key, &fragments);
   return status.ok() ? TakeEntry(family, row_key, fragments, taken) : status;
 }
