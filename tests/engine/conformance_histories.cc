@@ -24,7 +24,7 @@ TEST_P(EngineConformance, RandomHistoriesMatchTheModel) {
   const uint64_t first = NumberOfEnvironment("SONDE_TEST_SEED", 1);
   engine_.reset();  // each history has an engine of its own
   for (uint64_t seed = first; seed < first + count; ++seed) {
-    const EngineUnderTest under_test = GetParam().make();
+    const EngineUnderTest under_test = GetParam().make(seed);
     const absl::Status status = RunHistory(under_test, seed, kStepsPerHistory);
     ASSERT_TRUE(status.ok()) << fmt::format("SONDE_TEST_SEED={} SONDE_TEST_HISTORIES=1\n", seed)
                              << status.message();

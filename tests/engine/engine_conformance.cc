@@ -8,7 +8,7 @@ namespace sonde {
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EngineConformance);
 
 void EngineConformance::SetUp() {
-  under_test_ = GetParam().make();
+  under_test_ = GetParam().make(/*seed=*/1);
   engine_ = under_test_.open();
   ASSERT_NE(engine_, nullptr);
   ASSERT_EQ(engine_->CreateTable(kTable), absl::OkStatus());

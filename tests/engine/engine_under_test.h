@@ -26,7 +26,8 @@ struct EngineUnderTest {
 // A parameter of the suite: makes a fresh EngineUnderTest for every test.
 struct EngineSource {
   std::string name;  // part of the tests' names: letters and digits
-  std::function<EngineUnderTest()> make;
+  // What it draws comes from `seed`.
+  std::function<EngineUnderTest(uint64_t seed)> make;
 };
 
 inline void PrintTo(const EngineSource& source, std::ostream* out) { *out << source.name; }

@@ -5,8 +5,9 @@ namespace sonde {
 namespace {
 
 EngineSource Memory(std::string name, MemoryEngineOptions options) {
-  return {std::move(name),
-          [options] { return EngineUnderTest{.open = [options] { return MemoryEngine::Create(options); }}; }};
+  return {std::move(name), [options](uint64_t) {
+            return EngineUnderTest{.open = [options] { return MemoryEngine::Create(options); }};
+          }};
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, EngineConformance,

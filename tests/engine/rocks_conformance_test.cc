@@ -37,33 +37,36 @@ std::unique_ptr<Engine> OpenRocks(const std::string& data_dir, const Sizes& size
   return *std::move(engine);
 }
 
-EngineUnderTest MakeRocks(const Sizes& sizes, std::function<absl::Status(RocksEngine&)> flush_or_compact) {
+// The sizes of an engine are asked for whenever it is opened.
+EngineUnderTest MakeRocks(std::function<Sizes()> sizes,
+                          std::function<absl::Status(RocksEngine&)> flush_or_compact) {
   const auto directory = std::make_shared<TemporaryDirectory>();
-  return {.open = [=] { return OpenRocks(directory->path() + "/data", sizes); },
+  return {.open = [=] { return OpenRocks(directory->path() + "/data", sizes()); },
           .persistent = true,
           .flush_or_compact =
               [=](Engine& engine) {
                 EXPECT_EQ(flush_or_compact(dynamic_cast<RocksEngine&>(engine)), absl::OkStatus());
               },
           .checkpoint_directory = directory->path() + "/copy",
-          .open_checkpoint = [=] { return OpenRocks(directory->path() + "/copy", sizes); }};
+          .open_checkpoint = [=] { return OpenRocks(directory->path() + "/copy", sizes()); }};
 }
 
-EngineUnderTest MakeHead() {
-  return MakeRocks({}, [](RocksEngine& engine) { return engine.CompactAll(); });
+EngineUnderTest MakeHead(uint64_t) {
+  return MakeRocks([] { return Sizes(); }, [](RocksEngine& engine) { return engine.CompactAll(); });
 }
 
 // All that is written rests in pages of a few cells, most of the time.
-EngineUnderTest MakeSettled() {
-  return MakeRocks({.page_cells_max = 3}, [](RocksEngine& engine) {
-    absl::Status status = engine.SettleAll();
-    return status.ok() ? engine.CompactAll() : status;
-  });
+EngineUnderTest MakeSettled(uint64_t) {
+  return MakeRocks([] { return Sizes{.page_cells_max = 3}; },
+                   [](RocksEngine& engine) {
+                     absl::Status status = engine.SettleAll();
+                     return status.ok() ? engine.CompactAll() : status;
+                   });
 }
 
-EngineUnderTest MakeSettling(const Sizes& sizes) {
-  const auto random = std::make_shared<SeededRandom>(1);
-  return MakeRocks(sizes, [random](RocksEngine& engine) {
+EngineUnderTest MakeSettlingBySteps(uint64_t seed, std::function<Sizes()> sizes) {
+  const auto random = std::make_shared<SeededRandom>(seed);
+  return MakeRocks(std::move(sizes), [random](RocksEngine& engine) {
     for (uint64_t steps = random->Uniform(3);; --steps) {
       const absl::StatusOr<bool> more = steps > 0 ? engine.SettleStep() : false;
       if (!more.ok()) return more.status();
@@ -74,22 +77,38 @@ EngineUnderTest MakeSettling(const Sizes& sizes) {
 }
 
 // Some of it is in each tier: settling goes on a step or two at a time, and by itself.
-EngineUnderTest MakeSettling() { return MakeSettling({.page_cells_max = 7, .settles = true}); }
+EngineUnderTest MakeSettling(uint64_t seed) {
+  return MakeSettlingBySteps(seed, [] { return Sizes{.page_cells_max = 7, .settles = true}; });
+}
+
+// Likewise, with pages and steps of other sizes whenever it is opened, down to a cell a page.
+EngineUnderTest MakeRandomPages(uint64_t seed) {
+  const auto random = std::make_shared<SeededRandom>(seed);
+  return MakeSettlingBySteps(seed, [random] {
+    const bool often_apart = random->Uniform(4) == 0;
+    return Sizes{.page_cells_max = 1 + random->Uniform(random->Uniform(2) == 0 ? 5 : 200),
+                 .settles = random->Uniform(2) == 0,
+                 .combined_bytes_max = often_apart ? 1 + random->Uniform(100) : kCombinedBytesMax,
+                 .step_bytes_max = 1 + random->Uniform(10'000)};
+  });
+}
 
 // Likewise, and nearly every entry is a long one: its fragments stay apart, and settle in several batches.
-EngineUnderTest MakeLongEntries() {
-  return MakeSettling({.page_cells_max = 3, .settles = true, .combined_bytes_max = 1, .step_bytes_max = 1});
+EngineUnderTest MakeLongEntries(uint64_t seed) {
+  return MakeSettlingBySteps(seed, [] {
+    return Sizes{.page_cells_max = 3, .settles = true, .combined_bytes_max = 1, .step_bytes_max = 1};
+  });
 }
 
 // One page for all.
-EngineUnderTest MakeSettledWhole() {
-  return MakeRocks({}, [](RocksEngine& engine) { return engine.SettleAll(); });
+EngineUnderTest MakeSettledWhole(uint64_t) {
+  return MakeRocks([] { return Sizes(); }, [](RocksEngine& engine) { return engine.SettleAll(); });
 }
 
-const auto kSources = testing::Values(EngineSource{"Head", MakeHead}, EngineSource{"Settled", MakeSettled},
-                                      EngineSource{"Settling", [] { return MakeSettling(); }},
-                                      EngineSource{"LongEntries", MakeLongEntries},
-                                      EngineSource{"SettledWhole", MakeSettledWhole});
+const auto kSources = testing::Values(
+    EngineSource{"Head", MakeHead}, EngineSource{"Settled", MakeSettled},
+    EngineSource{"Settling", MakeSettling}, EngineSource{"RandomPages", MakeRandomPages},
+    EngineSource{"LongEntries", MakeLongEntries}, EngineSource{"SettledWhole", MakeSettledWhole});
 
 INSTANTIATE_TEST_SUITE_P(Rocks, EngineConformance, kSources, SourceName);
 INSTANTIATE_TEST_SUITE_P(Rocks, PersistentEngineConformance, kSources, SourceName);

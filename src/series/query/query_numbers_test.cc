@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -62,7 +63,7 @@ class Watched final : public TableAccess {
     });
   }
 
-  size_t numbers = 0, texts = 0;
+  std::atomic<size_t> numbers = 0, texts = 0;  // salts are read side by side
 
  private:
   TableAccess* const tables_;
