@@ -97,6 +97,33 @@ TEST_P(EngineConformance, HintsNeverLoseACell) {
   }
 }
 
+// Whatever is in one tier, and what was put over it later in another.
+TEST_P(EngineConformance, WhoAsksForTheNewestGetsNoCellOfThePast) {
+  for (const int settled : {0, 1, 2}) {
+    const std::string row = "row" + std::to_string(settled);
+    Put(row, "q", 1, "old");
+    Put(row, "q", 2, "old");
+    Put(row, "q", 5, "v");
+    if (settled >= 1) FlushOrCompact();
+    Put(row, "q", 2, "new");
+    Put(row, "q", 3, "v");
+    Put(row, "q", 4, "v");
+    if (settled >= 2) FlushOrCompact();
+    Put(row, "q", 1, "new");
+    Put(row, "q", 6, "v");
+    for (const int64_t newest : {1, 2, 3, 4, 5, 6}) {
+      for (const bool reverse : {false, true}) {
+        const ReadHints hints{.time_range = {0, 6}, .newest_per_column = newest};
+        const auto observed =
+            ScanRows(engine_.get(), kTable, {RowRange::Single(row)}, {.reverse = reverse, .hints = hints});
+        ASSERT_EQ(observed.status(), absl::OkStatus());
+        EXPECT_EQ(CheckRows(Rows({RowRange::Single(row)}, reverse), *observed, hints), absl::OkStatus())
+            << row << ", the newest " << newest;
+      }
+    }
+  }
+}
+
 TEST_P(EngineConformance, ExpiringFamiliesComeOnlyToThoseWhoNameThem) {
   const int64_t now_micros = absl::ToUnixMicros(absl::Now());
   const FamilyId hidden = ExpiringFamily(now_micros, 5);

@@ -279,8 +279,24 @@ absl::Status RocksScan::Fill(Source* source, RowPiece* piece) {
     piece->numbers.swap(source->stream->piece().numbers);
     return absl::OkStatus();
   }
-  if (source == nullptr) return reader_.Read(fragments_, shapes_, options_.hints, &piece->cells);
-  return FillOver(source, piece);
+  newest_qualifier_.clear();
+  newest_count_ = 0;
+  if (source != nullptr) return FillOver(source, piece);
+  absl::Status status = reader_.Read(fragments_, shapes_, options_.hints, &piece->cells);
+  if (status.ok()) KeepNewest(&piece->cells);
+  return status;
+}
+
+void RocksScan::KeepNewest(std::vector<CellView>* cells) {
+  if (!options_.hints.newest_per_column.has_value()) return;
+  std::erase_if(*cells, [&](const CellView& cell) {
+    if (!options_.hints.time_range.Contains(cell.timestamp_micros)) return false;
+    if (cell.qualifier != newest_qualifier_) {
+      newest_qualifier_ = cell.qualifier;
+      newest_count_ = 0;
+    }
+    return ++newest_count_ > *options_.hints.newest_per_column;
+  });
 }
 
 // Edits over the cells of pages.  Of these, the newest are not enough if some are deleted, nothing but keys
@@ -291,8 +307,10 @@ absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
   const bool needs_all = (deletes && options_.hints.newest_per_column.has_value()) ||
                          (adds && options_.hints.keys_only) || !options_.hints.numbers.empty();
   if (!needs_all && source->stream->row_goes_on_at() == nullptr) {
-    return reader_.ReadOver(source->stream->piece().cells, fragments_, shapes_, options_.hints,
-                            &piece->cells);
+    absl::Status status =
+        reader_.ReadOver(source->stream->piece().cells, fragments_, shapes_, options_.hints, &piece->cells);
+    if (status.ok()) KeepNewest(&piece->cells);
+    return status;
   }
   const absl::StatusOr<const Fragment*> edits = reader_.ReadEdits(fragments_, shapes_, options_.hints);
   if (!edits.ok()) return edits.status();
@@ -332,6 +350,7 @@ absl::StatusOr<bool> RocksScan::NextOver(RowPiece* piece) {
     const FragmentEdits edits =
         next == nullptr ? over_->edits : over_->edits.TakeBefore(next->qualifier, next->timestamp_micros);
     if (absl::Status status = reader_.OverlayEdits(edits, cells, &piece->cells); !status.ok()) return status;
+    KeepNewest(&piece->cells);
     over_->done = next == nullptr;
   }
   piece->last_of_row = over_->done && IsLastFamilyOfRow();

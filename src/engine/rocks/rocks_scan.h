@@ -67,6 +67,10 @@ class RocksScan final : public RowStream {
   // left.
   absl::Status Fill(Source* source, RowPiece* piece);
   absl::Status FillOver(Source* source, RowPiece* piece);
+  // Takes what is not among the newest from cells that come next in the row and family, if just these are
+  // asked for: each source gives its newest, so that an older cell may be one that another source has put
+  // anew.
+  void KeepNewest(std::vector<CellView>* cells);
   // The next piece of over_ that has cells; false: there is none, and over_ has ended.
   absl::StatusOr<bool> NextOver(RowPiece* piece);
   absl::Status PassRow(Source* source);
@@ -93,6 +97,9 @@ class RocksScan final : public RowStream {
   // What was chosen.
   bool any_chosen_ = false;
   std::string row_key_;
+  // The column of the row and family that KeepNewest has come to, and how many cells it has had.
+  std::string newest_qualifier_;
+  int64_t newest_count_ = 0;
   FamilyId family_ = 0;
   Source* chosen_source_ = nullptr;
   std::array<bool, 2> chosen_heads_ = {};

@@ -34,6 +34,10 @@ constexpr uint64_t kHeadBufferBytesPerSeries = 4 * 1024;
 // leaves it soon after.
 constexpr int kHeadTablesToCompact = 8;
 
+// One is filled, one is flushed, and one is left until writes stop: with two there is no time to tell anybody
+// (pressure_gauge.h).
+constexpr int kFewBuffers = 3;
+
 // What a data directory says of itself, in the file FORMAT.
 constexpr std::string_view kFormatPrefix = "sonde data format ";
 
@@ -191,7 +195,7 @@ rocksdb::ColumnFamilyOptions LogSettings(const rocksdb::Options& cells, IsDroppe
   options.merge_operator = nullptr;
   options.compaction_filter_factory = std::make_shared<LogFilterFactory>(std::move(is_dropped));
   options.prefix_extractor = nullptr;
-  options.max_write_buffer_number = 2;
+  options.max_write_buffer_number = kFewBuffers;
   return options;
 }
 
@@ -207,7 +211,7 @@ rocksdb::ColumnFamilyOptions DirectorySettings(const rocksdb::Options& cells) {
   options.merge_operator = nullptr;
   options.compaction_filter_factory = nullptr;
   options.prefix_extractor = nullptr;
-  options.max_write_buffer_number = 2;
+  options.max_write_buffer_number = kFewBuffers;
   return options;
 }
 
