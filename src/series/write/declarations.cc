@@ -33,6 +33,20 @@ absl::Status CheckOpenName(std::string_view what, std::string_view name) {
   return absl::InvalidArgumentError(fmt::format("{} '{}' is not UTF-8", what, Printable(name, 40)));
 }
 
+// Whether it is an open series with these labels and fields.
+bool HasAll(const KnownSeries& series, const std::vector<std::string_view>& labels,
+            const std::vector<OpenField>& fields) {
+  const auto has_label = [&](std::string_view label) {
+    return std::find(series.labels.begin(), series.labels.end(), label) != series.labels.end();
+  };
+  const auto has_field = [&](const OpenField& field) {
+    const std::optional<size_t> known = series.schema.FindField(field.name);
+    return known && series.schema.fields[*known].type == field.type;
+  };
+  return series.is_open() && std::all_of(labels.begin(), labels.end(), has_label) &&
+         std::all_of(fields.begin(), fields.end(), has_field);
+}
+
 }  // namespace
 
 absl::Status Declarations::Load() {
@@ -146,9 +160,11 @@ absl::StatusOr<KnownSeriesRef> Declarations::Declare(std::string_view yaml) {
 absl::StatusOr<KnownSeriesRef> Declarations::Extend(std::string_view name,
                                                     const std::vector<std::string_view>& labels,
                                                     const std::vector<OpenField>& fields) {
+  KnownSeriesRef before = Known(name);
+  if (before != nullptr && HasAll(*before, labels, fields)) return before;
   if (absl::Status status = CheckOpenName("series", name); !status.ok()) return status;
   const absl::MutexLock changing(&changing_);
-  KnownSeriesRef before = Known(name);
+  before = Known(name);
   if (before == nullptr) {
     absl::StatusOr<KnownSeriesRef> stored = ReadStored(name);
     if (!stored.ok()) return stored.status();

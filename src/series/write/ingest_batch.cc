@@ -197,6 +197,7 @@ absl::Status IngestBatch::AddOpen(const IngestPoint& point, Target* target) {
   }
   const int64_t timestamp_micros = point.time_micros - point.time_micros % kMicrosPerMilli;
   std::vector<CellWrite>& cells = rows_[target->row].cells;
+  if (cells.empty()) cells.reserve(point.fields->size());  // perhaps the only point of its row
   for (size_t i = 0; i < point.fields->size(); ++i) {
     CellWrite& cell = cells.emplace_back();
     cell.family = schema.family;

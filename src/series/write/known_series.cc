@@ -118,12 +118,13 @@ SeriesSchema LabelsAsTags(const KnownSeries& series) {
 }
 
 void AppendEscaped(std::string_view text, std::string* out) {
-  for (const char c : text) {
-    if (IsPlain(c)) {
-      out->push_back(c);
-    } else {
-      fmt::format_to(std::back_inserter(*out), "%{:02X}", static_cast<unsigned char>(c));
-    }
+  while (!text.empty()) {
+    const size_t plain = std::find_if_not(text.begin(), text.end(), IsPlain) - text.begin();
+    out->append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) return;
+    fmt::format_to(std::back_inserter(*out), "%{:02X}", static_cast<unsigned char>(text.front()));
+    text.remove_prefix(1);
   }
 }
 
