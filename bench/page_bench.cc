@@ -9,19 +9,26 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <map>
 
+#include "absl/strings/numbers.h"
+#include "base/varint.h"
+#include "bench/double_codecs.h"
 #include "bench/page_data.h"
 #include "cellblock/fragment.h"
 #include "cellblock/page_reader.h"
 #include "cellblock/page_writer.h"
+#include "codec/values.h"
 
 namespace sonde::bench {
 namespace {
 
 constexpr size_t kBaselineBlockBytes = 16 << 10;
 constexpr int kBaselineLevel = 3;
+// As many as a column of ten has in a page.
+constexpr size_t kColumnValues = 13'107;
 // A measured step is repeated until it has taken so long.
 constexpr double kSecondsMin = 0.5;
 
@@ -166,6 +173,49 @@ bool Run(const DataSet& data, Schema schema) {
   return read.cells() == written.cells() && read.sum() == written.sum();
 }
 
+// The numbers of a metric, of one entity after the other; what is none is left out.
+std::vector<double> NumbersOf(const DataSet& data, size_t metric) {
+  std::vector<double> numbers;
+  for (const EntityReadings& entity : data.entities) {
+    for (const std::string& text : entity.values[metric]) {
+      double number = 0;
+      if (absl::SimpleAtod(text, &number)) numbers.push_back(number);
+    }
+  }
+  return numbers;
+}
+
+uint64_t OurBits(absl::Span<const double> numbers) {
+  std::string bytes;
+  for (size_t begin = 0; begin < numbers.size(); begin += kColumnValues) {
+    std::vector<std::string> values;
+    for (const double number : numbers.subspan(begin, kColumnValues)) {
+      PutFixed64(&values.emplace_back(), std::bit_cast<uint64_t>(number));
+    }
+    const std::vector<std::string_view> views(values.begin(), values.end());
+    codec::EncodeValues(views, &bytes);
+  }
+  return 8 * bytes.size();
+}
+
+// Prints a line of the table of doubles.
+void TellDoubles(const DataSet& data) {
+  uint64_t values = 0, gorilla = 0, alp = 0, ours = 0;
+  for (size_t metric = 0; metric < data.entities[0].metrics.size(); ++metric) {
+    const std::vector<double> numbers = NumbersOf(data, metric);
+    values += numbers.size();
+    gorilla += GorillaBits(numbers);
+    alp += AlpBits(numbers);
+    ours += OurBits(numbers);
+  }
+  const auto of_value = [&](uint64_t bits) {
+    return static_cast<double>(bits) / static_cast<double>(values);
+  };
+  fmt::print("| {} | {} | {:.1f} | {:.1f} | {:.1f} |\n", data.name, values, of_value(gorilla), of_value(alp),
+             of_value(ours));
+  std::fflush(stdout);
+}
+
 int Main(int argc, char** argv) {
   CLI::App app{"Measures pages: bytes a cell, and cells encoded and decoded by a second of CPU time."};
   int64_t cells = 2'000'000;
@@ -196,7 +246,22 @@ int Main(int argc, char** argv) {
     sets.push_back(Checked(ReadCsv(datasets + "/sp500-2000.csv", -1, {4, 2, 3, 1, 6})));
     sets.push_back(Checked(ReadCsv(datasets + "/weather.csv", 0, {2, 3, 4, 6, 5})));
   }
-  for (const std::string& path : lines) sets.push_back(Checked(ReadLines(path)));
+  std::vector<DataSet> doubles;
+  if (!datasets.empty()) {
+    for (const auto& [file, columns] : std::vector<std::pair<std::string, std::vector<int>>>{
+             {"weather.csv", {2, 3, 4, 5}},
+             {"seattle-weather-hourly-normals.csv", {1, 2, 3}},
+             {"sp500-2000.csv", {1, 2, 3, 4}},
+             {"co2-concentration.csv", {1, 2}},
+             {"windvectors.csv", {0, 1, 4}},
+             {"zipcodes.csv", {1, 2}}}) {
+      doubles.push_back(Checked(ReadCsv(datasets + "/" + file, -1, columns)));
+    }
+  }
+  for (const std::string& path : lines) {
+    sets.push_back(Checked(ReadLines(path)));
+    doubles.push_back(sets.back());
+  }
 
   fmt::print(
       "| data | rows | cells | pages | B/cell | B/cell, fragments zstd -{} | encode, M cells/s | decode to "
@@ -217,6 +282,11 @@ int Main(int argc, char** argv) {
       return 1;
     }
   }
+  if (datasets.empty() && lines.empty()) return 0;
+  fmt::print(
+      "\nEach metric as a column of doubles, bits a value:\n\n"
+      "| data | values | Gorilla | ALP | ours |\n| --- | ---: | ---: | ---: | ---: |\n");
+  for (const DataSet& set : doubles) TellDoubles(set);
   return 0;
 }
 
