@@ -11,8 +11,8 @@ TEST(DoubleCodecs, GorillaTakesABitForWhatDoesNotChange) {
   EXPECT_EQ(GorillaBits(std::vector<double>(1000, 12.5)), 64 + 999);
 }
 
-// By hand: 15.0 ^ 15.5 has 15 zeros in front and 48 behind, 15.5 ^ 14.0625 14 and 45, so that each has a window
-// of its own: 13 bits that say so, and 1 and 5 that mean something.
+// By hand: 15.0 ^ 15.5 has 15 zeros in front and 48 behind, 15.5 ^ 14.0625 14 and 45, so that each has a
+// window of its own: 13 bits that say so, and 1 and 5 that mean something.
 TEST(DoubleCodecs, GorillaCountsWindows) {
   EXPECT_EQ(GorillaBits(std::vector<double>{15.0, 15.5, 14.0625}), 64 + 13 + 1 + 13 + 5);
 }

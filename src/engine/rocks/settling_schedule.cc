@@ -36,14 +36,17 @@ constexpr size_t kPagesPerVisit = 1'000;
 // So that requests go first where there are few cores.
 constexpr int kNice = 10;
 
+bool IsMuch(const HeadLoad& head, bool busy, const SettlingSchedule::Options& options) {
+  return head.cells >= options.head_cells_min * (busy ? kBusyFactor : 1) ||
+         head.bytes >= options.head_bytes_min;
+}
+
 }  // namespace
 
 bool SettlingSchedule::IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros, bool busy,
                              const Options& options) {
   if (open_head.since_micros == 0) return false;
-  const uint64_t cells_min = options.head_cells_min * (busy ? kBusyFactor : 1);
-  const bool is_much = open_head.cells >= cells_min || open_head.bytes >= options.head_bytes_min;
-  if (is_much && open_head.cells >= page_cells / kHeadShare) return true;
+  if (IsMuch(open_head, busy, options) && open_head.cells >= page_cells / kHeadShare) return true;
   if (open_head.has_full_row) return true;
   if (open_head.long_bytes >= kCombinedBytesMax && open_head.long_bytes >= open_head.bytes / 2) return true;
   if (open_head.deletes >= std::max(kDeletesMin, page_cells / kDeletesShare)) return true;
@@ -103,13 +106,27 @@ absl::Status SettlingSchedule::Work() {
   }
   const absl::Time start = absl::Now();
   const HeadLoad load = store_->OpenHeadLoad();
-  const bool due =
-      IsDue(load, settling_->page_totals().cells, absl::ToUnixMicros(start), IsBusy(load, start), options_);
+  const bool due = IsDue(load, CellsToRewrite(), absl::ToUnixMicros(start), IsBusy(load, start), options_);
   const bool early = !due && start >= early_from_ && IsDueEarly(load);
   if (!MayGoOn() || !(due || early)) return absl::OkStatus();  // the switch settles what still rests
+  absl::Status status = Settle(load);
+  if (early) early_from_ = absl::Now() + kEarlyRest * (absl::Now() - start);
+  return status;
+}
+
+uint64_t SettlingSchedule::CellsToRewrite() const {
+  const auto all = static_cast<uint64_t>(std::max<int64_t>(settling_->page_totals().cells, 0));
+  return std::min(all, *std::max_element(rewritten_.begin(), rewritten_.end()));
+}
+
+absl::Status SettlingSchedule::Settle(const HeadLoad& load) {
+  const uint64_t rewritten_before = settling_->counts().cells_old;
   if (absl::Status status = settling_->Switch(); !status.ok()) return status;
   absl::Status status = SettleResting();
-  if (early) early_from_ = absl::Now() + kEarlyRest * (absl::Now() - start);
+  // A head with little in it says nothing of one with much.
+  if (status.ok() && IsMuch(load, /*busy=*/false, options_)) {
+    rewritten_ = {settling_->counts().cells_old - rewritten_before, rewritten_[0]};
+  }
   return status;
 }
 

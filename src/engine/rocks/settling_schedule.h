@@ -1,10 +1,12 @@
 // Decides when cells settle and when pages are visited, and has it done, by a thread of its own.
 //
-// The heads change roles when the open one holds an eighth of the cells that pages do (kHeadShare), at least
-// Options::head_cells_min or head_bytes_min; or, with less than that, when it is old or holds many deletes.
-// So a cell that arrives anywhere is rewritten about kHeadShare times in its life at worst, and series that
-// grow at their ends once or twice.  While many cells come in (kBusyCellsPerSecond), kBusyFactor times
-// head_cells_min is waited for, so that the processors are theirs, and fewer cells are rewritten.
+// The heads change roles when the open one holds an eighth (kHeadShare) of the cells of pages that settling
+// has to make again, at least Options::head_cells_min or head_bytes_min; or, with less than that, when it is
+// old or holds many deletes.  What it has to make again is taken to be what it had to the last two times; at
+// the start, all there is.  So a cell that arrives anywhere is rewritten about kHeadShare times in its life
+// at worst, and series that grow at their ends, which make few pages again, do not wait for an eighth of all
+// that other tables have.  While many cells come in (kBusyCellsPerSecond), kBusyFactor times head_cells_min
+// is waited for, so that the processors are theirs, and fewer cells are rewritten.
 //
 // A head of long fragments changes roles when it has as many bytes as are combined (fragment_merge.h): they
 // fill pages of their own, so that waiting for more saves nothing, and readers would have to go through all
@@ -15,6 +17,7 @@
 // of the work, the next early time comes when kEarlyRest times as long has passed as this one took.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -55,8 +58,8 @@ class SettlingSchedule {
   // When all pages had been visited the last time, since 1970; 0: not yet.
   int64_t last_visit_seconds() const { return last_visit_seconds_.load(std::memory_order_relaxed); }
 
-  // Whether the heads should change roles, for what the open one and pages hold; busy: while many cells come
-  // in.
+  // Whether the heads should change roles, for what the open one holds and how many cells of pages may have
+  // to be made again; busy: while many cells come in.
   static bool IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros, bool busy,
                     const Options& options);
   // Whether they should, if it is not too soon, though it is not due.
@@ -66,6 +69,10 @@ class SettlingSchedule {
   void Run();
   absl::Status Work();
   absl::Status SettleResting();
+  // How many cells of pages may have to be made again when the open head settles.
+  uint64_t CellsToRewrite() const;
+  // Switches, settles what was open, and notes what that made again.
+  absl::Status Settle(const HeadLoad& load);
   absl::Status Visit();
   // Whether many cells have come since it was asked last.
   bool IsBusy(const HeadLoad& open_head, absl::Time now);
@@ -80,6 +87,8 @@ class SettlingSchedule {
 
   absl::Time last_visit_ = absl::InfinitePast();
   absl::Time early_from_ = absl::InfinitePast();
+  // Cells of pages that were made again the last two times that a head with much in it settled.
+  std::array<uint64_t, 2> rewritten_ = {UINT64_MAX, UINT64_MAX};
   // Of the open head, when it was looked at last.
   uint64_t last_cells_ = 0;
   absl::Time last_look_ = absl::InfinitePast();
