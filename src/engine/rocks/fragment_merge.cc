@@ -14,6 +14,7 @@ namespace {
 // No fragment begins like these (kFragmentFormat).
 constexpr std::string_view kLongEntry{"\0", 1};  // stands for one
 constexpr std::string_view kApart{"\0\1", 2};    // then each fragment: its length and bytes
+constexpr size_t kApartMin = 2;                  // one goes without
 
 // A merge is not told whether a read or a compaction asks.
 thread_local bool fragments_apart = false;
@@ -107,10 +108,11 @@ bool AppendFragments(std::string_view value, std::vector<std::string_view>* frag
     return true;
   }
   value.remove_prefix(kApart.size());
-  while (!value.empty()) {
+  size_t count = 0;
+  for (; !value.empty(); ++count) {
     if (!GetBytes(&value, &fragments->emplace_back())) return false;
   }
-  return true;
+  return count >= kApartMin;
 }
 
 std::shared_ptr<rocksdb::MergeOperator> MakeFragmentMerge(const ShapeDictionary* shapes,

@@ -80,6 +80,11 @@ TEST_F(FragmentMergeTest, AReaderMayHaveTheFragmentsOfAnyEntry) {
       std::vector<std::string_view> found;
       EXPECT_FALSE(AppendFragments(std::string_view(value_).substr(0, value_.size() - cut), &found));
     }
+    // None or one would have come as they are.
+    for (const size_t bytes : {size_t{2}, 2 + 1 + fragments_[0].size()}) {
+      std::vector<std::string_view> found;
+      EXPECT_FALSE(AppendFragments(std::string_view(value_).substr(0, bytes), &found));
+    }
   }
   ASSERT_TRUE(MergeAll());
   EXPECT_EQ(value_, combined);

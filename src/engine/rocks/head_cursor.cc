@@ -123,6 +123,8 @@ absl::Status HeadLookup::FindLong(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
     how.expected_max_number_of_operands = count;
     status = db->GetMergeOperands(read, head, key, of_long_.data(), &how, &count);
   } while (status.IsIncomplete() && count <= kFragmentsMax);
+  // Without a snapshot a compaction may have taken it, of a family that was dropped just now.
+  if (status.IsNotFound()) return absl::OkStatus();
   if (!status.ok()) return FromRocks(status, "Reading a row");
   for (int i = 0; i < count; ++i) fragments->emplace_back(of_long_[i].data(), of_long_[i].size());
   return absl::OkStatus();

@@ -128,9 +128,10 @@ absl::Status InventoryKeeper::Describe(const std::string& name, rocksdb::DB* db,
   options.include_checksum_info = true;
   options.wal_size_for_flush = UINT64_MAX;  // nothing is flushed for this
   std::vector<rocksdb::LiveFileStorageInfo> files;
+  // Before the files are listed: each write up to this is in one of them.
+  result->sequence = db->GetLatestSequenceNumber();
   rocksdb::Status status = db->GetLiveFilesStorageInfo(options, &files);
   if (!status.ok()) return FromRocks(status, fmt::format("Listing the files of {}", name));
-  result->sequence = db->GetLatestSequenceNumber();
   status = db->SyncWAL();  // what was just listed and numbered is now on the disk
   if (!status.ok()) return FromRocks(status, fmt::format("Syncing the log of {}", name));
   std::map<std::pair<std::string, uint64_t>, uint64_t> seen;

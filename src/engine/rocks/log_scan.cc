@@ -166,6 +166,7 @@ absl::StatusOr<std::optional<uint64_t>> FirstSequenceOfLog(rocksdb::Env* env, co
   if (!status.ok()) return FromRocks(status, fmt::format("Reading {}", path));
   const std::optional<Frame> frame = ParseFrame(block);
   if (!frame.has_value() || !StartsRecord(*frame) || frame->payload.size() < kLogRecordStartBytes) {
+    if (block.size() == kBlockBytes) return 0;  // no frame goes on behind a block
     return std::nullopt;
   }
   return ParseLogRecordHeader(frame->payload).first_sequence;

@@ -59,7 +59,8 @@ struct LogRecordHeader {
 LogRecordHeader ParseLogRecordHeader(std::string_view start);
 
 // The sequence number with which a write-ahead log begins; nothing if there is no such file, or no whole
-// first frame in it yet.  Reads at most one block.  Errors: those of reading (FromRocks).
+// first frame in it yet; 0 if its first block is damaged.  Reads at most one block.  Errors: those of reading
+// (FromRocks).
 absl::StatusOr<std::optional<uint64_t>> FirstSequenceOfLog(rocksdb::Env* env, const std::string& path);
 
 }  // namespace sonde

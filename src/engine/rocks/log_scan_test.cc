@@ -125,7 +125,7 @@ TEST_F(LogScanTest, ALogSaysWithWhichWriteItBegins) {
   EXPECT_EQ(first(log_.substr(offsets_[0], offsets_[1])), 1u);
   EXPECT_EQ(first(log_.substr(0, offsets_[1] - 1)), std::nullopt) << "still under way";
   EXPECT_EQ(first(""), std::nullopt);
-  EXPECT_EQ(first(std::string(40'000, '\0')), std::nullopt);
+  EXPECT_EQ(first(std::string(40'000, '\0')), 0u) << "damaged";
   EXPECT_EQ(FirstSequenceOfLog(rocksdb::Env::Default(), directory_ + "/none").value(), std::nullopt);
 }
 
