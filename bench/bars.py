@@ -58,6 +58,8 @@ def bars():
             aim_figure="victoria-metrics lines.cells/s", unit="points/s"),
         Bar("1 million new series, MutateRows, against ingest of few", "sonde many-series ingest.cells/s", 0.5,
             over="sonde bucket fsync ingest.cells/s", unit="x"),
+        Bar("1 million new series, line protocol, against line protocol of few", "sonde many-series lines.cells/s", 0.5,
+            over="sonde lines.cells/s", unit="x"),
         Bar("1 million new series, line protocol; the aim is VictoriaMetrics", "sonde many-series lines.cells/s",
             aim_figure="victoria-metrics many-series lines.cells/s", unit="points/s"),
         Bar("1 million new series, memory; the aim is VictoriaMetrics", "sonde many-series lines.MB",

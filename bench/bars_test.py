@@ -43,6 +43,15 @@ class Bars(unittest.TestCase):
                       text)
         self.assertIn("900,000 cells/s | **missed** |", text)
 
+    def test_new_series_are_held_to_half_of_the_same_path_with_few(self):
+        paths = {bar.figure: bar.over for bar in bars.bars() if bar.must == 0.5 and bar.over}
+        self.assertEqual(paths, {"sonde many-series ingest.cells/s": "sonde bucket fsync ingest.cells/s",
+                                 "sonde many-series lines.cells/s": "sonde lines.cells/s"})
+        text, missed, _ = bars.table({"sonde many-series lines.cells/s": 0.4e6, "sonde lines.cells/s": 1.0e6})
+        self.assertEqual(missed, 1)
+        self.assertIn("| 1 million new series, line protocol, against line protocol of few | >= 0.500 x | 0.400 x | **missed** |",
+                      text)
+
     def test_figures_have_one_bar_each(self):
         names = [bar.what for bar in bars.bars()]
         self.assertEqual(len(names), len(set(names)))
