@@ -48,6 +48,8 @@ def bars():
         found += [
             Bar(f"p99 of ReadRows of one row while cells settle, against none that do, {schema} rows",
                 f"{of} point-read settling.p99_us", 2.0, over=f"{of} point-read settled.p99_us", at_most=True, unit="x"),
+            Bar(f"p99 of MutateRow while cells settle, against none that do, {schema} rows",
+                f"{of} point-write settling.p99_us", 2.0, over=f"{of} point-write settled.p99_us", at_most=True, unit="x"),
             Bar(f"ReadRows of one row, settled, {schema} rows, against a server that does nothing",
                 f"{of} os point-read settled.requests/s", aim=1.0, over="gRPC alone tall point-read.requests/s", unit="x"),
             Bar(f"MutateRow, {schema} rows, against a server that does nothing",

@@ -52,6 +52,11 @@ class Bars(unittest.TestCase):
         self.assertIn("| 1 million new series, line protocol, against line protocol of few | >= 0.500 x | 0.400 x | **missed** |",
                       text)
 
+    def test_settling_doubles_no_p99(self):
+        found = {bar.figure: bar.must for bar in bars.bars() if bar.figure.endswith(" settling.p99_us")}
+        self.assertEqual(found, {f"sonde {schema} {name} settling.p99_us": 2.0 for schema in ("bucket", "tall")
+                                 for name in ("point-read", "point-write")})
+
     def test_figures_have_one_bar_each(self):
         names = [bar.what for bar in bars.bars()]
         self.assertEqual(len(names), len(set(names)))
