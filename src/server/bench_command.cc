@@ -42,8 +42,10 @@ constexpr char kExamples[] =
     "  sonde bench point-read --endpoint 127.0.0.1:8086 --requests 200000 --in-flight 16\n"
     "  sonde bench ingest --data devops --hosts 100 --schema tall\n"
     "  sonde bench large-row --row-bytes 104857600 --requests 500\n\n"
-    "The data is made from --seed; what reads, reads what ingest wrote with the same flags.  bench/run "
-    "measures servers of its own and writes bench/RESULTS.md.";
+    "The data is made from --seed; what reads, reads what ingest wrote with the same flags.\n"
+    "bench/run measures servers of its own and writes bench/RESULTS.md: these workloads, and what takes "
+    "more\n"
+    "than a server that runs: settle, bytes-per-cell, many-series, engine, inside (bench/run --help).";
 
 struct Flags {
   bench::Options options;
