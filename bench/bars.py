@@ -58,8 +58,9 @@ def bars():
     found += [
         Bar("ingest, line protocol, fsync; the aim is VictoriaMetrics, not durable", "sonde lines.cells/s", 1.0e6,
             aim_figure="victoria-metrics lines.cells/s", unit="points/s"),
-        Bar("1 million new series, MutateRows, against ingest of few", "sonde many-series ingest.cells/s", 0.5,
-            over="sonde bucket fsync ingest.cells/s", unit="x"),
+        *(Bar(f"1 million new series, MutateRows, {schema} rows, against ingest of few",
+              f"sonde {schema} many-series ingest.cells/s", 0.5, over=f"sonde {schema} fsync ingest.cells/s", unit="x")
+          for schema in ("bucket", "tall")),
         Bar("1 million new series, line protocol, against line protocol of few", "sonde many-series lines.cells/s", 0.5,
             over="sonde lines.cells/s", unit="x"),
         Bar("1 million new series, line protocol; the aim is VictoriaMetrics", "sonde many-series lines.cells/s",

@@ -45,7 +45,8 @@ class Bars(unittest.TestCase):
 
     def test_new_series_are_held_to_half_of_the_same_path_with_few(self):
         paths = {bar.figure: bar.over for bar in bars.bars() if bar.must == 0.5 and bar.over}
-        self.assertEqual(paths, {"sonde many-series ingest.cells/s": "sonde bucket fsync ingest.cells/s",
+        self.assertEqual(paths, {"sonde bucket many-series ingest.cells/s": "sonde bucket fsync ingest.cells/s",
+                                 "sonde tall many-series ingest.cells/s": "sonde tall fsync ingest.cells/s",
                                  "sonde many-series lines.cells/s": "sonde lines.cells/s"})
         text, missed, _ = bars.table({"sonde many-series lines.cells/s": 0.4e6, "sonde lines.cells/s": 1.0e6})
         self.assertEqual(missed, 1)
