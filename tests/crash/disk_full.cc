@@ -1,13 +1,18 @@
 // Fills a disk under a writing engine, and looks what goes on and what comes back.
 //
-//   sonde_disk_full_test [--runs=N] [--seed=S]
+//   sonde_disk_full_test [--runs=N] [--seed=S] [--unguarded] [--lose_row]
 //
 // A run writes until writes are refused (or, in some runs, until the disk has no byte left: something else
 // fills it at that moment), then reads everything, deletes, drops a range, opens the directory again while
 // the disk is full, makes room, and waits for writes to be taken.  Exit 0: in all runs every acknowledged row
 // was there at every look and none that was refused as UNAVAILABLE (a flush waits for room: nothing was
 // applied), other refusals were RESOURCE_EXHAUSTED, restarts and deletes went on while the reserve was there,
-// and writes came back within 10 s.  1: otherwise.  2: wrong arguments.
+// writes came back within 10 s, and the guard stopped writes before the disk did in most runs.  1: otherwise.
+// 2: wrong arguments.
+//
+// The controls must fail, and exit with 0 if they do: with --unguarded the engine is told that the disk is
+// empty, whatever is on it, so that nothing is kept for deletes and restarts; with --lose_row one row that
+// was acknowledged is deleted behind the campaign's back.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -41,19 +46,24 @@ constexpr int kHeldMax = 40;  // writes that waited for a quarter of a second
 
 struct Totals {
   uint64_t rows = 0, refused_by_guard = 0, refused_by_disk = 0, no_space_calls = 0, restarts = 0;
+  uint64_t guarded = 0;             // runs in which nobody else filled the disk
+  uint64_t guarded_at_the_end = 0;  // of them, those in which a call found no space all the same
   double back_seconds_max = 0, deletes_seconds_max = 0;
 };
+
+enum class Control { kNone, kUnguarded, kLoseRow };
 
 absl::Status Wrong(const std::string& what) { return absl::InternalError(what); }
 
 class DiskFullRun {
  public:
-  explicit DiskFullRun(uint64_t seed)
-      : random_(seed),
+  DiskFullRun(uint64_t seed, Control control)
+      : control_(control),
+        random_(seed),
         disk_(std::make_shared<LossyFileSystem>(directory_.path(), seed, LossyFileSystem::Lies())),
         env_(rocksdb::NewCompositeEnv(disk_)),
         capacity_bytes_((24 + random_.Uniform(40)) * kMiB),
-        to_the_last_byte_(random_.Uniform(2) == 0) {
+        to_the_last_byte_(random_.Uniform(2) == 0 && control != Control::kUnguarded) {
     disk_->SetCapacity(capacity_bytes_);
   }
 
@@ -69,10 +79,15 @@ class DiskFullRun {
     if (absl::Status status = Open(); !status.ok()) return status;
     if (absl::Status status = engine_->CreateTable(kTable); !status.ok()) return status;
     if (absl::Status status = Fill(totals); !status.ok()) return status;
+    if (absl::Status status = LoseRow(); !status.ok()) return status;
     if (absl::Status status = Verify("when the disk was full"); !status.ok()) return status;
     if (absl::Status status = Delete(totals); !status.ok()) return status;
     if (absl::Status status = Restart(totals); !status.ok()) return status;
     if (absl::Status status = Verify("after a restart on a full disk"); !status.ok()) return status;
+    if (!to_the_last_byte_) {
+      ++totals->guarded;
+      totals->guarded_at_the_end += disk_->counts().no_space > 0;
+    }
     disk_->SetCapacity(capacity_bytes_ * 3);
     size_bytes_ = capacity_bytes_ * 3;
     if (absl::Status status = ComeBack(totals); !status.ok()) return status;
@@ -91,7 +106,8 @@ class DiskFullRun {
                            .sync = false,
                            .inventory_interval = absl::Milliseconds(5),  // often, so that it meets recoveries
                            .measure_disk = [this](const std::string&) -> absl::StatusOr<DiskSpace> {
-                             const uint64_t used_bytes = disk_->used_bytes();
+                             const uint64_t used_bytes =
+                                 control_ == Control::kUnguarded ? 0 : disk_->used_bytes();
                              const uint64_t size_bytes = size_bytes_;
                              return DiskSpace{.size_bytes = size_bytes,
                                               .free_bytes = size_bytes - std::min(used_bytes, size_bytes)};
@@ -139,6 +155,19 @@ class DiskFullRun {
       ++(to_the_last_byte_ ? totals->refused_by_disk : totals->refused_by_guard);
       return absl::OkStatus();
     }
+  }
+
+  // The control: the engine is asked to, and the campaign is not told.
+  absl::Status LoseRow() {
+    if (control_ != Control::kLoseRow || rows_.empty()) return absl::OkStatus();
+    auto row = rows_.begin();
+    std::advance(row, random_.Uniform(rows_.size()));
+    RowDelta delta;
+    delta.families.push_back({.family = kFamily, .delete_all = true});
+    double seconds = 0;
+    const absl::Status status =
+        Retry([&] { return engine_->Apply(kTable, {{row->first, delta}}); }, &seconds);
+    return IsTemporary(status) ? absl::OkStatus() : status;  // with no byte left, the next run loses one
   }
 
   // Deletes go on while the reserve is there.
@@ -235,6 +264,7 @@ class DiskFullRun {
     return absl::OkStatus();
   }
 
+  const Control control_;
   SeededRandom random_;
   const TemporaryDirectory directory_;
   const std::string data_dir_ = directory_.path() + "/data";
@@ -248,27 +278,51 @@ class DiskFullRun {
   std::unique_ptr<RocksEngine> engine_;
 };
 
-int Run(uint64_t runs, uint64_t seed) {
+// The guard looks ten times a second, so a flush may be faster than it, but not in most runs.
+absl::Status CheckGuard(const Totals& totals) {
+  constexpr uint64_t kRunsMin = 3;
+  if (totals.guarded_at_the_end < kRunsMin || totals.guarded_at_the_end * 4 <= totals.guarded)
+    return absl::OkStatus();
+  return Wrong(fmt::format("the guard let calls meet the end of the disk in {} of {} runs",
+                           totals.guarded_at_the_end, totals.guarded));
+}
+
+// Whether it is what the control breaks that was noticed.
+bool IsNoticed(Control control, const absl::Status& status) {
+  const std::string message(status.message());
+  if (control == Control::kLoseRow) return message.find("is lost") != std::string::npos;
+  for (const char* const what : {"though the reserve was there", "cannot be opened", "the guard let"}) {
+    if (message.find(what) != std::string::npos) return true;
+  }
+  return false;
+}
+
+int Run(uint64_t runs, uint64_t seed, Control control) {
   Totals totals;
   absl::Status status;
   uint64_t run = 0;
   const auto start = std::chrono::steady_clock::now();
   for (; run < runs && status.ok(); ++run) {
-    DiskFullRun one(seed * 100'003 + run);
+    DiskFullRun one(seed * 100'003 + run, control);
     status = one.Run(&totals);
+    status.Update(CheckGuard(totals));
     if (!status.ok()) {
       fmt::print("run {}, seed {}: {}\n{}\n", run, seed * 100'003 + run, std::string(status.message()),
-                 one.LogTail());
+                 control == Control::kNone ? one.LogTail() : "");
     }
   }
   fmt::print(
       "disk full: seed {}, {} runs in {:.0f} s, {} rows acknowledged; refused {} times by the guard and {} "
-      "times at the last byte, {} calls without space, {} restarts on a full disk; writes were back after "
+      "times at the last byte, {} calls without space, in {} of {} runs that the guard should have stopped; "
+      "{} restarts on a full disk; writes were back after "
       "{:.1f} s at most, deletes went on after {:.1f} s at most\n",
       seed, run, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), totals.rows,
-      totals.refused_by_guard, totals.refused_by_disk, totals.no_space_calls, totals.restarts,
-      totals.back_seconds_max, totals.deletes_seconds_max);
-  return status.ok() ? 0 : 1;
+      totals.refused_by_guard, totals.refused_by_disk, totals.no_space_calls, totals.guarded_at_the_end,
+      totals.guarded, totals.restarts, totals.back_seconds_max, totals.deletes_seconds_max);
+  if (control == Control::kNone) return status.ok() ? 0 : 1;
+  const bool noticed = IsNoticed(control, status);
+  fmt::print("the control was {}\n", noticed ? "noticed" : "NOT NOTICED");
+  return noticed ? 0 : 1;
 }
 
 }  // namespace
@@ -277,9 +331,17 @@ int Run(uint64_t runs, uint64_t seed) {
 int main(int argc, char** argv) {
   CLI::App app("Fills a disk under a writing engine, and looks what goes on and what comes back.");
   uint64_t runs = 6, seed = 1;
+  bool unguarded = false, lose_row = false;
   app.add_option("--runs", runs, "how many")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--seed", seed, "of sizes and moments")->capture_default_str();
-  app.footer("Example:\n  sonde_disk_full_test --runs=200 --seed=7");
+  CLI::Option* const unguarded_option =
+      app.add_flag("--unguarded", unguarded, "a control: the engine takes the disk for empty, and must fail");
+  app.add_flag("--lose_row", lose_row, "a control: an acknowledged row is deleted, and must be missed")
+      ->excludes(unguarded_option);
+  app.footer("Examples:\n  sonde_disk_full_test --runs=200 --seed=7\n  sonde_disk_full_test --unguarded");
   CLI11_PARSE(app, argc, argv);
-  return sonde::Run(runs, seed);
+  const sonde::Control control = unguarded  ? sonde::Control::kUnguarded
+                                 : lose_row ? sonde::Control::kLoseRow
+                                            : sonde::Control::kNone;
+  return sonde::Run(runs, seed, control);
 }
