@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "engine/rocks/inventory.h"
 #include "engine/rocks/rocks_engine.h"
+#include "gc/gc_rule_evaluator.h"
 #include "lossy_file_system.h"
 #include "planted_bugs.h"
 #include "reference_workload.h"
@@ -30,7 +31,7 @@ namespace {
 constexpr uint64_t kRecoveryCallsMax = 80;
 
 struct Totals {
-  uint64_t trials = 0, calls = 0, acknowledged = 0, recoveries_cut = 0, upgrades = 0;
+  uint64_t trials = 0, calls = 0, acknowledged = 0, copies = 0, recoveries_cut = 0, upgrades = 0;
   LossyFileSystem::Counts disk;
 };
 
@@ -41,7 +42,10 @@ class Trial {
         random_(seed),
         disk_(std::make_shared<LossyFileSystem>(directory_.path(), seed, LiesOf(bug))),
         env_(rocksdb::NewCompositeEnv(disk_)),
-        workload_(seed, [this](Engine* engine) { return Rest(engine); }) {}
+        workload_(seed, {.rest = [this](Engine* engine) { return Rest(engine); },
+                         .forget = [this](Engine*) { return Forget(); },
+                         .copies_dir = directory_.path(),
+                         .open_copy = [this](const std::string& copy) { return OpenCopy(copy); }}) {}
 
   // Crashes at this call; `finished` tells whether the writes were over before.  INTERNAL: what was lost.
   absl::Status Run(uint64_t crash_at_call, bool* finished) {
@@ -75,6 +79,7 @@ class Trial {
     const LossyFileSystem::Counts counts = disk_->counts();
     ++totals->trials;
     totals->acknowledged += workload_.acknowledged_count();
+    totals->copies += workload_.copies_verified_count();
     totals->recoveries_cut += recovery_cut_;
     totals->upgrades += upgraded_;
     totals->disk.calls += counts.calls;
@@ -91,18 +96,26 @@ class Trial {
   }
 
   absl::Status Open() {
-    auto opened = RocksEngine::Open({.data_dir = directory_.path() + "/data",
-                                     .memory_bytes = 8 << 20,
-                                     .inventory_interval = absl::Milliseconds(10),
-                                     .env = env_.get(),
-                                     .page = {.cells_max = 40},
-                                     .settling_step_cells_max = 20,
-                                     .settling_step_bytes_max = 200,
-                                     .combined_bytes_max = 200});
+    auto opened = RocksEngine::Open(OptionsOf(directory_.path() + "/data"));
     if (!opened.ok()) return opened.status();
     rocks_ = *std::move(opened);
-    if (bug_.has_value()) buggy_ = PlantAbove(*bug_, rocks_.get());
+    if (bug_.has_value()) buggy_ = PlantAbove(*bug_, rocks_.get(), directory_.path());
     return absl::OkStatus();
+  }
+  RocksOptions OptionsOf(const std::string& data_dir) const {
+    return {.data_dir = data_dir,
+            .memory_bytes = 8 << 20,
+            .inventory_interval = absl::Milliseconds(10),
+            .env = env_.get(),
+            .page = {.cells_max = 40},
+            .settling_step_cells_max = 20,
+            .settling_step_bytes_max = 200,
+            .combined_bytes_max = 200};
+  }
+  absl::StatusOr<std::unique_ptr<Engine>> OpenCopy(const std::string& copy) const {
+    auto opened = RocksEngine::Open(OptionsOf(copy));
+    if (!opened.ok()) return opened.status();
+    return *std::move(opened);
   }
   Engine* engine() { return buggy_ != nullptr ? buggy_.get() : rocks_.get(); }
   void Close() {
@@ -117,6 +130,15 @@ class Trial {
     if (absl::Status status = rocks_->SwitchHeads(); !status.ok()) return status;
     if (absl::Status status = rocks_->CompactAll(); !status.ok()) return status;
     return rocks_->SwitchHeads();
+  }
+
+  absl::Status Forget() {
+    const int versions_kept = PlantInRule(bug_, kVersionsKept);
+    rocks_->SetGcRules([versions_kept](TableId table, FamilyId) {
+      return table == kVersionsTable ? GcRuleEvaluator(GcRule{GcRule::MaxVersions{versions_kept}}, 0)
+                                     : GcRuleEvaluator();
+    });
+    return rocks_->VisitPages();
   }
 
   absl::Status OpenAndRun() {
@@ -202,11 +224,11 @@ int Run(const Settings& settings) {
   fmt::print(
       "crash points{}: seed {}, every {}th of {} calls, {} trials in {:.0f} s: {} crashes, {} of them in a "
       "recovery, {} upgrades, {} writes "
-      "acknowledged; {} bytes and {} names lost, {} sectors torn, {} syncs failed\n",
+      "acknowledged, {} copies looked at; {} bytes and {} names lost, {} sectors torn, {} syncs failed\n",
       bug.has_value() ? " with " + settings.plant : "", settings.seed, settings.every, totals.calls,
       totals.trials, seconds(), totals.disk.crashes, totals.recoveries_cut, totals.upgrades,
-      totals.acknowledged, totals.disk.bytes_lost, totals.disk.names_lost, totals.disk.sectors_torn,
-      totals.disk.syncs_failed);
+      totals.acknowledged, totals.copies, totals.disk.bytes_lost, totals.disk.names_lost,
+      totals.disk.sectors_torn, totals.disk.syncs_failed);
   if (bug.has_value()) {
     fmt::print("{}\n", lost.ok() ? "NOT CAUGHT" : "caught");
     return lost.ok() ? 1 : 0;

@@ -203,6 +203,24 @@ IOStatus LossyFileSystem::NewDirectory(const std::string& name, const IOOptions&
   return IOStatus::OK();
 }
 
+void LossyFileSystem::MoveWithin(const std::string& from, const std::string& to) {
+  const std::string start = from + "/";
+  const auto move = [&](std::string* name) {
+    if (name->starts_with(start)) name->replace(0, from.size(), to);
+  };
+  std::map<std::string, State> files;
+  for (const auto& [name, state] : files_) {
+    std::string moved = name;
+    move(&moved);
+    files[moved] = state;
+  }
+  files_ = std::move(files);
+  for (NameChange& change : name_changes_) {
+    move(&change.name);
+    move(&change.from);
+  }
+}
+
 std::string LossyFileSystem::Backup(const std::string& name) {
   const std::string backup = shadow_ + "/" + std::to_string(++backups_count_);
   fs::rename(name, backup);
@@ -237,6 +255,7 @@ IOStatus LossyFileSystem::RenameFile(const std::string& from, const std::string&
     files_[change.name] = state->second;
     files_.erase(change.from);
   }
+  if (fs::is_directory(change.name)) MoveWithin(change.from, change.name);
   name_changes_.push_back(std::move(change));
   return IOStatus::OK();
 }
@@ -273,6 +292,7 @@ void LossyFileSystem::Undo(const NameChange& change) {
   const auto move = [&](const std::string& from, const std::string& to) {
     if (!fs::exists(from)) return;
     fs::rename(from, to);
+    if (fs::is_directory(to)) MoveWithin(from, to);
     if (const auto state = files_.find(from); state != files_.end()) {
       files_[to] = state->second;
       files_.erase(from);

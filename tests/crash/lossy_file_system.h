@@ -104,6 +104,8 @@ class LossyFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus Sync(const std::string& name);
   rocksdb::IOStatus Truncate(const std::string& name, rocksdb::FSWritableFile* file, uint64_t bytes);
   void SyncNames(const std::string& directory);
+  // A directory took another name: what is known of all that lies in it goes along.
+  void MoveWithin(const std::string& from, const std::string& to);
   std::string Backup(const std::string& name);
   void Undo(const NameChange& change);
   void LoseBytes(const std::string& name, State* state);

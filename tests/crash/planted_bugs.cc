@@ -3,6 +3,7 @@
 #include <chrono>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/varint.h"
 #include "engine/forwarding_engine.h"
 #include "engine/rocks/log_scan.h"
+#include "reference_workload.h"
 #include "rocksdb/env.h"
 
 namespace sonde {
@@ -73,7 +75,8 @@ absl::StatusOr<std::unique_ptr<ReadRow>> Read(Engine* engine, TableId table, std
 
 class BuggyEngine final : public ForwardingEngine {
  public:
-  BuggyEngine(PlantedBug bug, Engine* engine) : ForwardingEngine(engine), bug_(bug) {}
+  BuggyEngine(PlantedBug bug, Engine* engine, const std::string& scratch_dir)
+      : ForwardingEngine(engine), bug_(bug), scratch_dir_(scratch_dir) {}
   ~BuggyEngine() override {
     for (std::thread& thread : late_) thread.join();
   }
@@ -109,6 +112,8 @@ class BuggyEngine final : public ForwardingEngine {
       case PlantedBug::kDeletedComesBack:
         Remember(table, changes);
         return engine_->Apply(table, changes);
+      case PlantedBug::kRestartReusesTimestamp:
+        return table == kVersionsTable ? ApplyAtTimesSinceTheStart(changes) : engine_->Apply(table, changes);
       default:
         return engine_->Apply(table, changes);
     }
@@ -130,7 +135,19 @@ class BuggyEngine final : public ForwardingEngine {
     return engine_->Apply(table, {{row_key, **delta}});
   }
 
+  absl::Status Checkpoint(TableId table, const std::string& directory) override {
+    if (early_copy_.empty()) return engine_->Checkpoint(table, directory);
+    std::filesystem::rename(std::exchange(early_copy_, ""), directory);
+    return absl::OkStatus();
+  }
+
   absl::Status Rest() {
+    // What is in tables now is what a copy without the log would have.
+    if (bug_ == PlantedBug::kCopyMissesTheLog) {
+      for (int i = 0; early_copy_.empty() || std::filesystem::exists(early_copy_); ++i)
+        early_copy_ = scratch_dir_ + "/early" + std::to_string(i);
+      return engine_->Checkpoint(kCrashTable, early_copy_);
+    }
     if (bug_ == PlantedBug::kDeletedComesBack && deleted_ != nullptr) {
       return engine_->Apply(deleted_table_, deleted_->changes());
     }
@@ -144,6 +161,16 @@ class BuggyEngine final : public ForwardingEngine {
   }
 
  private:
+  // Timestamps count up from the start of this engine: in the first life they are those that were asked for.
+  absl::Status ApplyAtTimesSinceTheStart(absl::Span<const RowChange> changes) {
+    std::vector<RowChange> timed(changes.begin(), changes.end());
+    for (RowChange& change : timed) {
+      change.delta.families.front().puts.front().timestamp_micros =
+          1000 * ++given_[std::string(change.row_key)];
+    }
+    return engine_->Apply(kVersionsTable, timed);
+  }
+
   absl::Status ApplyInParts(TableId table, absl::Span<const RowChange> changes) {
     for (const RowChange& change : changes) {
       for (const FamilyDelta& family : change.delta.families) {
@@ -209,6 +236,9 @@ class BuggyEngine final : public ForwardingEngine {
   }
 
   const PlantedBug bug_;
+  const std::string scratch_dir_;
+  std::string early_copy_;
+  std::map<std::string, int64_t> given_;  // timestamps, by row key
   std::atomic<uint64_t> calls_ = 0;
   std::mutex mutex_;
   std::vector<std::thread> late_;  // guarded by mutex_
@@ -232,6 +262,9 @@ const std::vector<PlantedBugName>& PlantedBugNames() {
       {PlantedBug::kTornLog, "torn_log"},
       {PlantedBug::kDeletedComesBack, "deleted_comes_back"},
       {PlantedBug::kCompactionDropsLiveRow, "compaction_drops_live_row"},
+      {PlantedBug::kGcDropsLiveVersion, "gc_drops_live_version"},
+      {PlantedBug::kRestartReusesTimestamp, "restart_reuses_timestamp"},
+      {PlantedBug::kCopyMissesTheLog, "copy_misses_the_log"},
       {PlantedBug::kDroppedTableStays, "dropped_table_stays"},
       {PlantedBug::kLastRecordCutOff, "last_record_cut_off"},
       {PlantedBug::kBatchLostInTheMiddle, "batch_lost_in_the_middle"},
@@ -246,8 +279,12 @@ std::optional<PlantedBug> PlantedBugOf(std::string_view name) {
   return std::nullopt;
 }
 
-std::unique_ptr<Engine> PlantAbove(PlantedBug bug, Engine* engine) {
-  return std::make_unique<BuggyEngine>(bug, engine);
+std::unique_ptr<Engine> PlantAbove(PlantedBug bug, Engine* engine, const std::string& scratch_dir) {
+  return std::make_unique<BuggyEngine>(bug, engine, scratch_dir);
+}
+
+int PlantInRule(std::optional<PlantedBug> bug, int versions_kept) {
+  return bug == PlantedBug::kGcDropsLiveVersion ? versions_kept - 1 : versions_kept;
 }
 
 absl::Status PlantInRest(PlantedBug, Engine* buggy) { return dynamic_cast<BuggyEngine&>(*buggy).Rest(); }

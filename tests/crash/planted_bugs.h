@@ -26,6 +26,9 @@ enum class PlantedBug {
   kTornLog,                  // a change and its record in the log are two commits
   kDeletedComesBack,         // what a row held before it was deleted is there again after a compaction
   kCompactionDropsLiveRow,   // a compaction drops a row that nobody deleted
+  kGcDropsLiveVersion,       // garbage collection forgets one version more than its rule says
+  kRestartReusesTimestamp,   // who gives timestamps begins from the start again after a restart
+  kCopyMissesTheLog,         // a copy has what was in tables, but not what was only in the log
   kDroppedTableStays,        // a dropped table is there again after a restart
   kLastRecordCutOff,         // recovery cuts one whole record off the log with the torn one
   kBatchLostInTheMiddle,     // one write never reaches the engine
@@ -38,10 +41,13 @@ struct PlantedBugName {
 const std::vector<PlantedBugName>& PlantedBugNames();
 std::optional<PlantedBug> PlantedBugOf(std::string_view name);
 
-// The engine with a bug that lies above it.  `engine` must outlive it.
-std::unique_ptr<Engine> PlantAbove(PlantedBug bug, Engine* engine);
+// The engine with a bug that lies above it.  `engine` must outlive it.  `scratch_dir` is for files of its
+// own.
+std::unique_ptr<Engine> PlantAbove(PlantedBug bug, Engine* engine, const std::string& scratch_dir);
 // What the bug does when the engine moves its data to where it rests.
 absl::Status PlantInRest(PlantedBug bug, Engine* buggy);
+// How many versions a rule that should keep so many keeps.
+int PlantInRule(std::optional<PlantedBug> bug, int versions_kept);
 // What the bug does to a data directory before it is opened again.
 void PlantBeforeOpen(PlantedBug bug, const std::string& data_dir);
 // For LossyFileSystem: bugs that lie below the engine.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -19,7 +21,8 @@ constexpr TableId kFirstDroppedTable = 100;
 constexpr FamilyId kKept = 1, kDropped = 2, kSum = 3;
 constexpr int kRows = 10;
 constexpr int kThreads = 2;
-constexpr int kIncrements = 6;  // a thread
+constexpr int kVersionsWritten = 3 * kVersionsKept + 1;  // at a time: most of them are forgotten
+constexpr int kIncrements = 6;                           // a thread
 constexpr char kHotRow[] = "hot";
 // Family 2 of table 3 is dropped once, as in use: its id is never used again.
 
@@ -32,6 +35,8 @@ RowDelta PutCell(FamilyId family, std::string_view value) {
   delta.families.push_back({.family = family, .puts = {{"q", 0, value}}});
   return delta;
 }
+
+std::string VersionValue(int64_t version) { return fmt::format("version {}", version); }
 
 // The number in the row's only cell of the family; 0 without one.
 int64_t NumberIn(const ObservedRow& row, FamilyId family) {
@@ -46,18 +51,24 @@ int64_t NumberIn(const ObservedRow& row, FamilyId family) {
 
 absl::Status ReferenceWorkload::Run(Engine* engine) {
   ++runs_count_;
-  for (const TableId table : {kCrashTable, kRangeTable, kCountTable}) {
+  for (const TableId table : {kCrashTable, kRangeTable, kCountTable, kVersionsTable}) {
     if (absl::Status status = engine->CreateTable(table); !status.ok()) return status;
   }
   ledger_.WriterStarted();
   if (absl::Status status = WriteLedger(engine, 12); !status.ok()) return status;
   if (absl::Status status = DropARange(engine); !status.ok()) return status;
-  if (absl::Status status = rest_(engine); !status.ok()) return status;
+  if (absl::Status status = WriteVersions(engine, kVersionsWritten); !status.ok()) return status;
+  if (absl::Status status = hooks_.rest(engine); !status.ok()) return status;
+  if (absl::Status status = Forget(engine); !status.ok()) return status;
   if (absl::Status status = Count(engine); !status.ok()) return status;
   if (absl::Status status = DropATable(engine); !status.ok()) return status;
   if (absl::Status status = WriteLedger(engine, 12); !status.ok()) return status;
-  if (absl::Status status = rest_(engine); !status.ok()) return status;
-  return WriteLedger(engine, 6);
+  if (absl::Status status = WriteVersions(engine, 1); !status.ok()) return status;
+  if (absl::Status status = hooks_.rest(engine); !status.ok()) return status;
+  if (absl::Status status = WriteLedger(engine, 6); !status.ok()) return status;
+  // What was written last is in the log only.
+  if (absl::Status status = Copy(engine); !status.ok()) return status;
+  return WriteLedger(engine, 2);
 }
 
 absl::Status ReferenceWorkload::WriteLedger(Engine* engine, int batches_count) {
@@ -175,9 +186,63 @@ absl::Status ReferenceWorkload::Count(Engine* engine) {
   return result;
 }
 
+// One cell more in a column of each row, all in one commit; their timestamps ascend from life to life.
+absl::Status ReferenceWorkload::WriteVersions(Engine* engine, int count) {
+  for (; count > 0; --count) {
+    std::vector<std::string> row_keys, values;
+    std::vector<RowChange> changes;
+    row_keys.reserve(kRows);
+    values.reserve(kRows);
+    for (int row = 0; row < kRows; ++row) {
+      const std::string& row_key = row_keys.emplace_back(RowKey(row));
+      Versions& versions = versions_[row_key];
+      versions.may_be = ++versions.last;
+      const std::string& value = values.emplace_back(VersionValue(versions.last));
+      RowDelta& delta = changes.emplace_back(RowChange{.row_key = row_key}).delta;
+      delta.families.push_back({.family = kKept, .puts = {{"q", 1000 * versions.last, value}}});
+    }
+    if (absl::Status status = engine->Apply(kVersionsTable, changes); !status.ok()) return status;
+    for (auto& [row_key, versions] : versions_) {
+      versions.acknowledged.push_back(*versions.may_be);
+      versions.may_be.reset();
+    }
+    ++others_acknowledged_;
+  }
+  return absl::OkStatus();
+}
+
+// All has settled before, and of each row most is forgotten: so visiting the pages must give that back.
+absl::Status ReferenceWorkload::Forget(Engine* engine) {
+  const auto count_cells = [&]() -> absl::StatusOr<size_t> {
+    const auto rows = ScanRows(engine, kVersionsTable, {RowRange::All()});
+    if (!rows.ok()) return rows.status();
+    size_t count = 0;
+    for (const ObservedRow& row : *rows) count += row.families.begin()->second.size();
+    return count;
+  };
+  const absl::StatusOr<size_t> before = count_cells();
+  if (!before.ok()) return before.status();
+  if (absl::Status status = hooks_.forget(engine); !status.ok()) return status;
+  const absl::StatusOr<size_t> after = count_cells();
+  if (!after.ok()) return after.status();
+  if (*after * 2 > *before)
+    return Wrong(fmt::format("of {} versions {} are left after all pages were visited", *before, *after));
+  return VerifyVersions(engine);
+}
+
+absl::Status ReferenceWorkload::Copy(Engine* engine) {
+  OneCopy& copy = copies_.emplace_back(
+      OneCopy{.directory = fmt::format("{}/copy{}", hooks_.copies_dir, runs_count_), .ledger = ledger_});
+  if (absl::Status status = engine->Checkpoint(kCrashTable, copy.directory); !status.ok()) return status;
+  copy.acknowledged = true;
+  ++others_acknowledged_;
+  return absl::OkStatus();
+}
+
 absl::Status ReferenceWorkload::Verify(Engine* engine) {
-  for (const auto verify : {&ReferenceWorkload::VerifyDropped, &ReferenceWorkload::VerifyRange,
-                            &ReferenceWorkload::VerifyCount}) {
+  for (const auto verify :
+       {&ReferenceWorkload::VerifyDropped, &ReferenceWorkload::VerifyRange, &ReferenceWorkload::VerifyCount,
+        &ReferenceWorkload::VerifyVersions, &ReferenceWorkload::VerifyCopies}) {
     if (absl::Status status = (this->*verify)(engine); !status.ok()) return status;
   }
   return ledger_.Verify(engine);
@@ -232,6 +297,53 @@ absl::Status ReferenceWorkload::VerifyCount(Engine* engine) {
   counted_ = counted;
   added_ = added;
   may_be_counted_ = may_be_added_ = 0;
+  return absl::OkStatus();
+}
+
+// The newest versions must be there; older ones may be; others may not.
+absl::Status ReferenceWorkload::VerifyVersions(Engine* engine) {
+  const auto rows = ScanRows(engine, kVersionsTable, {RowRange::All()});
+  if (absl::IsNotFound(rows.status()) && versions_.empty()) return absl::OkStatus();
+  if (!rows.ok()) return rows.status();
+  std::map<std::string, std::set<int64_t>> found;
+  for (const ObservedRow& row : *rows) {
+    for (const ObservedCell& cell : row.families.begin()->second) {
+      const int64_t version = cell.timestamp_micros / 1000;
+      if (cell.value != VersionValue(version)) return Wrong("a version is of another time: " + Describe(row));
+      found[row.row_key].insert(version);
+    }
+  }
+  for (auto& [row_key, versions] : versions_) {
+    std::set<int64_t>& seen = found[row_key];
+    if (versions.may_be.has_value() && seen.contains(*versions.may_be)) {
+      versions.acknowledged.push_back(*versions.may_be);
+    }
+    versions.may_be.reset();  // what was seen stays, and what was not never comes
+    std::vector<int64_t>& all = versions.acknowledged;
+    for (size_t i = all.size() - std::min<size_t>(all.size(), kVersionsKept); i < all.size(); ++i) {
+      if (!seen.contains(all[i]))
+        return Wrong(
+            fmt::format("version {} of row {} is lost, the last is {}", all[i], row_key, all.back()));
+    }
+    for (const int64_t version : seen) {
+      if (std::find(all.begin(), all.end(), version) == all.end())
+        return Wrong(fmt::format("version {} of row {} was never written", version, row_key));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A copy gets its name when it is whole: so one that has its name is, acknowledged or not.
+absl::Status ReferenceWorkload::VerifyCopies(Engine*) {
+  for (OneCopy& copy : copies_) {
+    if (!copy.acknowledged && !std::filesystem::exists(copy.directory)) continue;
+    const auto engine = hooks_.open_copy(copy.directory);
+    if (!engine.ok()) return Wrong("a copy cannot be opened: " + engine.status().ToString());
+    if (absl::Status status = copy.ledger.Verify(engine->get()); !status.ok())
+      return Wrong("a copy is wrong: " + status.ToString());
+    ++copies_verified_count_;
+  }
+  copies_.clear();
   return absl::OkStatus();
 }
 
