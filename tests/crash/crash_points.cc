@@ -9,17 +9,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/random.h"
-#include "engine/rocks/inventory.h"
 #include "engine/rocks/rocks_engine.h"
 #include "gc/gc_rule_evaluator.h"
 #include "lossy_file_system.h"
+#include "older_format.h"
 #include "planted_bugs.h"
 #include "reference_workload.h"
 #include "rocksdb/env.h"
@@ -156,10 +154,7 @@ class Trial {
   // As an older version left it: without an inventory.  The next recovery upgrades it, and may be cut off.
   void MakeFormat1() {
     const std::string data_dir = directory_.path() + "/data";
-    if (!std::filesystem::exists(data_dir + "/FORMAT")) return;
-    std::ofstream(data_dir + "/FORMAT") << "sonde data format 1\n";
-    std::filesystem::remove(data_dir + "/" + kInventoryFile);
-    std::filesystem::remove(data_dir + "/" + kInventoryBeforeFile);
+    if (!MakeOlderFormat(data_dir, 1)) return;
     disk_->Restart();  // that is durable
     upgraded_ = true;
   }

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "base/varint.h"
+#include "crash_phases.h"
 #include "fmt/format.h"
 
 namespace sonde {
@@ -82,9 +83,16 @@ CrashBatch MakeCrashBatch(uint64_t sequence) {
   return batch;
 }
 
+std::string CrashRangeRowKey(uint64_t number, int row) { return fmt::format("{:012}/{}", number, row); }
+
 void CrashLedger::Acknowledged(uint64_t sequence) {
+  if ((sequence & kCrashPhase) != 0) return;
   if ((sequence & kCrashDropped) != 0) {
     dropped_.insert(static_cast<TableId>(sequence & ~kCrashDropped));
+    return;
+  }
+  if ((sequence & kCrashRangeDropped) != 0) {
+    ranges_dropped_.insert(sequence & ~kCrashRangeDropped);
     return;
   }
   ++acknowledged_count_;
@@ -130,7 +138,26 @@ absl::Status CrashLedger::VerifySum(const ObservedRow& row) {
   return absl::OkStatus();
 }
 
+absl::Status CrashLedger::VerifyRanges(Engine* engine) const {
+  const auto rows = ScanRows(engine, kCrashRangeTable, {RowRange::All()});
+  if (absl::IsNotFound(rows.status()) && ranges_dropped_.empty()) return absl::OkStatus();
+  if (!rows.ok()) return rows.status();
+  std::set<std::string> seen;
+  for (const ObservedRow& row : *rows) seen.insert(row.row_key);
+  for (const uint64_t number : ranges_dropped_) {
+    for (int row = 0; row < kCrashRangeRows; ++row) {
+      const bool is_dropped = row >= kCrashRangeStart && row < kCrashRangeEnd;
+      const std::string row_key = CrashRangeRowKey(number, row);
+      if (seen.contains(row_key) != is_dropped) continue;
+      return absl::InternalError(
+          fmt::format("row {} {}", row_key, is_dropped ? "was dropped, but is not lost" : "is lost"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CrashLedger::Verify(Engine* engine) {
+  if (absl::Status status = VerifyRanges(engine); !status.ok()) return status;
   for (const TableId table : dropped_) {
     if (!absl::IsNotFound(ScanRows(engine, table, {RowRange::All()}).status())) {
       return absl::InternalError(fmt::format("table {} was dropped, but is not lost", table));
