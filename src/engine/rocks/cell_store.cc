@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "absl/time/clock.h"
 #include "base/bytes.h"
 #include "base/varint.h"
@@ -21,6 +23,9 @@ constexpr absl::Duration kHeldPause = absl::Milliseconds(10);
 
 // Some ten thousand entries, which take a reader a millisecond to step over.
 constexpr uint64_t kLargeHeadBytes = 1 << 20;
+
+// Of what the open head holds: one part of so many.
+constexpr uint64_t kMuchDroppedShare = 4;
 
 // In the directory, below the keys of all tables, whose ids start at 1.
 constexpr std::string_view kSwitchesKey{"\0\0\0\0switches", 12};
@@ -88,6 +93,7 @@ HeadLoad CellStore::OpenHeadLoad() const {
           .bytes = bytes_.load(std::memory_order_relaxed),
           .long_bytes = long_rows_.bytes(),
           .has_full_row = long_rows_.AnyFull(),
+          .has_much_dropped = has_much_dropped_.load(std::memory_order_relaxed),
           .since_micros = since_micros_.load(std::memory_order_relaxed),
           .longest_read_bytes = longest_read_bytes_.load(std::memory_order_relaxed)};
 }
@@ -123,6 +129,7 @@ absl::Status CellStore::SwitchHeads() {
   cells_ = deletes_ = bytes_ = longest_read_bytes_ = 0;
   long_rows_.Clear();
   since_micros_ = 0;
+  has_much_dropped_ = false;
   return absl::OkStatus();
 }
 
@@ -165,6 +172,18 @@ absl::Status CellStore::FlushRestingHead() {
   return FromRocks(db_->Flush(rocksdb::FlushOptions(), resting_head()), "Flushing what is to settle");
 }
 
+void CellStore::NoteDrop(const std::string& start, const std::string& end) {
+  const std::string after_all(8, '\xff');
+  const std::array<rocksdb::Range, 2> ranges = {rocksdb::Range(start, end), rocksdb::Range("", after_all)};
+  std::array<uint64_t, 2> bytes = {0, 0};
+  rocksdb::SizeApproximationOptions what;
+  what.include_memtables = true;
+  const rocksdb::Status status = db_->GetApproximateSizes(what, head(OpenHeadIndex()), ranges.data(),
+                                                          static_cast<int>(ranges.size()), bytes.data());
+  if (!status.ok()) return;  // nothing depends on it
+  if (bytes[0] >= std::max(kLargeHeadBytes, bytes[1] / kMuchDroppedShare)) has_much_dropped_ = true;
+}
+
 void CellStore::FlushLargeHeads() {
   rocksdb::FlushOptions how;
   how.wait = false;
@@ -193,6 +212,12 @@ absl::Status CellStore::CompactAll() {
     if (status.ok()) status = db_->CompactRange(rocksdb::CompactRangeOptions(), handle, nullptr, nullptr);
   }
   return FromRocks(status, "Compacting");
+}
+
+bool CellStore::HasSnapshotBefore(uint64_t sequence_number) const {
+  uint64_t oldest = 0;  // there is none
+  db_->GetIntProperty(rocksdb::DB::Properties::kOldestSnapshotSequence, &oldest);
+  return oldest != 0 && oldest < sequence_number;
 }
 
 // Were the heads to change roles between the two, the snapshot would be read with the wrong ones.

@@ -42,6 +42,7 @@ struct HeadLoad {
   uint64_t bytes = 0;               // of edits and their keys
   uint64_t long_bytes = 0;          // of these, in fragments of kFragmentApartBytesMin or more
   bool has_full_row = false;        // who adds to it waits until the heads change roles (long_rows.h)
+  bool has_much_dropped = false;    // by NoteDrop
   int64_t since_micros = 0;         // when it got the first of it; 0: nothing was written
   uint64_t longest_read_bytes = 0;  // the longest of its entries that a read has met
 };
@@ -87,13 +88,22 @@ class CellStore {
   class PagesChange {
    public:
     explicit PagesChange(CellStore* store) : store_(store) { ++store_->pages_version_; }
-    ~PagesChange() { ++store_->pages_version_; }
+    ~PagesChange() {
+      store_->pages_changed_at_ = store_->db_->GetLatestSequenceNumber();
+      ++store_->pages_version_;
+    }
     PagesChange(const PagesChange&) = delete;
     PagesChange& operator=(const PagesChange&) = delete;
 
    private:
     CellStore* const store_;
   };
+
+  // Whether somebody reads a state in which what that sequence number did was not done yet.
+  bool HasSnapshotBefore(uint64_t sequence_number) const;
+  // Whether nobody reads a state before the last change of pages.  While there is no other one, what the
+  // directory does not know is known to nobody.
+  bool ReadersSeePages() const { return !HasSnapshotBefore(pages_changed_at_); }
 
   // A state of the database: what a snapshot sees, and which head was open then.
   class Moment {
@@ -148,6 +158,8 @@ class CellStore {
   absl::Status SwitchHeads();
 
   HeadLoad OpenHeadLoad() const;
+  // What the open head holds of these keys will be dropped: if that is much, it should come to rest.
+  void NoteDrop(const std::string& start, const std::string& end);
   // A read of that moment has met an entry of the open head that is so long.
   void NoteRead(const Moment& moment, uint64_t entry_bytes) const {
     if (moment.open_head_ != OpenHeadIndex()) return;  // it rests by now
@@ -192,7 +204,8 @@ class CellStore {
   mutable PageBudget page_budget_;
   mutable PageCache page_cache_;
   mutable DirectoryCache directory_cache_;
-  std::atomic<uint64_t> pages_version_ = 0;  // odd: they are being changed
+  std::atomic<uint64_t> pages_version_ = 0;     // odd: they are being changed
+  std::atomic<uint64_t> pages_changed_at_ = 0;  // the last sequence number after that
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
   std::unique_ptr<PressureGauge> pressure_;
@@ -204,6 +217,7 @@ class CellStore {
   std::atomic<uint64_t> cells_ = 0, deletes_ = 0, bytes_ = 0;
   LongRows long_rows_;
   std::atomic<int64_t> since_micros_ = 0;
+  std::atomic<bool> has_much_dropped_ = false;
   mutable std::atomic<uint64_t> longest_read_bytes_ = 0;
 };
 

@@ -171,10 +171,18 @@ std::vector<Figure> FiguresOfDatabase(const CellStore& store) {
 }
 
 std::vector<Figure> FiguresOfSettling(const CellStore& store, const Settling& settling,
-                                      int64_t last_visit_seconds) {
+                                      const SettlingSchedule& schedule) {
   const SettlingCounts counts = settling.counts();
   const PageTotals totals = settling.page_totals();
   const HeadLoad open = store.OpenHeadLoad();
+  const SpaceCounts space = schedule.space_counts();
+  const uint64_t visited = schedule.visited_pages();
+  // Until a visit has ended, their number is RocksDB's estimate.
+  uint64_t pages = static_cast<uint64_t>(std::max<int64_t>(totals.pages, 0));
+  if (schedule.last_visit_seconds() == 0) {
+    store.db()->GetIntProperty(store.column_family(CellStore::kDirectory), Properties::kEstimateNumKeys,
+                               &pages);
+  }
   const auto number = [](auto value) { return static_cast<double>(value); };
   uint64_t resting_bytes = 0;
   {
@@ -203,12 +211,13 @@ std::vector<Figure> FiguresOfSettling(const CellStore& store, const Settling& se
       Figure::Gauge("sonde_page_cells", "Cells in pages, about.").Add(number(totals.cells)),
       Figure::Gauge("sonde_page_bytes", "Bytes of pages, about.").Add(number(totals.bytes)),
       Figure::Counter("sonde_gc_cells_dropped_total",
-                      "Cells that garbage collection took off the disk: left out of a page that was made "
-                      "again, or gone with a page that nobody had to read.")
+                      "Cells that garbage collection dropped: left out of a page that was made again, or "
+                      "gone with a page that nobody had to read.")
           .Add(number(counts.cells_forgotten), {{"how", "rewritten"}})
           .Add(number(counts.cells_expired), {{"how", "unread"}}),
       Figure::Counter("sonde_gc_bytes_dropped_total",
-                      "Bytes likewise: of qualifiers and values, or of pages as they lay on the disk.")
+                      "Bytes likewise: of qualifiers and values, or of pages; their space on the disk is "
+                      "given back later (sonde_space_freed_bytes_total).")
           .Add(number(counts.bytes_forgotten), {{"how", "rewritten"}})
           .Add(number(counts.bytes_expired), {{"how", "unread"}}),
       Figure::Counter("sonde_gc_pages_dropped_total", "Pages that were deleted unread.")
@@ -216,7 +225,21 @@ std::vector<Figure> FiguresOfSettling(const CellStore& store, const Settling& se
       Figure::Gauge(
           "sonde_gc_last_visit_seconds",
           "When all pages had last been looked over for what may be dropped, since 1970; 0: not yet.")
-          .Add(number(last_visit_seconds)),
+          .Add(number(schedule.last_visit_seconds())),
+      Figure::Gauge("sonde_gc_visit_pages",
+                    "Pages of the visit that is under way, or was last; those that wait, about.")
+          .Add(number(visited), {{"state", "done"}})
+          .Add(number(pages - std::min(pages, visited)), {{"state", "waiting"}}),
+      Figure::Counter("sonde_space_freed_bytes_total",
+                      "Disk space of deleted pages that was given back: with files that held nothing else, "
+                      "or by compacting.")
+          .Add(number(space.bytes_of_tables), {{"how", "files"}})
+          .Add(number(space.bytes_compacted), {{"how", "compacted"}}),
+      Figure::Gauge("sonde_space_dead_bytes",
+                    "Disk space of deleted pages when it was last looked for, about.")
+          .Add(number(space.bytes_dead)),
+      Figure::Counter("sonde_space_passes_total", "How often all pages were looked over for that.")
+          .Add(number(space.passes)),
   };
 }
 

@@ -293,6 +293,7 @@ absl::Status RocksEngine::OpenCells() {
   schedule_ = std::make_unique<SettlingSchedule>(
       store_.get(), settling_.get(),
       SettlingSchedule::Options{.head_cells_min = options_.settling_head_cells_min,
+                                .visit_interval = options_.visit_interval,
                                 .has_room =
                                     [this, step_bytes_max] {
                                       return disk_guard_->HasRoomForStep(kDiskBytesPerStepByte *
@@ -471,7 +472,7 @@ absl::Status RocksEngine::TrimLog(TableId table, int64_t position) {
 
 std::vector<Figure> RocksEngine::Figures() const {
   std::vector<Figure> figures = FiguresOfDatabase(*store_);
-  MergeFigures(FiguresOfSettling(*store_, *settling_, schedule_->last_visit_seconds()), &figures);
+  MergeFigures(FiguresOfSettling(*store_, *settling_, *schedule_), &figures);
   MergeFigures(FiguresOfScrubbing(scrubber_->progress()), &figures);
   figures.push_back(Figure::Gauge("sonde_disk_free_bytes", "Room on the disk of the data directory.")
                         .Add(static_cast<double>(disk_guard_->free_bytes())));

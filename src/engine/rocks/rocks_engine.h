@@ -75,6 +75,7 @@ struct RocksOptions {
   size_t settling_step_cells_max = size_t{512} << 10;
   size_t settling_step_bytes_max = size_t{16} << 20;
   uint64_t settling_head_cells_min = uint64_t{1} << 20;
+  absl::Duration visit_interval = absl::Minutes(5);
   // Fragments of an entry that are longer together are not combined (fragment_merge.h); for tests small.
   size_t combined_bytes_max = kCombinedBytesMax;
 };
@@ -143,6 +144,7 @@ class RocksEngine final : public Engine {
   absl::Status VisitPages();
   SettlingCounts settling_counts() const { return settling_->counts(); }
   PageTotals page_totals() const { return settling_->page_totals(); }
+  SpaceCounts space_counts() const { return schedule_->space_counts(); }
   // Of pages that reads which are under way hold.
   size_t open_pages_bytes() const { return store_->page_budget()->lent_bytes(); }
   HeadLoad open_head_load() const { return store_->OpenHeadLoad(); }

@@ -245,6 +245,7 @@ absl::StatusOr<bool> Settling::Visit(size_t pages_max, VisitPlace* place) {
     }
     const DirectoryEntry& page = **entry;
     place->key = page.key;
+    ++place->visited;
     const std::pair<TableId, FamilyId> of_page(page.first.table, page.first.family);
     if (of_rule != of_page) {
       of_rule = of_page;
@@ -285,6 +286,7 @@ absl::Status Settling::DropRange(TableId table, const RowRange& range) {
   const absl::MutexLock lock(&mutex_);
   rocksdb::WriteBatch batch;
   const std::string start = StartOfRange(table, range), end = EndOfRange(table, range);
+  store_->NoteDrop(start, end);
   rocksdb::Status status;
   for (size_t i = 0; i < 2 && status.ok(); ++i) status = batch.DeleteRange(store_->head(i), start, end);
   if (!status.ok()) return FromRocks(status, "Dropping a range of rows");
@@ -297,6 +299,7 @@ absl::Status Settling::DropRange(TableId table, const RowRange& range) {
   const CellStore::PagesChange change(store_);
   absl::Status written = store_->Write(&batch, "Dropping a range of rows");
   if (written.ok()) store_->FlushLargeHeads();
+  ++drops_;
   return written;
 }
 
@@ -347,38 +350,73 @@ absl::Status Settling::DropRows(DirectoryCursor* directory, FamilyId family, con
 
 absl::Status Settling::FreeFamily(TableId table, FamilyId family) {
   const absl::MutexLock lock(&mutex_);
-  return Free(StartOfPages(table, family), EndOfPages(table, family));
+  return Free(StartOfPages(table, family), EndOfPages(table, family), CellStore::kPages);
 }
 
 absl::Status Settling::FreeTable(TableId table) {
   const absl::MutexLock lock(&mutex_);
   const std::string start = StartOfRange(table, RowRange::All()), end = EndOfRange(table, RowRange::All());
-  const rocksdb::Slice start_slice(start), end_slice(end);
-  for (size_t i = 0; i < 2; ++i) {
-    rocksdb::Status status =
-        rocksdb::DeleteFilesInRange(store_->db(), store_->head(i), &start_slice, &end_slice,
-                                    /*include_end=*/false);
-    if (status.ok()) status = store_->db()->DeleteRange(SyncedWrite(), store_->head(i), start, end);
-    if (!status.ok()) return FromRocks(status, "Freeing the space of a dropped table");
-  }
-  store_->FlushLargeHeads();
-  return Free(start, end);
+  store_->NoteDrop(start, end);
+  absl::Status status = Free(start, end, CellStore::kFirstHead);
+  if (status.ok()) store_->FlushLargeHeads();
+  return status;
 }
 
-// Of what nobody may read any more.
-absl::Status Settling::Free(const std::string& start, const std::string& end) {
-  const CellStore::PagesChange change(store_);
-  const rocksdb::Slice start_slice(start), end_slice(end);
+// Of what nobody may read any more, from the column family `first` to the directory.  Deleted tables take
+// their deletes along, and those of what lies deeper in others: so all is deleted before.
+absl::Status Settling::Free(const std::string& start, const std::string& end, CellStore::ColumnFamily first) {
   rocksdb::Status status;
-  for (const auto which : {CellStore::kPages, CellStore::kDirectory}) {
-    rocksdb::ColumnFamilyHandle* const handle = store_->column_family(which);
-    if (status.ok()) {
-      status =
-          rocksdb::DeleteFilesInRange(store_->db(), handle, &start_slice, &end_slice, /*include_end=*/false);
+  {
+    const CellStore::PagesChange change(store_);
+    for (size_t i = first; i <= CellStore::kDirectory && status.ok(); ++i) {
+      status = store_->db()->DeleteRange(
+          SyncedWrite(), store_->column_family(static_cast<CellStore::ColumnFamily>(i)), start, end);
     }
-    if (status.ok()) status = store_->db()->DeleteRange(SyncedWrite(), handle, start, end);
+  }
+  ++drops_;
+  if (status.ok() && store_->ReadersSeePages()) {
+    const rocksdb::Slice start_slice(start), end_slice(end);
+    for (size_t i = first; i <= CellStore::kDirectory && status.ok(); ++i) {
+      status = rocksdb::DeleteFilesInRange(store_->db(),
+                                           store_->column_family(static_cast<CellStore::ColumnFamily>(i)),
+                                           &start_slice, &end_slice, /*include_end=*/false);
+    }
   }
   return FromRocks(status, "Freeing the space of what was dropped");
+}
+
+absl::StatusOr<std::optional<std::pair<std::string, std::string>>> Settling::FreeTables(
+    const std::string& first, const std::string& last) {
+  const absl::MutexLock lock(&mutex_);
+  if (!store_->ReadersSeePages()) return std::nullopt;
+  std::pair<std::string, std::string> between("", std::string(8, '\xff'));
+  {
+    rocksdb::ReadOptions read;
+    read.total_order_seek = true;
+    const std::unique_ptr<rocksdb::Iterator> it(
+        store_->db()->NewIterator(read, store_->column_family(CellStore::kDirectory)));
+    it->SeekForPrev(last);
+    if (it->Valid() && View(it->key()) >= first) return std::nullopt;
+    if (it->Valid()) between.first = it->key().ToString() + '\0';
+    if (it->status().ok()) it->Seek(last);
+    if (it->Valid()) between.second = it->key().ToString();
+    if (!it->status().ok()) return FromRocks(it->status(), "Reading the directory of pages");
+  }
+  // As in Free.  And what the directory knows must be on the disk as soon as the tables are not.
+  rocksdb::WriteBatch batch;
+  rocksdb::ColumnFamilyHandle* const pages = store_->column_family(CellStore::kPages);
+  rocksdb::Status status = batch.DeleteRange(pages, between.first, between.second);
+  if (status.ok()) {
+    absl::Status written = store_->Write(&batch, "Freeing the space of pages");
+    if (!written.ok()) return written;
+    status = store_->db()->SyncWAL();
+  }
+  const rocksdb::Slice start(between.first), end(between.second);
+  if (status.ok()) {
+    status = rocksdb::DeleteFilesInRange(store_->db(), pages, &start, &end, /*include_end=*/false);
+  }
+  if (!status.ok()) return FromRocks(status, "Freeing the space of pages");
+  return between;
 }
 
 SettlingCounts Settling::counts() const {

@@ -10,11 +10,14 @@
 // Threads: all functions may be called at once; one of them works at a time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -90,10 +93,20 @@ class Settling {
   absl::Status FreeFamily(TableId table, FamilyId family);
   absl::Status FreeTable(TableId table);
 
+  // How often something was dropped.
+  uint64_t drops() const { return drops_.load(std::memory_order_relaxed); }
+
+  // Deletes tables of pages that hold none that the directory knows, as they are: all those that lie between
+  // the two pages next to [first, last].  Gives back between which keys; nothing: there is such a page from
+  // `first` to `last`, or somebody may still read one.  Takes no room on the disk.
+  absl::StatusOr<std::optional<std::pair<std::string, std::string>>> FreeTables(const std::string& first,
+                                                                                const std::string& last);
+
   // How far a visit to all pages has come.
   struct VisitPlace {
-    std::string key;  // of the last page that was visited
-    PageTotals totals;
+    std::string key;       // of the last page that was visited
+    uint64_t visited = 0;  // pages
+    PageTotals totals;     // of those that stay
   };
   // Visits the next so many pages, by their headers: deletes those of which all may be forgotten, unread, and
   // makes those again of which much may be.  False: they were the last.
@@ -130,11 +143,14 @@ class Settling {
   void Count(const FamilySettling::Counts& counts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status DropRows(DirectoryCursor* directory, FamilyId family, const RowRange& range,
                         rocksdb::WriteBatch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Free(const std::string& start, const std::string& end);
+  absl::Status Free(const std::string& start, const std::string& end, CellStore::ColumnFamily first)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   CellStore* const store_;
   const Rules rules_;
   const Options options_;
+
+  std::atomic<uint64_t> drops_ = 0;
 
   mutable absl::Mutex mutex_;
   // Nothing of the resting head is below it.

@@ -30,6 +30,10 @@ constexpr uint64_t kDeletesShare = 100;
 constexpr uint64_t kLongEntryBytes = uint64_t{256} << 10;
 constexpr int kEarlyRest = 10;
 
+// What gives space back lets what came in meanwhile settle.
+constexpr absl::Duration kSpaceTurn = absl::Seconds(1);
+constexpr int kSpaceRest = 10;
+
 constexpr absl::Duration kPause = absl::Milliseconds(250);
 constexpr absl::Duration kPauseAfterFailure = absl::Seconds(10);
 constexpr size_t kPagesPerVisit = 1'000;
@@ -47,7 +51,7 @@ bool SettlingSchedule::IsDue(const HeadLoad& open_head, uint64_t page_cells, int
                              const Options& options) {
   if (open_head.since_micros == 0) return false;
   if (IsMuch(open_head, busy, options) && open_head.cells >= page_cells / kHeadShare) return true;
-  if (open_head.has_full_row) return true;
+  if (open_head.has_full_row || open_head.has_much_dropped) return true;
   if (open_head.long_bytes >= kCombinedBytesMax && open_head.long_bytes >= open_head.bytes / 2) return true;
   if (open_head.deletes >= std::max(kDeletesMin, page_cells / kDeletesShare)) return true;
   const absl::Duration age = absl::Microseconds(now_micros - open_head.since_micros);
@@ -67,6 +71,7 @@ void SettlingSchedule::Stop() {
     const absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
+  space_.Cancel();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -104,6 +109,7 @@ absl::Status SettlingSchedule::Work() {
   if (absl::Now() - last_visit_ >= options_.visit_interval) {
     if (absl::Status status = Visit(); !status.ok()) return status;
   }
+  if (absl::Status status = FreeSpace(); !status.ok()) return status;
   const absl::Time start = absl::Now();
   const HeadLoad load = store_->OpenHeadLoad();
   const bool due = IsDue(load, CellsToRewrite(), absl::ToUnixMicros(start), IsBusy(load, start), options_);
@@ -122,7 +128,7 @@ uint64_t SettlingSchedule::CellsToRewrite() const {
 absl::Status SettlingSchedule::Settle(const HeadLoad& load) {
   const uint64_t rewritten_before = settling_->counts().cells_old;
   if (absl::Status status = settling_->Switch(); !status.ok()) return status;
-  absl::Status status = SettleResting();
+  absl::Status status = SettleResting(/*switched=*/true);
   // A head with little in it says nothing of one with much.
   if (status.ok() && IsMuch(load, /*busy=*/false, options_)) {
     rewritten_ = {settling_->counts().cells_old - rewritten_before, rewritten_[0]};
@@ -130,8 +136,8 @@ absl::Status SettlingSchedule::Settle(const HeadLoad& load) {
   return status;
 }
 
-absl::Status SettlingSchedule::SettleResting() {
-  bool any = false;
+absl::Status SettlingSchedule::SettleResting(bool switched) {
+  bool any = switched;
   while (MayGoOn()) {
     absl::StatusOr<bool> more = settling_->Step();
     if (!more.ok()) return more.status();
@@ -147,10 +153,37 @@ absl::Status SettlingSchedule::Visit() {
   while (MayGoOn()) {
     absl::StatusOr<bool> more = settling_->Visit(kPagesPerVisit, &place);
     if (!more.ok()) return more.status();
+    visited_pages_.store(place.visited, std::memory_order_relaxed);
     if (!*more) {
+      space_due_ = true;
       last_visit_ = absl::Now();
       last_visit_seconds_.store(absl::ToUnixSeconds(last_visit_), std::memory_order_relaxed);
       break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SettlingSchedule::FreeSpace() {
+  const absl::Time begin = absl::Now();
+  const bool begins = space_since_ == absl::InfinitePast();
+  if (begins && !space_due_ && (settling_->drops() == drops_known_ || begin < space_from_)) {
+    return absl::OkStatus();
+  }
+  if (begins) {
+    space_since_ = begin;
+    space_due_ = false;
+    drops_known_ = settling_->drops();
+  }
+  while (!IsStopping() && absl::Now() - begin < kSpaceTurn) {
+    absl::StatusOr<PageSpace::Progress> progress = space_.Step(MayGoOn());
+    if (!progress.ok()) return progress.status();
+    if (*progress == PageSpace::Progress::kWaitsForReaders) return absl::OkStatus();
+    if (*progress == PageSpace::Progress::kDone) {
+      const absl::Time end = absl::Now();
+      space_from_ = end + kSpaceRest * (end - space_since_);
+      space_since_ = absl::InfinitePast();
+      return absl::OkStatus();
     }
   }
   return absl::OkStatus();

@@ -12,9 +12,14 @@
 // fill pages of their own, so that waiting for more saves nothing, and readers would have to go through all
 // of them; and at once when one row has so much of them that writers wait for it (long_rows.h).
 //
+// They change roles when much of the open head was dropped, too, so that its space is given back.
+//
 // They change roles early when a read has met a long entry in the open head (kLongEntryBytes), of which it
 // had to look through all, where a page would show the newest cell at once.  So that this stays a small part
 // of the work, the next early time comes when kEarlyRest times as long has passed as this one took.
+//
+// The space of deleted pages is given back (page_space.h) after each visit, and soon after something was
+// dropped, likewise with rests.
 #pragma once
 
 #include <array>
@@ -29,6 +34,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "engine/rocks/cell_store.h"
+#include "engine/rocks/page_space.h"
 #include "engine/rocks/settling.h"
 
 namespace sonde {
@@ -48,7 +54,7 @@ class SettlingSchedule {
 
   // Both must outlive it.
   SettlingSchedule(CellStore* store, Settling* settling, Options options)
-      : store_(store), settling_(settling), options_(std::move(options)) {}
+      : store_(store), settling_(settling), options_(std::move(options)), space_(store, settling) {}
   ~SettlingSchedule() { Stop(); }
 
   void Start();
@@ -57,6 +63,9 @@ class SettlingSchedule {
 
   // When all pages had been visited the last time, since 1970; 0: not yet.
   int64_t last_visit_seconds() const { return last_visit_seconds_.load(std::memory_order_relaxed); }
+  // Pages that were visited by the visit that is under way, or was last.
+  uint64_t visited_pages() const { return visited_pages_.load(std::memory_order_relaxed); }
+  SpaceCounts space_counts() const { return space_.counts(); }
 
   // Whether the heads should change roles, for what the open one holds and how many cells of pages may have
   // to be made again; busy: while many cells come in.
@@ -68,12 +77,14 @@ class SettlingSchedule {
  private:
   void Run();
   absl::Status Work();
-  absl::Status SettleResting();
+  // Compacts it then if something settled, or if it was `switched`.
+  absl::Status SettleResting(bool switched = false);
   // How many cells of pages may have to be made again when the open head settles.
   uint64_t CellsToRewrite() const;
   // Switches, settles what was open, and notes what that made again.
   absl::Status Settle(const HeadLoad& load);
   absl::Status Visit();
+  absl::Status FreeSpace();
   // Whether many cells have come since it was asked last.
   bool IsBusy(const HeadLoad& open_head, absl::Time now);
   bool IsStopping() const;
@@ -84,6 +95,7 @@ class SettlingSchedule {
   CellStore* const store_;
   Settling* const settling_;
   const Options options_;
+  PageSpace space_;
 
   absl::Time last_visit_ = absl::InfinitePast();
   absl::Time early_from_ = absl::InfinitePast();
@@ -93,6 +105,12 @@ class SettlingSchedule {
   uint64_t last_cells_ = 0;
   absl::Time last_look_ = absl::InfinitePast();
   std::atomic<int64_t> last_visit_seconds_ = 0;
+  std::atomic<uint64_t> visited_pages_ = 0;
+  // Of passes of space_.
+  bool space_due_ = false;
+  absl::Time space_since_ = absl::InfinitePast();  // the one that is under way
+  absl::Time space_from_ = absl::InfinitePast();   // the next one after a drop
+  uint64_t drops_known_ = 0;                       // when it began
   bool failing_ = false;
 
   mutable absl::Mutex mutex_;
