@@ -357,6 +357,7 @@ test("the metrics are as Prometheus wants them", async () => {
     "sonde_rocksdb_write_buffer_bytes", "sonde_rocksdb_file_bytes", "sonde_rocksdb_level0_files", "sonde_rocksdb_pending_compaction_bytes", "sonde_rocksdb_flushes_running",
     "sonde_rocksdb_write_stopped", "sonde_rocksdb_stall_seconds_total", "sonde_rocksdb_log_bytes_total", "sonde_rocksdb_compaction_written_bytes_total",
     "sonde_rocksdb_block_cache_hits_total", "sonde_settling_steps_total", "sonde_settling_waiting_bytes", "sonde_gc_cells_dropped_total", "sonde_gc_last_visit_seconds",
+    'sonde_gc_visit_pages{state="done"}', "sonde_space_freed_bytes_total", "sonde_space_dead_bytes",
     "sonde_scrub_bytes", "sonde_disk_free_bytes"]) {
     assert.ok(metrics.includes(name), name);
   }

@@ -49,6 +49,16 @@ bool IsIn(const rocksdb::SstFileMetaData& table, const std::pair<std::string, st
 }  // namespace
 
 absl::StatusOr<PageSpace::Progress> PageSpace::Step(bool has_room) {
+  absl::StatusOr<Progress> progress = StepOfPass(has_room);
+  if (!progress.ok()) {
+    under_way_ = false;
+    found_.reset();
+    ready_.reset();
+  }
+  return progress;
+}
+
+absl::StatusOr<PageSpace::Progress> PageSpace::StepOfPass(bool has_room) {
   if (ready_.has_value()) {
     if (store_->HasSnapshotBefore(ready_since_)) return Progress::kWaitsForReaders;
     const Range range = *std::exchange(ready_, std::nullopt);

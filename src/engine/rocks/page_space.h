@@ -49,6 +49,7 @@ class PageSpace {
 
   // The next step of the pass that is under way, or the first one of another.  Without room nothing is
   // compacted.  Errors: DATA_LOSS the directory is damaged; those of the disk.
+  // After one, the next step begins another pass.
   absl::StatusOr<Progress> Step(bool has_room);
 
   // Ends compactions that are under way, and lets none begin.
@@ -64,6 +65,7 @@ class PageSpace {
     uint64_t dead_bytes = 0;
   };
 
+  absl::StatusOr<Progress> StepOfPass(bool has_room);
   void Begin();
   absl::StatusOr<Range> Measure();
   absl::Status FreeTables(const Range& range);

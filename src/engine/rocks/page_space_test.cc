@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "base/random.h"
@@ -17,8 +19,8 @@
 namespace sonde {
 namespace {
 
-constexpr TableId kTable = 1, kOtherTable = 2;
-constexpr FamilyId kFamily = 2, kOtherFamily = 3;
+constexpr TableId kTable = 1, kDroppedTable = 2, kLastTable = 3;
+constexpr FamilyId kFamily = 2, kDroppedFamily = 3, kLastFamily = 4;
 constexpr int kRows = 40;
 constexpr size_t kValueBytes = 50'000;
 constexpr uint64_t kBytes = kRows * kValueBytes;  // of what one Write writes
@@ -31,8 +33,9 @@ class PageSpaceTest : public testing::Test {
     path_ = testing::TempDir() + "/sonde_page_space_" + info->name() + "_" + std::to_string(getpid());
     std::filesystem::remove_all(path_);
     Open(/*settles=*/false);
-    ASSERT_TRUE(engine_->CreateTable(kTable).ok());
-    ASSERT_TRUE(engine_->CreateTable(kOtherTable).ok());
+    for (const TableId table : {kTable, kDroppedTable, kLastTable}) {
+      ASSERT_TRUE(engine_->CreateTable(table).ok());
+    }
   }
   void TearDown() override {
     engine_.reset();
@@ -87,6 +90,18 @@ class PageSpaceTest : public testing::Test {
     }
   }
 
+  // The sample of a figure with such a label.
+  double FigureOf(std::string_view name, std::string_view label) const {
+    for (const Figure& figure : engine_->Figures()) {
+      if (figure.name != name) continue;
+      for (const Figure::Sample& sample : figure.samples) {
+        if (sample.labels.front().second == label) return sample.value;
+      }
+    }
+    ADD_FAILURE() << name << " " << label;
+    return 0;
+  }
+
   // Tables of the cells, by name.
   std::map<std::string, uint64_t> Tables() const {
     std::map<std::string, uint64_t> tables;
@@ -125,27 +140,41 @@ class PageSpaceTest : public testing::Test {
 TEST_F(PageSpaceTest, OfADeletedTableIsFreed) {
   Write(kTable, "a");
   const std::vector<std::string> others = Large(Tables());
-  Write(kOtherTable, "a");
+  Write(kDroppedTable, "a");
   Open(/*settles=*/true);
   ASSERT_GE(TableBytes(), 2 * kBytes);
-  ASSERT_EQ(engine_->DropTable(kOtherTable), absl::OkStatus());
+  ASSERT_EQ(engine_->DropTable(kDroppedTable), absl::OkStatus());
   AwaitTableBytes(kBytes * 11 / 10);
   EXPECT_EQ(Large(Tables()), others) << "the same files";
   EXPECT_EQ(CountRows(kTable), kRows);
 }
 
-TEST_F(PageSpaceTest, OfADroppedFamilyIsFreed) {
-  Write(kTable, "a", kFamily);
-  Write(kTable, "a", kOtherFamily);
-  Write(kOtherTable, "a");
-  const std::vector<std::string> before = Large(Tables());
+TEST_F(PageSpaceTest, OfADeletedTableAmongOthersIsFreed) {
+  Write(kTable, "a");
+  const std::vector<std::string> others = Large(Tables());
+  Write(kDroppedTable, "a", kFamily, 1000, kRows, /*settles=*/false);
+  Write(kLastTable, "a");
   Open(/*settles=*/true);
   ASSERT_GE(TableBytes(), 3 * kBytes);
-  ASSERT_EQ(engine_->DropFamily(kTable, kOtherFamily), absl::OkStatus());
+  ASSERT_EQ(engine_->DropTable(kDroppedTable), absl::OkStatus());
   AwaitTableBytes(kBytes * 22 / 10);
-  EXPECT_THAT(before, testing::IsSupersetOf(Large(Tables())));
+  EXPECT_THAT(Large(Tables()), testing::IsSupersetOf(others)) << "the same files";
   EXPECT_EQ(CountRows(kTable), kRows);
-  EXPECT_EQ(CountRows(kOtherTable), kRows);
+  EXPECT_EQ(CountRows(kLastTable), kRows);
+}
+
+// It shares a file with the last one.
+TEST_F(PageSpaceTest, OfADroppedFamilyIsFreed) {
+  Write(kTable, "a", kFamily);
+  const std::vector<std::string> others = Large(Tables());
+  Write(kTable, "a", kDroppedFamily, 1000, kRows, /*settles=*/false);
+  Write(kTable, "a", kLastFamily);
+  Open(/*settles=*/true);
+  ASSERT_GE(TableBytes(), 3 * kBytes);
+  ASSERT_EQ(engine_->DropFamily(kTable, kDroppedFamily), absl::OkStatus());
+  AwaitTableBytes(kBytes * 22 / 10);
+  EXPECT_THAT(Large(Tables()), testing::IsSupersetOf(others)) << "the same files";
+  EXPECT_EQ(CountRows(kTable), 2u * kRows);
 }
 
 TEST_F(PageSpaceTest, OfDroppedRowsIsFreed) {
@@ -209,6 +238,17 @@ TEST_F(PageSpaceTest, OfExpiredPagesIsFreedWhereNobodyWrites) {
   EXPECT_THAT(Large(Tables()), testing::IsSupersetOf(others));
   EXPECT_EQ(CountRows(kTable), kRows + kRows / 2);
   EXPECT_EQ(CountRows(kTable, {"b", "d"}), 0u);
+  // How far the visit is; this one is the next.
+  const auto visit_pages = [&] {
+    return FigureOf("sonde_gc_visit_pages", "done") + FigureOf("sonde_gc_visit_pages", "waiting");
+  };
+  constexpr double kPages = kRows / 2 + kRows / 4;
+  const absl::Time give_up = absl::Now() + kPatience;
+  while (visit_pages() != kPages && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_EQ(visit_pages(), kPages);
+  EXPECT_GE(FigureOf("sonde_space_freed_bytes_total", "files") +
+                FigureOf("sonde_space_freed_bytes_total", "compacted"),
+            1.4 * kBytes);
 }
 
 TEST_F(PageSpaceTest, OfDroppedRowsThatHaveNotSettledIsFreed) {

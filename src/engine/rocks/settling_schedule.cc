@@ -109,7 +109,7 @@ absl::Status SettlingSchedule::Work() {
   if (absl::Now() - last_visit_ >= options_.visit_interval) {
     if (absl::Status status = Visit(); !status.ok()) return status;
   }
-  if (absl::Status status = FreeSpace(); !status.ok()) return status;
+  FreeSpace();
   const absl::Time start = absl::Now();
   const HeadLoad load = store_->OpenHeadLoad();
   const bool due = IsDue(load, CellsToRewrite(), absl::ToUnixMicros(start), IsBusy(load, start), options_);
@@ -164,29 +164,32 @@ absl::Status SettlingSchedule::Visit() {
   return absl::OkStatus();
 }
 
-absl::Status SettlingSchedule::FreeSpace() {
+// Where it fails, as in a damaged table, cells settle all the same.
+void SettlingSchedule::FreeSpace() {
   const absl::Time begin = absl::Now();
-  const bool begins = space_since_ == absl::InfinitePast();
-  if (begins && !space_due_ && (settling_->drops() == drops_known_ || begin < space_from_)) {
-    return absl::OkStatus();
-  }
-  if (begins) {
+  if (!space_since_.has_value()) {
+    const bool dropped = settling_->drops() != drops_known_ && begin >= space_from_;
+    if (!space_due_ && !dropped) return;
     space_since_ = begin;
     space_due_ = false;
     drops_known_ = settling_->drops();
   }
   while (!IsStopping() && absl::Now() - begin < kSpaceTurn) {
-    absl::StatusOr<PageSpace::Progress> progress = space_.Step(MayGoOn());
-    if (!progress.ok()) return progress.status();
-    if (*progress == PageSpace::Progress::kWaitsForReaders) return absl::OkStatus();
-    if (*progress == PageSpace::Progress::kDone) {
-      const absl::Time end = absl::Now();
-      space_from_ = end + kSpaceRest * (end - space_since_);
-      space_since_ = absl::InfinitePast();
-      return absl::OkStatus();
+    const absl::StatusOr<PageSpace::Progress> progress = space_.Step(MayGoOn());
+    if (progress.ok() && *progress == PageSpace::Progress::kMore) continue;
+    if (progress.ok() && *progress == PageSpace::Progress::kWaitsForReaders) return;
+    if (options_.tell && !progress.ok() && !space_fails_) {
+      options_.tell(
+          fmt::format("The space of deleted pages cannot be given back, which is tried again after "
+                      "the next visit to pages: {}",
+                      progress.status().ToString()));
     }
+    space_fails_ = !progress.ok();
+    const absl::Time end = absl::Now();
+    space_from_ = end + kSpaceRest * (end - *space_since_);
+    space_since_.reset();
+    return;
   }
-  return absl::OkStatus();
 }
 
 void SettlingSchedule::Report(const absl::Status& status) {

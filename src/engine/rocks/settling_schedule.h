@@ -26,6 +26,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -84,7 +85,7 @@ class SettlingSchedule {
   // Switches, settles what was open, and notes what that made again.
   absl::Status Settle(const HeadLoad& load);
   absl::Status Visit();
-  absl::Status FreeSpace();
+  void FreeSpace();
   // Whether many cells have come since it was asked last.
   bool IsBusy(const HeadLoad& open_head, absl::Time now);
   bool IsStopping() const;
@@ -108,9 +109,10 @@ class SettlingSchedule {
   std::atomic<uint64_t> visited_pages_ = 0;
   // Of passes of space_.
   bool space_due_ = false;
-  absl::Time space_since_ = absl::InfinitePast();  // the one that is under way
-  absl::Time space_from_ = absl::InfinitePast();   // the next one after a drop
-  uint64_t drops_known_ = 0;                       // when it began
+  std::optional<absl::Time> space_since_;         // the one that is under way
+  absl::Time space_from_ = absl::InfinitePast();  // the next one after a drop
+  uint64_t drops_known_ = 0;                      // when it began
+  bool space_fails_ = false;
   bool failing_ = false;
 
   mutable absl::Mutex mutex_;
