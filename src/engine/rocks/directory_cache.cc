@@ -29,23 +29,35 @@ void DirectoryCache::Clear() {
   bytes_ = 0;
 }
 
+template <typename Find>
+DirectoryCache::Neighbors DirectoryCache::FindIn(uint64_t version, const Find& find) {
+  {
+    const absl::ReaderMutexLock lock(&mutex_);
+    if (version == version_) return find(by_key_);
+    if (version < version_) return {};
+  }
+  const absl::MutexLock lock(&mutex_);
+  GoTo(version);
+  return {};
+}
+
 DirectoryCache::Neighbors DirectoryCache::FindBefore(uint64_t version, TableId table, FamilyId family,
                                                      std::string_view key) {
-  const absl::MutexLock lock(&mutex_);
-  if (!GoTo(version)) return {};
-  const auto not_before = by_key_.lower_bound(key);
-  if (not_before == by_key_.begin()) return {};
-  const Neighbors& found = std::prev(not_before)->second;
-  if (found.before->first.table != table || found.before->first.family != family) return {};
-  if (found.after != nullptr && found.after->key < key) return {};
-  return found;
+  return FindIn(version, [&](const ByKey& by_key) -> Neighbors {
+    const auto not_before = by_key.lower_bound(key);
+    if (not_before == by_key.begin()) return {};
+    const Neighbors& found = std::prev(not_before)->second;
+    if (found.before->first.table != table || found.before->first.family != family) return {};
+    if (found.after != nullptr && found.after->key < key) return {};
+    return found;
+  });
 }
 
 DirectoryCache::Neighbors DirectoryCache::FindAt(uint64_t version, std::string_view key) {
-  const absl::MutexLock lock(&mutex_);
-  if (!GoTo(version)) return {};
-  const auto found = by_key_.find(key);
-  return found == by_key_.end() ? Neighbors() : found->second;
+  return FindIn(version, [&](const ByKey& by_key) {
+    const auto found = by_key.find(key);
+    return found == by_key.end() ? Neighbors() : found->second;
+  });
 }
 
 void DirectoryCache::Put(uint64_t version, Neighbors neighbors) {

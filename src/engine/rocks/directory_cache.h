@@ -4,7 +4,7 @@
 // All entries are of one version of the pages (CellStore::PagesChange): those of an older one are forgotten
 // when a reader comes that sees a newer one.  Bounded in bytes: when they are full, all go.
 //
-// Threads: all functions may be called at once.
+// Threads: all functions may be called at once; readers that find what they look for share the lock.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +41,11 @@ class DirectoryCache {
   void Put(uint64_t version, Neighbors neighbors);
 
  private:
+  using ByKey = std::map<std::string_view, Neighbors>;  // keys of `before`, which own them
+
+  // What `find` says of what is kept, if that is of this version.
+  template <typename Find>
+  Neighbors FindIn(uint64_t version, const Find& find);
   // False: what is kept is of another version.  Forgets what is of an older one.
   bool GoTo(uint64_t version) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Clear() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -49,7 +54,7 @@ class DirectoryCache {
   absl::Mutex mutex_;
   uint64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<std::string_view, Neighbors> by_key_ ABSL_GUARDED_BY(mutex_);  // keys of `before`, which own them
+  ByKey by_key_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sonde

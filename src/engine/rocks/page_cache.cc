@@ -1,5 +1,6 @@
 #include "engine/rocks/page_cache.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -10,6 +11,9 @@ namespace {
 constexpr size_t kBytesPerStream = 8192;
 // What is kept of a column beside its name: where its cells are.
 constexpr size_t kBytesPerColumn = 64;
+// A shard is to hold many of the largest pages.
+constexpr size_t kShardBytesMin = size_t{8} << 20;
+constexpr size_t kShardsMax = 16;
 
 }  // namespace
 
@@ -27,7 +31,23 @@ size_t OpenPage::MemoryBytes() const {
          reader->header().columns * kBytesPerColumn;
 }
 
-std::unique_ptr<OpenPage> PageCache::Take(uint64_t checksum) {
+PageCache::PageCache(size_t bytes_max)
+    : shards_(std::clamp<size_t>(bytes_max / kShardBytesMin, 1, kShardsMax)),
+      shard_bytes_max_(bytes_max / shards_.size()) {}
+
+std::unique_ptr<OpenPage> PageCache::Take(uint64_t checksum) { return ShardOf(checksum).Take(checksum); }
+
+void PageCache::Give(std::unique_ptr<OpenPage> page) {
+  ShardOf(page->Checksum()).Give(std::move(page), shard_bytes_max_);
+}
+
+size_t PageCache::Bytes() const {
+  size_t bytes = 0;
+  for (const Shard& shard : shards_) bytes += shard.Bytes();
+  return bytes;
+}
+
+std::unique_ptr<OpenPage> PageCache::Shard::Take(uint64_t checksum) {
   const absl::MutexLock lock(&mutex_);
   const auto found = by_checksum_.find(checksum);
   if (found == by_checksum_.end()) return nullptr;
@@ -38,14 +58,14 @@ std::unique_ptr<OpenPage> PageCache::Take(uint64_t checksum) {
   return page;
 }
 
-void PageCache::Give(std::unique_ptr<OpenPage> page) {
+void PageCache::Shard::Give(std::unique_ptr<OpenPage> page, size_t bytes_max) {
   const uint64_t checksum = page->Checksum();
   const size_t bytes = page->MemoryBytes();
   page->loan = {};
   Order dropped;  // ends without the lock
   const absl::MutexLock lock(&mutex_);
-  if (bytes > bytes_max_) return;
-  while (bytes_ + bytes > bytes_max_) {
+  if (bytes > bytes_max) return;
+  while (bytes_ + bytes > bytes_max) {
     const auto last = std::prev(order_.end());
     Forget(last);
     dropped.splice(dropped.end(), order_, last);
@@ -55,14 +75,14 @@ void PageCache::Give(std::unique_ptr<OpenPage> page) {
   bytes_ += bytes;
 }
 
-void PageCache::Forget(Order::iterator kept) {
+void PageCache::Shard::Forget(Order::iterator kept) {
   bytes_ -= kept->bytes;
   const auto found = by_checksum_.find(kept->checksum);
   std::erase(found->second, kept);
   if (found->second.empty()) by_checksum_.erase(found);
 }
 
-size_t PageCache::Bytes() const {
+size_t PageCache::Shard::Bytes() const {
   const absl::MutexLock lock(&mutex_);
   return bytes_;
 }
