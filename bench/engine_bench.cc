@@ -3,7 +3,8 @@
 //
 // Prints one JSON object: a list of stores, each with what it did.  Cells a second of ingest are those
 // acknowledged, with all that this process does meanwhile; bytes written are those that the kernel counted
-// for this process until everything lay where it stays.
+// for this process until everything lay where it stays; rows a second are whole rows, read at random places,
+// by one thread and by one for each core.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "bench/readings.h"
 #include "bench/store_under_test.h"
 #include "bench/workload.h"
@@ -155,6 +157,35 @@ absl::Status Ingest(const std::vector<std::unique_ptr<Batches>>& batches, StoreU
   return absl::OkStatus();
 }
 
+// Rows that `threads` read at random places.
+absl::StatusOr<double> ReadRowsPerSecond(const std::vector<std::unique_ptr<Batches>>& batches, int threads,
+                                         StoreUnderTest* store) {
+  constexpr double kSeconds = 0.5;
+  std::vector<absl::Status> statuses(threads);
+  std::vector<int64_t> rows(threads, 0);
+  std::vector<std::thread> readers;
+  const Clock::time_point begin = Clock::now();
+  for (int reader = 0; reader < threads; ++reader) {
+    readers.emplace_back([&, reader] {
+      SeededRandom random(reader + 1);
+      for (; SecondsSince(begin) < kSeconds; ++rows[reader]) {
+        const std::vector<Batch>& some = batches[random.Uniform(batches.size())]->all();
+        const absl::Span<const RowChange> written = some[random.Uniform(some.size())].rows();
+        const absl::StatusOr<int64_t> cells = store->ReadRow(written[random.Uniform(written.size())].row_key);
+        statuses[reader] = cells.status();
+        if (cells.ok() && *cells == 0) statuses[reader] = absl::DataLossError("a row is not there");
+        if (!statuses[reader].ok()) return;
+      }
+    });
+  }
+  for (std::thread& reader : readers) reader.join();
+  const double seconds = SecondsSince(begin);
+  for (const absl::Status& status : statuses) {
+    if (!status.ok()) return status;
+  }
+  return static_cast<double>(std::accumulate(rows.begin(), rows.end(), int64_t{0})) / seconds;
+}
+
 absl::StatusOr<nlohmann::ordered_json> Measure(const Flags& flags, const std::string& name,
                                                const std::vector<std::unique_ptr<Batches>>& batches) {
   const std::string directory = flags.directory + "/" + name;
@@ -182,6 +213,14 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const Flags& flags, const std::st
         fmt::format("{}: {} cells (hash {:016x}) were written, {} found (hash {:016x})", name,
                     written.cells(), written.sum(), found->cells(), found->sum()));
   }
+  absl::StatusOr<double> rows_per_second, rows_per_second_by_all;
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  for (const bool counts : {false, true}) {  // first, what is read often comes into memory
+    rows_per_second_by_all = ReadRowsPerSecond(batches, cores, store->get());
+    if (!rows_per_second_by_all.ok()) return rows_per_second_by_all.status();
+    if (counts) rows_per_second = ReadRowsPerSecond(batches, 1, store->get());
+  }
+  if (!rows_per_second.ok()) return rows_per_second.status();
   store->reset();
   const auto cells = static_cast<double>(written.cells());
   return nlohmann::ordered_json{
@@ -192,6 +231,9 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const Flags& flags, const std::st
       {"ingest_cells_per_cpu_second", cells / ingest_cpu_seconds},
       {"settle_seconds", settle_seconds},
       {"scan_cells_per_second", cells / scan_seconds},
+      {"read_rows_per_second", *rows_per_second},
+      {"read_rows_per_second_by_all_cores", *rows_per_second_by_all},
+      {"cores", cores},
       {"disk_bytes_per_cell", static_cast<double>(DirectoryBytes(directory)) / cells},
       {"written_bytes_per_cell", static_cast<double>(DiskBytesWritten() - written_before) / cells}};
 }

@@ -48,6 +48,19 @@ class SondeStore final : public StoreUnderTest {
     }
   }
 
+  absl::StatusOr<int64_t> ReadRow(std::string_view row_key) override {
+    auto stream = engine_->Scan(kTable, {RowRange::Single(row_key)}, {});
+    if (!stream.ok()) return stream.status();
+    int64_t cells = 0;
+    RowPiece piece;
+    while (true) {
+      const absl::StatusOr<bool> more = (*stream)->Next(&piece);
+      if (!more.ok()) return more.status();
+      if (!*more) return cells;
+      cells += static_cast<int64_t>(piece.cells.size());
+    }
+  }
+
  private:
   std::unique_ptr<RocksEngine> engine_;
 };
@@ -135,6 +148,18 @@ class EntryStore final : public StoreUnderTest {
     }
     if (absl::Status status = ToStatus(iterator->status()); !status.ok()) return status;
     return sum;
+  }
+
+  absl::StatusOr<int64_t> ReadRow(std::string_view row_key) override {
+    std::string prefix;
+    PutString(row_key, &prefix);
+    const rocksdb::Slice start(prefix);
+    int64_t cells = 0;
+    const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator({}));
+    for (iterator->Seek(start); iterator->Valid() && iterator->key().starts_with(start); iterator->Next())
+      ++cells;
+    if (absl::Status status = ToStatus(iterator->status()); !status.ok()) return status;
+    return cells;
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,7 +21,7 @@ struct StoreOptions {
   bool sync = true;  // before a batch is acknowledged
 };
 
-// Cells of one table and one family.  Threads: Write may be called at once.
+// Cells of one table and one family.  Threads: Write may be called at once, and so may ReadRow.
 class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
@@ -30,6 +31,8 @@ class StoreUnderTest {
   virtual absl::Status Settle() = 0;
   // All cells.
   virtual absl::StatusOr<CellSum> Scan() = 0;
+  // How many cells the row has.
+  virtual absl::StatusOr<int64_t> ReadRow(std::string_view row_key) = 0;
 };
 
 absl::StatusOr<std::unique_ptr<StoreUnderTest>> OpenSondeStore(const StoreOptions& options);
