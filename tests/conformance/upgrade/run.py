@@ -5,7 +5,8 @@ usage: run.py --cbt PROGRAM                                 the test; SONDE_BINA
        run.py --cbt PROGRAM --make FORMAT --binary OLD      makes formatFORMAT.tar.xz by an older version
 
 An archive holds what cbt read, and the directory as `kill -9` left it: tables of RocksDB, and writes that are in its log
-only; without the logs for people, which name the machine.  It is opened, compared, written to, opened again and compared again.
+only; without the ballast, and without the logs for people, which name the machine.  It is opened, compared, written to,
+killed, compared, settled and compared again.
 """
 
 import argparse
