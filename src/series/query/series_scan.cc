@@ -133,7 +133,7 @@ absl::Status SeriesScan::PlanOpen() {
   for (const std::string& text : texts) {
     Selection selection{
         .tags = {{}}, .from_micros = selection_.from_micros, .to_micros = selection_.to_micros};
-    if (is_whole) selection.tags[0].values = {text.empty() ? LabelsText(*open_, {}) : text};
+    if (is_whole) selection.tags[0].values = {text.empty() ? kNoLabelsText : text};
     if (!is_whole && !text.empty()) selection.tags[0].prefix = text;
     absl::StatusOr<ScanPlan> plan = PlanScan(codec_, selection);
     if (!plan.ok()) return plan.status();

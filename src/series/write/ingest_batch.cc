@@ -13,6 +13,8 @@
 namespace sonde::series {
 namespace {
 
+constexpr size_t kBucketTextBytes = 10;  // of an open series: 2026010100
+
 FieldType TypeOf(LineValueType type) {
   switch (type) {
     case LineValueType::kFloat:
@@ -85,7 +87,8 @@ absl::Status IngestBatch::MakeDeclaredTarget(const IngestPoint& point, const Kno
   return absl::OkStatus();
 }
 
-absl::Status IngestBatch::MakeOpenTarget(const IngestPoint& point, Target* target) {
+absl::Status IngestBatch::MakeOpenTarget(const IngestPoint& point, const KnownSeriesRef& series,
+                                         Target* target) {
   std::vector<std::string_view> names;
   for (const auto& [name, value] : *point.labels) {
     if (value.empty()) continue;
@@ -95,18 +98,23 @@ absl::Status IngestBatch::MakeOpenTarget(const IngestPoint& point, Target* targe
     }
     names.push_back(name);
   }
-  const KnownSeriesRef now = declarations_->Find(point.series);
-  absl::StatusOr<KnownSeriesRef> series = declarations_->Extend(
-      point.series, names, OpenFieldsOf(point, now == nullptr ? nullptr : &now->schema));
-  if (!series.ok()) return series.status();
-  target->open = *std::move(series);
   AppendEscaped(point.series, &target->key_prefix);
   target->key_prefix += '#';
-  target->key_prefix += LabelsText(*target->open, *point.labels);
+  const size_t labels_begin = target->key_prefix.size();
+  target->key_prefix.reserve(labels_begin + point.identity.size());
+  target->open = series;
+  if (series == nullptr || !AppendLabelsText(*series, *point.labels, &target->key_prefix)) {
+    absl::StatusOr<KnownSeriesRef> extended = declarations_->Extend(
+        point.series, names, OpenFieldsOf(point, series == nullptr ? nullptr : &series->schema));
+    if (!extended.ok()) return extended.status();
+    target->open = *std::move(extended);
+    target->key_prefix.resize(labels_begin);
+    AppendLabelsText(*target->open, *point.labels, &target->key_prefix);
+  }
   target->key_prefix += '#';
-  if (target->key_prefix.size() + 10 > kRowKeyBytesMax) {
+  if (target->key_prefix.size() + kBucketTextBytes > kRowKeyBytesMax) {
     target->problem = fmt::format("name and tags make a row key of {} bytes; allowed: up to {}",
-                                  target->key_prefix.size() + 10, kRowKeyBytesMax);
+                                  target->key_prefix.size() + kBucketTextBytes, kRowKeyBytesMax);
   }
   return absl::OkStatus();
 }
@@ -116,7 +124,7 @@ absl::Status IngestBatch::MakeTarget(const IngestPoint& point, Target* target) {
   if (!found.ok()) return found.status();
   const KnownSeriesRef& series = *found;
   if (series != nullptr && !series->is_open()) return MakeDeclaredTarget(point, series, target);
-  if (series != nullptr || settings_.takes_undeclared) return MakeOpenTarget(point, target);
+  if (series != nullptr || settings_.takes_undeclared) return MakeOpenTarget(point, series, target);
   target->problem = fmt::format("series '{}' is not declared, and this server takes declared ones only",
                                 Printable(point.series));
   return absl::OkStatus();
@@ -188,10 +196,13 @@ absl::Status IngestBatch::AddOpen(const IngestPoint& point, Target* target) {
   const SeriesSchema& schema = target->open->schema;
   const int64_t bucket_start_micros = schema.bucket->Start(point.time_micros);
   if (target->bucket_start_micros != bucket_start_micros) {
-    std::string key = target->key_prefix;
-    AppendCalendarTime(schema.key[2].format, bucket_start_micros, &key);
-    const auto [entry, is_new] = row_of_key_.try_emplace(std::move(key), rows_.size());
-    if (is_new) rows_.emplace_back().row_key = entry->first;
+    const auto [entry, is_new] = row_of_bucket_.try_emplace({target, bucket_start_micros}, rows_.size());
+    if (is_new) {
+      std::string& key = rows_.emplace_back().row_key;
+      key.reserve(target->key_prefix.size() + kBucketTextBytes);
+      key = target->key_prefix;
+      AppendCalendarTime(schema.key[2].format, bucket_start_micros, &key);
+    }
     target->row = entry->second;
     target->bucket_start_micros = bucket_start_micros;
   }
@@ -243,7 +254,7 @@ absl::Status IngestBatch::Flush() {
     if (result.ok()) result = status;
   }
   rows_.clear();
-  row_of_key_.clear();
+  row_of_bucket_.clear();
   targets_.clear();
   cells_ = value_bytes_ = 0;
   return result;

@@ -70,7 +70,8 @@ class IngestBatch {
 
   absl::Status MakeTarget(const IngestPoint& point, Target* target);
   absl::Status MakeDeclaredTarget(const IngestPoint& point, const KnownSeriesRef& series, Target* target);
-  absl::Status MakeOpenTarget(const IngestPoint& point, Target* target);
+  // `series`: null when nothing has come of it yet.
+  absl::Status MakeOpenTarget(const IngestPoint& point, const KnownSeriesRef& series, Target* target);
   absl::Status AddDeclared(const IngestPoint& point, Target* target);
   absl::Status AddOpen(const IngestPoint& point, Target* target);
   // The fields of the point, all known and of their type.
@@ -82,8 +83,10 @@ class IngestBatch {
   RollupRefresher* const refresher_;
   absl::flat_hash_map<std::string_view, std::unique_ptr<Target>> targets_;
   absl::flat_hash_map<std::string, std::unique_ptr<Declared>> declared_;
-  absl::flat_hash_map<std::string, size_t> row_of_key_;
+  // Of open series.  Two identities of one series, such as labels in another order, have a row each, of one
+  // key; they are written in this order.
   std::vector<RowWrite> rows_;
+  absl::flat_hash_map<std::pair<const Target*, int64_t>, size_t> row_of_bucket_;  // by its start
   std::vector<size_t> field_places_;  // of the point at hand; those of the last one are tried first
   std::vector<std::string_view> field_texts_;
   size_t cells_ = 0;

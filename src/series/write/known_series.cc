@@ -11,10 +11,12 @@
 namespace sonde::series {
 namespace {
 
-bool IsPlain(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte > 0x20 && byte != 0x7F && c != ',' && c != '=' && c != '%' && c != '#';
-}
+struct IsPlain {
+  bool operator()(char c) const {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte > 0x20 && byte != 0x7F && c != ',' && c != '=' && c != '%' && c != '#';
+  }
+};
 
 std::optional<int> HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -119,7 +121,7 @@ SeriesSchema LabelsAsTags(const KnownSeries& series) {
 
 void AppendEscaped(std::string_view text, std::string* out) {
   while (!text.empty()) {
-    const size_t plain = std::find_if_not(text.begin(), text.end(), IsPlain) - text.begin();
+    const size_t plain = std::find_if_not(text.begin(), text.end(), IsPlain()) - text.begin();
     out->append(text.substr(0, plain));
     text.remove_prefix(plain);
     if (text.empty()) return;
@@ -128,27 +130,39 @@ void AppendEscaped(std::string_view text, std::string* out) {
   }
 }
 
-std::string LabelsText(const KnownSeries& series,
-                       const std::vector<std::pair<std::string_view, std::string_view>>& labels) {
-  std::string text;
+bool AppendLabelsText(const KnownSeries& series,
+                      const std::vector<std::pair<std::string_view, std::string_view>>& labels,
+                      std::string* out) {
+  const size_t begin = out->size();
+  size_t left =
+      std::count_if(labels.begin(), labels.end(), [](const auto& label) { return !label.second.empty(); });
+  auto next = labels.begin();  // they mostly come in the order of keys
   for (const std::string& name : series.labels) {
-    const auto found =
-        std::find_if(labels.begin(), labels.end(), [&](const auto& label) { return label.first == name; });
-    if (found == labels.end() || found->second.empty()) continue;
-    if (!text.empty()) text += ',';
-    AppendEscaped(name, &text);
-    text += '=';
-    AppendEscaped(found->second, &text);
+    if (left == 0) break;
+    const auto is_it = [&](const auto& label) { return label.first == name; };
+    auto found = std::find_if(next, labels.end(), is_it);
+    if (found == labels.end()) {
+      found = std::find_if(labels.begin(), next, is_it);
+      if (found == next) continue;
+    }
+    next = std::next(found);
+    if (found->second.empty()) continue;
+    --left;
+    if (out->size() > begin) *out += ',';
+    AppendEscaped(name, out);
+    *out += '=';
+    AppendEscaped(found->second, out);
   }
-  // A tag is never empty.
-  return text.empty() ? "," : text;
+  if (left > 0) return false;
+  if (out->size() == begin) *out += kNoLabelsText;
+  return true;
 }
 
 absl::Status ParseLabelsText(const KnownSeries& series, std::string_view text,
                              std::vector<std::string>* values) {
   values->resize(series.labels.size());
   for (std::string& value : *values) value.clear();
-  if (text == ",") return absl::OkStatus();
+  if (text == kNoLabelsText) return absl::OkStatus();
   size_t at = 0;
   while (!text.empty()) {
     const size_t equals = text.find('=');

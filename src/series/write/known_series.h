@@ -55,11 +55,13 @@ SeriesSchema LabelsAsTags(const KnownSeries& series);
 
 // Appends `name` or a value of an open series, as keys have it.
 void AppendEscaped(std::string_view text, std::string* out);
-// What the tag `labels` of an open series holds; labels with empty values are absent.  All names must be
-// known.
-std::string LabelsText(const KnownSeries& series,
-                       const std::vector<std::pair<std::string_view, std::string_view>>& labels);
-// The values of the known labels, "" for absent ones.  DATA_LOSS: LabelsText never writes this.
+constexpr char kNoLabelsText[] = ",";  // a tag is never empty
+// Appends what the tag `labels` of an open series holds; labels with empty values are absent.  No name comes
+// twice.  False: a label is not known, and what was appended is not whole.
+bool AppendLabelsText(const KnownSeries& series,
+                      const std::vector<std::pair<std::string_view, std::string_view>>& labels,
+                      std::string* out);
+// The values of the known labels, "" for absent ones.  DATA_LOSS: AppendLabelsText never writes this.
 absl::Status ParseLabelsText(const KnownSeries& series, std::string_view text,
                              std::vector<std::string>* values);
 
