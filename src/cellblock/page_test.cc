@@ -448,6 +448,30 @@ TEST(Page, TallAndBucketRowsTakeLessThanThreeTenthsOfAByteACell) {
   }
 }
 
+// Whichever of them a trial looks at, columns that have nothing in common stay apart.
+TEST(Page, ARowOfManyColumnsTakesNoMoreThanTwoOfFewer) {
+  constexpr int kColumns = 128, kTimes = 360;
+  SeededRandom random(7);
+  for (const int period : {2, 4, 8, 16, 32}) {
+    Row whole{"h", {}};
+    Rows halves{{"h", {}}, {"h", {}}};
+    for (int column = 0; column < kColumns; ++column) {
+      const bool is_constant = column % period < period / 4 + 1;
+      int64_t level = int64_t{1} << (column % 40);
+      for (int i = kTimes; i > 0; --i) {
+        level += static_cast<int64_t>(random.Uniform(8));
+        const Cell cell{fmt::format("m{:03}", column), kStart + i * kSecond,
+                        is_constant ? "idle" : std::to_string(level)};
+        whole.cells.push_back(cell);
+        halves[column * 2 / kColumns].cells.push_back(cell);
+      }
+    }
+    size_t bytes = 0;
+    for (const Row& half : halves) bytes += MakePages({half}).front().size();
+    EXPECT_LT(MakePages({whole}).front().size(), bytes) << "period " << period;
+  }
+}
+
 TEST(Page, EveryDamageIsFound) {
   SeededRandom random(7);
   for (const Kind kind : kKinds) {

@@ -19,8 +19,8 @@ constexpr size_t kSparseColumnsMax = 32;
 // With more columns than this, their cells may be more alike along a row: what a qualifier says is a time.
 constexpr size_t kColumnsByColumnMax = 64;
 // It is tried on so many stretches of so many cells, and must leave no more than this share.
-constexpr size_t kByRowTrialStretches = 8;
-constexpr size_t kByRowTrialCells = 1024;
+constexpr size_t kByRowTrialStretches = 64;
+constexpr size_t kByRowTrialCells = 128;
 constexpr double kByRowShare = 0.8;
 
 // Rows that are more than this part of a page are split where the page is full.
@@ -348,8 +348,13 @@ PageOrder PageWriter::EncodeValues(std::string* out) const {
   if (static_cast<double>(by_row.size()) * scale > static_cast<double>(out->size()) * kByRowShare) {
     return PageOrder::kByColumn;
   }
-  out->clear();
-  codec::EncodeValues(values_, out);
+  // Stretches may have met other columns than most cells are of.
+  by_row.clear();
+  codec::EncodeValues(values_, &by_row);
+  if (static_cast<double>(by_row.size()) > static_cast<double>(out->size()) * kByRowShare) {
+    return PageOrder::kByColumn;
+  }
+  *out = std::move(by_row);
   return PageOrder::kByRow;
 }
 
