@@ -69,7 +69,8 @@ def bars():
             aim_figure="victoria-metrics many-series lines.MB", at_most=True, unit="MB"),
         Bar("bytes a point, line protocol; the aim is VictoriaMetrics", "sonde lines.B/cell",
             aim_figure="victoria-metrics lines.B/cell", at_most=True, unit="B"),
-        Bar("scan inside the process, of a core", "sonde inside scan.cells/s", 50e6, 300e6, unit="cells/s"),
+        *(Bar(f"scan inside the process, of a core, {schema} rows", f"sonde inside {schema} scan.cells/s", 50e6, 300e6,
+              unit="cells/s") for schema in ("bucket", "tall")),
     ]
     for state in ("as built", "settled"):
         found += [

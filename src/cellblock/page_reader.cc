@@ -179,7 +179,7 @@ void PageCursor::Scratch::Clear() {
   wanted.clear();
   number_kind.clear();
   picked.clear();
-  decoded_rows.clear();
+  row_groups.clear();
   groups.clear();
   for (Decoded& of_stream : decoded) {
     of_stream.ranges.clear();
@@ -195,7 +195,7 @@ void PageCursor::Scratch::Clear() {
 size_t PageCursor::Scratch::MemoryBytes() const {
   size_t bytes = wanted.capacity() * sizeof(Wanted) + number_kind.capacity() * sizeof(number_kind[0]) +
                  picked.capacity() * sizeof(picked[0]) + arena.MemoryBytes() +
-                 keys.capacity() * sizeof(std::string_view) + decoded_rows.capacity() * sizeof(Row) +
+                 keys.capacity() * sizeof(std::string_view) + row_groups.capacity() * sizeof(row_groups[0]) +
                  groups.capacity() * sizeof(Group) + decoded.capacity() * sizeof(Decoded);
   for (const Decoded& of_stream : decoded) {
     bytes += of_stream.ranges.capacity() * sizeof(of_stream.ranges[0]) +
@@ -212,6 +212,9 @@ absl::Status PageCursor::Start() {
       (hints_.time_range.end_micros != 0 && header.timestamp_micros_min >= hints_.time_range.end_micros)) {
     return absl::OkStatus();
   }
+  takes_all_times_ =
+      header.timestamp_micros_min >= hints_.time_range.start_micros &&
+      (hints_.time_range.end_micros == 0 || header.timestamp_micros_max < hints_.time_range.end_micros);
   ChooseColumns();
   if (scratch_->wanted.empty()) return absl::OkStatus();
   scratch_->decoded.resize(reader_->streams_.size());
@@ -264,43 +267,54 @@ absl::StatusOr<bool> PageCursor::Next(RowPiece* piece) {
     if (absl::Status status = Start(); !status.ok()) return status;
   }
   while (true) {
-    const size_t decoded = scratch_->decoded_rows.empty() ? 0 : scratch_->decoded_rows.size() - 1;
-    if (rows_done_ == decoded) {
+    if (rows_done_ == rows_decoded_) {
       if (rows_begin_ == rows_end_) return false;
       if (absl::Status status = DecodeRows(); !status.ok()) return status;
       continue;
     }
-    const size_t index = reverse_ ? decoded - 1 - rows_done_ : rows_done_;
+    const size_t index = reverse_ ? rows_decoded_ - 1 - rows_done_ : rows_done_;
     ++rows_done_;
-    const Row& row = scratch_->decoded_rows[index];
-    const size_t group_end = scratch_->decoded_rows[index + 1].group;
-    if (row.group == group_end) continue;
-    FillPiece(row, group_end, piece);
+    const absl::Span<const Group> groups = scratch_->groups;
+    if (scratch_->row_groups.empty()) {
+      FillPiece(scratch_->keys[index], groups, index * groups.front().count, piece);
+      return true;
+    }
+    const size_t begin = scratch_->row_groups[index];
+    const size_t end = scratch_->row_groups[index + 1];
+    if (begin == end) continue;
+    FillPiece(scratch_->keys[index], groups.subspan(begin, end - begin), 0, piece);
     return true;
   }
 }
 
-void PageCursor::FillPiece(const Row& row, size_t group_end, RowPiece* piece) const {
-  piece->row_key = row.key;
+void PageCursor::FillPiece(std::string_view key, absl::Span<const Group> groups, size_t shift,
+                           RowPiece* piece) const {
+  piece->row_key = key;
   piece->cells.clear();
-  piece->numbers.clear();
-  for (size_t i = row.group; i < group_end; ++i) {
-    const Group& group = scratch_->groups[i];
+  size_t columns = 0;  // of numbers: one after the other takes the place of one of the row before
+  for (const Group& group : groups) {
     const Decoded& decoded = scratch_->decoded[group.stream];
     const std::string_view qualifier = reader_->columns()[group.column];
+    const int64_t* const timestamps = group.timestamps + shift;
+    const size_t value = group.value + shift;
     if (!decoded.numbers.empty()) {
-      piece->numbers.push_back(
-          {qualifier, {group.timestamps, group.count}, {decoded.numbers.data() + group.value, group.count}});
+      if (columns == piece->numbers.size()) piece->numbers.emplace_back();
+      NumberColumn& column = piece->numbers[columns++];
+      column.qualifier = qualifier;
+      column.range = group.range;
+      column.timestamps_micros = {timestamps, group.count};
+      column.numbers = {decoded.numbers.data() + value, group.count};
       continue;
     }
-    const std::string_view* const values = hints_.keys_only ? nullptr : decoded.values.data() + group.value;
+    const std::string_view* const values = hints_.keys_only ? nullptr : decoded.values.data() + value;
     const size_t at = piece->cells.size();
     piece->cells.resize(at + group.count);
     CellView* const cells = piece->cells.data() + at;
     for (size_t k = 0; k < group.count; ++k) {
-      cells[k] = {qualifier, group.timestamps[k], values == nullptr ? std::string_view() : values[k]};
+      cells[k] = {qualifier, timestamps[k], values == nullptr ? std::string_view() : values[k]};
     }
   }
+  piece->numbers.resize(columns);
 }
 
 // The next rows to decode, of those that are left.
@@ -335,23 +349,50 @@ absl::Status PageCursor::DecodeRows() {
   if (!reader_->keys_.Decode(begin, end, &scratch_->arena, scratch_->keys.data()))
     return DamagedPage("row keys");
   if (absl::Status status = (*shape)->DecodeTimes(begin, end); !status.ok()) return status;
-  scratch_->decoded_rows.clear();
+  scratch_->row_groups.clear();
   scratch_->groups.clear();
-  rows_done_ = 0;
+  rows_done_ = rows_decoded_ = 0;
   for (Decoded& decoded : scratch_->decoded) {
     decoded.ranges.clear();
     decoded.count = 0;
   }
-  for (size_t row = begin; row < end; ++row) {
-    scratch_->decoded_rows.push_back({scratch_->groups.size(), scratch_->keys[row - begin]});
-    if (picked_set_ != (*shape)->SetOf(row)) PickColumns(**shape, row);
-    const absl::Span<const uint32_t> columns = (*shape)->ColumnsOf(row);
-    for (const uint32_t i : scratch_->picked) {
-      PlanGroup(columns[i], (*shape)->FirstValue(row, i), (*shape)->TimesOf(row, i));
-    }
+  if (AreAlike(**shape)) {
+    PlanAlike(**shape, begin, end);
+  } else {
+    PlanRows(**shape, begin, end);
   }
-  scratch_->decoded_rows.push_back({scratch_->groups.size(), {}});
-  return hints_.keys_only ? absl::OkStatus() : DecodeValues();
+  if (!hints_.keys_only) {
+    if (absl::Status status = DecodeValues(); !status.ok()) return status;
+  }
+  rows_decoded_ = end - begin;
+  return absl::OkStatus();
+}
+
+bool PageCursor::AreAlike(const PageShape& shape) const {
+  return shape.CellsOfEach() > 0 && takes_all_times_ && reader_->parts_.order == PageOrder::kByColumn &&
+         (!hints_.newest_per_column.has_value() ||
+          *hints_.newest_per_column >= static_cast<int64_t>(shape.CellsOfEach()));
+}
+
+void PageCursor::PlanAlike(const PageShape& shape, size_t begin, size_t end) {
+  const auto count = static_cast<uint32_t>(shape.CellsOfEach());
+  const absl::Span<const uint32_t> columns = shape.ColumnsOf(begin);
+  for (const auto& [i, range] : scratch_->picked) {
+    const uint32_t stream = reader_->stream_of_[columns[i]];
+    const size_t value = shape.FirstValue(begin, i);
+    scratch_->groups.push_back(
+        {columns[i], count, shape.TimesOf(begin, i).data(), stream, range, scratch_->decoded[stream].count});
+    PlanValues(stream, value, value + (end - begin) * count);
+  }
+}
+
+void PageCursor::PlanRows(const PageShape& shape, size_t begin, size_t end) {
+  for (size_t row = begin; row < end; ++row) {
+    scratch_->row_groups.push_back(scratch_->groups.size());
+    if (picked_set_ != shape.SetOf(row)) PickColumns(shape, row);
+    for (const Picked& picked : scratch_->picked) PlanGroup(shape, row, picked);
+  }
+  scratch_->row_groups.push_back(scratch_->groups.size());
 }
 
 void PageCursor::PickColumns(const PageShape& shape, size_t row) {
@@ -362,16 +403,18 @@ void PageCursor::PickColumns(const PageShape& shape, size_t row) {
   for (const auto& [begin, end, range] : scratch_->wanted) {
     from = std::lower_bound(from, columns.end(), begin);
     for (; from != columns.end() && *from < end; ++from) {
-      scratch_->picked.push_back(static_cast<uint32_t>(from - columns.begin()));
+      scratch_->picked.push_back(
+          {static_cast<uint32_t>(from - columns.begin()), static_cast<uint32_t>(range)});
     }
   }
 }
 
-void PageCursor::PlanGroup(uint32_t column, size_t first_value, absl::Span<const int64_t> timestamps) {
+void PageCursor::PlanGroup(const PageShape& shape, size_t row, const Picked& picked) {
+  const absl::Span<const int64_t> timestamps = shape.TimesOf(row, picked.place);
   const TimeRange& range = hints_.time_range;
   const int64_t* begin = timestamps.begin();
   const int64_t* end = timestamps.end();
-  if (!range.IsAll()) {
+  if (!takes_all_times_) {
     const auto newer = [](int64_t a, int64_t b) { return a > b; };
     // Descending: those before the end of the range, then those from its start
     // on.
@@ -385,16 +428,22 @@ void PageCursor::PlanGroup(uint32_t column, size_t first_value, absl::Span<const
     count = std::min(count, static_cast<size_t>(std::max<int64_t>(*hints_.newest_per_column, 0)));
   }
   if (count == 0) return;
+  const uint32_t column = shape.ColumnsOf(row)[picked.place];
   const uint32_t stream = reader_->stream_of_[column];
+  const size_t value = shape.FirstValue(row, picked.place) + (begin - timestamps.begin());
+  scratch_->groups.push_back(
+      {column, static_cast<uint32_t>(count), begin, stream, picked.range, scratch_->decoded[stream].count});
+  PlanValues(stream, value, value + count);
+}
+
+void PageCursor::PlanValues(uint32_t stream, size_t begin, size_t end) {
   Decoded& decoded = scratch_->decoded[stream];
-  const size_t value = first_value + (begin - timestamps.begin());
-  if (!decoded.ranges.empty() && decoded.ranges.back().second == value) {
-    decoded.ranges.back().second = value + count;
+  if (!decoded.ranges.empty() && decoded.ranges.back().second == begin) {
+    decoded.ranges.back().second = end;
   } else {
-    decoded.ranges.emplace_back(value, value + count);
+    decoded.ranges.emplace_back(begin, end);
   }
-  scratch_->groups.push_back({column, static_cast<uint32_t>(count), begin, stream, decoded.count});
-  decoded.count += count;
+  decoded.count += end - begin;
 }
 
 absl::Status PageCursor::DecodeValues() {

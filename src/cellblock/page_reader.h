@@ -97,17 +97,19 @@ class PageCursor {
     uint32_t begin = 0, end = 0;
     size_t range = 0;
   };
-  // Cells of one column of one row.
+  // A wanted column of rows that have the same ones.
+  struct Picked {
+    uint32_t place = 0;  // among the columns of the row
+    uint32_t range = 0;
+  };
+  // Cells of one column of one row; or of the first of rows that are alike.
   struct Group {
     uint32_t column = 0;
     uint32_t count = 0;
     const int64_t* timestamps = nullptr;
     uint32_t stream = 0;
-    size_t value = 0;  // its first, among those decoded of the stream
-  };
-  struct Row {
-    size_t group = 0;  // its first
-    std::string_view key;
+    uint32_t range = 0;  // of the hints' columns
+    size_t value = 0;    // its first, among those decoded of the stream
   };
   // What is decoded of a stream for some rows.
   struct Decoded {
@@ -123,9 +125,15 @@ class PageCursor {
   absl::Status DecodeRows();
   void ChooseRows(const PageShape& shape, size_t* begin, size_t* end);
   void PickColumns(const PageShape& shape, size_t row);
-  void PlanGroup(uint32_t column, size_t first_value, absl::Span<const int64_t> timestamps);
+  // Rows that are alike, all wanted in all of their times, need no plan each.
+  bool AreAlike(const PageShape& shape) const;
+  void PlanAlike(const PageShape& shape, size_t begin, size_t end);
+  void PlanRows(const PageShape& shape, size_t begin, size_t end);
+  void PlanGroup(const PageShape& shape, size_t row, const Picked& picked);
+  void PlanValues(uint32_t stream, size_t begin, size_t end);
   absl::Status DecodeValues();
-  void FillPiece(const Row& row, size_t group_end, RowPiece* piece) const;
+  // Of each group, the cells that lie so many behind it.
+  void FillPiece(std::string_view key, absl::Span<const Group> groups, size_t shift, RowPiece* piece) const;
 
   PageReader* reader_;
   const RowRange rows_;
@@ -140,10 +148,9 @@ class PageCursor {
 
     std::vector<Wanted> wanted;                           // ascending
     std::vector<std::optional<NumberBytes>> number_kind;  // by stream; empty: all are read as cells
-    std::vector<uint32_t> picked;  // of the columns of a row of picked_set_, those that are wanted
+    std::vector<Picked> picked;                           // of a row of picked_set_, ascending
 
-    // The rows that are decoded, with an end.
-    std::vector<Row> decoded_rows;
+    std::vector<size_t> row_groups;  // the first of each decoded row, and the end; none: rows that are alike
     std::vector<Group> groups;
     std::vector<Decoded> decoded;  // by stream
     codec::ByteArena arena;
@@ -153,9 +160,10 @@ class PageCursor {
 
   std::unique_ptr<Scratch> scratch_;
   bool started_ = false;
+  bool takes_all_times_ = false;
   size_t rows_begin_ = 0, rows_end_ = 0;  // of those that are not decoded yet
   std::optional<size_t> picked_set_;
-  size_t rows_done_ = 0;  // of those that are decoded
+  size_t rows_decoded_ = 0, rows_done_ = 0;  // the latter of the former
 };
 
 }  // namespace sonde

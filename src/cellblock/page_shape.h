@@ -30,6 +30,8 @@ class PageShape {
     const size_t set = SetOf(row);
     return {set_members_.data() + set_starts_[set], set_starts_[set + 1] - set_starts_[set]};
   }
+  // Not 0: all rows have all columns, each with so many cells, and all columns of a row the same timestamps.
+  size_t CellsOfEach() const { return regular_ ? list_cells_ : 0; }
   // How many cells rows [begin, end) have.
   size_t CellsOf(size_t begin, size_t end) const;
   // Where the cells of the i-th column of a row begin, in the column's stream.

@@ -308,6 +308,8 @@ Rows ReadNumbers(PageReader* reader, const RowRange& range, const ReadHints& hin
     }
     for (const NumberColumn& column : piece.numbers) {
       EXPECT_EQ(column.timestamps_micros.size(), column.numbers.size());
+      const ReadHints::ColumnRange& wanted = hints.columns->at(column.range);
+      EXPECT_TRUE(column.qualifier >= wanted.start && (wanted.end.empty() || column.qualifier < wanted.end));
       *numbers += column.numbers.size();
       for (size_t i = 0; i < column.numbers.size(); ++i) {
         row.cells.push_back({std::string(column.qualifier), column.timestamps_micros[i],
@@ -350,6 +352,9 @@ TEST(Page, NumbersOfColumnsAreThoseOfCells) {
       const auto any_time = [&] { return rows[random.Uniform(rows.size())].cells.front().timestamp_micros; };
       if (random.Uniform(2) == 0) hints.time_range.start_micros = any_time();
       if (random.Uniform(2) == 0) hints.time_range.end_micros = any_time();
+      if (random.Uniform(4) == 0) {  // all of it
+        hints.time_range = {reader->header().timestamp_micros_min, reader->header().timestamp_micros_max + 1};
+      }
       if (random.Uniform(3) == 0) hints.newest_per_column = static_cast<int64_t>(1 + random.Uniform(3));
       const bool reverse = random.Uniform(2) == 0;
       RowRange range;

@@ -1,6 +1,7 @@
 #include "codec/texts.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
@@ -9,6 +10,14 @@
 
 namespace sonde::codec {
 namespace {
+
+// 00, 01, ... 99.
+constexpr std::array<char, 200> kTwoDigits = [] {
+  std::array<char, 200> digits{};
+  for (size_t i = 0; i < digits.size(); ++i)
+    digits[i] = static_cast<char>('0' + (i % 2 == 0 ? i / 20 : i / 2 % 10));
+  return digits;
+}();
 
 constexpr uint32_t kFieldDigitsMax = 19;  // what 64 bits hold
 constexpr size_t kFieldsMax = 16;
@@ -334,15 +343,13 @@ void TextColumn::Compose(const Template& shape, const int64_t* fields, size_t st
   for (size_t i = 0; i < shape.fields.size(); ++i) {
     auto value = static_cast<uint64_t>(fields[i * stride]);
     char* const start = to + shape.fields[i].offset;
-    for (char* at = start + shape.fields[i].width; at-- > start;) {
-      if (form_ == Form::kDigits) {
-        *at = static_cast<char>('0' + value % 10);
-        value /= 10;
-      } else {
-        *at = static_cast<char>(value);
-        value >>= 8;
-      }
+    char* at = start + shape.fields[i].width;
+    if (form_ != Form::kDigits) {
+      for (; at > start; value >>= 8) *--at = static_cast<char>(value);
+      continue;
     }
+    for (; at - start >= 2; value /= 100) std::copy_n(&kTwoDigits[2 * (value % 100)], 2, at -= 2);
+    if (at > start) *--at = static_cast<char>('0' + value % 10);
   }
 }
 

@@ -38,6 +38,7 @@ struct CellView {
 // Cells of one column as numbers.  The views belong to whoever produced them.
 struct NumberColumn {
   std::string_view qualifier;
+  size_t range = 0;                             // of ReadHints::columns, the one that it is in
   absl::Span<const int64_t> timestamps_micros;  // descending
   absl::Span<const double> numbers;             // one a timestamp, each the double that is next to the value
 };

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,7 @@ class NumberReader {
         rule_(rule),
         watch_(watch),
         row_(row),
+        counts_cells_(!rule.KeepsEverything() || read.cells_per_column_max > 0),
         columns_(read.columns.size()) {}
 
   // False: `row` wants no more.
@@ -44,7 +46,7 @@ class NumberReader {
     if (rows_seen_ == 0 || piece.row_key != row_key_) {
       if (!Emit()) return false;
       row_key_ = piece.row_key;
-      for (Column& column : columns_) column = {};
+      if (counts_cells_) columns_.assign(columns_.size(), {});
       ++rows_seen_;
       if (watch_ != nullptr) watch_->Saw(row_key_);
     }
@@ -74,8 +76,8 @@ class NumberReader {
     int64_t returned = 0;  // and that were asked for
   };
 
-  // The column of a qualifier, if it is asked for; *at is its place in order_, or goes behind those before
-  // it.
+  // The column of a qualifier, if it is asked for: the hints are advice, and other columns may be among the
+  // cells.  *at is its place in order_, or goes behind those before it.
   std::optional<size_t> Find(std::string_view qualifier, size_t* at) const {
     while (*at < order_.size()) {
       const int order = read_.columns[order_[*at]].qualifier.compare(qualifier);
@@ -86,17 +88,19 @@ class NumberReader {
     return std::nullopt;
   }
 
-  // The hints are advice: other columns may be among them.
   void TakeNumbers(const std::vector<NumberColumn>& numbers) {
-    size_t at = 0;
     for (const NumberColumn& found : numbers) {
-      const std::optional<size_t> column = Find(found.qualifier, &at);
-      if (!column) continue;
-      const auto [begin, end] = Keep(&columns_[*column], found.timestamps_micros);
-      if (begin == end) continue;
-      parts_.push_back({.column = *column,
-                        .timestamps_micros = found.timestamps_micros.subspan(begin, end - begin),
-                        .numbers = found.numbers.subspan(begin, end - begin)});
+      const size_t column = order_[found.range];
+      size_t begin = 0, end = found.numbers.size();
+      if (!IsWhole(found.timestamps_micros)) {
+        std::tie(begin, end) = Keep(&columns_[column], found.timestamps_micros);
+        if (begin == end) continue;
+      }
+      // Member by member: of tall rows there are many small ones.
+      NumberRow::Part& part = parts_.emplace_back();
+      part.column = column;
+      part.timestamps_micros = {found.timestamps_micros.data() + begin, end - begin};
+      part.numbers = {found.numbers.data() + begin, end - begin};
       if (watch_ != nullptr) watch_->Returned(end - begin, (end - begin) * sizeof(double));
     }
   }
@@ -128,6 +132,12 @@ class NumberReader {
     }
   }
 
+  // Whether all are to be seen, without counting.
+  bool IsWhole(absl::Span<const int64_t> timestamps) const {
+    return !counts_cells_ && timestamps.back() >= read_.start_micros &&
+           (read_.end_micros == 0 || timestamps.front() < read_.end_micros);
+  }
+
   // Of descending timestamps, those that are to be seen: [first, second).
   std::pair<size_t, size_t> Keep(Column* column, absl::Span<const int64_t> timestamps) {
     size_t end = timestamps.size();
@@ -151,10 +161,11 @@ class NumberReader {
   }
 
   const NumberRead& read_;
-  const std::vector<size_t> order_;
+  const std::vector<size_t> order_;  // as the hints' columns
   const GcRuleEvaluator& rule_;
   ReadWatch* const watch_;
   const std::function<bool(const NumberRow&)>& row_;
+  const bool counts_cells_;  // what is to be seen depends on what came before of the row
   std::string row_key_;
   std::vector<Column> columns_;  // as in read_
   int64_t rows_seen_ = 0;

@@ -273,12 +273,12 @@ bool RocksScan::IsLastFamilyOfRow() const {
 absl::Status RocksScan::Fill(Source* source, RowPiece* piece) {
   piece->row_key = row_key_;
   piece->family = family_;
-  piece->numbers.clear();
   if (source != nullptr && fragments_.empty()) {
     piece->cells.swap(source->stream->piece().cells);
     piece->numbers.swap(source->stream->piece().numbers);
     return absl::OkStatus();
   }
+  piece->numbers.clear();
   newest_qualifier_.clear();
   newest_count_ = 0;
   if (source != nullptr) return FillOver(source, piece);
