@@ -455,6 +455,10 @@ int Run(const Options& options) {
     AskScan(options, tall, store.local.get());
     fmt::print("\n| load | points | MB | points/s | points/CPU-s |\n| --- | ---: | ---: | ---: | ---: |\n");
     CompareSalts(options, &store);
+  }
+  std::filesystem::remove_all(options.directory, error);
+  {  // alone, as files are measured
+    Store store(options.directory);
     CompareWidths(options, &store);
   }
   std::filesystem::remove_all(options.directory, error);

@@ -19,8 +19,8 @@ class MemoryProtectionTest : public testing::Test {
     rocksdb::Options cells =
         CellsSettings(env_.get(), 64 << 20, nullptr, [](TableId, FamilyId) { return false; });
     if (!protected_memory) cells.memtable_protection_bytes_per_key = cells.block_protection_bytes_per_key = 0;
-    const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
-        {rocksdb::kDefaultColumnFamilyName, cells}, {"head", HeadSettings(cells)}};
+    const std::vector<rocksdb::ColumnFamilyDescriptor> families = {{rocksdb::kDefaultColumnFamilyName, cells},
+                                                                   {"head", HeadSettings(cells)}};
     rocksdb::DBOptions options(cells);
     options.create_missing_column_families = true;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
