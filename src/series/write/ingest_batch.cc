@@ -115,7 +115,9 @@ absl::Status IngestBatch::MakeOpenTarget(const IngestPoint& point, const KnownSe
   if (target->key_prefix.size() + kBucketTextBytes > kRowKeyBytesMax) {
     target->problem = fmt::format("name and tags make a row key of {} bytes; allowed: up to {}",
                                   target->key_prefix.size() + kBucketTextBytes, kRowKeyBytesMax);
+    return absl::OkStatus();
   }
+  target->first = first_of_prefix_.try_emplace(target->key_prefix, target).first->second;
   return absl::OkStatus();
 }
 
@@ -196,7 +198,8 @@ absl::Status IngestBatch::AddOpen(const IngestPoint& point, Target* target) {
   const SeriesSchema& schema = target->open->schema;
   const int64_t bucket_start_micros = schema.bucket->Start(point.time_micros);
   if (target->bucket_start_micros != bucket_start_micros) {
-    const auto [entry, is_new] = row_of_bucket_.try_emplace({target, bucket_start_micros}, rows_.size());
+    const auto [entry, is_new] =
+        row_of_bucket_.try_emplace({target->first, bucket_start_micros}, rows_.size());
     if (is_new) {
       std::string& key = rows_.emplace_back().row_key;
       key.reserve(target->key_prefix.size() + kBucketTextBytes);
@@ -255,6 +258,7 @@ absl::Status IngestBatch::Flush() {
   }
   rows_.clear();
   row_of_bucket_.clear();
+  first_of_prefix_.clear();
   targets_.clear();
   cells_ = value_bytes_ = 0;
   return result;

@@ -63,7 +63,8 @@ class IngestBatch {
     std::vector<std::string> tags;  // of a declared series, in its order
     std::string problem;            // not empty: no point of this identity is taken
     KnownSeriesRef open;
-    std::string key_prefix;  // of an open series: all of the key before the bucket
+    std::string key_prefix;         // of an open series: all of the key before the bucket
+    const Target* first = nullptr;  // of an open series, with this prefix
     int64_t bucket_start_micros = -1;
     size_t row = 0;
   };
@@ -83,10 +84,11 @@ class IngestBatch {
   RollupRefresher* const refresher_;
   absl::flat_hash_map<std::string_view, std::unique_ptr<Target>> targets_;
   absl::flat_hash_map<std::string, std::unique_ptr<Declared>> declared_;
-  // Of open series.  Two identities of one series, such as labels in another order, have a row each, of one
-  // key; they are written in this order.
-  std::vector<RowWrite> rows_;
-  absl::flat_hash_map<std::pair<const Target*, int64_t>, size_t> row_of_bucket_;  // by its start
+  std::vector<RowWrite> rows_;  // of open series
+  // Identities with the same labels, such as those in another order, share the rows of the one that came
+  // first.
+  absl::flat_hash_map<std::string_view, const Target*> first_of_prefix_;
+  absl::flat_hash_map<std::pair<const Target*, int64_t>, size_t> row_of_bucket_;  // by first and start
   std::vector<size_t> field_places_;  // of the point at hand; those of the last one are tried first
   std::vector<std::string_view> field_texts_;
   size_t cells_ = 0;

@@ -95,14 +95,14 @@ TEST(IngestBatch, LabelsInAnyOrderAreTheSameRow) {
   MemoryTables tables;
   Declarations declarations(&tables, &kClock);
   EXPECT_EQ(Write("m,a=1,b=2 v=1,w=1 5\nm,b=2,a=1 v=2 5\nm,a=1,b=2 v=3 7200\nm,b=2,a=1,d=4 v=4 5\nm v=5 5\n"
-                  "m,b=2,a=1 v=6 7201\n",
+                  "m,b=2,a=1 v=6 7201\nm,a=1,b=2 v=7 5\nm,b=2,a=1 w=8 5\n",
                   &declarations, &tables),
             Texts{});
   EXPECT_EQ(Keys(tables, "timeseries"), (Texts{"m#,#1970010100", "m#a=1,b=2#1970010100",
                                                "m#a=1,b=2#1970010102", "m#a=1,b=2,d=4#1970010100"}));
   auto& row = tables.tables["timeseries"].rows["m#a=1,b=2#1970010100"];
-  EXPECT_EQ((row[{"m", "v"}][5 * kMicrosPerSecond]), "2");  // the later line
-  EXPECT_EQ((row[{"m", "w"}][5 * kMicrosPerSecond]), "1");
+  EXPECT_EQ((row[{"m", "v"}][5 * kMicrosPerSecond]), "7");  // the last line, however the labels stand
+  EXPECT_EQ((row[{"m", "w"}][5 * kMicrosPerSecond]), "8");
   EXPECT_EQ((tables.tables["timeseries"].rows["m#a=1,b=2#1970010102"][{"m", "v"}].size()), 2);
 }
 
