@@ -94,6 +94,14 @@ class Engine {
   // Applies each change; all in one commit.  Rows may repeat: later changes come after earlier ones.
   virtual absl::Status Apply(TableId table, absl::Span<const RowChange> changes) = 0;
 
+  // Applies the changes of each part that `next` gives, until it gives none, all in one commit, as Apply
+  // would all of them at once.  None is logged.  What a part views may be gone when the next one is asked
+  // for, so that of many only one has to be in memory at a time; but row keys stay until this is done. `next`
+  // must not call the engine, nor wait.  ABORTED: some cannot be part of the commit now, nothing was applied;
+  // Apply each part by itself.
+  using NextChanges = std::function<std::optional<absl::Span<const RowChange>>()>;
+  virtual absl::Status ApplyParts(TableId table, const NextChanges& next) = 0;
+
   // Atomic read-modify-write of one row.  `decide` sees the row's cells of `hints` (families in any order,
   // each once; none without cells) and returns the change, or nothing to leave the row alone.  It is pure,
   // may run again and must not call the engine.  What it sees is gone when it returns; the delta's views must

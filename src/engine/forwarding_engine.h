@@ -36,6 +36,9 @@ class ForwardingEngine : public Engine {
   absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
     return engine_->Apply(table, changes);
   }
+  absl::Status ApplyParts(TableId table, const NextChanges& next) override {
+    return engine_->ApplyParts(table, next);
+  }
   absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
                       const Decide& decide) override {
     return engine_->Update(table, row_key, hints, decide);

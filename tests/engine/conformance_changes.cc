@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "apply_in_parts.h"
 #include "engine_conformance.h"
 #include "fmt/format.h"
 #include "hll/hll_sketch.h"
@@ -45,6 +46,7 @@ TEST_P(EngineConformance, AnUnknownTableIsNotFound) {
   EXPECT_EQ(engine_->Scan(kUnknown, {RowRange::All()}, {}).status().code(), kNotFound);
   const RowChange change{"r", {.families = {PutsOf(kPlain, {{"q", 0, "v"}})}}};
   EXPECT_EQ(engine_->Apply(kUnknown, {change}).code(), kNotFound);
+  EXPECT_EQ(engine_->ApplyParts(kUnknown, [] { return std::nullopt; }).code(), kNotFound);
   int calls_count = 0;
   const auto decide = [&](const std::vector<RowFamily>&) -> absl::StatusOr<std::optional<RowDelta>> {
     ++calls_count;
@@ -107,6 +109,33 @@ TEST_P(EngineConformance, AnApplyOfNothingIsFine) {
   EXPECT_EQ(engine_->Apply(kTable, {{"r", {}}}), absl::OkStatus());
   EXPECT_EQ(engine_->Apply(kTable, {{"r", {.families = {{.family = kPlain}}}}}), absl::OkStatus());
   EXPECT_EQ(RowKeys(), std::vector<std::string>());
+}
+
+TEST_P(EngineConformance, PartsAreAppliedInTheirOrder) {
+  const RowDelta put_1{.families = {PutsOf(kPlain, {{"q", 1000, "1"}, {"x", 1000, "1"}})}};
+  const RowDelta clear{.families = {{.family = kPlain, .delete_all = true}}};
+  const RowDelta add{
+      .families = {{.family = kSum, .aggregate = AggregateKind::kSum, .adds = {{"q", 1000, 2}}}}};
+  const RowDelta put_2{.families = {PutsOf(kPlain, {{"q", 1000, "2"}})}};
+  const std::vector<RowChange> changes = {{"a", put_2}, {"b", put_1}, {"a", put_1}, {"s", add},
+                                          {"b", clear}, {"s", add},   {"b", put_2}};
+  for (const size_t changes_per_part : {1u, 2u, 3u, 100u}) {
+    ASSERT_EQ(ApplyInParts(engine_.get(), kTable, changes, [=](size_t) { return changes_per_part; }),
+              absl::OkStatus());
+    EXPECT_EQ(Cells("a"), "q@1000=1 x@1000=1");
+    EXPECT_EQ(Cells("b"), "q@1000=2");
+  }
+  EXPECT_EQ(Cells("s", kSum), "q@1000=" + StateBytes(4 * 2 * 2));
+}
+
+TEST_P(EngineConformance, PartsMayBeEmpty) {
+  EXPECT_EQ(engine_->ApplyParts(kTable, [] { return std::nullopt; }), absl::OkStatus());
+  const RowDelta put{.families = {PutsOf(kPlain, {{"q", 1000, "1"}})}};
+  int parts_count = 0;
+  const absl::Status status = ApplyInParts(engine_.get(), kTable, {{"a", put}, {"b", put}},
+                                           [&](size_t) { return ++parts_count % 2; });
+  EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_EQ(RowKeys(), (std::vector<std::string>{"a", "b"}));
 }
 
 TEST_P(EngineConformance, CellsComeByQualifierThenNewestFirst) {

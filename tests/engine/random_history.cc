@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "apply_in_parts.h"
 #include "base/bytes.h"
 #include "base/random.h"
 #include "fmt/format.h"
@@ -154,7 +155,8 @@ class History {
     auto& [id, table] = AnyTable();
     std::deque<std::string> values;
     std::vector<RowChange> changes;
-    std::string line = fmt::format("Apply {}", id);
+    const bool in_parts = words_.OneIn(2);
+    std::string line = fmt::format("Apply{} {}", in_parts ? " in parts" : "", id);
     for (uint64_t count = words_.Uniform(5); count > 0; --count) {
       // Often the row before: the order within a batch matters.
       const std::string_view row_key =
@@ -164,7 +166,8 @@ class History {
       line += fmt::format(" '{}'", Printable(row_key, 12));
     }
     Log(line);
-    return engine_->Apply(id, changes);
+    if (!in_parts) return engine_->Apply(id, changes);
+    return ApplyInParts(engine_.get(), id, changes, [this](size_t left) { return words_.Uniform(left + 1); });
   }
 
   absl::Status Update() {

@@ -180,6 +180,16 @@ absl::Status MemoryEngine::Apply(TableId table, absl::Span<const RowChange> chan
   return absl::OkStatus();
 }
 
+absl::Status MemoryEngine::ApplyParts(TableId table, const NextChanges& next) {
+  const std::unique_lock guard(lock_);
+  MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  while (const std::optional<absl::Span<const RowChange>> changes = next()) {
+    for (const RowChange& change : *changes) found->Apply(change.row_key, change.delta);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status MemoryEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
                                   const Decide& decide) {
   const std::unique_lock guard(lock_);

@@ -44,6 +44,7 @@ class MemoryEngine final : public Engine {
   absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                   ScanOptions options) override;
   absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override;
+  absl::Status ApplyParts(TableId table, const NextChanges& next) override;
   absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
                       const Decide& decide) override;
   absl::Status DropRange(TableId table, const RowRange& range) override;

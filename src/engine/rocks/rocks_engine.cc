@@ -77,10 +77,13 @@ void AppendChange(TableId table, const RowChange& change, const ShapeSource& sha
   if (value.capacity() > kScratchBytesMax) std::string().swap(value);
 }
 
-bool AddsCells(const RowDelta& delta) {
-  return std::any_of(delta.families.begin(), delta.families.end(),
+bool AddsCells(const RowChange& change) {
+  const std::vector<FamilyDelta>& families = change.delta.families;
+  return std::any_of(families.begin(), families.end(),
                      [](const FamilyDelta& family) { return !family.puts.empty() || !family.adds.empty(); });
 }
+
+bool IsLogged(const RowChange& change) { return !change.delta.log.pieces.empty(); }
 
 CellStore::WhenHeld WhenHeld(bool adds_cells) {
   return adds_cells ? CellStore::WhenHeld::kRefuse : CellStore::WhenHeld::kRefuseWhenStopped;
@@ -340,38 +343,59 @@ bool RocksEngine::RowMustWait(TableId table, std::string_view row_key) {
 
 absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> changes) {
   if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
-  const LearningTableShapes shapes(records_.shapes(), table);
-  rocksdb::WriteBatch batch;
-  BatchRowLocks::Stripes stripes;
-  stripes.reserve(changes.size());
-  bool logged = false;
-  const bool adds_cells = std::any_of(changes.begin(), changes.end(),
-                                      [](const RowChange& change) { return AddsCells(change.delta); });
-  for (size_t i = 0; i < changes.size() && adds_cells && store_->long_rows().AnyFull(); ++i) {
+  RowEdits edits;
+  edits.adds_cells = std::any_of(changes.begin(), changes.end(), AddsCells);
+  for (size_t i = 0; i < changes.size() && edits.adds_cells && store_->long_rows().AnyFull(); ++i) {
     if (absl::Status status = store_->AwaitLongRow(table, changes[i].row_key); !status.ok()) return status;
   }
   CellStore::OpenHead head(store_.get());
-  HeadLoad load;
-  CellStore::LongFragments long_fragments;
-  // Twice: before shapes are learned, and when it is known how much there is.
-  if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
+  // Twice, here and in Commit: before shapes are learned, and when it is known how much there is.
+  if (absl::Status status = disk_guard_->AdmitWrite(); edits.adds_cells && !status.ok()) return status;
+  Gather(table, changes, head, &edits);
+  const bool logged = std::any_of(changes.begin(), changes.end(), IsLogged);
+  return Commit(table, logged ? changes : absl::Span<const RowChange>(), &head, &edits);
+}
+
+absl::Status RocksEngine::ApplyParts(TableId table, const NextChanges& next) {
+  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+  RowEdits edits;
+  CellStore::OpenHead head(store_.get());
+  while (const std::optional<absl::Span<const RowChange>> changes = next()) {
+    if (std::any_of(changes->begin(), changes->end(), AddsCells)) {
+      // The heads do not change roles while this has one of them, so that it must not wait for a row.
+      if (store_->long_rows().AnyFull()) return absl::AbortedError("A row must settle before it can grow");
+      if (absl::Status status = disk_guard_->AdmitWrite(); !status.ok()) return status;
+      edits.adds_cells = true;
+    }
+    Gather(table, *changes, head, &edits);
+  }
+  return Commit(table, {}, &head, &edits);
+}
+
+void RocksEngine::Gather(TableId table, absl::Span<const RowChange> changes, const CellStore::OpenHead& head,
+                         RowEdits* edits) {
+  const LearningTableShapes shapes(records_.shapes(), table);
+  if (edits->stripes.empty()) edits->stripes.reserve(changes.size());
   for (const RowChange& change : changes) {
-    AppendChange(table, change, shapes, head.get(), &batch, &load, &long_fragments);
-    stripes.push_back(row_locks_.StripeOf(table, change.row_key));
-    logged |= !change.delta.log.pieces.empty();
+    AppendChange(table, change, shapes, head.get(), &edits->batch, &edits->load, &edits->long_fragments);
+    edits->stripes.push_back(row_locks_.StripeOf(table, change.row_key));
   }
-  load.bytes = batch.GetDataSize();
-  if (adds_cells) {
-    if (absl::Status status = disk_guard_->AdmitWrite(load.bytes); !status.ok()) return status;
+}
+
+absl::Status RocksEngine::Commit(TableId table, absl::Span<const RowChange> logged, CellStore::OpenHead* head,
+                                 RowEdits* edits) {
+  edits->load.bytes = edits->batch.GetDataSize();
+  if (edits->adds_cells) {
+    if (absl::Status status = disk_guard_->AdmitWrite(edits->load.bytes); !status.ok()) return status;
   }
-  head.Add(load, table, long_fragments);
+  head->Add(edits->load, table, edits->long_fragments);
   // The log tells in which order the changes of a row were applied, so they are applied one by one.
-  const BatchRowLocks locks(&row_locks_, std::move(stripes), /*alone=*/logged);
-  const CellStore::WhenHeld when_held = WhenHeld(adds_cells);
-  if (!logged) return store_->Write(&batch, "Writing rows", when_held);
+  const BatchRowLocks locks(&row_locks_, std::move(edits->stripes), /*alone=*/!logged.empty());
+  const CellStore::WhenHeld when_held = WhenHeld(edits->adds_cells);
+  if (logged.empty()) return store_->Write(&edits->batch, "Writing rows", when_held);
   ChangeLog::Commit commit(log_.get());
-  if (absl::Status status = commit.Add(table, changes, &batch); !status.ok()) return status;
-  return store_->Write(&batch, "Writing rows", when_held);
+  if (absl::Status status = commit.Add(table, logged, &edits->batch); !status.ok()) return status;
+  return store_->Write(&edits->batch, "Writing rows", when_held);
 }
 
 absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
@@ -415,11 +439,11 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   absl::StatusOr<std::optional<RowDelta>> delta = decide(row);
   if (!delta.ok()) return delta.status();
   if (!delta->has_value()) return absl::OkStatus();
-  const bool adds_cells = AddsCells(**delta);
+  const RowChange change{row_key, *std::move(*delta)};
+  const bool adds_cells = AddsCells(change);
   if (adds_cells && !row_has_room.ok()) return row_has_room;
   if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
   rocksdb::WriteBatch batch;
-  const RowChange change{row_key, *std::move(*delta)};
   HeadLoad load;
   CellStore::LongFragments long_fragments;
   AppendChange(table, change, LearningTableShapes(records_.shapes(), table), head.get(), &batch, &load,
@@ -430,7 +454,7 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   }
   head.Add(load, table, long_fragments);
   ChangeLog::Commit commit(log_.get());
-  if (!change.delta.log.pieces.empty()) {
+  if (IsLogged(change)) {
     if (absl::Status status = commit.Add(table, {&change, 1}, &batch); !status.ok()) return status;
   }
   return store_->Write(&batch, "Writing a row", WhenHeld(adds_cells));

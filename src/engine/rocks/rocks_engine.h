@@ -103,6 +103,7 @@ class RocksEngine final : public Engine {
   absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                   ScanOptions options) override;
   absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override;
+  absl::Status ApplyParts(TableId table, const NextChanges& next) override;
   absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
                       const Decide& decide) override;
   absl::Status DropRange(TableId table, const RowRange& range) override;
@@ -174,6 +175,20 @@ class RocksEngine final : public Engine {
   void Tell(const std::string& text) const;
 
   GcRuleEvaluator GcRuleOf(TableId table, FamilyId family) const;
+
+  // A commit that is being gathered: edits of rows, for a head that stays open.
+  struct RowEdits {
+    rocksdb::WriteBatch batch;
+    HeadLoad load;
+    CellStore::LongFragments long_fragments;  // views into the row keys
+    BatchRowLocks::Stripes stripes;
+    bool adds_cells = false;
+  };
+  void Gather(TableId table, absl::Span<const RowChange> changes, const CellStore::OpenHead& head,
+              RowEdits* edits);
+  // Writes them, with the records of `logged` changes, which are all of them or none.
+  absl::Status Commit(TableId table, absl::Span<const RowChange> logged, CellStore::OpenHead* head,
+                      RowEdits* edits);
 
   const RocksOptions options_;
   rocksdb::Env* const env_;

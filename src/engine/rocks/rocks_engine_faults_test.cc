@@ -166,7 +166,7 @@ TEST_F(RocksEngineFaultsTest, AFullDiskRefusesWhatAddsCellsAndNothingElse) {
     return DiskSpace{.size_bytes = uint64_t{100} << 30, .free_bytes = free_bytes};
   };
   Open({.measure_disk = measure});
-  for (const char* const row : {"a", "b", "c"}) ASSERT_TRUE(Put(row).ok());
+  for (const char* const row : {"a", "b", "c", "e"}) ASSERT_TRUE(Put(row).ok());
   free_bytes = uint64_t{1} << 30;
   ASSERT_TRUE(Soon([&] { return !Put("a").ok(); }));
   const absl::Status refused = Put("d");
@@ -178,15 +178,27 @@ TEST_F(RocksEngineFaultsTest, AFullDiskRefusesWhatAddsCellsAndNothingElse) {
     return delta;
   };
   EXPECT_EQ(engine_->Update(1, "d", {}, put).code(), absl::StatusCode::kResourceExhausted);
+  // What only deletes is not refused for those who add, nor is anything of a commit that is.
+  const RowChange add{"d", **put({})}, remove{"b", {.families = {{.family = 1, .delete_all = true}}}};
+  for (const bool adds : {true, false}) {
+    std::vector<const RowChange*> parts = {adds ? &add : nullptr, &remove};
+    const absl::Status status = engine_->ApplyParts(1, [&]() -> std::optional<absl::Span<const RowChange>> {
+      if (parts.empty()) return std::nullopt;
+      const RowChange* const part = parts.back();
+      parts.pop_back();
+      return part == nullptr ? absl::Span<const RowChange>() : absl::MakeConstSpan(part, 1);
+    });
+    EXPECT_EQ(status.code(), adds ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kOk);
+    EXPECT_EQ(*Get("b"), adds ? "v" : "none");
+  }
   EXPECT_EQ(*Get("d"), "none");
-  EXPECT_EQ(*Get("b"), "v");
   EXPECT_TRUE(Delete("a").ok());
   EXPECT_EQ(*Get("a"), "none");
-  EXPECT_TRUE(engine_->DropRange(1, {"b", "c"}).ok());
-  EXPECT_EQ(*Get("b"), "none");
+  EXPECT_TRUE(engine_->DropRange(1, {"c", "d"}).ok());
+  EXPECT_EQ(*Get("c"), "none");
   engine_.reset();
   Open({.measure_disk = measure});  // a restart
-  EXPECT_EQ(*Get("c"), "v");
+  EXPECT_EQ(*Get("e"), "v");
   EXPECT_FALSE(Put("d").ok());
   free_bytes = uint64_t{50} << 30;
   EXPECT_TRUE(Soon([&] { return Put("d").ok(); }));

@@ -529,6 +529,31 @@ TEST_F(SettlingTest, ARowThatGetsMoreThanSettlesMakesItsWritersWait) {
   EXPECT_EQ(Cells({}, RowRange::Single("long")), wanted);
 }
 
+// Who waits for a row must not keep the heads from changing roles.
+TEST_F(SettlingTest, WhatComesInPartsDoesNotWaitForAFullRow) {
+  settles_ = true;
+  head_cells_min_ = 1'000'000;
+  constexpr size_t kValueBytes = 100'000;
+  long_row_bytes_max_ = kValueBytes;
+  Open();
+  const std::string value(kValueBytes, 'v');
+  const RowChange small{"other", {.families = {{.family = kFamily, .puts = {{"q", 1'000, "small"}}}}}};
+  bool aborted = false;
+  for (int i = 0; i < 50 && !aborted; ++i) {
+    const RowChange large{"long", {.families = {{.family = kFamily, .puts = {{"q", 1'000 * i, value}}}}}};
+    if (!engine_->Apply(kTable, {large}).ok()) continue;  // it is still full of what came before
+    int parts_count = 0;
+    const absl::Status status =
+        engine_->ApplyParts(kTable, [&]() -> std::optional<absl::Span<const RowChange>> {
+          if (parts_count++ > 0) return std::nullopt;
+          return absl::MakeConstSpan(&small, 1);
+        });
+    aborted = status.code() == absl::StatusCode::kAborted;
+    ASSERT_TRUE(aborted || status.ok()) << status;
+  }
+  EXPECT_TRUE(aborted);
+}
+
 TEST(LongRows, AreFullEachByItself) {
   LongRows rows(100);
   rows.Add(1, "a", 60);
