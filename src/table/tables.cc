@@ -189,7 +189,6 @@ ReadHints HintsOf(const TableSchema& schema, absl::Span<const ReadModifyWriteRul
   return hints;
 }
 
-// Of what a mutation carries.
 // Whether one of several rows may have got this, of which none was written, only for what another is: a row
 // whose types do not match refuses all, and on a full disk those who add refuse those who delete.
 bool MayBeOfAnother(const absl::Status& status) {
@@ -197,6 +196,7 @@ bool MayBeOfAnother(const absl::Status& status) {
          !absl::IsInternal(status) && !absl::IsDataLoss(status);
 }
 
+// Of what the mutations carry.
 uint64_t BytesOf(absl::Span<const Mutation> mutations) {
   uint64_t bytes = 0;
   const auto add = [&bytes](const auto& one) {
@@ -205,6 +205,58 @@ uint64_t BytesOf(absl::Span<const Mutation> mutations) {
   };
   for (const Mutation& mutation : mutations) std::visit(add, mutation);
   return bytes;
+}
+
+// What is told of a request's rows; views into their keys.
+class WrittenRows {
+ public:
+  explicit WrittenRows(absl::Span<const RowMutations> rows) {
+    rows_.reserve(rows.size());
+    for (const RowMutations& row : rows) {
+      rows_.push_back({row.row_key, BytesOf(row.mutations)});
+      cells_ += row.mutations.size();
+    }
+  }
+
+  void Tell(AccessObserver* observer, TableId table, const AccessTimer& timer,
+            absl::Span<const absl::Status> statuses) const {
+    const auto failed = [](const absl::Status& status) { return !status.ok(); };
+    observer->OnAccess(
+        table, {.kind = AccessKind::kWrite,
+                .rows = rows_,
+                .cells = cells_,
+                .latency_micros = timer.Micros(),
+                .errors = static_cast<uint32_t>(std::count_if(statuses.begin(), statuses.end(), failed))});
+  }
+
+ private:
+  std::vector<AccessedRow> rows_;
+  uint64_t cells_ = 0;
+};
+
+// The changes of a request's rows that are accepted: at the front of *changes, whose memory is used again.
+// `statuses`: as many as rows.
+absl::Span<const RowChange> NormalizeRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
+                                          const AuthorizedView* view, int64_t now_micros,
+                                          std::vector<RowChange>* changes,
+                                          std::vector<absl::Status>* statuses) {
+  if (changes->size() < rows.size()) changes->resize(rows.size());
+  size_t count = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const RowMutations& row = rows[i];
+    absl::Status& status = (*statuses)[i];
+    if (view != nullptr) status = CheckInView(*view, schema, row.row_key, row.mutations);
+    if (!status.ok()) continue;
+    RowChange& change = (*changes)[count];
+    change.row_key = row.row_key;
+    status = Normalize(schema, row.row_key, row.mutations, now_micros, &change.delta);
+    if (IsTypeMismatch(status)) {
+      statuses->assign(rows.size(), absl::Status(status));
+      return {};
+    }
+    if (status.ok()) ++count;
+  }
+  return absl::MakeSpan(*changes).first(count);
 }
 
 bool WantsServerTime(const Mutation& mutation) {
@@ -303,16 +355,34 @@ std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Sp
   if (observer_ == nullptr) return ApplyRows(schema, rows, view, interrupted);
   const AccessTimer timer;
   std::vector<absl::Status> statuses = ApplyRows(schema, rows, view, interrupted);
-  AccessPart part{.kind = AccessKind::kWrite, .latency_micros = timer.Micros()};
-  std::vector<AccessedRow> accessed;
-  accessed.reserve(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    accessed.push_back({rows[i].row_key, BytesOf(rows[i].mutations)});
-    part.cells += rows[i].mutations.size();
-    if (!statuses[i].ok()) ++part.errors;
+  WrittenRows(rows).Tell(observer_, schema.id, timer, statuses);
+  return statuses;
+}
+
+absl::StatusOr<std::vector<std::vector<absl::Status>>> Tables::MutateRowsOfEach(const TableSchema& schema,
+                                                                                const NextRows& next,
+                                                                                const AuthorizedView* view) {
+  const AccessTimer timer;
+  const int64_t now_micros = clock_->NowMicros();
+  std::vector<RowChange> changes;  // of the request that came last, and room for more
+  std::vector<std::vector<absl::Status>> statuses;
+  std::vector<WrittenRows> written;
+  bool is_last = false;
+  const auto next_changes = [&]() -> std::optional<absl::Span<const RowChange>> {
+    const std::optional<absl::Span<const RowMutations>> rows = next();
+    is_last = !rows.has_value();
+    if (is_last) return std::nullopt;
+    if (observer_ != nullptr) written.emplace_back(*rows);
+    return NormalizeRows(schema, *rows, view, now_micros, &changes, &statuses.emplace_back(rows->size()));
+  };
+  const absl::Status applied = engine_->ApplyParts(schema.id, next_changes);
+  if (!applied.ok() && (!is_last || MayBeOfAnother(applied))) return applied;
+  for (std::vector<absl::Status>& of_request : statuses) {
+    for (absl::Status& status : of_request) {
+      if (status.ok()) status = applied;
+    }
   }
-  part.rows = accessed;
-  observer_->OnAccess(schema.id, part);
+  for (size_t i = 0; i < written.size(); ++i) written[i].Tell(observer_, schema.id, timer, statuses[i]);
   return statuses;
 }
 

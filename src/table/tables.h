@@ -103,6 +103,14 @@ class Tables {
   // UNAVAILABLE and what a commit that went wrong says.  None has a token.
   std::vector<absl::Status> MutateTogether(const TableSchema& schema, absl::Span<const RowMutations> rows,
                                            const AuthorizedView* view = nullptr);
+  // As MutateRows of each of several requests, whose rows `next` gives until it gives none; all that are
+  // accepted are one commit.  What the rows view may be gone when `next` is asked again, but for their keys,
+  // which stay until this is done; it must not wait.  No row has a token or asks for the server's time, and
+  // no changes are logged.  The statuses of each request.  Not OK: they cannot be written together, and
+  // nothing was; MutateRows each.
+  using NextRows = std::function<std::optional<absl::Span<const RowMutations>>()>;
+  absl::StatusOr<std::vector<std::vector<absl::Status>>> MutateRowsOfEach(
+      const TableSchema& schema, const NextRows& next, const AuthorizedView* view = nullptr);
 
   // Atomic.  No predicate: whether the row has any cell.  Returns whether it matched.
   absl::StatusOr<bool> CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
