@@ -28,6 +28,7 @@
 
 namespace sonde {
 
+class ListCommitter;
 class RowCommitter;
 
 // What parsing a request may make of it: messages and strings in it (RequestParts), ten for each mutation
@@ -102,6 +103,7 @@ struct CallResources {
   StalledReads* stalled_reads;
   StepCost* read_cost;
   RowCommitter* committer;
+  ListCommitter* list_committer;
   RequestMetrics* metrics;
   bool writes_block;  // those of many rows: they wait for the disk
 
@@ -182,37 +184,46 @@ class ListReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   size_t written_ = 0;
 };
 
-// Answers a call with the messages that `handle(request, &messages) -> absl::Status` makes.  `Parsed`: what
-// parses the request.
-template <typename Request, typename Parsed = ParsedRequest<Request>, typename Handle>
+// Ends a call that is answered with a list, once; from any thread.
+struct ListEnd {
+  grpc::CallbackServerContext* context;
+  RequestMetrics* metrics;
+  std::string_view method;
+  ListReactor* reactor = new ListReactor();
+  absl::Time came = absl::Now();
+
+  // As ListReactor::Answer.
+  void operator()(const absl::Status& status, std::vector<grpc::ByteBuffer> messages,
+                  Admission::Place place) const {
+    AddServerHeaders(context, came);
+    metrics->Record(method, status.code(), absl::ToInt64Microseconds(absl::Now() - came));
+    reactor->Answer(status, std::move(messages), std::move(place));
+  }
+};
+
+// Answers a call with the messages that `handle(request, &messages) -> absl::Status` makes.
+template <typename Request, typename Handle>
 grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerList(grpc::CallbackServerContext* context,
                                                        grpc::ByteBuffer* in, const CallKind& kind,
                                                        RequestMetrics* metrics, Handle handle) {
-  auto* reactor = new ListReactor();
-  const auto finish = [context, reactor, metrics, came = absl::Now()](const absl::Status& status,
-                                                                      std::vector<grpc::ByteBuffer> messages,
-                                                                      Admission::Place place) {
-    AddServerHeaders(context, came);
-    metrics->Record(MethodOf<Request>(), status.code(), absl::ToInt64Microseconds(absl::Now() - came));
-    reactor->Answer(status, std::move(messages), std::move(place));
-  };
+  const ListEnd finish{context, metrics, MethodOf<Request>()};
   absl::StatusOr<Admission::Place> place = Admit(kind, MethodOf<Request>(), in);
   if (!place.ok()) {
     finish(place.status(), {}, {});
-    return reactor;
+    return finish.reactor;
   }
   auto work = [in, finish, place = *std::move(place),
                handle = std::move(handle)](absl::Status status) mutable {
     std::vector<grpc::ByteBuffer> messages;
     {
-      Parsed request;
+      ParsedRequest<Request> request;
       if (status.ok()) status = request.Parse(in, &place);
       if (status.ok()) status = handle(request.message(), &messages);
     }
     finish(status, std::move(messages), std::move(place));
   };
   Run(kind, DeadlineOf(*context), std::move(work));
-  return reactor;
+  return finish.reactor;
 }
 
 }  // namespace sonde

@@ -8,11 +8,10 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/calls.h"
-#include "wire/client_features.h"
 #include "wire/data_target.h"
 #include "wire/filter_request.h"
 #include "wire/mutate_row.h"
-#include "wire/mutate_rows_message.h"
+#include "wire/mutate_rows.h"
 #include "wire/read_rows.h"
 #include "wire/requests.h"
 
@@ -20,38 +19,6 @@ namespace sonde {
 namespace {
 
 namespace pb = google::bigtable::v2;
-
-// One message or more.
-absl::Status MutateRows(Tables* tables, MutateRowsMessage* request,
-                        const std::function<absl::Status()>& interrupted,
-                        std::vector<pb::MutateRowsResponse>* responses) {
-  // Less than what a client takes that says nothing of it: 4 MiB.
-  constexpr size_t kMessageBytes = 1 << 20;
-  absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), *request);
-  if (!target.ok()) return target.status();
-  absl::StatusOr<MutateRowsEntries> entries = request->TakeEntries();
-  if (!entries.ok()) return entries.status();
-  std::vector<absl::Status>& statuses = entries->statuses;
-  const std::vector<absl::Status> applied =
-      tables->MutateRows(*target->schema, entries->rows, target->view.get(), interrupted);
-  // Refused as a whole, with a time to come back, which clients look for in the status of the call.
-  if (applied.size() == statuses.size() && std::all_of(applied.begin(), applied.end(), absl::IsUnavailable)) {
-    return applied[0];
-  }
-  for (size_t i = 0; i < applied.size(); ++i) statuses[entries->entry_of_row[i]] = applied[i];
-  size_t bytes = kMessageBytes;
-  for (size_t i = 0; i < statuses.size(); ++i) {
-    if (bytes >= kMessageBytes) {
-      responses->emplace_back();
-      bytes = 0;
-    }
-    pb::MutateRowsResponse::Entry* entry = responses->back().add_entries();
-    entry->set_index(static_cast<int64_t>(i));
-    ToProto(statuses[i], entry->mutable_status());
-    bytes += entry->ByteSizeLong();
-  }
-  return absl::OkStatus();
-}
 
 absl::Status CheckAndMutateRow(Tables* tables, const pb::CheckAndMutateRowRequest& request,
                                pb::CheckAndMutateRowResponse* response) {
@@ -134,20 +101,6 @@ absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& reque
   return absl::OkStatus();
 }
 
-// Asks clients that understand it to send fewer writes while the server, or what its engine has to catch up
-// with, is more than half full: the fuller, the fewer, down to the least that production asks for.
-void AddRateLimit(const grpc::CallbackServerContext& context, double load, pb::MutateRowsResponse* response) {
-  constexpr double kLoadMin = 0.5;
-  constexpr double kFactorMin = 0.7;
-  constexpr int kPeriodSeconds = 10;
-  if (load < kLoadMin) return;
-  const pb::FeatureFlags features = ClientFeatures(context);
-  if (!features.mutate_rows_rate_limit() && !features.mutate_rows_rate_limit2()) return;
-  pb::RateLimitInfo* info = response->mutable_rate_limit_info();
-  info->mutable_period()->set_seconds(kPeriodSeconds);
-  info->set_factor(1 - (1 - kFactorMin) * (load - kLoadMin) / (1 - kLoadMin));
-}
-
 }  // namespace
 
 DataService::DataService(Tables* tables, ChangeStreamCalls* change_streams, const CallResources& resources)
@@ -159,7 +112,8 @@ DataService::DataService(Tables* tables, ChangeStreamCalls* change_streams, cons
         context, in, resources_.Reads(), resources_.metrics,
         [this](const auto& request, auto* messages) { return SampleRowKeys(tables_, request, messages); });
   });
-  AddList("MutateRows", [this](Context* context, Bytes* in) { return MutateRows(context, in); });
+  AddList("MutateRows",
+          [this](Context* context, Bytes* in) { return AnswerMutateRows(context, in, tables_, resources_); });
   AddUnary("MutateRow", [this](Context* context, Bytes* in, Bytes* out) {
     return AnswerMutateRow(context, in, out, tables_, resources_);
   });
@@ -188,25 +142,6 @@ DataService::DataService(Tables* tables, ChangeStreamCalls* change_streams, cons
   });
   AddList("ReadChangeStream",
           [change_streams](Context* context, Bytes* in) { return change_streams->Read(context, in); });
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* DataService::MutateRows(Context* context, Bytes* in) {
-  return AnswerList<pb::MutateRowsRequest, MutateRowsMessage>(
-      context, in, resources_.Writes(), resources_.metrics,
-      [this, context](MutateRowsMessage& request, auto* messages) {
-        std::vector<pb::MutateRowsResponse> responses;
-        const auto interrupted = [context] {
-          if (context->IsCancelled()) return absl::CancelledError("The client has gone");
-          return DeadlineOf(*context) > absl::Now() ? absl::OkStatus()
-                                                    : absl::DeadlineExceededError("Deadline Exceeded");
-        };
-        absl::Status status = sonde::MutateRows(tables_, &request, interrupted, &responses);
-        if (!status.ok()) return status;
-        AddRateLimit(*context, std::max(resources_.writes->Load(), tables_->WritePressure()),
-                     &responses.front());
-        for (const pb::MutateRowsResponse& response : responses) messages->push_back(ToByteBuffer(response));
-        return absl::OkStatus();
-      });
 }
 
 }  // namespace sonde

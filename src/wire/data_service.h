@@ -16,8 +16,6 @@ class DataService final : public RawService {
   DataService(Tables* tables, ChangeStreamCalls* change_streams, const CallResources& resources);
 
  private:
-  grpc::ServerWriteReactor<Bytes>* MutateRows(Context* context, Bytes* in);
-
   Tables* const tables_;
   const CallResources resources_;
 };

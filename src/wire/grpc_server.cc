@@ -15,6 +15,7 @@
 #include "wire/change_streams.h"
 #include "wire/data_service.h"
 #include "wire/instance_admin_service.h"
+#include "wire/list_committer.h"
 #include "wire/operations.h"
 #include "wire/row_committer.h"
 #include "wire/table_admin_service.h"
@@ -62,6 +63,9 @@ void LimitConnections(const GrpcServerOptions& options, grpc::ServerBuilder* bui
   SetMillis(builder, GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kClientKeepaliveMin);
 }
 
+// One waits for the disk while another is being made; more only where they have cores of their own.
+int ListCommitsMax() { return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2U, 8U)); }
+
 size_t ReaderThreads(size_t asked) {
   constexpr size_t kLeast = 4;
   return asked > 0 ? asked : std::max<size_t>(kLeast, 2 * std::thread::hardware_concurrency());
@@ -83,8 +87,18 @@ struct GrpcServer::Parts {
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),
         change_streams(tables, &workers, options.read_bytes_max / 2),
         committer(tables, &workers),
-        calls{&workers,       &readers,   &reads,     &writes,  &administration,
-              &stalled_reads, &read_cost, &committer, &metrics, options.writes_block},
+        list_committer(tables, &workers, ListCommitsMax()),
+        calls{.workers = &workers,
+              .readers = &readers,
+              .reads = &reads,
+              .writes = &writes,
+              .administration = &administration,
+              .stalled_reads = &stalled_reads,
+              .read_cost = &read_cost,
+              .committer = &committer,
+              .list_committer = &list_committer,
+              .metrics = &metrics,
+              .writes_block = options.writes_block},
         data(tables, &change_streams, calls),
         table_admin(tables, &change_streams.streams(), &operations, calls),
         operations_service(&operations, calls),
@@ -101,6 +115,7 @@ struct GrpcServer::Parts {
   Operations operations;
   ChangeStreamCalls change_streams;
   RowCommitter committer;
+  ListCommitter list_committer;
   const CallResources calls;
   DataService data;
   TableAdminService table_admin;

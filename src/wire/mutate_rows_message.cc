@@ -188,8 +188,7 @@ void SetSpans(const Places& places, MutateRowsEntries* entries) {
 
 absl::Status MutateRowsMessage::Parse(grpc::ByteBuffer* bytes, Admission::Place* place) {
   if (bytes->DumpToSingleSlice(&slice_).ok()) {
-    const std::string_view message(reinterpret_cast<const char*>(slice_.begin()), slice_.size());
-    const absl::StatusOr<bool> plain = ReadPlain(message, place);
+    const absl::StatusOr<bool> plain = ReadPlain(place);
     if (!plain.ok()) return plain.status();
     if (*plain) {
       plain_ = true;
@@ -201,27 +200,43 @@ absl::Status MutateRowsMessage::Parse(grpc::ByteBuffer* bytes, Admission::Place*
   return parsed_.emplace().Parse(bytes, place);
 }
 
-absl::StatusOr<bool> MutateRowsMessage::ReadPlain(std::string_view bytes, Admission::Place* place) {
-  PlainMessage message;
-  if (!ReadMessage(bytes, &message)) return false;
+absl::StatusOr<bool> MutateRowsMessage::ReadPlain(Admission::Place* place) {
+  if (!ReadNames()) return false;
   const int64_t place_bytes = place->bytes();
-  absl::StatusOr<bool> plain = ReadEntries(message.entries, bytes.size() > kUncountedBytesMax, place);
-  if (plain.ok() && *plain) {
-    table_name_ = message.table_name;
-    authorized_view_name_ = message.authorized_view_name;
-    return true;
-  }
+  absl::StatusOr<bool> plain =
+      ReadEntries(slice_.size() > kUncountedBytesMax ? place : nullptr, /*may_ask_time=*/true, &entries_);
+  if (plain.ok() && *plain) return true;
   entries_ = {};
   place->Resize(place_bytes).IgnoreError();  // to give back is no error
   return plain;
 }
 
-absl::StatusOr<bool> MutateRowsMessage::ReadEntries(absl::Span<const std::string_view> entries, bool counted,
-                                                    Admission::Place* place) {
+bool MutateRowsMessage::OpenPlain(const grpc::ByteBuffer& bytes) {
+  plain_ = bytes.Length() <= kUncountedBytesMax && bytes.DumpToSingleSlice(&slice_).ok() && ReadNames();
+  return plain_;
+}
+
+bool MutateRowsMessage::ReadPlainEntries(MutateRowsEntries* entries) const {
+  entries->Clear();
+  const absl::StatusOr<bool> plain = ReadEntries(nullptr, /*may_ask_time=*/false, entries);
+  return plain.ok() && *plain;
+}
+
+bool MutateRowsMessage::ReadNames() {
+  PlainMessage message;
+  if (!ReadMessage({reinterpret_cast<const char*>(slice_.begin()), slice_.size()}, &message)) return false;
+  table_name_ = message.table_name;
+  authorized_view_name_ = message.authorized_view_name;
+  packed_entries_ = std::move(message.entries);
+  return true;
+}
+
+absl::StatusOr<bool> MutateRowsMessage::ReadEntries(Admission::Place* place, bool may_ask_time,
+                                                    MutateRowsEntries* out) const {
   PlainEntry entry;
-  if (counted) {
+  if (place != nullptr) {
     size_t mutations = 0;
-    for (const std::string_view packed : entries) {
+    for (const std::string_view packed : packed_entries_) {
       if (!ReadEntry(packed, &entry)) return false;
       mutations += entry.mutations.size();
       if (mutations > kMutationsPerRequestMax) return false;
@@ -229,35 +244,36 @@ absl::StatusOr<bool> MutateRowsMessage::ReadEntries(absl::Span<const std::string
     const size_t taken = mutations * (sizeof(Mutation) + sizeof(RowMutations));
     const absl::Status room = place->Resize(place->bytes() + static_cast<int64_t>(taken));
     if (!room.ok()) return room;
-    entries_.mutations.reserve(mutations);
+    out->mutations.reserve(mutations);
   }
   Places places;
-  places.reserve(entries.size());
-  entries_.rows.reserve(entries.size());
-  entries_.entry_of_row.reserve(entries.size());
+  places.reserve(packed_entries_.size());
+  out->rows.reserve(packed_entries_.size());
+  out->entry_of_row.reserve(packed_entries_.size());
   std::string_view family;  // the last one that was checked: most are the same
-  for (const std::string_view packed : entries) {
+  for (const std::string_view packed : packed_entries_) {
     if (!ReadEntry(packed, &entry)) return false;
-    if (entries_.mutations.size() + entry.mutations.size() > kMutationsPerRequestMax) return false;
-    if (places.empty() && !counted) {
-      entries_.mutations.reserve(
-          std::min(entries.size() * entry.mutations.size(), kUncountedBytesMax / kSetCellBytesMin));
+    if (out->mutations.size() + entry.mutations.size() > kMutationsPerRequestMax) return false;
+    if (places.empty() && place == nullptr) {
+      out->mutations.reserve(
+          std::min(packed_entries_.size() * entry.mutations.size(), kUncountedBytesMax / kSetCellBytesMin));
     }
-    places.emplace_back(entries_.mutations.size(), entry.mutations.size());
+    places.emplace_back(out->mutations.size(), entry.mutations.size());
     for (const std::string_view mutation : entry.mutations) {
-      auto& cell = std::get<SetCell>(entries_.mutations.emplace_back(SetCell()));
+      auto& cell = std::get<SetCell>(out->mutations.emplace_back(SetCell()));
       if (!ReadMutation(mutation, &cell)) return false;
+      if (!may_ask_time && cell.timestamp_micros == kServerTimestamp) return false;
       if (family.empty() || cell.family != family) {
         if (!CheckFamilyName(cell.family).ok()) return false;
         family = cell.family;
       }
       if (!CheckCell(cell).ok()) return false;
     }
-    entries_.entry_of_row.push_back(entries_.rows.size());
-    entries_.rows.push_back({entry.row_key, {}, std::nullopt});
+    out->entry_of_row.push_back(out->rows.size());
+    out->rows.push_back({entry.row_key, {}, std::nullopt});
   }
-  SetSpans(places, &entries_);
-  entries_.statuses.resize(entries.size());
+  SetSpans(places, out);
+  out->statuses.resize(packed_entries_.size());
   return true;
 }
 

@@ -32,6 +32,13 @@ struct MutateRowsEntries {
   std::vector<Mutation> mutations;     // of all rows
   std::vector<RowMutations> rows;
   std::vector<size_t> entry_of_row;
+
+  void Clear() {
+    statuses.clear();
+    mutations.clear();
+    rows.clear();
+    entry_of_row.clear();
+  }
 };
 
 class MutateRowsMessage {
@@ -42,7 +49,6 @@ class MutateRowsMessage {
 
   // As ParsedRequest.
   absl::Status Parse(grpc::ByteBuffer* bytes, Admission::Place* place);
-  MutateRowsMessage& message() { return *this; }
 
   const std::string& table_name() const { return plain_ ? table_name_ : parsed_->message().table_name(); }
   const std::string& authorized_view_name() const {
@@ -52,15 +58,24 @@ class MutateRowsMessage {
   // Once.  INVALID_ARGUMENT: there is none, or too many.
   absl::StatusOr<MutateRowsEntries> TakeEntries();
 
+  // Instead of both, for one of many that are read one after the other in the same memory.  `bytes` stays.
+  // False: it is too large for that (kUncountedBytesMax), or not plain.  Names are known then.
+  bool OpenPlain(const grpc::ByteBuffer& bytes);
+  // *entries: what there was before is gone.  False: it is not plain, or a cell asks for the server's time.
+  bool ReadPlainEntries(MutateRowsEntries* entries) const;
+
  private:
   // False: it is not plain, and nothing is taken.  Errors: as Parse.
-  absl::StatusOr<bool> ReadPlain(std::string_view bytes, Admission::Place* place);
-  absl::StatusOr<bool> ReadEntries(absl::Span<const std::string_view> entries, bool counted,
-                                   Admission::Place* place);
+  absl::StatusOr<bool> ReadPlain(Admission::Place* place);
+  // Of slice_.
+  bool ReadNames();
+  // `place`: null where it is not counted.  `may_ask_time`: cells may ask for the server's.
+  absl::StatusOr<bool> ReadEntries(Admission::Place* place, bool may_ask_time, MutateRowsEntries* out) const;
 
   bool plain_ = false;
   grpc::Slice slice_;  // plain: the message
   std::string table_name_, authorized_view_name_;
+  std::vector<std::string_view> packed_entries_;  // in slice_
   MutateRowsEntries entries_;
   std::optional<ParsedRequest<google::bigtable::v2::MutateRowsRequest>> parsed_;  // else
 };

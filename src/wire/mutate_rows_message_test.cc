@@ -78,9 +78,23 @@ class MutateRowsMessageTest : public testing::Test {
     const std::string wanted = ReadByProtobuf(bytes).text;
     EXPECT_EQ(ReadMessage(bytes).text, wanted) << Printable(bytes);
     EXPECT_EQ(ReadMessage(bytes, 3).text, wanted) << Printable(bytes);
+    const std::string together = ReadAmongOthers(bytes);
+    EXPECT_TRUE(together.empty() || together == wanted) << Printable(bytes);
+  }
+
+  // By OpenPlain, where it is plain.
+  std::string ReadAmongOthers(const std::string& bytes) {
+    const grpc::Slice slice(bytes);
+    grpc::ByteBuffer buffer(&slice, 1);
+    MutateRowsMessage message;
+    const bool plain = message.OpenPlain(buffer) && message.ReadPlainEntries(&entries_);
+    EXPECT_EQ(buffer.Length(), bytes.size()) << "it is left as it was";
+    if (!plain) return "";
+    return fmt::format("{}|{}\n", message.table_name(), message.authorized_view_name()) + ToText(entries_);
   }
 
   Admission admission_{"writes", {.requests = 10, .bytes = 1 << 30}};
+  MutateRowsEntries entries_;  // of whatever was read last
 };
 
 pb::MutateRowsRequest Text(const std::string& text) {
@@ -120,6 +134,22 @@ TEST_F(MutateRowsMessageTest, ReadsWhatProtobufReads) {
   std::string long_key = "entries { row_key: '" + std::string(kRowKeyBytesMax + 1, 'k') +
                          "' mutations { set_cell { family_name: 'f' } } }";
   ExpectSame(Text(long_key).SerializeAsString());
+}
+
+TEST_F(MutateRowsMessageTest, OnlyPlainCellsOfTheirOwnTimeAreReadAmongOthers) {
+  const auto is_read = [this](const std::string& mutation, const std::string& entry = "") {
+    const auto message = Text(
+        "table_name: 't' entries { row_key: 'r' mutations { set_cell { family_name: 'f' "
+        "column_qualifier: 'q' } } mutations { " +
+        mutation + " } " + entry + " }");
+    return !ReadAmongOthers(message.SerializeAsString()).empty();
+  };
+  EXPECT_TRUE(is_read("set_cell { family_name: 'f' timestamp_micros: 7 value: 'v' }"));
+  EXPECT_FALSE(is_read("set_cell { family_name: 'f' timestamp_micros: -1 }"));
+  EXPECT_FALSE(is_read("delete_from_row {}"));
+  EXPECT_FALSE(is_read("set_cell { family_name: 'f' }", "idempotency { token: '12345678' }"));
+  EXPECT_TRUE(is_read("set_cell { family_name: 'f' value: '" + std::string(60'000, 'v') + "' }"));
+  EXPECT_FALSE(is_read("set_cell { family_name: 'f' value: '" + std::string(66'000, 'v') + "' }"));
 }
 
 // As fields may be written, but by no serializer: twice, in pieces, with more bytes than needed.
