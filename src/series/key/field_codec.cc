@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
 #include "base/bytes.h"
 #include "base/varint.h"
 #include "model/limits.h"
@@ -17,10 +19,6 @@ template <typename Number>
 bool ParseWhole(std::string_view text, Number* number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-bool ParseFinite(std::string_view text, double* number) {
-  return ParseWhole(text, number) && std::isfinite(*number);
 }
 
 std::optional<uint64_t> ReadFixed64(std::string_view bytes) {
@@ -39,17 +37,27 @@ std::optional<int64_t> ReadInt(const Field& field, std::string_view bytes) {
 }
 
 std::optional<double> ReadDouble(const Field& field, std::string_view bytes) {
-  double number = 0;
-  if (field.encoding == FieldEncoding::kText) {
-    return ParseFinite(bytes, &number) ? std::optional(number) : std::nullopt;
-  }
+  if (field.encoding == FieldEncoding::kText) return ParseFinite(&bytes);
   const std::optional<uint64_t> bits = ReadFixed64(bytes);
   if (!bits) return std::nullopt;
-  number = std::bit_cast<double>(*bits);
+  const double number = std::bit_cast<double>(*bits);
   return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
+
+std::optional<double> ParseFinite(std::string_view* text) {
+  double number = 0;
+  const char* const text_end = text->data() + text->size();
+  const auto [end, error] = std::from_chars(text->data(), text_end, number);
+  if (end != text_end || text->empty()) return std::nullopt;
+  if (error == std::errc()) return std::isfinite(number) ? std::optional(number) : std::nullopt;
+  // Out of range: too large, or too small, which from_chars does not tell apart.
+  const absl::string_view digits(text->data(), text->size());
+  if (!absl::SimpleAtod(digits, &number) || number != 0) return std::nullopt;
+  *text = text->front() == '-' ? "-0" : "0";
+  return number;
+}
 
 bool EncodeValue(const Field& field, std::string_view text, std::string* value) {
   value->clear();
@@ -71,12 +79,12 @@ bool EncodeValue(const Field& field, std::string_view text, std::string* value) 
     case FieldType::kDouble:
       break;
   }
-  double number = 0;
-  if (!ParseFinite(text, &number)) return false;
+  const std::optional<double> number = ParseFinite(&text);
+  if (!number) return false;
   if (field.encoding == FieldEncoding::kText) {
     value->assign(text);
   } else {
-    PutFixed64(value, std::bit_cast<uint64_t>(number));
+    PutFixed64(value, std::bit_cast<uint64_t>(*number));
   }
   return true;
 }

@@ -18,6 +18,10 @@ namespace sonde::series {
 
 using FieldValue = std::variant<int64_t, double, std::string>;
 
+// The number that *text is, in digits, with a point and an exponent or without.  Nothing: it is none, or none
+// that is finite.  One that is nearer to 0 than any other double is 0, and *text says so then.
+std::optional<double> ParseFinite(std::string_view* text);
+
 // Replaces *value.  False when `text` is no value of the field; RefusedValue then says why.
 [[nodiscard]] bool EncodeValue(const Field& field, std::string_view text, std::string* value);
 // INVALID_ARGUMENT, naming the field, the text and what it should be.

@@ -33,6 +33,19 @@ TEST(FieldCodec, BinaryIsBigEndian) {
   EXPECT_EQ(DecodeValue(real, "123").status().message(), "field 'x': the cell '123' is not a number");
 }
 
+TEST(FieldCodec, TakesWhatIsNearestToZeroForZero) {
+  std::string value;
+  EXPECT_TRUE(EncodeValue(MakeField(FieldType::kDouble), "1e-400", &value));
+  EXPECT_EQ(value, "0");
+  EXPECT_TRUE(EncodeValue(MakeField(FieldType::kDouble), "-1e-400", &value));
+  EXPECT_EQ(value, "-0");
+  EXPECT_TRUE(EncodeValue(MakeField(FieldType::kDouble), "1e-310", &value));
+  EXPECT_EQ(value, "1e-310");
+  EXPECT_EQ(DecodeNumber(MakeField(FieldType::kDouble), value), 1e-310);
+  EXPECT_EQ(DecodeNumber(MakeField(FieldType::kDouble), "1e-400"), 0.0);
+  EXPECT_FALSE(EncodeValue(MakeField(FieldType::kDouble), "-1e400", &value));
+}
+
 TEST(FieldCodec, RefusesWhatIsNoValue) {
   std::string value;
   for (const char* text : {"", "nan", "inf", "-inf", "1e999", "1,5", "0x10", "+1", " 1", "1 "}) {

@@ -5,15 +5,22 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 
 #include "base/bytes.h"
+#include "series/key/field_codec.h"
 
 namespace sonde::series {
 namespace {
 
 constexpr size_t kTextShownMax = 60;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+size_t SizeOf(const char* begin, const char* end) { return static_cast<size_t>(end - begin); }
+
+std::string TooLong(size_t bytes) {
+  return fmt::format("a line of {} bytes; allowed: up to {}", bytes, kLineBytesMax);
+}
 
 // The first of `ends` in `text` that has no backslash before it; the text's size when there is none.
 template <char... ends>
@@ -28,13 +35,10 @@ size_t FindEnd(std::string_view text) {
   return text.size();
 }
 
-// Digits, a point, an exponent: what a number of the protocol looks like, which from_chars would take more
-// of.
-bool IsDecimal(std::string_view text) {
-  double number = 0;
-  const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc() && end == digits.data() + digits.size() && std::isfinite(number);
+// A plus in front of a number says nothing; from_chars takes none.
+std::string_view WithoutPlus(std::string_view text) {
+  const bool has_plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
+  return has_plus ? text.substr(1) : text;
 }
 
 template <typename Number>
@@ -69,45 +73,44 @@ std::string_view LineProtocolParser::Unescape(std::string_view text, std::string
   return plain;
 }
 
-size_t LineProtocolParser::LineEnd() const {
-  const void* const found = std::memchr(rest_.data(), '\n', rest_.size());
-  const size_t end = found == nullptr ? rest_.size() : static_cast<const char*>(found) - rest_.data();
-  if (std::memchr(rest_.data(), '"', end) == nullptr || rest_.front() == '#') return end;
-  // Quotes mean something only where a field's value begins.
-  bool is_quoted = false;
-  bool is_behind_tags = false;
-  for (size_t at = 0; at < rest_.size(); ++at) {
-    const char c = rest_[at];
-    if (c == '\\') {
-      ++at;
-    } else if (is_quoted) {
-      is_quoted = c != '"';
-    } else if (c == '\n') {
-      return at;
-    } else if (c == ' ') {
-      is_behind_tags = true;
-    } else if (c == '"') {
-      is_quoted = is_behind_tags && at > 0 && rest_[at - 1] == '=';
-    }
-  }
-  // A quote that never ends takes no more than its line.
-  return is_quoted ? end : rest_.size();
+LineProtocolParser::LineProtocolParser(std::string_view text) : rest_(text) {
+  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+}
+
+void LineProtocolParser::TakeLine(size_t end) {
+  text_ = std::string_view(rest_.data(), end);
+  rest_.remove_prefix(std::min(end + 1, rest_.size()));
+  while (!text_.empty() && (text_.back() == '\r' || text_.back() == ' ')) text_.remove_suffix(1);
 }
 
 LineProtocolParser::Step LineProtocolParser::Next(LinePoint* point) {
   while (!rest_.empty()) {
-    const size_t end = LineEnd();
-    text_ = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    line_ = next_line_;
-    next_line_ += 1 + std::count(text_.begin(), text_.end(), '\n');
-    while (!text_.empty() && (text_.back() == '\r' || text_.back() == ' ')) text_.remove_suffix(1);
+    TakeLine(std::min(rest_.find('\n'), rest_.size()));
+    line_ = next_line_++;
     while (!text_.empty() && (text_.front() == ' ' || text_.front() == '\t')) text_.remove_prefix(1);
     if (text_.empty() || text_.front() == '#') continue;
     unescaped_.clear();
     return ParseLine(point) ? Step::kPoint : Step::kBadLine;
   }
   return Step::kEnd;
+}
+
+std::optional<size_t> LineProtocolParser::EndOfText(std::string_view* text) {
+  const size_t end = FindEnd<'"'>(*text);
+  if (end < text->size()) return end;
+  // The text holds line ends: the line goes on behind them, up to the next one behind the text.
+  const char* const all_end = rest_.data() + rest_.size();
+  const size_t line_bytes_left = kLineBytesMax - std::min(kLineBytesMax, SizeOf(text_.data(), text->data()));
+  const std::string_view further(text->data(), std::min(SizeOf(text->data(), all_end), line_bytes_left));
+  const size_t further_end = FindEnd<'"'>(further);
+  if (further_end >= further.size()) return std::nullopt;
+  const char* const start = text_.data();
+  const char* const behind = further.data() + further_end + 1;
+  next_line_ += std::count(further.data(), behind, '\n');
+  rest_ = std::string_view(start, SizeOf(start, all_end));
+  TakeLine(std::min(rest_.find('\n', SizeOf(start, behind)), rest_.size()));
+  *text = std::string_view(text->data(), SizeOf(text->data(), start + text_.size()));
+  return further_end;
 }
 
 bool LineProtocolParser::ParseTags(std::string_view text, LinePoint* point) {
@@ -134,13 +137,14 @@ bool LineProtocolParser::ParseTags(std::string_view text, LinePoint* point) {
 }
 
 bool LineProtocolParser::ParseText(std::string_view* text, LineField* field) {
-  const std::string_view quoted = text->substr(1);
-  const size_t end = FindEnd<'"'>(quoted);
-  if (end >= quoted.size())
+  std::string_view quoted = text->substr(1);
+  const std::optional<size_t> end = EndOfText(&quoted);
+  if (!end)
     return Fail(fmt::format("the text of field '{}' never ends", Printable(field->name, kTextShownMax)));
+  if (text_.size() > kLineBytesMax) return Fail(TooLong(text_.size()));
   field->type = LineValueType::kText;
-  field->value = Unescape(quoted.substr(0, end), "\"\\");
-  *text = quoted.substr(end + 1);
+  field->value = Unescape(quoted.substr(0, *end), "\"\\");
+  *text = quoted.substr(*end + 1);
   return true;
 }
 
@@ -157,7 +161,7 @@ bool LineProtocolParser::ParseValue(std::string_view* text, LineField* field) {
   const std::string_view digits = value.substr(0, value.size() - 1);
   if (value.back() == 'i') {
     field->type = LineValueType::kInt;
-    field->value = digits.starts_with('+') ? digits.substr(1) : digits;
+    field->value = WithoutPlus(digits);
     return IsWhole<int64_t>(field->value) || refuse("is no integer of 64 bits");
   }
   if (value.back() == 'u') {
@@ -171,8 +175,8 @@ bool LineProtocolParser::ParseValue(std::string_view* text, LineField* field) {
     return true;
   }
   field->type = LineValueType::kFloat;
-  field->value = value.starts_with('+') ? value.substr(1) : value;
-  return IsDecimal(value) || refuse("is no finite number, integer (3i), boolean or quoted text");
+  field->value = WithoutPlus(value);
+  return ParseFinite(&field->value) || refuse("is no finite number, integer (3i), boolean or quoted text");
 }
 
 bool LineProtocolParser::ParseFields(std::string_view* text, LinePoint* point) {
@@ -202,9 +206,7 @@ bool LineProtocolParser::ParseLine(LinePoint* point) {
   point->tags.clear();
   point->fields.clear();
   point->timestamp.reset();
-  if (text_.size() > kLineBytesMax) {
-    return Fail(fmt::format("a line of {} bytes; allowed: up to {}", text_.size(), kLineBytesMax));
-  }
+  if (text_.size() > kLineBytesMax) return Fail(TooLong(text_.size()));
   std::string_view text = text_;
   const size_t name_end = FindEnd<',', ' '>(text);
   point->measurement = Unescape(text.substr(0, name_end), ", ");

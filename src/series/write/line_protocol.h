@@ -1,8 +1,9 @@
 // Points as InfluxDB's line protocol writes them:
 //   measurement,tag=value,tag=value field=1.5,count=3i,up=true,note="text" 1556813561098000000
 // Names and tag values have a backslash before a blank, comma or equals sign of their own; texts in quotes
-// before a quote or backslash, and may hold line ends.  Lines that begin with # and empty ones are passed
-// over.
+// before a quote or backslash, and may hold line ends.  A line end anywhere else ends the line, and so does
+// the first one behind a quote that never ends.  Lines that begin with # (behind blanks, too) and empty ones
+// are passed over, and so is a byte order mark at the front.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ struct LinePoint {
 class LineProtocolParser {
  public:
   // `text` must outlive the parser.
-  explicit LineProtocolParser(std::string_view text) : rest_(text) {}
+  explicit LineProtocolParser(std::string_view text);
 
   enum class Step : uint8_t { kPoint, kBadLine, kEnd };
   // The next line that is not passed over.  `point` is good until the next call.
@@ -57,11 +58,14 @@ class LineProtocolParser {
   bool Fail(std::string problem);
   // Without the backslashes before `escaped`.
   std::string_view Unescape(std::string_view text, std::string_view escaped);
-  // The end of the line that rest_ begins with: a line end outside of quotes.
-  size_t LineEnd() const;
+  // Moves the first `end` bytes of rest_ and the line end behind them into text_.
+  void TakeLine(size_t end);
+  // Where the quoted text ends that *text begins with.  Where that is on a later line, text_ and *text are
+  // extended to the end of that line.  Nothing: it never ends.
+  std::optional<size_t> EndOfText(std::string_view* text);
 
-  std::string_view rest_;
-  std::string_view text_;
+  std::string_view rest_;  // what follows the line
+  std::string_view text_;  // the line at hand
   int64_t line_ = 0;
   int64_t next_line_ = 1;
   std::string problem_;

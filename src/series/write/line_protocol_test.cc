@@ -1,6 +1,7 @@
 #include "series/write/line_protocol.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -53,6 +54,44 @@ TEST(LineProtocol, TakesBackslashesAway) {
 TEST(LineProtocol, TextsMayHoldLineEnds) {
   EXPECT_EQ(Parse("a x=\"1\n2\",y=1 3\nb x=1"), (Lines{"a||x:t:1\n2|y:f:1|3", "b||x:f:1"}));
   EXPECT_EQ(Parse("a,t=\"q x=1\nb x=1"), (Lines{"a|t=\"q;|x:f:1", "b||x:f:1"}));
+}
+
+// The quote of a comment, or of what is no value, begins no text.
+TEST(LineProtocol, OnlyTheTextOfAFieldHoldsLineEnds) {
+  EXPECT_EQ(Parse(" # note=\"x\nm,a=b x=1\nm2,a=b x=\"z\""), (Lines{"m|a=b;|x:f:1", "m2|a=b;|x:t:z"}));
+  EXPECT_EQ(Parse("\t# note=\"x\nm x=1\nm x=\"z\" 2"), (Lines{"m||x:f:1", "m||x:t:z|2"}));
+  EXPECT_EQ(Parse(" m,t=\"q x=1\nb x=\"z\""), (Lines{"m|t=\"q;|x:f:1", "b||x:t:z"}));
+  EXPECT_EQ(Parse("m x=1 t=\"q\nb x=\"z\""), (Lines{"1: 't=\"q' is no time", "b||x:t:z"}));
+  EXPECT_EQ(Parse("m\\ =\"q x=1\nb x=\"z\""), (Lines{"m =\"q||x:f:1", "b||x:t:z"}));
+  // Lines are counted with those that texts hold, and each text ends with its own quote.
+  EXPECT_EQ(Parse("a x=\"1\r\n\\\"2 \n\",y=\"\n\" 3 \r\nbad\nb x=1"),
+            (Lines{"a||x:t:1\r\n\"2 \n|y:t:\n|3", "5: the fields are missing", "b||x:f:1"}));
+}
+
+TEST(LineProtocol, ATextEndsWithinTheBytesOfALine) {
+  const std::string long_text(kLineBytesMax - 20, 'x');
+  EXPECT_EQ(Parse("a x=\"\n" + long_text + "\"\nb x=1").size(), 2);
+  // The quote is no beginning then, and the line behind it is read for itself.
+  EXPECT_EQ(Parse("a x=\"\nb y=1," + std::string(kLineBytesMax, 'x') + "=1\nc x=\"z\""),
+            (Lines{"1: the text of field 'x' never ends",
+                   fmt::format("2: a line of {} bytes; allowed: up to {}", kLineBytesMax + 8, kLineBytesMax),
+                   "c||x:t:z"}));
+  EXPECT_EQ(Parse("a x=\"\n\"" + std::string(kLineBytesMax, ' ') + "y\nb x=1"),
+            (Lines{fmt::format("1: a line of {} bytes; allowed: up to {}", kLineBytesMax + 8, kLineBytesMax),
+                   "b||x:f:1"}));
+}
+
+TEST(LineProtocol, PassesOverAByteOrderMark) {
+  EXPECT_EQ(Parse("\xEF\xBB\xBFm x=1\n\xEF\xBB\xBFm x=1"), (Lines{"m||x:f:1", "\xEF\xBB\xBFm||x:f:1"}));
+}
+
+TEST(LineProtocol, ReadsNumbersAsTheyAreWritten) {
+  EXPECT_EQ(Parse("m a=1e-400,b=-1e-400,c=1e-310,d=+5,e=+.5,f=+5i"),
+            Lines{"m||a:f:0|b:f:-0|c:f:1e-310|d:f:5|e:f:.5|f:i:5"});
+  for (const char* value : {"1e400", "-1e400", "+-5", "+-5i", "++5", "+", "-", "+i", "+5u", "-+5"}) {
+    EXPECT_THAT(Parse(std::string("m x=") + value), testing::ElementsAre(testing::StartsWith("1: field 'x'")))
+        << value;
+  }
 }
 
 TEST(LineProtocol, SaysWhatIsWrong) {
