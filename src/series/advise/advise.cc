@@ -87,7 +87,10 @@ absl::Status Measurer::Load(TableAccess* tables, CandidateMeasure* measure) {
   const auto start = SteadyClock::now();
   for (const SamplePoint& point : sample_) {
     const std::vector<std::string_view> tags(point.tags.begin(), point.tags.end());
-    const std::vector<std::string_view> fields(point.fields.begin(), point.fields.end());
+    std::vector<std::string_view> fields(point.fields.size());
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (!point.fields[i].empty()) fields[i] = point.fields[i];
+    }
     if (absl::Status status = writer.Add({tags, point.time_micros, fields}); !status.ok()) return status;
     if (absl::Status status = writer.FlushIfFull(); !status.ok()) return status;
   }

@@ -144,7 +144,7 @@ absl::Status CsvLoader::AddRecord(const CsvReader::Record& record, const TimePar
         tags_[column.index] = record.values[i];
         break;
       case Target::kField:
-        fields_[column.index] = record.values[i];
+        fields_[column.index] = record.values[i].empty() ? std::string_view() : record.values[i];
         break;
       case Target::kNumberField:
         fields_[column.index] = TrimBlanks(record.values[i]);

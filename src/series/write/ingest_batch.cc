@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "base/bytes.h"
 #include "model/limits.h"
@@ -45,6 +46,73 @@ std::vector<OpenField> OpenFieldsOf(const IngestPoint& point, const SeriesSchema
   return fields;
 }
 
+// Whether a value may be one of the field of its name; null: the series has none yet.
+absl::Status CheckValue(const IngestPoint& point, const LineField& field, const Field* known) {
+  if (known != nullptr && !Fits(known->type, field.type)) {
+    constexpr std::string_view kTypes[] = {"float", "integer", "unsigned", "boolean", "string"};
+    constexpr std::string_view kKnownTypes[] = {"integer", "float", "string"};
+    return absl::InvalidArgumentError(
+        fmt::format("field type conflict: input field \"{}\" on measurement \"{}\" is type {}, already "
+                    "exists as type {}",
+                    Printable(field.name), Printable(point.series), kTypes[static_cast<size_t>(field.type)],
+                    kKnownTypes[static_cast<size_t>(known->type)]));
+  }
+  if (field.type == LineValueType::kUnsigned && field.value.size() >= 19) {
+    uint64_t number = 0;
+    std::from_chars(field.value.data(), field.value.data() + field.value.size(), number);
+    if (number > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+      return absl::InvalidArgumentError(fmt::format("field '{}': {} is more than {}, the largest integer",
+                                                    Printable(field.name), field.value,
+                                                    std::numeric_limits<int64_t>::max()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The same of all its values, where the series has `schema`; null: nothing has come of it yet.
+absl::Status CheckValues(const IngestPoint& point, const SeriesSchema* schema) {
+  for (const LineField& field : *point.fields) {
+    const std::optional<size_t> known = schema == nullptr ? std::nullopt : schema->FindField(field.name);
+    const absl::Status status = CheckValue(point, field, known ? &schema->fields[*known] : nullptr);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// The labels that a point has; absent ones have an empty value.  INVALID_ARGUMENT: a name comes twice, or is
+// none of a label.
+absl::StatusOr<std::vector<std::string_view>> LabelNames(const IngestPoint& point) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : *point.labels) {
+    if (value.empty()) continue;
+    if (name == kNameLabel) {
+      return absl::InvalidArgumentError("tag '__name__': it is Prometheus' name of the metric, and no tag");
+    }
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      return absl::InvalidArgumentError(fmt::format("tag '{}' comes twice", Printable(name)));
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+// All of a key of an open series before its bucket.  False: a label is not known, and it is not whole.
+bool MakeKeyPrefix(const IngestPoint& point, const KnownSeries& series, std::string* prefix) {
+  prefix->clear();
+  AppendEscaped(point.series, prefix);
+  *prefix += '#';
+  prefix->reserve(prefix->size() + point.identity.size());
+  if (!AppendLabelsText(series, *point.labels, prefix)) return false;
+  *prefix += '#';
+  return true;
+}
+
+absl::Status CheckKeyPrefix(const std::string& prefix) {
+  if (prefix.size() + kBucketTextBytes <= kRowKeyBytesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("name and tags make a row key of {} bytes; allowed: up to {}",
+                                                prefix.size() + kBucketTextBytes, kRowKeyBytesMax));
+}
+
 absl::Status CheckTime(int64_t time_micros) {
   if (time_micros >= 0 && time_micros < kTimeEndMicros) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -69,15 +137,23 @@ IngestBatch::IngestBatch(Declarations* declarations, TableAccess* tables, Ingest
 
 IngestBatch::~IngestBatch() = default;
 
+absl::Status IngestBatch::Refuse(absl::Status problem, Target* target) {
+  target->problem = std::move(problem);
+  return absl::OkStatus();
+}
+
 absl::Status IngestBatch::MakeDeclaredTarget(const IngestPoint& point, const KnownSeriesRef& series,
                                              Target* target) {
   const SeriesSchema& schema = series->schema;
+  if (absl::Status status = LabelNames(point).status(); !status.ok()) return Refuse(status, target);
   target->tags.resize(schema.tags.size());
   for (const auto& [name, value] : *point.labels) {
+    if (value.empty()) continue;
     const std::optional<size_t> tag = schema.FindTag(name);
     if (!tag) {
-      target->problem = fmt::format("tag '{}' is not declared for series '{}'", Printable(name), schema.name);
-      return absl::OkStatus();
+      return Refuse(absl::InvalidArgumentError(fmt::format("tag '{}' is not declared for series '{}'",
+                                                           Printable(name), schema.name)),
+                    target);
     }
     target->tags[*tag] = std::string(value);
   }
@@ -87,36 +163,39 @@ absl::Status IngestBatch::MakeDeclaredTarget(const IngestPoint& point, const Kno
   return absl::OkStatus();
 }
 
+absl::Status IngestBatch::Open(const IngestPoint& point, const KnownSeriesRef& series,
+                               const std::vector<std::string_view>& names, Target* target) {
+  const SeriesSchema* const schema = series == nullptr ? nullptr : &series->schema;
+  if (absl::Status status = CheckValues(point, schema); !status.ok()) return status;
+  // As it would be: a key is as long wherever in it the new labels stand.
+  KnownSeries extended = series == nullptr ? KnownSeries() : *series;
+  for (const std::string_view name : names) {
+    const auto known = std::find(extended.labels.begin(), extended.labels.end(), name);
+    if (known == extended.labels.end()) extended.labels.emplace_back(name);
+  }
+  MakeKeyPrefix(point, extended, &target->key_prefix);
+  if (absl::Status status = CheckKeyPrefix(target->key_prefix); !status.ok()) return Refuse(status, target);
+  absl::StatusOr<KnownSeriesRef> opened =
+      declarations_->Extend(point.series, names, OpenFieldsOf(point, schema));
+  if (!opened.ok()) return opened.status();
+  target->open = *std::move(opened);
+  MakeKeyPrefix(point, *target->open, &target->key_prefix);
+  return absl::OkStatus();
+}
+
 absl::Status IngestBatch::MakeOpenTarget(const IngestPoint& point, const KnownSeriesRef& series,
                                          Target* target) {
-  std::vector<std::string_view> names;
-  for (const auto& [name, value] : *point.labels) {
-    if (value.empty()) continue;
-    if (std::find(names.begin(), names.end(), name) != names.end()) {
-      target->problem = fmt::format("tag '{}' comes twice", Printable(name));
-      return absl::OkStatus();
-    }
-    names.push_back(name);
-  }
-  AppendEscaped(point.series, &target->key_prefix);
-  target->key_prefix += '#';
-  const size_t labels_begin = target->key_prefix.size();
-  target->key_prefix.reserve(labels_begin + point.identity.size());
+  const absl::StatusOr<std::vector<std::string_view>> names = LabelNames(point);
+  if (!names.ok()) return Refuse(names.status(), target);
   target->open = series;
-  if (series == nullptr || !AppendLabelsText(*series, *point.labels, &target->key_prefix)) {
-    absl::StatusOr<KnownSeriesRef> extended = declarations_->Extend(
-        point.series, names, OpenFieldsOf(point, series == nullptr ? nullptr : &series->schema));
-    if (!extended.ok()) return extended.status();
-    target->open = *std::move(extended);
-    target->key_prefix.resize(labels_begin);
-    AppendLabelsText(*target->open, *point.labels, &target->key_prefix);
+  const bool is_known = series != nullptr && MakeKeyPrefix(point, *series, &target->key_prefix);
+  if (absl::Status status = is_known ? CheckKeyPrefix(target->key_prefix) : absl::OkStatus(); !status.ok()) {
+    return Refuse(status, target);
   }
-  target->key_prefix += '#';
-  if (target->key_prefix.size() + kBucketTextBytes > kRowKeyBytesMax) {
-    target->problem = fmt::format("name and tags make a row key of {} bytes; allowed: up to {}",
-                                  target->key_prefix.size() + kBucketTextBytes, kRowKeyBytesMax);
-    return absl::OkStatus();
+  if (absl::Status status = is_known ? absl::OkStatus() : Open(point, series, *names, target); !status.ok()) {
+    return status;
   }
+  if (!target->problem.ok()) return absl::OkStatus();
   target->first = first_of_prefix_.try_emplace(target->key_prefix, target).first->second;
   return absl::OkStatus();
 }
@@ -127,56 +206,48 @@ absl::Status IngestBatch::MakeTarget(const IngestPoint& point, Target* target) {
   const KnownSeriesRef& series = *found;
   if (series != nullptr && !series->is_open()) return MakeDeclaredTarget(point, series, target);
   if (series != nullptr || settings_.takes_undeclared) return MakeOpenTarget(point, series, target);
-  target->problem = fmt::format("series '{}' is not declared, and this server takes declared ones only",
-                                Printable(point.series));
-  return absl::OkStatus();
+  return Refuse(
+      absl::InvalidArgumentError(fmt::format(
+          "series '{}' is not declared, and this server takes declared ones only", Printable(point.series))),
+      target);
 }
 
 absl::Status IngestBatch::FindFields(const IngestPoint& point, Target* target) {
   const bool is_open = target->declared == nullptr;
-  const SeriesSchema* schema = is_open ? &target->open->schema : &target->declared->series->schema;
+  const SeriesSchema& schema = is_open ? target->open->schema : target->declared->series->schema;
   const std::vector<LineField>& fields = *point.fields;
   field_places_.resize(std::max(field_places_.size(), fields.size()));
+  bool is_known = true;
   for (size_t i = 0; i < fields.size(); ++i) {
     const LineField& field = fields[i];
     size_t& place = field_places_[i];
-    if (place >= schema->fields.size() || schema->fields[place].name != field.name) {
-      std::optional<size_t> found = schema->FindField(field.name);
-      if (!found && is_open) {
-        // Another request may have extended it since.
-        const KnownSeriesRef now = declarations_->Find(point.series);
-        absl::StatusOr<KnownSeriesRef> extended = declarations_->Extend(
-            point.series, {}, OpenFieldsOf(point, now == nullptr ? schema : &now->schema));
-        if (!extended.ok()) return extended.status();
-        target->open = *std::move(extended);
-        schema = &target->open->schema;
-        found = schema->FindField(field.name);
-      }
-      if (!found) {
+    const Field* known = place < schema.fields.size() ? &schema.fields[place] : nullptr;
+    if (known == nullptr || known->name != field.name) {
+      const std::optional<size_t> found = schema.FindField(field.name);
+      if (!found && !is_open) {
         return absl::InvalidArgumentError(
-            fmt::format("field '{}' is not declared for series '{}'", Printable(field.name), schema->name));
+            fmt::format("field '{}' is not declared for series '{}'", Printable(field.name), schema.name));
       }
-      place = *found;
+      is_known &= found.has_value();
+      known = found ? &schema.fields[*found] : nullptr;
+      place = found.value_or(0);
     }
-    const Field& known = schema->fields[place];
-    if (!Fits(known.type, field.type)) {
-      constexpr std::string_view kTypes[] = {"float", "integer", "unsigned", "boolean", "string"};
-      constexpr std::string_view kKnownTypes[] = {"integer", "float", "string"};
-      return absl::InvalidArgumentError(
-          fmt::format("field type conflict: input field \"{}\" on measurement \"{}\" is type {}, already "
-                      "exists as type {}",
-                      Printable(field.name), Printable(point.series), kTypes[static_cast<size_t>(field.type)],
-                      kKnownTypes[static_cast<size_t>(known.type)]));
-    }
-    if (field.type == LineValueType::kUnsigned && field.value.size() >= 19) {
-      uint64_t number = 0;
-      std::from_chars(field.value.data(), field.value.data() + field.value.size(), number);
-      if (number > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-        return absl::InvalidArgumentError(fmt::format("field '{}': {} is more than {}, the largest integer",
-                                                      Printable(field.name), field.value,
-                                                      std::numeric_limits<int64_t>::max()));
-      }
-    }
+    if (absl::Status status = CheckValue(point, field, known); !status.ok()) return status;
+  }
+  return is_known ? absl::OkStatus() : AddFields(point, target);
+}
+
+absl::Status IngestBatch::AddFields(const IngestPoint& point, Target* target) {
+  // Another request may have extended it since.
+  const KnownSeriesRef now = declarations_->Find(point.series);
+  const SeriesSchema* const schema = now == nullptr ? &target->open->schema : &now->schema;
+  if (absl::Status status = CheckValues(point, schema); !status.ok()) return status;
+  absl::StatusOr<KnownSeriesRef> extended =
+      declarations_->Extend(point.series, {}, OpenFieldsOf(point, schema));
+  if (!extended.ok()) return extended.status();
+  target->open = *std::move(extended);
+  for (size_t i = 0; i < point.fields->size(); ++i) {
+    field_places_[i] = *target->open->schema.FindField((*point.fields)[i].name);
   }
   return absl::OkStatus();
 }
@@ -234,7 +305,7 @@ absl::Status IngestBatch::Add(const IngestPoint& point) {
     found = targets_.emplace(point.identity, std::move(target)).first;
   }
   Target& target = *found->second;
-  if (!target.problem.empty()) return absl::InvalidArgumentError(target.problem);
+  if (!target.problem.ok()) return target.problem;
   if (absl::Status status = FindFields(point, &target); !status.ok()) return status;
   absl::Status status = target.declared != nullptr ? AddDeclared(point, &target) : AddOpen(point, &target);
   if (status.ok()) ++points_;

@@ -44,7 +44,8 @@ class IngestBatch {
   ~IngestBatch();
 
   // INVALID_ARGUMENT (FAILED_PRECONDITION for a series that is not declared, RESOURCE_EXHAUSTED for one too
-  // many): the point is refused, and nothing of it is kept.  Other errors are the store's, and end the batch.
+  // many): the point is refused, and nothing of it is kept, neither a series nor a label or field that it
+  // would have been the first with.  Other errors are the store's, and end the batch.
   absl::Status Add(const IngestPoint& point);
   // Writes what is gathered; each row is atomic, and an acknowledged point is durable as the store is told.
   absl::Status Flush();
@@ -61,7 +62,7 @@ class IngestBatch {
   struct Target {
     Declared* declared = nullptr;   // null: open
     std::vector<std::string> tags;  // of a declared series, in its order
-    std::string problem;            // not empty: no point of this identity is taken
+    absl::Status problem;           // not OK: no point of this identity is taken
     KnownSeriesRef open;
     std::string key_prefix;         // of an open series: all of the key before the bucket
     const Target* first = nullptr;  // of an open series, with this prefix
@@ -69,14 +70,21 @@ class IngestBatch {
     size_t row = 0;
   };
 
+  // No further point of this identity is looked at.
+  static absl::Status Refuse(absl::Status problem, Target* target);
   absl::Status MakeTarget(const IngestPoint& point, Target* target);
   absl::Status MakeDeclaredTarget(const IngestPoint& point, const KnownSeriesRef& series, Target* target);
   // `series`: null when nothing has come of it yet.
   absl::Status MakeOpenTarget(const IngestPoint& point, const KnownSeriesRef& series, Target* target);
+  // Lets the series be known with all labels and fields of the point; `names`: of its labels.
+  absl::Status Open(const IngestPoint& point, const KnownSeriesRef& series,
+                    const std::vector<std::string_view>& names, Target* target);
   absl::Status AddDeclared(const IngestPoint& point, Target* target);
   absl::Status AddOpen(const IngestPoint& point, Target* target);
   // The fields of the point, all known and of their type.
   absl::Status FindFields(const IngestPoint& point, Target* target);
+  // The same, where the open series does not have all of them yet.
+  absl::Status AddFields(const IngestPoint& point, Target* target);
 
   Declarations* const declarations_;
   TableAccess* const tables_;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "model/limits.h"
 #include "series/write/memory_tables.h"
 
 namespace sonde::series {
@@ -119,6 +120,46 @@ TEST(IngestBatch, SaysWhatItRefusesAndKeepsTheRest) {
           "tag 'a' comes twice", "time -1000000 microseconds since 1970; allowed: 1970 to 9999",
           "field 'big': 18446744073709551615 is more than 9223372036854775807, the largest integer"}));
   EXPECT_EQ((tables.tables["timeseries"].rows["cpu#host=a#1970010100"][{"m", "usage"}].size()), 2);
+}
+
+// Else it would count towards the series, labels and fields that there may be, and questions would find it.
+TEST(IngestBatch, ARefusedPointOpensNothing) {
+  MemoryTables tables;
+  Declarations declarations(&tables, &kClock);
+  const std::string long_value(kRowKeyBytesMax, 'v');
+  EXPECT_EQ(Write("a x=18446744073709551615u 1\nb,t=1,t=2 x=1 1\nc x=1,x=\"z\" 1\nd,t=" + long_value +
+                      " x=1 1\ne,t=1 x=1 -1\n",
+                  &declarations, &tables)
+                .size(),
+            5);
+  EXPECT_TRUE(declarations.List().empty());
+  // Neither a label nor a field, of a series that is there.
+  EXPECT_EQ(Write("m,t=1 x=1,s=\"z\" 1\n", &declarations, &tables), Texts{});
+  EXPECT_EQ(Write("m,t=1,u=1 y=1,x=\"z\" 1\nm,t=1 y=1,s=1 1\nm,t=1 y=1,z=18446744073709551615u 1\nm,u=" +
+                      long_value + " y=1 1\nm,t=1 y=1,z=1,z=\"z\" 1\n",
+                  &declarations, &tables)
+                .size(),
+            5);
+  Declarations again(&tables, &kClock);
+  ASSERT_TRUE(again.Load().ok());
+  ASSERT_EQ(again.List().size(), 1);
+  EXPECT_EQ(again.Find("m")->labels, Texts{"t"});
+  EXPECT_EQ(again.Find("m")->schema.fields.size(), 2);
+}
+
+TEST(IngestBatch, WritesEmptyTextsOfDeclaredSeries) {
+  MemoryTables tables;
+  Declarations declarations(&tables, &kClock);
+  ASSERT_TRUE(declarations
+                  .Declare("series: m\ntags: { a: string }\nfields: { s: string, x: double }\nkey: [a, "
+                           "bucket]\nbucket: day\n")
+                  .ok());
+  EXPECT_EQ(Write("m,a=p s=\"\" 1\nm,a=p,a=q s=\"z\" 1\n", &declarations, &tables),
+            Texts{"tag 'a' comes twice"});
+  ASSERT_EQ(Keys(tables, "m"), Texts{"p#19700101"});
+  auto& row = tables.tables["m"].rows["p#19700101"];
+  ASSERT_EQ(row.size(), 1);
+  EXPECT_EQ((row[{"m", "s"}][kMicrosPerSecond]), "");
 }
 
 TEST(IngestBatch, WritesDeclaredSeriesAsDeclared) {

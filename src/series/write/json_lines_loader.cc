@@ -81,9 +81,8 @@ absl::StatusOr<nlohmann::json> ParseLine(std::string_view line) {
   }
 }
 
-// As the file has it; nothing for null and for what is no single value.
+// As the file has it.  INVALID_ARGUMENT: it is no single value.
 absl::StatusOr<std::string> TextOf(const std::string& name, const nlohmann::json& value) {
-  if (value.is_null()) return std::string();
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number() || value.is_boolean()) return value.dump();
   return absl::InvalidArgumentError(
@@ -136,7 +135,7 @@ absl::Status JsonLinesLoader::AddLine(std::string_view line, const TimeParser& t
     const auto constant = mapping_.constants.find(schema.tags[i].name);
     tags_[i] = constant == mapping_.constants.end() ? std::string() : constant->second;
   }
-  std::fill(fields_.begin(), fields_.end(), std::string());
+  std::fill(fields_.begin(), fields_.end(), std::nullopt);
   std::optional<int64_t> time_micros;
   for (const auto& [name, value] : object.items()) {
     const auto member = members_.find(name);
@@ -153,18 +152,29 @@ absl::Status JsonLinesLoader::AddLine(std::string_view line, const TimeParser& t
       }
       continue;
     }
-    absl::StatusOr<std::string> text = TextOf(name, value);
+    const Member target = member->second;
+    if (value.is_null() && target.target == Target::kField) continue;
+    absl::StatusOr<std::string> text = value.is_null() ? std::string() : TextOf(name, value);
     if (!text.ok()) return text.status();
-    if (member->second.target == Target::kTime) {
-      time_micros = times.Parse(*text);
-      if (!time_micros) return times.Refusal(*text);
-    } else {
-      (member->second.target == Target::kTag ? tags_ : fields_)[member->second.index] = *std::move(text);
+    switch (target.target) {
+      case Target::kTime:
+        time_micros = times.Parse(*text);
+        if (!time_micros) return times.Refusal(*text);
+        break;
+      case Target::kTag:
+        tags_[target.index] = *std::move(text);
+        break;
+      case Target::kField:
+        fields_[target.index] = *std::move(text);
+        break;
     }
   }
   if (!time_micros) return absl::InvalidArgumentError("the object has no time");
   const std::vector<std::string_view> tags(tags_.begin(), tags_.end());
-  const std::vector<std::string_view> fields(fields_.begin(), fields_.end());
+  std::vector<std::string_view> fields(fields_.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields_[i]) fields[i] = *fields_[i];
+  }
   return writer->Add({tags, *time_micros, fields});
 }
 

@@ -1,13 +1,15 @@
 // Loads JSON lines into a declared series: an object a line, its members the tags and fields of their names
 // (or of those that CsvMapping::names gives them), and the time.
 //
-// Numbers and booleans are taken as they are written, null is no value, other members are passed over,
+// Numbers and booleans are taken as they are written, null is no value, an empty text is none of a number and
+// the empty text of a string, other members are passed over,
 // listed and counted, or refused with their line (CsvMapping::refuses_unknown).  A time that is a number is
 // in the unit that time_format names (epoch_ms, ...).  A line that is not a point is reported with its
 // number, and the others are loaded.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +55,7 @@ class JsonLinesLoader {
   CsvLoader::Callbacks callbacks_;
   std::map<std::string, Member, std::less<>> members_;
   std::vector<std::string> tags_;
-  std::vector<std::string> fields_;
+  std::vector<std::optional<std::string>> fields_;  // nothing: the line has none
 };
 
 }  // namespace sonde::series

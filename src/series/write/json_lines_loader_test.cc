@@ -45,6 +45,33 @@ TEST(JsonLinesLoader, KeepsTheGoodLines) {
   EXPECT_TRUE(tables.tables["s"].rows.contains("b#7#19700101"));
 }
 
+TEST(JsonLinesLoader, AnEmptyTextIsAValueOfAStringOnly) {
+  const SeriesSchema schema =
+      ParseSchema(
+          "series: s\ntags: { host: string }\nfields: { x: double, note: string }\nkey: [host, bucket]\n"
+          "bucket: day\n",
+          "s.yaml")
+          .value();
+  MemoryTables tables;
+  ASSERT_TRUE(EnsureSeriesTables(schema, &tables).ok());
+  PointWriter writer(schema, &tables);
+  std::vector<std::string> bad;
+  JsonLinesLoader loader(
+      {.time_format = "epoch_ms"},
+      {[&](int64_t line, std::string_view why) { bad.push_back(fmt::format("{}: {}", line, why)); }, {}, {}});
+  ASSERT_TRUE(loader
+                  .Load(SourceOfText("{\"host\":\"a\",\"time\":1,\"note\":\"\"}\n"
+                                     "{\"host\":\"a\",\"time\":2,\"note\":null,\"x\":\"\"}\n"
+                                     "{\"host\":\"a\",\"time\":3,\"note\":\"\",\"x\":\"\"}\n"),
+                        &writer)
+                  .ok());
+  EXPECT_EQ(bad, std::vector<std::string>{"2: the point has no field"});
+  auto& row = tables.tables["s"].rows["a#19700101"];
+  ASSERT_EQ(row.size(), 1);
+  EXPECT_EQ((row[{"m", "note"}].size()), 2);
+  EXPECT_EQ((row[{"m", "note"}][1'000]), "");
+}
+
 std::vector<std::string> BadLines(std::string_view lines, CsvMapping mapping) {
   const SeriesSchema schema =
       ParseSchema(

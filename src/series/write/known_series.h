@@ -27,6 +27,10 @@
 namespace sonde::series {
 
 constexpr char kOpenSeriesTable[] = "timeseries";
+// Where Prometheus has the name of a metric; no label of a series.
+constexpr char kNameLabel[] = "__name__";
+// The field that is the metric of the series' own name.
+constexpr char kMetricField[] = "value";
 
 struct KnownSeries {
   SeriesSchema schema;

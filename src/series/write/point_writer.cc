@@ -79,10 +79,10 @@ absl::Status PointWriter::EncodeFields(const Point& point) {
   bool has_any = false;
   for (size_t i = 0; i < fields.size(); ++i) {
     value_views_[i] = {};
-    if (point.fields[i].empty()) continue;
+    const std::string_view text = point.fields[i];
+    if (text.data() == nullptr || (text.empty() && fields[i].type != FieldType::kString)) continue;
     has_any = true;
-    if (!EncodeValue(fields[i], point.fields[i], &values_[i]))
-      return RefusedValue(fields[i], point.fields[i]);
+    if (!EncodeValue(fields[i], text, &values_[i])) return RefusedValue(fields[i], text);
     value_views_[i] = values_[i];
   }
   return has_any ? absl::OkStatus() : absl::InvalidArgumentError("the point has no field");

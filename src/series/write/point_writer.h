@@ -57,7 +57,9 @@ absl::Status DropOldPeriods(const SeriesSchema& schema, TableAccess* tables, int
 struct Point {
   absl::Span<const std::string_view> tags;  // in the order of SeriesSchema::tags
   int64_t time_micros = 0;
-  absl::Span<const std::string_view> fields;  // in the order of SeriesSchema::fields; "": the point has none
+  // In the order of SeriesSchema::fields.  Null data: the point has none, and so it is with "" of a number;
+  // of a string, "" is the empty text.
+  absl::Span<const std::string_view> fields;
 };
 
 class PointWriter {
