@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -165,7 +167,15 @@ class CsvWriter final : public ResultWriter {
 
 class JsonWriter final : public ResultWriter {
  public:
-  JsonWriter(ResultHeader header, std::ostream* out) : header_(std::move(header)), out_(out) {}
+  JsonWriter(ResultHeader header, std::ostream* out) : header_(std::move(header)), out_(out) {
+    std::set<std::string> taken = {"time"};
+    const auto take = [&taken](std::string* member) {
+      const std::string name = *member;
+      for (int i = 1; !taken.insert(*member).second; ++i) *member = fmt::format("{}_{}", name, i);
+    };
+    for (ResultHeader::Column& column : header_.values) take(&column.name);
+    for (std::string& tag : header_.tags) take(&tag);
+  }
 
   void Row(const ResultRow& row) override {
     nlohmann::ordered_json object;
@@ -182,7 +192,7 @@ class JsonWriter final : public ResultWriter {
   }
 
  private:
-  ResultHeader header_;
+  ResultHeader header_;  // with the names of members
   std::ostream* out_;
 };
 

@@ -2,7 +2,9 @@
 //
 // CSV and JSON have times as RFC 3339, in UTC or with the offset of the zone that was asked for, and numbers
 // in full; the table shows times as exactly as they
-// are meant, and numbers to kTableDigits digits.
+// are meant, and numbers to kTableDigits digits.  A member of a JSON object has the name of its tag or
+// column; a column that is called `time`, and a tag that is called so or as a column, is NAME_1 there (or _2,
+// ..., where that is taken, too).
 #pragma once
 
 #include <memory>

@@ -46,6 +46,18 @@ TEST(ResultWriter, JsonIsAnObjectALine) {
       "\n");
 }
 
+// Of two members of one name, a reader keeps one.
+TEST(ResultWriter, MembersOfJsonHaveNamesOfTheirOwn) {
+  std::ostringstream out;
+  const ResultHeader header{
+      {"time", "x", "x_1", "y"}, {{"x", true}, {"time", false}}, {BucketWidth::Kind::kFixed, kMicrosPerHour}};
+  const auto writer = MakeResultWriter(ResultFormat::kJson, header, &out);
+  writer->Row({{"a", "b", "c", "d"}, kTime, {1.5, std::string("noon")}});
+  EXPECT_EQ(out.str(),
+            "{\"time_2\":\"a\",\"x_1\":\"b\",\"x_1_1\":\"c\",\"y\":\"d\",\"time\":\"2021-03-05T12:00:00Z\","
+            "\"x\":1.5,\"time_1\":\"noon\"}\n");
+}
+
 TEST(ResultWriter, TextIsShownSafely) {
   EXPECT_EQ(DisplayText("Zürich 温度"), "Zürich 温度");
   EXPECT_EQ(DisplayText("a\x1b[31m"), "a\\x1b[31m");
