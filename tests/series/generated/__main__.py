@@ -98,7 +98,7 @@ class Chunk:
         for step in course["steps"]:
             if step["do"] in ("send", "kill"):
                 self.figures["points"] += len(step["points"])
-            if step["do"] in ("declare", "drop_versions", "kill"):
+            if step["do"] in ("open", "declare", "drop_versions", "kill"):
                 self.figures["kills" if step["do"] == "kill" else "declared"] += 1
 
     def _judge(self, number, course, play):

@@ -3,7 +3,7 @@
 A time is an int: microseconds since 1970-01-01T00:00:00Z.  A piece is known by its start.  The rules are those of the
 documents: pieces of an hour and less begin at multiples of their length on the local clock, and end where the clocks
 change; wider ones of less than a day begin at local clock times, counted from midnight; days, counted from 1970-01-01,
-months, counted from 1970-01, and weeks, which begin on Monday, begin at local midnight.  Where the clocks pass over a
+months, counted from 1970-01, and weeks, which begin on Monday and are counted from 1969-12-29, begin at local midnight.  Where the clocks pass over a
 start, the piece begins when they have; where they show a start twice, it begins at the first.  A fixed width in UTC is
 counted from 1970-01-01T00:00:00Z.
 """
@@ -16,7 +16,8 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
-END = 253_402_300_800 * SECOND  # 10000-01-01: points lie in [0, END)
+BEGIN = -62_135_596_800 * SECOND  # 0001-01-01
+END = 253_402_300_800 * SECOND  # 10000-01-01: points lie in [BEGIN, END)
 DAYS_OF_400_YEARS = 146_097
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 UNITS = {"us": 1, "ms": 1000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY, "y": 365 * DAY}
@@ -53,6 +54,8 @@ def parse(text):
 
 def text_of(micros):
     """Microseconds to RFC 3339 in UTC, exactly; of the year 10000, too."""
+    if micros < BEGIN:
+        return f"{micros} us"  # of messages only
     if micros >= END:
         return "10000" + text_of(micros - END + 946_684_800 * SECOND)[4:]
     moment = EPOCH + datetime.timedelta(microseconds=micros)
@@ -80,7 +83,7 @@ class Pieces:
 
     def start(self, micros):
         if self._is_fixed():
-            return micros - micros % self.width
+            return micros - (micros - self._first()) % self.width
         if self._is_short():
             offset = self.offset(micros)
             start = micros - (micros + offset) % self.width
@@ -105,6 +108,10 @@ class Pieces:
             start = self.start(start - 1)
         return start
 
+    def _first(self):
+        """Whole weeks are counted from a Monday."""
+        return -3 * DAY if isinstance(self.width, int) and self.width % (7 * DAY) == 0 else 0
+
     def _is_fixed(self):
         return self.zone is None and isinstance(self.width, int)
 
@@ -123,7 +130,7 @@ class Pieces:
         if self.width < DAY:
             per_day = -(-DAY // self.width)
             return day * per_day + local % DAY // self.width
-        return day // (self.width // DAY)
+        return (day * DAY - self._first()) // self.width
 
     def _local_start(self, number):
         if self.width == "week":
@@ -137,7 +144,7 @@ class Pieces:
             per_day = -(-DAY // self.width)
             day, place = divmod(number, per_day)
             return day * DAY + place * self.width
-        return number * self.width
+        return number * self.width + self._first()
 
     def _first_moment(self, number):
         """The first moment at which the local clock shows the start of this piece, or a later time."""

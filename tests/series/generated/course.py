@@ -1,6 +1,7 @@
 """The life of one series: it is declared, points are sent, its declaration changes, questions are asked.
 
 A course is {"seed", "steps"}, and a step is plain data:
+  open           {declaration}: how a series that nobody declares comes to be
   declare        {declaration, may_refuse?}; what may be refused and is, leaves all as it was, and ends the course
   send           {points, way: json csv line line_ns, gzip?, cut?, comments?}; cut: the body ends too early
   kill           as send; the server is killed meanwhile (delay in seconds), started again, and the request repeated
@@ -23,7 +24,8 @@ from questions import is_refused, random_question
 
 ROLLUP_SECONDS = 12
 SALTS_READ_MAX = 64
-PROBLEMS_SHOWN = 20
+PROBLEMS_SHOWN = 10
+OPEN_SHARE = 0.07
 ENDS = "ends"  # what a step answers when the course is over
 WAYS = ["json", "json", "csv", "line", "line", "line_ns"]
 COMMENTS = ["# a comment", "   # note=\"x", "\t", " ", "#", "  # m,a=b x=\"1"]
@@ -47,12 +49,14 @@ class CourseMaker:
 
     def make(self):
         rng = self.rng
+        if not self.is_short and not self.kills and rng.random() < OPEN_SHARE:
+            return self._make_open()
         self.declaration = declarations.random_declaration(rng)
         self.scene = Scene(rng, self.declaration)
         self._set_untils()
         self.points = Points(rng, self.declaration, self.scene)
         self.model = Model(self.declaration)
-        self._add("declare", declaration=self.declaration)
+        self._declare(self.declaration)
         if rng.random() < 0.9:
             self._send_some()
         phases = rng.choice([0, 0, 1, 1, 2]) if not self.is_short else rng.choice([0, 1])
@@ -65,6 +69,25 @@ class CourseMaker:
             self._add("kill", points=self._batch(rng.choice([20, 60, 200])), way=rng.choice(WAYS[:3]), delay=rng.random() ** 3 * 0.03)
             self._ask_some()
         self._ask_derived()
+        return {"seed": self.seed, "steps": self.steps}
+
+    def _make_open(self):
+        rng = self.rng
+        self.declaration = declarations.random_open_series(rng)
+        self.scene = Scene(rng, self.declaration)
+        self.points = Points(rng, self.declaration, self.scene)
+        self.model = Model(self.declaration)
+        self._add("open", declaration=self.declaration)
+        # The first point has all labels and fields, so that they are known in this order.
+        tags = [rng.choice([text for text in [*values, "web-1"] if text]) for values in self.scene.tags]
+        fields = {field["name"]: self.scene.value(rng, field, tags) for field in self.declaration["fields"]}
+        fields = {name: float(value) if isinstance(value, int) and name in ("x", "y z") else value
+                  for name, value in fields.items()}
+        first = self.points.keep([tags, max(0, self.scene.time(rng)), fields])
+        self._add("send", points=[first], way="line")
+        for _ in range(rng.choice([1, 1, 2])):
+            self._send_some()
+            self._ask_some()
         return {"seed": self.seed, "steps": self.steps}
 
     def _add(self, do, **step):
@@ -112,7 +135,7 @@ class CourseMaker:
             if rng.random() < 0.1:
                 self._hammer(step)
             if rng.random() < 0.04 and not step.get("comments"):
-                self._add("send", points=self.fresh_batch(30), way="csv" if self.is_short else rng.choice(["line", "json"]), cut=True)
+                self._add("send", points=self.fresh_batch(30), way="csv" if self.is_short else self._way(), cut=True)
 
     def fresh_batch(self, count):
         """Points that are not remembered: they must not be taken."""
@@ -123,23 +146,30 @@ class CourseMaker:
         # Which point was refused is told by its line.
         needs_lines = has_refused or any(self.model.refuses(point) is None for point in batch)
         has_newlines = any(isinstance(value, str) and "\n" in value for _, _, fields in batch for value in fields.values())
-        if needs_lines and (has_newlines or self.is_short):
+        # An empty text of CSV is no value.
+        has_empty = any(value == "" for _, _, fields in batch for value in fields.values())
+        if (needs_lines and (has_newlines or self.is_short)) or (has_empty and step["way"] == "csv"):
             step["way"] = "json"
         if step["way"] == "line_ns" and any(micros >= 1 << 53 for _, micros, _ in batch):
             step["way"] = "line"
         if any(micros < 0 or micros >= 1 << 57 for _, micros, _ in batch) and step["way"].startswith("line"):
             step["way"] = "json"
+        if "open" in self.declaration and step["way"] != "line_ns":
+            step["way"] = "line"
         if rng.random() < 0.15:
             step["gzip"] = True
         if step["way"].startswith("line") and not needs_lines and rng.random() < 0.2:
             step["comments"] = [(place, rng.choice(COMMENTS)) for place in
                                 sorted(rng.sample(range(len(batch)), min(len(batch), rng.choice([1, 2]))))]
 
+    def _way(self):
+        return "line" if "open" in self.declaration else self.rng.choice(["json", "line"])
+
     def _hammer(self, step):
         """One point corrected many times in one request, then once more."""
         if not self.points.sent:
             return
-        way = "json" if self.is_short else self.rng.choice(["json", "line"])
+        way = "json" if self.is_short else self._way()
         hammered = self.points.hammered(self.rng.choice([2, 40, 150]))
         self._add("send", points=hammered, way=way)
         tags, micros, _ = hammered[0]
@@ -157,11 +187,12 @@ class CourseMaker:
     def _declare(self, declaration, may_refuse=False):
         self.declaration = declaration
         self.points.declaration = declaration
+        may_refuse |= declarations.is_too_fine(declaration) and any(d["kind"] == "latest" for d in declaration["derive"])
         self._add("declare", declaration=declaration, **({"may_refuse": True} if may_refuse else {}))
 
     def _add_derived(self):
         declaration = copy.deepcopy(self.declaration)
-        derived = declarations.random_derived(self.rng, declaration, self.rng.choice([None, "latest"]))
+        derived = declarations.random_derived(self.rng, declaration, self.rng.choice([None, "latest", "latest"]))
         if derived is None:
             return
         declaration["derive"].append(derived)
@@ -280,6 +311,9 @@ class CourseMaker:
     def _ask(self, table, is_plain=False):
         source = self.model.source(table)
         question = random_question(self.rng, source, self.scene.zones, is_plain)
+        if question["way"] == "csv" and not question.get("agg") and any(
+                source.kinds[name] == "string" for name in source.fields_of(question)):
+            question["way"] = "get"  # CSV does not tell an empty text from none
         self._add("ask", **({"table": table} if table else {}), question=question)
 
     def _ask_derived(self):
@@ -333,7 +367,7 @@ class Player:
         except Refused as refused:
             if step.get("may_refuse"):
                 # What follows was made for it.  All is as it was.
-                for table in [None, *self.model.complete]:
+                for table in [None, *self.model.complete] if self.model else []:
                     if table is None or not table.endswith("}"):
                         self._ask(place, {"do": "ask", "table": table, "question": {"way": "get"}})
                 return ENDS
@@ -343,6 +377,10 @@ class Player:
         else:
             self.model.declare(declaration)
         return None
+
+    def _open(self, place, step):
+        self.model = Model(copy.deepcopy(step["declaration"]))
+        self.door.open(self.series, self.model.declaration)
 
     def _send(self, place, step):
         self.last_write = time.monotonic()

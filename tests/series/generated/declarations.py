@@ -2,34 +2,38 @@
 
 A declaration is plain data, so that a course can be written down, reduced and played again:
   tags    [{name, type, width?, pad?}]             fields  [{name, type, as?, encoding?, family?}]
-  resolution                                       microseconds
+  resolution, origin?                              microseconds
   shape   {key, bucket?, layout, slot?, blob?, delimiter?, corrections?, table}
   retention                                        as it is declared; missing: none
   derive  [{kind, table, ...}]                     key of an order: as of a shape
   versions [{until, ...shape}]                     the oldest first
+  open                                             nobody declares it: what is said is how it comes to be
 Parts of keys are {tag}, {const}, {time, width?, reverse?}, {bucket, format?, reverse?}, "field", {salt, of}.
 Tables are written without the series' name; to_yaml puts it in front.
 """
 import json
 
-from clocks import DAY, HOUR, MINUTE, SECOND, Pieces, duration, width_of
+from clocks import DAY, HOUR, MINUTE, SECOND, Pieces, parse, text_of, width_of
 
 BUCKETS = ["minute", "15m", "hour", "6h", "day", "day", "week", "month", "90s", "7h"]
 # What each time format tells apart.
 FORMAT_UNITS = {"epoch_us": 1, "epoch_ms": 1000, "epoch_s": SECOND, "yyyymmddhhmmssmmm": 1000, "yyyymmddhhmmss": SECOND,
                 "yyyymmddhhmm": MINUTE, "yyyymmddhh": HOUR, "yyyymmdd": DAY}
 EPOCH_WIDTHS = {"epoch_us": 16, "epoch_ms": 13, "epoch_s": 10}
+ORIGIN_SHARE = 0.08
 AGGREGATES = ["count", "sum", "min", "max", "first", "last"]
 
 
 def random_declaration(rng):
     tags = _tags(rng)
-    resolution = rng.choice([1, 1000, 1000, 10_000, SECOND, SECOND, SECOND, 10 * SECOND, 10 * SECOND, 7 * SECOND, MINUTE,
+    resolution = rng.choice([1, 1, 1000, 1000, 10_000, SECOND, SECOND, SECOND, 10 * SECOND, 10 * SECOND, 7 * SECOND, MINUTE,
                              15 * MINUTE, HOUR, DAY])
     fields = [{"name": name, "type": kind} for name, kind in [("x", "double"), ("n", "int"), ("y", "double"), ("s", "string"),
                                                               ("m", "int")]]
     fields = rng.sample(fields, rng.choice([1, 2, 2, 2, 3, 4]))
     declaration = {"tags": tags, "fields": fields, "resolution": resolution, "derive": [], "versions": []}
+    if rng.random() < ORIGIN_SHARE:
+        declaration["origin"] = parse(rng.choice(["0001-01-01", "1850-01-01", "1900-06-01", "1969-12-31"]) + "T00:00:00Z")
     declaration["shape"] = random_shape(rng, declaration, table="")
     versions = []
     if rng.random() < 0.2:
@@ -46,6 +50,15 @@ def random_declaration(rng):
         if derived := random_derived(rng, declaration):
             declaration["derive"].append(derived)
     return declaration
+
+
+def random_open_series(rng):
+    """A series that nobody declares: labels, and fields as line protocol brings them."""
+    names = rng.sample(["host", "region", "a.b", "c d"], rng.choice([0, 1, 2, 2, 3]))
+    fields = rng.sample([("x", "double"), ("n", "int"), ("s", "string"), ("y z", "double")], rng.choice([1, 2, 3]))
+    return {"open": True, "tags": [{"name": name, "type": "string"} for name in names],
+            "fields": [{"name": name, "type": kind} for name, kind in fields], "resolution": 1000, "derive": [], "versions": [],
+            "shape": {"table": "", "layout": "cells", "bucket": "hour", "key": [{"bucket": "hour"}]}}
 
 
 def _tags(rng):
@@ -189,6 +202,8 @@ def random_derived(rng, declaration, kind=None):
     taken = [derived["table"] for derived in declaration["derive"]]
     table = next(name for name in (f"_{kind}{i}" for i in range(99)) if name not in taken and name + "_{yyyymm}" not in taken)
     if kind == "latest":
+        if is_too_fine(declaration) and rng.random() < 0.5:
+            return None
         return {"kind": kind, "table": table} if declaration["tags"] else None
     if kind == "rollup":
         if all(field["type"] == "string" for field in declaration["fields"]):
@@ -203,6 +218,11 @@ def random_derived(rng, declaration, kind=None):
             "bucket" in shape and isinstance(width_of(shape["bucket"]), int) and DAY % width_of(shape["bucket"]) == 0)
         return {"kind": kind, "table": table + "_{yyyymm}", "every": every} if is_whole else None
     return _random_order(rng, declaration, table)
+
+
+def is_too_fine(declaration):
+    """Tables of newest values tell milliseconds apart."""
+    return declaration["resolution"] % 1000 != 0
 
 
 def _random_order(rng, declaration, table):
@@ -265,8 +285,8 @@ def is_split(declaration):
 
 
 def piece_start(width, micros):
-    """Of a roll-up or a bucket of keys: in UTC; what would begin before 1970 begins there."""
-    return max(0, Pieces(width).start(micros))
+    """Of a roll-up or a bucket of keys: in UTC."""
+    return Pieces(width).start(micros)
 
 
 def to_yaml(declaration, series):
@@ -292,7 +312,8 @@ def to_yaml(declaration, series):
         "series": series,
         "tags": {tag["name"]: tag["type"] if len(tag) == 2 else without(tag, "name") for tag in declaration["tags"]},
         "fields": {field["name"]: field["type"] if len(field) == 2 else without(field, "name") for field in declaration["fields"]},
-        "time": {"resolution": _duration_text(declaration["resolution"]), "zone": "UTC"},
+        "time": {"resolution": _duration_text(declaration["resolution"]), "zone": "UTC",
+                 **({"origin": _until_text(declaration["origin"])} if "origin" in declaration else {})},
         **of_shape(declaration["shape"]),
     }
     if not text["tags"]:
@@ -307,6 +328,5 @@ def to_yaml(declaration, series):
 
 
 def _until_text(micros):
-    from clocks import text_of
     text = text_of(micros)
     return text[:10] if micros % DAY == 0 else f"{text[:10]}-{text[11:13]}{text[14:16]}"

@@ -106,18 +106,29 @@ def _line_value(value):
     return f"{value}i" if isinstance(value, int) else repr(value)
 
 
+def _escaped(name):
+    return re.sub(r"([,= ])", r"\\\1", name)
+
+
 def as_lines(series, declaration, points, nanos, comments=()):
     """Line protocol; `comments` are lines that mean nothing, each in front of the point of its number."""
+    return "".join(text for text, _ in _lines(series, declaration, points, nanos, comments)).encode()
+
+
+def _lines(series, declaration, points, nanos, comments):
+    """(text, the place of its point, or None) of each; a text may be several lines."""
     lines = []
     comments = dict(comments)
+    names = [tag["name"] for tag in declaration["tags"]]
     for place, (tags, micros, fields) in enumerate(points):
         if place in comments:
-            lines.append(comments[place])
-        names = [tag["name"] for tag in declaration["tags"]]
-        text = "".join(f",{name}=" + re.sub(r"([,= ])", r"\\\1", tag) for name, tag in zip(names, tags))
-        values = ",".join(f"{name}={_line_value(value)}" for name, value in fields.items())
-        lines.append(f"{series}{text} {values} {micros * 1000 if nanos else micros}")
-    return ("\n".join(lines) + "\n").encode()
+            lines.append((comments[place] + "\n", None))
+        # An open series has no labels without a value.
+        text = "".join(f",{_escaped(name)}={_escaped(tag)}" for name, tag in zip(names, tags)
+                       if tag != "" or "open" not in declaration)
+        values = ",".join(f"{_escaped(name)}={_line_value(value)}" for name, value in fields.items())
+        lines.append((f"{series}{text} {values} {micros * 1000 if nanos else micros}\n", place))
+    return lines
 
 
 def cut_gzip(body):
@@ -163,6 +174,9 @@ class HttpDoor:
             self.connection.close()
         self.connection = None
 
+    def open(self, series, declaration):
+        """Nothing: the first point opens it."""
+
     def declare(self, series, declaration):
         status, text, _ = self.request("PUT", f"/api/v1/series/{series}", declarations.to_yaml(declaration, series).encode())
         if status != 200:
@@ -195,18 +209,24 @@ class HttpDoor:
             return Sent(None, f"{status} {text}")
         if step["way"].startswith("line"):
             lines = {int(line) for line in re.findall(r"line (\d+): ", text)}
-            dropped = re.search(r"dropped=(\d+)", text)
-            if dropped is None:
+            if "dropped=" not in text:
                 return Sent(None, text)
-            first = 1
-        else:
-            answer = json.loads(text)
-            if "problems" not in answer:
-                return Sent(None, text)
-            lines = {problem["line"] for problem in answer["problems"]}
-            first = 2 if step["way"] == "csv" else 1
-        places = {line - first for line in lines}  # requests with comments have no points that may be refused
-        return Sent(places, text)
+            return Sent(self._places(series, declaration, step, lines), text)
+        answer = json.loads(text)
+        if "problems" not in answer:
+            return Sent(None, text)
+        first = 2 if step["way"] == "csv" else 1
+        return Sent({problem["line"] - first for problem in answer["problems"]}, text)
+
+    @staticmethod
+    def _places(series, declaration, step, lines):
+        """The points that begin in these lines."""
+        places, line = set(), 1
+        for text, place in _lines(series, declaration, step["points"], step["way"] == "line_ns", step.get("comments", ())):
+            if line in lines:
+                places.add(place)
+            line += text.count("\n")
+        return places
 
     def ask(self, series, table, source, question):
         name = series if table is None else f"{series}@{series}{table}"

@@ -2,9 +2,8 @@
 
 Where the documents are silent, this is what is meant:
   point        the set of fields at one time of one series (all its tags).  The time is rounded down to the resolution.
-  correction   a later write of a point.  In layouts with columns it is a merge: the fields that it has win, the others
-               stay.  A blob holds a point whole: the later write takes the place of all of it (BLOB_REPLACES); which of
-               both holds for a point goes by the version of the declaration that its time lies in.
+  correction   a later write of a point.  The fields that it has win, the others stay, whatever the layout.  (In layout
+               columns a reading that is corrected stays beside the first: points.py makes no such corrections.)
   newest point the one with the largest time that has any of the fields that are asked for; with all its fields, those
                that are missing being null.  Which derived tables there are changes no answer.
   derived      an order or period table has the points of its series, a latest table the newest value of each field under
@@ -12,16 +11,15 @@ Where the documents are silent, this is what is meant:
   numbers      ints are exact in everything but avg, stddev, percentiles, rates and filled gaps, and as long as the result
                fits into 64 bits.  Doubles are exact where a value is picked or two are subtracted; sums and what is made
                of them may differ in the last digits (Near).
-  refused      a point of which the key of a table of its version, or of an order, can't say the time may be refused or
-               taken ("either"): the answer tells, and goes for the whole point.
+  refused      a point whose time a table of it can't say (before 1970 or the declared origin; more digits than the key
+               has) may be refused or taken ("either"): the answer tells, and goes for the whole point, in all tables.
 """
 import math
 import re
 
 import declarations
-from clocks import END, Pieces, width_of
+from clocks import BEGIN, END, Pieces, width_of
 
-BLOB_REPLACES = True
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 PAD = {"string": " ", "int": "0"}
 
@@ -79,7 +77,7 @@ class Model:
         """True, False, or None: either."""
         tags, micros, fields = point
         declaration = self.declaration
-        if not 0 <= micros < END or all(value is None for value in fields.values()):
+        if not BEGIN <= micros < END or all(value is None for value in fields.values()):
             return True
         if len(tags) != len(declaration["tags"]):
             return True
@@ -89,6 +87,8 @@ class Model:
         if any(isinstance(value, int) and kinds[name] == "int" and not INT_MIN <= value <= INT_MAX
                for name, value in fields.items()):
             return True
+        if "open" in declaration:
+            return micros < 0
         micros -= micros % declaration["resolution"]
         own = declarations.shape_at(declaration, micros)
         shapes = [own] + [declarations.order_shape(declaration, derived) for derived in declaration["derive"]
@@ -100,11 +100,12 @@ class Model:
             delimiter = shape.get("delimiter", "#")
             if any(self._refuses_tag(tag, text, delimiter) for tag, text in zip(declaration["tags"], tags)):
                 return True
-        if any(not self._can_say(shape, micros) for shape in shapes):
-            return None
+        origin = declaration.get("origin", 0)
         pieces = [declarations.piece_start(derived["every"], micros) for derived in declaration["derive"]
                   if derived["kind"] == "rollup"]
-        return None if any(start // 1000 >= 10 ** 13 for start in pieces) else False
+        can_say = micros >= origin and all(self._can_say(shape, micros, origin) for shape in shapes) and all(
+            start >= origin and ("origin" in declaration or start < 10 ** 16) for start in pieces)
+        return False if can_say else None
 
     @staticmethod
     def _refuses_tag(tag, text, delimiter):
@@ -122,7 +123,7 @@ class Model:
         return text.endswith(pad) or any(byte < ord(pad) for byte in text.encode())
 
     @staticmethod
-    def _can_say(shape, micros):
+    def _can_say(shape, micros, origin):
         for part in shape["key"]:
             if part == "field" or not ("time" in part or "bucket" in part) or part.get("reverse"):
                 continue
@@ -133,7 +134,8 @@ class Model:
                 name = "epoch_us" if isinstance(width, int) and width % 1_000_000 else None
             if name in declarations.EPOCH_WIDTHS:
                 unit = declarations.FORMAT_UNITS[name]
-                if len(str(at // unit)) > part.get("width", declarations.EPOCH_WIDTHS[name]):
+                width = part.get("width", declarations.EPOCH_WIDTHS[name] if origin == 0 else 99)
+                if at < origin or len(str((at - origin) // unit)) > width:
                     return False
         return True
 
@@ -148,8 +150,7 @@ class Model:
         values = {name: float(value) if kinds[name] == "double" else value
                   for name, value in fields.items() if value is not None}
         points = self.series.setdefault(self.identity(tags), {})
-        replaces = BLOB_REPLACES and declarations.shape_at(self.declaration, micros)["layout"] == "blob"
-        points[micros] = values if replaces else {**points.get(micros, {}), **values}
+        points[micros] = {**points.get(micros, {}), **values}
         self.has_points = True
 
     def source(self, table=None):
@@ -243,7 +244,7 @@ class Source:
 
     def _selected(self, question, fields, low=None):
         """Of each series that was asked for its points in the range, by time, with changes in place of values."""
-        low = question.get("from", 0) if low is None else low
+        low = question.get("from", BEGIN) if low is None else low
         high = question.get("to", END)
         selected = {}
         for of, points in self.series.items():
@@ -378,10 +379,10 @@ class Fold:
 
     def rows(self):
         question = self.question
-        low, first_asked = question.get("from", 0), None
+        low, first_asked = question.get("from", BEGIN), None
         if self.pieces:
-            first_asked = self.pieces.start(low) if low > 0 else None
-            if low > 0 and max(self.windows) > 1:
+            first_asked = self.pieces.start(low) if "from" in question else None
+            if "from" in question and max(self.windows) > 1:
                 # Windows look back: whole pieces, the first one that is asked for included.
                 low = self.pieces.before(first_asked, max(self.windows) - 1)
         groups = {}  # tags to {piece: {field: pairs}}

@@ -26,6 +26,9 @@ class Door:
     def __init__(self):
         self.model = None
 
+    def open(self, series, declaration):
+        self.declare(series, declaration)
+
     def declare(self, series, declaration):
         if self.model is None:
             self.model = Model(declaration)
@@ -143,47 +146,56 @@ class LatestOfEachField(Door):
 class LatestOfOneMillisecond(Door):
     """Points of one millisecond are compared by when they came."""
 
+    def __init__(self):
+        super().__init__()
+        self.arrivals = {}
+
     def send(self, series, declaration, step):
         sent = super().send(series, declaration, step)
-        self.last = getattr(self, "last", {})
         for i, (tags, micros, _) in enumerate(step["points"]):
             if sent.refused is not None and i not in sent.refused:
-                of, t = self.model.identity(tags), micros - micros % self.model.declaration["resolution"]
-                if t // 1000 >= self.last.get(of, (-1,))[0]:
-                    self.last[of] = (t // 1000, t)
+                key = self.model.identity(tags), micros - micros % self.model.declaration["resolution"]
+                self.arrivals[key] = len(self.arrivals)
         return sent
 
     def rows(self, table, question):
+        rows = super().rows(table, question)
         declaration = self.model.declaration
-        is_by_table = declaration["resolution"] == 1 and any(d["kind"] == "latest" for d in declaration["derive"])
-        if table is not None or not is_by_table or question.get("latest") != 1 or question.keys() & {"from", "to", "top", "field"}:
-            return super().rows(table, question)
+        is_by_table = any(d["kind"] == "latest" for d in declaration["derive"])
+        if table is not None or not is_by_table or question.get("latest") != 1 or question.keys() & {"from", "to", "top"}:
+            return rows
         source = self.model.source()
-        of_last = Source(source.tags, source.fields, {of: {self.last[of][1]: points[self.last[of][1]]}
-                                                     for of, points in source.series.items() if self.last[of][1] in points})
-        return of_last.answer(question)
+        names = source.fields_of(question)
+        found = []
+        for of, t, _ in rows:
+            near = [at for at, point in source.series[of].items() if at // 1000 == t // 1000 and any(n in point for n in names)]
+            last = max(near, key=lambda at: self.arrivals[of, at])
+            found.append((of, last, [source.series[of][last].get(name) for name in names]))
+        return found
 
 
-class BlobsKeepOldFields(Door):
-    """Derived tables of blobs keep fields that a correction has left out."""
+class BlobsAreReplaced(Door):
+    """A correction takes the place of a whole blob in the series, but not in its derived tables."""
+
+    def __init__(self):
+        super().__init__()
+        self.own = {}
 
     def send(self, series, declaration, step):
         sent = super().send(series, declaration, step)
-        self.merged = getattr(self, "merged", {})
-        for i, (tags, micros, fields) in enumerate(step["points"]):
+        for i, point in enumerate(step["points"]):
             if sent.refused is not None and i not in sent.refused:
-                of, t = self.model.identity(tags), micros - micros % self.model.declaration["resolution"]
-                points = self.merged.setdefault(of, {})
-                points[t] = {**points.get(t, {}), **self.model.series[of][t]}
+                alone = Model(self.model.declaration)
+                alone.write(point)
+                for of, points in alone.series.items():
+                    self.own.setdefault(of, {}).update(points)
         return sent
 
     def source(self, table):
         source = super().source(table)
-        if table is None or self.model.declaration["shape"]["layout"] != "blob":
-            return source
-        copied = copy.copy(self.model)
-        copied.series = self.merged
-        return copied.source(table)
+        is_blob = all(declarations.shape_at(self.model.declaration, t)["layout"] == "blob"
+                      for points in source.series.values() for t in points)
+        return Source(source.tags, source.fields, self.own) if table is None and is_blob else source
 
 
 class IntsAsDoubles(Door):
@@ -277,7 +289,7 @@ class OneRefusesAll(Door):
 
 
 PLANTED = {"1": LatestOfTheLateTable, "2": ChangesSaltBySalt, "2b": PiecesOfGroups, "3": LatestOfEachField,
-           "4": LatestOfOneMillisecond, "5": BlobsKeepOldFields, "6": IntsAsDoubles, "7": OldRowsOfRollups,
+           "4": LatestOfOneMillisecond, "5": BlobsAreReplaced, "6": IntsAsDoubles, "7": OldRowsOfRollups,
            "8": PiecesFrom1970, "9": CutBodies, "10": LostCorrections, "11": RewriteLosesCorrections, "12": OneRefusesAll}
 
 

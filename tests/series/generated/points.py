@@ -18,6 +18,9 @@ SCENES = [
     ("2300-06-01T00:00:00Z", ["America/New_York"]), ("9999-12-20T00:00:00Z", ["UTC"]),
     ("2026-01-01T00:00:00Z", ["UTC"]), ("2021-01-01T00:00:00Z", ["Europe/Rome", "UTC"]),
 ]
+# Behind the origins of declarations; the first are before some of them.
+OLD_TIMES = ["1850-01-01T00:00:00Z", "1899-12-31T00:00:00Z", "1969-12-30T00:00:00Z", "0001-01-01T00:00:00Z", "1582-10-01T00:00:00Z",
+             "1936-02-28T00:00:00Z", "1963-11-22T00:00:00Z"]
 TEXTS = ["web-1", "web-2", "web-30", "db-1", "cache", "Ünï", "a b", "x=y", "k,v", "%41", "W", "weB-1", "0", "z~", "a.b"]
 NUMBERS = ["1", "2", "12", "7", "120", "-5", "0", "1000000000000"]
 WORDS = ["rain", "sun", "", "Ünïcode ☂", 'quo"te', "back\\slash", "two\nlines", "a,b", " blank ", "null", "0", "x" * 300]
@@ -29,7 +32,12 @@ class Scene:
     def __init__(self, rng, declaration):
         self.declaration = declaration
         starts = rng.sample(SCENES, rng.choice([1, 1, 1, 2]))
-        self.zones = [zone for _, zones in starts for zone in zones] + ["UTC", rng.choice(["Europe/Rome", "Asia/Kolkata"])]
+        if "origin" in declaration:
+            # Zones had odd clocks then.
+            starts = [("1970-01-01T00:00:00Z", ["UTC"]), (rng.choice(OLD_TIMES), ["UTC"])]
+        self.zones = [zone for _, zones in starts for zone in zones] + ["UTC"]
+        if "origin" not in declaration:
+            self.zones.append(rng.choice(["Europe/Rome", "Asia/Kolkata"]))
         resolution = declaration["resolution"]
         self.step = max(resolution, 1)
         length = rng.choice([200 * MINUTE, DAY, 3 * DAY, 5 * DAY, 30 * DAY])
@@ -51,6 +59,8 @@ class Scene:
 
     def _values_of(self, rng, tag):
         """A few values that every key of the declaration can hold."""
+        if "open" in self.declaration:
+            return rng.sample([*TEXTS, "", "a#b", "%", ","], rng.choice([1, 3, 5]))
         delimiters = {shape.get("delimiter", "#") for shape in declarations.shapes_of(self.declaration)} | {"#", "|", ":"}
         pool = []
         for text in TEXTS if tag["type"] == "string" else NUMBERS:
@@ -67,6 +77,8 @@ class Scene:
     def time(self, rng):
         start, end = rng.choice(self.spans)
         micros = start + rng.randrange(max(1, (end - start) // self.grid)) * self.grid
+        if start == 0 and rng.random() < 0.05:
+            micros = -rng.choice([1, 1000, SECOND, DAY, 3000 * DAY])
         if self.grid > 1 and rng.random() < 0.1:
             micros += rng.randrange(self.grid)  # between two points of the resolution
         return min(micros, END - 1)
@@ -83,9 +95,11 @@ class Scene:
     def value(self, rng, field, tags):
         kind = field["type"]
         if kind == "string":
-            return rng.choice([word for word in WORDS if word])
+            return rng.choice(WORDS)
         if kind == "double":
             pick = rng.random()
+            if pick < 0.05:
+                return rng.randrange(-9, 99)  # a whole number is taken for a double
             if pick < 0.7:
                 return round(rng.gauss(20, 8), 3)
             if pick < 0.9:
@@ -154,9 +168,9 @@ class Points:
         """A point that must not be taken."""
         rng = self.rng
         tags, micros, fields = self.scene.point(rng)
-        kinds = ["before", "after", "no field"]
+        kinds = ["after", "no field"]
         numbers = [field["name"] for field in self.declaration["fields"] if field["type"] != "string"]
-        if tags:
+        if tags and "open" not in self.declaration:
             kinds += ["empty tag"]
             if all(shape.get("delimiter", "#") == "#" for shape in declarations.shapes_of(self.declaration)) and any(
                     tag["type"] == "string" for tag in self.declaration["tags"]):
@@ -169,9 +183,7 @@ class Points:
             kinds.append("no number")
         kind = rng.choice(kinds)
         place = lambda matches: next(i for i, tag in enumerate(self.declaration["tags"]) if matches(tag))
-        if kind == "before":
-            micros = -rng.choice([1, 1000, SECOND, DAY, 3000 * DAY])
-        elif kind == "after":
+        if kind == "after":
             micros = END + rng.choice([0, DAY])
         elif kind == "no field":
             fields = {}

@@ -6,9 +6,9 @@ all in one group.  `way`: get, post or csv, for HTTP.
 """
 import re
 
-from clocks import DAY, END, HOUR, Pieces, text_of, width_of
+from clocks import BEGIN, DAY, END, HOUR, Pieces, text_of, width_of
 
-EVERY = ["minute", "15m", "hour", "hour", "6h", "2h", "day", "day", "3d", "week", "month", "quarter", "year", "2mo", "12h"]
+EVERY = ["minute", "15m", "hour", "hour", "6h", "2h", "day", "day", "3d", "week", "month", "quarter", "year", "2mo", "12h", "7d", "2w"]
 ODD_EVERY = ["7s", "90m", "25h", "1000ms", "5h"]  # in UTC only
 AGGREGATES = ["avg", "min", "max", "count", "sum", "first", "last", "stddev", "median", "p0", "p95", "p12", "p100"]
 FILLED_MAX = 400
@@ -19,6 +19,8 @@ def random_question(rng, source, zones, is_plain=False):
     question = {"way": rng.choice(["get", "get", "post", "csv"])}
     if is_plain:
         return question
+    if rng.random() < 0.1:
+        return {**question, "latest": 1}  # what a table of newest values is for
     numbers = [name for name, kind in source.kinds.items() if kind != "string"]
     times = sorted({t for points in source.series.values() for t in points})
     _select(rng, source, question, times)
@@ -79,12 +81,12 @@ def _select(rng, source, question, times):
     if where:
         question["where"] = where
     if times:
-        near = lambda: max(1, min(END - 1, rng.choice(times) + rng.choice([0, 0, 1, -1, 1000, HOUR, -HOUR, DAY, -DAY])))
+        near = lambda: max(BEGIN, min(END - 1, rng.choice(times) + rng.choice([0, 0, 1, -1, 1000, HOUR, -HOUR, DAY, -DAY])))
         if rng.random() < 0.35:
             question["from"] = near()
         if rng.random() < 0.35:
             question["to"] = near()
-        if question.get("from", 0) >= question.get("to", END):
+        if question.get("from", BEGIN) >= question.get("to", END):
             del question["to"]
 
 
@@ -119,7 +121,7 @@ def _narrow(rng, question, times):
     width = pieces.width if isinstance(pieces.width, int) else 28 * DAY
     if (high - low) / width <= FILLED_MAX:
         return
-    question["from"] = max(1, rng.choice(times) - rng.randrange(1, 20) * width)
+    question["from"] = max(BEGIN, rng.choice(times) - rng.randrange(1, 20) * width)
     question["to"] = min(END - 1, question["from"] + rng.randrange(1, FILLED_MAX) * width)
 
 
