@@ -186,9 +186,11 @@ def play_all(options, sonde, directory):
                       end="", file=sys.stderr, flush=True)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    print(f"generated: {figures['declarations']} declarations ({figures['declared'] - figures['declarations']} changes of them), "
-          f"{figures['points']} points, {figures['questions']} questions, {figures['rows']} rows compared, "
-          f"{figures['kills']} kills, {figures['kills at work']} of them at work; {len(failures)} differ (seed {options.seed}, {time.monotonic() - start:.0f} s)")
+    changes = figures["declared"] - figures["declarations"]
+    print(f"generated: {figures['declarations']} declarations ({changes} changes of them), {figures['points']} points, "
+          f"{figures['questions']} questions, {figures['rows']} rows compared, "
+          f"{figures['kills']} kills, {figures['kills at work']} of them at work; {len(failures)} differ "
+          f"(seed {options.seed}, {time.monotonic() - start:.0f} s)")
     return 1 if failures else 0
 
 

@@ -3,8 +3,8 @@
 A time is an int: microseconds since 1970-01-01T00:00:00Z.  A piece is known by its start.  The rules are those of the
 documents: pieces of an hour and less begin at multiples of their length on the local clock, and end where the clocks
 change; wider ones of less than a day begin at local clock times, counted from midnight; days, counted from 1970-01-01,
-months, counted from 1970-01, and weeks, which begin on Monday and are counted from 1969-12-29, begin at local midnight.  Where the clocks pass over a
-start, the piece begins when they have; where they show a start twice, it begins at the first.  A fixed width in UTC is
+months, counted from 1970-01, and weeks, which begin on Monday and are counted from 1969-12-29, begin at local midnight.
+Where the clocks pass over a start, the piece begins when they have; where they show a start twice, at the first.  A fixed width in UTC is
 counted from 1970-01-01T00:00:00Z.
 """
 import datetime

@@ -66,7 +66,8 @@ class CourseMaker:
             self._send_some()
             self._ask_some()
         for _ in range(self.kills):
-            self._add("kill", points=self._batch(rng.choice([20, 60, 200])), way=rng.choice(WAYS[:3]), delay=rng.random() ** 3 * 0.03)
+            self._add("kill", points=self._batch(rng.choice([20, 60, 200])), way=rng.choice(WAYS[:3]),
+                      delay=rng.random() ** 3 * 0.03)
             self._ask_some()
         self._ask_derived()
         return {"seed": self.seed, "steps": self.steps}

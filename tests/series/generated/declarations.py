@@ -208,7 +208,8 @@ def random_derived(rng, declaration, kind=None):
     if kind == "rollup":
         if all(field["type"] == "string" for field in declaration["fields"]):
             return None
-        return {"kind": kind, "table": table, "every": rng.choice(["15m", "hour", "hour", "6h", "day", "day", "week", "month"]),
+        every = rng.choice(["15m", "hour", "hour", "6h", "day", "day", "week", "month"])
+        return {"kind": kind, "table": table, "every": every,
                 "aggregates": rng.sample(AGGREGATES, rng.randrange(1, 7))}
     if kind == "period":
         # Few tables: points may lie centuries apart.
@@ -294,6 +295,9 @@ def to_yaml(declaration, series):
     def without(parts, *names):
         return {key: value for key, value in parts.items() if key not in names}
 
+    def of_names(all_parts):
+        return {parts["name"]: parts["type"] if len(parts) == 2 else without(parts, "name") for parts in all_parts}
+
     def of_shape(shape):
         parts = without(shape, "until", "table")
         # What the first version says, later ones would inherit.
@@ -310,8 +314,8 @@ def to_yaml(declaration, series):
 
     text = {
         "series": series,
-        "tags": {tag["name"]: tag["type"] if len(tag) == 2 else without(tag, "name") for tag in declaration["tags"]},
-        "fields": {field["name"]: field["type"] if len(field) == 2 else without(field, "name") for field in declaration["fields"]},
+        "tags": of_names(declaration["tags"]),
+        "fields": of_names(declaration["fields"]),
         "time": {"resolution": _duration_text(declaration["resolution"]), "zone": "UTC",
                  **({"origin": _until_text(declaration["origin"])} if "origin" in declaration else {})},
         **of_shape(declaration["shape"]),
@@ -323,7 +327,8 @@ def to_yaml(declaration, series):
     if declaration["derive"]:
         text["derive"] = [of_derived(derived) for derived in declaration["derive"]]
     if declaration["versions"]:
-        text["versions"] = [{"until": _until_text(version["until"]), **of_shape(version)} for version in declaration["versions"]]
+        text["versions"] = [{"until": _until_text(version["until"]), **of_shape(version)}
+                            for version in declaration["versions"]]
     return json.dumps(text, ensure_ascii=False)
 
 

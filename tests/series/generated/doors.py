@@ -21,7 +21,7 @@ from questions import parameters
 
 START_SECONDS = 60
 STOP_SECONDS = 20
-ANSWER_SECONDS = 20
+ANSWER_SECONDS = 60
 
 
 class Refused(Exception):

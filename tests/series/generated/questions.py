@@ -8,7 +8,8 @@ import re
 
 from clocks import BEGIN, DAY, END, HOUR, Pieces, text_of, width_of
 
-EVERY = ["minute", "15m", "hour", "hour", "6h", "2h", "day", "day", "3d", "week", "month", "quarter", "year", "2mo", "12h", "7d", "2w"]
+EVERY = ["minute", "15m", "hour", "hour", "6h", "2h", "day", "day", "3d", "week", "month", "quarter", "year", "2mo",
+         "12h", "7d", "2w"]
 ODD_EVERY = ["7s", "90m", "25h", "1000ms", "5h"]  # in UTC only
 AGGREGATES = ["avg", "min", "max", "count", "sum", "first", "last", "stddev", "median", "p0", "p95", "p12", "p100"]
 FILLED_MAX = 400
@@ -70,8 +71,9 @@ def _select(rng, source, question, times):
         elif kind == "=*":
             where.append((tag["name"], "=*", value[:rng.randrange(1, len(value) + 1)]))
         elif kind in ("=~", "!~"):
-            where.append((tag["name"], kind, rng.choice([re.escape(value[:1]) + ".*", ".*" + re.escape(value[-1:]), "[a-z]+-[0-9]",
-                                                        ".*[0-9]", "(?i)" + re.escape(value.upper()) if value.isascii() else "."])))
+            where.append((tag["name"], kind, rng.choice([
+                re.escape(value[:1]) + ".*", ".*" + re.escape(value[-1:]), "[a-z]+-[0-9]", ".*[0-9]",
+                "(?i)" + re.escape(value.upper()) if value.isascii() else "."])))
         elif kind == "alternatives":
             where.append((tag["name"], "=~", "|".join(re.escape(text) for text in {value, other, "none"})))
         elif kind == "nobody":

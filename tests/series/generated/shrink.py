@@ -171,7 +171,7 @@ def commands(course, series="s"):
                 cut = " | head -c -20" if step.get("cut") else ""
                 lines.append(f"printf %s {text} | gzip{cut} | curl $H{path} -H 'Content-Encoding: gzip'{headers} --data-binary @-")
             else:
-                lines.append(f"printf %s {text} | curl '$H{path}'{headers} --data-binary @-".replace("'$H" + path + "'", f'"$H{path}"'))
+                lines.append(f'printf %s {text} | curl "$H{path}"{headers} --data-binary @-')
         elif do == "ask":
             name = series + (f"@{series}{step['table']}" if step.get("table") else "")
             pairs = " ".join(f"--data-urlencode {shlex.quote(f'{key}={value}')}" for key, value in parameters(step["question"]))
