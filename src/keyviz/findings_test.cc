@@ -499,6 +499,34 @@ TEST(KeyVisualizer, TakesUpWhatAnEarlierRunHasLeft) {
   std::filesystem::remove_all(directory);
 }
 
+TEST(KeyVisualizer, ASuddenLoadDividesNothing) {
+  const std::filesystem::path directory =
+      std::filesystem::path(testing::TempDir()) / fmt::format("sudden-load-{}", getpid());
+  std::filesystem::remove_all(directory);
+  const int64_t start = kStartSeconds - kStartSeconds % 60;
+  ManualClock clock((start + 58) * 1'000'000);
+  KeyVisualizer::Options options;
+  options.directory = directory;
+  const std::unique_ptr<KeyVisualizer> visualizer = *KeyVisualizer::Open(options, &clock);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 100'000; ++i) keys.push_back(fmt::format("{:06}", i));
+  std::vector<AccessedRow> rows;
+  for (const std::string& key : keys) rows.push_back({key, 1, 1});
+  // For four seconds, over the end of a minute, and again ten minutes later.
+  for (const int quiet_seconds : {600, 60}) {
+    for (int second = 0; second < 4 + quiet_seconds; ++second) {
+      if (second < 4) {
+        visualizer->OnAccess(kTable,
+                             {.kind = AccessKind::kWrite, .rows = rows, .latency_micros = 1, .errors = 0});
+      }
+      clock.Advance(1'000'000);
+      visualizer->Tick();
+      EXPECT_TRUE(visualizer->TabletStarts(kTable).empty()) << second;
+    }
+  }
+  std::filesystem::remove_all(directory);
+}
+
 TEST(KeyVisualizer, TabletsFollowTheLoad) {
   const std::filesystem::path directory =
       std::filesystem::path(testing::TempDir()) / fmt::format("hot-tablets-{}", getpid());
@@ -510,7 +538,11 @@ TEST(KeyVisualizer, TabletsFollowTheLoad) {
   options.directory = directory;
   options.cpu_micros = [&] { return cpu_micros; };
   const std::unique_ptr<KeyVisualizer> visualizer = *KeyVisualizer::Open(options, &clock);
-  for (int second = 0; second < 60; ++second) {
+  for (int second = 0; second < 150; ++second) {
+    // Not for a load that has not lasted for minutes.
+    if (second == 1 || second == 100) {
+      EXPECT_TRUE(visualizer->TabletStarts(kTable).empty()) << second;
+    }
     std::vector<std::string> keys;
     for (int i = 0; i < 5'000; ++i)
       keys.push_back(i % 10 == 0 ? fmt::format("a{:04}", i) : fmt::format("m{:04}", i));

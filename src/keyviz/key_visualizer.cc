@@ -33,8 +33,10 @@ constexpr size_t kFindingRows = 400;
 constexpr size_t kFindingColumns = 120;
 // What has begun just now is looked for in so long an end of a window.
 constexpr int64_t kRecentSeconds = 120;
-// Tablets by load: when about so many rows were asked for in the last minute.
+// Tablets by load: when about so many rows were asked for in the last minute, and in each of so many minutes,
+// this one with it.  A load that comes for some seconds, even over the end of a minute, divides nothing.
 constexpr double kOpsPerTablet = 50'000;
+constexpr int kBusyMinutesMin = 3;
 constexpr size_t kTabletsMax = 16;
 constexpr std::string_view kLearnedFile = "learned";
 constexpr std::string_view kLearnedMagic = "sonde-keyviz-learned-1\n";
@@ -67,6 +69,31 @@ struct MeasuredRow {
   }
 };
 
+// How long a table has been busy.
+class BusyMinutes {
+ public:
+  // Rows that were read and written in `second`; seconds ascend.
+  void Add(int64_t second, uint64_t ops) {
+    constexpr int64_t kSecondsPerMinute = 60;
+    const int64_t minute = second / kSecondsPerMinute;
+    if (minute != minute_) {
+      count_before_ = minute == minute_ + 1 ? count() : 0;
+      minute_ = minute;
+      ops_ = 0;
+    }
+    ops_ += static_cast<double>(ops);
+  }
+  // Minutes in a row, this one with them.
+  int count() const { return IsBusy() ? count_before_ + 1 : 0; }
+
+ private:
+  bool IsBusy() const { return ops_ >= kOpsPerTablet; }
+
+  int64_t minute_ = 0;
+  double ops_ = 0;  // in minute_
+  int count_before_ = 0;
+};
+
 }  // namespace
 
 struct KeyVisualizer::Watched {
@@ -79,7 +106,8 @@ struct KeyVisualizer::Watched {
   // Held by whoever looks at what the collector has learned, and while it learns.
   std::mutex mutex;
   AccessCounts sums;                            // guarded by mutex
-  std::vector<std::string> tablet_starts;       // guarded by mutex
+  BusyMinutes busy;                             // guarded by mutex
+  std::vector<std::string> tablet_starts;       // likewise
   std::map<std::string, MeasuredRow> measured;  // likewise
   std::map<std::string, LargeRow> large_rows;   // likewise, by key
 };
@@ -180,6 +208,7 @@ void KeyVisualizer::Tick() {
     {
       std::lock_guard lock(watched->mutex);
       TableCollector::Counted counted = watched->collector.Drain(second);
+      watched->busy.Add(second, counted.facts.ops);
       // A scan may end in a second in which nothing else happens.
       if (counted.counts.empty() && !counted.facts.IsEmpty())
         counted.counts.resize(counted.partition->size());
@@ -196,7 +225,8 @@ void KeyVisualizer::Tick() {
       // Tablets that would move each second would be of no use to anybody.
       if (parts < 2) {
         watched->tablet_starts.clear();
-      } else if (watched->tablet_starts.empty() || second % kSaveEverySeconds == 0) {
+      } else if (watched->tablet_starts.empty() ? watched->busy.count() >= kBusyMinutesMin
+                                                : second % kSaveEverySeconds == 0) {
         watched->tablet_starts = watched->collector.DivideLoad(std::min(parts, kTabletsMax));
       }
     }

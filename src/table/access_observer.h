@@ -58,7 +58,7 @@ class AccessObserver {
   virtual void OnAccess(TableId table, const AccessPart& part) = 0;
   virtual void OnFullScan(TableId table, const FullScan& scan) = 0;
   // Keys at which the load of the table divides into parts that are worth a tablet of their own; ascending.
-  // None where there is little.
+  // None where there is little, or where it has not lasted for minutes.
   virtual std::vector<std::string> TabletStarts(TableId table) = 0;
 };
 
