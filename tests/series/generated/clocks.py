@@ -82,6 +82,10 @@ class Pieces:
         return _offset_of_minute(micros // MINUTE, self.zone) if self.zone else 0
 
     def start(self, micros):
+        """What would begin before the year 1 begins there."""
+        return max(BEGIN, self._start(micros))
+
+    def _start(self, micros):
         if self._is_fixed():
             return micros - (micros - self._first()) % self.width
         if self._is_short():
@@ -93,7 +97,7 @@ class Pieces:
     def next(self, start):
         """The start of the piece behind the one that starts at `start`."""
         if self._is_fixed():
-            return start + self.width
+            return self._start(start) + self.width
         if self._is_short():
             offset = self.offset(start)
             end = start + self.width - (start + offset) % self.width
@@ -105,7 +109,7 @@ class Pieces:
     def before(self, start, count):
         """The start of the piece `count` pieces before the one that starts at `start`."""
         for _ in range(count):
-            start = self.start(start - 1)
+            start = self.start(max(BEGIN, start - 1))
         return start
 
     def _first(self):

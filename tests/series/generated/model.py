@@ -101,10 +101,9 @@ class Model:
             if any(self._refuses_tag(tag, text, delimiter) for tag, text in zip(declaration["tags"], tags)):
                 return True
         origin = declaration.get("origin", 0)
-        pieces = [declarations.piece_start(derived["every"], micros) for derived in declaration["derive"]
-                  if derived["kind"] == "rollup"]
-        can_say = micros >= origin and all(self._can_say(shape, micros, origin) for shape in shapes) and all(
-            start >= origin and ("origin" in declaration or start < 10 ** 16) for start in pieces)
+        has_rollup = any(derived["kind"] == "rollup" for derived in declaration["derive"])
+        can_say = micros >= origin and all(self._can_say(shape, micros, origin) for shape in shapes) and (
+            not has_rollup or "origin" in declaration or micros < 10 ** 16)
         return False if can_say else None
 
     @staticmethod
@@ -175,12 +174,16 @@ class Model:
         fields = [{"name": f"{field['name']}_{name}", "type": "int" if name == "count" else field["type"]}
                   for field in numbers for name in derived["aggregates"]]
         series = {}
+        origin = self.declaration.get("origin", 0)
         for of, points in self.series.items():
             pieces = {}
             for t, values in sorted(points.items()):
                 for field in numbers:
                     if field["name"] in values:
-                        piece = pieces.setdefault(declarations.piece_start(derived["every"], t), {})
+                        start = declarations.piece_start(derived["every"], t)
+                        if start < origin <= t:
+                            start = origin  # a piece that would begin before it begins there
+                        piece = pieces.setdefault(start, {})
                         piece.setdefault(field["name"], []).append((t, values[field["name"]]))
             series[of] = {start: {f"{name}_{kind}": aggregate(kind, pairs) for name, pairs in piece.items()
                                   for kind in derived["aggregates"]} for start, piece in pieces.items()}

@@ -117,6 +117,8 @@ def _simplify_declaration(best, keeps):
                 step["declaration"]["fields"] = [one for one in step["declaration"]["fields"] if one["name"] != field]
             for point in step.get("points", []):
                 point[2].pop(field, None)
+            if field in step.get("question", {}).get("field", []):
+                step["question"]["field"].remove(field)
         if all(step["declaration"]["fields"] for step in candidate["steps"] if "declaration" in step):
             changed |= keeps(candidate)
     return changed
