@@ -30,8 +30,15 @@ TEST(RowRange, ClipKeepsWhatIsInside) {
 TEST(Names, TableNames) {
   EXPECT_TRUE(CheckTableName("projects/p/instances/i/tables/t-1.x_Y").ok());
   EXPECT_TRUE(CheckTableName("projects/example.com:p/instances/i/tables/_").ok());
+  // As the Node client names a project that nobody told it.
+  EXPECT_TRUE(CheckTableName("projects/{{projectId}}/instances/my instance/tables/t").ok());
+  EXPECT_TRUE(CheckTableName("projects/Zürich/instances/100%/tables/t").ok());
+  EXPECT_TRUE(CheckInstanceName("projects/p/instances/" + std::string(1024, 'i')).ok());
+  EXPECT_FALSE(CheckInstanceName("projects/p/instances/" + std::string(1025, 'i')).ok());
   for (const char* bad : {"", "t", "projects/p/instances/i/tables/", "projects/p/instances/i/tables/-t",
-                          "projects//instances/i/tables/t", "projects/p/instances/i/tables/a/tables/b",
+                          "projects//instances/i/tables/t", "projects/p/instances//tables/t",
+                          "projects/p/instances/i/tables/a/tables/b", "projects/p/q/instances/i/tables/t",
+                          "projects/p\n/instances/i/tables/t", "projects/p/instances/i\x7F/tables/t",
                           "projects/p/instances/i/tables/a b"}) {
     EXPECT_EQ(CheckTableName(bad).code(), absl::StatusCode::kInvalidArgument) << bad;
   }

@@ -10,17 +10,22 @@
 namespace sonde {
 namespace {
 
-constexpr size_t kProjectOrInstanceBytesMax = 128;
+constexpr size_t kProjectOrInstanceBytesMax = 1024;
 
 bool IsNameByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
          c == '.';
 }
 
+// Whatever a client calls them: Node's sends "{{projectId}}" when nobody told it a project, and projects may be
+// domain-scoped ("example.com:project").
 bool IsProjectOrInstance(std::string_view part) {
-  // Projects may be domain-scoped: "example.com:project".
+  constexpr unsigned char kFirstPrintable = 0x20, kDelete = 0x7F;
   return !part.empty() && part.size() <= kProjectOrInstanceBytesMax &&
-         std::all_of(part.begin(), part.end(), [](char c) { return IsNameByte(c) || c == ':'; });
+         std::none_of(part.begin(), part.end(), [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           return c == '/' || byte < kFirstPrintable || byte == kDelete;
+         });
 }
 
 bool IsInstanceName(std::string_view name) {

@@ -9,7 +9,8 @@
 
 namespace sonde {
 
-// INVALID_ARGUMENT unless `name` is projects/P/instances/I with sensible P and I.
+// INVALID_ARGUMENT unless `name` is projects/P/instances/I.  P and I: 1 to 1024 bytes, none of them '/' or a
+// control byte.
 absl::Status CheckInstanceName(std::string_view name);
 
 // INVALID_ARGUMENT unless `name` is an instance's name, then /tables/ and a table id.

@@ -14,7 +14,10 @@ process.env.METADATA_SERVER_DETECTION = 'none';   // there is no cloud around to
 
 const code = {INVALID_ARGUMENT: 3, NOT_FOUND: 5, ALREADY_EXISTS: 6, FAILED_PRECONDITION: 9, UNIMPLEMENTED: 12};
 
-const bigtable = new Bigtable({projectId: 'conformance', metricsEnabled: false});
+// SONDE_PROJECT_ID: empty or not set, for a program that tells the client no project; then it sends the text
+// "{{projectId}}".  tests/conformance/run runs the suite both ways.
+const projectId = process.env.SONDE_PROJECT_ID || undefined;
+const bigtable = new Bigtable({projectId, metricsEnabled: false});
 after(() => bigtable.close());
 
 let instanceCount = 0;
@@ -94,4 +97,6 @@ async function refused(promise, wantCode, text) {
   else if (text !== undefined) assert.equal(message, text);
 }
 
-module.exports = {bigtable, call, callStream, code, keys, newInstance, newTable, read, refused, render, write};
+module.exports = {
+  bigtable, call, callStream, code, keys, newInstance, newTable, projectId, read, refused, render, write,
+};

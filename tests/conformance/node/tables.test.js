@@ -2,7 +2,14 @@
 
 const assert = require('node:assert/strict');
 const {test} = require('node:test');
-const {call, code, keys, newInstance, newTable, read, refused, write} = require('./fixture');
+const {call, code, keys, newInstance, newTable, projectId, read, refused, write} = require('./fixture');
+
+test('any project will do, also none', async () => {
+  const table = await newTable();
+  await write(table, ['r', 'f:q', 1, 'v']);
+  assert.deepEqual(await read(table), ['r f:q @1 v']);
+  assert.match(table.name, projectId ? /^projects\/conformance\/instances\// : /^projects\/\{\{projectId\}\}\/instances\//);
+});
 
 test('creates a table with families, rules and splits', async () => {
   const instance = newInstance();
