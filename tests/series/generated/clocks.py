@@ -1,10 +1,11 @@
 """Times and pieces of time, worked out with Python's integers and zoneinfo.
 
 A time is an int: microseconds since 1970-01-01T00:00:00Z.  A piece is known by its start.  The rules are those of the
-documents: pieces of an hour and less begin at multiples of their length on the local clock, and end where the clocks
-change; wider ones of less than a day begin at local clock times, counted from midnight; days, counted from 1970-01-01,
+documents: pieces of an hour and less begin at multiples of their length on the local clock, and where the clocks change
+by what is no multiple of it; wider ones of less than a day begin at local clock times, counted from midnight; days, counted from 1970-01-01,
 months, counted from 1970-01, and weeks, which begin on Monday and are counted from 1969-12-29, begin at local midnight.
-Where the clocks pass over a start, the piece begins when they have; where they show a start twice, at the first.  A fixed width in UTC is
+Where the clocks pass over a start, the piece begins when they have; where they show a start twice, at the first.  Every
+time lies in one piece: the last that has begun.  A fixed width in UTC is
 counted from 1970-01-01T00:00:00Z.
 """
 import datetime
@@ -91,8 +92,11 @@ class Pieces:
         if self._is_short():
             offset = self.offset(micros)
             start = micros - (micros + offset) % self.width
-            return start if self.offset(start) == offset else self._change(start, micros)
-        return self._first_moment(self._number(micros + self.offset(micros)))
+            return start if (self.offset(start) - offset) % self.width == 0 else self._change(start, micros)
+        number = self._number(micros + self.offset(micros))
+        while self._first_moment(number + 1) <= micros:  # the clocks have gone back over a start
+            number += 1
+        return self._first_moment(number)
 
     def next(self, start):
         """The start of the piece behind the one that starts at `start`."""
@@ -101,7 +105,7 @@ class Pieces:
         if self._is_short():
             offset = self.offset(start)
             end = start + self.width - (start + offset) % self.width
-            return end if self.offset(end) == offset else self._change(start, end)
+            return end if (self.offset(end) - offset) % self.width == 0 else self._change(start, end)
         number = self._number(start + self.offset(start)) + 1
         # Clocks that leave a whole piece out make the next one begin there.
         return self._first_moment(number)

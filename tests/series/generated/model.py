@@ -8,8 +8,8 @@ Where the documents are silent, this is what is meant:
                that are missing being null.  Which derived tables there are changes no answer.
   derived      an order or period table has the points of its series, a latest table the newest value of each field under
                its own time, a roll-up the aggregates of each piece, all of the points as they are now.
-  numbers      ints are exact in everything but avg, stddev, percentiles, rates and filled gaps, and as long as the result
-               fits into 64 bits.  Doubles are exact where a value is picked or two are subtracted; sums and what is made
+  numbers      ints are exact in everything but avg, stddev, percentiles, rates and filled gaps.  A question for a sum or a
+               change that leaves 64 bits may be refused, with these words (Source.leaves_64_bits).  Doubles are exact where a value is picked or two are subtracted; sums and what is made
                of them may differ in the last digits (Near).
   refused      a point whose time a table of it can't say (before 1970 or the declared origin; more digits than the key
                has) may be refused or taken ("either"): the answer tells, and goes for the whole point, in all tables.
@@ -34,6 +34,16 @@ class Near:
         return f"~{self.value!r}"
 
 
+class Wide(Near):
+    """An int that 64 bits do not hold."""
+
+    count = 0
+
+    def __init__(self, value):
+        super().__init__(value, abs(value) * 1e-12)
+        Wide.count += 1
+
+
 def number_of(value):
     return value.value if isinstance(value, Near) else value
 
@@ -46,10 +56,6 @@ def is_same(expected, got):
     if isinstance(expected, str) != isinstance(got, str):
         return False
     return expected == got  # ints and floats are compared exactly
-
-
-class Refused(Exception):
-    pass
 
 
 class Model:
@@ -217,6 +223,12 @@ class Source:
         takes_texts = all(name == "count" for name in question.get("agg", [])) and not question.get("change")
         return [name for name, kind in self.kinds.items() if takes_texts or kind != "string"]
 
+    def leaves_64_bits(self, question):
+        """Whether an int on the way to the answer is wider than an int may be."""
+        before = Wide.count
+        self.answer(question)
+        return Wide.count > before
+
     def answer(self, question):
         """Rows (tags, time, values) in no particular order; those of `top` in order.  Limits are not applied."""
         fields = self.fields_of(question)
@@ -319,7 +331,7 @@ def change_of(change, before, now):
     (t0, v0), (t1, v1) = before, now
     value = v1 if change != "delta" and v1 < v0 else v1 - v0
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
-        value = Near(value, abs(value) * 1e-12)
+        value = Wide(value)
     if change != "rate":
         return value
     rate = number_of(value) * 1e6 / (t1 - t0)
@@ -344,7 +356,7 @@ def aggregate(name, pairs):
     if all(isinstance(value, int) for value in values):
         total = sum(values)
         if name == "sum":
-            return total if INT_MIN <= total <= INT_MAX else Near(total, scale * 1e-12)
+            return total if INT_MIN <= total <= INT_MAX else Wide(total)
         if name == "avg":
             mean = total / len(values)
             return Near(mean, abs(mean) * 1e-12)

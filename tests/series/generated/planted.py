@@ -9,13 +9,14 @@ import time
 import declarations
 import model
 from clocks import END, Pieces
-from course import SALTS_READ_MAX, CourseMaker, Difference, Player
+from course import CourseMaker, Difference, Player
 from doors import Refused, Sent
 from judge import Answer
 from model import Model, Source, change_of
 
 COURSES_MAX = 3000
 RIGHT_COURSES = 150
+SALTS_READ_MAX = 64
 
 
 class Door:
