@@ -17,8 +17,8 @@ bool IsNameByte(char c) {
          c == '.';
 }
 
-// Whatever a client calls them: Node's sends "{{projectId}}" when nobody told it a project, and projects may be
-// domain-scoped ("example.com:project").
+// Whatever a client calls them: Node's sends "{{projectId}}" when nobody told it a project, and projects may
+// be domain-scoped ("example.com:project").
 bool IsProjectOrInstance(std::string_view part) {
   constexpr unsigned char kFirstPrintable = 0x20, kDelete = 0x7F;
   return !part.empty() && part.size() <= kProjectOrInstanceBytesMax &&
