@@ -7,21 +7,20 @@
 
 namespace sonde::bench {
 
-using Clock = std::chrono::steady_clock;
-
 absl::Status CallError(const grpc::Status& status) { return FromGrpcStatus(status, "a request failed"); }
 
 namespace {
 
 // One request.
 struct UnderWay {
-  Clock::time_point begin;
+  std::chrono::steady_clock::time_point begin;
   std::unique_ptr<grpc::Alarm> pause;  // before it is made again
 };
 
 bool MayTryAgain(const Call& call, const UnderWay& under_way) {
   const std::optional<std::chrono::milliseconds> delay = call.retry_delay();
-  return delay.has_value() && Clock::now() + *delay < under_way.begin + std::chrono::seconds(kRetrySeconds);
+  return delay.has_value() &&
+         std::chrono::steady_clock::now() + *delay < under_way.begin + std::chrono::seconds(kRetrySeconds);
 }
 
 }  // namespace
@@ -31,7 +30,7 @@ absl::Status RunCalls(const std::vector<std::unique_ptr<Call>>& calls, Histogram
   grpc::CompletionQueue queue;
   std::map<Call*, UnderWay> under_way;
   const auto begin_next = [&](Call* call) {
-    const Clock::time_point now = Clock::now();
+    const std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
     if (!call->Next()) return false;
     under_way[call] = {now, nullptr};
     call->Start(&queue);
@@ -55,8 +54,8 @@ absl::Status RunCalls(const std::vector<std::unique_ptr<Call>>& calls, Histogram
     const absl::StatusOr<bool> ended = call->Advance(ok);
     if (ended.ok() && !*ended) continue;
     if (ended.ok()) {
-      const auto elapsed =
-          std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - at->second.begin);
+      const auto elapsed = std::chrono::duration_cast<std::chrono::microseconds>(
+          std::chrono::steady_clock::now() - at->second.begin);
       latency_us->Add(elapsed.count());
     } else if (first_error.ok() && MayTryAgain(*call, at->second)) {
       ++*refused;

@@ -121,7 +121,6 @@ class Batches {
   CellSum sum_;
 };
 
-using Clock = std::chrono::steady_clock;
 double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }

@@ -1,4 +1,5 @@
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/impl/codegen/rpc_method.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
 #include <algorithm>
@@ -19,7 +20,6 @@
 namespace sonde::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 namespace data = google::bigtable::v2;
 
 // Of a request that builds the row.

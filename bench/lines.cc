@@ -16,8 +16,6 @@
 namespace sonde::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kTimeoutSeconds = 60;
 // A server that has too much to do says so (503), and is asked again.
 constexpr int kTriesMax = 200;

@@ -1,4 +1,5 @@
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
+#include <grpcpp/channel.h>
 
 #include <limits>
 #include <memory>

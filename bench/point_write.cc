@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/support/async_unary_call.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "bench/reads.h"
 
 #include <fmt/format.h>
+#include <grpcpp/channel.h>
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,5 @@
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
 #include <chrono>
@@ -13,7 +14,6 @@
 namespace sonde::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 namespace data = google::bigtable::v2;
 
 // The part of the table that belongs to a client: together they read it whole, also what is not of ingest.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
@@ -23,7 +24,6 @@
 namespace sonde::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 namespace data = google::bigtable::v2;
 
 constexpr std::chrono::seconds kConnectTimeout{10};

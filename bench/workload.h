@@ -1,8 +1,6 @@
 // What the workloads share: connections, threads, clocks.  Internal to bench.
 #pragma once
 
-#include <grpcpp/channel.h>
-
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -12,6 +10,10 @@
 
 #include "absl/status/status.h"
 #include "bench/bench.h"
+
+namespace grpc {
+class Channel;
+}
 
 namespace sonde::bench {
 
@@ -48,10 +50,9 @@ struct ClientResult {
 };
 
 // When a client has to stop by itself.
-using Deadline = std::optional<std::chrono::steady_clock::time_point>;
-inline bool IsPast(const Deadline& deadline) {
-  return deadline.has_value() && std::chrono::steady_clock::now() >= *deadline;
-}
+using Clock = std::chrono::steady_clock;
+using Deadline = std::optional<Clock::time_point>;
+inline bool IsPast(const Deadline& deadline) { return deadline.has_value() && Clock::now() >= *deadline; }
 
 using ClientFunction = std::function<void(int client, std::shared_ptr<grpc::Channel> channel,
                                           Deadline deadline, ClientResult* result)>;

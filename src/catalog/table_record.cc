@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kRecordVersion = 1;
+constexpr int kTableRecordVersion = 1;
 
 json GcRuleToJson(const GcRule& rule) {
   struct Visitor {
@@ -65,7 +65,7 @@ std::string EncodeTableRecord(const TableRecord& record) {
                      {"start_micros", schema.change_stream->start_micros},
                      {"partition_points", points}};
   }
-  return json{{"version", kRecordVersion},
+  return json{{"version", kTableRecordVersion},
               {"name", schema.name},
               {"id", schema.id},
               {"granularity_micros", schema.granularity == TimestampGranularity::kMicros ? 1 : 1000},
@@ -80,7 +80,7 @@ std::string EncodeTableRecord(const TableRecord& record) {
 absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes) {
   try {
     const json j = json::parse(bytes);
-    if (j.at("version").get<int>() != kRecordVersion) throw std::invalid_argument("unknown version");
+    if (j.at("version").get<int>() != kTableRecordVersion) throw std::invalid_argument("unknown version");
     TableRecord record;
     TableSchema& schema = record.schema;
     schema.name = j.at("name").get<std::string>();

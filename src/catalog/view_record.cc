@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kRecordVersion = 1;
+constexpr int kViewRecordVersion = 1;
 
 json ToJson(const std::vector<std::string>& list) {
   json result = json::array();
@@ -34,7 +34,7 @@ std::string EncodeViewRecord(const AuthorizedView& view) {
     families[name] = {{"qualifiers", ToJson(subset.qualifiers)},
                       {"qualifier_prefixes", ToJson(subset.qualifier_prefixes)}};
   }
-  return json{{"version", kRecordVersion},
+  return json{{"version", kViewRecordVersion},
               {"name", view.name},
               {"row_prefixes", ToJson(view.row_prefixes)},
               {"families", families},
@@ -45,7 +45,7 @@ std::string EncodeViewRecord(const AuthorizedView& view) {
 absl::StatusOr<AuthorizedView> DecodeViewRecord(std::string_view bytes) {
   try {
     const json j = json::parse(bytes);
-    if (j.at("version").get<int>() != kRecordVersion) throw std::invalid_argument("unknown version");
+    if (j.at("version").get<int>() != kViewRecordVersion) throw std::invalid_argument("unknown version");
     AuthorizedView view;
     view.name = j.at("name").get<std::string>();
     view.row_prefixes = FromJson(j.at("row_prefixes"));

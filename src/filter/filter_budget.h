@@ -14,6 +14,9 @@
 
 namespace sonde {
 
+// A comparison of this many bytes is a unit of work (FilterBudget::Work).
+inline constexpr size_t kComparedBytesPerUnit = 16;
+
 struct FilterLimits {
   // CPU time for one row: so much, and so much again for each MiB of the row.  (An honest regex takes 2 ms a
   // MiB, a list of a thousand words 20 ms once.)

@@ -14,7 +14,6 @@ using Kind = FilterNode::Kind;
 
 namespace {
 
-constexpr size_t kComparedBytesPerUnit = 16;
 constexpr uint64_t kMergeUnitsPerCell = 4;
 // Each takes some 10 kB.
 constexpr size_t kAnswerCachesMax = 32;

@@ -1,12 +1,14 @@
 // The compiled form of a filter: a tree in an array, checked.  For this folder only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "filter/byte_range.h"
+#include "filter/filter_budget.h"
 #include "filter/filter_cell.h"
 #include "filter/regex_matcher.h"
 #include "model/mutation.h"
@@ -55,7 +57,6 @@ struct FilterNode {
 
   // Units of work to compare a cell's bytes with those of the filter.
   uint64_t CompareUnits() const {
-    constexpr size_t kComparedBytesPerUnit = 16;
     return (text.size() + range.start.size() + (range.end.has_value() ? range.end->size() : 0)) /
            kComparedBytesPerUnit;
   }

@@ -15,8 +15,7 @@
 namespace sonde {
 namespace {
 
-// So many bytes that a text is compared with, and that an automaton walks over, are a unit of work.
-constexpr size_t kComparedBytesPerUnit = 16;
+// An automaton that walks over this many bytes of a text does a unit of work.
 constexpr size_t kSearchedBytesPerUnit = 4;
 constexpr size_t kWalkedBytesPerUnit = 3;
 constexpr uint64_t kUnitsPerMatch = 40;

@@ -15,7 +15,7 @@ constexpr size_t kRecentKeysMax = 4096;
 constexpr double kHalfLifeSeconds = 60;
 constexpr size_t kHotRowsKept = 256;
 // A row with this share of the load gets a bucket of its own; a bucket with it is divided.
-constexpr double kHotRowShare = 0.02;
+constexpr double kKeptRowShare = 0.02;
 constexpr double kHotBucketShare = 0.01;
 // The partition is looked at each second while the table is new here, then less often.
 constexpr int64_t kYoungSeconds = 15;
@@ -282,7 +282,7 @@ std::vector<std::string> TableCollector::DivideLoad(size_t parts) const {
 // Starts besides those that follow the keys: rows that are hot, and keys inside of buckets that are.
 std::vector<std::string> TableCollector::StartsByLoad(const std::vector<std::string>& sorted_keys) const {
   std::vector<std::string> starts;
-  for (const HotRow& row : HotRows(kHotRowShare)) {
+  for (const HotRow& row : HotRows(kKeptRowShare)) {
     starts.push_back(row.row_key);
     starts.push_back(Successor(row.row_key));
   }

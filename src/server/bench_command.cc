@@ -34,7 +34,7 @@ constexpr Workload kWorkloads[] = {
      "ingest, scan, point-read, point-write, latest and range; checks that scan finds what ingest wrote"},
 };
 
-constexpr char kExamples[] =
+constexpr char kBenchExamples[] =
     "Examples:\n"
     "  sonde serve --data-dir /tmp/bench --durability fsync &\n"
     "  sonde bench all --data-dir /tmp/bench --durability fsync --cells 10000000\n"
@@ -152,7 +152,7 @@ void RunBench(const CLI::App& command, Flags flags, int* exit_status) {
 void AddBenchCommand(CLI::App& app, int* exit_status) {
   CLI::App* command = app.add_subcommand("bench", "Measure a Bigtable server through its API");
   command->require_subcommand(1);
-  command->footer(kExamples);
+  command->footer(kBenchExamples);
   for (const Workload& workload : kWorkloads) {
     CLI::App* subcommand = command->add_subcommand(workload.name, workload.description);
     const auto flags = std::make_shared<Flags>();

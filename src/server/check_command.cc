@@ -14,12 +14,12 @@ namespace {
 
 constexpr uint64_t kBytesPerSecondMax = uint64_t{4} << 30;  // as fast as the disk is
 
-struct Flags {
+struct CheckFlags {
   std::string data_dir;
   bool json = false;
 };
 
-absl::StatusOr<bool> Run(const Flags& flags) {
+absl::StatusOr<bool> Run(const CheckFlags& flags) {
   if (!std::filesystem::exists(flags.data_dir + "/FORMAT")) {
     return absl::InvalidArgumentError(
         fmt::format("--data-dir: {} is no data directory of Sonde (it has no file FORMAT)", flags.data_dir));
@@ -73,7 +73,7 @@ void AddCheckCommand(CLI::App& app, int* exit_status) {
       "wrong.\n"
       "Nothing is repaired.  No server may be using the directory: one that does reads all of it once a "
       "day.");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<CheckFlags>();
   check->add_option("--data-dir", flags->data_dir, "the data directory")->required();
   check->add_flag("--json", flags->json, "print the result as JSON");
   check->callback([flags, exit_status] {

@@ -22,7 +22,7 @@
 namespace sonde {
 namespace {
 
-struct Flags {
+struct CompactFlags {
   std::string data_dir;
   std::string memory;
   bool json = false;
@@ -86,7 +86,7 @@ absl::Status Compact(RocksEngine* engine) {
   return status;
 }
 
-absl::Status Run(const Flags& flags) {
+absl::Status Run(const CompactFlags& flags) {
   RocksOptions options{.data_dir = flags.data_dir, .settles = false};
   if (!flags.memory.empty()) {
     if (absl::Status status = ParseBytes(flags.memory, &options.memory_bytes); !status.ok()) {
@@ -155,7 +155,7 @@ void AddCompactCommand(CLI::App& app, int* exit_status) {
       "are to settle are estimated from their bytes, within a factor of three or so; once more have settled, "
       "their\n"
       "number stands alone.  What is printed to stdout is the result alone, also with --json.");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<CompactFlags>();
   compact->add_option("--data-dir", flags->data_dir, "the data directory")->required();
   compact->add_option("--memory", flags->memory, "for cache and write buffers, such as 4GiB [1GiB]");
   compact->add_flag("--json", flags->json, "print the result as JSON");

@@ -128,7 +128,7 @@ void PrintFindings(const Json& findings) {
   }
 }
 
-size_t TerminalWidth() {
+size_t MapWidth() {
   winsize size{};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : kTerminalWidthUsual;
 }
@@ -143,7 +143,7 @@ absl::Status Run(const KeyvizFlags& flags) {
   if (!table.ok()) return table.status();
   const int64_t to = static_cast<int64_t>(std::time(nullptr));
   const std::string window = fmt::format("from={}&to={}", to - absl::ToInt64Seconds(last), to);
-  const size_t width = TerminalWidth();
+  const size_t width = MapWidth();
   const bool for_programs = flags.json || !flags.png.empty();
   const size_t columns =
       for_programs ? kPngCells : std::max<size_t>(width - std::min(kLabelWidth, width - 10), 10);

@@ -21,10 +21,10 @@
 namespace sonde {
 namespace {
 
-constexpr int kBadLinesShownMax = 5;
+constexpr int kRefusedLinesShownMax = 5;
 constexpr char kInstance[] = "projects/sonde/instances/trial";
 
-struct Options {
+struct AdviseOptions {
   std::string declaration;
   std::string data;
   size_t points_max = 200'000;
@@ -76,7 +76,7 @@ class RocksTrial final : public series::TrialStore {
 };
 
 // The points of a CSV file, as the declaration reads it.
-absl::StatusOr<series::Sample> ReadSample(const Options& options, const series::SeriesSchema& schema) {
+absl::StatusOr<series::Sample> ReadSample(const AdviseOptions& options, const series::SeriesSchema& schema) {
   std::ifstream file(options.data, std::ios::binary);
   if (!file) return absl::NotFoundError(fmt::format("can't open '{}'", options.data));
   series::SeriesSchema plain = schema;
@@ -94,7 +94,7 @@ absl::StatusOr<series::Sample> ReadSample(const Options& options, const series::
   mapping.time_format = schema.csv.time_format;
   int bad_lines = 0;
   series::CsvLoader loader(mapping, {[&](int64_t line, std::string_view reason) {
-                                       if (++bad_lines <= kBadLinesShownMax) {
+                                       if (++bad_lines <= kRefusedLinesShownMax) {
                                          fmt::print(stderr, "{}:{}: {}\n", options.data, line, reason);
                                        }
                                      },
@@ -110,7 +110,7 @@ absl::StatusOr<series::Sample> ReadSample(const Options& options, const series::
   return series::SampleOfTables(plain, &tables, options.points_max);
 }
 
-int Advise(const Options& options) {
+int Advise(const AdviseOptions& options) {
   const absl::StatusOr<series::SeriesSchema> schema = series::ReadSchemaFile(options.declaration);
   if (!schema.ok()) return ReportStatus(schema.status());
   absl::StatusOr<series::Sample> sample;
@@ -134,7 +134,7 @@ int Advise(const Options& options) {
 void AddSeriesAdvise(CLI::App& series, int* exit_status) {
   CLI::App* command =
       series.add_subcommand("advise", "Measure layouts and key orders on a sample, and say which to take");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AdviseOptions>();
   command->add_option("FILE", options->declaration, "the declaration of the series (YAML)")->required();
   command->add_option("--data", options->data,
                       "a CSV file of points; without it, points are made as declared");

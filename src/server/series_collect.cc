@@ -22,7 +22,7 @@
 namespace sonde {
 namespace {
 
-struct Options {
+struct CollectOptions {
   std::string declaration;
   double seconds = 10;
   std::string interval = "1s";
@@ -92,7 +92,7 @@ absl::Status WritePoint(const Metrics& metrics, const std::string& host, int64_t
   return writer->Flush();
 }
 
-absl::Status Collect(const Options& options) {
+absl::Status Collect(const CollectOptions& options) {
   using SteadyClock = std::chrono::steady_clock;
   const absl::StatusOr<int64_t> interval_micros = series::ParseDurationMicros(options.interval);
   if (!interval_micros.ok()) {
@@ -138,7 +138,7 @@ absl::Status Collect(const Options& options) {
 void AddSeriesCollect(CLI::App& series, int* exit_status) {
   CLI::App* command =
       series.add_subcommand("collect", "Write this machine's CPU and memory metrics for some seconds");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CollectOptions>();
   AddDeclarationArgument(*command, &options->declaration);
   command->add_option("--seconds", options->seconds, "how long; at least one point is written")
       ->check(CLI::Range(0.0, 1e9))

@@ -18,7 +18,7 @@
 namespace sonde {
 namespace {
 
-struct Options {
+struct InitOptions {
   std::string csv;
   std::string name;
   std::string separator = ",";
@@ -33,7 +33,7 @@ std::string SeriesNameOf(const std::string& file) {
   return name.stem().string();
 }
 
-int Init(Options options) {
+int Init(InitOptions options) {
   if (options.separator != "\\t" && options.separator.size() != 1) {
     return ReportStatus(absl::InvalidArgumentError(
         fmt::format("--separator '{}'; allowed: one character, or \\t", options.separator)));
@@ -59,7 +59,7 @@ int Init(Options options) {
 void AddSeriesInit(CLI::App& series, int* exit_status) {
   CLI::App* command =
       series.add_subcommand("init", "Write a first declaration, with comments, from a sample CSV file");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InitOptions>();
   command
       ->add_option("CSV", options->csv, "the file, with a header, packed by gzip or zstd or not; - for stdin")
       ->required();

@@ -33,7 +33,7 @@ namespace {
 constexpr int64_t kBadLinesShownMax = 20;
 constexpr auto kProgressEvery = std::chrono::milliseconds(200);
 
-struct Options {
+struct LoadOptions {
   std::string declaration;
   std::string csv;
   std::vector<std::string> maps;
@@ -181,7 +181,7 @@ absl::Status SplitPairs(const std::vector<std::string>& texts, std::string_view 
   return absl::OkStatus();
 }
 
-absl::StatusOr<series::CsvMapping> MappingOf(const Options& options, const series::SeriesSchema& schema) {
+absl::StatusOr<series::CsvMapping> MappingOf(const LoadOptions& options, const series::SeriesSchema& schema) {
   series::CsvMapping mapping;
   mapping.names = schema.csv.columns;
   mapping.constants = schema.csv.constants;
@@ -199,7 +199,7 @@ absl::StatusOr<series::CsvMapping> MappingOf(const Options& options, const serie
   return mapping;
 }
 
-bool IsJsonLines(const Options& options) {
+bool IsJsonLines(const LoadOptions& options) {
   if (!options.format.empty()) return options.format == "json";
   std::string name = options.csv;
   for (const std::string_view packed : {".gz", ".zst"}) {
@@ -208,7 +208,7 @@ bool IsJsonLines(const Options& options) {
   return name.ends_with(".json") || name.ends_with(".jsonl") || name.ends_with(".ndjson");
 }
 
-absl::StatusOr<series::CsvTotals> Run(const Options& options, const series::CsvMapping& mapping,
+absl::StatusOr<series::CsvTotals> Run(const LoadOptions& options, const series::CsvMapping& mapping,
                                       const series::CsvLoader::Callbacks& callbacks, const InputFile& file,
                                       series::PointWriter* writer, bool is_writing) {
   // A regular file never makes it wait.
@@ -273,7 +273,7 @@ void ReportLoaded(const series::SeriesSchema& schema, const series::CsvTotals& t
              static_cast<double>(totals.points) / std::max(seconds, 1e-6));
 }
 
-int Load(const Options& options) {
+int Load(const LoadOptions& options) {
   absl::StatusOr<InputFile> file = InputFile::Open(options.csv);
   if (!file.ok()) return ReportStatus(file.status());
   if ((options.is_strict || !options.resume.empty()) && !file->bytes()) {
@@ -325,7 +325,7 @@ int Load(const Options& options) {
   return totals->bad_lines > 0 ? 1 : 0;
 }
 
-constexpr char kExamples[] =
+constexpr char kLoadExamples[] =
     "A column of the file is the tag or field of its name.  A line that is no point is reported with its "
     "number, and\n"
     "the others are loaded: the exit status is then 1.  Loading a file twice changes nothing.  Tables that "
@@ -346,7 +346,7 @@ constexpr char kExamples[] =
 void AddSeriesLoad(CLI::App& series, int* exit_status) {
   CLI::App* command =
       series.add_subcommand("load", "Load a file of points: CSV (RFC 4180, with a header) or JSON lines");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LoadOptions>();
   AddDeclarationArgument(*command, &options->declaration);
   command->add_option("POINTS", options->csv, "the file, packed by gzip or zstd or not; - for stdin")
       ->required();
@@ -372,7 +372,7 @@ void AddSeriesLoad(CLI::App& series, int* exit_status) {
       ->capture_default_str();
   command->add_flag("--strict", options->is_strict, "load nothing when a line is bad");
   AddAccessFlags(*command, &options->access);
-  command->footer(kExamples);
+  command->footer(kLoadExamples);
   command->callback([options, exit_status] { *exit_status = Load(*options); });
 }
 

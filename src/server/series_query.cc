@@ -27,7 +27,7 @@ constexpr size_t kRangesShownMax = 10;
 constexpr int kDefaultWidth = 100;
 constexpr int kDefaultHeight = 16;
 
-struct Options {
+struct QueryOptions {
   std::string declaration;
   series::QueryRequest request;
   std::string format = "table";
@@ -106,7 +106,7 @@ int TerminalWidth() {
   return kDefaultWidth;
 }
 
-void PrintPlot(const Options& options, const series::SeriesSchema& schema, const series::Query& query,
+void PrintPlot(const QueryOptions& options, const series::SeriesSchema& schema, const series::Query& query,
                PlotLines* lines) {
   series::PlotOptions plot;
   plot.width = options.width > 0 ? options.width : std::min(TerminalWidth(), 2 * kDefaultWidth);
@@ -161,7 +161,7 @@ void PrintExplained(const OpenSeries& opened, const series::QueryStats& stats, d
   }
 }
 
-int Ask(const Options& options) {
+int Ask(const QueryOptions& options) {
   absl::StatusOr<OpenSeries> opened = OpenAnySeries(options.declaration, options.access);
   if (!opened.ok()) return ReportStatus(opened.status());
   series::QueryRequest request = options.request;
@@ -205,7 +205,7 @@ int Ask(const Options& options) {
   return 0;
 }
 
-constexpr char kExamples[] =
+constexpr char kQueryExamples[] =
     "Times are RFC 3339, or dates; without a zone they are UTC.  Weeks begin on Monday.  Points come in the "
     "order of\n"
     "the row keys.\n\n"
@@ -228,7 +228,7 @@ constexpr char kExamples[] =
 
 void AddSeriesQuery(CLI::App& series, int* exit_status) {
   CLI::App* command = series.add_subcommand("query", "Ask for points, the newest points, or aggregates");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QueryOptions>();
   options->command = command;
   AddDeclarationArgument(*command, &options->declaration);
   series::QueryRequest& request = options->request;
@@ -280,7 +280,7 @@ void AddSeriesQuery(CLI::App& series, int* exit_status) {
   command->add_flag("--explain", options->is_explained,
                     "say on stderr which ranges, rows and cells were read");
   AddAccessFlags(*command, &options->access);
-  command->footer(kExamples);
+  command->footer(kQueryExamples);
   command->callback([options, exit_status] { *exit_status = Ask(*options); });
 }
 

@@ -19,11 +19,12 @@ namespace {
 constexpr int kReadShare = 50;
 constexpr uint64_t kSeed = 1;
 
-series::Change ChangeOf(CureKind kind) {
-  static constexpr std::array<series::Change, 7> kChanges = {
-      series::Change::kPromoteTags,   series::Change::kSalt,        series::Change::kSaltByTime,
-      series::Change::kShorterBucket, series::Change::kRowPerPoint, series::Change::kLatestTable,
-      series::Change::kSecondTable};
+series::DeclarationChange ChangeOf(CureKind kind) {
+  static constexpr std::array<series::DeclarationChange, 7> kChanges = {
+      series::DeclarationChange::kPromoteTags, series::DeclarationChange::kSalt,
+      series::DeclarationChange::kSaltByTime,  series::DeclarationChange::kShorterBucket,
+      series::DeclarationChange::kRowPerPoint, series::DeclarationChange::kLatestTable,
+      series::DeclarationChange::kSecondTable};
   return kChanges[static_cast<size_t>(kind)];
 }
 

@@ -18,7 +18,7 @@
 namespace sonde {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr size_t kBufferBytes = 4 << 10;
@@ -30,9 +30,10 @@ constexpr milliseconds kDrain{500};
 
 bool WaitFor(int socket, short events, milliseconds patience) {
   pollfd wanted{socket, events, 0};
-  const Clock::time_point end = Clock::now() + patience;
+  const SteadyClock::time_point end = SteadyClock::now() + patience;
   while (true) {
-    const auto left = std::max(std::chrono::duration_cast<milliseconds>(end - Clock::now()), milliseconds(0));
+    const auto left =
+        std::max(std::chrono::duration_cast<milliseconds>(end - SteadyClock::now()), milliseconds(0));
     const int found = poll(&wanted, 1, static_cast<int>(left.count()));
     if (found >= 0 || errno != EINTR) return found > 0;
   }
@@ -64,7 +65,7 @@ class Connection final : public httplib::Stream {
   void BeginHead() {
     in_head_ = true;
     head_bytes_ = 0;
-    head_end_ = Clock::now() + std::chrono::seconds(kHeadSeconds);
+    head_end_ = SteadyClock::now() + std::chrono::seconds(kHeadSeconds);
   }
   void EndHead() { in_head_ = false; }
   bool in_head() const { return in_head_; }
@@ -75,7 +76,7 @@ class Connection final : public httplib::Stream {
 
   ssize_t read(char* to, size_t size) override {
     if (in_head_) {
-      if (head_too_large() || Clock::now() > head_end_) return -1;
+      if (head_too_large() || SteadyClock::now() > head_end_) return -1;
       size = std::min(size, kHeadBytesMax + 1 - head_bytes_);
     }
     if (!HasBytes()) {
@@ -110,8 +111,8 @@ class Connection final : public httplib::Stream {
   }
   void Drain() {
     ::shutdown(socket_, SHUT_WR);
-    const Clock::time_point end = Clock::now() + kDrain;
-    while (Clock::now() < end && WaitFor(socket_, POLLIN, kLookInterval)) {
+    const SteadyClock::time_point end = SteadyClock::now() + kDrain;
+    while (SteadyClock::now() < end && WaitFor(socket_, POLLIN, kLookInterval)) {
       if (Receive(buffer_.data(), buffer_.size()) <= 0) return;
     }
   }
@@ -147,7 +148,7 @@ class Connection final : public httplib::Stream {
   size_t at_ = 0, end_ = 0;  // of what lies in the buffer
   bool in_head_ = false;
   size_t head_bytes_ = 0;  // at most one more than are allowed
-  Clock::time_point head_end_;
+  SteadyClock::time_point head_end_;
 };
 
 std::string HeadTooLarge() {
@@ -172,8 +173,8 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
   Connection connection(socket, patience(read_timeout_sec_, read_timeout_usec_),
                         patience(write_timeout_sec_, write_timeout_usec_));
   const auto wait_for_request = [&] {
-    const Clock::time_point end = Clock::now() + std::chrono::seconds(keep_alive_timeout_sec_);
-    while (!connection.HasBytes() && svr_sock_ != INVALID_SOCKET && Clock::now() < end) {
+    const SteadyClock::time_point end = SteadyClock::now() + std::chrono::seconds(keep_alive_timeout_sec_);
+    while (!connection.HasBytes() && svr_sock_ != INVALID_SOCKET && SteadyClock::now() < end) {
       if (WaitFor(socket, POLLIN, kLookInterval)) return true;
     }
     return connection.HasBytes() && svr_sock_ != INVALID_SOCKET;

@@ -5,20 +5,12 @@
 #include <charconv>
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "base/bytes.h"
 #include "model/limits.h"
 
 namespace sonde {
-namespace {
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string KeyToText(std::string_view key) {
   std::string text;
@@ -43,9 +35,11 @@ absl::StatusOr<std::string> KeyFromText(std::string_view text) {
     } else if (text.substr(i).starts_with("\\\\")) {
       key.push_back('\\');
       ++i;
-    } else if (i + 3 < text.size() && text[i + 1] == 'x' && HexDigit(text[i + 2]) >= 0 &&
-               HexDigit(text[i + 3]) >= 0) {
-      key.push_back(static_cast<char>(HexDigit(text[i + 2]) * 16 + HexDigit(text[i + 3])));
+    } else if (i + 3 < text.size() && text[i + 1] == 'x' && absl::ascii_isxdigit(text[i + 2]) &&
+               absl::ascii_isxdigit(text[i + 3])) {
+      uint8_t byte = 0;
+      std::from_chars(text.data() + i + 2, text.data() + i + 4, byte, 16);
+      key.push_back(static_cast<char>(byte));
       i += 3;
     } else {
       return absl::InvalidArgumentError(fmt::format(

@@ -30,15 +30,15 @@ std::string Key(TableId table, int64_t position, uint32_t index) {
   return key;
 }
 
-struct ParsedKey {
+struct LogKey {
   TableId table = 0;
   int64_t position = 0;
   uint32_t index = 0;
 };
 
-absl::StatusOr<ParsedKey> Parse(const rocksdb::Slice& key) {
+absl::StatusOr<LogKey> ParseLogKey(const rocksdb::Slice& key) {
   std::string_view rest(key.data(), key.size());
-  ParsedKey parsed;
+  LogKey parsed;
   uint64_t position = 0;
   if (!GetFixed32(&rest, &parsed.table) || !GetFixed64(&rest, &position) ||
       !GetFixed32(&rest, &parsed.index) || !rest.empty()) {
@@ -100,7 +100,7 @@ absl::StatusOr<ChangeLog::Positions*> ChangeLog::Find(TableId table) {
   it->SeekForPrev(Key(table, kPositionMax, std::numeric_limits<uint32_t>::max()));
   absl::Status status = FromRocks(it->status(), "Looking for the end of a change log");
   if (status.ok() && it->Valid()) {
-    const absl::StatusOr<ParsedKey> last = Parse(it->key());
+    const absl::StatusOr<LogKey> last = ParseLogKey(it->key());
     status = last.status();
     if (last.ok() && last->table == table) at->second.last = at->second.last_record = last->position;
   }
@@ -127,7 +127,7 @@ absl::Status ChangeLog::Read(TableId table, int64_t start, uint32_t start_index,
   read.iterate_upper_bound = &upper_bound;
   const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(read, column_family_));
   for (it->Seek(Key(table, std::max<int64_t>(start, 0), start_index)); it->Valid(); it->Next()) {
-    const absl::StatusOr<ParsedKey> key = Parse(it->key());
+    const absl::StatusOr<LogKey> key = ParseLogKey(it->key());
     if (!key.ok()) return key.status();
     if (!visit({key->position, key->index, {it->value().data(), it->value().size()}})) break;
   }

@@ -19,8 +19,6 @@ constexpr size_t kApartMin = 2;                  // one goes without
 // A merge is not told whether a read or a compaction asks.
 thread_local bool fragments_apart = false;
 
-std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
-
 class FragmentMerge final : public rocksdb::MergeOperator {
  public:
   FragmentMerge(const ShapeDictionary* shapes, size_t combined_bytes_max)
@@ -36,8 +34,8 @@ class FragmentMerge final : public rocksdb::MergeOperator {
     }
     std::vector<std::string_view> fragments;
     fragments.reserve(in.operand_list.size() + 1);
-    if (in.existing_value != nullptr) fragments.push_back(View(*in.existing_value));
-    for (const rocksdb::Slice& operand : in.operand_list) fragments.push_back(View(operand));
+    if (in.existing_value != nullptr) fragments.push_back(in.existing_value->ToStringView());
+    for (const rocksdb::Slice& operand : in.operand_list) fragments.push_back(operand.ToStringView());
     out->new_value.clear();
     if (IsLong(fragments)) {
       out->new_value = kLongEntry;
@@ -56,7 +54,7 @@ class FragmentMerge final : public rocksdb::MergeOperator {
                          std::string* new_value, rocksdb::Logger*) const override {
     std::vector<std::string_view> fragments;
     fragments.reserve(operands.size());
-    for (const rocksdb::Slice& operand : operands) fragments.push_back(View(operand));
+    for (const rocksdb::Slice& operand : operands) fragments.push_back(operand.ToStringView());
     new_value->clear();
     return !IsLong(fragments) && Join(key, fragments, new_value);
   }
@@ -70,7 +68,7 @@ class FragmentMerge final : public rocksdb::MergeOperator {
   }
   bool Join(const rocksdb::Slice& key, const std::vector<std::string_view>& fragments,
             std::string* out) const {
-    const TableShapes shapes(shapes_, TableOfKey(View(key)));
+    const TableShapes shapes(shapes_, TableOfKey(key.ToStringView()));
     return Combine(fragments, shapes, {}, out).ok();
   }
 
@@ -86,7 +84,7 @@ class FragmentFilter final : public rocksdb::CompactionFilter {
   Decision FilterV2(int, const rocksdb::Slice& key, ValueType, const rocksdb::Slice&, std::string*,
                     std::string*) const override {
     ParsedKey parsed;
-    if (!ParseKey(View(key), &parsed)) return Decision::kKeep;
+    if (!ParseKey(key.ToStringView(), &parsed)) return Decision::kKeep;
     return is_dropped_(parsed.table, parsed.family) ? Decision::kRemove : Decision::kKeep;
   }
 

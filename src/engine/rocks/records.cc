@@ -30,8 +30,6 @@ std::string OwnRecord(char kind, uint32_t first, std::optional<uint32_t> second 
   return key;
 }
 
-std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
-
 }  // namespace
 
 Records::Records(const WriteStop* write_stop)
@@ -55,11 +53,11 @@ absl::Status Records::Open(const rocksdb::Options& settings, const std::string& 
 absl::Status Records::Load(const std::string& path) {
   const std::unique_ptr<rocksdb::Iterator> it(database_->NewIterator(rocksdb::ReadOptions()));
   for (it->Seek(std::string(1, kOwn)); it->Valid() && it->key()[0] == kOwn; it->Next()) {
-    const absl::StatusOr<bool> known = LoadOne(View(it->key()), View(it->value()));
+    const absl::StatusOr<bool> known = LoadOne(it->key().ToStringView(), it->value().ToStringView());
     if (!known.ok()) return known.status();
     if (!*known) {
       return absl::DataLossError(
-          fmt::format("Opening {}: unknown record '{}'", path, Printable(View(it->key()))));
+          fmt::format("Opening {}: unknown record '{}'", path, Printable(it->key().ToStringView())));
     }
   }
   return FromRocks(it->status(), "Reading the records");
@@ -109,7 +107,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Records::Read(
   const std::string start = kCallers + std::string(prefix);
   const std::unique_ptr<rocksdb::Iterator> it(database_->NewIterator(rocksdb::ReadOptions()));
   for (it->Seek(start); it->Valid() && it->key().starts_with(start); it->Next()) {
-    result.emplace_back(View(it->key()).substr(1), View(it->value()));
+    result.emplace_back(it->key().ToStringView().substr(1), it->value().ToStringView());
   }
   if (!it->status().ok()) return FromRocks(it->status(), "Reading records");
   return result;

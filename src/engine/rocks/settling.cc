@@ -36,8 +36,6 @@ bool IsMostlyForgotten(const PageHeader& header, const GcRuleEvaluator& rule) {
                                                columns * static_cast<double>(*rule.VersionsMax());
 }
 
-std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
-
 }  // namespace
 
 absl::StatusOr<bool> Settling::Step() {
@@ -115,7 +113,7 @@ absl::Status Settling::Take(Taken* taken) {
   const FragmentsApart apart;
   for (it->Seek(position_); it->Valid();) {
     ParsedKey key;
-    if (!ParseKey(View(it->key()), &key)) return absl::DataLossError("A stored key is damaged");
+    if (!ParseKey(it->key().ToStringView(), &key)) return absl::DataLossError("A stored key is damaged");
     if (key.row_prefix != row_prefix) {
       if (!taken->first_key.empty() && key.table != taken->table) break;
       row_prefix = key.row_prefix;
@@ -140,12 +138,12 @@ absl::Status Settling::Take(Taken* taken) {
     }
     taken->last_key = it->key().ToString();
     absl::Status status;
-    if (IsLongEntry(View(it->value()))) {
+    if (IsLongEntry(it->value().ToStringView())) {
       it->Next();  // which lets its blocks go
       status = TakeLongEntry(key.family, row_key, taken);
     } else {
       fragments.clear();
-      if (!AppendFragments(Keep(View(it->value())), &fragments)) {
+      if (!AppendFragments(Keep(it->value().ToStringView()), &fragments)) {
         return absl::DataLossError("A stored row is damaged");
       }
       status = TakeEntry(key.family, row_key, fragments, taken);
@@ -396,7 +394,7 @@ absl::StatusOr<std::optional<std::pair<std::string, std::string>>> Settling::Fre
     const std::unique_ptr<rocksdb::Iterator> it(
         store_->db()->NewIterator(read, store_->column_family(CellStore::kDirectory)));
     it->SeekForPrev(last);
-    if (it->Valid() && View(it->key()) >= first) return std::nullopt;
+    if (it->Valid() && it->key().ToStringView() >= first) return std::nullopt;
     if (it->Valid()) between.first = it->key().ToString() + '\0';
     if (it->status().ok()) it->Seek(last);
     if (it->Valid()) between.second = it->key().ToString();

@@ -122,30 +122,30 @@ std::string NextTable(const std::string& table) {
   return table + "_2";
 }
 
-class Maker {
+class CureMaker {
  public:
-  Maker(const SeriesSchema& declared, int64_t now_micros)
+  CureMaker(const SeriesSchema& declared, int64_t now_micros)
       : declared_(declared),
         now_micros_(now_micros),
         text_(declared.text),
         parts_(PartsOfKey(declared.text)) {}
 
-  std::optional<CuredDeclaration> Make(Change change) {
+  std::optional<CuredDeclaration> Make(DeclarationChange change) {
     if (parts_.size() != declared_.key.size()) return std::nullopt;
     switch (change) {
-      case Change::kPromoteTags:
+      case DeclarationChange::kPromoteTags:
         return PromoteTags();
-      case Change::kSalt:
+      case DeclarationChange::kSalt:
         return declared_.tags.empty() ? std::nullopt : Salt(fmt::format("{{ salt: {} }}", kSalts));
-      case Change::kSaltByTime:
+      case DeclarationChange::kSaltByTime:
         return Salt(fmt::format("{{ salt: {}, of: time }}", kSalts));
-      case Change::kShorterBucket:
+      case DeclarationChange::kShorterBucket:
         return ShorterBucket();
-      case Change::kRowPerPoint:
+      case DeclarationChange::kRowPerPoint:
         return RowPerPoint();
-      case Change::kLatestTable:
+      case DeclarationChange::kLatestTable:
         return LatestTable();
-      case Change::kSecondTable:
+      case DeclarationChange::kSecondTable:
         return SecondTable();
     }
     return std::nullopt;
@@ -287,11 +287,11 @@ class Maker {
 
 }  // namespace
 
-std::optional<CuredDeclaration> CureDeclaration(const SeriesSchema& declared, Change change,
+std::optional<CuredDeclaration> CureDeclaration(const SeriesSchema& declared, DeclarationChange change,
                                                 int64_t now_micros) {
   // Of what was made otherwise there is nothing to be changed.
   if (declared.text.empty()) return std::nullopt;
-  return Maker(declared, now_micros).Make(change);
+  return CureMaker(declared, now_micros).Make(change);
 }
 
 }  // namespace sonde::series

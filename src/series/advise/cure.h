@@ -14,7 +14,7 @@
 
 namespace sonde::series {
 
-enum class Change : uint8_t {
+enum class DeclarationChange : uint8_t {
   kPromoteTags,    // the tags before the time
   kSalt,           // a hash of the tags in front: neighbours lie apart
   kSaltByTime,     // a hash of the time in front: what is written one after the other lies apart
@@ -31,7 +31,7 @@ struct CuredDeclaration {
 
 // Nothing where the change makes no sense (a series without tags has none to promote, the table is there
 // already), or where the text is written in a way that this cannot change: a list in braces, say.
-std::optional<CuredDeclaration> CureDeclaration(const SeriesSchema& declared, Change change,
+std::optional<CuredDeclaration> CureDeclaration(const SeriesSchema& declared, DeclarationChange change,
                                                 int64_t now_micros);
 
 }  // namespace sonde::series

@@ -33,7 +33,7 @@ constexpr char kByTime[] =
 
 TEST(Cure, PutsTheTagsBeforeTheTime) {
   const std::optional<CuredDeclaration> cured =
-      CureDeclaration(Declared(kByTime), Change::kPromoteTags, kNow);
+      CureDeclaration(Declared(kByTime), DeclarationChange::kPromoteTags, kNow);
   ASSERT_TRUE(cured.has_value());
   EXPECT_EQ(cured->change, "key: [host, disk, bucket]");
   EXPECT_EQ(cured->schema.text,
@@ -52,9 +52,9 @@ TEST(Cure, PutsTheTagsBeforeTheTime) {
   EXPECT_EQ(cured->schema.earlier[0].table, "METRIC");
   EXPECT_TRUE(RefuseErrors(cured->schema).ok());
   // There is nothing more to be promoted; a later cure goes on from here.
-  EXPECT_FALSE(CureDeclaration(cured->schema, Change::kPromoteTags, kNow).has_value());
+  EXPECT_FALSE(CureDeclaration(cured->schema, DeclarationChange::kPromoteTags, kNow).has_value());
   const std::optional<CuredDeclaration> again =
-      CureDeclaration(cured->schema, Change::kSalt, kNow + 2 * kMicrosPerDay);
+      CureDeclaration(cured->schema, DeclarationChange::kSalt, kNow + 2 * kMicrosPerDay);
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->schema.table, "METRIC_3");
   EXPECT_EQ(again->schema.earlier.size(), 2u);
@@ -64,15 +64,17 @@ TEST(Cure, SaltsKeysOnce) {
   const SeriesSchema declared = Declared(
       "series: battery\nfields: { level: int }\nlayout: row\n"
       "key:\n  - { const: BATTERY }\n  - { time: yyyymmddhhmmssmmm }\n");
-  const std::optional<CuredDeclaration> cured = CureDeclaration(declared, Change::kSaltByTime, kNow);
+  const std::optional<CuredDeclaration> cured =
+      CureDeclaration(declared, DeclarationChange::kSaltByTime, kNow);
   ASSERT_TRUE(cured.has_value());
   EXPECT_THAT(cured->schema.text,
               HasSubstr("\nkey: [{ salt: 8, of: time }, {const: BATTERY}, {time: yyyymmddhhmmssmmm}]\n"));
   EXPECT_EQ(cured->schema.table, "battery_2");
-  EXPECT_FALSE(CureDeclaration(cured->schema, Change::kSaltByTime, kNow).has_value());
-  EXPECT_FALSE(CureDeclaration(declared, Change::kPromoteTags, kNow).has_value()) << "it has no tags";
-  EXPECT_FALSE(CureDeclaration(declared, Change::kSalt, kNow).has_value());
-  EXPECT_FALSE(CureDeclaration(declared, Change::kShorterBucket, kNow).has_value());
+  EXPECT_FALSE(CureDeclaration(cured->schema, DeclarationChange::kSaltByTime, kNow).has_value());
+  EXPECT_FALSE(CureDeclaration(declared, DeclarationChange::kPromoteTags, kNow).has_value())
+      << "it has no tags";
+  EXPECT_FALSE(CureDeclaration(declared, DeclarationChange::kSalt, kNow).has_value());
+  EXPECT_FALSE(CureDeclaration(declared, DeclarationChange::kShorterBucket, kNow).has_value());
 }
 
 TEST(Cure, ShortensBucketsUntilRowsAreSmall) {
@@ -80,7 +82,8 @@ TEST(Cure, ShortensBucketsUntilRowsAreSmall) {
   const SeriesSchema declared = Declared(
       "series: wave\ntags: { probe: string }\nfields: { level: double }\nkey: [probe, bucket]\n"
       "bucket: month\ntime: { interval: 1ms }\nretention: { max_age: 30d }\n");
-  const std::optional<CuredDeclaration> cured = CureDeclaration(declared, Change::kShorterBucket, kNow);
+  const std::optional<CuredDeclaration> cured =
+      CureDeclaration(declared, DeclarationChange::kShorterBucket, kNow);
   ASSERT_TRUE(cured.has_value());
   const std::optional<SeriesSizes> sizes = EstimateSizes(cured->schema);
   ASSERT_TRUE(sizes.has_value());
@@ -92,7 +95,7 @@ TEST(Cure, ShortensBucketsUntilRowsAreSmall) {
 
 TEST(Cure, GivesEachPointARow) {
   const std::optional<CuredDeclaration> cured =
-      CureDeclaration(Declared(kByTime), Change::kRowPerPoint, kNow);
+      CureDeclaration(Declared(kByTime), DeclarationChange::kRowPerPoint, kNow);
   ASSERT_TRUE(cured.has_value());
   EXPECT_EQ(cured->change, "layout: row, key: [{ salt: 8, of: time }, host, disk, time]");
   EXPECT_TRUE(cured->schema.IsRowPerPoint());
@@ -103,12 +106,14 @@ TEST(Cure, GivesEachPointARow) {
 TEST(Cure, AddsTablesThatFollow) {
   const SeriesSchema declared = Declared(
       std::string(kByTime) + "queries:\n  - { ask: one disk of all hosts, tags: [disk], range: 1h }\n");
-  const std::optional<CuredDeclaration> latest = CureDeclaration(declared, Change::kLatestTable, kNow);
+  const std::optional<CuredDeclaration> latest =
+      CureDeclaration(declared, DeclarationChange::kLatestTable, kNow);
   ASSERT_TRUE(latest.has_value());
   EXPECT_THAT(latest->schema.text, HasSubstr("derive:\n  - latest: METRIC_latest\n"));
   EXPECT_EQ(latest->schema.table, "METRIC") << "nothing moves";
-  EXPECT_FALSE(CureDeclaration(latest->schema, Change::kLatestTable, kNow).has_value());
-  const std::optional<CuredDeclaration> second = CureDeclaration(latest->schema, Change::kSecondTable, kNow);
+  EXPECT_FALSE(CureDeclaration(latest->schema, DeclarationChange::kLatestTable, kNow).has_value());
+  const std::optional<CuredDeclaration> second =
+      CureDeclaration(latest->schema, DeclarationChange::kSecondTable, kNow);
   ASSERT_TRUE(second.has_value());
   EXPECT_THAT(second->schema.text,
               HasSubstr("  - order: { table: METRIC_by_disk, key: [disk, bucket, host], bucket: day }\n"));
@@ -118,10 +123,10 @@ TEST(Cure, AddsTablesThatFollow) {
 TEST(Cure, LeavesAloneWhatItCannotWrite) {
   SeriesSchema declared =
       Declared(std::string(kByTime) + "derive: [{ rollup: { table: by_hour, every: 1h } }]\n");
-  EXPECT_FALSE(CureDeclaration(declared, Change::kLatestTable, kNow).has_value());
-  EXPECT_TRUE(CureDeclaration(declared, Change::kPromoteTags, kNow).has_value());
+  EXPECT_FALSE(CureDeclaration(declared, DeclarationChange::kLatestTable, kNow).has_value());
+  EXPECT_TRUE(CureDeclaration(declared, DeclarationChange::kPromoteTags, kNow).has_value());
   declared.text.clear();
-  EXPECT_FALSE(CureDeclaration(declared, Change::kPromoteTags, kNow).has_value());
+  EXPECT_FALSE(CureDeclaration(declared, DeclarationChange::kPromoteTags, kNow).has_value());
 }
 
 }  // namespace

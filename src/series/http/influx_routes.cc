@@ -21,7 +21,7 @@
 namespace sonde::series {
 namespace {
 
-constexpr int kProblemsShownMax = 10;
+constexpr int kLineProblemsShownMax = 10;
 constexpr char kVersion[] = "2.7.0-sonde";  // of the API that is spoken
 
 enum class Api : uint8_t { k1, k2 };
@@ -150,7 +150,7 @@ class LineWrite {
 
   void Refuse(int64_t line, std::string_view why) {
     ++refused_;
-    if (problems_.size() < kProblemsShownMax) problems_.push_back(fmt::format("line {}: {}", line, why));
+    if (problems_.size() < kLineProblemsShownMax) problems_.push_back(fmt::format("line {}: {}", line, why));
   }
 
   IngestService* const service_;
@@ -208,7 +208,7 @@ absl::Status Health(const HttpRequest&, HttpBody*, HttpResponse* response) {
 }
 
 // CREATE DATABASE and SHOW DATABASES are what senders ask before they write; no other InfluxQL is spoken.
-absl::Status Query(const HttpRequest& request, HttpBody* body, HttpResponse* response) {
+absl::Status AnswerQuery(const HttpRequest& request, HttpBody* body, HttpResponse* response) {
   std::string text = request.Query("q").value_or("");
   if (text.empty() && request.method == "POST") {
     const absl::StatusOr<std::string> form = body->ReadAll();
@@ -248,8 +248,8 @@ void AddInfluxRoutes(IngestService* service, Router* router) {
   }
   router->Add({"GET", "/ping", Ping});
   router->Add({"GET", "/health", Health});
-  router->Add({"GET", "/query", Query});
-  router->Add({"POST", "/query", Query});
+  router->Add({"GET", "/query", AnswerQuery});
+  router->Add({"POST", "/query", AnswerQuery});
 }
 
 }  // namespace sonde::series

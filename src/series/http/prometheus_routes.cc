@@ -29,7 +29,7 @@ using prometheus::RemoteWrite;
 using prometheus::WriteVersion;
 
 constexpr size_t kNumberBytesMax = 32;
-constexpr int kProblemsShownMax = 10;
+constexpr int kSampleProblemsShownMax = 10;
 
 // Prometheus logs what is said here, and tries again after 5xx only.
 void Answer(int code, const std::string& text, HttpResponse* response) {
@@ -121,7 +121,7 @@ class SampleWrite {
 
   void Refuse(int64_t samples, std::string why) {
     refused_ += samples;
-    if (problems_.size() < kProblemsShownMax) problems_.push_back(std::move(why));
+    if (problems_.size() < kSampleProblemsShownMax) problems_.push_back(std::move(why));
   }
 
   IngestBatch batch_;

@@ -98,20 +98,20 @@ class Queue {
 
 // The scans and their threads, which end with it.
 template <typename Row>
-class Scans {
+class ScansOfOrder {
  public:
   // `scan` runs the one with an index, and gives its rows to the queue.
-  Scans(size_t count, const std::function<absl::Status(size_t index, Queue<Row>* queue)>& scan) {
+  ScansOfOrder(size_t count, const std::function<absl::Status(size_t index, Queue<Row>* queue)>& scan) {
     for (size_t index = 0; index < count; ++index) {
       Queue<Row>* const queue = queues_.emplace_back(std::make_unique<Queue<Row>>()).get();
       threads_.emplace_back([&scan, index, queue] { queue->End(scan(index, queue)); });
     }
   }
-  ~Scans() {
+  ~ScansOfOrder() {
     for (const auto& queue : queues_) queue->Cancel();
     for (std::thread& thread : threads_) thread.join();
   }
-  Scans(const Scans&) = delete;
+  ScansOfOrder(const ScansOfOrder&) = delete;
 
   size_t Count() const { return queues_.size(); }
   Queue<Row>& Get(size_t index) { return *queues_[index]; }
@@ -126,7 +126,7 @@ template <typename Row>
 absl::Status Merge(size_t count, bool is_reversed,
                    const std::function<absl::Status(size_t index, Queue<Row>* queue)>& scan,
                    const std::function<bool(Row&&)>& row) {
-  Scans<Row> scans(count, scan);
+  ScansOfOrder<Row> scans(count, scan);
   std::vector<std::optional<typename Queue<Row>::KeyedRow>> heads(count);
   const auto advance = [&](size_t index) -> absl::Status {
     auto next = scans.Get(index).Take();

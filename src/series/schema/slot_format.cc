@@ -9,7 +9,7 @@ namespace sonde::series {
 namespace {
 
 // Letters of a pattern: D day of the bucket from 1, h hour, m minute, s second, two digits each.
-struct FormatInfo {
+struct SlotFormatInfo {
   SlotFormat format;
   std::string_view name;
   std::string_view pattern;
@@ -17,7 +17,7 @@ struct FormatInfo {
   int64_t bucket_micros;  // the bucket may be so long
 };
 
-constexpr FormatInfo kFormats[] = {
+constexpr SlotFormatInfo kSlotFormats[] = {
     {SlotFormat::kIndex, "index", "", 1, INT64_MAX},
     {SlotFormat::kDayOfMonth, "d", "", kMicrosPerDay, 31 * kMicrosPerDay},
     {SlotFormat::kDay, "dd", "D", kMicrosPerDay, 31 * kMicrosPerDay},
@@ -29,15 +29,15 @@ constexpr FormatInfo kFormats[] = {
     {SlotFormat::kMinuteSecond, "mmss", "ms", kMicrosPerSecond, kMicrosPerHour},
 };
 
-constexpr bool IsInEnumOrder() {
-  for (size_t i = 0; i < std::size(kFormats); ++i) {
-    if (static_cast<size_t>(kFormats[i].format) != i) return false;
+constexpr bool SlotsAreInEnumOrder() {
+  for (size_t i = 0; i < std::size(kSlotFormats); ++i) {
+    if (static_cast<size_t>(kSlotFormats[i].format) != i) return false;
   }
   return true;
 }
-static_assert(IsInEnumOrder());
+static_assert(SlotsAreInEnumOrder());
 
-const FormatInfo& InfoOf(SlotFormat format) { return kFormats[static_cast<size_t>(format)]; }
+const SlotFormatInfo& SlotInfoOf(SlotFormat format) { return kSlotFormats[static_cast<size_t>(format)]; }
 
 int64_t SlotCount(const BucketWidth& bucket, int64_t slot_micros) {
   return (bucket.MicrosMax() + slot_micros - 1) / slot_micros;
@@ -56,10 +56,10 @@ std::optional<int64_t> ParseDigits(std::string_view text) {
 
 }  // namespace
 
-std::string_view SlotFormatName(SlotFormat format) { return InfoOf(format).name; }
+std::string_view SlotFormatName(SlotFormat format) { return SlotInfoOf(format).name; }
 
 std::optional<SlotFormat> SlotFormatOfName(std::string_view name) {
-  for (const FormatInfo& info : kFormats) {
+  for (const SlotFormatInfo& info : kSlotFormats) {
     if (info.name == name) return info.format;
   }
   return std::nullopt;
@@ -67,12 +67,13 @@ std::optional<SlotFormat> SlotFormatOfName(std::string_view name) {
 
 std::string SlotFormatNames() {
   std::string names;
-  for (const FormatInfo& info : kFormats) names += (names.empty() ? "" : ", ") + std::string(info.name);
+  for (const SlotFormatInfo& info : kSlotFormats)
+    names += (names.empty() ? "" : ", ") + std::string(info.name);
   return names;
 }
 
 bool SlotFormatFits(SlotFormat format, const BucketWidth& bucket, int64_t slot_micros) {
-  const FormatInfo& info = InfoOf(format);
+  const SlotFormatInfo& info = SlotInfoOf(format);
   return slot_micros % info.unit_micros == 0 && bucket.MicrosMax() <= info.bucket_micros;
 }
 
@@ -96,7 +97,7 @@ void AppendSlot(SlotFormat format, const BucketWidth& bucket, int64_t slot_micro
     fmt::format_to(std::back_inserter(*out), "{}", offset_micros / kMicrosPerDay + 1);
     return;
   }
-  for (const char letter : InfoOf(format).pattern) {
+  for (const char letter : SlotInfoOf(format).pattern) {
     int64_t number = 0;
     if (letter == 'D') number = offset_micros / kMicrosPerDay + 1;
     if (letter == 'h') number = offset_micros % kMicrosPerDay / kMicrosPerHour;
@@ -120,7 +121,7 @@ std::optional<int64_t> ParseSlot(SlotFormat format, const BucketWidth& bucket, i
     if (!day || *day < 1 || *day > 31) return std::nullopt;
     offset_micros = (*day - 1) * kMicrosPerDay;
   } else {
-    const std::string_view pattern = InfoOf(format).pattern;
+    const std::string_view pattern = SlotInfoOf(format).pattern;
     if (text.size() != 2 * pattern.size()) return std::nullopt;
     for (size_t i = 0; i < pattern.size(); ++i) {
       const std::optional<int64_t> number = ParseDigits(text.substr(2 * i, 2));

@@ -10,7 +10,6 @@
 namespace sonde::series {
 namespace {
 
-constexpr int64_t kLinesPerProgress = 1 << 14;
 constexpr size_t kColumnsShownMax = 30;
 constexpr size_t kColumnBytesShownMax = 64;
 

@@ -33,6 +33,9 @@ struct CsvMapping {
   int64_t lines_skipped = 0;     // points at the front of the file that are passed over: written before
 };
 
+// Loaders of lines report their progress after each of so many.
+inline constexpr int64_t kLinesPerProgress = 1 << 14;
+
 struct CsvTotals {
   int64_t points = 0;
   int64_t bad_lines = 0;
@@ -47,7 +50,7 @@ class CsvLoader {
     std::function<void(int64_t line, std::string_view reason)> bad_line;
     // All points of the first so many lines (the header does not count) are written; an error ends the load.
     std::function<absl::Status(int64_t lines)> written;
-    // Now and then, with what is done so far.
+    // After every kLinesPerProgress lines, with what is done so far.
     std::function<void(const CsvTotals&)> progress;
   };
 

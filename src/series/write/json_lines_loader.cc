@@ -12,8 +12,7 @@
 namespace sonde::series {
 namespace {
 
-constexpr size_t kChunkBytes = 256 * 1024;
-constexpr int64_t kLinesPerProgress = 1 << 14;
+constexpr size_t kJsonChunkBytes = 256 * 1024;
 constexpr size_t kIgnoredListedMax = 100;
 constexpr size_t kTextBytesShownMax = 64;
 
@@ -48,8 +47,8 @@ class LineReader {
     bytes_before_buffer_ += static_cast<int64_t>(at_);
     at_ = 0;
     searched_ = buffer_.size();
-    buffer_.resize(searched_ + kChunkBytes);
-    const absl::StatusOr<size_t> bytes = source_(buffer_.data() + searched_, kChunkBytes);
+    buffer_.resize(searched_ + kJsonChunkBytes);
+    const absl::StatusOr<size_t> bytes = source_(buffer_.data() + searched_, kJsonChunkBytes);
     buffer_.resize(searched_ + (bytes.ok() ? *bytes : 0));
     is_at_end_ = bytes.ok() && *bytes == 0;
     return bytes.status();
