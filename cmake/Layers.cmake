@@ -10,6 +10,42 @@ set(SONDE_LAYERS
   "series/derive=6" "series/advise=6" "wire=6" "web=6" "prometheus=6" "series/http=6"
   "server=7")
 
+# sonde_units(OUT PREFIX SOURCES...): the sources to compile for SOURCES, which lie in PREFIX below an include directory.  With
+# SONDE_UNITY each of them includes several of SOURCES, so that headers and templates are read once for all of these; names in
+# unnamed namespaces are therefore different within a folder.  The units name files as #include does, unlike CMake's own
+# (UNITY_BUILD), so that ccache knows them again in another clone.
+set(SONDE_UNIT_FILES_MAX 10)
+function(sonde_units out prefix)
+  set(units)
+  set(text "")
+  set(count 0)
+  foreach(source IN LISTS ARGN)
+    if(NOT SONDE_UNITY OR IS_ABSOLUTE ${source})
+      list(APPEND units ${source})
+      continue()
+    endif()
+    string(APPEND text "#include \"${prefix}/${source}\"\n")
+    math(EXPR count "${count} + 1")
+    if(count EQUAL SONDE_UNIT_FILES_MAX)
+      sonde_write_unit(units "${text}")
+      set(text "")
+      set(count 0)
+    endif()
+  endforeach()
+  if(text)
+    sonde_write_unit(units "${text}")
+  endif()
+  set(${out} ${units} PARENT_SCOPE)
+endfunction()
+
+# Appends to the list of this name a file with this text.
+function(sonde_write_unit list_name text)
+  list(LENGTH ${list_name} number)
+  set(unit ${CMAKE_CURRENT_BINARY_DIR}/unit_${number}.cc)
+  file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)
+  set(${list_name} ${${list_name}} ${unit} PARENT_SCOPE)
+endfunction()
+
 define_property(GLOBAL PROPERTY SONDE_FOLDERS BRIEF_DOCS "folders declared so far" FULL_DOCS "one FOLDER:DEPS entry each")
 
 function(sonde_layer_of folder out)
@@ -51,7 +87,8 @@ function(sonde_folder folder)
 
   set(scope PUBLIC)
   if(ARG_SOURCES)
-    add_library(${target} STATIC ${ARG_SOURCES})
+    sonde_units(units ${folder} ${ARG_SOURCES})
+    add_library(${target} STATIC ${units})
     target_compile_options(${target} PRIVATE ${SONDE_WARNINGS})
   else()
     add_library(${target} INTERFACE)
