@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/bytes.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/calls.h"
@@ -74,6 +75,16 @@ absl::Status ReadModifyWriteRow(Tables* tables, const pb::ReadModifyWriteRowRequ
 }
 
 absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& request,
+// Samples of a range that ends with a key, [..., n], end with n itself; below, that range is one up to the
+// key behind n.
+void EndWith(const std::string& end_key, std::vector<RowKeySample>* samples) {
+  if (samples->empty() || samples->back().row_key != Successor(end_key)) return;  // a view's rows end before
+  samples->back().row_key = end_key;
+  if (samples->size() > 1 && (*samples)[samples->size() - 2].row_key == end_key) {
+    samples->erase(samples->end() - 2);
+  }
+}
+
                            std::vector<grpc::ByteBuffer>* messages) {
   if (!request.materialized_view_name().empty())
     return absl::UnimplementedError("Materialized views are not built yet");
@@ -93,6 +104,9 @@ absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& reque
   absl::StatusOr<std::vector<RowKeySample>> samples = tables->SampleRowKeys(*target->schema, ranges);
   if (!samples.ok()) return samples.status();
   for (RowKeySample& sample : *samples) {
+  if (const std::string& end_key = request.row_range().end_key_closed(); !end_key.empty()) {
+    EndWith(end_key, &*samples);
+  }
     pb::SampleRowKeysResponse response;
     response.set_row_key(std::move(sample.row_key));
     response.set_offset_bytes(static_cast<int64_t>(sample.offset_bytes));

@@ -281,6 +281,13 @@ func TestSamplesOfARange(t *testing.T) {
 		r.EndKey = &btpb.RowRange_EndKeyOpen{EndKeyOpen: []byte(key)}
 		return r
 	}
+	through := func(r *btpb.RowRange, key string) *btpb.RowRange {
+		r.EndKey = &btpb.RowRange_EndKeyClosed{EndKeyClosed: []byte(key)}
+		return r
+	}
+	after := func(key string) *btpb.RowRange {
+		return &btpb.RowRange{StartKey: &btpb.RowRange_StartKeyOpen{StartKeyOpen: []byte(key)}}
+	}
 	for _, test := range []struct {
 		name string
 		r    *btpb.RowRange
@@ -292,6 +299,10 @@ func TestSamplesOfARange(t *testing.T) {
 		{"an end", until(&btpb.RowRange{}, "e"), `"b" "d" "e"`},
 		{"both", until(from("a"), "d"), `"b" "d"`},
 		{"between two splits", until(from("bb"), "cc"), `"cc"`},
+		{"an end that is in it", through(after("a"), "e"), `"b" "d" "e"`},
+		{"an end that is in it, and a split", through(after("b"), "d"), `"d"`},
+		{"a row", through(from("e"), "e"), `"e"`},
+		{"an end that is the table's", through(from("e"), ""), `"f" ""`},
 	} {
 		got, err := sample(test.r)
 		check(t, err)
