@@ -5,7 +5,10 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <algorithm>
+
 #include "absl/time/clock.h"
+#include "wire/data_target.h"
 #include "wire/request_parts.h"
 #include "wire/schemas.h"
 
@@ -87,16 +90,24 @@ absl::Time DeadlineOf(const grpc::CallbackServerContext& context) {
   return absl::FromChrono(deadline);
 }
 
-void AddServerHeaders(grpc::CallbackServerContext* context, absl::Time request_came) {
+std::string ServerTiming(absl::Duration took) {
+  const absl::Duration millis = absl::Ceil(took, absl::Milliseconds(1));
+  return fmt::format("gfet4t7; dur={}", std::max<int64_t>(1, absl::ToInt64Milliseconds(millis)));
+}
+
+void AddServerMetadata(grpc::CallbackServerContext* context, absl::Time request_came,
+                       const absl::Status& status) {
   static const std::string cluster = [] {
     google::bigtable::v2::ResponseParams params;
     params.set_zone_id("local");
     params.set_cluster_id(kClusterId);
     return params.SerializeAsString();
   }();
-  const int64_t millis = absl::ToInt64Milliseconds(absl::Now() - request_came);
-  context->AddInitialMetadata("server-timing", fmt::format("gfet4t7; dur={}", millis));
-  context->AddInitialMetadata("x-goog-ext-425905942-bin", cluster);
+  context->AddInitialMetadata("server-timing", ServerTiming(absl::Now() - request_came));
+  if (status.GetPayload(kNoTablePayload).has_value()) return;
+  constexpr char kCluster[] = "x-goog-ext-425905942-bin";
+  context->AddInitialMetadata(kCluster, cluster);
+  context->AddTrailingMetadata(kCluster, cluster);
 }
 
 absl::Status Overloaded() {

@@ -70,9 +70,14 @@ inline grpc::ByteBuffer ToByteBuffer(const google::protobuf::Message& message) {
 
 absl::Time DeadlineOf(const grpc::CallbackServerContext& context);
 
-// Headers that clients look for: how long the server took, and which cluster it was.  Before the answer
-// begins.
-void AddServerHeaders(grpc::CallbackServerContext* context, absl::Time request_came);
+// Metadata that clients look for: how long the server took, in front of the answer, and which cluster it was,
+// in front and behind (the Node client reads the latter only behind).  A request for a table that is not
+// there (kNoTablePayload) has no cluster.  Before the answer begins; `status`: as far as it is known by then.
+void AddServerMetadata(grpc::CallbackServerContext* context, absl::Time request_came,
+                       const absl::Status& status);
+// The value of `server-timing`: "gfet4t7; dur=2".  Whole milliseconds, begun ones counted: 0 would say that
+// the server was not asked.
+std::string ServerTiming(absl::Duration took);
 
 // "ReadRows" of its request message.
 template <typename Request>
@@ -136,7 +141,7 @@ struct UnaryEnd {
   absl::Time came = absl::Now();
 
   void operator()(const absl::Status& status) const {
-    AddServerHeaders(context, came);
+    AddServerMetadata(context, came, status);
     metrics->Record(method, status.code(), absl::ToInt64Microseconds(absl::Now() - came));
     reactor->Finish(ToGrpc(status));
   }
@@ -195,7 +200,7 @@ struct ListEnd {
   // As ListReactor::Answer.
   void operator()(const absl::Status& status, std::vector<grpc::ByteBuffer> messages,
                   Admission::Place place) const {
-    AddServerHeaders(context, came);
+    AddServerMetadata(context, came, status);
     metrics->Record(method, status.code(), absl::ToInt64Microseconds(absl::Now() - came));
     reactor->Answer(status, std::move(messages), std::move(place));
   }

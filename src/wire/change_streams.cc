@@ -11,6 +11,7 @@
 #include "changes/change_record.h"
 #include "model/names.h"
 #include "wire/calls.h"
+#include "wire/data_target.h"
 #include "wire/requests.h"
 #include "wire/schemas.h"
 
@@ -287,7 +288,7 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
     waiting_bytes_ = room_.bytes();
     absl::StatusOr<ParsedReadChangeStream> parsed = ParseReadChangeStream(request.message());
     if (!parsed.ok()) return parsed.status();
-    absl::StatusOr<TableSchemaRef> schema = calls_->tables_->catalog().Find(parsed->table_name);
+    absl::StatusOr<TableSchemaRef> schema = FindDataTable(calls_->tables_->catalog(), parsed->table_name);
     if (!schema.ok()) return schema.status();
     absl::StatusOr<std::unique_ptr<ChangeStreamReader>> reader =
         calls_->streams_.Open(*std::move(schema), parsed->read);
@@ -356,7 +357,7 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
     } else if (!messages_.empty()) {
       place_ = Place::kWriting;
       lock.unlock();
-      AddHeaders();
+      AddMetadata(absl::OkStatus());
       StartWrite(&messages_.front());
     } else {
       room_.Resize(waiting_bytes_).IgnoreError();  // to give back is no error
@@ -375,12 +376,12 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
   }
 
   void FinishWith(const absl::Status& status) {
-    AddHeaders();
+    AddMetadata(status);
     Finish(ToGrpc(status));
   }
 
-  void AddHeaders() {
-    if (!std::exchange(headers_added_, true)) AddServerHeaders(&context_, came_);
+  void AddMetadata(const absl::Status& status) {
+    if (!std::exchange(metadata_added_, true)) AddServerMetadata(&context_, came_, status);
   }
 
   ChangeStreamCalls* const calls_;
@@ -394,7 +395,7 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
   // Whoever has the call, by place_, has these.
   Admission::Place room_;
   int64_t waiting_bytes_ = 0;  // of room_, while there is no message
-  bool headers_added_ = false;
+  bool metadata_added_ = false;
   std::unique_ptr<ChangeStreamReader> reader_;
   std::vector<ChangeStreamReader::Piece> pieces_;
   std::deque<grpc::ByteBuffer> messages_;  // the first is being sent
@@ -477,7 +478,7 @@ absl::Status ChangeStreamCalls::GeneratePartitions(
     const pb::GenerateInitialChangeStreamPartitionsRequest& request,
     std::vector<grpc::ByteBuffer>* messages) const {
   if (absl::Status status = CheckTableName(request.table_name()); !status.ok()) return status;
-  absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(request.table_name());
+  absl::StatusOr<TableSchemaRef> schema = FindDataTable(tables_->catalog(), request.table_name());
   if (!schema.ok()) return schema.status();
   if (absl::Status status = CheckHasChangeStream(**schema); !status.ok()) return status;
   for (const RowRange& range : PartitionsOf(*(*schema)->change_stream)) {

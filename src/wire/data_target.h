@@ -7,8 +7,14 @@
 
 namespace sonde {
 
-// A table of the data API.  NOT_FOUND.
+// On a status: it is that of a request for a table which is not there.
+constexpr char kNoTablePayload[] = "sonde/no-table";
+
+// A table of the data API.  NOT_FOUND, with kNoTablePayload.
 absl::StatusOr<TableSchemaRef> FindDataTable(const Catalog& catalog, std::string_view name);
+
+// `status`, of a view that is not there: with kNoTablePayload if its table is not there either.
+absl::Status WithoutTable(const Catalog& catalog, std::string_view table_name, absl::Status status);
 
 struct DataTarget {
   TableSchemaRef schema;
@@ -27,9 +33,9 @@ absl::StatusOr<DataTarget> FindTarget(const Catalog& catalog, const Request& req
     }
     if (absl::Status status = CheckAuthorizedViewName(view_name); !status.ok()) return status;
     absl::StatusOr<AuthorizedViewRef> view = catalog.FindView(view_name);
-    if (!view.ok()) return view.status();
-    target.view = *std::move(view);
     table_name = TableOfAuthorizedView(view_name);
+    if (!view.ok()) return WithoutTable(catalog, table_name, view.status());
+    target.view = *std::move(view);
   } else if (absl::Status status = CheckTableName(table_name); !status.ok()) {
     return status;
   }

@@ -74,7 +74,7 @@ class GrpcServerTest : public testing::Test {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     Response response;
     const grpc::Status status = (stub->*method)(&context, request, &response);
-    CheckHeaders(context, Request::descriptor()->name());
+    CheckMetadata(context, status, Request::descriptor()->name());
     return status;
   }
 
@@ -85,20 +85,31 @@ class GrpcServerTest : public testing::Test {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     auto reader = (data_.get()->*method)(&context, request);
     Response response;
-    while (reader->Read(&response) && !first_only) {
+    while (reader->Read(&response)) {
+      if (first_only) context.TryCancel();
     }
-    CheckHeaders(context, Request::descriptor()->name());
-    if (first_only) context.TryCancel();
-    return reader->Finish();
+    const grpc::Status status = reader->Finish();
+    CheckMetadata(context, status, Request::descriptor()->name());
+    return status;
   }
 
-  static void CheckHeaders(const grpc::ClientContext& context, const std::string& call) {
+  static void CheckMetadata(const grpc::ClientContext& context, const grpc::Status& status,
+                            const std::string& call) {
     const auto& headers = context.GetServerInitialMetadata();
     const auto timing = headers.find("server-timing");
     ASSERT_NE(timing, headers.end()) << call;
     EXPECT_THAT(std::string(timing->second.data(), timing->second.size()),
-                testing::StartsWith("gfet4t7; dur="));
-    EXPECT_EQ(headers.count("x-goog-ext-425905942-bin"), 1) << call;
+                testing::MatchesRegex("gfet4t7; dur=[1-9][0-9]*"))
+        << call;
+    const size_t clusters = status.error_code() == grpc::StatusCode::NOT_FOUND ? 0 : 1;
+    constexpr char kCluster[] = "x-goog-ext-425905942-bin";
+    EXPECT_EQ(headers.count(kCluster), clusters) << call << ": " << status.error_message();
+    // What its client has cancelled has no end of the server's.
+    if (status.error_code() != grpc::StatusCode::CANCELLED) {
+      EXPECT_EQ(context.GetServerTrailingMetadata().count(kCluster), clusters)
+          << call << ": " << status.error_message();
+    }
+    EXPECT_THAT(status.error_details(), testing::Not(HasSubstr("sonde/"))) << call;
   }
 
   grpc::Status WriteRow(const std::string& row_key, int cells, int value_bytes) {
@@ -173,14 +184,15 @@ Request OfTable(const std::string& table = kTable) {
   return request;
 }
 
-// The calls check that the headers are there.
-TEST_F(GrpcServerTest, EveryDataCallHasItsHeadersWhateverTheAnswer) {
+// The calls check that the metadata is there, and that a table which is not there has no cluster.
+TEST_F(GrpcServerTest, EveryDataCallHasItsMetadataWhateverTheAnswer) {
   Start();
   using Stub = pb::Bigtable::Stub;
   using Partitions = pb::GenerateInitialChangeStreamPartitionsRequest;
   using Partition = pb::GenerateInitialChangeStreamPartitionsResponse;
   EXPECT_TRUE(WriteRow("row", 1, 1).ok());
-  for (const char* table : {kTable, "projects/p/instances/i/tables/none", "no name"}) {
+  for (const char* table :
+       {kTable, "projects/p/instances/i/tables/none", "projects/p/instances/empty/tables/t", "no name"}) {
     const bool is_there = table == kTable;
     auto increment = OfTable<pb::ReadModifyWriteRowRequest>(table);
     increment.set_row_key("counter");
@@ -220,7 +232,7 @@ TEST_F(GrpcServerTest, EveryDataCallHasItsHeadersWhateverTheAnswer) {
   }
 }
 
-TEST_F(GrpcServerTest, WhatIsRefusedForWantOfRoomHasItsHeadersToo) {
+TEST_F(GrpcServerTest, WhatIsRefusedForWantOfRoomHasItsMetadataToo) {
   Start({.reads_per_second = 1, .writes_per_second = 1});
   using Stub = pb::Bigtable::Stub;
   WriteRow("row", 1, 1);

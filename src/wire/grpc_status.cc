@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/admission.h"
+#include "wire/data_target.h"
 
 namespace sonde {
 namespace {
@@ -44,6 +45,7 @@ void ToProto(const absl::Status& status, google::rpc::Status* out) {
       may_try_again = true;
       return;
     }
+    if (type_url == kNoTablePayload) return;
     google::protobuf::Any* detail = out->add_details();
     detail->set_type_url(std::string(type_url));
     detail->set_value(std::string(payload));

@@ -235,7 +235,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void Send() { Write(ToByteBuffer(writer_.Take())); }
 
   void Write(grpc::ByteBuffer message) {
-    AddHeaders();
+    AddMetadata(absl::OkStatus());
     message_ = std::move(message);
     SetWaitingSince(absl::Now());
     if (!std::exchange(watched_, true)) stalled_reads_->Add(this);
@@ -247,8 +247,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     waiting_since_ = time;
   }
 
-  void AddHeaders() {
-    if (!std::exchange(headers_added_, true)) AddServerHeaders(&context_, came_);
+  void AddMetadata(const absl::Status& status) {
+    if (!std::exchange(metadata_added_, true)) AddServerMetadata(&context_, came_, status);
   }
 
   // A client that reads on after an error need not read again what was filtered out before.
@@ -289,7 +289,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   void FinishWith(const absl::Status& status) {
     Count(status);
-    AddHeaders();
+    AddMetadata(status);
     Finish(ToGrpc(status));
   }
 
@@ -309,7 +309,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void End(const absl::Status& status) {
     finishing_ = true;
     Count(status);
-    AddHeaders();
+    AddMetadata(status);
     if (in_row_) writer_.DropRow();
     std::vector<std::string> last = writer_.Take();
     // Two messages in a row are the message with the fields of both.
@@ -334,7 +334,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   int64_t held_bytes_ = 0;  // of place_, but for a message that is long and a row that is put together
   int64_t row_room_bytes_ = 0;
   const absl::Time came_ = absl::Now();
-  bool headers_added_ = false;
+  bool metadata_added_ = false;
   std::unique_ptr<RowReader> reader_;
   ChunkWriter writer_;
   bool in_row_ = false;   // what writer_ has of the last row is not all of it

@@ -3,7 +3,7 @@
 const assert = require('node:assert/strict');
 const {once} = require('node:events');
 const {test} = require('node:test');
-const {callStream, code, keys, newInstance, newTable, read, refused, write} = require('./fixture');
+const {bigtable, callStream, code, keys, newInstance, newTable, read, refused, write} = require('./fixture');
 
 const rangeText = "Error in field 'row_ranges' : Error in element #0 : start_key must be less than end_key";
 
@@ -143,4 +143,25 @@ test('samples end with the empty key, and split a scan without loss', async () =
     start = split;
   }
   assert.deepEqual(got, rows);
+});
+
+test('the client learns the cluster, its zone and the server\'s time from what comes with an answer', async () => {
+  const table = await tableOf(['a']);
+  const attempts = [];
+  const handlers = bigtable._metricsConfigManager.metricsHandlers;
+  handlers.push({onAttemptComplete: attempt => attempts.push(attempt)});
+  try {
+    assert.deepEqual(await keys(table), ['a']);
+    await refused(newInstance().table('absent').getRows(), code.NOT_FOUND);
+  } finally {
+    handlers.pop();
+  }
+  const [found, missing] = attempts;
+  assert.equal(found.metricsCollectorData.cluster, 'sonde');
+  assert.equal(found.metricsCollectorData.zone, 'local');
+  assert.ok(found.serverLatency >= 1, `${found.serverLatency} ms`);
+  assert.equal(found.connectivityErrorCount, 0);
+  // A table that is not there has no cluster.
+  assert.equal(missing.metricsCollectorData.cluster, '<unspecified>');
+  assert.equal(missing.metricsCollectorData.zone, 'global');
 });
