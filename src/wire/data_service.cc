@@ -13,6 +13,7 @@
 #include "wire/filter_request.h"
 #include "wire/mutate_row.h"
 #include "wire/mutate_rows.h"
+#include "wire/not_built.h"
 #include "wire/read_rows.h"
 #include "wire/requests.h"
 
@@ -74,7 +75,6 @@ absl::Status ReadModifyWriteRow(Tables* tables, const pb::ReadModifyWriteRowRequ
   return absl::OkStatus();
 }
 
-absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& request,
 // Samples of a range that ends with a key, [..., n], end with n itself; below, that range is one up to the
 // key behind n.
 void EndWith(const std::string& end_key, std::vector<RowKeySample>* samples) {
@@ -85,9 +85,10 @@ void EndWith(const std::string& end_key, std::vector<RowKeySample>* samples) {
   }
 }
 
+absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& request,
                            std::vector<grpc::ByteBuffer>* messages) {
   if (!request.materialized_view_name().empty())
-    return absl::UnimplementedError("Materialized views are not built yet");
+    return FieldNotBuilt("materialized_view_name", MethodOf<pb::SampleRowKeysRequest>());
   absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
   if (!target.ok()) return target.status();
   RowRange range;
@@ -103,10 +104,10 @@ void EndWith(const std::string& end_key, std::vector<RowKeySample>* samples) {
   if (target->view != nullptr) ranges = ClipRanges(target->view->Rows(), range);
   absl::StatusOr<std::vector<RowKeySample>> samples = tables->SampleRowKeys(*target->schema, ranges);
   if (!samples.ok()) return samples.status();
-  for (RowKeySample& sample : *samples) {
   if (const std::string& end_key = request.row_range().end_key_closed(); !end_key.empty()) {
     EndWith(end_key, &*samples);
   }
+  for (RowKeySample& sample : *samples) {
     pb::SampleRowKeysResponse response;
     response.set_row_key(std::move(sample.row_key));
     response.set_offset_bytes(static_cast<int64_t>(sample.offset_bytes));

@@ -16,6 +16,7 @@
 #include "wire/data_service.h"
 #include "wire/instance_admin_service.h"
 #include "wire/list_committer.h"
+#include "wire/not_built.h"
 #include "wire/operations.h"
 #include "wire/row_committer.h"
 #include "wire/table_admin_service.h"
@@ -124,6 +125,7 @@ struct GrpcServer::Parts {
   int port = 0;
   std::unique_ptr<grpc::Server> server;  // first to go: its calls use all of the above
 };
+  UnbuiltCalls unbuilt_calls;
 
 GrpcServer::GrpcServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
@@ -154,6 +156,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   parts->server = builder.BuildAndStart();
   if (parts->server == nullptr || parts->port == 0) {
     return absl::FailedPreconditionError(fmt::format(
+  builder.RegisterCallbackGenericService(&parts->unbuilt_calls);
         "Cannot listen on {}: the port is in use, or the address is not this machine's", address));
   }
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(parts)));

@@ -1,12 +1,14 @@
 #include "wire/grpc_server.h"
 
 #include <gmock/gmock.h>
+#include <google/bigtable/admin/v2/bigtable_instance_admin.grpc.pb.h>
 #include <google/bigtable/admin/v2/bigtable_table_admin.grpc.pb.h>
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
 #include <google/longrunning/operations.grpc.pb.h>
 #include <google/rpc/error_details.pb.h>
 #include <google/rpc/status.pb.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/client_unary_call.h>
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -391,12 +393,81 @@ TEST_F(GrpcServerTest, AnInstanceWithoutTablesIsCalledSo) {
   EXPECT_EQ(other.error_message(), "Table not found: projects/p/instances/i/tables/other");
 }
 
-TEST_F(GrpcServerTest, WhatIsNotBuiltIsUnimplemented) {
+// Calls of services that are built and that are not, of one message and of many.
+TEST_F(GrpcServerTest, CallsThatAreNotBuiltSayWhichTheyAreAndWhereToLook) {
   Start();
-  pb::PrepareQueryRequest request;
+  const auto expect = [](const grpc::Status& status, const std::string& call) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+    EXPECT_EQ(status.error_message(),
+              call + " is not built; docs/compatibility.md of Sonde lists which calls are");
+  };
+  const auto call = [](auto* stub, auto method, const auto& request, auto response) {
+    grpc::ClientContext context;
+    return (stub->*method)(&context, request, &response);
+  };
+  expect(call(data_.get(), &pb::Bigtable::Stub::PrepareQuery, pb::PrepareQueryRequest(),
+              pb::PrepareQueryResponse()),
+         "google.bigtable.v2.Bigtable/PrepareQuery");
+  grpc::ClientContext query_context;
+  const auto query = data_->ExecuteQuery(&query_context, pb::ExecuteQueryRequest());
+  pb::ExecuteQueryResponse rows;
+  EXPECT_FALSE(query->Read(&rows));
+  expect(query->Finish(), "google.bigtable.v2.Bigtable/ExecuteQuery");
+  expect(call(admin_.get(), &admin::BigtableTableAdmin::Stub::SnapshotTable, admin::SnapshotTableRequest(),
+              google::longrunning::Operation()),
+         "google.bigtable.admin.v2.BigtableTableAdmin/SnapshotTable");
+  const auto channel =
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->port()), grpc::InsecureChannelCredentials());
+  const auto instances = admin::BigtableInstanceAdmin::NewStub(channel);
+  expect(call(instances.get(), &admin::BigtableInstanceAdmin::Stub::GetInstance, admin::GetInstanceRequest(),
+              admin::Instance()),
+         "google.bigtable.admin.v2.BigtableInstanceAdmin/GetInstance");
+  // A service that Sonde does not have at all.
+  const grpc::internal::RpcMethod method("/google.spanner.v1.Spanner/CreateSession",
+                                         grpc::internal::RpcMethod::NORMAL_RPC);
+  grpc::ClientContext other_context;
+  google::protobuf::Empty empty;
+  grpc::internal::BlockingUnaryCallImpl<google::protobuf::MessageLite, google::protobuf::MessageLite> other(
+      channel.get(), method, &other_context, empty, &empty);
+  expect(other.status(), "google.spanner.v1.Spanner/CreateSession");
+}
+
+TEST_F(GrpcServerTest, FieldsThatAreNotBuiltAreNamedWithTheirCall) {
+  Start();
+  const auto expect = [](const grpc::Status& status, const std::string& text) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+    EXPECT_EQ(status.error_message(), text);
+  };
+  constexpr char kPage[] = "; docs/compatibility.md of Sonde lists what is";
+  pb::ReadRowsRequest read;
+  read.set_materialized_view_name("projects/p/instances/i/materializedViews/m");
+  expect(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, read),
+         std::string("materialized_view_name of ReadRows is not built") + kPage);
+  pb::SampleRowKeysRequest samples;
+  samples.set_materialized_view_name(read.materialized_view_name());
+  expect(List<pb::SampleRowKeysResponse>(&pb::Bigtable::Stub::SampleRowKeys, samples),
+         std::string("materialized_view_name of SampleRowKeys is not built") + kPage);
+  auto reversed = OfTable<pb::ReadRowsRequest>();
+  reversed.set_reversed(true);
+  const grpc::Status status = List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, reversed);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), testing::AllOf(HasSubstr("of ReadRows"), HasSubstr("bigtable-features"),
+                                                     HasSubstr("docs/compatibility.md")));
+  admin::CreateTableRequest create;
+  create.set_parent(kInstance);
+  create.set_table_id("u");
+  create.mutable_table()->mutable_tiered_storage_config();
   grpc::ClientContext context;
-  pb::PrepareQueryResponse response;
-  EXPECT_EQ(data_->PrepareQuery(&context, request, &response).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  admin::Table made;
+  expect(admin_->CreateTable(&context, create, &made),
+         std::string("tiered_storage_config of CreateTable is not built") + kPage);
+  google::longrunning::ListOperationsRequest list;
+  list.set_name("operations/projects/p");
+  list.set_filter("done");
+  google::longrunning::ListOperationsResponse listed;
+  grpc::ClientContext list_context;
+  expect(operations_->ListOperations(&list_context, list, &listed),
+         std::string("filter of ListOperations is not built") + kPage);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "wire/grpc_status.h"
+#include "wire/not_built.h"
 
 namespace sonde {
 namespace {
@@ -70,7 +71,7 @@ absl::Status Operations::Delete(const std::string& name) {
 absl::Status Operations::List(const lro::ListOperationsRequest& request,
                               lro::ListOperationsResponse* response) const {
   if (absl::Status status = CheckName(request.name()); !status.ok()) return status;
-  if (!request.filter().empty()) return absl::UnimplementedError("Filters of operations are not built yet");
+  if (!request.filter().empty()) return FieldNotBuilt("filter", "ListOperations");
   if (request.page_size() < 0) {
     return absl::InvalidArgumentError(
         fmt::format("Error in field 'page_size' : must not be negative, but is {}", request.page_size()));

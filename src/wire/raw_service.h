@@ -1,5 +1,5 @@
 // A gRPC service whose requests come as bytes, so that each is measured and admitted before anything is made
-// of it.  A method that was not added answers UNIMPLEMENTED, and its request is not read.
+// of it.  A method that was not added is left to UnbuiltCalls (wire/not_built.h).
 #pragma once
 
 #include <grpcpp/impl/service_type.h>

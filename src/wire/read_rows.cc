@@ -18,6 +18,7 @@
 #include "wire/client_features.h"
 #include "wire/data_target.h"
 #include "wire/filter_request.h"
+#include "wire/not_built.h"
 #include "wire/requests.h"
 
 namespace sonde {
@@ -120,13 +121,13 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     held_bytes_ = place_.bytes();
     const pb::ReadRowsRequest& request = parsed.message();
     if (!request.materialized_view_name().empty())
-      return absl::UnimplementedError("Materialized views are not built yet");
+      return FieldNotBuilt("materialized_view_name", MethodOf<pb::ReadRowsRequest>());
     if (request.rows_limit() < 0) {
       return absl::InvalidArgumentError("Error in field 'rows_limit' : must not be negative");
     }
     if (request.reversed() && !ClientFeatures(context_).reverse_scans()) {
-      return absl::UnimplementedError(
-          "The client has not announced that it understands reversed scans (bigtable-features)");
+      return NotBuilt(
+          "reversed of ReadRows is for clients that announce that they understand it (bigtable-features)");
     }
     if (request.request_stats_view() == pb::ReadRowsRequest::REQUEST_STATS_FULL) stats_since_ = absl::Now();
     absl::StatusOr<std::vector<RowRange>> ranges = ParseRowSet(request.rows());

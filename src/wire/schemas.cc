@@ -8,6 +8,7 @@
 #include "gc/gc_rule.h"
 #include "model/limits.h"
 #include "model/names.h"
+#include "wire/not_built.h"
 #include "wire/requests.h"
 
 namespace sonde {
@@ -208,9 +209,10 @@ absl::StatusOr<TableSchema> ParseCreateTable(const admin::CreateTableRequest& re
   if (absl::Status status = CheckInstanceName(request.parent()); !status.ok()) return status;
   if (absl::Status status = CheckTableId(request.table_id()); !status.ok()) return status;
   const admin::Table& table = request.table();
-  if (table.has_automated_backup_policy()) return absl::UnimplementedError("Backups are not built yet");
-  if (table.has_row_key_schema()) return absl::UnimplementedError("Row key schemas are not built yet");
-  if (table.has_tiered_storage_config()) return absl::UnimplementedError("Tiered storage is not built");
+  constexpr std::string_view kCall = "CreateTable";
+  if (table.has_automated_backup_policy()) return FieldNotBuilt("automated_backup_policy", kCall);
+  if (table.has_row_key_schema()) return FieldNotBuilt("row_key_schema", kCall);
+  if (table.has_tiered_storage_config()) return FieldNotBuilt("tiered_storage_config", kCall);
   TableSchema schema;
   schema.name = fmt::format("{}/tables/{}", request.parent(), request.table_id());
   schema.deletion_protection = table.deletion_protection();

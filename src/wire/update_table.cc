@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "model/names.h"
+#include "wire/not_built.h"
 #include "wire/schemas.h"
 
 namespace sonde {
@@ -30,11 +31,11 @@ absl::Status CheckPath(const std::string& path) {
   if (path == "*") return MaskError("the wildcard '*' is not supported; name the fields to update");
   const std::string_view field = FieldOf(path);
   if (field == "column_families") {
-    return absl::UnimplementedError("UpdateTable does not update column_families; ModifyColumnFamilies does");
+    return NotBuilt("UpdateTable does not update column_families, ModifyColumnFamilies does");
   }
   for (const std::string_view known :
        {"automated_backup_policy", "row_key_schema", "tiered_storage_config"}) {
-    if (field == known) return absl::UnimplementedError(fmt::format("Updating {} is not built yet", path));
+    if (field == known) return FieldNotBuilt(Printable(path), "UpdateTable");
   }
   return MaskError(fmt::format("'{}' cannot be updated; deletion_protection and change_stream_config can",
                                Printable(path)));

@@ -307,5 +307,10 @@ func TestAnswersUnimplementedForWhatIsNotBuilt(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.tables.CreateTableFromSnapshot(f.ctx, &adminpb.CreateTableFromSnapshotRequest{
 		Parent: f.instanceName(), TableId: "t", SourceSnapshot: "s"})
-	expectError(t, "snapshots", err, codes.Unimplemented, "")
+	expectError(t, "snapshots", err, codes.Unimplemented,
+		"google.bigtable.admin.v2.BigtableTableAdmin/CreateTableFromSnapshot is not built; docs/compatibility.md")
+	_, err = f.tables.CreateTable(f.ctx, &adminpb.CreateTableRequest{Parent: f.instanceName(), TableId: "t",
+		Table: &adminpb.Table{RowKeySchema: &adminpb.Type_Struct{}}})
+	expectError(t, "a schema of row keys", err, codes.Unimplemented,
+		"row_key_schema of CreateTable is not built; docs/compatibility.md")
 }

@@ -120,5 +120,5 @@ test('is consistent at once', async () => {
 test('what is not built says so', async () => {
   const table = await newTable();
   const request = {name: table.name, snapshotId: 's', cluster: 'c'};
-  await refused(call('snapshotTable', request), code.UNIMPLEMENTED);
+  await refused(call('snapshotTable', request), code.UNIMPLEMENTED, /SnapshotTable is not built; docs.compatibility\.md/);
 });
