@@ -7,13 +7,17 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <system_error>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "server/commands.h"
 #include "server/local_store.h"
 #include "server/serve_http.h"
 #include "server/serve_settings.h"
+#include "server/temporary_directory.h"
 #include "wire/grpc_server.h"
 
 namespace sonde {
@@ -52,7 +56,7 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
   return {.version = SONDE_VERSION,
           .started_seconds = absl::ToUnixSeconds(absl::Now()),
           .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
-          .data_dir = settings.data_dir,
+          .data_dir = *settings.data_dir,
           .memory_bytes = settings.memory_bytes,
           .tables = &store->tables(),
           .key_visualizer = store->key_visualizer(),
@@ -63,7 +67,24 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .change_streams = &server->change_streams()};
 }
 
-int Serve(const ServeSettings& settings) {
+absl::Status ChooseDataDir(ServeSettings* settings, std::unique_ptr<TemporaryDirectory>* temporary) {
+  if (settings->data_dir.has_value()) return absl::OkStatus();
+  settings->data_dir = kDataDirUsual;
+  if (!settings->temporary) return absl::OkStatus();
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  if (error) {
+    return absl::FailedPreconditionError(
+        fmt::format("TMPDIR names no directory ({}); --data-dir chooses one", error.message()));
+  }
+  absl::StatusOr<std::unique_ptr<TemporaryDirectory>> made = TemporaryDirectory::Create(parent);
+  if (!made.ok()) return made.status();
+  *temporary = *std::move(made);
+  settings->data_dir = (*temporary)->path().native();
+  return absl::OkStatus();
+}
+
+int Serve(ServeSettings settings) {
   if (absl::Status status = CheckServeSettings(settings); !status.ok()) return Fail(status);
   SetUpLogs(settings.log_level);
   RaiseFileLimit();
@@ -75,9 +96,12 @@ int Serve(const ServeSettings& settings) {
   pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
+  std::unique_ptr<TemporaryDirectory> temporary;  // the last to go: the store is in it
+  if (absl::Status status = ChooseDataDir(&settings, &temporary); !status.ok()) return Fail(status);
+  const std::string data_dir = *settings.data_dir;
   const bool sync = settings.durability == "fsync";
   absl::StatusOr<std::unique_ptr<LocalStore>> store =
-      LocalStore::Open({.data_dir = settings.data_dir,
+      LocalStore::Open({.data_dir = data_dir,
                         .memory_bytes = settings.memory_bytes,
                         .sync = sync,
                         .tell = [](const std::string& text) { spdlog::warn("{}", text); }},
@@ -100,7 +124,7 @@ int Serve(const ServeSettings& settings) {
       StartHttp(settings, FactsOf(settings, store->get(), server->get(), **ingest), ingest->get());
   if (!http.ok()) return Fail(http.status());
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
-               (*server)->port(), settings.data_dir, settings.durability, settings.memory_bytes);
+               (*server)->port(), data_dir, settings.durability, settings.memory_bytes);
   // Before the line that tells that all is there.
   if (*http != nullptr) fmt::print("sonde: web page at {}\n", (*http)->url());
   fmt::print("sonde: listening on {}:{}\n", settings.host, (*server)->port());
@@ -126,12 +150,13 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
       "Examples:\n"
       "  sonde serve --data-dir /var/lib/sonde\n"
       "  sonde serve --port 0 --durability os --memory 4GiB\n"
-      "  sonde -host 127.0.0.1 -port 8086        (as Google's emulator is called)\n"
+      "  sonde -host 127.0.0.1 -port 8086        (as Google's emulator is called; forgets all)\n"
       "Then:  BIGTABLE_EMULATOR_HOST=127.0.0.1:8086 cbt -project p -instance i ls");
   // Flags are kept apart until the file has been read: they have the last word.
   struct Flags {
     ServeSettings values;
     int http_port = kHttpPortUsual;
+    std::string data_dir = kDataDirUsual;
     std::string memory;
     std::string config;
   };
@@ -151,8 +176,11 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
                       "refuse line protocol and Prometheus samples of series that nobody declared");
   CLI::Option* no_keyviz = serve->add_flag("--no-keyviz", flags->values.no_keyviz,
                                            "keep no account of which keys are read and written");
-  CLI::Option* data_dir = serve->add_option("--data-dir", flags->values.data_dir, "where the data is kept")
-                              ->capture_default_str();
+  CLI::Option* data_dir =
+      serve->add_option("--data-dir", flags->data_dir, "where the data is kept")->capture_default_str();
+  CLI::Option* temporary =
+      serve->add_flag("--temporary", flags->values.temporary,
+                      "without --data-dir: keep the data in a temporary directory that goes at the end");
   CLI::Option* memory = serve->add_option(
       "--memory", flags->memory, "for caches, write buffers and requests under way, such as 4GiB [1GiB]");
   CLI::Option* reads_per_second =
@@ -189,7 +217,8 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     if (*reads_per_second) settings.reads_per_second = flags->values.reads_per_second;
     if (*writes_per_second) settings.writes_per_second = flags->values.writes_per_second;
     if (*no_keyviz) settings.no_keyviz = flags->values.no_keyviz;
-    if (*data_dir) settings.data_dir = flags->values.data_dir;
+    if (*data_dir) settings.data_dir = flags->data_dir;
+    if (*temporary) settings.temporary = flags->values.temporary;
     if (*durability) settings.durability = flags->values.durability;
     if (*log_level) settings.log_level = flags->values.log_level;
     if (*remote) settings.insecure_allow_remote = flags->values.insecure_allow_remote;

@@ -36,6 +36,8 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->no_keyviz = value.as<bool>();
   } else if (key == "data_dir") {
     settings->data_dir = value.as<std::string>();
+  } else if (key == "temporary") {
+    settings->temporary = value.as<bool>();
   } else if (key == "memory") {
     return ParseBytes(value.as<std::string>(), &settings->memory_bytes);
   } else if (key == "durability") {
@@ -52,8 +54,8 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->writes_per_second = value.as<int64_t>();
   } else {
     return absl::InvalidArgumentError(fmt::format(
-        "unknown key '{}'; known are host, port, http_port, no_http, no_keyviz, data_dir, memory, "
-        "durability, log_level, "
+        "unknown key '{}'; known are host, port, http_port, no_http, no_keyviz, data_dir, temporary, "
+        "memory, durability, log_level, "
         "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second",
         key));
   }
@@ -107,7 +109,7 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
     return absl::InvalidArgumentError(
         fmt::format("{} must be from 0 (no quota) to {}, but is {}", flag, kQuotaMax, quota));
   }
-  if (settings.data_dir.empty()) return absl::InvalidArgumentError("--data-dir must not be empty");
+  if (settings.data_dir == "") return absl::InvalidArgumentError("--data-dir must not be empty");
   if (settings.memory_bytes < kMemoryBytesMin) {
     return absl::InvalidArgumentError(
         fmt::format("--memory must be at least {} bytes, but is {}", kMemoryBytesMin, settings.memory_bytes));
@@ -159,7 +161,7 @@ std::vector<std::string> AcceptEmulatorForm(std::vector<std::string> arguments) 
   }
   // Without a command it is the emulator's whole command line.
   if (!arguments.empty() && (arguments[0].starts_with("--host") || arguments[0].starts_with("--port"))) {
-    arguments.insert(arguments.begin(), "serve");
+    arguments.insert(arguments.begin(), {std::string("serve"), std::string("--temporary")});
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string* host = nullptr;

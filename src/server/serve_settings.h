@@ -11,6 +11,7 @@
 namespace sonde {
 
 constexpr int kHttpPortUsual = 8087;
+constexpr char kDataDirUsual[] = "sonde-data";
 
 struct ServeSettings {
   std::string host = "127.0.0.1";
@@ -20,7 +21,9 @@ struct ServeSettings {
   std::optional<int> http_port;
   bool no_http = false;
   bool no_keyviz = false;
-  std::string data_dir = "sonde-data";
+  std::optional<std::string> data_dir;  // unset: kDataDirUsual, or as `temporary` says
+  // Where no data_dir is set: a temporary directory that goes at the end.
+  bool temporary = false;
   uint64_t memory_bytes = uint64_t{1} << 30;
   std::string durability = "fsync";  // or "os"
   std::string log_level = "info";
@@ -32,9 +35,9 @@ struct ServeSettings {
   int64_t writes_per_second = 0;
 };
 
-// Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, memory,
-// durability, log_level, insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second.
-// INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
+// Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, temporary,
+// memory, durability, log_level, insecure_allow_remote, declared_series_only, reads_per_second,
+// writes_per_second. INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
 absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
 
 // INVALID_ARGUMENT, naming the flag, what is allowed and the value.
@@ -43,7 +46,8 @@ absl::Status CheckServeSettings(const ServeSettings& settings);
 // "512MiB", "1gb" (of 1024 each), "1073741824".  INVALID_ARGUMENT.
 absl::Status ParseBytes(const std::string& text, uint64_t* bytes);
 
-// Google's emulator is called with -host and -port: one dash becomes two.
+// Google's emulator is called with -host and -port: one dash becomes two, and without a command, as its whole
+// command line, it serves from a temporary directory: the emulator forgets all, and is expected to.
 std::vector<std::string> AcceptEmulatorForm(std::vector<std::string> arguments);
 
 }  // namespace sonde

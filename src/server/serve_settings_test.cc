@@ -29,6 +29,11 @@ TEST(ServeSettings, AFileSetsWhatItNames) {
   EXPECT_EQ(settings.memory_bytes, 256u << 20);
   EXPECT_EQ(settings.durability, "os");
   EXPECT_EQ(settings.host, "127.0.0.1");
+  EXPECT_EQ(settings.data_dir, std::nullopt);
+  EXPECT_FALSE(settings.temporary);
+  EXPECT_EQ(Load("data_dir: d\ntemporary: true\n", &settings), "");
+  EXPECT_EQ(settings.data_dir, "d");
+  EXPECT_TRUE(settings.temporary);
 }
 
 TEST(ServeSettings, ErrorsNameFileAndLine) {
@@ -53,6 +58,7 @@ TEST(ServeSettings, RefusesWhatIsOutOfBounds) {
   EXPECT_EQ(message({.host = "0.0.0.0", .insecure_allow_remote = true}), "");
   EXPECT_EQ(message({.writes_per_second = -1}),
             "--writes-per-second must be from 0 (no quota) to 1000000000, but is -1");
+  EXPECT_EQ(message({.data_dir = ""}), "--data-dir must not be empty");
   EXPECT_THAT(message({.memory_bytes = 1}), testing::HasSubstr("--memory must be at least"));
 }
 
@@ -69,7 +75,7 @@ TEST(ServeSettings, ParsesBytes) {
 TEST(ServeSettings, TakesTheEmulatorsForm) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(AcceptEmulatorForm({"-host", "[127.0.0.1]", "-port", "9000"}),
-            (Words{"serve", "--host", "127.0.0.1", "--port", "9000"}));
+            (Words{"serve", "--temporary", "--host", "127.0.0.1", "--port", "9000"}));
   EXPECT_EQ(AcceptEmulatorForm({"serve", "-host=[127.0.0.1]", "-port=0"}),
             (Words{"serve", "--host=127.0.0.1", "--port=0"}));
   EXPECT_EQ(AcceptEmulatorForm({"serve", "--host", "[::1]"}), (Words{"serve", "--host", "[::1]"}));
