@@ -67,6 +67,10 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .change_streams = &server->change_streams()};
 }
 
+void LogLine(TellLevel level, const std::string& text) {
+  spdlog::log(level == TellLevel::kInfo ? spdlog::level::info : spdlog::level::warn, "{}", text);
+}
+
 absl::Status ChooseDataDir(ServeSettings* settings, std::unique_ptr<TemporaryDirectory>* temporary) {
   if (settings->data_dir.has_value()) return absl::OkStatus();
   settings->data_dir = kDataDirUsual;
@@ -100,12 +104,9 @@ int Serve(ServeSettings settings) {
   if (absl::Status status = ChooseDataDir(&settings, &temporary); !status.ok()) return Fail(status);
   const std::string data_dir = *settings.data_dir;
   const bool sync = settings.durability == "fsync";
-  absl::StatusOr<std::unique_ptr<LocalStore>> store =
-      LocalStore::Open({.data_dir = data_dir,
-                        .memory_bytes = settings.memory_bytes,
-                        .sync = sync,
-                        .tell = [](const std::string& text) { spdlog::warn("{}", text); }},
-                       /*watch=*/!settings.no_keyviz);
+  absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open(
+      {.data_dir = data_dir, .memory_bytes = settings.memory_bytes, .sync = sync, .tell = LogLine},
+      /*watch=*/!settings.no_keyviz);
   if (!store.ok()) return Fail(store.status());
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,

@@ -54,8 +54,8 @@ DiskGuard::~DiskGuard() {
   thread_.join();
 }
 
-void DiskGuard::Tell(const std::string& text) const {
-  if (options_.tell) options_.tell(text);
+void DiskGuard::TellOf(TellLevel level, const std::string& text) const {
+  if (options_.tell) options_.tell(level, text);
 }
 
 absl::Status DiskGuard::AdmitWrite(uint64_t bytes) {
@@ -100,15 +100,17 @@ void DiskGuard::Look() {
   }
   if (!full_ && space->free_bytes < full_bytes) {
     full_ = true;
-    Tell(std::string(IsFull().message()));
+    TellOf(TellLevel::kWarning, std::string(IsFull().message()));
     if (options_.flush) options_.flush();
   } else if (full_ && space->free_bytes >= room_bytes) {
     full_ = false;
-    Tell(fmt::format("The disk of {} has room again: {} bytes are free", options_.data_dir,
-                     space->free_bytes));
+    TellOf(TellLevel::kInfo, fmt::format("The disk of {} has room again: {} bytes are free",
+                                         options_.data_dir, space->free_bytes));
   }
   if (has_ballast_ && space->free_bytes < reserve_bytes / 4) {
-    if (ReleaseBallast(options_.data_dir)) Tell("The ballast was given back, so that deletes go on");
+    if (ReleaseBallast(options_.data_dir)) {
+      TellOf(TellLevel::kWarning, "The ballast was given back, so that deletes go on");
+    }
     has_ballast_ = false;
   } else if (!has_ballast_ && !full_) {
     LayBallast(*space, room_bytes);
@@ -124,7 +126,8 @@ void DiskGuard::LayBallast(const DiskSpace& space, uint64_t room_bytes) {
   const bool laid = file >= 0 && fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0;
   if (!laid) {
     ballast_failed_ = true;
-    Tell(fmt::format("No ballast can be laid into {}: {}", path, std::strerror(errno)));
+    TellOf(TellLevel::kWarning,
+           fmt::format("No ballast can be laid into {}: {}", path, std::strerror(errno)));
   }
   if (file >= 0) close(file);
   if (!laid) unlink(path.c_str());

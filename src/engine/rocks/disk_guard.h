@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "engine/rocks/tell.h"
 
 namespace sonde {
 
@@ -57,7 +58,7 @@ class DiskGuard {
     std::function<void(uint64_t bytes)> set_compaction_room;
     // Called when the disk gets full: flushes the write buffers, so that their logs can go.  Must not block.
     std::function<void()> flush;
-    std::function<void(const std::string& text)> tell;
+    Tell tell;
   };
 
   // Looks once, and then in the background.
@@ -85,7 +86,7 @@ class DiskGuard {
  private:
   void Look();
   void LayBallast(const DiskSpace& space, uint64_t room_bytes);
-  void Tell(const std::string& text) const;
+  void TellOf(TellLevel level, const std::string& text) const;
   absl::Status IsFull() const;
 
   const Options options_;

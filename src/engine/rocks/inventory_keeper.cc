@@ -50,7 +50,7 @@ class InventoryKeeper::Listener final : public rocksdb::EventListener {
 };
 
 InventoryKeeper::InventoryKeeper(rocksdb::Env* env, std::string data_dir, bool synced,
-                                 absl::Duration interval, std::function<void(const std::string&)> tell)
+                                 absl::Duration interval, Tell tell)
     : env_(env),
       data_dir_(std::move(data_dir)),
       synced_(synced),
@@ -78,7 +78,8 @@ void InventoryKeeper::Stop() {
   }
   wake_->changed.notify_all();
   thread_.join();
-  if (absl::Status status = Write(); !status.ok() && tell_) tell_(std::string(status.message()));
+  if (absl::Status status = Write(); !status.ok() && tell_)
+    tell_(TellLevel::kWarning, std::string(status.message()));
 }
 
 bool InventoryKeeper::HasNewWrites() const {
@@ -100,8 +101,8 @@ void InventoryKeeper::Run() {
     lock.unlock();
     const absl::Status status = Write();
     if (!status.ok() && !failed_ && tell_)
-      tell_(fmt::format("{}; it will be tried again", std::string(status.message())));
-    if (status.ok() && failed_ && tell_) tell_("The inventory is written again");
+      tell_(TellLevel::kWarning, fmt::format("{}; it will be tried again", std::string(status.message())));
+    if (status.ok() && failed_ && tell_) tell_(TellLevel::kInfo, "The inventory is written again");
     failed_ = !status.ok();
     int64_t tables_count = 0;
     for (const auto& [name, database] : written_.databases)

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "engine/rocks/inventory.h"
+#include "engine/rocks/tell.h"
 #include "rocksdb/db.h"
 #include "rocksdb/listener.h"
 
@@ -20,10 +21,9 @@ namespace sonde {
 
 class InventoryKeeper {
  public:
-  // `tell` gets a line when an inventory cannot be written (it is tried again; the one before stays true),
+  // `tell` is told when an inventory cannot be written (it is tried again; the one before stays true),
   // and when it can again.  From a thread of its own.
-  InventoryKeeper(rocksdb::Env* env, std::string data_dir, bool synced, absl::Duration interval,
-                  std::function<void(const std::string&)> tell);
+  InventoryKeeper(rocksdb::Env* env, std::string data_dir, bool synced, absl::Duration interval, Tell tell);
   ~InventoryKeeper();  // as Stop
 
   // For the options of a database, before it is opened.  It may outlive the keeper.
@@ -57,7 +57,7 @@ class InventoryKeeper {
   const std::string data_dir_;
   const bool synced_;
   const absl::Duration interval_;
-  const std::function<void(const std::string&)> tell_;
+  const Tell tell_;
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
   std::map<std::string, rocksdb::DB*> databases_;
   // With which sequence number a log begins, by database and number.

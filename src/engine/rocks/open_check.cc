@@ -216,7 +216,8 @@ class Check {
     if (synced_ || !known_.has_value()) return Damage(hole_);
     // The session before did not sync, and its log is whole up to where it is known to be on the disk.
     plan_.recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-    plan_.notes.push_back(fmt::format("{}: writes behind it were never synced, and are left out", hole_));
+    plan_.notes.push_back({TellLevel::kWarning,
+                           fmt::format("{}: writes behind it were never synced, and are left out", hole_)});
     torn_tails_.clear();
     return absl::OkStatus();
   }
@@ -263,8 +264,9 @@ class Check {
       if (!status.ok())
         return FromRocks(status, fmt::format("Cutting a torn record off the end of {}", file));
       plan_.notes.push_back(
-          fmt::format("{}: a record that was never acknowledged was torn at byte {}, and is left out", file,
-                      tail.sound_bytes));
+          {TellLevel::kInfo,
+           fmt::format("{}: a record that was never acknowledged was torn at byte {}, and is left out", file,
+                       tail.sound_bytes)});
     }
     torn_tails_.clear();
     return absl::OkStatus();

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/rocks/inventory.h"
+#include "engine/rocks/tell.h"
 #include "rocksdb/options.h"
 
 namespace sonde {
@@ -25,7 +26,11 @@ struct OpenPlan {
   // What RocksDB says of a table that it cannot open: the database can be opened all the same, if tables are
   // opened when they are needed (OpenTablesLater); what lies in that one is DATA_LOSS then.
   std::optional<std::string> damaged_table;
-  std::vector<std::string> notes;  // what was left out, for the log
+  struct Note {
+    TellLevel level;
+    std::string text;
+  };
+  std::vector<Note> notes;  // what was left out: kInfo, nobody was promised it
 };
 
 // `known`: what the inventory says of the database, none when it does not know it (a directory of format 1,

@@ -96,7 +96,7 @@ RocksEngine::RocksEngine(const RocksOptions& options)
       env_(options.env != nullptr ? options.env : rocksdb::Env::Default()),
       measure_disk_(options.measure_disk ? options.measure_disk : MeasureDisk),
       inventory_keeper_(env_, options_.data_dir, options_.sync, options_.inventory_interval,
-                        [this](const std::string& text) { Tell(text); }),
+                        [this](TellLevel level, const std::string& text) { TellOf(level, text); }),
       write_stop_(options_.tell),
       compaction_room_(env_),
       records_(&write_stop_) {}
@@ -117,8 +117,10 @@ absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::Open(const RocksOption
   absl::StatusOr<std::unique_ptr<RocksEngine>> engine = OpenOnce(options);
   // What the ballast was kept for.
   if (absl::IsResourceExhausted(engine.status()) && DiskGuard::ReleaseBallast(options.data_dir)) {
-    if (options.tell)
-      options.tell(std::string(engine.status().message()) + "; once more, without the ballast");
+    if (options.tell) {
+      options.tell(TellLevel::kWarning,
+                   std::string(engine.status().message()) + "; once more, without the ballast");
+    }
     engine = OpenOnce(options);
   }
   return engine;
@@ -134,8 +136,8 @@ absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::OpenOnce(const RocksOp
   return engine;
 }
 
-void RocksEngine::Tell(const std::string& text) const {
-  if (options_.tell) options_.tell(text);
+void RocksEngine::TellOf(TellLevel level, const std::string& text) const {
+  if (options_.tell) options_.tell(level, text);
 }
 
 absl::Status RocksEngine::LockAndCheckDirectory() {
@@ -145,7 +147,7 @@ absl::Status RocksEngine::LockAndCheckDirectory() {
   std::string note;
   absl::StatusOr<std::optional<Inventory>> inventory = ReadInventory(env_, options_.data_dir, &note);
   if (!inventory.ok()) return inventory.status();
-  if (!note.empty()) Tell(note);
+  if (!note.empty()) TellOf(TellLevel::kWarning, note);
   if (!inventory->has_value() && format_ >= kInventoryFormat) {
     return absl::DataLossError(fmt::format("{}/{} is missing: put it back from a copy of the directory",
                                            options_.data_dir, kInventoryFile));
@@ -163,7 +165,7 @@ absl::Status RocksEngine::CheckDatabases() {
                         known == inventory_.databases.end() ? std::nullopt : std::optional(known->second),
                         inventory_.synced || name == kRecords);
     if (!plan.ok()) return plan.status();
-    for (const std::string& note : plan->notes) Tell(note);
+    for (const OpenPlan::Note& note : plan->notes) TellOf(note.level, note.text);
     if (plan->damaged_table.has_value()) {
       // Of the records, all are needed.
       if (name == kRecords) {
@@ -171,10 +173,11 @@ absl::Status RocksEngine::CheckDatabases() {
             fmt::format("Opening {}/{}: {}", options_.data_dir, name, *plan->damaged_table));
       }
       opens_tables_later_ = true;
-      Tell(fmt::format(
-          "A table of {}/{} cannot be opened: what lies in it is DATA_LOSS, the rest is served. Put "
-          "the file back from a copy. {}",
-          options_.data_dir, name, *plan->damaged_table));
+      TellOf(TellLevel::kWarning,
+             fmt::format(
+                 "A table of {}/{} cannot be opened: what lies in it is DATA_LOSS, the rest is served. Put "
+                 "the file back from a copy. {}",
+                 options_.data_dir, name, *plan->damaged_table));
     }
     recovery_modes_[name] = plan->recovery_mode;
   }
@@ -194,7 +197,7 @@ absl::Status RocksEngine::OpenRecords() {
 }
 
 absl::Status RocksEngine::StartKeeping() {
-  const auto tell = [this](const std::string& text) { Tell(text); };
+  const auto tell = [this](TellLevel level, const std::string& text) { TellOf(level, text); };
   DiskGuard::Options disk{.data_dir = options_.data_dir,
                           .measure = measure_disk_,
                           .reserve_bytes_min = disk_reserve_bytes_min_,
@@ -225,7 +228,7 @@ absl::Status RocksEngine::StartKeeping() {
   absl::Status status = inventory_keeper_.Start({{kRecords, records_.db()}, {kCells, store_->db()}});
   // The one that is there stays true; a disk that is full is no reason not to start.
   if (absl::IsResourceExhausted(status) && format_ == kFormat) {
-    Tell(std::string(status.message()));
+    TellOf(TellLevel::kWarning, std::string(status.message()));
     return absl::OkStatus();
   }
   if (status.ok() && format_ < kFormat) status = WriteFormat(env_, options_.data_dir);
@@ -295,14 +298,14 @@ absl::Status RocksEngine::OpenCells() {
                         .now_micros = now_micros});
   schedule_ = std::make_unique<SettlingSchedule>(
       store_.get(), settling_.get(),
-      SettlingSchedule::Options{.head_cells_min = options_.settling_head_cells_min,
-                                .visit_interval = options_.visit_interval,
-                                .has_room =
-                                    [this, step_bytes_max] {
-                                      return disk_guard_->HasRoomForStep(kDiskBytesPerStepByte *
-                                                                         step_bytes_max);
-                                    },
-                                .tell = [this](const std::string& text) { Tell(text); }});
+      SettlingSchedule::Options{
+          .head_cells_min = options_.settling_head_cells_min,
+          .visit_interval = options_.visit_interval,
+          .has_room =
+              [this, step_bytes_max] {
+                return disk_guard_->HasRoomForStep(kDiskBytesPerStepByte * step_bytes_max);
+              },
+          .tell = [this](TellLevel level, const std::string& text) { TellOf(level, text); }});
   return SyncDirectory(env_, options_.data_dir);  // now both databases have their entries
 }
 

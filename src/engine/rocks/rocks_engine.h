@@ -29,6 +29,7 @@
 #include "engine/rocks/scrubber.h"
 #include "engine/rocks/settling.h"
 #include "engine/rocks/settling_schedule.h"
+#include "engine/rocks/tell.h"
 #include "engine/rocks/write_stop.h"
 #include "gc/gc_rule_evaluator.h"
 
@@ -55,9 +56,8 @@ struct RocksOptions {
   // How often the inventory (inventory.h) is brought up to date while there are writes: what the log loses of
   // the time since may not be noticed.
   absl::Duration inventory_interval = absl::Seconds(1);
-  // Gets a line, now and then from other threads, about what an operator should know: what a crash left, what
-  // cannot be written.  May be null.
-  std::function<void(const std::string& text)> tell;
+  // Told of what an operator should know: what a crash left, what cannot be written.
+  Tell tell;
   // Live tables are read and compared with their checksums so often, so fast at most (scrubber.h).
   absl::Duration scrub_interval = absl::Hours(24);
   uint64_t scrub_bytes_per_second_max = uint64_t{32} << 20;
@@ -172,7 +172,7 @@ class RocksEngine final : public Engine {
   absl::Status CheckDatabases();
   // Adds to the settings of a database what the check found, and who listens to its files and errors.
   void Guard(const std::string& name, rocksdb::Options* settings) const;
-  void Tell(const std::string& text) const;
+  void TellOf(TellLevel level, const std::string& text) const;
 
   GcRuleEvaluator GcRuleOf(TableId table, FamilyId family) const;
 

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -312,7 +314,17 @@ TEST_F(RocksEngineFaultsTest, AfterAFailedSyncNothingIsAcknowledgedUntilTheNextO
 }
 
 TEST_F(RocksEngineFaultsTest, ADamagedBlockIsDataLossForItsRowsAndFoundByTheScrub) {
-  Open({.sync = false});
+  std::mutex mutex;
+  std::string told;
+  const Tell tell = [&](TellLevel level, const std::string& text) {
+    const std::lock_guard lock(mutex);
+    told += (level == TellLevel::kInfo ? "info: " : "warning: ") + text + "\n";
+  };
+  const auto take_told = [&] {
+    const std::lock_guard lock(mutex);
+    return std::exchange(told, "");
+  };
+  Open({.sync = false, .tell = tell});
   constexpr int kRows = 200;
   const auto row = [](int i) { return "row" + std::to_string(1000 + i); };
   for (int i = 0; i < kRows; ++i) {
@@ -324,7 +336,10 @@ TEST_F(RocksEngineFaultsTest, ADamagedBlockIsDataLossForItsRowsAndFoundByTheScru
     ASSERT_TRUE(Put(row(i), value).ok());
   }
   ASSERT_TRUE(engine_->CompactAll().ok());
+  take_told();
   EXPECT_TRUE(engine_->Scrub().ok());
+  EXPECT_THAT(take_told(), AllOf(testing::StartsWith("info: Scrubbed "), HasSubstr("all are as they were"),
+                                 testing::Not(HasSubstr("warning"))));
   EXPECT_GE(engine_->scrub_progress().tables_done, 1u);
   EXPECT_GT(engine_->scrub_progress().bytes_done, kRows * 1000u);
   engine_.reset();
@@ -339,7 +354,7 @@ TEST_F(RocksEngineFaultsTest, ADamagedBlockIsDataLossForItsRowsAndFoundByTheScru
     file.seekp(50'000);
     file.write("damage", 6);
   }
-  Open({.sync = false});
+  Open({.sync = false, .tell = tell});
   int lost = 0;
   for (int i = 0; i < kRows; ++i) {
     const auto value = Get(row(i));
@@ -354,10 +369,14 @@ TEST_F(RocksEngineFaultsTest, ADamagedBlockIsDataLossForItsRowsAndFoundByTheScru
   EXPECT_GT(lost, 0);
   EXPECT_LT(lost, kRows / 4);
   EXPECT_TRUE(Put("another", "v").ok());
+  take_told();
   const absl::Status scrubbed = engine_->Scrub();
+  EXPECT_THAT(take_told(), AllOf(testing::StartsWith("warning: "), HasSubstr("warning: Scrubbed "),
+                                 testing::Not(HasSubstr("info"))));
   EXPECT_EQ(scrubbed.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(scrubbed.message()), HasSubstr(table.filename()));
   EXPECT_THAT(engine_->scrub_progress().damaged_files, testing::ElementsAre(table));
+  engine_.reset();  // which tells
 }
 
 // The end of the table says where all else is in it.
@@ -392,7 +411,7 @@ TEST_F(RocksEngineFaultsTest, ATableThatCannotBeOpenedIsDataLossForItsRowsOnly) 
   std::mutex mutex;
   std::string told;
   RocksOptions telling = options;
-  telling.tell = [&](const std::string& text) {
+  telling.tell = [&](TellLevel, const std::string& text) {
     const std::lock_guard lock(mutex);
     told += text;
   };

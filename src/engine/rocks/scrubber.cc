@@ -39,8 +39,8 @@ Scrubber::~Scrubber() {
   thread_.join();
 }
 
-void Scrubber::Tell(const std::string& text) const {
-  if (options_.tell) options_.tell(text);
+void Scrubber::TellOf(TellLevel level, const std::string& text) const {
+  if (options_.tell) options_.tell(level, text);
 }
 
 ScrubProgress Scrubber::progress() const {
@@ -80,7 +80,7 @@ absl::Status Scrubber::Pass() {
   absl::Status first_error;
   const auto take = [&](const std::string& file, const absl::Status& status) {
     if (!absl::IsDataLoss(status)) return;
-    Tell(std::string(status.message()));
+    TellOf(TellLevel::kWarning, std::string(status.message()));
     first_error.Update(status);
     std::lock_guard lock(mutex_);
     if (std::find(progress_.damaged_files.begin(), progress_.damaged_files.end(), file) ==
@@ -102,9 +102,10 @@ absl::Status Scrubber::Pass() {
     ++progress_.passes_count;
     bytes = progress_.bytes_done;
   }
-  Tell(fmt::format("Scrubbed {} tables, {} bytes, in {:.0f} s: {}", tables.size(), bytes,
-                   absl::ToDoubleSeconds(absl::Now() - start),
-                   first_error.ok() ? "all are as they were written" : "some are damaged"));
+  TellOf(first_error.ok() ? TellLevel::kInfo : TellLevel::kWarning,
+         fmt::format("Scrubbed {} tables, {} bytes, in {:.0f} s: {}", tables.size(), bytes,
+                     absl::ToDoubleSeconds(absl::Now() - start),
+                     first_error.ok() ? "all are as they were written" : "some are damaged"));
   return first_error;
 }
 

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "engine/rocks/tell.h"
 #include "rocksdb/db.h"
 
 namespace sonde {
@@ -33,7 +34,7 @@ class Scrubber {
     absl::Duration interval = absl::Hours(24);  // from the end of a pass to the start of the next
     absl::Duration first_after = absl::Minutes(5);
     uint64_t bytes_per_second_max = uint64_t{32} << 20;
-    std::function<void(const std::string& text)> tell;  // of damage, and of each pass that ended; may be null
+    Tell tell;  // of damage, and of each pass that ended
   };
 
   // `databases`, by path, must stay open until this ends.
@@ -51,7 +52,7 @@ class Scrubber {
   // After so many bytes were read: waits so that the rate is kept.  False: this ends.
   bool Pace(uint64_t bytes);
   bool WaitUntil(absl::Time time);
-  void Tell(const std::string& text) const;
+  void TellOf(TellLevel level, const std::string& text) const;
 
   rocksdb::Env* const env_;
   const std::map<std::string, rocksdb::DB*> databases_;

@@ -179,10 +179,10 @@ void SettlingSchedule::FreeSpace() {
     if (progress.ok() && *progress == PageSpace::Progress::kMore) continue;
     if (progress.ok() && *progress == PageSpace::Progress::kWaitsForReaders) return;
     if (options_.tell && !progress.ok() && !space_fails_) {
-      options_.tell(
-          fmt::format("The space of deleted pages cannot be given back, which is tried again after "
-                      "the next visit to pages: {}",
-                      progress.status().ToString()));
+      options_.tell(TellLevel::kWarning,
+                    fmt::format("The space of deleted pages cannot be given back, which is tried again after "
+                                "the next visit to pages: {}",
+                                progress.status().ToString()));
     }
     space_fails_ = !progress.ok();
     const absl::Time end = absl::Now();
@@ -194,10 +194,11 @@ void SettlingSchedule::FreeSpace() {
 
 void SettlingSchedule::Report(const absl::Status& status) {
   if (options_.tell && !status.ok() && !failing_) {
-    options_.tell(fmt::format("Settling fails, and is tried again every {} s; nothing is lost: {}",
+    options_.tell(TellLevel::kWarning,
+                  fmt::format("Settling fails, and is tried again every {} s; nothing is lost: {}",
                               absl::ToInt64Seconds(kPauseAfterFailure), status.ToString()));
   }
-  if (options_.tell && status.ok() && failing_) options_.tell("Settling works again");
+  if (options_.tell && status.ok() && failing_) options_.tell(TellLevel::kInfo, "Settling works again");
   failing_ = !status.ok();
 }
 

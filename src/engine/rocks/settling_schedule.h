@@ -37,6 +37,7 @@
 #include "engine/rocks/cell_store.h"
 #include "engine/rocks/page_space.h"
 #include "engine/rocks/settling.h"
+#include "engine/rocks/tell.h"
 
 namespace sonde {
 
@@ -49,8 +50,7 @@ class SettlingSchedule {
     absl::Duration visit_interval = absl::Minutes(5);
     // Whether the disk has room for a step: without, nothing settles.  May be null.
     std::function<bool()> has_room;
-    // Gets a line when settling fails and when it works again.  May be null.
-    std::function<void(const std::string& text)> tell;
+    Tell tell;  // when settling fails and when it works again
   };
 
   // Both must outlive it.

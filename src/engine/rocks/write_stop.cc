@@ -47,7 +47,7 @@ class WriteStop::Listener final : public rocksdb::EventListener {
       state_->why = why;
       state_->stopped = true;
     }
-    if (state_->tell) state_->tell(std::string(why.message()));
+    if (state_->tell) state_->tell(TellLevel::kWarning, std::string(why.message()));
   }
 
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status error,
@@ -63,7 +63,9 @@ class WriteStop::Listener final : public rocksdb::EventListener {
       if (state_->compaction_told == why) return;
       state_->compaction_told = why;
     }
-    if (state_->tell) state_->tell(fmt::format("A compaction of {} was given up: {}", database_, why));
+    if (state_->tell) {
+      state_->tell(TellLevel::kWarning, fmt::format("A compaction of {} was given up: {}", database_, why));
+    }
   }
 
   const std::shared_ptr<State> state_;

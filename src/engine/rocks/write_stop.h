@@ -12,16 +12,15 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "engine/rocks/tell.h"
 #include "rocksdb/listener.h"
 
 namespace sonde {
 
 class WriteStop {
  public:
-  // `tell` gets a line when writes stop; may be null.
-  explicit WriteStop(std::function<void(const std::string&)> tell) : state_(std::make_shared<State>()) {
-    state_->tell = std::move(tell);
-  }
+  // `tell` is told when writes stop.
+  explicit WriteStop(Tell tell) : state_(std::make_shared<State>()) { state_->tell = std::move(tell); }
 
   // For the options of a database; it may outlive this, which must outlive the database's last error.
   std::shared_ptr<rocksdb::EventListener> MakeListener(std::string database) const;
@@ -37,7 +36,7 @@ class WriteStop {
  private:
   class Listener;
   struct State {
-    std::function<void(const std::string&)> tell;
+    Tell tell;
     mutable std::mutex mutex;
     std::atomic<bool> stopped = false;
     std::atomic<bool> goes_on_with_damage = false;
