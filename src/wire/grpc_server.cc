@@ -20,6 +20,7 @@
 #include "wire/operations.h"
 #include "wire/row_committer.h"
 #include "wire/table_admin_service.h"
+#include "wire/turn_clock.h"
 #include "wire/worker_pool.h"
 
 namespace sonde {
@@ -76,8 +77,9 @@ size_t ReaderThreads(size_t asked) {
 
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables, KeyVisualizer* key_visualizer)
-      : workers(options.worker_threads, {}),
-        readers(ReaderThreads(options.reader_threads), {.wait_when_overloaded = kReadWaitWhenOverloaded}),
+      : workers(options.worker_threads, {}, turn_clock.get()),
+        readers(ReaderThreads(options.reader_threads), {.wait_when_overloaded = kReadWaitWhenOverloaded},
+                turn_clock.get()),
         reads("reads", {.requests = options.reads_max,
                         .bytes = options.read_bytes_max,
                         .per_second = options.reads_per_second}),
@@ -106,6 +108,7 @@ struct GrpcServer::Parts {
         instance_admin(tables, key_visualizer, calls) {}
 
   RequestMetrics metrics;
+  const std::unique_ptr<TurnClock> turn_clock = TurnClock::Start();
   WorkerPool workers;
   WorkerPool readers;
   Admission reads;
@@ -122,10 +125,10 @@ struct GrpcServer::Parts {
   TableAdminService table_admin;
   OperationsService operations_service;
   InstanceAdminService instance_admin;
+  UnbuiltCalls unbuilt_calls;
   int port = 0;
   std::unique_ptr<grpc::Server> server;  // first to go: its calls use all of the above
 };
-  UnbuiltCalls unbuilt_calls;
 
 GrpcServer::GrpcServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
@@ -153,10 +156,10 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.RegisterService(&parts->table_admin);
   builder.RegisterService(&parts->instance_admin);
   builder.RegisterService(&parts->operations_service);
+  builder.RegisterCallbackGenericService(&parts->unbuilt_calls);
   parts->server = builder.BuildAndStart();
   if (parts->server == nullptr || parts->port == 0) {
     return absl::FailedPreconditionError(fmt::format(
-  builder.RegisterCallbackGenericService(&parts->unbuilt_calls);
         "Cannot listen on {}: the port is in use, or the address is not this machine's", address));
   }
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(parts)));

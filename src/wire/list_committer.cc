@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "wire/data_target.h"
 #include "wire/mutate_rows_message.h"
 
@@ -37,7 +36,7 @@ struct ListCommitter::Opened {
 };
 
 ListCommitter::ListCommitter(Tables* tables, WorkerPool* workers, int commits_max, WaitLimits limits)
-    : tables_(tables), workers_(workers), commits_max_(commits_max), line_(limits) {}
+    : tables_(tables), workers_(workers), commits_max_(commits_max), line_(limits, workers->clock()) {}
 
 ListCommitter::~ListCommitter() {
   std::unique_lock lock(mutex_);
@@ -50,12 +49,11 @@ void ListCommitter::Add(Request request) {
   bool starts = false;
   {
     std::lock_guard lock(mutex_);
-    const absl::Time now = absl::Now();
     refused = line_.CheckRoom();
-    if (refused.ok()) refused = line_.CheckWait(now);
+    if (refused.ok()) refused = line_.CheckWait();
     if (refused.ok()) {
       const absl::Time deadline = request.deadline;
-      line_.Push(std::move(request), deadline, now);
+      line_.Push(std::move(request), deadline);
       starts = running_ < commits_max_;
       if (starts) ++running_;
     }
@@ -88,11 +86,10 @@ std::vector<ListCommitter::Request> ListCommitter::Take() {
   std::vector<absl::Status> why;
   {
     std::lock_guard lock(mutex_);
-    const absl::Time now = absl::Now();
     size_t bytes = 0;
     while (!line_.empty() && requests.size() < kRequestsMax && bytes < kMessageBytesTogether) {
       absl::Status status;
-      Request request = line_.Pop(now, &status);
+      Request request = line_.Pop(&status);
       bytes += request.bytes->Length();
       (status.ok() ? requests : late).push_back(std::move(request));
       if (!status.ok()) why.push_back(std::move(status));

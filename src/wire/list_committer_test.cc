@@ -175,7 +175,8 @@ class ListCommitterTest : public testing::Test {
   std::deque<grpc::ByteBuffer> buffers_;
   std::vector<std::vector<std::string>> answers_ = std::vector<std::vector<std::string>>(1000);
   int told_ = 0;
-  WorkerPool workers_{4, {}};
+  TurnClock clock_of_turns_{/*processors=*/1};
+  WorkerPool workers_{4, {}, &clock_of_turns_};
   std::optional<ListCommitter> committer_;
 };
 
@@ -290,7 +291,7 @@ TEST_F(ListCommitterTest, WhoHasGoneIsLeftOut) {
 TEST_F(ListCommitterTest, RefusesWhatWouldWaitForTooLong) {
   StartAndHold({.waiting = 3, .wait = absl::Milliseconds(20)});
   Add(Request("a", {"waits"}), 1);
-  absl::SleepFor(absl::Milliseconds(40));
+  clock_of_turns_.Beat(absl::Milliseconds(40));
   Add(Request("a", {"refused"}), 2);
   ASSERT_THAT(answers_[2], ElementsAre(StartsWith("UNAVAILABLE")));
   engine_.first_may_go_on_.Notify();
@@ -310,7 +311,7 @@ TEST_F(ListCommitterTest, RefusesWhatFindsNoRoom) {
 
 TEST_F(ListCommitterTest, RefusesAllThatWaitsWhenThereIsNoWorker) {
   engine_.first_may_go_on_.Notify();
-  WorkerPool busy(1, {.waiting = 1});
+  WorkerPool busy(1, {.waiting = 1}, &clock_of_turns_);
   absl::Notification may_end;
   ASSERT_TRUE(busy.Submit([&] { may_end.WaitForNotification(); }));
   // The only place in its line, too, once the worker has begun.

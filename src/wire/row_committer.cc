@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
-
 namespace sonde {
 namespace {
 
@@ -16,7 +14,7 @@ constexpr size_t kRowsPerCommitMax = 256;
 }  // namespace
 
 RowCommitter::RowCommitter(Tables* tables, WorkerPool* workers, WaitLimits limits)
-    : tables_(tables), workers_(workers), line_(limits) {
+    : tables_(tables), workers_(workers), line_(limits, workers->clock()) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Run(); });
 }
 
@@ -34,12 +32,11 @@ void RowCommitter::Add(Row row, absl::Time deadline, Finish finish) {
   bool is_first = false;
   {
     std::lock_guard lock(mutex_);
-    const absl::Time now = absl::Now();
     refused = line_.CheckRoom();
-    if (refused.ok()) refused = line_.CheckWait(now);
+    if (refused.ok()) refused = line_.CheckWait();
     if (refused.ok()) {
       is_first = line_.empty() && !committing_;
-      line_.Push({std::move(row), deadline, std::move(finish), {}}, deadline, now);
+      line_.Push({std::move(row), deadline, std::move(finish), {}}, deadline);
     }
   }
   if (!refused.ok()) return std::move(finish)(refused);
@@ -75,16 +72,16 @@ void RowCommitter::ApplyAmongWorkers(absl::Span<Write* const> writes) {
 
 std::vector<RowCommitter::Write> RowCommitter::Take() {
   std::vector<Write> writes;
-  const absl::Time now = absl::Now();
   while (!line_.empty() && writes.size() < kRowsPerCommitMax) {
     absl::Status status;
-    writes.push_back(line_.Pop(now, &status));
+    writes.push_back(line_.Pop(&status));
     writes.back().status = std::move(status);
   }
   return writes;
 }
 
 void RowCommitter::Run() {
+  const TurnClock::WatchedThread watched(workers_->clock());
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [this] { return ending_ || (!line_.empty() && !committing_); });

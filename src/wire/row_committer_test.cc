@@ -100,7 +100,8 @@ class RowCommitterTest : public testing::Test {
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(&engine_);
   SystemClock clock_;
   Tables tables_{&engine_, catalog_.get(), &clock_, /*seed=*/1};
-  WorkerPool workers_{2, {}};
+  TurnClock clock_of_turns_{/*processors=*/1};
+  WorkerPool workers_{2, {}, &clock_of_turns_};
   TableSchemaRef a_, b_;
   std::optional<RowCommitter> committer_;
   absl::Mutex mutex_;
@@ -176,7 +177,7 @@ TEST_F(RowCommitterTest, RefusesWhatWouldWaitForTooLong) {
   engine_.first_began_.WaitForNotification();
   Add(a_, "late", 1, absl::Now());
   Add(a_, "waits", 2);
-  absl::SleepFor(absl::Milliseconds(40));
+  clock_of_turns_.Beat(absl::Milliseconds(40));
   Add(a_, "refused", 3);
   ASSERT_THAT(statuses_[3], SizeIs(1));
   EXPECT_EQ(statuses_[3][0].code(), absl::StatusCode::kUnavailable);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "absl/time/clock.h"
+
 namespace sonde {
 namespace {
 
@@ -17,7 +19,7 @@ absl::Status Check(absl::Duration waited, absl::Duration wait_max) {
 
 }  // namespace
 
-absl::Duration WaitRules::WaitMax(absl::Time now) const {
+absl::Duration WaitRules::WaitMax(absl::Duration now) const {
   const bool is_overloaded = now - last_empty_ > limits_.wait;
   return is_overloaded ? std::min(limits_.wait_when_overloaded, limits_.wait) : limits_.wait;
 }
@@ -29,12 +31,12 @@ absl::Status WaitRules::CheckRoom(size_t waiting) const {
       limits_.waiting));
 }
 
-absl::Status WaitRules::CheckWait(absl::Time now, absl::Time first_since) const {
+absl::Status WaitRules::CheckWait(absl::Duration now, absl::Duration first_since) const {
   return Check(now - first_since, WaitMax(now));
 }
 
-absl::Status WaitRules::CheckTurn(absl::Time now, absl::Time since, absl::Time deadline) const {
-  if (now >= deadline)
+absl::Status WaitRules::CheckTurn(absl::Duration now, absl::Duration since, absl::Time deadline) const {
+  if (absl::Now() >= deadline)
     return absl::DeadlineExceededError("The deadline passed before the request's turn came");
   return Check(now - since, WaitMax(now));
 }

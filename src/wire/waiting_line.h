@@ -1,4 +1,5 @@
-// Requests that wait for a thread, first come first served, and how long they may.
+// Requests that wait for a thread, first come first served, and how long they may: by the clock that counts
+// the time in which the server could have served them (turn_clock.h).  A deadline is one of the time of day.
 #pragma once
 
 #include <deque>
@@ -6,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "wire/turn_clock.h"
 
 namespace sonde {
 
@@ -18,7 +20,8 @@ struct WaitLimits {
   absl::Duration wait_when_overloaded = absl::Milliseconds(100);
 };
 
-// What is known of waiting without what waits.  Not for several threads.
+// What is known of waiting without what waits.  `now` and `since` are a TurnClock's.  Not for several
+// threads.
 class WaitRules {
  public:
   explicit WaitRules(WaitLimits limits) : limits_(limits) {}
@@ -27,41 +30,43 @@ class WaitRules {
   absl::Status CheckRoom(size_t waiting) const;
   // `first_since`: since when the first waits, if any does.  UNAVAILABLE: for too long, as would who came
   // now.
-  absl::Status CheckWait(absl::Time now, absl::Time first_since) const;
+  absl::Status CheckWait(absl::Duration now, absl::Duration first_since) const;
   // Of the first, whose turn it is: UNAVAILABLE, or DEADLINE_EXCEEDED.
-  absl::Status CheckTurn(absl::Time now, absl::Time since, absl::Time deadline) const;
-  void NoteEmpty(absl::Time now) { last_empty_ = now; }
+  absl::Status CheckTurn(absl::Duration now, absl::Duration since, absl::Time deadline) const;
+  void NoteEmpty(absl::Duration now) { last_empty_ = now; }
 
  private:
   // How long a request may have waited at `now`, where one waits.
-  absl::Duration WaitMax(absl::Time now) const;
+  absl::Duration WaitMax(absl::Duration now) const;
 
   const WaitLimits limits_;
-  absl::Time last_empty_;  // when the line was
+  absl::Duration last_empty_;  // when the line was
 };
 
 // Not for several threads.
 template <typename Item>
 class WaitingLine {
  public:
-  explicit WaitingLine(WaitLimits limits) : rules_(limits) {}
+  // `clock` must outlive it.
+  WaitingLine(WaitLimits limits, const TurnClock* clock) : rules_(limits), clock_(clock) {}
 
   bool empty() const { return line_.empty(); }
   // UNAVAILABLE: so many wait that there is no room for one more.
   absl::Status CheckRoom() const { return rules_.CheckRoom(line_.size()); }
   // UNAVAILABLE: the first has waited for too long, and so would who came now.
-  absl::Status CheckWait(absl::Time now) const {
-    return line_.empty() ? absl::OkStatus() : rules_.CheckWait(now, line_.front().since);
+  absl::Status CheckWait() const {
+    return line_.empty() ? absl::OkStatus() : rules_.CheckWait(clock_->Now(), line_.front().since);
   }
-  void Push(Item item, absl::Time deadline, absl::Time now) {
+  void Push(Item item, absl::Time deadline) {
+    const absl::Duration now = clock_->Now();
     if (line_.empty()) rules_.NoteEmpty(now);
     line_.push_back({std::move(item), now, deadline});
   }
   // The first; the line is not empty.  *status: OK, or why there is nothing to do but to say so: UNAVAILABLE,
   // it has waited for too long; DEADLINE_EXCEEDED.
-  Item Pop(absl::Time now, absl::Status* status) {
+  Item Pop(absl::Status* status) {
     Waiting first = std::move(line_.front());
-    *status = rules_.CheckTurn(now, first.since, first.deadline);
+    *status = rules_.CheckTurn(clock_->Now(), first.since, first.deadline);
     line_.pop_front();
     return std::move(first.item);
   }
@@ -69,10 +74,11 @@ class WaitingLine {
  private:
   struct Waiting {
     Item item;
-    absl::Time since;
+    absl::Duration since;  // by clock_
     absl::Time deadline;
   };
   WaitRules rules_;
+  const TurnClock* const clock_;
   std::deque<Waiting> line_;
 };
 

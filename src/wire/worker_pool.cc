@@ -2,10 +2,9 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
-
 namespace sonde {
-WorkerPool::WorkerPool(size_t threads, WaitLimits limits) : line_(limits) {
+WorkerPool::WorkerPool(size_t threads, WaitLimits limits, TurnClock* clock)
+    : clock_(clock), line_(limits, clock) {
   threads_.reserve(threads);
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
 }
@@ -20,12 +19,11 @@ WorkerPool::~WorkerPool() {
 }
 
 absl::Status WorkerPool::Enqueue(Waiting* waiting, absl::Time deadline) {
-  const absl::Time now = absl::Now();
   std::lock_guard lock(mutex_);
   absl::Status status = line_.CheckRoom();
-  if (status.ok() && waiting->request) status = line_.CheckWait(now);
+  if (status.ok() && waiting->request) status = line_.CheckWait();
   if (!status.ok()) return status;
-  line_.Push(std::move(*waiting), deadline, now);
+  line_.Push(std::move(*waiting), deadline);
   if (!idle_.empty()) WakeOne();
   return absl::OkStatus();
 }
@@ -48,6 +46,7 @@ void WorkerPool::Submit(absl::Time deadline, Request request) {
 }
 
 void WorkerPool::Run() {
+  const TurnClock::WatchedThread watched(clock_);
   Idle idle;
   while (true) {
     Waiting next;
@@ -60,7 +59,7 @@ void WorkerPool::Run() {
         idle.wake.wait(lock, [&idle] { return idle.woken; });
       }
       if (line_.empty()) return;
-      next = line_.Pop(absl::Now(), &status);
+      next = line_.Pop(&status);
     }
     if (next.request) {
       std::move(next.request)(status);

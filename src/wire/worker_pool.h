@@ -13,6 +13,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "wire/turn_clock.h"
 #include "wire/waiting_line.h"
 
 namespace sonde {
@@ -23,7 +24,8 @@ class WorkerPool {
   // Told OK, or why there is nothing to do but to say so.
   using Request = absl::AnyInvocable<void(const absl::Status&) &&>;
 
-  WorkerPool(size_t threads, WaitLimits limits);
+  // `clock` must outlive it: it says how long a request has waited, and watches the threads.
+  WorkerPool(size_t threads, WaitLimits limits, TurnClock* clock);
   // Finishes what was submitted.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -35,6 +37,8 @@ class WorkerPool {
   // Runs `request` once: with OK; with UNAVAILABLE when too much is waiting, or for too long, or when it has
   // waited too long itself; with DEADLINE_EXCEEDED when the deadline has passed before its turn.
   void Submit(absl::Time deadline, Request request);
+
+  TurnClock* clock() const { return clock_; }
 
  private:
   struct Waiting {
@@ -51,6 +55,7 @@ class WorkerPool {
   void WakeOne();  // mutex_ is held
   void Run();
 
+  TurnClock* const clock_;
   std::mutex mutex_;
   // Guarded by mutex_, down to threads_.
   std::vector<Idle*> idle_;  // in the order in which they became so

@@ -1,6 +1,7 @@
 // A server with four times the load that it can bear goes on as if it had what it can bear: what it lets in
 // is answered in time, what it refuses is UNAVAILABLE with RetryInfo and nothing of it is done, and some
-// seconds later all is as before.
+// seconds later all is as before.  One that others leave little of the processors is slow, and refuses
+// nothing.
 //
 //   sonde_overload_test                         some seconds, beside other tests
 //   sonde_overload_test --alone --seconds=300   five minutes of overload, on a machine that does nothing else
@@ -8,7 +9,12 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -54,9 +60,9 @@ void Show(const char* phase, const LoadResult& result) {
   for (const auto& [status, count] : result.other) std::cout << "  " << count << " x " << status << '\n';
 }
 
-class Overload : public testing::TestWithParam<LoadKind> {
+class LoadedServer : public testing::Test {
  protected:
-  void SetUp() override {
+  void Start(int cells) {
     std::string name = testing::TempDir() + "sonde_overload_XXXXXX";
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     directory_ = name;
@@ -83,7 +89,7 @@ class Overload : public testing::TestWithParam<LoadKind> {
     const grpc::Status status = stub->CreateTable(&context, request, &made);
     ASSERT_TRUE(status.ok()) << status.error_message();
     driver_ = std::make_unique<LoadDriver>(address, kTable, kRows);
-    driver_->FillRows(kCells);
+    driver_->FillRows(cells);
   }
 
   void TearDown() override {
@@ -95,8 +101,9 @@ class Overload : public testing::TestWithParam<LoadKind> {
     std::filesystem::remove_all(directory_);
   }
 
-  LoadResult Run(const char* phase, double per_second, int under_way_max, std::chrono::milliseconds time) {
-    LoadResult result = driver_->Run({GetParam(), per_second, under_way_max, time});
+  LoadResult RunOf(LoadKind kind, const char* phase, double per_second, int under_way_max,
+                   std::chrono::milliseconds time) {
+    LoadResult result = driver_->Run({kind, per_second, under_way_max, time});
     Show(phase, result);
     answered_.merge(result.answered_ids);
     refused_.merge(result.refused_ids);
@@ -111,6 +118,14 @@ class Overload : public testing::TestWithParam<LoadKind> {
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<LoadDriver> driver_;
   std::set<uint64_t> answered_, refused_;
+};
+
+class Overload : public LoadedServer, public testing::WithParamInterface<LoadKind> {
+ protected:
+  void SetUp() override { Start(kCells); }
+  LoadResult Run(const char* phase, double per_second, int under_way_max, std::chrono::milliseconds time) {
+    return RunOf(GetParam(), phase, per_second, under_way_max, time);
+  }
 };
 
 TEST_P(Overload, AnswersAsManyAsBefore) {
@@ -134,6 +149,57 @@ TEST_P(Overload, AnswersAsManyAsBefore) {
   if (GetParam() == LoadKind::kWrite) {
     EXPECT_EQ(driver_->WrittenIds(), answered_);
   }
+}
+
+// Programs that take what they can get of the processors.
+class OtherPrograms {
+ public:
+  explicit OtherPrograms(int count) {
+    for (int i = 0; i < count; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (true) {
+        }
+      }
+      children_.push_back(child);
+    }
+  }
+  ~OtherPrograms() {
+    for (const pid_t child : children_) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+    }
+  }
+
+ private:
+  std::vector<pid_t> children_;
+};
+
+// A server of one processor, which many others want: eight clients, each of which waits for its answer, are
+// no overload.  The official clients do not send such a request again.
+TEST_F(LoadedServer, OfFewProcessorsIsSlowAndRefusesNothing) {
+  constexpr int kClients = 8;
+  constexpr int kPrograms = 40;
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  CPU_ZERO(&one);
+  for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i) {
+    if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+  }
+  if (sched_setaffinity(0, sizeof one, &one) != 0) GTEST_SKIP() << "no processor can be chosen here";
+  Start(/*cells=*/100);
+  constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+  LoadResult result;
+  {
+    const OtherPrograms others(kPrograms);
+    result = RunOf(LoadKind::kWrite, "starved", kUnlimited, kClients, std::chrono::milliseconds(8'000));
+  }
+  sched_setaffinity(0, sizeof all, &all);
+  EXPECT_TRUE(result.other.empty());
+  EXPECT_EQ(result.refused, 0);
+  EXPECT_GT(result.answered, 0);
+  EXPECT_EQ(driver_->WrittenIds(), answered_);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Overload, testing::Values(LoadKind::kRead, LoadKind::kWrite),

@@ -1,0 +1,127 @@
+#include "wire/turn_clock.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+
+#include "base/processors.h"
+
+namespace sonde {
+namespace {
+
+// What the kernel says is asked for so seldom: it costs a system call a thread.
+constexpr absl::Duration kReadingPause = absl::Milliseconds(50);
+constexpr absl::Duration kReadingCountedMax = absl::Milliseconds(500);
+// Threads that share a processor take turns of some milliseconds; a container that has used its share up
+// waits for up to 100.
+constexpr absl::Duration kHalfLife = absl::Milliseconds(100);
+
+absl::Duration TimeOf(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return absl::DurationFromTimespec(time);
+}
+
+// From "run_nanos wait_nanos turns"; 0 where that cannot be read.
+int64_t WaitedNanos(int file) {
+  char text[64];
+  const ssize_t size = pread(file, text, sizeof text, 0);
+  if (size <= 0) return 0;
+  const char* const end = text + size;
+  const char* const space = std::find(static_cast<const char*>(text), end, ' ');
+  int64_t nanos = 0;
+  if (space != end) std::from_chars(space + 1, end, nanos);
+  return nanos;
+}
+
+}  // namespace
+
+double ShareOfProcessors(double ran, double waited, double processors) {
+  const double wanted = std::min(ran + waited, processors);
+  const double missed = std::max(0.0, wanted - ran);
+  // Where less than one thread wanted to run, it was idle or waited for a disk for the rest: no loss.
+  return 1 - missed / std::max(1.0, wanted);
+}
+
+std::unique_ptr<TurnClock> TurnClock::Start() {
+  auto clock = std::make_unique<TurnClock>(UsableProcessors());
+  clock->thread_ = std::thread([clock = clock.get()] { clock->Run(); });
+  return clock;
+}
+
+TurnClock::~TurnClock() {
+  {
+    std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  end_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+int TurnClock::Watch() {
+  const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return file;
+  std::lock_guard lock(mutex_);
+  watched_nanos_[file] = WaitedNanos(file);
+  return file;
+}
+
+void TurnClock::Unwatch(int file) {
+  if (file < 0) return;
+  std::lock_guard lock(mutex_);
+  watched_nanos_.erase(file);
+  close(file);
+}
+
+TurnClock::ProcessorTimes TurnClock::Read() {
+  ProcessorTimes times{.passed = TimeOf(CLOCK_MONOTONIC), .ran = TimeOf(CLOCK_PROCESS_CPUTIME_ID)};
+  std::lock_guard lock(mutex_);
+  for (auto& [file, before] : watched_nanos_) {
+    const int64_t nanos = WaitedNanos(file);
+    waited_nanos_ += std::max<int64_t>(0, nanos - before);
+    before = nanos;
+  }
+  times.waited = absl::Nanoseconds(waited_nanos_);
+  return times;
+}
+
+void TurnClock::Beat(absl::Duration elapsed) {
+  const absl::Duration had = std::clamp(elapsed, absl::ZeroDuration(), kBeatCountedMax) * share_;
+  now_nanos_.fetch_add(absl::ToInt64Nanoseconds(had), std::memory_order_relaxed);
+}
+
+void TurnClock::Learn(const ProcessorTimes& times) {
+  // A time in which nothing ran says nothing of how the processors are shared, however long it was.
+  const absl::Duration passed = std::min(times.passed - last_.passed, kReadingCountedMax);
+  const double kept = std::exp2(-absl::FDivDuration(passed, kHalfLife));
+  recent_.passed = recent_.passed * kept + passed;
+  recent_.ran = recent_.ran * kept + (times.ran - last_.ran);
+  recent_.waited = recent_.waited * kept + (times.waited - last_.waited);
+  last_ = times;
+  if (recent_.passed <= absl::ZeroDuration()) return;
+  share_ = ShareOfProcessors(absl::FDivDuration(recent_.ran, recent_.passed),
+                             absl::FDivDuration(recent_.waited, recent_.passed), processors_);
+}
+
+void TurnClock::Run() {
+  const WatchedThread watched(this);
+  last_ = Read();
+  absl::Duration beat = last_.passed;
+  std::unique_lock lock(mutex_);
+  while (!end_.wait_for(lock, absl::ToChronoNanoseconds(kBeat), [this] { return ending_; })) {
+    lock.unlock();
+    const absl::Duration now = TimeOf(CLOCK_MONOTONIC);
+    // First, as a beat that comes late is one of those that tell why.
+    if (now - last_.passed >= kReadingPause) Learn(Read());
+    Beat(now - beat);
+    beat = now;
+    lock.lock();
+  }
+}
+
+}  // namespace sonde
