@@ -33,6 +33,13 @@ ByteRange MakeByteRange(const Bound& start, const Bound& end) {
   return range;
 }
 
+bool IsEmptyByConstruction(const Bound& start, const Bound& end) {
+  if (end.kind == Bound::Kind::kUnbounded) return false;
+  const std::string_view first = start.kind == Bound::Kind::kUnbounded ? std::string_view() : start.value;
+  if (first != end.value) return first > end.value;
+  return start.kind == Bound::Kind::kOpen || end.kind == Bound::Kind::kOpen;
+}
+
 ByteRanges NormalizeByteRanges(std::vector<ByteRange> ranges) {
   std::erase_if(ranges, [](const ByteRange& range) { return range.IsEmpty(); });
   std::sort(ranges.begin(), ranges.end(),

@@ -27,6 +27,9 @@ struct ByteRange {
 
 // The range between the two bounds; unbounded is "" and infinity.
 ByteRange MakeByteRange(const Bound& start, const Bound& end);
+// Whether the bounds say by themselves that nothing lies between them: [b, a), [a, a), (a, a], (a, a).  The
+// range ("a", "a\0") is none of these, although it is empty.
+bool IsEmptyByConstruction(const Bound& start, const Bound& end);
 
 // Sets of byte strings: ranges ascending, disjoint, not touching, none empty.
 using ByteRanges = std::vector<ByteRange>;

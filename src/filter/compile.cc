@@ -8,6 +8,7 @@
 #include "filter/compiled_filter.h"
 #include "filter/regex_cost.h"
 #include "model/limits.h"
+#include "model/names.h"
 
 namespace sonde {
 namespace {
@@ -37,11 +38,16 @@ std::string PrintableBound(const Bound& bound, bool is_start) {
                   : fmt::format("'{}'{}", Printable(bound.value), closed ? ']' : ')');
 }
 
-absl::Status CheckRange(const ByteRange& range, const Bound& start, const Bound& end,
-                        const std::string& place) {
-  if (!range.IsEmpty()) return absl::OkStatus();
+absl::Status CheckRange(const Bound& start, const Bound& end, const std::string& place) {
+  if (!IsEmptyByConstruction(start, end)) return absl::OkStatus();
   return Invalid(place, fmt::format("the range {}, {} is empty", PrintableBound(start, true),
                                     PrintableBound(end, false)));
+}
+
+// In production's words, which name no place.
+absl::Status CheckNotEmpty(std::string_view argument, std::string_view field) {
+  if (!argument.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("Error in field '{}' : argument must not be empty", field));
 }
 
 absl::Status CheckLabel(std::string_view label, const std::string& place) {
@@ -239,10 +245,14 @@ class FilterCompiler {
     return absl::OkStatus();
   }
   absl::Status Fill(const FilterSpec::RowKeyRegex& filter, FilterNode* node) {
+    if (absl::Status status = CheckNotEmpty(filter.pattern, "row_key_regex_filter"); !status.ok())
+      return status;
     node->depends_on_row_key = true;
     return FillRegex(filter.pattern, "row_key_regex", Kind::kRowKeyRegex, node);
   }
   absl::Status Fill(const FilterSpec::FamilyRegex& filter, FilterNode* node) {
+    if (absl::Status status = CheckNotEmpty(filter.pattern, "family_name_regex_filter"); !status.ok())
+      return status;
     if (filter.pattern.find(':') != std::string::npos) {
       return Invalid(Place("family_name_regex"),
                      fmt::format("must not contain ':', is '{}'", Printable(filter.pattern)));
@@ -268,13 +278,16 @@ class FilterCompiler {
     node->kind = Kind::kColumnRange;
     node->text = filter.family;
     node->range = MakeByteRange(filter.start, filter.end);
-    if (filter.family.empty()) return Invalid(Place("column_range"), "names no family");
-    return CheckRange(node->range, filter.start, filter.end, Place("column_range"));
+    if (!CheckFamilyName(filter.family).ok()) {
+      return absl::InvalidArgumentError(
+          "Error in field 'column_range_filter' : Invalid id for collection columnFamilies");
+    }
+    return CheckRange(filter.start, filter.end, Place("column_range"));
   }
   absl::Status Fill(const FilterSpec::ValueRange& filter, FilterNode* node) {
     node->kind = Kind::kValueRange;
     node->range = MakeByteRange(filter.start, filter.end);
-    return CheckRange(node->range, filter.start, filter.end, Place("value_range"));
+    return CheckRange(filter.start, filter.end, Place("value_range"));
   }
   absl::Status Fill(const FilterSpec::TimestampRange& filter, FilterNode* node) {
     node->kind = Kind::kTimestampRange;
@@ -289,7 +302,7 @@ class FilterCompiler {
   absl::Status Fill(const FilterSpec::ValueBitmask& filter, FilterNode* node) {
     node->kind = Kind::kValueBitmask;
     node->text = filter.mask;
-    return absl::OkStatus();
+    return CheckNotEmpty(filter.mask, "value_bitmask_filter");
   }
 
   absl::Status FillCount(int32_t count, const char* name, Kind kind, FilterNode* node) {

@@ -106,7 +106,6 @@ TEST(CompileFilter, AChainHasOneFilterWithLabels) {
 }
 
 TEST(CompileFilter, RangesAreNotEmptyByConstruction) {
-  ExpectInvalid(Columns("", None(), None()), "filter.column_range: names no family");
   ExpectInvalid(Columns("f", Closed("b"), Closed("a")), "filter.column_range: the range ['b', 'a'] is empty");
   ExpectInvalid(Columns("f", Open("a"), Closed("a")), "filter.column_range: the range ('a', 'a'] is empty");
   ExpectInvalid(Columns("f", Closed("a"), Open("a")), "filter.column_range: the range ['a', 'a') is empty");
@@ -116,6 +115,27 @@ TEST(CompileFilter, RangesAreNotEmptyByConstruction) {
                 "filter.value_range: the range ('\\xff', '\\xff') is empty");
   ExpectInvalid(Values(Closed("b"), Open("a")), "filter.value_range: the range ['b', 'a') is empty");
   EXPECT_TRUE(CompileFilter(Values(Open(""), None())).ok());
+  // Nothing lies between "a" and the string right after it, but no bound says so.
+  const std::string after_a("a\0", 2);
+  EXPECT_TRUE(CompileFilter(Columns("f", Open("a"), Open(after_a))).ok());
+  EXPECT_TRUE(CompileFilter(Values(Open("a"), Open(after_a))).ok());
+  EXPECT_TRUE(CompileFilter(Values(Open(""), Open(std::string(1, '\0')))).ok());
+}
+
+TEST(CompileFilter, WhatNamesNothingIsRefusedInProductionsWords) {
+  const std::string row_key = "Error in field 'row_key_regex_filter' : argument must not be empty";
+  const std::string family = "Error in field 'family_name_regex_filter' : argument must not be empty";
+  const std::string columns =
+      "Error in field 'column_range_filter' : Invalid id for collection columnFamilies";
+  ExpectInvalid(RowKey(""), row_key);
+  ExpectInvalid(Chain({All(), If(All(), RowKey(""), std::nullopt)}), row_key);
+  ExpectInvalid(Family(""), family);
+  ExpectInvalid(Interleave({Family("a"), Family("")}), family);
+  ExpectInvalid(Columns("", None(), None()), columns);
+  ExpectInvalid(Columns("no name", None(), None()), columns);
+  ExpectInvalid(Bits(""), "Error in field 'value_bitmask_filter' : argument must not be empty");
+  EXPECT_TRUE(CompileFilter(Qualifier("")).ok());  // a qualifier and a value may be empty
+  EXPECT_TRUE(CompileFilter(Value("")).ok());
 }
 
 TEST(CompileFilter, TimestampRangesAreNeitherNegativeNorReversed) {
@@ -162,12 +182,26 @@ TEST(CompileFilter, ProgramsAreBounded) {
   ExpectTooLarge(Value(pattern), "filter: its regular expressions are too large: ");
 }
 
-TEST(CompileFilter, ColumnRangesNameFamiliesOfTheTable) {
+TEST(CompileFilter, WhatIsNamedIsAFamilyOfTheTable) {
   TableSchema schema;
-  schema.families = {{.name = "A", .id = 1}};
-  EXPECT_TRUE(Compile(Chain({Columns("A", None(), None()), Family("B")}))->CheckFamilies(schema).ok());
-  EXPECT_EQ(Compile(Chain({All(), If(Columns("B", None(), None()), All(), All())}))->CheckFamilies(schema),
-            absl::NotFoundError("Requested column family not found."));
+  schema.name = "projects/p/instances/i/tables/t";
+  schema.families = {{.name = "A", .id = 1}, {.name = "B-1", .id = 2}};
+  const FilterSpec columns = Columns("B", None(), None());
+  for (const FilterSpec& found :
+       {Columns("A", None(), None()), Family("A"), Family("B-1"), Family("B\\-1"), Family("\\x41"),
+        // What is no literal names no family.
+        Family("B.*"), Family("B|C"), Family(".*"), Family("[B]"), Family("(?i)b"), Qualifier("B"),
+        Chain({Family("A"), Family("B-1")})}) {
+    EXPECT_EQ(Compile(found)->CheckFamilies(schema), absl::OkStatus());
+  }
+  for (const FilterSpec& missing :
+       {columns, Family("B"), Family("B\\-2"), Family("\\x42"), Chain({Family("A"), Family("B")}),
+        Chain({Block(), Family("B")}), Interleave({All(), Chain({All(), Family("B")})}),
+        Interleave({Family("A"), columns}), If(columns, All(), All()), If(All(), All(), Family("B"))}) {
+    EXPECT_EQ(Compile(missing)->CheckFamilies(schema),
+              absl::NotFoundError("Error while reading table 'projects/p/instances/i/tables/t' : "
+                                  "Requested column family not found"));
+  }
 }
 
 }  // namespace

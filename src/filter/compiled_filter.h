@@ -41,15 +41,17 @@ class CompiledFilter {
   // the rule: fewer than 2 filters in a chain or interleave; nested deeper than kFilterDepthMax; a
   // probability outside (0, 1); a count below 1; not a regular expression, or too large; ':' in a family
   // regex; a label that is not 1 to 15 of [a-z0-9-]; more than one filter with a label in a chain; a sink in
-  // a condition; a column range without a family; a range of columns or values that is empty by construction;
-  // a timestamp range that is negative or reversed.  RESOURCE_EXHAUSTED: too many filters, too many regular
-  // expressions that need an automaton, or too large ones.
+  // a condition; a range of columns or values that is empty by construction; a timestamp range that is
+  // negative or reversed.  Likewise, with production's words and no place: a row key or family regex or a
+  // bitmask that is empty; a column range whose family is no family's name.  RESOURCE_EXHAUSTED: too many
+  // filters, too many regular expressions that need an automaton, or too large ones.
   static absl::StatusOr<std::shared_ptr<const CompiledFilter>> Create(const FilterSpec& spec);
 
   CompiledFilter(const CompiledFilter&) = delete;
   CompiledFilter& operator=(const CompiledFilter&) = delete;
 
-  // NOT_FOUND "Requested column family not found." if a column range names a family that the table has not.
+  // NOT_FOUND, with production's words, if the table has not a family that a column range names, or that a
+  // family regex names which is a literal, wherever in the filter that is.
   absl::Status CheckFamilies(const TableSchema& schema) const;
 
   // Where the budget's time for planning does not suffice, more is needed than had to be; it never refuses

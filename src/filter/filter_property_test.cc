@@ -158,8 +158,8 @@ class Naive {
 
 // --- Random filters and rows, small enough to meet often.
 
-const std::vector<std::string> kQualifiers = {"", "a", "ab", "b", "b\n", "c\xff"};
-const std::vector<std::string> kValues = {"", "x", "y", "xy", "\n", "\xff"};
+const std::vector<std::string> kQualifiers = {"", "a", {"a\0", 2}, "ab", "b", "b\n", "c\xff"};
+const std::vector<std::string> kValues = {"", {"\0", 1}, "x", {"x\0", 2}, "y", "xy", "\n", "\xff"};
 
 template <typename T>
 const T& Any(SeededRandom& random, const std::vector<T>& values) {
@@ -238,7 +238,7 @@ class RandomFilter {
       case 13:
         return Values(RandomBound(random_, kValues), RandomBound(random_, kValues));
       case 14:
-        return Bits(Any<std::string>(random_, {"x", "\x01", "", "xy"}));
+        return Bits(Any<std::string>(random_, {"x", "\x01", "xy"}));
       case 15:
         return RowOffset(count);
       case 16:

@@ -16,6 +16,8 @@
 // newest cells is left: no filter so far may drop a cell and keep an older one of its column. Hints do not
 // say whether "newest" is counted before or after the time range is applied; with a lower end only it is the
 // same, so an upper end and a count are never given together.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -128,6 +130,7 @@ class NeedsOf {
         need.columns = node.matcher->PossibleMatches();
         return need;
       case Kind::kColumnRange:
+        if (node.range.IsEmpty()) return NeedOfNothing();
         need.families = OfFamily(node.text);
         need.columns = {node.range};
         return need;
@@ -141,6 +144,7 @@ class NeedsOf {
       case Kind::kValueRegex:
       case Kind::kValueRange:
       case Kind::kValueBitmask:
+        if (node.kind == Kind::kValueRange && node.range.IsEmpty()) return NeedOfNothing();
         need.values_decide = true;
         need.keeps_newest_runs = false;
         return need;
@@ -329,12 +333,15 @@ FilterNeeds CompiledFilter::Needs(const TableSchema& schema, FilterBudget* budge
 }
 
 absl::Status CompiledFilter::CheckFamilies(const TableSchema& schema) const {
-  for (const FilterNode& node : nodes_) {
-    if (node.kind == Kind::kColumnRange && schema.FindFamily(node.text) == nullptr) {
-      return absl::NotFoundError("Requested column family not found.");
-    }
-  }
-  return absl::OkStatus();
+  const auto names_none = [&schema](const FilterNode& node) {
+    const std::string* name = nullptr;
+    if (node.kind == Kind::kColumnRange) name = &node.text;
+    if (node.kind == Kind::kFamilyRegex) name = node.matcher->Literal();
+    return name != nullptr && schema.FindFamily(*name) == nullptr;
+  };
+  if (std::none_of(nodes_.begin(), nodes_.end(), names_none)) return absl::OkStatus();
+  return absl::NotFoundError(
+      fmt::format("Error while reading table '{}' : Requested column family not found", schema.name));
 }
 
 }  // namespace sonde

@@ -42,6 +42,13 @@ class RegexMatcher {
   // True if a match is as cheap as a comparison, so that remembering answers would not pay.
   bool IsSimple() const { return automaton_ == nullptr; }
 
+  // The text that alone matches, if the pattern is written as a literal, quoted or not; else null.
+  const std::string* Literal() const {
+    const bool is_literal =
+        IsSimple() && literals_.empty() && before_ == Wildcard::kNothing && after_ == Wildcard::kNothing;
+    return is_literal ? &literal_ : nullptr;
+  }
+
   // A set that contains every match; at most kPossibleRangesMax ranges.
   static constexpr size_t kPossibleRangesMax = 512;
   const ByteRanges& PossibleMatches() const { return possible_matches_; }

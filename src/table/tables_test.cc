@@ -156,8 +156,21 @@ TEST_F(TablesTest, LimitsCountRowsThatPass) {
   EXPECT_EQ(Read({.filter = not_b, .rows_limit = 2, .reversed = true}), "d: z:q=d\nc: z:q=c\n");
   EXPECT_EQ(Read({.ranges = {{"b", "c"}, {"d", ""}}}), "b: z:q=b\nd: z:q=d\n");
   EXPECT_EQ(Read({.filter = Filter({FilterSpec::RowKeyRegex{"b|d"}})}), "b: z:q=b\nd: z:q=d\n");
-  EXPECT_EQ(Read({.filter = Filter({FilterSpec::ColumnRange{"none"}})}),
-            "NOT_FOUND: Requested column family not found.");
+}
+
+TEST_F(TablesTest, AFilterThatNamesAFamilyThatIsNotThereIsRefused) {
+  Put("a", {SetCell{"z", "q", 0, "v"}});
+  const std::string missing =
+      "NOT_FOUND: Error while reading table 'projects/p/instances/i/tables/t' : Requested column family not "
+      "found";
+  const FilterSpec none{FilterSpec::FamilyRegex{"none"}}, all{FilterSpec::PassAll{}};
+  EXPECT_EQ(Read({.filter = Filter({FilterSpec::ColumnRange{"none"}})}), missing);
+  EXPECT_EQ(Read({.filter = Filter(none)}), missing);
+  EXPECT_EQ(Read({.filter = Filter({FilterSpec::Chain{{all, none}}})}), missing);
+  EXPECT_EQ(Read({.filter = Filter({FilterSpec::Interleave{{none, all}}})}), missing);
+  EXPECT_EQ(Read({.filter = Filter({FilterSpec::FamilyRegex{"none|z"}})}), "a: z:q=v\n");
+  const std::vector<Mutation> set = {SetCell{"z", "q", 0, "w"}};
+  EXPECT_EQ(tables_.CheckAndMutateRow(schema_, "a", Filter(none), set, set).status().ToString(), missing);
 }
 
 // Goes on by a second with each reading; somebody comes in between at the first.
@@ -363,3 +376,5 @@ TEST_F(TablesTest, AFilterThatNothingCanPassReadsNothing) {
 
 }  // namespace
 }  // namespace sonde
+      {FilterSpec::ColumnRange{"z", {Bound::Kind::kOpen, "q"}, {Bound::Kind::kOpen, std::string("q\0", 2)}}},
+      {FilterSpec::ValueRange{{Bound::Kind::kOpen, "a"}, {Bound::Kind::kOpen, std::string("a\0", 2)}}},

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 namespace sonde {
@@ -41,8 +42,51 @@ struct Bounds {
     has_end = true;
   }
   bool Contains(const std::string& bytes) const { return bytes >= start && (!has_end || bytes < end); }
-  bool IsEmpty() const { return has_end && start >= end; }
 };
+
+// Not one that says of itself that it is empty: [b, a), [a, a), (a, a], (a, a).  Without a start it starts
+// with
+// "", without an end it is one.
+bool IsRange(const std::string& start, bool is_start_open, const std::string& end, bool is_end_open) {
+  return start < end || (start == end && !is_start_open && !is_end_open);
+}
+
+bool IsRange(const ColumnRange& range) {
+  if (range.end_qualifier_case() == ColumnRange::END_QUALIFIER_NOT_SET) return true;
+  return IsRange(range.start_qualifier_closed() + range.start_qualifier_open(),
+                 range.has_start_qualifier_open(), range.end_qualifier_closed() + range.end_qualifier_open(),
+                 range.has_end_qualifier_open());
+}
+
+bool IsRange(const ValueRange& range) {
+  if (range.end_value_case() == ValueRange::END_VALUE_NOT_SET) return true;
+  return IsRange(range.start_value_closed() + range.start_value_open(), range.has_start_value_open(),
+                 range.end_value_closed() + range.end_value_open(), range.has_end_value_open());
+}
+
+bool IsFamilyName(const std::string& name) {
+  static const RE2 regex("[-_.a-zA-Z0-9]{1,64}");
+  return RE2::FullMatch(name, regex);
+}
+
+// What a pattern matches that is a literal: each character by itself, or quoted by a backslash or as \xHH.
+std::optional<std::string> Literal(const std::string& pattern) {
+  static const RE2 regex("(?:[^\\\\.+*?()|\\[\\]{}^$]|\\\\[!-/:-@\\[-^`{-~]|\\\\x[[:xdigit:]]{2})*",
+                         RE2::Latin1);
+  if (!RE2::FullMatch(pattern, regex)) return std::nullopt;
+  std::string literal;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '\\') {
+      literal += pattern[i];
+    } else if (pattern[++i] == 'x') {
+      literal += static_cast<char>(std::stoi(pattern.substr(i + 1, 2), nullptr, 16));
+      i += 2;
+    } else {
+      literal += pattern[i];
+    }
+  }
+  return literal;
+}
 
 Bounds BoundsOf(const ColumnRange& range) {
   Bounds bounds;
@@ -112,17 +156,17 @@ bool IsWellFormed(const RowFilter& filter, int depth, bool in_condition) {
     case RowFilter::kStripValueTransformer:
       return filter.strip_value_transformer();
     case RowFilter::kRowKeyRegexFilter:
-      return Regex(filter.row_key_regex_filter()).ok();
+      return !filter.row_key_regex_filter().empty() && Regex(filter.row_key_regex_filter()).ok();
     case RowFilter::kRowSampleFilter:
       return filter.row_sample_filter() > 0 && filter.row_sample_filter() < 1;
     case RowFilter::kFamilyNameRegexFilter:
-      return Regex(filter.family_name_regex_filter()).ok() &&
+      return !filter.family_name_regex_filter().empty() && Regex(filter.family_name_regex_filter()).ok() &&
              filter.family_name_regex_filter().find(':') == std::string::npos;
     case RowFilter::kColumnQualifierRegexFilter:
       return Regex(filter.column_qualifier_regex_filter()).ok();
     case RowFilter::kColumnRangeFilter:
-      return !filter.column_range_filter().family_name().empty() &&
-             !BoundsOf(filter.column_range_filter()).IsEmpty();
+      return IsFamilyName(filter.column_range_filter().family_name()) &&
+             IsRange(filter.column_range_filter());
     case RowFilter::kTimestampRangeFilter: {
       const int64_t start = filter.timestamp_range_filter().start_timestamp_micros();
       const int64_t end = filter.timestamp_range_filter().end_timestamp_micros();
@@ -131,7 +175,7 @@ bool IsWellFormed(const RowFilter& filter, int depth, bool in_condition) {
     case RowFilter::kValueRegexFilter:
       return Regex(filter.value_regex_filter()).ok();
     case RowFilter::kValueRangeFilter:
-      return !BoundsOf(filter.value_range_filter()).IsEmpty();
+      return IsRange(filter.value_range_filter());
     case RowFilter::kCellsPerRowOffsetFilter:
       return filter.cells_per_row_offset_filter() > 0;
     case RowFilter::kCellsPerRowLimitFilter:
@@ -144,6 +188,7 @@ bool IsWellFormed(const RowFilter& filter, int depth, bool in_condition) {
              RE2::FullMatch(filter.apply_label_transformer(), label);
     }
     case RowFilter::kValueBitmaskFilter:
+      return !filter.value_bitmask_filter().mask().empty();
     case RowFilter::FILTER_NOT_SET:
       return true;
   }
@@ -166,6 +211,10 @@ bool NamesOnly(const std::set<std::string>& families, const RowFilter& filter) {
              NamesOnly(families, filter.condition().false_filter());
     case RowFilter::kColumnRangeFilter:
       return families.contains(filter.column_range_filter().family_name());
+    case RowFilter::kFamilyNameRegexFilter: {
+      const std::optional<std::string> name = Literal(filter.family_name_regex_filter());
+      return !name.has_value() || families.contains(*name);
+    }
     default:
       return true;
   }

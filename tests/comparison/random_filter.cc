@@ -61,9 +61,18 @@ class FilterMaker {
     return pattern;
   }
 
+  std::string FamilyRegex() {
+    if (OneIn(20, random_)) {  // refused: no family's name, or not in every table
+      return AnyOf<std::string>({"", "a:b", "none", "\\x6eo", "a\\-b", "z2", "\\x7a2"}, random_);
+    }
+    return AnyOf<std::string>(
+        {"a", "a|b", "[bc].*", ".*", "none|c", ".*[0-9]", "s.m", "c", "\\x63c", "non.*"}, random_);
+  }
+
   void ColumnRange(RowFilter* filter) {
     auto* range = filter->mutable_column_range_filter();
     range->set_family_name(OneIn(50, random_) ? "missing" : AnyOf(words_.families, random_));
+    if (OneIn(60, random_)) range->set_family_name(OneIn(2, random_) ? "" : "bad:name");  // refused
     const std::string& start = AnyOf(words_.qualifiers, random_);
     const std::string& end = AnyOf(words_.qualifiers, random_);
     const uint64_t start_kind = random_->Uniform(3);
@@ -90,11 +99,15 @@ class FilterMaker {
 
   void TimestampRange(RowFilter* filter) {
     auto* range = filter->mutable_timestamp_range_filter();
-    int64_t start = AnyOf(words_.timestamps_micros, random_);
-    int64_t end = AnyOf(words_.timestamps_micros, random_);
+    const auto time = [this] {
+      if (OneIn(12, random_)) return INT64_MAX - static_cast<int64_t>(random_->Uniform(2));
+      return AnyOf(words_.timestamps_micros, random_) + (OneIn(8, random_) ? 1 : 0);
+    };
+    int64_t start = time();
+    int64_t end = time();
     if (start > end && !OneIn(40, random_)) std::swap(start, end);
     if (!OneIn(3, random_)) range->set_start_timestamp_micros(start);
-    if (!OneIn(3, random_)) range->set_end_timestamp_micros(end + OneIn(4, random_));
+    if (!OneIn(3, random_)) range->set_end_timestamp_micros(end);
   }
 
   void Leaf(bool in_condition, RowFilter* filter) {
@@ -111,16 +124,17 @@ class FilterMaker {
                                                    : filter->set_sink(true);
       case 3:
         return filter->set_strip_value_transformer(true);
-      case 4:
-        return filter->set_row_key_regex_filter(Regex(words_.row_keys));
+      case 4: {
+        std::string pattern = Regex(words_.row_keys);
+        if (pattern.empty() && !OneIn(5, random_)) pattern = "\\C+";  // the empty one is refused
+        return filter->set_row_key_regex_filter(pattern);
+      }
       case 5:
         return filter->set_row_sample_filter(OneIn(30, random_)  ? 1.0
                                              : OneIn(4, random_) ? 1e-300
                                                                  : std::nextafter(1.0, 0.0));
       case 6:
-        return filter->set_family_name_regex_filter(AnyOf<std::string>(
-            {"a", "a|b", "[bc].*", ".*", "none", ".*[0-9]", "s.m", OneIn(20, random_) ? "a:b" : "c"},
-            random_));
+        return filter->set_family_name_regex_filter(FamilyRegex());
       case 7:
       case 8:
         return filter->set_column_qualifier_regex_filter(Regex(words_.qualifiers));
@@ -135,8 +149,8 @@ class FilterMaker {
       case 14:
         return ValueRange(filter);
       case 15:
-        return filter->mutable_value_bitmask_filter()->set_mask(
-            AnyOf<std::string>({"", "\x01", "a", "ab", "\0\0\0\0\0\0\0\1"s, "\0\0\0\0\0\0\0\0"s}, random_));
+        return filter->mutable_value_bitmask_filter()->set_mask(AnyOf<std::string>(
+            {OneIn(8, random_) ? "" : "\x01", "a", "ab", "\0\0\0\0\0\0\0\1"s, "\0\0\0\0\0\0\0\0"s}, random_));
       case 16:
         return filter->set_cells_per_row_offset_filter(count);
       case 17:
@@ -166,6 +180,7 @@ Words Words::Make(int64_t now_micros) {
   words.qualifiers = {"", "\0"s, "a", "a\0"s, "a.b", "ab", "b", "b\n", "c\xff", "\xff"};
   words.values = {"",
                   "a",
+                  "a\0"s,
                   "ab",
                   "abc",
                   "b",

@@ -13,6 +13,7 @@ import static sonde.conformance.Fixture.newTableId;
 import static sonde.conformance.Fixture.read;
 import static sonde.conformance.Fixture.refused;
 import static sonde.conformance.Fixture.refusedWith;
+import static sonde.conformance.Fixture.tableName;
 import static sonde.conformance.Fixture.write;
 
 import com.google.api.gax.rpc.ServerStream;
@@ -174,6 +175,11 @@ class ReadsTest {
     refused(Code.INVALID_ARGUMENT, () -> read(table, FILTERS.limit().cellsPerRow(0)));
     refused(Code.INVALID_ARGUMENT, () -> read(table, FILTERS.key().sample(1)));
     refused(Code.INVALID_ARGUMENT, () -> read(table, FILTERS.label("Not A Label")));
+    refused(
+        Code.NOT_FOUND,
+        String.format(
+            "Error while reading table '%s' : Requested column family not found", tableName(table)),
+        () -> read(table, FILTERS.family().exactMatch("absent")));
     refusedWith(Code.NOT_FOUND, "/tables/absent", () -> keys("absent"));
   }
 

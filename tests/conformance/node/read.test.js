@@ -99,6 +99,10 @@ test('refuses ranges that are empty, wrong filters, and tables that are not ther
   await refused(table.getRows({filter: {label: 'Not A Label'}}), code.INVALID_ARGUMENT);
   await refused(table.getRows({filter: {value: 'x'.repeat(20500)}}), code.INVALID_ARGUMENT,
     'Row filter exceeds maximum size of 20480 bytes');
+  await refused(table.getRows({filter: {family: 'absent'}}), code.NOT_FOUND,
+    `Error while reading table '${table.name}' : Requested column family not found`);
+  await refused(table.getRows({filter: {family: ''}}), code.INVALID_ARGUMENT,
+    "Error in field 'family_name_regex_filter' : argument must not be empty");
   await refused(newInstance().table('absent').getRows(), code.NOT_FOUND, /\/tables\/absent\b/);
 });
 

@@ -128,6 +128,13 @@ def test_empty_ranges_are_refused(data_table):
     assert refused.value.message == text
 
 
+def test_a_filter_that_names_a_family_that_is_not_there_is_refused(data_table, table):
+    query = ReadRowsQuery(row_filter=row_filters.FamilyNameRegexFilter("absent"))
+    with pytest.raises(exceptions.NotFound) as refused:
+        data_table.read_rows(query)
+    assert refused.value.message == f"Error while reading table '{table.name}' : Requested column family not found"
+
+
 def test_timestamps_that_are_no_milliseconds_are_refused(data_table):
     with pytest.raises(exceptions.InvalidArgument):
         data_table.mutate_row("r", SetCell("f", "q", b"v", timestamp_micros=1001))
