@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -20,17 +19,15 @@
 namespace sonde {
 namespace {
 
-constexpr int64_t kInfinity = std::numeric_limits<int64_t>::max();
-
 // A set of timestamps: disjoint ranges [start, end), ascending.
 class TimeSet {
  public:
   void Add(const TimeRange& range) {
-    int64_t start = std::max<int64_t>(range.start_micros, 0);
-    int64_t end = range.end_micros == 0 ? kInfinity : range.end_micros;
+    auto start = static_cast<uint64_t>(std::max<int64_t>(range.start_micros, 0));
+    uint64_t end = range.End();
     if (start >= end) return;
     const auto first = std::lower_bound(ranges_.begin(), ranges_.end(), start,
-                                        [](const Range& a, int64_t micros) { return a.end < micros; });
+                                        [](const Range& a, uint64_t micros) { return a.end < micros; });
     auto last = first;
     for (; last != ranges_.end() && last->start <= end; ++last) {
       start = std::min(start, last->start);
@@ -40,22 +37,22 @@ class TimeSet {
   }
 
   bool Contains(int64_t micros) const {
-    const auto at = std::upper_bound(ranges_.begin(), ranges_.end(), micros,
-                                     [](int64_t value, const Range& a) { return value < a.end; });
-    return at != ranges_.end() && at->start <= micros;
+    const auto value = static_cast<uint64_t>(micros);
+    const auto at = std::upper_bound(ranges_.begin(), ranges_.end(), value,
+                                     [](uint64_t time, const Range& a) { return time < a.end; });
+    return at != ranges_.end() && at->start <= value;
   }
 
   bool IsEmpty() const { return ranges_.empty(); }
 
   void AppendTo(std::string_view qualifier, std::vector<FamilyDelta::ColumnDelete>* deletes) const {
-    for (const auto& [start, end] : ranges_)
-      deletes->push_back({qualifier, {start, end == kInfinity ? 0 : end}});
+    for (const auto& [start, end] : ranges_) deletes->push_back({qualifier, TimeRange::Of(start, end)});
   }
 
  private:
   struct Range {
-    int64_t start;
-    int64_t end;
+    uint64_t start;
+    uint64_t end;
   };
   std::vector<Range> ranges_;
 };

@@ -154,8 +154,7 @@ class Selection {
  public:
   explicit Selection(const ReadHints& hints)
       : start_(hints.time_range.start_micros),
-        end_(hints.time_range.end_micros == 0 ? std::numeric_limits<int64_t>::max()
-                                              : hints.time_range.end_micros),
+        end_(hints.time_range.End()),
         newest_(hints.newest_per_column.value_or(std::numeric_limits<int64_t>::max())),
         columns_(hints.columns.has_value() ? &*hints.columns : nullptr),
         with_values_(!hints.keys_only) {}
@@ -170,8 +169,9 @@ class Selection {
 
   // Of timestamps that descend.
   Stretch Of(const std::vector<int64_t>& timestamps) const {
-    const auto first = std::partition_point(timestamps.begin(), timestamps.end(),
-                                            [this](int64_t micros) { return micros >= end_; });
+    const auto first = std::partition_point(timestamps.begin(), timestamps.end(), [this](int64_t micros) {
+      return static_cast<uint64_t>(micros) >= end_;
+    });
     auto last =
         std::partition_point(first, timestamps.end(), [this](int64_t micros) { return micros >= start_; });
     if (last - first > newest_) last = first + newest_;
@@ -182,7 +182,7 @@ class Selection {
 
  private:
   const int64_t start_;
-  const int64_t end_;
+  const uint64_t end_;
   const int64_t newest_;
   const std::vector<ReadHints::ColumnRange>* const columns_;
   size_t next_ = 0;

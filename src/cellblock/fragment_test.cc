@@ -147,8 +147,9 @@ class Generator {
       edit.kind = Model::Edit::kDeleteAll;
     } else if (dice < 5) {
       edit.kind = Model::Edit::kDeleteColumn;
-      edit.end = random_.Uniform(3) == 0 || edit.start > (int64_t{1} << 62)
-                     ? 0
+      edit.end = random_.Uniform(3) == 0 || edit.start == INT64_MAX ? 0
+                 : edit.start > (int64_t{1} << 62)
+                     ? INT64_MAX
                      : edit.start + 1 + static_cast<int64_t>(random_.Uniform(4000));
       if (random_.Uniform(4) == 0) edit.start = 0;
     } else if (kind_ != AggregateKind::kNone) {
@@ -174,7 +175,7 @@ class Generator {
       case 2:
         return static_cast<int64_t>(random_.Uniform(5000));
       default:
-        return 9'223'372'036'854'775'000;
+        return INT64_MAX - static_cast<int64_t>(random_.Uniform(3));
     }
   }
 
@@ -266,7 +267,8 @@ ReadHints RandomHints(const std::vector<CellView>& cells, RandomSource* random) 
   ReadHints hints;
   const auto time = [&]() -> int64_t {
     if (cells.empty()) return 0;
-    return cells[random->Uniform(cells.size())].timestamp_micros + static_cast<int64_t>(random->Uniform(2));
+    const int64_t micros = cells[random->Uniform(cells.size())].timestamp_micros;
+    return micros == INT64_MAX ? micros : micros + static_cast<int64_t>(random->Uniform(2));
   };
   if (random->Uniform(2) == 0) hints.time_range.start_micros = time();
   if (random->Uniform(2) == 0) hints.time_range.end_micros = time();

@@ -180,8 +180,9 @@ Row MakeRow(RandomSource* random, Kind kind, int i) {
     case Kind::kAnything:
       row.key = RandomBytes(random, 12);
       for (uint64_t cell = 1 + random->Uniform(20); cell > 0; --cell) {
+        const auto any_time = static_cast<int64_t>(random->Next() >> (1 + random->Uniform(63)));
         row.cells.push_back({RandomBytes(random, 3),
-                             static_cast<int64_t>(random->Next() >> (1 + random->Uniform(63))),
+                             random->Uniform(4) == 0 ? INT64_MAX - any_time % 2 : any_time,
                              RandomBytes(random, 40)});
       }
       break;

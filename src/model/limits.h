@@ -37,9 +37,8 @@ constexpr int64_t kChangeStreamRetentionDaysMin = 1;
 constexpr int64_t kChangeStreamRetentionDaysMax = 7;
 constexpr size_t kMessageBytesMax = 256 * 1024 * 1024;
 
+// A cell's timestamp is any number from 0 to INT64_MAX that is a multiple of its table's granularity.
 constexpr int64_t kMicrosPerMilli = 1'000;
-// The largest timestamp of a cell: the largest multiple of a millisecond in 63 bits.
-constexpr int64_t kTimestampMicrosMax = INT64_MAX - INT64_MAX % kMicrosPerMilli;
 // In a mutation: "the server's time, please".
 constexpr int64_t kServerTimestamp = -1;
 

@@ -4,6 +4,7 @@
 // alive until the engine has answered).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,10 +17,21 @@
 
 namespace sonde {
 
-// [start, end) in microseconds; end 0 is infinity.
+// [start, end) in microseconds; end 0 is infinity.  A cell may carry INT64_MAX, which only an infinite end
+// comes after: [0, INT64_MAX) is not everything.
 struct TimeRange {
   int64_t start_micros = 0;
   int64_t end_micros = 0;
+
+  // The end as a number that compares as the end does: kInfiniteEnd is greater than every timestamp.
+  static constexpr uint64_t kInfiniteEnd = uint64_t{1} << 63;
+  uint64_t End() const {
+    return end_micros == 0 ? kInfiniteEnd : static_cast<uint64_t>(std::max<int64_t>(end_micros, 0));
+  }
+  // `end`: as End gives it.
+  static TimeRange Of(uint64_t start, uint64_t end) {
+    return {static_cast<int64_t>(start), end == kInfiniteEnd ? 0 : static_cast<int64_t>(end)};
+  }
 
   bool Contains(int64_t micros) const {
     return micros >= start_micros && (end_micros == 0 || micros < end_micros);

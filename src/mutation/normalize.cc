@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <optional>
 #include <set>
 
@@ -18,7 +17,6 @@ namespace sonde {
 namespace {
 
 constexpr std::string_view kTypeMismatch = "Column family type mismatch";
-constexpr int64_t kInfinity = std::numeric_limits<int64_t>::max();
 
 // An edit of one family, with its place in the request.
 struct Edit {
@@ -54,14 +52,14 @@ class DeleteCover {
  public:
   explicit DeleteCover(absl::Span<const OrderedDelete> deletes) {
     struct Event {
-      int64_t at;
+      uint64_t at;
       bool starts;
       uint32_t order;
     };
     std::vector<Event> events;
     for (const OrderedDelete& del : deletes) {
-      events.push_back({del.range.start_micros, true, del.order});
-      events.push_back({del.range.end_micros == 0 ? kInfinity : del.range.end_micros, false, del.order});
+      events.push_back({static_cast<uint64_t>(del.range.start_micros), true, del.order});
+      events.push_back({del.range.End(), false, del.order});
     }
     std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
     std::set<uint32_t> open;
@@ -74,8 +72,8 @@ class DeleteCover {
   }
 
   std::optional<uint32_t> LastOrderAt(int64_t micros) const {
-    const auto at = std::upper_bound(steps_.begin(), steps_.end(), micros,
-                                     [](int64_t value, const Step& step) { return value < step.from; });
+    const auto at = std::upper_bound(steps_.begin(), steps_.end(), static_cast<uint64_t>(micros),
+                                     [](uint64_t value, const Step& step) { return value < step.from; });
     return at == steps_.begin() ? std::nullopt : std::prev(at)->last_order;
   }
 
@@ -86,16 +84,16 @@ class DeleteCover {
         ++i;
         continue;
       }
-      const int64_t start = steps_[i].from;
+      const uint64_t start = steps_[i].from;
       while (i < steps_.size() && steps_[i].last_order.has_value()) ++i;
-      const int64_t end = i < steps_.size() ? steps_[i].from : kInfinity;
-      deletes->push_back({qualifier, {start, end == kInfinity ? 0 : end}});
+      const uint64_t end = i < steps_.size() ? steps_[i].from : TimeRange::kInfiniteEnd;
+      deletes->push_back({qualifier, TimeRange::Of(start, end)});
     }
   }
 
  private:
   struct Step {
-    int64_t from;
+    uint64_t from;
     std::optional<uint32_t> last_order;
   };
   std::vector<Step> steps_;

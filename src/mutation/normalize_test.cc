@@ -27,11 +27,18 @@ TableSchema Schema() {
   return schema;
 }
 
-RowDelta Normal(const std::vector<Mutation>& mutations, int64_t now_micros = 1'234'567) {
+RowDelta Normal(const std::vector<Mutation>& mutations, int64_t now_micros = 1'234'567,
+                const TableSchema& schema = Schema()) {
   RowDelta delta;
-  const absl::Status status = Normalize(Schema(), "row-1", mutations, now_micros, &delta);
+  const absl::Status status = Normalize(schema, "row-1", mutations, now_micros, &delta);
   EXPECT_TRUE(status.ok()) << status;
   return delta;
+}
+
+TableSchema SchemaOfMicros() {
+  TableSchema schema = Schema();
+  schema.granularity = TimestampGranularity::kMicros;
+  return schema;
 }
 
 absl::Status Error(const std::vector<Mutation>& mutations) {
@@ -187,6 +194,34 @@ TEST(Normalize, TheServersTimeIsTruncatedToMilliseconds) {
           .families[0]
           .adds,
       (std::vector<FamilyDelta::Add>{{"p", 1'234'000, 0}, {"q", 1'234'000, 1}}));
+}
+
+TEST(Normalize, TheGreatestTimestampIsOneOfMicroseconds) {
+  const auto normal = [](const std::vector<Mutation>& mutations) {
+    return Normal(mutations, 0, SchemaOfMicros()).families[0];
+  };
+  const Mutation last = SetCell{"a", "q", INT64_MAX, "last"};
+  const std::vector<CellView> put = {{"q", INT64_MAX, "last"}};
+  EXPECT_EQ(normal({last}).puts, put);
+  // A range without an end holds it, whichever comes later.
+  EXPECT_TRUE(normal({last, DeleteFromColumn{"a", "q", {}}}).puts.empty());
+  EXPECT_EQ(normal({DeleteFromColumn{"a", "q", {}}, last}).puts, put);
+  EXPECT_TRUE(normal({last, DeleteFromColumn{"a", "q", {INT64_MAX, 0}}}).puts.empty());
+  // A range that ends at it does not, and does not become one without an end.
+  const FamilyDelta up_to_it = normal({last, DeleteFromColumn{"a", "q", {1, INT64_MAX}}});
+  EXPECT_EQ(up_to_it.puts, put);
+  EXPECT_EQ(up_to_it.deletes, (std::vector<FamilyDelta::ColumnDelete>{{"q", {1, INT64_MAX}}}));
+  EXPECT_EQ(normal({DeleteFromColumn{"a", "q", {1, INT64_MAX}}, DeleteFromColumn{"a", "q", {INT64_MAX, 0}}})
+                .deletes,
+            (std::vector<FamilyDelta::ColumnDelete>{{"q", {1, 0}}}));
+}
+
+TEST(Normalize, OfMillisecondsTheGreatestTimestampIsCutOrRefused) {
+  constexpr int64_t kCut = 9'223'372'036'854'775'000;
+  EXPECT_EQ(Normal({SetCell{"a", "q", INT64_MAX, "", true}}).families[0].puts[0].timestamp_micros, kCut);
+  EXPECT_EQ(Normal({SetCell{"a", "q", kCut, ""}}).families[0].puts[0].timestamp_micros, kCut);
+  EXPECT_EQ(Normal({AddToCell{"sum", "q", INT64_MAX, 1, true}}).families[0].adds[0].timestamp_micros, kCut);
+  EXPECT_EQ(Error({SetCell{"a", "q", INT64_MAX, ""}}).code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Normalize, RefusesWithProductionsWords) {

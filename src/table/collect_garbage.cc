@@ -48,11 +48,12 @@ class RowGarbage {
   const std::vector<Mutation>& mutations() const { return mutations_; }
 
  private:
-  // The end of the range whose newest timestamp this is; 0, infinity, after the last.
+  // The end of the range whose newest timestamp this is; 0, infinity, after the last that the table may have.
   int64_t EndOf(int64_t timestamp_micros) const {
-    if (timestamp_micros >= kTimestampMicrosMax) return 0;
     const bool micros = visible_->schema()->granularity == TimestampGranularity::kMicros;
-    return timestamp_micros + (micros ? 1 : kMicrosPerMilli);
+    int64_t end_micros = 0;
+    const bool is_last = __builtin_add_overflow(timestamp_micros, micros ? 1 : kMicrosPerMilli, &end_micros);
+    return is_last ? 0 : end_micros;
   }
 
   const VisibleCells* visible_;

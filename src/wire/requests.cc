@@ -28,9 +28,9 @@ absl::Status CheckQualifier(std::string_view qualifier) {
 }
 
 absl::Status CheckTimestamp(int64_t micros) {
-  if (micros >= kServerTimestamp && micros <= kTimestampMicrosMax) return absl::OkStatus();
-  return Invalid(fmt::format("Invalid timestamp {}: it must be -1 (the server's time) or from 0 to {}",
-                             micros, kTimestampMicrosMax));
+  if (micros >= kServerTimestamp) return absl::OkStatus();
+  return Invalid(
+      fmt::format("Invalid timestamp {}: it must be -1 (the server's time), 0 or greater", micros));
 }
 
 absl::Status CheckColumn(std::string_view family, std::string_view qualifier) {

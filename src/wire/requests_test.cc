@@ -99,14 +99,14 @@ TEST(Mutations, RefusesWhatIsOutOfBounds) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(MutationStatus("mutations { set_cell { family_name: 'a:b' } }").code(),
             absl::StatusCode::kInvalidArgument);
-  for (const char* micros : {"-2", "-9223372036854775808", "9223372036854775001", "9223372036854775807"}) {
+  for (const char* micros : {"-2", "-9223372036854775808"}) {
     EXPECT_EQ(MutationStatus(
                   "mutations { set_cell { family_name: 'f' timestamp_micros: " + std::string(micros) + " } }")
                   .code(),
               absl::StatusCode::kInvalidArgument)
         << micros;
   }
-  for (const char* micros : {"-1", "0", "9223372036854775000"}) {
+  for (const char* micros : {"-1", "0", "9223372036854775000", "9223372036854775807"}) {
     EXPECT_TRUE(MutationStatus("mutations { set_cell { family_name: 'f' timestamp_micros: " +
                                std::string(micros) + " } }")
                     .ok());

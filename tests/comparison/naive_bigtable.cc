@@ -21,7 +21,6 @@ using absl::StatusCode;
 constexpr size_t kRowKeyBytesMax = 4 * 1024;
 constexpr size_t kQualifierBytesMax = 16 * 1024;
 constexpr size_t kIdempotencyTokenBytesMin = 8;
-constexpr int64_t kTimestampMax = INT64_MAX - INT64_MAX % 1000;
 
 bool IsRowKey(const std::string& key) { return !key.empty() && key.size() <= kRowKeyBytesMax; }
 
@@ -96,7 +95,8 @@ bool IsWellFormed(const pb::Mutation& mutation) {
   const auto is_column = [](const std::string& family, const std::string& qualifier) {
     return IsFamilyName(family) && qualifier.size() <= kQualifierBytesMax;
   };
-  const auto is_time = [](int64_t micros) { return micros >= -1 && micros <= kTimestampMax; };
+  const auto is_time = [](int64_t micros) { return micros >= -1; };
+  if (!pb::Mutation::TimestampOrigin_IsValid(mutation.timestamp_origin())) return false;
   const auto is_aggregate = [&](const auto& m) {
     return m.column_qualifier().has_raw_value() && m.timestamp().has_raw_timestamp_micros() &&
            is_column(m.family_name(), m.column_qualifier().raw_value()) &&

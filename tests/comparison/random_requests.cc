@@ -79,16 +79,26 @@ class HistoryMaker {
   }
 
   void MakeTable(admin::Table* table) {
-    if (OneIn(3)) table->set_granularity(admin::Table::MICROS);
+    has_micros_ = OneIn(3);
+    if (has_micros_) table->set_granularity(admin::Table::MICROS);
+    if (OneIn(15)) return;  // no family
     for (const std::string& name : words_.families) {
       if (name != "z2") (*table->mutable_column_families())[name] = ColumnFamily(name);
     }
   }
 
+  // A multiple of a millisecond, or not; also the greatest that there are.
+  int64_t Time() {
+    if (OneIn(has_micros_ ? 10 : 60)) return INT64_MAX - Any<int64_t>({0, 1, 807});
+    return Any(words_.timestamps_micros) + (OneIn(has_micros_ ? 4 : 40) ? 7 : 0);
+  }
   int64_t Timestamp() {
     if (OneIn(5)) return -1;
-    if (OneIn(100)) return OneIn(2) ? -2 : INT64_MAX;
-    return Any(words_.timestamps_micros) + (OneIn(20) ? 7 : 0);  // a multiple of a millisecond, or not
+    return OneIn(200) ? -2 : Time();
+  }
+  void Origin(pb::Mutation* mutation) {
+    if (OneIn(8)) mutation->set_timestamp_origin(pb::Mutation::CLIENT_AUTO_GENERATED);
+    if (OneIn(300)) mutation->set_timestamp_origin(static_cast<pb::Mutation::TimestampOrigin>(7));
   }
 
   // Of few, so that some come again.
@@ -134,12 +144,12 @@ class HistoryMaker {
         m->set_family_name(Family());
         m->set_column_qualifier(Any(words_.qualifiers));
         if (OneIn(2)) break;
-        int64_t start = Any(words_.timestamps_micros);
-        int64_t end = Any(words_.timestamps_micros);
+        int64_t start = Time();
+        int64_t end = Time();
         if (start > end && !OneIn(20)) std::swap(start, end);
+        if (start == end && !OneIn(20)) end = start > INT64_MAX - 1000 ? 0 : start + 1000;
         if (!OneIn(4)) m->mutable_time_range()->set_start_timestamp_micros(start);
-        if (!OneIn(4))
-          m->mutable_time_range()->set_end_timestamp_micros(end + (start == end && !OneIn(20) ? 1000 : 0));
+        if (!OneIn(4)) m->mutable_time_range()->set_end_timestamp_micros(end);
         break;
       }
       case 4:
@@ -291,6 +301,7 @@ class HistoryMaker {
 };
 
 }  // namespace
+  bool has_micros_ = false;
 
 History MakeHistory(uint64_t seed, int steps_count) { return HistoryMaker(seed).Make(steps_count); }
 

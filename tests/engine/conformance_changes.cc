@@ -144,8 +144,8 @@ TEST_P(EngineConformance, CellsComeByQualifierThenNewestFirst) {
   Put("r", "a", 3000, "3");
   Put("r", "a", 2000, "4");
   Put("r", "a\0"s, 0, "5");
-  Put("r", "", kTimestampMicrosMax, "6");
-  EXPECT_EQ(Cells("r"), "@9223372036854775000=6 a@3000=3 a@2000=4 a@1000=2 a\0@0=5 b@1000=1"s);
+  Put("r", "", INT64_MAX, "6");
+  EXPECT_EQ(Cells("r"), "@9223372036854775807=6 a@3000=3 a@2000=4 a@1000=2 a\0@0=5 b@1000=1"s);
 }
 
 TEST_P(EngineConformance, APutOverwritesTheCellAtItsTimestamp) {
@@ -183,6 +183,61 @@ TEST_P(EngineConformance, AColumnDeleteTakesItsHalfOpenTimeRange) {
   FlushOrCompact();
   Apply("r", {.family = kPlain, .deletes = {{"q", {0, 1}}, {"q", {4000, 0}}}});
   EXPECT_EQ(Cells("r"), "q@3000=v qq@2000=v");
+}
+
+// An infinite end comes after it, and INT64_MAX as an end does not.
+TEST_P(EngineConformance, TheGreatestTimestampIsOneLikeTheOthers) {
+  const std::string all = "q@9223372036854775807=last q@9223372036854775806=before q@0=first";
+  const auto at = [&](const std::string& row, TimeRange times) {
+    const ReadHints hints{.time_range = times};
+    const auto rows = ScanRows(engine_.get(), kTable, {RowRange::Single(row)}, {.hints = hints});
+    EXPECT_EQ(rows.status(), absl::OkStatus());
+    EXPECT_EQ(CheckRows(Rows({RowRange::Single(row)}), *rows, hints), absl::OkStatus()) << row;
+  };
+  for (const bool rests : {false, true}) {
+    const std::string row = rests ? "rests" : "head";
+    const auto put_all = [&](const std::string& key) {
+      Put(key, "q", 0, "first");
+      Put(key, "q", INT64_MAX, "last");
+      Put(key, "q", INT64_MAX - 1, "before");
+      Put(key, "r", INT64_MAX, "alone");
+    };
+    for (const char* suffix : {"", " to the last", " from the last", " all"}) put_all(row + suffix);
+    if (rests) FlushOrCompact();
+    EXPECT_EQ(Cells(row), all + " r@9223372036854775807=alone");
+    for (const TimeRange times : {TimeRange{0, INT64_MAX}, TimeRange{INT64_MAX, 0}, TimeRange{1, 0},
+                                  TimeRange{INT64_MAX - 1, INT64_MAX}}) {
+      at(row, times);
+    }
+    Apply(row + " to the last", {.family = kPlain, .deletes = {{"q", {1, INT64_MAX}}}});
+    Apply(row + " from the last", {.family = kPlain, .deletes = {{"q", {INT64_MAX, 0}}}});
+    Apply(row + " all", {.family = kPlain, .deletes = {{"q", {}}, {"r", {}}}});
+    for (const bool combined : {false, true}) {
+      if (combined) FlushOrCompact();
+      EXPECT_EQ(Cells(row + " to the last"),
+                "q@9223372036854775807=last q@0=first r@9223372036854775807=alone");
+      EXPECT_EQ(Cells(row + " from the last"),
+                "q@9223372036854775806=before q@0=first r@9223372036854775807=alone");
+      EXPECT_EQ(Cells(row + " all"), "");
+    }
+  }
+}
+
+TEST_P(PersistentEngineConformance, TheGreatestTimestampIsThereAfterARestart) {
+  const std::string all = "p@9223372036854775807=open q@9223372036854775807=rests q@1=rests";
+  Put("r", "q", INT64_MAX, "rests");
+  Put("r", "q", 1, "rests");
+  FlushOrCompact();
+  Put("r", "p", INT64_MAX, "open");
+  EXPECT_EQ(Cells("r"), all);
+  Restart();
+  EXPECT_EQ(Cells("r"), all);
+  Apply("r", {.family = kPlain, .deletes = {{"q", {0, INT64_MAX}}}});
+  Restart();
+  EXPECT_EQ(Cells("r"), "p@9223372036854775807=open q@9223372036854775807=rests");
+  FlushOrCompact();
+  Restart();
+  EXPECT_EQ(Cells("r"), "p@9223372036854775807=open q@9223372036854775807=rests");
 }
 
 TEST_P(EngineConformance, ADeleteOfOneFamilyKeepsTheOther) {

@@ -83,8 +83,9 @@ const std::vector<int64_t>& Timestamps() {
                                                   1'700'000'020'000'000,
                                                   int64_t{1} << 32,
                                                   int64_t{1} << 62,
-                                                  kTimestampMicrosMax - 1,
-                                                  kTimestampMicrosMax};
+                                                  INT64_MAX - 807,
+                                                  INT64_MAX - 1,
+                                                  INT64_MAX};
   return timestamps;
 }
 

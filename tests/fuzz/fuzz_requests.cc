@@ -88,8 +88,8 @@ void CheckDelta(const TableSchema& schema, const RowDelta& delta) {
       Require(is_after, "deletes ascend and do not touch");
     }
     for (const CellView& put : family.puts) {
-      Require(put.timestamp_micros >= 0 && put.timestamp_micros <= kTimestampMicrosMax &&
-                  put.timestamp_micros % step_micros == 0 && put.qualifier.size() <= kQualifierBytesMax,
+      Require(put.timestamp_micros >= 0 && put.timestamp_micros % step_micros == 0 &&
+                  put.qualifier.size() <= kQualifierBytesMax,
               "a put is within the limits");
     }
     for (const auto& add : family.adds) {

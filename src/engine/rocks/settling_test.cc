@@ -157,6 +157,30 @@ TEST_F(SettlingTest, IsSeenThroughARestart) {
   EXPECT_EQ(Cells({.reverse = true}), all);
 }
 
+// A page of a row begins and ends at it, too.
+TEST_F(SettlingTest, PagesEndAtTheGreatestTimestampAsAtAnyOther) {
+  std::string all;
+  for (const char* qualifier : {"a", "b", "c"}) {
+    for (int64_t i = 0; i < 7; ++i) {
+      Put("r", qualifier, INT64_MAX - i, "v");
+      all += fmt::format("r {}@{}=v\n", qualifier, INT64_MAX - i);
+    }
+  }
+  Settle();
+  EXPECT_EQ(Cells(), all);
+  EXPECT_EQ(Cells({.hints = {.time_range = {INT64_MAX, 0}, .newest_per_column = 1}}).substr(0, 24),
+            "r a@9223372036854775807=");
+  Apply("r", {.deletes = {{"a", {INT64_MAX - 5, INT64_MAX}}, {"b", {INT64_MAX, 0}}, {"c", {}}}});
+  std::string left = fmt::format("r a@{}=v\nr a@{}=v\n", INT64_MAX, INT64_MAX - 6);
+  for (int64_t i = 1; i < 7; ++i) left += fmt::format("r b@{}=v\n", INT64_MAX - i);
+  EXPECT_EQ(Cells(), left);
+  Open();
+  EXPECT_EQ(Cells(), left);
+  Settle();
+  EXPECT_EQ(Cells(), left);
+  EXPECT_EQ(Cells({.reverse = true}), left);
+}
+
 TEST_F(SettlingTest, AppendingToALongRowLeavesMostOfItsPages) {
   for (int i = 0; i < 1000; ++i) Put("long", fmt::format("{:04}", i), 1000, "v");
   Settle();
