@@ -195,6 +195,10 @@ class Normalizer {
     if (last_family_ != nullptr && last_family_->schema->name == family) return last_family_->schema;
     const FamilySchema* schema = schema_->FindFamily(family);
     if (schema != nullptr) return schema;
+    return FamilyNotFound();
+  }
+
+  absl::Status FamilyNotFound() {
     return MutateError(*schema_, row_key_, absl::StatusCode::kNotFound, "Requested column family not found.");
   }
 
@@ -226,7 +230,12 @@ class Normalizer {
   absl::StatusOr<int64_t> Time(int64_t micros, bool truncate) {
     if (micros == kServerTimestamp) return now_micros_;
     if (truncate) return TruncateToGranularity(*schema_, micros);
-    if (TruncateToGranularity(*schema_, micros) == micros) return micros;
+    if (absl::Status status = CheckGranularity(micros); !status.ok()) return status;
+    return micros;
+  }
+
+  absl::Status CheckGranularity(int64_t micros) {
+    if (TruncateToGranularity(*schema_, micros) == micros) return absl::OkStatus();
     return MutateError(*schema_, row_key_, absl::StatusCode::kInvalidArgument,
                        fmt::format("Timestamp granularity mismatch. Expected a multiple of 1000 (millisecond "
                                    "granularity), but got {}.",
@@ -314,6 +323,9 @@ class Normalizer {
   absl::Status Take(const DeleteFromColumn& m) {
     absl::StatusOr<FamilyEdits*> family = Find(m.family);
     if (!family.ok()) return family.status();
+    for (const int64_t micros : {m.time_range.start_micros, m.time_range.end_micros}) {
+      if (absl::Status status = CheckGranularity(micros); !status.ok()) return status;
+    }
     std::vector<OrderedDelete>& deletes = (*family)->deletes;
     if (!deletes.empty() && deletes.back().qualifier == m.qualifier && deletes.back().range == m.time_range) {
       deletes.back().order = order_;  // it covers what the one before did, and what came since
@@ -334,6 +346,7 @@ class Normalizer {
   // After the first one, only what was touched since has anything to delete: else many of them, in a table of
   // many families, would cost the product of both.
   absl::Status Take(const DeleteFromRow&) {
+    if (schema_->families.empty()) return FamilyNotFound();
     if (is_row_deleted_) {
       for (const size_t index : touched_) DeleteAll(&families_[index]);
     } else {

@@ -18,10 +18,10 @@ namespace sonde {
 // kServerTimestamp, truncated to the table's granularity.  The delta's views point where the mutations' do.
 //
 // Errors, with the texts of production where they are known:
-//   NOT_FOUND         a family that the table does not have
+//   NOT_FOUND         a family that the table does not have; DeleteFromRow where it has none
 //   INVALID_ARGUMENT  SetCell on an aggregate family or AddToCell on another; an input of another type; a
-//   timestamp
-//                     finer than the table's granularity; a state that is not 8 bytes, or no sketch
+//                     timestamp, or an end of a range of them, finer than the table's granularity; a state
+//                     that is not 8 bytes, or no sketch
 // Cost: O(n log n) in the number of mutations, and linear in the families of the table if one of them is
 // DeleteFromRow; no sorting when they come sorted.
 absl::Status Normalize(const TableSchema& schema, std::string_view row_key,

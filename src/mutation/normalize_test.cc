@@ -238,6 +238,28 @@ TEST(Normalize, RefusesWithProductionsWords) {
   EXPECT_EQ(Error({MergeToCell{"sum", "q", 0, "seven.."}}).code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(Normalize, RangesOfTimestampsHaveTheTablesGranularity) {
+  const absl::Status refused = absl::InvalidArgumentError(
+      "Error while mutating the row 'row-1' (projects/p/instances/i/tables/t) : Timestamp granularity "
+      "mismatch. Expected a multiple of 1000 (millisecond granularity), but got 1001.");
+  EXPECT_EQ(Error({DeleteFromColumn{"a", "q", {1001, 0}}}), refused);
+  EXPECT_EQ(Error({DeleteFromColumn{"a", "q", {0, 1001}}}), refused);
+  EXPECT_EQ(Error({DeleteFromColumn{"a", "q", {1000, 2000}}, DeleteFromColumn{"a", "q", {1000, 1001}}}),
+            refused);
+  EXPECT_EQ(Normal({DeleteFromColumn{"a", "q", {1001, 1002}}}, 0, SchemaOfMicros()).families[0].deletes,
+            (std::vector<FamilyDelta::ColumnDelete>{{"q", {1001, 1002}}}));
+}
+
+TEST(Normalize, ATableWithoutFamiliesHasNoRowToDelete) {
+  TableSchema schema = Schema();
+  schema.families.clear();
+  const std::vector<Mutation> mutations = {DeleteFromRow{}};
+  RowDelta delta;
+  EXPECT_EQ(Normalize(schema, "row-1", mutations, 0, &delta),
+            absl::NotFoundError("Error while mutating the row 'row-1' (projects/p/instances/i/tables/t) : "
+                                "Requested column family not found."));
+}
+
 // Hostile: must not be quadratic.
 TEST(Normalize, ManyDeletesAndPutsOfOneColumnAreQuick) {
   std::vector<Mutation> mutations;

@@ -472,15 +472,10 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
   }
   if (view != nullptr) RestrictReadHints(*view, *schema, &hints);
   if (!hints.families.has_value()) hints.families = FamilyIds(*schema);
-  // Both branches are checked, whichever is taken.
+  // A view must allow both branches.  What a table has to say to them, it says to the one that is taken.
   for (const absl::Span<const Mutation> branch : {if_true, if_false}) {
-    if (view != nullptr) {
-      absl::Status status = CheckInView(*view, *schema, row_key, branch);
-      if (!status.ok()) return status;
-    }
-    RowDelta delta;
-    if (absl::Status status = Normalize(*schema, row_key, branch, now_micros, &delta); !status.ok())
-      return status;
+    if (view == nullptr) break;
+    if (absl::Status status = CheckInView(*view, *schema, row_key, branch); !status.ok()) return status;
   }
   bool matched = false;
   ChangeLogger logger(*schema, now_micros);

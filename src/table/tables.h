@@ -112,7 +112,9 @@ class Tables {
   absl::StatusOr<std::vector<std::vector<absl::Status>>> MutateRowsOfEach(
       const TableSchema& schema, const NextRows& next, const AuthorizedView* view = nullptr);
 
-  // Atomic.  No predicate: whether the row has any cell.  Returns whether it matched.
+  // Atomic.  No predicate: whether the row has any cell.  Returns whether it matched.  Errors: those of
+  // CompiledFilter::CheckFamilies, and those of Normalize for the branch that is taken; the other one may
+  // name families that are not there.
   absl::StatusOr<bool> CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
                                          std::shared_ptr<const CompiledFilter> predicate,
                                          absl::Span<const Mutation> if_true,

@@ -91,6 +91,33 @@ TEST_F(TablesTest, AForgottenCellDoesNotMatchAPredicate) {
   EXPECT_EQ(Read({}), "r: z:matched= z:no=\n");
 }
 
+// What the table has to say to mutations, it says to those that are taken.
+TEST_F(TablesTest, ABranchThatIsNotTakenMayNameAnything) {
+  Put("r", {SetCell{"z", "q", 0, "v"}});
+  const std::vector<Mutation> mark = {SetCell{"z", "q", 0, "marked"}};
+  const std::string head = "Error while mutating the row '{}' (projects/p/instances/i/tables/t) : ";
+  const std::string unknown = head + "Requested column family not found.",
+                    mismatch = head + "Column family type mismatch";
+  const std::pair<std::vector<Mutation>, std::string> wrongs[] = {
+      {{SetCell{"nowhere", "q", 0, "v"}}, unknown},
+      {{DeleteFromFamily{"nowhere"}}, unknown},
+      {{SetCell{"sum", "q", 0, "v"}}, mismatch},
+      {{SetCell{"z", "q", 1, "v"}}, ""},
+      {{DeleteFromColumn{"z", "q", {1, 0}}}, ""}};
+  for (const auto& [wrong, text] : wrongs) {
+    EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", nullptr, mark, wrong), true);
+    EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "s", nullptr, wrong, {}), false);
+    for (const char* row : {"r", "s"}) {
+      const absl::Status status = tables_.CheckAndMutateRow(schema_, row, nullptr, wrong, wrong).status();
+      EXPECT_FALSE(status.ok());
+      const std::string wanted =
+          text.empty() ? std::string(status.message()) : fmt::format(fmt::runtime(text), row);
+      EXPECT_EQ(status.message(), wanted);
+    }
+  }
+  EXPECT_EQ(Read({}), "r: z:q=marked\n");
+}
+
 // An engine may give a family in pieces, also in the middle of a column.
 TEST_F(TablesTest, VersionsAreCountedAcrossPieces) {
   const auto engine = MemoryEngine::Create({.honour_hints = false, .cells_per_piece_max = 1});

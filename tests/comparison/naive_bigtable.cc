@@ -237,6 +237,7 @@ StatusCode NaiveBigtable::Apply(const pb::Mutation& mutation, Row* row) const {
       const int64_t start = m.time_range().start_timestamp_micros();
       const int64_t end = m.time_range().end_timestamp_micros();
       if (!table_.column_families().contains(m.family_name())) return StatusCode::kNotFound;
+      if (Truncated(start) != start || Truncated(end) != end) return StatusCode::kInvalidArgument;
       std::erase_if((*row)[{m.family_name(), m.column_qualifier()}],
                     [&](const auto& cell) { return cell.first >= start && (end == 0 || cell.first < end); });
       return StatusCode::kOk;
@@ -249,7 +250,7 @@ StatusCode NaiveBigtable::Apply(const pb::Mutation& mutation, Row* row) const {
     }
     case pb::Mutation::kDeleteFromRow:
       row->clear();
-      return StatusCode::kOk;
+      return table_.column_families().empty() ? StatusCode::kNotFound : StatusCode::kOk;
     case pb::Mutation::MUTATION_NOT_SET:
       break;
   }
@@ -322,16 +323,14 @@ Outcome NaiveBigtable::Do(const pb::CheckAndMutateRowRequest& request) {
       code != StatusCode::kOk) {
     return {code, ""};
   }
-  Row if_true, if_false;
-  for (const auto& [mutations, row] :
-       {std::pair{&request.true_mutations(), &if_true}, std::pair{&request.false_mutations(), &if_false}}) {
-    const StatusCode code = Apply(request.row_key(), *mutations, row);
-    if (code != StatusCode::kOk) return {code, ""};
-  }
   // "Depending on whether or not any results are yielded"; without a predicate, whether the row has any cell.
   const bool matches =
       !FilterNaively(request.predicate_filter(), request.row_key(), Visible(request.row_key())).empty();
-  rows_[request.row_key()] = matches ? if_true : if_false;
+  Row row;
+  const StatusCode code =
+      Apply(request.row_key(), matches ? request.true_mutations() : request.false_mutations(), &row);
+  if (code != StatusCode::kOk) return {code, ""};
+  rows_[request.row_key()] = row;
   return {StatusCode::kOk, matches ? "match\n" : "no match\n"};
 }
 

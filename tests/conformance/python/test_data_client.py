@@ -138,6 +138,8 @@ def test_a_filter_that_names_a_family_that_is_not_there_is_refused(data_table, t
 def test_timestamps_that_are_no_milliseconds_are_refused(data_table):
     with pytest.raises(exceptions.InvalidArgument):
         data_table.mutate_row("r", SetCell("f", "q", b"v", timestamp_micros=1001))
+    with pytest.raises(exceptions.InvalidArgument):
+        data_table.mutate_row("r", DeleteRangeFromColumn("f", b"q", 1001, 2000))
 
 
 def test_check_and_mutate(data_table):
