@@ -390,6 +390,8 @@ TEST_F(TablesTest, AFilterThatNothingCanPassReadsNothing) {
       chain(strip, block),
       chain({FilterSpec::FamilyRegex{"z"}}, {FilterSpec::FamilyRegex{"last"}}),
       {FilterSpec::FamilyRegex{"no.*"}},
+      {FilterSpec::ColumnRange{"z", {Bound::Kind::kOpen, "q"}, {Bound::Kind::kOpen, std::string("q\0", 2)}}},
+      {FilterSpec::ValueRange{{Bound::Kind::kOpen, "a"}, {Bound::Kind::kOpen, std::string("a\0", 2)}}},
       chain({FilterSpec::QualifierRegex{"q"}}, {FilterSpec::QualifierRegex{"r"}}),
       chain({FilterSpec::RowKeyRegex{"a"}}, {FilterSpec::RowKeyRegex{"b"}}),
       {FilterSpec::Interleave{{block, chain(block, strip)}}},
@@ -403,5 +405,3 @@ TEST_F(TablesTest, AFilterThatNothingCanPassReadsNothing) {
 
 }  // namespace
 }  // namespace sonde
-      {FilterSpec::ColumnRange{"z", {Bound::Kind::kOpen, "q"}, {Bound::Kind::kOpen, std::string("q\0", 2)}}},
-      {FilterSpec::ValueRange{{Bound::Kind::kOpen, "a"}, {Bound::Kind::kOpen, std::string("a\0", 2)}}},

@@ -9,12 +9,17 @@
 #include "base/bytes.h"
 #include "model/limits.h"
 #include "model/names.h"
+#include "wire/requests.h"
 
 namespace sonde {
 namespace {
 
 namespace admin = google::bigtable::admin::v2;
 using google::protobuf::util::TimeUtil;
+
+absl::Status CheckView(admin::AuthorizedView::ResponseView view) {
+  return admin::AuthorizedView::ResponseView_IsValid(view) ? absl::OkStatus() : UnknownValue("view", view);
+}
 
 absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
 
@@ -190,6 +195,7 @@ absl::Status UpdateAuthorizedView(Tables* tables, Operations* operations,
 absl::Status ListAuthorizedViews(const Catalog& catalog, const admin::ListAuthorizedViewsRequest& request,
                                  admin::ListAuthorizedViewsResponse* response) {
   if (absl::Status status = CheckTableName(request.parent()); !status.ok()) return status;
+  if (absl::Status status = CheckView(request.view()); !status.ok()) return status;
   if (absl::Status status = catalog.Find(request.parent()).status(); !status.ok()) return status;
   if (request.page_size() < 0) {
     return Invalid(
@@ -218,6 +224,7 @@ absl::Status ListAuthorizedViews(const Catalog& catalog, const admin::ListAuthor
 absl::Status GetAuthorizedView(const Catalog& catalog, const admin::GetAuthorizedViewRequest& request,
                                admin::AuthorizedView* response) {
   if (absl::Status status = CheckAuthorizedViewName(request.name()); !status.ok()) return status;
+  if (absl::Status status = CheckView(request.view()); !status.ok()) return status;
   absl::StatusOr<AuthorizedViewRef> view = catalog.FindView(request.name());
   if (!view.ok()) return view.status();
   // The comments of the API say BASIC for none; the Go client's own test finds the subset in what production

@@ -253,7 +253,39 @@ TEST_F(GrpcServerTest, RefusesMoreEntriesThanMutations) {
   ExpectInvalid(List<pb::MutateRowsResponse>(&pb::Bigtable::Stub::MutateRows, batch),
                 "Too many entries: 100001 provided; limit 100000");
   batch.mutable_entries()->RemoveLast();
+  // As many entries as there may be; but none of them has a mutation.
+  ExpectInvalid(List<pb::MutateRowsResponse>(&pb::Bigtable::Stub::MutateRows, batch),
+                "No mutations provided");
+  batch.mutable_entries(0)->add_mutations()->mutable_delete_from_row();
   EXPECT_TRUE(List<pb::MutateRowsResponse>(&pb::Bigtable::Stub::MutateRows, batch).ok());
+}
+
+TEST_F(GrpcServerTest, RefusesWhatNoEnumerationHas) {
+  Start();
+  auto read = OfTable<pb::ReadRowsRequest>();
+  read.set_request_stats_view(static_cast<pb::ReadRowsRequest::RequestStatsView>(3));
+  ExpectInvalid(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, read),
+                "Error in field 'request_stats_view' : unknown value 3");
+  using Admin = admin::BigtableTableAdmin::Stub;
+  constexpr char kUnknownView[] = "Error in field 'view' : unknown value 99";
+  admin::GetTableRequest get;
+  get.set_name(kTable);
+  get.set_view(static_cast<admin::Table::View>(99));
+  ExpectInvalid(Call<admin::Table>(admin_.get(), &Admin::GetTable, get), kUnknownView);
+  admin::ListTablesRequest list;
+  list.set_parent(kInstance);
+  list.set_view(static_cast<admin::Table::View>(99));
+  ExpectInvalid(Call<admin::ListTablesResponse>(admin_.get(), &Admin::ListTables, list), kUnknownView);
+  admin::GetAuthorizedViewRequest get_view;
+  get_view.set_name(std::string(kTable) + "/authorizedViews/v");
+  get_view.set_view(static_cast<admin::AuthorizedView::ResponseView>(99));
+  ExpectInvalid(Call<admin::AuthorizedView>(admin_.get(), &Admin::GetAuthorizedView, get_view), kUnknownView);
+  admin::ListAuthorizedViewsRequest list_views;
+  list_views.set_parent(kTable);
+  list_views.set_view(static_cast<admin::AuthorizedView::ResponseView>(99));
+  ExpectInvalid(
+      Call<admin::ListAuthorizedViewsResponse>(admin_.get(), &Admin::ListAuthorizedViews, list_views),
+      kUnknownView);
 }
 
 TEST_F(GrpcServerTest, RefusesWhatWouldBecomeMuchMoreThanItIs) {

@@ -162,13 +162,13 @@ bool ReadEntry(std::string_view bytes, PlainEntry* entry) {
 }
 
 absl::Status CheckSize(const pb::MutateRowsRequest& request) {
-  if (request.entries().empty()) return absl::InvalidArgumentError("No mutations provided");
   if (request.entries_size() > static_cast<int>(kMutationsPerRequestMax)) {
     return absl::InvalidArgumentError(fmt::format("Too many entries: {} provided; limit {}",
                                                   request.entries_size(), kMutationsPerRequestMax));
   }
   size_t count = 0;
   for (const pb::MutateRowsRequest::Entry& entry : request.entries()) count += entry.mutations_size();
+  if (count == 0) return absl::InvalidArgumentError("No mutations provided");
   if (count <= kMutationsPerRequestMax) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("Too many mutations: {} provided; limit {}", count, kMutationsPerRequestMax));

@@ -55,7 +55,7 @@ class MutateRowsMessage {
     return plain_ ? authorized_view_name_ : parsed_->message().authorized_view_name();
   }
 
-  // Once.  INVALID_ARGUMENT: there is none, or too many.
+  // Once.  INVALID_ARGUMENT: there are too many, or no mutation in any.
   absl::StatusOr<MutateRowsEntries> TakeEntries();
 
   // Instead of both, for one of many that are read one after the other in the same memory.  `bytes` stays.

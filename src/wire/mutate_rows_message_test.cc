@@ -235,6 +235,22 @@ TEST_F(MutateRowsMessageTest, TakesRoomForWhatALargeMessageBecomes) {
   EXPECT_TRUE(absl::IsUnavailable(message.Parse(&buffer, &*place)));
 }
 
+TEST_F(MutateRowsMessageTest, RefusesWhatHasNoMutations) {
+  const auto text_of = [this](const std::string& text) {
+    const std::string bytes = Text(text).SerializeAsString();
+    ExpectSame(bytes);
+    return ReadMessage(bytes).text;
+  };
+  const std::string kNone = "No mutations provided";
+  EXPECT_NE(text_of("table_name: 't'").find(kNone), std::string::npos);
+  const std::string all_empty = text_of("table_name: 't' entries { row_key: 'a' } entries { row_key: 'b' }");
+  EXPECT_EQ(all_empty, text_of("table_name: 't'")) << "refused as a whole";
+  // One entry without mutations is refused by itself.
+  EXPECT_NE(text_of("table_name: 't' entries { row_key: 'a' } entries { row_key: 'b' mutations { "
+                    "delete_from_row {} } }"),
+            all_empty);
+}
+
 TEST_F(MutateRowsMessageTest, RefusesTooMany) {
   pb::MutateRowsRequest request;
   auto* entry = request.add_entries();

@@ -129,6 +129,8 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       return NotBuilt(
           "reversed of ReadRows is for clients that announce that they understand it (bigtable-features)");
     }
+    if (!pb::ReadRowsRequest::RequestStatsView_IsValid(request.request_stats_view()))
+      return UnknownValue("request_stats_view", request.request_stats_view());
     if (request.request_stats_view() == pb::ReadRowsRequest::REQUEST_STATS_FULL) stats_since_ = absl::Now();
     absl::StatusOr<std::vector<RowRange>> ranges = ParseRowSet(request.rows());
     if (!ranges.ok()) return ranges.status();

@@ -43,6 +43,8 @@ class MutationParser {
   explicit MutationParser(std::vector<Mutation>* out) : out_(*out) {}
 
   absl::Status Parse(const pb::Mutation& m) {
+    if (!pb::Mutation::TimestampOrigin_IsValid(m.timestamp_origin()))
+      return UnknownValue("timestamp_origin", m.timestamp_origin());
     switch (m.mutation_case()) {
       case pb::Mutation::kSetCell:
         return Parse(m.set_cell(), m.timestamp_origin() == pb::Mutation::CLIENT_AUTO_GENERATED);
@@ -160,6 +162,10 @@ class MutationParser {
 };
 
 }  // namespace
+
+absl::Status UnknownValue(std::string_view field, int value) {
+  return Invalid(fmt::format("Error in field '{}' : unknown value {}", field, value));
+}
 
 absl::Status CheckRowKey(std::string_view row_key) {
   if (row_key.empty()) return Invalid("Row keys must be non-empty");

@@ -22,6 +22,9 @@ namespace sonde {
 
 absl::Status CheckRowKey(std::string_view row_key);
 
+// That a field has a value which its enumeration has not: protocol buffers let any number through.
+absl::Status UnknownValue(std::string_view field, int value);
+
 // The range of keys, or INVALID_ARGUMENT when it is empty by construction.
 absl::StatusOr<RowRange> ParseRowRange(const google::bigtable::v2::RowRange& range);
 

@@ -125,6 +125,19 @@ TEST(Mutations, RefusesWhatIsOutOfBounds) {
             absl::InvalidArgumentError(head + "Error in field 'input' : must use `int_value`"));
 }
 
+TEST(Mutations, OriginsOfTimestampsAreThoseOfTheApi) {
+  EXPECT_EQ(MutationStatus("mutations { delete_from_row {} timestamp_origin: CLIENT_AUTO_GENERATED }"),
+            absl::OkStatus());
+  pb::MutateRowRequest request;
+  request.add_mutations()->mutable_set_cell()->set_family_name("f");
+  request.mutable_mutations(0)->set_timestamp_origin(static_cast<pb::Mutation::TimestampOrigin>(3));
+  std::vector<Mutation> mutations;
+  EXPECT_EQ(
+      ParseMutations(request.mutations(), false, &mutations),
+      absl::InvalidArgumentError("Error in field 'Mutation list' : Error in element #0 : Error in field "
+                                 "'timestamp_origin' : unknown value 3"));
+}
+
 TEST(Mutations, CountsThem) {
   pb::MutateRowRequest request;
   for (size_t i = 0; i < kMutationsPerRequestMax; ++i) request.add_mutations()->mutable_delete_from_row();
@@ -207,6 +220,21 @@ TEST(CreateTable, SketchesAreOfTheirInputType) {
   EXPECT_EQ(*kind("input_type { string_type {} }"), AggregateKind::kHllBytes);
   EXPECT_EQ(*kind(""), AggregateKind::kHllBytes);
   EXPECT_EQ(kind("input_type { date_type {} }").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// "For now, only the `Aggregate` type is supported."
+TEST(CreateTable, ANewFamilyHasNoTypeButAnAggregate) {
+  const auto parse = [](const std::string& text) {
+    return ParseFamily("f", Text<admin::ColumnFamily>(text));
+  };
+  for (const char* type : {"string_type { encoding { utf8_bytes {} } }", "bytes_type {}", "int64_type {}"}) {
+    EXPECT_EQ(parse(std::string("value_type { ") + type + " }").status(),
+              absl::InvalidArgumentError(
+                  "Error in field 'value_type' : a new family's may only be an aggregate_type"));
+  }
+  EXPECT_EQ(parse("value_type {}")->value_type, "");
+  EXPECT_EQ(parse("value_type { aggregate_type { max {} } }")->aggregate, AggregateKind::kMax);
+  EXPECT_FALSE(parse("value_type { aggregate_type {} }").ok());
 }
 
 TEST(CreateTable, RefusesBadRulesAndNames) {

@@ -116,8 +116,7 @@ absl::StatusOr<TimestampGranularity> ParseGranularity(admin::Table::TimestampGra
     case admin::Table::MICROS:
       return TimestampGranularity::kMicros;
     default:
-      return Invalid(fmt::format("Error in field 'table.granularity' : unknown value {}",
-                                 static_cast<int>(granularity)));
+      return UnknownValue("table.granularity", granularity);
   }
 }
 
@@ -194,14 +193,14 @@ absl::StatusOr<FamilySchema> ParseFamily(const std::string& name, const admin::C
   absl::StatusOr<GcRule> rule = ParseGcRule(family.gc_rule());
   if (!rule.ok()) return rule.status();
   result.gc_rule = *std::move(rule);
-  if (family.has_value_type()) {
-    result.value_type = family.value_type().SerializeAsString();
-    if (family.value_type().kind_case() == admin::Type::kAggregateType) {
-      absl::StatusOr<AggregateKind> aggregate = ParseAggregate(family.value_type().aggregate_type());
-      if (!aggregate.ok()) return aggregate.status();
-      result.aggregate = *aggregate;
-    }
-  }
+  // A type without a kind says as little as none.
+  if (family.value_type().kind_case() == admin::Type::KIND_NOT_SET) return result;
+  if (family.value_type().kind_case() != admin::Type::kAggregateType)
+    return Invalid("Error in field 'value_type' : a new family's may only be an aggregate_type");
+  absl::StatusOr<AggregateKind> aggregate = ParseAggregate(family.value_type().aggregate_type());
+  if (!aggregate.ok()) return aggregate.status();
+  result.aggregate = *aggregate;
+  result.value_type = family.value_type().SerializeAsString();
   return result;
 }
 

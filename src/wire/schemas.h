@@ -15,7 +15,7 @@ namespace sonde {
 // The one cluster that there is, as views of replication, change streams and headers name it.
 inline constexpr char kClusterId[] = "sonde";
 
-// INVALID_ARGUMENT: a bad name, rule or type.  UNIMPLEMENTED: a type of family that is not built.
+// Of a family that is to be made.  INVALID_ARGUMENT: a bad name, rule or type.
 absl::StatusOr<FamilySchema> ParseFamily(const std::string& name,
                                          const google::bigtable::admin::v2::ColumnFamily& family);
 absl::StatusOr<GcRule> ParseGcRule(const google::bigtable::admin::v2::GcRule& rule);

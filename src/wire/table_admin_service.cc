@@ -21,9 +21,14 @@ absl::StatusOr<TableSchemaRef> FindTable(const Catalog& catalog, const std::stri
   return catalog.Find(name);
 }
 
+absl::Status CheckView(admin::Table::View view) {
+  return admin::Table::View_IsValid(view) ? absl::OkStatus() : UnknownValue("view", view);
+}
+
 absl::Status ListTables(const Catalog& catalog, const admin::ListTablesRequest& request,
                         admin::ListTablesResponse* response) {
   if (absl::Status status = CheckInstanceName(request.parent()); !status.ok()) return status;
+  if (absl::Status status = CheckView(request.view()); !status.ok()) return status;
   if (request.page_size() < 0) {
     return absl::InvalidArgumentError(
         fmt::format("Error in field 'page_size' : must not be negative, but is {}", request.page_size()));
@@ -110,6 +115,7 @@ void TableAdminService::AddTables() {
   Add<admin::ListTablesRequest, admin::ListTablesResponse>(
       [this](const auto& in, auto* out) { return ListTables(tables_->catalog(), in, out); });
   Add<admin::GetTableRequest, admin::Table>([this](const auto& in, auto* out) {
+    if (absl::Status status = CheckView(in.view()); !status.ok()) return status;
     absl::StatusOr<TableSchemaRef> schema = FindTable(tables_->catalog(), in.name());
     if (schema.ok()) ToProto(**schema, in.view(), admin::Table::SCHEMA_VIEW, out);
     return schema.status();

@@ -291,7 +291,10 @@ Outcome NaiveBigtable::Do(const pb::MutateRowRequest& request) {
 }
 
 Outcome NaiveBigtable::Do(const pb::MutateRowsRequest& request) {
-  if (request.entries().empty()) return {StatusCode::kInvalidArgument, ""};
+  const bool has_mutations =
+      std::any_of(request.entries().begin(), request.entries().end(),
+                  [](const pb::MutateRowsRequest::Entry& entry) { return !entry.mutations().empty(); });
+  if (!has_mutations) return {StatusCode::kInvalidArgument, ""};
   const auto rows_before = rows_;
   const auto tokens_before = tokens_;
   std::vector<StatusCode> codes;
@@ -404,7 +407,10 @@ Outcome NaiveBigtable::Do(const pb::ReadRowsRequest& request) {
   const pb::RowSet& wanted = request.rows();
   const bool are_keys = std::all_of(wanted.row_keys().begin(), wanted.row_keys().end(), IsRowKey);
   const bool are_ranges = std::all_of(wanted.row_ranges().begin(), wanted.row_ranges().end(), IsRange);
-  if (!are_keys || !are_ranges || request.rows_limit() < 0) return {StatusCode::kInvalidArgument, ""};
+  if (!are_keys || !are_ranges || request.rows_limit() < 0 ||
+      !pb::ReadRowsRequest::RequestStatsView_IsValid(request.request_stats_view())) {
+    return {StatusCode::kInvalidArgument, ""};
+  }
   const StatusCode code = CheckNaively(request.filter(), FamilyNames());
   if (code != StatusCode::kOk) return {code, ""};
 
@@ -457,7 +463,11 @@ Outcome NaiveBigtable::Do(const admin::ModifyColumnFamiliesRequest& request) {
   if (request.modifications().empty()) return {StatusCode::kInvalidArgument, ""};
   for (const auto& modification : request.modifications()) {
     const bool says_something = modification.has_create() || modification.has_update() || modification.drop();
-    if (!IsFamilyName(modification.id()) || !says_something) return {StatusCode::kInvalidArgument, ""};
+    const admin::ColumnFamily& created = modification.create();
+    if (!IsFamilyName(modification.id()) || !says_something ||
+        (created.has_value_type() && !created.value_type().has_aggregate_type())) {
+      return {StatusCode::kInvalidArgument, ""};
+    }
   }
   admin::Table changed = table_;
   std::set<std::string> dropped;

@@ -129,12 +129,12 @@ class HistoryMaker {
       case 1: {
         Name(mutation.mutable_add_to_cell());
         if (!OneIn(20)) mutation.mutable_add_to_cell()->mutable_input()->set_int_value(Number());
-        if (OneIn(8)) mutation.set_timestamp_origin(pb::Mutation::CLIENT_AUTO_GENERATED);
+        Origin(&mutation);
         break;
       }
       case 2:
         Name(mutation.mutable_merge_to_cell());
-        if (OneIn(8)) mutation.set_timestamp_origin(pb::Mutation::CLIENT_AUTO_GENERATED);
+        Origin(&mutation);
         if (OneIn(20)) break;
         OneIn(4) ? mutation.mutable_merge_to_cell()->mutable_input()->set_raw_value(State())
                  : mutation.mutable_merge_to_cell()->mutable_input()->set_bytes_value(State());
@@ -163,7 +163,7 @@ class HistoryMaker {
         m->set_column_qualifier(Any(words_.qualifiers));
         m->set_timestamp_micros(Timestamp());
         m->set_value(Any(words_.values));
-        if (OneIn(8)) mutation.set_timestamp_origin(pb::Mutation::CLIENT_AUTO_GENERATED);
+        Origin(&mutation);
       }
     }
     return mutation;
@@ -199,6 +199,7 @@ class HistoryMaker {
     if (OneIn(3)) request.set_rows_limit(OneIn(30) ? -1 : static_cast<int64_t>(1 + random_.Uniform(5)));
     request.set_reversed(OneIn(3));
     if (OneIn(3)) request.set_request_stats_view(pb::ReadRowsRequest::REQUEST_STATS_FULL);
+    if (OneIn(200)) request.set_request_stats_view(static_cast<pb::ReadRowsRequest::RequestStatsView>(3));
     return request;
   }
 
@@ -224,6 +225,7 @@ class HistoryMaker {
       switch (random_.Uniform(3)) {
         case 0:
           *modification->mutable_create() = ColumnFamily(name);
+          if (OneIn(20)) modification->mutable_create()->mutable_value_type()->mutable_string_type();
           break;
         case 1:
           *modification->mutable_update() = admin::ColumnFamily();
@@ -265,10 +267,11 @@ class HistoryMaker {
       case 9:
       case 10: {
         pb::MutateRowsRequest request;
+        const bool lacks_mutations = OneIn(60);
         for (uint64_t count = OneIn(30) ? 0 : 1 + random_.Uniform(6); count > 0; --count) {
           pb::MutateRowsRequest::Entry* entry = request.add_entries();
           entry->set_row_key(RowKey());
-          Mutations(entry->mutable_mutations());
+          if (!lacks_mutations) Mutations(entry->mutable_mutations());
           if (OneIn(3)) Idempotency(entry->mutable_idempotency());
         }
         return request;
@@ -298,10 +301,10 @@ class HistoryMaker {
   SeededRandom random_;
   const Words words_;
   bool has_rules_ = false;
+  bool has_micros_ = false;
 };
 
 }  // namespace
-  bool has_micros_ = false;
 
 History MakeHistory(uint64_t seed, int steps_count) { return HistoryMaker(seed).Make(steps_count); }
 

@@ -72,11 +72,6 @@ func repeat(mutation *btpb.Mutation, count int) []*btpb.Mutation {
 func TestRefusesWritesPastTheLimits(t *testing.T) {
 	f := limitsFixture(t)
 	set := setCell("f", "q", 1000, "v")
-	deleteRange := func(start, end int64) *btpb.Mutation {
-		return &btpb.Mutation{Mutation: &btpb.Mutation_DeleteFromColumn_{DeleteFromColumn: &btpb.Mutation_DeleteFromColumn{
-			FamilyName: "f", ColumnQualifier: []byte("q"),
-			TimeRange: &btpb.TimestampRange{StartTimestampMicros: start, EndTimestampMicros: end}}}}
-	}
 	const invalid = codes.InvalidArgument
 	run(t, []limitCase{
 		{"empty key", f.mutate("", set), invalid, "Row keys must be non-empty"},
@@ -89,7 +84,7 @@ func TestRefusesWritesPastTheLimits(t *testing.T) {
 		{"long qualifier", f.mutate("r", setCell("f", strings.Repeat("q", 16*1024+1), 0, "")), invalid, "16384"},
 		{"timestamp -2", f.mutate("r", setCell("f", "q", -2, "")), invalid, "-2"},
 		{"timestamp between milliseconds", f.mutate("r", setCell("f", "q", 1001, "")), invalid, "1001"},
-		{"timestamp past the largest", f.mutate("r", setCell("f", "q", math.MaxInt64, "")), invalid, ""},
+		{"the greatest timestamp, between milliseconds", f.mutate("r", setCell("f", "q", math.MaxInt64, "")), invalid, ""},
 		{"delete of an empty time range", f.mutate("r", deleteRange(2000, 2000)), invalid, ""},
 		{"delete of a reversed time range", f.mutate("r", deleteRange(2000, 1000)), invalid, ""},
 		{"delete of an unknown family", f.mutate("r", &btpb.Mutation{Mutation: &btpb.Mutation_DeleteFromFamily_{
