@@ -97,7 +97,7 @@ class ReadsTest {
 
   @Test
   void filters() {
-    String table = newTable("f");
+    String table = newTable("f", "g");
     write(table, "a", "f", "pressure", 1, "94558");
     write(table, "a", "f", "pressure", 2, "94122");
     write(table, "a", "f", "temp", 2, "9.4");

@@ -42,7 +42,7 @@ test('reads backwards', async () => {
 });
 
 test('filters', async () => {
-  const table = await newTable();
+  const table = await newTable({families: ['f', 'g']});
   await write(table, ['a', 'f:pressure', 1, '94558'], ['a', 'f:pressure', 2, '94122'], ['a', 'f:temp', 2, '9.4'],
     ['b', 'f:temp', 3, '9.2']);
   const [pressure2, pressure1] = ['a f:pressure @2 94122', 'a f:pressure @1 94558'];

@@ -54,7 +54,8 @@ def test_ranges_limits_and_lists(data_table):
     assert read(limit=3) == [b"a", b"b#1", b"b#2"]
 
 
-def test_filters(data_table):
+def test_filters(data_table, table):
+    table.column_family("g").create()
     write(data_table, ("a", "f", "pressure", 1, b"94558"), ("a", "f", "pressure", 2, b"94122"),
           ("a", "f", "temp", 2, b"9.4"), ("b", "f", "temp", 3, b"9.2"))
     pressure2, pressure1 = (b"a", "f", b"pressure", 2, b"94122"), (b"a", "f", b"pressure", 1, b"94558")
