@@ -279,6 +279,23 @@ TEST(SeriesHttp, NeverCutsCsvSilently) {
   EXPECT_EQ(json["rows"].size(), 100'001);
 }
 
+TEST(SeriesHttp, ZonesAreNamesOfTheTzDatabase) {
+  Fixture fixture;
+  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
+  const auto ask = [&](const std::string& zone) {
+    return fixture.Call("GET", "/api/v1/series/meters/query?every=day&zone=" + zone);
+  };
+  EXPECT_EQ(ask("Europe/Rome").code, 200);
+  for (const char* zone : {"file:/etc/hostname", "localtime", "/etc/localtime", "libc:localtime"}) {
+    const HttpResponse refused = ask(zone);
+    EXPECT_EQ(refused.code, 400);
+    EXPECT_EQ(nlohmann::json::parse(refused.body)["error"]["message"],
+              fmt::format("zone: time zone '{}'; allowed: UTC, or a name that this machine knows (package "
+                          "tzdata), such as Europe/Rome",
+                          zone));
+  }
+}
+
 TEST(SeriesHttp, SaysWhatWasPassedOverAndWhatComesTooLate) {
   Fixture fixture;
   ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);

@@ -23,7 +23,7 @@ std::optional<double> NumberOf(const ResultValue& value) {
 }  // namespace
 
 int64_t BucketsBefore(const TimeBuckets& every, int64_t start_micros, int count) {
-  for (; count > 0 && start_micros > 0; --count) start_micros = every.Start(start_micros - 1);
+  for (; count > 0 && start_micros > kTimeBeginMicros; --count) start_micros = every.Start(start_micros - 1);
   return start_micros;
 }
 
@@ -33,8 +33,12 @@ BucketFold::BucketFold(const Query& query, size_t fields)
 }
 
 absl::StatusOr<size_t> BucketFold::FindBucket(Group* group, int64_t time_micros, int64_t* end_micros) {
-  const int64_t start_micros = query_.every ? query_.every->Start(time_micros) : 0;
-  *end_micros = query_.every ? query_.every->End(time_micros) : kTimeEndMicros;
+  if (time_micros < piece_.start_micros || time_micros >= piece_.end_micros) {
+    piece_ =
+        query_.every ? query_.every->Find(time_micros) : TimeBuckets::Piece{kTimeBeginMicros, kTimeEndMicros};
+  }
+  const int64_t start_micros = piece_.start_micros;
+  *end_micros = piece_.end_micros;
   const auto hint = group->places.empty() || std::prev(group->places.end())->first >= start_micros
                         ? group->places.lower_bound(start_micros)
                         : group->places.end();
@@ -102,7 +106,7 @@ void BucketFold::AddColumn(absl::Span<const int64_t> times_micros, absl::Span<co
 
 absl::StatusOr<std::vector<int64_t>> BucketFold::StartsOf(const Group& group) const {
   std::vector<int64_t> starts;
-  if (!query_.every) return std::vector<int64_t>{0};
+  if (!query_.every) return std::vector<int64_t>{kTimeBeginMicros};
   const TimeBuckets& every = *query_.every;
   const Selection& selection = query_.selection;
   const int64_t first_asked = every.Start(std::max<int64_t>(0, selection.from_micros));

@@ -54,6 +54,7 @@ class BucketFold {
   const AggregateNeeds needs_;
   std::vector<int> windows_;
   std::map<std::vector<std::string>, Group> groups_;
+  TimeBuckets::Piece piece_;  // that was found last
   size_t accumulators_ = 0;
   size_t values_held_ = 0;
   // Those of a column that has gaps.
@@ -61,7 +62,8 @@ class BucketFold {
   std::vector<double> values_;
 };
 
-// The start of the bucket that lies `count` before the one that starts at `start_micros`; 0 at the earliest.
+// The start of the bucket that lies `count` before the one that starts at `start_micros`; kTimeBeginMicros at
+// the earliest.
 int64_t BucketsBefore(const TimeBuckets& every, int64_t start_micros, int count);
 
 }  // namespace sonde::series

@@ -95,8 +95,7 @@ struct ResultHeader {
   };
   std::vector<std::string> tags;
   std::vector<Column> values;
-  // The times of the answer are starts of these: how exactly people want to see them.
-  BucketWidth time_unit;
+  TimeUnit time_unit = TimeUnit::kMicrosecond;
   std::optional<absl::TimeZone> zone;  // that they are shown in; none: UTC
 };
 

@@ -87,7 +87,7 @@ absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& q
   } else {
     for (const Tag& tag : schema.tags) header.tags.push_back(tag.name);
   }
-  header.time_unit = {BucketWidth::Kind::kFixed, schema.resolution_micros};
+  header.time_unit = TimeUnitOf(schema.resolution_micros);
   if (query.every) {
     header.time_unit = query.every->Unit();
     header.zone = query.every->zone();

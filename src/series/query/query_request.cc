@@ -136,6 +136,7 @@ absl::Status ReadGroups(const SeriesSchema& schema, const QueryRequest& request,
 
 absl::Status ReadBuckets(const QueryRequest& request, Query* query) {
   if (!request.every.empty()) {
+    if (const auto zone = FindTimeZone(request.zone); !zone.ok()) return AtFlag("--zone", zone.status());
     absl::StatusOr<TimeBuckets> every = TimeBuckets::Parse(request.every, request.zone);
     if (!every.ok()) return AtFlag("--every", every.status());
     query->every = *std::move(every);

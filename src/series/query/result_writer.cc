@@ -37,13 +37,6 @@ std::string ShownText(const ResultValue& value) {
                     value);
 }
 
-// As a clock of the answer's zone shows it.
-int64_t LocalMicros(const ResultHeader& header, int64_t micros) {
-  if (!header.zone) return micros;
-  const int64_t offset = header.zone->At(absl::FromUnixMicros(micros)).offset * kMicrosPerSecond;
-  return std::max<int64_t>(0, micros + offset);
-}
-
 class TableWriter final : public ResultWriter {
  public:
   TableWriter(ResultHeader header, std::ostream* out) : header_(std::move(header)), out_(out) {
@@ -56,7 +49,7 @@ class TableWriter final : public ResultWriter {
   void Row(const ResultRow& row) override {
     Line line;
     for (const std::string& tag : row.tags) line.push_back(DisplayText(tag));
-    line.push_back(ShortTimeText(LocalMicros(header_, row.time_micros), header_.time_unit));
+    line.push_back(ShortTimeText(LocalMicros(header_.zone, row.time_micros), header_.time_unit));
     for (const ResultValue& value : row.values) line.push_back(ShownText(value));
     lines_.push_back(std::move(line));
     if (lines_.size() > kTableLinesMeasured || !widths_.empty()) Print();
@@ -217,16 +210,19 @@ std::unique_ptr<ResultWriter> MakeResultWriter(ResultFormat format, ResultHeader
   return std::make_unique<TableWriter>(std::move(header), out);
 }
 
-std::string ShortTimeText(int64_t micros, const BucketWidth& unit) {
+std::string ShortTimeText(int64_t micros, TimeUnit unit) {
   const CivilTime t = CivilFromMicros(micros);
-  if (unit.kind == BucketWidth::Kind::kMonth) return fmt::format("{:04}-{:02}", t.year, t.month);
-  const std::string day = fmt::format("{:04}-{:02}-{:02}", t.year, t.month, t.day);
-  if (unit.kind == BucketWidth::Kind::kWeek || unit.micros % kMicrosPerDay == 0) return day;
-  std::string text = fmt::format("{} {:02}:{:02}", day, t.hour, t.minute);
-  if (unit.micros % kMicrosPerMinute == 0) return text;
+  std::string text = fmt::format("{:04}", t.year);
+  if (unit == TimeUnit::kYear) return text;
+  text += fmt::format("-{:02}", t.month);
+  if (unit == TimeUnit::kMonth) return text;
+  text += fmt::format("-{:02}", t.day);
+  if (unit == TimeUnit::kDay) return text;
+  text += fmt::format(" {:02}:{:02}", t.hour, t.minute);
+  if (unit == TimeUnit::kMinute) return text;
   text += fmt::format(":{:02}", t.second);
-  if (unit.micros % kMicrosPerSecond == 0) return text;
-  if (unit.micros % 1000 == 0) return text + fmt::format(".{:03}", t.micros / 1000);
+  if (unit == TimeUnit::kSecond) return text;
+  if (unit == TimeUnit::kMillisecond) return text + fmt::format(".{:03}", t.micros / 1000);
   return text + fmt::format(".{:06}", t.micros);
 }
 

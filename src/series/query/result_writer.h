@@ -35,8 +35,8 @@ std::optional<ResultFormat> ResultFormatOfName(std::string_view name);
 // `out` must outlive the writer.
 std::unique_ptr<ResultWriter> MakeResultWriter(ResultFormat format, ResultHeader header, std::ostream* out);
 
-// A time as a table shows it: 2021-03, 2021-03-05, 2021-03-05 12:04, ..., by the unit that it starts.
-std::string ShortTimeText(int64_t micros, const BucketWidth& unit);
+// A time as a table shows it: 2021, 2021-03, 2021-03-05, 2021-03-05 12:04, ...
+std::string ShortTimeText(int64_t micros, TimeUnit unit);
 
 // UTF-8 without control characters as it is, everything else as Printable; cut after kTextBytesShown bytes.
 std::string DisplayText(std::string_view text);

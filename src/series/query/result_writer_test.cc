@@ -11,9 +11,8 @@ constexpr int64_t kTime = 1614945600000000;  // 2021-03-05T12:00:00Z
 
 std::string Write(ResultFormat format) {
   std::ostringstream out;
-  const ResultHeader header{{"city"},
-                            {{"avg(temp)", true}, {"note", false}, {"count", true}},
-                            {BucketWidth::Kind::kFixed, kMicrosPerHour}};
+  const ResultHeader header{
+      {"city"}, {{"avg(temp)", true}, {"note", false}, {"count", true}}, TimeUnit::kMinute};
   const auto writer = MakeResultWriter(format, header, &out);
   writer->Row({{"Zürich"}, kTime, {11.238461538461538, std::string("a,\"b\""), int64_t{7}}});
   writer->Row({{"Rome"}, kTime + kMicrosPerHour, {-0.5, {}, int64_t{1000}}});
@@ -67,16 +66,32 @@ TEST(ResultWriter, TextIsShownSafely) {
 }
 
 TEST(ResultWriter, TimesAreAsExactAsTheyAreMeant) {
-  const auto text = [](const char* unit) {
-    return ShortTimeText(kTime + 1'500'001, *ParseBucketWidth(unit));
+  const auto text = [](const char* every) {
+    return ShortTimeText(kTime + 1'500'001, TimeBuckets::Parse(every, "UTC")->Unit());
   };
+  EXPECT_EQ(text("year"), "2021");
+  EXPECT_EQ(text("10y"), "2021");
+  EXPECT_EQ(text("24mo"), "2021");
+  EXPECT_EQ(text("quarter"), "2021-03");
   EXPECT_EQ(text("month"), "2021-03");
   EXPECT_EQ(text("week"), "2021-03-05");
   EXPECT_EQ(text("2d"), "2021-03-05");
+  EXPECT_EQ(text("6h"), "2021-03-05 12:00");
   EXPECT_EQ(text("15m"), "2021-03-05 12:00");
   EXPECT_EQ(text("5s"), "2021-03-05 12:00:01");
   EXPECT_EQ(text("1ms"), "2021-03-05 12:00:01.500");
   EXPECT_EQ(text("1us"), "2021-03-05 12:00:01.500001");
+  EXPECT_EQ(ShortTimeText(-1, TimeUnit::kMicrosecond), "1969-12-31 23:59:59.999999");
+}
+
+// Programs get the start of a bucket as a time that can be read back, however long the bucket is.
+TEST(ResultWriter, ProgramsGetWholeTimes) {
+  for (const ResultFormat format : {ResultFormat::kCsv, ResultFormat::kJson}) {
+    std::ostringstream out;
+    const auto writer = MakeResultWriter(format, {{}, {{"n", true}}, TimeUnit::kYear}, &out);
+    writer->Row({{}, kTime, {int64_t{7}}});
+    EXPECT_NE(out.str().find("2021-03-05T12:00:00Z"), std::string::npos) << out.str();
+  }
 }
 
 }  // namespace

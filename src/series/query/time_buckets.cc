@@ -4,26 +4,50 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
-#include "absl/time/civil_time.h"
+#include "absl/strings/ascii.h"
 #include "base/bytes.h"
 
 namespace sonde::series {
 namespace {
 
 constexpr int kMonthsMax = 1200;
-constexpr int64_t kSecondsPerDay = 86'400;
+constexpr size_t kZoneNameBytesMax = 64;
+// 1969-12-29, a Monday.
+constexpr int64_t kWeeksOriginMicros = -3 * kMicrosPerDay;
+constexpr absl::CivilSecond kEpoch(1970);
 
 int64_t OffsetMicros(const absl::TimeZone& zone, int64_t micros) {
   return zone.At(absl::FromUnixMicros(micros)).offset * kMicrosPerSecond;
 }
 
-int64_t MicrosOf(const absl::TimeZone& zone, const absl::CivilSecond& local) {
-  return std::max<int64_t>(0, absl::ToUnixMicros(absl::FromCivil(local, zone)));
+// Of a clock as RFC 3339 can say it: the nearest whole minutes.
+int64_t ShownOffsetMicros(const absl::TimeZone& zone, int64_t micros) {
+  const int64_t offset = FloorMicros(OffsetMicros(zone, micros) + kMicrosPerMinute / 2, kMicrosPerMinute);
+  const bool is_writable = micros + offset >= kTimeBeginMicros && micros + offset < kTimeEndMicros;
+  return is_writable ? offset : 0;
 }
 
-absl::CivilSecond LocalTime(const absl::TimeZone& zone, int64_t micros) {
-  return zone.At(absl::FromUnixMicros(micros)).cs;
+// When the clocks change between two times that have different offsets.
+int64_t ChangeOfClocks(const absl::TimeZone& zone, int64_t before_micros, int64_t after_micros) {
+  const int64_t offset = OffsetMicros(zone, before_micros);
+  while (after_micros - before_micros > 1) {
+    const int64_t middle = before_micros + (after_micros - before_micros) / 2;
+    (OffsetMicros(zone, middle) == offset ? before_micros : after_micros) = middle;
+  }
+  return after_micros;
+}
+
+// Whether the tz database may have the name.  Whoever loads it takes paths, prefixes and the machine's own
+// files for names, too.
+bool IsZoneName(std::string_view name) {
+  if (name.empty() || name.size() > kZoneNameBytesMax || name.front() == '/') return false;
+  if (name == "localtime" || name == "posixrules" || name == "Factory") return false;
+  if (name.starts_with("posix/") || name.starts_with("right/")) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_isalnum(c) || c == '/' || c == '_' || c == '-' || c == '+';
+  });
 }
 
 std::optional<int> MonthsOf(std::string_view text) {
@@ -42,9 +66,7 @@ std::optional<int> MonthsOf(std::string_view text) {
 absl::StatusOr<std::optional<absl::TimeZone>> FindTimeZone(std::string_view name) {
   if (name.empty() || name == "UTC") return std::nullopt;
   absl::TimeZone zone;
-  // A path is no name: only what the system's own list has.
-  if (name.front() == '/' || name.front() == '.' || name.find("..") != std::string_view::npos ||
-      name.size() > 64 || !absl::LoadTimeZone(std::string(name), &zone)) {
+  if (!IsZoneName(name) || !absl::LoadTimeZone(std::string(name), &zone)) {
     return absl::InvalidArgumentError(fmt::format(
         "time zone '{}'; allowed: UTC, or a name that this machine knows (package tzdata), such as "
         "Europe/Rome",
@@ -53,107 +75,127 @@ absl::StatusOr<std::optional<absl::TimeZone>> FindTimeZone(std::string_view name
   return zone;
 }
 
+TimeUnit TimeUnitOf(int64_t width_micros) {
+  if (width_micros % kMicrosPerDay == 0) return TimeUnit::kDay;
+  if (width_micros % kMicrosPerMinute == 0) return TimeUnit::kMinute;
+  if (width_micros % kMicrosPerSecond == 0) return TimeUnit::kSecond;
+  return width_micros % 1'000 == 0 ? TimeUnit::kMillisecond : TimeUnit::kMicrosecond;
+}
+
+TimeBuckets::TimeBuckets(const BucketWidth& width, int months, std::optional<absl::TimeZone> zone)
+    : width_(width), months_(months), zone_(std::move(zone)) {
+  switch (width.kind) {
+    case BucketWidth::Kind::kFixed:
+      fixed_micros_ = width.micros;
+      break;
+    case BucketWidth::Kind::kWeek:
+      fixed_micros_ = kMicrosPerWeek;
+      break;
+    case BucketWidth::Kind::kMonth:
+      fixed_micros_ = 0;
+      break;
+  }
+  origin_micros_ = fixed_micros_ % kMicrosPerWeek == 0 ? kWeeksOriginMicros : 0;
+}
+
 absl::StatusOr<TimeBuckets> TimeBuckets::Parse(std::string_view text, std::string_view zone_name) {
   const absl::StatusOr<std::optional<absl::TimeZone>> zone = FindTimeZone(zone_name);
   if (!zone.ok()) return zone.status();
-  TimeBuckets buckets(BucketWidth{BucketWidth::Kind::kMonth, 0});
-  if (const std::optional<int> months = MonthsOf(text)) {
-    buckets.months_ = *months;
-  } else {
-    const absl::StatusOr<BucketWidth> width = ParseBucketWidth(text);
-    if (!width.ok()) {
+  BucketWidth width{BucketWidth::Kind::kMonth, 0};
+  const std::optional<int> months = MonthsOf(text);
+  if (!months) {
+    const absl::StatusOr<BucketWidth> parsed = ParseBucketWidth(text);
+    if (!parsed.ok()) {
       return absl::InvalidArgumentError(
           fmt::format("'{}'; allowed: minute, hour, day, week, month, quarter, "
                       "year, or a number and a unit, such as 15m, 6h, 3mo",
                       Printable(text)));
     }
-    buckets.width_ = *width;
+    width = *parsed;
   }
-  buckets.zone_ = *zone;
-  const BucketWidth& width = buckets.width_;
-  if (buckets.zone_ && width.kind == BucketWidth::Kind::kFixed && kMicrosPerDay % width.micros != 0 &&
+  if (*zone && width.kind == BucketWidth::Kind::kFixed && kMicrosPerDay % width.micros != 0 &&
       width.micros % kMicrosPerDay != 0) {
     return absl::InvalidArgumentError(fmt::format(
         "every {} in zone {}; allowed there: what divides a day, or whole days", width.Name(), zone_name));
   }
-  return buckets;
+  return TimeBuckets(width, months.value_or(1), *zone);
 }
 
-int64_t TimeBuckets::MonthStart(int64_t time_micros, int months_later) const {
-  const absl::TimeZone zone = zone_.value_or(absl::UTCTimeZone());
-  const absl::CivilMonth month(LocalTime(zone, time_micros));
-  const int64_t since = month - absl::CivilMonth(1970);
-  const int64_t floor = since >= 0 ? since / months_ * months_ : -months_;
-  return MicrosOf(zone, absl::CivilSecond(absl::CivilMonth(1970) + floor + months_later));
-}
-
-int64_t TimeBuckets::LocalStart(int64_t time_micros) const {
-  const absl::TimeZone& zone = *zone_;
-  if (width_.kind == BucketWidth::Kind::kFixed && width_.micros <= kMicrosPerHour) {
-    const int64_t offset = OffsetMicros(zone, time_micros);
-    const int64_t local = time_micros + offset;
-    const int64_t rest = (local % width_.micros + width_.micros) % width_.micros;
-    return std::max<int64_t>(0, time_micros - rest);
+TimeBuckets::Piece TimeBuckets::Find(int64_t time_micros) const {
+  Piece piece;
+  if (fixed_micros_ != 0 && !zone_) {
+    piece.start_micros = FloorMicros(time_micros - origin_micros_, fixed_micros_) + origin_micros_;
+    piece.end_micros = piece.start_micros + fixed_micros_;
+  } else if (fixed_micros_ != 0 && fixed_micros_ <= kMicrosPerHour) {
+    piece = FindByClock(time_micros);
+  } else {
+    piece = FindByCalendar(time_micros);
   }
-  const absl::CivilSecond local = LocalTime(zone, time_micros);
+  piece.start_micros = std::max(piece.start_micros, kTimeBeginMicros);
+  return piece;
+}
+
+TimeBuckets::Piece TimeBuckets::FindByClock(int64_t time_micros) const {
+  const int64_t offset = OffsetMicros(*zone_, time_micros);
+  Piece piece;
+  piece.start_micros = FloorMicros(time_micros + offset, fixed_micros_) - offset;
+  piece.end_micros = piece.start_micros + fixed_micros_;
+  const auto counts_otherwise = [&](int64_t micros) {
+    return (OffsetMicros(*zone_, micros) - offset) % fixed_micros_ != 0;
+  };
+  if (counts_otherwise(piece.start_micros)) {
+    piece.start_micros = ChangeOfClocks(*zone_, piece.start_micros, time_micros);
+  }
+  if (counts_otherwise(piece.end_micros - 1)) {
+    piece.end_micros = ChangeOfClocks(*zone_, time_micros, piece.end_micros - 1);
+  }
+  return piece;
+}
+
+TimeBuckets::Piece TimeBuckets::FindByCalendar(int64_t time_micros) const {
+  absl::CivilSecond start = CalendarStart(LocalTime(time_micros));
+  absl::CivilSecond next = CalendarNext(start);
+  Piece piece{MicrosOf(start), MicrosOf(next)};
+  // Clocks that are set back over the start of a piece show the time before it again.
+  while (piece.end_micros <= time_micros) {
+    start = next;
+    next = CalendarNext(start);
+    piece = {piece.end_micros, MicrosOf(next)};
+  }
+  return piece;
+}
+
+absl::CivilSecond TimeBuckets::CalendarStart(const absl::CivilSecond& local) const {
+  if (fixed_micros_ == 0) {
+    const int64_t since = absl::CivilMonth(local) - absl::CivilMonth(kEpoch);
+    return absl::CivilSecond(absl::CivilMonth(kEpoch) + FloorMicros(since, months_));
+  }
   const absl::CivilDay day(local);
-  if (width_.kind == BucketWidth::Kind::kWeek) {
-    return MicrosOf(zone, absl::CivilSecond(absl::PrevWeekday(day + 1, absl::Weekday::monday)));
+  if (fixed_micros_ < kMicrosPerDay) {
+    const int64_t second = local - absl::CivilSecond(day);
+    return absl::CivilSecond(day) + FloorMicros(second, fixed_micros_ / kMicrosPerSecond);
   }
-  if (width_.micros < kMicrosPerDay) {
-    const int64_t width_seconds = width_.micros / kMicrosPerSecond;
-    const int64_t second = (local - absl::CivilSecond(day)) / width_seconds * width_seconds;
-    return MicrosOf(zone, absl::CivilSecond(day) + second);
-  }
-  const int64_t days = width_.micros / kMicrosPerDay;
-  const int64_t since = day - absl::CivilDay(1970);
-  const int64_t floor = since >= 0 ? since / days * days : -days;
-  return MicrosOf(zone, absl::CivilSecond(absl::CivilDay(1970) + floor));
+  const absl::CivilDay origin = absl::CivilDay(kEpoch) + origin_micros_ / kMicrosPerDay;
+  return absl::CivilSecond(origin + FloorMicros(day - origin, fixed_micros_ / kMicrosPerDay));
 }
 
-int64_t TimeBuckets::Start(int64_t time_micros) const {
-  if (width_.kind == BucketWidth::Kind::kMonth && (zone_ || months_ != 1)) return MonthStart(time_micros, 0);
-  return zone_ ? LocalStart(time_micros) : width_.Start(time_micros);
+absl::CivilSecond TimeBuckets::CalendarNext(const absl::CivilSecond& start) const {
+  if (fixed_micros_ == 0) return absl::CivilSecond(absl::CivilMonth(start) + months_);
+  return start + fixed_micros_ / kMicrosPerSecond;
 }
 
-int64_t TimeBuckets::End(int64_t time_micros) const {
-  if (width_.kind == BucketWidth::Kind::kMonth && (zone_ || months_ != 1)) {
-    return MonthStart(time_micros, months_);
-  }
-  if (!zone_) return width_.End(time_micros);
-  const absl::TimeZone& zone = *zone_;
-  if (width_.kind == BucketWidth::Kind::kFixed && width_.micros <= kMicrosPerHour) {
-    // The clocks may change within: there the bucket ends.
-    const int64_t end = LocalStart(time_micros) + width_.micros;
-    return LocalStart(end) > time_micros ? LocalStart(end) : end;
-  }
-  const absl::CivilSecond local = LocalTime(zone, time_micros);
-  const absl::CivilDay day(local);
-  if (width_.kind == BucketWidth::Kind::kWeek) {
-    return MicrosOf(zone, absl::CivilSecond(absl::NextWeekday(day, absl::Weekday::monday)));
-  }
-  if (width_.micros < kMicrosPerDay) {
-    const int64_t width_seconds = width_.micros / kMicrosPerSecond;
-    const int64_t second = ((local - absl::CivilSecond(day)) / width_seconds + 1) * width_seconds;
-    return MicrosOf(zone,
-                    second >= kSecondsPerDay ? absl::CivilSecond(day + 1) : absl::CivilSecond(day) + second);
-  }
-  const int64_t days = width_.micros / kMicrosPerDay;
-  const int64_t since = day - absl::CivilDay(1970);
-  const int64_t floor = since >= 0 ? since / days * days : -days;
-  return MicrosOf(zone, absl::CivilSecond(absl::CivilDay(1970) + floor + days));
+absl::CivilSecond TimeBuckets::LocalTime(int64_t time_micros) const {
+  if (zone_) return zone_->At(absl::FromUnixMicros(time_micros)).cs;
+  return kEpoch + FloorMicros(time_micros, kMicrosPerSecond) / kMicrosPerSecond;
+}
+
+int64_t TimeBuckets::MicrosOf(const absl::CivilSecond& local) const {
+  return zone_ ? absl::ToUnixMicros(absl::FromCivil(local, *zone_)) : (local - kEpoch) * kMicrosPerSecond;
 }
 
 int64_t TimeBuckets::MicrosMin() const {
-  switch (width_.kind) {
-    case BucketWidth::Kind::kMonth:
-      return months_ * 28 * kMicrosPerDay;
-    case BucketWidth::Kind::kWeek:
-      return kMicrosPerWeek - kMicrosPerDay;
-    case BucketWidth::Kind::kFixed:
-      break;
-  }
-  return zone_ && width_.micros >= 2 * kMicrosPerHour ? width_.micros / 2 : width_.micros;
+  if (fixed_micros_ == 0) return months_ * 28 * kMicrosPerDay;
+  return zone_ && fixed_micros_ >= 2 * kMicrosPerHour ? fixed_micros_ / 2 : fixed_micros_;
 }
 
 std::string TimeBuckets::Name() const {
@@ -164,12 +206,19 @@ std::string TimeBuckets::Name() const {
   return zone_ ? fmt::format("{} ({})", name, std::string(zone_->name())) : name;
 }
 
-BucketWidth TimeBuckets::Unit() const { return width_; }
+TimeUnit TimeBuckets::Unit() const {
+  if (fixed_micros_ == 0) return months_ % 12 == 0 ? TimeUnit::kYear : TimeUnit::kMonth;
+  return TimeUnitOf(fixed_micros_);
+}
+
+int64_t LocalMicros(const std::optional<absl::TimeZone>& zone, int64_t micros) {
+  return zone ? micros + ShownOffsetMicros(*zone, micros) : micros;
+}
 
 std::string TimeTextIn(const std::optional<absl::TimeZone>& zone, int64_t micros) {
   if (!zone) return TimeText(micros);
-  const int64_t offset = OffsetMicros(*zone, micros);
-  std::string text = TimeText(std::max<int64_t>(0, micros + offset));
+  const int64_t offset = ShownOffsetMicros(*zone, micros);
+  std::string text = TimeText(micros + offset);
   text.pop_back();  // the Z
   const int64_t minutes = (offset < 0 ? -offset : offset) / kMicrosPerMinute;
   return text + fmt::format("{}{:02}:{:02}", offset < 0 ? '-' : '+', minutes / 60, minutes % 60);

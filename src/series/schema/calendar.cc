@@ -15,7 +15,7 @@ using std::chrono::year_month_day;
 // 1970-01-01 was a Thursday: days since the Monday before.
 constexpr int64_t kDaysFromMonday = 3;
 
-int64_t DayOf(int64_t micros) { return micros / kMicrosPerDay; }
+int64_t DayOf(int64_t micros) { return FloorMicros(micros, kMicrosPerDay) / kMicrosPerDay; }
 
 // The day number of the Monday of ISO week 1.
 int64_t FirstMonday(int year) {

@@ -17,6 +17,8 @@ constexpr int64_t kMicrosPerMinute = 60 * kMicrosPerSecond;
 constexpr int64_t kMicrosPerHour = 60 * kMicrosPerMinute;
 constexpr int64_t kMicrosPerDay = 24 * kMicrosPerHour;
 constexpr int64_t kMicrosPerWeek = 7 * kMicrosPerDay;
+// 0001-01-01T00:00:00Z, a Monday.
+constexpr int64_t kTimeBeginMicros = -62'135'596'800 * kMicrosPerSecond;
 // 10000-01-01T00:00:00Z.
 constexpr int64_t kTimeEndMicros = 253'402'300'800 * kMicrosPerSecond;
 
@@ -32,7 +34,13 @@ struct CivilTime {
   bool operator==(const CivilTime&) const = default;
 };
 
-// `micros` must be in [0, kTimeEndMicros].
+// The largest multiple of `width_micros` (> 0) up to `micros`; before 1970, too.
+constexpr int64_t FloorMicros(int64_t micros, int64_t width_micros) {
+  const int64_t rest = micros % width_micros;
+  return micros - (rest < 0 ? rest + width_micros : rest);
+}
+
+// `micros` must be in [kTimeBeginMicros, kTimeEndMicros].
 CivilTime CivilFromMicros(int64_t micros);
 // Nothing when a part is out of range (February 30, hour 24) or the year is not in 1970 to 9999.
 std::optional<int64_t> MicrosFromCivil(const CivilTime& civil);
