@@ -179,7 +179,7 @@ absl::Status Reader::ReadSeries(const KnownSeries& series) {
   if (absl::IsNotFound(stats.status())) return absl::OkStatus();  // no point has come yet
   if (!stats.ok()) return stats.status();
   if (count_ <= kRemoteSamplesMax) return absl::OkStatus();
-  return absl::ResourceExhaustedError(fmt::format(
+  return absl::InvalidArgumentError(fmt::format(
       "the query asks for more than {} samples; ask for a shorter time or fewer series", kRemoteSamplesMax));
 }
 

@@ -16,7 +16,7 @@ namespace sonde::series {
 constexpr size_t kRemoteSamplesMax = 5'000'000;
 
 // `tables`: the service's, as the one who asks sees them.  INVALID_ARGUMENT: a pattern that is no regular
-// expression; RESOURCE_EXHAUSTED: more than kRemoteSamplesMax.
+// expression, or more than kRemoteSamplesMax samples.
 absl::StatusOr<std::vector<prometheus::RemoteSeries>> ReadForPrometheus(IngestService* service,
                                                                         TableAccess* tables,
                                                                         const prometheus::RemoteQuery& query);

@@ -269,7 +269,7 @@ TEST(SeriesHttp, NeverCutsCsvSilently) {
   EXPECT_EQ(is_truncated("100000"), "true");
   EXPECT_EQ(is_truncated("100001"), "false");
   const HttpResponse usual = fixture.Call("GET", "/api/v1/series/meters/query?format=csv");
-  EXPECT_EQ(usual.code, 429);
+  EXPECT_EQ(usual.code, 400);
   EXPECT_EQ(
       nlohmann::json::parse(usual.body)["error"]["message"],
       "the answer has more than 100000 rows: say limit (1 to 1000000) to have that many, or ask for less");
@@ -277,6 +277,21 @@ TEST(SeriesHttp, NeverCutsCsvSilently) {
       nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/meters/query?limit=100001").body);
   EXPECT_EQ(json["is_truncated"], false);
   EXPECT_EQ(json["rows"].size(), 100'001);
+}
+
+// A question that asks for too much is wrong: to ask it again, as clients do after 429, is no cure.
+TEST(SeriesHttp, RefusesWhatAsksForTooMuch) {
+  Fixture fixture;
+  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
+  ASSERT_EQ(fixture
+                .Call("POST", "/api/v1/series/meters/write?time_format=epoch_ms",
+                      MeterLine("a", kNow - 20 * kMicrosPerDay, 1) + MeterLine("a", kNow, 2))
+                .code,
+            200);
+  const HttpResponse filled = fixture.Call("GET", "/api/v1/series/meters/query?every=1s&agg=max&fill=null");
+  EXPECT_EQ(filled.code, 400);
+  EXPECT_EQ(nlohmann::json::parse(filled.body)["error"]["message"],
+            "filling gaps of more than 1000000 buckets a group; ask for wider buckets or a shorter time");
 }
 
 TEST(SeriesHttp, ZonesAreNamesOfTheTzDatabase) {

@@ -345,7 +345,7 @@ class JsonAnswer {
 };
 
 absl::Status TooMany(size_t bytes) {
-  return absl::ResourceExhaustedError(fmt::format(
+  return absl::InvalidArgumentError(fmt::format(
       "the answer has more than {} bytes, the limit: ask for less (limit, every, fields)", bytes));
 }
 
@@ -392,7 +392,7 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
         }
         return !is_too_big;
       });
-  if (!stats.ok()) return stats.status();
+  if (!stats.ok()) return members.InWordsOfHere(stats.status());
   if (is_too_big) return TooMany(kAnswerBytesMax);
   if (!is_csv) {
     response->body = answer.Finish(*stats, is_truncated);
@@ -400,7 +400,7 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
   }
   // A CSV file can't say in itself that rows are missing.
   if (is_truncated && members.limit.empty()) {
-    return absl::ResourceExhaustedError(fmt::format(
+    return absl::InvalidArgumentError(fmt::format(
         "the answer has more than {} rows: say limit (1 to {}) to have that many, or ask for less", rows_max,
         kRowsMax));
   }

@@ -45,7 +45,7 @@ absl::StatusOr<size_t> BucketFold::FindBucket(Group* group, int64_t time_micros,
   if (hint != group->places.end() && hint->first == start_micros) return hint->second;
   accumulators_ += fields_;
   if (accumulators_ > kAccumulatorsMax) {
-    return absl::ResourceExhaustedError(
+    return absl::InvalidArgumentError(
         fmt::format("the answer needs more than {} buckets of fields at a time; ask for wider buckets, fewer "
                     "fields, fewer groups or a shorter time",
                     kAccumulatorsMax));
@@ -78,7 +78,7 @@ absl::Status BucketFold::Add(const std::vector<std::string>& tags, const Numbers
     begin = end;
   }
   if (values_held_ <= kValuesHeldMax) return absl::OkStatus();
-  return absl::ResourceExhaustedError(fmt::format(
+  return absl::InvalidArgumentError(fmt::format(
       "percentiles need more than {} values at a time; ask for fewer groups, fewer fields or a shorter time",
       kValuesHeldMax));
 }
@@ -125,7 +125,7 @@ absl::StatusOr<std::vector<int64_t>> BucketFold::StartsOf(const Group& group) co
   int64_t end = selection.to_micros;
   if (end >= kTimeEndMicros) end = std::prev(group.places.end())->first + 1;
   if (start < end && (end - start) / every.MicrosMin() > static_cast<int64_t>(kFilledBucketsMax)) {
-    return absl::ResourceExhaustedError(
+    return absl::InvalidArgumentError(
         fmt::format("filling gaps of more than {} buckets a group; ask for wider buckets or a shorter time",
                     kFilledBucketsMax));
   }

@@ -20,11 +20,11 @@ class BucketFold {
   // `query` must outlive this; `fields`: how many there are.
   BucketFold(const Query& query, size_t fields);
 
-  // RESOURCE_EXHAUSTED: kAccumulatorsMax or kValuesHeldMax would be passed.
+  // INVALID_ARGUMENT: kAccumulatorsMax or kValuesHeldMax would be passed.
   absl::Status Add(const std::vector<std::string>& group, const Numbers& numbers);
 
   // Gives out all groups, by their tags, and forgets them.  `emit` answers whether to go on; so does this.
-  // RESOURCE_EXHAUSTED: more than kFilledBucketsMax buckets in a group.
+  // INVALID_ARGUMENT: more than kFilledBucketsMax buckets in a group.
   absl::StatusOr<bool> Emit(const std::function<bool(const ResultRow&)>& emit);
 
   bool IsEmpty() const { return groups_.empty(); }
