@@ -336,8 +336,7 @@ std::string KeyCodec::MergeKey(std::string_view key) const {
     const std::optional<std::string_view> text = at <= key.size() ? TextOfPart(key, i, at) : std::nullopt;
     if (!text) break;
     at += text->size();
-    const KeyPart::Kind kind = schema_.key[i].kind;
-    if (kind == KeyPart::Kind::kSalt || kind == KeyPart::Kind::kField) continue;
+    if (schema_.key[i].kind == KeyPart::Kind::kSalt) continue;
     if (!merged.empty()) merged += schema_.delimiter;
     merged += *text;
   }

@@ -66,8 +66,8 @@ class KeyCodec {
   absl::StatusOr<int> SaltOf(const KeyPart& part, absl::Span<const std::string_view> tags,
                              int64_t time_micros) const;
 
-  // The key without its salt and field part: rows that agree in it have points of one series and one piece of
-  // time, and rows of several salts and fields merge in its order.  `key` must be one that Decode takes.
+  // The key without its salt.  Rows of one salt lie in its order, so that rows of several salts merge by it.
+  // `key` must be one that Decode takes.
   std::string MergeKey(std::string_view key) const;
 
   // The pieces of time that values of a time part stand for.

@@ -91,7 +91,10 @@ absl::StatusOr<ScanPlan> Planner::Plan() {
     plan_.ranges.insert(plan_.ranges.end(), stream.begin(), stream.end());
   }
   plan_.ranges = NormalizeRanges(std::move(plan_.ranges));
-  if (is_salt_passed_over_ && !plan_.ranges.empty()) plan_.streams = {plan_.ranges};
+  if (is_salt_passed_over_ && !plan_.ranges.empty()) {
+    plan_.streams = {plan_.ranges};
+    plan_.has_salts_in_turns = true;
+  }
   return std::move(plan_);
 }
 

@@ -39,9 +39,11 @@ struct ScanPlan {
   std::vector<RowRange> ranges;  // normal form
   bool is_full_scan = false;     // nothing that was asked for narrows the keys
   // The same rows, one entry for each salt that has some, each in normal form; together they are `ranges`.
-  // One entry where the key has no salt, or has it behind what the selection leaves open.  Rows of several
-  // merge by KeyCodec::MergeKey.
+  // Rows of several merge by KeyCodec::MergeKey, and come then as if keys had no salt.  One entry where the
+  // key has no salt, or has it behind what the selection leaves open.
   std::vector<std::vector<RowRange>> streams;
+  // The latter: rows of several salts are in one stream, and come in turns, salt by salt.
+  bool has_salts_in_turns = false;
 };
 
 // INVALID_ARGUMENT: a value that no key can hold; a prefix of an int; more than kScanRangesMax ranges.

@@ -43,7 +43,7 @@ absl::StatusOr<std::string> SeriesPrefix(const KeyCodec& codec, const std::vecto
 }
 
 absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
-  const bool is_forward = IsNewestFirst(scan->schema());
+  const bool is_forward = scan->order_of_read().times_of_series() == RowOrder::Times::kDescending;
   std::vector<RowRange> ranges = scan->ranges();
   while (!ranges.empty()) {
     RowRead read = scan->MakeRead(ranges);
@@ -116,9 +116,10 @@ absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& sc
   NewestOfSeries all;
   // What a newer version has is newer than all of an older one.
   for (auto scan = scans.rbegin(); scan != scans.rend(); ++scan) {
-    const absl::Status status = IsBySeries((*scan)->schema())
-                                    ? ScanBySeries(scan->get(), static_cast<size_t>(count), &all)
-                                    : ScanAll(scan->get(), static_cast<size_t>(count), &all);
+    const RowOrder order = (*scan)->order_of_read();
+    const bool is_by_series = order.SeriesLieTogether() && order.times_of_series() != RowOrder::Times::kMixed;
+    const absl::Status status = is_by_series ? ScanBySeries(scan->get(), static_cast<size_t>(count), &all)
+                                             : ScanAll(scan->get(), static_cast<size_t>(count), &all);
     if (!status.ok()) return status;
   }
   for (const auto& [tags, newest] : all) {

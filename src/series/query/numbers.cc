@@ -1,6 +1,9 @@
 #include "series/query/numbers.h"
 
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <utility>
 
 #include "series/schema/calendar.h"
 
@@ -19,6 +22,31 @@ std::optional<Change> ChangeOfName(std::string_view name) {
 }
 
 std::string_view ChangeName(Change change) { return kChangeNames[static_cast<size_t>(change)]; }
+
+void Numbers::Append(const Numbers& other) {
+  columns.resize(other.columns.size());
+  times_micros.insert(times_micros.end(), other.times_micros.begin(), other.times_micros.end());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    columns[i].is_text = other.columns[i].is_text;
+    columns[i].values.insert(columns[i].values.end(), other.columns[i].values.begin(),
+                             other.columns[i].values.end());
+  }
+}
+
+void Numbers::SortByTime() {
+  if (std::is_sorted(times_micros.begin(), times_micros.end())) return;
+  std::vector<size_t> order(times_micros.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return times_micros[a] < times_micros[b]; });
+  const auto arrange = [&](auto* some) {
+    auto arranged = *some;
+    for (size_t i = 0; i < order.size(); ++i) arranged[i] = (*some)[order[i]];
+    *some = std::move(arranged);
+  };
+  arrange(&times_micros);
+  for (Column& column : columns) arrange(&column.values);
+}
 
 void ChangesOfSeries::Apply(Change change, Numbers* numbers) {
   before_.resize(numbers->columns.size());

@@ -27,6 +27,10 @@ struct Numbers {
     times_micros.clear();
     for (Column& column : columns) column.values.clear();
   }
+  // Points of the same fields, behind these; times need not ascend then.
+  void Append(const Numbers& other);
+  // Points of one time stay in their order.
+  void SortByTime();
 };
 
 // The values of one series, batch by batch and by time ascending, become their changes.

@@ -27,7 +27,7 @@ using Scans = std::vector<std::unique_ptr<SeriesScan>>;
 absl::Status ReadRaw(const Scans& scans, const RowCallback& emit) {
   bool is_enough = false;
   for (const auto& scan : scans) {
-    const absl::Status status = scan->ReadAll(false, [&]() -> absl::StatusOr<bool> {
+    const absl::Status status = scan->ReadAll([&]() -> absl::StatusOr<bool> {
       for (size_t i = 0; i < scan->points().Count() && !is_enough; ++i) {
         const absl::StatusOr<ResultRow> result = scan->MakeResult(scan->points().Get(i));
         if (!result.ok()) return result.status();
@@ -44,8 +44,7 @@ absl::Status ReadRaw(const Scans& scans, const RowCallback& emit) {
 class Changes {
  public:
   Changes(const Query& query, const Scans& scans)
-      : change_(query.change),
-        is_by_series_(scans.size() == 1 && IsBySeries(scans[0]->schema(), scans[0]->IsMerged())) {}
+      : change_(query.change), is_by_series_(scans.size() == 1 && scans[0]->order().SeriesLieTogether()) {}
 
   void Apply(const std::vector<std::string>& tags, Numbers* numbers) {
     if (!change_) return;
@@ -59,11 +58,6 @@ class Changes {
   const bool is_by_series_;
   std::map<std::vector<std::string>, ChangesOfSeries> series_;
 };
-
-// Changes need each series by time: where the newest is first, rows are read from their end.
-bool IsReadReversed(const Query& query, const SeriesScan& scan) {
-  return query.change && IsNewestFirst(scan.schema());
-}
 
 // The values of an answer to a question for changes alone; false: there is none.
 bool MakeChangeRow(const SeriesScan& scan, const Numbers& numbers, size_t index, ResultRow* result) {
@@ -91,25 +85,19 @@ absl::Status ReadRawChanges(const Query& query, const Scans& scans, const RowCal
       }
       return !is_enough;
     };
-    const absl::Status status = scan->ReadAllNumbers(IsReadReversed(query, *scan), false, &numbers, take);
+    const absl::Status status = scan->ReadAllNumbers(NumberOrder::kByTime, &numbers, take);
     if (!status.ok() || is_enough) return status;
   }
   return absl::OkStatus();
 }
 
-// Whether the rows of a group lie one behind the other in the order of the keys.
+// Whether the rows of a group lie one behind the other.
 bool IsByGroup(const Scans& scans, const Query& query) {
-  const SeriesSchema& schema = scans[0]->schema();
-  if (scans.size() > 1 || !IsBySeries(schema, scans[0]->IsMerged())) return false;
-  if (!query.group_by || scans[0]->is_open()) return !query.group_by;
-  size_t tags_in_front = 0;
-  for (const KeyPart& part : schema.key) {
-    if (part.kind != KeyPart::Kind::kTag) continue;
-    const auto& group = *query.group_by;
-    if (std::find(group.begin(), group.end(), part.tag) == group.end()) break;
-    ++tags_in_front;
-  }
-  return tags_in_front == query.group_by->size();
+  if (scans.size() > 1) return false;
+  const RowOrder& order = scans[0]->order();
+  if (!query.group_by) return order.SeriesLieTogether();
+  // The labels of an open series are one tag of its keys.
+  return !scans[0]->is_open() && order.LieTogether(*query.group_by);
 }
 
 std::vector<std::string> GroupOf(const Query& query, const std::vector<std::string>& tags) {
@@ -137,8 +125,9 @@ absl::Status ReadAggregates(const Query& query, const Scans& scans, const RowCal
       if (absl::Status added = fold.Add(group, numbers); !added.ok()) return added;
       return true;
     };
-    const absl::Status status =
-        scan->ReadAllNumbers(IsReadReversed(query, *scan), !query.change, &numbers, take);
+    // Only changes depend on the order of the points.
+    const NumberOrder order = query.change ? NumberOrder::kByTime : NumberOrder::kAny;
+    const absl::Status status = scan->ReadAllNumbers(order, &numbers, take);
     if (!status.ok() || is_enough) return status;
   }
   return fold.Emit(emit).status();
@@ -163,16 +152,6 @@ Selection PartOf(Selection selection, const SeriesSchema& version, int64_t from_
   return selection;
 }
 
-absl::Status CheckChanges(const Query& query, const SeriesScan& scan) {
-  if (!query.change || !IsInTurns(scan.schema()) || scan.IsMerged() || scan.ranges().size() <= 1) {
-    return absl::OkStatus();
-  }
-  return absl::UnimplementedError(
-      fmt::format("{}: changes of a series whose rows are not in the order of time; fix the tags in "
-                  "front of the salt, or have no more than {} salts",
-                  scan.schema().file, kScansMax));
-}
-
 // Of copies that narrow the query more than the series' own tables do; none where there are no such.
 absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query, const Selection& selection,
                                  TableAccess* tables) {
@@ -183,7 +162,7 @@ absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query,
     absl::StatusOr<std::unique_ptr<SeriesScan>> scan =
         SeriesScan::Plan(part.schema, nullptr, query, part.selection, tables);
     // What a copy's keys can't do, those of the series may.
-    if (!scan.ok() || !CheckChanges(query, **scan).ok()) return Scans();
+    if (!scan.ok()) return Scans();
     if (part.may_be_missing) (*scan)->TakeMissingAsEmpty();
     scans.push_back(*std::move(scan));
   }
@@ -206,7 +185,6 @@ absl::StatusOr<Scans> PlanScans(const SeriesSchema& schema, const KnownSeries* o
     if (part.from_micros >= part.to_micros && &version != &schema) return absl::OkStatus();
     absl::StatusOr<std::unique_ptr<SeriesScan>> scan = SeriesScan::Plan(version, open, query, part, tables);
     if (!scan.ok()) return scan.status();
-    if (absl::Status status = CheckChanges(query, **scan); !status.ok()) return status;
     scans.push_back(*std::move(scan));
     return absl::OkStatus();
   };
@@ -225,7 +203,7 @@ QueryStats StatsOf(const Scans& scans, const Query& query, int64_t results) {
     stats.tables.push_back({part.table, part.ranges.size()});
     stats.ranges.insert(stats.ranges.end(), part.ranges.begin(), part.ranges.end());
     // The newest points of all series need a few rows of each: that is what was asked for.
-    stats.is_full_scan |= part.is_full_scan && !(query.latest && IsBySeries(scan->schema()));
+    stats.is_full_scan |= part.is_full_scan && !(query.latest && scan->order_of_read().SeriesLieTogether());
     stats.requests += part.requests;
     stats.rows_read += part.rows_read;
     stats.cells_read += part.cells_read;

@@ -208,6 +208,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "layout: row\nkey: [host, time]",
                     "layout: row\nkey: [host, { time: epoch_s, reverse: true }]",
                     "layout: row\nkey: [{ salt: 4, of: time }, host, time]",
+                    "bucket: hour\nkey: [host, { salt: 4, of: time }, bucket]",
+                    "layout: row\nkey: [{ salt: 70, of: time }, host, time]",
                     "layout: row\nkey: [host, time]\nretention: { max_versions: 3 }",
                     // Of these, no field has a column of its own.
                     "layout: offsets\nbucket: hour\nslot: 1s\nkey: [host, bucket]"));

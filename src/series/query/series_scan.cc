@@ -30,29 +30,6 @@ std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query) {
   return fields;
 }
 
-bool IsBySeries(const SeriesSchema& schema, bool is_merged) {
-  bool is_behind_time = false;
-  for (const KeyPart& part : schema.key) {
-    if (part.IsTime()) is_behind_time = true;
-    if (part.kind == KeyPart::Kind::kTag && is_behind_time) return false;
-    // Rows of several salts and fields alternate in time.
-    if (part.kind == KeyPart::Kind::kSalt && part.salt_tags.empty() && !is_merged) return false;
-    if (part.kind == KeyPart::Kind::kField) return false;
-  }
-  return true;
-}
-
-bool IsInTurns(const SeriesSchema& schema) {
-  const KeyPart* const salt = schema.FindPart(KeyPart::Kind::kSalt);
-  return salt != nullptr && salt->salt_tags.empty();
-}
-
-bool IsNewestFirst(const SeriesSchema& schema) {
-  const auto part =
-      std::find_if(schema.key.begin(), schema.key.end(), [](const KeyPart& p) { return p.IsTime(); });
-  return part != schema.key.end() && part->reverse;
-}
-
 SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const Query& query,
                        Selection selection, TagConditions conditions, TableAccess* tables)
     : codec_(schema),
@@ -61,6 +38,7 @@ SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, cons
       conditions_(std::move(conditions)),
       tables_(tables),
       fields_(FieldsOf(schema, query)),
+      order_(codec_, false),
       points_(codec_.schema(), fields_) {
   selection_.fields = fields_;
   stats_.table = schema.table;
@@ -102,8 +80,15 @@ absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema&
   if (!plan.ok()) return plan.status();
   scan->stats_.ranges = std::move(plan->ranges);
   scan->stats_.is_full_scan = plan->is_full_scan;
-  if (plan->streams.size() <= kScansMax) scan->streams_ = std::move(plan->streams);
+  scan->TakeStreams(*std::move(plan));
   return scan;
+}
+
+void SeriesScan::TakeStreams(ScanPlan plan) {
+  if (plan.streams.empty()) return;
+  const bool is_merged = plan.streams.size() <= kScansMax;
+  streams_ = is_merged ? std::move(plan.streams) : std::vector<std::vector<RowRange>>{stats_.ranges};
+  order_ = RowOrder(codec_, is_merged && !plan.has_salts_in_turns);
 }
 
 // Labels stand in the key in their order: as long as the first ones have given values, these are where it
@@ -140,6 +125,7 @@ absl::Status SeriesScan::PlanOpen() {
     stats_.ranges.insert(stats_.ranges.end(), plan->ranges.begin(), plan->ranges.end());
   }
   stats_.ranges = NormalizeRanges(std::move(stats_.ranges));
+  streams_ = {stats_.ranges};
   // All rows of one series are far from all rows of the table; which labels come first is nobody's choice.
   stats_.is_full_scan = false;
   return absl::OkStatus();
@@ -207,12 +193,11 @@ absl::Status SeriesScan::Read(const RowRead& read, const std::function<absl::Sta
 
 absl::Status SeriesScan::ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row) {
   std::vector<RowRead> reads;
-  if (IsMerged()) {
-    for (const std::vector<RowRange>& stream : streams_) reads.push_back(MakeRead(stream));
-  } else {
-    reads.push_back(MakeRead(stats_.ranges));
+  for (const std::vector<RowRange>& stream : streams_) {
+    reads.push_back(MakeRead(stream));
+    reads.back().reversed = is_reversed;
   }
-  for (RowRead& read : reads) read.reversed = is_reversed;
+  if (reads.empty()) return absl::OkStatus();
   if (reads.size() == 1) return Read(reads[0], row);
   stats_.requests += static_cast<int64_t>(reads.size());
   absl::Status problem;
@@ -249,9 +234,66 @@ bool SeriesScan::TakeNumbers(const NumberRow& found, NumberPoints* points, Numbe
   return goes_on.ok() && *goes_on;
 }
 
-absl::Status SeriesScan::ReadAllNumbers(bool is_reversed, bool any_order, Numbers* numbers,
+absl::Status SeriesScan::ReadAllNumbers(NumberOrder numbers_order, Numbers* numbers,
                                         const std::function<absl::StatusOr<bool>()>& row) {
-  if (stats_.ranges.empty()) return absl::OkStatus();
+  if (numbers_order == NumberOrder::kAny) return ReadNumbersAsTheyLie(false, false, numbers, row);
+  switch (order_.times_of_field()) {
+    case RowOrder::Times::kAscending:
+      return ReadNumbersAsTheyLie(false, true, numbers, row);
+    case RowOrder::Times::kDescending:
+      return ReadNumbersAsTheyLie(true, true, numbers, row);
+    case RowOrder::Times::kMixed:
+      break;
+  }
+  return ReadNumbersSorted(numbers, row);
+}
+
+absl::Status SeriesScan::ReadNumbersSorted(Numbers* numbers,
+                                           const std::function<absl::StatusOr<bool>()>& row) {
+  std::map<std::vector<std::string>, Numbers> held;
+  size_t values_held = 0;
+  bool is_enough = false;
+  const auto give = [&]() -> absl::StatusOr<bool> {
+    for (auto& [tags, series] : held) {
+      series.SortByTime();
+      *numbers = std::move(series);
+      key_.tags = tags;
+      const absl::StatusOr<bool> goes_on = row();
+      if (!goes_on.ok() || !*goes_on) return goes_on;
+    }
+    held.clear();
+    values_held = 0;
+    return true;
+  };
+  const auto is_same_in_front = [&](const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    const std::vector<size_t>& tags = order_.tags_in_front();
+    return std::all_of(tags.begin(), tags.end(), [&](size_t tag) { return a[tag] == b[tag]; });
+  };
+  Numbers batch;
+  const auto hold = [&]() -> absl::StatusOr<bool> {
+    if (!held.empty() && !is_same_in_front(held.begin()->first, key_.tags)) {
+      const DecodedKey of_batch = key_;
+      const absl::StatusOr<bool> goes_on = give();
+      is_enough = goes_on.ok() && !*goes_on;
+      if (!goes_on.ok() || is_enough) return goes_on;
+      key_ = of_batch;
+    }
+    held[key_.tags].Append(batch);
+    values_held += batch.times_micros.size() * batch.columns.size();
+    if (values_held <= kValuesHeldMax) return true;
+    return absl::InvalidArgumentError(fmt::format(
+        "changes of series whose rows are not in the order of time need more than {} values at a time; ask "
+        "for fewer series (by the tags in front of the salt), fewer fields or a shorter time",
+        kValuesHeldMax));
+  };
+  const absl::Status status = ReadNumbersAsTheyLie(false, true, &batch, hold);
+  if (!status.ok() || is_enough) return status;
+  return give().status();
+}
+
+absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool whole_rows, Numbers* numbers,
+                                              const std::function<absl::StatusOr<bool>()>& row) {
+  if (streams_.empty()) return absl::OkStatus();
   if (!tables_->CanReadNumbers() || !NumberPoints::CanRead(schema(), fields_)) {
     return ReadAll(is_reversed, [&]() -> absl::StatusOr<bool> {
       if (points_.Count() == 0) return true;
@@ -265,13 +307,9 @@ absl::Status SeriesScan::ReadAllNumbers(bool is_reversed, bool any_order, Number
     reads.push_back(points.MakeRead(selection_.from_micros, selection_.to_micros, ranges));
     reads.back().start_micros = std::max(reads.back().start_micros, all_kept_from_micros_);
     reads.back().reversed = is_reversed;
-    reads.back().whole_rows = !any_order;
+    reads.back().whole_rows = whole_rows;
   };
-  if (IsMerged()) {
-    std::for_each(streams_.begin(), streams_.end(), add);
-  } else {
-    add(stats_.ranges);
-  }
+  std::for_each(streams_.begin(), streams_.end(), add);
   stats_.requests += static_cast<int64_t>(reads.size());
   absl::Status problem;
   const auto take = [&](const NumberRow& found) {

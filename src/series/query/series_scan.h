@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
 #include "series/key/key_codec.h"
+#include "series/key/row_order.h"
 #include "series/key/row_points.h"
 #include "series/query/number_points.h"
 #include "series/query/numbers.h"
@@ -20,6 +21,12 @@
 #include "series/write/declarations.h"
 
 namespace sonde::series {
+
+// How numbers are to come.
+enum class NumberOrder : uint8_t {
+  kAny,     // the points of a row may come in parts, which need not have all of its fields
+  kByTime,  // each field of each series by time ascending
+};
 
 class SeriesScan {
  public:
@@ -37,19 +44,22 @@ class SeriesScan {
   RowRead MakeRead(std::vector<RowRange> ranges) const;
   const std::vector<RowRange>& ranges() const { return stats_.ranges; }
 
-  // Calls `row` with each row that was asked for, in the order of the keys (from their end when
-  // `is_reversed`), until it answers false; key() and points() are then of that row.  Rows of several salts
-  // are read at once and come as if there were no salt, where the scan IsMerged.  DATA_LOSS: a row that the
+  // Calls `row` with each row that was asked for, in order(), until it answers false; key() and points() are
+  // then of that row.  Rows of up to kScansMax salts are read at once and merged.  DATA_LOSS: a row that the
   // declaration never writes.
-  absl::Status ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row);
-  bool IsMerged() const { return streams_.size() > 1; }
-  // As ReadAll, of rows that have numbers, with these in *numbers; points() means nothing.  Much faster where
-  // tables CanReadNumbers and NumberPoints can, too.  If `any_order` of the points of a row will do, a row
-  // may come in parts, which need not have all of its fields.
-  absl::Status ReadAllNumbers(bool is_reversed, bool any_order, Numbers* numbers,
+  absl::Status ReadAll(const std::function<absl::StatusOr<bool>()>& row) { return ReadAll(false, row); }
+  // Of the rows that ReadAll gives.
+  const RowOrder& order() const { return order_; }
+  // The numbers of these rows, in *numbers, with their series in tags(); key() and points() mean nothing
+  // else. Much faster where tables CanReadNumbers and NumberPoints can, too.  By time: rows are read from
+  // their end where the newest come first, and where rows lie in no order of time, series are held until they
+  // are whole (those that agree in order().tags_in_front()) and sorted.  INVALID_ARGUMENT: more than
+  // kValuesHeldMax values would be held so.
+  absl::Status ReadAllNumbers(NumberOrder numbers_order, Numbers* numbers,
                               const std::function<absl::StatusOr<bool>()>& row);
-  // The same of one read, in its order.
+  // Calls `row` as ReadAll, with the rows of one read and in its order: that of the keys as they lie.
   absl::Status Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row);
+  RowOrder order_of_read() const { return RowOrder(codec_, false); }
   const DecodedKey& key() const { return key_; }
   // Those of the query.
   const std::vector<std::string>& tags() const { return open_ == nullptr ? key_.tags : labels_; }
@@ -67,6 +77,11 @@ class SeriesScan {
   SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const Query& query, Selection selection,
              TagConditions conditions, TableAccess* tables);
   absl::Status PlanOpen();
+  void TakeStreams(ScanPlan plan);
+  absl::Status ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row);
+  absl::Status ReadNumbersAsTheyLie(bool is_reversed, bool whole_rows, Numbers* numbers,
+                                    const std::function<absl::StatusOr<bool>()>& row);
+  absl::Status ReadNumbersSorted(Numbers* numbers, const std::function<absl::StatusOr<bool>()>& row);
   // What is older than max_age, though the table has it still.
   void LeaveOutForgotten(int64_t now_micros);
   // False: enough, or *problem.
@@ -87,7 +102,8 @@ class SeriesScan {
   std::map<std::string, int64_t> kept_from_micros_;  // by family; none: the table has what is asked for
   int64_t all_kept_from_micros_ = 0;                 // the least of these
   std::vector<size_t> fields_;
-  std::vector<std::vector<RowRange>> streams_;  // at most kScansMax
+  std::vector<std::vector<RowRange>> streams_;  // of salts that are merged, at most kScansMax; else one
+  RowOrder order_;
   RowPoints points_;
   DecodedKey key_;
   // Of numbers: the row that came last, which may go on, and whether it is asked for.
@@ -99,13 +115,5 @@ class SeriesScan {
 
 // The fields that the query's answer is made of.
 std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query);
-
-// Whether all points of a series come one after the other in the order of the keys.  `is_merged`: without its
-// salt.
-bool IsBySeries(const SeriesSchema& schema, bool is_merged = false);
-// Whether rows of one series come out of the order of time: salt by salt.
-bool IsInTurns(const SeriesSchema& schema);
-// Whether the newest rows of a series come first.
-bool IsNewestFirst(const SeriesSchema& schema);
 
 }  // namespace sonde::series
