@@ -455,11 +455,18 @@ absl::Status PageCursor::DecodeValues() {
     if (!scratch_->number_kind.empty() && scratch_->number_kind[stream].has_value()) {
       decoded.numbers.resize(decoded.count);
       double* to = decoded.numbers.data();
+      bool are_exact = true;
       for (const auto& [begin, end] : decoded.ranges) {
-        if (!(*values)->DecodeNumbers(*scratch_->number_kind[stream], begin, end, to)) return DamagedValues();
+        bool are_these = true;
+        if (!(*values)->DecodeNumbers(*scratch_->number_kind[stream], begin, end, to, &are_these))
+          return DamagedValues();
+        are_exact &= are_these;
         to += end - begin;
       }
-      continue;
+      if (are_exact) continue;
+      // What doubles cannot say comes as cells, from here on.
+      decoded.numbers.clear();
+      scratch_->number_kind[stream].reset();
     }
     decoded.values.resize(decoded.count);
     std::string_view* to = decoded.values.data();

@@ -499,8 +499,23 @@ bool ValueColumn::HoldsNumbers(NumberBytes written) {
   }
 }
 
-bool ValueColumn::DecodeNumbers(NumberBytes written, size_t begin, size_t end, double* out) {
+namespace {
+
+// Whether doubles say each of them exactly; a loop without branches.
+bool AreWithinDoubles(absl::Span<const int64_t> integers) {
+  constexpr uint64_t kMost = uint64_t{1} << 53;
+  uint64_t beyond = 0;
+  for (const int64_t integer : integers) {
+    beyond |= static_cast<uint64_t>(static_cast<uint64_t>(integer) + kMost > 2 * kMost);
+  }
+  return beyond == 0;
+}
+
+}  // namespace
+
+bool ValueColumn::DecodeNumbers(NumberBytes written, size_t begin, size_t end, double* out, bool* are_exact) {
   const size_t count = end - begin;
+  *are_exact = true;
   if (written == NumberBytes::kDecimalText) {
     DecimalStyle style = style_;
     scratch_.resize(count);
@@ -512,6 +527,7 @@ bool ValueColumn::DecodeNumbers(NumberBytes written, size_t begin, size_t end, d
     } else if (!integers_.Decode(begin, end, scratch_.data())) {
       return false;
     }
+    *are_exact = AreWithinDoubles({scratch_.data(), count});
     for (size_t i = 0; i < count; ++i) out[i] = static_cast<double>(scratch_[i]);
     if (style.decimals == 0) return true;
     const auto power = static_cast<double>(kPowersOfTen[style.decimals]);
@@ -523,7 +539,9 @@ bool ValueColumn::DecodeNumbers(NumberBytes written, size_t begin, size_t end, d
   if (written == NumberBytes::kBigEndianDouble) {
     for (size_t i = 0; i < count; ++i) out[i] = std::bit_cast<double>(words_[i]);
   } else {
-    for (size_t i = 0; i < count; ++i) out[i] = static_cast<double>(static_cast<int64_t>(words_[i]));
+    scratch_.assign(words_.begin(), words_.end());
+    *are_exact = AreWithinDoubles(scratch_);
+    for (size_t i = 0; i < count; ++i) out[i] = static_cast<double>(scratch_[i]);
   }
   return true;
 }

@@ -57,8 +57,10 @@ class ValueColumn {
 
   // Whether DecodeNumbers can: every value is a number written so.
   bool HoldsNumbers(NumberBytes written);
-  // Numbers [begin, end) to out[0] and on, each the double that is next to it.
-  [[nodiscard]] bool DecodeNumbers(NumberBytes written, size_t begin, size_t end, double* out);
+  // Numbers [begin, end) to out[0] and on, each the double that is next to it.  *are_exact: whether integers
+  // are all within 2^53 of 0, and so what their doubles say; else *out means nothing.
+  [[nodiscard]] bool DecodeNumbers(NumberBytes written, size_t begin, size_t end, double* out,
+                                   bool* are_exact);
 
  private:
   enum class Form : uint8_t {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/random.h"
 #include "base/varint.h"
@@ -236,7 +237,9 @@ TEST(Values, NumbersAreReadAsTheyAreWritten) {
     ASSERT_TRUE(column.HoldsNumbers(written));
     EXPECT_FALSE(column.HoldsNumbers(other));
     std::vector<double> got(2'000);
-    ASSERT_TRUE(column.DecodeNumbers(written, 500, 2'500, got.data()));
+    bool are_exact = false;
+    ASSERT_TRUE(column.DecodeNumbers(written, 500, 2'500, got.data(), &are_exact));
+    EXPECT_TRUE(are_exact);
     for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], wanted[i + 500]);
   };
   check(texts, NumberBytes::kDecimalText, NumberBytes::kBigEndianDouble);
@@ -249,7 +252,9 @@ TEST(Values, NumbersAreReadAsTheyAreWritten) {
   ASSERT_TRUE(column.HoldsNumbers(NumberBytes::kDecimalText));
   EXPECT_FALSE(column.HoldsNumbers(NumberBytes::kBigEndianDouble));
   double got[2];
-  ASSERT_TRUE(column.DecodeNumbers(NumberBytes::kDecimalText, 0, 2, got));
+  bool are_exact = false;
+  ASSERT_TRUE(column.DecodeNumbers(NumberBytes::kDecimalText, 0, 2, got, &are_exact));
+  EXPECT_TRUE(are_exact);
   EXPECT_EQ(got[1], 2.5);
 }
 
@@ -260,6 +265,38 @@ TEST(Values, ColumnsThatAreNotAllNumbersAreNotReadAsNumbers) {
   ValueColumn column;
   ASSERT_TRUE(column.Parse(bytes, values.size()));
   EXPECT_FALSE(column.HoldsNumbers(NumberBytes::kDecimalText));
+}
+
+// Doubles do not tell integers beyond 2^53 apart: a reader is told, and takes the values themselves.
+TEST(Values, IntegersBeyondDoublesAreTold) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  // Nothing: the column is of a form that is not read as numbers.
+  const auto are_exact = [](const Values& values, NumberBytes written) -> std::optional<bool> {
+    const std::string bytes = Encode(values);
+    ValueColumn column;
+    EXPECT_TRUE(column.Parse(bytes, values.size()));
+    if (!column.HoldsNumbers(written)) return std::nullopt;
+    std::vector<double> numbers(values.size());
+    bool exact = false;
+    EXPECT_TRUE(column.DecodeNumbers(written, 0, values.size(), numbers.data(), &exact));
+    return exact;
+  };
+  for (const int64_t most : {kMost, -kMost, kMost + 1, -kMost - 1, INT64_MAX - 1, INT64_MIN + 100}) {
+    const bool is_exact = most == kMost || most == -kMost;
+    const std::string text = fmt::format("{}", most);
+    const std::string bytes = BigEndian(static_cast<uint64_t>(most));
+    EXPECT_EQ(are_exact({text, text}, NumberBytes::kDecimalText), is_exact) << most;
+    EXPECT_EQ(are_exact({bytes, bytes}, NumberBytes::kBigEndianInteger), is_exact) << most;
+    // Many, this one the furthest from 0.
+    Values texts, integers;
+    for (int64_t i = 0; i < 100; ++i) {
+      const int64_t value = most > 0 ? most - i * 7 : most + i * 7;
+      texts.push_back(fmt::format("{}", value));
+      integers.push_back(BigEndian(static_cast<uint64_t>(value)));
+    }
+    EXPECT_EQ(are_exact(texts, NumberBytes::kDecimalText).value_or(is_exact), is_exact) << most;
+    EXPECT_EQ(are_exact(integers, NumberBytes::kBigEndianInteger), is_exact) << most;
+  }
 }
 
 TEST(Values, SurvivesDamage) {
@@ -287,7 +324,8 @@ TEST(Values, SurvivesDamage) {
     for (const NumberBytes written :
          {NumberBytes::kBigEndianInteger, NumberBytes::kBigEndianDouble, NumberBytes::kDecimalText}) {
       if (column.HoldsNumbers(written)) {
-        (void)column.DecodeNumbers(written, 0, values.size(), numbers.data());
+        bool are_exact = false;
+        (void)column.DecodeNumbers(written, 0, values.size(), numbers.data(), &are_exact);
       }
     }
   }

@@ -40,7 +40,8 @@ struct NumberColumn {
   std::string_view qualifier;
   size_t range = 0;                             // of ReadHints::columns, the one that it is in
   absl::Span<const int64_t> timestamps_micros;  // descending
-  absl::Span<const double> numbers;             // one a timestamp, each the double that is next to the value
+  absl::Span<const double> numbers;             // one a timestamp, each the double that is next to the value;
+                                                // integers are exactly it
 };
 
 // A part of a row: cells of one family, or all of them; never none.  Reused from call to call: what it held

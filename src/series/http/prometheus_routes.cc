@@ -43,7 +43,8 @@ void AnswerError(const absl::Status& status, HttpResponse* response) {
   if (IsPassing(status)) {
     Answer(503, text, response);
     AskToRetry(response);
-  } else if (absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)) {
+  } else if (absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status) ||
+             absl::IsOutOfRange(status)) {
     Answer(400, text, response);
   } else {
     Answer(500, text, response);

@@ -222,7 +222,7 @@ TEST(SeriesHttp, AnswersFromDerivedTables) {
             R"({"kind":"rollup","name":"meters@hourly","table":"hourly"},)"
             R"({"kind":"period","name":"meters@m_20231114","table":"m_20231114"}])");
   EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/meters@hourly/query")),
-            R"([["a","2023-11-14T22:00:00Z",2,5.0]])");
+            R"([["a","2023-11-14T22:00:00Z",2,5]])");
   for (const char* table : {"by_time", "m_20231114"}) {
     EXPECT_EQ(Rows(fixture.Call("GET", fmt::format("/api/v1/series/meters@{}/query", table))),
               R"([["a","2023-11-14T22:13:19Z",5],["a","2023-11-14T22:13:20Z",3]])")

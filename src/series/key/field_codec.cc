@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
@@ -27,10 +28,27 @@ std::optional<uint64_t> ReadFixed64(std::string_view bytes) {
   return bits;
 }
 
+// -2^63 and 2^63.
+constexpr double kIntsBegin = -0x1p63;
+constexpr double kIntsEnd = 0x1p63;
+
+// A whole number of any size.
+std::optional<double> ReadWhole(std::string_view text) {
+  const std::optional<double> number = ParseFinite(&text);
+  return number && std::trunc(*number) == *number ? number : std::nullopt;
+}
+
+bool IsWrittenAsInt(std::string_view text) {
+  return text.find_first_not_of("-0123456789") == std::string_view::npos;
+}
+
 std::optional<int64_t> ReadInt(const Field& field, std::string_view bytes) {
   int64_t number = 0;
   if (field.encoding == FieldEncoding::kText) {
-    return ParseWhole(bytes, &number) ? std::optional(number) : std::nullopt;
+    if (ParseWhole(bytes, &number)) return number;
+    const std::optional<double> whole = ReadWhole(bytes);
+    if (!whole || *whole < kIntsBegin || *whole >= kIntsEnd) return std::nullopt;
+    return IsWrittenAsInt(bytes) ? std::nullopt : std::optional(static_cast<int64_t>(*whole));
   }
   const std::optional<uint64_t> bits = ReadFixed64(bytes);
   return bits ? std::optional(static_cast<int64_t>(*bits)) : std::nullopt;
@@ -106,6 +124,10 @@ absl::StatusOr<FieldValue> DecodeValue(const Field& field, std::string_view byte
   } else if (const std::optional<double> number = ReadDouble(field, bytes)) {
     return FieldValue(*number);
   }
+  if (field.type == FieldType::kInt && field.encoding == FieldEncoding::kText && ReadWhole(bytes)) {
+    return absl::OutOfRangeError(
+        fmt::format("field '{}': {} leaves the 64 bits of an int", field.name, Printable(bytes)));
+  }
   return absl::DataLossError(fmt::format("field '{}': the cell '{}' is not {}", field.name, Printable(bytes),
                                          field.type == FieldType::kInt ? "an int" : "a number"));
 }
@@ -117,11 +139,24 @@ std::string TextOfValue(const Field& field, std::string_view bytes) {
   return std::visit([](const auto& held) { return fmt::format("{}", held); }, *value);
 }
 
-std::optional<double> DecodeNumber(const Field& field, std::string_view bytes) {
-  if (field.type == FieldType::kDouble) return ReadDouble(field, bytes);
+std::optional<ExactNumber> DecodeNumber(const Field& field, std::string_view bytes) {
   if (field.type == FieldType::kString) return std::nullopt;
+  if (field.type == FieldType::kDouble) {
+    const std::optional<double> number = ReadDouble(field, bytes);
+    return number ? std::optional(ExactNumber{*number}) : std::nullopt;
+  }
   const std::optional<int64_t> number = ReadInt(field, bytes);
-  return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+  if (!number) return std::nullopt;
+  constexpr int64_t kMost = int64_t{1} << 53;
+  if (*number >= -kMost && *number <= kMost) return ExactNumber{static_cast<double>(*number)};
+  return ExactNumber::OfInt(*number);
+}
+
+absl::StatusOr<int64_t> IntOf(absl::int128 number, std::string_view what) {
+  if (number >= INT64_MIN && number <= INT64_MAX) return static_cast<int64_t>(number);
+  std::ostringstream text;
+  text << number;
+  return absl::OutOfRangeError(fmt::format("{}: {} leaves the 64 bits of an int", what, text.str()));
 }
 
 }  // namespace sonde::series

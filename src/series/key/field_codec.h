@@ -4,12 +4,14 @@
 // ones are 8 bytes, big-endian.  NaN and infinity are no values.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "series/schema/schema.h"
@@ -27,12 +29,34 @@ std::optional<double> ParseFinite(std::string_view* text);
 // INVALID_ARGUMENT, naming the field, the text and what it should be.
 absl::Status RefusedValue(const Field& field, std::string_view text);
 
-// DATA_LOSS: these bytes are no value of the field.
+// Of an int field's texts, also whole numbers as doubles are written (1e+16): roll-ups had these.  DATA_LOSS:
+// these bytes are no value of the field; OUT_OF_RANGE: a whole number that leaves the 64 bits of an int.
 absl::StatusOr<FieldValue> DecodeValue(const Field& field, std::string_view bytes);
 // The text that EncodeValue makes these bytes of (numbers as short as is exact); empty for bytes that are no
 // value.
 std::string TextOfValue(const Field& field, std::string_view bytes);
+
+// A number of a field: the double that is next to it, and what an int has more than that, beyond 2^53.
+struct ExactNumber {
+  double value = 0;
+  int16_t rest = 0;
+
+  static ExactNumber OfInt(absl::int128 number) {
+    const auto value = static_cast<double>(number);
+    return {value, static_cast<int16_t>(number - absl::int128(value))};
+  }
+  bool operator<(const ExactNumber& other) const {
+    return value < other.value || (value == other.value && rest < other.rest);
+  }
+  // Of an int field.
+  absl::int128 Int() const {
+    if (std::abs(value) <= 0x1p53) return static_cast<int64_t>(value) + rest;
+    return absl::int128(value) + rest;
+  }
+};
 // The same as a number; nothing for a string and for bytes that are no value.
-std::optional<double> DecodeNumber(const Field& field, std::string_view bytes);
+std::optional<ExactNumber> DecodeNumber(const Field& field, std::string_view bytes);
+// OUT_OF_RANGE: an int has 64 bits; names `what` it is.
+absl::StatusOr<int64_t> IntOf(absl::int128 number, std::string_view what);
 
 }  // namespace sonde::series

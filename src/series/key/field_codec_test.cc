@@ -1,5 +1,6 @@
 #include "series/key/field_codec.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
@@ -15,7 +16,7 @@ TEST(FieldCodec, KeepsTextAsItWasGiven) {
   std::string value;
   EXPECT_TRUE(EncodeValue(MakeField(FieldType::kDouble), "9.50", &value));
   EXPECT_EQ(value, "9.50");
-  EXPECT_EQ(DecodeNumber(MakeField(FieldType::kDouble), value), 9.5);
+  EXPECT_EQ(DecodeNumber(MakeField(FieldType::kDouble), value)->value, 9.5);
   EXPECT_TRUE(EncodeValue(MakeField(FieldType::kInt), "-94558", &value));
   EXPECT_EQ(std::get<int64_t>(*DecodeValue(MakeField(FieldType::kInt), value)), -94558);
 }
@@ -25,7 +26,7 @@ TEST(FieldCodec, BinaryIsBigEndian) {
   const Field integer = MakeField(FieldType::kInt, FieldEncoding::kInt64BigEndian);
   EXPECT_TRUE(EncodeValue(integer, "-2", &value));
   EXPECT_EQ(Printable(value), "\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfe");
-  EXPECT_EQ(DecodeNumber(integer, value), -2.0);
+  EXPECT_EQ(DecodeNumber(integer, value)->value, -2.0);
   const Field real = MakeField(FieldType::kDouble, FieldEncoding::kFloat64BigEndian);
   EXPECT_TRUE(EncodeValue(real, "1.5", &value));
   EXPECT_EQ(value, std::string("\x3f\xf8\0\0\0\0\0\0", 8));
@@ -58,6 +59,35 @@ TEST(FieldCodec, RefusesWhatIsNoValue) {
             "field 'x': value '1.0' is not an int of 64 bits");
   EXPECT_EQ(RefusedValue(MakeField(FieldType::kDouble), "nan").message(),
             "field 'x': value 'nan' is not a finite number");
+}
+
+TEST(FieldCodec, NumbersOfIntsAreExact) {
+  const Field field = MakeField(FieldType::kInt);
+  for (const int64_t number : {int64_t{0}, int64_t{1} << 53, (int64_t{1} << 53) + 1, -(int64_t{1} << 53) - 1,
+                               int64_t{1'700'000'000'123'456'789}, INT64_MAX, INT64_MIN, INT64_MIN + 1}) {
+    const auto decoded = DecodeNumber(field, fmt::format("{}", number));
+    ASSERT_TRUE(decoded.has_value());
+    EXPECT_EQ(decoded->Int(), number);
+    EXPECT_EQ(decoded->value, static_cast<double>(number));
+    EXPECT_EQ(*IntOf(decoded->Int(), "x"), number);
+  }
+  EXPECT_EQ(IntOf(absl::int128(INT64_MAX) + 1, "sum(n)").status(),
+            absl::OutOfRangeError("sum(n): 9223372036854775808 leaves the 64 bits of an int"));
+}
+
+// Roll-ups of earlier versions have sums and extremes of ints as doubles are written.
+TEST(FieldCodec, IntsMayBeWrittenAsDoubles) {
+  const Field field = MakeField(FieldType::kInt);
+  EXPECT_EQ(std::get<int64_t>(*DecodeValue(field, "1e+16")), 10'000'000'000'000'000);
+  EXPECT_EQ(std::get<int64_t>(*DecodeValue(field, "-9e+17")), -900'000'000'000'000'000);
+  EXPECT_EQ(DecodeNumber(field, "1e+16")->value, 1e16);
+  for (const char* text : {"1.8446744073709552e+19", "18446744073709551614", "9223372036854775808"}) {
+    EXPECT_EQ(DecodeValue(field, text).status().code(), absl::StatusCode::kOutOfRange) << text;
+    EXPECT_FALSE(DecodeNumber(field, text).has_value()) << text;
+  }
+  for (const char* text : {"1.5", "1e-3", "x", "inf", ""}) {
+    EXPECT_EQ(DecodeValue(field, text).status().code(), absl::StatusCode::kDataLoss) << text;
+  }
 }
 
 }  // namespace

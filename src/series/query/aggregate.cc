@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace sonde::series {
@@ -62,6 +63,18 @@ std::pair<double, double> ExtremesOf(absl::Span<const double> values) {
     most[0] = std::max(most[0], values[i]);
   }
   return {*std::min_element(least.begin(), least.end()), *std::max_element(most.begin(), most.end())};
+}
+
+std::pair<ExactNumber, ExactNumber> ExtremesOf(absl::Span<const double> values,
+                                               absl::Span<const int16_t> rests) {
+  ExactNumber least{values[0], rests[0]};
+  ExactNumber most = least;
+  for (size_t i = 1; i < values.size(); ++i) {
+    const ExactNumber number{values[i], rests[i]};
+    if (number < least) least = number;
+    if (most < number) most = number;
+  }
+  return {least, most};
 }
 
 }  // namespace
@@ -122,14 +135,29 @@ void Accumulator::AddToSum(double value) {
   sum_ = sum;
 }
 
-void Accumulator::AddEnds(int64_t first_micros, double first, int64_t last_micros, double last) {
-  if (first_micros < first_micros_ || (first_micros == first_micros_ && first < first_)) {
-    first_micros_ = first_micros;
-    first_ = first;
+void Accumulator::AddExtremes(ExactNumber least, ExactNumber most) {
+  if (count_ == 0 || least < ExactNumber{min_, min_rest_}) {
+    min_ = least.value;
+    min_rest_ = least.rest;
   }
-  if (last_micros > last_micros_ || (last_micros == last_micros_ && last > last_)) {
+  if (count_ == 0 || ExactNumber{max_, max_rest_} < most) {
+    max_ = most.value;
+    max_rest_ = most.rest;
+  }
+}
+
+void Accumulator::AddEnds(int64_t first_micros, ExactNumber first, int64_t last_micros, ExactNumber last) {
+  if (count_ == 0 || first_micros < first_micros_ ||
+      (first_micros == first_micros_ && first < ExactNumber{first_, first_rest_})) {
+    first_micros_ = first_micros;
+    first_ = first.value;
+    first_rest_ = first.rest;
+  }
+  if (count_ == 0 || last_micros > last_micros_ ||
+      (last_micros == last_micros_ && ExactNumber{last_, last_rest_} < last)) {
     last_micros_ = last_micros;
-    last_ = last;
+    last_ = last.value;
+    last_rest_ = last.rest;
   }
 }
 
@@ -143,24 +171,29 @@ void Accumulator::AddMoments(int64_t count, double mean, double squares) {
 }
 
 void Accumulator::Add(const AggregateNeeds& needs, absl::Span<const int64_t> times_micros,
-                      absl::Span<const double> values) {
+                      absl::Span<const double> values, absl::Span<const int16_t> rests) {
   if (values.empty()) return;
   if (needs.has_sum) {
     const ExactSum sum = SumOf(values);
     AddToSum(sum.sum);
     sum_error_ += sum.error;
+    if (!rests.empty())
+      AddToSum(static_cast<double>(std::accumulate(rests.begin(), rests.end(), int64_t{0})));
   }
   if (needs.has_extremes) {
-    const auto [least, most] = ExtremesOf(values);
-    min_ = count_ == 0 ? least : std::min(min_, least);
-    max_ = count_ == 0 ? most : std::max(max_, most);
+    if (rests.empty()) {
+      const auto [least, most] = ExtremesOf(values);
+      AddExtremes({least}, {most});
+    } else {
+      const auto [least, most] = ExtremesOf(values, rests);
+      AddExtremes(least, most);
+    }
   }
   if (needs.has_ends) {
-    if (count_ == 0) {
-      first_micros_ = last_micros_ = times_micros[0];
-      first_ = last_ = values[0];
-    }
-    AddEnds(times_micros.front(), values.front(), times_micros.back(), values.back());
+    const int16_t first_rest = rests.empty() ? int16_t{0} : rests.front();
+    const int16_t last_rest = rests.empty() ? int16_t{0} : rests.back();
+    AddEnds(times_micros.front(), {values.front(), first_rest}, times_micros.back(),
+            {values.back(), last_rest});
   }
   if (needs.has_moments) {
     const ExactSum sum = SumOf(values);
@@ -180,15 +213,15 @@ void Accumulator::Merge(const AggregateNeeds& needs, const Accumulator& other) {
     return;
   }
   if (needs.has_moments) AddMoments(other.count_, other.mean_, other.squares_);
-  count_ += other.count_;
   if (needs.has_sum) {
     AddToSum(other.sum_);
     sum_error_ += other.sum_error_;
   }
-  min_ = std::min(min_, other.min_);
-  max_ = std::max(max_, other.max_);
-  AddEnds(other.first_micros_, other.first_, other.last_micros_, other.last_);
+  AddExtremes({other.min_, other.min_rest_}, {other.max_, other.max_rest_});
+  AddEnds(other.first_micros_, {other.first_, other.first_rest_}, other.last_micros_,
+          {other.last_, other.last_rest_});
   values_.insert(values_.end(), other.values_.begin(), other.values_.end());
+  count_ += other.count_;
 }
 
 double Accumulator::Percentile(double percentile) const {
@@ -227,6 +260,24 @@ std::optional<double> Accumulator::Value(const Aggregate& aggregate) const {
       break;
   }
   return std::nullopt;
+}
+
+std::optional<absl::int128> Accumulator::IntValue(const Aggregate& aggregate) const {
+  if (count_ == 0) return std::nullopt;
+  switch (aggregate.kind) {
+    case Aggregate::Kind::kSum:
+      return absl::int128(sum_) + absl::int128(sum_error_);
+    case Aggregate::Kind::kMin:
+      return ExactNumber{min_, min_rest_}.Int();
+    case Aggregate::Kind::kMax:
+      return ExactNumber{max_, max_rest_}.Int();
+    case Aggregate::Kind::kFirst:
+      return ExactNumber{first_, first_rest_}.Int();
+    case Aggregate::Kind::kLast:
+      return ExactNumber{last_, last_rest_}.Int();
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace sonde::series

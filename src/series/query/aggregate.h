@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/numeric/int128.h"
 #include "absl/types/span.h"
+#include "series/key/field_codec.h"
 
 namespace sonde::series {
 
@@ -50,9 +52,10 @@ struct AggregateNeeds {
 // The values of one field in one bucket; they may come in any order of time, and from several scans.
 class Accumulator {
  public:
-  // `times_micros` ascend, one a value.
+  // `times_micros` ascend, one a value.  `rests`: what ints have more than their values, one a value or none
+  // (numbers.h).
   void Add(const AggregateNeeds& needs, absl::Span<const int64_t> times_micros,
-           absl::Span<const double> values);
+           absl::Span<const double> values, absl::Span<const int16_t> rests = {});
   // Values that are no numbers.
   void AddCount(int64_t count) { count_ += count; }
   // As if all values of `other` had been added.
@@ -66,16 +69,19 @@ class Accumulator {
   // Percentiles lie between the two nearest values, as SQL's percentile_cont has it.  `aggregate` is one of
   // those that the needs were made of.
   std::optional<double> Value(const Aggregate& aggregate) const;
+  // The same of ints, exactly; of kSum, kMin, kMax, kFirst and kLast.
+  std::optional<absl::int128> IntValue(const Aggregate& aggregate) const;
 
  private:
   void AddToSum(double value);
   void AddMoments(int64_t count, double mean, double squares);
-  void AddEnds(int64_t first_micros, double first, int64_t last_micros, double last);
+  void AddExtremes(ExactNumber least, ExactNumber most);
+  void AddEnds(int64_t first_micros, ExactNumber first, int64_t last_micros, ExactNumber last);
   double Percentile(double percentile) const;
 
   int64_t count_ = 0;
   double sum_ = 0;
-  double sum_error_ = 0;  // what sum_ has lost to rounding (Neumaier's summation)
+  double sum_error_ = 0;  // what sum_ has lost to rounding (Neumaier's summation); of ints, both are whole
   double min_ = 0;
   double max_ = 0;
   double first_ = 0;
@@ -84,6 +90,11 @@ class Accumulator {
   int64_t last_micros_ = 0;
   double mean_ = 0;
   double squares_ = 0;  // the sum of squared distances from mean_ (Welford)
+  // What ints have more than these.
+  int16_t min_rest_ = 0;
+  int16_t max_rest_ = 0;
+  int16_t first_rest_ = 0;
+  int16_t last_rest_ = 0;
   std::vector<double> values_;
 };
 

@@ -17,6 +17,7 @@ bool AreNumbers(absl::Span<const double> values) {
 
 std::optional<double> NumberOf(const ResultValue& value) {
   if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* number = std::get_if<int64_t>(&value)) return static_cast<double>(*number);
   return std::nullopt;
 }
 
@@ -27,9 +28,17 @@ int64_t BucketsBefore(const TimeBuckets& every, int64_t start_micros, int count)
   return start_micros;
 }
 
-BucketFold::BucketFold(const Query& query, size_t fields)
-    : query_(query), fields_(fields), needs_(AggregateNeeds::Of(query.aggregates)), windows_(query.windows) {
+BucketFold::BucketFold(const Query& query, const SeriesSchema& schema, const std::vector<size_t>& fields)
+    : query_(query),
+      fields_(fields.size()),
+      needs_(AggregateNeeds::Of(query.aggregates)),
+      windows_(query.windows) {
   if (windows_.empty()) windows_ = {1};
+  for (const size_t index : fields) {
+    const Field& field = schema.fields[index];
+    names_.push_back(NameOfValues(field, query.change));
+    are_ints_.push_back(field.type == FieldType::kInt && query.change != Change::kRate);
+  }
 }
 
 absl::StatusOr<size_t> BucketFold::FindBucket(Group* group, int64_t time_micros, int64_t* end_micros) {
@@ -68,11 +77,9 @@ absl::Status BucketFold::Add(const std::vector<std::string>& tags, const Numbers
     if (!place.ok()) return place.status();
     const size_t end = std::lower_bound(times.begin() + begin, times.end(), end_micros) - times.begin();
     for (size_t field = 0; field < fields_; ++field) {
-      const Numbers::Column& column = numbers.columns[field];
       Accumulator& accumulator = group.accumulators[*place + field];
       const int64_t before = accumulator.count();
-      AddColumn(absl::MakeConstSpan(times).subspan(begin, end - begin),
-                absl::MakeConstSpan(column.values).subspan(begin, end - begin), column.is_text, &accumulator);
+      AddColumn(numbers, field, begin, end, &accumulator);
       if (needs_.has_values) values_held_ += accumulator.count() - before;
     }
     begin = end;
@@ -84,23 +91,31 @@ absl::Status BucketFold::Add(const std::vector<std::string>& tags, const Numbers
 }
 
 // What is there of them.
-void BucketFold::AddColumn(absl::Span<const int64_t> times_micros, absl::Span<const double> values,
-                           bool is_text, Accumulator* accumulator) {
+void BucketFold::AddColumn(const Numbers& numbers, size_t column, size_t begin, size_t end,
+                           Accumulator* accumulator) {
+  const Numbers::Column& all = numbers.columns[column];
+  auto times = absl::MakeConstSpan(numbers.times_micros).subspan(begin, end - begin);
+  auto values = absl::MakeConstSpan(all.values).subspan(begin, end - begin);
+  auto rests = absl::MakeConstSpan(all.rests);
+  if (!rests.empty()) rests = rests.subspan(begin, end - begin);
   if (!AreNumbers(values)) {
     times_.clear();
     values_.clear();
+    rests_.clear();
     for (size_t i = 0; i < values.size(); ++i) {
       if (!IsNumber(values[i])) continue;
-      times_.push_back(times_micros[i]);
+      times_.push_back(times[i]);
       values_.push_back(values[i]);
+      if (!rests.empty()) rests_.push_back(rests[i]);
     }
-    times_micros = times_;
+    times = times_;
     values = values_;
+    rests = rests_;
   }
-  if (is_text) {
+  if (all.is_text) {
     accumulator->AddCount(static_cast<int64_t>(values.size()));
   } else {
-    accumulator->Add(needs_, times_micros, values);
+    accumulator->Add(needs_, times, values, rests);
   }
 }
 
@@ -133,7 +148,23 @@ absl::StatusOr<std::vector<int64_t>> BucketFold::StartsOf(const Group& group) co
   return starts;
 }
 
-std::vector<ResultValue> BucketFold::ValuesOf(const Group& group, int64_t start_micros) const {
+absl::StatusOr<ResultValue> BucketFold::ValueOf(const Accumulator& accumulator, size_t field,
+                                                const Aggregate& aggregate) const {
+  if (aggregate == Aggregate::kCount) return accumulator.count();
+  if (are_ints_[field]) {
+    if (const std::optional<absl::int128> number = accumulator.IntValue(aggregate)) {
+      const absl::StatusOr<int64_t> value =
+          IntOf(*number, fmt::format("{}({})", AggregateName(aggregate), names_[field]));
+      if (!value.ok()) return value.status();
+      return *value;
+    }
+  }
+  const std::optional<double> value = accumulator.Value(aggregate);
+  return value ? ResultValue(*value) : ResultValue();
+}
+
+absl::StatusOr<std::vector<ResultValue>> BucketFold::ValuesOf(const Group& group,
+                                                              int64_t start_micros) const {
   std::vector<ResultValue> values;
   values.reserve(fields_ * query_.aggregates.size() * windows_.size());
   // Of each window, one accumulator a field.
@@ -159,15 +190,10 @@ std::vector<ResultValue> BucketFold::ValuesOf(const Group& group, int64_t start_
   for (size_t field = 0; field < fields_; ++field) {
     for (const Aggregate& aggregate : query_.aggregates) {
       for (const Accumulator* const fields : fields_of_window) {
-        const Accumulator& accumulator = fields == nullptr ? kEmpty : fields[field];
-        const std::optional<double> value = accumulator.Value(aggregate);
-        if (aggregate == Aggregate::kCount) {
-          values.emplace_back(accumulator.count());
-        } else if (value) {
-          values.emplace_back(*value);
-        } else {
-          values.emplace_back();
-        }
+        absl::StatusOr<ResultValue> value =
+            ValueOf(fields == nullptr ? kEmpty : fields[field], field, aggregate);
+        if (!value.ok()) return value.status();
+        values.push_back(*std::move(value));
       }
     }
   }
@@ -208,7 +234,9 @@ absl::StatusOr<bool> BucketFold::EmitGroup(const std::vector<std::string>& tags,
   if (!starts.ok()) return starts.status();
   std::vector<ResultRow> rows;
   for (const int64_t start : *starts) {
-    ResultRow row{tags, query_.every ? start : group.first_micros, ValuesOf(group, start)};
+    absl::StatusOr<std::vector<ResultValue>> values = ValuesOf(group, start);
+    if (!values.ok()) return values.status();
+    ResultRow row{tags, query_.every ? start : group.first_micros, *std::move(values)};
     if (query_.fill == Fill::kPrevious || query_.fill == Fill::kLinear) {
       rows.push_back(std::move(row));
     } else if (!emit(row)) {

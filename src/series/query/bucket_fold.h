@@ -17,14 +17,15 @@ namespace sonde::series {
 
 class BucketFold {
  public:
-  // `query` must outlive this; `fields`: how many there are.
-  BucketFold(const Query& query, size_t fields);
+  // `query` must outlive this; `fields`: of `schema`, those of the numbers.
+  BucketFold(const Query& query, const SeriesSchema& schema, const std::vector<size_t>& fields);
 
   // INVALID_ARGUMENT: kAccumulatorsMax or kValuesHeldMax would be passed.
   absl::Status Add(const std::vector<std::string>& group, const Numbers& numbers);
 
   // Gives out all groups, by their tags, and forgets them.  `emit` answers whether to go on; so does this.
-  // INVALID_ARGUMENT: more than kFilledBucketsMax buckets in a group.
+  // INVALID_ARGUMENT: more than kFilledBucketsMax buckets in a group; OUT_OF_RANGE: an aggregate of ints that
+  // is an int leaves 64 bits.
   absl::StatusOr<bool> Emit(const std::function<bool(const ResultRow&)>& emit);
 
   bool IsEmpty() const { return groups_.empty(); }
@@ -39,18 +40,22 @@ class BucketFold {
 
   // Where the accumulators of the bucket begin that holds `time_micros`.
   absl::StatusOr<size_t> FindBucket(Group* group, int64_t time_micros, int64_t* end_micros);
-  void AddColumn(absl::Span<const int64_t> times_micros, absl::Span<const double> values, bool is_text,
-                 Accumulator* accumulator);
+  // Points [begin, end) of a column.
+  void AddColumn(const Numbers& numbers, size_t column, size_t begin, size_t end, Accumulator* accumulator);
   absl::StatusOr<bool> EmitGroup(const std::vector<std::string>& tags, const Group& group,
                                  const std::function<bool(const ResultRow&)>& emit) const;
   // The starts of the buckets to give out, ascending.
   absl::StatusOr<std::vector<int64_t>> StartsOf(const Group& group) const;
-  std::vector<ResultValue> ValuesOf(const Group& group, int64_t start_micros) const;
+  absl::StatusOr<std::vector<ResultValue>> ValuesOf(const Group& group, int64_t start_micros) const;
+  absl::StatusOr<ResultValue> ValueOf(const Accumulator& accumulator, size_t field,
+                                      const Aggregate& aggregate) const;
   void FillPrevious(std::vector<ResultRow>* rows) const;
   void FillLinear(std::vector<ResultRow>* rows) const;
 
   const Query& query_;
-  const size_t fields_;
+  const size_t fields_;             // how many
+  std::vector<std::string> names_;  // of what is aggregated of each: n, delta(n)
+  std::vector<bool> are_ints_;
   const AggregateNeeds needs_;
   std::vector<int> windows_;
   std::map<std::vector<std::string>, Group> groups_;
@@ -60,6 +65,7 @@ class BucketFold {
   // Those of a column that has gaps.
   std::vector<int64_t> times_;
   std::vector<double> values_;
+  std::vector<int16_t> rests_;
 };
 
 // The start of the bucket that lies `count` before the one that starts at `start_micros`; kTimeBeginMicros at

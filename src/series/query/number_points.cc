@@ -117,16 +117,16 @@ absl::Status NumberPoints::Read(const NumberRow& row, const DecodedKey& key, int
     if (parts_.empty()) return absl::OkStatus();
     JoinTimes(parts_, &times);
   }
-  for (Numbers::Column& column : numbers->columns) column.is_text = false;
   for (const NumberRow::Part& part : parts_) {
-    const Column& column = columns_[part.column];
-    std::vector<double>& values = numbers->columns[column.places[0]].values;
-    if (absl::Status status = AddPart(part, times, &values); !status.ok()) return status;
+    Numbers::Column* const column = &numbers->columns[columns_[part.column].places[0]];
+    if (absl::Status status = AddPart(part, times, column); !status.ok()) return status;
   }
   for (const Column& column : columns_) {
-    std::vector<double>& values = numbers->columns[column.places[0]].values;
-    if (values.empty()) values.assign(times.size(), kNoNumber);
-    for (size_t i = 1; i < column.places.size(); ++i) numbers->columns[column.places[i]].values = values;
+    Numbers::Column& first = numbers->columns[column.places[0]];
+    first.is_text = false;
+    first.is_int = schema_.fields[column.field].type == FieldType::kInt;
+    if (first.values.empty()) first.values.assign(times.size(), kNoNumber);
+    for (size_t i = 1; i < column.places.size(); ++i) numbers->columns[column.places[i]] = first;
   }
   return absl::OkStatus();
 }
@@ -147,47 +147,49 @@ void NumberPoints::JoinTimes(absl::Span<const NumberRow::Part> parts, std::vecto
 }
 
 absl::Status NumberPoints::AddPart(const NumberRow::Part& part, const std::vector<int64_t>& times,
-                                   std::vector<double>* values) {
+                                   Numbers::Column* column) {
   const Field& field = schema_.fields[columns_[part.column].field];
   if (schema_.layout == Layout::kRow) {
     NumberRow::Part newest = part;
     newest.timestamps_micros = part.timestamps_micros.first(1);
-    values->resize(1);
-    return ReadValues(newest, field, values->data());
+    return ReadValues(newest, field, column);
   }
   const size_t count = part.timestamps_micros.size();
-  if (count == times.size()) {
-    values->resize(count);
-    return ReadValues(part, field, values->data());
-  }
-  values_.resize(count);
-  if (absl::Status status = ReadValues(part, field, values_.data()); !status.ok()) return status;
-  if (values->empty()) values->assign(times.size(), kNoNumber);
+  if (count == times.size()) return ReadValues(part, field, column);
+  if (absl::Status status = ReadValues(part, field, &of_part_); !status.ok()) return status;
+  if (column->values.empty()) column->values.assign(times.size(), kNoNumber);
   size_t at = std::lower_bound(times.begin(), times.end(), part.timestamps_micros.back()) - times.begin();
   for (size_t i = 0; i < count; ++i) {
     while (times[at] < part.timestamps_micros[count - 1 - i]) ++at;
-    (*values)[at] = values_[i];
+    column->values[at] = of_part_.values[i];
+    if (!of_part_.rests.empty()) column->SetRest(at, of_part_.rests[i]);
   }
   return absl::OkStatus();
 }
 
 // The oldest first.
-absl::Status NumberPoints::ReadValues(const NumberRow::Part& part, const Field& field, double* out) const {
+absl::Status NumberPoints::ReadValues(const NumberRow::Part& part, const Field& field,
+                                      Numbers::Column* out) const {
   const size_t count = part.timestamps_micros.size();
+  out->values.resize(count);
+  out->rests.clear();
   if (!part.texts.empty()) {
-    for (size_t i = count; i-- > 0;) {
-      const std::optional<double> number = DecodeNumber(field, part.texts[i]);
-      if (!number) return DecodeValue(field, part.texts[i]).status();
-      *out++ = *number;
+    for (size_t i = 0; i < count; ++i) {
+      const std::string_view text = part.texts[count - 1 - i];
+      const std::optional<ExactNumber> number = DecodeNumber(field, text);
+      if (!number) return DecodeValue(field, text).status();
+      out->values[i] = number->value;
+      if (number->rest != 0) out->SetRest(i, number->rest);
     }
     return absl::OkStatus();
   }
-  std::reverse_copy(part.numbers.begin(), part.numbers.begin() + count, out);
+  double* const values = out->values.data();
+  std::reverse_copy(part.numbers.begin(), part.numbers.begin() + count, values);
   const bool is_int = field.type == FieldType::kInt;
-  if (AreSurelyFine({out, count}, is_int)) return absl::OkStatus();
+  if (AreSurelyFine({values, count}, is_int)) return absl::OkStatus();
   const double* const bad =
-      std::find_if(out, out + count, [is_int](double value) { return !IsFine(value, is_int); });
-  if (bad == out + count) return absl::OkStatus();
+      std::find_if(values, values + count, [is_int](double value) { return !IsFine(value, is_int); });
+  if (bad == values + count) return absl::OkStatus();
   if (absl::Status status = DecodeValue(field, fmt::format("{}", *bad)).status(); !status.ok()) return status;
   return absl::DataLossError(fmt::format("field '{}': {}", field.name, *bad));
 }

@@ -34,8 +34,9 @@ class NumberPoints {
  private:
   void JoinTimes(absl::Span<const NumberRow::Part> parts, std::vector<int64_t>* times) const;
   absl::Status AddPart(const NumberRow::Part& part, const std::vector<int64_t>& times,
-                       std::vector<double>* values);
-  absl::Status ReadValues(const NumberRow::Part& part, const Field& field, double* out) const;
+                       Numbers::Column* column);
+  // Replaces all of *out.
+  absl::Status ReadValues(const NumberRow::Part& part, const Field& field, Numbers::Column* out) const;
 
   const SeriesSchema& schema_;
   const std::vector<size_t> fields_;
@@ -46,7 +47,7 @@ class NumberPoints {
   };
   std::vector<Column> columns_;
   std::vector<NumberRow::Part> parts_;  // in [from, to)
-  std::vector<double> values_;
+  Numbers::Column of_part_;             // of a part that lacks some of the times
 };
 
 }  // namespace sonde::series

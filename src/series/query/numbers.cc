@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -27,9 +28,16 @@ void Numbers::Append(const Numbers& other) {
   columns.resize(other.columns.size());
   times_micros.insert(times_micros.end(), other.times_micros.begin(), other.times_micros.end());
   for (size_t i = 0; i < columns.size(); ++i) {
-    columns[i].is_text = other.columns[i].is_text;
-    columns[i].values.insert(columns[i].values.end(), other.columns[i].values.begin(),
-                             other.columns[i].values.end());
+    Column& column = columns[i];
+    const Column& behind = other.columns[i];
+    column.is_text = behind.is_text;
+    column.is_int = behind.is_int;
+    if (!column.rests.empty() || !behind.rests.empty()) {
+      column.rests.resize(column.values.size());
+      column.rests.insert(column.rests.end(), behind.rests.begin(), behind.rests.end());
+    }
+    column.values.insert(column.values.end(), behind.values.begin(), behind.values.end());
+    if (!column.rests.empty()) column.rests.resize(column.values.size());
   }
 }
 
@@ -45,28 +53,45 @@ void Numbers::SortByTime() {
     *some = std::move(arranged);
   };
   arrange(&times_micros);
-  for (Column& column : columns) arrange(&column.values);
+  for (Column& column : columns) {
+    arrange(&column.values);
+    if (!column.rests.empty()) arrange(&column.rests);
+  }
 }
+
+namespace {
+
+ExactNumber Difference(const ExactNumber& now, const ExactNumber& before, bool is_int) {
+  const double difference = now.value - before.value;
+  const bool is_exact = now.rest == 0 && before.rest == 0 && std::abs(difference) < 0x1p53;
+  if (!is_int || is_exact) return {difference};
+  return ExactNumber::OfInt(now.Int() - before.Int());
+}
+
+}  // namespace
 
 void ChangesOfSeries::Apply(Change change, Numbers* numbers) {
   before_.resize(numbers->columns.size());
-  for (size_t column = 0; column < before_.size(); ++column) {
-    Before& before = before_[column];
-    std::vector<double>& values = numbers->columns[column].values;
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (!IsNumber(values[i])) continue;
-      const Before now = {values[i], numbers->times_micros[i]};
-      values[i] = kNoNumber;
-      if (IsNumber(before.value)) {
-        const bool is_reset = change != Change::kDelta && now.value < before.value;
-        values[i] = is_reset ? now.value : now.value - before.value;
+  for (size_t i = 0; i < before_.size(); ++i) {
+    Before& before = before_[i];
+    Numbers::Column& column = numbers->columns[i];
+    for (size_t at = 0; at < column.values.size(); ++at) {
+      if (!IsNumber(column.values[at])) continue;
+      const Before now = {column.At(at), numbers->times_micros[at]};
+      ExactNumber changed{kNoNumber};
+      if (IsNumber(before.number.value)) {
+        const bool is_reset = change != Change::kDelta && now.number < before.number;
+        changed = is_reset ? now.number : Difference(now.number, before.number, column.is_int);
         if (change == Change::kRate) {
-          values[i] *= static_cast<double>(kMicrosPerSecond) /
-                       static_cast<double>(now.time_micros - before.time_micros);
+          changed = {changed.value * (static_cast<double>(kMicrosPerSecond) /
+                                      static_cast<double>(now.time_micros - before.time_micros))};
         }
       }
+      column.values[at] = changed.value;
+      column.SetRest(at, changed.rest);
       before = now;
     }
+    column.is_int = column.is_int && change != Change::kRate;
   }
 }
 

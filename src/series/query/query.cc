@@ -60,14 +60,20 @@ class Changes {
 };
 
 // The values of an answer to a question for changes alone; false: there is none.
-bool MakeChangeRow(const SeriesScan& scan, const Numbers& numbers, size_t index, ResultRow* result) {
+absl::StatusOr<bool> MakeChangeRow(const Query& query, const SeriesScan& scan, const Numbers& numbers,
+                                   size_t index, ResultRow* result) {
   *result = {scan.tags(), numbers.times_micros[index], std::vector<ResultValue>(numbers.columns.size())};
   bool has_any = false;
   for (size_t column = 0; column < numbers.columns.size(); ++column) {
-    const double value = numbers.columns[column].values[index];
-    if (!IsNumber(value)) continue;
+    const ExactNumber number = numbers.columns[column].At(index);
+    if (!IsNumber(number.value)) continue;
     has_any = true;
-    result->values[column] = value;
+    result->values[column] = number.value;
+    if (!numbers.columns[column].is_int) continue;
+    const Field& field = scan.schema().fields[scan.fields()[column]];
+    const absl::StatusOr<int64_t> value = IntOf(number.Int(), NameOfValues(field, query.change));
+    if (!value.ok()) return value.status();
+    result->values[column] = *value;
   }
   return has_any;
 }
@@ -81,7 +87,9 @@ absl::Status ReadRawChanges(const Query& query, const Scans& scans, const RowCal
     const auto take = [&]() -> absl::StatusOr<bool> {
       changes.Apply(scan->tags(), &numbers);
       for (size_t i = 0; i < numbers.times_micros.size() && !is_enough; ++i) {
-        if (MakeChangeRow(*scan, numbers, i, &result)) is_enough = !emit(result);
+        const absl::StatusOr<bool> has_any = MakeChangeRow(query, *scan, numbers, i, &result);
+        if (!has_any.ok()) return has_any.status();
+        if (*has_any) is_enough = !emit(result);
       }
       return !is_enough;
     };
@@ -109,7 +117,7 @@ std::vector<std::string> GroupOf(const Query& query, const std::vector<std::stri
 
 absl::Status ReadAggregates(const Query& query, const Scans& scans, const RowCallback& emit) {
   const bool is_by_group = IsByGroup(scans, query);
-  BucketFold fold(query, scans[0]->fields().size());
+  BucketFold fold(query, scans[0]->schema(), scans[0]->fields());
   Changes changes(query, scans);
   Numbers numbers;
   bool is_enough = false;

@@ -53,6 +53,8 @@ enum class Change : uint8_t {
 };
 std::optional<Change> ChangeOfName(std::string_view name);  // delta, increase, rate
 std::string_view ChangeName(Change change);
+// n, or delta(n).
+std::string NameOfValues(const Field& field, std::optional<Change> change);
 
 // What stands in buckets without points, between `from` and `to` (where these are open: between the first and
 // the last point of the group).  Counts are 0 there, whichever.
@@ -60,7 +62,8 @@ enum class Fill : uint8_t {
   kNone,  // such buckets are left out
   kNull,
   kPrevious,  // the values of the bucket before; null before the first
-  kLinear,    // between its neighbours, by the buckets' starts; null before the first and behind the last
+  kLinear,    // a double between its neighbours, by the buckets' starts; null before the first and behind the
+              // last
 };
 std::optional<Fill> FillOfName(std::string_view name);  // none, null, previous, linear
 

@@ -58,8 +58,7 @@ absl::Status CheckTop(const Query& query, const ResultHeader& header) {
 }
 
 void AddColumns(const Field& field, const Query& query, std::vector<ResultHeader::Column>* columns) {
-  const std::string value =
-      query.change ? fmt::format("{}({})", ChangeName(*query.change), field.name) : field.name;
+  const std::string value = NameOfValues(field, query.change);
   if (query.aggregates.empty()) columns->push_back({value, field.type != FieldType::kString});
   for (const Aggregate& aggregate : query.aggregates) {
     if (query.windows.empty())
@@ -71,6 +70,10 @@ void AddColumns(const Field& field, const Query& query, std::vector<ResultHeader
 }
 
 }  // namespace
+
+std::string NameOfValues(const Field& field, std::optional<Change> change) {
+  return change ? fmt::format("{}({})", ChangeName(*change), field.name) : field.name;
+}
 
 std::optional<Fill> FillOfName(std::string_view name) {
   const auto found = std::find(kFillNames.begin(), kFillNames.end(), name);

@@ -343,15 +343,21 @@ absl::Status SeriesScan::ReadNumbers(Numbers* numbers) const {
     const Field& field = schema().fields[fields_[i]];
     Numbers::Column& column = numbers->columns[i];
     column.is_text = field.type == FieldType::kString;
+    column.is_int = field.type == FieldType::kInt;
     for (size_t p = 0; p < points_.Count(); ++p) {
       const std::string_view value = points_.Get(p).values[i];
       if (value.data() == nullptr) {
         column.values.push_back(kNoNumber);
+        if (!column.rests.empty()) column.rests.push_back(0);
         continue;
       }
-      const std::optional<double> number = column.is_text ? 0 : DecodeNumber(field, value);
+      const std::optional<ExactNumber> number = column.is_text ? ExactNumber() : DecodeNumber(field, value);
       if (!number) return DecodeValue(field, value).status();
-      column.values.push_back(*number);
+      column.values.push_back(number->value);
+      if (number->rest != 0 || !column.rests.empty()) {
+        column.rests.resize(p + 1);
+        column.rests[p] = number->rest;
+      }
     }
   }
   return absl::OkStatus();

@@ -1,9 +1,12 @@
 #include "series/query/top_rows.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace sonde::series {
+
+static_assert(std::numeric_limits<long double>::digits >= 64);
 
 TopRows::TopRows(const Top& top, const ResultHeader& header) : top_(top) {
   const auto found = std::find_if(header.values.begin(), header.values.end(), [&](const auto& column) {
@@ -23,7 +26,7 @@ void TopRows::Add(const ResultRow& row) {
   if (const auto* number = std::get_if<double>(&row.values[column_])) {
     entry.value = *number;
   } else if (const auto* count = std::get_if<int64_t>(&row.values[column_])) {
-    entry.value = static_cast<double>(*count);
+    entry.value = static_cast<long double>(*count);
   } else {
     return;
   }

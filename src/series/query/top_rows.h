@@ -18,7 +18,7 @@ class TopRows {
 
  private:
   struct Entry {
-    double value = 0;
+    long double value = 0;  // says ints and doubles exactly
     ResultRow row;
   };
   // Whether `a` comes before `b`.

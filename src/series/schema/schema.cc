@@ -203,7 +203,7 @@ SeriesSchema MakeRollupSchema(const SeriesSchema& schema, const RollupTable& rol
       derived.name = field.name + suffix;
       derived.qualifier = (field.qualifier.empty() ? field.name : field.qualifier) + suffix;
       derived.family = schema.family;
-      derived.type = aggregate == RollupAggregate::kCount ? FieldType::kInt : FieldType::kDouble;
+      if (aggregate == RollupAggregate::kCount) derived.type = FieldType::kInt;
       derived.encoding = FieldEncoding::kText;
       result.fields.push_back(std::move(derived));
     }

@@ -245,7 +245,8 @@ SeriesSchema MakeLatestSchema(const SeriesSchema& schema, const LatestTable& lat
 SeriesSchema MakePeriodSchema(const SeriesSchema& schema, const PeriodTable& period, int64_t time_micros);
 SeriesSchema MakeOrderSchema(const SeriesSchema& schema, const OrderTable& order);
 // A row for each series and piece of time, fields FIELD_count, FIELD_sum and so on (as AS_count); the count
-// is an int, all others are doubles.
+// is an int, all others are as the field.  All are decimal texts; of an int, a sum that leaves 64 bits has
+// all of its digits, and earlier versions wrote ints as doubles (1e+16).
 SeriesSchema MakeRollupSchema(const SeriesSchema& schema, const RollupTable& rollup);
 
 // Of whichever of these the table is, or of an earlier version; nothing for other tables.

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <sstream>
 #include <utility>
+#include <variant>
 
+#include "absl/numeric/int128.h"
 #include "base/random.h"
 #include "model/limits.h"
 #include "series/key/field_codec.h"
@@ -23,19 +27,48 @@ constexpr int64_t kPendingMicrosMax = 60 * kMicrosPerSecond;
 constexpr int64_t kMarkMicrosMax = 10 * kMicrosPerMinute;
 constexpr size_t kRowsPerRequestMax = 1'000;
 
+// What the numbers of a field sum up to.
+class DoubleSum {
+ public:
+  void Add(double value) {
+    const double total = sum_ + value;
+    error_ += std::abs(sum_) >= std::abs(value) ? (sum_ - total) + value : (value - total) + sum_;
+    sum_ = total;
+  }
+  std::string Text() const { return fmt::format("{}", sum_ + error_); }
+
+ private:
+  double sum_ = 0;
+  double error_ = 0;  // what sum_ has lost to rounding (Neumaier)
+};
+
+// Never leaves 128 bits.
+class IntSum {
+ public:
+  void Add(int64_t value) { sum_ += value; }
+  std::string Text() const {
+    std::ostringstream text;
+    text << sum_;
+    return text.str();
+  }
+
+ private:
+  absl::int128 sum_ = 0;
+};
+
 // Of the numbers of one field in one piece; they may come in any order.
-struct Totals {
+template <typename Number, typename Sum>
+struct TotalsOf {
   int64_t count = 0;
-  double sum = 0;
-  double sum_error = 0;  // what sum has lost to rounding (Neumaier)
-  double min = 0;
-  double max = 0;
-  double first = 0;
-  double last = 0;
+  Sum sum;
+  Number min = 0;
+  Number max = 0;
+  Number first = 0;
+  Number last = 0;
   int64_t first_micros = 0;
   int64_t last_micros = 0;
 
-  void Add(int64_t time_micros, double value) {
+  void Add(int64_t time_micros, Number value) {
     if (count == 0 || value < min) min = value;
     if (count == 0 || value > max) max = value;
     if (count == 0 || time_micros < first_micros) {
@@ -46,9 +79,7 @@ struct Totals {
       last = value;
       last_micros = time_micros;
     }
-    const double total = sum + value;
-    sum_error += std::abs(sum) >= std::abs(value) ? (sum - total) + value : (value - total) + sum;
-    sum = total;
+    sum.Add(value);
     ++count;
   }
 
@@ -57,7 +88,7 @@ struct Totals {
       case RollupAggregate::kCount:
         return fmt::format("{}", count);
       case RollupAggregate::kSum:
-        return fmt::format("{}", sum + sum_error);
+        return sum.Text();
       case RollupAggregate::kMin:
         return fmt::format("{}", min);
       case RollupAggregate::kMax:
@@ -69,6 +100,33 @@ struct Totals {
     }
     return fmt::format("{}", last);
   }
+};
+
+class Totals {
+ public:
+  void Add(int64_t time_micros, const ExactNumber& number, bool is_int) {
+    if (is_int) {
+      AddTo<TotalsOf<int64_t, IntSum>>(time_micros, static_cast<int64_t>(number.Int()));
+    } else {
+      AddTo<TotalsOf<double, DoubleSum>>(time_micros, number.value);
+    }
+  }
+  bool IsEmpty() const { return totals_.index() == 0; }
+  // Not of an empty one.
+  std::string Text(RollupAggregate aggregate) const {
+    if (const auto* of_ints = std::get_if<TotalsOf<int64_t, IntSum>>(&totals_))
+      return of_ints->Text(aggregate);
+    return std::get<TotalsOf<double, DoubleSum>>(totals_).Text(aggregate);
+  }
+
+ private:
+  template <typename Of, typename Number>
+  void AddTo(int64_t time_micros, Number number) {
+    if (IsEmpty()) totals_.emplace<Of>();
+    std::get<Of>(totals_).Add(time_micros, number);
+  }
+
+  std::variant<std::monostate, TotalsOf<int64_t, IntSum>, TotalsOf<double, DoubleSum>> totals_;
 };
 
 absl::Status FirstError(const absl::StatusOr<std::vector<absl::Status>>& statuses) {
@@ -272,9 +330,9 @@ absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints&
           for (size_t i = 0; i < rollup.fields.size(); ++i) {
             if (point.values[i].data() == nullptr) continue;
             const Field& field = schema_.fields[rollup.fields[i]];
-            const std::optional<double> number = DecodeNumber(field, point.values[i]);
+            const std::optional<ExactNumber> number = DecodeNumber(field, point.values[i]);
             if (!number) return DecodeValue(field, point.values[i]).status();
-            piece[i].Add(point.time_micros, *number);
+            piece[i].Add(point.time_micros, *number, field.type == FieldType::kInt);
           }
           return true;
         });
@@ -285,7 +343,7 @@ absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints&
       std::vector<std::string_view> values(texts.size());
       for (size_t i = 0; i < texts.size(); ++i) {
         const Totals& field = totals[i / aggregates.size()];
-        if (field.count == 0 || !has_all(piece_start, rollup.fields[i / aggregates.size()])) continue;
+        if (field.IsEmpty() || !has_all(piece_start, rollup.fields[i / aggregates.size()])) continue;
         texts[i] = field.Text(aggregates[i % aggregates.size()]);
         values[i] = texts[i];
       }
