@@ -82,11 +82,13 @@ class Engine {
   // Rows of `ranges` (normal form, NormalizeRanges; none: no rows) in ascending order, or descending if
   // `reverse`, each at most once.  A row is one snapshot, not older than the call of Scan; the scan as a
   // whole is not.  A deadline that has passed is told by Scan or the first Next; one that passes later, by a
-  // later Next, not always the next one: the clock is read from time to time.
+  // later Next, not always the next one: the clock is read from time to time, and `interrupted` asked.
   struct ScanOptions {
     bool reverse = false;
     ReadHints hints;
     absl::Time deadline = absl::InfiniteFuture();
+    // Not OK (CANCELLED) ends the scan with that; unset: nobody interrupts it.  Advisory.
+    std::function<absl::Status()> interrupted;
   };
   virtual absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                           ScanOptions options) = 0;

@@ -52,6 +52,8 @@ struct RowRead {
   int32_t cells_per_column_max = 0;  // newest first; 0: no limit
   int64_t rows_max = 0;              // 0: no limit
   bool reversed = false;
+  // Asked now and then, by the thread that reads; not OK (CANCELLED) ends the read with that.
+  std::function<absl::Status()> interrupted;
 };
 
 struct ReadCell {
@@ -77,9 +79,10 @@ struct NumberRead {
   std::vector<Column> columns;  // in any order, each once
   int64_t start_micros = 0;     // cells in [start, end); end 0 is infinity
   int64_t end_micros = 0;
-  int32_t cells_per_column_max = 0;  // of these, newest first; 0: no limit
-  bool reversed = false;             // rows, not cells
-  bool whole_rows = false;           // each row comes at once, whatever memory it takes
+  int32_t cells_per_column_max = 0;           // of these, newest first; 0: no limit
+  bool reversed = false;                      // rows, not cells
+  bool whole_rows = false;                    // each row comes at once, whatever memory it takes
+  std::function<absl::Status()> interrupted;  // as in RowRead
 };
 
 // Cells of a row, in parts: of one column each, the newest cell first.  A column may have several parts, the

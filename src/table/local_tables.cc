@@ -138,6 +138,7 @@ absl::Status LocalTables::ReadRows(const std::string& table, const RowRead& read
                               .filter = *filter,
                               .rows_limit = read.rows_max,
                               .reversed = read.reversed,
+                              .interrupted = read.interrupted,
                               .caller = [this] { return caller_; }});
   if (!reader.ok()) return reader.status();
   while (true) {

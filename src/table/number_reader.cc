@@ -206,6 +206,7 @@ absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t no
   const std::vector<size_t> order = OrderOf(read);
   Engine::ScanOptions options;
   options.reverse = read.reversed;
+  options.interrupted = read.interrupted;
   options.hints = HintsOf(read, order);
   options.hints.families = std::vector<FamilyId>{family->id};
   RefineReadHints(rules, &options.hints);

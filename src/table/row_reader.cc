@@ -45,7 +45,8 @@ absl::StatusOr<std::unique_ptr<RowReader>> RowReader::Open(Engine* engine, Table
 absl::Status RowReader::Start() {
   const TableSchema& schema = *visible_.schema();
   ranges_ = request_.ranges;
-  scan_options_ = {.reverse = request_.reversed, .deadline = request_.deadline};
+  scan_options_ = {
+      .reverse = request_.reversed, .deadline = request_.deadline, .interrupted = request_.interrupted};
   ReadHints& hints = scan_options_.hints;
   if (request_.filter != nullptr) {
     if (absl::Status status = request_.filter->CheckFamilies(schema); !status.ok()) return status;

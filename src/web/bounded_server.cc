@@ -39,6 +39,12 @@ bool WaitFor(int socket, short events, milliseconds patience) {
   }
 }
 
+// Whether the other side has closed it, or will send nothing more.
+bool IsClosed(int socket) {
+  pollfd wanted{socket, POLLRDHUP, 0};
+  return poll(&wanted, 1, 0) > 0;  // POLLHUP and POLLERR come unasked
+}
+
 void AddressOf(int socket, int (*name)(int, sockaddr*, socklen_t*), std::string* ip, int* port) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
@@ -184,7 +190,10 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
     bool is_closed = false;
     connection.BeginHead();
     ok = process_request(connection, /*close_connection=*/left == 1, is_closed,
-                         [&](httplib::Request&) { connection.EndHead(); });
+                         [&](httplib::Request& request) {
+                           connection.EndHead();
+                           request.progress = [socket](uint64_t, uint64_t) { return !IsClosed(socket); };
+                         });
     if (connection.in_head()) {
       if (connection.head_too_large()) connection.Answer(HeadTooLarge());
       connection.Drain();

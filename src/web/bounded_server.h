@@ -4,6 +4,9 @@
 // A head (first line and headers) of more than kHeadBytesMax is answered with 431 and a JSON error, one that
 // takes longer than kHeadSeconds is cut off, and neither is read further.  A connection whose head could not
 // be read is closed: what follows is no next request.
+//
+// Request::progress, which the library leaves to clients, tells a handler whether the client still waits:
+// false once it has closed the connection or its side of it.
 #pragma once
 
 #include <httplib.h>

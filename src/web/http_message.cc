@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
@@ -100,6 +103,23 @@ absl::StatusOr<std::string> HttpBody::ReadAll() {
   });
   if (!status.ok()) return status;
   return all;
+}
+
+std::function<absl::Status()> InterruptedWhenGone(const HttpRequest& request) {
+  if (!request.is_client_gone) return {};
+  struct Look {
+    std::atomic<int64_t> next_millis = 0;
+    std::atomic<bool> is_gone = false;
+  };
+  return [is_client_gone = request.is_client_gone, look = std::make_shared<Look>()]() -> absl::Status {
+    const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
+    const int64_t now = std::chrono::duration_cast<std::chrono::milliseconds>(since_start).count();
+    if (now >= look->next_millis) {
+      look->next_millis = now + kClientLookMillis;
+      if (is_client_gone()) look->is_gone = true;
+    }
+    return look->is_gone ? absl::CancelledError("the client has gone") : absl::OkStatus();
+  };
 }
 
 int HttpCodeOf(absl::StatusCode code) {

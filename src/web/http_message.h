@@ -24,6 +24,9 @@ struct HttpRequest {
   std::multimap<std::string, std::string> query;  // what follows the '?', decoded
   std::map<std::string, std::string> headers;     // names in lower case; of repeated ones, the first
   std::string peer;                               // the client's address, without its port
+  // Whether the client has closed the connection, or its side of it; a system call.  Any thread may ask while
+  // the handler runs.  Unset: nobody can tell.
+  std::function<bool()> is_client_gone;
 
   // nullopt when it is not there.
   std::optional<std::string> Query(const std::string& name) const;
@@ -31,6 +34,12 @@ struct HttpRequest {
   // Who asks, in words: program and address.
   std::string Caller() const;
 };
+
+// For work that is of use only while the client waits: CANCELLED once it has gone.  May be asked as often as
+// one likes, by any thread, while the handler runs: it looks every kClientLookMillis.  Unset where nobody can
+// tell.
+constexpr int64_t kClientLookMillis = 20;
+std::function<absl::Status()> InterruptedWhenGone(const HttpRequest& request);
 
 // What follows the '?' of a request's target: NAME=VALUE pairs with '&' between them.  The first '=' ends the
 // name, a '+' is a blank, %XX a byte; a name without '=' has an empty value.

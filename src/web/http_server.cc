@@ -75,6 +75,7 @@ class BoundedQueue final : public httplib::TaskQueue {
   std::vector<std::thread> threads_;
 };
 
+// `from` must outlive it.
 HttpRequest FromLibrary(const httplib::Request& from) {
   HttpRequest request;
   request.method = from.method == "HEAD" ? "GET" : from.method;
@@ -83,6 +84,7 @@ HttpRequest FromLibrary(const httplib::Request& from) {
   request.query = ParseQueryOfTarget(from.target);
   for (const auto& [name, value] : from.headers) request.headers.emplace(absl::AsciiStrToLower(name), value);
   request.peer = from.remote_addr;
+  if (from.progress) request.is_client_gone = [&from] { return !from.progress(0, 0); };
   return request;
 }
 

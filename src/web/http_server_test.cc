@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "web/health.h"
@@ -83,11 +84,35 @@ class HttpServerTest : public testing::Test {
                   };
                   return absl::OkStatus();
                 }});
+    // Works until its client has gone, or for 10 seconds; says whether one left.
+    router.Add({"GET", "/works", [this](const HttpRequest& request, HttpBody*, HttpResponse*) {
+                  const auto interrupted = InterruptedWhenGone(request);
+                  is_working_ = true;
+                  for (int i = 0; i < 1'000; ++i) {
+                    if (!interrupted().ok()) {
+                      was_left_ = true;
+                      return interrupted();
+                    }
+                    usleep(10'000);
+                  }
+                  return absl::OkStatus();
+                }});
+    router.Add(
+        {"POST", "/waits", [](const HttpRequest& request, HttpBody* body, HttpResponse*) -> absl::Status {
+           const auto interrupted = InterruptedWhenGone(request);
+           if (const auto all = body->ReadAll(); !all.ok()) return all.status();
+           for (int i = 0; i < 20; ++i) {
+             if (absl::Status status = interrupted(); !status.ok()) return status;
+             usleep(10'000);
+           }
+           return absl::OkStatus();
+         }});
     server_ = *HttpServer::Start({}, std::move(router));
   }
 
   absl::Status ready_;
   int posts_ = 0;
+  std::atomic<bool> is_working_ = false, was_left_ = false;
   std::unique_ptr<HttpServer> server_;
 };
 
@@ -102,6 +127,27 @@ TEST_F(HttpServerTest, SaysWhetherItIsReady) {
 
 TEST_F(HttpServerTest, GivesBodyPartsAndQueryToTheHandler) {
   EXPECT_THAT(Post(server_->port(), "/count/some%20bytes?unit=B", "12345"), HasSubstr("some bytes 5 B"));
+}
+
+TEST_F(HttpServerTest, TellsAHandlerWhenItsClientHasGone) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server_->port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  // What was sent behind it and nobody has read does not hide that the client has gone.
+  const std::string request = "GET /works HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\n";
+  ASSERT_EQ(send(fd, request.data(), request.size(), 0), request.size());
+  for (int i = 0; i < 500 && !is_working_; ++i) usleep(10'000);
+  usleep(50'000);
+  EXPECT_TRUE(is_working_);
+  EXPECT_FALSE(was_left_);
+  close(fd);
+  for (int i = 0; i < 500 && !was_left_; ++i) usleep(10'000);
+  EXPECT_TRUE(was_left_);
+  // One that waits is there.
+  EXPECT_THAT(Post(server_->port(), "/waits", "12345"), StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(HttpServerTest, RefusesABodyOverTheLimitOfTheRoute) {

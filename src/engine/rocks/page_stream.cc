@@ -105,6 +105,9 @@ absl::StatusOr<bool> PageStream::NextPage() {
     if (options_.deadline != absl::InfiniteFuture() && absl::Now() >= options_.deadline) {
       return absl::DeadlineExceededError("The deadline passed while rows were read");
     }
+    if (options_.interrupted != nullptr && *options_.interrupted) {
+      if (absl::Status status = (*options_.interrupted)(); !status.ok()) return status;
+    }
     if (!options_.reverse && !rows_.end.empty() && neighbor_->first.row_key >= rows_.end) return false;
     if (options_.reverse && neighbor_->header.last_row_key < rows_.start) return false;
     Leave();
@@ -146,8 +149,9 @@ absl::Status PageStream::StartSplit() {
   split_follows_ = false;
   const std::string row_key = entry_->first.row_key;
   Leave();
-  split_ = std::make_unique<PageStream>(store_, snapshot_, directory_, hints_,
-                                        Options{.family = options_.family, .deadline = options_.deadline});
+  split_ = std::make_unique<PageStream>(
+      store_, snapshot_, directory_, hints_,
+      Options{.family = options_.family, .deadline = options_.deadline, .interrupted = options_.interrupted});
   return split_->Start(RowRange::Single(row_key));
 }
 

@@ -4,10 +4,12 @@
 // the newest ones are passed over by their entries in the directory.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cellblock/page_reader.h"
@@ -27,6 +29,8 @@ class PageStream {
     FamilyId family = 0;
     bool reverse = false;
     absl::Time deadline = absl::InfiniteFuture();
+    // As Engine::ScanOptions; null: nobody.
+    const std::function<absl::Status()>* interrupted = nullptr;
   };
 
   // All must outlive it; `directory` is of the same snapshot, and may be shared by streams that take turns.

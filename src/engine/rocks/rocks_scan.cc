@@ -40,8 +40,11 @@ RocksScan::RocksScan(const CellStore* store, TableId table, std::vector<RowRange
 }
 
 absl::Status RocksScan::CheckDeadline() {
-  if (options_.deadline == absl::InfiniteFuture() || steps_++ % kStepsBetweenClockReadings != 0)
-    return absl::OkStatus();
+  const bool is_endless = options_.deadline == absl::InfiniteFuture() && !options_.interrupted;
+  if (is_endless || steps_++ % kStepsBetweenClockReadings != 0) return absl::OkStatus();
+  if (options_.interrupted) {
+    if (absl::Status status = options_.interrupted(); !status.ok()) return status;
+  }
   if (absl::Now() < options_.deadline) return absl::OkStatus();
   return absl::DeadlineExceededError("The deadline passed while rows were read");
 }
@@ -73,8 +76,10 @@ absl::Status RocksScan::MakeSources() {
   directory_.emplace(*store_, &*moment_, table_);
   const auto add = [this](FamilyId family) {
     if (IsExpiringFamily(family) || !Wants(family)) return;
-    const PageStream::Options options{
-        .family = family, .reverse = options_.reverse, .deadline = options_.deadline};
+    const PageStream::Options options{.family = family,
+                                      .reverse = options_.reverse,
+                                      .deadline = options_.deadline,
+                                      .interrupted = &options_.interrupted};
     sources_.push_back(
         {std::make_unique<PageStream>(store_, moment_->snapshot(), &*directory_, &options_.hints, options)});
   };
@@ -317,9 +322,10 @@ absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
   over_.emplace(Over{.source = source, .pages = source->stream.get(), .edits = FragmentEdits(**edits)});
   if (needs_all) {
     over_->directory = std::make_unique<DirectoryCursor>(*store_, &*moment_, table_);
-    over_->all =
-        std::make_unique<PageStream>(store_, moment_->snapshot(), over_->directory.get(), &relaxed_hints_,
-                                     PageStream::Options{.family = family_, .deadline = options_.deadline});
+    over_->all = std::make_unique<PageStream>(
+        store_, moment_->snapshot(), over_->directory.get(), &relaxed_hints_,
+        PageStream::Options{
+            .family = family_, .deadline = options_.deadline, .interrupted = &options_.interrupted});
     over_->pages = over_->all.get();
     if (absl::Status status = over_->all->Start(RowRange::Single(row_key_)); !status.ok()) return status;
     absl::StatusOr<bool> more = over_->all->Next();

@@ -67,8 +67,9 @@ absl::StatusOr<bool> Matches(const std::vector<RemoteMatcher>& matchers, const s
 
 class Reader {
  public:
-  Reader(TableAccess* tables, int64_t now_micros, const prometheus::RemoteQuery& query)
-      : tables_(tables), now_micros_(now_micros), query_(query) {}
+  Reader(TableAccess* tables, int64_t now_micros, const prometheus::RemoteQuery& query,
+         std::function<absl::Status()> interrupted)
+      : tables_(tables), now_micros_(now_micros), query_(query), interrupted_(std::move(interrupted)) {}
 
   absl::Status ReadSeries(const KnownSeries& series);
   // Its derived tables, each under the name NAME@TABLE.
@@ -86,6 +87,7 @@ class Reader {
   TableAccess* const tables_;
   const int64_t now_micros_;
   const prometheus::RemoteQuery& query_;
+  const std::function<absl::Status()> interrupted_;
   std::map<std::vector<std::pair<std::string, std::string>>, std::vector<RemoteSample>> samples_;
   size_t count_ = 0;
 };
@@ -151,6 +153,7 @@ absl::Status Reader::ReadSeries(const KnownSeries& series) {
   const SeriesSchema view = ViewOf(series);
   Query query;
   query.now_micros = now_micros_;
+  query.interrupted = interrupted_;
   std::vector<std::string> metrics;
   for (size_t i = 0; i < view.fields.size(); ++i) {
     if (view.fields[i].type == FieldType::kString) continue;
@@ -224,8 +227,9 @@ std::vector<RemoteSeries> Reader::TakeSeries() {
 }  // namespace
 
 absl::StatusOr<std::vector<RemoteSeries>> ReadForPrometheus(IngestService* service, TableAccess* tables,
-                                                            const prometheus::RemoteQuery& query) {
-  Reader reader(tables, service->clock().NowMicros(), query);
+                                                            const prometheus::RemoteQuery& query,
+                                                            std::function<absl::Status()> interrupted) {
+  Reader reader(tables, service->clock().NowMicros(), query, std::move(interrupted));
   for (const KnownSeriesRef& series : service->declarations().List()) {
     if (absl::Status status = reader.ReadSeries(*series); !status.ok()) return status;
     if (absl::Status status = reader.ReadDerived(*series); !status.ok()) return status;

@@ -4,6 +4,7 @@
 // labels. Signs that Prometheus does not take in names become '_'.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,10 +16,10 @@ namespace sonde::series {
 // Of one query.
 constexpr size_t kRemoteSamplesMax = 5'000'000;
 
-// `tables`: the service's, as the one who asks sees them.  INVALID_ARGUMENT: a pattern that is no regular
-// expression, or more than kRemoteSamplesMax samples.
-absl::StatusOr<std::vector<prometheus::RemoteSeries>> ReadForPrometheus(IngestService* service,
-                                                                        TableAccess* tables,
-                                                                        const prometheus::RemoteQuery& query);
+// `interrupted`: as Query::interrupted.  `tables`: the service's, as the one who asks sees them.
+// INVALID_ARGUMENT: a pattern that is no regular expression, or more than kRemoteSamplesMax samples.
+absl::StatusOr<std::vector<prometheus::RemoteSeries>> ReadForPrometheus(
+    IngestService* service, TableAccess* tables, const prometheus::RemoteQuery& query,
+    std::function<absl::Status()> interrupted);
 
 }  // namespace sonde::series

@@ -200,7 +200,8 @@ absl::Status Read(IngestService* service, const HttpRequest& request, HttpBody* 
   std::vector<std::vector<RemoteSeries>> results;
   const std::shared_ptr<TableAccess> tables = service->TablesFor(request);
   for (const prometheus::RemoteQuery& query : *queries) {
-    absl::StatusOr<std::vector<RemoteSeries>> result = ReadForPrometheus(service, tables.get(), query);
+    absl::StatusOr<std::vector<RemoteSeries>> result =
+        ReadForPrometheus(service, tables.get(), query, InterruptedWhenGone(request));
     if (!result.ok()) {
       AnswerError(result.status(), response);
       return absl::OkStatus();

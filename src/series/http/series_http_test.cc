@@ -37,6 +37,7 @@ class Fixture {
     HttpRequest request;
     request.method = method;
     request.headers = std::move(headers);
+    request.is_client_gone = is_client_gone_;
     const size_t question = path.find('?');
     request.path = path.substr(0, question);
     for (size_t at = question; at != std::string::npos;) {
@@ -55,6 +56,7 @@ class Fixture {
     return status.ok() ? response : ErrorResponse(status);
   }
 
+  std::function<bool()> is_client_gone_;
   FixedClock clock_;
   MemoryTables* tables_ = nullptr;
   std::unique_ptr<IngestService> service_;
@@ -292,6 +294,49 @@ TEST(SeriesHttp, RefusesWhatAsksForTooMuch) {
   EXPECT_EQ(filled.code, 400);
   EXPECT_EQ(nlohmann::json::parse(filled.body)["error"]["message"],
             "filling gaps of more than 1000000 buckets a group; ask for wider buckets or a shorter time");
+}
+
+// Nobody works for who is not there any more.
+TEST(SeriesHttp, QueriesEndWhenTheirClientIsGone) {
+  Fixture fixture;
+  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) lines += MeterLine("a", kNow - i * kMicrosPerMinute, i);
+  ASSERT_EQ(fixture.Call("POST", "/api/v1/series/meters/write?time_format=epoch_ms", lines).code, 200);
+  const std::vector<std::string> questions = {"every=minute&agg=p95&window=1,2,100",
+                                              "every=minute&fill=linear", ""};
+  for (const std::string& question : questions) {
+    fixture.is_client_gone_ = nullptr;
+    EXPECT_EQ(fixture.Call("GET", "/api/v1/series/meters/query?" + question).code, 200) << question;
+    fixture.is_client_gone_ = [] { return false; };
+    EXPECT_EQ(fixture.Call("GET", "/api/v1/series/meters/query?" + question).code, 200) << question;
+    fixture.is_client_gone_ = [] { return true; };
+    const HttpResponse left = fixture.Call("GET", "/api/v1/series/meters/query?" + question);
+    EXPECT_EQ(left.code, 499) << question;
+    EXPECT_EQ(nlohmann::json::parse(left.body)["error"]["message"], "the client has gone");
+  }
+}
+
+TEST(SeriesHttp, BoundsWhatWindowsJoin) {
+  Fixture fixture;
+  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) lines += MeterLine("a", kNow - i * kMicrosPerMinute, i);
+  ASSERT_EQ(fixture.Call("POST", "/api/v1/series/meters/write?time_format=epoch_ms", lines).code, 200);
+  std::string windows = "1";
+  for (int i = 2; i <= 1'000; ++i) windows += fmt::format(",{}", i);
+  const HttpResponse refused =
+      fixture.Call("GET", "/api/v1/series/meters/query?every=minute&agg=p95&window=" + windows);
+  EXPECT_EQ(refused.code, 400);
+  EXPECT_EQ(nlohmann::json::parse(refused.body)["error"]["message"],
+            "the windows join 40039920000 buckets and values or more; allowed: 1000000000; ask for fewer or "
+            "shorter window, wider buckets, fewer groups or a shorter time");
+  std::string percentiles = "p0";
+  for (int i = 1; i <= 10'000; ++i) percentiles += fmt::format(",p{}", 0.01 * i);
+  EXPECT_EQ(
+      nlohmann::json::parse(
+          fixture.Call("GET", "/api/v1/series/meters/query?agg=" + percentiles).body)["error"]["message"],
+      "10001 columns; allowed: 10000; ask for fewer fields, agg or window");
 }
 
 TEST(SeriesHttp, ZonesAreNamesOfTheTzDatabase) {

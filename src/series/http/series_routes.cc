@@ -368,8 +368,9 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
   }
   asked.limit = rows_max + 1;  // one more tells whether there are more
   const SeriesSchema view = LabelsAsTags(**series);
-  const absl::StatusOr<Query> query = ParseQuery(view, asked, service->clock().NowMicros());
+  absl::StatusOr<Query> query = ParseQuery(view, asked, service->clock().NowMicros());
   if (!query.ok()) return members.InWordsOfHere(query.status());
+  query->interrupted = InterruptedWhenGone(request);
   const absl::StatusOr<ResultHeader> header = HeaderOf(view, *query);
   if (!header.ok()) return members.InWordsOfHere(header.status());
   JsonAnswer answer(*header);

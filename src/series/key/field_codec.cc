@@ -152,8 +152,7 @@ std::optional<ExactNumber> DecodeNumber(const Field& field, std::string_view byt
   return ExactNumber::OfInt(*number);
 }
 
-absl::StatusOr<int64_t> IntOf(absl::int128 number, std::string_view what) {
-  if (number >= INT64_MIN && number <= INT64_MAX) return static_cast<int64_t>(number);
+absl::Status LeavesInt(absl::int128 number, std::string_view what) {
   std::ostringstream text;
   text << number;
   return absl::OutOfRangeError(fmt::format("{}: {} leaves the 64 bits of an int", what, text.str()));

@@ -56,7 +56,9 @@ struct ExactNumber {
 };
 // The same as a number; nothing for a string and for bytes that are no value.
 std::optional<ExactNumber> DecodeNumber(const Field& field, std::string_view bytes);
-// OUT_OF_RANGE: an int has 64 bits; names `what` it is.
-absl::StatusOr<int64_t> IntOf(absl::int128 number, std::string_view what);
+// Whether an int, which has 64 bits, holds it.
+inline bool IsInt(absl::int128 number) { return number >= INT64_MIN && number <= INT64_MAX; }
+// OUT_OF_RANGE: not IsInt; names `what` it is.
+absl::Status LeavesInt(absl::int128 number, std::string_view what);
 
 }  // namespace sonde::series

@@ -202,7 +202,10 @@ void Accumulator::Add(const AggregateNeeds& needs, absl::Span<const int64_t> tim
     for (const double value : values) squares += (value - mean) * (value - mean);
     AddMoments(static_cast<int64_t>(values.size()), mean, squares);
   }
-  if (needs.has_values) values_.insert(values_.end(), values.begin(), values.end());
+  if (needs.has_values) {
+    values_.insert(values_.end(), values.begin(), values.end());
+    is_sorted_ = false;
+  }
   count_ += static_cast<int64_t>(values.size());
 }
 
@@ -221,13 +224,24 @@ void Accumulator::Merge(const AggregateNeeds& needs, const Accumulator& other) {
   AddEnds(other.first_micros_, {other.first_, other.first_rest_}, other.last_micros_,
           {other.last_, other.last_rest_});
   values_.insert(values_.end(), other.values_.begin(), other.values_.end());
+  is_sorted_ = false;
   count_ += other.count_;
 }
 
+void Accumulator::SortValues() {
+  if (!is_sorted_) std::sort(values_.begin(), values_.end());
+  is_sorted_ = true;
+}
+
 double Accumulator::Percentile(double percentile) const {
-  std::vector<double> values = values_;
-  const double place = percentile / 100 * static_cast<double>(values.size() - 1);
+  const double place = percentile / 100 * static_cast<double>(values_.size() - 1);
   const auto below = static_cast<size_t>(place);
+  if (is_sorted_) {
+    const double least = values_[below];
+    if (below + 1 == values_.size()) return least;
+    return least + (values_[below + 1] - least) * (place - static_cast<double>(below));
+  }
+  std::vector<double> values = values_;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(below);
   std::nth_element(values.begin(), middle, values.end());
   if (below + 1 == values.size()) return *middle;

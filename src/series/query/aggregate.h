@@ -62,6 +62,8 @@ class Accumulator {
   void Merge(const AggregateNeeds& needs, const Accumulator& other);
 
   int64_t count() const { return count_; }
+  // For several percentiles: makes each of them cheap, until more values come.
+  void SortValues();
   // Values that are kept one by one.
   size_t values_held() const { return values_.size(); }
   // Nothing when there was no value, and of kStddev (of a sample, by n - 1) when there was only one.
@@ -95,6 +97,7 @@ class Accumulator {
   int16_t max_rest_ = 0;
   int16_t first_rest_ = 0;
   int16_t last_rest_ = 0;
+  bool is_sorted_ = false;  // values_
   std::vector<double> values_;
 };
 

@@ -8,6 +8,11 @@
 namespace sonde::series {
 namespace {
 
+// As WorkCheck counts them: of finding the next bucket of a time zone.
+constexpr size_t kStepsOfBucket = 50;
+// As kJoinsMax counts them, likewise.
+constexpr int64_t kJoinsOfBucket = 10;
+
 // All of them; a loop without branches.
 bool AreNumbers(absl::Span<const double> values) {
   bool are = true;
@@ -32,7 +37,13 @@ BucketFold::BucketFold(const Query& query, const SeriesSchema& schema, const std
     : query_(query),
       fields_(fields.size()),
       needs_(AggregateNeeds::Of(query.aggregates)),
-      windows_(query.windows) {
+      windows_(query.windows),
+      has_several_percentiles_(
+          std::count_if(query.aggregates.begin(), query.aggregates.end(),
+                        [](const Aggregate& some) { return some.kind == Aggregate::Kind::kPercentile; }) > 1),
+      looks_back_(
+          std::any_of(query.windows.begin(), query.windows.end(), [](int window) { return window > 1; })),
+      check_(query.interrupted) {
   if (windows_.empty()) windows_ = {1};
   for (const size_t index : fields) {
     const Field& field = schema.fields[index];
@@ -119,7 +130,7 @@ void BucketFold::AddColumn(const Numbers& numbers, size_t column, size_t begin, 
   }
 }
 
-absl::StatusOr<std::vector<int64_t>> BucketFold::StartsOf(const Group& group) const {
+absl::StatusOr<std::vector<int64_t>> BucketFold::StartsOf(const Group& group) {
   std::vector<int64_t> starts;
   if (!query_.every) return std::vector<int64_t>{kTimeBeginMicros};
   const TimeBuckets& every = *query_.every;
@@ -144,52 +155,90 @@ absl::StatusOr<std::vector<int64_t>> BucketFold::StartsOf(const Group& group) co
         fmt::format("filling gaps of more than {} buckets a group; ask for wider buckets or a shorter time",
                     kFilledBucketsMax));
   }
-  for (; start < end; start = every.End(start)) starts.push_back(start);
+  for (; start < end; start = every.End(start)) {
+    if (absl::Status status = check_.Step(kStepsOfBucket); !status.ok()) return status;
+    starts.push_back(start);
+  }
   return starts;
 }
 
 absl::StatusOr<ResultValue> BucketFold::ValueOf(const Accumulator& accumulator, size_t field,
                                                 const Aggregate& aggregate) const {
-  if (aggregate == Aggregate::kCount) return accumulator.count();
+  if (aggregate == Aggregate::kCount) return ResultValue(accumulator.count());
   if (are_ints_[field]) {
     if (const std::optional<absl::int128> number = accumulator.IntValue(aggregate)) {
-      const absl::StatusOr<int64_t> value =
-          IntOf(*number, fmt::format("{}({})", AggregateName(aggregate), names_[field]));
-      if (!value.ok()) return value.status();
-      return *value;
+      if (IsInt(*number)) return ResultValue(static_cast<int64_t>(*number));
+      return LeavesInt(*number, fmt::format("{}({})", AggregateName(aggregate), names_[field]));
     }
   }
   const std::optional<double> value = accumulator.Value(aggregate);
   return value ? ResultValue(*value) : ResultValue();
 }
 
-absl::StatusOr<std::vector<ResultValue>> BucketFold::ValuesOf(const Group& group,
-                                                              int64_t start_micros) const {
+absl::Status BucketFold::LookBack(int64_t start_micros) {
+  const auto longest = static_cast<size_t>(*std::max_element(windows_.begin(), windows_.end()));
+  std::vector<int64_t> walked;
+  int64_t at = start_micros;
+  while (walked.size() < longest && (buckets_.empty() || at > buckets_.front())) {
+    if (absl::Status status = check_.Step(kStepsOfBucket); !status.ok()) return status;
+    walked.push_back(at);
+    if (at <= kTimeBeginMicros) break;
+    at = query_.every->Start(at - 1);
+  }
+  buckets_.insert(buckets_.begin(), walked.begin(), walked.end());
+  if (buckets_.size() > longest) buckets_.resize(longest);
+  return CountJoins(static_cast<int64_t>(walked.size()) * kJoinsOfBucket);
+}
+
+absl::Status BucketFold::CountJoins(int64_t joins) {
+  joins_ += joins;
+  if (joins_ <= kJoinsMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "the windows join {} buckets and values or more; allowed: {}; ask for fewer or shorter --window, wider "
+      "buckets, fewer groups or a shorter time",
+      joins_, kJoinsMax));
+}
+
+absl::StatusOr<std::vector<ResultValue>> BucketFold::ValuesOf(Group* group, int64_t start_micros) {
   std::vector<ResultValue> values;
   values.reserve(fields_ * query_.aggregates.size() * windows_.size());
   // Of each window, one accumulator a field.
   std::vector<std::vector<Accumulator>> joined(windows_.size());
-  std::vector<const Accumulator*> fields_of_window(windows_.size(), nullptr);
+  std::vector<Accumulator*> fields_of_window(windows_.size(), nullptr);
   static const Accumulator kEmpty;
+  if (looks_back_) {
+    if (absl::Status status = LookBack(start_micros); !status.ok()) return status;
+  }
   for (size_t w = 0; w < windows_.size(); ++w) {
     if (windows_[w] == 1) {
-      const auto place = group.places.find(start_micros);
-      if (place != group.places.end()) fields_of_window[w] = &group.accumulators[place->second];
+      const auto place = group->places.find(start_micros);
+      if (place != group->places.end()) fields_of_window[w] = &group->accumulators[place->second];
       continue;
     }
-    const int64_t first = BucketsBefore(*query_.every, start_micros, windows_[w] - 1);
+    const int64_t first = buckets_[std::min<size_t>(windows_[w], buckets_.size()) - 1];
     joined[w].resize(fields_);
-    for (auto place = group.places.lower_bound(first);
-         place != group.places.end() && place->first <= start_micros; ++place) {
+    for (auto place = group->places.lower_bound(first);
+         place != group->places.end() && place->first <= start_micros; ++place) {
       for (size_t field = 0; field < fields_; ++field) {
-        joined[w][field].Merge(needs_, group.accumulators[place->second + field]);
+        const Accumulator& some = group->accumulators[place->second + field];
+        if (absl::Status status = check_.Step(1 + some.values_held()); !status.ok()) return status;
+        joined[w][field].Merge(needs_, some);
       }
     }
     fields_of_window[w] = joined[w].data();
   }
+  if (has_several_percentiles_) {
+    for (Accumulator* const fields : fields_of_window) {
+      for (size_t field = 0; fields != nullptr && field < fields_; ++field) fields[field].SortValues();
+    }
+  }
   for (size_t field = 0; field < fields_; ++field) {
     for (const Aggregate& aggregate : query_.aggregates) {
       for (const Accumulator* const fields : fields_of_window) {
+        const bool is_percentile = aggregate.kind == Aggregate::Kind::kPercentile;
+        const size_t values_looked_at =
+            is_percentile && !has_several_percentiles_ && fields != nullptr ? fields[field].values_held() : 0;
+        if (absl::Status status = check_.Step(1 + values_looked_at); !status.ok()) return status;
         absl::StatusOr<ResultValue> value =
             ValueOf(fields == nullptr ? kEmpty : fields[field], field, aggregate);
         if (!value.ok()) return value.status();
@@ -200,20 +249,22 @@ absl::StatusOr<std::vector<ResultValue>> BucketFold::ValuesOf(const Group& group
   return values;
 }
 
-void BucketFold::FillPrevious(std::vector<ResultRow>* rows) const {
+absl::Status BucketFold::FillPrevious(std::vector<ResultRow>* rows) {
   for (size_t row = 1; row < rows->size(); ++row) {
     for (size_t i = 0; i < (*rows)[row].values.size(); ++i) {
+      if (absl::Status status = check_.Step(1); !status.ok()) return status;
       ResultValue& value = (*rows)[row].values[i];
       if (std::holds_alternative<std::monostate>(value)) value = (*rows)[row - 1].values[i];
     }
   }
+  return absl::OkStatus();
 }
 
-void BucketFold::FillLinear(std::vector<ResultRow>* rows) const {
-  if (rows->empty()) return;
-  for (size_t i = 0; i < rows->front().values.size(); ++i) {
+absl::Status BucketFold::FillLinear(std::vector<ResultRow>* rows) {
+  for (size_t i = 0; !rows->empty() && i < rows->front().values.size(); ++i) {
     std::optional<size_t> before;
     for (size_t row = 0; row < rows->size(); ++row) {
+      if (absl::Status status = check_.Step(1); !status.ok()) return status;
       const std::optional<double> value = NumberOf((*rows)[row].values[i]);
       if (!value) continue;
       for (size_t gap = before.value_or(row) + 1; gap < row; ++gap) {
@@ -226,31 +277,48 @@ void BucketFold::FillLinear(std::vector<ResultRow>* rows) const {
       before = row;
     }
   }
+  return absl::OkStatus();
 }
 
-absl::StatusOr<bool> BucketFold::EmitGroup(const std::vector<std::string>& tags, const Group& group,
-                                           const std::function<bool(const ResultRow&)>& emit) const {
-  const absl::StatusOr<std::vector<int64_t>> starts = StartsOf(group);
+absl::Status BucketFold::CountJoinsOf(const Group& group, size_t starts) {
+  auto of_one = static_cast<int64_t>(group.accumulators.size());
+  for (const Accumulator& some : group.accumulators)
+    of_one += static_cast<int64_t>(some.values_held()) * kStepsOfValue;
+  int64_t times = 0;
+  for (const int window : windows_) {
+    // Each bucket is in as many windows as one has buckets, or as there are.
+    if (window > 1) times += std::min<int64_t>(window, static_cast<int64_t>(starts));
+  }
+  return CountJoins(times * of_one);
+}
+
+absl::StatusOr<bool> BucketFold::EmitGroup(const std::vector<std::string>& tags, Group* group,
+                                           const std::function<bool(const ResultRow&)>& emit) {
+  const absl::StatusOr<std::vector<int64_t>> starts = StartsOf(*group);
   if (!starts.ok()) return starts.status();
+  if (absl::Status status = CountJoinsOf(*group, starts->size()); !status.ok()) return status;
+  buckets_.clear();
   std::vector<ResultRow> rows;
   for (const int64_t start : *starts) {
     absl::StatusOr<std::vector<ResultValue>> values = ValuesOf(group, start);
     if (!values.ok()) return values.status();
-    ResultRow row{tags, query_.every ? start : group.first_micros, *std::move(values)};
+    ResultRow row{tags, query_.every ? start : group->first_micros, *std::move(values)};
     if (query_.fill == Fill::kPrevious || query_.fill == Fill::kLinear) {
       rows.push_back(std::move(row));
     } else if (!emit(row)) {
       return false;
     }
   }
-  if (query_.fill == Fill::kPrevious) FillPrevious(&rows);
-  if (query_.fill == Fill::kLinear) FillLinear(&rows);
+  absl::Status filled;
+  if (query_.fill == Fill::kPrevious) filled = FillPrevious(&rows);
+  if (query_.fill == Fill::kLinear) filled = FillLinear(&rows);
+  if (!filled.ok()) return filled;
   return std::all_of(rows.begin(), rows.end(), emit);
 }
 
 absl::StatusOr<bool> BucketFold::Emit(const std::function<bool(const ResultRow&)>& emit) {
-  for (const auto& [tags, group] : groups_) {
-    const absl::StatusOr<bool> goes_on = EmitGroup(tags, group, emit);
+  for (auto& [tags, group] : groups_) {
+    const absl::StatusOr<bool> goes_on = EmitGroup(tags, &group, emit);
     if (!goes_on.ok() || !*goes_on) return goes_on;
   }
   groups_.clear();

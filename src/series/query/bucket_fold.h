@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -12,6 +13,7 @@
 #include "series/query/aggregate.h"
 #include "series/query/numbers.h"
 #include "series/query/query.h"
+#include "series/query/work_check.h"
 
 namespace sonde::series {
 
@@ -24,8 +26,8 @@ class BucketFold {
   absl::Status Add(const std::vector<std::string>& group, const Numbers& numbers);
 
   // Gives out all groups, by their tags, and forgets them.  `emit` answers whether to go on; so does this.
-  // INVALID_ARGUMENT: more than kFilledBucketsMax buckets in a group; OUT_OF_RANGE: an aggregate of ints that
-  // is an int leaves 64 bits.
+  // INVALID_ARGUMENT: more than kFilledBucketsMax buckets in a group, or more than kJoinsMax; OUT_OF_RANGE:
+  // an aggregate of ints that is an int leaves 64 bits.
   absl::StatusOr<bool> Emit(const std::function<bool(const ResultRow&)>& emit);
 
   bool IsEmpty() const { return groups_.empty(); }
@@ -42,15 +44,20 @@ class BucketFold {
   absl::StatusOr<size_t> FindBucket(Group* group, int64_t time_micros, int64_t* end_micros);
   // Points [begin, end) of a column.
   void AddColumn(const Numbers& numbers, size_t column, size_t begin, size_t end, Accumulator* accumulator);
-  absl::StatusOr<bool> EmitGroup(const std::vector<std::string>& tags, const Group& group,
-                                 const std::function<bool(const ResultRow&)>& emit) const;
+  absl::StatusOr<bool> EmitGroup(const std::vector<std::string>& tags, Group* group,
+                                 const std::function<bool(const ResultRow&)>& emit);
   // The starts of the buckets to give out, ascending.
-  absl::StatusOr<std::vector<int64_t>> StartsOf(const Group& group) const;
-  absl::StatusOr<std::vector<ResultValue>> ValuesOf(const Group& group, int64_t start_micros) const;
+  absl::StatusOr<std::vector<int64_t>> StartsOf(const Group& group);
+  // What the group's windows will join at most.
+  absl::Status CountJoinsOf(const Group& group, size_t starts);
+  absl::Status CountJoins(int64_t joins);
+  // Makes buckets_ of this start; those of a group ascend.
+  absl::Status LookBack(int64_t start_micros);
+  absl::StatusOr<std::vector<ResultValue>> ValuesOf(Group* group, int64_t start_micros);
   absl::StatusOr<ResultValue> ValueOf(const Accumulator& accumulator, size_t field,
                                       const Aggregate& aggregate) const;
-  void FillPrevious(std::vector<ResultRow>* rows) const;
-  void FillLinear(std::vector<ResultRow>* rows) const;
+  absl::Status FillPrevious(std::vector<ResultRow>* rows);
+  absl::Status FillLinear(std::vector<ResultRow>* rows);
 
   const Query& query_;
   const size_t fields_;             // how many
@@ -62,6 +69,12 @@ class BucketFold {
   TimeBuckets::Piece piece_;  // that was found last
   size_t accumulators_ = 0;
   size_t values_held_ = 0;
+  int64_t joins_ = 0;  // of all groups so far
+  const bool has_several_percentiles_;
+  const bool looks_back_;
+  WorkCheck check_;
+  // Their starts: the one at hand first, then those before it, as many as the longest window has.
+  std::deque<int64_t> buckets_;
   // Those of a column that has gaps.
   std::vector<int64_t> times_;
   std::vector<double> values_;

@@ -1,7 +1,11 @@
 #include "series/query/newest_points.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,7 +21,31 @@ namespace {
 // next.
 constexpr int kRowsPassedOverMax = 16;
 
-using NewestOfSeries = std::map<std::vector<std::string>, std::vector<ResultRow>>;  // the newest first
+// By time, the newest first.
+using NewestRows = std::map<int64_t, ResultRow, std::greater<>>;
+
+class NewestOfSeries {
+ public:
+  // `fields`: how many values a row has.
+  explicit NewestOfSeries(size_t fields) : fields_(fields) {}
+
+  NewestRows& Of(const std::vector<std::string>& tags) { return all_[tags]; }
+  const std::map<std::vector<std::string>, NewestRows>& all() const { return all_; }
+
+  // One row more is held.
+  absl::Status AddRow() {
+    values_held_ += fields_;
+    if (values_held_ <= kValuesHeldMax) return absl::OkStatus();
+    return absl::InvalidArgumentError(fmt::format(
+        "the newest points of each series are more than {} values; ask for fewer points, series or fields",
+        kValuesHeldMax));
+  }
+
+ private:
+  const size_t fields_;
+  size_t values_held_ = 0;
+  std::map<std::vector<std::string>, NewestRows> all_;
+};
 
 // The bytes that all keys of this series begin with.
 absl::StatusOr<std::string> SeriesPrefix(const KeyCodec& codec, const std::vector<std::string>& tags) {
@@ -57,7 +85,7 @@ absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
     int rows_passed_over = 0;
     bool seeks = false;
     const absl::Status status = scan->Read(read, [&]() -> absl::StatusOr<bool> {
-      std::vector<ResultRow>& newest = (*all)[scan->tags()];
+      NewestRows& newest = all->Of(scan->tags());
       if (newest.size() >= count) {
         seeks = ++rows_passed_over > kRowsPassedOverMax;
         return !seeks;
@@ -66,7 +94,8 @@ absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
       for (size_t i = scan->points().Count(); i-- > 0 && newest.size() < count;) {
         absl::StatusOr<ResultRow> result = scan->MakeResult(scan->points().Get(i));
         if (!result.ok()) return result.status();
-        newest.push_back(*std::move(result));
+        newest.emplace(result->time_micros, *std::move(result));
+        if (absl::Status added = all->AddRow(); !added.ok()) return added;
       }
       return true;
     });
@@ -82,28 +111,27 @@ absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
 
 absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
   return scan->Read(scan->MakeRead(scan->ranges()), [&]() -> absl::StatusOr<bool> {
-    std::vector<ResultRow>& newest = (*all)[scan->tags()];
+    NewestRows& newest = all->Of(scan->tags());
     for (size_t i = scan->points().Count(); i-- > 0;) {
       const RowPoint& point = scan->points().Get(i);
-      const bool is_full = newest.size() >= count;
-      if (is_full && newest.back().time_micros > point.time_micros) continue;
+      if (newest.size() >= count && newest.rbegin()->first > point.time_micros) continue;
       absl::StatusOr<ResultRow> result = scan->MakeResult(point);
       if (!result.ok()) return result.status();
-      // In layout columns, another row has the other fields of the point.
-      const auto same = std::find_if(newest.begin(), newest.end(), [&](const ResultRow& row) {
-        return row.time_micros == point.time_micros;
-      });
-      if (same != newest.end()) {
-        for (size_t value = 0; value < same->values.size(); ++value) {
-          if (result->values[value].index() != 0) same->values[value] = std::move(result->values[value]);
+      const auto [place, is_new] = newest.try_emplace(point.time_micros);
+      if (is_new) {
+        place->second = *std::move(result);
+        if (newest.size() > count) {
+          newest.erase(std::prev(newest.end()));
+        } else if (absl::Status added = all->AddRow(); !added.ok()) {
+          return added;
         }
         continue;
       }
-      const auto place = std::find_if(newest.begin(), newest.end(), [&](const ResultRow& row) {
-        return row.time_micros < point.time_micros;
-      });
-      newest.insert(place, *std::move(result));
-      if (is_full) newest.pop_back();
+      // In layout columns, another row has the other fields of the point.
+      for (size_t value = 0; value < result->values.size(); ++value) {
+        if (result->values[value].index() != 0)
+          place->second.values[value] = std::move(result->values[value]);
+      }
     }
     return true;
   });
@@ -113,17 +141,16 @@ absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
 
 absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& scans, int64_t count,
                               const std::function<bool(const ResultRow&)>& emit) {
-  NewestOfSeries all;
+  NewestOfSeries all(scans.empty() ? 0 : scans[0]->fields().size());
   // What a newer version has is newer than all of an older one.
   for (auto scan = scans.rbegin(); scan != scans.rend(); ++scan) {
-    const RowOrder order = (*scan)->order_of_read();
-    const bool is_by_series = order.SeriesLieTogether() && order.times_of_series() != RowOrder::Times::kMixed;
-    const absl::Status status = is_by_series ? ScanBySeries(scan->get(), static_cast<size_t>(count), &all)
-                                             : ScanAll(scan->get(), static_cast<size_t>(count), &all);
+    const absl::Status status = IsSeriesByTime((*scan)->order_of_read())
+                                    ? ScanBySeries(scan->get(), static_cast<size_t>(count), &all)
+                                    : ScanAll(scan->get(), static_cast<size_t>(count), &all);
     if (!status.ok()) return status;
   }
-  for (const auto& [tags, newest] : all) {
-    if (!std::all_of(newest.begin(), newest.end(), emit)) break;
+  for (const auto& [tags, newest] : all.all()) {
+    if (!std::all_of(newest.begin(), newest.end(), [&](const auto& row) { return emit(row.second); })) break;
   }
   return absl::OkStatus();
 }

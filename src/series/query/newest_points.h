@@ -11,6 +11,11 @@
 
 namespace sonde::series {
 
+// Whether rows come series by series and by time, so that the newest points of all need a few rows of each.
+inline bool IsSeriesByTime(const RowOrder& order) {
+  return order.SeriesLieTogether() && order.times_of_series() != RowOrder::Times::kMixed;
+}
+
 // Calls `emit` with the newest `count` points of each series, the newest first, until it answers false.
 // `scans`: of the versions of a declaration, the oldest first.
 absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& scans, int64_t count,

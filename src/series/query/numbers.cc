@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <queue>
 #include <utility>
 
 #include "series/schema/calendar.h"
@@ -41,15 +41,46 @@ void Numbers::Append(const Numbers& other) {
   }
 }
 
-void Numbers::SortByTime() {
-  if (std::is_sorted(times_micros.begin(), times_micros.end())) return;
-  std::vector<size_t> order(times_micros.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return times_micros[a] < times_micros[b]; });
+namespace {
+
+// The order in which times ascend.  They come in stretches that ascend (of a salt each), which are merged.
+absl::StatusOr<std::vector<size_t>> OrderOf(const std::vector<int64_t>& times, WorkCheck* check) {
+  struct Stretch {
+    size_t next = 0;
+    size_t end = 0;
+  };
+  const auto comes_later = [&times](const Stretch& a, const Stretch& b) {
+    return times[a.next] != times[b.next] ? times[a.next] > times[b.next] : a.next > b.next;
+  };
+  std::priority_queue<Stretch, std::vector<Stretch>, decltype(comes_later)> stretches(comes_later);
+  for (size_t begin = 0; begin < times.size();) {
+    size_t end = begin + 1;
+    while (end < times.size() && times[end] >= times[end - 1]) ++end;
+    stretches.push({begin, end});
+    begin = end;
+  }
+  constexpr size_t kStepsOfMerge = 8;
+  std::vector<size_t> order;
+  order.reserve(times.size());
+  while (!stretches.empty()) {
+    if (absl::Status status = check->Step(kStepsOfMerge); !status.ok()) return status;
+    Stretch first = stretches.top();
+    stretches.pop();
+    order.push_back(first.next);
+    if (++first.next < first.end) stretches.push(first);
+  }
+  return order;
+}
+
+}  // namespace
+
+absl::Status Numbers::SortByTime(WorkCheck* check) {
+  if (std::is_sorted(times_micros.begin(), times_micros.end())) return absl::OkStatus();
+  const absl::StatusOr<std::vector<size_t>> order = OrderOf(times_micros, check);
+  if (!order.ok()) return order.status();
   const auto arrange = [&](auto* some) {
     auto arranged = *some;
-    for (size_t i = 0; i < order.size(); ++i) arranged[i] = (*some)[order[i]];
+    for (size_t i = 0; i < order->size(); ++i) arranged[i] = (*some)[(*order)[i]];
     *some = std::move(arranged);
   };
   arrange(&times_micros);
@@ -57,6 +88,7 @@ void Numbers::SortByTime() {
     arrange(&column.values);
     if (!column.rests.empty()) arrange(&column.rests);
   }
+  return absl::OkStatus();
 }
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include "series/key/field_codec.h"
 #include "series/query/query.h"
+#include "series/query/work_check.h"
 
 namespace sonde::series {
 
@@ -43,8 +44,8 @@ struct Numbers {
   }
   // Points of the same fields, behind these; times need not ascend then.
   void Append(const Numbers& other);
-  // Points of one time stay in their order.
-  void SortByTime();
+  // Points of one time stay in their order.  An error of `check` ends it.
+  absl::Status SortByTime(WorkCheck* check);
 };
 
 // The values of one series, batch by batch and by time ascending, become their changes.

@@ -70,10 +70,12 @@ absl::StatusOr<bool> MakeChangeRow(const Query& query, const SeriesScan& scan, c
     has_any = true;
     result->values[column] = number.value;
     if (!numbers.columns[column].is_int) continue;
-    const Field& field = scan.schema().fields[scan.fields()[column]];
-    const absl::StatusOr<int64_t> value = IntOf(number.Int(), NameOfValues(field, query.change));
-    if (!value.ok()) return value.status();
-    result->values[column] = *value;
+    const absl::int128 integer = number.Int();
+    if (!IsInt(integer)) {
+      const Field& field = scan.schema().fields[scan.fields()[column]];
+      return LeavesInt(integer, NameOfValues(field, query.change));
+    }
+    result->values[column] = static_cast<int64_t>(integer);
   }
   return has_any;
 }
@@ -211,7 +213,7 @@ QueryStats StatsOf(const Scans& scans, const Query& query, int64_t results) {
     stats.tables.push_back({part.table, part.ranges.size()});
     stats.ranges.insert(stats.ranges.end(), part.ranges.begin(), part.ranges.end());
     // The newest points of all series need a few rows of each: that is what was asked for.
-    stats.is_full_scan |= part.is_full_scan && !(query.latest && scan->order_of_read().SeriesLieTogether());
+    stats.is_full_scan |= part.is_full_scan && !(query.latest && IsSeriesByTime(scan->order_of_read()));
     stats.requests += part.requests;
     stats.rows_read += part.rows_read;
     stats.cells_read += part.cells_read;

@@ -29,11 +29,18 @@ namespace sonde::series {
 
 // Buckets of fields that one answer may hold at a time.
 constexpr size_t kAccumulatorsMax = 4'000'000;
-// Values that percentiles of one answer may hold at a time.
+// Values that one answer may hold at a time: for percentiles, for the newest points, and to sort them by
+// time.
 constexpr size_t kValuesHeldMax = 16'000'000;
 // Buckets of one group, those of its gaps included.
 constexpr size_t kFilledBucketsMax = 1'000'000;
 constexpr int kWindowBucketsMax = 1'000;
+// Of an answer, tags and time left out.
+constexpr size_t kColumnsMax = 10'000;
+// Buckets of fields that the windows of one answer join; a value that they keep for percentiles counts as
+// kStepsOfValue.  Each takes some 10 ns.
+constexpr int64_t kJoinsMax = 1'000'000'000;
+constexpr int64_t kStepsOfValue = 3;
 constexpr size_t kTopMax = 100'000;
 constexpr size_t kPatternBytesMax = 1'000;
 
@@ -89,6 +96,9 @@ struct Query {
   Fill fill = Fill::kNone;
   std::optional<Top> top;
   std::optional<int64_t> now_micros;  // when it is asked: which points are forgotten goes by it
+  // Asked often, by several threads; not OK (CANCELLED) ends the query with that within 100 ms.  Unset:
+  // nobody interrupts it.
+  std::function<absl::Status()> interrupted;
 };
 
 struct ResultHeader {
@@ -130,7 +140,7 @@ struct QueryStats {
 };
 
 // INVALID_ARGUMENT: parts that do not go together, an aggregate other than count of a text, a window of more
-// than kWindowBucketsMax, a `top` of more than kTopMax or of no column.
+// than kWindowBucketsMax, a `top` of more than kTopMax or of no column, more than kColumnsMax columns.
 absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& query);
 
 // Calls `row` for each result; false ends the query early.  Raw points come version of the declaration by

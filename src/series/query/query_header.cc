@@ -95,7 +95,14 @@ absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& q
     header.time_unit = query.every->Unit();
     header.zone = query.every->zone();
   }
-  for (const size_t index : FieldsOf(schema, query)) {
+  const std::vector<size_t> fields = FieldsOf(schema, query);
+  const size_t columns = fields.size() * std::max<size_t>(query.aggregates.size(), 1) *
+                         std::max<size_t>(query.windows.size(), 1);
+  if (columns > kColumnsMax) {
+    return Refuse(fmt::format("{} columns; allowed: {}; ask for fewer fields, --agg or --window", columns,
+                              kColumnsMax));
+  }
+  for (const size_t index : fields) {
     const Field& field = schema.fields[index];
     if (field.type == FieldType::kString && query.change) {
       return Refuse(

@@ -15,6 +15,9 @@ namespace {
 
 // Beginnings of keys that the labels of an open series are written out as.
 constexpr size_t kOpenPrefixesMax = 1'000;
+// As WorkCheck counts them.
+constexpr size_t kStepsOfRow = 50;
+constexpr size_t kStepsOfCell = 10;
 
 }  // namespace
 
@@ -39,7 +42,9 @@ SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, cons
       tables_(tables),
       fields_(FieldsOf(schema, query)),
       order_(codec_, false),
-      points_(codec_.schema(), fields_) {
+      points_(codec_.schema(), fields_),
+      interrupted_(query.interrupted),
+      rows_check_(interrupted_) {
   selection_.fields = fields_;
   stats_.table = schema.table;
   if (schema.kept_longer_micros > 0 && query.now_micros) LeaveOutForgotten(*query.now_micros);
@@ -149,11 +154,14 @@ RowRead SeriesScan::MakeRead(std::vector<RowRange> ranges) const {
   RowRead read =
       MakeRowRead(schema(), fields_, selection_.from_micros, selection_.to_micros, std::move(ranges));
   read.start_micros = std::max(read.start_micros, all_kept_from_micros_);
+  read.interrupted = interrupted_;
   return read;
 }
 
 bool SeriesScan::TakeRow(ReadRow* found, const std::function<absl::StatusOr<bool>()>& row,
                          absl::Status* problem) {
+  *problem = rows_check_.Step(kStepsOfRow + found->cells.size() * kStepsOfCell);
+  if (!problem->ok()) return false;
   ++stats_.rows_read;
   stats_.cells_read += static_cast<int64_t>(found->cells.size());
   for (const ReadCell& cell : found->cells)
@@ -209,6 +217,10 @@ absl::Status SeriesScan::ReadAll(bool is_reversed, const std::function<absl::Sta
 
 bool SeriesScan::TakeNumbers(const NumberRow& found, NumberPoints* points, Numbers* numbers,
                              const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem) {
+  size_t cells = 0;
+  for (const NumberRow::Part& part : found.parts) cells += part.timestamps_micros.size();
+  *problem = rows_check_.Step(kStepsOfRow + cells);
+  if (!problem->ok()) return false;
   if (found.row_key != last_row_key_ || stats_.rows_read == 0) {
     last_row_key_ = found.row_key;
     ++stats_.rows_read;
@@ -219,8 +231,8 @@ bool SeriesScan::TakeNumbers(const NumberRow& found, NumberPoints* points, Numbe
     if (!problem->ok()) return false;
     is_asked_for_ = *is_asked_for;
   }
+  stats_.cells_read += static_cast<int64_t>(cells);
   for (const NumberRow::Part& part : found.parts) {
-    stats_.cells_read += static_cast<int64_t>(part.timestamps_micros.size());
     stats_.value_bytes_read += static_cast<int64_t>(part.numbers.size() * sizeof(double));
     for (const std::string_view text : part.texts)
       stats_.value_bytes_read += static_cast<int64_t>(text.size());
@@ -255,7 +267,7 @@ absl::Status SeriesScan::ReadNumbersSorted(Numbers* numbers,
   bool is_enough = false;
   const auto give = [&]() -> absl::StatusOr<bool> {
     for (auto& [tags, series] : held) {
-      series.SortByTime();
+      if (absl::Status status = series.SortByTime(&rows_check_); !status.ok()) return status;
       *numbers = std::move(series);
       key_.tags = tags;
       const absl::StatusOr<bool> goes_on = row();
@@ -308,6 +320,7 @@ absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool whole_rows,
     reads.back().start_micros = std::max(reads.back().start_micros, all_kept_from_micros_);
     reads.back().reversed = is_reversed;
     reads.back().whole_rows = whole_rows;
+    reads.back().interrupted = interrupted_;
   };
   std::for_each(streams_.begin(), streams_.end(), add);
   stats_.requests += static_cast<int64_t>(reads.size());

@@ -18,6 +18,7 @@
 #include "series/query/numbers.h"
 #include "series/query/query.h"
 #include "series/query/tag_conditions.h"
+#include "series/query/work_check.h"
 #include "series/write/declarations.h"
 
 namespace sonde::series {
@@ -111,6 +112,8 @@ class SeriesScan {
   bool is_asked_for_ = false;
   std::vector<std::string> labels_;  // of the row at hand, of an open series
   QueryStats stats_;
+  const std::function<absl::Status()> interrupted_;
+  WorkCheck rows_check_;
 };
 
 // The fields that the query's answer is made of.
