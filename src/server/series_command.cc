@@ -11,6 +11,7 @@
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
+#include "series/schema/time_range.h"
 #include "series/write/declaration_store.h"
 #include "series/write/explain.h"
 #include "server/commands.h"
@@ -114,6 +115,7 @@ int Check(const std::string& file, bool is_json) {
     }
   }
   if (!is_json && findings.empty()) std::cout << fmt::format("{}: nothing found\n", file);
+  if (!is_json) std::cout << fmt::format("{}: takes {}\n", file, series::TimesText(*schema));
   return has_error ? 1 : 0;
 }
 

@@ -130,8 +130,8 @@ int Rebuild(const RebuildOptions& options) {
   const absl::StatusOr<series::RebuildTotals> totals =
       options.is_stale_only
           ? series::RefreshStaleRollups(opened->schema, opened->tables.get(), clock)
-          : series::RebuildDerived(opened->schema, 0, series::kTimeEndMicros, opened->tables.get(), clock,
-                                   [](const series::RebuildTotals& so_far) {
+          : series::RebuildDerived(opened->schema, series::kTimeBeginMicros, series::kTimeEndMicros,
+                                   opened->tables.get(), clock, [](const series::RebuildTotals& so_far) {
                                      fmt::print(stderr, "{} points read\n", so_far.points);
                                    });
   if (!totals.ok()) return ReportStatus(totals.status());

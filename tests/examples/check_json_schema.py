@@ -38,6 +38,7 @@ WRONG = [
     HEAD + "key: [host]\nderive: [ rollup: { table: r, aggregates: [avg] } ]\n",
     HEAD + "key: [host]\nqueries: [{ ask: x, rate: often }]\n",
     HEAD + "key: [host]\nversions: [{ until: soon, table: x }]\n",
+    HEAD + "key: [host]\ntime: { origin: long ago }\n",
     HEAD.replace("double", "float") + "key: [host]\n",
 ]
 

@@ -70,6 +70,17 @@ def check_drafts(series):
     american = series.write("us.csv", stocks.replace("Jan 1 2000", "1/2/2000").replace("Feb 1 2000", "2/2/2000").replace(";", ","))
     series.run("init", american, status=2, says="say --time-format", has_tables=False)
     series.run("init", american, "--time-format", "%m/%d/%Y", status=0, says='format: "%m/%d/%Y"', has_tables=False)
+    # As Mauna Loa's: monthly, from 1958, and one series.
+    months = [f"{year}-{month:02}-01" for year in range(1958, 2021) for month in range(1, 13)]
+    co2 = series.write("co2.csv", "Date,CO2,adjusted CO2\n" + "".join(
+        f"{month},{315 + i / 7:.2f},{314 + i / 7:.2f}\n" for i, month in enumerate(months)))
+    draft = series.run("init", co2, status=0, says="zone: UTC, origin: 0001-01-01 }", has_tables=False)
+    series.run("check", series.write("co2.yaml", draft), status=0, says="takes times of the years 0001 to 9999", has_tables=False)
+    series.run("load", "co2.yaml", co2, status=0, says=f"{len(months)} points")
+    lines = series.run("query", "co2.yaml", "--to", "1958-03-02", "--field", "CO2", "--format", "csv", status=0).split()
+    assert lines == ["time,CO2", "1958-01-01T00:00:00Z,315", "1958-02-01T00:00:00Z,315.14", "1958-03-01T00:00:00Z,315.29"], lines
+    series.run("load", series.write("now.yaml", draft.replace(", origin: 0001-01-01", "").replace("series: co2", "series: now")),
+               co2, status=1, says="144 lines refused")
 
 
 def check_copies(series):

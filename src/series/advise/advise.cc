@@ -142,7 +142,7 @@ absl::Status Measurer::MeasureHeat(CandidateMeasure* measure) {
     const int64_t resolution = measure->candidate.schema.resolution_micros;
     const int64_t time_micros =
         start_micros + static_cast<int64_t>(static_cast<double>(point.time_micros - start_micros) * stretch);
-    const absl::Status status = codec.Encode(tags, time_micros - time_micros % resolution, &key);
+    const absl::Status status = codec.Encode(tags, FloorMicros(time_micros, resolution), &key);
     if (!status.ok()) return status;
     keys.push_back(key);
   }
@@ -161,7 +161,8 @@ Query Measurer::MakeQuery(const DeclaredQuery& declared, RandomSource& random) c
   if (declared.range == DeclaredQuery::Range::kDuration) {
     const int64_t end = std::max(sample_.front().time_micros + declared.range_micros, point.time_micros);
     query.selection.to_micros = std::min(end, sample_.back().time_micros) + 1;
-    query.selection.from_micros = std::max<int64_t>(0, query.selection.to_micros - declared.range_micros);
+    query.selection.from_micros =
+        std::max(kTimeBeginMicros, query.selection.to_micros - declared.range_micros);
   }
   if (declared.every && !query.latest) {
     query.every = TimeBuckets(*declared.every);
@@ -308,10 +309,14 @@ absl::StatusOr<Advice> Advise(const SeriesSchema& schema, const Sample& sample,
   Advice advice;
   advice.points = static_cast<int64_t>(sample.size());
   std::set<std::vector<std::string>> series;
-  for (const SamplePoint& point : sample) series.insert(point.tags);
+  int64_t oldest_micros = kTimeEndMicros;
+  for (const SamplePoint& point : sample) {
+    series.insert(point.tags);
+    oldest_micros = std::min(oldest_micros, point.time_micros);
+  }
   advice.series = static_cast<int64_t>(series.size());
   Measurer measurer(schema, sample, options);
-  for (const Candidate& candidate : MakeCandidates(schema, options.candidates_max)) {
+  for (const Candidate& candidate : MakeCandidates(schema, options.candidates_max, oldest_micros)) {
     if (progress) progress(candidate.name);
     const absl::StatusOr<std::unique_ptr<TrialStore>> store = stores();
     if (!store.ok()) return store.status();

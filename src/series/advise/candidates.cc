@@ -20,7 +20,7 @@ std::string TypeText(const Tag& tag) {
 }
 
 // The parts of a declaration that candidates have in common.
-std::string Head(const SeriesSchema& schema, bool is_blob) {
+std::string Head(const SeriesSchema& schema, bool is_blob, std::optional<int64_t> origin_micros) {
   std::string text = "series: candidate\n";
   if (!schema.tags.empty()) text += "tags:\n";
   for (const Tag& tag : schema.tags) text += fmt::format("  {}: {}\n", tag.name, TypeText(tag));
@@ -37,7 +37,8 @@ std::string Head(const SeriesSchema& schema, bool is_blob) {
     text += fmt::format("  {}: {{ type: {}, as: \"{}\"{} }}\n", field.name, type, column,
                         is_blob ? "" : encoding);
   }
-  text += fmt::format("time: {{ resolution: {} }}\n", DurationText(schema.resolution_micros));
+  text += fmt::format("time: {{ resolution: {}{} }}\n", DurationText(schema.resolution_micros),
+                      origin_micros ? ", origin: " + DayOrMinuteText(*origin_micros) : "");
   return text + "retention: { max_versions: all }\n";
 }
 
@@ -71,7 +72,8 @@ std::string HotKeyOf(const SeriesSchema& schema) {
 
 class Maker {
  public:
-  Maker(const SeriesSchema& schema, size_t candidates_max) : declared_(schema), max_(candidates_max) {}
+  Maker(const SeriesSchema& schema, size_t candidates_max, std::optional<int64_t> origin_micros)
+      : declared_(schema), max_(candidates_max), origin_micros_(origin_micros) {}
 
   std::vector<Candidate> Make();
 
@@ -90,6 +92,7 @@ class Maker {
 
   const SeriesSchema& declared_;
   const size_t max_;
+  const std::optional<int64_t> origin_micros_;
   std::vector<Candidate> candidates_;
 };
 
@@ -114,7 +117,8 @@ void Maker::AddDeclared() {
 }
 
 std::optional<SeriesSchema> Maker::MakeSchema(std::string_view layout, const std::string& yaml) const {
-  absl::StatusOr<SeriesSchema> schema = ParseSchema(Head(declared_, layout == "blob") + yaml, "candidate");
+  absl::StatusOr<SeriesSchema> schema =
+      ParseSchema(Head(declared_, layout == "blob", origin_micros_) + yaml, "candidate");
   if (!schema.ok()) return std::nullopt;
   for (size_t i = 0; i < schema->tags.size(); ++i) {
     schema->tags[i].count = declared_.tags[i].count;
@@ -241,8 +245,11 @@ std::vector<Candidate> Maker::Make() {
 
 }  // namespace
 
-std::vector<Candidate> MakeCandidates(const SeriesSchema& schema, size_t candidates_max) {
-  return Maker(schema, candidates_max).Make();
+std::vector<Candidate> MakeCandidates(const SeriesSchema& schema, size_t candidates_max,
+                                      int64_t oldest_micros) {
+  std::optional<int64_t> origin_micros = schema.origin_micros;
+  if (!origin_micros && oldest_micros < 0) origin_micros = kTimeBeginMicros;
+  return Maker(schema, candidates_max, origin_micros).Make();
 }
 
 }  // namespace sonde::series

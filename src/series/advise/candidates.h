@@ -18,7 +18,9 @@ struct Candidate {
 
 // The declaration itself, first; then, where the tags alone leave the key hot, salts of the time; then the
 // layouts with buckets that fit, and the key orders that the ranked queries ask for.  Those that CheckSchema
-// refuses are left out, but the declaration.  At most candidates_max.
-std::vector<Candidate> MakeCandidates(const SeriesSchema& schema, size_t candidates_max);
+// refuses are left out, but the declaration.  At most candidates_max.  `oldest_micros`: of the points that
+// they are to take; before 1970, all but the declaration count from an origin.
+std::vector<Candidate> MakeCandidates(const SeriesSchema& schema, size_t candidates_max,
+                                      int64_t oldest_micros = 0);
 
 }  // namespace sonde::series

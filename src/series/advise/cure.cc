@@ -101,13 +101,6 @@ std::vector<std::string> PartsOfKey(const std::string& text) {
   return parts;
 }
 
-// As versions have it: a day, and the minute where one does not begin there.
-std::string DayText(int64_t micros) {
-  const CivilTime at = CivilFromMicros(micros);
-  const std::string day = fmt::format("{:04}-{:02}-{:02}", at.year, at.month, at.day);
-  return at.hour == 0 && at.minute == 0 ? day : fmt::format("{}-{:02}{:02}", day, at.hour, at.minute);
-}
-
 // METRIC, METRIC_2, METRIC_3, ...
 std::string NextTable(const std::string& table) {
   const size_t mark = table.rfind('_');
@@ -265,7 +258,7 @@ class CureMaker {
     const Text unchanged = text_;
     text_.Set("table", NextTable(declared_.table));
     text_.Set("key", List(key));
-    const std::string version = fmt::format("{{ until: {}, table: {}, key: {}{} }}", DayText(until),
+    const std::string version = fmt::format("{{ until: {}, table: {}, key: {}{} }}", DayOrMinuteText(until),
                                             declared_.table, List(parts_), before + Bucket());
     std::optional<CuredDeclaration> cured;
     if (text_.Append("versions", version)) cured = Parse("key: " + List(key));

@@ -84,8 +84,9 @@ const std::vector<std::string>& FormatsKnown() {
   return kFormats;
 }
 
+// `is_given`: somebody says that the format is the only one.
 std::optional<TimeColumn> ReadTimes(const std::vector<Column>& columns, size_t index,
-                                    const std::vector<std::string>& formats) {
+                                    const std::vector<std::string>& formats, bool is_given) {
   const std::vector<std::string>& values = columns[index].values;
   const bool is_number = columns[index].is_number;
   for (const std::string& format : formats) {
@@ -97,10 +98,10 @@ std::optional<TimeColumn> ReadTimes(const std::vector<Column>& columns, size_t i
       TimeColumn times{index, format, assumes_utc, {}};
       for (const std::string& value : values) {
         const std::optional<int64_t> time = parser.ok() ? parser->Parse(value) : std::nullopt;
-        // A number is taken for a time of these days only.
+        // A number that nobody calls a time is taken for one of these days only.
         constexpr int64_t kYear1990 = 631'152'000 * kMicrosPerSecond;
         constexpr int64_t kYear2100 = 4'102'444'800 * kMicrosPerSecond;
-        if (!time || (is_epoch && (*time < kYear1990 || *time > kYear2100))) break;
+        if (!time || (is_epoch && !is_given && (*time < kYear1990 || *time > kYear2100))) break;
         times.micros.push_back(*time);
       }
       if (times.micros.size() == values.size()) return times;
@@ -110,15 +111,15 @@ std::optional<TimeColumn> ReadTimes(const std::vector<Column>& columns, size_t i
 }
 
 std::optional<TimeColumn> FindTimes(const std::vector<Column>& columns,
-                                    const std::vector<std::string>& formats) {
+                                    const std::vector<std::string>& formats, bool is_given) {
   for (const char* name : {"time", "timestamp", "datetime", "date"}) {
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].header != name) continue;
-      if (auto times = ReadTimes(columns, i, formats)) return times;
+      if (auto times = ReadTimes(columns, i, formats, is_given)) return times;
     }
   }
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (auto times = ReadTimes(columns, i, formats)) return times;
+    if (auto times = ReadTimes(columns, i, formats, is_given)) return times;
   }
   return std::nullopt;
 }
@@ -288,6 +289,13 @@ std::string Drafter::Draft() {
   std::string time = fmt::format("resolution: {}", DurationText(resolution_micros_));
   if (interval_micros_ > 0) time += fmt::format(", interval: {}", DurationText(interval_micros_));
   if (times_.assumes_utc) time += ", zone: UTC";
+  if (*std::min_element(times_.micros.begin(), times_.micros.end()) < 0) {
+    time += fmt::format(", origin: {}", DayOrMinuteText(kTimeBeginMicros));
+    text +=
+        "# Some are before 1970, where timestamps of cells begin unless an origin is declared.  Once there "
+        "are\n"
+        "# points it can't be changed: this one takes all times of the years 0001 to 9999.\n";
+  }
   text += fmt::format("time: {{ {} }}\n", time);
   std::vector<std::string> key;
   for (const size_t tag : tags_) key.push_back(columns_[tag].name);
@@ -350,8 +358,8 @@ absl::StatusOr<std::string> DraftDeclaration(ByteSource source, std::string_view
   if (columns[0].values.empty())
     return absl::InvalidArgumentError("the file has no record that fits its first line");
   const bool has_format = !options.time_format.empty();
-  std::optional<TimeColumn> times =
-      FindTimes(columns, has_format ? std::vector<std::string>{options.time_format} : FormatsKnown());
+  std::optional<TimeColumn> times = FindTimes(
+      columns, has_format ? std::vector<std::string>{options.time_format} : FormatsKnown(), has_format);
   if (!times && has_format) {
     return absl::InvalidArgumentError(
         fmt::format("no column of the file has times of the format '{}'", Printable(options.time_format)));

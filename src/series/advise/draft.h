@@ -18,7 +18,8 @@ struct DraftOptions {
 // Reads records of a CSV file with a header.  The time is the column of that name (time, timestamp, datetime,
 // date), or else the first whose values are all times.  Tags are the columns, as few as
 // will do, that tell points of one time apart; whole numbers are ints, other numbers doubles, the rest
-// strings.  Interval, resolution and bucket are those of the sample.  The text is YAML with comments, and
+// strings.  Interval, resolution and bucket are those of the sample; times before 1970 get an origin.  The
+// text is YAML with comments, and
 // ParseSchema takes it. `name`: of the series.  INVALID_ARGUMENT: no header, no record, no column that is
 // a time or a field, or no such time format.
 absl::StatusOr<std::string> DraftDeclaration(ByteSource source, std::string_view name,

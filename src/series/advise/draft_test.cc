@@ -4,6 +4,7 @@
 
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
+#include "series/schema/time_range.h"
 
 namespace sonde::series {
 namespace {
@@ -56,6 +57,18 @@ TEST(Draft, ReadsDatesAsPeopleWriteThem) {
   EXPECT_EQ(stocks.tags[0].name, "symbol");
   EXPECT_EQ(Draft("time;x\n31.12.2020 23:59;1\n", "s", {.separator = ';'}).csv.time_format, "%d.%m.%Y %H:%M");
   EXPECT_EQ(Draft("time,x\n12/31/2020,1\n", "s", {.time_format = "%m/%d/%Y"}).csv.time_format, "%m/%d/%Y");
+}
+
+TEST(Draft, TimesBefore1970GetAnOrigin) {
+  const std::string co2 =
+      "Date,CO2\n1958-03-01,315.70\n1958-04-01,317.46\n1958-05-01,317.51\n2020-04-01,416.18\n";
+  const SeriesSchema schema = Draft(co2, "co2");
+  EXPECT_EQ(schema.origin_micros, kTimeBeginMicros);
+  EXPECT_EQ(TimesOfSeries(schema), TimeRange());
+  EXPECT_FALSE(Draft("Date,CO2\n1970-01-01,315.70\n2020-04-01,416.18\n", "co2").origin_micros);
+  // Numbers are times of any year where somebody says so.
+  EXPECT_EQ(Draft("t,x\n-3786825600,1\n-3786739200,2\n", "s", {.time_format = "epoch_s"}).origin_micros,
+            kTimeBeginMicros);
 }
 
 // What is drafted must not be what `check` warns of.

@@ -59,7 +59,7 @@ absl::StatusOr<RebuildTotals> RebuildDerived(const SeriesSchema& schema, int64_t
   if (!status.ok()) return status;
   if (absl::Status flushed = writer.Flush(); !flushed.ok()) return flushed;
   AddTotals(writer, &totals);
-  if (!schema.text.empty() && from_micros <= 0 && to_micros >= kTimeEndMicros) {
+  if (!schema.text.empty() && from_micros <= kTimeBeginMicros && to_micros >= kTimeEndMicros) {
     if (absl::Status noted = NoteComplete(schema, tables, clock); !noted.ok()) return noted;
   }
   return totals;

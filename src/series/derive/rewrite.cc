@@ -151,7 +151,7 @@ absl::StatusOr<RewriteTotals> CopyVersions(const SeriesSchema& schema, TableAcce
                                            const Clock& clock, const RewriteProgress& progress) {
   if (absl::Status status = EnsureSeriesTables(schema, tables, &clock); !status.ok()) return status;
   RewriteTotals totals;
-  for (const VersionSpan& span : schema.VersionsIn(0, kTimeEndMicros)) {
+  for (const VersionSpan& span : schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
     if (span.schema == &schema) break;
     const std::string& table = span.schema->table;
     const absl::StatusOr<std::string> last_key = FindNote(schema.name, kCopiedToNote, table, tables);
@@ -190,7 +190,7 @@ absl::StatusOr<RewriteTotals> FinishVersions(const SeriesSchema& schema, TableAc
   for (const auto& [table, text] : *copied) {
     const absl::StatusOr<SeriesSchema> before = ParseSchema(text, kDeclarationsTable);
     if (!before.ok()) return before.status();
-    for (const VersionSpan& span : before->VersionsIn(0, kTimeEndMicros)) {
+    for (const VersionSpan& span : before->VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
       if (span.schema->table != table) continue;
       VersionCopy copy(schema, span, tables, clock, &totals);
       const absl::Status status = copy.Run("", true, [&](const std::string&) -> absl::Status {

@@ -72,13 +72,13 @@ std::optional<Unit> UnitOf(const std::string& precision) {
 
 // INVALID_ARGUMENT: outside of what a time may be.
 absl::StatusOr<int64_t> MicrosOf(int64_t timestamp, const Unit& unit) {
-  const int64_t end = unit.micros == 0 ? std::numeric_limits<int64_t>::max() : kTimeEndMicros / unit.micros;
-  if (timestamp < 0 || timestamp >= end) {
-    return absl::InvalidArgumentError(fmt::format("time {} in {} since 1970; allowed: 1970 to 9999{}",
-                                                  timestamp, unit.name,
-                                                  timestamp < 0 ? "" : "; is it of another precision?"));
+  if (unit.micros == 0) return FloorMicros(timestamp, unit.per_micro) / unit.per_micro;
+  if (timestamp >= kTimeBeginMicros / unit.micros && timestamp < kTimeEndMicros / unit.micros) {
+    return timestamp * unit.micros;
   }
-  return unit.micros == 0 ? timestamp / unit.per_micro : timestamp * unit.micros;
+  return absl::InvalidArgumentError(
+      fmt::format("time {} in {} since 1970; allowed: the years 0001 to 9999; is it of another precision?",
+                  timestamp, unit.name));
 }
 
 class LineWrite {

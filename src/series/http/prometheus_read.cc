@@ -144,7 +144,7 @@ void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>
       if (!row.tags[tag].empty()) labels.emplace_back(view.tags[tag].name, row.tags[tag]);
     }
     std::sort(labels.begin(), labels.end());
-    samples_[std::move(labels)].push_back({value, row.time_micros / 1'000});
+    samples_[std::move(labels)].push_back({value, FloorMicros(row.time_micros, 1'000) / 1'000});
     ++count_;
   }
 }
@@ -172,9 +172,10 @@ absl::Status Reader::ReadSeries(const KnownSeries& series) {
   const absl::StatusOr<bool> matches_absent = MatchesAbsentLabels(view);
   if (!matches_absent.ok() || !*matches_absent) return matches_absent.status();
   AddQueryConditions(view, &query);
-  query.selection.from_micros = std::clamp<int64_t>(query_.start_millis, 0, kTimeEndMicros / 1'000) * 1'000;
-  query.selection.to_micros =
-      std::clamp<int64_t>(query_.end_millis, -1, kTimeEndMicros / 1'000 - 1) * 1'000 + 1'000;
+  constexpr int64_t kBeginMillis = kTimeBeginMicros / 1'000;
+  constexpr int64_t kEndMillis = kTimeEndMicros / 1'000;
+  query.selection.from_micros = std::clamp(query_.start_millis, kBeginMillis, kEndMillis) * 1'000;
+  query.selection.to_micros = std::clamp(query_.end_millis, kBeginMillis - 1, kEndMillis - 1) * 1'000 + 1'000;
   const absl::StatusOr<QueryStats> stats = RunQuery(series, query, tables_, [&](const ResultRow& row) {
     AddSamples(view, metrics, row);
     return count_ <= kRemoteSamplesMax;
@@ -199,11 +200,7 @@ bool Reader::HasMetricNamed(const SeriesSchema& schema) const {
 absl::Status Reader::ReadDerived(const KnownSeries& series) {
   if (series.is_open()) return absl::OkStatus();
   const SeriesSchema& schema = series.schema;
-  std::vector<SeriesSchema> derived;
-  for (const LatestTable& latest : schema.latest) derived.push_back(MakeLatestSchema(schema, latest));
-  for (const OrderTable& order : schema.orders) derived.push_back(MakeOrderSchema(schema, order));
-  for (const RollupTable& rollup : schema.rollups) derived.push_back(MakeRollupSchema(schema, rollup));
-  for (SeriesSchema& table : derived) {
+  for (SeriesSchema& table : MakeDerivedSchemas(schema)) {
     table.name = schema.name + "@" + table.table;
     if (!HasMetricNamed(table)) continue;
     const absl::Status status = ReadSeries({std::move(table), series.yaml, {}});

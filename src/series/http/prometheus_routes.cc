@@ -112,9 +112,9 @@ class SampleWrite {
   }
 
   absl::Status Add(int64_t timestamp_millis, IngestPoint* point) {
-    if (timestamp_millis < 0 || timestamp_millis >= kTimeEndMicros / 1'000) {
+    if (timestamp_millis < kTimeBeginMicros / 1'000 || timestamp_millis >= kTimeEndMicros / 1'000) {
       return absl::InvalidArgumentError(
-          fmt::format("time {} in ms since 1970; allowed: 1970 to 9999", timestamp_millis));
+          fmt::format("time {} in ms since 1970; allowed: the years 0001 to 9999", timestamp_millis));
     }
     point->time_micros = timestamp_millis * 1'000;
     return batch_.Add(*point);

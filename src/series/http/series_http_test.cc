@@ -99,6 +99,35 @@ TEST(SeriesHttp, TakesLineProtocolAndAnswersQueries) {
             R"([["2023-11-14T22:13:20Z",1.0]])");
 }
 
+TEST(SeriesHttp, TakesTimesBefore1970OfSeriesWithAnOrigin) {
+  Fixture fixture;
+  ASSERT_EQ(fixture
+                .Call("PUT", "/api/v1/series/co2",
+                      "series: co2\ntags: { place: string }\nfields: { ppm: double }\nbucket: month\n"
+                      "key: [place, bucket]\ntime: { resolution: 1s, origin: 1850-01-01 }\n"
+                      "retention: { max_versions: all }\nderive: [ latest: co2_now ]\n")
+                .code,
+            200);
+  EXPECT_EQ(fixture.Call("POST", "/write?precision=s", "co2,place=a ppm=285.2 -3786825600").code, 204);
+  EXPECT_EQ(fixture.Call("POST", "/write", "co2,place=a ppm=315.7 -373680000000000001").code, 204);
+  EXPECT_EQ(fixture
+                .Call("POST", "/api/v1/series/co2/write",
+                      "{\"place\": \"a\", \"time\": \"2200-01-01T00:00:00Z\", \"ppm\": 800}\n")
+                .code,
+            200);
+  EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/co2/query")),
+            R"([["a","1850-01-01T00:00:00Z",285.2],["a","1958-02-27T23:59:59Z",315.7],)"
+            R"(["a","2200-01-01T00:00:00Z",800.0]])");
+  EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/co2/query?from=1850-01-01&to=1900-01-01")),
+            R"([["a","1850-01-01T00:00:00Z",285.2]])");
+  EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/co2/query?latest=1")),
+            R"([["a","2200-01-01T00:00:00Z",800.0]])");
+  const HttpResponse refused = fixture.Call("POST", "/write?precision=s", "co2,place=a ppm=280 -3786825601");
+  EXPECT_EQ(refused.code, 400);
+  EXPECT_NE(refused.body.find("time 1849-12-31T23:59:59Z"), std::string::npos) << refused.body;
+  EXPECT_NE(refused.body.find("from the origin 1850-01-01T00:00:00Z"), std::string::npos) << refused.body;
+}
+
 TEST(SeriesHttp, SaysWhichPointsWereRefused) {
   Fixture fixture;
   const HttpResponse v1 =
@@ -108,11 +137,14 @@ TEST(SeriesHttp, SaysWhichPointsWereRefused) {
             "partial write: line 2: field type conflict: input field \"usage\" on measurement \"cpu\" is "
             "type string, "
             "already exists as type float; line 3: unable to parse 'nonsense': the fields are missing; line "
-            "4: time -3 in ns since 1970; allowed: 1970 to 9999 dropped=3");
-  EXPECT_EQ(nlohmann::json::parse(
-                fixture.Call("POST", "/write?precision=s", "cpu usage=1 1614945600000").body)["error"],
-            "partial write: line 1: time 1614945600000 in s since 1970; allowed: 1970 to 9999; is it of "
-            "another precision? dropped=1");
+            "4: time 1969-12-31T23:59:59.999999Z: a series that nobody declared takes times from "
+            "1970-01-01T00:00:00Z on; earlier ones take a declaration with time: { origin: 0001-01-01 } "
+            "dropped=3");
+  EXPECT_EQ(
+      nlohmann::json::parse(
+          fixture.Call("POST", "/write?precision=s", "cpu usage=1 1614945600000").body)["error"],
+      "partial write: line 1: time 1614945600000 in s since 1970; allowed: the years 0001 to 9999; is it of "
+      "another precision? dropped=1");
   const HttpResponse v2 = fixture.Call("POST", "/api/v2/write?precision=fortnight", "cpu usage=1 1");
   EXPECT_EQ(v2.code, 400);
   EXPECT_EQ(nlohmann::json::parse(v2.body)["code"], "invalid");

@@ -9,11 +9,12 @@
 
 #include "base/bytes.h"
 #include "model/limits.h"
+#include "series/schema/time_range.h"
 
 namespace sonde::series {
 namespace {
 
-constexpr int64_t kReverseFrom = std::numeric_limits<int64_t>::max();
+constexpr uint64_t kReverseFrom = std::numeric_limits<int64_t>::max();
 constexpr size_t kDigitsMax = 20;
 
 // The largest number of `width` digits.
@@ -23,7 +24,8 @@ int64_t NumberMax(int width) {
   return width > 18 ? std::numeric_limits<int64_t>::max() : max - 1;
 }
 
-void AppendNumber(int64_t number, int width, std::string* out) {
+template <typename Number>
+void AppendNumber(Number number, int width, std::string* out) {
   char digits[kDigitsMax];
   const auto [end, error] = std::to_chars(digits, digits + kDigitsMax, number);
   const int count = static_cast<int>(end - digits);
@@ -31,8 +33,9 @@ void AppendNumber(int64_t number, int width, std::string* out) {
   out->append(digits, count);
 }
 
-std::optional<int64_t> ParseNumber(std::string_view text) {
-  int64_t number = 0;
+template <typename Number = int64_t>
+std::optional<Number> ParseNumber(std::string_view text) {
+  Number number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
   return number;
@@ -63,14 +66,6 @@ uint32_t SaltHash(std::string_view bytes) {
 
 BucketWidth KeyCodec::UnitOf(const KeyPart& part) const {
   return part.kind == KeyPart::Kind::kBucket ? *schema_.bucket : TimeFormatUnit(part.format);
-}
-
-int64_t KeyCodec::TimeMaxOf(const KeyPart& part) const {
-  if (!IsEpochFormat(part.format) || part.reverse) return kTimeEndMicros - 1;
-  const int64_t unit_micros = TimeFormatUnit(part.format).micros;
-  const int64_t number_max = NumberMax(part.width_bytes);
-  if (number_max >= kTimeEndMicros / unit_micros) return kTimeEndMicros - 1;
-  return (number_max + 1) * unit_micros - 1;
 }
 
 absl::Status KeyCodec::CheckText(const Tag& tag, std::string_view value) const {
@@ -127,25 +122,24 @@ absl::Status KeyCodec::AppendTag(size_t index, std::string_view value, std::stri
 }
 
 absl::Status KeyCodec::AppendTime(const KeyPart& part, int64_t time_micros, std::string* key) const {
-  if (time_micros < 0) {
-    return absl::InvalidArgumentError(
-        fmt::format("time {} microseconds: before 1970 nothing is kept", time_micros));
+  const TimeRange range = TimesOfPart(schema_, part);
+  if (!range.Holds(time_micros)) return RefuseTime(schema_, time_micros, &part);
+  if (part.kind == KeyPart::Kind::kBucket) {
+    time_micros = std::max(schema_.bucket->Start(time_micros), range.from_micros);
   }
-  if (time_micros >= kTimeEndMicros) {
-    return absl::InvalidArgumentError(fmt::format("time {} microseconds: past the year 9999", time_micros));
-  }
-  if (time_micros > TimeMaxOf(part)) {
-    return absl::InvalidArgumentError(fmt::format("time {}: {} of width {} ends at {}", TimeText(time_micros),
-                                                  TimeFormatName(part.format), part.width_bytes,
-                                                  TimeText(TimeMaxOf(part))));
-  }
-  if (part.kind == KeyPart::Kind::kBucket) time_micros = schema_.bucket->Start(time_micros);
   if (!IsEpochFormat(part.format)) {
     AppendCalendarTime(part.format, time_micros, key);
     return absl::OkStatus();
   }
-  const int64_t number = time_micros / TimeFormatUnit(part.format).micros;
-  AppendNumber(part.reverse ? kReverseFrom - number : number, part.width_bytes, key);
+  const int64_t unit_micros = TimeFormatUnit(part.format).micros;
+  const int64_t from_origin_micros = time_micros - schema_.Origin();
+  const int64_t number = FloorMicros(from_origin_micros, unit_micros) / unit_micros;
+  if (part.reverse) {
+    // Before the origin it is more than 2^63 - 1, in as many digits.
+    AppendNumber(kReverseFrom - static_cast<uint64_t>(number), part.width_bytes, key);
+  } else {
+    AppendNumber(number, part.width_bytes, key);
+  }
   return absl::OkStatus();
 }
 
@@ -187,7 +181,7 @@ absl::Status KeyCodec::Encode(absl::Span<const std::string_view> tags, int64_t t
         break;
       case KeyPart::Kind::kSalt: {
         const absl::StatusOr<int> salt =
-            SaltOf(part, tags, std::clamp<int64_t>(time_micros, 0, kTimeEndMicros - 1));
+            SaltOf(part, tags, std::clamp(time_micros, kTimeBeginMicros, kTimeEndMicros - 1));
         status = salt.status();
         if (salt.ok()) AppendSalt(part, *salt, key);
         break;
@@ -240,16 +234,27 @@ absl::Status KeyCodec::DecodeTime(const KeyPart& part, std::string_view text, in
     if (!time) return Foreign(fmt::format("a time as {}", format), text);
     *time_micros = *time;
   } else {
-    std::optional<int64_t> number = text[0] == '-' ? std::nullopt : ParseNumber(text);
-    if (number && part.reverse) number = kReverseFrom - *number;
+    const std::optional<uint64_t> number = ParseNumber<uint64_t>(text);
+    if (!number) return Foreign(fmt::format("a time as {}", format), text);
     const int64_t unit_micros = TimeFormatUnit(part.format).micros;
-    if (!number || *number >= kTimeEndMicros / unit_micros) {
+    const auto units = static_cast<int64_t>(part.reverse ? kReverseFrom - *number : *number);
+    if (units < (kTimeBeginMicros - schema_.Origin()) / unit_micros ||
+        units > (kTimeEndMicros - schema_.Origin()) / unit_micros ||
+        !TimesOfPart(schema_, part).Holds(schema_.Origin() + units * unit_micros)) {
       return Foreign(fmt::format("a time as {}", format), text);
     }
-    *time_micros = *number * unit_micros;
+    *time_micros = schema_.Origin() + units * unit_micros;
   }
-  if (part.kind == KeyPart::Kind::kBucket && schema_.bucket->Start(*time_micros) != *time_micros) {
-    return Foreign(fmt::format("the start of a bucket of one {}", schema_.bucket->Name()), text);
+  if (part.kind != KeyPart::Kind::kBucket) return absl::OkStatus();
+  const int64_t start_micros = schema_.bucket->Start(*time_micros);
+  if (start_micros != *time_micros) {
+    // The bucket that holds the origin; and the week of 1970-01-01, which once began on that day.
+    const bool is_cut = *time_micros == TimesOfPart(schema_, part).from_micros ||
+                        (*time_micros == 0 && !schema_.origin_micros);
+    if (!is_cut) {
+      return Foreign(fmt::format("the start of a bucket of one {}", schema_.bucket->Name()), text);
+    }
+    *time_micros = start_micros;
   }
   return absl::OkStatus();
 }
@@ -319,7 +324,10 @@ absl::Status KeyCodec::Decode(std::string_view key, DecodedKey* decoded) const {
   // A salt, and several parts that say the time, must be those of the others.
   if (is_checked_whole_) {
     const std::vector<std::string_view> tags(decoded->tags.begin(), decoded->tags.end());
-    const int64_t time_micros = decoded->time_micros.value_or(decoded->bucket_start_micros.value_or(0));
+    int64_t time_micros = decoded->time_micros.value_or(decoded->bucket_start_micros.value_or(0));
+    if (const KeyPart* bucket = schema_.FindPart(KeyPart::Kind::kBucket)) {
+      time_micros = std::max(time_micros, TimesOfPart(schema_, *bucket).from_micros);
+    }
     std::string again;
     if (!Encode(tags, time_micros, decoded->field.value_or(0), &again).ok() || again != key) {
       return Foreign("a key whose parts agree", key);

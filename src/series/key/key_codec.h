@@ -4,11 +4,14 @@
 //   tag, string       its bytes; with a width, filled from the right with the pad
 //   tag, int          decimal; with a width, filled from the left with zeros
 //   const             its bytes
-//   time, bucket      the time, or the start of its bucket, in a TimeFormat (schema/time_format.h)
+//   time, bucket      the time, or the start of its bucket, in a TimeFormat (schema/time_format.h); numbers
+//                     count from the declared origin (schema/time_range.h), and a bucket that began before it
+//                     is written as if it began there
 //   field             the qualifier of a field
 //   salt              decimal, as many digits as the largest has: a hash (SaltHash) of the parts of its tags,
 //                     as they stand in the key with a 0x00 behind each; or of the start of the row's piece of
-//                     time (the finest time part's, or the bucket's), epoch microseconds as decimal text; the
+//                     time (the finest time part's, or the bucket's), epoch microseconds (before 1970 with a
+//                     minus) as decimal text; the
 //                     remainder of its division by the number of salts
 // Every key that is written decodes to the same tags and time: a value that would break that is refused.
 // Parts with a width, and times, sort as their values do (reversed times the other way round); a tag without
@@ -46,9 +49,9 @@ class KeyCodec {
 
   // Replaces *key.  `tags`: one text for each of SeriesSchema::tags.
   // INVALID_ARGUMENT: a tag that is empty, holds the delimiter, is wider than its width, ends with its pad,
-  // holds a byte below its pad, or is no int; a time outside 1970 to 9999 or outside what a part's width can
-  // say; a key of more than kRowKeyBytesMax.  The message names the tag, the value and the limit.
-  // `field`: index; looked at where the key has a field part.
+  // holds a byte below its pad, or is no int; a time that a part can't say (RefuseTime); a key of more than
+  // kRowKeyBytesMax.  The message names the tag, the value and the limit. `field`: index; looked at where the
+  // key has a field part.
   absl::Status Encode(absl::Span<const std::string_view> tags, int64_t time_micros, std::string* key) const {
     return Encode(tags, time_micros, 0, key);
   }
@@ -72,9 +75,6 @@ class KeyCodec {
 
   // The pieces of time that values of a time part stand for.
   BucketWidth UnitOf(const KeyPart& part) const;
-  // The latest time that a time part can say.
-  int64_t TimeMaxOf(const KeyPart& part) const;
-
   const SeriesSchema& schema() const { return schema_; }
 
  private:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/random.h"
 #include "series/schema/schema_parser.h"
@@ -92,10 +93,16 @@ TEST(KeyCodec, RefusesWhatItCouldNotReadBack) {
   EXPECT_EQ(error("a", "r", "-1"), "tag 'id': value '-1' is negative, which does not sort in a padded key");
   EXPECT_EQ(error("a", "r", "1.5"), "tag 'id': value '1.5' is not an int of 64 bits");
   EXPECT_EQ(error("a", "r", ""), "tag 'id': value '' is empty");
-  EXPECT_EQ(error("a", "r", "1", -1), "time -1 microseconds: before 1970 nothing is kept");
-  EXPECT_EQ(error("a", "r", "1", kTimeEndMicros), "time 253402300800000000 microseconds: past the year 9999");
+  EXPECT_EQ(error("a", "r", "1", -1),
+            "time 1969-12-31T23:59:59.999999Z: the keys of table 's' have epoch_ms of width 13, which counts "
+            "from 1970-01-01T00:00:00Z; earlier times take an earlier origin, as in time: { origin: "
+            "0001-01-01 }, or layout row with a calendar format such as yyyymmdd in the key");
+  EXPECT_EQ(error("a", "r", "1", kTimeEndMicros),
+            "time 253402300800000000 microseconds since 1970; allowed: the years 0001 to 9999");
   EXPECT_EQ(error("a", "r", "1", 10'000'000'000'000'000),
-            "time 2286-11-20T17:46:40Z: epoch_ms of width 13 ends at 2286-11-20T17:46:39.999999Z");
+            "time 2286-11-20T17:46:40Z: the keys of table 's' have epoch_ms of width 13, which counts from "
+            "1970-01-01T00:00:00Z, and ends at 2286-11-20T17:46:39.999999Z; later times take a larger width, "
+            "or a calendar format such as yyyymmdd");
   EXPECT_EQ(
       error(std::string(5000, 'a'), "r", "1"),
       fmt::format("row key '{}... (5023 bytes)' has 5023 bytes; allowed: up to 4096", std::string(60, 'a')));
@@ -111,7 +118,7 @@ TEST(KeyCodec, RefusesForeignKeys) {
   for (const char* key :
        {"", "M", "M#h", "M#h#007", "M#h#007#", "M#h#007#2021-03-05-1216", "N#h#007#2021-03-05-1215",
         "M##007#2021-03-05-1215", "M#h#07#2021-03-05-1215", "M#h#-07#2021-03-05-1215",
-        "M#h#007#2021-03-05-1215#", "M#h#007#2021-02-30-1215", "M#h#007#1969-12-31-1215"}) {
+        "M#h#007#2021-03-05-1215#", "M#h#007#2021-02-30-1215", "M#h#007#0000-12-31-1215"}) {
     EXPECT_EQ(codec.Decode(key, &decoded).code(), absl::StatusCode::kDataLoss) << key;
   }
   const KeyCodec twice = CodecOf(
@@ -131,7 +138,9 @@ TEST(KeyCodec, RefusesReversedTimesThatAreNone) {
   DecodedKey decoded;
   EXPECT_TRUE(codec.Decode("h#9223372036854775807", &decoded).ok());
   EXPECT_EQ(decoded.time_micros, 0);
-  for (const char* key : {"h#-223372035239830207", "h#0000000000000000001", "h#9223372036854775808"}) {
+  ASSERT_TRUE(codec.Decode("h#9223372098990372607", &decoded).ok());
+  EXPECT_EQ(decoded.time_micros, kTimeBeginMicros);
+  for (const char* key : {"h#-223372035239830207", "h#0000000000000000001", "h#9223372098990372608"}) {
     EXPECT_EQ(codec.Decode(key, &decoded).code(), absl::StatusCode::kDataLoss) << key;
   }
 }
@@ -166,6 +175,16 @@ TEST(KeyCodec, SaltsSpreadEvenly) {
     ++rows[key[0] - '0'];
   }
   for (const int count : rows) EXPECT_NEAR(count, 1'000, 200);
+}
+
+// Of the years 1 to 9999; half of them near to 1970, 1850 and 2286.
+int64_t AnyTime(RandomSource& random) {
+  if (random.Uniform(2) == 0) {
+    return kTimeBeginMicros + static_cast<int64_t>(random.Uniform(kTimeEndMicros - kTimeBeginMicros));
+  }
+  const int64_t around[] = {0, -3'786'825'600 * kMicrosPerSecond, 10'000'000'000 * kMicrosPerSecond};
+  return around[random.Uniform(3)] + static_cast<int64_t>(random.Uniform(20 * kMicrosPerDay)) -
+         10 * kMicrosPerDay;
 }
 
 // A declaration with a random key; every choice that the parser allows.
@@ -220,7 +239,9 @@ TEST(KeyCodec, EveryKeyThatIsWrittenComesBack) {
       const std::string a = RandomText(random);
       const std::string b = fmt::format("{}", static_cast<int64_t>(random.Uniform(2'000'000)) - 10'000);
       const std::string c = RandomText(random);
-      const int64_t time = static_cast<int64_t>(random.Uniform(6'000'000'000'000'000));
+      const int64_t time = random.Uniform(2) == 0
+                               ? AnyTime(random)
+                               : static_cast<int64_t>(random.Uniform(6'000'000'000'000'000));
       std::string key;
       if (!codec.Encode({a, b, c}, time, &key).ok()) continue;
       ++written;
@@ -236,6 +257,93 @@ TEST(KeyCodec, EveryKeyThatIsWrittenComesBack) {
     }
   }
   EXPECT_GT(written, 5'000);
+}
+
+TEST(KeyCodec, KeysSortAsTimesDoFromTheYear1To9999) {
+  struct Case {
+    const char* declaration;
+    bool takes_all;  // without an origin
+    bool is_newest_first;
+  };
+  const Case cases[] = {
+      {"layout: row\nkey: [a, { time: yyyymmddhhmmssmmm }]", true, false},
+      {"layout: row\nkey: [a, { time: yyyy-mm-dd-hhmmss }]", true, false},
+      {"layout: row\nkey: [a, { time: yyyy-www }]", true, false},
+      {"layout: row\nkey: [a, { time: epoch_us, reverse: true }]", true, true},
+      {"layout: row\nkey: [a, { time: epoch_s, reverse: true }]", true, true},
+      {"layout: row\nkey: [a, time]", false, false},
+      {"layout: row\nkey: [a, { time: epoch_us }]", false, false},
+      {"layout: offsets\nslot: 1h\nkey: [a, { bucket: week }]\nbucket: week", true, false},
+      {"layout: offsets\nslot: 1h\nkey: [a, { bucket: week, format: epoch_s }]\nbucket: week", false, false},
+      {"layout: offsets\nslot: 1d\nkey: [a, { bucket: 14d, format: yyyymmdd }]\nbucket: 14d", true, false},
+      {"layout: offsets\nslot: 1d\nkey: [a, { bucket: month, format: epoch_ms, reverse: true }]\nbucket: "
+       "month",
+       true, true},
+  };
+  SeededRandom random(21);
+  for (const Case& c : cases) {
+    for (const char* origin : {"none", "0001-01-01", "1850-05-17", "1970-01-01"}) {
+      const std::string declaration = fmt::format(
+          "series: s\nfields: {{ x: double }}\ntags: {{ a: string }}\n{}\ntime: {{ resolution: "
+          "{}, origin: {} }}\n",
+          c.declaration, std::string_view(c.declaration).find("row") < 10 ? "1ms" : "1d", origin);
+      SCOPED_TRACE(declaration);
+      const KeyCodec codec = CodecOf(declaration);
+      const KeyPart& part = codec.schema().key[1];
+      std::map<int64_t, std::string> keys;  // by the piece of time that they say
+      for (int i = 0; i < 1000; ++i) {
+        const int64_t time = AnyTime(random);
+        std::string key;
+        const absl::Status status = codec.Encode({"h"}, time, &key);
+        const int64_t from = codec.schema().Origin();
+        EXPECT_TRUE(status.ok() || (!c.takes_all && (time < from || origin == std::string_view("none"))))
+            << TimeText(time) << status;
+        if (!status.ok()) continue;
+        DecodedKey decoded;
+        ASSERT_TRUE(codec.Decode(key, &decoded).ok()) << key << codec.Decode(key, &decoded);
+        const int64_t start =
+            part.kind == KeyPart::Kind::kTime ? *decoded.time_micros : *decoded.bucket_start_micros;
+        EXPECT_EQ(start, codec.UnitOf(part).Start(time)) << key;
+        EXPECT_EQ(keys.try_emplace(start, key).first->second, key);
+      }
+      std::string last;
+      for (const auto& [start, key] : keys) {
+        EXPECT_TRUE(last.empty() || (c.is_newest_first ? key < last : last < key)) << last << " " << key;
+        last = key;
+      }
+      EXPECT_GT(keys.size(), 20);
+    }
+  }
+}
+
+TEST(KeyCodec, WritesTimesBefore1970) {
+  const auto key = [](std::string_view part, std::string_view time, int64_t micros) {
+    const KeyCodec codec = CodecOf(fmt::format(
+        "series: s\nfields: {{ x: double }}\nlayout: row\nkey: [{}]\ntime: {{ resolution: 1s{} }}\n", part,
+        time));
+    std::string text;
+    const absl::Status status = codec.Encode({}, micros, &text);
+    return status.ok() ? text : std::string(TextOfStatus(status));
+  };
+  constexpr int64_t kYear1850 = -3'786'825'600 * kMicrosPerSecond;
+  EXPECT_EQ(key("{ time: yyyy-mm-dd-hhmm }", "", kYear1850), "1850-01-01-0000");
+  EXPECT_EQ(key("{ time: yyyymmdd }", "", kTimeBeginMicros), "00010101");
+  EXPECT_EQ(key("{ time: yyyy-www }", "", kYear1850), "1850-w01");
+  // 2^63 - 1 minus a negative number.
+  EXPECT_EQ(key("{ time: epoch_s, reverse: true }", "", kYear1850), "9223372040641601407");
+  EXPECT_EQ(key("{ time: epoch_s }", ", origin: 1850-01-01", kYear1850 + kMicrosPerDay), "000000086400");
+  EXPECT_EQ(key("time", ", origin: 1970-01-01", kTime), "001614945873001");
+}
+
+// The week of 1970-01-01 was once written as the part of it that lies in 1970.
+TEST(KeyCodec, ReadsTheFirstWeekOf1970AsItWasWritten) {
+  const KeyCodec codec = CodecOf(
+      "series: s\nfields: { x: double }\ntags: { a: string }\nbucket: week\n"
+      "key: [a, { bucket: week, format: yyyymmdd }]\n");
+  DecodedKey decoded;
+  ASSERT_TRUE(codec.Decode("h#19700101", &decoded).ok());
+  EXPECT_EQ(decoded.bucket_start_micros, -3 * kMicrosPerDay);
+  EXPECT_EQ(codec.Decode("h#19700102", &decoded).code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(KeyCodec, DamagedKeysNeverDecodeToSomethingElse) {

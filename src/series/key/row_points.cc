@@ -34,8 +34,12 @@ RowRead MakeRowRead(const SeriesSchema& schema, const std::vector<size_t>& field
   const auto round_up = [](int64_t micros) {
     return (micros + kMicrosPerMilli - 1) / kMicrosPerMilli * kMicrosPerMilli;
   };
-  read.start_micros = round_up(std::max<int64_t>(from_micros, 0));
-  if (to_micros < kTimeEndMicros) read.end_micros = round_up(to_micros);
+  const int64_t origin_micros = schema.TimestampOrigin();
+  read.start_micros = round_up(std::max<int64_t>(from_micros - origin_micros, 0));
+  // 0 would be no end at all.
+  if (to_micros < kTimeEndMicros) {
+    read.end_micros = std::max(round_up(std::max<int64_t>(to_micros - origin_micros, 0)), kMicrosPerMilli);
+  }
   return read;
 }
 
@@ -89,6 +93,7 @@ void RowPoints::ReadRowLayout(const ReadRow& row, int64_t time_micros) {
 // The columns are merged from their ends, which are their oldest cells.
 void RowPoints::ReadCells(const ReadRow& row, int64_t from_micros, int64_t to_micros) {
   FindColumns(row);
+  const int64_t origin_micros = schema_.TimestampOrigin();
   while (true) {
     int64_t oldest_micros = INT64_MAX;
     for (const Column& column : columns_) {
@@ -96,8 +101,8 @@ void RowPoints::ReadCells(const ReadRow& row, int64_t from_micros, int64_t to_mi
       oldest_micros = std::min(oldest_micros, row.cells[column.end - 1].timestamp_micros);
     }
     if (oldest_micros == INT64_MAX) return;
-    RowPoint* point =
-        oldest_micros >= from_micros && oldest_micros < to_micros ? AddPoint(oldest_micros) : nullptr;
+    const int64_t time_micros = oldest_micros + origin_micros;
+    RowPoint* point = time_micros >= from_micros && time_micros < to_micros ? AddPoint(time_micros) : nullptr;
     for (size_t i = 0; i < columns_.size(); ++i) {
       Column& column = columns_[i];
       if (column.begin == column.end || row.cells[column.end - 1].timestamp_micros != oldest_micros) continue;
@@ -114,8 +119,9 @@ void RowPoints::ReadColumns(const ReadRow& row, const DecodedKey& key, int64_t f
   if (index == fields_.size()) return;
   for (const ReadCell& cell : row.cells) {
     if (cell.family != schema_.fields[field].family) continue;
-    if (cell.timestamp_micros < from_micros || cell.timestamp_micros >= to_micros) continue;
-    loose_.push_back({cell.timestamp_micros, index, cell.qualifier});
+    const int64_t time_micros = cell.timestamp_micros + schema_.TimestampOrigin();
+    if (time_micros < from_micros || time_micros >= to_micros) continue;
+    loose_.push_back({time_micros, index, cell.qualifier});
   }
   JoinLoose();
 }
@@ -181,7 +187,7 @@ absl::Status RowPoints::ReadBlobs(const ReadRow& row, const DecodedKey& key, int
   if (begin == end) return absl::OkStatus();
   if (key.time_micros) return ReadBlob(row.cells[begin], *key.time_micros);
   for (size_t at = end; at-- > begin;) {
-    const int64_t time_micros = row.cells[at].timestamp_micros;
+    const int64_t time_micros = row.cells[at].timestamp_micros + schema_.TimestampOrigin();
     if (time_micros < from_micros || time_micros >= to_micros) continue;
     if (absl::Status status = ReadBlob(row.cells[at], time_micros); !status.ok()) return status;
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "series/schema/time_range.h"
 
 namespace sonde::series {
 namespace {
@@ -39,7 +40,9 @@ class Planner {
   // The combinations of values of a salt's tags, each one text per tag of the schema; none when they are
   // open.
   std::vector<std::vector<std::string>> CombinationsOf(const KeyPart& part) const;
-  bool IsBounded() const { return selection_.from_micros > 0 || selection_.to_micros < kTimeEndMicros; }
+  bool IsBounded() const {
+    return selection_.from_micros > kTimeBeginMicros || selection_.to_micros < kTimeEndMicros;
+  }
   absl::Status AddRange(RowRange range, bool is_narrowed);
   // The range is of all that the parts from `index` on may say.
   absl::Status EndWalk(size_t index, RowRange range, bool is_narrowed);
@@ -232,14 +235,15 @@ absl::Status Planner::WalkTime(size_t index, const std::string& prefix, bool is_
   const KeyPart& part = codec_.schema().key[index];
   const bool is_bounded = IsBounded();
   if (!is_bounded && !IsFixed(index + 1)) return EndWalk(index, RowRange::Prefix(prefix), is_narrowed);
-  const int64_t first = std::max<int64_t>(selection_.from_micros, 0);
-  const int64_t last = std::min(selection_.to_micros - 1, codec_.TimeMaxOf(part));
+  const TimeRange range = TimesOfPart(codec_.schema(), part);
+  const int64_t first = std::max(selection_.from_micros, range.from_micros);
+  const int64_t last = std::min(selection_.to_micros, range.to_micros) - 1;
   if (first > last) return absl::OkStatus();
 
   const BucketWidth unit = codec_.UnitOf(part);
   const int64_t pieces_about = (last - first) / unit.MicrosMax() + 1;
   if (IsFixed(index + 1) && pieces_about <= static_cast<int64_t>(kBucketsWrittenOutMax)) {
-    for (int64_t time = unit.Start(first); time <= last; time = unit.End(time)) {
+    for (int64_t time = std::max(unit.Start(first), range.from_micros); time <= last; time = unit.End(time)) {
       std::string longer = prefix;
       if (absl::Status status = codec_.AppendTime(part, time, &longer); !status.ok()) return status;
       if (absl::Status status = Walk(index + 1, EndPart(index, std::move(longer)), true); !status.ok())

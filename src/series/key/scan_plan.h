@@ -29,8 +29,8 @@ struct TagFilter {
 };
 
 struct Selection {
-  std::vector<TagFilter> tags;  // one for each of SeriesSchema::tags; those beyond the end are any
-  int64_t from_micros = 0;      // times in [from, to)
+  std::vector<TagFilter> tags;             // one for each of SeriesSchema::tags; those beyond the end are any
+  int64_t from_micros = kTimeBeginMicros;  // times in [from, to)
   int64_t to_micros = kTimeEndMicros;
   std::vector<size_t> fields;  // indexes; empty: all.  Narrows keys that have a field part
 };

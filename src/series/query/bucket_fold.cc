@@ -135,7 +135,7 @@ absl::StatusOr<std::vector<int64_t>> BucketFold::StartsOf(const Group& group) {
   if (!query_.every) return std::vector<int64_t>{kTimeBeginMicros};
   const TimeBuckets& every = *query_.every;
   const Selection& selection = query_.selection;
-  const int64_t first_asked = every.Start(std::max<int64_t>(0, selection.from_micros));
+  const int64_t first_asked = every.Start(std::max(kTimeBeginMicros, selection.from_micros));
   if (query_.fill == Fill::kNone) {
     for (auto place = group.places.lower_bound(first_asked); place != group.places.end(); ++place) {
       starts.push_back(place->first);
@@ -144,7 +144,7 @@ absl::StatusOr<std::vector<int64_t>> BucketFold::StartsOf(const Group& group) {
   }
   const auto first_of_group = group.places.lower_bound(first_asked);
   int64_t start = first_asked;
-  if (selection.from_micros <= 0) {
+  if (selection.from_micros <= kTimeBeginMicros) {
     if (first_of_group == group.places.end()) return starts;
     start = first_of_group->first;
   }

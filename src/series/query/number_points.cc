@@ -110,8 +110,9 @@ absl::Status NumberPoints::Read(const NumberRow& row, const DecodedKey& key, int
     parts_.assign(row.parts.begin(), row.parts.end());
     times = {time_micros};
   } else {
+    const int64_t origin_micros = schema_.TimestampOrigin();
     for (const NumberRow::Part& part : row.parts) {
-      const NumberRow::Part cut = Cut(part, from_micros, to_micros);
+      const NumberRow::Part cut = Cut(part, from_micros - origin_micros, to_micros - origin_micros);
       if (!cut.timestamps_micros.empty()) parts_.push_back(cut);
     }
     if (parts_.empty()) return absl::OkStatus();
@@ -120,6 +121,10 @@ absl::Status NumberPoints::Read(const NumberRow& row, const DecodedKey& key, int
   for (const NumberRow::Part& part : parts_) {
     Numbers::Column* const column = &numbers->columns[columns_[part.column].places[0]];
     if (absl::Status status = AddPart(part, times, column); !status.ok()) return status;
+  }
+  // Until here, they were timestamps.
+  if (const int64_t origin_micros = schema_.TimestampOrigin(); origin_micros != 0) {
+    for (int64_t& time_micros : times) time_micros += origin_micros;
   }
   for (const Column& column : columns_) {
     Numbers::Column& first = numbers->columns[column.places[0]];

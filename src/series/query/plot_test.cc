@@ -7,6 +7,7 @@
 #include "series/query/plot_axis.h"
 #include "series/query/result_writer.h"
 #include "series/schema/calendar.h"
+#include "series/schema/time_format.h"
 
 namespace sonde::series {
 namespace {
@@ -83,6 +84,19 @@ TEST(PlotAxis, TimesAreRound) {
   EXPECT_EQ(labels(28 * kMicrosPerDay, 60), "Jan 4|Jan 11|Jan 18|Jan 25|");
   EXPECT_EQ(labels(36 * kMicrosPerHour, 60), "06:00|12:00|18:00|Jan 2|06:00|12:00|");
   EXPECT_EQ(labels(20 * kMicrosPerSecond, 60), "00:00:05|00:00:10|00:00:15|00:00:20|");
+}
+
+TEST(PlotAxis, TimesBefore1970AreRound) {
+  const auto labels = [](std::string_view first, std::string_view last) {
+    std::string text;
+    for (const TimeTick& tick : MakeTimeTicks(*ParseDayOrMinute(first), *ParseDayOrMinute(last), 60)) {
+      text += tick.label + "|";
+    }
+    return text;
+  };
+  EXPECT_EQ(labels("1848-05-01", "1890-01-01"), "1850|1855|1860|1865|1870|1875|1880|1885|1890|");
+  EXPECT_EQ(labels("1850-01-01", "1850-01-29"), "Jan 7|Jan 14|Jan 21|Jan 28|");  // Mondays
+  EXPECT_EQ(labels("1969-12-31-2300", "1970-01-01-0200"), "23:00|23:30|Jan 1|00:30|01:00|01:30|02:00|");
 }
 
 }  // namespace

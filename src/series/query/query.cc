@@ -146,7 +146,7 @@ absl::Status ReadAggregates(const Query& query, const Scans& scans, const RowCal
 // Windows look back behind the first bucket that is asked for.
 Selection SelectionOf(const Query& query) {
   Selection selection = query.selection;
-  if (query.windows.empty() || selection.from_micros <= 0) return selection;
+  if (query.windows.empty() || selection.from_micros <= kTimeBeginMicros) return selection;
   const int longest = *std::max_element(query.windows.begin(), query.windows.end());
   if (longest > 1) {
     selection.from_micros =
@@ -187,7 +187,7 @@ absl::StatusOr<Scans> PlanScans(const SeriesSchema& schema, const KnownSeries* o
     if (!copies.ok() || !copies->empty()) return copies;
   }
   Scans scans;
-  int64_t from_micros = 0;
+  int64_t from_micros = kTimeBeginMicros;
   const auto add = [&](const SeriesSchema& version) -> absl::Status {
     const Selection part = PartOf(selection, version, from_micros);
     from_micros = version.until_micros;
@@ -275,7 +275,8 @@ absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& que
                                     const std::function<bool(const ResultRow&)>& row) {
   const absl::StatusOr<ResultHeader> header = HeaderOf(schema, query);
   if (!header.ok()) return header.status();
-  const bool is_all_time = query.selection.from_micros <= 0 && query.selection.to_micros >= kTimeEndMicros;
+  const bool is_all_time =
+      query.selection.from_micros <= kTimeBeginMicros && query.selection.to_micros >= kTimeEndMicros;
   if (query.latest == 1 && is_all_time && !schema.latest.empty()) {
     return Run(MakeLatestSchema(schema, schema.latest[0]), nullptr, query, *header, true, tables, row);
   }

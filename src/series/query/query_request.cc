@@ -87,7 +87,7 @@ absl::Status ReadTimes(const QueryRequest& request, int64_t now_micros, Selectio
   if (!request.from.empty()) return absl::InvalidArgumentError("--last and --from exclude each other");
   const absl::StatusOr<int64_t> duration = ParseDurationMicros(request.last);
   if (!duration.ok()) return AtFlag("--last", duration.status());
-  selection->from_micros = std::max<int64_t>(0, now_micros - *duration);
+  selection->from_micros = std::max(kTimeBeginMicros, now_micros - *duration);
   return absl::OkStatus();
 }
 

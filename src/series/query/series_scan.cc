@@ -52,20 +52,22 @@ SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, cons
 
 void SeriesScan::LeaveOutForgotten(int64_t now_micros) {
   if (fields_.empty()) return;
-  all_kept_from_micros_ = kTimeEndMicros;
+  int64_t from_micros = kTimeEndMicros;
+  all_kept_from_micros_ = kTimestampMicrosMax;
   for (const size_t field : fields_) {
     const std::string& family = schema().FamilyOf(field);
     const std::optional<int64_t> max_age_micros = schema().RetentionOf(family).max_age_micros;
+    const int64_t kept_from_micros = max_age_micros ? now_micros - *max_age_micros : kTimeBeginMicros;
+    from_micros = std::min(from_micros, kept_from_micros);
     // Timestamps of cells are whole milliseconds.
-    const int64_t kept_from_micros =
-        max_age_micros ? std::max<int64_t>(0, WholeMillis(now_micros - *max_age_micros + kMicrosPerMilli - 1))
-                       : 0;
-    kept_from_micros_[family] = kept_from_micros;
-    all_kept_from_micros_ = std::min(all_kept_from_micros_, kept_from_micros);
+    const int64_t timestamp_micros =
+        max_age_micros ? schema().TimestampOf(kept_from_micros + kMicrosPerMilli - 1) : 0;
+    kept_from_micros_[family] = timestamp_micros;
+    all_kept_from_micros_ = std::min(all_kept_from_micros_, timestamp_micros);
   }
   // With corrections, age is counted from when a value was written.
   if (schema().keeps_corrections) return;
-  selection_.from_micros = std::max(selection_.from_micros, all_kept_from_micros_);
+  selection_.from_micros = std::max(selection_.from_micros, from_micros);
 }
 
 absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema& schema,

@@ -24,7 +24,7 @@ constexpr int64_t kPeriodsReadMax = 100;
 constexpr int64_t kForgettingMicros = kMicrosPerMinute;
 
 bool IsBounded(const Selection& selection) {
-  return selection.from_micros > 0 || selection.to_micros < kTimeEndMicros;
+  return selection.from_micros > kTimeBeginMicros || selection.to_micros < kTimeEndMicros;
 }
 
 // Whether it forgets events by their number, and so others than a table with other rows.
@@ -128,9 +128,10 @@ std::vector<TablePart> Chooser::PartsOf(const PeriodTable& period) const {
   std::vector<TablePart> parts;
   const int64_t last = selection_.to_micros - 1;
   if (!IsBounded(selection_) || last < selection_.from_micros) return {};
-  if ((last - std::max<int64_t>(selection_.from_micros, 0)) / period.every.MicrosMax() > kPeriodsReadMax)
+  if ((last - std::max(selection_.from_micros, kTimeBeginMicros)) / period.every.MicrosMax() >
+      kPeriodsReadMax)
     return {};
-  for (int64_t start = period.every.Start(std::max<int64_t>(selection_.from_micros, 0)); start <= last;
+  for (int64_t start = period.every.Start(std::max(selection_.from_micros, kTimeBeginMicros)); start <= last;
        start = period.every.End(start)) {
     if (period.max_age_micros &&
         (!query_.now_micros ||

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 
@@ -17,13 +18,14 @@ constexpr int64_t kDaysFromMonday = 3;
 
 int64_t DayOf(int64_t micros) { return FloorMicros(micros, kMicrosPerDay) / kMicrosPerDay; }
 
+// Of the week that holds the day.
+int64_t MondayOf(int64_t day) { return FloorMicros(day + kDaysFromMonday, 7) - kDaysFromMonday; }
+
 // The day number of the Monday of ISO week 1.
 int64_t FirstMonday(int year) {
   const auto january4 =
       sys_days(year_month_day(std::chrono::year(year), std::chrono::January, std::chrono::day(4)));
-  const int64_t day = january4.time_since_epoch().count();
-  // Day numbers of 1969-12-29 and before do not occur for years from 1970 on.
-  return day - (day + kDaysFromMonday) % 7;
+  return MondayOf(january4.time_since_epoch().count());
 }
 
 struct DurationUnit {
@@ -55,7 +57,7 @@ CivilTime CivilFromMicros(int64_t micros) {
 }
 
 std::optional<int64_t> MicrosFromCivil(const CivilTime& civil) {
-  if (civil.year < 1970 || civil.year > 9999 || civil.month < 1 || civil.day < 1) return std::nullopt;
+  if (civil.year < 1 || civil.year > 9999 || civil.month < 1 || civil.day < 1) return std::nullopt;
   if (civil.hour < 0 || civil.hour > 23 || civil.minute < 0 || civil.minute > 59) return std::nullopt;
   if (civil.second < 0 || civil.second > 59 || civil.micros < 0 || civil.micros >= kMicrosPerSecond)
     return std::nullopt;
@@ -67,8 +69,7 @@ std::optional<int64_t> MicrosFromCivil(const CivilTime& civil) {
 }
 
 IsoWeek IsoWeekFromMicros(int64_t micros) {
-  const int64_t day = DayOf(micros);
-  const int64_t monday = day - (day + kDaysFromMonday) % 7;
+  const int64_t monday = MondayOf(DayOf(micros));
   // The year of the week is the year of its Thursday.
   const year_month_day thursday{sys_days(days(monday + 3))};
   const int year = static_cast<int>(thursday.year());
@@ -76,34 +77,33 @@ IsoWeek IsoWeekFromMicros(int64_t micros) {
 }
 
 std::optional<int64_t> MicrosFromIsoWeek(IsoWeek week) {
-  if (week.year < 1970 || week.year > 9999 || week.week < 1 || week.week > 53) return std::nullopt;
+  if (week.year < 1 || week.year > 9999 || week.week < 1 || week.week > 53) return std::nullopt;
   const int64_t monday = FirstMonday(week.year) + 7 * (week.week - 1);
   if (week.week == 53 && monday >= FirstMonday(week.year + 1)) return std::nullopt;
-  // The first week of 1970 began in 1969; its part from 1970 on starts with the year.
-  return monday < 0 ? 0 : monday * kMicrosPerDay;
+  return monday * kMicrosPerDay;
 }
 
-int64_t BucketWidth::Start(int64_t time_micros) const {
-  if (kind == Kind::kFixed) return time_micros - time_micros % micros;
+namespace {
+
+// Where the calendar did not end with year 1.
+int64_t UnboundedStart(const BucketWidth& width, int64_t time_micros) {
+  if (width.kind == BucketWidth::Kind::kFixed) return FloorMicros(time_micros, width.micros);
   const int64_t day = DayOf(time_micros);
-  if (kind == Kind::kWeek) {
-    const int64_t monday = day - (day + kDaysFromMonday) % 7;
-    return monday < 0 ? 0 : monday * kMicrosPerDay;
-  }
+  if (width.kind == BucketWidth::Kind::kWeek) return MondayOf(day) * kMicrosPerDay;
   const year_month_day date{sys_days(days(day))};
   return (day - (static_cast<unsigned>(date.day()) - 1)) * kMicrosPerDay;
 }
 
+}  // namespace
+
+int64_t BucketWidth::Start(int64_t time_micros) const {
+  return std::max(UnboundedStart(*this, time_micros), kTimeBeginMicros);
+}
+
 int64_t BucketWidth::End(int64_t time_micros) const {
-  const int64_t start = Start(time_micros);
-  switch (kind) {
-    case Kind::kFixed:
-      return start + micros;
-    case Kind::kWeek:
-      return start == 0 ? (7 - kDaysFromMonday) * kMicrosPerDay : start + kMicrosPerWeek;
-    case Kind::kMonth:
-      break;
-  }
+  const int64_t start = UnboundedStart(*this, time_micros);
+  if (kind == Kind::kFixed) return start + micros;
+  if (kind == Kind::kWeek) return start + kMicrosPerWeek;
   const year_month_day date{sys_days(days(DayOf(start)))};
   return sys_days(date + std::chrono::months(1)).time_since_epoch().count() * kMicrosPerDay;
 }

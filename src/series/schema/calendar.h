@@ -1,6 +1,7 @@
 // Times and durations of the series layer: microseconds since 1970-01-01T00:00:00Z, and the calendar in UTC.
 //
-// A time of a point lies in [0, kTimeEndMicros): years 1970 to 9999.  Leap seconds do not exist.
+// A time of a point lies in [kTimeBeginMicros, kTimeEndMicros): years 0001 to 9999 of the Gregorian calendar,
+// which is counted back to before it was introduced, as ISO 8601 does.  Leap seconds do not exist.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ constexpr int64_t FloorMicros(int64_t micros, int64_t width_micros) {
 
 // `micros` must be in [kTimeBeginMicros, kTimeEndMicros].
 CivilTime CivilFromMicros(int64_t micros);
-// Nothing when a part is out of range (February 30, hour 24) or the year is not in 1970 to 9999.
+// Nothing when a part is out of range (February 30, hour 24) or the year is not in 1 to 9999.
 std::optional<int64_t> MicrosFromCivil(const CivilTime& civil);
 
 // Weeks as ISO 8601 counts them: Monday to Sunday; week 1 holds the first Thursday of the year.
@@ -51,17 +52,17 @@ struct IsoWeek {
   int week = 1;  // 1 to 53
 };
 IsoWeek IsoWeekFromMicros(int64_t micros);
-// The Monday.  Nothing when that year has no such week, or the Monday is before 1970 (1970-w01 starts in
-// 1969).
+// The Monday.  Nothing when that year has no such week.
 std::optional<int64_t> MicrosFromIsoWeek(IsoWeek week);
 
-// Pieces of the time line: fixed widths counted from 1970-01-01T00:00:00Z, ISO weeks (from Monday), months.
+// Pieces of the time line: fixed widths counted from 1970-01-01T00:00:00Z in both directions, ISO weeks (from
+// Monday), months.
 struct BucketWidth {
   enum class Kind : uint8_t { kFixed, kWeek, kMonth };
   Kind kind = Kind::kFixed;
   int64_t micros = 0;  // of kFixed; > 0
 
-  // Of the bucket that holds `time_micros`.  The week of 1970-01-01 starts at 1970-01-01.
+  // Of the bucket that holds `time_micros`.  One that would begin before kTimeBeginMicros begins there.
   int64_t Start(int64_t time_micros) const;
   // The start of the next bucket.
   int64_t End(int64_t time_micros) const;

@@ -9,6 +9,11 @@
 namespace sonde::series {
 namespace {
 
+// Of the years 1 to 9999.
+int64_t AnyTime(SeededRandom& random) {
+  return kTimeBeginMicros + static_cast<int64_t>(random.Uniform(kTimeEndMicros - kTimeBeginMicros));
+}
+
 constexpr TimeFormat kLastFormat = TimeFormat::kMilliCompact;
 
 int64_t At(int year, int month, int day, int hour = 0, int minute = 0, int second = 0, int micros = 0) {
@@ -19,9 +24,12 @@ TEST(Calendar, CivilTimeComesBack) {
   EXPECT_EQ(At(1970, 1, 1), 0);
   EXPECT_EQ(At(2015, 3, 16, 19, 53, 32, 156000), 1426535612156000);
   EXPECT_EQ(At(9999, 12, 31, 23, 59, 59, 999999), kTimeEndMicros - 1);
+  EXPECT_EQ(At(1, 1, 1), kTimeBeginMicros);
+  EXPECT_EQ(At(1969, 12, 31, 23, 59, 59, 999999), -1);
+  EXPECT_EQ(At(1850, 1, 1), -3'786'825'600 * kMicrosPerSecond);
   SeededRandom random(1);
   for (int i = 0; i < 10'000; ++i) {
-    const int64_t micros = static_cast<int64_t>(random.Uniform(kTimeEndMicros));
+    const int64_t micros = AnyTime(random);
     EXPECT_EQ(MicrosFromCivil(CivilFromMicros(micros)), micros);
   }
 }
@@ -29,7 +37,9 @@ TEST(Calendar, CivilTimeComesBack) {
 TEST(Calendar, RefusesWhatIsNotInTheCalendar) {
   EXPECT_FALSE(MicrosFromCivil({2021, 2, 29}));
   EXPECT_TRUE(MicrosFromCivil({2020, 2, 29}));
-  EXPECT_FALSE(MicrosFromCivil({1969, 12, 31}));
+  EXPECT_FALSE(MicrosFromCivil({0, 12, 31}));
+  EXPECT_FALSE(MicrosFromCivil({10'000, 1, 1}));
+  EXPECT_FALSE(MicrosFromCivil({1900, 2, 29}));
   EXPECT_FALSE(MicrosFromCivil({2020, 13, 1}));
   EXPECT_FALSE(MicrosFromCivil({2020, 1, 1, 24}));
   EXPECT_FALSE(MicrosFromCivil({2020, 1, 1, 0, 60}));
@@ -49,7 +59,14 @@ TEST(Calendar, IsoWeeksFollowTheStandard) {
   EXPECT_EQ(MicrosFromIsoWeek({2020, 53}), At(2020, 12, 28));
   EXPECT_FALSE(MicrosFromIsoWeek({2021, 53}));
   EXPECT_FALSE(MicrosFromIsoWeek({2021, 0}));
-  EXPECT_EQ(MicrosFromIsoWeek({1970, 1}), 0);
+  EXPECT_EQ(MicrosFromIsoWeek({1970, 1}), At(1969, 12, 29));
+  EXPECT_EQ(week_of(At(1969, 12, 28)), std::pair(1969, 52));
+  EXPECT_EQ(week_of(At(1850, 1, 1)), std::pair(1850, 1));
+  EXPECT_EQ(week_of(At(1849, 12, 30)), std::pair(1849, 52));
+  EXPECT_EQ(week_of(kTimeBeginMicros), std::pair(1, 1));
+  EXPECT_EQ(week_of(kTimeEndMicros - 1), std::pair(9999, 52));
+  EXPECT_EQ(MicrosFromIsoWeek({1, 1}), kTimeBeginMicros);
+  EXPECT_FALSE(MicrosFromIsoWeek({0, 52}));
 }
 
 TEST(Calendar, BucketsHoldTheirTimes) {
@@ -60,13 +77,22 @@ TEST(Calendar, BucketsHoldTheirTimes) {
   EXPECT_EQ(start("week"), "2021-03-01T00:00:00Z");
   EXPECT_EQ(start("1mo"), "2021-03-01T00:00:00Z");
   EXPECT_EQ(ParseBucketWidth("month")->End(At(2020, 2, 10)), At(2020, 3, 1));
-  EXPECT_EQ(ParseBucketWidth("week")->Start(At(1970, 1, 2)), 0);
+  EXPECT_EQ(ParseBucketWidth("week")->Start(At(1970, 1, 2)), At(1969, 12, 29));
   EXPECT_EQ(ParseBucketWidth("week")->End(0), At(1970, 1, 5));
+  EXPECT_EQ(ParseBucketWidth("day")->Start(-1), At(1969, 12, 31));
+  EXPECT_EQ(ParseBucketWidth("7h")->Start(-1), -7 * kMicrosPerHour);
+  EXPECT_EQ(ParseBucketWidth("month")->Start(At(1850, 2, 28, 23)), At(1850, 2, 1));
+  EXPECT_EQ(ParseBucketWidth("month")->End(At(1850, 2, 28, 23)), At(1850, 3, 1));
+  // The first bucket of a width that does not begin with the calendar is a shorter one.
+  const BucketWidth fortnight = *ParseBucketWidth("14d");
+  EXPECT_EQ(fortnight.Start(kTimeBeginMicros), kTimeBeginMicros);
+  EXPECT_EQ(fortnight.End(kTimeBeginMicros), At(1, 1, 11));
+  EXPECT_EQ(fortnight.Start(At(1, 1, 11)), At(1, 1, 11));
   SeededRandom random(2);
-  for (const char* width : {"minute", "15m", "7h", "day", "week", "month"}) {
+  for (const char* width : {"minute", "15m", "7h", "day", "14d", "week", "month"}) {
     const BucketWidth bucket = *ParseBucketWidth(width);
     for (int i = 0; i < 1000; ++i) {
-      const int64_t micros = static_cast<int64_t>(random.Uniform(kTimeEndMicros));
+      const int64_t micros = AnyTime(random);
       const int64_t first = bucket.Start(micros);
       const int64_t end = bucket.End(micros);
       EXPECT_TRUE(first <= micros && micros < end) << width;
@@ -111,16 +137,16 @@ TEST(TimeFormats, ComeBackAndSort) {
   for (int f = 0; f <= static_cast<int>(kLastFormat); ++f) {
     const auto format = static_cast<TimeFormat>(f);
     if (IsEpochFormat(format)) continue;
-    int64_t last_time = -1;
+    std::optional<int64_t> last_time;
     std::string last_text;
     for (int i = 0; i < 500; ++i) {
-      const int64_t time = static_cast<int64_t>(random.Uniform(kTimeEndMicros));
+      const int64_t time = AnyTime(random);
       std::string text;
       AppendCalendarTime(format, time, &text);
       EXPECT_EQ(text.size(), TimeFormatWidthBytes(format));
       EXPECT_EQ(ParseCalendarTime(format, text), TimeFormatUnit(format).Start(time)) << text;
-      if (last_time >= 0) {
-        const int64_t a = TimeFormatUnit(format).Start(last_time);
+      if (last_time) {
+        const int64_t a = TimeFormatUnit(format).Start(*last_time);
         const int64_t b = TimeFormatUnit(format).Start(time);
         EXPECT_EQ(a < b, last_text < text);
         EXPECT_EQ(a == b, last_text == text);

@@ -30,7 +30,8 @@ GcRule SeriesSchema::MakeGcRule(const std::string& of_family) const {
   const Retention& rule = RetentionOf(of_family);
   GcRule age;
   GcRule versions;
-  if (rule.max_age_micros) age.rule = GcRule::MaxAge{*rule.max_age_micros + kept_longer_micros};
+  if (rule.max_age_micros)
+    age.rule = GcRule::MaxAge{*rule.max_age_micros + kept_longer_micros + TimestampOrigin()};
   if (rule.max_versions) versions.rule = GcRule::MaxVersions{*rule.max_versions};
   if (!rule.max_versions) return age;
   if (!rule.max_age_micros) return versions;
@@ -69,9 +70,18 @@ bool SeriesSchema::IsRowPerPoint() const {
   return layout == Layout::kRow || (layout == Layout::kBlob && FindPart(KeyPart::Kind::kTime) != nullptr);
 }
 
+int SeriesSchema::EpochWidthBytes(TimeFormat format) const {
+  const int width_bytes = TimeFormatWidthBytes(format);
+  if (!origin_micros) return width_bytes;
+  int digits = 1;
+  int64_t number = (kTimeEndMicros - 1 - *origin_micros) / TimeFormatUnit(format).micros;
+  for (; number >= 10; number /= 10) ++digits;
+  return std::max(digits, width_bytes);
+}
+
 int64_t SeriesSchema::RowStart(int64_t time_micros) const {
   if (IsRowPerPoint()) return time_micros;
-  return bucket ? bucket->Start(time_micros) : 0;
+  return bucket ? bucket->Start(time_micros) : kTimeBeginMicros;
 }
 
 int64_t SeriesSchema::RowEnd(int64_t time_micros) const {
@@ -79,9 +89,17 @@ int64_t SeriesSchema::RowEnd(int64_t time_micros) const {
   return bucket ? std::min(bucket->End(time_micros), kTimeEndMicros) : kTimeEndMicros;
 }
 
+bool SeriesSchema::CountsAsDoes(const SeriesSchema& other) const {
+  if (TimestampOrigin() != other.TimestampOrigin()) return false;
+  const bool has_numbers = std::any_of(key.begin(), key.end(), [](const KeyPart& part) {
+    return part.IsTime() && IsEpochFormat(part.format);
+  });
+  return !has_numbers || origin_micros == other.origin_micros;
+}
+
 std::vector<VersionSpan> SeriesSchema::VersionsIn(int64_t from_micros, int64_t to_micros) const {
   std::vector<VersionSpan> spans;
-  int64_t since_micros = 0;
+  int64_t since_micros = kTimeBeginMicros;
   const auto add = [&](const SeriesSchema& version, int64_t until_micros) {
     const int64_t from = std::max(from_micros, since_micros);
     const int64_t to = std::min(to_micros, until_micros);
@@ -191,7 +209,7 @@ SeriesSchema MakeRollupSchema(const SeriesSchema& schema, const RollupTable& rol
   KeyPart time;
   time.kind = KeyPart::Kind::kTime;
   time.format = TimeFormat::kEpochMillis;
-  time.width_bytes = TimeFormatWidthBytes(time.format);
+  time.width_bytes = schema.EpochWidthBytes(time.format);
   time.line = rollup.line;
   result.key.push_back(time);
   result.fields.clear();
@@ -209,6 +227,14 @@ SeriesSchema MakeRollupSchema(const SeriesSchema& schema, const RollupTable& rol
     }
   }
   return result;
+}
+
+std::vector<SeriesSchema> MakeDerivedSchemas(const SeriesSchema& schema) {
+  std::vector<SeriesSchema> derived;
+  for (const OrderTable& order : schema.orders) derived.push_back(MakeOrderSchema(schema, order));
+  for (const RollupTable& rollup : schema.rollups) derived.push_back(MakeRollupSchema(schema, rollup));
+  for (const LatestTable& latest : schema.latest) derived.push_back(MakeLatestSchema(schema, latest));
+  return derived;
 }
 
 std::optional<SeriesSchema> SchemaOfTable(const SeriesSchema& schema, std::string_view table) {

@@ -4,6 +4,7 @@
 // one by hand (a test) keeps the same promises.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -164,8 +165,8 @@ struct SeriesSchema;
 // One version of a declaration, and the piece of time that is asked for and held by it.
 struct VersionSpan {
   const SeriesSchema* schema = nullptr;
-  int64_t from_micros = 0;
-  int64_t to_micros = 0;
+  int64_t from_micros = kTimeBeginMicros;
+  int64_t to_micros = kTimeEndMicros;
 };
 
 struct SeriesSchema {
@@ -175,7 +176,10 @@ struct SeriesSchema {
   std::string table;
   std::vector<Tag> tags;
   std::vector<Field> fields;
-  int64_t resolution_micros = 1000;        // times are rounded down to a multiple of it
+  int64_t resolution_micros = 1000;  // times are rounded down to a multiple of it
+  // Numbers in row keys count from it, and so do timestamps of cells that are the times of points; none: from
+  // 1970-01-01.  A multiple of the resolution and of a minute.
+  std::optional<int64_t> origin_micros;
   std::optional<int64_t> interval_micros;  // between two points of one series, for sizes only
   bool assume_utc = false;                 // a time that names no zone is UTC
   std::vector<KeyPart> key;
@@ -222,6 +226,7 @@ struct SeriesSchema {
     return layout == Layout::kBlob ? family : fields[field].family;
   }
   // The rule of `family`: forgets by age (max_age and kept_longer_micros) or by count, whichever comes first.
+  // The age is that of timestamps: what is max_age old has one that is TimestampOrigin older.
   GcRule MakeGcRule() const { return MakeGcRule(family); }
   GcRule MakeGcRule(const std::string& of_family) const;
   // All families, each once, sorted.
@@ -230,6 +235,21 @@ struct SeriesSchema {
   const KeyPart* FinestTimePart() const;
   // The first part of this kind; null when the key has none.
   const KeyPart* FindPart(KeyPart::Kind kind) const;
+  int64_t Origin() const { return origin_micros.value_or(0); }
+  // The bytes of a number of an epoch format in the key: as many as take all times from the declared origin
+  // on; without one, those that do until 2286.
+  int EpochWidthBytes(TimeFormat format) const;
+  // Whether only the timestamp of its cell says the time of a point.
+  bool IsTimeInTimestamps() const { return !IsRowPerPoint() && layout != Layout::kOffsets; }
+  // Whether rows of the two, which are the same otherwise, say the same times.
+  bool CountsAsDoes(const SeriesSchema& other) const;
+  // What the timestamps of cells count from.  Where they are not the only thing that says the time, they are
+  // that since 1970 for other readers and for max_age; earlier ones are 0.
+  int64_t TimestampOrigin() const { return IsTimeInTimestamps() ? Origin() : 0; }
+  // Of the cells of a point, without keeps_corrections: its time in whole milliseconds from TimestampOrigin.
+  int64_t TimestampOf(int64_t time_micros) const {
+    return std::max<int64_t>(0, FloorMicros(time_micros - TimestampOrigin(), 1000));
+  }
   // Whether a row has one event (kRow, and kBlob with a time in its key).
   bool IsRowPerPoint() const;
   // The start and end of the piece of time whose points are in the row of `time_micros`.
@@ -248,6 +268,9 @@ SeriesSchema MakeOrderSchema(const SeriesSchema& schema, const OrderTable& order
 // is an int, all others are as the field.  All are decimal texts; of an int, a sum that leaves 64 bits has
 // all of its digits, and earlier versions wrote ints as doubles (1e+16).
 SeriesSchema MakeRollupSchema(const SeriesSchema& schema, const RollupTable& rollup);
+
+// All of these but periods', which are as the series' own.
+std::vector<SeriesSchema> MakeDerivedSchemas(const SeriesSchema& schema);
 
 // Of whichever of these the table is, or of an earlier version; nothing for other tables.
 std::optional<SeriesSchema> SchemaOfTable(const SeriesSchema& schema, std::string_view table);

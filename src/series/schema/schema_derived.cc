@@ -180,6 +180,7 @@ void SchemaReader::ReadOrder(const YAML::Node& node) {
   order.layout = layout.value_or(series.layout);
   schema_ = series;
   if (map.Has("retention")) order.retention = ReadRetention(map.Find("retention"), "'order'");
+  CheckAge(MakeOrderSchema(schema_, order), order.line);
   schema_.orders.push_back(std::move(order));
 }
 
@@ -308,15 +309,11 @@ void SchemaReader::ReadVersions(const YAML::Node& root, const YAML::Node& node) 
     const int line = LineOf(entry);
     const MapReader map(entry, "a version",
                         {"until", "table", "key", "bucket", "layout", "slot", "blob", "delimiter",
-                         "retention", "corrections"},
+                         "retention", "corrections", "origin"},
                         problems_);
     if (!entry.IsMap()) continue;
     std::optional<int64_t> until;
-    if (const auto text = map.Text("until")) {
-      for (const TimeFormat format : {TimeFormat::kDay, TimeFormat::kMinute}) {
-        if (!until) until = ParseCalendarTime(format, *text);
-      }
-    }
+    if (const auto text = map.Text("until")) until = ParseDayOrMinute(*text);
     if (!until) {
       const std::string what = map.Has("until") ? fmt::format("'until' of a version is '{}'; allowed",
                                                               Printable(map.Text("until").value_or("")))
@@ -336,14 +333,22 @@ void SchemaReader::ReadVersions(const YAML::Node& root, const YAML::Node& node) 
     YAML::Node version(YAML::NodeType::Map);
     for (const auto& inherited : root) {
       const std::string key = inherited.first.Scalar();
-      const bool is_own = key == "versions" || key == "derive" || key == "queries" || map.Has(key);
+      const bool is_own = key == "versions" || key == "derive" || key == "queries" || map.Has(key) ||
+                          (key == "time" && map.Has("origin"));
       // A bucket and a slot belong to the key and the layout that they were declared with.
       const bool is_replaced =
           (map.Has("key") && key == "bucket") || (map.Has("layout") && (key == "slot" || key == "blob"));
       if (!is_own && !is_replaced) version.force_insert(inherited.first, inherited.second);
     }
     for (const auto& own : entry) {
-      if (own.first.Scalar() != "until") version.force_insert(own.first, own.second);
+      const std::string& key = own.first.Scalar();
+      if (key != "until" && key != "origin") version.force_insert(own.first, own.second);
+    }
+    if (const auto origin = map.Text("origin")) {
+      YAML::Node time(YAML::NodeType::Map);
+      if (root["time"].IsDefined()) time = YAML::Clone(root["time"]);
+      time["origin"] = *origin;
+      version.force_insert("time", time);
     }
     SchemaReader reader(schema_.file, tables_, problems_);
     reader.line_ = line;

@@ -43,7 +43,7 @@ void SchemaReader::ReadKeyPart(const YAML::Node& node) {
   if (name == "time") {
     part.kind = KeyPart::Kind::kTime;
     part.format = schema_.resolution_micros % 1000 == 0 ? TimeFormat::kEpochMillis : TimeFormat::kEpochMicros;
-    part.width_bytes = TimeFormatWidthBytes(part.format);
+    part.width_bytes = WidthBytesOf(part.format);
     schema_.key.push_back(part);
   } else if (name == "bucket") {
     if (!schema_.bucket) {
@@ -62,6 +62,10 @@ void SchemaReader::ReadKeyPart(const YAML::Node& node) {
   } else {
     AddTagPart(name, part.line);
   }
+}
+
+int SchemaReader::WidthBytesOf(TimeFormat format) const {
+  return IsEpochFormat(format) ? schema_.EpochWidthBytes(format) : TimeFormatWidthBytes(format);
 }
 
 void SchemaReader::AddTagPart(const std::string& name, int line) {
@@ -133,7 +137,7 @@ void SchemaReader::ReadTimePart(const MapReader& map, std::string_view format_te
   if (!format && part.reverse) format = TimeFormat::kEpochMillis;
   if (format) {
     part.format = *format;
-    part.width_bytes = TimeFormatWidthBytes(*format);
+    part.width_bytes = WidthBytesOf(*format);
     if (part.reverse && !IsEpochFormat(*format)) {
       return Complain(part.line,
                       fmt::format("time format '{}' can't be reversed; allowed with reverse: epoch_s, "
@@ -146,7 +150,8 @@ void SchemaReader::ReadTimePart(const MapReader& map, std::string_view format_te
     if (!format || !IsEpochFormat(*format)) {
       return Complain(part.line, "'width' in 'key' is for epoch_s, epoch_ms and epoch_us only");
     }
-    const auto width = map.Integer("width", part.width_bytes, kEpochWidthBytesMax);
+    const int least = part.reverse ? kEpochWidthBytesMax : TimeFormatWidthBytes(*format);
+    const auto width = map.Integer("width", least, kEpochWidthBytesMax);
     if (width) part.width_bytes = static_cast<int>(*width);
   }
   if (part.kind == KeyPart::Kind::kBucket) return AddBucketPart(part, format);
@@ -165,7 +170,7 @@ void SchemaReader::AddBucketPart(KeyPart part, std::optional<TimeFormat> format)
       }
     }
     part.format = format.value_or(TimeFormat::kEpochMicros);
-    part.width_bytes = TimeFormatWidthBytes(part.format);
+    part.width_bytes = WidthBytesOf(part.format);
   }
   if (!bucket.IsMultipleOf(TimeFormatUnit(part.format))) {
     return Complain(part.line, fmt::format("time format '{}' can't tell buckets of one {} apart",

@@ -190,7 +190,7 @@ void SchemaReader::CheckLayout() {
                       DurationText(schema_.resolution_micros), DurationText(schema_.slot_micros)));
     }
   }
-  const bool has_timestamps_only = !schema_.IsRowPerPoint() && schema_.layout != Layout::kOffsets;
+  const bool has_timestamps_only = schema_.IsTimeInTimestamps();
   if (has_timestamps_only && schema_.resolution_micros % 1000 != 0) {
     Complain(schema_.layout_line,
              fmt::format("layout {} with a resolution of {}: the timestamps of cells count "
@@ -203,6 +203,21 @@ void SchemaReader::CheckLayout() {
                          "event; in this layout {} only the cell's timestamp does",
                          LayoutName(schema_.layout)));
   }
+}
+
+void SchemaReader::CheckAge(const SeriesSchema& table, int line) {
+  if (table.TimestampOrigin() >= 0) return;
+  const auto check = [&](const Retention& retention) {
+    if (!retention.max_age_micros || *retention.max_age_micros + table.TimestampOrigin() >= 1000) return;
+    Complain(line,
+             fmt::format("max_age {} with the origin {}: table '{}' has the times in the timestamps of its "
+                         "cells, which are so far ahead of the clock that no rule can tell their age; "
+                         "allowed with this origin: no max_age, one of more than {}, or layout: row",
+                         DurationText(*retention.max_age_micros), TimeText(*table.origin_micros), table.table,
+                         DurationText(-table.TimestampOrigin())));
+  };
+  check(table.retention);
+  for (const auto& [family, retention] : table.family_retention) check(retention);
 }
 
 }  // namespace sonde::series

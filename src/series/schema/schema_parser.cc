@@ -59,6 +59,7 @@ SeriesSchema SchemaReader::Read(const YAML::Node& root) {
   FinishFields();
   CheckKey();
   CheckLayout();
+  CheckAge(schema_, schema_.retention_line);
   if (!problems_->empty()) return std::move(schema_);
   if (map.Has("derive")) ReadDerived(map.Find("derive"));
   if (map.Has("queries")) ReadQueries(map.Find("queries"));
@@ -259,11 +260,12 @@ std::optional<int64_t> SchemaReader::DurationOf(const MapReader& map, std::strin
 }
 
 void SchemaReader::ReadTime(const YAML::Node& node) {
-  const MapReader map(node, "'time'", {"resolution", "interval", "zone", "column"}, problems_);
+  const MapReader map(node, "'time'", {"resolution", "interval", "zone", "column", "origin"}, problems_);
   has_resolution_ = map.Has("resolution");
   schema_.resolution_micros = DurationOf(map, "resolution", "'time'").value_or(schema_.resolution_micros);
   schema_.interval_micros = DurationOf(map, "interval", "'time'");
   schema_.time_column = map.Text("column").value_or("");
+  ReadOrigin(map);
   if (const auto zone = map.Text("zone")) {
     schema_.assume_utc = true;
     if (*zone != "UTC") {
@@ -271,6 +273,22 @@ void SchemaReader::ReadTime(const YAML::Node& node) {
                fmt::format("'zone' of 'time' is '{}'; allowed: UTC", Printable(*zone)));
     }
   }
+}
+
+void SchemaReader::ReadOrigin(const MapReader& map) {
+  const auto text = map.Text("origin");
+  if (!text || *text == "none") return;
+  const int line = LineOf(map.Find("origin"));
+  schema_.origin_micros = ParseDayOrMinute(*text);
+  if (!schema_.origin_micros) {
+    return Complain(
+        line, fmt::format("'origin' of 'time' is '{}'; allowed: a time (UTC) of the years 0001 to 9999, "
+                          "as 1850-01-01 or 1850-01-01-1204",
+                          Printable(*text)));
+  }
+  if (*schema_.origin_micros % schema_.resolution_micros == 0) return;
+  Complain(line, fmt::format("'origin' of 'time' is {}, which times that are rounded down to {} never are",
+                             *text, DurationText(schema_.resolution_micros)));
 }
 
 void SchemaReader::ReadDelimiter(const MapReader& map) {

@@ -32,6 +32,7 @@ class SchemaReader {
   void ReadFields(const YAML::Node& node);
   void ReadField(const std::string& name, const YAML::Node& node);
   void ReadTime(const YAML::Node& node);
+  void ReadOrigin(const MapReader& map);
   void ReadBucketAndLayout(const MapReader& map);
   void ReadDelimiter(const MapReader& map);
   void ReadSlot(const YAML::Node& node);
@@ -43,6 +44,8 @@ class SchemaReader {
   void CheckOffsetColumns();
   void CheckColumns();
   void CheckLayout();
+  // Whether the rules of the table's families can tell the age of its points.
+  void CheckAge(const SeriesSchema& table, int line);
 
   void ReadDerived(const YAML::Node& node);
   void ReadLatest(const YAML::Node& node);
@@ -71,6 +74,8 @@ class SchemaReader {
   void ReadKeyPart(const YAML::Node& node);
   void ReadKeyMap(const YAML::Node& node);
   void ReadTimePart(const MapReader& map, std::string_view format_text, KeyPart part);
+  // Without a declared width.
+  int WidthBytesOf(TimeFormat format) const;
   void AddTagPart(const std::string& name, int line);
   void AddBucketPart(KeyPart part, std::optional<TimeFormat> format);
   void CheckKey();

@@ -187,4 +187,16 @@ std::optional<int64_t> ParseCalendarTime(TimeFormat format, std::string_view tex
   return MicrosFromCivil(civil);
 }
 
+std::optional<int64_t> ParseDayOrMinute(std::string_view text) {
+  const std::optional<int64_t> day = ParseCalendarTime(TimeFormat::kDay, text);
+  return day ? day : ParseCalendarTime(TimeFormat::kMinute, text);
+}
+
+std::string DayOrMinuteText(int64_t micros) {
+  std::string text;
+  const bool is_day = FloorMicros(micros, kMicrosPerDay) == micros;
+  AppendCalendarTime(is_day ? TimeFormat::kDay : TimeFormat::kMinute, micros, &text);
+  return text;
+}
+
 }  // namespace sonde::series

@@ -48,9 +48,12 @@ int TimeFormatWidthBytes(TimeFormat format);
 // The bytes that no delimiter may be: '-' where the format has it.
 bool TimeFormatHolds(TimeFormat format, char byte);
 
-// Calendar formats only.  `micros` must be in [0, kTimeEndMicros).
+// Calendar formats only.  `micros` must be in [kTimeBeginMicros, kTimeEndMicros).
 void AppendCalendarTime(TimeFormat format, int64_t micros, std::string* out);
 // The start of the piece of time; nothing unless AppendCalendarTime writes exactly this text for it.
 std::optional<int64_t> ParseCalendarTime(TimeFormat format, std::string_view text);
+// As declarations have times: 2021-03-05, or 2021-03-05-1204 where that is not the start of a day.
+std::optional<int64_t> ParseDayOrMinute(std::string_view text);
+std::string DayOrMinuteText(int64_t micros);
 
 }  // namespace sonde::series

@@ -39,7 +39,7 @@ bool IsCompleteFor(const SeriesSchema& schema, const std::string& table, const s
 
 absl::StatusOr<bool> HasAnyPoint(const SeriesSchema& schema, TableAccess* tables) {
   bool has_any = false;
-  for (const VersionSpan& span : schema.VersionsIn(0, kTimeEndMicros)) {
+  for (const VersionSpan& span : schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
     SeriesSchema alone = *span.schema;
     alone.earlier.clear();
     const absl::Status status =

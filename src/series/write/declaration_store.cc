@@ -99,6 +99,7 @@ Difference ShapeDifference(const SeriesSchema& a, const SeriesSchema& b) {
     }
     return text;
   };
+  if (!a.CountsAsDoes(b)) return {"the origin of 'time'", b.key_line};
   if (a.delimiter != b.delimiter) return {"the delimiter", b.key_line};
   if (key_text(a) != key_text(b)) return {"the key", b.key_line};
   if (a.layout != b.layout) return {"the layout", b.layout_line};
@@ -198,6 +199,24 @@ absl::Status CheckVersion(const SeriesSchema& schema, const VersionSpan& stored,
               "changed by a new version",
               schema.name));
     }
+  }
+  return absl::OkStatus();
+}
+
+// Derived tables that have another origin than what they were written with would say other times.
+absl::Status CheckDerived(const SeriesSchema& schema, const SeriesSchema& stored, TableAccess* tables) {
+  const std::vector<SeriesSchema> now = MakeDerivedSchemas(schema);
+  for (const SeriesSchema& before : MakeDerivedSchemas(stored)) {
+    const auto same = std::find_if(now.begin(), now.end(),
+                                   [&](const SeriesSchema& table) { return table.table == before.table; });
+    if (same == now.end() || before.CountsAsDoes(*same)) continue;
+    const absl::StatusOr<bool> has_any = HasPoints(before, kTimeBeginMicros, kTimeEndMicros, tables);
+    if (!has_any.ok()) return has_any.status();
+    if (!*has_any) continue;
+    return Unreadable(
+        schema,
+        fmt::format("the origin of 'time' is not the one that table '{}' was written with", before.table),
+        "name another table there, and fill it by sonde series rebuild");
   }
   return absl::OkStatus();
 }
@@ -304,7 +323,7 @@ absl::Status StoreDeclaration(const SeriesSchema& schema, TableAccess* tables, c
 }
 
 absl::Status CheckAgainstStored(const SeriesSchema& schema, TableAccess* tables) {
-  const std::vector<VersionSpan> now = schema.VersionsIn(0, kTimeEndMicros);
+  const std::vector<VersionSpan> now = schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros);
   const absl::StatusOr<std::optional<KnownSeries>> stored = FindKnownSeries(schema.name, tables);
   if (!stored.ok()) return stored.status();
   if (stored->has_value()) {
@@ -315,9 +334,10 @@ absl::Status CheckAgainstStored(const SeriesSchema& schema, TableAccess* tables)
           schema.file, schema.name, kOpenSeriesTable));
     }
     if ((*stored)->yaml == schema.text) return absl::OkStatus();
-    for (const VersionSpan& span : (*stored)->schema.VersionsIn(0, kTimeEndMicros)) {
+    for (const VersionSpan& span : (*stored)->schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
       if (absl::Status status = CheckVersion(schema, span, now, tables); !status.ok()) return status;
     }
+    if (absl::Status status = CheckDerived(schema, (*stored)->schema, tables); !status.ok()) return status;
   }
   for (const VersionSpan& span : now) {
     if (absl::Status status = CheckRows(*span.schema, tables); !status.ok()) return status;

@@ -92,12 +92,42 @@ TEST_F(Stored, AChangeThatLosesPointsIsRefused) {
       "elsewhere; "
       "leave each 'until' as it is stored (sonde series show s); where points lie can only be changed by a "
       "new version");
+  EXPECT_EQ(ErrorOf(Declared("table: a\nbucket: day\nkey: [host, bucket]\ntime: { origin: 1850-01-01 }\n")),
+            "x.yaml:6: the origin of 'time' is not the one that the points in table 'a' were written with; "
+            "declare what was under 'versions', and another table for what is to come");
   // Another series over the same rows.
   EXPECT_EQ(
       ErrorOf("series: t\ntable: a\nfields: { cpu: double }\nlayout: row\nkey: [{ const: x }, { time: "
               "yyyymmdd }]\n"),
       "x.yaml:5: table 'a' has other rows: 'h' is not the constant 'x': this row was not written by this "
       "declaration; declare another table");
+}
+
+TEST(StoredOrigins, MatterWhereTablesCountFromThem) {
+  MemoryTables tables;
+  const auto declare = [&](std::string_view time, std::string_view derive) {
+    const SeriesSchema schema =
+        ParseSchema(
+            fmt::format("series: s\ntags: {{ host: string }}\nfields: {{ cpu: double }}\nlayout: row\n"
+                        "key: [host, {{ time: yyyymmdd }}]\ntime: {{ resolution: 1d{} }}\nderive: [{}]\n",
+                        time, derive),
+            "x.yaml")
+            .value();
+    absl::Status status = EnsureSeriesTables(schema, &tables);
+    if (!status.ok()) return std::string(status.message());
+    PointWriter writer(schema, &tables);
+    status = writer.Add({{"h"}, 18690 * kMicrosPerDay, {"1"}});
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(writer.Flush().ok());
+    return std::string();
+  };
+  EXPECT_EQ(declare("", ""), "");
+  EXPECT_EQ(declare(", origin: 1900-01-01", ""), "");  // keys that say the day do not count
+  EXPECT_EQ(declare(", origin: 1900-01-01", "latest: s_now"), "");
+  EXPECT_EQ(declare(", origin: 1850-01-01", "latest: s_now"),
+            "x.yaml: the origin of 'time' is not the one that table 's_now' was written with; name another "
+            "table there, and fill it by sonde series rebuild");
+  EXPECT_EQ(declare(", origin: 1850-01-01", "latest: s_now_2"), "");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "series/key/blob_codec.h"
 #include "series/key/scan_plan.h"
 #include "series/schema/check.h"
+#include "series/schema/time_range.h"
 #include "series/write/memory_tables.h"
 #include "series/write/point_writer.h"
 #include "series/write/row_text.h"
@@ -21,6 +22,12 @@ namespace {
 constexpr int64_t kExampleTime =
     1'614'945'600 * kMicrosPerSecond;  // 2021-03-05T12:00:00Z, as in the documents
 constexpr int kExamplePoints = 3;
+
+// That of the documents, where the series takes it.
+int64_t ExampleTimeOf(const SeriesSchema& schema) {
+  const TimeRange times = TimesOfSeries(schema);
+  return times.Holds(kExampleTime) ? kExampleTime : times.from_micros;
+}
 
 std::string ExampleTag(const Tag& tag) {
   if (tag.type == TagType::kInt) return "7";
@@ -167,7 +174,7 @@ absl::StatusOr<std::string> QueriesText(const SeriesSchema& schema, const std::v
     selection.fields = query.fields;
     if (query.range == DeclaredQuery::Range::kDuration) {
       selection.to_micros = kExampleTime;
-      selection.from_micros = std::max<int64_t>(0, kExampleTime - query.range_micros);
+      selection.from_micros = std::max(kTimeBeginMicros, kExampleTime - query.range_micros);
     }
     const absl::StatusOr<ScanPlan> own = PlanScan(codec, selection);
     if (!own.ok()) return own.status();
@@ -209,48 +216,51 @@ absl::StatusOr<std::string> ExplainSchema(const SeriesSchema& schema) {
   SeriesSchema unstored = schema;
   unstored.text.clear();
   if (absl::Status status = EnsureSeriesTables(unstored, &memory); !status.ok()) return status;
-  const ManualClock clock(kExampleTime + kMicrosPerHour);
+  const ManualClock clock(ExampleTimeOf(schema) + kMicrosPerHour);
   PointWriter writer(unstored, &memory, {}, &clock);
   std::vector<std::string> tag_texts;
   for (const Tag& tag : schema.tags) tag_texts.push_back(ExampleTag(tag));
   const std::vector<std::string_view> tags(tag_texts.begin(), tag_texts.end());
   const int64_t step = std::max(schema.interval_micros.value_or(kMicrosPerMinute), schema.resolution_micros);
+  const int64_t first_micros = ExampleTimeOf(schema);
   for (int i = 0; i < kExamplePoints; ++i) {
     std::vector<std::string> field_texts;
     for (const Field& field : schema.fields) field_texts.push_back(ExampleField(field, i));
     const std::vector<std::string_view> fields(field_texts.begin(), field_texts.end());
-    if (absl::Status status = writer.Add({tags, kExampleTime + i * step, fields}); !status.ok())
+    if (absl::Status status = writer.Add({tags, first_micros + i * step, fields}); !status.ok())
       return status;
   }
   if (absl::Status status = writer.Flush(); !status.ok()) return status;
 
-  const auto draw = [&](const std::string& table) {
+  const auto draw = [&](const SeriesSchema& table) {
     std::vector<ReadRow> rows;
     RowRead read;
     read.ranges = {RowRange::All()};
-    (void)memory.ReadRows(table, read, [&](ReadRow&& row) {
+    (void)memory.ReadRows(table.table, read, [&](ReadRow&& row) {
       rows.push_back(std::move(row));
       return true;
     });
-    return DrawRows(rows);
+    return DrawRows(rows, table.TimestampOrigin());
   };
   std::string text =
-      fmt::format("series {}, {}\ntable {}, family {}: {}\n\n{}", schema.name, LayoutText(schema),
-                  schema.table, schema.family, RetentionText(schema), draw(schema.table));
+      fmt::format("series {}, {}\ntable {}, family {}: {}\ntakes {}\n\n{}", schema.name, LayoutText(schema),
+                  schema.table, schema.family, RetentionText(schema), TimesText(schema), draw(schema));
   for (const OrderTable& order : schema.orders) {
-    text += fmt::format("\ntable {}: the same points by another key\n\n{}", order.table, draw(order.table));
+    text += fmt::format("\ntable {}: the same points by another key\n\n{}", order.table,
+                        draw(MakeOrderSchema(schema, order)));
   }
   for (const PeriodTable& period : schema.periods) {
-    const std::string table = period.TableAt(kExampleTime);
-    text += fmt::format("\ntable {}: the rows of one {}\n\n{}", table, period.every.Name(), draw(table));
+    const std::string table = period.TableAt(first_micros);
+    text += fmt::format("\ntable {}: the rows of one {}\n\n{}", table, period.every.Name(),
+                        draw(MakePeriodSchema(schema, period, first_micros)));
   }
   for (const RollupTable& rollup : schema.rollups) {
     text += fmt::format("\ntable {}: a row for each series and {}, its aggregates\n\n{}", rollup.table,
-                        rollup.every.Name(), draw(rollup.table));
+                        rollup.every.Name(), draw(MakeRollupSchema(schema, rollup)));
   }
   for (const LatestTable& latest : schema.latest) {
     text += fmt::format("\ntable {}: a row for each series, its newest values\n\n{}", latest.table,
-                        draw(latest.table));
+                        draw(MakeLatestSchema(schema, latest)));
   }
   if (schema.layout == Layout::kBlob && schema.blob_format == BlobFormat::kProtobuf) {
     text += "\n" + ProtoText(schema);

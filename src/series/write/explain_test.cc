@@ -18,6 +18,7 @@ TEST(Explain, DrawsCellsAsTheDocumentsDo) {
               "time: { resolution: 1m }\nretention: { max_age: 90d }\nderive: [ latest: balloon_now ]\n"),
       R"(series balloon, layout cells: a row for each series and week, a column for each field, a cell for each point
 table balloon, family m: forgets cells older than 90d
+takes times from 1970-01-01T00:00:00Z to the end of the year 9999; table 'balloon' has the times in the timestamps of its cells, which count from 1970-01-01T00:00:00Z
 
   row key                  m:pressure                 m:temp
   location1#0007#2021-w09  96 (2021-03-05T12:02:00Z)  9.7 (2021-03-05T12:02:00Z)
@@ -43,6 +44,7 @@ TEST(Explain, DrawsARowForEachEvent) {
                     "key: [symbol, { time: epoch_s }]\n"),
             R"(series q, layout row: a row for each point, a column for each field
 table q, family m: keeps every cell
+takes times from 1970-01-01T00:00:00Z to 2286-11-20T17:46:39.999999Z; the keys of table 'q' have epoch_s of width 10, which counts from 1970-01-01T00:00:00Z
 
   row key           m:bid
   symbo#1614945600  9.5 (2021-03-05T12:00:00Z)
@@ -68,6 +70,7 @@ TEST(Explain, ShowsDerivedTablesAndWhatQueriesRead) {
               "queries: [ { ask: one meter, tags: meter, range: day }, { ask: all meters, range: day } ]\n"),
       R"(series SENSOR, layout offsets: a row for each series and day, a column for each slot of 15m
 table SENSOR, family M: keeps every cell
+takes times from 1970-01-01T00:00:00Z to 2286-11-20T17:46:39.999999Z; the keys of table 'R' have epoch_ms of width 13, which counts from 1970-01-01T00:00:00Z
 
   row key              M:1200                      M:1215                      M:1230
   0000000007#20210305  9.5 (2021-03-05T12:00:00Z)  9.6 (2021-03-05T12:15:00Z)  9.7 (2021-03-05T12:30:00Z)

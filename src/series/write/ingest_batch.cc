@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "model/limits.h"
 #include "series/schema/status_text.h"
+#include "series/schema/time_range.h"
 
 namespace sonde::series {
 namespace {
@@ -113,10 +114,14 @@ absl::Status CheckKeyPrefix(const std::string& prefix) {
                                                 prefix.size() + kBucketTextBytes, kRowKeyBytesMax));
 }
 
-absl::Status CheckTime(int64_t time_micros) {
+// Of a point of an open series: the timestamps of its cells count from 1970.
+absl::Status CheckOpenTime(int64_t time_micros) {
   if (time_micros >= 0 && time_micros < kTimeEndMicros) return absl::OkStatus();
+  if (!TimeRange().Holds(time_micros)) return RefuseYear(time_micros);
   return absl::InvalidArgumentError(
-      fmt::format("time {} microseconds since 1970; allowed: 1970 to 9999", time_micros));
+      fmt::format("time {}: a series that nobody declared takes times from 1970-01-01T00:00:00Z on; earlier "
+                  "ones take a declaration with time: {{ origin: 0001-01-01 }}",
+                  TimeText(time_micros)));
 }
 
 }  // namespace
@@ -185,6 +190,7 @@ absl::Status IngestBatch::Open(const IngestPoint& point, const KnownSeriesRef& s
 
 absl::Status IngestBatch::MakeOpenTarget(const IngestPoint& point, const KnownSeriesRef& series,
                                          Target* target) {
+  if (absl::Status status = CheckOpenTime(point.time_micros); !status.ok()) return status;
   const absl::StatusOr<std::vector<std::string_view>> names = LabelNames(point);
   if (!names.ok()) return Refuse(names.status(), target);
   target->open = series;
@@ -280,7 +286,7 @@ absl::Status IngestBatch::AddOpen(const IngestPoint& point, Target* target) {
     target->row = entry->second;
     target->bucket_start_micros = bucket_start_micros;
   }
-  const int64_t timestamp_micros = point.time_micros - point.time_micros % kMicrosPerMilli;
+  const int64_t timestamp_micros = schema.TimestampOf(point.time_micros);
   std::vector<CellWrite>& cells = rows_[target->row].cells;
   if (cells.empty()) cells.reserve(point.fields->size());  // perhaps the only point of its row
   for (size_t i = 0; i < point.fields->size(); ++i) {
@@ -296,7 +302,6 @@ absl::Status IngestBatch::AddOpen(const IngestPoint& point, Target* target) {
 }
 
 absl::Status IngestBatch::Add(const IngestPoint& point) {
-  if (absl::Status status = CheckTime(point.time_micros); !status.ok()) return status;
   if (point.fields->empty()) return absl::InvalidArgumentError("the point has no field");
   auto found = targets_.find(point.identity);
   if (found == targets_.end()) {
@@ -306,6 +311,9 @@ absl::Status IngestBatch::Add(const IngestPoint& point) {
   }
   Target& target = *found->second;
   if (!target.problem.ok()) return target.problem;
+  if (target.declared == nullptr) {
+    if (absl::Status status = CheckOpenTime(point.time_micros); !status.ok()) return status;
+  }
   if (absl::Status status = FindFields(point, &target); !status.ok()) return status;
   absl::Status status = target.declared != nullptr ? AddDeclared(point, &target) : AddOpen(point, &target);
   if (status.ok()) ++points_;

@@ -117,7 +117,10 @@ TEST(IngestBatch, SaysWhatItRefusesAndKeepsTheRest) {
       (Texts{
           "field type conflict: input field \"usage\" on measurement \"cpu\" is type string, already exists "
           "as type float",
-          "tag 'a' comes twice", "time -1000000 microseconds since 1970; allowed: 1970 to 9999",
+          "tag 'a' comes twice",
+          "time 1969-12-31T23:59:59Z: a series that nobody declared takes times from 1970-01-01T00:00:00Z "
+          "on; "
+          "earlier ones take a declaration with time: { origin: 0001-01-01 }",
           "field 'big': 18446744073709551615 is more than 9223372036854775807, the largest integer"}));
   EXPECT_EQ((tables.tables["timeseries"].rows["cpu#host=a#1970010100"][{"m", "usage"}].size()), 2);
 }

@@ -58,6 +58,7 @@ PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits
       limits_(limits),
       clock_(clock == nullptr ? &kSystemClock : clock),
       target_(target),
+      resolution_{BucketWidth::Kind::kFixed, codec_.schema().resolution_micros},
       refresher_(refresher) {
   const SeriesSchema& own = codec_.schema();
   for (const SeriesSchema& version : own.earlier) versions_.push_back(std::make_unique<RowBatch>(version));
@@ -68,6 +69,9 @@ PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits
   if (!own.latest.empty()) latest_codec_ = std::make_unique<KeyCodec>(MakeLatestSchema(own, own.latest[0]));
   if (!own.rollups.empty()) rollups_ = std::make_unique<RollupKeeper>(own, tables_, clock_);
   if (rollups_ != nullptr && refresher_ != nullptr) rollups_->LeaveOthers();
+  for (const SeriesSchema& table : MakeDerivedSchemas(own)) {
+    derived_times_ = Common(derived_times_, TimesOfTable(table));
+  }
   values_.resize(own.fields.size());
   value_views_.resize(own.fields.size());
 }
@@ -86,6 +90,14 @@ absl::Status PointWriter::EncodeFields(const Point& point) {
     value_views_[i] = values_[i];
   }
   return has_any ? absl::OkStatus() : absl::InvalidArgumentError("the point has no field");
+}
+
+absl::Status PointWriter::CheckDerivedTimes(int64_t time_micros) const {
+  if (derived_times_.Holds(time_micros)) return absl::OkStatus();
+  for (const SeriesSchema& table : MakeDerivedSchemas(codec_.schema())) {
+    if (!TimesOfTable(table).Holds(time_micros)) return RefuseTime(table, time_micros);
+  }
+  return absl::OkStatus();
 }
 
 bool PointWriter::LeaveOutForgotten(const SeriesSchema& own, EncodedPoint* point) {
@@ -113,7 +125,7 @@ void PointWriter::FindCopies(int64_t time_micros) {
   copies_.clear();
   for (const std::unique_ptr<RowBatch>& order : orders_) copies_.push_back(order.get());
   const SeriesSchema& schema = codec_.schema();
-  if (schema.periods.empty() || time_micros < 0 || time_micros >= kTimeEndMicros) return;
+  if (schema.periods.empty() || !TimeRange().Holds(time_micros)) return;
   for (const PeriodTable& period : schema.periods) {
     const bool is_too_old = period.max_age_micros &&
                             period.every.End(time_micros) <= clock_->NowMicros() - *period.max_age_micros;
@@ -129,15 +141,15 @@ absl::Status PointWriter::Add(const Point& point) {
   if (absl::Status status = EncodeFields(point); !status.ok()) return status;
   EncodedPoint encoded;
   encoded.tags = point.tags;
-  encoded.time_micros = point.time_micros < 0
-                            ? point.time_micros
-                            : point.time_micros - point.time_micros % schema.resolution_micros;
+  encoded.time_micros =
+      TimeRange().Holds(point.time_micros) ? resolution_.Start(point.time_micros) : point.time_micros;
   encoded.values = value_views_;
   encoded.now_micros = schema.keeps_corrections ? clock_->NowMicros() : 0;
   RowBatch& own = BatchAt(encoded.time_micros);
   EncodedPoint kept = encoded;
   const bool is_kept = LeaveOutForgotten(own.schema(), &kept);
   if (absl::Status status = own.Prepare(is_kept ? kept : encoded); !status.ok()) return status;
+  if (absl::Status status = CheckDerivedTimes(encoded.time_micros); !status.ok()) return status;
   FindCopies(encoded.time_micros);
   for (RowBatch* copy : copies_) {
     if (absl::Status status = copy->Prepare(encoded); !status.ok()) return status;
@@ -151,7 +163,7 @@ absl::Status PointWriter::Add(const Point& point) {
   cell_count_ += own.cell_count() - cells_before;
   value_bytes_ += own.value_bytes() - bytes_before;
   if (rollups_ != nullptr && is_kept) rollups_->Touch(point.tags, encoded.time_micros);
-  if (latest_codec_ != nullptr) KeepNewest(point, WholeMillis(encoded.time_micros));
+  if (latest_codec_ != nullptr) KeepNewest(point, latest_codec_->schema().TimestampOf(encoded.time_micros));
   ++totals_.points;
   totals_.oldest_micros = std::min(totals_.oldest_micros, encoded.time_micros);
   return absl::OkStatus();
@@ -194,8 +206,9 @@ std::vector<RowWrite> PointWriter::TakeNewestRows() {
       row.cells.push_back({schema.family, schema.tags[i].column, newest_micros, newest.tags[i]});
     }
     if (!schema.time_column.empty()) {
+      const int64_t time_micros = newest_micros + schema.TimestampOrigin();
       row.cells.push_back({schema.family, schema.time_column, newest_micros,
-                           fmt::format("{}", newest_micros / kMicrosPerMilli)});
+                           fmt::format("{}", FloorMicros(time_micros, kMicrosPerMilli) / kMicrosPerMilli)});
     }
   }
   return rows;

@@ -87,7 +87,8 @@ class PointWriter {
   ~PointWriter();
 
   // Gathers; writes nothing.  INVALID_ARGUMENT: the point is refused as a whole, for what KeyCodec::Encode
-  // and EncodeValue refuse, and when it has no field at all.
+  // and EncodeValue refuse, for a time that one of the tables can't say (RefuseTime), and when it has no
+  // field at all.
   absl::Status Add(const Point& point);
 
   bool IsFull() const {
@@ -122,6 +123,8 @@ class PointWriter {
   };
 
   absl::Status EncodeFields(const Point& point);
+  // Whether the derived tables can say it.
+  absl::Status CheckDerivedTimes(int64_t time_micros) const;
   // Takes from *point, of roll-ups, the values that are forgotten before they come; false: no value is left.
   // The own table keeps points longer than max_age; of these, roll-ups would have some and others not.
   bool LeaveOutForgotten(const SeriesSchema& own, EncodedPoint* point);
@@ -137,11 +140,13 @@ class PointWriter {
   absl::Status RefreshRollups();
 
   KeyCodec codec_;
+  TimeRange derived_times_;                 // that all derived tables can say
   std::unique_ptr<KeyCodec> latest_codec_;  // null: no table of newest values
   TableAccess* tables_;
   Limits limits_;
   const Clock* clock_;
   Target target_;
+  BucketWidth resolution_;
   Totals totals_;
   std::unique_ptr<RollupKeeper> rollups_;  // null: there are none
   RollupRefresher* refresher_;             // may be null

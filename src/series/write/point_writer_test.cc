@@ -69,7 +69,9 @@ TEST(PointWriter, RefusesAPointWhole) {
             "field 'mem': value '1.5' is not an int of 64 bits");
   EXPECT_EQ(writer.Add({{"h"}, kHour, {"", ""}}).message(), "the point has no field");
   EXPECT_EQ(writer.Add({{"h"}, -1, {"1", ""}}).message(),
-            "time -1 microseconds: before 1970 nothing is kept");
+            "time 1969-12-31T23:59:59Z: table 'METRIC' has the times in the timestamps of its cells, which "
+            "count from 1970-01-01T00:00:00Z; earlier times take an earlier origin, as in time: { origin: "
+            "0001-01-01 }, or layout row with a calendar format such as yyyymmdd in the key");
   EXPECT_TRUE(writer.Flush().ok());
   EXPECT_EQ(tables.mutate_requests, 0);
 }

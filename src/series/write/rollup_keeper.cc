@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "model/limits.h"
 #include "series/key/field_codec.h"
+#include "series/schema/time_range.h"
 #include "series/write/point_scan.h"
 #include "series/write/row_batch.h"
 #include "series/write/table_rules.h"
@@ -151,8 +152,14 @@ struct RollupKeeper::Rollup {
     }
   }
 
+  // Of the piece that holds the time.  One that began before the first time that keys can say begins there.
+  int64_t StartOf(int64_t time_micros) const {
+    return std::max(declared.every.Start(time_micros), times.from_micros);
+  }
+
   RollupTable declared;
   KeyCodec codec;
+  TimeRange times = TimesOfTable(codec.schema());
   std::vector<size_t> fields;  // of the series, that are numbers
 };
 
@@ -170,7 +177,7 @@ RollupKeeper::~RollupKeeper() = default;
 void RollupKeeper::Touch(absl::Span<const std::string_view> tags, int64_t time_micros) {
   Tags key(tags.begin(), tags.end());
   for (size_t i = 0; i < rollups_.size(); ++i) {
-    touched_[i][key].insert(rollups_[i]->declared.every.Start(time_micros));
+    touched_[i][key].insert(rollups_[i]->StartOf(time_micros));
   }
 }
 
@@ -325,7 +332,7 @@ absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints&
     std::map<int64_t, std::vector<Totals>> pieces;
     const absl::Status status = ScanPoints(
         schema_, selection, tables_, [&](const DecodedKey&, const RowPoint& point) -> absl::StatusOr<bool> {
-          std::vector<Totals>& piece = pieces[every.Start(point.time_micros)];
+          std::vector<Totals>& piece = pieces[rollup.StartOf(point.time_micros)];
           piece.resize(rollup.fields.size());
           for (size_t i = 0; i < rollup.fields.size(); ++i) {
             if (point.values[i].data() == nullptr) continue;
@@ -373,7 +380,7 @@ absl::Status RollupKeeper::RefreshStale() {
           !rollups_[i]->codec.Decode(std::string_view(row.row_key).substr(prefix.size()), &key).ok()) {
         continue;
       }
-      pieces[i][key.tags].insert(key.time_micros.value_or(0));
+      pieces[i][key.tags].insert(*key.time_micros);
       RowWrite dead{row.row_key, {}, {}};
       for (const ReadCell& cell : row.cells) {
         if (cell.timestamp_micros < dead_before_micros)

@@ -12,6 +12,7 @@ namespace sonde::series {
 
 RowBatch::RowBatch(SeriesSchema schema) : codec_(std::move(schema)) {
   const SeriesSchema& s = codec_.schema();
+  times_ = TimesOfTable(s);
   is_row_per_field_ = s.FindPart(KeyPart::Kind::kField) != nullptr;
   has_copies_ = !s.time_column.empty() ||
                 std::any_of(s.tags.begin(), s.tags.end(), [](const Tag& tag) { return !tag.column.empty(); });
@@ -27,6 +28,7 @@ bool RowBatch::IsInLastRow(const EncodedPoint& point) const {
 
 absl::Status RowBatch::Prepare(const EncodedPoint& point) {
   const SeriesSchema& s = schema();
+  if (!times_.Holds(point.time_micros)) return RefuseTime(s, point.time_micros);
   if (s.layout == Layout::kColumns) {
     for (size_t i = 0; i < s.fields.size(); ++i) {
       if (point.values[i].size() <= kQualifierBytesMax) continue;
@@ -65,7 +67,7 @@ size_t RowBatch::RowOf(size_t field) {
 }
 
 int64_t RowBatch::TimestampOf(const EncodedPoint& point, size_t row) {
-  if (!schema().keeps_corrections) return WholeMillis(point.time_micros);
+  if (!schema().keeps_corrections) return schema().TimestampOf(point.time_micros);
   const int64_t now_micros = WholeMillis(point.now_micros);
   if (!schema().IsRowPerPoint()) return now_micros;
   int64_t& newest = newest_stamps_[row];
@@ -92,7 +94,7 @@ void RowBatch::AddCopies(const EncodedPoint& point, size_t row, int64_t timestam
   }
   if (!s.time_column.empty()) {
     AddCell(row, s.family, s.time_column, timestamp_micros,
-            fmt::format("{}", point.time_micros / kMicrosPerMilli));
+            fmt::format("{}", FloorMicros(point.time_micros, kMicrosPerMilli) / kMicrosPerMilli));
   }
 }
 
@@ -112,8 +114,9 @@ void RowBatch::Commit(const EncodedPoint& point) {
     const size_t row = stamped_row = RowOf(0);
     timestamp_micros = TimestampOf(point, row);
     if (has_copies_ && rows_[row].cells.empty()) {
-      AddCopies(point, row,
-                s.keeps_corrections || !s.bucket ? timestamp_micros : s.RowStart(point.time_micros));
+      AddCopies(
+          point, row,
+          s.keeps_corrections || !s.bucket ? timestamp_micros : s.TimestampOf(s.RowStart(point.time_micros)));
     }
     if (s.layout == Layout::kBlob) {
       return AddCell(row, s.family, s.blob_column, timestamp_micros, blob_);
@@ -153,7 +156,7 @@ void RowBatch::Clear() {
   newest_stamps_.clear();
   row_of_key_.clear();
   cell_count_ = value_bytes_ = 0;
-  last_end_ = 0;
+  last_start_ = last_end_ = 0;
 }
 
 }  // namespace sonde::series

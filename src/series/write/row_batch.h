@@ -1,9 +1,9 @@
 // Points of one schema, gathered as rows of one table.
 //
 // A point becomes cells of the row that KeyCodec gives it (of a row for each field, where the key has the
-// field); the cells of one row are gathered together.  Their timestamp is the point's time rounded down to
-// milliseconds; with keeps_corrections the time of writing, and in a row of one event at least a millisecond
-// later than what the batch has for that row already, so that both stay.
+// field); the cells of one row are gathered together.  Their timestamp is that of the point's time
+// (SeriesSchema::TimestampOf); with keeps_corrections the time of writing, and in a row of one event at least
+// a millisecond later than what the batch has for that row already, so that both stay.
 //
 // Not for several threads.
 #pragma once
@@ -18,6 +18,7 @@
 #include "absl/types/span.h"
 #include "model/table_access.h"
 #include "series/key/key_codec.h"
+#include "series/schema/time_range.h"
 
 namespace sonde::series {
 
@@ -36,7 +37,8 @@ class RowBatch {
   explicit RowBatch(SeriesSchema schema);
 
   // Finds the rows of the point; nothing is gathered.  INVALID_ARGUMENT: the point is refused, for what
-  // KeyCodec::Encode and EncodeBlob refuse, and a reading of more than kQualifierBytesMax in layout columns.
+  // KeyCodec::Encode and EncodeBlob refuse, a time that the table can't say (RefuseTime), and a reading of
+  // more than kQualifierBytesMax in layout columns.
   absl::Status Prepare(const EncodedPoint& point);
   // Gathers the point that was prepared last.
   void Commit(const EncodedPoint& point);
@@ -61,6 +63,7 @@ class RowBatch {
   void AddCopies(const EncodedPoint& point, size_t row, int64_t timestamp_micros);
 
   KeyCodec codec_;
+  TimeRange times_;
   bool is_row_per_field_;
   bool has_copies_;
 
@@ -73,8 +76,8 @@ class RowBatch {
 
   // The last point's rows: points mostly come series by series, and in order.
   std::vector<std::string> last_tags_;
-  int64_t last_start_ = 0;
-  int64_t last_end_ = 0;           // 0: there is none
+  int64_t last_start_ = 0;  // [last_start_, last_end_); the same: there is none
+  int64_t last_end_ = 0;
   std::vector<size_t> last_rows_;  // one, or one a field; kNoRow: not known
   // What Prepare leaves for Commit: keys of rows that are not known.
   bool is_prepared_in_last_row_ = false;

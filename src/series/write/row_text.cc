@@ -16,7 +16,8 @@ std::string ColumnText(const ReadCell& cell) {
   return fmt::format("{}:{}", cell.family, Printable(cell.qualifier));
 }
 
-void AppendRow(const ReadRow& row, const std::vector<std::string>& header, Lines* lines) {
+void AppendRow(const ReadRow& row, const std::vector<std::string>& header, int64_t origin_micros,
+               Lines* lines) {
   const size_t first = lines->size();
   std::vector<size_t> next(header.size(), first);  // the line of each column's next cell
   for (const ReadCell& cell : row.cells) {
@@ -24,14 +25,14 @@ void AppendRow(const ReadRow& row, const std::vector<std::string>& header, Lines
     const size_t line = next[column]++;
     if (line == lines->size()) lines->emplace_back(header.size());
     const std::string value = cell.value.empty() ? "" : Printable(cell.value) + " ";
-    (*lines)[line][column] = fmt::format("{}({})", value, TimeText(cell.timestamp_micros));
+    (*lines)[line][column] = fmt::format("{}({})", value, TimeText(cell.timestamp_micros + origin_micros));
   }
   if (lines->size() > first) (*lines)[first][0] = Printable(row.row_key);
 }
 
 }  // namespace
 
-std::string DrawRows(const std::vector<ReadRow>& rows) {
+std::string DrawRows(const std::vector<ReadRow>& rows, int64_t origin_micros) {
   std::vector<std::string> header = {"row key"};
   for (const ReadRow& row : rows) {
     for (const ReadCell& cell : row.cells) {
@@ -41,7 +42,7 @@ std::string DrawRows(const std::vector<ReadRow>& rows) {
     }
   }
   Lines lines = {header};
-  for (const ReadRow& row : rows) AppendRow(row, header, &lines);
+  for (const ReadRow& row : rows) AppendRow(row, header, origin_micros, &lines);
   std::vector<size_t> widths(header.size());
   for (const auto& line : lines) {
     for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());

@@ -1,6 +1,7 @@
 // Rows drawn as the documents' tables: a line for the row key, the cells below the names of their columns.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,8 @@
 
 namespace sonde::series {
 
-// In each column the newest cell is first; a cell is its value and, in parentheses, its timestamp.  Not meant
-// for more than some hundred rows: all of them are held.
-std::string DrawRows(const std::vector<ReadRow>& rows);
+// In each column the newest cell is first; a cell is its value and, in parentheses, its timestamp, counted
+// from `origin_micros`.  Not meant for more than some hundred rows: all of them are held.
+std::string DrawRows(const std::vector<ReadRow>& rows, int64_t origin_micros = 0);
 
 }  // namespace sonde::series

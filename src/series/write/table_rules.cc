@@ -32,6 +32,13 @@ std::optional<int64_t> AgeOf(const GcRule& rule) {
   return least;
 }
 
+// The age at which it forgets points of the table.
+std::optional<int64_t> AgeOf(const GcRule& rule, const SeriesSchema& of_table) {
+  std::optional<int64_t> age = AgeOf(rule);
+  if (age) *age -= of_table.TimestampOrigin();
+  return age;
+}
+
 std::string NoteName(const std::string& table, const std::string& family) { return table + ":" + family; }
 
 // What the note says; nothing where there is none.
@@ -54,7 +61,7 @@ class Rules {
   absl::Status UpdatePeriods(const PeriodTable& period, const std::vector<std::string>& all);
 
  private:
-  absl::Status NoteWhatIsKept(const std::string& table, const FamilyRequest& before,
+  absl::Status NoteWhatIsKept(const SeriesSchema& of_table, const FamilyRequest& before,
                               const FamilyRequest& wanted);
   absl::Status ForgetNotes(const std::string& table);
 
@@ -63,15 +70,15 @@ class Rules {
   const Clock& clock_;
 };
 
-absl::Status Rules::NoteWhatIsKept(const std::string& table, const FamilyRequest& before,
+absl::Status Rules::NoteWhatIsKept(const SeriesSchema& of_table, const FamilyRequest& before,
                                    const FamilyRequest& wanted) {
-  const std::optional<int64_t> age_before = AgeOf(before.gc_rule);
-  const std::optional<int64_t> age = AgeOf(wanted.gc_rule);
+  const std::optional<int64_t> age_before = AgeOf(before.gc_rule, of_table);
+  const std::optional<int64_t> age = AgeOf(wanted.gc_rule, of_table);
   if (!age_before || (age && *age <= *age_before)) return absl::OkStatus();
   const absl::StatusOr<std::map<std::string, std::string>> notes =
       ListNotes(schema_.name, kKeptFromNote, tables_);
   if (!notes.ok()) return notes.status();
-  const std::string name = NoteName(table, wanted.name);
+  const std::string name = NoteName(of_table.table, wanted.name);
   const int64_t kept_from_micros = clock_.NowMicros() - *age_before + kMarginMicros;
   if (NotedMicros(*notes, name) >= kept_from_micros) return absl::OkStatus();
   if (absl::Status status = EnsureDeclarationsTable(tables_); !status.ok()) return status;
@@ -102,8 +109,7 @@ absl::Status Rules::Update(const SeriesSchema& of_table, bool is_own) {
       lacks_any = true;
     } else if (before->gc_rule != wanted.gc_rule) {
       if (is_own) {
-        if (absl::Status status = NoteWhatIsKept(of_table.table, *before, wanted); !status.ok())
-          return status;
+        if (absl::Status status = NoteWhatIsKept(of_table, *before, wanted); !status.ok()) return status;
       }
       changed.push_back(std::move(wanted));
     }
@@ -161,14 +167,10 @@ std::vector<FamilyRequest> FamiliesOf(const SeriesSchema& schema) {
 
 absl::Status EnsureTablesAndRules(const SeriesSchema& schema, TableAccess* tables, const Clock& clock) {
   Rules rules(schema, tables, clock);
-  for (const VersionSpan& span : schema.VersionsIn(0, kTimeEndMicros)) {
+  for (const VersionSpan& span : schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
     if (absl::Status status = rules.Ensure(*span.schema, true); !status.ok()) return status;
   }
-  std::vector<SeriesSchema> derived;
-  for (const OrderTable& order : schema.orders) derived.push_back(MakeOrderSchema(schema, order));
-  for (const RollupTable& rollup : schema.rollups) derived.push_back(MakeRollupSchema(schema, rollup));
-  for (const LatestTable& latest : schema.latest) derived.push_back(MakeLatestSchema(schema, latest));
-  for (const SeriesSchema& one : derived) {
+  for (const SeriesSchema& one : MakeDerivedSchemas(schema)) {
     if (absl::Status status = rules.Ensure(one, false); !status.ok()) return status;
   }
   if (schema.periods.empty()) return absl::OkStatus();
@@ -182,7 +184,7 @@ absl::Status EnsureTablesAndRules(const SeriesSchema& schema, TableAccess* table
 
 absl::Status UpdateOwnRules(const SeriesSchema& schema, TableAccess* tables, const Clock& clock) {
   Rules rules(schema, tables, clock);
-  for (const VersionSpan& span : schema.VersionsIn(0, kTimeEndMicros)) {
+  for (const VersionSpan& span : schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
     const absl::Status status = rules.Update(*span.schema, true);
     if (!status.ok() && !absl::IsNotFound(status)) return status;
   }
@@ -193,7 +195,7 @@ absl::StatusOr<KeptPoints> KeptPoints::Read(const SeriesSchema& schema, TableAcc
                                             int64_t now_micros) {
   KeptPoints kept(schema);
   std::map<std::string, GcRule> rules;  // by the names of their notes
-  for (const VersionSpan& span : schema.VersionsIn(0, kTimeEndMicros)) {
+  for (const VersionSpan& span : schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
     const absl::StatusOr<std::vector<FamilyRequest>> families = tables->ListFamilies(span.schema->table);
     if (absl::IsNotFound(families.status())) continue;
     if (!families.ok()) return families.status();
@@ -204,13 +206,13 @@ absl::StatusOr<KeptPoints> KeptPoints::Read(const SeriesSchema& schema, TableAcc
   const absl::StatusOr<std::map<std::string, std::string>> notes =
       ListNotes(schema.name, kKeptFromNote, tables);
   if (!notes.ok()) return notes.status();
-  for (const VersionSpan& span : schema.VersionsIn(0, kTimeEndMicros)) {
+  for (const VersionSpan& span : schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
     std::vector<int64_t>& of_fields = kept.kept_from_micros_[span.schema->table];
     for (size_t i = 0; i < span.schema->fields.size(); ++i) {
       const std::string name = NoteName(span.schema->table, span.schema->FamilyOf(i));
-      const std::optional<int64_t> age = AgeOf(rules[name]);
-      of_fields.push_back(
-          std::max(NotedMicros(*notes, name).value_or(0), age ? now_micros - *age + kMarginMicros : 0));
+      const std::optional<int64_t> age = AgeOf(rules[name], *span.schema);
+      of_fields.push_back(std::max(NotedMicros(*notes, name).value_or(kTimeBeginMicros),
+                                   age ? now_micros - *age + kMarginMicros : kTimeBeginMicros));
     }
   }
   return kept;

@@ -37,30 +37,39 @@ bool TakeSign(std::string_view* text, char sign) {
   return true;
 }
 
-// The digits behind the point, as microseconds; what is finer is cut off.
-bool TakeFraction(std::string_view* text, int* micros) {
+// The digits behind the point, as microseconds; what is finer is cut off, and `is_cut` says whether it was
+// more than nothing.
+bool TakeFraction(std::string_view* text, int* micros, bool* is_cut = nullptr) {
   int count = 0;
   *micros = 0;
   for (; count < static_cast<int>(text->size()) && IsDigit((*text)[count]); ++count) {
-    if (count < 6) *micros = *micros * 10 + ((*text)[count] - '0');
+    const int digit = (*text)[count] - '0';
+    if (count < 6) *micros = *micros * 10 + digit;
+    if (count >= 6 && digit > 0 && is_cut != nullptr) *is_cut = true;
   }
   for (int i = count; i < 6; ++i) *micros *= 10;
   text->remove_prefix(count);
   return count > 0 && count <= kFractionDigitsMax;
 }
 
-// Z, +hh:mm, +hhmm or +hh.
+// Z, +hh:mm:ss (clocks before there were zones), +hh:mm, +hhmm or +hh.
 bool TakeOffset(std::string_view* text, int64_t* offset_micros) {
   if (TakeSign(text, 'Z') || TakeSign(text, 'z')) return true;
   const bool is_minus = !text->empty() && text->front() == '-';
   if (!TakeSign(text, '+') && !TakeSign(text, '-')) return false;
   int hours = 0;
   int minutes = 0;
+  int seconds = 0;
   if (!TakeNumber(text, 2, 2, &hours) || hours > 23) return false;
-  if (TakeSign(text, ':') || (!text->empty() && IsDigit(text->front()))) {
+  const bool has_colon = TakeSign(text, ':');
+  if (has_colon || (!text->empty() && IsDigit(text->front()))) {
     if (!TakeNumber(text, 2, 2, &minutes) || minutes > 59) return false;
   }
-  *offset_micros = (hours * kMicrosPerHour + minutes * kMicrosPerMinute) * (is_minus ? -1 : 1);
+  if (has_colon && TakeSign(text, ':')) {
+    if (!TakeNumber(text, 2, 2, &seconds) || seconds > 59) return false;
+  }
+  *offset_micros = (hours * kMicrosPerHour + minutes * kMicrosPerMinute + seconds * kMicrosPerSecond) *
+                   (is_minus ? -1 : 1);
   return true;
 }
 
@@ -175,7 +184,8 @@ absl::Status TimeParser::Refusal(std::string_view text) const {
           "time '{}' names no zone; declare time: {{ zone: UTC }} (or say --zone UTC) if it is UTC",
           Printable(text)));
     case Problem::kRange:
-      return absl::InvalidArgumentError(fmt::format("time '{}' is not in 1970 to 9999", Printable(text)));
+      return absl::InvalidArgumentError(
+          fmt::format("time '{}' is not in the years 0001 to 9999", Printable(text)));
     case Problem::kFormat:
     case Problem::kNone:
       break;
@@ -200,7 +210,7 @@ TimeParser::Problem TimeParser::ParseInto(std::string_view text, int64_t* micros
       break;
   }
   if (problem != Problem::kNone) return problem;
-  return *micros < 0 || *micros >= kTimeEndMicros ? Problem::kRange : Problem::kNone;
+  return *micros < kTimeBeginMicros || *micros >= kTimeEndMicros ? Problem::kRange : Problem::kNone;
 }
 
 TimeParser::Problem TimeParser::ParseAuto(std::string_view text, int64_t* micros) const {
@@ -229,7 +239,7 @@ TimeParser::Problem TimeParser::ParseAuto(std::string_view text, int64_t* micros
   }
   if (!has_zone && !assume_utc_) return Problem::kZone;
   const std::optional<int64_t> time = MicrosFromCivil(civil);
-  if (!time) return civil.year < 1970 ? Problem::kRange : Problem::kFormat;
+  if (!time) return civil.year < 1 ? Problem::kRange : Problem::kFormat;
   *micros = *time - offset_micros;
   return Problem::kNone;
 }
@@ -242,16 +252,25 @@ TimeParser::Problem TimeParser::ParseEpoch(std::string_view text, int64_t* micro
   if (error != std::errc()) return Problem::kFormat;
   text.remove_prefix(end - text.data());
   int fraction_micros = 0;
+  bool is_cut = false;
   if (!text.empty()) {
-    if (epoch_per_second_ != 1 || !TakeSign(&text, '.') || !TakeFraction(&text, &fraction_micros) ||
+    if (epoch_per_second_ != 1 || !TakeSign(&text, '.') || !TakeFraction(&text, &fraction_micros, &is_cut) ||
         !text.empty()) {
       return Problem::kFormat;
     }
   }
-  if (is_minus || number / epoch_per_second_ >= kTimeEndMicros / kMicrosPerSecond) return Problem::kRange;
-  *micros = epoch_per_second_ > kMicrosPerSecond
-                ? number / (epoch_per_second_ / kMicrosPerSecond)
-                : number * (kMicrosPerSecond / epoch_per_second_) + fraction_micros;
+  const int64_t seconds = number / epoch_per_second_;
+  if (seconds < kTimeBeginMicros / kMicrosPerSecond || seconds >= kTimeEndMicros / kMicrosPerSecond) {
+    return Problem::kRange;
+  }
+  if (epoch_per_second_ > kMicrosPerSecond) {
+    const int64_t per_micro = epoch_per_second_ / kMicrosPerSecond;
+    *micros = FloorMicros(number, per_micro) / per_micro;
+  } else {
+    *micros = number * (kMicrosPerSecond / epoch_per_second_);
+    // Of a negative number, the fraction goes further back; what is finer than a microsecond is rounded down.
+    *micros += is_minus ? -fraction_micros - (is_cut ? 1 : 0) : fraction_micros;
+  }
   return Problem::kNone;
 }
 
@@ -271,7 +290,7 @@ TimeParser::Problem TimeParser::ParsePattern(std::string_view text, int64_t* mic
   if (!text.empty()) return Problem::kFormat;
   if (!parts.offset_micros && !assume_utc_) return Problem::kZone;
   const std::optional<int64_t> time = MicrosFromCivil(parts.civil);
-  if (!time) return parts.civil.year < 1970 ? Problem::kRange : Problem::kFormat;
+  if (!time) return parts.civil.year < 1 ? Problem::kRange : Problem::kFormat;
   *micros = *time - parts.offset_micros.value_or(0);
   if (parts.day_of_year) *micros += (*parts.day_of_year - 1) * kMicrosPerDay;
   return Problem::kNone;

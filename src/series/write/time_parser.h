@@ -15,10 +15,10 @@ class TimeParser {
  public:
   // `format`:
   //   auto (or empty)       RFC 3339: 2021-03-05T12:04:33.5Z, with a blank for the T, an offset such as
-  //   +01:00 for the
-  //                         Z; without seconds; or only the date
+  //                         +01:00 (or +00:49:56, of clocks before there were zones) for the Z; without
+  //                         seconds; or only the date
   //   epoch_s, epoch_ms, epoch_us, epoch_ns
-  //                         a number; epoch_s may have a fraction
+  //                         a number, before 1970 a negative one; epoch_s may have a fraction
   //   anything with a %     as strptime: %Y %y %m %d %e %H %M %S %f (fraction) %b %B (English months) %z %j
   //   %%;
   //                         a blank stands for any blanks, anything else for itself
@@ -26,7 +26,7 @@ class TimeParser {
   // INVALID_ARGUMENT: no such format.
   static absl::StatusOr<TimeParser> Create(std::string_view format, bool assume_utc);
 
-  // Nothing when `text` is no such time, or is before 1970 or past 9999; Refusal then says why.
+  // Nothing when `text` is no such time, or is not in the years 0001 to 9999; Refusal then says why.
   std::optional<int64_t> Parse(std::string_view text) const;
   // INVALID_ARGUMENT.
   absl::Status Refusal(std::string_view text) const;

@@ -36,9 +36,23 @@ TEST(TimeParser, RefusesWhatIsNoTime) {
     EXPECT_EQ(Parse("", text),
               "time '" + std::string(text) + "' is not as in RFC 3339, such as 2021-03-05T12:04:00Z");
   }
-  EXPECT_EQ(Parse("", "1969-12-31"), "time '1969-12-31' is not in 1970 to 9999");
-  EXPECT_EQ(Parse("", "1970-01-01T00:30:00+01:00"),
-            "time '1970-01-01T00:30:00+01:00' is not in 1970 to 9999");
+  EXPECT_EQ(Parse("", "2012-01-01T00:00:00+00:49:60"),
+            "time '2012-01-01T00:00:00+00:49:60' is not as in RFC 3339, such as 2021-03-05T12:04:00Z");
+}
+
+TEST(TimeParser, TakesTheYears1To9999) {
+  EXPECT_EQ(Parse("", "1969-12-31"), "1969-12-31T00:00:00Z");
+  EXPECT_EQ(Parse("", "1970-01-01T00:30:00+01:00"), "1969-12-31T23:30:00Z");
+  EXPECT_EQ(Parse("", "0001-01-01T00:00:00Z"), "0001-01-01T00:00:00Z");
+  EXPECT_EQ(Parse("", "9999-12-31T23:59:59.999999Z"), "9999-12-31T23:59:59.999999Z");
+  EXPECT_EQ(Parse("", "0000-12-31"), "time '0000-12-31' is not in the years 0001 to 9999");
+  EXPECT_EQ(Parse("", "0001-01-01T00:30:00+01:00"),
+            "time '0001-01-01T00:30:00+01:00' is not in the years 0001 to 9999");
+  EXPECT_EQ(Parse("", "9999-12-31T23:30:00-01:00"),
+            "time '9999-12-31T23:30:00-01:00' is not in the years 0001 to 9999");
+  EXPECT_EQ(Parse("%d.%m.%Y", "14.7.1789"), "1789-07-14T00:00:00Z");
+  // The clocks of Rome.
+  EXPECT_EQ(Parse("", "1850-01-01T00:49:56+00:49:56", false), "1850-01-01T00:00:00Z");
 }
 
 TEST(TimeParser, ReadsEpochs) {
@@ -47,9 +61,24 @@ TEST(TimeParser, ReadsEpochs) {
   EXPECT_EQ(Parse("epoch_ms", "1614945873001"), "2021-03-05T12:04:33.001Z");
   EXPECT_EQ(Parse("epoch_us", "1614945873000001"), "2021-03-05T12:04:33.000001Z");
   EXPECT_EQ(Parse("epoch_ns", "1614945873000001999"), "2021-03-05T12:04:33.000001Z");
-  EXPECT_EQ(Parse("epoch_s", "-0.5"), "time '-0.5' is not in 1970 to 9999");
-  EXPECT_EQ(Parse("epoch_s", "99999999999999"), "time '99999999999999' is not in 1970 to 9999");
+  EXPECT_EQ(Parse("epoch_s", "99999999999999"), "time '99999999999999' is not in the years 0001 to 9999");
   EXPECT_EQ(Parse("epoch_ms", "1614945873001.5"), "time '1614945873001.5' is not as in 'epoch_ms'");
+}
+
+TEST(TimeParser, ReadsEpochsBefore1970) {
+  EXPECT_EQ(Parse("epoch_s", "-0.5"), "1969-12-31T23:59:59.500Z");
+  EXPECT_EQ(Parse("epoch_s", "-3786825600"), "1850-01-01T00:00:00Z");
+  EXPECT_EQ(Parse("epoch_s", "-1.25"), "1969-12-31T23:59:58.750Z");
+  EXPECT_EQ(Parse("epoch_s", "-0.0000001"), "1969-12-31T23:59:59.999999Z");
+  EXPECT_EQ(Parse("epoch_ms", "-1"), "1969-12-31T23:59:59.999Z");
+  EXPECT_EQ(Parse("epoch_us", "-1"), "1969-12-31T23:59:59.999999Z");
+  EXPECT_EQ(Parse("epoch_ns", "-1"), "1969-12-31T23:59:59.999999Z");
+  EXPECT_EQ(Parse("epoch_ns", "-1000"), "1969-12-31T23:59:59.999999Z");
+  EXPECT_EQ(Parse("epoch_s", "-62135596800"), "0001-01-01T00:00:00Z");
+  EXPECT_EQ(Parse("epoch_s", "-62135596801"), "time '-62135596801' is not in the years 0001 to 9999");
+  EXPECT_EQ(Parse("epoch_s", "-62135596800.1"), "time '-62135596800.1' is not in the years 0001 to 9999");
+  EXPECT_EQ(Parse("epoch_s", "-99999999999999999999"),
+            "time '-99999999999999999999' is not in the years 0001 to 9999");
 }
 
 TEST(TimeParser, ReadsPatterns) {
