@@ -22,6 +22,10 @@ constexpr std::string_view kDeclarations[] = {
     "tags: { a: string, b: string }\nbucket: 15m\nkey: [{ salt: 3, of: time }, bucket, a, b]\n",
     "tags: { a: string, b: { type: int } }\nlayout: columns\nbucket: month\nkey: [a, field, b, bucket]\n",
     "tags: { a: string, b: string }\nbucket: day\nlayout: row\nkey: [a, bucket, b, time]\n",
+    "tags: { a: string, b: string }\nlayout: row\ntime: { origin: 1850-01-01 }\nkey: [a, time, b]\n",
+    "tags: { a: string, b: string }\nlayout: row\ntime: { origin: 0001-01-01 }\nkey: [{ salt: 3, of: time }, "
+    "a, "
+    "{ time: epoch_us, reverse: true }, b]\n",
 };
 
 std::vector<KeyCodec> MakeCodecs() {
