@@ -100,7 +100,7 @@ absl::StatusOr<series::Sample> ReadSample(const AdviseOptions& options, const se
                                      },
                                      nullptr});
   series::PointWriter writer(plain, &tables);
-  const series::ByteSource source = [&](char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {
+  const ByteSource source = [&](char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {
     file.read(buffer, static_cast<std::streamsize>(bytes_max));
     return static_cast<size_t>(file.gcount());
   };

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <iostream>
 
+#include "codec/unpack.h"
 #include "series/advise/draft.h"
-#include "series/write/decompress.h"
 #include "series/write/stream_source.h"
 #include "server/commands.h"
 #include "server/series_commands.h"
@@ -46,7 +46,7 @@ int Init(InitOptions options) {
         absl::NotFoundError(fmt::format("can't open '{}': {}", options.csv, std::strerror(errno))));
   }
   const absl::StatusOr<std::string> text = series::DraftDeclaration(
-      series::Unpacked(series::SourceOfDescriptor(descriptor, nullptr)),
+      UnpackedBySign(series::SourceOfDescriptor(descriptor, nullptr)),
       options.name.empty() ? SeriesNameOf(options.csv) : options.name, options.draft);
   if (!is_stdin) close(descriptor);
   if (!text.ok()) return ReportStatus(text.status());

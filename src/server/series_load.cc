@@ -17,10 +17,10 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "codec/unpack.h"
 #include "series/schema/calendar.h"
 #include "series/schema/status_text.h"
 #include "series/write/csv_loader.h"
-#include "series/write/decompress.h"
 #include "series/write/json_lines_loader.h"
 #include "series/write/late_points.h"
 #include "series/write/stream_source.h"
@@ -74,8 +74,8 @@ class InputFile {
   int64_t bytes_read() const { return *bytes_read_; }
 
   // Unpacked.  `flush` is called as SourceOfDescriptor says.
-  series::ByteSource Source(std::function<absl::Status()> flush) const {
-    return series::Unpacked([file = file_, read = bytes_read_,
+  ByteSource Source(std::function<absl::Status()> flush) const {
+    return UnpackedBySign([file = file_, read = bytes_read_,
                              packed = series::SourceOfDescriptor(fileno(file_.get()), std::move(flush))](
                                 char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {
       const absl::StatusOr<size_t> bytes = packed(buffer, bytes_max);
@@ -214,7 +214,7 @@ absl::StatusOr<series::CsvTotals> Run(const LoadOptions& options, const series::
   // A regular file never makes it wait.
   std::function<absl::Status()> flush;
   if (is_writing && !file.bytes()) flush = [writer] { return writer->Flush(); };
-  const series::ByteSource source = file.Source(std::move(flush));
+  const ByteSource source = file.Source(std::move(flush));
   if (IsJsonLines(options)) {
     series::JsonLinesLoader loader(mapping, callbacks);
     return is_writing ? loader.Load(source, writer) : loader.Validate(source, writer);

@@ -5,20 +5,18 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/byte_source.h"
 
 namespace sonde::series {
 
 constexpr size_t kCsvRecordBytesMax = 1 << 20;
 
-// Fills `buffer` with up to `bytes_max` bytes and returns how many; 0 at the end.
-using ByteSource = std::function<absl::StatusOr<size_t>(char* buffer, size_t bytes_max)>;
 // From a text that outlives it.
 ByteSource SourceOfText(std::string_view text);
 

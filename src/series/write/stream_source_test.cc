@@ -8,9 +8,9 @@
 #include <string_view>
 #include <thread>
 
+#include "codec/unpack.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/csv_loader.h"
-#include "series/write/decompress.h"
 #include "series/write/json_lines_loader.h"
 #include "series/write/memory_tables.h"
 
@@ -36,7 +36,8 @@ class HeldPipe {
         return status;
       };
       Loader loader({.time_format = "epoch_ms"}, {});
-      const auto totals = loader.Load(Unpacked(SourceOfDescriptor(ends_[0], flush, patience)), &writer_);
+      const auto totals =
+          loader.Load(UnpackedBySign(SourceOfDescriptor(ends_[0], flush, patience)), &writer_);
       EXPECT_TRUE(totals.ok()) << totals.status();
       points_ = totals.ok() ? totals->points : -1;
     });
