@@ -53,6 +53,10 @@ TEST(RemoteMessages, RefusesWhatIsNone) {
   EXPECT_TRUE(absl::IsResourceExhausted(DecodeWrite(huge, WriteVersion::k1).status()));
   SeededRandom random(1);
   const std::string good = EncodeWrite(kSeries, WriteVersion::k2);
+  for (size_t bytes = 0; bytes < good.size(); ++bytes) {
+    EXPECT_EQ(DecodeWrite(good.substr(0, bytes), WriteVersion::k2).status().message(),
+              "the body is not a block of snappy");
+  }
   for (int i = 0; i < 20'000; ++i) {
     std::string bytes = good;
     for (uint64_t n = 1 + random.Uniform(4); n > 0; --n)

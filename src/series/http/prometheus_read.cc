@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,22 +19,8 @@ using prometheus::RemoteMatcher;
 using prometheus::RemoteSample;
 using prometheus::RemoteSeries;
 
-constexpr char kNameLabel[] = "__name__";
-
-std::string PrometheusName(std::string_view name, bool is_metric) {
-  std::string result;
-  for (const char c : name) {
-    const bool is_letter =
-        std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || (is_metric && c == ':');
-    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (is_digit && result.empty()) result += '_';
-    result += is_letter || is_digit ? c : '_';
-  }
-  return result;
-}
-
 std::string MetricOf(const SeriesSchema& schema, const Field& field) {
-  return PrometheusName(field.name == "value" ? schema.name : schema.name + "_" + field.name, true);
+  return field.name == kMetricField ? schema.name : schema.name + "_" + field.name;
 }
 
 // A condition over one value, with names of its own.
@@ -72,13 +57,11 @@ class Reader {
       : tables_(tables), now_micros_(now_micros), query_(query), interrupted_(std::move(interrupted)) {}
 
   absl::Status ReadSeries(const KnownSeries& series);
-  // Its derived tables, each under the name NAME@TABLE.
+  // Its derived tables, each under the name SERIES_TABLE.
   absl::Status ReadDerived(const KnownSeries& series);
   std::vector<RemoteSeries> TakeSeries();
 
  private:
-  // The tags of `series` by their Prometheus names.
-  static SeriesSchema ViewOf(const KnownSeries& series);
   bool HasMetricNamed(const SeriesSchema& schema) const;
   absl::StatusOr<bool> MatchesAbsentLabels(const SeriesSchema& view) const;
   void AddQueryConditions(const SeriesSchema& view, Query* query) const;
@@ -91,12 +74,6 @@ class Reader {
   std::map<std::vector<std::pair<std::string, std::string>>, std::vector<RemoteSample>> samples_;
   size_t count_ = 0;
 };
-
-SeriesSchema Reader::ViewOf(const KnownSeries& series) {
-  SeriesSchema view = LabelsAsTags(series);
-  for (Tag& tag : view.tags) tag.name = PrometheusName(tag.name, false);
-  return view;
-}
 
 absl::StatusOr<bool> Reader::MatchesAbsentLabels(const SeriesSchema& view) const {
   for (const RemoteMatcher& matcher : query_.matchers) {
@@ -111,7 +88,7 @@ void Reader::AddQueryConditions(const SeriesSchema& view, Query* query) const {
   query->selection.tags.resize(view.tags.size());
   for (const RemoteMatcher& matcher : query_.matchers) {
     const std::optional<size_t> tag = view.FindTag(matcher.name);
-    if (!tag) continue;
+    if (!tag || matcher.name == kNameLabel) continue;
     switch (matcher.type) {
       case RemoteMatcher::Type::kEqual:
         query->conditions.push_back({*tag, re2::RE2::QuoteMeta(matcher.value), false});
@@ -141,7 +118,8 @@ void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>
     }
     std::vector<std::pair<std::string, std::string>> labels = {{kNameLabel, metrics[i]}};
     for (size_t tag = 0; tag < view.tags.size(); ++tag) {
-      if (!row.tags[tag].empty()) labels.emplace_back(view.tags[tag].name, row.tags[tag]);
+      const std::string& name = view.tags[tag].name;
+      if (!row.tags[tag].empty() && name != kNameLabel) labels.emplace_back(name, row.tags[tag]);
     }
     std::sort(labels.begin(), labels.end());
     samples_[std::move(labels)].push_back({value, FloorMicros(row.time_micros, 1'000) / 1'000});
@@ -150,7 +128,7 @@ void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>
 }
 
 absl::Status Reader::ReadSeries(const KnownSeries& series) {
-  const SeriesSchema view = ViewOf(series);
+  const SeriesSchema view = LabelsAsTags(series);
   Query query;
   query.now_micros = now_micros_;
   query.interrupted = interrupted_;
@@ -200,8 +178,12 @@ bool Reader::HasMetricNamed(const SeriesSchema& schema) const {
 absl::Status Reader::ReadDerived(const KnownSeries& series) {
   if (series.is_open()) return absl::OkStatus();
   const SeriesSchema& schema = series.schema;
-  for (SeriesSchema& table : MakeDerivedSchemas(schema)) {
-    table.name = schema.name + "@" + table.table;
+  std::vector<SeriesSchema> derived;
+  for (const LatestTable& latest : schema.latest) derived.push_back(MakeLatestSchema(schema, latest));
+  for (const OrderTable& order : schema.orders) derived.push_back(MakeOrderSchema(schema, order));
+  for (const RollupTable& rollup : schema.rollups) derived.push_back(MakeRollupSchema(schema, rollup));
+  for (SeriesSchema& table : derived) {
+    table.name = schema.name + "_" + table.table;
     if (!HasMetricNamed(table)) continue;
     const absl::Status status = ReadSeries({std::move(table), series.yaml, {}});
     if (!status.ok()) return status;
@@ -216,6 +198,11 @@ std::vector<RemoteSeries> Reader::TakeSeries() {
     std::stable_sort(samples.begin(), samples.end(), [](const RemoteSample& a, const RemoteSample& b) {
       return a.timestamp_millis < b.timestamp_millis;
     });
+    // Of one time, the last: series come by name, so that is the one whose name is most of the metric's.
+    const auto is_of_one_time = [](const RemoteSample& a, const RemoteSample& b) {
+      return a.timestamp_millis == b.timestamp_millis;
+    };
+    samples.erase(samples.begin(), std::unique(samples.rbegin(), samples.rend(), is_of_one_time).base());
     result.push_back({labels, std::move(samples)});
   }
   return result;

@@ -1,7 +1,12 @@
 // Known series as Prometheus sees them, for remote read.
 //
-// A numeric field is a metric: `value` has the name of its series, other fields SERIES_FIELD.  Tags are
-// labels. Signs that Prometheus does not take in names become '_'.
+// A numeric field is a metric: `value` has the name of its series, other fields SERIES_FIELD, those of a
+// derived table SERIES_TABLE_FIELD.  Tags are labels.  Names are as they were written, whatever signs they
+// have.
+//
+// Two fields may so be one metric: `usage` of series `pg`, and `value` of series `pg_usage`.  Where their
+// labels are the same, too, they are one series, as Prometheus has it for two storages.  It has one sample of
+// a time: that of the series with the longer name, here the one that was written as this metric.
 #pragma once
 
 #include <functional>

@@ -58,7 +58,7 @@ class SampleWrite {
                &service->refresher()) {}
 
   absl::Status Run(const RemoteWrite& write) {
-    fields_ = {{"value", LineValueType::kFloat, {}}};
+    fields_ = {{kMetricField, LineValueType::kFloat, {}}};
     for (const RemoteSeries& series : write.series) {
       if (absl::Status status = AddSeries(series); !status.ok()) return status;
     }
@@ -77,16 +77,19 @@ class SampleWrite {
     IngestPoint point;
     labels_.clear();
     std::string identity;
+    int names = 0;
     for (const auto& [name, value] : series.labels) {
-      if (name == "__name__") {
+      if (name == kNameLabel) {
         point.series = value;
+        ++names;
       } else {
         labels_.emplace_back(name, value);
       }
       identity.append(name).append(1, '\0').append(value).append(1, '\0');
     }
-    if (point.series.empty()) {
-      Refuse(static_cast<int64_t>(series.samples.size()), "a series without __name__");
+    if (point.series.empty() || names > 1) {
+      Refuse(static_cast<int64_t>(series.samples.size()),
+             point.series.empty() ? "a series without __name__" : "a series with more than one __name__");
       return absl::OkStatus();
     }
     point.identity = identities_.emplace_back(std::move(identity));

@@ -480,5 +480,118 @@ TEST(SeriesHttp, PrometheusWritesAndReadsBack) {
   EXPECT_EQ(read({{Type::kEqual, "__name__", "up"}, {Type::kEqual, "nolabel", "x"}}), Texts{});
 }
 
+TEST(SeriesHttp, ARefusedPointLeavesNoSeries) {
+  Fixture fixture;
+  EXPECT_EQ(fixture.Call("POST", "/write", "new x=18446744073709551615u 1").code, 400);
+  EXPECT_EQ(fixture.Call("GET", "/api/v1/series/new").code, 404);
+}
+
+TEST(SeriesHttp, EmptyTextsAreReadAsTheyWereWritten) {
+  Fixture fixture;
+  const std::string yaml =
+      "series: es\ntags: { a: string }\nfields: { s: string, x: double }\nkey: [a, bucket]\nbucket: day\n";
+  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/es", yaml).code, 200);
+  EXPECT_EQ(fixture.Call("POST", "/write?precision=s", "es,a=p s=\"\" 1").code, 204);
+  EXPECT_EQ(fixture
+                .Call("POST", "/api/v1/series/es/write?time_format=epoch_s",
+                      "{\"a\":\"p\",\"time\":2,\"s\":\"\"}\n{\"a\":\"p\",\"time\":3,\"s\":null,\"x\":1}\n")
+                .code,
+            200);
+  EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/es/query")),
+            R"([["p","1970-01-01T00:00:01Z","",null],["p","1970-01-01T00:00:02Z","",null],)"
+            R"(["p","1970-01-01T00:00:03Z",null,1.0]])");
+  const HttpResponse twice = fixture.Call("POST", "/write", "es,a=p,a=q x=1 1");
+  EXPECT_EQ(twice.code, 400);
+  EXPECT_THAT(twice.body, testing::HasSubstr("tag 'a' comes twice"));
+}
+
+// Writes by remote write, and says what was answered.
+HttpResponse WriteRemote(Fixture& fixture, const std::vector<prometheus::RemoteSeries>& series) {
+  return fixture.Call("POST", "/api/v1/write", prometheus::EncodeWrite(series, prometheus::WriteVersion::k1),
+                      {{"content-type", "application/x-protobuf"}});
+}
+
+// One text a series: its labels, and its samples as VALUE@MILLIS.
+std::vector<std::string> ReadRemote(Fixture& fixture, std::vector<prometheus::RemoteMatcher> matchers) {
+  const HttpResponse response =
+      fixture.Call("POST", "/api/v1/read", prometheus::EncodeRead({{0, 10'000, std::move(matchers)}}));
+  EXPECT_EQ(response.code, 200) << response.body;
+  std::vector<std::string> result;
+  const auto results = prometheus::DecodeReadResponse(response.body).value();
+  for (const prometheus::RemoteSeries& found : results[0]) {
+    std::string text;
+    for (const auto& [name, value] : found.labels) text += fmt::format("{}={} ", name, value);
+    for (const auto& sample : found.samples)
+      text += fmt::format("{}@{} ", sample.value, sample.timestamp_millis);
+    result.push_back(text);
+  }
+  return result;
+}
+
+TEST(SeriesHttp, PrometheusReadsNamesAsTheyWereWritten) {
+  using Type = prometheus::RemoteMatcher::Type;
+  using Texts = std::vector<std::string>;
+  Fixture fixture;
+  const std::vector<prometheus::RemoteSeries> series = {
+      {{{"__name__", "my.metric.total"}, {"service.name", "x"}, {"service_name", "y"}}, {{1, 1'000}}},
+      {{{"__name__", "my_metric_total"}, {"service.name", "x"}, {"service_name", "y"}}, {{2, 1'000}}},
+      {{{"__name__", "température"}, {"où", "ici"}}, {{3, 1'000}}},
+      {{{"__name__", "1 {}\"/\\"}, {"a=b,c#d%", "e"}}, {{4, 1'000}}},
+  };
+  ASSERT_EQ(WriteRemote(fixture, series).code, 204);
+  const std::string dots = "__name__=my.metric.total service.name=x service_name=y 1@1000 ";
+  const std::string lines = "__name__=my_metric_total service.name=x service_name=y 2@1000 ";
+  EXPECT_EQ(ReadRemote(fixture, {{Type::kEqual, "__name__", "my.metric.total"}}), Texts{dots});
+  EXPECT_EQ(ReadRemote(fixture, {{Type::kEqual, "__name__", "my_metric_total"}}), Texts{lines});
+  EXPECT_EQ(ReadRemote(fixture, {{Type::kEqual, "service.name", "x"}}), (Texts{dots, lines}));
+  EXPECT_EQ(ReadRemote(fixture, {{Type::kEqual, "service_name", "x"}}), Texts{});
+  EXPECT_EQ(ReadRemote(fixture, {{Type::kMatches, "où", "i.*"}}),
+            Texts{"__name__=température où=ici 3@1000 "});
+  EXPECT_EQ(ReadRemote(fixture, {{Type::kEqual, "a=b,c#d%", "e"}}),
+            Texts{"__name__=1 {}\"/\\ a=b,c#d%=e 4@1000 "});
+  // What other senders write has its names, too.
+  ASSERT_EQ(fixture.Call("POST", "/write?precision=ms", "disk-io,path.on=/ read.bytes=5 1000").code, 204);
+  EXPECT_EQ(ReadRemote(fixture, {{Type::kEqual, "__name__", "disk-io_read.bytes"}}),
+            Texts{"__name__=disk-io_read.bytes path.on=/ 5@1000 "});
+}
+
+// As in Prometheus, a series is its name and its labels, whoever sent it, and has one sample of a time.
+TEST(SeriesHttp, TwoSourcesOfAMetricAreOneSeriesWithOneSampleOfATime) {
+  using Type = prometheus::RemoteMatcher::Type;
+  using Texts = std::vector<std::string>;
+  Fixture fixture;
+  ASSERT_EQ(fixture
+                .Call("POST", "/write?precision=ms",
+                      "pg,host=a usage=5 1000\npg,host=a usage=6 2000\n"
+                      "pg,host=b usage=7 1000")
+                .code,
+            204);
+  ASSERT_EQ(WriteRemote(fixture, {{{{"__name__", "pg_usage"}, {"host", "a"}}, {{50, 1'000}, {70, 3'000}}},
+                                  {{{"__name__", "pg_usage"}, {"host", "c"}}, {{80, 1'000}}}})
+                .code,
+            204);
+  EXPECT_EQ(ReadRemote(fixture, {{Type::kEqual, "__name__", "pg_usage"}}),
+            (Texts{"__name__=pg_usage host=a 50@1000 6@2000 70@3000 ", "__name__=pg_usage host=b 7@1000 ",
+                   "__name__=pg_usage host=c 80@1000 "}));
+}
+
+TEST(SeriesHttp, RefusesNamesThatPrometheusCouldNotRead) {
+  Fixture fixture;
+  const HttpResponse twice =
+      WriteRemote(fixture, {{{{"__name__", "a"}, {"__name__", "b"}}, {{1, 1'000}}},
+                            {{{"__name__", "c"}, {"l", "1"}, {"l", "2"}}, {{1, 1'000}}},
+                            {{{"__name__", "d"}, {"", "1"}}, {{1, 1'000}}},
+                            {{{"__name__", "e"}, {"l", "1"}}, {{1, 1'000}}}});
+  EXPECT_EQ(twice.code, 400);
+  EXPECT_EQ(
+      twice.body,
+      "3 samples were refused: a series with more than one __name__; c: tag 'l' comes twice; d: label '' "
+      "of 0 bytes; allowed: 1 to 1024\n");
+  const HttpResponse line = fixture.Call("POST", "/write", "cpu,__name__=x v=1 1");
+  EXPECT_EQ(line.code, 400);
+  EXPECT_THAT(line.body, testing::HasSubstr("tag '__name__': it is Prometheus' name of the metric"));
+  EXPECT_EQ(fixture.service_->declarations().List().size(), 1);
+}
+
 }  // namespace
 }  // namespace sonde::series
