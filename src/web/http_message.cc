@@ -13,6 +13,8 @@
 namespace sonde {
 namespace {
 
+constexpr size_t kBodyPieceBytes = 64 << 10;
+
 std::optional<int> HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -20,7 +22,7 @@ std::optional<int> HexDigit(char c) {
   return std::nullopt;
 }
 
-std::string DecodeQueryText(std::string_view text) {
+std::string Decode(std::string_view text, bool has_plus_for_blank) {
   std::string plain;
   for (size_t at = 0; at < text.size(); ++at) {
     const auto high = text[at] == '%' && at + 2 < text.size() ? HexDigit(text[at + 1]) : std::nullopt;
@@ -29,13 +31,17 @@ std::string DecodeQueryText(std::string_view text) {
       plain += static_cast<char>(*high * 16 + *low);
       at += 2;
     } else {
-      plain += text[at] == '+' ? ' ' : text[at];
+      plain += text[at] == '+' && has_plus_for_blank ? ' ' : text[at];
     }
   }
   return plain;
 }
 
+std::string DecodeQueryText(std::string_view text) { return Decode(text, true); }
+
 }  // namespace
+
+std::string DecodePath(std::string_view path) { return Decode(path, false); }
 
 std::multimap<std::string, std::string> ParseQueryOfTarget(std::string_view target) {
   std::multimap<std::string, std::string> query;
@@ -73,23 +79,18 @@ std::string HttpRequest::Caller() const {
 }
 
 absl::Status HttpBody::Read(const std::function<absl::Status(std::string_view bytes)>& take) {
-  absl::Status status;
+  std::string buffer(kBodyPieceBytes, '\0');
   size_t bytes_read = 0;
-  const bool at_end = source_([&](std::string_view bytes) {
-    bytes_read += bytes.size();
+  while (true) {
+    const absl::StatusOr<size_t> bytes = source_(buffer.data(), buffer.size());
+    if (!bytes.ok()) return bytes.status();
+    if (*bytes == 0) break;
+    bytes_read += *bytes;
     if (bytes_read > bytes_max_) {
-      status = absl::ResourceExhaustedError(fmt::format(
+      return absl::ResourceExhaustedError(fmt::format(
           "The body has more than {} bytes, which is the limit here: send it in parts", bytes_max_));
-    } else {
-      status = take(bytes);
     }
-    return status.ok();
-  });
-  if (!status.ok()) return status;
-  if (!at_end) {
-    return absl::InvalidArgumentError(
-        "The body ended before its time, came too slowly, or is not in the encoding that Content-Encoding "
-        "names");
+    if (absl::Status status = take(std::string_view(buffer).substr(0, *bytes)); !status.ok()) return status;
   }
   complete_ = true;
   return absl::OkStatus();
@@ -165,6 +166,7 @@ HttpResponse ErrorResponse(int http_code, std::string_view status_name, std::str
        {{"code", http_code}, {"status", std::string(status_name)}, {"message", std::string(message)}}}};
   HttpResponse response;
   response.code = http_code;
+  if (http_code == 503) response.headers.emplace_back("Retry-After", "1");
   // A message may quote bytes that are no UTF-8.
   response.body = error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return response;

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/byte_source.h"
 
 namespace sonde {
 
@@ -22,11 +23,8 @@ struct HttpRequest {
   std::string path;                               // decoded
   std::map<std::string, std::string> parts;       // what stood for the {names} of the route's path
   std::multimap<std::string, std::string> query;  // what follows the '?', decoded
-  std::map<std::string, std::string> headers;     // names in lower case; of repeated ones, the first
-  std::string peer;                               // the client's address, without its port
-  // Whether the client has closed the connection, or its side of it; a system call.  Any thread may ask while
-  // the handler runs.  Unset: nobody can tell.
-  std::function<bool()> is_client_gone;
+  std::map<std::string, std::string> headers;  // names in lower case; repeated ones are one list, with commas
+  std::string peer;                            // the client's address, without its port
 
   // nullopt when it is not there.
   std::optional<std::string> Query(const std::string& name) const;
@@ -45,19 +43,20 @@ std::function<absl::Status()> InterruptedWhenGone(const HttpRequest& request);
 // name, a '+' is a blank, %XX a byte; a name without '=' has an empty value.
 std::multimap<std::string, std::string> ParseQueryOfTarget(std::string_view target);
 
-// The body of a request, read as it comes.  gzip, deflate and br are undone already; limits count what comes
-// out.
+// A path as a target has it, with %XX undone.
+std::string DecodePath(std::string_view path);
+
+// The body of a request, read as it comes.  Its framing and its content coding are undone already (all but
+// the route's own); limits count what comes out.
 class HttpBody {
  public:
-  // False ends the reading.
-  using Take = std::function<bool(std::string_view bytes)>;
-  // False: the body did not come to its end (the client left, or `take` gave up).
-  using Source = std::function<bool(const Take& take)>;
+  // `source`: the body, as request_body.h says.
+  HttpBody(ByteSource source, size_t bytes_max) : source_(std::move(source)), bytes_max_(bytes_max) {}
 
-  HttpBody(Source source, size_t bytes_max) : source_(std::move(source)), bytes_max_(bytes_max) {}
-
-  // Gives `take` the body piece by piece; its error is the answer.  Once.  RESOURCE_EXHAUSTED: more than the
-  // route allows; INVALID_ARGUMENT: the body ended early or is not in its encoding.
+  // Gives `take` the body piece by piece; its error is the answer.  Once.  Only after OK it is known that the
+  // body has come whole: nothing of it may be acknowledged, nor kept, before.  RESOURCE_EXHAUSTED: more than
+  // the route allows; INVALID_ARGUMENT: the body ended early or is not in its coding; UNAVAILABLE: it came
+  // too slowly.
   absl::Status Read(const std::function<absl::Status(std::string_view bytes)>& take);
   // All of it.
   absl::StatusOr<std::string> ReadAll();
@@ -66,7 +65,7 @@ class HttpBody {
   bool complete() const { return complete_; }
 
  private:
-  const Source source_;
+  const ByteSource source_;
   const size_t bytes_max_;
   bool complete_ = false;
 };
@@ -85,7 +84,7 @@ struct HttpResponse {
 // request's body) or else 429, UNAVAILABLE 503, ...
 int HttpCodeOf(absl::StatusCode code);
 
-// {"error": {"code": 404, "status": "NOT_FOUND", "message": "..."}}
+// {"error": {"code": 404, "status": "NOT_FOUND", "message": "..."}}; of 503 with Retry-After.
 HttpResponse ErrorResponse(const absl::Status& status);
 HttpResponse ErrorResponse(int http_code, std::string_view status_name, std::string_view message);
 

@@ -1,134 +1,42 @@
 #include "web/http_server.h"
 
 #include <fmt/format.h>
-#include <httplib.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <exception>
-#include <mutex>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "base/bytes.h"
-#include "web/bounded_server.h"
+#include "web/connection.h"
+#include "web/lobby.h"
+#include "web/request_body.h"
 #include "web/request_check.h"
+#include "web/response_text.h"
+#include "web/work_queue.h"
 
 namespace sonde {
 namespace {
 
 constexpr int kListenBacklog = 128;
-constexpr size_t kRequestsPerConnectionMax = 100'000;
-// What the library itself enforces, before decoding; routes have their own limits.
-constexpr size_t kBodyBytesMax = size_t{1} << 30;
-
-// Connections for a fixed number of threads.  When too many wait, the one that accepts connections does, too.
-class BoundedQueue final : public httplib::TaskQueue {
- public:
-  BoundedQueue(size_t threads, size_t waiting_max) : waiting_max_(waiting_max) {
-    for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
-  }
-
-  void enqueue(std::function<void()> task) override {
-    std::unique_lock lock(mutex_);
-    has_room_.wait(lock, [this] { return tasks_.size() < waiting_max_; });
-    tasks_.push_back(std::move(task));
-    has_task_.notify_one();
-  }
-
-  void shutdown() override {
-    {
-      std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    has_task_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
- private:
-  void Run() {
-    for (;;) {
-      std::function<void()> task;
-      {
-        std::unique_lock lock(mutex_);
-        has_task_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
-        if (tasks_.empty()) return;
-        task = std::move(tasks_.front());
-        tasks_.pop_front();
-      }
-      has_room_.notify_one();
-      task();
-    }
-  }
-
-  const size_t waiting_max_;
-  std::mutex mutex_;
-  std::condition_variable has_task_, has_room_;
-  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
-  bool ending_ = false;                      // guarded by mutex_
-  std::vector<std::thread> threads_;
-};
-
-// `from` must outlive it.
-HttpRequest FromLibrary(const httplib::Request& from) {
-  HttpRequest request;
-  request.method = from.method == "HEAD" ? "GET" : from.method;
-  request.path = from.path;
-  // The library takes the last '=' of a pair for the end of its name.
-  request.query = ParseQueryOfTarget(from.target);
-  for (const auto& [name, value] : from.headers) request.headers.emplace(absl::AsciiStrToLower(name), value);
-  request.peer = from.remote_addr;
-  if (from.progress) request.is_client_gone = [&from] { return !from.progress(0, 0); };
-  return request;
-}
-
-bool HasBody(const HttpRequest& request) {
-  return request.Header("content-length").value_or("0") != "0" ||
-         request.Header("transfer-encoding").has_value();
-}
-
-// The library would go on with what follows on the connection, which is a body that nobody has read: a page
-// could hide a request in it that says nothing of its origin.  When the provider fails, the connection is
-// closed; by then all has been written.
-void EndConnection(httplib::Response* to) {
-  auto body = std::make_shared<std::string>(std::move(to->body));
-  to->body.clear();
-  const std::string type = to->get_header_value("Content-Type");
-  to->headers.erase("Content-Type");
-  to->set_header("Connection", "close");
-  to->set_content_provider(body->size(), type, [body](size_t, size_t, httplib::DataSink& sink) {
-    sink.write(body->data(), body->size());
-    return false;
-  });
-}
-
-void ToLibrary(HttpResponse response, httplib::Response* to) {
-  to->status = response.code;
-  for (auto& [name, value] : response.headers) to->set_header(name, value);
-  if (!response.stream) {
-    to->set_content(response.body, response.content_type);
-    return;
-  }
-  to->set_chunked_content_provider(
-      response.content_type,
-      [stream = std::move(response.stream), part = std::string()](size_t, httplib::DataSink& sink) mutable {
-        part.clear();
-        const absl::StatusOr<bool> more = stream(&part);
-        if (!more.ok()) {
-          spdlog::warn("http: a streamed answer broke off: {}", std::string(more.status().message()));
-          return false;
-        }
-        if (!part.empty() && !sink.write(part.data(), part.size())) return false;
-        if (!*more) sink.done();
-        return true;
-      });
-}
+// For watchers: one may wait for the disk, and the other one still answers.
+constexpr size_t kThreadsForWatchers = 2;
+// Of a body as it is sent, besides what the route allows of it: its framing, and what packing adds.
+constexpr uint64_t kFramingBytesMax = uint64_t{1} << 20;
+// A shorter answer goes out with its head.
+constexpr size_t kShortBodyBytesMax = 64 << 10;
 
 std::vector<std::string> NamesOf(const std::string& host) {
   std::vector<std::string> names = {absl::AsciiStrToLower(host)};
@@ -138,16 +46,95 @@ std::vector<std::string> NamesOf(const std::string& host) {
   return names;
 }
 
+// A socket that listens, and its port.
+struct Listener {
+  int socket = -1;
+  int port = 0;
+};
+
+std::optional<Listener> Listen(const std::string& host, int port) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &wanted, &found) !=
+      0) {
+    return std::nullopt;
+  }
+  const auto free_found = absl::MakeCleanup([found] { freeaddrinfo(found); });
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    const int fd = socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);
+    if (fd < 0) continue;
+    // Not SO_REUSEPORT: two servers must not share a port.
+    const int yes = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    sockaddr_storage address{};
+    socklen_t size = sizeof(address);
+    if (bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, kListenBacklog) == 0 &&
+        getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
+      const in_port_t bound = address.ss_family == AF_INET6
+                                  ? reinterpret_cast<sockaddr_in6*>(&address)->sin6_port
+                                  : reinterpret_cast<sockaddr_in*>(&address)->sin_port;
+      return Listener{fd, ntohs(bound)};
+    }
+    close(fd);
+  }
+  return std::nullopt;
+}
+
+// Sends the parts of an answer as they are made.  False: it broke off.
+bool SendStream(const HttpResponse& response, const ResponseForm& form, Connection* connection) {
+  std::string part;
+  for (bool has_more = true; has_more;) {
+    part.clear();
+    const absl::StatusOr<bool> more = response.stream(&part);
+    if (!more.ok()) {
+      spdlog::warn("http: a streamed answer broke off: {}", std::string(more.status().message()));
+      return false;
+    }
+    has_more = *more;
+    if (!part.empty() && form.is_http_1_0) connection->out += part;
+    if (!part.empty() && !form.is_http_1_0) {
+      fmt::format_to(std::back_inserter(connection->out), "{:x}\r\n", part.size());
+      connection->out.append(part).append("\r\n");
+    }
+    if (!has_more && !form.is_http_1_0) connection->out += "0\r\n\r\n";
+    if (!connection->SendAll().ok()) return false;
+  }
+  return true;
+}
+
+// Leaves in connection->out what the client has not taken at once.
+void SendResponse(HttpResponse response, const ResponseForm& form, Connection* connection) {
+  connection->closes = form.closes;
+  connection->out = ResponseHead(response, form);
+  connection->out_at = 0;
+  if (form.is_head_only) return;
+  if (response.stream) {
+    if (!SendStream(response, form, connection)) {
+      connection->out.clear();
+      connection->out_at = 0;
+      connection->closes = true;
+    }
+    return;
+  }
+  if (response.code == 204 || response.code == 304) return;
+  if (response.body.size() > kShortBodyBytesMax && connection->Send() && connection->IsSent()) {
+    connection->out = std::move(response.body);
+  } else {
+    connection->out += response.body;
+  }
+}
+
 }  // namespace
 
 struct HttpServer::Parts {
   Router router;
   std::vector<std::string> names;
   std::string host;  // an IPv6 address without brackets
-  int listening_socket = -1;
   int port = 0;
-  BoundedServer server;
-  std::thread thread;
+  std::unique_ptr<Lobby> lobby;
+  std::unique_ptr<WorkQueue> queue;
 
   // Answers what can be answered without the body; false if a handler is to be called with it.
   bool AnswerEarly(const HttpRequest& request, Router::Match* match, HttpResponse* response) const {
@@ -183,87 +170,106 @@ struct HttpServer::Parts {
     return true;
   }
 
-  void Answer(const httplib::Request& from, httplib::Response* to, const HttpBody::Source& source) const {
-    HttpRequest request = FromLibrary(from);
-    // Else the library would compress what it likes, by Brotli at its slowest.
-    const_cast<httplib::Request&>(from).headers.erase("Accept-Encoding");
-    Router::Match match;
+  // `form->closes` is set where the body was not read.
+  HttpResponse Answer(RequestHead* head, Connection* connection, ResponseForm* form) const {
+    HttpRequest& request = head->request;
+    request.peer = connection->peer();
     HttpResponse response;
-    bool body_is_read = !HasBody(request);
+    Router::Match match;
+    bool body_is_read = !head->HasBody();
     if (!AnswerEarly(request, &match, &response)) {
+      const Route& route = *match.route;
       request.parts = std::move(match.parts);
-      HttpBody body(source, source ? match.route->body_bytes_max : 0);
-      absl::Status status = match.route->handler(request, source ? &body : nullptr, &response);
-      if (!status.ok()) {
-        const bool body_too_large = absl::IsResourceExhausted(status) && source && !body.complete();
-        response = ErrorResponse(body_too_large ? 413 : HttpCodeOf(status.code()),
-                                 std::string(absl::StatusCodeToString(status.code())),
-                                 std::string(status.message()));
+      absl::StatusOr<ByteSource> source = BodyOf(*head, route, connection);
+      if (!source.ok()) {
+        response = ErrorResponse(415, "INVALID_ARGUMENT", std::string(source.status().message()));
+      } else {
+        HttpBody body(*std::move(source), route.body_bytes_max);
+        const bool takes_body = request.method == "POST" || request.method == "PUT";
+        const absl::Status status = route.handler(request, takes_body ? &body : nullptr, &response);
+        if (!status.ok()) {
+          const bool body_too_large = absl::IsResourceExhausted(status) && takes_body && !body.complete();
+          response = ErrorResponse(body_too_large ? 413 : HttpCodeOf(status.code()),
+                                   std::string(absl::StatusCodeToString(status.code())),
+                                   std::string(status.message()));
+        }
+        body_is_read = body_is_read || body.complete();
       }
-      body_is_read = body_is_read || body.complete();
     }
-    ToLibrary(std::move(response), to);
-    if (!body_is_read && !to->content_provider_) EndConnection(to);
+    // What follows on the connection would else be taken for the next request: a page could hide one in a
+    // body that says nothing of its origin.
+    form->closes = form->closes || !body_is_read;
+    return response;
   }
 
-  void SetUp(const HttpServerOptions& options) {
-    names = NamesOf(options.host);
-    server.new_task_queue = [options] {
-      return new BoundedQueue(options.threads, options.connections_waiting_max);
+  static absl::StatusOr<ByteSource> BodyOf(const RequestHead& head, const Route& route,
+                                           Connection* connection) {
+    connection->BeginBody();
+    ByteSource wire = [connection, must_ask = head.expects_continue](
+                          char* buffer, size_t bytes_max) mutable -> absl::StatusOr<size_t> {
+      if (std::exchange(must_ask, false) && connection->unread().empty()) {
+        connection->out = "HTTP/1.1 100 Continue\r\n\r\n";
+        if (absl::Status status = connection->SendAll(); !status.ok()) return status;
+      }
+      return connection->Read(buffer, bytes_max);
     };
-    server.set_socket_options([this](int socket) {
-      // Not SO_REUSEPORT, which the library would set: two servers must not share a port.
-      const int yes = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-      listening_socket = socket;
-    });
-    server.set_tcp_nodelay(true);
-    server.set_keep_alive_max_count(kRequestsPerConnectionMax);
-    server.set_keep_alive_timeout(kIdleSeconds);
-    server.set_read_timeout(kStallSeconds);
-    server.set_write_timeout(kStallSeconds);
-    server.set_payload_max_length(kBodyBytesMax);
-    server.set_default_headers(
-        {{"X-Content-Type-Options", "nosniff"},
-         {"X-Frame-Options", "DENY"},
-         {"Referrer-Policy", "no-referrer"},
-         {"Cross-Origin-Resource-Policy", "same-origin"},
-         {"Content-Security-Policy",
-          "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-          "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"}});
-    // Requests with a body go to the handlers that can read it as it comes; all others are answered before
-    // the library looks for a handler of its own.
-    server.set_pre_routing_handler([this](const httplib::Request& from, httplib::Response& to) {
-      if (from.method == "POST" || from.method == "PUT") return httplib::Server::HandlerResponse::Unhandled;
-      Answer(from, &to, nullptr);
-      return httplib::Server::HandlerResponse::Handled;
-    });
-    const auto with_body = [this](const httplib::Request& from, httplib::Response& to,
-                                  const httplib::ContentReader& reader) {
-      Answer(from, &to, [&reader](const HttpBody::Take& take) {
-        return reader([&take](const char* data, size_t size) { return take({data, size}); });
-      });
+    ByteSource body = Unframed(head, std::move(wire), 2 * route.body_bytes_max + kFramingBytesMax);
+    const std::string coding = head.request.Header("content-encoding").value_or("");
+    if (!head.HasBody() || (!coding.empty() && absl::AsciiStrToLower(coding) == route.own_coding))
+      return body;
+    return Decoded(coding, std::move(body));
+  }
+
+  static HttpResponse AnswerMistake(const HttpRequest& request, std::string_view thrown) {
+    spdlog::error("http: {} {} threw: {}", request.method, Printable(request.path), thrown);
+    return ErrorResponse(500, "INTERNAL", "The server made a mistake; its log says more");
+  }
+
+  // Of a thread that works.
+  void Serve(std::unique_ptr<Connection> connection) const {
+    RequestHead head = *std::move(connection->head);
+    connection->head.reset();
+    ResponseForm form{head.is_http_1_0, head.is_head_only, !head.keeps_open};
+    HttpResponse response;
+    try {
+      response = Answer(&head, connection.get(), &form);
+    } catch (const std::exception& error) {
+      response = AnswerMistake(head.request, error.what());
+      form.closes = true;
+    } catch (...) {
+      response = AnswerMistake(head.request, "unknown");
+      form.closes = true;
+    }
+    form.closes = form.closes || (response.stream && form.is_http_1_0);
+    SendResponse(std::move(response), form, connection.get());
+    connection->Send();
+    lobby->Return(std::move(connection));
+  }
+
+  bool IsForWatchers(const HttpRequest& request) const {
+    const Router::Match match = router.Find(request.method, request.path);
+    return match.route != nullptr && match.route->is_for_watchers;
+  }
+
+  void Start(const HttpServerOptions& options, int listening_socket) {
+    queue = std::make_unique<WorkQueue>(options.threads, kThreadsForWatchers);
+    Lobby::Options lobby_options;
+    lobby_options.connections_max = options.connections_max;
+    lobby_options.idle_max = std::chrono::seconds(kIdleSeconds);
+    lobby_options.serve = [this](std::unique_ptr<Connection> connection) {
+      const bool is_urgent = IsForWatchers(connection->head->request);
+      // A function must be able to be copied.
+      queue->Add([this, shared = std::make_shared<std::unique_ptr<Connection>>(
+                            std::move(connection))] { Serve(std::move(*shared)); },
+                 is_urgent);
     };
-    server.Post(R"([\s\S]*)", with_body);
-    server.Put(R"([\s\S]*)", with_body);
-    server.set_exception_handler(
-        [](const httplib::Request& from, httplib::Response& to, std::exception_ptr thrown) {
-          std::string what = "unknown";
-          try {
-            std::rethrow_exception(thrown);
-          } catch (const std::exception& e) {
-            what = e.what();
-          } catch (...) {
-          }
-          spdlog::error("http: {} {} threw: {}", from.method, Printable(from.path), what);
-          ToLibrary(ErrorResponse(500, "INTERNAL", "The server made a mistake; its log says more"), &to);
-          EndConnection(&to);
-        });
-    // What the library refuses by itself: a request that it cannot read.
-    server.set_error_handler([](const httplib::Request&, httplib::Response& to) {
-      if (!to.body.empty() || to.content_provider_) return;
-      ToLibrary(ErrorResponse(to.status, "INVALID_ARGUMENT", "The request cannot be read as HTTP/1.1"), &to);
-    });
+    lobby_options.refuse = [](int http_code, const absl::Status& why) {
+      const HttpResponse response = ErrorResponse(
+          http_code, std::string(absl::StatusCodeToString(why.code())), std::string(why.message()));
+      return ResponseHead(response, {.closes = true}) + response.body;
+    };
+    lobby = std::make_unique<Lobby>(listening_socket, std::move(lobby_options));
+    lobby->Begin();
   }
 };
 
@@ -273,30 +279,25 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerOp
                                                               Router router) {
   auto parts = std::make_unique<Parts>();
   parts->router = std::move(router);
-  parts->SetUp(options);
-  // gRPC takes IPv6 addresses with or without brackets; the library, without.
+  parts->names = NamesOf(options.host);
+  // gRPC takes IPv6 addresses with or without brackets; the system, without.
   std::string& host = parts->host = options.host;
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (options.port == 0) {
-    parts->port = parts->server.bind_to_any_port(host);
-  } else if (parts->server.bind_to_port(host, options.port)) {
-    parts->port = options.port;
-  }
-  if (parts->port <= 0) {
+  const std::optional<Listener> listener = Listen(host, options.port);
+  if (!listener) {
     return absl::FailedPreconditionError(
         fmt::format("Cannot listen on {}:{}: the port is in use, or the address is not this machine's",
                     options.host, options.port));
   }
-  listen(parts->listening_socket, kListenBacklog);  // the library's own queue is of 5
-  parts->thread = std::thread([server = &parts->server] { server->listen_after_bind(); });
-  // Before this, stop() would do nothing.
-  while (!parts->server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  parts->port = listener->port;
+  parts->Start(options, listener->socket);
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));
 }
 
 HttpServer::~HttpServer() {
-  parts_->server.stop();
-  parts_->thread.join();
+  // The lobby first: it waits for all that it has given to the threads, which give that back to it.
+  parts_->lobby->End();
+  parts_->queue.reset();
 }
 
 int HttpServer::port() const { return parts_->port; }

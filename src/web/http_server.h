@@ -1,10 +1,15 @@
-// The HTTP server: routes on one port, each connection served by one of a bounded number of threads.
+// The HTTP server: routes on one port, each request answered by one of a bounded number of threads.
+//
+// A thread is taken for a request that has come, not for a connection: clients that are idle or slow wait in
+// the lobby (lobby.h), but for a body that is not small, which its handler reads as it comes, within the
+// bounds of connection.h.  Routes for watchers have threads of their own.
 //
 // What every request meets before its handler: CheckHostAndOrigin, the limits of path and body, 404 and 405
 // with a JSON error.  Every answer tells the browser not to guess types, not to be framed, and to load
 // nothing from elsewhere.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -16,26 +21,26 @@ namespace sonde {
 struct HttpServerOptions {
   std::string host = "127.0.0.1";
   int port = 0;  // 0: any that is free
-  // Each serves one connection at a time; one that stays idle is closed after kIdleSeconds.
+  // Each answers one request at a time.
   size_t threads = 32;
-  // Connections that wait for a thread; more wait in the system's own queue.
-  size_t connections_waiting_max = 64;
+  // A new one beyond takes the place of one that is idle; when there is none, it waits in the system's own
+  // queue.  One that stays idle is closed after kIdleSeconds.
+  size_t connections_max = 1'000;
 };
 
 class HttpServer {
  public:
   // Answers requests when it returns.  FAILED_PRECONDITION: the address cannot be had.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const HttpServerOptions& options, Router router);
-  // Takes no new connections, finishes the requests under way.  A client that sends or takes nothing is
-  // waited for no longer than kStallSeconds.
+  // Takes no new connections, finishes the requests under way.  Clients are waited for no longer than
+  // kStallSeconds.
   ~HttpServer();
 
   int port() const;
   // http://HOST:PORT/
   std::string url() const;
 
-  static constexpr int kIdleSeconds = 5;
-  static constexpr int kStallSeconds = 5;
+  static constexpr int kIdleSeconds = 60;
   static constexpr size_t kPathBytesMax = 4096;
 
  private:

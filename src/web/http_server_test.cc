@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "web/health.h"
@@ -18,21 +18,28 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Sends the parts, with pauses between them, and returns all that comes until the server closes the
-// connection, or nothing comes for a while.
-std::string Exchange(int port, const std::vector<std::string>& parts, int patience_ms = 300) {
+int Connect(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  return fd;
+}
+
+// Sends the parts, with pauses between them, and returns all that comes until the server closes the
+// connection, or nothing comes for a while.  `ends`: says behind them that nothing more comes.
+std::string Exchange(int port, const std::vector<std::string>& parts, int patience_ms = 300,
+                     bool ends = false) {
+  const int fd = Connect(port);
   const timeval patience{patience_ms / 1000, patience_ms % 1000 * 1000};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   for (const std::string& part : parts) {
     if (&part != parts.data()) usleep(50'000);
     send(fd, part.data(), part.size(), MSG_NOSIGNAL);  // the server may have closed it
   }
+  if (ends) shutdown(fd, SHUT_WR);
   std::string answer;
   char buffer[4096];
   for (ssize_t n = 0; (n = recv(fd, buffer, sizeof(buffer), 0)) > 0;) answer.append(buffer, n);
@@ -72,6 +79,16 @@ class HttpServerTest : public testing::Test {
                   return absl::OkStatus();
                 },
                 1000});
+    router.Add({"POST", "/own",
+                [](const HttpRequest&, HttpBody* body, HttpResponse* response) {
+                  absl::StatusOr<std::string> all = body->ReadAll();
+                  if (all.ok()) response->body = *std::move(all);
+                  return all.status();
+                },
+                1000, "snappy"});
+    router.Add({"POST", "/large",
+                [](const HttpRequest&, HttpBody* body, HttpResponse*) { return body->ReadAll().status(); },
+                size_t{10} << 20});
     router.Add(
         {"POST", "/ignore", [](const HttpRequest&, HttpBody*, HttpResponse*) { return absl::OkStatus(); }});
     router.Add({"GET", "/throws", [](const HttpRequest&, HttpBody*, HttpResponse*) -> absl::Status {
@@ -205,12 +222,7 @@ struct Flood {
   std::string answer;
 };
 Flood SendWithoutEnd(int port, const std::string& start, const std::string& part, uint64_t bytes_max) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const int fd = Connect(port);
   const timeval patience{3, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
@@ -259,10 +271,177 @@ TEST_F(HttpServerTest, AHeadHasAnEnd) {
 }
 
 TEST_F(HttpServerTest, WhatFollowsAHeadThatCannotBeReadIsNoRequest) {
-  const std::string answer =
-      Exchange(server_->port(), {"GET /healthz HTTP/1.1\r\nno colon\r\n" + std::string(70'000, 'x') +
-                                 "\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"});
-  EXPECT_THAT(answer, Not(HasSubstr("200 OK")));
+  const std::string next = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (const std::string& first :
+       {"GET /healthz HTTP/1.1\r\nno colon\r\n" + std::string(70'000, 'x') + "\r\n\r\n",
+        std::string("GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n"),
+        std::string("POST /count/it HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nContent-Length: "
+                    "5\r\n\r\n")}) {
+    const std::string answer = Exchange(server_->port(), {first + next});
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 4"));
+    EXPECT_THAT(answer, Not(HasSubstr("200 OK")));
+  }
+}
+
+TEST_F(HttpServerTest, TwoHostsAreNoRequest) {
+  const std::string answer = Get(server_->port(), "/healthz", "Host: localhost\r\nHost: localhost\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+  EXPECT_THAT(ErrorOf(answer).value("message", ""), HasSubstr("there is a second 'Host'"));
+}
+
+// "204" of a handler that has the body is the sender's only knowledge that it has come.
+TEST_F(HttpServerTest, ABodyThatEndsEarlyIsNoRequest) {
+  const std::string head = "POST /count/it HTTP/1.1\r\nHost: localhost\r\n";
+  for (const std::string& cut :
+       {std::string("Content-Length: 10\r\n\r\n12345"), std::string("Content-Length: 100000\r\n\r\n12345"),
+        std::string("Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n"),
+        std::string("Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n0\r\n"),
+        std::string("Transfer-Encoding: chunked\r\n\r\n5\r\n1234567\r\n0\r\n\r\n"),
+        std::string("Content-Encoding: gzip\r\nContent-Length: 0\r\n\r\n")}) {
+    const bool is_empty = cut.ends_with(": 0\r\n\r\n");
+    EXPECT_THAT(Exchange(server_->port(), {head + cut}, 3'000, /*ends=*/true),
+                StartsWith(is_empty ? "HTTP/1.1 200" : "HTTP/1.1 400"))
+        << cut;
+  }
+}
+
+TEST_F(HttpServerTest, UndoesCodingsAndRefusesOthers) {
+  // "x", packed by gzip.
+  const std::string member(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x00\x00\x83\x16\xdc\x8c\x01\x00\x00"
+      "\x00",
+      21);
+  EXPECT_THAT(Post(server_->port(), "/count/it", member + member, "Content-Encoding: GZIP\r\n"),
+              HasSubstr("it 2 ?"));
+  const std::string cut = member.substr(0, member.size() - 1);
+  std::string answer = Post(server_->port(), "/count/it", cut, "Content-Encoding: gzip\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 400"));
+  EXPECT_EQ(ErrorOf(answer).value("message", ""), "Content-Encoding gzip: the gzip data ends early");
+  answer = Post(server_->port(), "/count/it", member, "Content-Encoding: compress\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 415"));
+  EXPECT_THAT(ErrorOf(answer).value("message", ""), StartsWith("Content-Encoding 'compress'; allowed: gzip"));
+  EXPECT_THAT(Post(server_->port(), "/own", "raw", "Content-Encoding: Snappy\r\n"), HasSubstr("raw"));
+  EXPECT_THAT(Post(server_->port(), "/own", member, "Content-Encoding: gzip\r\n"),
+              testing::EndsWith("\r\n\r\nx"));
+}
+
+TEST_F(HttpServerTest, SaysThatABodyMayCome) {
+  const std::string head =
+      "POST /count/it HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
+  EXPECT_THAT(Exchange(server_->port(), {head, "12345"}),
+              StartsWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200"));
+  // Not when nobody wants it.
+  EXPECT_THAT(
+      Exchange(server_->port(), {"POST /ignore HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+                                 "Content-Length: 5\r\n\r\n"}),
+      StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HttpServerTest, SpeaksHttp10) {
+  const std::string stream =
+      Exchange(server_->port(), {"GET /stream HTTP/1.0\r\nHost: localhost\r\n\r\n"}, 3'000);
+  EXPECT_THAT(stream, testing::EndsWith("\r\n\r\npart0;part1;part2;"));
+  EXPECT_THAT(Exchange(server_->port(), {"GET /healthz HTTP/1.0\r\nHost: a\r\n\r\n"}),
+              StartsWith("HTTP/1.1 403"));
+  const std::string head = Exchange(server_->port(), {"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"});
+  EXPECT_THAT(head, HasSubstr("Content-Length: 3\r\n"));
+  EXPECT_THAT(head, testing::EndsWith("\r\n\r\n"));
+}
+
+// Connections that stay open, each after it has sent `bytes`.
+class Clients {
+ public:
+  Clients(int port, int count, const std::string& bytes) {
+    for (int i = 0; i < count; ++i) {
+      sockets_.push_back(Connect(port));
+      send(sockets_.back(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    }
+    usleep(100'000);
+  }
+  ~Clients() {
+    for (const int socket : sockets_) close(socket);
+  }
+  Clients(const Clients&) = delete;
+
+ private:
+  std::vector<int> sockets_;
+};
+
+double SecondsOfHealthz(int port) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(Get(port, "/healthz"), StartsWith("HTTP/1.1 200"));
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+constexpr double kSoonSeconds = 1;
+
+TEST_F(HttpServerTest, ClientsThatSendNothingHoldNoThread) {
+  const Clients idle(server_->port(), 300, "");
+  const Clients in_head(server_->port(), 100, "GET /healthz HTTP/1.1\r\n");
+  const Clients in_body(server_->port(), 100,
+                        "POST /count/it HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx");
+  EXPECT_LT(SecondsOfHealthz(server_->port()), kSoonSeconds);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(Post(server_->port(), "/count/it", "12345"), HasSubstr("it 5"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+}
+
+// A large body is read by its handler: those that stall hold all threads for a while, but not those of
+// watchers.
+TEST_F(HttpServerTest, WatchersAreAnsweredWhileAllOthersWait) {
+  const Clients slow(server_->port(), 60,
+                     "POST /large HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nx");
+  EXPECT_LT(SecondsOfHealthz(server_->port()), kSoonSeconds);
+  EXPECT_THAT(Get(server_->port(), "/readyz"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HttpServerTest, AnIdleConnectionMakesWayForANewOne) {
+  Router router;
+  AddHealth([] { return absl::OkStatus(); }, &router);
+  const auto server = *HttpServer::Start({.threads = 1, .connections_max = 10}, std::move(router));
+  const Clients idle(server->port(), 50, "");
+  EXPECT_LT(SecondsOfHealthz(server->port()), kSoonSeconds);
+  // So does one whose request has begun.
+  const Clients begun(server->port(), 50, "GET /");
+  EXPECT_LT(SecondsOfHealthz(server->port()), kSoonSeconds);
+}
+
+TEST_F(HttpServerTest, ABodyHasALeastRate) {
+  const int fd = Connect(server_->port());
+  const std::string head = "POST /large HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n";
+  send(fd, head.data(), head.size(), MSG_NOSIGNAL);
+  std::string answer;
+  const auto begin = std::chrono::steady_clock::now();
+  // Never silent for long, and never done.
+  while (answer.empty() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
+    send(fd, "x", 1, MSG_NOSIGNAL);
+    usleep(200'000);
+    char buffer[4096];
+    const ssize_t got = recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT);
+    if (got > 0) answer.append(buffer, static_cast<size_t>(got));
+  }
+  close(fd);
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(ErrorOf(answer).value("message", ""), StartsWith("The client was too slow"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+// Whoever does not take its answer holds no thread either.
+TEST_F(HttpServerTest, AnAnswerThatNobodyTakesHoldsNoThread) {
+  Router router;
+  router.Add({"GET", "/much", [](const HttpRequest&, HttpBody*, HttpResponse* response) {
+                response->body.assign(30 << 20, 'x');
+                return absl::OkStatus();
+              }});
+  router.Add(
+      {"GET", "/little", [](const HttpRequest&, HttpBody*, HttpResponse*) { return absl::OkStatus(); }});
+  const auto server = *HttpServer::Start({.threads = 2}, std::move(router));
+  const Clients readers(server->port(), 4, "GET /much HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(Get(server->port(), "/little"), StartsWith("HTTP/1.1 200"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  const std::string whole = Get(server->port(), "/much");
+  EXPECT_EQ(whole.size() - whole.find("\r\n\r\n") - 4, 30 << 20);
 }
 
 TEST_F(HttpServerTest, KeepsConnectionsOpen) {

@@ -260,12 +260,16 @@ void AddOverviewApi(ServerFacts facts, Router* router) {
          response->body = OverviewJson(*shared);
          return absl::OkStatus();
        }});
-  router->Add({"GET", "/metrics", [shared](const HttpRequest& request, HttpBody*, HttpResponse* response) {
-                 if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
-                 response->content_type = "text/plain; version=0.0.4; charset=utf-8";
-                 response->body = MetricsText(*shared);
-                 return absl::OkStatus();
-               }});
+  router->Add({.method = "GET",
+               .path = "/metrics",
+               .handler =
+                   [shared](const HttpRequest& request, HttpBody*, HttpResponse* response) {
+                     if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
+                     response->content_type = "text/plain; version=0.0.4; charset=utf-8";
+                     response->body = MetricsText(*shared);
+                     return absl::OkStatus();
+                   },
+               .is_for_watchers = true});
 }
 
 }  // namespace sonde

@@ -22,9 +22,14 @@ struct Route {
   // "/api/v1/tables/{table}/rows": a {name} stands for one segment that is not empty; "{name...}", at the
   // end, for all that is left.
   std::string path;
-  HttpHandler handler;
+  HttpHandler handler = {};
   // Of the body, decoded.  A GET has none.
   size_t body_bytes_max = size_t{1} << 20;
+  // A content coding that the handler undoes itself, in lower case.
+  std::string own_coding = {};
+  // Answered though requests or clients hold all other threads: for those that watch the server.  Its handler
+  // must be quick.
+  bool is_for_watchers = false;
 };
 
 class Router {

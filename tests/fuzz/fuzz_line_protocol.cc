@@ -34,7 +34,9 @@ std::string Escaped(std::string_view text, std::string_view special) {
 bool IsPlain(std::string_view text) { return text.find_first_of("\\\n\r") == std::string_view::npos; }
 
 bool IsPlain(const LinePoint& point) {
-  bool is_plain = IsPlain(point.measurement) && point.measurement.find_first_of("#\t") != 0;
+  // In front of a text, a byte order mark is none of it.
+  bool is_plain = IsPlain(point.measurement) && point.measurement.find_first_of("#\t") != 0 &&
+                  !point.measurement.starts_with("\xEF\xBB\xBF");
   for (const auto& [name, value] : point.tags) is_plain = is_plain && IsPlain(name) && IsPlain(value);
   for (const LineField& field : point.fields) {
     is_plain =

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "base/bytes.h"
 #include "prometheus/remote_messages.h"
 #include "series/http/ingest_service.h"
@@ -28,6 +29,7 @@ using prometheus::RemoteSeries;
 using prometheus::RemoteWrite;
 using prometheus::WriteVersion;
 
+constexpr char kSnappy[] = "snappy";
 constexpr size_t kNumberBytesMax = 32;
 constexpr int kSampleProblemsShownMax = 10;
 
@@ -147,10 +149,15 @@ std::optional<WriteVersion> VersionOf(const HttpRequest& request) {
   return std::nullopt;
 }
 
+// The block format, which is what is meant when nothing is said.
+bool IsSnappy(const HttpRequest& request) {
+  return absl::EqualsIgnoreCase(request.Header("content-encoding").value_or(kSnappy), kSnappy);
+}
+
 absl::Status Write(IngestService* service, const HttpRequest& request, HttpBody* body,
                    HttpResponse* response) {
   const std::optional<WriteVersion> version = VersionOf(request);
-  if (!version || request.Header("content-encoding").value_or("snappy") != "snappy") {
+  if (!version || !IsSnappy(request)) {
     Answer(415,
            "Content-Type must be application/x-protobuf, with proto=prometheus.WriteRequest or "
            "proto=io.prometheus.write.v2.Request, and Content-Encoding snappy",
@@ -224,12 +231,12 @@ void AddPrometheusRoutes(IngestService* service, Router* router) {
                [service](const HttpRequest& request, HttpBody* body, HttpResponse* response) {
                  return Write(service, request, body, response);
                },
-               kIngestBodyBytesMax});
+               kIngestBodyBytesMax, kSnappy});
   router->Add({"POST", "/api/v1/read",
                [service](const HttpRequest& request, HttpBody* body, HttpResponse* response) {
                  return Read(service, request, body, response);
                },
-               size_t{1} << 20});
+               size_t{1} << 20, kSnappy});
 }
 
 }  // namespace sonde::series

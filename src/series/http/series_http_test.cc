@@ -10,6 +10,7 @@
 
 #include "prometheus/remote_messages.h"
 #include "series/http/ingest_service.h"
+#include "series/write/csv_reader.h"
 #include "series/write/memory_tables.h"
 
 namespace sonde::series {
@@ -50,7 +51,7 @@ class Fixture {
     EXPECT_NE(match.route, nullptr) << method << " " << path;
     if (match.route == nullptr) return {};
     request.parts = match.parts;
-    HttpBody source([&](const HttpBody::Take& take) { return take(body); }, match.route->body_bytes_max);
+    HttpBody source(SourceOfText(body), match.route->body_bytes_max);
     HttpResponse response;
     const absl::Status status = match.route->handler(request, &source, &response);
     return status.ok() ? response : ErrorResponse(status);

@@ -437,10 +437,7 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
         "Content-Type '{}'; allowed: application/x-ndjson (JSON lines), text/csv", Printable(type)));
   }
   const absl::StatusOr<Admission::Place> place = service->Admit(request);
-  if (!place.ok()) {
-    AskToRetry(response);
-    return place.status();
-  }
+  if (!place.ok()) return place.status();
   const absl::StatusOr<std::string> text = body->ReadAll();
   if (!text.ok()) return text.status();
   const SeriesSchema& schema = (*series)->schema;
@@ -458,10 +455,7 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
   absl::StatusOr<CsvTotals> totals =
       is_csv ? CsvLoader(mapping, callbacks).Load(SourceOfText(*text), &writer)
              : JsonLinesLoader(mapping, callbacks).Load(SourceOfText(*text), &writer);
-  if (!totals.ok()) {
-    if (IsPassing(totals.status())) AskToRetry(response);
-    return totals.status();
-  }
+  if (!totals.ok()) return totals.status();
   Json answer = {{"points", totals->points}, {"refused", totals->bad_lines}};
   if (!totals->ignored_columns.empty()) {
     answer["ignored"] = totals->ignored_columns;

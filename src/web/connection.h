@@ -1,0 +1,74 @@
+// A connection of a client: its socket, what came and is not used yet, and what is to be sent.
+//
+// Belongs to one thread at a time: to the lobby's, or to that which answers its request.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "web/request_head.h"
+
+namespace sonde {
+
+// A client sends and takes so much while it is waited for, once it had kGraceSeconds; one that does not is
+// too slow, and so is one that does nothing for kStallSeconds.
+constexpr int64_t kClientBytesPerSecondMin = 8 << 10;
+constexpr int kGraceSeconds = 5;
+constexpr int kStallSeconds = 5;
+// Nothing is waited for any longer, all in all.
+constexpr int kClientSecondsMax = 300;
+
+class Connection {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Takes the socket, which must not block.
+  Connection(int socket, std::string peer) : socket_(socket), peer_(std::move(peer)) {}
+  ~Connection();
+  Connection(const Connection&) = delete;
+
+  int socket() const { return socket_; }
+  const std::string& peer() const { return peer_; }
+
+  // What has come and is not used.
+  std::string_view unread() const { return std::string_view(in_).substr(in_at_); }
+  void Use(size_t bytes);
+  // Takes what the socket has now, about `bytes_max` at most.  False: the client sends no more.
+  bool Receive(size_t bytes_max);
+  // As much of `out` as the socket takes now.  False: the client is gone.
+  bool Send();
+  bool IsSent() const { return out_at == out.size(); }
+
+  // A body begins.
+  void BeginBody();
+  // As a ByteSource; waits for the client as long as a body is waited for.  UNAVAILABLE: it was too slow.
+  absl::StatusOr<size_t> Read(char* buffer, size_t bytes_max);
+  // Sends `out` to its end.  UNAVAILABLE: the client is gone or too slow.
+  absl::Status SendAll();
+
+  std::optional<RequestHead> head;  // of the request that is to be answered; its bytes are used
+  std::string out;
+  size_t out_at = 0;    // so much of `out` is sent
+  bool closes = false;  // when `out` is sent
+
+ private:
+  absl::Status WaitFor(short events, int64_t bytes_done, Clock::duration* waited) const;
+
+  const int socket_;
+  const std::string peer_;
+  std::string in_;
+  size_t in_at_ = 0;  // so much of it is used
+  Clock::duration body_waited_{0};
+  int64_t body_bytes_ = 0;
+};
+
+// For how long a client is waited for, all in all, that has sent or taken so many bytes.
+Connection::Clock::duration PatienceFor(int64_t bytes_done);
+
+}  // namespace sonde
