@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "client/remote_tables.h"
 #include "server/local_store.h"
 #include "table/local_tables.h"
@@ -54,7 +56,13 @@ void AddAccessFlags(CLI::App& app, AccessFlags* flags) {
   app.add_option("--instance", flags->instance, "the instance that the tables are in")->capture_default_str();
 }
 
-absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags) {
+absl::Status CheckDataDir(const std::string& data_dir) {
+  if (std::filesystem::exists(std::filesystem::path(data_dir) / "FORMAT")) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("--data-dir: {} is no data directory of Sonde (it has no file FORMAT)", data_dir));
+}
+
+absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags, DataDir data_dir) {
   if (flags.data_dir.empty() == flags.endpoint.empty()) {
     return absl::InvalidArgumentError("Give either --data-dir DIR or --endpoint HOST:PORT");
   }
@@ -65,6 +73,9 @@ absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags
                                                                                   .program = flags.program});
     if (!remote.ok()) return remote.status();
     return std::unique_ptr<TableAccess>(*std::move(remote));
+  }
+  if (data_dir == DataDir::kIsThere) {
+    if (absl::Status status = CheckDataDir(flags.data_dir); !status.ok()) return status;
   }
   absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open({.data_dir = flags.data_dir});
   if (!store.ok()) return store.status();

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
 
@@ -21,7 +23,15 @@ struct AccessFlags {
 // --data-dir, --endpoint, --project, --instance; the program is "sonde" and the names of the command.
 void AddAccessFlags(CLI::App& app, AccessFlags* flags);
 
-// INVALID_ARGUMENT unless exactly one of data_dir and endpoint is given.
-absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags);
+// INVALID_ARGUMENT: it is no data directory of Sonde; nothing is made there.
+absl::Status CheckDataDir(const std::string& data_dir);
+
+// Commands that write points may make the data directory; for all others it must be there.
+enum class DataDir : uint8_t { kIsThere, kMayBeMade };
+
+// INVALID_ARGUMENT unless exactly one of data_dir and endpoint is given; as CheckDataDir where the data
+// directory must be there.
+absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags,
+                                                        DataDir data_dir = DataDir::kIsThere);
 
 }  // namespace sonde

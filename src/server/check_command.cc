@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "server/access.h"
 #include "server/commands.h"
 
 namespace sonde {
@@ -19,11 +19,8 @@ struct CheckFlags {
   bool json = false;
 };
 
-absl::StatusOr<bool> Run(const CheckFlags& flags) {
-  if (!std::filesystem::exists(flags.data_dir + "/FORMAT")) {
-    return absl::InvalidArgumentError(
-        fmt::format("--data-dir: {} is no data directory of Sonde (it has no file FORMAT)", flags.data_dir));
-  }
+absl::StatusOr<bool> Run(const Flags& flags) {
+  if (absl::Status status = CheckDataDir(flags.data_dir); !status.ok()) return status;
   absl::StatusOr<CheckReport> report = CheckDirectory({.data_dir = flags.data_dir});
   if (!report.ok()) return report.status();
   if (flags.json) {

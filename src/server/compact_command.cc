@@ -14,6 +14,7 @@
 
 #include "engine/rocks/disk_guard.h"
 #include "metrics/figure.h"
+#include "server/access.h"
 #include "server/commands.h"
 #include "server/local_store.h"
 #include "server/serve_settings.h"
@@ -93,10 +94,7 @@ absl::Status Run(const CompactFlags& flags) {
       return absl::InvalidArgumentError("--memory: " + std::string(status.message()));
     }
   }
-  if (!std::filesystem::exists(flags.data_dir + "/FORMAT")) {
-    return absl::InvalidArgumentError(
-        fmt::format("--data-dir: {} is no data directory of Sonde (it has no file FORMAT)", flags.data_dir));
-  }
+  if (absl::Status status = CheckDataDir(flags.data_dir); !status.ok()) return status;
   const auto start = std::chrono::steady_clock::now();
   const uint64_t before = BytesOnDisk(flags.data_dir);
   absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open(options);

@@ -2,6 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
 
 #include "absl/synchronization/mutex.h"
 #include "server/commands.h"
@@ -13,6 +17,22 @@ extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf = "background_thread:true";
 }
+
+namespace {
+
+// What a command has printed may only now be found not to have come out: then it has failed, whatever it
+// thought.
+int StatusWithOutput(int exit_status) {
+  errno = 0;
+  std::cout.flush();
+  const bool is_written = std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (is_written) return exit_status;
+  fmt::print(stderr, "sonde: the output could not be written{}{}\n", errno == 0 ? "" : ": ",
+             errno == 0 ? "" : std::strerror(errno));
+  return exit_status == 0 ? 1 : exit_status;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   // Debian's Abseil looks for deadlocks at every lock that gRPC takes: some 6% of a small call.
@@ -36,7 +56,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    return StatusWithOutput(app.exit(e) == 0 ? 0 : 2);
   }
-  return exit_status;
+  return StatusWithOutput(exit_status);
 }

@@ -99,7 +99,8 @@ absl::Status Collect(const CollectOptions& options) {
     return absl::InvalidArgumentError(
         fmt::format("--interval: {}", series::TextOfStatus(interval_micros.status())));
   }
-  absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
+  absl::StatusOr<OpenSeries> opened =
+      OpenDeclaredSeries(options.declaration, options.access, DataDir::kMayBeMade);
   if (!opened.ok()) return opened.status();
   if (absl::Status status = CheckFits(opened->schema); !status.ok()) return status;
   std::string host = options.host;

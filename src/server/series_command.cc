@@ -33,7 +33,8 @@ int ReportStatus(const absl::Status& status) {
   return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
 }
 
-absl::StatusOr<OpenSeries> OpenAnySeries(const std::string& reference, const AccessFlags& access) {
+absl::StatusOr<OpenSeries> OpenAnySeries(const std::string& reference, const AccessFlags& access,
+                                         DataDir data_dir) {
   constexpr std::string_view kStored = "stored:";
   std::string file = reference;
   std::string table;
@@ -50,7 +51,7 @@ absl::StatusOr<OpenSeries> OpenAnySeries(const std::string& reference, const Acc
     if (!schema.ok()) return schema.status();
     if (absl::Status status = series::RefuseErrors(*schema); !status.ok()) return status;
   }
-  absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(access);
+  absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(access, data_dir);
   if (!tables.ok()) return tables.status();
   opened.tables = *std::move(tables);
   if (!is_stored) {
@@ -83,8 +84,9 @@ absl::StatusOr<OpenSeries> OpenAnySeries(const std::string& reference, const Acc
   return opened;
 }
 
-absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& reference, const AccessFlags& access) {
-  absl::StatusOr<OpenSeries> opened = OpenAnySeries(reference, access);
+absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& reference, const AccessFlags& access,
+                                              DataDir data_dir) {
+  absl::StatusOr<OpenSeries> opened = OpenAnySeries(reference, access, data_dir);
   if (!opened.ok() || !opened->open) return opened;
   return series::NotDeclared(opened->schema.name);
 }

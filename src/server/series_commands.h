@@ -40,8 +40,10 @@ struct OpenSeries {
   std::unique_ptr<TableAccess> tables;
   std::optional<series::KnownSeries> open;  // a series that nobody declared; `schema` has its labels as tags
 };
-absl::StatusOr<OpenSeries> OpenAnySeries(const std::string& file, const AccessFlags& access);
+absl::StatusOr<OpenSeries> OpenAnySeries(const std::string& file, const AccessFlags& access,
+                                         DataDir data_dir = DataDir::kIsThere);
 // FAILED_PRECONDITION: nobody declared it.
-absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& file, const AccessFlags& access);
+absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& file, const AccessFlags& access,
+                                              DataDir data_dir = DataDir::kIsThere);
 
 }  // namespace sonde

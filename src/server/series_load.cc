@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -76,8 +77,8 @@ class InputFile {
   // Unpacked.  `flush` is called as SourceOfDescriptor says.
   ByteSource Source(std::function<absl::Status()> flush) const {
     return UnpackedBySign([file = file_, read = bytes_read_,
-                             packed = series::SourceOfDescriptor(fileno(file_.get()), std::move(flush))](
-                                char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {
+                           packed = series::SourceOfDescriptor(fileno(file_.get()), std::move(flush))](
+                              char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {
       const absl::StatusOr<size_t> bytes = packed(buffer, bytes_max);
       if (bytes.ok()) *read += static_cast<int64_t>(*bytes);
       return bytes;
@@ -115,25 +116,41 @@ class ResumeFile {
     return lines;
   }
 
+  // UNAVAILABLE: it could not be written; nothing is changed.
+  absl::Status CheckIsWritable(const std::string& input) const {
+    if (file_.empty()) return absl::OkStatus();
+    if (std::filesystem::is_directory(file_)) return CannotBeWritten(EISDIR);
+    if (absl::Status status = WriteNext(input, 0); !status.ok()) return status;
+    std::remove(NextFile().c_str());
+    return absl::OkStatus();
+  }
+
   // Either what was there before or this, whenever the machine stops.
   absl::Status Write(const std::string& input, int64_t lines) const {
     if (file_.empty()) return absl::OkStatus();
-    const std::string next = file_ + ".next";
-    std::ofstream stream(next, std::ios::trunc);
-    stream << lines << " " << input << "\n";
-    stream.close();
-    if (!stream || std::rename(next.c_str(), file_.c_str()) != 0) {
-      return absl::UnavailableError(
-          fmt::format("--resume '{}': can't be written: {}", file_, std::strerror(errno)));
-    }
-    return absl::OkStatus();
+    if (absl::Status status = WriteNext(input, lines); !status.ok()) return status;
+    return std::rename(NextFile().c_str(), file_.c_str()) == 0 ? absl::OkStatus() : CannotBeWritten(errno);
   }
 
   void Remove() const {
     if (!file_.empty()) std::remove(file_.c_str());
   }
 
+  bool exists() const { return !file_.empty() && std::filesystem::exists(file_); }
+
  private:
+  std::string NextFile() const { return file_ + ".next"; }
+  absl::Status CannotBeWritten(int error) const {
+    return absl::UnavailableError(
+        fmt::format("--resume '{}': can't be written: {}", file_, std::strerror(error)));
+  }
+  absl::Status WriteNext(const std::string& input, int64_t lines) const {
+    std::ofstream stream(NextFile(), std::ios::trunc);
+    stream << lines << " " << input << "\n";
+    stream.close();
+    return stream ? absl::OkStatus() : CannotBeWritten(errno);
+  }
+
   std::string file_;
 };
 
@@ -283,7 +300,9 @@ int Load(const LoadOptions& options) {
   const ResumeFile resume(options.resume);
   const absl::StatusOr<int64_t> lines_written = resume.Read(options.csv);
   if (!lines_written.ok()) return ReportStatus(lines_written.status());
-  absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
+  if (absl::Status status = resume.CheckIsWritable(options.csv); !status.ok()) return ReportStatus(status);
+  absl::StatusOr<OpenSeries> opened =
+      OpenDeclaredSeries(options.declaration, options.access, DataDir::kMayBeMade);
   if (!opened.ok()) return ReportStatus(opened.status());
   absl::StatusOr<series::CsvMapping> mapping = MappingOf(options, opened->schema);
   if (!mapping.ok()) return ReportStatus(mapping.status());
@@ -316,7 +335,9 @@ int Load(const LoadOptions& options) {
   bad_lines.Report("");
   if (!totals.ok()) {
     fmt::print(stderr, "{} rows were written before this{}:\n", writer.totals().rows,
-               options.resume.empty() ? "" : "; the same command goes on from there");
+               resume.exists()
+                   ? fmt::format("; the same command goes on from the line that '{}' tells", options.resume)
+                   : "");
     return ReportStatus(totals.status());
   }
   resume.Remove();

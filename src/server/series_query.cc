@@ -201,7 +201,6 @@ int Ask(const QueryOptions& options) {
   if (options.has_plot) PrintPlot(options, opened->schema, *query, &lines);
   std::cout.flush();
   if (options.is_explained) PrintExplained(*opened, *stats, seconds);
-  if (!std::cout) return ReportStatus(absl::DataLossError("stdout could not be written"));
   return 0;
 }
 

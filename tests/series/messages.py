@@ -36,8 +36,9 @@ class Series:
 
 def check_contradictions(series):
     own = series.write("s.yaml", HEAD)
-    series.run("query", own, status=1, says="table 's' is not there: no point of it was ever written here")
+    other = series.write("unwritten.yaml", HEAD.replace("series: s", "series: unwritten"))
     series.run("load", own, series.write("s.csv", CSV), status=0)
+    series.run("query", other, status=1, says="table 'unwritten' is not there: no point of it was ever written here")
     assert "2021-03-05" in series.run("query", own, "--format", "csv", status=0)
     for change, what in {"layout: blob": "the layout", "family: z": "the family of field 'x'"}.items():
         other = series.write("other.yaml", HEAD + change + "\n")
@@ -83,6 +84,38 @@ def check_drafts(series):
                co2, status=1, says="144 lines refused")
 
 
+def check_directories(series):
+    """Only what writes points makes a data directory."""
+    own = series.write("s.yaml", HEAD)
+    for command in (["query", own], ["show"], ["show", "s"], ["rebuild", own], ["rewrite", own], ["query", "stored:s"]):
+        series.run(*command, "--data-dir", "typo", status=2, has_tables=False,
+                   says="--data-dir: typo is no data directory of Sonde (it has no file FORMAT)")
+        assert not (series.directory / "typo").exists(), command
+
+
+def check_full_output(series):
+    """What is printed is there, or the command fails."""
+    csv = series.write("s.csv", CSV)
+    for command in (["show", "--data-dir", "data"], ["show", "s", "--data-dir", "data"], ["init", csv], ["check", "s.yaml"],
+                    ["check", "s.yaml", "--json"], ["explain", "s.yaml"], ["query", "s.yaml", "--data-dir", "data"],
+                    ["query", "s.yaml", "--format", "csv", "--data-dir", "data"], ["query", "--help"]):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = subprocess.run([series.sonde, "series", *command], cwd=series.directory, stdout=full,
+                                    stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+        assert result.returncode == 1, f"{command}: exit status {result.returncode}: {result.stderr}"
+        assert "sonde: the output could not be written: No space left on device" in result.stderr, (command, result.stderr)
+
+
+def check_resume(series):
+    """Where a load goes on must be writable before anything is loaded."""
+    fresh = series.write("fresh.yaml", HEAD.replace("series: s", "series: fresh"))
+    for resume, why in {"nope/x": "No such file or directory", ".": "Is a directory"}.items():
+        series.run("load", fresh, "s.csv", "--resume", resume, status=1, says=f"--resume '{resume}': can't be written: {why}")
+    series.run("query", fresh, status=1, says="table 'fresh' is not there")
+    series.run("load", fresh, "s.csv", "--resume", "fresh.resume", status=0, says="1 points")
+    assert not list(series.directory.glob("fresh.resume*"))
+
+
 def check_copies(series):
     """An order that begins with the time answers a question for all series of an hour, and --explain names it."""
     copies = series.write("copies.yaml", HEAD.replace("series: s", "series: copies").replace("{ x: int }", "{ x: int }\ntime: { resolution: 1s }") +
@@ -103,6 +136,9 @@ def main():
         check_unknown_fields(series)
         check_drafts(series)
         check_copies(series)
+        check_directories(series)
+        check_full_output(series)
+        check_resume(series)
     print("sonde series says what does not agree")
 
 
