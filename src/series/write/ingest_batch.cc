@@ -171,6 +171,7 @@ absl::Status IngestBatch::MakeDeclaredTarget(const IngestPoint& point, const Kno
 absl::Status IngestBatch::Open(const IngestPoint& point, const KnownSeriesRef& series,
                                const std::vector<std::string_view>& names, Target* target) {
   const SeriesSchema* const schema = series == nullptr ? nullptr : &series->schema;
+  if (absl::Status status = CheckOpenTime(point.time_micros); !status.ok()) return status;
   if (absl::Status status = CheckValues(point, schema); !status.ok()) return status;
   // As it would be: a key is as long wherever in it the new labels stand.
   KnownSeries extended = series == nullptr ? KnownSeries() : *series;

@@ -131,10 +131,10 @@ TEST(IngestBatch, ARefusedPointOpensNothing) {
   Declarations declarations(&tables, &kClock);
   const std::string long_value(kRowKeyBytesMax, 'v');
   EXPECT_EQ(Write("a x=18446744073709551615u 1\nb,t=1,t=2 x=1 1\nc x=1,x=\"z\" 1\nd,t=" + long_value +
-                      " x=1 1\ne,t=1 x=1 -1\n",
+                      " x=1 1\ne,t=1 x=1 -1\nf,t=1 x=1 400000000000\n",
                   &declarations, &tables)
                 .size(),
-            5);
+            6);
   EXPECT_TRUE(declarations.List().empty());
   // Neither a label nor a field, of a series that is there.
   EXPECT_EQ(Write("m,t=1 x=1,s=\"z\" 1\n", &declarations, &tables), Texts{});
