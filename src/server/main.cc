@@ -24,8 +24,9 @@ namespace {
 // thought.
 int StatusWithOutput(int exit_status) {
   errno = 0;
+  const bool is_flushed = std::fflush(stdout) == 0;
   std::cout.flush();
-  const bool is_written = std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  const bool is_written = is_flushed && std::cout.good() && std::ferror(stdout) == 0;
   if (is_written) return exit_status;
   fmt::print(stderr, "sonde: the output could not be written{}{}\n", errno == 0 ? "" : ": ",
              errno == 0 ? "" : std::strerror(errno));

@@ -119,7 +119,6 @@ class ResumeFile {
   // UNAVAILABLE: it could not be written; nothing is changed.
   absl::Status CheckIsWritable(const std::string& input) const {
     if (file_.empty()) return absl::OkStatus();
-    if (std::filesystem::is_directory(file_)) return CannotBeWritten(EISDIR);
     if (absl::Status status = WriteNext(input, 0); !status.ok()) return status;
     std::remove(NextFile().c_str());
     return absl::OkStatus();
