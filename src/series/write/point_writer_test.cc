@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "model/limits.h"
 #include "series/schema/schema_parser.h"
+#include "series/schema/status_text.h"
 #include "series/write/memory_tables.h"
 
 namespace sonde::series {
@@ -74,6 +76,29 @@ TEST(PointWriter, RefusesAPointWhole) {
             "0001-01-01 }, or layout row with a calendar format such as yyyymmdd in the key");
   EXPECT_TRUE(writer.Flush().ok());
   EXPECT_EQ(tables.mutate_requests, 0);
+}
+
+// Whatever a derived table can't hold is found before anything of the point is gathered.
+TEST(PointWriter, RefusesByItselfAPointThatARollupCannotHold) {
+  MemoryTables tables;
+  const SeriesSchema schema = Parse(
+      "series: s\ntags: { host: string }\nfields: { x: double }\nlayout: row\n"
+      "key: [host, { time: yyyymmddhhmmss }]\ntime: { resolution: 1s }\n"
+      "derive: [ rollup: { table: by_day, every: day } ]\n");
+  ASSERT_TRUE(EnsureSeriesTables(schema, &tables).ok());
+  PointWriter writer(schema, &tables);
+  const std::string longest(kRowKeyBytesMax - 15,
+                            'h');  // the key of the mark has the series and the table, too
+  ASSERT_TRUE(writer.Add({{"h"}, kHour, {"1"}}).ok());
+  EXPECT_EQ(writer.Add({{longest}, kHour, {"1"}}).message(),
+            "roll-up 'by_day': the mark of its piece has a key of 4104 bytes; allowed: up to 4096");
+  ASSERT_TRUE(writer.Add({{"h"}, kHour + kMicrosPerSecond, {"1"}}).ok());
+  const absl::Status late = writer.Add({{"h"}, 330 * 366 * kMicrosPerDay, {"1"}});  // in 2300
+  EXPECT_TRUE(absl::IsInvalidArgument(late)) << late;
+  EXPECT_TRUE(TextOfStatus(late).starts_with("roll-up 'by_day': ")) << late;
+  ASSERT_TRUE(writer.Flush().ok());
+  EXPECT_EQ(tables.tables["s"].rows.size(), 2);
+  EXPECT_EQ(tables.tables["by_day"].rows.size(), 1);
 }
 
 TEST(PointWriter, SaysWhichRowFailed) {

@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "model/limits.h"
 #include "series/key/field_codec.h"
-#include "series/schema/time_range.h"
+#include "series/schema/status_text.h"
 #include "series/write/point_scan.h"
 #include "series/write/row_batch.h"
 #include "series/write/table_rules.h"
@@ -159,8 +159,8 @@ struct RollupKeeper::Rollup {
 
   RollupTable declared;
   KeyCodec codec;
-  TimeRange times = TimesOfTable(codec.schema());
-  std::vector<size_t> fields;  // of the series, that are numbers
+  std::vector<size_t> fields;             // of the series, that are numbers
+  std::optional<int64_t> checked_micros;  // the start of the piece that was checked last, of checked_tags_
 };
 
 RollupKeeper::RollupKeeper(const SeriesSchema& schema, TableAccess* tables, const Clock* clock)
@@ -173,6 +173,29 @@ RollupKeeper::RollupKeeper(const SeriesSchema& schema, TableAccess* tables, cons
 }
 
 RollupKeeper::~RollupKeeper() = default;
+
+absl::Status RollupKeeper::Check(absl::Span<const std::string_view> tags, int64_t time_micros) {
+  // Points mostly come series by series, and in order.
+  if (!std::equal(tags.begin(), tags.end(), checked_tags_.begin(), checked_tags_.end())) {
+    checked_tags_.assign(tags.begin(), tags.end());
+    for (const auto& rollup : rollups_) rollup->checked_micros.reset();
+  }
+  for (const auto& rollup : rollups_) {
+    const std::string& table = rollup->declared.table;
+    const int64_t start = rollup->declared.every.Start(time_micros);
+    if (rollup->checked_micros == start) continue;
+    if (absl::Status status = rollup->codec.Encode(tags, start, &key_); !status.ok()) {
+      return absl::InvalidArgumentError(fmt::format("roll-up '{}': {}", table, TextOfStatus(status)));
+    }
+    if (const size_t bytes = MarkKey(table, key_).size(); bytes > kRowKeyBytesMax) {
+      return absl::InvalidArgumentError(
+          fmt::format("roll-up '{}': the mark of its piece has a key of {} bytes; allowed: up to {}", table,
+                      bytes, kRowKeyBytesMax));
+    }
+    rollup->checked_micros = start;
+  }
+  return absl::OkStatus();
+}
 
 void RollupKeeper::Touch(absl::Span<const std::string_view> tags, int64_t time_micros) {
   Tags key(tags.begin(), tags.end());

@@ -59,7 +59,10 @@ class RollupKeeper {
   RollupKeeper(const SeriesSchema& schema, TableAccess* tables, const Clock* clock);
   ~RollupKeeper();
 
-  // A point of this series and time is to be written.
+  // INVALID_ARGUMENT: a point of this series and time can't be written, since a row or a mark of its piece
+  // would have a key that KeyCodec::Encode refuses or that is longer than kRowKeyBytesMax.
+  absl::Status Check(absl::Span<const std::string_view> tags, int64_t time_micros);
+  // A point of this series and time, which Check takes, is to be written.
   void Touch(absl::Span<const std::string_view> tags, int64_t time_micros);
   // Forgets what was touched since the last BeforeWrite: it will not be written.
   void Forget();
@@ -102,6 +105,8 @@ class RollupKeeper {
   const Clock* clock_;
   std::vector<std::unique_ptr<Rollup>> rollups_;
   bool has_recovered_ = false;
+  Tags checked_tags_;  // of the last Check
+  std::string key_;
 
   Pieces touched_;  // since the last BeforeWrite
   Marked marked_;   // to be refreshed
