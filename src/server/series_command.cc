@@ -11,7 +11,7 @@
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
-#include "series/schema/time_range.h"
+#include "series/write/complete_tables.h"
 #include "series/write/declaration_store.h"
 #include "series/write/explain.h"
 #include "server/commands.h"
@@ -93,13 +93,31 @@ absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& reference, cons
 
 namespace {
 
-int Check(const std::string& file, bool is_json) {
+// What only the tables say: whether they have points that the declaration would not read, and which derived
+// ones are not complete.
+absl::Status CheckTables(const series::SeriesSchema& schema, const AccessFlags& access,
+                         std::vector<series::Finding>* findings) {
+  const absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(access);
+  if (!tables.ok()) return tables.status();
+  if (absl::Status status = series::CheckAgainstStored(schema, tables->get()); !status.ok()) return status;
+  const absl::StatusOr<std::vector<series::Finding>> incomplete =
+      series::FindIncompleteTables(schema, tables->get());
+  if (!incomplete.ok()) return incomplete.status();
+  findings->insert(findings->end(), incomplete->begin(), incomplete->end());
+  return absl::OkStatus();
+}
+
+int Check(const std::string& file, bool is_json, const AccessFlags& access) {
   const absl::StatusOr<series::SeriesSchema> schema = series::ReadSchemaFile(file);
   if (!schema.ok()) {
     fmt::print(stderr, "{}\n", series::TextOfStatus(schema.status()));
     return 1;
   }
-  const std::vector<series::Finding> findings = series::CheckSchema(*schema);
+  std::vector<series::Finding> findings = series::CheckSchema(*schema);
+  if (!access.data_dir.empty() || !access.endpoint.empty()) {
+    if (absl::Status status = CheckTables(*schema, access, &findings); !status.ok())
+      return ReportStatus(status);
+  }
   bool has_error = false;
   for (const series::Finding& finding : findings) {
     has_error |= finding.severity == series::Severity::kError;
@@ -151,16 +169,23 @@ void AddSeriesCheck(CLI::App& series, int* exit_status) {
   CLI::App* command =
       series.add_subcommand("check", "Say what a declaration will suffer from, and what to do");
   command->footer(
+      "With --data-dir or --endpoint, the tables are looked at, too: whether they have points that the "
+      "declaration\n"
+      "could not read, and which derived tables are not complete.\n\n"
       "Exit status: 0 nothing but warnings and notes; 1 errors, with which `load` refuses to write.\n\n"
-      "Example:\n  sonde series check examples/metrics.yaml");
+      "Examples:\n  sonde series check examples/metrics.yaml\n"
+      "  sonde series check examples/metrics.yaml --endpoint 127.0.0.1:8086");
   struct Options {
     std::string file;
     bool is_json = false;
+    AccessFlags access;
   };
   auto options = std::make_shared<Options>();
   AddDeclarationArgument(*command, &options->file);
   command->add_flag("--json", options->is_json, "a JSON object for each finding");
-  command->callback([options, exit_status] { *exit_status = Check(options->file, options->is_json); });
+  AddAccessFlags(*command, &options->access);
+  command->callback(
+      [options, exit_status] { *exit_status = Check(options->file, options->is_json, options->access); });
 }
 
 void AddSeriesExplain(CLI::App& series, int* exit_status) {

@@ -20,7 +20,9 @@
 #include "base/clock.h"
 #include "codec/unpack.h"
 #include "series/schema/calendar.h"
+#include "series/schema/check.h"
 #include "series/schema/status_text.h"
+#include "series/write/complete_tables.h"
 #include "series/write/csv_loader.h"
 #include "series/write/json_lines_loader.h"
 #include "series/write/late_points.h"
@@ -289,7 +291,17 @@ void ReportLoaded(const series::SeriesSchema& schema, const series::CsvTotals& t
              static_cast<double>(totals.points) / std::max(seconds, 1e-6));
 }
 
-int Load(const LoadOptions& options) {
+// Derived tables that this load will not complete.
+absl::Status ReportIncomplete(const series::SeriesSchema& schema, TableAccess* tables) {
+  const absl::StatusOr<std::vector<series::Finding>> findings = series::FindIncompleteTables(schema, tables);
+  if (!findings.ok()) return findings.status();
+  for (const series::Finding& finding : *findings)
+    fmt::print(stderr, "{}: {}; {}\n", series::SeverityName(finding.severity), finding.reason,
+               finding.remedy);
+  return absl::OkStatus();
+}
+
+int Load(const Options& options) {
   absl::StatusOr<InputFile> file = InputFile::Open(options.csv);
   if (!file.ok()) return ReportStatus(file.status());
   if ((options.is_strict || !options.resume.empty()) && !file->bytes()) {
@@ -327,6 +339,9 @@ int Load(const LoadOptions& options) {
     if (!file.ok()) return ReportStatus(file.status());
   }
   if (absl::Status status = series::EnsureSeriesTables(opened->schema, opened->tables.get()); !status.ok()) {
+    return ReportStatus(status);
+  }
+  if (absl::Status status = ReportIncomplete(opened->schema, opened->tables.get()); !status.ok()) {
     return ReportStatus(status);
   }
   const auto totals = Run(options, *mapping, callbacks, *file, &writer, true);

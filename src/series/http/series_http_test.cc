@@ -195,6 +195,31 @@ TEST(SeriesHttp, DeclaresAndTakesJsonAndCsv) {
             R"([["a","2020-01-01T00:00:00Z",1.0],["b","2020-01-01T00:00:00Z",2.0]])");
 }
 
+// What is declared when there are points already does not have them: that is said, and no answer changes.
+TEST(SeriesHttp, SaysWhichTablesAreNotComplete) {
+  Fixture fixture;
+  const std::string yaml =
+      "series: w\ntags: { place: string }\nfields: { t: double }\nkey: [place, bucket]\nbucket: day\n"
+      "retention: { max_versions: all }\n";
+  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/w", yaml).code, 200);
+  ASSERT_EQ(fixture.Call("POST", "/write", "w,place=a t=1 1614816000000000000").code, 204);
+  const HttpResponse put = fixture.Call("PUT", "/api/v1/series/w", yaml + "derive: [ latest: w_now ]\n");
+  ASSERT_EQ(put.code, 200) << put.body;
+  for (const std::string& body : {put.body, fixture.Call("GET", "/api/v1/series/w").body}) {
+    const auto check = nlohmann::json::parse(body)["check"];
+    ASSERT_EQ(check.size(), 1) << check;
+    EXPECT_EQ(check[0]["severity"], "warning");
+    EXPECT_EQ(check[0]["line"], 7);
+    EXPECT_EQ(
+        check[0]["reason"],
+        "table 'w_now' is not complete: what was written before it was declared so, or by a declaration "
+        "without it, may be missing; the series is not answered from it");
+    EXPECT_EQ(check[0]["remedy"], "fill it: sonde series rebuild stored:w --table 'w_now'");
+  }
+  EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/w/query?latest=1")),
+            R"([["a","2021-03-04T00:00:00Z",1.0]])");
+}
+
 TEST(SeriesHttp, SpeaksOfItsParametersAndNotOfFlags) {
   Fixture fixture;
   EXPECT_EQ(fixture.Call("POST", "/write", "cpu,host=x v=1 1").code, 204);

@@ -20,6 +20,7 @@
 #include "series/query/result_writer.h"
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
+#include "series/write/complete_tables.h"
 #include "series/write/csv_loader.h"
 #include "series/write/json_lines_loader.h"
 #include "series/write/late_points.h"
@@ -42,10 +43,14 @@ std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// As `sonde series check`.
-Json Check(const KnownSeries& series) {
+// As `sonde series check` of the tables.
+absl::StatusOr<Json> Check(const KnownSeries& series, TableAccess* tables) {
+  std::vector<Finding> all = CheckSchema(series.schema);
+  const absl::StatusOr<std::vector<Finding>> incomplete = FindIncompleteTables(series.schema, tables);
+  if (!incomplete.ok()) return incomplete.status();
+  all.insert(all.end(), incomplete->begin(), incomplete->end());
   Json findings = Json::array();
-  for (const Finding& finding : CheckSchema(series.schema)) {
+  for (const Finding& finding : all) {
     findings.push_back({{"severity", SeverityName(finding.severity)},
                         {"line", finding.line},
                         {"reason", finding.reason},
@@ -68,7 +73,7 @@ std::vector<std::string> TagsBeforeTime(const KnownSeries& series, const SeriesS
   return names;
 }
 
-Json Describe(const KnownSeries& series, bool has_declaration) {
+Json Describe(const KnownSeries& series) {
   const SeriesSchema schema = LabelsAsTags(series);
   Json json = {{"name", schema.name},   {"table", schema.table},     {"is_declared", !series.is_open()},
                {"tags", Json::array()}, {"key_tags", Json::array()}, {"fields", Json::array()}};
@@ -79,10 +84,17 @@ Json Describe(const KnownSeries& series, bool has_declaration) {
   for (const Field& field : schema.fields) {
     json["fields"].push_back({{"name", field.name}, {"type", FieldTypeName(field.type)}});
   }
-  if (has_declaration && !series.is_open()) {
-    json["declaration"] = series.yaml;
-    json["check"] = Check(series);
-  }
+  return json;
+}
+
+// The same, and its declaration with what there is to say of it.
+absl::StatusOr<Json> DescribeWhole(const KnownSeries& series, TableAccess* tables) {
+  Json json = Describe(series);
+  if (series.is_open()) return json;
+  absl::StatusOr<Json> check = Check(series, tables);
+  if (!check.ok()) return check.status();
+  json["declaration"] = series.yaml;
+  json["check"] = *std::move(check);
   return json;
 }
 
@@ -153,7 +165,7 @@ absl::Status List(IngestService* service, const HttpRequest& request, HttpRespon
       next = series->schema.name;
       break;
     }
-    all.push_back(Describe(*series, false));
+    all.push_back(Describe(*series));
   }
   response->body = Dump({{"series", std::move(all)}, {"next", std::move(next)}});
   return absl::OkStatus();
@@ -163,11 +175,12 @@ absl::Status Get(IngestService* service, const HttpRequest& request, HttpRespons
   if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
   const absl::StatusOr<KnownSeriesRef> series = Find(service, request);
   if (!series.ok()) return series.status();
-  Json json = Describe(**series, true);
+  absl::StatusOr<Json> json = DescribeWhole(**series, &service->tables());
+  if (!json.ok()) return json.status();
   absl::StatusOr<Json> derived = DerivedOf((*series)->schema, &service->tables());
   if (!derived.ok()) return derived.status();
-  if (!(*series)->is_open()) json["derived"] = *std::move(derived);
-  response->body = Dump(json);
+  if (!(*series)->is_open()) (*json)["derived"] = *std::move(derived);
+  response->body = Dump(*json);
   return absl::OkStatus();
 }
 
@@ -182,7 +195,9 @@ absl::Status Put(IngestService* service, const HttpRequest& request, HttpBody* b
   }
   const absl::StatusOr<KnownSeriesRef> series = service->declarations().Declare(*yaml);
   if (!series.ok()) return series.status();
-  response->body = Dump(Describe(**series, true));
+  const absl::StatusOr<Json> json = DescribeWhole(**series, &service->tables());
+  if (!json.ok()) return json.status();
+  response->body = Dump(*json);
   return absl::OkStatus();
 }
 

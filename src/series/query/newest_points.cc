@@ -137,6 +137,13 @@ absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
   });
 }
 
+// In the order of the tags, whatever table they come from.
+void EmitAll(const NewestOfSeries& all, const std::function<bool(const ResultRow&)>& emit) {
+  for (const auto& [tags, newest] : all) {
+    if (!std::all_of(newest.begin(), newest.end(), emit)) break;
+  }
+}
+
 }  // namespace
 
 absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& scans, int64_t count,
@@ -149,30 +156,41 @@ absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& sc
                                     : ScanAll(scan->get(), static_cast<size_t>(count), &all);
     if (!status.ok()) return status;
   }
-  for (const auto& [tags, newest] : all.all()) {
-    if (!std::all_of(newest.begin(), newest.end(), [&](const auto& row) { return emit(row.second); })) break;
-  }
+  EmitAll(all, emit);
   return absl::OkStatus();
 }
 
-absl::Status ReadNewestValues(SeriesScan* scan, const std::function<bool(const ResultRow&)>& emit) {
+absl::Status ReadNewestValues(const SeriesSchema& schema, std::optional<int64_t> now_micros, SeriesScan* scan,
+                              const std::function<bool(const ResultRow&)>& emit) {
+  std::vector<int64_t> kept_from_micros;
+  for (const size_t field : scan->fields()) {
+    const std::optional<int64_t> max_age_micros = schema.RetentionOf(schema.FamilyOf(field)).max_age_micros;
+    kept_from_micros.push_back(max_age_micros && now_micros ? KeptFromMicros(*now_micros, *max_age_micros)
+                                                            : 0);
+  }
   RowRead read = scan->MakeRead(scan->ranges());
   read.cells_per_column_max = 1;
-  return scan->Read(read, [&]() -> absl::StatusOr<bool> {
-    RowPoint newest;
-    newest.values.assign(scan->fields().size(), {});
-    const RowPoints& points = scan->points();
-    for (size_t p = 0; p < points.Count(); ++p) {
-      newest.time_micros = points.Get(p).time_micros;
+  NewestOfSeries all;
+  const absl::Status status = scan->Read(read, [&]() -> absl::StatusOr<bool> {
+    // A field is in one point: its own newest.  So the newest of these points is that of the series, with all
+    // that it has.
+    for (size_t p = scan->points().Count(); p-- > 0;) {
+      RowPoint newest = scan->points().Get(p);
+      bool has_any = false;
       for (size_t i = 0; i < newest.values.size(); ++i) {
-        if (points.Get(p).values[i].data() != nullptr) newest.values[i] = points.Get(p).values[i];
+        if (newest.time_micros < kept_from_micros[i]) newest.values[i] = {};
+        has_any |= newest.values[i].data() != nullptr;
       }
+      if (!has_any) continue;
+      absl::StatusOr<ResultRow> result = scan->MakeResult(newest);
+      if (!result.ok()) return result.status();
+      all[scan->tags()].push_back(*std::move(result));
+      break;
     }
-    if (points.Count() == 0) return true;
-    const absl::StatusOr<ResultRow> result = scan->MakeResult(newest);
-    if (!result.ok()) return result.status();
-    return emit(*result);
+    return true;
   });
+  if (status.ok()) EmitAll(all, emit);
+  return status;
 }
 
 }  // namespace sonde::series

@@ -1,8 +1,10 @@
 // The newest points of each series.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,7 +23,9 @@ inline bool IsSeriesByTime(const RowOrder& order) {
 absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& scans, int64_t count,
                               const std::function<bool(const ResultRow&)>& emit);
 
-// The same, count 1, of a table of newest values: each value is the newest of its field.
-absl::Status ReadNewestValues(SeriesScan* scan, const std::function<bool(const ResultRow&)>& emit);
+// The same, count 1, of a table of newest values (ChooseLatest) of `schema`; what max_age has forgotten at
+// `now_micros` is left out.
+absl::Status ReadNewestValues(const SeriesSchema& schema, std::optional<int64_t> now_micros, SeriesScan* scan,
+                              const std::function<bool(const ResultRow&)>& emit);
 
 }  // namespace sonde::series

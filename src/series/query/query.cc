@@ -223,16 +223,17 @@ QueryStats StatsOf(const Scans& scans, const Query& query, int64_t results) {
   return stats;
 }
 
-absl::Status ReadSelected(const Query& query, bool is_latest_table, const Scans& scans,
+// `of_latest`: where the scan is of its table of newest values; null elsewhere.
+absl::Status ReadSelected(const Query& query, const SeriesSchema* of_latest, const Scans& scans,
                           const RowCallback& emit) {
-  if (is_latest_table) return ReadNewestValues(scans[0].get(), emit);
+  if (of_latest != nullptr) return ReadNewestValues(*of_latest, query.now_micros, scans[0].get(), emit);
   if (query.latest) return ReadNewestPoints(scans, *query.latest, emit);
   if (!query.aggregates.empty()) return ReadAggregates(query, scans, emit);
   return query.change ? ReadRawChanges(query, scans, emit) : ReadRaw(scans, emit);
 }
 
 absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* open, const Query& query,
-                               const ResultHeader& header, bool is_latest_table, TableAccess* tables,
+                               const ResultHeader& header, const SeriesSchema* of_latest, TableAccess* tables,
                                const RowCallback& row) {
   const absl::StatusOr<Scans> scans = PlanScans(schema, open, query, tables);
   if (!scans.ok()) return scans.status();
@@ -247,13 +248,13 @@ absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* op
   absl::Status status;
   if (query.top) {
     TopRows top(*query.top, header);
-    status = ReadSelected(query, is_latest_table, *scans, [&](const ResultRow& result) {
+    status = ReadSelected(query, of_latest, *scans, [&](const ResultRow& result) {
       top.Add(result);
       return true;
     });
     if (status.ok()) top.Emit(emit);
   } else {
-    status = ReadSelected(query, is_latest_table, *scans, emit);
+    status = ReadSelected(query, of_latest, *scans, emit);
   }
   if (!status.ok()) return status;
   return StatsOf(*scans, query, results);
@@ -275,12 +276,12 @@ absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& que
                                     const std::function<bool(const ResultRow&)>& row) {
   const absl::StatusOr<ResultHeader> header = HeaderOf(schema, query);
   if (!header.ok()) return header.status();
-  const bool is_all_time =
-      query.selection.from_micros <= kTimeBeginMicros && query.selection.to_micros >= kTimeEndMicros;
-  if (query.latest == 1 && is_all_time && !schema.latest.empty()) {
-    return Run(MakeLatestSchema(schema, schema.latest[0]), nullptr, query, *header, true, tables, row);
+  const absl::StatusOr<std::optional<LatestTable>> latest = ChooseLatest(schema, query, tables);
+  if (!latest.ok()) return latest.status();
+  if (latest->has_value()) {
+    return Run(MakeLatestSchema(schema, **latest), nullptr, query, *header, &schema, tables, row);
   }
-  return Run(schema, nullptr, query, *header, false, tables, row);
+  return Run(schema, nullptr, query, *header, nullptr, tables, row);
 }
 
 absl::StatusOr<QueryStats> RunQuery(const KnownSeries& series, const Query& query, TableAccess* tables,
@@ -288,7 +289,7 @@ absl::StatusOr<QueryStats> RunQuery(const KnownSeries& series, const Query& quer
   if (!series.is_open()) return RunQuery(series.schema, query, tables, row);
   const absl::StatusOr<ResultHeader> header = HeaderOf(LabelsAsTags(series), query);
   if (!header.ok()) return header.status();
-  absl::StatusOr<QueryStats> stats = Run(series.schema, &series, query, *header, false, tables, row);
+  absl::StatusOr<QueryStats> stats = Run(series.schema, &series, query, *header, nullptr, tables, row);
   if (stats.ok()) stats->is_whole_series = IsWholeSeries(series, query, *stats);
   return stats;
 }

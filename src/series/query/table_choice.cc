@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "model/limits.h"
 #include "series/query/series_scan.h"
 #include "series/query/tag_conditions.h"
 #include "series/write/complete_tables.h"
@@ -33,6 +34,29 @@ bool ForgetsByCount(const SeriesSchema& schema) {
   return schema.retention.max_versions ||
          std::any_of(schema.family_retention.begin(), schema.family_retention.end(),
                      [](const auto& rule) { return rule.second.max_versions.has_value(); });
+}
+
+// Where rows are points: whether points of two times are two rows.
+bool HasARowForEachTime(const SeriesSchema& schema) {
+  if (!schema.IsRowPerPoint()) return true;
+  const BucketWidth resolution{BucketWidth::Kind::kFixed, schema.resolution_micros};
+  return schema.FinestTimePart() != nullptr &&
+         resolution.IsMultipleOf(TimeFormatUnit(schema.FinestTimePart()->format));
+}
+
+// Whether the newest values of the fields say which point is the newest, and what it has.
+bool LatestIsNewestPoint(const SeriesSchema& schema, const SeriesSchema& version, const Query& query) {
+  if (version.resolution_micros % kMicrosPerMilli != 0 || !HasARowForEachTime(version)) return false;
+  // A reading that is corrected stays beside the first one.
+  if (version.layout == Layout::kColumns) return false;
+  // The newest blob may lack a field, and the one that has it be forgotten.
+  if (version.layout == Layout::kBlob && ForgetsByCount(version)) return false;
+  return std::ranges::all_of(schema.Families(), [&](const std::string& family) {
+    const std::optional<int64_t> age = version.RetentionOf(family).max_age_micros;
+    // With corrections, age is counted from when a value was written.
+    return age == schema.RetentionOf(family).max_age_micros &&
+           (!age || (query.now_micros && !version.keeps_corrections));
+  });
 }
 
 class Chooser {
@@ -117,10 +141,7 @@ bool Chooser::KeepsApartAlike(const SeriesSchema& copy) const {
       (!is_by_field(copy.layout) || !is_by_field(schema_.layout) || schema_.keeps_corrections)) {
     return false;
   }
-  if (!copy.IsRowPerPoint()) return true;
-  const BucketWidth resolution{BucketWidth::Kind::kFixed, copy.resolution_micros};
-  return copy.FinestTimePart() != nullptr &&
-         resolution.IsMultipleOf(TimeFormatUnit(copy.FinestTimePart()->format));
+  return HasARowForEachTime(copy);
 }
 
 // None when there are too many, or some are dropped.
@@ -189,6 +210,24 @@ absl::StatusOr<std::vector<TablePart>> ChooseCopies(const SeriesSchema& schema, 
   const absl::StatusOr<std::set<std::string>> complete = CompleteTables(schema, tables);
   if (!complete.ok()) return complete.status();
   return chooser.Choose(*complete);
+}
+
+absl::StatusOr<std::optional<LatestTable>> ChooseLatest(const SeriesSchema& schema, const Query& query,
+                                                        TableAccess* tables) {
+  const std::vector<VersionSpan> versions = schema.VersionsIn(0, kTimeEndMicros);
+  const bool is_all_time = query.selection.from_micros <= 0 && query.selection.to_micros >= kTimeEndMicros;
+  if (query.latest != 1 || !is_all_time || schema.latest.empty() ||
+      !std::ranges::all_of(versions, [&](const VersionSpan& version) {
+        return LatestIsNewestPoint(schema, *version.schema, query);
+      })) {
+    return std::nullopt;
+  }
+  const absl::StatusOr<std::set<std::string>> complete = CompleteTables(schema, tables);
+  if (!complete.ok()) return complete.status();
+  for (const LatestTable& latest : schema.latest) {
+    if (complete->contains(latest.table)) return latest;
+  }
+  return std::nullopt;
 }
 
 }  // namespace sonde::series

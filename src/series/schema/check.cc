@@ -43,6 +43,7 @@ class Checker {
     CheckNames();
     CheckQueries();
     CheckRollups();
+    CheckLatest();
     std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
       return a.severity != b.severity ? a.severity > b.severity : a.line < b.line;
     });
@@ -71,6 +72,7 @@ class Checker {
   void CheckQueries();
   void CheckText(const DeclaredQuery& query);
   void CheckRollups();
+  void CheckLatest();
 
   // Whether points of a moment and of one row but for the salt go to several of its values.
   bool Spreads(const KeyPart& salt) const { return !salt.salt_tags.empty() || schema_.IsRowPerPoint(); }
@@ -395,6 +397,21 @@ void Checker::CheckRollups() {
           fmt::format("roll-up '{}' without 'retention' is kept for ever", rollup.table),
           "declare it, as in retention: 5y");
     }
+  }
+}
+
+void Checker::CheckLatest() {
+  if (schema_.resolution_micros % kMicrosPerMilli == 0) return;
+  for (const LatestTable& latest : schema_.latest) {
+    Add(Severity::kError, latest.line,
+        fmt::format(
+            "'latest' with a resolution of {}: table '{}' tells which value is newer by the timestamps "
+            "of cells, which count milliseconds; a point that comes late would hide a newer one of its "
+            "millisecond",
+            DurationText(schema_.resolution_micros), latest.table),
+        "choose a time.resolution of 1ms or a multiple of it; or leave 'latest' out, and the newest points "
+        "come "
+        "from the series' own table");
   }
 }
 

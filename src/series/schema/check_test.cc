@@ -231,6 +231,24 @@ TEST(Check, HoldsRankedQueriesAgainstTheKey) {
             Lines{});
 }
 
+// Which of two points is the newer one, timestamps of cells say, and these count milliseconds.
+TEST(Check, LatestNeedsMilliseconds) {
+  const auto findings = [](std::string_view resolution) {
+    return Findings(
+        fmt::format("series: s\ntags: {{ h: string }}\nfields: {{ x: double }}\nlayout: row\nkey: [h, "
+                    "{{ time: epoch_us }}]\ntime: {{ resolution: {} }}\nderive: [ latest: s_now ]\n",
+                    resolution));
+  };
+  EXPECT_EQ(
+      findings("1us"),
+      Lines{
+          "7 error: 'latest' with a resolution of 1us: table 's_now' tells which value is newer by the "
+          "timestamps of cells, which count milliseconds; a point that comes late would hide a newer one of "
+          "its millisecond"});
+  EXPECT_EQ(findings("1500us").size(), 1);
+  EXPECT_EQ(findings("2ms"), Lines{});
+}
+
 TEST(Check, KeepsPointsLongEnoughForRollups) {
   const auto findings = [](std::string_view age, std::string_view rollup) {
     return Findings(

@@ -1,5 +1,7 @@
 #include "series/write/complete_tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -12,29 +14,14 @@
 namespace sonde::series {
 namespace {
 
-// Those that may be complete, by the names of their notes.
-std::map<std::string, SeriesSchema> CopiesOf(const SeriesSchema& schema) {
-  std::map<std::string, SeriesSchema> copies;
-  for (const OrderTable& order : schema.orders) copies.emplace(order.table, MakeOrderSchema(schema, order));
-  for (const PeriodTable& period : schema.periods) {
-    copies.emplace(period.Pattern(), MakePeriodSchema(schema, period, 0));
-  }
-  return copies;
-}
-
-// Whether a table that was complete for the declaration `noted` is, with rows of the same shape, in `schema`.
-bool IsCompleteFor(const SeriesSchema& schema, const std::string& table, const std::string& noted) {
-  const std::map<std::string, SeriesSchema> now = CopiesOf(schema);
-  const auto copy = now.find(table);
-  if (copy == now.end()) return false;
+// Whether a table that was complete for the declaration `noted` is complete for `schema`.
+bool IsCompleteFor(const SeriesSchema& schema, const DerivedTable& table, const std::string& noted) {
   if (noted == schema.text) return true;
   const absl::StatusOr<SeriesSchema> before = ParseSchema(noted, schema.file);
   if (!before.ok()) return false;
-  const std::map<std::string, SeriesSchema> then = CopiesOf(*before);
-  const auto old_copy = then.find(table);
-  if (old_copy == then.end()) return false;
-  const bool has_same_periods = copy->second.table == old_copy->second.table;  // of the same time
-  return has_same_periods && HasSameShape(old_copy->second, copy->second);
+  const std::vector<DerivedTable> tables = DerivedTablesOf(*before);
+  const auto then = std::ranges::find(tables, table.name, &DerivedTable::name);
+  return then != tables.end() && HasWhatItShould(*before, *then, schema, table);
 }
 
 absl::StatusOr<bool> HasAnyPoint(const SeriesSchema& schema, TableAccess* tables) {
@@ -53,21 +40,20 @@ absl::StatusOr<bool> HasAnyPoint(const SeriesSchema& schema, TableAccess* tables
   return has_any;
 }
 
-// Of a period, whether it has a table.
-absl::StatusOr<bool> HasRows(const SeriesSchema& schema, const std::string& name, const SeriesSchema& copy,
-                             TableAccess* tables) {
-  for (const PeriodTable& period : schema.periods) {
-    if (period.Pattern() != name) continue;
+}  // namespace
+
+absl::StatusOr<bool> HasRows(const DerivedTable& derived, TableAccess* tables) {
+  if (derived.period) {
     const absl::StatusOr<std::vector<std::string>> all = tables->ListTables();
     if (!all.ok()) return all.status();
-    return std::any_of(all->begin(), all->end(),
-                       [&](const std::string& table) { return period.PeriodOf(table).has_value(); });
+    return std::ranges::any_of(
+        *all, [&](const std::string& table) { return derived.period->PeriodOf(table).has_value(); });
   }
   RowRead read;
   read.ranges = {RowRange::All()};
   read.rows_max = 1;
   bool has_rows = false;
-  const absl::Status status = tables->ReadRows(copy.table, read, [&](ReadRow&&) {
+  const absl::Status status = tables->ReadRows(derived.name, read, [&](ReadRow&&) {
     has_rows = true;
     return false;
   });
@@ -75,32 +61,45 @@ absl::StatusOr<bool> HasRows(const SeriesSchema& schema, const std::string& name
   return has_rows;
 }
 
-}  // namespace
-
-absl::Status KeepCompleteNotes(const SeriesSchema& schema, TableAccess* tables, const Clock& clock) {
+absl::Status DropWrongNotes(const SeriesSchema& schema, TableAccess* tables) {
   const absl::StatusOr<std::map<std::string, std::string>> notes =
       ListNotes(schema.name, kCompleteNote, tables);
   if (!notes.ok()) return notes.status();
-  for (const auto& [table, noted] : *notes) {
+  if (notes->empty()) return absl::OkStatus();
+  const std::vector<DerivedTable> derived = DerivedTablesOf(schema);
+  for (const auto& [name, noted] : *notes) {
+    const auto table = std::ranges::find(derived, name, &DerivedTable::name);
+    if (table != derived.end() && IsCompleteFor(schema, *table, noted)) continue;
+    if (absl::Status status = DeleteNote(schema.name, kCompleteNote, name, tables); !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeepCompleteNotes(const SeriesSchema& schema, TableAccess* tables, const Clock& clock) {
+  // Of declarations that others have stored since.
+  if (absl::Status status = DropWrongNotes(schema, tables); !status.ok()) return status;
+  const absl::StatusOr<std::map<std::string, std::string>> notes =
+      ListNotes(schema.name, kCompleteNote, tables);
+  if (!notes.ok()) return notes.status();
+  for (const auto& [name, noted] : *notes) {
     if (noted == schema.text) continue;
-    const absl::Status status = IsCompleteFor(schema, table, noted)
-                                    ? StoreNote(schema.name, kCompleteNote, table, schema.text, tables, clock)
-                                    : DeleteNote(schema.name, kCompleteNote, table, tables);
+    const absl::Status status = StoreNote(schema.name, kCompleteNote, name, schema.text, tables, clock);
     if (!status.ok()) return status;
   }
   std::optional<bool> has_points;
-  for (const auto& [name, copy] : CopiesOf(schema)) {
-    if (notes->contains(name)) continue;
+  for (const DerivedTable& table : DerivedTablesOf(schema)) {
+    if (notes->contains(table.name)) continue;
     if (!has_points) {
       const absl::StatusOr<bool> has_any = HasAnyPoint(schema, tables);
       if (!has_any.ok()) return has_any.status();
       has_points = *has_any;
     }
     if (*has_points) break;
-    const absl::StatusOr<bool> has_rows = HasRows(schema, name, copy, tables);
+    const absl::StatusOr<bool> has_rows = HasRows(table, tables);
     if (!has_rows.ok()) return has_rows.status();
     if (*has_rows) continue;
-    const absl::Status status = StoreNote(schema.name, kCompleteNote, name, schema.text, tables, clock);
+    const absl::Status status = StoreNote(schema.name, kCompleteNote, table.name, schema.text, tables, clock);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -111,10 +110,10 @@ absl::Status NoteComplete(const SeriesSchema& schema, TableAccess* tables, const
   const absl::StatusOr<std::optional<KnownSeries>> stored = FindKnownSeries(schema.name, tables);
   if (!stored.ok()) return stored.status();
   if (!stored->has_value() || (*stored)->yaml != schema.text) return absl::OkStatus();
-  for (const auto& [name, copy] : CopiesOf(schema)) {
+  for (const DerivedTable& table : DerivedTablesOf(schema)) {
     // Rows of another shape would be errors of the queries that are answered from it.
-    if (!CheckRows(copy, tables).ok()) continue;
-    const absl::Status status = StoreNote(schema.name, kCompleteNote, name, schema.text, tables, clock);
+    if (!CheckRows(table.schema, tables).ok()) continue;
+    const absl::Status status = StoreNote(schema.name, kCompleteNote, table.name, schema.text, tables, clock);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -125,10 +124,34 @@ absl::StatusOr<std::set<std::string>> CompleteTables(const SeriesSchema& schema,
       ListNotes(schema.name, kCompleteNote, tables);
   if (!notes.ok()) return notes.status();
   std::set<std::string> complete;
-  for (const auto& [table, noted] : *notes) {
-    if (IsCompleteFor(schema, table, noted)) complete.insert(table);
+  if (notes->empty()) return complete;
+  for (const DerivedTable& table : DerivedTablesOf(schema)) {
+    const auto noted = notes->find(table.name);
+    if (noted != notes->end() && IsCompleteFor(schema, table, noted->second)) complete.insert(table.name);
   }
   return complete;
+}
+
+absl::StatusOr<std::vector<Finding>> FindIncompleteTables(const SeriesSchema& schema, TableAccess* tables) {
+  std::vector<Finding> findings;
+  const std::vector<DerivedTable> derived = DerivedTablesOf(schema);
+  if (derived.empty()) return findings;
+  const absl::StatusOr<std::set<std::string>> complete = CompleteTables(schema, tables);
+  if (!complete.ok()) return complete.status();
+  for (const DerivedTable& table : derived) {
+    if (complete->contains(table.name)) continue;
+    const bool is_rollup = table.kind == DerivedTable::Kind::kRollup;
+    Finding& finding = findings.emplace_back();
+    finding.severity = Severity::kWarning;
+    finding.line = table.line;
+    finding.reason = fmt::format(
+        "table '{}' is not complete: what was written before it was declared so, or by a declaration "
+        "without it, may be missing{}",
+        table.name, is_rollup ? "" : "; the series is not answered from it");
+    finding.remedy =
+        fmt::format("fill it: sonde series rebuild stored:{} --table '{}'", schema.name, table.name);
+  }
+  return findings;
 }
 
 }  // namespace sonde::series

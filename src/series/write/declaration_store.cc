@@ -8,11 +8,13 @@
 
 #include "base/bytes.h"
 #include "model/limits.h"
+#include "series/key/field_codec.h"
 #include "series/key/key_codec.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
 #include "series/write/point_scan.h"
 #include "series/write/row_batch.h"
+#include "series/write/table_claims.h"
 
 namespace sonde::series {
 namespace {
@@ -104,7 +106,9 @@ Difference ShapeDifference(const SeriesSchema& a, const SeriesSchema& b) {
   if (key_text(a) != key_text(b)) return {"the key", b.key_line};
   if (a.layout != b.layout) return {"the layout", b.layout_line};
   if (a.bucket != b.bucket) return {"the bucket", b.key_line};
-  if (a.slot_micros != b.slot_micros || a.slot_format != b.slot_format) return {"the slot", b.layout_line};
+  if (a.layout == Layout::kOffsets && (a.slot_micros != b.slot_micros || a.slot_format != b.slot_format)) {
+    return {"the slot", b.layout_line};
+  }
   if (a.layout == Layout::kBlob &&
       (a.blob_format != b.blob_format || a.blob_column != b.blob_column || a.family != b.family)) {
     return {"the blob", b.layout_line};
@@ -119,10 +123,6 @@ Difference ShapeDifference(const SeriesSchema& a, const SeriesSchema& b) {
     if (field.qualifier != now.qualifier) return of_field("column", now);
     if (field.family != now.family) return of_field("family", now);
     if (field.encoding != now.encoding) return of_field("encoding", now);
-    if (field.type != now.type && now.type != FieldType::kString &&
-        !(field.type == FieldType::kInt && now.type == FieldType::kDouble)) {
-      return of_field("type", now);
-    }
   }
   if (a.layout == Layout::kBlob && a.blob_format == BlobFormat::kProtobuf) {
     for (size_t i = 0; i < a.fields.size(); ++i) {
@@ -133,8 +133,9 @@ Difference ShapeDifference(const SeriesSchema& a, const SeriesSchema& b) {
   return {};
 }
 
+// Points that have any of `fields`; none: any points.
 absl::StatusOr<bool> HasPoints(const SeriesSchema& schema, int64_t from_micros, int64_t to_micros,
-                               TableAccess* tables) {
+                               TableAccess* tables, std::vector<size_t> fields = {}) {
   if (from_micros >= to_micros) return false;
   SeriesSchema alone = schema;
   alone.earlier.clear();
@@ -142,6 +143,7 @@ absl::StatusOr<bool> HasPoints(const SeriesSchema& schema, int64_t from_micros, 
   Selection selection;
   selection.from_micros = from_micros;
   selection.to_micros = to_micros;
+  selection.fields = std::move(fields);
   const absl::Status status =
       ScanPoints(alone, selection, tables, [&](const DecodedKey&, const RowPoint&) -> absl::StatusOr<bool> {
         has_any = true;
@@ -156,6 +158,37 @@ absl::Status Unreadable(const SeriesSchema& schema, std::string_view what, std::
                         int line = 0) {
   const std::string place = line > 0 ? fmt::format("{}:{}", schema.file, line) : schema.file;
   return absl::FailedPreconditionError(fmt::format("{}: {}; {}", place, what, remedy));
+}
+
+// Whether `now` reads the values of those fields whose type was another in `stored`.
+absl::Status CheckTypes(const SeriesSchema& schema, const VersionSpan& stored, const SeriesSchema& now,
+                        TableAccess* tables) {
+  SeriesSchema alone = now;
+  alone.earlier.clear();
+  Selection selection;
+  selection.from_micros = stored.from_micros;
+  selection.to_micros = stored.to_micros;
+  for (size_t i = 0; i < alone.fields.size(); ++i) {
+    const std::optional<size_t> before = stored.schema->FindField(alone.fields[i].name);
+    if (before && stored.schema->fields[*before].type != alone.fields[i].type) selection.fields.push_back(i);
+  }
+  if (selection.fields.empty()) return absl::OkStatus();
+  const absl::Status status = ScanPoints(
+      alone, selection, tables, [&](const DecodedKey&, const RowPoint& point) -> absl::StatusOr<bool> {
+        for (size_t i = 0; i < selection.fields.size(); ++i) {
+          if (point.values[i].data() == nullptr) continue;
+          const absl::StatusOr<FieldValue> value =
+              DecodeValue(alone.fields[selection.fields[i]], point.values[i]);
+          if (!value.ok()) return value.status();
+        }
+        return true;
+      });
+  if (!absl::IsDataLoss(status)) return absl::IsNotFound(status) ? absl::OkStatus() : status;
+  return Unreadable(
+      schema,
+      fmt::format("values in table '{}' could not be read any more: {}", now.table, TextOfStatus(status)),
+      fmt::format("leave the type as it is stored (sonde series show {})", schema.name),
+      alone.fields[selection.fields[0]].line);
 }
 
 absl::Status CheckVersion(const SeriesSchema& schema, const VersionSpan& stored,
@@ -184,6 +217,20 @@ absl::Status CheckVersion(const SeriesSchema& schema, const VersionSpan& stored,
         fmt::format("{} is not the one that the points in table '{}' were written with", found.what, table),
         "declare what was under 'versions', and another table for what is to come", found.line);
   }
+  for (size_t i = 0; i < stored.schema->fields.size(); ++i) {
+    const std::string& field = stored.schema->fields[i].name;
+    if (same->schema->FindField(field)) continue;
+    const absl::StatusOr<bool> has_values =
+        HasPoints(*stored.schema, stored.from_micros, stored.to_micros, tables, {i});
+    if (!has_values.ok()) return has_values.status();
+    if (*has_values) {
+      return Unreadable(
+          schema,
+          fmt::format("values of field '{}' that are in table '{}' could not be read any more", field, table),
+          "leave the field declared: points need not have it");
+    }
+  }
+  if (absl::Status status = CheckTypes(schema, stored, *same->schema, tables); !status.ok()) return status;
   for (const auto& [from, to] :
        {std::pair(stored.from_micros, std::min(stored.to_micros, same->from_micros)),
         std::pair(std::max(stored.from_micros, same->to_micros), stored.to_micros)}) {
@@ -223,7 +270,7 @@ absl::Status CheckDerived(const SeriesSchema& schema, const SeriesSchema& stored
 
 }  // namespace
 
-bool HasSameShape(const SeriesSchema& a, const SeriesSchema& b) { return ShapeDifference(a, b).what.empty(); }
+std::string HowRowsDiffer(const SeriesSchema& a, const SeriesSchema& b) { return ShapeDifference(a, b).what; }
 
 absl::Status CheckRows(const SeriesSchema& version, TableAccess* tables) {
   const KeyCodec codec(version);
@@ -308,13 +355,28 @@ absl::StatusOr<SeriesSchema> FindDeclaration(std::string_view series, TableAcces
                                          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
+absl::StatusOr<std::vector<std::string>> ListHistory(const std::string& series, TableAccess* tables) {
+  std::vector<std::string> texts;
+  RowRead read;
+  read.ranges = {RowRange::Single(series)};
+  read.columns = {{kFamily, kTextColumn}};
+  const absl::Status status = tables->ReadRows(kDeclarationsTable, read, [&](ReadRow&& row) {
+    for (ReadCell& cell : row.cells) texts.push_back(std::move(cell.value));
+    return true;
+  });
+  if (!status.ok() && !absl::IsNotFound(status)) return status;
+  return texts;
+}
+
 absl::Status StoreDeclaration(const SeriesSchema& schema, TableAccess* tables, const Clock& clock) {
   const absl::StatusOr<std::vector<StoredSeries>> found =
       ReadStored(RowRange::Single(schema.name), {kTextColumn}, tables);
   if (!found.ok()) return found.status();
   if (!found->empty() && (*found)[0].text == schema.text) return absl::OkStatus();
   if (absl::Status made = EnsureDeclarationsTable(tables); !made.ok()) return made;
-  const int64_t now_micros = WholeMillis(clock.NowMicros());
+  // Behind the one before, though the clock may have been set back.
+  const int64_t before_micros = found->empty() ? 0 : (*found)[0].stored_micros + kMicrosPerMilli;
+  const int64_t now_micros = std::max(WholeMillis(clock.NowMicros()), before_micros);
   RowWrite row;
   row.row_key = schema.name;
   row.cells = {{kFamily, kTablesColumn, now_micros, TablesOf(schema)},
@@ -339,17 +401,20 @@ absl::Status CheckAgainstStored(const SeriesSchema& schema, TableAccess* tables)
     }
     if (absl::Status status = CheckDerived(schema, (*stored)->schema, tables); !status.ok()) return status;
   }
+  if (absl::Status status = CheckTablesAreFree(schema, tables); !status.ok()) return status;
   for (const VersionSpan& span : now) {
     if (absl::Status status = CheckRows(*span.schema, tables); !status.ok()) return status;
   }
-  return absl::OkStatus();
+  return CheckDerivedRows(schema, tables);
 }
 
 absl::Status StoreNote(const std::string& series, std::string_view kind, const std::string& table,
                        const std::string& text, TableAccess* tables, const Clock& clock) {
   RowWrite row;
   row.row_key = series;
-  row.cells = {{kFamily, fmt::format("{}:{}", kind, table), WholeMillis(clock.NowMicros()), text}};
+  const std::string column = fmt::format("{}:{}", kind, table);
+  row.delete_columns = {{kFamily, column}};  // which may be of a later time, if the clock was set back
+  row.cells = {{kFamily, column, WholeMillis(clock.NowMicros()), text}};
   return WriteOne(row, tables);
 }
 

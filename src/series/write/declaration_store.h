@@ -55,17 +55,21 @@ absl::Status NotDeclared(std::string_view series);
 // NotDeclared: an open series.
 absl::StatusOr<SeriesSchema> FindDeclaration(std::string_view series, TableAccess* tables);
 
+// The texts of the declarations of a series that are kept, the newest first.
+absl::StatusOr<std::vector<std::string>> ListHistory(const std::string& series, TableAccess* tables);
+
 // Stores the declaration (SeriesSchema::text) unless it is the one that is stored already.
 absl::Status StoreDeclaration(const SeriesSchema& schema, TableAccess* tables, const Clock& clock);
 
 // FAILED_PRECONDITION when points that are stored could not be read by this declaration: rows of its tables
-// that it does not decode; or a stored declaration of this series with points in a table, a shape of rows, or
-// a piece of time that this one does not have; or an open series of this name.  The message says which table,
-// what differs, and what to declare.
+// that it does not decode; or a stored declaration of this series with points in a table, a shape of rows, a
+// field, or a piece of time that this one does not have; or an open series of this name; or tables that it
+// may not have (table_claims.h).  The message says which table, what differs, and what to declare.
 absl::Status CheckAgainstStored(const SeriesSchema& schema, TableAccess* tables);
 
-// Whether rows that were written by `a` are rows of `b`, with the same values.
-bool HasSameShape(const SeriesSchema& a, const SeriesSchema& b);
+// Why rows that were written by `a` are not rows of `b`, as "the key"; empty: they are, but for the types of
+// fields.
+std::string HowRowsDiffer(const SeriesSchema& a, const SeriesSchema& b);
 
 // FAILED_PRECONDITION: the first or the last row of the table is none that this schema writes.
 absl::Status CheckRows(const SeriesSchema& schema, TableAccess* tables);
@@ -73,6 +77,7 @@ absl::Status CheckRows(const SeriesSchema& schema, TableAccess* tables);
 // Notes about one table of a series, kept in the row of its declaration: column KIND:TABLE.
 constexpr char kCopiedToNote[] = "copied_to";  // the last row key that `sonde series rewrite` has copied
 constexpr char kCopiedNote[] = "copied";       // all was copied; the declaration that had the table
+constexpr char kCopiedTablePrefix[] = "sonde_copied_";  // of tables that a rewrite keeps; derive/rewrite.h
 absl::Status StoreNote(const std::string& series, std::string_view kind, const std::string& table,
                        const std::string& text, TableAccess* tables, const Clock& clock);
 // Empty: there is none.

@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
-#include "series/write/complete_tables.h"
 #include "series/write/declaration_store.h"
 #include "series/write/point_writer.h"
 
@@ -148,12 +147,7 @@ absl::StatusOr<KnownSeriesRef> Declarations::Declare(std::string_view yaml) {
   if (absl::Status status = RefuseErrors(*schema); !status.ok()) return status;
   KnownSeries series{*std::move(schema), std::string(yaml), {}};
   const absl::MutexLock changing(&changing_);
-  if (absl::Status status = CheckAgainstStored(series.schema, tables_); !status.ok()) return status;
-  SeriesSchema unstored = series.schema;
-  unstored.text.clear();
-  if (absl::Status status = EnsureSeriesTables(unstored, tables_, clock_); !status.ok()) return status;
-  if (absl::Status status = StoreDeclaration(series.schema, tables_, *clock_); !status.ok()) return status;
-  if (absl::Status status = KeepCompleteNotes(series.schema, tables_, *clock_); !status.ok()) return status;
+  if (absl::Status status = EnsureSeriesTables(series.schema, tables_, clock_); !status.ok()) return status;
   return Keep(std::move(series));
 }
 

@@ -30,6 +30,7 @@ absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables,
     if (absl::Status status = EnsureMarksTable(tables); !status.ok()) return status;
   }
   if (schema.text.empty()) return absl::OkStatus();
+  if (absl::Status status = DropWrongNotes(schema, tables); !status.ok()) return status;
   if (absl::Status status = StoreDeclaration(schema, tables, *clock); !status.ok()) return status;
   return KeepCompleteNotes(schema, tables, *clock);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "series/write/complete_tables.h"
 #include "series/write/declaration_store.h"
 
 namespace sonde::series {
@@ -64,6 +65,7 @@ class Rules {
   absl::Status NoteWhatIsKept(const SeriesSchema& of_table, const FamilyRequest& before,
                               const FamilyRequest& wanted);
   absl::Status ForgetNotes(const std::string& table);
+  absl::Status ForgetComplete(const std::string& table);
 
   const SeriesSchema& schema_;
   TableAccess* const tables_;
@@ -97,6 +99,13 @@ absl::Status Rules::ForgetNotes(const std::string& table) {
   return absl::OkStatus();
 }
 
+// A table that somebody has dropped has nothing any more.
+absl::Status Rules::ForgetComplete(const std::string& table) {
+  const absl::StatusOr<std::string> note = FindNote(schema_.name, kCompleteNote, table, tables_);
+  if (!note.ok()) return note.status();
+  return note->empty() ? absl::OkStatus() : DeleteNote(schema_.name, kCompleteNote, table, tables_);
+}
+
 absl::Status Rules::Update(const SeriesSchema& of_table, bool is_own) {
   const absl::StatusOr<std::vector<FamilyRequest>> found = tables_->ListFamilies(of_table.table);
   if (!found.ok()) return found.status();
@@ -123,9 +132,8 @@ absl::Status Rules::Update(const SeriesSchema& of_table, bool is_own) {
 absl::Status Rules::Ensure(const SeriesSchema& of_table, bool is_own) {
   const absl::Status status = Update(of_table, is_own);
   if (!absl::IsNotFound(status)) return status;
-  if (is_own) {
-    if (absl::Status forgotten = ForgetNotes(of_table.table); !forgotten.ok()) return forgotten;
-  }
+  const absl::Status forgotten = is_own ? ForgetNotes(of_table.table) : ForgetComplete(of_table.table);
+  if (!forgotten.ok()) return forgotten;
   return tables_->EnsureTable(of_table.table, FamiliesOf(of_table));
 }
 
