@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "base/number_bytes.h"
 #include "model/gc_rule.h"
@@ -133,6 +135,14 @@ class TableAccess {
                                    const std::function<bool(const NumberRow&)>& /*row*/) {
     return absl::UnimplementedError("these tables give no numbers; read rows");
   }
+
+  // Of this process, between a look at rows and a write that goes by it: held alone by who does both, and
+  // shared by who only writes such rows.  Who writes by another process, or another TableAccess, does not
+  // wait.
+  absl::Mutex& merging() { return *merging_; }
+
+ private:
+  std::shared_ptr<absl::Mutex> merging_ = std::make_shared<absl::Mutex>();  // moves with the rest
 };
 
 }  // namespace sonde

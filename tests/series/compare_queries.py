@@ -4,9 +4,8 @@
 The points come shuffled (so: late), some of them twice with other values; values are missing here and there; counters
 start again from 0; days of changing clocks are among them.  Each declaration below orders the same points by another
 key, in each layout but columns, where a reading that is corrected stays beside the first (and without 'field' in
-the key, where a point is a row of the answer for each field).  DuckDB sees the points once, the last value of each field winning, or (for
-blobs, which hold a point whole) the last line; where buckets begin is worked out here, with
-Python's zoneinfo.
+the key, where a point is a row of the answer for each field).  DuckDB sees the points once, the last value of each field
+winning; where buckets begin is worked out here, with Python's zoneinfo.
 
 usage: compare_queries.py [--questions N] [--seed N] [--points N]   (SONDE_BINARY and BIGTABLE_EMULATOR_HOST are set)
 """
@@ -42,7 +41,7 @@ DECLARATIONS = {
     "salted_widely": "bucket: day\nkey: [{ salt: 70, of: [a, b] }, a, b, bucket]",
     "salted_time_widely": "layout: row\nkey: [{ salt: 70, of: time }, b, a, time]",
     "offsets": "bucket: hour\nlayout: offsets\nslot: 10s\nkey: [a, b, bucket]",
-    "blobs": "layout: blob\nkey: [a, b, time]",
+    "blobs": "layout: blob\nkey: [a, b, time]\nderive: [ latest: blobs_now ]",
     "blobs_in_buckets": "bucket: day\nlayout: blob\nkey: [b, a, bucket]",
     "protobufs": "bucket: 6h\nlayout: blob\nblob: { format: protobuf }\nkey: [{ salt: 4 }, a, b, bucket]",
     # Questions are answered from whichever narrows them most.
@@ -52,7 +51,8 @@ retention: { max_versions: all }
 derive:
   - order: { table: copies_by_time, key: [{ salt: 4 }, time, a, b] }
   - order: { table: copies_by_b, layout: cells, bucket: 6h, key: [b, bucket, a] }
-  - period: { table: "copies_{yyyymmdd}", every: day }""",
+  - period: { table: "copies_{yyyymmdd}", every: day }
+  - latest: copies_now""",
     "versions": """bucket: day
 key: [a, b, bucket]
 versions:
@@ -82,7 +82,8 @@ def write_points(path, rng, count):
             value = rng.randrange(10)
         counters[key] = value
         line.append("" if line[3] != "" and rng.random() < 0.1 else value)
-    again = [line[:3] + [f"{rng.gauss(50, 5):.3f}", line[4]] for line in rng.sample(lines, count // 20)]
+    again = [line[:3] + ["" if rng.random() < 0.3 and line[4] != "" else f"{rng.gauss(50, 5):.3f}", line[4]]
+             for line in rng.sample(lines, count // 20)]
     lines += again
     rng.shuffle(lines)
     with open(path, "w", newline="") as file:
@@ -389,16 +390,14 @@ def main():
             declarations[name] = str(file)
         lines = f"""(SELECT *, row_number() OVER () AS line FROM read_csv('{points}',
               columns={{'a': 'VARCHAR', 'b': 'BIGINT', 'time': 'TIMESTAMP', 'x': 'DOUBLE', 'n': 'BIGINT'}}))"""
-        by_field, by_point = duckdb.connect(), duckdb.connect()
-        by_field.execute(f"""CREATE TABLE points AS SELECT a, b, epoch_us(time) AS t,
+        database = duckdb.connect()
+        database.execute(f"""CREATE TABLE points AS SELECT a, b, epoch_us(time) AS t,
             arg_max(x, line) FILTER (x IS NOT NULL) AS x, arg_max(n, line) FILTER (n IS NOT NULL) AS n
             FROM {lines} GROUP BY a, b, time""")
-        by_point.execute(f"""CREATE TABLE points AS SELECT a, b, epoch_us(time) AS t, x, n FROM {lines}
-            QUALIFY row_number() OVER (PARTITION BY a, b, time ORDER BY line DESC) = 1""")
         for number in range(options.questions):
             question = Question(rng)
             for name in rng.sample(sorted(declarations), min(2, len(declarations))):
-                expected = answer_of(by_point if "blob" in DECLARATIONS[name] else by_field, question)
+                expected = answer_of(database, question)
                 if question.top:
                     expected = take_top(expected, question.top)
                 answer, command = ask(sonde, declarations[name], endpoint, question)

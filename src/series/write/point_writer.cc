@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/synchronization/mutex.h"
 #include "base/bytes.h"
 #include "model/limits.h"
 #include "series/key/field_codec.h"
 #include "series/schema/status_text.h"
 #include "series/write/complete_tables.h"
 #include "series/write/declaration_store.h"
+#include "series/write/stored_rows.h"
 #include "series/write/table_rules.h"
 
 namespace sonde::series {
@@ -233,26 +235,48 @@ absl::Status PointWriter::WriteRows(const std::string& table, const std::vector<
                   index < rows.size() ? Printable(rows[index].row_key) : "", TextOfStatus(*first)));
 }
 
-absl::Status PointWriter::WriteBatch(const RowBatch& batch) {
-  return batch.rows().empty() ? absl::OkStatus() : WriteRows(batch.schema().table, batch.rows());
+absl::Status PointWriter::WriteBatch(RowBatch* batch) {
+  if (batch->rows().empty()) return absl::OkStatus();
+  if (absl::Status status = JoinStored(batch, tables_); !status.ok()) return status;
+  return WriteRows(batch->schema().table, batch->rows());
+}
+
+bool PointWriter::HasPartialBlobs() const {
+  const auto has_any = [](const std::unique_ptr<RowBatch>& batch) { return batch->has_partial_blobs(); };
+  return std::ranges::any_of(versions_, has_any) || std::ranges::any_of(orders_, has_any) ||
+         std::ranges::any_of(period_batches_, [&](const auto& entry) { return has_any(entry.second); });
 }
 
 absl::Status PointWriter::WriteAll() {
   if (rollups_ != nullptr) {
     if (absl::Status status = rollups_->BeforeWrite(); !status.ok()) return status;
   }
+  // Between the look at a blob and the write of it nobody else writes it.
+  const auto is_blob = [](const std::unique_ptr<RowBatch>& batch) {
+    return batch->schema().layout == Layout::kBlob;
+  };
+  if (std::ranges::none_of(versions_, is_blob)) return WritePoints();
+  if (!HasPartialBlobs()) {
+    const absl::ReaderMutexLock shared(&tables_->merging());
+    return WritePoints();
+  }
+  const absl::WriterMutexLock alone(&tables_->merging());
+  return WritePoints();
+}
+
+absl::Status PointWriter::WritePoints() {
   // Whenever this ends, what the own table has is in these already.
   if (absl::Status status = WriteDerived(); !status.ok()) return status;
   if (target_ == Target::kDerivedOnly) return absl::OkStatus();
   for (const std::unique_ptr<RowBatch>& version : versions_) {
-    if (absl::Status status = WriteBatch(*version); !status.ok()) return status;
+    if (absl::Status status = WriteBatch(version.get()); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status PointWriter::WriteDerived() {
   for (const std::unique_ptr<RowBatch>& order : orders_) {
-    if (absl::Status status = WriteBatch(*order); !status.ok()) return status;
+    if (absl::Status status = WriteBatch(order.get()); !status.ok()) return status;
   }
   for (const auto& [table, batch] : period_batches_) {
     if (!period_tables_made_.contains(table)) {
@@ -264,7 +288,7 @@ absl::Status PointWriter::WriteDerived() {
         return dropped;
       }
     }
-    if (absl::Status status = WriteBatch(*batch); !status.ok()) return status;
+    if (absl::Status status = WriteBatch(batch.get()); !status.ok()) return status;
   }
   if (newest_.empty()) return absl::OkStatus();
   const std::vector<RowWrite> newest_rows = TakeNewestRows();

@@ -3,8 +3,8 @@
 // A point becomes cells of the rows that its layout says (row_batch.h), in the table of the version of the
 // declaration that holds its time.  Points are gathered and written as requests of many rows, the cells of
 // one row together.  The same point written twice is one point: its cells have the same timestamps, and the
-// later value stays (with corrections: keep, it is a newer version of the same cell).  So a load that was
-// broken off is repaired by loading again.
+// later value stays (with corrections: keep, it is a newer version of the same cell); a field that it leaves
+// out stays as it is (stored_rows.h).  So a load that was broken off is repaired by loading again.
 //
 // Derived tables, in this order, and the series' own table after the first three of them:
 //   order    the same points under their other key;
@@ -128,13 +128,15 @@ class PointWriter {
   // The own table keeps points longer than max_age; of these, roll-ups would have some and others not.
   bool LeaveOutForgotten(const SeriesSchema& own, EncodedPoint* point);
   RowBatch& BatchAt(int64_t time_micros);
+  bool HasPartialBlobs() const;
   // The batches that get a copy of the point, into copies_.
   void FindCopies(int64_t time_micros);
   void KeepNewest(const Point& point, int64_t timestamp_micros);
   std::vector<RowWrite> TakeNewestRows();
   absl::Status WriteRows(const std::string& table, const std::vector<RowWrite>& rows);
-  absl::Status WriteBatch(const RowBatch& batch);
+  absl::Status WriteBatch(RowBatch* batch);
   absl::Status WriteAll();
+  absl::Status WritePoints();
   absl::Status WriteDerived();
   absl::Status RefreshRollups();
 

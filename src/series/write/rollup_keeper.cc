@@ -311,9 +311,13 @@ absl::Status RollupKeeper::RefreshPieces(const Pieces& pieces) {
   const absl::StatusOr<KeptPoints> kept = KeptPoints::Read(schema_, tables_, clock_->NowMicros());
   if (!kept.ok()) return kept.status();
   for (size_t i = 0; i < pieces.size(); ++i) {
+    // Before the points: what is written behind them has not seen less.
+    const absl::StatusOr<Stamps> stamps = ReadStamps(*rollups_[i], pieces[i]);
+    if (!stamps.ok()) return stamps.status();
     std::vector<RowWrite> rows;
     for (const auto& [tags, starts] : pieces[i]) {
-      if (absl::Status status = RefreshSeries(*rollups_[i], *kept, tags, starts, &rows); !status.ok())
+      if (absl::Status status = RefreshSeries(*rollups_[i], *kept, *stamps, tags, starts, &rows);
+          !status.ok())
         return status;
       if (absl::Status status = WriteRows(rollups_[i]->declared.table, &rows, false); !status.ok())
         return status;
@@ -324,8 +328,39 @@ absl::Status RollupKeeper::RefreshPieces(const Pieces& pieces) {
   return absl::OkStatus();
 }
 
-absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints& kept, const Tags& tags,
-                                         const std::set<int64_t>& starts, std::vector<RowWrite>* rows) {
+absl::StatusOr<RollupKeeper::Stamps> RollupKeeper::ReadStamps(const Rollup& rollup,
+                                                              const Pieces::value_type& pieces) {
+  Stamps stamps;
+  RowRead read;
+  read.cells_per_column_max = 1;
+  const auto read_all = [&]() -> absl::Status {
+    const absl::Status status = tables_->ReadRows(rollup.declared.table, read, [&](ReadRow&& row) {
+      int64_t& newest = stamps[row.row_key];
+      for (const ReadCell& cell : row.cells) newest = std::max(newest, cell.timestamp_micros);
+      return true;
+    });
+    read.ranges.clear();
+    return status;
+  };
+  std::string key;
+  for (const auto& [tags, starts] : pieces) {
+    const std::vector<std::string_view> views(tags.begin(), tags.end());
+    for (const int64_t start : starts) {
+      if (absl::Status status = rollup.codec.Encode(views, start, &key); !status.ok()) return status;
+      read.ranges.push_back(RowRange::Single(key));
+      if (read.ranges.size() < kRowsPerRequestMax) continue;
+      if (absl::Status status = read_all(); !status.ok()) return status;
+    }
+  }
+  if (!read.ranges.empty()) {
+    if (absl::Status status = read_all(); !status.ok()) return status;
+  }
+  return stamps;
+}
+
+absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints& kept, const Stamps& stamps,
+                                         const Tags& tags, const std::set<int64_t>& starts,
+                                         std::vector<RowWrite>* rows) {
   const BucketWidth& every = rollup.declared.every;
   const int64_t now_micros = clock_->NowMicros();
   const auto has_all = [&](int64_t start, size_t field) {
@@ -379,7 +414,11 @@ absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints&
       }
       if (std::all_of(texts.begin(), texts.end(), [](const std::string& text) { return text.empty(); }))
         continue;
-      const EncodedPoint point{views, piece_start, values, now_micros};
+      if (absl::Status encoded = rollup.codec.Encode(views, piece_start, &key_); !encoded.ok())
+        return encoded;
+      const auto before = stamps.find(key_);
+      const int64_t later_micros = before == stamps.end() ? 0 : before->second + kMicrosPerMilli;
+      const EncodedPoint point{views, piece_start, values, std::max(now_micros, later_micros)};
       if (absl::Status prepared = batch.Prepare(point); !prepared.ok()) return prepared;
       batch.Commit(point);
       ++pieces_refreshed_;

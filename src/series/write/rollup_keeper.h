@@ -4,7 +4,8 @@
 // of a piece were written, the piece is read again and its row computed anew.  So what order points come in,
 // and how often, makes no difference; and since a cell's timestamp is the time when its read began and
 // readers take the newest, of two writers that refresh one piece at once the one that has seen more is the
-// one that counts.
+// one that counts.  Where the row has a later time already, since the clock was set back, it is the
+// millisecond after that.
 //
 // In case the writer dies in between, a mark says which pieces are to be refreshed.  Marks are rows of table
 // kMarksTable (family "s"), key SERIES#TABLE#ROW-KEY, a column for each writer.  They are written before the
@@ -29,7 +30,9 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "base/clock.h"
 #include "model/table_access.h"
@@ -95,8 +98,11 @@ class RollupKeeper {
   absl::Status Recover();
   absl::Status WriteMarks(const Pieces& pieces, const std::string& writer_id, bool is_deleted);
   absl::Status RefreshPieces(const Pieces& pieces);
-  absl::Status RefreshSeries(const Rollup& rollup, const KeptPoints& kept, const Tags& tags,
-                             const std::set<int64_t>& starts, std::vector<RowWrite>* rows);
+  // The newest timestamps of rows that are there already, by row key.
+  using Stamps = absl::flat_hash_map<std::string, int64_t>;
+  absl::StatusOr<Stamps> ReadStamps(const Rollup& rollup, const Pieces::value_type& pieces);
+  absl::Status RefreshSeries(const Rollup& rollup, const KeptPoints& kept, const Stamps& stamps,
+                             const Tags& tags, const std::set<int64_t>& starts, std::vector<RowWrite>* rows);
   absl::Status WriteRows(const std::string& table, std::vector<RowWrite>* rows, bool is_last);
   std::string MarkKey(const std::string& table, std::string_view row_key) const;
 

@@ -119,6 +119,9 @@ void RowBatch::Commit(const EncodedPoint& point) {
           s.keeps_corrections || !s.bucket ? timestamp_micros : s.TimestampOf(s.RowStart(point.time_micros)));
     }
     if (s.layout == Layout::kBlob) {
+      const bool is_partial = std::any_of(point.values.begin(), point.values.end(),
+                                          [](std::string_view value) { return value.data() == nullptr; });
+      if (is_partial) partial_blobs_.push_back({row, rows_[row].cells.size()});
       return AddCell(row, s.family, s.blob_column, timestamp_micros, blob_);
     }
   }
@@ -154,6 +157,7 @@ void RowBatch::Clear() {
   if (!rows_.empty()) cells_expected_ = (cell_count_ + rows_.size() - 1) / rows_.size();
   rows_.clear();
   newest_stamps_.clear();
+  partial_blobs_.clear();
   row_of_key_.clear();
   cell_count_ = value_bytes_ = 0;
   last_start_ = last_end_ = 0;

@@ -1,9 +1,10 @@
 // Points of one schema, gathered as rows of one table.
 //
 // A point becomes cells of the row that KeyCodec gives it (of a row for each field, where the key has the
-// field); the cells of one row are gathered together.  Their timestamp is that of the point's time
-// (SeriesSchema::TimestampOf); with keeps_corrections the time of writing, and in a row of one event at least
-// a millisecond later than what the batch has for that row already, so that both stay.
+// field); the cells of one row are gathered together.  Their timestamp is the point's time rounded down to
+// milliseconds; with keeps_corrections the time of writing, and in a row of one event at least a millisecond
+// later than what the batch has for that row already, so that both stay.  What the table has of the rows is
+// for stored_rows.h to look at.
 //
 // Not for several threads.
 #pragma once
@@ -44,6 +45,14 @@ class RowBatch {
   void Commit(const EncodedPoint& point);
 
   const std::vector<RowWrite>& rows() const { return rows_; }
+  std::vector<RowWrite>& mutable_rows() { return rows_; }
+  // Blobs of points that do not have all fields, in the order in which they came.
+  struct CellPlace {
+    size_t row = 0;   // in rows()
+    size_t cell = 0;  // of the row
+  };
+  const std::vector<CellPlace>& partial_blobs() const { return partial_blobs_; }
+  bool has_partial_blobs() const { return !partial_blobs_.empty(); }
   size_t cell_count() const { return cell_count_; }
   size_t value_bytes() const { return value_bytes_; }
   void Clear();
@@ -69,6 +78,7 @@ class RowBatch {
 
   std::vector<RowWrite> rows_;
   std::vector<int64_t> newest_stamps_;  // of rows_, with keeps_corrections
+  std::vector<CellPlace> partial_blobs_;
   absl::flat_hash_map<std::string, size_t> row_of_key_;
   size_t cell_count_ = 0;
   size_t value_bytes_ = 0;
