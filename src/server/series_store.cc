@@ -229,10 +229,11 @@ void AddSeriesRewrite(CLI::App& series, int* exit_status) {
                     "the versions are out of the declaration: copy what came late, drop their tables");
   AddAccessFlags(*command, &options->access);
   command->footer(
-      "Interrupt it at any time: it goes on where it was.  Points can be read and written meanwhile.\n\n"
+      "Interrupt it at any time: it goes on where it was.  Points can be read, written and corrected "
+      "meanwhile.\n\n"
       "  1. sonde series rewrite s.yaml ...            copies the points of each of its `versions`\n"
       "  2. take these versions out of s.yaml, and give it to every writer\n"
-      "  3. sonde series rewrite s.yaml --finish ...   copies what came late, and drops the earlier "
+      "  3. sonde series rewrite s.yaml --finish ...   copies what came since, and drops the earlier "
       "tables\n\n"
       "Example:\n  sonde series rewrite metrics.yaml --endpoint 127.0.0.1:8086");
   command->callback([options, exit_status] { *exit_status = Rewrite(*options); });

@@ -40,7 +40,8 @@ bool IsReadWhole(const series::SeriesSchema& schema, std::string_view table) {
 
 bool TableDeclarations::IsOwnTable(std::string_view table_name) {
   const std::string_view table = IdOfTable(table_name);
-  return table == series::kDeclarationsTable || table == series::kMarksTable;
+  return table == series::kDeclarationsTable || table == series::kMarksTable ||
+         table.starts_with(series::kCopiedTablePrefix);
 }
 
 TableDeclarations::TableDeclarations(Tables* tables)

@@ -3,20 +3,23 @@
 // 1. CopyVersions reads each earlier version's table in the order of its keys, and writes its points under
 // the
 //    present key.  How far it came is kept beside the stored declaration, so that it goes on where it was
-//    broken off. Queries go on to read the earlier tables: a point is never seen twice.
+//    broken off.  Queries go on to read the earlier tables: a point is never seen twice.
 // 2. Whoever owns the declaration takes the copied versions out of it.  Writers and queries then know the new
-// table
-//    only.
-// 3. FinishVersions copies what was written into the earlier tables since (points that the new table has
-// already stay
-//    as they are), and drops those tables.  It must run after the last writer has the new declaration.
+//    table only.
+// 3. FinishVersions copies what was written into the earlier tables since, points and corrections, and drops
+//    those tables.  It must run after the last writer has the new declaration.
 //
-// Only the newest value of a point is moved, not what `corrections: keep` has kept.  A point that is
-// corrected in an earlier table after it was copied, and before step 2, keeps its first value in the new one.
+// A value that both tables have is the earlier table's where that was written after it was copied, unless the
+// new table's was written since, too: that one then is the later one.  What was copied is known by its
+// hashes: table CopiedTable(series, table), dropped with the earlier one, has a row with the key of each row
+// that was copied, column "d:h": a Fingerprint2011 of 8 bytes, big-endian, ascending, for each value.
+//
+// Only the newest value of a point is moved, not what `corrections: keep` has kept.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,6 +28,8 @@
 #include "series/schema/schema.h"
 
 namespace sonde::series {
+
+std::string CopiedTable(const std::string& series, const std::string& table);
 
 struct RewriteTotals {
   int64_t versions = 0;

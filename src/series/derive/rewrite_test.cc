@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <map>
 
 #include "series/schema/schema_parser.h"
@@ -110,6 +111,62 @@ TEST(Rewrite, MovesPointsWhileTheyAreReadAndWritten) {
   EXPECT_FALSE(tables.tables.contains("old"));
   EXPECT_EQ(FinishVersions(after, &tables, clock, nullptr).status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+// Between the copy and the change of the declaration, points are corrected in the earlier table; behind it,
+// in the new one.  Whichever came later counts, and no table is dropped that alone has it.
+TEST(Rewrite, KeepsTheLaterOfTwoCorrections) {
+  for (const char* shape :
+       {"bucket: day\nkey: [{ salt: 4 }, host, bucket]\n", "layout: blob\nkey: [host, time]\n",
+        "layout: blob\nbucket: day\nkey: [host, bucket]\n",
+        "layout: row\nkey: [host, time]\ncorrections: keep\n"}) {
+    SCOPED_TRACE(shape);
+    const std::string now =
+        std::string(
+            "series: s\ntable: new\ntags: { host: string }\nfields: { cpu: double, mem: int }\ntime: { "
+            "resolution: 1m }\nderive: [ rollup: { table: by_day, every: day, aggregates: [sum] } ]\n") +
+        shape;
+    MemoryTables tables;
+    const ManualClock clock(kDay + 10 * kMicrosPerDay);
+    const auto write = [&](const SeriesSchema& schema, int64_t minute, std::string_view cpu,
+                           std::string_view mem) {
+      PointWriter writer(schema, &tables, {}, &clock);
+      ASSERT_TRUE(writer.Add({{"h"}, kDay + minute * kMicrosPerMinute, {cpu, mem}}).ok());
+      ASSERT_TRUE(writer.Flush().ok());
+    };
+    const SeriesSchema both = Parse(now +
+                                    "versions:\n  - { until: 2021-03-06, table: old, layout: row, "
+                                    "corrections: replace, key: [host, time] }\n");
+    ASSERT_TRUE(EnsureSeriesTables(both, &tables).ok());
+    for (const int64_t minute : {1, 2, 3, 4, 5}) write(both, minute, "1.50", "1");
+    ASSERT_TRUE(CopyVersions(both, &tables, clock, nullptr).ok());
+    EXPECT_TRUE(tables.tables.contains(CopiedTable("s", "old")));
+    write(both, 2, "2", "2");
+    write(both, 3, "3", "");
+    write(both, 4, "4", "4");
+    write(both, 6, "6", "6");
+    const SeriesSchema after = Parse(now);
+    ASSERT_TRUE(EnsureSeriesTables(after, &tables).ok());
+    write(after, 4, "40", "");
+    write(after, 5, "50", "50");
+    write(after, 7, "7", "7");
+    const auto finished = FinishVersions(after, &tables, clock, nullptr);
+    ASSERT_TRUE(finished.ok()) << finished.status();
+    EXPECT_EQ(finished->points, 4);
+    std::map<int64_t, std::pair<double, double>> points;
+    for (const auto& [of, text] : ReadAll(after, &tables)) {
+      std::pair<double, double>& point = points[(of.second - kDay) / kMicrosPerMinute];
+      ASSERT_EQ(std::sscanf(text.c_str(), "%lf %lf", &point.first, &point.second), 2) << text;
+    }
+    EXPECT_EQ(
+        points,
+        (std::map<int64_t, std::pair<double, double>>{
+            {1, {1.5, 1}}, {2, {2, 2}}, {3, {3, 1}}, {4, {40, 4}}, {5, {50, 50}}, {6, {6, 6}}, {7, {7, 7}}}));
+    EXPECT_FALSE(tables.tables.contains("old"));
+    EXPECT_FALSE(tables.tables.contains(CopiedTable("s", "old")));
+    const auto sums = ReadAll(MakeRollupSchema(after, after.rollups[0]), &tables);
+    EXPECT_EQ(sums.begin()->second, "109.5 71") << "it was made of the new table alone before";
+  }
 }
 
 }  // namespace
