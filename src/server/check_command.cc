@@ -19,7 +19,7 @@ struct CheckFlags {
   bool json = false;
 };
 
-absl::StatusOr<bool> Run(const Flags& flags) {
+absl::StatusOr<bool> Run(const CheckFlags& flags) {
   if (absl::Status status = CheckDataDir(flags.data_dir); !status.ok()) return status;
   absl::StatusOr<CheckReport> report = CheckDirectory({.data_dir = flags.data_dir});
   if (!report.ok()) return report.status();

@@ -11,6 +11,7 @@
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
+#include "series/schema/time_range.h"
 #include "series/write/complete_tables.h"
 #include "series/write/declaration_store.h"
 #include "series/write/explain.h"

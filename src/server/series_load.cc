@@ -301,7 +301,7 @@ absl::Status ReportIncomplete(const series::SeriesSchema& schema, TableAccess* t
   return absl::OkStatus();
 }
 
-int Load(const Options& options) {
+int Load(const LoadOptions& options) {
   absl::StatusOr<InputFile> file = InputFile::Open(options.csv);
   if (!file.ok()) return ReportStatus(file.status());
   if ((options.is_strict || !options.resume.empty()) && !file->bytes()) {

@@ -23,8 +23,11 @@ struct HttpRequest {
   std::string path;                               // decoded
   std::map<std::string, std::string> parts;       // what stood for the {names} of the route's path
   std::multimap<std::string, std::string> query;  // what follows the '?', decoded
-  std::map<std::string, std::string> headers;  // names in lower case; repeated ones are one list, with commas
+  std::map<std::string, std::string> headers;  // names in lower case; repeated ones are a list, with commas
   std::string peer;                            // the client's address, without its port
+  // Whether the client has closed the connection, or its side of it; a system call.  Any thread may ask while
+  // the handler runs.  Unset: nobody can tell.
+  std::function<bool()> is_client_gone;
 
   // nullopt when it is not there.
   std::optional<std::string> Query(const std::string& name) const;

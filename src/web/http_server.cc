@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -80,6 +81,12 @@ std::optional<Listener> Listen(const std::string& host, int port) {
     close(fd);
   }
   return std::nullopt;
+}
+
+// Whether the other side has closed it, or will send nothing more.
+bool IsClosed(int socket) {
+  pollfd wanted{socket, POLLRDHUP, 0};
+  return poll(&wanted, 1, 0) > 0;  // POLLHUP and POLLERR come unasked
 }
 
 // Sends the parts of an answer as they are made.  False: it broke off.
@@ -174,6 +181,7 @@ struct HttpServer::Parts {
   HttpResponse Answer(RequestHead* head, Connection* connection, ResponseForm* form) const {
     HttpRequest& request = head->request;
     request.peer = connection->peer();
+    request.is_client_gone = [socket = connection->socket()] { return IsClosed(socket); };
     HttpResponse response;
     Router::Match match;
     bool body_is_read = !head->HasBody();

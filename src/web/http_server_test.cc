@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -147,12 +148,7 @@ TEST_F(HttpServerTest, GivesBodyPartsAndQueryToTheHandler) {
 }
 
 TEST_F(HttpServerTest, TellsAHandlerWhenItsClientHasGone) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(server_->port());
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const int fd = Connect(server_->port());
   // What was sent behind it and nobody has read does not hide that the client has gone.
   const std::string request = "GET /works HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\n";
   ASSERT_EQ(send(fd, request.data(), request.size(), 0), request.size());

@@ -16,7 +16,7 @@
 namespace sonde {
 namespace {
 
-constexpr size_t kTextBytesShown = 60;
+constexpr size_t kBodyTextBytesShown = 60;
 
 absl::Status EndsEarly() { return absl::InvalidArgumentError("The body ended before its time"); }
 
@@ -110,7 +110,7 @@ class Chunked {
     // Behind a semicolon may stand what means nothing here.
     if (error != std::errc() || (behind < line->size() && (*line)[behind] != ';')) {
       return absl::InvalidArgumentError(
-          fmt::format("The size of a chunk is '{}'", Printable(*line, kTextBytesShown)));
+          fmt::format("The size of a chunk is '{}'", Printable(*line, kBodyTextBytesShown)));
     }
     if (bytes_left_ > 0) return absl::OkStatus();
     size_t trailer_bytes_left = kTrailerBytesMax;
@@ -154,7 +154,7 @@ absl::StatusOr<ByteSource> Decoded(const std::string& content_encoding, ByteSour
   if (!packing) {
     return absl::UnimplementedError(
         fmt::format("Content-Encoding '{}'; allowed: gzip, deflate, zstd, identity",
-                    Printable(content_encoding, kTextBytesShown)));
+                    Printable(content_encoding, kBodyTextBytesShown)));
   }
   return [unpacked = Unpacked(std::move(source), *packing), coding](
              char* buffer, size_t bytes_max) -> absl::StatusOr<size_t> {

@@ -17,14 +17,14 @@
 namespace sonde {
 namespace {
 
-constexpr size_t kTextBytesShown = 100;
+constexpr size_t kHeadTextBytesShown = 100;
 // Headers that have one value; of others, several lines are one list.
 constexpr std::array<std::string_view, 6> kSingleHeaders = {
     "content-length", "content-type", "host", "origin", "sec-fetch-mode", "sec-fetch-site"};
 
 absl::Status NoRequest(std::string_view why, std::string_view text) {
-  return absl::InvalidArgumentError(
-      fmt::format("The request cannot be read as HTTP/1.1: {} '{}'", why, Printable(text, kTextBytesShown)));
+  return absl::InvalidArgumentError(fmt::format("The request cannot be read as HTTP/1.1: {} '{}'", why,
+                                                Printable(text, kHeadTextBytesShown)));
 }
 
 bool IsTokenSign(char c) {
@@ -100,7 +100,7 @@ absl::Status ReadFraming(RequestHead* head) {
     }
     if (!absl::EqualsIgnoreCase(*coding, "chunked")) {
       return absl::UnimplementedError(
-          fmt::format("Transfer-Encoding '{}'; allowed: chunked", Printable(*coding, kTextBytesShown)));
+          fmt::format("Transfer-Encoding '{}'; allowed: chunked", Printable(*coding, kHeadTextBytesShown)));
     }
     head->is_chunked = true;
   }

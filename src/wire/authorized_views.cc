@@ -21,10 +21,8 @@ absl::Status CheckView(admin::AuthorizedView::ResponseView view) {
   return admin::AuthorizedView::ResponseView_IsValid(view) ? absl::OkStatus() : UnknownValue("view", view);
 }
 
-absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
-
 // The fields that can be updated.
-struct Fields {
+struct ViewFields {
   bool row_prefixes = false;
   bool families = false;
   bool deletion_protection = false;
@@ -32,8 +30,8 @@ struct Fields {
 
 absl::Status CheckBytes(const std::string& bytes, std::string_view field, size_t bytes_max) {
   if (bytes.size() <= bytes_max) return absl::OkStatus();
-  return Invalid(fmt::format("Error in field 'subset_view.{}' : it has {} bytes; limit {}", field,
-                             bytes.size(), bytes_max));
+  return absl::InvalidArgumentError(fmt::format("Error in field 'subset_view.{}' : it has {} bytes; limit {}",
+                                                field, bytes.size(), bytes_max));
 }
 
 // Takes row prefixes and families over.
@@ -43,7 +41,7 @@ absl::Status ParseSubset(const admin::AuthorizedView::SubsetView& subset, Author
     parameters += std::max(columns.qualifiers_size() + columns.qualifier_prefixes_size(), 1);
   }
   if (parameters > kAuthorizedViewParametersMax) {
-    return Invalid(
+    return absl::InvalidArgumentError(
         fmt::format("Error in field 'subset_view' : {} row prefixes, qualifiers and qualifier prefixes; "
                     "limit {}",
                     parameters, kAuthorizedViewParametersMax));
@@ -71,8 +69,8 @@ absl::Status ParseSubset(const admin::AuthorizedView::SubsetView& subset, Author
   return status;
 }
 
-absl::StatusOr<Fields> ParseMask(const admin::UpdateAuthorizedViewRequest& request) {
-  Fields fields;
+absl::StatusOr<ViewFields> ParseMask(const admin::UpdateAuthorizedViewRequest& request) {
+  ViewFields fields;
   if (request.update_mask().paths().empty()) {
     fields.row_prefixes = fields.families = request.authorized_view().has_subset_view();
     fields.deletion_protection = request.authorized_view().deletion_protection();
@@ -89,7 +87,7 @@ absl::StatusOr<Fields> ParseMask(const admin::UpdateAuthorizedViewRequest& reque
     } else if (path == "deletion_protection") {
       fields.deletion_protection = true;
     } else if (path != "etag") {  // which is compared, whatever the mask says
-      return Invalid(
+      return absl::InvalidArgumentError(
           fmt::format("Error in field 'update_mask' : '{}' cannot be updated; subset_view and "
                       "deletion_protection can",
                       Printable(path)));
@@ -138,7 +136,7 @@ absl::StatusOr<AuthorizedView> ParseCreateAuthorizedView(const admin::CreateAuth
   if (absl::Status status = CheckTableName(request.parent()); !status.ok()) return status;
   if (absl::Status status = CheckAuthorizedViewId(request.authorized_view_id()); !status.ok()) return status;
   if (!request.authorized_view().has_subset_view()) {
-    return Invalid("Error in field 'authorized_view' : subset_view must be set");
+    return absl::InvalidArgumentError("Error in field 'authorized_view' : subset_view must be set");
   }
   AuthorizedView view;
   view.name = fmt::format("{}/authorizedViews/{}", request.parent(), request.authorized_view_id());
@@ -152,7 +150,7 @@ absl::StatusOr<Catalog::ViewChange> ParseUpdateAuthorizedView(
     const admin::UpdateAuthorizedViewRequest& request) {
   if (absl::Status status = CheckAuthorizedViewName(request.authorized_view().name()); !status.ok())
     return status;
-  absl::StatusOr<Fields> fields = ParseMask(request);
+  absl::StatusOr<ViewFields> fields = ParseMask(request);
   if (!fields.ok()) return fields.status();
   AuthorizedView asked;
   asked.deletion_protection = request.authorized_view().deletion_protection();
@@ -198,12 +196,12 @@ absl::Status ListAuthorizedViews(const Catalog& catalog, const admin::ListAuthor
   if (absl::Status status = CheckView(request.view()); !status.ok()) return status;
   if (absl::Status status = catalog.Find(request.parent()).status(); !status.ok()) return status;
   if (request.page_size() < 0) {
-    return Invalid(
+    return absl::InvalidArgumentError(
         fmt::format("Error in field 'page_size' : must not be negative, but is {}", request.page_size()));
   }
   // A page's token is the last view's id before it.
   if (!request.page_token().empty() && !CheckAuthorizedViewId(request.page_token()).ok()) {
-    return Invalid("Error in field 'page_token' : not one that ListAuthorizedViews gave");
+    return absl::InvalidArgumentError("Error in field 'page_token' : not one that ListAuthorizedViews gave");
   }
   const size_t page = request.page_size() == 0
                           ? kListAuthorizedViewsPageMax

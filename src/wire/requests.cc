@@ -14,22 +14,21 @@ namespace pb = google::bigtable::v2;
 // google.protobuf.Timestamp ends with the year 9999.
 constexpr int64_t kTimestampSecondsMax = 253'402'300'799;
 
-absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
-
 // "Error in field 'Mutation list' : Error in element #3 : ..."
 absl::Status MutationError(size_t index, std::string_view what) {
-  return Invalid(fmt::format("Error in field 'Mutation list' : Error in element #{} : {}", index, what));
+  return absl::InvalidArgumentError(
+      fmt::format("Error in field 'Mutation list' : Error in element #{} : {}", index, what));
 }
 
 absl::Status CheckQualifier(std::string_view qualifier) {
   if (qualifier.size() <= kQualifierBytesMax) return absl::OkStatus();
-  return Invalid(
+  return absl::InvalidArgumentError(
       fmt::format("Column qualifier has {} bytes; limit {}", qualifier.size(), kQualifierBytesMax));
 }
 
 absl::Status CheckTimestamp(int64_t micros) {
   if (micros >= kServerTimestamp) return absl::OkStatus();
-  return Invalid(
+  return absl::InvalidArgumentError(
       fmt::format("Invalid timestamp {}: it must be -1 (the server's time), 0 or greater", micros));
 }
 
@@ -65,7 +64,7 @@ class MutationParser {
       case pb::Mutation::MUTATION_NOT_SET:
         break;
     }
-    return Invalid("No mutation is set");
+    return absl::InvalidArgumentError("No mutation is set");
   }
 
  private:
@@ -82,10 +81,10 @@ class MutationParser {
   template <typename Message>
   absl::Status CheckAggregate(const Message& m) {
     if (m.column_qualifier().kind_case() != pb::Value::kRawValue) {
-      return Invalid("Error in field 'column_qualifier' : must use `raw_value`");
+      return absl::InvalidArgumentError("Error in field 'column_qualifier' : must use `raw_value`");
     }
     if (m.timestamp().kind_case() != pb::Value::kRawTimestampMicros) {
-      return Invalid("Error in field 'timestamp' : must use `raw_timestamp_micros`");
+      return absl::InvalidArgumentError("Error in field 'timestamp' : must use `raw_timestamp_micros`");
     }
     if (absl::Status status = CheckColumn(m.family_name(), m.column_qualifier().raw_value()); !status.ok())
       return status;
@@ -115,7 +114,7 @@ class MutationParser {
         add.input = std::string_view(m.input().string_value());
         break;
       default:
-        return Invalid("Error in field 'input' : must use `int_value`");
+        return absl::InvalidArgumentError("Error in field 'input' : must use `int_value`");
     }
     out_.push_back(add);
     return absl::OkStatus();
@@ -138,7 +137,7 @@ class MutationParser {
         merge.state = m.input().raw_value();
         break;
       default:
-        return Invalid("Error in field 'input' : must use `bytes_value`");
+        return absl::InvalidArgumentError("Error in field 'input' : must use `bytes_value`");
     }
     out_.push_back(merge);
     return absl::OkStatus();
@@ -149,7 +148,7 @@ class MutationParser {
     const TimeRange range{m.time_range().start_timestamp_micros(), m.time_range().end_timestamp_micros()};
     if (range.start_micros < 0 || range.end_micros < 0 ||
         (range.end_micros != 0 && range.start_micros >= range.end_micros)) {
-      return Invalid(
+      return absl::InvalidArgumentError(
           fmt::format("Error in field 'time_range' : [{}, {}) is empty or negative; "
                       "start_timestamp_micros must be less than end_timestamp_micros",
                       range.start_micros, range.end_micros));
@@ -164,13 +163,14 @@ class MutationParser {
 }  // namespace
 
 absl::Status UnknownValue(std::string_view field, int value) {
-  return Invalid(fmt::format("Error in field '{}' : unknown value {}", field, value));
+  return absl::InvalidArgumentError(fmt::format("Error in field '{}' : unknown value {}", field, value));
 }
 
 absl::Status CheckRowKey(std::string_view row_key) {
-  if (row_key.empty()) return Invalid("Row keys must be non-empty");
+  if (row_key.empty()) return absl::InvalidArgumentError("Row keys must be non-empty");
   if (row_key.size() > kRowKeyBytesMax) {
-    return Invalid(fmt::format("Row key has {} bytes; limit {}", row_key.size(), kRowKeyBytesMax));
+    return absl::InvalidArgumentError(
+        fmt::format("Row key has {} bytes; limit {}", row_key.size(), kRowKeyBytesMax));
   }
   return absl::OkStatus();
 }
@@ -179,7 +179,8 @@ absl::Status CheckCell(const SetCell& cell) {
   if (absl::Status status = CheckQualifier(cell.qualifier); !status.ok()) return status;
   if (absl::Status status = CheckTimestamp(cell.timestamp_micros); !status.ok()) return status;
   if (cell.value.size() <= kValueBytesMax) return absl::OkStatus();
-  return Invalid(fmt::format("Cell value has {} bytes; limit {}", cell.value.size(), kValueBytesMax));
+  return absl::InvalidArgumentError(
+      fmt::format("Cell value has {} bytes; limit {}", cell.value.size(), kValueBytesMax));
 }
 
 absl::StatusOr<RowRange> ParseRowRange(const pb::RowRange& range) {
@@ -190,13 +191,13 @@ absl::StatusOr<RowRange> ParseRowRange(const pb::RowRange& range) {
   const std::string& end = closed_end ? range.end_key_closed() : range.end_key_open();
   for (const std::string* key : {&start, &end}) {
     if (key->size() > kRowRangeBoundBytesMax) {
-      return Invalid(fmt::format("The bound of a range of rows has {} bytes; limit {}", key->size(),
-                                 kRowRangeBoundBytesMax));
+      return absl::InvalidArgumentError(fmt::format("The bound of a range of rows has {} bytes; limit {}",
+                                                    key->size(), kRowRangeBoundBytesMax));
     }
   }
   // [K, K] is a row; (K, K), [K, K) and (K, K] are none.
   if (!end.empty() && (start > end || (start == end && (open_start || !closed_end)))) {
-    return Invalid("start_key must be less than end_key");
+    return absl::InvalidArgumentError("start_key must be less than end_key");
   }
   result.start = open_start && !start.empty() ? Successor(start) : start;
   result.end = closed_end && !end.empty() ? Successor(end) : end;
@@ -214,8 +215,8 @@ absl::StatusOr<std::vector<RowRange>> ParseRowSet(const pb::RowSet& rows) {
   for (int i = 0; i < rows.row_ranges_size(); ++i) {
     absl::StatusOr<RowRange> range = ParseRowRange(rows.row_ranges(i));
     if (!range.ok()) {
-      return Invalid(fmt::format("Error in field 'row_ranges' : Error in element #{} : {}", i,
-                                 std::string(range.status().message())));
+      return absl::InvalidArgumentError(fmt::format("Error in field 'row_ranges' : Error in element #{} : {}",
+                                                    i, std::string(range.status().message())));
     }
     ranges.push_back(*std::move(range));
   }
@@ -224,9 +225,9 @@ absl::StatusOr<std::vector<RowRange>> ParseRowSet(const pb::RowSet& rows) {
 
 absl::Status ParseMutations(const google::protobuf::RepeatedPtrField<pb::Mutation>& mutations,
                             bool may_be_empty, std::vector<Mutation>* out) {
-  if (mutations.empty() && !may_be_empty) return Invalid("No mutations provided");
+  if (mutations.empty() && !may_be_empty) return absl::InvalidArgumentError("No mutations provided");
   if (mutations.size() > kMutationsPerRequestMax) {
-    return Invalid(
+    return absl::InvalidArgumentError(
         fmt::format("Too many mutations: {} provided; limit {}", mutations.size(), kMutationsPerRequestMax));
   }
   out->clear();
@@ -243,7 +244,7 @@ absl::Status ParseMutations(const google::protobuf::RepeatedPtrField<pb::Mutatio
 absl::Status ParseIdempotency(const pb::Idempotency& idempotency, std::optional<Idempotency>* out) {
   const size_t bytes = idempotency.token().size();
   if (bytes < kIdempotencyTokenBytesMin || bytes > kIdempotencyTokenBytesMax) {
-    return Invalid(
+    return absl::InvalidArgumentError(
         fmt::format("Error in field 'idempotency.token' : it has {} bytes; from {} to {} are allowed", bytes,
                     kIdempotencyTokenBytesMin, kIdempotencyTokenBytesMax));
   }
@@ -252,8 +253,9 @@ absl::Status ParseIdempotency(const pb::Idempotency& idempotency, std::optional<
   if (start.seconds() == 0 && start.nanos() == 0) return absl::OkStatus();
   if (start.seconds() < 0 || start.seconds() > kTimestampSecondsMax || start.nanos() < 0 ||
       start.nanos() >= 1'000'000'000) {
-    return Invalid(fmt::format("Error in field 'idempotency.start_time' : {} s and {} ns are no time",
-                               start.seconds(), start.nanos()));
+    return absl::InvalidArgumentError(
+        fmt::format("Error in field 'idempotency.start_time' : {} s and {} ns are no time", start.seconds(),
+                    start.nanos()));
   }
   (*out)->start_micros = start.seconds() * 1'000'000 + start.nanos() / 1'000;
   return absl::OkStatus();
@@ -261,9 +263,9 @@ absl::Status ParseIdempotency(const pb::Idempotency& idempotency, std::optional<
 
 absl::StatusOr<std::vector<ReadModifyWriteRule>> ParseRules(
     const google::protobuf::RepeatedPtrField<pb::ReadModifyWriteRule>& rules) {
-  if (rules.empty()) return Invalid("No rules provided");
+  if (rules.empty()) return absl::InvalidArgumentError("No rules provided");
   if (rules.size() > kMutationsPerRequestMax) {
-    return Invalid(
+    return absl::InvalidArgumentError(
         fmt::format("Too many rules: {} provided; limit {}", rules.size(), kMutationsPerRequestMax));
   }
   std::vector<ReadModifyWriteRule> result;
@@ -272,10 +274,10 @@ absl::StatusOr<std::vector<ReadModifyWriteRule>> ParseRules(
     const pb::ReadModifyWriteRule& rule = rules[i];
     absl::Status status = CheckColumn(rule.family_name(), rule.column_qualifier());
     if (status.ok() && rule.rule_case() == pb::ReadModifyWriteRule::RULE_NOT_SET)
-      status = Invalid("No rule is set");
+      status = absl::InvalidArgumentError("No rule is set");
     if (!status.ok()) {
-      return Invalid(fmt::format("Error in field 'rules' : Error in element #{} : {}", i,
-                                 std::string(status.message())));
+      return absl::InvalidArgumentError(fmt::format("Error in field 'rules' : Error in element #{} : {}", i,
+                                                    std::string(status.message())));
     }
     ReadModifyWriteRule& parsed = result.emplace_back();
     parsed.family = rule.family_name();

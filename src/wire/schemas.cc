@@ -16,11 +16,9 @@ namespace {
 
 namespace admin = google::bigtable::admin::v2;
 
-constexpr int64_t kMicrosPerSecond = 1'000'000;
-constexpr int64_t kNanosPerMicro = 1'000;
+constexpr int64_t kMicrosOfSecond = 1'000'000;
+constexpr int64_t kNanosOfMicro = 1'000;
 constexpr int64_t kSecondsPerDay = 24 * 60 * 60;
-
-absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
 
 absl::StatusOr<AggregateKind> ParseAggregate(const admin::Type::Aggregate& aggregate) {
   if (aggregate.aggregator_case() == admin::Type::Aggregate::kHllppUniqueCount) {
@@ -32,13 +30,13 @@ absl::StatusOr<AggregateKind> ParseAggregate(const admin::Type::Aggregate& aggre
       case admin::Type::KIND_NOT_SET:
         return AggregateKind::kHllBytes;
       default:
-        return Invalid(
+        return absl::InvalidArgumentError(
             "Error in field 'value_type.aggregate_type.input_type' : hllpp_unique_count takes int64_type, "
             "bytes_type or string_type");
     }
   }
   if (aggregate.has_input_type() && aggregate.input_type().kind_case() != admin::Type::kInt64Type) {
-    return Invalid(
+    return absl::InvalidArgumentError(
         "Error in field 'value_type.aggregate_type.input_type' : sum, min and max take int64_type");
   }
   switch (aggregate.aggregator_case()) {
@@ -49,13 +47,14 @@ absl::StatusOr<AggregateKind> ParseAggregate(const admin::Type::Aggregate& aggre
     case admin::Type::Aggregate::kMax:
       return AggregateKind::kMax;
     default:
-      return Invalid("Error in field 'value_type.aggregate_type' : no aggregator is set");
+      return absl::InvalidArgumentError("Error in field 'value_type.aggregate_type' : no aggregator is set");
   }
 }
 
 absl::StatusOr<GcRule> ParseGcRuleAt(const admin::GcRule& rule, int depth) {
   if (depth > kGcRuleDepthMax)
-    return Invalid(fmt::format("GC rule is nested deeper than {} levels", kGcRuleDepthMax));
+    return absl::InvalidArgumentError(
+        fmt::format("GC rule is nested deeper than {} levels", kGcRuleDepthMax));
   const auto list = [depth](const auto& rules) -> absl::StatusOr<std::vector<GcRule>> {
     std::vector<GcRule> result;
     for (const admin::GcRule& part : rules) {
@@ -71,9 +70,10 @@ absl::StatusOr<GcRule> ParseGcRuleAt(const admin::GcRule& rule, int depth) {
     case admin::GcRule::kMaxAge: {
       const google::protobuf::Duration& age = rule.max_age();
       int64_t micros = 0;
-      if (__builtin_mul_overflow(age.seconds(), kMicrosPerSecond, &micros) ||
-          __builtin_add_overflow(micros, age.nanos() / kNanosPerMicro, &micros)) {
-        return Invalid(fmt::format("Error in field 'max_age' : {} s is too long", age.seconds()));
+      if (__builtin_mul_overflow(age.seconds(), kMicrosOfSecond, &micros) ||
+          __builtin_add_overflow(micros, age.nanos() / kNanosOfMicro, &micros)) {
+        return absl::InvalidArgumentError(
+            fmt::format("Error in field 'max_age' : {} s is too long", age.seconds()));
       }
       return GcRule{GcRule::MaxAge{micros}};
     }
@@ -97,8 +97,8 @@ void ToProto(const GcRule& rule, admin::GcRule* out) {
   if (const auto* versions = std::get_if<GcRule::MaxVersions>(&rule.rule)) {
     out->set_max_num_versions(versions->count);
   } else if (const auto* age = std::get_if<GcRule::MaxAge>(&rule.rule)) {
-    out->mutable_max_age()->set_seconds(age->micros / kMicrosPerSecond);
-    out->mutable_max_age()->set_nanos(static_cast<int32_t>(age->micros % kMicrosPerSecond * kNanosPerMicro));
+    out->mutable_max_age()->set_seconds(age->micros / kMicrosOfSecond);
+    out->mutable_max_age()->set_nanos(static_cast<int32_t>(age->micros % kMicrosOfSecond * kNanosOfMicro));
   } else if (const auto* all = std::get_if<GcRule::Intersection>(&rule.rule)) {
     out->mutable_intersection();
     for (const GcRule& part : all->rules) ToProto(part, out->mutable_intersection()->add_rules());
@@ -122,8 +122,8 @@ absl::StatusOr<TimestampGranularity> ParseGranularity(admin::Table::TimestampGra
 
 absl::StatusOr<std::vector<std::string>> ParseSplits(const admin::CreateTableRequest& request) {
   if (request.initial_splits_size() > kInitialSplitsMax) {
-    return Invalid(fmt::format("Too many initial splits: {} provided; limit {}",
-                               request.initial_splits_size(), kInitialSplitsMax));
+    return absl::InvalidArgumentError(fmt::format("Too many initial splits: {} provided; limit {}",
+                                                  request.initial_splits_size(), kInitialSplitsMax));
   }
   std::vector<std::string> splits;
   for (const auto& split : request.initial_splits()) {
@@ -148,7 +148,7 @@ absl::StatusOr<UpdateFamily> ParseUpdate(
       result.value_type = type.SerializeAsString();
       result.is_aggregate = type.kind_case() == admin::Type::kAggregateType;
     } else {
-      return Invalid(
+      return absl::InvalidArgumentError(
           fmt::format("Error in field 'update_mask' : unknown path '{}'; known: gc_rule, value_type", path));
     }
   }
@@ -164,7 +164,8 @@ absl::StatusOr<UpdateFamily> ParseUpdate(
 
 absl::StatusOr<GcRule> ParseGcRule(const admin::GcRule& rule) {
   if (rule.ByteSizeLong() > kGcRuleBytesMax) {
-    return Invalid(fmt::format("GC rule has {} bytes; limit {}", rule.ByteSizeLong(), kGcRuleBytesMax));
+    return absl::InvalidArgumentError(
+        fmt::format("GC rule has {} bytes; limit {}", rule.ByteSizeLong(), kGcRuleBytesMax));
   }
   absl::StatusOr<GcRule> parsed = ParseGcRuleAt(rule, 0);
   if (!parsed.ok()) return parsed;
@@ -179,11 +180,11 @@ absl::StatusOr<int64_t> ParseRetention(const admin::ChangeStreamConfig& config) 
       (period.seconds() < kChangeStreamRetentionDaysMax * kSecondsPerDay ||
        (period.seconds() == kChangeStreamRetentionDaysMax * kSecondsPerDay && period.nanos() == 0));
   if (!in_limits) {
-    return Invalid(fmt::format(
+    return absl::InvalidArgumentError(fmt::format(
         "Error in field 'change_stream_config.retention_period' : must be from {} to {} days, but is {} s",
         kChangeStreamRetentionDaysMin, kChangeStreamRetentionDaysMax, period.seconds()));
   }
-  return period.seconds() * kMicrosPerSecond + period.nanos() / kNanosPerMicro;
+  return period.seconds() * kMicrosOfSecond + period.nanos() / kNanosOfMicro;
 }
 
 absl::StatusOr<FamilySchema> ParseFamily(const std::string& name, const admin::ColumnFamily& family) {
@@ -196,7 +197,8 @@ absl::StatusOr<FamilySchema> ParseFamily(const std::string& name, const admin::C
   // A type without a kind says as little as none.
   if (family.value_type().kind_case() == admin::Type::KIND_NOT_SET) return result;
   if (family.value_type().kind_case() != admin::Type::kAggregateType)
-    return Invalid("Error in field 'value_type' : a new family's may only be an aggregate_type");
+    return absl::InvalidArgumentError(
+        "Error in field 'value_type' : a new family's may only be an aggregate_type");
   absl::StatusOr<AggregateKind> aggregate = ParseAggregate(family.value_type().aggregate_type());
   if (!aggregate.ok()) return aggregate.status();
   result.aggregate = *aggregate;
@@ -253,15 +255,15 @@ absl::StatusOr<std::vector<FamilyModification>> ParseModifications(
         break;
       }
       case admin::ModifyColumnFamiliesRequest::Modification::kDrop:
-        if (!modification.drop()) return Invalid("Error in field 'drop' : must be true");
+        if (!modification.drop()) return absl::InvalidArgumentError("Error in field 'drop' : must be true");
         result.push_back(DropFamily{modification.id()});
         break;
       case admin::ModifyColumnFamiliesRequest::Modification::MOD_NOT_SET:
-        return Invalid(
+        return absl::InvalidArgumentError(
             fmt::format("The modification of '{}' says neither create, update nor drop", modification.id()));
     }
   }
-  if (result.empty()) return Invalid("No modifications provided");
+  if (result.empty()) return absl::InvalidArgumentError("No modifications provided");
   return result;
 }
 

@@ -1,7 +1,7 @@
 // The clock of those who wait for a thread: it counts the time in which this server had the processors that
 // it wanted.  A request that waits while other programs have them, or while nothing runs at all (the process
 // is stopped, the machine is suspended), is slow and not refused; one that waits because the server has too
-// much to do is (docs/decisions/0018-turn-clock.md).
+// much to do is (docs/decisions/0020-turn-clock.md).
 //
 // A thread of its own moves the clock on every kBeat.  A beat that comes late counts kBeatCountedMax at most:
 // what is beyond it was no time of this server's.  Of the rest the share counts that the kernel tells of: how

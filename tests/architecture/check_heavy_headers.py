@@ -2,7 +2,7 @@
 """Counts the source files that include protobuf's generated headers or gRPC's, themselves or by a header of ours.
 
 Each such file reads 100,000 to 300,000 lines before its own first one.  The counts below are today's: a change that needs one more
-file raises them knowingly, and one that needs fewer lowers them (docs/decisions/0018-build-time.md).
+file raises them knowingly, and one that needs fewer lowers them (docs/decisions/0021-build-time.md).
 
 usage: check_heavy_headers.py ROOT
 Exit status: 0 the counts are these, 1 they are others (the files are listed), 2 the call was wrong.
@@ -19,7 +19,7 @@ KINDS = {
 # (folder, kind): files; tests are not counted.
 COUNTS = {
     ("src", "protobuf"): 29,
-    ("src", "gRPC"): 21,
+    ("src", "gRPC"): 23,
     ("bench", "protobuf"): 9,
     ("bench", "gRPC"): 9,
 }

@@ -96,8 +96,10 @@ def check_directories(series):
 def check_full_output(series):
     """What is printed is there, or the command fails."""
     csv = series.write("s.csv", CSV)
+    # The bucket in front of the key is worth a warning, so that there is something to print.
+    series.write("warned.yaml", HEAD.replace("[host, bucket]", "[bucket, host]"))
     for command in (["show", "--data-dir", "data"], ["show", "s", "--data-dir", "data"], ["init", csv], ["check", "s.yaml"],
-                    ["check", "s.yaml", "--json"], ["explain", "s.yaml"], ["query", "s.yaml", "--data-dir", "data"],
+                    ["check", "warned.yaml", "--json"], ["explain", "s.yaml"], ["query", "s.yaml", "--data-dir", "data"],
                     ["query", "s.yaml", "--format", "csv", "--data-dir", "data"], ["query", "--help"]):
         with open("/dev/full", "w", encoding="utf-8") as full:
             result = subprocess.run([series.sonde, "series", *command], cwd=series.directory, stdout=full,

@@ -178,11 +178,7 @@ bool Reader::HasMetricNamed(const SeriesSchema& schema) const {
 absl::Status Reader::ReadDerived(const KnownSeries& series) {
   if (series.is_open()) return absl::OkStatus();
   const SeriesSchema& schema = series.schema;
-  std::vector<SeriesSchema> derived;
-  for (const LatestTable& latest : schema.latest) derived.push_back(MakeLatestSchema(schema, latest));
-  for (const OrderTable& order : schema.orders) derived.push_back(MakeOrderSchema(schema, order));
-  for (const RollupTable& rollup : schema.rollups) derived.push_back(MakeRollupSchema(schema, rollup));
-  for (SeriesSchema& table : derived) {
+  for (SeriesSchema& table : MakeDerivedSchemas(schema)) {
     table.name = schema.name + "_" + table.table;
     if (!HasMetricNamed(table)) continue;
     const absl::Status status = ReadSeries({std::move(table), series.yaml, {}});

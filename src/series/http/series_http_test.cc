@@ -362,7 +362,7 @@ TEST(SeriesHttp, QueriesEndWhenTheirClientIsGone) {
   for (int i = 0; i < 20'000; ++i) lines += MeterLine("a", kNow - i * kMicrosPerMinute, i);
   ASSERT_EQ(fixture.Call("POST", "/api/v1/series/meters/write?time_format=epoch_ms", lines).code, 200);
   const std::vector<std::string> questions = {"every=minute&agg=p95&window=1,2,100",
-                                              "every=minute&fill=linear", ""};
+                                              "every=minute&fill=linear", "format=json"};
   for (const std::string& question : questions) {
     fixture.is_client_gone_ = nullptr;
     EXPECT_EQ(fixture.Call("GET", "/api/v1/series/meters/query?" + question).code, 200) << question;

@@ -293,7 +293,7 @@ TEST_P(EveryTimeTest, WithoutAnOriginWhatTheKeySays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, EveryTimeTest, testing::ValuesIn(kShapes),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& shape) { return std::string(shape.param.name); });
 
 // Of a point of 1850, no max_age is left; of what is kept, none is lost to the origin.
 TEST(EveryTimeAges, AnOriginDoesNotChangeWhatMaxAgeForgets) {

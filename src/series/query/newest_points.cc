@@ -139,8 +139,8 @@ absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
 
 // In the order of the tags, whatever table they come from.
 void EmitAll(const NewestOfSeries& all, const std::function<bool(const ResultRow&)>& emit) {
-  for (const auto& [tags, newest] : all) {
-    if (!std::all_of(newest.begin(), newest.end(), emit)) break;
+  for (const auto& [tags, newest] : all.all()) {
+    if (!std::all_of(newest.begin(), newest.end(), [&](const auto& row) { return emit(row.second); })) break;
   }
 }
 
@@ -166,11 +166,11 @@ absl::Status ReadNewestValues(const SeriesSchema& schema, std::optional<int64_t>
   for (const size_t field : scan->fields()) {
     const std::optional<int64_t> max_age_micros = schema.RetentionOf(schema.FamilyOf(field)).max_age_micros;
     kept_from_micros.push_back(max_age_micros && now_micros ? KeptFromMicros(*now_micros, *max_age_micros)
-                                                            : 0);
+                                                            : kTimeBeginMicros);
   }
   RowRead read = scan->MakeRead(scan->ranges());
   read.cells_per_column_max = 1;
-  NewestOfSeries all;
+  NewestOfSeries all(scan->fields().size());
   const absl::Status status = scan->Read(read, [&]() -> absl::StatusOr<bool> {
     // A field is in one point: its own newest.  So the newest of these points is that of the series, with all
     // that it has.
@@ -184,7 +184,8 @@ absl::Status ReadNewestValues(const SeriesSchema& schema, std::optional<int64_t>
       if (!has_any) continue;
       absl::StatusOr<ResultRow> result = scan->MakeResult(newest);
       if (!result.ok()) return result.status();
-      all[scan->tags()].push_back(*std::move(result));
+      all.Of(scan->tags()).emplace(newest.time_micros, *std::move(result));
+      if (absl::Status held = all.AddRow(); !held.ok()) return held;
       break;
     }
     return true;

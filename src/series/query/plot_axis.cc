@@ -97,9 +97,9 @@ std::string TimeLabel(int64_t micros, const TimeStep& step) {
 // The first tick at or behind `micros`.
 int64_t FirstTick(int64_t micros, const TimeStep& step) {
   if (step.months == 0) {
-    // Weeks begin on Monday; 1970-01-05 was one.
-    const int64_t offset_micros = step.micros % (7 * kMicrosPerDay) == 0 ? 4 * kMicrosPerDay : 0;
-    return offset_micros + FloorMicros(micros - offset_micros + step.micros - 1, step.micros);
+    // Weeks begin on Monday, and are counted as buckets of several are: from 1969-12-29.
+    const int64_t origin_micros = step.micros % kMicrosPerWeek == 0 ? -3 * kMicrosPerDay : 0;
+    return FloorMicros(micros - origin_micros + step.micros - 1, step.micros) + origin_micros;
   }
   const CivilTime t = CivilFromMicros(micros);
   int months = t.year * 12 + t.month - 1;

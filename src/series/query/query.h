@@ -147,8 +147,8 @@ absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& q
 // version, the oldest first.  Where a complete order or period table narrows the query more (table_choice.h),
 // it is read instead, and raw points come in the order of its keys; QueryStats::tables names it.
 // INVALID_ARGUMENT as PlanScan and HeaderOf, and for a pattern that is no regular expression or longer than
-// kPatternBytesMax; RESOURCE_EXHAUSTED: more than may be held; DATA_LOSS: a row or cell that this declaration
-// never writes; else what `tables` answers.
+// kPatternBytesMax, and for more than may be held (asking again is no cure); DATA_LOSS: a row or cell that
+// this declaration never writes; else what `tables` answers.
 // The newest point of each series (latest = 1, all times) comes from a table of newest values where that
 // gives the same answer (table_choice.h).
 absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& query, TableAccess* tables,

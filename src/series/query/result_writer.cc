@@ -37,13 +37,6 @@ std::string ShownText(const ResultValue& value) {
                     value);
 }
 
-// As a clock of the answer's zone shows it.
-int64_t LocalMicros(const ResultHeader& header, int64_t micros) {
-  if (!header.zone) return micros;
-  const int64_t offset = header.zone->At(absl::FromUnixMicros(micros)).offset * kMicrosPerSecond;
-  return micros + offset;
-}
-
 class TableWriter final : public ResultWriter {
  public:
   TableWriter(ResultHeader header, std::ostream* out) : header_(std::move(header)), out_(out) {

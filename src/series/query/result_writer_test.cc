@@ -48,8 +48,7 @@ TEST(ResultWriter, JsonIsAnObjectALine) {
 // Of two members of one name, a reader keeps one.
 TEST(ResultWriter, MembersOfJsonHaveNamesOfTheirOwn) {
   std::ostringstream out;
-  const ResultHeader header{
-      {"time", "x", "x_1", "y"}, {{"x", true}, {"time", false}}, {BucketWidth::Kind::kFixed, kMicrosPerHour}};
+  const ResultHeader header{{"time", "x", "x_1", "y"}, {{"x", true}, {"time", false}}, TimeUnit::kMinute};
   const auto writer = MakeResultWriter(ResultFormat::kJson, header, &out);
   writer->Row({{"a", "b", "c", "d"}, kTime, {1.5, std::string("noon")}});
   EXPECT_EQ(out.str(),

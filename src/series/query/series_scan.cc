@@ -22,7 +22,7 @@ constexpr size_t kStepsOfCell = 10;
 }  // namespace
 
 int64_t KeptFromMicros(int64_t now_micros, int64_t max_age_micros) {
-  return std::max<int64_t>(0, WholeMillis(now_micros - max_age_micros + kMicrosPerMilli - 1));
+  return FloorMicros(now_micros - max_age_micros + kMicrosPerMilli - 1, kMicrosPerMilli);
 }
 
 std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query) {
@@ -57,13 +57,16 @@ SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, cons
 void SeriesScan::LeaveOutForgotten(int64_t now_micros) {
   if (fields_.empty()) return;
   int64_t from_micros = kTimeEndMicros;
-  all_kept_from_micros_ = kTimestampMicrosMax;
+  all_kept_from_micros_ = INT64_MAX;
   for (const size_t field : fields_) {
     const std::string& family = schema().FamilyOf(field);
     const std::optional<int64_t> max_age_micros = schema().RetentionOf(family).max_age_micros;
-    const int64_t kept_from_micros = max_age_micros ? KeptFromMicros(now_micros, *max_age_micros) : 0;
-    kept_from_micros_[family] = kept_from_micros;
-    all_kept_from_micros_ = std::min(all_kept_from_micros_, kept_from_micros);
+    const int64_t kept_from_micros = max_age_micros ? now_micros - *max_age_micros : kTimeBeginMicros;
+    from_micros = std::min(from_micros, kept_from_micros);
+    const int64_t timestamp_micros =
+        max_age_micros ? schema().TimestampOf(KeptFromMicros(now_micros, *max_age_micros)) : 0;
+    kept_from_micros_[family] = timestamp_micros;
+    all_kept_from_micros_ = std::min(all_kept_from_micros_, timestamp_micros);
   }
   // With corrections, age is counted from when a value was written.
   if (schema().keeps_corrections) return;

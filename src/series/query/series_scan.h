@@ -116,7 +116,7 @@ class SeriesScan {
   WorkCheck rows_check_;
 };
 
-// Cells before this are forgotten at `now_micros`: timestamps of cells are whole milliseconds.
+// Points before this are forgotten at `now_micros`: timestamps of cells are whole milliseconds.
 int64_t KeptFromMicros(int64_t now_micros, int64_t max_age_micros);
 
 // The fields that the query's answer is made of.

@@ -214,9 +214,8 @@ absl::StatusOr<std::vector<TablePart>> ChooseCopies(const SeriesSchema& schema, 
 
 absl::StatusOr<std::optional<LatestTable>> ChooseLatest(const SeriesSchema& schema, const Query& query,
                                                         TableAccess* tables) {
-  const std::vector<VersionSpan> versions = schema.VersionsIn(0, kTimeEndMicros);
-  const bool is_all_time = query.selection.from_micros <= 0 && query.selection.to_micros >= kTimeEndMicros;
-  if (query.latest != 1 || !is_all_time || schema.latest.empty() ||
+  const std::vector<VersionSpan> versions = schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros);
+  if (query.latest != 1 || IsBounded(query.selection) || schema.latest.empty() ||
       !std::ranges::all_of(versions, [&](const VersionSpan& version) {
         return LatestIsNewestPoint(schema, *version.schema, query);
       })) {

@@ -250,24 +250,6 @@ absl::Status CheckVersion(const SeriesSchema& schema, const VersionSpan& stored,
   return absl::OkStatus();
 }
 
-// Derived tables that have another origin than what they were written with would say other times.
-absl::Status CheckDerived(const SeriesSchema& schema, const SeriesSchema& stored, TableAccess* tables) {
-  const std::vector<SeriesSchema> now = MakeDerivedSchemas(schema);
-  for (const SeriesSchema& before : MakeDerivedSchemas(stored)) {
-    const auto same = std::find_if(now.begin(), now.end(),
-                                   [&](const SeriesSchema& table) { return table.table == before.table; });
-    if (same == now.end() || before.CountsAsDoes(*same)) continue;
-    const absl::StatusOr<bool> has_any = HasPoints(before, kTimeBeginMicros, kTimeEndMicros, tables);
-    if (!has_any.ok()) return has_any.status();
-    if (!*has_any) continue;
-    return Unreadable(
-        schema,
-        fmt::format("the origin of 'time' is not the one that table '{}' was written with", before.table),
-        "name another table there, and fill it by sonde series rebuild");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 std::string HowRowsDiffer(const SeriesSchema& a, const SeriesSchema& b) { return ShapeDifference(a, b).what; }
@@ -399,7 +381,6 @@ absl::Status CheckAgainstStored(const SeriesSchema& schema, TableAccess* tables)
     for (const VersionSpan& span : (*stored)->schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
       if (absl::Status status = CheckVersion(schema, span, now, tables); !status.ok()) return status;
     }
-    if (absl::Status status = CheckDerived(schema, (*stored)->schema, tables); !status.ok()) return status;
   }
   if (absl::Status status = CheckTablesAreFree(schema, tables); !status.ok()) return status;
   for (const VersionSpan& span : now) {

@@ -110,6 +110,33 @@ TEST_F(Stored, RowsOfAnotherKindAreRefused) {
       "declaration; declare another table");
 }
 
+TEST(StoredOrigins, MatterWhereTablesCountFromThem) {
+  MemoryTables tables;
+  const auto declare = [&](std::string_view time, std::string_view derive) {
+    const SeriesSchema schema =
+        ParseSchema(
+            fmt::format("series: s\ntags: {{ host: string }}\nfields: {{ cpu: double }}\nlayout: row\n"
+                        "key: [host, {{ time: yyyymmdd }}]\ntime: {{ resolution: 1d{} }}\nderive: [{}]\n",
+                        time, derive),
+            "x.yaml")
+            .value();
+    absl::Status status = EnsureSeriesTables(schema, &tables);
+    if (!status.ok()) return std::string(status.message());
+    PointWriter writer(schema, &tables);
+    status = writer.Add({{"h"}, 18690 * kMicrosPerDay, {"1"}});
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(writer.Flush().ok());
+    return std::string();
+  };
+  EXPECT_EQ(declare("", ""), "");
+  EXPECT_EQ(declare(", origin: 1900-01-01", ""), "");  // keys that say the day do not count
+  EXPECT_EQ(declare(", origin: 1900-01-01", "latest: s_now"), "");
+  EXPECT_EQ(declare(", origin: 1850-01-01", "latest: s_now"),
+            "x.yaml:7: table 's_now' has rows of when it was declared otherwise: the origin of 'time' is "
+            "another; declare another table, which 'sonde series rebuild' fills, or drop this one first");
+  EXPECT_EQ(declare(", origin: 1850-01-01", "latest: s_now_2"), "");
+}
+
 TEST_F(Stored, AFieldWithValuesStays) {
   const std::string more =
       "series: s\ntags: { host: string }\nfields: { cpu: double, mem: int, never: int }\ntable: a\n"

@@ -14,7 +14,7 @@ namespace sonde::series {
 namespace {
 
 constexpr size_t kTextShownMax = 60;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kLinesByteOrderMark = "\xEF\xBB\xBF";
 
 size_t SizeOf(const char* begin, const char* end) { return static_cast<size_t>(end - begin); }
 
@@ -74,7 +74,7 @@ std::string_view LineProtocolParser::Unescape(std::string_view text, std::string
 }
 
 LineProtocolParser::LineProtocolParser(std::string_view text) : rest_(text) {
-  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+  if (rest_.starts_with(kLinesByteOrderMark)) rest_.remove_prefix(kLinesByteOrderMark.size());
 }
 
 void LineProtocolParser::TakeLine(size_t end) {

@@ -152,6 +152,7 @@ absl::Status PointWriter::Add(const Point& point) {
   EncodedPoint kept = encoded;
   const bool is_kept = LeaveOutForgotten(own.schema(), &kept);
   if (absl::Status status = own.Prepare(is_kept ? kept : encoded); !status.ok()) return status;
+  if (absl::Status status = CheckDerivedTimes(encoded.time_micros); !status.ok()) return status;
   if (rollups_ != nullptr && is_kept) {
     if (absl::Status status = rollups_->Check(point.tags, encoded.time_micros); !status.ok()) return status;
   }

@@ -87,7 +87,8 @@ class PointWriter {
   ~PointWriter();
 
   // Gathers; writes nothing.  INVALID_ARGUMENT: the point is refused as a whole, for what KeyCodec::Encode
-  // and EncodeValue refuse, of any of the tables that it goes to, and when it has no field at all.
+  // and EncodeValue refuse, of any of the tables that it goes to, for a time that one of them can't say
+  // (RefuseTime), and when it has no field at all.
   absl::Status Add(const Point& point);
 
   bool IsFull() const {

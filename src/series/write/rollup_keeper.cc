@@ -14,6 +14,7 @@
 #include "model/limits.h"
 #include "series/key/field_codec.h"
 #include "series/schema/status_text.h"
+#include "series/schema/time_range.h"
 #include "series/write/point_scan.h"
 #include "series/write/row_batch.h"
 #include "series/write/table_rules.h"
@@ -159,6 +160,7 @@ struct RollupKeeper::Rollup {
 
   RollupTable declared;
   KeyCodec codec;
+  TimeRange times = TimesOfTable(codec.schema());
   std::vector<size_t> fields;             // of the series, that are numbers
   std::optional<int64_t> checked_micros;  // the start of the piece that was checked last, of checked_tags_
 };
@@ -182,7 +184,7 @@ absl::Status RollupKeeper::Check(absl::Span<const std::string_view> tags, int64_
   }
   for (const auto& rollup : rollups_) {
     const std::string& table = rollup->declared.table;
-    const int64_t start = rollup->declared.every.Start(time_micros);
+    const int64_t start = rollup->StartOf(time_micros);
     if (rollup->checked_micros == start) continue;
     if (absl::Status status = rollup->codec.Encode(tags, start, &key_); !status.ok()) {
       return absl::InvalidArgumentError(fmt::format("roll-up '{}': {}", table, TextOfStatus(status)));

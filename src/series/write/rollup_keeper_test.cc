@@ -357,5 +357,49 @@ TEST(RollupKeeper, IsRightThoughTheClockWasSetBack) {
   }
 }
 
+// Counters and ids are larger than what doubles tell apart.
+TEST(RollupKeeper, KeepsIntsExactly) {
+  for (const char* encoding : {"text", "int64_be"}) {
+    const SeriesSchema schema = Parse(
+        fmt::format("series: s\ntags: {{ host: string }}\nfields: {{ n: {{ type: int, encoding: {} }}, x: "
+                    "double }}\nkey: [host, bucket]\nbucket: day\nderive:\n  - rollup: {{ table: r, every: "
+                    "hour, aggregates: [count, sum, min, max, first, last] }}\n",
+                    encoding));
+    MemoryTables tables;
+    ASSERT_TRUE(EnsureSeriesTables(schema, &tables).ok());
+    PointWriter writer(schema, &tables);
+    const auto add = [&](int64_t hour, int64_t minute, std::string_view n, std::string_view x) {
+      ASSERT_TRUE(writer.Add({{"h"}, kDay + hour * kMicrosPerHour + minute * kMicrosPerMinute, {n, x}}).ok());
+    };
+    add(0, 0, "9007199254740993", "0.5");
+    add(0, 1, "9007199254740999", "0.25");
+    add(0, 2, "9007199254740995", "");
+    add(1, 0, "-9223372036854775808", "");
+    add(1, 1, "9223372036854775807", "");
+    // A sum that leaves 64 bits keeps all of its digits.
+    add(2, 0, "9223372036854775807", "");
+    add(2, 1, "9223372036854775807", "");
+    add(2, 2, "1", "");
+    ASSERT_TRUE(writer.Flush().ok());
+    const SeriesSchema rollup = MakeRollupSchema(schema, schema.rollups[0]);
+    auto rows = ReadRollup(rollup, &tables);
+    EXPECT_EQ((rows[{"h", kDay}]),
+              " n_count=3 n_sum=27021597764222987 n_min=9007199254740993 n_max=9007199254740999 "
+              "n_first=9007199254740993 n_last=9007199254740995 x_count=2 x_sum=0.75 x_min=0.25 x_max=0.5 "
+              "x_first=0.5 x_last=0.25");
+    EXPECT_EQ((rows[{"h", kDay + kMicrosPerHour}]),
+              " n_count=2 n_sum=-1 n_min=-9223372036854775808 n_max=9223372036854775807 "
+              "n_first=-9223372036854775808 n_last=9223372036854775807");
+    EXPECT_EQ((rows[{"h", kDay + 2 * kMicrosPerHour}]),
+              " n_count=3 n_sum=18446744073709551615 n_min=1 n_max=9223372036854775807 "
+              "n_first=9223372036854775807 n_last=1");
+    // Those of an int are ints, those of a double doubles.
+    for (const Field& field : rollup.fields) {
+      const bool is_int = field.name.starts_with("n_") || field.name == "x_count";
+      EXPECT_EQ(field.type, is_int ? FieldType::kInt : FieldType::kDouble) << field.name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sonde::series

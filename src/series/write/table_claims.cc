@@ -25,7 +25,7 @@ struct NamedTable {
   int line = 0;
 };
 
-std::vector<NamedTable> TablesOf(const SeriesSchema& schema) {
+std::vector<NamedTable> NamedTablesOf(const SeriesSchema& schema) {
   std::vector<NamedTable> all = {{schema.table, {}, schema.key_line}};
   for (const SeriesSchema& version : schema.earlier) all.push_back({version.table, {}, version.key_line});
   for (const LatestTable& latest : schema.latest) all.push_back({latest.table, {}, latest.line});
@@ -53,7 +53,7 @@ absl::Status Taken(const SeriesSchema& schema, const NamedTable& table, std::str
 }  // namespace
 
 absl::Status CheckTablesAreFree(const SeriesSchema& schema, TableAccess* tables) {
-  const std::vector<NamedTable> wanted = TablesOf(schema);
+  const std::vector<NamedTable> wanted = NamedTablesOf(schema);
   for (const NamedTable& table : wanted) {
     if (table.name == kOpenSeriesTable)
       return Taken(schema, table, "that of all series that nobody declares");
@@ -68,7 +68,7 @@ absl::Status CheckTablesAreFree(const SeriesSchema& schema, TableAccess* tables)
     if (stored.series == schema.name) continue;
     const absl::StatusOr<KnownSeries> other = ParseStored(stored);
     if (!other.ok()) continue;  // this build writes nothing by it
-    for (const NamedTable& taken : TablesOf(other->schema)) {
+    for (const NamedTable& taken : NamedTablesOf(other->schema)) {
       for (const NamedTable& table : wanted) {
         if (Overlap(table, taken))
           return Taken(schema, table, fmt::format("one of series '{}'", stored.series));
