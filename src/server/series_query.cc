@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <optional>
 
 #include "absl/types/span.h"
 #include "base/bytes.h"
@@ -60,12 +61,8 @@ class PlotLines {
     std::vector<series::PlotLine>& lines = lines_[row.tags];
     lines.resize(columns_.size());
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const series::ResultValue& value = row.values[columns_[i]];
-      if (const auto* number = std::get_if<double>(&value))
+      if (const std::optional<double> number = series::NumberOf(row.values[columns_[i]]))
         lines[i].points.emplace_back(row.time_micros, *number);
-      if (const auto* count = std::get_if<int64_t>(&value)) {
-        lines[i].points.emplace_back(row.time_micros, static_cast<double>(*count));
-      }
     }
   }
 

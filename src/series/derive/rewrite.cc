@@ -54,8 +54,7 @@ SeriesSchema Alone(SeriesSchema schema) {
 uint64_t HashOf(int64_t time_micros, const Field& field, std::string_view value) {
   std::string text = fmt::format("{} {} ", time_micros, field.name);
   const absl::StatusOr<FieldValue> known = DecodeValue(field, value);
-  text += known.ok() ? std::visit([](const auto& held) { return fmt::format("{}", held); }, *known)
-                     : std::string(value);
+  text += known.ok() ? ValueText(*known) : std::string(value);
   return Fingerprint2011(text);
 }
 

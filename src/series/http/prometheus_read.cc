@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -108,21 +109,15 @@ void Reader::AddQueryConditions(const SeriesSchema& view, Query* query) const {
 void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>& metrics,
                         const ResultRow& row) {
   for (size_t i = 0; i < metrics.size(); ++i) {
-    double value = 0;
-    if (const auto* number = std::get_if<double>(&row.values[i])) {
-      value = *number;
-    } else if (const auto* count = std::get_if<int64_t>(&row.values[i])) {
-      value = static_cast<double>(*count);
-    } else {
-      continue;
-    }
+    const std::optional<double> value = NumberOf(row.values[i]);
+    if (!value) continue;
     std::vector<std::pair<std::string, std::string>> labels = {{kNameLabel, metrics[i]}};
     for (size_t tag = 0; tag < view.tags.size(); ++tag) {
       const std::string& name = view.tags[tag].name;
       if (!row.tags[tag].empty() && name != kNameLabel) labels.emplace_back(name, row.tags[tag]);
     }
     std::sort(labels.begin(), labels.end());
-    samples_[std::move(labels)].push_back({value, FloorMicros(row.time_micros, 1'000) / 1'000});
+    samples_[std::move(labels)].push_back({*value, FloorMicros(row.time_micros, 1'000) / 1'000});
     ++count_;
   }
 }

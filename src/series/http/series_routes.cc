@@ -289,18 +289,6 @@ absl::Status ReadMembers(const HttpRequest& request, HttpBody* body, Members* me
   return absl::OkStatus();
 }
 
-Json ToJson(const ResultValue& value) {
-  return std::visit(
-      [](const auto& held) -> Json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) {
-          return nullptr;
-        } else {
-          return held;
-        }
-      },
-      value);
-}
-
 Json ToJson(const QueryStats& stats) {
   Json ranges = Json::array();
   for (const RowRange& range : stats.ranges) {
@@ -336,7 +324,7 @@ class JsonAnswer {
     is_first_ = false;
     for (const std::string& tag : row.tags) Append(tag);
     Append(TimeTextIn(zone_, row.time_micros));
-    for (const ResultValue& value : row.values) Append(ToJson(value));
+    for (const ResultValue& value : row.values) text_.append(JsonText(value)).append(1, ',');
     text_.back() = ']';
   }
 

@@ -41,7 +41,7 @@ std::vector<std::string> ThroughBlob(const SeriesSchema& schema, const std::vect
     if (!has[i]) continue;
     const auto value = DecodeValue(schema.fields[i], decoded[i]);
     EXPECT_TRUE(value.ok()) << value.status();
-    std::visit([&](const auto& v) { result[i] = fmt::format("{}", v); }, *value);
+    result[i] = ValueText(*value);
   }
   return result;
 }

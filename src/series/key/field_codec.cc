@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <sstream>
+#include <type_traits>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
@@ -28,27 +29,28 @@ std::optional<uint64_t> ReadFixed64(std::string_view bytes) {
   return bits;
 }
 
-// -2^63 and 2^63.
-constexpr double kIntsBegin = -0x1p63;
-constexpr double kIntsEnd = 0x1p63;
-
-// A whole number of any size.
-std::optional<double> ReadWhole(std::string_view text) {
-  const std::optional<double> number = ParseFinite(&text);
-  return number && std::trunc(*number) == *number ? number : std::nullopt;
-}
-
 bool IsWrittenAsInt(std::string_view text) {
   return text.find_first_not_of("-0123456789") == std::string_view::npos;
+}
+
+// A whole number that 64 bits do not hold, or that is written as a double is.
+std::optional<absl::int128> ReadWideInt(std::string_view text) {
+  if (IsWrittenAsInt(text)) {
+    absl::int128 number = 0;
+    return absl::SimpleAtoi(absl::string_view(text.data(), text.size()), &number) ? std::optional(number)
+                                                                                  : std::nullopt;
+  }
+  const std::optional<double> number = ParseFinite(&text);
+  if (!number || std::trunc(*number) != *number || std::abs(*number) >= 0x1p127) return std::nullopt;
+  return absl::int128(*number);
 }
 
 std::optional<int64_t> ReadInt(const Field& field, std::string_view bytes) {
   int64_t number = 0;
   if (field.encoding == FieldEncoding::kText) {
     if (ParseWhole(bytes, &number)) return number;
-    const std::optional<double> whole = ReadWhole(bytes);
-    if (!whole || *whole < kIntsBegin || *whole >= kIntsEnd) return std::nullopt;
-    return IsWrittenAsInt(bytes) ? std::nullopt : std::optional(static_cast<int64_t>(*whole));
+    const std::optional<absl::int128> wide = ReadWideInt(bytes);
+    return wide && IsInt(*wide) ? std::optional(static_cast<int64_t>(*wide)) : std::nullopt;
   }
   const std::optional<uint64_t> bits = ReadFixed64(bytes);
   return bits ? std::optional(static_cast<int64_t>(*bits)) : std::nullopt;
@@ -121,12 +123,11 @@ absl::StatusOr<FieldValue> DecodeValue(const Field& field, std::string_view byte
   if (field.type == FieldType::kString) return FieldValue(std::string(bytes));
   if (field.type == FieldType::kInt) {
     if (const std::optional<int64_t> number = ReadInt(field, bytes)) return FieldValue(*number);
+    if (field.encoding == FieldEncoding::kText) {
+      if (const std::optional<absl::int128> wide = ReadWideInt(bytes)) return FieldValue(*wide);
+    }
   } else if (const std::optional<double> number = ReadDouble(field, bytes)) {
     return FieldValue(*number);
-  }
-  if (field.type == FieldType::kInt && field.encoding == FieldEncoding::kText && ReadWhole(bytes)) {
-    return absl::OutOfRangeError(
-        fmt::format("field '{}': {} leaves the 64 bits of an int", field.name, Printable(bytes)));
   }
   return absl::DataLossError(fmt::format("field '{}': the cell '{}' is not {}", field.name, Printable(bytes),
                                          field.type == FieldType::kInt ? "an int" : "a number"));
@@ -136,7 +137,25 @@ std::string TextOfValue(const Field& field, std::string_view bytes) {
   if (field.encoding == FieldEncoding::kText) return std::string(bytes);
   const absl::StatusOr<FieldValue> value = DecodeValue(field, bytes);
   if (!value.ok()) return "";
-  return std::visit([](const auto& held) { return fmt::format("{}", held); }, *value);
+  return ValueText(*value);
+}
+
+std::string ValueText(const FieldValue& value) {
+  return std::visit(
+      [](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, absl::int128>) {
+          return IntText(held);
+        } else {
+          return fmt::format("{}", held);
+        }
+      },
+      value);
+}
+
+std::string IntText(absl::int128 number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
 }
 
 std::optional<ExactNumber> DecodeNumber(const Field& field, std::string_view bytes) {
@@ -152,10 +171,16 @@ std::optional<ExactNumber> DecodeNumber(const Field& field, std::string_view byt
   return ExactNumber::OfInt(*number);
 }
 
+absl::Status NoNumber(const Field& field, std::string_view bytes) {
+  const absl::StatusOr<FieldValue> value = DecodeValue(field, bytes);
+  if (!value.ok()) return value.status();
+  const std::string what = fmt::format("field '{}'", field.name);
+  if (const auto* wide = std::get_if<absl::int128>(&*value)) return LeavesInt(*wide, what);
+  return absl::DataLossError(fmt::format("{}: the cell '{}' is not a number", what, Printable(bytes)));
+}
+
 absl::Status LeavesInt(absl::int128 number, std::string_view what) {
-  std::ostringstream text;
-  text << number;
-  return absl::OutOfRangeError(fmt::format("{}: {} leaves the 64 bits of an int", what, text.str()));
+  return absl::OutOfRangeError(fmt::format("{}: {} leaves the 64 bits of an int", what, IntText(number)));
 }
 
 }  // namespace sonde::series

@@ -18,7 +18,8 @@
 
 namespace sonde::series {
 
-using FieldValue = std::variant<int64_t, double, std::string>;
+// An int of 128 bits is one that 64 bits do not hold: a roll-up's sum may be such.
+using FieldValue = std::variant<int64_t, double, std::string, absl::int128>;
 
 // The number that *text is, in digits, with a point and an exponent or without.  Nothing: it is none, or none
 // that is finite.  One that is nearer to 0 than any other double is 0, and *text says so then.
@@ -30,8 +31,11 @@ std::optional<double> ParseFinite(std::string_view* text);
 absl::Status RefusedValue(const Field& field, std::string_view text);
 
 // Of an int field's texts, also whole numbers as doubles are written (1e+16): roll-ups had these.  DATA_LOSS:
-// these bytes are no value of the field; OUT_OF_RANGE: a whole number that leaves the 64 bits of an int.
+// these bytes are no value of the field.
 absl::StatusOr<FieldValue> DecodeValue(const Field& field, std::string_view bytes);
+// The shortest text that reads back as the same value.
+std::string ValueText(const FieldValue& value);
+std::string IntText(absl::int128 number);
 // The text that EncodeValue makes these bytes of (numbers as short as is exact); empty for bytes that are no
 // value.
 std::string TextOfValue(const Field& field, std::string_view bytes);
@@ -54,8 +58,11 @@ struct ExactNumber {
     return absl::int128(value) + rest;
   }
 };
-// The same as a number; nothing for a string and for bytes that are no value.
+// The same as a number to calculate with; nothing for a string, for bytes that are no value, and for an int
+// that leaves 64 bits.  NoNumber then says which of these.
 std::optional<ExactNumber> DecodeNumber(const Field& field, std::string_view bytes);
+// OUT_OF_RANGE: a whole number that leaves the 64 bits of an int; otherwise DATA_LOSS.
+absl::Status NoNumber(const Field& field, std::string_view bytes);
 // Whether an int, which has 64 bits, holds it.
 inline bool IsInt(absl::int128 number) { return number >= INT64_MIN && number <= INT64_MAX; }
 // OUT_OF_RANGE: not IsInt; names `what` it is.

@@ -20,12 +20,6 @@ bool AreNumbers(absl::Span<const double> values) {
   return are;
 }
 
-std::optional<double> NumberOf(const ResultValue& value) {
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  if (const auto* number = std::get_if<int64_t>(&value)) return static_cast<double>(*number);
-  return std::nullopt;
-}
-
 }  // namespace
 
 int64_t BucketsBefore(const TimeBuckets& every, int64_t start_micros, int count) {

@@ -182,7 +182,7 @@ absl::Status NumberPoints::ReadValues(const NumberRow::Part& part, const Field& 
     for (size_t i = 0; i < count; ++i) {
       const std::string_view text = part.texts[count - 1 - i];
       const std::optional<ExactNumber> number = DecodeNumber(field, text);
-      if (!number) return DecodeValue(field, text).status();
+      if (!number) return NoNumber(field, text);
       out->values[i] = number->value;
       if (number->rest != 0) out->SetRest(i, number->rest);
     }
@@ -195,8 +195,7 @@ absl::Status NumberPoints::ReadValues(const NumberRow::Part& part, const Field& 
   const double* const bad =
       std::find_if(values, values + count, [is_int](double value) { return !IsFine(value, is_int); });
   if (bad == values + count) return absl::OkStatus();
-  if (absl::Status status = DecodeValue(field, fmt::format("{}", *bad)).status(); !status.ok()) return status;
-  return absl::DataLossError(fmt::format("field '{}': {}", field.name, *bad));
+  return NoNumber(field, fmt::format("{}", *bad));
 }
 
 }  // namespace sonde::series

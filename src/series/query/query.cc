@@ -272,6 +272,13 @@ bool IsWholeSeries(const KnownSeries& series, const Query& query, const QuerySta
 
 }  // namespace
 
+std::optional<double> NumberOf(const ResultValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* number = std::get_if<int64_t>(&value)) return static_cast<double>(*number);
+  if (const auto* number = std::get_if<absl::int128>(&value)) return static_cast<double>(*number);
+  return std::nullopt;
+}
+
 absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& query, TableAccess* tables,
                                     const std::function<bool(const ResultRow&)>& row) {
   const absl::StatusOr<ResultHeader> header = HeaderOf(schema, query);

@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
@@ -112,7 +113,10 @@ struct ResultHeader {
   std::optional<absl::TimeZone> zone;  // that they are shown in; none: UTC
 };
 
-using ResultValue = std::variant<std::monostate, int64_t, double, std::string>;
+using ResultValue = std::variant<std::monostate, int64_t, double, std::string, absl::int128>;
+
+// The double that is next to it; nothing for a text, and for what is none.
+std::optional<double> NumberOf(const ResultValue& value);
 
 struct ResultRow {
   std::vector<std::string> tags;

@@ -153,6 +153,7 @@ class QueryNumbersTest : public testing::TestWithParam<const char*> {
       for (const ResultValue& value : row.values) {
         if (const auto* integer = std::get_if<int64_t>(&value)) answer += fmt::format(" {}", *integer);
         if (const auto* number = std::get_if<double>(&value)) answer += fmt::format(" {:.10g}", *number);
+        if (const auto* wide = std::get_if<absl::int128>(&value)) answer += " " + IntText(*wide);
         if (std::holds_alternative<std::monostate>(value)) answer += " -";
       }
       answer += '\n';
@@ -396,9 +397,12 @@ TEST_F(QueryNumbersTest, IntsThatLeaveTheir64BitsAreTold) {
               "OUT_OF_RANGE: delta(n): -9223372036854775809 leaves the 64 bits of an int");
     EXPECT_EQ(ask({.aggregates = {Aggregate::kSum}, .change = Change::kDelta}),
               fmt::format("h {} -9223372036854775802\n3 cells", kStart + kMicrosPerSecond));
-    // A roll-up has the digits of its sum; what else it has can be read.
+    // A roll-up's row has the digits of its sum, and can be read as it is.  What is made of it is told.
     const SeriesSchema rollup = MakeRollupSchema(schema, schema.rollups[0]);
-    EXPECT_EQ(Ask(rollup, {}, tables),
+    const std::string row = fmt::format("h {} 9223372036854775810 9223372036854775807\n", kStart);
+    EXPECT_EQ(Ask(rollup, {}, tables), row + "2 cells");
+    EXPECT_EQ(Ask(rollup, {.latest = 1}, tables), row + "2 cells");
+    EXPECT_EQ(Ask(rollup, {.aggregates = {Aggregate::kMax}}, tables),
               "OUT_OF_RANGE: field 'n_sum': 9223372036854775810 leaves the 64 bits of an int");
     EXPECT_EQ(Ask(rollup, {.fields = {1}}, tables), fmt::format("h {} 9223372036854775807\n1 cells", kStart));
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "series/key/field_codec.h"
 
 namespace sonde::series {
 namespace {
@@ -25,14 +26,20 @@ Overloaded(Visitors...) -> Overloaded<Visitors...>;
 std::string FullText(const ResultValue& value) {
   return std::visit(
       Overloaded{[](std::monostate) { return std::string(); }, [](const std::string& text) { return text; },
+                 [](absl::int128 number) { return IntText(number); },
                  [](const auto& number) { return fmt::format("{}", number); }},
       value);
+}
+
+std::string JsonOf(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string ShownText(const ResultValue& value) {
   return std::visit(Overloaded{[](std::monostate) { return std::string("-"); },
                                [](const std::string& text) { return DisplayText(text); },
                                [](int64_t number) { return fmt::format("{}", number); },
+                               [](absl::int128 number) { return IntText(number); },
                                [](double number) { return fmt::format("{:.{}g}", number, kTableDigits); }},
                     value);
 }
@@ -171,17 +178,15 @@ class JsonWriter final : public ResultWriter {
   }
 
   void Row(const ResultRow& row) override {
-    nlohmann::ordered_json object;
-    for (size_t i = 0; i < row.tags.size(); ++i) object[header_.tags[i]] = row.tags[i];
-    object["time"] = TimeTextIn(header_.zone, row.time_micros);
-    for (size_t i = 0; i < row.values.size(); ++i) {
-      auto& member = object[header_.values[i].name];
-      std::visit(
-          Overloaded{[&](std::monostate) { member = nullptr; }, [&](const auto& held) { member = held; }},
-          row.values[i]);
-    }
-    // Bytes that are no UTF-8 become U+FFFD.
-    *out_ << object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    char before = '{';
+    const auto write = [&](const std::string& name, const std::string& value) {
+      *out_ << before << JsonOf(name) << ':' << value;
+      before = ',';
+    };
+    for (size_t i = 0; i < row.tags.size(); ++i) write(header_.tags[i], JsonOf(row.tags[i]));
+    write("time", JsonOf(TimeTextIn(header_.zone, row.time_micros)));
+    for (size_t i = 0; i < row.values.size(); ++i) write(header_.values[i].name, JsonText(row.values[i]));
+    *out_ << "}\n";
   }
 
  private:
@@ -208,6 +213,14 @@ std::unique_ptr<ResultWriter> MakeResultWriter(ResultFormat format, ResultHeader
       break;
   }
   return std::make_unique<TableWriter>(std::move(header), out);
+}
+
+std::string JsonText(const ResultValue& value) {
+  return std::visit(
+      Overloaded{[](std::monostate) { return std::string("null"); },
+                 [](absl::int128 number) { return IntText(number); },  // JSON's numbers have any digits
+                 [](const auto& held) { return JsonOf(held); }},
+      value);
 }
 
 std::string ShortTimeText(int64_t micros, TimeUnit unit) {

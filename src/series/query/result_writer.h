@@ -1,7 +1,7 @@
 // Answers as text: a table for people, CSV (RFC 4180) and JSON (one object a line) for programs.
 //
 // CSV and JSON have times as RFC 3339, in UTC or with the offset of the zone that was asked for, and numbers
-// in full; the table shows times as exactly as they
+// in full, ints with all of their digits; the table shows times as exactly as they
 // are meant, and numbers to kTableDigits digits.  A member of a JSON object has the name of its tag or
 // column; a column that is called `time`, and a tag that is called so or as a column, is NAME_1 there (or _2,
 // ..., where that is taken, too).
@@ -34,6 +34,9 @@ std::optional<ResultFormat> ResultFormatOfName(std::string_view name);
 
 // `out` must outlive the writer.
 std::unique_ptr<ResultWriter> MakeResultWriter(ResultFormat format, ResultHeader header, std::ostream* out);
+
+// A value in JSON; of a text, bytes that are no UTF-8 become U+FFFD.
+std::string JsonText(const ResultValue& value);
 
 // A time as a table shows it: 2021, 2021-03, 2021-03-05, 2021-03-05 12:04, ...
 std::string ShortTimeText(int64_t micros, TimeUnit unit);

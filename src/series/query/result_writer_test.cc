@@ -45,6 +45,21 @@ TEST(ResultWriter, JsonIsAnObjectALine) {
       "\n");
 }
 
+TEST(ResultWriter, SumsThatLeave64BitsHaveAllTheirDigits) {
+  const ResultHeader header{{}, {{"n_sum", true}}, TimeUnit::kDay};
+  const absl::int128 sum = absl::int128(INT64_MAX) * 1000;
+  for (const auto& [format, expected] :
+       {std::pair(ResultFormat::kTable, "2021-03-05  9223372036854775807000\n"),
+        std::pair(ResultFormat::kCsv, "2021-03-05T12:00:00Z,9223372036854775807000\r\n"),
+        std::pair(ResultFormat::kJson, "\"n_sum\":9223372036854775807000}\n")}) {
+    std::ostringstream out;
+    const auto writer = MakeResultWriter(format, header, &out);
+    writer->Row({{}, kTime, {sum}});
+    writer->End();
+    EXPECT_TRUE(out.str().ends_with(expected)) << out.str();
+  }
+}
+
 // Of two members of one name, a reader keeps one.
 TEST(ResultWriter, MembersOfJsonHaveNamesOfTheirOwn) {
   std::ostringstream out;

@@ -370,7 +370,7 @@ absl::Status SeriesScan::ReadNumbers(Numbers* numbers) const {
         continue;
       }
       const std::optional<ExactNumber> number = column.is_text ? ExactNumber() : DecodeNumber(field, value);
-      if (!number) return DecodeValue(field, value).status();
+      if (!number) return NoNumber(field, value);
       column.values.push_back(number->value);
       if (number->rest != 0 || !column.rests.empty()) {
         column.rests.resize(p + 1);

@@ -27,6 +27,8 @@ void TopRows::Add(const ResultRow& row) {
     entry.value = *number;
   } else if (const auto* count = std::get_if<int64_t>(&row.values[column_])) {
     entry.value = static_cast<long double>(*count);
+  } else if (const auto* wide = std::get_if<absl::int128>(&row.values[column_])) {
+    entry.value = static_cast<long double>(*wide);
   } else {
     return;
   }

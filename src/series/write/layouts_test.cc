@@ -78,11 +78,7 @@ Points ReadAll(const SeriesSchema& schema, const Selection& selection, TableAcce
           const Field& field = schema.fields[fields[i]];
           const absl::StatusOr<FieldValue> value = DecodeValue(field, point.values[i]);
           if (!value.ok()) return value.status();
-          std::visit(
-              [&](const auto& v) {
-                points[{key.tags, point.time_micros}][field.name] = fmt::format("{}", v);
-              },
-              *value);
+          points[{key.tags, point.time_micros}][field.name] = ValueText(*value);
         }
         return true;
       });

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <sstream>
 #include <utility>
 #include <variant>
 
@@ -48,11 +47,7 @@ class DoubleSum {
 class IntSum {
  public:
   void Add(int64_t value) { sum_ += value; }
-  std::string Text() const {
-    std::ostringstream text;
-    text << sum_;
-    return text.str();
-  }
+  std::string Text() const { return IntText(sum_); }
 
  private:
   absl::int128 sum_ = 0;
@@ -398,7 +393,7 @@ absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints&
             if (point.values[i].data() == nullptr) continue;
             const Field& field = schema_.fields[rollup.fields[i]];
             const std::optional<ExactNumber> number = DecodeNumber(field, point.values[i]);
-            if (!number) return DecodeValue(field, point.values[i]).status();
+            if (!number) return NoNumber(field, point.values[i]);
             piece[i].Add(point.time_micros, *number, field.type == FieldType::kInt);
           }
           return true;

@@ -9,8 +9,9 @@ Where the documents are silent, this is what is meant:
   derived      an order or period table has the points of its series, a latest table the newest value of each field under
                its own time, a roll-up the aggregates of each piece, all of the points as they are now.
   numbers      ints are exact in everything but avg, stddev, percentiles, rates and filled gaps.  A question for a sum or a
-               change that leaves 64 bits may be refused, with these words (Source.leaves_64_bits).  Doubles are exact where a value is picked or two are subtracted; sums and what is made
-               of them may differ in the last digits (Near).
+               change that leaves 64 bits may be refused, with these words (Source.leaves_64_bits); a roll-up has all
+               digits of such a sum.  Doubles are exact where a value is picked or two are subtracted; sums and what
+               is made of them may differ in the last digits (Near).
   refused      a point whose time a table of it can't say (before 1970 or the declared origin; more digits than the key
                has) may be refused or taken ("either"): the answer tells, and goes for the whole point, in all tables.
 """
@@ -41,7 +42,13 @@ class Wide(Near):
 
     def __init__(self, value):
         super().__init__(value, abs(value) * 1e-12)
+        self.int = value
         Wide.count += 1
+
+
+def stored(value):
+    """What a roll-up has of an aggregate: all digits of a sum of ints."""
+    return value.int if isinstance(value, Wide) else value
 
 
 def number_of(value):
@@ -191,7 +198,7 @@ class Model:
                             start = origin  # a piece that would begin before it begins there
                         piece = pieces.setdefault(start, {})
                         piece.setdefault(field["name"], []).append((t, values[field["name"]]))
-            series[of] = {start: {f"{name}_{kind}": aggregate(kind, pairs) for name, pairs in piece.items()
+            series[of] = {start: {f"{name}_{kind}": stored(aggregate(kind, pairs)) for name, pairs in piece.items()
                                   for kind in derived["aggregates"]} for start, piece in pieces.items()}
         return Source(self.declaration["tags"], fields, series)
 
