@@ -7,6 +7,7 @@
 #include "series/schema/status_text.h"
 #include "series/write/memory_tables.h"
 #include "series/write/point_writer.h"
+#include "series/write/rollup_refresher.h"
 
 namespace sonde::series {
 namespace {
@@ -259,6 +260,34 @@ TEST_F(Stored, ADerivedTableIsNotRedeclaredOverItsRows) {
       << "other columns";
   ASSERT_TRUE(tables_.DropTable("r").ok());
   EXPECT_TRUE(EnsureSeriesTables(Parse(by_hour), &tables_).ok());
+}
+
+// Rows of roll-ups come later than their points.
+TEST_F(Stored, ARollupIsNotRedeclaredBeforeItsRowsHaveCome) {
+  const auto every = [](std::string_view width) {
+    return Parse(Declared(fmt::format(
+        "table: a\nbucket: day\nkey: [host, bucket]\nderive: [rollup: {{ table: r, every: {} }}]\n", width)));
+  };
+  const std::string refused =
+      "x.yaml:7: table 'r' {} rows of when it was declared otherwise: it had pieces of one month; declare "
+      "another table, which 'sonde series rebuild' fills, or drop this one first";
+  const auto error_of = [&](std::string_view width) {
+    return std::string(EnsureSeriesTables(every(width), &tables_).message());
+  };
+  ASSERT_TRUE(EnsureSeriesTables(every("month"), &tables_).ok());
+  EXPECT_EQ(error_of("week"), "") << "nothing was written yet";
+  EXPECT_EQ(error_of("month"), "");
+  const SystemClock clock;
+  RollupRefresher refresher(&tables_, &clock);
+  PointWriter writer(every("month"), &tables_, {}, &clock, PointWriter::Target::kAll, &refresher);
+  ASSERT_TRUE(writer.Add({{"h"}, kDay + 5'000, {"1"}}).ok());
+  ASSERT_TRUE(writer.Flush().ok());
+  ASSERT_TRUE(tables_.tables["r"].rows.empty());
+  EXPECT_EQ(error_of("day"), fmt::format(fmt::runtime(refused), "is about to get"));
+  ASSERT_TRUE(refresher.Refresh().ok());
+  EXPECT_EQ(error_of("day"), fmt::format(fmt::runtime(refused), "has"));
+  ASSERT_TRUE(tables_.DropTable("r").ok());
+  EXPECT_EQ(error_of("day"), "");
 }
 
 }  // namespace

@@ -134,10 +134,27 @@ absl::Status FirstError(const absl::StatusOr<std::vector<absl::Status>>& statuse
   return absl::OkStatus();
 }
 
+std::string MarkKeyOf(const std::string& series, const std::string& table, std::string_view row_key) {
+  return fmt::format("{}#{}#{}", series, table, row_key);
+}
+
 }  // namespace
 
 absl::Status EnsureMarksTable(TableAccess* tables) {
   return tables->EnsureTable(kMarksTable, {{kMarkFamily, GcRule{GcRule::MaxVersions{1}}}});
+}
+
+absl::StatusOr<bool> HasMarks(const std::string& series, const std::string& table, TableAccess* tables) {
+  RowRead read;
+  read.ranges = {RowRange::Prefix(MarkKeyOf(series, table, ""))};
+  read.rows_max = 1;
+  bool has_any = false;
+  const absl::Status status = tables->ReadRows(kMarksTable, read, [&](ReadRow&&) {
+    has_any = true;
+    return false;
+  });
+  if (!status.ok() && !absl::IsNotFound(status)) return status;
+  return has_any;
 }
 
 struct RollupKeeper::Rollup {
@@ -206,7 +223,7 @@ void RollupKeeper::Forget() {
 }
 
 std::string RollupKeeper::MarkKey(const std::string& table, std::string_view row_key) const {
-  return fmt::format("{}#{}#{}", schema_.name, table, row_key);
+  return MarkKeyOf(schema_.name, table, row_key);
 }
 
 absl::Status RollupKeeper::WriteRows(const std::string& table, std::vector<RowWrite>* rows, bool is_last) {
@@ -310,6 +327,7 @@ absl::Status RollupKeeper::RefreshPieces(const Pieces& pieces) {
   for (size_t i = 0; i < pieces.size(); ++i) {
     // Before the points: what is written behind them has not seen less.
     const absl::StatusOr<Stamps> stamps = ReadStamps(*rollups_[i], pieces[i]);
+    if (absl::IsNotFound(stamps.status())) continue;
     if (!stamps.ok()) return stamps.status();
     std::vector<RowWrite> rows;
     for (const auto& [tags, starts] : pieces[i]) {
@@ -439,7 +457,8 @@ absl::Status RollupKeeper::RefreshStale() {
           !rollups_[i]->codec.Decode(std::string_view(row.row_key).substr(prefix.size()), &key).ok()) {
         continue;
       }
-      pieces[i][key.tags].insert(*key.time_micros);
+      // The mark may be of pieces of another width, which the roll-up had before.
+      pieces[i][key.tags].insert(rollups_[i]->StartOf(*key.time_micros));
       RowWrite dead{row.row_key, {}, {}};
       for (const ReadCell& cell : row.cells) {
         if (cell.timestamp_micros < dead_before_micros)

@@ -19,6 +19,8 @@
 // it is: a part of its points is forgotten already, and the row has outlived them.  Where families are kept
 // for different times, that is so of the columns of their fields.
 //
+// A roll-up whose table somebody has dropped is passed over, and its marks go.
+//
 // Not for several threads; several writers may keep the same series.
 #pragma once
 
@@ -46,6 +48,8 @@ class KeptPoints;
 constexpr char kMarksTable[] = "sonde_rollup_marks";
 
 absl::Status EnsureMarksTable(TableAccess* tables);
+// Whether pieces of roll-up `table` have marks: their rows are to come, as the roll-up was declared then.
+absl::StatusOr<bool> HasMarks(const std::string& series, const std::string& table, TableAccess* tables);
 
 class RollupKeeper {
  public:

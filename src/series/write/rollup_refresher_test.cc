@@ -85,6 +85,37 @@ TEST_F(RollupRefresherTest, WhatComesDuringARefreshIsNotForgotten) {
   EXPECT_EQ(Marks(), 0);
 }
 
+// The other roll-ups go on.
+TEST_F(RollupRefresherTest, ATableThatWasDroppedIsPassedOver) {
+  RollupTable other = schema_.rollups[0];
+  other.table = "s_other";
+  schema_.rollups.insert(schema_.rollups.begin(), other);
+  ASSERT_TRUE(EnsureSeriesTables(schema_, &tables_).ok());
+  RollupRefresher refresher(&tables_, &clock_);
+  Write(0, &refresher);
+  ASSERT_TRUE(tables_.DropTable("s_other").ok());
+  EXPECT_EQ(refresher.Refresh(), absl::OkStatus());
+  EXPECT_EQ(CountOf(tables_.tables["s_1h"].rows.begin()->first), "1");
+  EXPECT_EQ(Marks(), 0);
+}
+
+// Its marks are of pieces that begin within one of those that it has now.
+TEST_F(RollupRefresherTest, PiecesThatDiedWithAnotherWidthAreRefreshedWhole) {
+  {
+    RollupRefresher refresher(&tables_, &clock_);
+    for (const int hour : {0, 7}) {
+      PointWriter writer(schema_, &tables_, {}, &clock_, PointWriter::Target::kAll, &refresher);
+      ASSERT_TRUE(writer.Add({{"a"}, kDay + hour * kMicrosPerHour, {"1"}}).ok());
+      ASSERT_TRUE(writer.Flush().ok());
+    }
+  }
+  schema_.rollups[0].every = ParseBucketWidth("day").value();
+  RollupRefresher next(&tables_, &clock_);
+  ASSERT_TRUE(next.Recover(schema_).ok());
+  ASSERT_EQ(tables_.tables["s_1h"].rows.size(), 1);
+  EXPECT_EQ(CountOf(tables_.tables["s_1h"].rows.begin()->first), "2");
+}
+
 TEST_F(RollupRefresherTest, AfterADeathTheNextStartRecovers) {
   {
     RollupRefresher refresher(&tables_, &clock_);

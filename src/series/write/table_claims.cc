@@ -50,6 +50,15 @@ absl::Status Taken(const SeriesSchema& schema, const NamedTable& table, std::str
                                                    schema.file, table.line, table.name, whose));
 }
 
+// Rows of roll-ups come some time after the points.
+absl::StatusOr<bool> GetsRows(const std::string& series, const DerivedTable& table, TableAccess* tables) {
+  if (table.kind != DerivedTable::Kind::kRollup) return false;
+  const absl::Status exists = tables->ListFamilies(table.name).status();
+  if (absl::IsNotFound(exists)) return false;  // somebody has dropped it
+  if (!exists.ok()) return exists;
+  return HasMarks(series, table.name, tables);
+}
+
 }  // namespace
 
 absl::Status CheckTablesAreFree(const SeriesSchema& schema, TableAccess* tables) {
@@ -99,11 +108,13 @@ absl::Status CheckDerivedRows(const SeriesSchema& schema, TableAccess* tables) {
     }
     const absl::StatusOr<bool> has_rows = HasRows(then->second, tables);
     if (!has_rows.ok()) return has_rows.status();
-    if (!*has_rows) continue;
+    const absl::StatusOr<bool> gets_rows = GetsRows(schema.name, then->second, tables);
+    if (!gets_rows.ok()) return gets_rows.status();
+    if (!*has_rows && !*gets_rows) continue;
     return absl::FailedPreconditionError(fmt::format(
-        "{}:{}: table '{}' has rows of when it was declared otherwise: {}; declare another table, which "
+        "{}:{}: table '{}' {} rows of when it was declared otherwise: {}; declare another table, which "
         "'sonde series rebuild' fills, or drop this one first",
-        schema.file, table.line, table.name, what));
+        schema.file, table.line, table.name, *has_rows ? "has" : "is about to get", what));
   }
   return absl::OkStatus();
 }

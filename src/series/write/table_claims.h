@@ -13,8 +13,9 @@ namespace sonde::series {
 absl::Status CheckTablesAreFree(const SeriesSchema& schema, TableAccess* tables);
 
 // FAILED_PRECONDITION: a derived table has rows that were written when it was declared otherwise under its
-// name (by the declarations of the series that are stored, the old ones included), or rows that it never
-// writes. The message says what differs, and what to declare.
+// name (by the declarations of the series that are stored, the old ones included), is about to get such rows
+// (of a roll-up whose points are written already), or has rows that it never writes. The message says what
+// differs, and what to declare.
 absl::Status CheckDerivedRows(const SeriesSchema& schema, TableAccess* tables);
 
 }  // namespace sonde::series
