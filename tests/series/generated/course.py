@@ -65,8 +65,9 @@ class CourseMaker:
             self._send_some()
             self._ask_some()
         for _ in range(self.kills):
-            self._add("kill", points=self._batch(rng.choice([20, 60, 200])), way=rng.choice(WAYS[:3]),
-                      delay=rng.random() ** 3 * 0.03)
+            batch, step = self._batch(rng.choice([20, 60, 200])), {"way": rng.choice(WAYS[:3])}
+            self._dress(step, batch, has_refused=False)
+            self._add("kill", points=batch, delay=rng.random() ** 3 * 0.03, **step)
             self._ask_some()
         self._ask_derived()
         return {"seed": self.seed, "steps": self.steps}
@@ -349,6 +350,8 @@ class Player:
 
     def finish(self):
         for place, step in self.waiting:
+            if not self._can_still_ask(step):
+                continue
             def problem():
                 return self._problem(step)
             found = None
@@ -359,6 +362,10 @@ class Player:
             if not wait_until(is_right, self.rollup_seconds):
                 raise Difference(place, f"{found} (after {self.rollup_seconds} s)")
         self.waiting = []
+
+    def _can_still_ask(self, step):
+        """A roll-up that has gone since, or came back without the points before it, is not asked any more."""
+        return self.model.complete.get(step["table"], False)
 
     def _declare(self, place, step):
         declaration = copy.deepcopy(step["declaration"])
