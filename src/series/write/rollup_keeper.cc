@@ -14,6 +14,8 @@
 #include "series/key/field_codec.h"
 #include "series/schema/status_text.h"
 #include "series/schema/time_range.h"
+#include "series/write/declaration_store.h"
+#include "series/write/known_series.h"
 #include "series/write/point_scan.h"
 #include "series/write/row_batch.h"
 #include "series/write/table_rules.h"
@@ -158,8 +160,9 @@ absl::StatusOr<bool> HasMarks(const std::string& series, const std::string& tabl
 }
 
 struct RollupKeeper::Rollup {
-  Rollup(const SeriesSchema& series, const RollupTable& table)
-      : declared(table), codec(MakeRollupSchema(series, table)) {
+  // `of_series` must outlive this.
+  Rollup(const SeriesSchema& of_series, const RollupTable& table)
+      : series(of_series), declared(table), codec(MakeRollupSchema(of_series, table)) {
     for (size_t i = 0; i < series.fields.size(); ++i) {
       if (series.fields[i].type != FieldType::kString) fields.push_back(i);
     }
@@ -170,6 +173,7 @@ struct RollupKeeper::Rollup {
     return std::max(declared.every.Start(time_micros), times.from_micros);
   }
 
+  const SeriesSchema& series;
   RollupTable declared;
   KeyCodec codec;
   TimeRange times = TimesOfTable(codec.schema());
@@ -322,25 +326,55 @@ absl::Status RollupKeeper::RefreshTaken(const std::vector<Marked>& taken) {
 absl::Status RollupKeeper::RefreshPieces(const Pieces& pieces) {
   if (std::all_of(pieces.begin(), pieces.end(), [](const auto& series) { return series.empty(); }))
     return absl::OkStatus();
-  const absl::StatusOr<KeptPoints> kept = KeptPoints::Read(schema_, tables_, clock_->NowMicros());
+  // Before the declaration and the points: what is written behind these stamps has not seen less.
+  std::vector<std::optional<Stamps>> stamps(pieces.size());
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    absl::StatusOr<Stamps> found = ReadStamps(*rollups_[i], pieces[i]);
+    if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
+    if (found.ok()) stamps[i] = *std::move(found);
+  }
+  const absl::StatusOr<std::optional<SeriesSchema>> changed = FindChangedDeclaration();
+  if (!changed.ok()) return changed.status();
+  const SeriesSchema& series = changed->has_value() ? **changed : schema_;
+  const absl::StatusOr<KeptPoints> kept = KeptPoints::Read(series, tables_, clock_->NowMicros());
   if (!kept.ok()) return kept.status();
   for (size_t i = 0; i < pieces.size(); ++i) {
-    // Before the points: what is written behind them has not seen less.
-    const absl::StatusOr<Stamps> stamps = ReadStamps(*rollups_[i], pieces[i]);
-    if (absl::IsNotFound(stamps.status())) continue;
-    if (!stamps.ok()) return stamps.status();
-    std::vector<RowWrite> rows;
-    for (const auto& [tags, starts] : pieces[i]) {
-      if (absl::Status status = RefreshSeries(*rollups_[i], *kept, *stamps, tags, starts, &rows);
-          !status.ok())
-        return status;
-      if (absl::Status status = WriteRows(rollups_[i]->declared.table, &rows, false); !status.ok())
-        return status;
-    }
-    if (absl::Status status = WriteRows(rollups_[i]->declared.table, &rows, true); !status.ok())
+    if (!stamps[i]) continue;
+    const std::unique_ptr<Rollup> now = changed->has_value() ? FindSame(series, *rollups_[i]) : nullptr;
+    if (changed->has_value() && now == nullptr) continue;
+    const Rollup& rollup = now == nullptr ? *rollups_[i] : *now;
+    if (absl::Status status = RefreshRollup(rollup, *kept, *stamps[i], pieces[i]); !status.ok())
       return status;
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<SeriesSchema>> RollupKeeper::FindChangedDeclaration() {
+  if (schema_.text.empty()) return std::optional<SeriesSchema>();
+  absl::StatusOr<std::optional<KnownSeries>> stored = FindKnownSeries(schema_.name, tables_);
+  if (!stored.ok()) return stored.status();
+  if (!stored->has_value() || (*stored)->is_open() || (*stored)->yaml == schema_.text)
+    return std::optional<SeriesSchema>();
+  return std::optional((**std::move(stored)).schema);
+}
+
+std::unique_ptr<RollupKeeper::Rollup> RollupKeeper::FindSame(const SeriesSchema& series,
+                                                             const Rollup& rollup) {
+  const auto found = std::ranges::find(series.rollups, rollup.declared.table, &RollupTable::table);
+  if (found == series.rollups.end() || found->every != rollup.declared.every) return nullptr;
+  auto same = std::make_unique<Rollup>(series, *found);
+  return HowRowsDiffer(rollup.codec.schema(), same->codec.schema()).empty() ? std::move(same) : nullptr;
+}
+
+absl::Status RollupKeeper::RefreshRollup(const Rollup& rollup, const KeptPoints& kept, const Stamps& stamps,
+                                         const Pieces::value_type& pieces) {
+  std::vector<RowWrite> rows;
+  for (const auto& [tags, starts] : pieces) {
+    if (absl::Status status = RefreshSeries(rollup, kept, stamps, tags, starts, &rows); !status.ok())
+      return status;
+    if (absl::Status status = WriteRows(rollup.declared.table, &rows, false); !status.ok()) return status;
+  }
+  return WriteRows(rollup.declared.table, &rows, true);
 }
 
 absl::StatusOr<RollupKeeper::Stamps> RollupKeeper::ReadStamps(const Rollup& rollup,
@@ -403,19 +437,20 @@ absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints&
       selection.to_micros = every.End(*start);
     }
     std::map<int64_t, std::vector<Totals>> pieces;
-    const absl::Status status = ScanPoints(
-        schema_, selection, tables_, [&](const DecodedKey&, const RowPoint& point) -> absl::StatusOr<bool> {
-          std::vector<Totals>& piece = pieces[rollup.StartOf(point.time_micros)];
-          piece.resize(rollup.fields.size());
-          for (size_t i = 0; i < rollup.fields.size(); ++i) {
-            if (point.values[i].data() == nullptr) continue;
-            const Field& field = schema_.fields[rollup.fields[i]];
-            const std::optional<ExactNumber> number = DecodeNumber(field, point.values[i]);
-            if (!number) return NoNumber(field, point.values[i]);
-            piece[i].Add(point.time_micros, *number, field.type == FieldType::kInt);
-          }
-          return true;
-        });
+    const absl::Status status =
+        ScanPoints(rollup.series, selection, tables_,
+                   [&](const DecodedKey&, const RowPoint& point) -> absl::StatusOr<bool> {
+                     std::vector<Totals>& piece = pieces[rollup.StartOf(point.time_micros)];
+                     piece.resize(rollup.fields.size());
+                     for (size_t i = 0; i < rollup.fields.size(); ++i) {
+                       if (point.values[i].data() == nullptr) continue;
+                       const Field& field = rollup.series.fields[rollup.fields[i]];
+                       const std::optional<ExactNumber> number = DecodeNumber(field, point.values[i]);
+                       if (!number) return NoNumber(field, point.values[i]);
+                       piece[i].Add(point.time_micros, *number, field.type == FieldType::kInt);
+                     }
+                     return true;
+                   });
     if (!status.ok()) return status;
     const std::vector<std::string_view> views(tags.begin(), tags.end());
     for (const auto& [piece_start, totals] : pieces) {

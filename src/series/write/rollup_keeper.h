@@ -19,7 +19,9 @@
 // it is: a part of its points is forgotten already, and the row has outlived them.  Where families are kept
 // for different times, that is so of the columns of their fields.
 //
-// A roll-up whose table somebody has dropped is passed over, and its marks go.
+// Pieces are computed by the declaration that is stored when they are read, which may be a later one than the
+// writer's: it knows all tables that have points of the piece.  A roll-up that the stored declaration does
+// not have, or whose table somebody has dropped, is passed over, and its marks go.
 //
 // Not for several threads; several writers may keep the same series.
 #pragma once
@@ -27,6 +29,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -102,9 +105,15 @@ class RollupKeeper {
   absl::Status Recover();
   absl::Status WriteMarks(const Pieces& pieces, const std::string& writer_id, bool is_deleted);
   absl::Status RefreshPieces(const Pieces& pieces);
+  // The declaration that is stored now; nothing where it is the writer's, or the writer's has no text.
+  absl::StatusOr<std::optional<SeriesSchema>> FindChangedDeclaration();
+  // The roll-up of `series` that has the same table and rows; null: it has none.
+  static std::unique_ptr<Rollup> FindSame(const SeriesSchema& series, const Rollup& rollup);
   // The newest timestamps of rows that are there already, by row key.
   using Stamps = absl::flat_hash_map<std::string, int64_t>;
   absl::StatusOr<Stamps> ReadStamps(const Rollup& rollup, const Pieces::value_type& pieces);
+  absl::Status RefreshRollup(const Rollup& rollup, const KeptPoints& kept, const Stamps& stamps,
+                             const Pieces::value_type& pieces);
   absl::Status RefreshSeries(const Rollup& rollup, const KeptPoints& kept, const Stamps& stamps,
                              const Tags& tags, const std::set<int64_t>& starts, std::vector<RowWrite>* rows);
   absl::Status WriteRows(const std::string& table, std::vector<RowWrite>* rows, bool is_last);

@@ -85,6 +85,39 @@ TEST_F(RollupRefresherTest, WhatComesDuringARefreshIsNotForgotten) {
   EXPECT_EQ(Marks(), 0);
 }
 
+// Requests that came before a new version was declared know nothing of its table.
+TEST_F(RollupRefresherTest, RefreshesByTheDeclarationThatIsStored) {
+  const auto declared = [&](std::string_view rest) {
+    const SeriesSchema schema =
+        ParseSchema(fmt::format("series: v\ntags: {{ host: string }}\nfields: {{ x: double }}\n{}", rest),
+                    "x.yaml")
+            .value();
+    EXPECT_EQ(EnsureSeriesTables(schema, &tables_, &clock_), absl::OkStatus());
+    return schema;
+  };
+  const std::string derive =
+      "derive: [ rollup: { table: v_1d, every: day, aggregates: [count] }, rollup: { table: v_1h } ]\n";
+  const auto write = [&](const SeriesSchema& schema, int hour, RollupRefresher* refresher) {
+    PointWriter writer(schema, &tables_, {}, &clock_, PointWriter::Target::kAll, refresher);
+    ASSERT_TRUE(writer.Add({{"a"}, kDay + hour * kMicrosPerHour, {"1"}}).ok());
+    ASSERT_TRUE(writer.Flush().ok());
+  };
+  RollupRefresher before(&tables_, &clock_), after(&tables_, &clock_);
+  write(declared("table: v_1\nbucket: day\nkey: [host, bucket]\n" + derive), 1, &before);
+  const SeriesSchema now = declared(
+      "table: v_2\nbucket: hour\nkey: [host, bucket]\nversions:\n  - { until: 2021-03-04-1200, table: v_1, "
+      "bucket: day, key: [host, bucket] }\nderive: [ rollup: { table: v_1d, every: day, aggregates: [count] "
+      "} "
+      "]\n");
+  write(now, 13, &after);
+  ASSERT_TRUE(after.Refresh().ok());
+  ASSERT_TRUE(before.Refresh().ok());
+  ASSERT_EQ(tables_.tables["v_1d"].rows.size(), 1);
+  EXPECT_EQ(tables_.tables["v_1d"].rows.begin()->second[kCount].begin()->second, "2");
+  EXPECT_TRUE(tables_.tables["v_1h"].rows.empty()) << "nobody declares it any more";
+  EXPECT_EQ(Marks(), 0);
+}
+
 // The other roll-ups go on.
 TEST_F(RollupRefresherTest, ATableThatWasDroppedIsPassedOver) {
   RollupTable other = schema_.rollups[0];
