@@ -23,9 +23,12 @@ bool IsAskedFor(const Selection& selection, size_t field) {
 
 class Planner {
  public:
-  Planner(const KeyCodec& codec, const Selection& selection) : codec_(codec), selection_(selection) {}
+  // A time part is written out as up to `buckets_max` buckets.
+  Planner(const KeyCodec& codec, const Selection& selection, size_t buckets_max)
+      : codec_(codec), selection_(selection), buckets_max_(buckets_max) {}
 
   absl::StatusOr<ScanPlan> Plan();
+  bool has_too_many_ranges() const { return range_count_ > kScanRangesMax; }
 
  private:
   // Appends the ranges of all keys that start with `prefix`, which holds the parts before `index`.
@@ -55,6 +58,7 @@ class Planner {
 
   const KeyCodec& codec_;
   const Selection& selection_;
+  const size_t buckets_max_;
   ScanPlan plan_;
   std::vector<RowRange> stream_;  // of the walk at hand
   size_t range_count_ = 0;
@@ -242,7 +246,7 @@ absl::Status Planner::WalkTime(size_t index, const std::string& prefix, bool is_
 
   const BucketWidth unit = codec_.UnitOf(part);
   const int64_t pieces_about = (last - first) / unit.MicrosMax() + 1;
-  if (IsFixed(index + 1) && pieces_about <= static_cast<int64_t>(kBucketsWrittenOutMax)) {
+  if (IsFixed(index + 1) && pieces_about <= static_cast<int64_t>(buckets_max_)) {
     for (int64_t time = std::max(unit.Start(first), range.from_micros); time <= last; time = unit.End(time)) {
       std::string longer = prefix;
       if (absl::Status status = codec_.AppendTime(part, time, &longer); !status.ok()) return status;
@@ -275,7 +279,10 @@ bool MatchesTag(const Tag& tag, const TagFilter& filter, std::string_view value)
 }  // namespace
 
 absl::StatusOr<ScanPlan> PlanScan(const KeyCodec& codec, const Selection& selection) {
-  return Planner(codec, selection).Plan();
+  Planner written_out(codec, selection, kBucketsWrittenOutMax);
+  absl::StatusOr<ScanPlan> plan = written_out.Plan();
+  if (!written_out.has_too_many_ranges()) return plan;
+  return Planner(codec, selection, 0).Plan();
 }
 
 bool Matches(const KeyCodec& codec, const Selection& selection, const DecodedKey& key) {

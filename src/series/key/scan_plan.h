@@ -2,9 +2,9 @@
 //
 // The parts of the key are followed as long as the selection fixes them: constants, tags with given values,
 // fields, then one time part, whose range ends the walk (or, when the parts behind it are fixed too and few
-// buckets are asked for, is written out bucket by bucket).  A salt of tags with given values is computed;
-// other salts are all of them, each a walk of its own.  Whatever lies in the ranges without being asked for
-// is left to Matches.
+// buckets are asked for, is written out bucket by bucket, unless that makes more than kScanRangesMax).  A
+// salt of tags with given values is computed; other salts are all of them, each a walk of its own.  Whatever
+// lies in the ranges without being asked for is left to Matches.
 #pragma once
 
 #include <optional>

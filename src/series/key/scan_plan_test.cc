@@ -65,6 +65,25 @@ TEST(ScanPlan, WritesOutBucketsBeforeFixedTags) {
             (Ranges{{"s#20210304", "s#20210306"}}));
 }
 
+// Salts in front and values behind multiply the buckets.
+TEST(ScanPlan, BucketsThatWouldBeTooManyRangesAreOne) {
+  const KeyCodec codec = CodecOf(
+      "tags: { host: string }\nbucket: week\nkey: [{ salt: 100, of: time }, { bucket: week, format: yyyymmdd "
+      "}, host]");
+  const int64_t week = 7 * kMicrosPerDay;
+  Selection selection{{{{"h"}, {}}}, kDay, kDay + 90 * week};
+  EXPECT_EQ(RangesOf(codec, selection).size(), 9'100) << "91 weeks of each salt";
+  selection.to_micros = kDay + 120 * week;
+  const auto plan = PlanScan(codec, selection);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->streams.size(), 100);
+  EXPECT_EQ(plan->ranges.size(), 100);
+  EXPECT_EQ(plan->ranges[7], (RowRange{"07#20210301", "07#2023061:"}));
+  EXPECT_FALSE(plan->is_full_scan);
+  for (int i = 0; i < 101; ++i) selection.tags[0].values.push_back(fmt::format("h{}", i));
+  EXPECT_EQ(RangesOf(codec, selection).size(), 100) << "hosts behind the time are not walked then";
+}
+
 TEST(ScanPlan, RefusesWhatNoKeyHolds) {
   const KeyCodec codec = CodecOf("tags: { host: string, id: int }\nbucket: day\nkey: [host, id, bucket]");
   EXPECT_EQ(PlanScan(codec, {{{}, {{"x"}, {}}}}).status().message(),
