@@ -43,6 +43,7 @@ class Checker {
     CheckNames();
     CheckQueries();
     CheckRollups();
+    CheckRollupKeys();
     CheckLatest();
     std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
       return a.severity != b.severity ? a.severity > b.severity : a.line < b.line;
@@ -72,6 +73,7 @@ class Checker {
   void CheckQueries();
   void CheckText(const DeclaredQuery& query);
   void CheckRollups();
+  void CheckRollupKeys();
   void CheckLatest();
 
   // Whether points of a moment and of one row but for the salt go to several of its values.
@@ -396,6 +398,22 @@ void Checker::CheckRollups() {
       Add(Severity::kNote, rollup.line,
           fmt::format("roll-up '{}' without 'retention' is kept for ever", rollup.table),
           "declare it, as in retention: 5y");
+    }
+  }
+}
+
+// Their keys have the time last, behind the tag that may go without a width in the series' own key.
+void Checker::CheckRollupKeys() {
+  if (!schema_.delimiter.empty()) return;
+  for (const RollupTable& rollup : schema_.rollups) {
+    for (const KeyPart& part : MakeRollupSchema(schema_, rollup).key) {
+      if (part.kind != KeyPart::Kind::kTag || schema_.tags[part.tag].width_bytes) continue;
+      const std::string& tag = schema_.tags[part.tag].name;
+      Add(Severity::kError, rollup.line,
+          fmt::format("tag '{}' has no width, so that a key of roll-up '{}', where the time stands behind it "
+                      "without a delimiter, can't be decoded",
+                      tag, rollup.table),
+          fmt::format("give '{}' a width, or declare a delimiter", tag));
     }
   }
 }

@@ -249,6 +249,27 @@ TEST(Check, LatestNeedsMilliseconds) {
   EXPECT_EQ(findings("2ms"), Lines{});
 }
 
+TEST(Check, WithoutADelimiterRollupsNeedTheWidthOfEveryTag) {
+  const auto findings = [](std::string_view tag, std::string_view rest) {
+    return Findings(
+        fmt::format("series: s\ntags: {{ h: {} }}\nfields: {{ x: double }}\nbucket: day\nkey: [bucket, h]\n{}"
+                    "derive: [ latest: s_now, rollup: {{ table: r, retention: 5y }} ]\n",
+                    tag, rest));
+  };
+  const auto has_error = [&](std::string_view tag, std::string_view rest) {
+    for (const std::string& line : findings(tag, rest)) {
+      if (line.find("error") != std::string::npos) return line;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(
+      has_error("string", "delimiter: ''\n"),
+      "7 error: tag 'h' has no width, so that a key of roll-up 'r', where the time stands behind it without "
+      "a delimiter, can't be decoded");
+  EXPECT_EQ(has_error("{ type: string, width: 8 }", "delimiter: ''\n"), "");
+  EXPECT_EQ(has_error("string", ""), "");
+}
+
 TEST(Check, KeepsPointsLongEnoughForRollups) {
   const auto findings = [](std::string_view age, std::string_view rollup) {
     return Findings(
