@@ -454,8 +454,17 @@ class Player:
             self.model.rebuild()
 
     def _rewrite(self, place, step):
-        if self.model.declaration["versions"]:
+        if not self.model.declaration["versions"]:
+            return None
+        try:
             self._command(place, "rewrite")
+        except Difference:
+            if not self.model.may_not_be_rewritten():
+                raise
+            # All is as it was.
+            self._ask(place, {"do": "ask", "question": {"way": "get"}})
+            return ENDS
+        return None
 
     def _drop_versions(self, place, step):
         if not self.model.declaration["versions"]:
@@ -504,21 +513,27 @@ class Player:
         after = Model(self.model.declaration)
         after.series, after.has_points = copy.deepcopy(before), True
         allowed = {}  # (tags, time, field) to values that may be found
+        doubtful = set()  # of points that may be refused
         for point in step["points"]:
-            if self.model.refuses(point) is False:
+            refuses = self.model.refuses(point)
+            if refuses is not True:
                 after.write(point)
                 tags, micros, fields = point
                 micros -= micros % self.model.declaration["resolution"]
                 values = after.series[self.model.identity(tags)][micros]
                 for name in self.model.source().kinds:
-                    allowed.setdefault((self.model.identity(tags), micros, name), []).append(values.get(name))
+                    key = (self.model.identity(tags), micros, name)
+                    allowed.setdefault(key, []).append(values.get(name))
+                    if refuses is None:
+                        doubtful.add(key)
         own = self._values(place, None)
         known = {(of, t, name): value for of, points in before.items() for t, values in points.items()
                  for name, value in values.items()}
         last = {(of, t, name): value for of, points in after.series.items() for t, values in points.items()
                 for name, value in values.items()}
         for key in known.keys() | own.keys() | last.keys():
-            wanted = [last.get(key)] if is_acknowledged else [known.get(key), *allowed.get(key, [])]
+            is_sure = is_acknowledged and key not in doubtful
+            wanted = [last.get(key)] if is_sure else [known.get(key), *allowed.get(key, [])]
             if own.get(key) not in wanted:
                 raise Difference(place, f"after the kill {key} is {own.get(key)!r}, not one of {wanted!r}"
                                         f" ({'acknowledged' if is_acknowledged else 'not acknowledged'})")

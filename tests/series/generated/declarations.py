@@ -210,6 +210,8 @@ def random_derived(rng, declaration, kind=None):
     if kind == "rollup":
         if all(field["type"] == "string" for field in declaration["fields"]):
             return None
+        if declaration["shape"].get("delimiter") == "" and any("width" not in tag for tag in declaration["tags"]):
+            return None  # its key has the time behind all tags
         every = rng.choice(["15m", "hour", "hour", "6h", "day", "day", "week", "month"])
         return {"kind": kind, "table": table, "every": every,
                 "aggregates": rng.sample(AGGREGATES, rng.randrange(1, 7))}

@@ -119,6 +119,11 @@ class Model:
             not has_rollup or "origin" in declaration or micros < 10 ** 16)
         return False if can_say else None
 
+    def may_not_be_rewritten(self):
+        """Whether the present table can't say the time of some point, which an earlier one holds."""
+        shape, origin = self.declaration["shape"], self.declaration.get("origin", 0)
+        return any(t < origin or not self._can_say(shape, t, origin) for points in self.series.values() for t in points)
+
     @staticmethod
     def _refuses_tag(tag, text, delimiter):
         if text == "" or (delimiter and delimiter in text):
