@@ -4,7 +4,7 @@
 usage: generated [--declarations N] [--seed N] [--door http|endpoint|data-dir|all] [--kills N] [--jobs N]
        generated --only NUMBER --seed N [--door DOOR]      one declaration again, as a list of steps and their outcome
        generated --controls                                servers with a planted bug of each kind must be found out
-SONDE_BINARY is the program; it starts its own servers.
+SONDE_BINARY is the program; it starts its own servers, in TMPDIR (in memory, as /dev/shm, they take less time).
 
 Each declaration has a number, and a course of its own that follows from the seed and the number.  With `all`, most go
 through HTTP, some through `sonde series --endpoint`, some through --data-dir.  --kills: so many courses more in which the
@@ -27,6 +27,7 @@ import shrink
 from course import CourseMaker, Difference, Player, describe
 from doors import CommandDoor, HttpDoor, Server
 
+JOBS_PER_CORE = 3  # most of the time, a job waits: for a disk, for roll-ups, for a process that starts
 CHUNK = 50  # declarations of one server: it holds 10,000 tables
 ROLLUPS_LATER_SECONDS = 2.5
 SHRINK_SECONDS = 60
@@ -213,7 +214,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--door", choices=["http", "endpoint", "data-dir", "all", "kill"], default="all")
     parser.add_argument("--kills", type=int, default=6)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    parser.add_argument("--jobs", type=int, default=JOBS_PER_CORE * (os.cpu_count() or 1), help="servers at a time")
     parser.add_argument("--only", type=int)
     parser.add_argument("--controls", action="store_true")
     parser.add_argument("--failures", type=int, default=FAILURES_MAX, help="ends after so many")
