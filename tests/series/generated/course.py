@@ -45,6 +45,7 @@ class CourseMaker:
         self.rng = random.Random(seed)
         self.seed, self.is_short, self.kills = seed, is_short, kills
         self.steps = []
+        self.derived = {}  # by table, as it was declared last
 
     def make(self):
         rng = self.rng
@@ -189,6 +190,9 @@ class CourseMaker:
         self.declaration = declaration
         self.points.declaration = declaration
         may_refuse |= declarations.is_too_fine(declaration) and any(d["kind"] == "latest" for d in declaration["derive"])
+        # A table that went and comes back otherwise may still have the rows that it had.
+        may_refuse |= any(self.derived.get(d["table"], d) != d for d in declaration["derive"])
+        self.derived.update((d["table"], d) for d in declaration["derive"])
         self._add("declare", declaration=declaration, **({"may_refuse": True} if may_refuse else {}))
 
     def _add_derived(self):
@@ -449,9 +453,16 @@ class Player:
             raise Difference(place, f"series {name} failed: {text}")
 
     def _rebuild(self, place, step):
-        if self.model.declaration["derive"]:
+        if not self.model.declaration["derive"]:
+            return None
+        try:
             self._command(place, "rebuild")
-            self.model.rebuild()
+        except Difference:
+            if not self.model.may_not_be_rebuilt():
+                raise
+            return self._end_unchanged(place)
+        self.model.rebuild()
+        return None
 
     def _rewrite(self, place, step):
         if not self.model.declaration["versions"]:
@@ -461,10 +472,12 @@ class Player:
         except Difference:
             if not self.model.may_not_be_rewritten():
                 raise
-            # All is as it was.
-            self._ask(place, {"do": "ask", "question": {"way": "get"}})
-            return ENDS
+            return self._end_unchanged(place)
         return None
+
+    def _end_unchanged(self, place):
+        self._ask(place, {"do": "ask", "question": {"way": "get"}})
+        return ENDS
 
     def _drop_versions(self, place, step):
         if not self.model.declaration["versions"]:

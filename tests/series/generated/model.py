@@ -124,6 +124,11 @@ class Model:
         shape, origin = self.declaration["shape"], self.declaration.get("origin", 0)
         return any(t < origin or not self._can_say(shape, t, origin) for points in self.series.values() for t in points)
 
+    def may_not_be_rebuilt(self):
+        """Whether a derived table can't say the time of some point, which the series has from before it was declared."""
+        return any(self.refuses((of, t, values)) is not False for of, points in self.series.items()
+                   for t, values in points.items())
+
     @staticmethod
     def _refuses_tag(tag, text, delimiter):
         if text == "" or (delimiter and delimiter in text):
