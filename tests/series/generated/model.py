@@ -55,6 +55,10 @@ def number_of(value):
     return value.value if isinstance(value, Near) else value
 
 
+def slack_of(value):
+    return value.slack if isinstance(value, Near) else 0.0
+
+
 def is_same(expected, got):
     if expected is None or got is None:
         return expected is got
@@ -363,7 +367,7 @@ def aggregate(name, pairs):
         return None
     values = [value for _, value in pairs]
     plain = [number_of(value) for value in values]
-    slack = sum(value.slack for value in values if isinstance(value, Near))
+    slack = sum(map(slack_of, values))
     if name in ("min", "max", "first", "last"):
         pick = {"min": lambda: min(plain), "max": lambda: max(plain),
                 "first": lambda: number_of(min(pairs, key=lambda pair: (pair[0], number_of(pair[1])))[1]),
@@ -387,9 +391,9 @@ def aggregate(name, pairs):
         if len(values) == 1:
             return None
         mean = total / len(values)
-        # Ints are exact: their distances from the mean may be far smaller than they are.
+        # Calculated with doubles, also of ints that these do not hold exactly.
         found = math.sqrt(math.fsum((value - mean) ** 2 for value in plain) / (len(values) - 1))
-        return Near(found, found * 1e-6 + largest * 1e-7 + slack)
+        return Near(found, found * 1e-9 + largest * 1e-12 + slack)
     place = percentile_of(name) / 100 * (len(plain) - 1)
     plain.sort()
     below = int(place)
@@ -412,9 +416,9 @@ class Fold:
     def rows(self):
         question = self.question
         low, first_asked = question.get("from", BEGIN), None
-        if self.pieces:
-            first_asked = self.pieces.start(low) if "from" in question else None
-            if "from" in question and max(self.windows) > 1:
+        if self.pieces and low > BEGIN:  # from the beginning of time: no bound
+            first_asked = self.pieces.start(low)
+            if max(self.windows) > 1:
                 # Windows look back: whole pieces, the first one that is asked for included.
                 low = self.pieces.before(first_asked, max(self.windows) - 1)
         groups = {}  # tags to {piece: {field: pairs}}
@@ -476,8 +480,10 @@ class Fold:
             for column in range(len(rows[0][2])):
                 known = [place for place, row in enumerate(rows) if row[2][column] is not None]
                 for low, high in zip(known, known[1:]):
-                    a, b = number_of(rows[low][2][column]), number_of(rows[high][2][column])
+                    ends = rows[low][2][column], rows[high][2][column]
+                    a, b = map(number_of, ends)
+                    slack = max(map(slack_of, ends)) + (abs(a) + abs(b)) * 1e-9
                     for place in range(low + 1, high):
                         share = (rows[place][1] - rows[low][1]) / (rows[high][1] - rows[low][1])
-                        rows[place][2][column] = Near(a + (b - a) * share, (abs(a) + abs(b)) * 1e-9)
+                        rows[place][2][column] = Near(a + (b - a) * share, slack)
         return rows
