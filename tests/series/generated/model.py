@@ -374,8 +374,9 @@ def aggregate(name, pairs):
                 "last": lambda: number_of(max(pairs, key=lambda pair: (pair[0], number_of(pair[1])))[1])}[name]()
         return Near(pick, slack) if slack else pick
     scale = sum(abs(value) for value in plain)
-    if all(isinstance(value, int) for value in values):
-        total = sum(values)
+    ints = [value.int if isinstance(value, Wide) else value for value in values]
+    if all(isinstance(value, int) for value in ints):
+        total = sum(ints)
         if name == "sum":
             return total if INT_MIN <= total <= INT_MAX else Wide(total)
         if name == "avg":
