@@ -452,6 +452,24 @@ TEST(SeriesHttp, ListsSeriesByPages) {
   EXPECT_EQ(fixture.Call("GET", "/api/v1/series?limit=1001").code, 400);
 }
 
+// One text a series: its labels, and its samples as VALUE@MILLIS.
+std::vector<std::string> ReadRemote(Fixture& fixture, std::vector<prometheus::RemoteMatcher> matchers,
+                                    int64_t start_millis = 0, int64_t end_millis = 10'000) {
+  const HttpResponse response = fixture.Call(
+      "POST", "/api/v1/read", prometheus::EncodeRead({{start_millis, end_millis, std::move(matchers)}}));
+  EXPECT_EQ(response.code, 200) << response.body;
+  std::vector<std::string> result;
+  const auto results = prometheus::DecodeReadResponse(response.body).value();
+  for (const prometheus::RemoteSeries& found : results[0]) {
+    std::string text;
+    for (const auto& [name, value] : found.labels) text += fmt::format("{}={} ", name, value);
+    for (const auto& sample : found.samples)
+      text += fmt::format("{}@{} ", sample.value, sample.timestamp_millis);
+    result.push_back(text);
+  }
+  return result;
+}
+
 TEST(SeriesHttp, PrometheusWritesAndReadsBack) {
   using prometheus::RemoteMatcher;
   Fixture fixture;
@@ -477,19 +495,7 @@ TEST(SeriesHttp, PrometheusWritesAndReadsBack) {
   EXPECT_EQ(fixture.Call("POST", "/api/v1/write", "not snappy", {}).code, 400);
 
   const auto read = [&](std::vector<RemoteMatcher> matchers, int64_t start = 0, int64_t end = 10'000) {
-    const HttpResponse response =
-        fixture.Call("POST", "/api/v1/read", prometheus::EncodeRead({{start, end, std::move(matchers)}}));
-    EXPECT_EQ(response.code, 200) << response.body;
-    std::vector<std::string> result;
-    const auto results = prometheus::DecodeReadResponse(response.body).value();
-    for (const prometheus::RemoteSeries& found : results[0]) {
-      std::string text;
-      for (const auto& [name, value] : found.labels) text += fmt::format("{}={} ", name, value);
-      for (const auto& sample : found.samples)
-        text += fmt::format("{}@{} ", sample.value, sample.timestamp_millis);
-      result.push_back(text);
-    }
-    return result;
+    return ReadRemote(fixture, std::move(matchers), start, end);
   };
   using Texts = std::vector<std::string>;
   using Type = RemoteMatcher::Type;
@@ -535,23 +541,6 @@ TEST(SeriesHttp, EmptyTextsAreReadAsTheyWereWritten) {
 HttpResponse WriteRemote(Fixture& fixture, const std::vector<prometheus::RemoteSeries>& series) {
   return fixture.Call("POST", "/api/v1/write", prometheus::EncodeWrite(series, prometheus::WriteVersion::k1),
                       {{"content-type", "application/x-protobuf"}});
-}
-
-// One text a series: its labels, and its samples as VALUE@MILLIS.
-std::vector<std::string> ReadRemote(Fixture& fixture, std::vector<prometheus::RemoteMatcher> matchers) {
-  const HttpResponse response =
-      fixture.Call("POST", "/api/v1/read", prometheus::EncodeRead({{0, 10'000, std::move(matchers)}}));
-  EXPECT_EQ(response.code, 200) << response.body;
-  std::vector<std::string> result;
-  const auto results = prometheus::DecodeReadResponse(response.body).value();
-  for (const prometheus::RemoteSeries& found : results[0]) {
-    std::string text;
-    for (const auto& [name, value] : found.labels) text += fmt::format("{}={} ", name, value);
-    for (const auto& sample : found.samples)
-      text += fmt::format("{}@{} ", sample.value, sample.timestamp_millis);
-    result.push_back(text);
-  }
-  return result;
 }
 
 TEST(SeriesHttp, PrometheusReadsNamesAsTheyWereWritten) {
