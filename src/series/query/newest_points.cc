@@ -29,7 +29,8 @@ class NewestOfSeries {
   // `fields`: how many values a row has.
   explicit NewestOfSeries(size_t fields) : fields_(fields) {}
 
-  NewestRows& Of(const std::vector<std::string>& tags) { return all_[tags]; }
+  // Series mostly come in the order of their tags.
+  NewestRows& Of(const std::vector<std::string>& tags) { return all_.try_emplace(all_.end(), tags)->second; }
   const std::map<std::vector<std::string>, NewestRows>& all() const { return all_; }
 
   // One row more is held.
