@@ -184,7 +184,7 @@ absl::Status IngestBatch::Open(const IngestPoint& point, const KnownSeriesRef& s
   absl::StatusOr<KnownSeriesRef> opened =
       declarations_->Extend(point.series, names, OpenFieldsOf(point, schema));
   if (!opened.ok()) return opened.status();
-  target->open = *std::move(opened);
+  target->open = found_ = *std::move(opened);
   MakeKeyPrefix(point, *target->open, &target->key_prefix);
   return absl::OkStatus();
 }
@@ -192,15 +192,13 @@ absl::Status IngestBatch::Open(const IngestPoint& point, const KnownSeriesRef& s
 absl::Status IngestBatch::MakeOpenTarget(const IngestPoint& point, const KnownSeriesRef& series,
                                          Target* target) {
   if (absl::Status status = CheckOpenTime(point.time_micros); !status.ok()) return status;
-  const absl::StatusOr<std::vector<std::string_view>> names = LabelNames(point);
-  if (!names.ok()) return Refuse(names.status(), target);
-  target->open = series;
-  const bool is_known = series != nullptr && MakeKeyPrefix(point, *series, &target->key_prefix);
-  if (absl::Status status = is_known ? CheckKeyPrefix(target->key_prefix) : absl::OkStatus(); !status.ok()) {
-    return Refuse(status, target);
-  }
-  if (absl::Status status = is_known ? absl::OkStatus() : Open(point, series, *names, target); !status.ok()) {
-    return status;
+  if (series != nullptr && MakeKeyPrefix(point, *series, &target->key_prefix)) {
+    target->open = series;
+    target->problem = CheckKeyPrefix(target->key_prefix);
+  } else {
+    const absl::StatusOr<std::vector<std::string_view>> names = LabelNames(point);
+    if (!names.ok()) return Refuse(names.status(), target);
+    if (absl::Status status = Open(point, series, *names, target); !status.ok()) return status;
   }
   if (!target->problem.ok()) return absl::OkStatus();
   target->first = first_of_prefix_.try_emplace(target->key_prefix, target).first->second;
@@ -208,9 +206,12 @@ absl::Status IngestBatch::MakeOpenTarget(const IngestPoint& point, const KnownSe
 }
 
 absl::Status IngestBatch::MakeTarget(const IngestPoint& point, Target* target) {
-  const absl::StatusOr<KnownSeriesRef> found = declarations_->FindStored(point.series);
-  if (!found.ok()) return found.status();
-  const KnownSeriesRef& series = *found;
+  if (found_ == nullptr || found_->schema.name != point.series) {
+    absl::StatusOr<KnownSeriesRef> found = declarations_->FindStored(point.series);
+    if (!found.ok()) return found.status();
+    found_ = *std::move(found);
+  }
+  const KnownSeriesRef series = found_;
   if (series != nullptr && !series->is_open()) return MakeDeclaredTarget(point, series, target);
   if (series != nullptr || settings_.takes_undeclared) return MakeOpenTarget(point, series, target);
   return Refuse(
@@ -252,7 +253,7 @@ absl::Status IngestBatch::AddFields(const IngestPoint& point, Target* target) {
   absl::StatusOr<KnownSeriesRef> extended =
       declarations_->Extend(point.series, {}, OpenFieldsOf(point, schema));
   if (!extended.ok()) return extended.status();
-  target->open = *std::move(extended);
+  target->open = found_ = *std::move(extended);
   for (size_t i = 0; i < point.fields->size(); ++i) {
     field_places_[i] = *target->open->schema.FindField((*point.fields)[i].name);
   }
@@ -282,7 +283,11 @@ absl::Status IngestBatch::AddOpen(const IngestPoint& point, Target* target) {
       std::string& key = rows_.emplace_back().row_key;
       key.reserve(target->key_prefix.size() + kBucketTextBytes);
       key = target->key_prefix;
-      AppendCalendarTime(schema.key[2].format, bucket_start_micros, &key);
+      if (std::exchange(bucket_text_of_, bucket_start_micros) != bucket_start_micros) {
+        bucket_text_.clear();
+        AppendCalendarTime(schema.key[2].format, bucket_start_micros, &bucket_text_);
+      }
+      key += bucket_text_;
     }
     target->row = entry->second;
     target->bucket_start_micros = bucket_start_micros;
@@ -340,6 +345,7 @@ absl::Status IngestBatch::Flush() {
   row_of_bucket_.clear();
   first_of_prefix_.clear();
   targets_.clear();
+  found_ = nullptr;
   cells_ = value_bytes_ = 0;
   return result;
 }

@@ -91,12 +91,15 @@ class IngestBatch {
   const IngestSettings settings_;
   RollupRefresher* const refresher_;
   absl::flat_hash_map<std::string_view, std::unique_ptr<Target>> targets_;
+  KnownSeriesRef found_;  // of the last identity that was new; null: of none yet, or nothing has come of it
   absl::flat_hash_map<std::string, std::unique_ptr<Declared>> declared_;
   std::vector<RowWrite> rows_;  // of open series
   // Identities with the same labels, such as those in another order, share the rows of the one that came
   // first.
   absl::flat_hash_map<std::string_view, const Target*> first_of_prefix_;
   absl::flat_hash_map<std::pair<const Target*, int64_t>, size_t> row_of_bucket_;  // by first and start
+  int64_t bucket_text_of_ = -1;  // the start that bucket_text_ says, as all keys of open series do
+  std::string bucket_text_;
   std::vector<size_t> field_places_;  // of the point at hand; those of the last one are tried first
   std::vector<std::string_view> field_texts_;
   size_t cells_ = 0;

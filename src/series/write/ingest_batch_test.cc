@@ -112,7 +112,7 @@ TEST(IngestBatch, SaysWhatItRefusesAndKeepsTheRest) {
   Declarations declarations(&tables, &kClock);
   EXPECT_EQ(
       Write("cpu,host=a usage=1.5 1\ncpu,host=a usage=\"much\" 2\ncpu,host=a usage=2i 3\ncpu,a=b,a=c x=1 4\n"
-            "cpu,host=a usage=1 -1\ncpu,host=a big=18446744073709551615u 5",
+            "cpu,host=a usage=1 -1\ncpu,host=a big=18446744073709551615u 5\ncpu,host=a,host=b usage=1 6",
             &declarations, &tables),
       (Texts{
           "field type conflict: input field \"usage\" on measurement \"cpu\" is type string, already exists "
@@ -121,8 +121,22 @@ TEST(IngestBatch, SaysWhatItRefusesAndKeepsTheRest) {
           "time 1969-12-31T23:59:59Z: a series that nobody declared takes times from 1970-01-01T00:00:00Z "
           "on; "
           "earlier ones take a declaration with time: { origin: 0001-01-01 }",
-          "field 'big': 18446744073709551615 is more than 9223372036854775807, the largest integer"}));
+          "field 'big': 18446744073709551615 is more than 9223372036854775807, the largest integer",
+          "tag 'host' comes twice"}));
   EXPECT_EQ((tables.tables["timeseries"].rows["cpu#host=a#1970010100"][{"m", "usage"}].size()), 2);
+}
+
+TEST(IngestBatch, ALabelWithoutAValueIsNone) {
+  MemoryTables tables;
+  Declarations declarations(&tables, &kClock);
+  ASSERT_EQ(Write("cpu,host=a,zone=z usage=1 1\n", &declarations, &tables), Texts{});
+  IngestBatch batch(&declarations, &tables, {});
+  const std::vector<std::pair<std::string_view, std::string_view>> labels = {
+      {"zone", ""}, {"host", ""}, {"host", "b"}};
+  const std::vector<LineField> fields = {{"usage", LineValueType::kInt, "2"}};
+  ASSERT_TRUE(batch.Add({"cpu", "cpu,host=b", &labels, &fields, kMicrosPerSecond}).ok());
+  ASSERT_TRUE(batch.Flush().ok());
+  EXPECT_EQ(Keys(tables, "timeseries"), (Texts{"cpu#host=a,zone=z#1970010100", "cpu#host=b#1970010100"}));
 }
 
 // Else it would count towards the series, labels and fields that there may be, and questions would find it.

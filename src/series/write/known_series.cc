@@ -1,12 +1,11 @@
 #include "series/write/known_series.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/bytes.h"
+#include "base/format.h"
 
 namespace sonde::series {
 namespace {
@@ -139,14 +138,13 @@ bool AppendLabelsText(const KnownSeries& series,
   auto next = labels.begin();  // they mostly come in the order of keys
   for (const std::string& name : series.labels) {
     if (left == 0) break;
-    const auto is_it = [&](const auto& label) { return label.first == name; };
+    const auto is_it = [&](const auto& label) { return label.first == name && !label.second.empty(); };
     auto found = std::find_if(next, labels.end(), is_it);
     if (found == labels.end()) {
       found = std::find_if(labels.begin(), next, is_it);
       if (found == next) continue;
     }
     next = std::next(found);
-    if (found->second.empty()) continue;
     --left;
     if (out->size() > begin) *out += ',';
     AppendEscaped(name, out);

@@ -60,8 +60,8 @@ SeriesSchema LabelsAsTags(const KnownSeries& series);
 // Appends `name` or a value of an open series, as keys have it.
 void AppendEscaped(std::string_view text, std::string* out);
 constexpr char kNoLabelsText[] = ",";  // a tag is never empty
-// Appends what the tag `labels` of an open series holds; labels with empty values are absent.  No name comes
-// twice.  False: a label is not known, and what was appended is not whole.
+// Appends what the tag `labels` of an open series holds; labels with empty values are absent.  False: a
+// label is not known, or a name comes twice, and what was appended is not whole.
 bool AppendLabelsText(const KnownSeries& series,
                       const std::vector<std::pair<std::string_view, std::string_view>>& labels,
                       std::string* out);
