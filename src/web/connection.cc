@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace sonde {
@@ -44,17 +45,31 @@ void Connection::Use(size_t bytes) {
 bool Connection::Receive(size_t bytes_max) {
   in_.erase(0, in_at_);
   in_at_ = 0;
+  std::array<char, kReceiveBytes> buffer;  // larger than most of what comes, so not to be filled with zeros
   while (bytes_max > 0) {
-    const size_t before = in_.size();
-    const size_t wanted = std::min(bytes_max, kReceiveBytes);
-    in_.resize(before + wanted);
-    const ssize_t got = recv(socket_, in_.data() + before, wanted, 0);
-    in_.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    const size_t wanted = std::min(bytes_max, buffer.size());
+    const ssize_t got = recv(socket_, buffer.data(), wanted, 0);
     if (got == 0) return false;
     if (got < 0) return IsLater();
+    in_.append(buffer.data(), static_cast<size_t>(got));
     if (static_cast<size_t>(got) < wanted) return true;
     bytes_max -= static_cast<size_t>(got);
   }
+  return true;
+}
+
+bool Connection::AwaitHead(Clock::duration patience) {
+  if (unread().empty()) {
+    pollfd wanted{socket_, POLLIN, 0};
+    const auto millis = std::chrono::duration_cast<milliseconds>(patience).count();
+    if (poll(&wanted, 1, static_cast<int>(millis)) <= 0 || !Receive(kHeadBytesMax)) return false;
+  }
+  const std::optional<size_t> end = FindHeadEnd(unread(), 0);
+  if (!end || *end > kHeadBytesMax) return false;
+  absl::StatusOr<RequestHead> parsed = ParseRequestHead(unread().substr(0, *end));
+  if (!parsed.ok()) return false;
+  Use(*end);
+  head = *std::move(parsed);
   return true;
 }
 

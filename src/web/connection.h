@@ -41,6 +41,10 @@ class Connection {
   void Use(size_t bytes);
   // Takes what the socket has now, about `bytes_max` at most.  False: the client sends no more.
   bool Receive(size_t bytes_max);
+  // Waits for the next request, and takes its head.  False: it is not there as a whole when the first of it
+  // has come, or nothing has by the end of the patience, or it is for somebody else to find out what is
+  // wrong.
+  bool AwaitHead(Clock::duration patience);
   // As much of `out` as the socket takes now.  False: the client is gone.
   bool Send();
   bool IsSent() const { return out_at == out.size(); }

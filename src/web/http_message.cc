@@ -79,10 +79,10 @@ std::string HttpRequest::Caller() const {
 }
 
 absl::Status HttpBody::Read(const std::function<absl::Status(std::string_view bytes)>& take) {
-  std::string buffer(kBodyPieceBytes, '\0');
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kBodyPieceBytes);
   size_t bytes_read = 0;
   while (true) {
-    const absl::StatusOr<size_t> bytes = source_(buffer.data(), buffer.size());
+    const absl::StatusOr<size_t> bytes = source_(buffer.get(), kBodyPieceBytes);
     if (!bytes.ok()) return bytes.status();
     if (*bytes == 0) break;
     bytes_read += *bytes;
@@ -90,7 +90,7 @@ absl::Status HttpBody::Read(const std::function<absl::Status(std::string_view by
       return absl::ResourceExhaustedError(fmt::format(
           "The body has more than {} bytes, which is the limit here: send it in parts", bytes_max_));
     }
-    if (absl::Status status = take(std::string_view(buffer).substr(0, *bytes)); !status.ok()) return status;
+    if (absl::Status status = take({buffer.get(), *bytes}); !status.ok()) return status;
   }
   complete_ = true;
   return absl::OkStatus();

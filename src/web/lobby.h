@@ -54,6 +54,8 @@ class Lobby {
   void End();
 
   void Return(std::unique_ptr<Connection> connection);
+  // Whether connections are to be returned as soon as may be.
+  bool ends() const { return must_end_; }
 
   // How many there are, those that are served included.
   size_t connections() const { return connections_.load(std::memory_order_relaxed); }

@@ -4,7 +4,7 @@
 
 namespace sonde {
 
-WorkQueue::WorkQueue(size_t threads, size_t urgent_threads) {
+WorkQueue::WorkQueue(size_t threads, size_t urgent_threads) : threads_for_all_(threads) {
   for (size_t i = 0; i < threads + urgent_threads; ++i) {
     threads_.emplace_back([this, takes_all = i < threads] { Run(takes_all); });
   }
@@ -27,13 +27,20 @@ void WorkQueue::Add(std::function<void()> task, bool is_urgent) {
   if (is_urgent) has_urgent_task_.Signal();
 }
 
+bool WorkQueue::IsQuiet() const {
+  const absl::MutexLock lock(&mutex_);
+  return urgent_.empty() && usual_.empty() && 2 * idle_for_all_ >= threads_for_all_;
+}
+
 void WorkQueue::Run(bool takes_all) {
   while (true) {
     std::function<void()> task;
     {
       const absl::MutexLock lock(&mutex_);
       while (!is_ending_ && urgent_.empty() && (!takes_all || usual_.empty())) {
+        idle_for_all_ += takes_all ? 1 : 0;
         (takes_all ? has_task_ : has_urgent_task_).Wait(&mutex_);
+        idle_for_all_ -= takes_all ? 1 : 0;
       }
       std::deque<std::function<void()>>& tasks = urgent_.empty() && takes_all ? usual_ : urgent_;
       if (tasks.empty()) return;
