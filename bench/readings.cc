@@ -1,11 +1,10 @@
 #include "bench/readings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
+#include "base/format.h"
 #include "base/random.h"
 
 namespace sonde::bench {

@@ -5,7 +5,6 @@
 // value of one field.  Questions are asked again and again of a warm store; sums over the answers are
 // printed, so that two builds can be compared.  The scan takes every value of every field with its time, and
 // has to find what was loaded.
-#include <fmt/format.h>
 #include <time.h>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "bench/series_data.h"
 #include "catalog/catalog.h"
 #include "engine/rocks/rocks_engine.h"

@@ -14,7 +14,7 @@ set(SONDE_LAYERS
 # SONDE_UNITY each of them includes several of SOURCES, so that headers and templates are read once for all of these; names in
 # unnamed namespaces are therefore different within a folder.  The units name files as #include does, unlike CMake's own
 # (UNITY_BUILD), so that ccache knows them again in another clone.
-set(SONDE_UNIT_FILES_MAX 10)
+set(SONDE_UNIT_FILES_MAX 24)
 function(sonde_units out prefix)
   set(units)
   set(text "")

@@ -1,7 +1,6 @@
 #include "keyviz/history.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -12,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/format.h"
 #include "base/varint.h"
 
 namespace sonde {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/format.h"
 #include "base/varint.h"
 
 namespace sonde {

@@ -1,8 +1,8 @@
 #include "metrics/text_writer.h"
 
-#include <fmt/format.h>
-
 #include <array>
+
+#include "base/format.h"
 
 namespace sonde {
 namespace {

@@ -1,6 +1,6 @@
 // The program's commands: each adds itself to the command line and leaves its exit status in *exit_status
-// (0 done, 1 failed or done in part, 2 the call was wrong).  Data goes to stdout, talk to stderr.  main()
-// looks whether stdout could be written.
+// (0 done, 1 failed or done in part, 2 the call was wrong).  Data goes to stdout, talk to stderr.  RunProgram
+// (program.h) looks whether stdout could be written.
 #pragma once
 
 #include <CLI/App.hpp>

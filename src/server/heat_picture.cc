@@ -1,12 +1,12 @@
 #include "server/heat_picture.h"
 
-#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "base/format.h"
 #include "base/varint.h"
 
 namespace sonde {

@@ -1,15 +1,5 @@
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <iostream>
-
 #include "absl/synchronization/mutex.h"
-#include "server/commands.h"
-#include "server/serve_settings.h"
+#include "server/program.h"
 
 // jemalloc's settings.  Memory that nobody uses is given back after ten seconds also when the thread that had
 // it does nothing any more: a thousand reads that began at once leave many such.
@@ -18,46 +8,8 @@ extern const char* malloc_conf;
 const char* malloc_conf = "background_thread:true";
 }
 
-namespace {
-
-// What a command has printed may only now be found not to have come out: then it has failed, whatever it
-// thought.
-int StatusWithOutput(int exit_status) {
-  errno = 0;
-  const bool is_flushed = std::fflush(stdout) == 0;
-  std::cout.flush();
-  const bool is_written = is_flushed && std::cout.good() && std::ferror(stdout) == 0;
-  if (is_written) return exit_status;
-  fmt::print(stderr, "sonde: the output could not be written{}{}\n", errno == 0 ? "" : ": ",
-             errno == 0 ? "" : std::strerror(errno));
-  return exit_status == 0 ? 1 : exit_status;
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
   // Debian's Abseil looks for deadlocks at every lock that gRPC takes: some 6% of a small call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  CLI::App app("Sonde: a time-series database that is a Bigtable.", "sonde");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "sonde " SONDE_VERSION);
-  int exit_status = 0;
-  sonde::AddServeCommand(app, &exit_status);
-  sonde::AddSeriesCommand(app, &exit_status);
-  sonde::AddKeyvizCommand(app, &exit_status);
-  sonde::AddBenchCommand(app, &exit_status);
-  sonde::AddCompactCommand(app, &exit_status);
-  sonde::AddCheckCommand(app, &exit_status);
-  app.add_subcommand("version", "Say which version this is")->callback([] {
-    fmt::print("sonde {} ({}, RocksDB {})\n", SONDE_VERSION, SONDE_BUILD_TYPE, SONDE_ROCKSDB_VERSION);
-  });
-
-  std::vector<std::string> arguments = sonde::AcceptEmulatorForm({argv + 1, argv + argc});
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::ParseError& e) {
-    return StatusWithOutput(app.exit(e) == 0 ? 0 : 2);
-  }
-  return StatusWithOutput(exit_status);
+  return sonde::RunProgram(argc, argv);
 }

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <google/protobuf/stubs/logging.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/format.h"
 #include "server/commands.h"
 #include "server/local_store.h"
 #include "server/serve_http.h"

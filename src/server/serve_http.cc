@@ -1,6 +1,5 @@
 #include "server/serve_http.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <memory>
@@ -8,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/format.h"
 #include "server/access.h"
 #include "server/table_declarations.h"
 #include "table/local_tables.h"

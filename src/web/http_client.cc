@@ -1,12 +1,12 @@
 #include "web/http_client.h"
 
-#include <fmt/format.h>
 #include <httplib.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
+#include "base/format.h"
 
 namespace sonde {
 namespace {

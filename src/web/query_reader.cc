@@ -1,12 +1,11 @@
 #include "web/query_reader.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <optional>
 
 #include "absl/strings/ascii.h"
 #include "base/bytes.h"
+#include "base/format.h"
 #include "model/limits.h"
 
 namespace sonde {

@@ -1,9 +1,9 @@
 #include "web/response_text.h"
 
-#include <fmt/format.h>
-
 #include <iterator>
 #include <string_view>
+
+#include "base/format.h"
 
 namespace sonde {
 namespace {

@@ -1,7 +1,5 @@
 #include "web/tables_api.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/format.h"
 #include "filter/compiled_filter.h"
 #include "model/filter_spec.h"
 #include "model/limits.h"

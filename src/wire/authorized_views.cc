@@ -1,12 +1,12 @@
 #include "wire/authorized_views.h"
 
-#include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/format.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/requests.h"
@@ -96,8 +96,8 @@ absl::StatusOr<ViewFields> ParseMask(const admin::UpdateAuthorizedViewRequest& r
   return fields;
 }
 
-void ToProto(const AuthorizedView& view, admin::AuthorizedView::ResponseView part,
-             admin::AuthorizedView* out) {
+void ViewToProto(const AuthorizedView& view, admin::AuthorizedView::ResponseView part,
+                 admin::AuthorizedView* out) {
   out->set_name(view.name);
   if (part == admin::AuthorizedView::NAME_ONLY) return;
   out->set_deletion_protection(view.deletion_protection);
@@ -126,7 +126,7 @@ void Finish(const Tables& tables, Operations* operations, const AuthorizedView& 
             google::longrunning::Operation* response) {
   *metadata.mutable_finish_time() = TimeUtil::MicrosecondsToTimestamp(tables.clock().NowMicros());
   admin::AuthorizedView full;
-  ToProto(view, admin::AuthorizedView::FULL, &full);
+  ViewToProto(view, admin::AuthorizedView::FULL, &full);
   *response = operations->Done(view.name, metadata, full);
 }
 
@@ -213,8 +213,8 @@ absl::Status ListAuthorizedViews(const Catalog& catalog, const admin::ListAuthor
   }
   const bool is_default = request.view() == admin::AuthorizedView::RESPONSE_VIEW_UNSPECIFIED;
   for (const AuthorizedViewRef& view : views) {
-    ToProto(*view, is_default ? admin::AuthorizedView::NAME_ONLY : request.view(),
-            response->add_authorized_views());
+    ViewToProto(*view, is_default ? admin::AuthorizedView::NAME_ONLY : request.view(),
+                response->add_authorized_views());
   }
   return absl::OkStatus();
 }
@@ -228,7 +228,7 @@ absl::Status GetAuthorizedView(const Catalog& catalog, const admin::GetAuthorize
   // The comments of the API say BASIC for none; the Go client's own test finds the subset in what production
   // gives.
   const bool is_default = request.view() == admin::AuthorizedView::RESPONSE_VIEW_UNSPECIFIED;
-  ToProto(**view, is_default ? admin::AuthorizedView::FULL : request.view(), response);
+  ViewToProto(**view, is_default ? admin::AuthorizedView::FULL : request.view(), response);
   return absl::OkStatus();
 }
 

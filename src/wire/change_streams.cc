@@ -1,6 +1,5 @@
 #include "wire/change_streams.h"
 
-#include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 #include <spdlog/spdlog.h>
 
@@ -8,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/format.h"
 #include "changes/change_record.h"
 #include "model/names.h"
 #include "wire/calls.h"
@@ -62,7 +62,7 @@ absl::StatusOr<RowRange> ParsePartition(const pb::StreamPartition& partition) {
   return parsed;
 }
 
-void ToProto(const RowRange& range, pb::StreamPartition* partition) {
+void PartitionToProto(const RowRange& range, pb::StreamPartition* partition) {
   partition->mutable_row_range()->set_start_key_closed(range.start);
   partition->mutable_row_range()->set_end_key_open(range.end);
 }
@@ -109,7 +109,7 @@ struct MutationToProto {
   void operator()(const DeleteFromRow&) const { out->mutable_delete_from_row(); }
 };
 
-void ToProto(const LoggedMutation& logged, pb::ReadChangeStreamResponse::MutationChunk* out) {
+void MutationChunkToProto(const LoggedMutation& logged, pb::ReadChangeStreamResponse::MutationChunk* out) {
   std::visit(MutationToProto{out->mutable_mutation()}, logged.mutation);
   if (!logged.chunk.has_value()) return;
   out->mutable_chunk_info()->set_chunked_value_size(static_cast<int32_t>(logged.chunk->value_bytes));
@@ -122,7 +122,7 @@ absl::Status ServerEnds() { return absl::UnavailableError("The server is ending;
 grpc::ByteBuffer Heartbeat(const ChangeStreamReader& reader) {
   pb::ReadChangeStreamResponse response;
   pb::ReadChangeStreamResponse::Heartbeat* heartbeat = response.mutable_heartbeat();
-  ToProto(reader.partition(), heartbeat->mutable_continuation_token()->mutable_partition());
+  PartitionToProto(reader.partition(), heartbeat->mutable_continuation_token()->mutable_partition());
   heartbeat->mutable_continuation_token()->set_token(reader.Token());
   *heartbeat->mutable_estimated_low_watermark() =
       TimeUtil::MicrosecondsToTimestamp(reader.watermark_micros());
@@ -191,7 +191,8 @@ absl::Status ToProto(const ChangeStreamReader::Piece& piece, pb::ReadChangeStrea
     change->set_row_key(std::string(decoded.row_key));
     *change->mutable_commit_timestamp() = TimeUtil::MicrosecondsToTimestamp(piece.commit_micros);
   }
-  for (const LoggedMutation& mutation : decoded.mutations) ToProto(mutation, change->add_chunks());
+  for (const LoggedMutation& mutation : decoded.mutations)
+    MutationChunkToProto(mutation, change->add_chunks());
   if (decoded.last) {
     change->set_done(true);
     change->set_token(piece.token);
@@ -210,9 +211,9 @@ pb::ReadChangeStreamResponse CloseStream(const std::vector<ChangeStreamReader::C
   }
   for (const ChangeStreamReader::Continuation& continuation : continuations) {
     pb::StreamContinuationToken* token = close->add_continuation_tokens();
-    ToProto(continuation.token_partition, token->mutable_partition());
+    PartitionToProto(continuation.token_partition, token->mutable_partition());
     token->set_token(continuation.token);
-    ToProto(continuation.partition, close->add_new_partitions());
+    PartitionToProto(continuation.partition, close->add_new_partitions());
   }
   return response;
 }
@@ -483,7 +484,7 @@ absl::Status ChangeStreamCalls::GeneratePartitions(
   if (absl::Status status = CheckHasChangeStream(**schema); !status.ok()) return status;
   for (const RowRange& range : PartitionsOf(*(*schema)->change_stream)) {
     pb::GenerateInitialChangeStreamPartitionsResponse response;
-    ToProto(range, response.mutable_partition());
+    PartitionToProto(range, response.mutable_partition());
     messages->push_back(ToByteBuffer(response));
   }
   return absl::OkStatus();

@@ -93,7 +93,7 @@ absl::StatusOr<GcRule> ParseGcRuleAt(const admin::GcRule& rule, int depth) {
   return GcRule{};
 }
 
-void ToProto(const GcRule& rule, admin::GcRule* out) {
+void GcRuleToProto(const GcRule& rule, admin::GcRule* out) {
   if (const auto* versions = std::get_if<GcRule::MaxVersions>(&rule.rule)) {
     out->set_max_num_versions(versions->count);
   } else if (const auto* age = std::get_if<GcRule::MaxAge>(&rule.rule)) {
@@ -101,10 +101,10 @@ void ToProto(const GcRule& rule, admin::GcRule* out) {
     out->mutable_max_age()->set_nanos(static_cast<int32_t>(age->micros % kMicrosOfSecond * kNanosOfMicro));
   } else if (const auto* all = std::get_if<GcRule::Intersection>(&rule.rule)) {
     out->mutable_intersection();
-    for (const GcRule& part : all->rules) ToProto(part, out->mutable_intersection()->add_rules());
+    for (const GcRule& part : all->rules) GcRuleToProto(part, out->mutable_intersection()->add_rules());
   } else if (const auto* any = std::get_if<GcRule::Union>(&rule.rule)) {
     out->mutable_union_();
-    for (const GcRule& part : any->rules) ToProto(part, out->mutable_union_()->add_rules());
+    for (const GcRule& part : any->rules) GcRuleToProto(part, out->mutable_union_()->add_rules());
   }
 }
 
@@ -281,7 +281,7 @@ void ToProto(const TableSchema& schema, admin::Table::View view, admin::Table::V
     }
     for (const FamilySchema& family : schema.families) {
       admin::ColumnFamily& column_family = (*out->mutable_column_families())[family.name];
-      if (!family.gc_rule.KeepsEverything()) ToProto(family.gc_rule, column_family.mutable_gc_rule());
+      if (!family.gc_rule.KeepsEverything()) GcRuleToProto(family.gc_rule, column_family.mutable_gc_rule());
       // It was serialized here; nothing else can be in it.
       if (!family.value_type.empty())
         (void)column_family.mutable_value_type()->ParseFromString(family.value_type);

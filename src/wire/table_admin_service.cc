@@ -1,8 +1,8 @@
 #include "wire/table_admin_service.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "base/format.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/authorized_views.h"

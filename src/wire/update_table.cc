@@ -1,12 +1,12 @@
 #include "wire/update_table.h"
 
-#include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 #include <spdlog/spdlog.h>
 
 #include <optional>
 
 #include "base/bytes.h"
+#include "base/format.h"
 #include "model/names.h"
 #include "wire/not_built.h"
 #include "wire/schemas.h"

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Counts the source files that include protobuf's generated headers or gRPC's, themselves or by a header of ours.
+"""Counts the source files that include protobuf's generated headers or gRPC's, themselves or by a header of ours, and looks whether
+those that use fmt::format_to or spdlog include base/format.h, without which each compiles the whole formatter.
 
-Each such file reads 100,000 to 300,000 lines before its own first one.  The counts below are today's: a change that needs one more
+Each file with such headers reads 100,000 to 300,000 lines before its own first one.  The counts below are today's: a change that needs one more
 file raises them knowingly, and one that needs fewer lowers them (docs/decisions/0021-build-time.md).
 
 usage: check_heavy_headers.py ROOT
-Exit status: 0 the counts are these, 1 they are others (the files are listed), 2 the call was wrong.
+Exit status: 0 the counts are these and nothing lacks base/format.h, 1 otherwise (the files are listed), 2 the call was wrong.
 """
 
 import pathlib
@@ -23,6 +24,7 @@ COUNTS = {
     ("bench", "protobuf"): 9,
     ("bench", "gRPC"): 9,
 }
+WHOLE_FORMATTER = re.compile(r"fmt::format_to\b|<spdlog/")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 
 
@@ -74,6 +76,11 @@ def main():
             wrong += 1
             for path in heavy:
                 print(f"  {path.relative_to(root)}")
+    for folder in ("src", "bench"):
+        for path in sorted(path for path in (root / folder).rglob("*.cc") if not path.name.endswith("_test.cc")):
+            if WHOLE_FORMATTER.search(path.read_text(encoding="utf-8")) and "base/format.h" not in tree.includes_of(path):
+                wrong += 1
+                print(f"{path.relative_to(root)} uses fmt::format_to or spdlog without base/format.h")
     return 1 if wrong else 0
 
 

@@ -1,9 +1,9 @@
 #include "series/schema/slot_format.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <iterator>
+
+#include "base/format.h"
 
 namespace sonde::series {
 namespace {
