@@ -1,32 +1,16 @@
 #include "codec/unpack.h"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
+#include "codec/packed_for_tests.h"
+
 namespace sonde {
 namespace {
-
-std::string Deflate(const std::string& text, int window) {
-  z_stream stream{};
-  deflateInit2(&stream, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY);
-  std::string packed(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
-
-std::string Gzip(const std::string& text) { return Deflate(text, 15 + 16); }
-std::string Zlib(const std::string& text) { return Deflate(text, 15); }
 
 std::string Zstd(const std::string& text) {
   std::string packed(ZSTD_compressBound(text.size()), '\0');

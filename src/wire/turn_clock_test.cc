@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/busy_processes.h"
 
 namespace sonde {
 namespace {
@@ -77,31 +76,6 @@ TEST(TurnClock, MovesByItself) {
   while (clock->Now() < absl::Milliseconds(50) && absl::Now() < deadline) absl::SleepFor(TurnClock::kBeat);
   EXPECT_GE(clock->Now(), absl::Milliseconds(50));
 }
-
-// Keeps a processor busy until it goes.
-class BusyProcesses {
- public:
-  explicit BusyProcesses(int count) {
-    for (int i = 0; i < count; ++i) {
-      const pid_t child = fork();
-      if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        while (true) {
-        }
-      }
-      children_.push_back(child);
-    }
-  }
-  ~BusyProcesses() {
-    for (const pid_t child : children_) {
-      kill(child, SIGKILL);
-      waitpid(child, nullptr, 0);
-    }
-  }
-
- private:
-  std::vector<pid_t> children_;
-};
 
 // Of a server whose thread wants to work all the time, on one processor, which so many others want, too.
 double ShareBeside(int others_count) {

@@ -10,11 +10,7 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -22,6 +18,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "base/busy_processes.h"
 #include "catalog/catalog.h"
 #include "engine/rocks/rocks_engine.h"
 #include "load.h"
@@ -151,31 +148,6 @@ TEST_P(Overload, AnswersAsManyAsBefore) {
   }
 }
 
-// Programs that take what they can get of the processors.
-class OtherPrograms {
- public:
-  explicit OtherPrograms(int count) {
-    for (int i = 0; i < count; ++i) {
-      const pid_t child = fork();
-      if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        while (true) {
-        }
-      }
-      children_.push_back(child);
-    }
-  }
-  ~OtherPrograms() {
-    for (const pid_t child : children_) {
-      kill(child, SIGKILL);
-      waitpid(child, nullptr, 0);
-    }
-  }
-
- private:
-  std::vector<pid_t> children_;
-};
-
 // A server of one processor, which many others want: eight clients, each of which waits for its answer, are
 // no overload.  The official clients do not send such a request again.
 TEST_F(LoadedServer, OfFewProcessorsIsSlowAndRefusesNothing) {
@@ -192,7 +164,7 @@ TEST_F(LoadedServer, OfFewProcessorsIsSlowAndRefusesNothing) {
   constexpr double kUnlimited = std::numeric_limits<double>::infinity();
   LoadResult result;
   {
-    const OtherPrograms others(kPrograms);
+    const BusyProcesses others(kPrograms);
     result = RunOf(LoadKind::kWrite, "starved", kUnlimited, kClients, std::chrono::milliseconds(8'000));
   }
   sched_setaffinity(0, sizeof all, &all);
