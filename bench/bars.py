@@ -81,6 +81,11 @@ def bars():
         ]
     found += [Bar("memory of a server at most, against --memory", "sonde peak.MB", 1.0, over="sonde budget.MB", at_most=True,
                   unit="x")]
+    found += [Bar(f"memory of a server at most while {clients} write and read large values, over --memory",
+                  f"large-values {clients} over.MB", 64 * 1.048576, at_most=True, unit="MB")
+              for clients in ("1 client", "8 clients")]
+    found += [Bar("small requests answered while 8 clients write and read large values, of all",
+                  "large-values 8 clients small.share", 0.99, unit="x")]
     for schema in ("bucket", "tall"):
         found += [
             Bar(f"ingest against one RocksDB entry a cell, {schema} rows", f"engine sonde {schema} ingest.cells/s", 5,

@@ -7,6 +7,7 @@
 //   range        how many series can be asked for one field over some time a second (ReadRows)?
 //   mixed        all of these beside each other: ingest goes on where it ended, while series are read
 //   large-row    what does it cost to append to a large row and to read its newest cell, against a small row?
+//   large-values what becomes of small requests while several clients write and read rows of large values?
 //   lines        how fast do time series go in as line protocol (HTTP)?  Not the API, but what others speak.
 // The data is that of data_model.h; what reads, reads what ingest wrote with the same flags.
 #pragma once
@@ -23,7 +24,7 @@
 
 namespace sonde::bench {
 
-// The row of large-row; it has a table of its own.
+// The row of large-row, or those of large-values, one a client; they have a table of their own.
 struct LargeRow {
   int64_t bytes = int64_t{100} << 20;  // of its cells: qualifiers, times and values
   int columns = 1;                     // that share the cells

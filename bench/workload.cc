@@ -93,9 +93,10 @@ absl::StatusOr<std::vector<Result>> RunOne(const std::string& name, const Option
   }
   if (name == "mixed") return RunMixed(options);
   if (name == "large-row") return RunLargeRow(options);
+  if (name == "large-values") return RunLargeValues(options);
   return absl::InvalidArgumentError(fmt::format(
       "a benchmark is one of ingest, scan, point-read, point-write, latest, range, mixed, large-row, "
-      "lines, all; got \"{}\"",
+      "large-values, lines, all; got \"{}\"",
       name));
 }
 

@@ -89,6 +89,7 @@ absl::StatusOr<Result> RunLatest(const Options& options);
 absl::StatusOr<Result> RunRange(const Options& options);
 absl::StatusOr<std::vector<Result>> RunMixed(const Options& options);
 absl::StatusOr<std::vector<Result>> RunLargeRow(const Options& options);
+absl::StatusOr<std::vector<Result>> RunLargeValues(const Options& options);
 absl::StatusOr<Result> RunLines(const Options& options);
 
 }  // namespace sonde::bench

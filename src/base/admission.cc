@@ -53,6 +53,14 @@ absl::StatusOr<Admission::Place> Admission::Admit(int64_t bytes) {
   return place;
 }
 
+absl::StatusOr<Admission::Place> Admission::AdmitLarge(int64_t bytes) {
+  absl::StatusOr<Place> place = Admit(0);
+  if (!place.ok()) return place;
+  large_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  place->large_bytes_ = bytes;
+  return place;
+}
+
 absl::Status Admission::Place::Resize(int64_t bytes) {
   const int64_t more = bytes - bytes_;
   const int64_t bytes_after = admission_->bytes_.fetch_add(more, std::memory_order_relaxed) + more;
@@ -69,10 +77,12 @@ absl::Status Admission::Place::Resize(int64_t bytes) {
 }
 
 double Admission::Load() const {
-  const auto share = [](const std::atomic<int64_t>& taken, int64_t limit) {
-    return static_cast<double>(taken.load(std::memory_order_relaxed)) / static_cast<double>(limit);
+  const auto share = [](int64_t taken, int64_t limit) {
+    return static_cast<double>(taken) / static_cast<double>(limit);
   };
-  return std::min(1.0, std::max(share(requests_, limits_.requests), share(bytes_, limits_.bytes)));
+  const int64_t bytes = bytes_.load(std::memory_order_relaxed) + large_bytes_.load(std::memory_order_relaxed);
+  return std::min(1.0, std::max(share(requests_.load(std::memory_order_relaxed), limits_.requests),
+                                share(bytes, limits_.bytes)));
 }
 
 }  // namespace sonde

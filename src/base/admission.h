@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/large_room.h"
 
 namespace sonde {
 
@@ -29,17 +30,26 @@ class Admission {
    public:
     Place() = default;
     Place(Place&& other) noexcept
-        : admission_(std::exchange(other.admission_, nullptr)), bytes_(other.bytes_) {}
+        : admission_(std::exchange(other.admission_, nullptr)),
+          bytes_(other.bytes_),
+          large_bytes_(std::exchange(other.large_bytes_, 0)),
+          large_(std::move(other.large_)) {}
     Place& operator=(Place&& other) noexcept {
       std::swap(admission_, other.admission_);
       std::swap(bytes_, other.bytes_);
+      std::swap(large_bytes_, other.large_bytes_);
+      large_ = std::move(other.large_);
       return *this;
     }
     ~Place() {
-      if (admission_ != nullptr) admission_->Leave(bytes_);
+      if (admission_ == nullptr) return;
+      admission_->large_bytes_.fetch_sub(large_bytes_, std::memory_order_relaxed);
+      admission_->Leave(bytes_);
     }
 
     int64_t bytes() const { return bytes_; }
+    // What is large counts there, and here as if it were small.
+    LargeRoom::Place* large() { return &large_; }
     // Takes or gives back room, so that this is a place of `bytes`; of a place that was admitted.
     // UNAVAILABLE, and nothing changes: over the limit of bytes, which one that is alone may exceed.
     absl::Status Resize(int64_t bytes);
@@ -49,6 +59,8 @@ class Admission {
     Place(Admission* admission, int64_t bytes) : admission_(admission), bytes_(bytes) {}
     Admission* admission_ = nullptr;
     int64_t bytes_ = 0;
+    int64_t large_bytes_ = 0;
+    LargeRoom::Place large_;
   };
 
   // `what`: "reads", "writes": for the error.
@@ -59,6 +71,8 @@ class Admission {
   // UNAVAILABLE: over a limit of what is under way.  Alone, a request is let in whatever its size.
   // RESOURCE_EXHAUSTED, with kTryAgainPayload: the quota is used up.
   absl::StatusOr<Place> Admit(int64_t bytes);
+  // The same for a request that is large (large_room.h), whose bytes count in Load alone.
+  absl::StatusOr<Place> AdmitLarge(int64_t bytes);
 
   // What is under way.
   Limits Taken() const {
@@ -80,6 +94,7 @@ class Admission {
   const Limits limits_;
   std::atomic<int64_t> requests_ = 0;
   std::atomic<int64_t> bytes_ = 0;
+  std::atomic<int64_t> large_bytes_ = 0;
   // When the quota would be whole again; steady clock.
   std::atomic<int64_t> quota_whole_nanos_ = 0;
 };

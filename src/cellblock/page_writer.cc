@@ -168,6 +168,10 @@ void PageWriter::Finish(std::string* page) {
 
   const size_t start = page->size();
   AppendPageHeader(parts, page);
+  // A page of one long value would take twice its size otherwise, and half of that while it grows.
+  size_t bytes = page->size() + sizeof(uint64_t);
+  for (const std::string* section : {&keys, &columns, &shape, &times, &values}) bytes += section->size();
+  page->reserve(bytes);
   for (const std::string* section : {&keys, &columns, &shape, &times, &values}) *page += *section;
   PutFixed64(page, PageChecksum(std::string_view(*page).substr(start)));
 

@@ -89,6 +89,9 @@ class Engine {
     absl::Time deadline = absl::InfiniteFuture();
     // Not OK (CANCELLED) ends the scan with that; unset: nobody interrupts it.  Advisory.
     std::function<absl::Status()> interrupted;
+    // Asked before an entry of so many bytes, of kLargeBytes or more (base/large_room.h), is read, which
+    // takes kLargeReadCopies times as much; an error ends the scan.  Null: nobody asks.
+    std::function<absl::Status(size_t entry_bytes)> take_large;
   };
   virtual absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                           ScanOptions options) = 0;

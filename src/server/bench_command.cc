@@ -29,6 +29,9 @@ constexpr Workload kWorkloads[] = {
     {"range", "read one field of single series over some time (ReadRows)"},
     {"mixed", "go on with ingest, while series are read beside it"},
     {"large-row", "append to a large row and read its newest cell, beside a small row"},
+    {"large-values",
+     "write rows of large values and read them, a row each client (--row-bytes, --value-bytes), beside small "
+     "requests"},
     {"lines", "write time series as line protocol (HTTP)"},
     {"all",
      "ingest, scan, point-read, point-write, latest and range; checks that scan finds what ingest wrote"},
@@ -46,6 +49,9 @@ constexpr char kBenchExamples[] =
     "bench/run measures servers of its own and writes bench/RESULTS.md: these workloads, and what takes "
     "more\n"
     "than a server that runs: settle, bytes-per-cell, many-series, engine, inside (bench/run --help).";
+
+// Of large-values, when nobody says otherwise: the largest that there may be, two a row.
+constexpr int kLargeValueBytes = 100 << 20;
 
 struct Flags {
   bench::Options options;
@@ -107,12 +113,15 @@ void AddFlags(CLI::App& command, Flags* flags) {
       ->capture_default_str();
   command
       .add_option("--row-bytes", options.large_row.bytes,
-                  "of large-row: qualifiers, times and values of the row that is built")
+                  "of large-row: qualifiers, times and values of the row that is built; of large-values: of "
+                  "a row [two values]")
       ->capture_default_str();
   command
       .add_option("--row-columns", options.large_row.columns, "of large-row: columns that share its cells")
       ->capture_default_str();
-  command.add_option("--value-bytes", options.large_row.value_bytes, "of large-row: of a value")
+  command
+      .add_option("--value-bytes", options.large_row.value_bytes,
+                  "of large-row: of a value; of large-values [100 MiB]")
       ->capture_default_str();
   command.add_flag("--no-build", flags->no_build, "of large-row: the row is there already");
   command.add_option("--http-endpoint", options.http_endpoint, "of lines: HOST:PORT of the server")
@@ -133,6 +142,10 @@ void RunBench(const CLI::App& command, Flags flags, int* exit_status) {
   options.shape.schema = flags.schema == "tall" ? bench::Schema::kTall : bench::Schema::kBucket;
   if (command.count("--cells-per-row") > 0) {
     (name == "point-write" ? options.point_write_cells : options.shape.cells_per_row) = flags.cells_per_row;
+  }
+  if (name == "large-values") {
+    if (command.count("--value-bytes") == 0) options.large_row.value_bytes = kLargeValueBytes;
+    if (command.count("--row-bytes") == 0) options.large_row.bytes = int64_t{2} * kLargeValueBytes;
   }
   if (command.count("--in-flight") > 0) options.in_flight = flags.in_flight;
   if (command.count("--seconds") > 0) options.seconds = flags.seconds;

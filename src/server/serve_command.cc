@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "server/commands.h"
 #include "server/local_store.h"
+#include "server/memory_shares.h"
 #include "server/serve_http.h"
 #include "server/serve_settings.h"
 #include "server/temporary_directory.h"
@@ -52,7 +53,7 @@ int Fail(const absl::Status& status) {
 }
 
 ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
-                    const series::IngestService& ingest) {
+                    const series::IngestService& ingest, const LargeRoom* large_room) {
   return {.version = SONDE_VERSION,
           .started_seconds = absl::ToUnixSeconds(absl::Now()),
           .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
@@ -64,7 +65,14 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .under_way = {{"reads", &server->reads()},
                         {"writes", &server->writes()},
                         {"series_writes", &ingest.admission()}},
-          .change_streams = &server->change_streams()};
+          .change_streams = &server->change_streams(),
+          .large_room = large_room,
+          .allocator_bytes = [] {
+            std::vector<std::pair<std::string, int64_t>> states;
+            if (const auto bytes = ReadAllocatorBytes(); bytes.has_value())
+              states = {{"allocated", bytes->allocated}, {"resident", bytes->resident}};
+            return states;
+          }};
 }
 
 void LogLine(TellLevel level, const std::string& text) {
@@ -104,26 +112,42 @@ int Serve(ServeSettings settings) {
   if (absl::Status status = ChooseDataDir(&settings, &temporary); !status.ok()) return Fail(status);
   const std::string data_dir = *settings.data_dir;
   const bool sync = settings.durability == "fsync";
-  absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open(
-      {.data_dir = data_dir, .memory_bytes = settings.memory_bytes, .sync = sync, .tell = LogLine},
-      /*watch=*/!settings.no_keyviz);
+  MemoryKeeper memory(settings.memory_bytes);
+  absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open({.data_dir = data_dir,
+                                                                        .memory_bytes = settings.memory_bytes,
+                                                                        .large_room = memory.room(),
+                                                                        .sync = sync,
+                                                                        .tell = LogLine},
+                                                                       /*watch=*/!settings.no_keyviz);
   if (!store.ok()) return Fail(store.status());
+  memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,
                          .port = settings.port,
                          .writes_block = sync,
                          .read_bytes_max = static_cast<int64_t>(settings.memory_bytes / 4),
                          .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8),
-                         .transport_bytes_max = static_cast<int64_t>(settings.memory_bytes / 2),
+                         .large_room = memory.room(),
+                         .transport_bytes_max = static_cast<int64_t>(settings.memory_bytes),
                          .reads_per_second = settings.reads_per_second,
                          .writes_per_second = settings.writes_per_second},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return Fail(server.status());
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest = OpenIngest(settings, &(*store)->tables());
   if (!ingest.ok()) return Fail(ingest.status());
-  absl::StatusOr<std::unique_ptr<HttpServer>> http =
-      StartHttp(settings, FactsOf(settings, store->get(), server->get(), **ingest), ingest->get());
+  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
+      settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()), ingest->get());
   if (!http.ok()) return Fail(http.status());
+  RocksEngine* const engine = &(*store)->engine();
+  memory.Start(
+      {.small_bytes =
+           [server = server->get(), ingest = ingest->get()] {
+             return server->bytes_under_way() + ingest->admission().Taken().bytes;
+           },
+       .cache_bytes = [engine] { return static_cast<int64_t>(engine->cache_bytes()); },
+       .set_cache_max = [engine](int64_t bytes) { engine->SetCacheBytes(static_cast<uint64_t>(bytes)); },
+       .refuse = [server =
+                      server->get()](bool keeps_oldest) { server->RefuseYoungestWrites(keeps_oldest); }});
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
                (*server)->port(), data_dir, settings.durability, settings.memory_bytes);
   // Before the line that tells that all is there.
@@ -135,6 +159,7 @@ int Serve(ServeSettings settings) {
   sigwait(&ending, &signal);
   spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
   http->reset();
+  memory.Stop();
   ingest->reset();  // which refreshes the roll-ups that wait
   (*server)->Shutdown(kShutdownGrace);
   server->reset();
@@ -182,8 +207,10 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
   CLI::Option* temporary =
       serve->add_flag("--temporary", flags->values.temporary,
                       "without --data-dir: keep the data in a temporary directory that goes at the end");
-  CLI::Option* memory = serve->add_option(
-      "--memory", flags->memory, "for caches, write buffers and requests under way, such as 4GiB [1GiB]");
+  CLI::Option* memory = serve->add_option("--memory", flags->memory,
+                                          "what the process may take of the machine's memory, such as 4GiB "
+                                          "[1GiB]: its peak stays within that and "
+                                          "64 MiB more; a value may have a sixth of it");
   CLI::Option* reads_per_second =
       serve->add_option("--reads-per-second", flags->values.reads_per_second,
                         "a quota for requests of the Bigtable API that read: RESOURCE_EXHAUSTED beyond it");

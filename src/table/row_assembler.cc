@@ -80,6 +80,7 @@ absl::StatusOr<bool> RowAssembler::Next(std::string* row_key, std::vector<Filter
   }
   pending_ = false;
   *row_key = piece_.row_key;
+  in_row_ = true;
   size_t copied_bytes = 0;
   while (true) {
     // To see whether more of the row follows, the stream must go on, and its views with it.
@@ -94,6 +95,7 @@ absl::StatusOr<bool> RowAssembler::Next(std::string* row_key, std::vector<Filter
       break;
     }
   }
+  in_row_ = false;
   SortByFamily(cells);
   return true;
 }

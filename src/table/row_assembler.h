@@ -75,6 +75,9 @@ class RowAssembler {
   // may have no cells.  For streams whose families come in the order of the schema; instead of Next.
   absl::StatusOr<bool> NextPart(std::string* row_key, std::vector<FilterCell>* cells, bool* is_last);
 
+  // After an error: whether it came within the row whose key was given out, and not before the next one.
+  bool in_row() const { return in_row_; }
+
  private:
   // Of a column that goes on in the next part.
   struct Column {
@@ -98,7 +101,7 @@ class RowAssembler {
   RowPiece piece_;
   bool pending_ = false;  // piece_ is the next row's first
   std::vector<std::unique_ptr<std::string>> copies_;
-  bool in_row_ = false;  // of parts: more may follow
+  bool in_row_ = false;  // more of it may follow
   std::string row_key_;  // then
   Column column_;        // likewise: the last one
 };

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -84,6 +85,75 @@ TEST_F(TablesTest, RowsInPartsAreTheSameAsWhole) {
     }
   }
   EXPECT_GT(parts, 500);
+}
+
+// Reads on as a client would for whom rows are begun once more, now and then within a row, or one that was
+// whole.
+Seen ReadWithRestarts(RowReader* reader, SeededRandom* random, int* restarts) {
+  Seen seen;
+  std::string row;
+  while (true) {
+    const auto step = reader->Next(2);
+    EXPECT_TRUE(step.ok()) << step.status();
+    if (!step.ok() || *step == RowReader::Step::kEnd) break;
+    if (*step == RowReader::Step::kRow || *step == RowReader::Step::kPart) {
+      if (row.empty()) row = reader->row_key() + ":";
+      for (const FilterCell& cell : reader->cells()) {
+        row += " " + reader->family_name(cell) + ":" + std::string(cell.cell.qualifier) + "@" +
+               std::to_string(cell.cell.timestamp_micros) + "=" + std::string(cell.cell.value);
+      }
+    }
+    const bool again = *step == RowReader::Step::kRow && random->Uniform(4) == 0;
+    if (again || random->Uniform(4) == 0) {
+      // A row that was given out to its end is not given out again, unless that is asked for.
+      if (*step == RowReader::Step::kRow && !again) seen.cells += row + "\n";
+      if (again || reader->in_row() || *step == RowReader::Step::kRow) row.clear();
+      reader->Restart(again);
+      ++*restarts;
+    } else if (*step == RowReader::Step::kRow) {
+      seen.cells += std::exchange(row, "") + "\n";
+    }
+  }
+  EXPECT_EQ(row, "");
+  seen.stats = reader->stats();
+  return seen;
+}
+
+TEST_F(TablesTest, ReadsThatAreBegunAgainWithinARowAreTheSame) {
+  SeededRandom random(12);
+  int restarts = 0;
+  for (int round = 0; round < 40; ++round) {
+    const auto engine = MemoryEngine::Create({.cells_per_piece_max = 1 + random.Uniform(4)});
+    const auto catalog = *Catalog::Open(engine.get());
+    Tables tables(engine.get(), catalog.get(), &clock_, /*seed=*/1);
+    const TableSchemaRef schema = *catalog->Create(*schema_);
+    for (int i = 0; i < 60; ++i) {
+      const std::string row(1, static_cast<char>('a' + random.Uniform(8)));
+      const std::string qualifier(1, static_cast<char>('p' + random.Uniform(3)));
+      const std::vector<Mutation> mutations = {SetCell{"z", qualifier, kNow + i * 1'000, std::to_string(i)}};
+      ASSERT_TRUE(tables.MutateRow(*schema, {row, mutations}).ok());
+    }
+    for (const bool reversed : {false, true}) {
+      for (const bool in_parts : {false, true}) {
+        const auto open = [&] {
+          auto reader = tables.Read(
+              schema,
+              {.ranges = {RowRange::All()}, .rows_limit = 6, .reversed = reversed, .in_parts = in_parts});
+          EXPECT_TRUE(reader.ok());
+          return *std::move(reader);
+        };
+        const auto plain_reader = open(), reader = open();
+        const Seen plain = ReadAll(plain_reader.get());
+        const Seen again = ReadWithRestarts(reader.get(), &random, &restarts);
+        EXPECT_EQ(again.cells, plain.cells) << "round " << round;
+        EXPECT_EQ(again.stats.rows_seen, plain.stats.rows_seen);
+        EXPECT_EQ(again.stats.rows_returned, plain.stats.rows_returned);
+        EXPECT_EQ(again.stats.cells_seen, plain.stats.cells_seen);
+        EXPECT_EQ(again.stats.cells_returned, plain.stats.cells_returned);
+      }
+    }
+  }
+  EXPECT_GT(restarts, 100);
 }
 
 FilterSpec Chain(std::vector<FilterSpec> filters) { return {FilterSpec::Chain{std::move(filters)}}; }

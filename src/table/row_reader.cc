@@ -45,8 +45,10 @@ absl::StatusOr<std::unique_ptr<RowReader>> RowReader::Open(Engine* engine, Table
 absl::Status RowReader::Start() {
   const TableSchema& schema = *visible_.schema();
   ranges_ = request_.ranges;
-  scan_options_ = {
-      .reverse = request_.reversed, .deadline = request_.deadline, .interrupted = request_.interrupted};
+  scan_options_ = {.reverse = request_.reversed,
+                   .deadline = request_.deadline,
+                   .interrupted = request_.interrupted,
+                   .take_large = request_.take_large};
   ReadHints& hints = scan_options_.hints;
   if (request_.filter != nullptr) {
     if (absl::Status status = request_.filter->CheckFamilies(schema); !status.ok()) return status;
@@ -99,10 +101,29 @@ void RowReader::Suspend() {
   ranges_ = ClipRanges(ranges_, rest);
 }
 
+void RowReader::Restart(bool again) {
+  if (!assembler_.has_value()) return;
+  const bool from_row = again || in_row_ || assembler_->in_row();
+  if (again || in_row_) stats_ = stats_before_row_;
+  assembler_.reset();
+  suspended_ = true;
+  in_row_ = row_passed_ = false;
+  if (stats_.rows_seen == 0 && !from_row) return;
+  RowRange rest;
+  if (request_.reversed) {
+    rest.end = from_row ? row_key_ + std::string(1, '\0') : row_key_;
+  } else {
+    rest.start = from_row ? row_key_ : row_key_ + std::string(1, '\0');
+  }
+  ranges_ = ClipRanges(ranges_, rest);
+}
+
 absl::StatusOr<RowReader::Step> RowReader::Next(int64_t rows_max) {
   absl::StatusOr<Step> step = FindNext(rows_max);
   if (watch_.has_value()) {
-    if (!step.ok()) {
+    if (absl::IsAborted(step.status())) {
+      // It goes on.
+    } else if (!step.ok()) {
       watch_->Fail(row_key_);
     } else if (*step == Step::kRow || *step == Step::kPart) {
       watch_->Returned(cells_);
@@ -131,6 +152,7 @@ absl::StatusOr<RowReader::Step> RowReader::FindNext(int64_t rows_max) {
     if (!more.ok()) return more.status();
     if (!*more) return Step::kEnd;
     if (!std::exchange(in_row_, !ends)) {
+      stats_before_row_ = stats_;
       ++stats_.rows_seen;
       if (watch_.has_value()) watch_->Saw(row_key_);
     }

@@ -34,6 +34,9 @@ struct ReadRequest {
   absl::Time deadline = absl::InfiniteFuture();
   // Asked now and then; not OK (CANCELLED) ends the read.
   std::function<absl::Status()> interrupted;
+  // As Engine::ScanOptions.  ABORTED, of it and of `take_row_room`, is no error of the read: who asks makes
+  // room, and calls Restart.
+  std::function<absl::Status(size_t entry_bytes)> take_large;
   // Null: rows are put together whatever they take (row_assembler.h).
   TakeRowRoom take_row_room;
   // Who asks, in words, for those who look for full scans; called in the read's time, if at all.
@@ -71,6 +74,10 @@ class RowReader {
   // Gives back what the engine keeps for the scan; the next call of Next begins a new one after the last row
   // looked at.  For reads that nobody may ask for a long time.  Within a row: nothing.
   void Suspend();
+
+  // The same also within a row, and after ABORTED: goes on with the first row that was not looked at to its
+  // end.  `again`: with the one that was, as if it had not been.
+  void Restart(bool again);
 
   // Whether more of the row that was looked at last may follow.
   bool in_row() const { return in_row_; }
@@ -112,6 +119,7 @@ class RowReader {
   bool row_passed_ = false;         // of this row, some cells did
   std::optional<ReadWatch> watch_;  // none: nobody watches
   ReadStats stats_;
+  ReadStats stats_before_row_;  // that was looked at last
 
   std::string row_key_;
   std::vector<FilterCell> cells_;

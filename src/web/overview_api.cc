@@ -60,6 +60,18 @@ std::vector<Figure> EngineFigures(const ServerFacts& facts) {
     requests.Add(static_cast<double>(taken.requests), {{"kind", one.kind}});
     requests_max.Add(static_cast<double>(most.requests), {{"kind", one.kind}});
   }
+  if (facts.large_room != nullptr) {
+    used.Add(static_cast<double>(facts.large_room->taken_bytes()), {{"user", "large"}});
+    limit.Add(static_cast<double>(facts.large_room->bytes_max()), {{"user", "large"}});
+  }
+  if (facts.allocator_bytes) {
+    Figure allocator = Figure::Gauge("sonde_allocator_bytes",
+                                     "Memory that the allocator holds: allocated by the program, resident "
+                                     "with what it keeps for the next.");
+    for (const auto& [state, bytes] : facts.allocator_bytes())
+      allocator.Add(static_cast<double>(bytes), {{"state", state}});
+    MergeFigures({std::move(allocator)}, &figures);
+  }
   MergeFigures({std::move(used), std::move(limit), std::move(requests), std::move(requests_max)}, &figures);
   return figures;
 }
@@ -229,8 +241,7 @@ std::string MetricsText(const ServerFacts& facts) {
   one("process_cpu_seconds_total", MetricKind::kCounter, "Processor time so far.", CpuSeconds());
   one("process_resident_memory_bytes", MetricKind::kGauge, "Memory of the process.",
       static_cast<double>(ResidentBytes()));
-  one("sonde_memory_budget_bytes", MetricKind::kGauge,
-      "What --memory allows caches, write buffers and requests under way.",
+  one("sonde_memory_budget_bytes", MetricKind::kGauge, "What --memory allows the process, beside a constant.",
       static_cast<double>(facts.memory_bytes));
   text.Begin("sonde_requests_load", MetricKind::kGauge,
              "Requests under way, as a part of what is allowed: 1 is full, and more are refused.");

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/admission.h"
+#include "base/large_room.h"
 #include "keyviz/key_visualizer.h"
 #include "metrics/request_metrics.h"
 #include "table/change_streams.h"
@@ -30,6 +33,9 @@ struct ServerFacts {
   };
   std::vector<UnderWay> under_way;
   const ChangeStreams* change_streams = nullptr;
+  const LargeRoom* large_room = nullptr;  // null: there is none
+  // What the allocator holds, by what it calls that; may be null.
+  std::function<std::vector<std::pair<std::string, int64_t>>()> allocator_bytes;
 };
 
 }  // namespace sonde

@@ -45,6 +45,8 @@ absl::Status Parse(grpc::ByteBuffer* bytes, Admission::Place* place, google::pro
   return absl::InvalidArgumentError("The request is not a " + type.full_name());
 }
 
+std::string NameOfRequest(int64_t bytes) { return fmt::format("A request of {} bytes", bytes); }
+
 grpc::Slice ToSlice(std::string bytes) {
   auto* owned = new std::string(std::move(bytes));
   return grpc::Slice(
@@ -60,14 +62,38 @@ absl::Status ParseRequest(grpc::ByteBuffer* bytes, Admission::Place* place,
   return status;
 }
 
+absl::Status TakeLargeRoom(const grpc::ByteBuffer& bytes, const grpc::CallbackServerContext* context,
+                           LargeRoom* room, Admission::Place* place) {
+  if (room == nullptr || !IsLarge(bytes) || place->large()->bytes() > 0) return absl::OkStatus();
+  const auto size = static_cast<int64_t>(bytes.Length());
+  absl::StatusOr<LargeRoom::Place> large =
+      room->Take(NameOfRequest(size), kLargeWriteCopies * size,
+                 {.deadline = DeadlineOf(*context), .held_bytes = size, .gone = [context] {
+                    return context->IsCancelled();
+                  }});
+  if (!large.ok()) return large.status();
+  *place->large() = *std::move(large);
+  place->large()->MarkWrite();
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Admission::Place> Admit(const CallKind& kind, std::string_view method,
                                        grpc::ByteBuffer* request) {
   const size_t bytes = request->Length();
-  absl::StatusOr<Admission::Place> place =
-      bytes > kind.request_bytes_max
-          ? absl::InvalidArgumentError(fmt::format("A request of {} may have {} bytes, and has {}", method,
-                                                   kind.request_bytes_max, bytes))
-          : kind.admission->Admit(static_cast<int64_t>(bytes) + kind.held_bytes);
+  absl::Status status;
+  if (bytes > kind.request_bytes_max) {
+    status = absl::InvalidArgumentError(
+        fmt::format("A request of {} may have {} bytes, and has {}", method, kind.request_bytes_max, bytes));
+  } else if (kind.large_room != nullptr && IsLarge(*request)) {
+    const auto size = static_cast<int64_t>(bytes);
+    status = kind.large_room->Check(NameOfRequest(size), kLargeWriteCopies * size);
+  }
+  const auto admit = [&] {
+    const auto size = static_cast<int64_t>(bytes);
+    return kind.large_room != nullptr && IsLarge(*request) ? kind.admission->AdmitLarge(size)
+                                                           : kind.admission->Admit(size + kind.held_bytes);
+  };
+  absl::StatusOr<Admission::Place> place = status.ok() ? admit() : absl::StatusOr<Admission::Place>(status);
   if (!place.ok()) request->Clear();
   return place;
 }

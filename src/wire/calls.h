@@ -29,6 +29,7 @@
 namespace sonde {
 
 class ListCommitter;
+class Receptions;
 class RowCommitter;
 
 // What parsing a request may make of it: messages and strings in it (RequestParts), ten for each mutation
@@ -40,6 +41,17 @@ constexpr size_t kUncountedBytesMax = 64 * 1024;
 
 // Of a call of the administration.  An authorized view, whose definition is the largest, may have 1.7 MB.
 constexpr size_t kAdminRequestBytesMax = 4 << 20;
+
+// Before anything is made of a request whose kind has room for what is large, and which is: waits for its
+// turn, as long as the call stands.  Does nothing when it has its place, or needs none.  Errors: those of
+// LargeRoom::Take.
+absl::Status TakeLargeRoom(const grpc::ByteBuffer& bytes, const grpc::CallbackServerContext* context,
+                           LargeRoom* room, Admission::Place* place);
+
+// Whether it may have to wait there.
+inline bool IsLarge(const grpc::ByteBuffer& bytes) {
+  return static_cast<int64_t>(bytes.Length()) >= kLargeBytes;
+}
 
 // Makes `message` of `bytes`, which are freed; a large one's `place` grows by what its parts take.
 // INVALID_ARGUMENT: no such message, too many parts, nested too deep.  UNAVAILABLE: no room for the parts.
@@ -95,7 +107,9 @@ struct CallKind {
   WorkerPool* workers;
   bool may_block;  // then among the workers
   size_t request_bytes_max;
-  int64_t held_bytes = 0;  // taken for each, beside its request
+  int64_t held_bytes = 0;           // taken for each, beside its request
+  LargeRoom* large_room = nullptr;  // null: large requests count as others
+  Receptions* receptions = nullptr;
 };
 
 // What the calls of a server share.  Nothing is owned.
@@ -111,11 +125,18 @@ struct CallResources {
   ListCommitter* list_committer;
   RequestMetrics* metrics;
   bool writes_block;  // those of many rows: they wait for the disk
+  WorkerPool* large_readers;
+  LargeRoom* large_room;   // null: what is large counts as what is not
+  Receptions* receptions;  // of writes
 
   CallKind Reads() const { return {reads, readers, true, kReadRowsRequestBytesMax}; }
-  CallKind Writes() const { return {writes, workers, writes_block, kMessageBytesMax}; }
+  CallKind Writes() const {
+    return {writes, workers, writes_block, kMessageBytesMax, 0, large_room, receptions};
+  }
   // Of writes that read first.
-  CallKind ReadingWrites() const { return {writes, workers, true, kMessageBytesMax}; }
+  CallKind ReadingWrites() const {
+    return {writes, workers, true, kMessageBytesMax, 0, large_room, receptions};
+  }
   CallKind Administration() const { return {administration, workers, true, kAdminRequestBytesMax}; }
   // What is answered from memory.
   CallKind ShortAdministration() const { return {administration, workers, false, kAdminRequestBytesMax}; }
@@ -158,10 +179,11 @@ grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, grpc
     finish(place.status());
     return finish.reactor;
   }
-  auto work = [in, out, finish, place = *std::move(place),
+  auto work = [in, out, finish, context, large_room = kind.large_room, place = *std::move(place),
                handle = std::move(handle)](absl::Status status) mutable {
     ParsedRequest<Request> request;
     Response response;
+    if (status.ok()) status = TakeLargeRoom(*in, context, large_room, &place);
     if (status.ok()) status = request.Parse(in, &place);
     if (status.ok()) status = handle(request.message(), &response);
     if (status.ok()) *out = ToByteBuffer(response);

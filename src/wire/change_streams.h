@@ -41,6 +41,7 @@ class ChangeStreamCalls {
   ChangeStreamCalls& operator=(const ChangeStreamCalls&) = delete;
 
   const ChangeStreams& streams() const { return streams_; }
+  const Admission& admission() const { return admission_; }
 
   absl::Status GeneratePartitions(
       const google::bigtable::v2::GenerateInitialChangeStreamPartitionsRequest& request,

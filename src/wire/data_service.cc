@@ -127,11 +127,16 @@ DataService::DataService(Tables* tables, ChangeStreamCalls* change_streams, cons
         context, in, resources_.Reads(), resources_.metrics,
         [this](const auto& request, auto* messages) { return SampleRowKeys(tables_, request, messages); });
   });
-  AddList("MutateRows",
-          [this](Context* context, Bytes* in) { return AnswerMutateRows(context, in, tables_, resources_); });
-  AddUnary("MutateRow", [this](Context* context, Bytes* in, Bytes* out) {
-    return AnswerMutateRow(context, in, out, tables_, resources_);
-  });
+  AddList(
+      "MutateRows",
+      [this](Context* context, Bytes* in) { return AnswerMutateRows(context, in, tables_, resources_); },
+      resources.receptions);
+  AddUnary(
+      "MutateRow",
+      [this](Context* context, Bytes* in, Bytes* out) {
+        return AnswerMutateRow(context, in, out, tables_, resources_);
+      },
+      resources.receptions);
   AddUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
       resources_.ReadingWrites(), resources_.metrics,
       [this](const auto& in, auto* out) { return CheckAndMutateRow(tables_, in, out); });

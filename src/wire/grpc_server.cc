@@ -48,6 +48,14 @@ constexpr absl::Duration kKeepaliveMax = absl::Seconds(20);
 constexpr absl::Duration kClientKeepaliveMin = absl::Seconds(5);
 // Of what gRPC takes in, at least: the largest message, and others beside it.
 constexpr int64_t kTransportBytesMin = kMessageBytesMax + (64 << 20);
+// Reads of large rows: some send what others put together.  They wait for longer than others: each takes
+// long.
+constexpr size_t kLargeReaderThreads = 4;
+constexpr WaitLimits kLargeWait{
+    .waiting = 256, .wait = absl::Seconds(10), .wait_when_overloaded = absl::Seconds(10)};
+
+// A request that takes less time to come in is no large one.
+constexpr absl::Duration kReceptionAge = absl::Milliseconds(20);
 
 void SetMillis(grpc::ServerBuilder* builder, const char* argument, absl::Duration duration) {
   builder->AddChannelArgument(argument, static_cast<int>(absl::ToInt64Milliseconds(duration)));
@@ -78,6 +86,7 @@ size_t ReaderThreads(size_t asked) {
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables, KeyVisualizer* key_visualizer)
       : workers(options.worker_threads, {}, turn_clock.get()),
+        large_readers(kLargeReaderThreads, kLargeWait, turn_clock.get()),
         readers(ReaderThreads(options.reader_threads), {.wait_when_overloaded = kReadWaitWhenOverloaded},
                 turn_clock.get()),
         reads("reads", {.requests = options.reads_max,
@@ -101,7 +110,10 @@ struct GrpcServer::Parts {
               .committer = &committer,
               .list_committer = &list_committer,
               .metrics = &metrics,
-              .writes_block = options.writes_block},
+              .writes_block = options.writes_block,
+              .large_readers = &large_readers,
+              .large_room = options.large_room,
+              .receptions = &receptions},
         data(tables, &change_streams, calls),
         table_admin(tables, &change_streams.streams(), &operations, calls),
         operations_service(&operations, calls),
@@ -110,7 +122,9 @@ struct GrpcServer::Parts {
   RequestMetrics metrics;
   const std::unique_ptr<TurnClock> turn_clock = TurnClock::Start();
   WorkerPool workers;
+  WorkerPool large_readers;
   WorkerPool readers;
+  Receptions receptions;
   Admission reads;
   Admission writes;
   Admission administration;
@@ -170,6 +184,20 @@ const RequestMetrics& GrpcServer::request_metrics() const { return parts_->metri
 const Admission& GrpcServer::reads() const { return parts_->reads; }
 const Admission& GrpcServer::writes() const { return parts_->writes; }
 const ChangeStreams& GrpcServer::change_streams() const { return parts_->change_streams.streams(); }
+
+int64_t GrpcServer::bytes_under_way() const {
+  return parts_->reads.Taken().bytes + parts_->writes.Taken().bytes + parts_->administration.Taken().bytes +
+         parts_->change_streams.admission().Taken().bytes;
+}
+
+void GrpcServer::RefuseYoungestWrites(bool keeps_oldest) {
+  absl::Status why = absl::UnavailableError(
+      "The server is busy: large requests that are on their way take all memory that there is for them; "
+      "nothing "
+      "was done, try again");
+  why.SetPayload(kTryLaterPayload, absl::Cord());
+  parts_->receptions.RefuseYoungest(kReceptionAge, keeps_oldest, why);
+}
 
 void GrpcServer::Shutdown(absl::Duration grace) {
   if (parts_->server == nullptr) return;

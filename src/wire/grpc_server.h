@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/admission.h"
+#include "base/large_room.h"
 #include "metrics/request_metrics.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
@@ -30,6 +31,9 @@ struct GrpcServerOptions {
   int64_t read_bytes_max = int64_t{256} << 20;
   int64_t writes_max = 10'000;
   int64_t write_bytes_max = int64_t{128} << 20;
+  // Where requests and rows of kLargeBytes or more take their place.  Null: they count as what is smaller.
+  // Must outlive the server.
+  LargeRoom* large_room = nullptr;
   // Of messages that come in, until they are parsed; at least what the largest and some more take.  Beyond it
   // gRPC ends calls by itself, with RESOURCE_EXHAUSTED, without a delay: the last resort.
   int64_t transport_bytes_max = int64_t{512} << 20;
@@ -53,6 +57,11 @@ class GrpcServer {
   const Admission& reads() const;
   const Admission& writes() const;
   const ChangeStreams& change_streams() const;
+  // What all of these have taken, and calls of the administration.
+  int64_t bytes_under_way() const;
+  // There is no memory for all writes that are on their way in: refuses the younger half of those that have
+  // been for a while, with UNAVAILABLE.  `keeps_oldest`: not one that is alone.
+  void RefuseYoungestWrites(bool keeps_oldest);
   // Takes no new requests; those under way have until the deadline.
   void Shutdown(absl::Duration grace);
 

@@ -11,6 +11,7 @@
 #include <grpcpp/impl/client_unary_call.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -377,6 +378,100 @@ TEST_F(GrpcServerTest, RowsThatAFilterSeesWholeAreCounted) {
   ASSERT_TRUE(Soon([&] { return server_->reads().Taken().requests == 0; }));
   EXPECT_TRUE(read().ok());
   EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes == 0; }));
+}
+
+TEST_F(GrpcServerTest, WhatIsLargeWaitsForItsTurnAndWhatIsSmallDoesNot) {
+  LargeRoom room({.bytes_max = 100 << 20, .wait_max = absl::Seconds(30)});
+  Start({.large_room = &room});
+  const grpc::Status refused = WriteRow("a", 3, 7 * kMegabyte);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << refused.error_message();
+  EXPECT_THAT(refused.error_message(), HasSubstr("start it with --memory 128MiB"));
+  absl::StatusOr<LargeRoom::Place> other = room.TryTake("another", 90 << 20);
+  ASSERT_TRUE(other.ok());
+  grpc::Status large;
+  std::thread waits([&] { large = WriteRow("large", 1, 5 * kMegabyte); });
+  for (int i = 0; i < 20; ++i) {
+    const grpc::Status small = WriteRow("small", 1, 10);
+    EXPECT_TRUE(small.ok()) << small.error_message();
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  EXPECT_EQ(room.taken_bytes(), 90 << 20);
+  other->Shrink(0);
+  waits.join();
+  EXPECT_TRUE(large.ok()) << large.error_message();
+  EXPECT_TRUE(Soon([&] { return room.taken_bytes() == 0; }));
+}
+
+TEST_F(GrpcServerTest, RequestsThatAreOnTheirWayAreRefusedWithACodeThatClientsKnow) {
+  Start({.write_bytes_max = int64_t{2} << 30});
+  std::atomic<int> written = 0, refused = 0;
+  std::atomic<bool> ends = false;
+  std::thread writer([&] {
+    while (!ends) {
+      const grpc::Status status = WriteRow("large", 1, 80 * kMegabyte);
+      if (status.ok()) {
+        ++written;
+        continue;
+      }
+      ASSERT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+      ASSERT_THAT(status.error_message(), HasSubstr("on their way"));
+      ASSERT_THAT(status.error_details(), HasSubstr("RetryInfo"));
+      ++refused;
+    }
+  });
+  // One that is alone gets through.
+  EXPECT_TRUE(Soon([&] {
+    server_->RefuseYoungestWrites(/*keeps_oldest=*/true);
+    return written > 0;
+  }));
+  EXPECT_EQ(refused, 0);
+  EXPECT_TRUE(Soon([&] {
+    server_->RefuseYoungestWrites(/*keeps_oldest=*/false);
+    return refused > 0;
+  }));
+  const int before = written;
+  EXPECT_TRUE(Soon([&] { return written > before; }));
+  ends = true;
+  writer.join();
+  EXPECT_TRUE(Soon([&] { return server_->writes().Taken().requests == 0; }));
+  EXPECT_TRUE(WriteRow("small", 1, 1).ok());
+}
+
+TEST_F(GrpcServerTest, LargeRowsAreReadInTurnAsAWhole) {
+  LargeRoom room({.bytes_max = 300 << 20, .wait_max = absl::Milliseconds(300)});
+  Start({.large_room = &room});
+  for (const char* row : {"a", "c"}) ASSERT_TRUE(WriteRow(row, 1, 10).ok());
+  ASSERT_TRUE(WriteRow("b", 10, kMegabyte).ok());
+  pb::ReadRowsRequest request;
+  request.set_table_name(kTable);
+  const auto read = [&](std::string* rows) {
+    grpc::ClientContext context;
+    auto reader = data_->ReadRows(&context, request);
+    pb::ReadRowsResponse response;
+    while (reader->Read(&response)) {
+      for (const auto& chunk : response.chunks()) {
+        *rows += chunk.row_key();
+        if (chunk.commit_row()) *rows += '.';
+      }
+    }
+    return reader->Finish();
+  };
+  ASSERT_TRUE(Soon([&] { return room.taken_bytes() == 0; }));  // which comes after the answer
+  absl::StatusOr<LargeRoom::Place> other = room.TryTake("another", 290 << 20);
+  ASSERT_TRUE(other.ok());
+  std::string rows;
+  const grpc::Status busy = read(&rows);
+  EXPECT_EQ(busy.error_code(), grpc::StatusCode::UNAVAILABLE) << busy.error_message();
+  EXPECT_EQ(rows, "a.");  // what was before it is sent meanwhile
+  other->Shrink(0);
+  for (const bool whole : {false, true}) {
+    if (whole) request.mutable_filter()->set_cells_per_row_limit_filter(1'000);
+    rows.clear();
+    const grpc::Status status = read(&rows);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(rows, "a.b.c.");
+  }
+  EXPECT_EQ(room.taken_bytes(), 0);
 }
 
 TEST_F(GrpcServerTest, TooManyChangeStreamsMayTryAgain) {

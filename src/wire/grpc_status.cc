@@ -14,13 +14,19 @@ namespace {
 // Clients that were refused together must not come back together: each is told another delay.
 constexpr uint32_t kRetryMillisMin = 50;
 constexpr uint32_t kRetryMillisSpread = 101;
+// Who sends something large once more costs the server as much as one that it takes.
+constexpr uint32_t kLaterMillisMin = 500;
+constexpr uint32_t kLaterMillisSpread = 1'001;
 
-google::rpc::RetryInfo NextRetryInfo() {
+google::rpc::RetryInfo NextRetryInfo(bool later) {
   static std::atomic<uint32_t> next = 0;
   constexpr uint32_t kStride = 37;  // no factor of the spread: every delay comes up
-  const uint32_t offset = next.fetch_add(kStride, std::memory_order_relaxed) % kRetryMillisSpread;
+  const uint32_t offset =
+      next.fetch_add(kStride, std::memory_order_relaxed) % (later ? kLaterMillisSpread : kRetryMillisSpread);
+  const uint32_t millis = (later ? kLaterMillisMin : kRetryMillisMin) + offset;
   google::rpc::RetryInfo info;
-  info.mutable_retry_delay()->set_nanos(static_cast<int32_t>(kRetryMillisMin + offset) * 1'000'000);
+  info.mutable_retry_delay()->set_seconds(millis / 1'000);
+  info.mutable_retry_delay()->set_nanos(static_cast<int32_t>(millis % 1'000) * 1'000'000);
   return info;
 }
 
@@ -39,10 +45,14 @@ grpc::Status ToGrpc(const absl::Status& status) {
 void ToProto(const absl::Status& status, google::rpc::Status* out) {
   out->set_code(static_cast<int>(status.code()));
   if (!status.ok()) out->set_message(std::string(status.message()));
-  bool may_try_again = absl::IsUnavailable(status);
+  bool may_try_again = absl::IsUnavailable(status), later = false;
   status.ForEachPayload([&](absl::string_view type_url, const absl::Cord& payload) {
     if (type_url == kTryAgainPayload) {
       may_try_again = true;
+      return;
+    }
+    if (type_url == kTryLaterPayload) {
+      later = true;
       return;
     }
     if (type_url == kNoTablePayload) return;
@@ -50,7 +60,7 @@ void ToProto(const absl::Status& status, google::rpc::Status* out) {
     detail->set_type_url(std::string(type_url));
     detail->set_value(std::string(payload));
   });
-  if (may_try_again) out->add_details()->PackFrom(NextRetryInfo());
+  if (may_try_again) out->add_details()->PackFrom(NextRetryInfo(later));
 }
 
 void AddDetail(const google::protobuf::Message& detail, absl::Status* status) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/admission.h"
+#include "base/large_room.h"
 
 namespace sonde {
 namespace {
@@ -50,6 +51,23 @@ TEST(GrpcStatus, TellsWhenAQuotaIsThereAgain) {
   google::rpc::RetryInfo retry;
   EXPECT_TRUE(whole.details(0).UnpackTo(&retry));
   EXPECT_EQ(Details(ToGrpc(absl::ResourceExhaustedError("for good"))).details_size(), 0);
+}
+
+TEST(GrpcStatus, SendsWhatIsLargeAwayForLonger) {
+  absl::Status status = absl::UnavailableError("busy");
+  status.SetPayload(kTryLaterPayload, absl::Cord());
+  std::set<int64_t> delays;
+  for (int i = 0; i < 50; ++i) {
+    const google::rpc::Status whole = Details(ToGrpc(status));
+    ASSERT_EQ(whole.details_size(), 1);
+    google::rpc::RetryInfo retry;
+    ASSERT_TRUE(whole.details(0).UnpackTo(&retry));
+    const int64_t millis = retry.retry_delay().seconds() * 1'000 + retry.retry_delay().nanos() / 1'000'000;
+    EXPECT_GE(millis, 500);
+    EXPECT_LE(millis, 1'500);
+    delays.insert(millis);
+  }
+  EXPECT_GT(delays.size(), 40u);
 }
 
 TEST(GrpcStatus, OfAWriteThatMayHaveBeenAppliedInvitesNobodyToTryAgain) {

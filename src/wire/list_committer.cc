@@ -102,6 +102,10 @@ std::vector<ListCommitter::Request> ListCommitter::Take() {
 void ListCommitter::Commit(Tables* tables, Request request) {
   absl::StatusOr<std::vector<absl::Status>> statuses = [&]() -> absl::StatusOr<std::vector<absl::Status>> {
     MutateRowsMessage message;
+    if (absl::Status status =
+            TakeLargeRoom(*request.bytes, request.context, request.large_room, &request.place);
+        !status.ok())
+      return status;
     if (absl::Status status = message.Parse(request.bytes, &request.place); !status.ok()) return status;
     absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), message);
     if (!target.ok()) return target.status();
@@ -114,6 +118,7 @@ void ListCommitter::Commit(Tables* tables, Request request) {
     }
     return std::move(entries->statuses);
   }();
+  request.place.large()->Shrink(0);  // here, and not where the client has its answer: that must not take long
   Finish(std::move(statuses), std::move(request));
 }
 

@@ -28,6 +28,10 @@
 #include "wire/waiting_line.h"
 #include "wire/worker_pool.h"
 
+namespace grpc {
+class CallbackServerContext;
+}
+
 namespace sonde {
 
 // Threads: all functions may be called at once.
@@ -41,6 +45,9 @@ class ListCommitter {
     std::function<absl::Status()> interrupted;
     // Told once: the status of each entry, or why there are none; and its room, to be kept or not.
     absl::AnyInvocable<void(absl::StatusOr<std::vector<absl::Status>>, Admission::Place) &&> finish;
+    // For one that is large: its call, and where it takes its place; may be null.
+    const grpc::CallbackServerContext* context = nullptr;
+    LargeRoom* large_room = nullptr;
   };
 
   // `tables` and `workers` must outlive it.  `commits_max`: that are under way at a time.

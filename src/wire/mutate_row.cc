@@ -55,8 +55,9 @@ grpc::ServerUnaryReactor* AnswerMutateRow(grpc::CallbackServerContext* context, 
     if (status.ok()) *response = ToByteBuffer(pb::MutateRowResponse());
     end(status);
   };
-  const auto parse = [request, tables](Write* parsed) {
-    const absl::Status status = parsed->request.Parse(request, &parsed->place);
+  const auto parse = [request, context, tables, room = kind.large_room](Write* parsed) {
+    absl::Status status = TakeLargeRoom(*request, context, room, &parsed->place);
+    if (status.ok()) status = parsed->request.Parse(request, &parsed->place);
     return status.ok() ? Check(parsed->request.message(), tables, parsed) : status;
   };
   // What takes long to parse, or reads before it writes, goes among the workers by itself.

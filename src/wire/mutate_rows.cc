@@ -78,9 +78,10 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerMutateRows(grpc::CallbackServe
     for (const pb::MutateRowsResponse& response : responses) messages.push_back(ToByteBuffer(response));
     end(absl::OkStatus(), std::move(messages), std::move(kept));
   };
-  ListCommitter::Request list{request, *std::move(place), deadline, interrupted, std::move(finish)};
-  kind.may_block ? resources.list_committer->Add(std::move(list))
-                 : ListCommitter::Commit(tables, std::move(list));
+  ListCommitter::Request list{request,           *std::move(place), deadline,       interrupted,
+                              std::move(finish), context,           kind.large_room};
+  kind.may_block || IsLarge(*request) ? resources.list_committer->Add(std::move(list))
+                                      : ListCommitter::Commit(tables, std::move(list));
   return end.reactor;
 }
 

@@ -9,6 +9,7 @@
 namespace sonde {
 namespace {
 
+using grpc::internal::MethodHandler;
 using grpc::internal::RpcMethod;
 using grpc::internal::RpcServiceMethod;
 
@@ -22,23 +23,45 @@ const char* RawService::PathOf(std::string_view method) {
   return paths_.emplace_back(fmt::format("/{}/{}", name_, method)).c_str();
 }
 
-void RawService::AddUnary(std::string_view method, UnaryMethod answer) {
+void RawService::Add(std::string_view method, RpcMethod::RpcType type, std::unique_ptr<MethodHandler> handler,
+                     Receptions* receptions) {
   const auto index = static_cast<int>(paths_.size());
-  AddMethod(new RpcServiceMethod(PathOf(method), RpcMethod::NORMAL_RPC, nullptr));
-  MarkMethodRawCallback(
-      index, new grpc::internal::CallbackUnaryHandler<Bytes, Bytes>(
-                 [answer = std::move(answer)](Context* context, const Bytes* request, Bytes* response) {
-                   return answer(context, Owned(request), response);
-                 }));
+  if (receptions != nullptr) {
+    // On the wire it is the same.
+    type = RpcMethod::BIDI_STREAMING;
+    handler = receptions->Receive(std::move(handler));
+  }
+  AddMethod(new RpcServiceMethod(PathOf(method), type, nullptr));
+  MarkMethodRawCallback(index, handler.release());
 }
 
-void RawService::AddList(std::string_view method, ListMethod answer) {
-  const auto index = static_cast<int>(paths_.size());
-  AddMethod(new RpcServiceMethod(PathOf(method), RpcMethod::SERVER_STREAMING, nullptr));
-  MarkMethodRawCallback(index, new grpc::internal::CallbackServerStreamingHandler<Bytes, Bytes>(
-                                   [answer = std::move(answer)](Context* context, const Bytes* request) {
-                                     return answer(context, Owned(request));
-                                   }));
+void RawService::AddUnary(std::string_view method, UnaryMethod answer, Receptions* receptions) {
+  auto handler = std::make_unique<grpc::internal::CallbackUnaryHandler<Bytes, Bytes>>(
+      [answer = std::move(answer)](Context* context, const Bytes* request, Bytes* response) {
+        if (const absl::Status* why = Receptions::Refusal(); why != nullptr) {
+          AddServerMetadata(context, absl::Now(), *why);
+          grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+          reactor->Finish(ToGrpc(*why));
+          return reactor;
+        }
+        return answer(context, Owned(request), response);
+      });
+  Add(method, RpcMethod::NORMAL_RPC, std::move(handler), receptions);
+}
+
+void RawService::AddList(std::string_view method, ListMethod answer, Receptions* receptions) {
+  auto handler = std::make_unique<grpc::internal::CallbackServerStreamingHandler<Bytes, Bytes>>(
+      [answer = std::move(answer)](Context* context,
+                                   const Bytes* request) -> grpc::ServerWriteReactor<Bytes>* {
+        if (const absl::Status* why = Receptions::Refusal(); why != nullptr) {
+          AddServerMetadata(context, absl::Now(), *why);
+          auto* reactor = new ListReactor();
+          reactor->Answer(*why, {}, {});
+          return reactor;
+        }
+        return answer(context, Owned(request));
+      });
+  Add(method, RpcMethod::SERVER_STREAMING, std::move(handler), receptions);
 }
 
 }  // namespace sonde

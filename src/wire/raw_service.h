@@ -9,10 +9,12 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "wire/calls.h"
+#include "wire/reception.h"
 
 namespace sonde {
 
@@ -27,20 +29,24 @@ class RawService : public grpc::Service {
   // `name`: "google.bigtable.v2.Bigtable".
   explicit RawService(std::string_view name) : name_(name) {}
 
-  // In the constructor.  `method`: "MutateRow".
-  void AddUnary(std::string_view method, UnaryMethod answer);
-  void AddList(std::string_view method, ListMethod answer);
+  // In the constructor.  `method`: "MutateRow".  `receptions`: where its requests come in, which may be
+  // large; null: gRPC takes them in.
+  void AddUnary(std::string_view method, UnaryMethod answer, Receptions* receptions = nullptr);
+  void AddList(std::string_view method, ListMethod answer, Receptions* receptions = nullptr);
 
   // The method that takes a `Request`, answered by AnswerUnary.
   template <typename Request, typename Response, typename Handle>
   void AddUnary(const CallKind& kind, RequestMetrics* metrics, Handle handle) {
-    AddUnary(MethodOf<Request>(), [=](Context* context, Bytes* in, Bytes* out) {
+    const auto answer = [=](Context* context, Bytes* in, Bytes* out) {
       return AnswerUnary<Request, Response>(context, in, out, kind, metrics, handle);
-    });
+    };
+    AddUnary(MethodOf<Request>(), answer, kind.receptions);
   }
 
  private:
   const char* PathOf(std::string_view method);
+  void Add(std::string_view method, grpc::internal::RpcMethod::RpcType type,
+           std::unique_ptr<grpc::internal::MethodHandler> handler, Receptions* receptions);
 
   const std::string name_;
   std::deque<std::string> paths_;  // where they are, gRPC's methods point

@@ -70,7 +70,9 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         readers_(resources.readers),
         stalled_reads_(resources.stalled_reads),
         cost_(resources.read_cost),
-        metrics_(resources.metrics) {}
+        metrics_(resources.metrics),
+        large_readers_(resources.large_readers),
+        large_room_(resources.large_room) {}
 
   // `bytes` are there until the call is over.
   void Start(grpc::ByteBuffer* bytes, CallKind kind) {
@@ -99,6 +101,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       FinishWith(absl::CancelledError("The client has gone"));
       return;
     }
+    if (large_wanted_bytes_ > 0) return ProduceInTurn();
     if (cost_->IsHigh()) return ProduceAmongReaders();
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
@@ -142,6 +145,11 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         .deadline = DeadlineOf(context_),
         .interrupted =
             [this] { return cancelled_ ? absl::CancelledError("The client has gone") : absl::OkStatus(); },
+        .take_large =
+            [this](size_t entry_bytes) {
+              return TakeLarge(static_cast<int64_t>(writer_.bytes()) +
+                               kLargeReadCopies * static_cast<int64_t>(entry_bytes));
+            },
         .take_row_room = [this](size_t row_bytes) { return TakeRowRoom(static_cast<int64_t>(row_bytes)); },
         .caller = [this] { return Caller(); }};
     if (request.has_filter()) {
@@ -168,11 +176,13 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     const StepCost::Timer timer(cost_);
     while (in_row_ || !writer_.IsFull()) {
       absl::StatusOr<RowReader::Step> step = reader_->Next(rows_max);
+      if (!step.ok() && large_wanted_bytes_ > 0) return WaitForLarge(/*again=*/false);
       if (!step.ok()) return End(step.status());
       if (*step == RowReader::Step::kEnd) return End(absl::OkStatus());
       if (*step == RowReader::Step::kRow || *step == RowReader::Step::kPart) {
         const bool ends = *step == RowReader::Step::kRow;
         if (absl::Status status = WritePart(ends); !status.ok()) {
+          if (large_wanted_bytes_ > 0) return WaitForLarge(/*again=*/true);
           writer_.DropRow();
           return End(status);
         }
@@ -213,8 +223,46 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     return absl::OkStatus();
   }
 
+  // For a row of which something is large, or that is.  ABORTED: the read has no place for it, or a smaller
+  // one, and gives back what it has of the row until its turn comes.  So it holds nothing while it waits, and
+  // what others do who are large cannot keep it from coming to its end.
+  absl::Status TakeLarge(int64_t bytes) {
+    if (large_room_ == nullptr || bytes <= large_place_.bytes()) return absl::OkStatus();
+    const std::string row = fmt::format("A row of table '{}'", reader_->table_name());
+    if (absl::Status status = large_room_->Check(row, bytes); !status.ok()) return status;
+    // So that a row that turns out larger is seldom begun once more.
+    large_wanted_bytes_ = std::min(bytes + static_cast<int64_t>(kRowReadBytesMax), large_room_->bytes_max());
+    return absl::AbortedError("The read waits for its turn");
+  }
+
+  // `again`: the row that was looked at last is not in the message.
+  void WaitForLarge(bool again) {
+    if (in_row_ || again) writer_.DropRow();
+    in_row_ = false;
+    reader_->Restart(again);
+    large_place_.Shrink(0);
+    writer_.IsEmpty() ? ProduceInTurn() : Send();
+  }
+
+  void ProduceInTurn() {
+    large_readers_->Submit(DeadlineOf(context_), [this](const absl::Status& turn) {
+      if (!turn.ok()) return End(turn);
+      absl::StatusOr<LargeRoom::Place> place = large_room_->Take(
+          fmt::format("A row of table '{}'", reader_->table_name()), std::exchange(large_wanted_bytes_, 0),
+          {.deadline = DeadlineOf(context_), .gone = [this] { return cancelled_.load(); }});
+      if (!place.ok()) return End(place.status());
+      large_place_ = *std::move(place);
+      Produce(kRowsPerStep, /*inline_only=*/false);
+    });
+  }
+
   // A row that a filter has to see whole is counted as it is put together.
   absl::Status TakeRowRoom(int64_t bytes) {
+    if (bytes >= kLargeBytes) {
+      // The message takes as much again.
+      if (absl::Status status = TakeLarge(static_cast<int64_t>(writer_.bytes()) + 2 * bytes); !status.ok())
+        return status;
+    }
     if (absl::Status status = place_.Resize(place_.bytes() - row_room_bytes_ + bytes); !status.ok())
       return status;
     row_room_bytes_ = bytes;
@@ -232,10 +280,16 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                cells[i].cell.value.size() / ChunkWriter::kPieceBytesMax * ChunkWriter::kChunkBytesMax;
     }
     bytes += reader_->row_key().size();
+    if (static_cast<int64_t>(bytes) >= kLargeBytes) {
+      if (absl::Status status = TakeLarge(static_cast<int64_t>(bytes)); !status.ok()) return status;
+    }
     return place_.Resize(held_bytes_ + row_room_bytes_ + static_cast<int64_t>(bytes));
   }
 
-  void Send() { Write(ToByteBuffer(writer_.Take())); }
+  void Send() {
+    large_place_.Shrink(0);  // the message counts as memory of reads
+    Write(ToByteBuffer(writer_.Take()));
+  }
 
   void Write(grpc::ByteBuffer message) {
     AddMetadata(absl::OkStatus());
@@ -319,6 +373,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (status.ok() && stats_since_.has_value()) last.push_back(StatsMessage());
     // Here, and not where gRPC ends the call: that is another thread, and later.
     reader_.reset();
+    large_place_.Shrink(0);
     if (last.empty()) {
       Finish(ToGrpc(status));
       return;
@@ -333,7 +388,11 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   StalledReads* const stalled_reads_;
   StepCost* const cost_;
   RequestMetrics* const metrics_;
+  WorkerPool* const large_readers_;
+  LargeRoom* const large_room_;  // may be null
   Admission::Place place_;
+  LargeRoom::Place large_place_;    // of a row that is large, or whose message is on its way
+  int64_t large_wanted_bytes_ = 0;  // that the read waits for
   int64_t held_bytes_ = 0;  // of place_, but for a message that is long and a row that is put together
   int64_t row_room_bytes_ = 0;
   const absl::Time came_ = absl::Now();

@@ -6,6 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "base/bytes.h"
+#include "base/large_room.h"
 #include "base/varint.h"
 #include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
@@ -127,7 +128,7 @@ absl::Status CellStore::SwitchHeads() {
   if (!status.ok()) return FromRocks(status, "Switching the heads");
   switches_.store(switches, std::memory_order_release);
   cells_ = deletes_ = bytes_ = longest_read_bytes_ = 0;
-  long_rows_.Clear();
+  long_rows_.Switch();
   since_micros_ = 0;
   has_much_dropped_ = false;
   return absl::OkStatus();
@@ -193,6 +194,17 @@ void CellStore::FlushLargeHeads() {
     if (!db_->GetIntProperty(head, rocksdb::DB::Properties::kCurSizeActiveMemTable, &bytes)) continue;
     // Nothing depends on it.
     if (bytes >= kLargeHeadBytes) db_->Flush(how, head).PermitUncheckedError();
+  }
+}
+
+void CellStore::FlushLarge() {
+  rocksdb::FlushOptions how;
+  how.allow_write_stall = true;
+  for (rocksdb::ColumnFamilyHandle* const handle : handles_) {
+    uint64_t bytes = 0;
+    if (!db_->GetIntProperty(handle, rocksdb::DB::Properties::kCurSizeAllMemTables, &bytes)) continue;
+    // Nothing depends on it.
+    if (bytes >= static_cast<uint64_t>(kLargeBytes)) db_->Flush(how, handle).PermitUncheckedError();
   }
 }
 

@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "base/large_room.h"
 #include "engine/rocks/directory_cache.h"
 #include "engine/rocks/long_rows.h"
 #include "engine/rocks/page_cache.h"
@@ -62,6 +63,7 @@ class CellStore {
     std::function<bool(TableId table, FamilyId family)> is_dropped;
     // Of what a row may get in long fragments until the heads change roles.
     uint64_t long_row_bytes_max = std::numeric_limits<uint64_t>::max();
+    LargeRoom* large_room = nullptr;  // may be null; not owned
   };
 
   // `shapes` must outlive it.  Errors: those of rocksdb::DB::Open.
@@ -171,6 +173,9 @@ class CellStore {
   absl::Status FlushRestingHead();
   // The same of both heads for what was dropped, where it is worth a file; does not wait for it.
   void FlushLargeHeads();
+  // After something large was written: writes it to files, so that who has room for it (base/large_room.h)
+  // keeps that until it is no longer in memory.
+  void FlushLarge();
   // Gives back the space of what has settled.
   absl::Status CompactRestingHead();
   // Of all column families.
@@ -191,6 +196,10 @@ class CellStore {
   // UNAVAILABLE: that takes longer than kHeldPatience.
   absl::Status AwaitLongRow(TableId table, std::string_view row_key) const;
   const LongRows& long_rows() const { return long_rows_; }
+  // A page of so many bytes is made, or read.
+  void NotePage(uint64_t bytes) const { long_rows_.NoteEntry(bytes); }
+  // Null: nobody has to take room for what is large.
+  LargeRoom* large_room() const { return options_.large_room; }
   double WritePressure() const { return pressure_->Get(); }
 
  private:
@@ -215,7 +224,7 @@ class CellStore {
   std::atomic<uint64_t> switches_ = 0;  // changed with heads_mutex_ alone; odd: the second head is open
   // Of the open head.
   std::atomic<uint64_t> cells_ = 0, deletes_ = 0, bytes_ = 0;
-  LongRows long_rows_;
+  mutable LongRows long_rows_;
   std::atomic<int64_t> since_micros_ = 0;
   std::atomic<bool> has_much_dropped_ = false;
   mutable std::atomic<uint64_t> longest_read_bytes_ = 0;

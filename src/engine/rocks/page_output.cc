@@ -56,6 +56,10 @@ absl::Status PageOutput::Finish() {
   const absl::StatusOr<PageHeader> header = ReadPageHeader(page_);
   if (!header.ok()) return header.status();
   absl::Status status = PutPage(*store_, key_, *header, page_, batch_);
+  if (page_.size() >= static_cast<size_t>(kLargeBytes)) {
+    store_->NotePage(page_.size());
+    std::string().swap(page_);
+  }
   return status.ok() && after_page_ ? after_page_() : status;
 }
 

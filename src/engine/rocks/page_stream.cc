@@ -133,6 +133,12 @@ absl::StatusOr<bool> PageStream::NextPage() {
 // False: the page is passed over.
 absl::StatusOr<bool> PageStream::OpenEntry(RowRange rows) {
   if (Skips(*entry_)) return split_follows_;
+  if (const uint64_t bytes = entry_->header.page_bytes; bytes >= static_cast<uint64_t>(kLargeBytes)) {
+    store_->NotePage(bytes);
+    if (options_.take_large != nullptr) {
+      if (absl::Status status = (*options_.take_large)(bytes); !status.ok()) return status;
+    }
+  }
   absl::StatusOr<std::unique_ptr<OpenPage>> page = LoadPage(*store_, snapshot_, *entry_);
   if (!page.ok()) {
     // Of what was dropped meanwhile, files may be gone though the snapshot names them.
@@ -149,9 +155,11 @@ absl::Status PageStream::StartSplit() {
   split_follows_ = false;
   const std::string row_key = entry_->first.row_key;
   Leave();
-  split_ = std::make_unique<PageStream>(
-      store_, snapshot_, directory_, hints_,
-      Options{.family = options_.family, .deadline = options_.deadline, .interrupted = options_.interrupted});
+  split_ = std::make_unique<PageStream>(store_, snapshot_, directory_, hints_,
+                                        Options{.family = options_.family,
+                                                .deadline = options_.deadline,
+                                                .interrupted = options_.interrupted,
+                                                .take_large = options_.take_large});
   return split_->Start(RowRange::Single(row_key));
 }
 

@@ -29,8 +29,9 @@ class PageStream {
     FamilyId family = 0;
     bool reverse = false;
     absl::Time deadline = absl::InfiniteFuture();
-    // As Engine::ScanOptions; null: nobody.
+    // As Engine::ScanOptions; null: nobody.  They outlive the stream.
     const std::function<absl::Status()>* interrupted = nullptr;
+    const std::function<absl::Status(size_t)>* take_large = nullptr;
   };
 
   // All must outlive it; `directory` is of the same snapshot, and may be shared by streams that take turns.

@@ -14,6 +14,7 @@
 #include "engine/rocks/engine_figures.h"
 #include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/key.h"
+#include "engine/rocks/large_compactions.h"
 #include "engine/rocks/open_check.h"
 #include "engine/rocks/range_sizes.h"
 #include "engine/rocks/rocks_scan.h"
@@ -21,6 +22,7 @@
 #include "engine/rocks/rocks_status.h"
 #include "model/expiring_family.h"
 #include "model/limits.h"
+#include "rocksdb/advanced_cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -44,7 +46,7 @@ constexpr char kPartSuffix[] = ".part";
 constexpr uint64_t kCopyMemoryBytes = uint64_t{32} << 20;
 
 // Of the memory, for pages that are taken apart.
-constexpr uint64_t kPageCacheShare = 8;
+constexpr uint64_t kPageCacheShare = 16;
 // Of the memory, for what is known of the directory of pages: some hundred bytes a page.
 constexpr uint64_t kDirectoryCacheShare = 128;
 // Of the memory, for those that reads hold; half of what the blocks have, which make room for them.
@@ -55,6 +57,13 @@ constexpr uint64_t kOpenPagesBytesMin = uint64_t{16} << 20;
 // What a thread keeps for its next write.  A value may have a hundred times as much, and there are many
 // threads.
 constexpr size_t kScratchBytesMax = 1 << 20;
+
+// A string that grows by itself may take twice its size, and half of that while it moves.
+void ReserveForLarge(const FamilyDelta& delta, std::string* value) {
+  size_t bytes = 0;
+  for (const auto& put : delta.puts) bytes += put.qualifier.size() + put.value.size();
+  if (bytes >= kScratchBytesMax) value->reserve(bytes + bytes / 16);
+}
 
 // Counts the change, but for the bytes of all.
 void AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
@@ -68,6 +77,7 @@ void AppendChange(TableId table, const RowChange& change, const ShapeSource& sha
     key.resize(prefix_bytes);
     AppendFamily(delta.family, &key);
     value.clear();
+    ReserveForLarge(delta, &value);
     EncodeFragment(delta, shapes, &value);
     batch->Merge(head, key, value);
     load->cells += delta.puts.size() + delta.adds.size();
@@ -259,6 +269,11 @@ absl::Status RocksEngine::OpenCells() {
     OpenTablesLater(&settings);
     write_stop_.GoOnWithDamage();
   }
+  std::shared_ptr<LargeCompactions> compactions;
+  if (options_.large_room != nullptr) {
+    compactions = std::make_shared<LargeCompactions>(options_.large_room);
+    settings.listeners.push_back(compactions);
+  }
   settings.sst_file_manager = compaction_room_.manager();
   disk_reserve_bytes_min_ = kReserveWriteBuffers * settings.write_buffer_size;
   SetCompactionRoom(path);
@@ -284,9 +299,12 @@ absl::Status RocksEngine::OpenCells() {
        .is_dropped = [this](TableId table, FamilyId family) { return records_.IsDropped(table, family); },
        // Of heads that nobody empties, nobody should wait for that.
        .long_row_bytes_max =
-           options_.settles ? options_.long_row_bytes_max : std::numeric_limits<uint64_t>::max()});
+           options_.settles ? options_.long_row_bytes_max : std::numeric_limits<uint64_t>::max(),
+       .large_room = options_.large_room});
   if (!store.ok()) return store.status();
   store_ = *std::move(store);
+  if (compactions != nullptr) compactions->Start(&store_->long_rows());
+  cache_ = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache;
   log_ = std::make_unique<ChangeLog>(store_->db(), store_->column_family(CellStore::kLog));
   // What a step holds, it holds in memory.
   const size_t step_bytes_max = std::min(options_.settling_step_bytes_max, settings.write_buffer_size);
@@ -308,6 +326,12 @@ absl::Status RocksEngine::OpenCells() {
           .tell = [this](TellLevel level, const std::string& text) { TellOf(level, text); }});
   return SyncDirectory(env_, options_.data_dir);  // now both databases have their entries
 }
+
+void RocksEngine::SetCacheBytes(uint64_t bytes) {
+  if (cache_->GetCapacity() != bytes) cache_->SetCapacity(bytes);
+}
+
+uint64_t RocksEngine::cache_bytes() const { return cache_->GetUsage(); }
 
 GcRuleEvaluator RocksEngine::GcRuleOf(TableId table, FamilyId family) const {
   const absl::ReaderMutexLock lock(&gc_rules_mutex_);
@@ -412,7 +436,20 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   std::vector<RowFamily> row;
   std::vector<std::string> bytes;  // what the cells of `row` point into
   size_t row_bytes = 0;
-  RocksScan scan(store_.get(), table, {RowRange::Single(row_key)}, {.hints = hints});
+  // Who waits must not hold the row.
+  LargeRoom::Place place;
+  const auto take_large = [&](size_t entry_bytes) -> absl::Status {
+    const auto wanted =
+        kLargeReadCopies * static_cast<int64_t>(entry_bytes) + static_cast<int64_t>(row_bytes);
+    if (options_.large_room == nullptr || wanted <= place.bytes()) return absl::OkStatus();
+    place.Shrink(0);
+    absl::StatusOr<LargeRoom::Place> taken =
+        options_.large_room->TryTake(fmt::format("Row '{}'", Printable(row_key)), wanted);
+    if (taken.ok()) place = *std::move(taken);
+    return taken.status();
+  };
+  RocksScan scan(store_.get(), table, {RowRange::Single(row_key)},
+                 {.hints = hints, .take_large = take_large});
   RowPiece piece;
   while (true) {
     absl::StatusOr<bool> more = scan.Next(&piece);
@@ -428,6 +465,9 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
       return absl::FailedPreconditionError(fmt::format(
           "Row '{}' has more than {} MiB that have to be seen before it is changed, and that is the limit",
           Printable(row_key), kRowWholeBytesMax >> 20));
+    }
+    if (row_bytes >= static_cast<size_t>(kLargeBytes)) {
+      if (absl::Status status = take_large(size); !status.ok()) return status;
     }
     copy.reserve(std::max<size_t>(size, 64));  // on the heap: a vector may move its strings, not their bytes
     for (const CellView& cell : piece.cells) {

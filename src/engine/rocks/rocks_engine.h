@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/large_room.h"
 #include "cellblock/page_writer.h"
 #include "engine/engine.h"
 #include "engine/rocks/cell_store.h"
@@ -34,6 +35,7 @@
 #include "gc/gc_rule_evaluator.h"
 
 namespace rocksdb {
+class Cache;
 class ColumnFamilyHandle;
 class Env;
 class FileLock;
@@ -46,10 +48,14 @@ namespace sonde {
 
 struct RocksOptions {
   std::string data_dir;
-  // The budget of the whole server: half of it is for blocks, write buffers, and the opened pages that reads
-  // hold (a quarter of it at most; with more, reads are UNAVAILABLE); an eighth for opened pages that nobody
-  // holds; the rest is the caller's, for requests that are under way.
+  // The budget of the whole server (docs/compatibility.md, "Overload"): half of it is for blocks, write
+  // buffers (an eighth), and the opened pages that reads hold (a quarter at most; with more, reads are
+  // UNAVAILABLE), as far as `large_room` leaves that; a sixteenth for opened pages that nobody holds; the
+  // rest is the caller's, for requests that are under way.
   uint64_t memory_bytes = uint64_t{1} << 30;
+  // Where what is large takes its place: settling, compactions, rows that are changed.  Null: it takes what
+  // it needs.  Must outlive the engine.
+  LargeRoom* large_room = nullptr;
   // Whether a write is synced to the disk before it is acknowledged.  Otherwise it survives the end of this
   // process, but not the loss of power.
   bool sync = true;
@@ -150,6 +156,13 @@ class RocksEngine final : public Engine {
   size_t open_pages_bytes() const { return store_->page_budget()->lent_bytes(); }
   HeadLoad open_head_load() const { return store_->OpenHeadLoad(); }
 
+  // What blocks, write buffers and opened pages that reads hold may take from now on.
+  void SetCacheBytes(uint64_t bytes);
+  // What of them counts as in the cache now.
+  uint64_t cache_bytes() const;
+  // Writes what was written and is large to files.
+  void FlushLarge() { store_->FlushLarge(); }
+
   // Flushes and compacts everything; for tests and benchmarks.
   absl::Status CompactAll();
 
@@ -212,6 +225,7 @@ class RocksEngine final : public Engine {
   // A writer takes the open head first, then locks of rows: whoever waits for the heads to switch holds no
   // row.
   RowLocks row_locks_;
+  std::shared_ptr<rocksdb::Cache> cache_;
   std::unique_ptr<CellStore> store_;
   std::unique_ptr<ChangeLog> log_;
   std::unique_ptr<Settling> settling_;

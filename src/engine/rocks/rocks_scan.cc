@@ -49,6 +49,11 @@ absl::Status RocksScan::CheckDeadline() {
   return absl::DeadlineExceededError("The deadline passed while rows were read");
 }
 
+absl::Status RocksScan::TakeLarge(uint64_t bytes) {
+  if (!options_.take_large || bytes < static_cast<uint64_t>(kLargeBytes)) return absl::OkStatus();
+  return options_.take_large(bytes);
+}
+
 bool RocksScan::Wants(FamilyId family) const {
   if (options_.hints.families.has_value()) {
     const auto& wanted = *options_.hints.families;
@@ -79,7 +84,8 @@ absl::Status RocksScan::MakeSources() {
     const PageStream::Options options{.family = family,
                                       .reverse = options_.reverse,
                                       .deadline = options_.deadline,
-                                      .interrupted = &options_.interrupted};
+                                      .interrupted = &options_.interrupted,
+                                      .take_large = options_.take_large ? &options_.take_large : nullptr};
     sources_.push_back(
         {std::make_unique<PageStream>(store_, moment_->snapshot(), &*directory_, &options_.hints, options)});
   };
@@ -105,10 +111,12 @@ absl::Status RocksScan::StartRange() {
   families_done_ = 0;
   row_key_ = range.start;
   chosen_source_ = nullptr;
-  return absl::OkStatus();
+  return TakeLarge(store_->long_rows().BytesOf(table_, row_key_));
 }
 
 absl::Status RocksScan::StartMerging(const RowRange& range) {
+  // Which rows come is not known yet.
+  if (absl::Status status = TakeLarge(store_->long_rows().MostOfRow()); !status.ok()) return status;
   state_ = State::kMerging;
   chosen_source_ = nullptr;
   chosen_heads_ = {};
@@ -324,8 +332,10 @@ absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
     over_->directory = std::make_unique<DirectoryCursor>(*store_, &*moment_, table_);
     over_->all = std::make_unique<PageStream>(
         store_, moment_->snapshot(), over_->directory.get(), &relaxed_hints_,
-        PageStream::Options{
-            .family = family_, .deadline = options_.deadline, .interrupted = &options_.interrupted});
+        PageStream::Options{.family = family_,
+                            .deadline = options_.deadline,
+                            .interrupted = &options_.interrupted,
+                            .take_large = options_.take_large ? &options_.take_large : nullptr});
     over_->pages = over_->all.get();
     if (absl::Status status = over_->all->Start(RowRange::Single(row_key_)); !status.ok()) return status;
     absl::StatusOr<bool> more = over_->all->Next();

@@ -48,6 +48,8 @@ class RocksScan final : public RowStream {
   };
 
   absl::Status CheckDeadline();
+  // Before so many bytes of heads are read.
+  absl::Status TakeLarge(uint64_t bytes);
   absl::Status MakeSources();
   absl::Status StartRange();
   absl::Status StartMerging(const RowRange& range);

@@ -157,7 +157,7 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
   options.max_write_buffer_number = 4;
   // What write buffers take is taken from the cache.
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(memory_bytes / 2);
-  options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memory_bytes / 4, cache);
+  options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memory_bytes / 8, cache);
   options.max_background_jobs = 2;
   // Writers that wait for others' commits sleep: a server whose processors are busy has no time to look on.
   options.enable_write_thread_adaptive_yield = false;

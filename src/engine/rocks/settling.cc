@@ -10,10 +10,15 @@
 #include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
 #include "model/expiring_family.h"
+#include "model/limits.h"
 #include "rocksdb/convenience.h"
 
 namespace sonde {
 namespace {
+
+// What a step takes at most, in sizes of its longest entry: as it was read, as the cells of a page, the page,
+// the batch, and the write buffer; then, but for the first three, what a flush takes (kLargeWriteCopies).
+constexpr int64_t kLargeStepCopies = 6;
 
 constexpr size_t kReadAheadBytes = size_t{1} << 20;
 // A step goes on to where a page begins, but no further than this many times its limits.
@@ -38,7 +43,19 @@ bool IsMostlyForgotten(const PageHeader& header, const GcRuleEvaluator& rule) {
 
 }  // namespace
 
+// Nobody may wait for settling for ever, so that it goes on without a place when it has waited for long.
+LargeRoom::Place Settling::TakeLargeRoom() const {
+  LargeRoom* const room = store_->large_room();
+  const auto most = static_cast<int64_t>(store_->long_rows().MostOfRow());
+  if (room == nullptr || most < kLargeBytes) return {};
+  const auto longest = static_cast<int64_t>(store_->long_rows().longest());
+  absl::StatusOr<LargeRoom::Place> place =
+      room->Take("Settling", std::min(kLargeStepCopies * longest, room->bytes_max()));
+  return place.ok() ? *std::move(place) : LargeRoom::Place();
+}
+
 absl::StatusOr<bool> Settling::Step() {
+  const LargeRoom::Place place = TakeLargeRoom();
   const absl::MutexLock lock(&mutex_);
   return StepLocked();
 }
@@ -46,6 +63,7 @@ absl::StatusOr<bool> Settling::Step() {
 absl::Status Settling::Switch(const std::function<void()>& after_step) {
   while (true) {
     {
+      const LargeRoom::Place place = TakeLargeRoom();
       const absl::MutexLock lock(&mutex_);  // not held from step to step: others wait for it
       absl::StatusOr<bool> more = StepLocked();
       if (!more.ok()) return more.status();
@@ -75,7 +93,11 @@ absl::StatusOr<bool> Settling::StepLocked() {
   if (absl::Status status = Take(&taken); !status.ok()) return status;
   if (taken.first_key.empty()) return false;
 
-  rocksdb::WriteBatch batch;
+  const bool is_large = taken.bytes >= static_cast<size_t>(kLargeBytes) &&
+                        static_cast<int64_t>(store_->long_rows().longest()) >= kLargeBytes;
+  // A string that grows by itself may take twice its size.
+  constexpr size_t kBatchRestBytes = size_t{1} << 20;
+  rocksdb::WriteBatch batch(is_large ? std::min(taken.bytes, 2 * kValueBytesMax) + kBatchRestBytes : 0);
   DirectoryCursor directory(*store_, /*moment=*/nullptr, taken.table);
   for (const auto& [family, _] : taken.families) {
     if (absl::Status status = SettleFamily(&directory, taken, family, &batch); !status.ok()) return status;
@@ -93,9 +115,17 @@ absl::StatusOr<bool> Settling::StepLocked() {
   const std::string end = taken.last_key + '\0';
   if (status.ok()) status = batch.DeleteRange(store_->resting_head(), taken.first_key, end);
   if (!status.ok()) return FromRocks(status, "Settling rows");
-  const CellStore::PagesChange change(store_);
-  if (absl::Status written = store_->Write(&batch, "Settling rows"); !written.ok()) return written;
+  {
+    const CellStore::PagesChange change(store_);
+    if (absl::Status written = store_->Write(&batch, "Settling rows"); !written.ok()) return written;
+  }
   position_ = end;
+  if (is_large) {
+    taken = Taken();
+    batch = rocksdb::WriteBatch();
+    arena_ = codec::ByteArena();
+    store_->FlushLarge();
+  }
   const absl::MutexLock lock(&counts_mutex_);
   ++counts_.steps;
   return true;

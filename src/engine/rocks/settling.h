@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "base/large_room.h"
 #include "cellblock/fragment.h"
 #include "cellblock/page_writer.h"
 #include "codec/strings.h"
@@ -129,6 +130,9 @@ class Settling {
     bool reached_end = false;
   };
 
+  // For the next step, if the resting head may hold something large.  Before mutex_ is taken, for which
+  // others wait.
+  LargeRoom::Place TakeLargeRoom() const;
   absl::StatusOr<bool> StepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Take(Taken* taken) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Views of `fragments` must hold as long as `taken`.

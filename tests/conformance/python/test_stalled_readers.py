@@ -16,7 +16,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 READERS = 1000
 BYTES_A_READER_MAX = 64 * 1024
-SERVER_MEMORY_BYTES = 512 * 1024 * 1024  # as tests/conformance/run starts it
+SERVER_MEMORY_BYTES = 640 * 1024 * 1024  # as tests/conformance/run starts it
 READS_BYTES = SERVER_MEMORY_BYTES // 4
 LARGE_ROW_BYTES = 20 * 1024 * 1024
 LARGE_ROW_CELLS = 2
