@@ -53,7 +53,7 @@ int Fail(const absl::Status& status) {
 }
 
 ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
-                    const series::IngestService& ingest, const LargeRoom* large_room) {
+                    const series::IngestService& ingest, LargeRoom* large_room) {
   return {.version = SONDE_VERSION,
           .started_seconds = absl::ToUnixSeconds(absl::Now()),
           .grpc_address = fmt::format("{}:{}", settings.host, server->port()),

@@ -28,7 +28,7 @@ Router Routes(const ServerFacts& facts, series::IngestService* ingest) {
   AddOverviewApi(facts, &router);
   const auto declarations = std::make_shared<TableDeclarations>(tables);
   AddTablesApi(
-      tables, facts.key_visualizer,
+      tables, facts.key_visualizer, facts.large_room,
       [declarations](std::string_view table_name) { return declarations->Find(table_name); },
       TableDeclarations::IsOwnTable, &router);
   return router;

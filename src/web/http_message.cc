@@ -96,9 +96,18 @@ absl::Status HttpBody::Read(const std::function<absl::Status(std::string_view by
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> HttpBody::ReadAll() {
+absl::StatusOr<std::string> HttpBody::ReadAll(const std::function<absl::Status(size_t bytes)>& make_room) {
   std::string all;
-  absl::Status status = Read([&all](std::string_view bytes) {
+  absl::Status status = Read([&](std::string_view bytes) {
+    const size_t wanted = all.size() + bytes.size();
+    if (wanted > all.capacity()) {
+      const size_t capacity = std::max(wanted, 2 * all.capacity());
+      if (make_room) {
+        // While it moves, it is there twice.
+        if (absl::Status room = make_room(all.capacity() + capacity); !room.ok()) return room;
+      }
+      all.reserve(capacity);
+    }
     all.append(bytes);
     return absl::OkStatus();
   });

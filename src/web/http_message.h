@@ -62,7 +62,9 @@ class HttpBody {
   // too slowly.
   absl::Status Read(const std::function<absl::Status(std::string_view bytes)>& take);
   // All of it.
-  absl::StatusOr<std::string> ReadAll();
+  // `make_room` is asked before it takes more memory, for how much that would be in all; not OK ends the
+  // read.
+  absl::StatusOr<std::string> ReadAll(const std::function<absl::Status(size_t bytes)>& make_room = nullptr);
 
   // Whether it was read to its end.
   bool complete() const { return complete_; }

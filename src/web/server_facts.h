@@ -33,7 +33,7 @@ struct ServerFacts {
   };
   std::vector<UnderWay> under_way;
   const ChangeStreams* change_streams = nullptr;
-  const LargeRoom* large_room = nullptr;  // null: there is none
+  LargeRoom* large_room = nullptr;  // null: there is none
   // What the allocator holds, by what it calls that; may be null.
   std::function<std::vector<std::pair<std::string, int64_t>>()> allocator_bytes;
 };

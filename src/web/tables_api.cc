@@ -9,12 +9,14 @@
 
 #include "base/bytes.h"
 #include "base/format.h"
+#include "base/large_room.h"
 #include "filter/compiled_filter.h"
 #include "model/filter_spec.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "model/quote_regex.h"
 #include "web/query_reader.h"
+#include "web/rows_answer.h"
 
 namespace sonde {
 namespace {
@@ -26,12 +28,8 @@ constexpr size_t kTableNameBytesMax = 1'024;
 constexpr int64_t kRowsUsual = 50;
 constexpr int64_t kRowsMax = 500;
 constexpr int64_t kVersionsMax = 1'000;
-constexpr size_t kValueBytesShown = 1'024;
-constexpr size_t kCellsPerRowShown = 2'000;
-constexpr size_t kAnswerBytesMax = 8 << 20;
 constexpr int64_t kWindowSecondsUsual = 600;
 constexpr int64_t kSecondsMax = int64_t{1} << 40;
-constexpr int64_t kRowsPerStep = 1'000;
 constexpr size_t kPatternBytesMax = 1'000;
 // Beside the metrics of accesses (HeatMetric).
 constexpr std::string_view kSizeMetric = "size";
@@ -67,9 +65,11 @@ std::string Joined(const std::vector<GcRule>& rules, std::string_view word) {
 
 class TablesApi {
  public:
-  TablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared, IsOwnTable is_own)
+  TablesApi(Tables* tables, KeyVisualizer* key_visualizer, LargeRoom* large_room, FindDeclaredSeries declared,
+            IsOwnTable is_own)
       : tables_(tables),
         key_visualizer_(key_visualizer),
+        large_room_(large_room),
         declared_(std::move(declared)),
         is_own_(std::move(is_own)) {}
 
@@ -114,27 +114,18 @@ class TablesApi {
     if (!range.ok()) return range.status();
     absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter(cells);
     if (!filter.ok()) return filter.status();
-    absl::StatusOr<std::unique_ptr<RowReader>> reader = tables_->Read(
-        *schema, {.ranges = {*range}, .filter = *std::move(filter), .rows_limit = limit + 1, .caller = [&] {
-                    return request.Caller();
-                  }});
+    absl::StatusOr<std::unique_ptr<RowReader>> reader =
+        tables_->Read(*schema, {.ranges = {*range},
+                                .filter = *std::move(filter),
+                                .rows_limit = limit + 1,
+                                .in_parts = true,
+                                .interrupted = InterruptedWhenGone(request),
+                                .take_large = TakeLarge(),
+                                .caller = [caller = request.Caller()] { return caller; }});
     if (!reader.ok()) return reader.status();
-    Json rows = Json::array();
-    std::string next;
-    size_t bytes = 0;
-    while (true) {
-      const absl::StatusOr<RowReader::Step> step = (*reader)->Next(kRowsPerStep);
-      if (!step.ok()) return step.status();
-      if (*step == RowReader::Step::kEnd) break;
-      if (*step == RowReader::Step::kPaused) continue;
-      if (rows.size() == static_cast<size_t>(limit) || bytes > kAnswerBytesMax) {
-        next = (*reader)->row_key();
-        break;
-      }
-      rows.push_back(RowToJson(**reader, &bytes));
-    }
-    response->body =
-        Dump({{"rows", std::move(rows)}, {"next", next.empty() ? Json(nullptr) : Json(KeyToText(next))}});
+    const auto answer = std::make_shared<RowsAnswer>(*std::move(reader), limit);
+    if (absl::Status status = answer->Begin(); !status.ok()) return status;
+    response->stream = [answer](std::string* part) { return answer->Next(part); };
     return absl::OkStatus();
   }
 
@@ -310,21 +301,18 @@ class TablesApi {
     return {std::move(chain)};
   }
 
-  static Json RowToJson(const RowReader& reader, size_t* bytes) {
-    Json cells = Json::array();
-    for (const FilterCell& one : reader.cells()) {
-      if (cells.size() == kCellsPerRowShown) break;
-      const CellView& cell = one.cell;
-      cells.push_back({{"family", reader.family_name(one)},
-                       {"qualifier", KeyToText(cell.qualifier)},
-                       {"time_micros", cell.timestamp_micros},
-                       {"value", KeyToText(cell.value.substr(0, kValueBytesShown))},
-                       {"bytes", cell.value.size()}});
-      *bytes += cell.qualifier.size() + std::min(cell.value.size(), kValueBytesShown) + 100;
-    }
-    return {{"key", KeyToText(reader.row_key())},
-            {"cells_count", reader.cells().size()},
-            {"cells", std::move(cells)}};
+  // As Engine::ScanOptions::take_large: what is large has a place as long as the read lasts, and waits for
+  // none.
+  std::function<absl::Status(size_t)> TakeLarge() const {
+    if (large_room_ == nullptr) return nullptr;
+    return [room = large_room_, place = std::make_shared<LargeRoom::Place>()](size_t bytes) {
+      const int64_t wanted = kLargeReadCopies * static_cast<int64_t>(bytes);
+      if (wanted <= place->bytes()) return absl::OkStatus();
+      place->Shrink(0);
+      absl::StatusOr<LargeRoom::Place> taken = room->TryTake("A row", wanted);
+      if (taken.ok()) *place = *std::move(taken);
+      return taken.status();
+    };
   }
 
   // How much lies in the ranges of keys that a map would show: one column, of now.
@@ -391,16 +379,17 @@ class TablesApi {
 
   Tables* const tables_;
   KeyVisualizer* const key_visualizer_;
+  LargeRoom* const large_room_;
   const FindDeclaredSeries declared_;
   const IsOwnTable is_own_;
 };
 
 }  // namespace
 
-void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared,
-                  IsOwnTable is_own, Router* router) {
-  const auto api =
-      std::make_shared<const TablesApi>(tables, key_visualizer, std::move(declared), std::move(is_own));
+void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, LargeRoom* large_room,
+                  FindDeclaredSeries declared, IsOwnTable is_own, Router* router) {
+  const auto api = std::make_shared<const TablesApi>(tables, key_visualizer, large_room, std::move(declared),
+                                                     std::move(is_own));
   const std::string table = "/api/v1/tables/{project}/{instance}/{table}";
   const auto get = [&](const std::string& path, auto handle) {
     router->Add({"GET", path, [api, handle](const HttpRequest& request, HttpBody*, HttpResponse* response) {

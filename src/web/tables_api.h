@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/large_room.h"
 #include "keyviz/key_visualizer.h"
 #include "table/tables.h"
 #include "web/router.h"
@@ -26,7 +27,8 @@ using FindDeclaredSeries = std::function<std::optional<DeclaredSeries>(std::stri
 using IsOwnTable = std::function<bool(std::string_view table_name)>;
 
 // Nothing is owned.  `key_visualizer`: null when nobody watches; then there are no maps (UNIMPLEMENTED).
-void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, FindDeclaredSeries declared,
-                  IsOwnTable is_own, Router* router);
+// `large_room`: where rows with large values take their place; null: they need none.
+void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, LargeRoom* large_room,
+                  FindDeclaredSeries declared, IsOwnTable is_own, Router* router);
 
 }  // namespace sonde

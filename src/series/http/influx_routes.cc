@@ -170,12 +170,12 @@ absl::Status Write(IngestService* service, Api api, const HttpRequest& request, 
            fmt::format("precision '{}'; allowed: ns, us, ms, s, m, h", Printable(precision)), response);
     return absl::OkStatus();
   }
-  const absl::StatusOr<Admission::Place> place = service->Admit(request);
+  absl::StatusOr<Admission::Place> place = service->Admit(request);
   if (!place.ok()) {
     AnswerError(api, place.status(), response);
     return absl::OkStatus();
   }
-  const absl::StatusOr<std::string> text = body->ReadAll();
+  const absl::StatusOr<std::string> text = ReadBody(body, &*place);
   if (!text.ok()) {
     AnswerError(api, text.status(), response);
     return absl::OkStatus();

@@ -90,6 +90,13 @@ absl::StatusOr<Admission::Place> IngestService::Admit(const HttpRequest& request
   return admission_.Admit(bytes);
 }
 
+absl::StatusOr<std::string> ReadBody(HttpBody* body, Admission::Place* place) {
+  return body->ReadAll([place](size_t bytes) {
+    const auto wanted = static_cast<int64_t>(bytes);
+    return wanted <= place->bytes() ? absl::OkStatus() : place->Resize(wanted);
+  });
+}
+
 bool IsPassing(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsDeadlineExceeded(status);
 }

@@ -26,7 +26,7 @@ namespace sonde::series {
 
 // Of a request's body, decoded.
 constexpr size_t kIngestBodyBytesMax = 64 << 20;
-// What a body is counted as whose length is not known beforehand.
+// What a body is counted as at first whose length is not known beforehand.
 constexpr int64_t kIngestBodyBytesUsual = 8 << 20;
 constexpr int64_t kIngestRequestsMax = 64;
 constexpr int kRetryAfterSeconds = 1;
@@ -83,7 +83,11 @@ class IngestService {
   std::thread rollups_thread_;
 };
 
-// `status` came from the store or from Admit: whether the same request may succeed later.
+// All of the body of a request that was admitted; `place` grows where what it was counted as is too little.
+// Errors as HttpBody::ReadAll; UNAVAILABLE: there is no room for it now.
+absl::StatusOr<std::string> ReadBody(HttpBody* body, Admission::Place* place);
+
+// `status` came from the store, from Admit or from ReadBody: whether the same request may succeed later.
 bool IsPassing(const absl::Status& status);
 // Adds Retry-After.
 void AskToRetry(HttpResponse* response);

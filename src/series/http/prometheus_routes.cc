@@ -166,7 +166,7 @@ absl::Status Write(IngestService* service, const HttpRequest& request, HttpBody*
   }
   absl::StatusOr<Admission::Place> place = service->Admit(request);
   const absl::StatusOr<std::string> bytes =
-      place.ok() ? body->ReadAll() : absl::StatusOr<std::string>(place.status());
+      place.ok() ? ReadBody(body, &*place) : absl::StatusOr<std::string>(place.status());
   const absl::StatusOr<RemoteWrite> write =
       bytes.ok() ? prometheus::DecodeWrite(*bytes, *version) : absl::StatusOr<RemoteWrite>(bytes.status());
   if (!write.ok()) {
@@ -200,7 +200,7 @@ absl::Status Read(IngestService* service, const HttpRequest& request, HttpBody* 
                   HttpResponse* response) {
   absl::StatusOr<Admission::Place> place = service->Admit(request);
   const absl::StatusOr<std::string> bytes =
-      place.ok() ? body->ReadAll() : absl::StatusOr<std::string>(place.status());
+      place.ok() ? ReadBody(body, &*place) : absl::StatusOr<std::string>(place.status());
   const auto queries = bytes.ok() ? prometheus::DecodeRead(*bytes)
                                   : absl::StatusOr<std::vector<prometheus::RemoteQuery>>(bytes.status());
   if (!queries.ok()) {

@@ -439,9 +439,9 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
     return absl::InvalidArgumentError(fmt::format(
         "Content-Type '{}'; allowed: application/x-ndjson (JSON lines), text/csv", Printable(type)));
   }
-  const absl::StatusOr<Admission::Place> place = service->Admit(request);
+  absl::StatusOr<Admission::Place> place = service->Admit(request);
   if (!place.ok()) return place.status();
-  const absl::StatusOr<std::string> text = body->ReadAll();
+  const absl::StatusOr<std::string> text = ReadBody(body, &*place);
   if (!text.ok()) return text.status();
   const SeriesSchema& schema = (*series)->schema;
   CsvMapping mapping;

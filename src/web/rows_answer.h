@@ -1,0 +1,52 @@
+// Rows of a table as JSON that is made while it is taken, so that an answer takes a part of itself in memory.
+//
+//   {"rows": [{"key": "...", "cells": [{"family": ..., "qualifier": ..., "time_micros": ..., "value": ...,
+//   "bytes": ...}], "cells_count": 1}], "next": "..."}
+//
+// Of a row the first kCellsPerRowShown cells are shown, of a value its first kValueBytesShown bytes.  `next`
+// is the key to go on from, or null.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "table/row_reader.h"
+
+namespace sonde {
+
+class RowsAnswer {
+ public:
+  // `reader` gives one row more than `rows_max`, and may give rows in parts.
+  RowsAnswer(std::unique_ptr<RowReader> reader, int64_t rows_max)
+      : reader_(std::move(reader)), rows_max_(rows_max) {}
+
+  // Looks for the first row: what is wrong with the question is known then.
+  absl::Status Begin();
+  // As HttpResponse::stream; Begin comes before it.
+  absl::StatusOr<bool> Next(std::string* part);
+
+ private:
+  // Takes the next step of the reader in.  False: the answer has ended.
+  absl::StatusOr<bool> TakeStep(std::string* part);
+  void WriteCells(std::string* part);
+
+  const std::unique_ptr<RowReader> reader_;
+  const int64_t rows_max_;
+  std::optional<RowReader::Step> first_step_;
+  bool has_begun_ = false;
+  bool in_row_ = false;     // a row is open in the text
+  bool has_cells_ = false;  // the reader's cells are not all looked at
+  bool ends_row_ = false;   // ... and are the last of their row
+  size_t cell_ = 0;         // the first that is not
+  size_t cells_shown_ = 0;  // of the row
+  size_t cells_count_ = 0;  // of the row
+  int64_t rows_ = 0;
+  size_t bytes_ = 0;  // of all rows, about
+};
+
+}  // namespace sonde
