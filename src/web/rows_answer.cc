@@ -17,7 +17,7 @@ constexpr size_t kValueBytesShown = 1'024;
 constexpr size_t kCellsPerRowShown = 2'000;
 constexpr size_t kRowsBytesMax = 8 << 20;
 // A cell is added to a part that is shorter.
-constexpr size_t kPartBytes = 64 << 10;
+constexpr size_t kRowsPartBytes = 64 << 10;
 constexpr int64_t kRowsPerStep = 1'000;
 
 std::string TextOf(const RowJson& json) {
@@ -37,7 +37,7 @@ absl::Status RowsAnswer::Begin() {
 
 absl::StatusOr<bool> RowsAnswer::Next(std::string* part) {
   if (!std::exchange(has_begun_, true)) *part += "{\"rows\":[";
-  while (part->size() < kPartBytes) {
+  while (part->size() < kRowsPartBytes) {
     if (has_cells_) {
       WriteCells(part);
       continue;
@@ -75,7 +75,7 @@ absl::StatusOr<bool> RowsAnswer::TakeStep(std::string* part) {
 void RowsAnswer::WriteCells(std::string* part) {
   const std::vector<FilterCell>& cells = reader_->cells();
   for (; cell_ < cells.size() && cells_shown_ < kCellsPerRowShown; ++cell_, ++cells_shown_) {
-    if (part->size() >= kPartBytes) return;
+    if (part->size() >= kRowsPartBytes) return;
     const FilterCell& one = cells[cell_];
     const CellView& cell = one.cell;
     if (cells_shown_ > 0) *part += ',';

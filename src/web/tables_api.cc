@@ -28,15 +28,18 @@ constexpr size_t kTableNameBytesMax = 1'024;
 constexpr int64_t kRowsUsual = 50;
 constexpr int64_t kRowsMax = 500;
 constexpr int64_t kVersionsMax = 1'000;
+// Of an answer that is made while it is taken.
+constexpr size_t kPartBytes = 64 << 10;
+// What a cell of a heat map takes while it becomes text, at most.
+constexpr int64_t kHeatCellBytes = sizeof(AccessCounts) + sizeof(int64_t) + 2 * 20;
 constexpr int64_t kWindowSecondsUsual = 600;
 constexpr int64_t kSecondsMax = int64_t{1} << 40;
 constexpr size_t kPatternBytesMax = 1'000;
 // Beside the metrics of accesses (HeatMetric).
 constexpr std::string_view kSizeMetric = "size";
 
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string DumpText(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string Dump(const Json& json) { return DumpText(json) + "\n"; }
 
 std::string Joined(const std::vector<GcRule>& rules, std::string_view word);
 
@@ -82,14 +85,23 @@ class TablesApi {
     std::erase_if(schemas, [&](const TableSchemaRef& schema) { return schema->name < start; });
     std::sort(schemas.begin(), schemas.end(),
               [](const TableSchemaRef& a, const TableSchemaRef& b) { return a->name < b->name; });
-    Json all = Json::array();
     const size_t count = std::min(schemas.size(), static_cast<size_t>(limit));
-    for (size_t i = 0; i < count; ++i) {
-      absl::StatusOr<Json> one = Describe(*schemas[i]);
-      if (one.ok()) all.push_back(*std::move(one));  // else it is being dropped
-    }
-    response->body = Dump({{"tables", std::move(all)},
-                           {"next", count < schemas.size() ? Json(schemas[count]->name) : Json(nullptr)}});
+    const std::string next =
+        count < schemas.size() ? Json(schemas[count]->name).dump() : Json(nullptr).dump();
+    schemas.resize(count);
+    response->stream = [this, schemas = std::move(schemas), next, at = size_t{0},
+                        has_any = false](std::string* part) mutable -> absl::StatusOr<bool> {
+      if (at == 0) *part += "{\"tables\":[";
+      for (; at < schemas.size() && part->size() < kPartBytes; ++at) {
+        const absl::StatusOr<Json> one = Describe(*schemas[at]);
+        if (!one.ok()) continue;  // it is being dropped
+        if (std::exchange(has_any, true)) *part += ',';
+        *part += DumpText(*one);
+      }
+      if (at < schemas.size()) return true;
+      *part += "],\"next\":" + next + "}\n";
+      return false;
+    };
     return absl::OkStatus();
   }
 
@@ -151,6 +163,14 @@ class TablesApi {
       names.push_back(kSizeMetric);
       return absl::InvalidArgumentError(
           fmt::format("parameter 'metric' must be one of {}", fmt::join(names, ", ")));
+    }
+    LargeRoom::Place place;
+    const int64_t bytes = asked.columns_max * asked.rows_max * kHeatCellBytes;
+    if (large_room_ != nullptr && bytes >= kLargeBytes) {
+      absl::StatusOr<LargeRoom::Place> taken =
+          large_room_->Take("A heat map", bytes, {.gone = request.is_client_gone});
+      if (!taken.ok()) return taken.status();
+      place = *std::move(taken);
     }
     const absl::StatusOr<HeatMap> map = key_visualizer_->Map(asked);
     if (!map.ok()) return map.status();
