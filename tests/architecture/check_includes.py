@@ -22,6 +22,7 @@ import sys
 EXTERNAL_HOMES = [
     (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "bench", "server"},
      "protobuf and gRPC"),
+    (r"^nghttp2/", {"rpc"}, "nghttp2"),
     (r"^rocksdb/", {"engine/rocks"}, "RocksDB"),
     (r"^re2/", {"filter", "series", "sql"}, "RE2"),
     (r"^CLI/", {"server", "bench"}, "CLI11"),

@@ -1,0 +1,122 @@
+// A thread with its connections: waits for sockets, deadlines and what other threads have to say, and does all that is due.
+//
+// A turn of it: what has come is read and handled, what other threads posted is done, deadlines are looked at, and then each connection that has
+// something to send writes once.
+//
+// Ownership: Start keeps the loop alive until its last call is over, whoever else lets go of it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "rpc/server_state.h"
+#include "rpc/stream_call.h"
+#include "rpc/timer_wheel.h"
+
+namespace sonde::rpc {
+
+class Connection;
+
+class Loop {
+ public:
+  using TimePoint = Timer::TimePoint;
+  struct Posted {
+    StreamCall* call;
+    CallStep step;
+  };
+
+  // RESOURCE_EXHAUSTED: there is no descriptor for it.
+  static absl::StatusOr<std::shared_ptr<Loop>> Start(std::shared_ptr<ServerState> state);
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  // -- any thread --
+  bool IsCurrent() const;
+  // With AnswersTogether: at its end.
+  void Post(StreamCall* call, CallStep step);
+  void PostAll(const std::vector<Posted>& steps);
+  // A connection that was accepted and counted (ServerState::EnterConnection).
+  void Adopt(int descriptor, std::string address, std::string peer);
+  // Since when the turn that is under way has gone on; zero where it waits.
+  std::chrono::nanoseconds TurnTime() const;
+  // Takes no more calls; cancels those that are left at `cancel_at`.
+  void BeginEnd(TimePoint cancel_at);
+  // False: calls are left at `until`.  The thread is joined, or left alone.
+  bool WaitForEnd(absl::Time until);
+  // Whose handlers have not finished.
+  int64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+
+  // -- the loop's thread --
+  ServerState& state() const { return *state_; }
+  TimePoint now() const { return now_; }
+  absl::Time wall_now() const { return wall_now_; }
+  TimerWheel* timers() { return &timers_; }
+  char* receive_buffer() { return receive_buffer_.get(); }
+  static constexpr size_t kReceiveBytes = 64 << 10;
+  std::string* send_buffer() { return &send_buffer_; }
+  bool is_ending() const { return is_ending_; }
+
+  // A call begins.  False: too many are under way.
+  bool CountCall();
+  // It is freed at the end of the turn.
+  void Bury(StreamCall* call) { buried_.push_back(call); }
+  void TellNotWrittenLater(StreamCall* call) { not_written_.push_back(call); }
+  // A connection has closed; it is freed at the end of the turn.
+  void NoteClosed() { has_closed_ = true; }
+  // Something is to be sent at the end of the turn.
+  void FlushLater(Connection* connection) { to_flush_.push_back(connection); }
+  // What the socket is waited for; `events` of epoll, 0 for nothing.
+  void Wait(Connection* connection, int descriptor, uint32_t events, bool is_new) const;
+
+ private:
+  explicit Loop(std::shared_ptr<ServerState> state, int epoll, int wake);
+  void Run();
+  int WaitMillis() const;
+  void TakePosted();
+  void TellNotWritten();
+  void FlushAll();
+  void CheckTimes();
+  void FreeOver();
+  void Wake() const;
+
+  const std::shared_ptr<ServerState> state_;
+  const int epoll_;
+  const int wake_;
+  const std::unique_ptr<char[]> receive_buffer_;
+  std::string send_buffer_;
+  TimePoint now_;
+  absl::Time wall_now_;
+  TimerWheel timers_;
+  TimePoint next_tick_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::vector<Connection*> to_flush_, flushing_;
+  std::vector<StreamCall*> buried_, not_written_;
+  std::vector<Posted> steps_;  // taken over from posted_
+  int64_t calls_begun_ = 0;    // in this turn
+  int64_t calls_ended_ = 0;
+  bool has_closed_ = false;    // a connection, in this turn
+  bool is_ending_ = false;
+  TimePoint cancel_at_ = TimePoint::max();
+  std::atomic<int64_t> calls_ = 0;
+  std::atomic<int64_t> turn_began_nanos_ = 0;
+  std::thread thread_;
+
+  mutable absl::Mutex mutex_;
+  std::vector<Posted> posted_ ABSL_GUARDED_BY(mutex_);
+  std::vector<absl::AnyInvocable<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
+  bool is_asleep_ ABSL_GUARDED_BY(mutex_) = false;  // and must be woken
+  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace sonde::rpc

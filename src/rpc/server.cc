@@ -1,0 +1,75 @@
+#include "rpc/server.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "base/processors.h"
+#include "rpc/acceptor.h"
+#include "rpc/loop.h"
+#include "rpc/server_state.h"
+
+namespace sonde::rpc {
+namespace {
+
+// What is cancelled is over soon, where its handler does not hang.
+constexpr absl::Duration kAfterCancel = absl::Milliseconds(500);
+
+size_t LoopsOf(const ServerOptions& options) {
+  if (options.loops > 0) return options.loops;
+  return std::max<size_t>(2, static_cast<size_t>(std::ceil(UsableProcessors())));
+}
+
+}  // namespace
+
+struct Server::Parts {
+  std::shared_ptr<ServerState> state;
+  std::vector<std::shared_ptr<Loop>> loops;
+  std::unique_ptr<Acceptor> acceptor;
+  int port = 0;
+  bool has_ended = false;
+
+  int64_t End(absl::Duration grace) {
+    if (std::exchange(has_ended, true)) return 0;
+    if (acceptor != nullptr) acceptor->End();
+    const auto cancel_at = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(grace);
+    const absl::Time until = absl::Now() + grace + kAfterCancel;
+    for (const std::shared_ptr<Loop>& loop : loops) loop->BeginEnd(cancel_at);
+    int64_t calls = 0;
+    for (const std::shared_ptr<Loop>& loop : loops) {
+      if (!loop->WaitForEnd(until)) calls += std::max<int64_t>(loop->calls(), 1);
+    }
+    return calls;
+  }
+};
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Server::~Server() { Shutdown(absl::ZeroDuration()); }
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options, Router router) {
+  absl::StatusOr<Listeners> listeners = Listeners::Open(options.host, options.port);
+  if (!listeners.ok()) return listeners.status();
+  auto parts = std::make_unique<Parts>();
+  const size_t loops = LoopsOf(options);
+  parts->state = std::make_shared<ServerState>(std::move(options), std::move(router));
+  for (size_t i = 0; i < loops; ++i) {
+    absl::StatusOr<std::shared_ptr<Loop>> loop = Loop::Start(parts->state);
+    if (!loop.ok()) {
+      parts->End(absl::ZeroDuration());
+      return loop.status();
+    }
+    parts->loops.push_back(*std::move(loop));
+  }
+  parts->port = listeners->port();
+  parts->acceptor = std::make_unique<Acceptor>(*std::move(listeners), parts->state, parts->loops);
+  return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+int Server::port() const { return parts_->port; }
+ServerFacts Server::facts() const { return parts_->state->facts(); }
+bool Server::is_accepting() const { return parts_->state->is_accepting; }
+int64_t Server::Shutdown(absl::Duration grace) { return parts_->End(grace); }
+
+}  // namespace sonde::rpc

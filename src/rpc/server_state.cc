@@ -1,0 +1,58 @@
+#include "rpc/server_state.h"
+
+#include <fmt/format.h>
+
+namespace sonde::rpc {
+
+CallStatus Router::AnswerUnknown(std::string_view path) const {
+  if (fallback_) return fallback_(path);
+  return {absl::StatusCode::kUnimplemented, fmt::format("There is no method {}", path)};
+}
+
+std::string_view NameOf(Refusal reason) {
+  constexpr std::array<std::string_view, static_cast<size_t>(Refusal::kCount)> kNames = {
+      "connections",  "peer_connections", "no_files",     "handshake",    "keepalive",
+      "protocol",     "flood",            "pings",        "resets",       "headers_time",
+      "header_bytes", "bad_request",      "unknown_path", "calls",        "message_bytes",
+      "bytes",        "waiting_bytes",    "slow_body",    "slow_reader",  "deadline"};
+  return kNames[static_cast<size_t>(reason)];
+}
+
+bool ServerState::EnterConnection(const std::string& address) {
+  const absl::MutexLock lock(&mutex_);
+  if (connections_.load(std::memory_order_relaxed) >= static_cast<int64_t>(options_.connections_max)) {
+    CountRefusal(Refusal::kConnections);
+    return false;
+  }
+  int64_t& of_peer = peers_[address];
+  if (of_peer >= static_cast<int64_t>(options_.connections_per_peer_max)) {
+    CountRefusal(Refusal::kPeerConnections);
+    return false;
+  }
+  ++of_peer;
+  connections_.fetch_add(1, std::memory_order_relaxed);
+  accepted_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void ServerState::LeaveConnection(const std::string& address) {
+  const absl::MutexLock lock(&mutex_);
+  const auto of_peer = peers_.find(address);
+  if (--of_peer->second == 0) peers_.erase(of_peer);
+  connections_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+ServerFacts ServerState::facts() const {
+  ServerFacts facts;
+  facts.connections = connections_.load(std::memory_order_relaxed);
+  facts.calls = calls();
+  facts.bytes = bytes_.load(std::memory_order_relaxed);
+  facts.accepted = accepted_.load(std::memory_order_relaxed);
+  facts.begun = begun_.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < refused_.size(); ++i) {
+    facts.refused[i] = refused_[i].load(std::memory_order_relaxed);
+  }
+  return facts;
+}
+
+}  // namespace sonde::rpc

@@ -1,0 +1,74 @@
+// What the loops of a server share.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "rpc/call.h"
+#include "rpc/server.h"
+
+namespace sonde::rpc {
+
+// Threads: all functions may be called at once.
+class ServerState {
+ public:
+  ServerState(ServerOptions options, Router router)
+      : options_(std::move(options)), router_(std::move(router)) {}
+
+  const ServerOptions& options() const { return options_; }
+  const Router& router() const { return router_; }
+
+  void CountRefusal(Refusal reason) {
+    refused_[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // A connection of this address.  False, and it is counted: there are too many.
+  bool EnterConnection(const std::string& address);
+  void LeaveConnection(const std::string& address);
+
+  int64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  // Loops tell once a turn: how many calls have come and how many of them have gone.
+  void CountCalls(int64_t begun, int64_t ended) {
+    begun_.fetch_add(begun, std::memory_order_relaxed);
+    calls_.fetch_add(begun - ended, std::memory_order_relaxed);
+  }
+
+  // Room for what a message takes.  False: there is none.
+  bool TakeBytes(int64_t bytes) {
+    const int64_t before = bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    if (before == 0 || before + bytes <= options_.bytes_max) return true;
+    bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    return false;
+  }
+  void GiveBytes(int64_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  // UNAVAILABLE, with what the options say of it.
+  CallStatus Busy(std::string message) const {
+    return {absl::StatusCode::kUnavailable, std::move(message),
+            options_.busy_details ? options_.busy_details() : std::string()};
+  }
+
+  ServerFacts facts() const;
+
+  std::atomic<bool> is_accepting = true;
+
+ private:
+  const ServerOptions options_;
+  const Router router_;
+  std::array<std::atomic<int64_t>, static_cast<size_t>(Refusal::kCount)> refused_{};
+  std::atomic<int64_t> accepted_ = 0;
+  std::atomic<int64_t> connections_ = 0;
+  alignas(64) std::atomic<int64_t> calls_ = 0;
+  std::atomic<int64_t> begun_ = 0;
+  alignas(64) std::atomic<int64_t> bytes_ = 0;
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, int64_t> peers_ ABSL_GUARDED_BY(mutex_);  // connections by address
+};
+
+}  // namespace sonde::rpc

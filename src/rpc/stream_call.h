@@ -1,0 +1,205 @@
+// A call: what its stream has brought and what is to be sent in it, and what its handler is told.
+//
+// Belongs to a loop, which frees it when its stream is closed and its handler has finished, in either order.
+//
+// Threads: as Call says; all else on the loop's thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "rpc/call.h"
+#include "rpc/headers.h"
+#include "rpc/message_reader.h"
+#include "rpc/server.h"
+#include "rpc/timer_wheel.h"
+
+namespace sonde::rpc {
+
+class Connection;
+class Loop;
+
+// What other threads ask of a call, in the order in which they ask.
+enum class CallStep : uint8_t { kAdmit, kReadNext, kWrite, kFinish };
+
+// The rest of a message that is being sent, its prefix included.
+class OutgoingMessage {
+ public:
+  void Set(Message message);
+  // Without what was not copied yet.
+  void Clear();
+  size_t remaining() const { return remaining_; }
+  bool HasBegun() const { return piece_at_ > 0 || piece_ > 0 || prefix_at_ > 0; }
+  // The next `bytes`, at most remaining(); frees pieces that are used up.
+  void CopyTo(size_t bytes, std::string* out);
+
+ private:
+  Message message_;
+  std::array<char, MessageReader::kPrefixBytes> prefix_{};
+  size_t prefix_at_ = 0;
+  size_t piece_ = 0;
+  size_t piece_at_ = 0;
+  size_t remaining_ = 0;
+};
+
+// What the headers of a request said.
+struct CallHead {
+  std::string path;
+  Metadata metadata;
+  absl::Time deadline = absl::InfiniteFuture();
+};
+
+class StreamCall final : public Call, public Timer {
+ public:
+  using TimePoint = Timer::TimePoint;
+
+  StreamCall(Connection* connection, int32_t stream_id, CallHead head, const Method* method);
+  ~StreamCall();
+
+  // -- Call --
+  std::string_view path() const override { return head_.path; }
+  std::optional<std::string> FindMetadata(std::string_view name) const override {
+    return head_.metadata.Find(name);
+  }
+  std::vector<std::string> MetadataValues(std::string_view name) const override {
+    return head_.metadata.Values(name);
+  }
+  absl::Time deadline() const override { return head_.deadline; }
+  const std::string& peer() const override { return *peer_; }
+  bool IsCancelled() const override { return cancelled_.load(std::memory_order_acquire); }
+  absl::Duration NotTakenFor() const override;
+  void Admit() override { Ask(CallStep::kAdmit); }
+  void ReadNext() override { Ask(CallStep::kReadNext); }
+  void AddInitialMetadata(std::string_view name, std::string_view value) override;
+  void AddTrailingMetadata(std::string_view name, std::string_view value) override;
+  void Write(Message message) override;
+  void Finish(CallStatus status) override;
+  void WriteAndFinish(Message message, CallStatus status) override;
+
+  // -- what comes in --
+  // All headers are there: a method that takes several messages gets its handler.
+  void Begin();
+  void TakeData(std::string_view bytes);
+  void TakeEnd();
+  // After a part of the connection's bytes: what is held in memory is counted, or the call ended.
+  void CountBytes();
+  // Its message comes too slowly.
+  bool IsTooSlow(TimePoint now) const;
+  // The client takes nothing of what was written for it.
+  bool IsNotTaken(TimePoint now) const;
+
+  // -- what goes out --
+  OutgoingMessage* outgoing() { return &outgoing_; }
+  // The trailers follow when outgoing() is sent.
+  bool EndsAfterMessage() const { return end_.has_value(); }
+  void SubmitTrailers();
+  // Some bytes of outgoing() were taken, or all of a message have gone.
+  void NoteTaken();
+  void OnSent();
+
+  // -- its end --
+  // Ends the call here, whatever its handler does; it is told.
+  void End(CallStatus status);
+  // The stream is closed; `why`: if its handler has not finished.
+  void Detach(const absl::Status& why);
+
+  // -- for the loop --
+  void Apply(CallStep step);
+  // Tells the handler of messages that will not be sent.
+  void TellNotWritten();
+
+  int32_t stream_id() const { return stream_id_; }
+  bool IsAttached() const { return connection_ != nullptr; }
+  bool HasRequestEnded() const { return request_ended_; }
+  bool IsEnded() const { return is_over_; }
+  Loop* loop() const { return loop_; }
+
+  // The connection's own.
+  size_t place = 0;         // among its calls
+  bool is_touched = false;  // data came since CountBytes
+
+ private:
+  void Ask(CallStep step);
+  // Runs `tell` with the handler, unless it has finished.
+  template <typename Tell>
+  void WithHandler(const Tell& tell);
+  void MakeHandler();
+  void Read(std::string_view bytes);
+  void ReadOn(std::string_view bytes);
+  // False: the message may not be read on for now.
+  bool OnPrefix();
+  void TakeIn();
+  void OnWholeMessage();
+  void OnRequestEnd();
+  // Goes on with what was held back, if it may; GoOn: after the handler's function.
+  void Resume();
+  void GoOn();
+  void Refuse(Refusal reason, CallStatus status);
+  // False: there is no room, and the call is over.
+  bool Charge(int64_t bytes);
+  void DropRequest();
+
+  void SetOutgoing(Message message);
+  void StartWrite(Message message);
+  void StartEnd();
+  void SubmitHeaders(bool has_message);
+  void Cancel(const absl::Status& why);
+  void BuryIfOver();
+
+  Loop* const loop_;
+  Connection* connection_;  // null: the stream is closed
+  const int32_t stream_id_;
+  const Method* const method_;
+  const std::shared_ptr<const std::string> peer_;
+  CallHead head_;
+  std::unique_ptr<Handler> handler_;
+  std::atomic<bool> cancelled_ = false;
+  bool finished_ = false;  // the handler is done
+  bool is_over_ = false;   // the end was submitted, or the stream is closed
+  bool is_buried_ = false;
+
+  // What comes in.
+  MessageReader reader_;
+  MessageBytes message_;      // of a method that takes one: until the client has said that there is no other
+  std::string held_;          // behind the place where the reader waits
+  int64_t charged_bytes_ = 0;  // of the server
+  int64_t charged_held_bytes_ = 0;  // of the connection
+  TimePoint receiving_since_;  // a message may come
+  TimePoint received_last_;
+  int64_t received_bytes_ = 0;  // since then
+  bool request_ended_ = false;
+  bool has_message_ = false;  // there was one
+  bool is_waiting_ = false;   // for Admit
+  bool is_admitted_ = false;
+  bool is_held_ = false;      // the reader is at a message that may not come in yet
+  bool has_told_end_ = false;
+  bool is_in_handler_ = false;
+  bool is_reading_ = false;
+  bool goes_on_ = false;  // after the handler's function
+  int64_t reads_asked_ = 0;
+
+  // What goes out.  Until it is written or finished, of the thread that answers.
+  Metadata initial_metadata_;
+  Metadata trailing_metadata_;
+  Message posted_message_;
+  CallStatus posted_status_;
+  bool posted_with_message_ = false;  // of kFinish
+
+  OutgoingMessage outgoing_;
+  std::optional<CallStatus> end_;
+  bool headers_submitted_ = false;
+  bool is_writing_ = false;  // OnWriteDone is due
+  std::atomic<int64_t> waiting_since_nanos_ = 0;  // steady clock; 0: nothing is to be taken
+};
+
+}  // namespace sonde::rpc
