@@ -119,7 +119,8 @@ absl::StatusOr<Listeners> Listeners::Open(const std::string& host, int port) {
   if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
   const int error = getaddrinfo(name.empty() ? nullptr : name.c_str(), "0", &wanted, &found);
   if (error != 0) {
-    return absl::InvalidArgumentError(fmt::format("There is no address for {}: {}", host, gai_strerror(error)));
+    return absl::InvalidArgumentError(
+        fmt::format("There is no address for {}: {}", host, gai_strerror(error)));
   }
   const auto free_found = absl::MakeCleanup([found] { freeaddrinfo(found); });
   Listeners listeners;

@@ -1,7 +1,7 @@
 // Takes connections from the port and gives them to loops, in a thread of its own.
 //
-// When no descriptor is left, one that was opened ahead is given up for a moment, so that a client is turned away rather than left
-// waiting; taking goes on by itself when there are some again.
+// When no descriptor is left, one that was opened ahead is given up for a moment, so that a client is turned
+// away rather than left waiting; taking goes on by itself when there are some again.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,7 @@ namespace sonde::rpc {
 class Listeners {
  public:
   Listeners() = default;
-  Listeners(Listeners&& other) noexcept
-      : sockets_(std::exchange(other.sockets_, {})), port_(other.port_) {}
+  Listeners(Listeners&& other) noexcept : sockets_(std::exchange(other.sockets_, {})), port_(other.port_) {}
   ~Listeners();
   // All addresses of the host.  INVALID_ARGUMENT: it has none; FAILED_PRECONDITION: none of them can be had.
   static absl::StatusOr<Listeners> Open(const std::string& host, int port);

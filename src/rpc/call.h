@@ -1,7 +1,8 @@
 // What a method of a gRPC server is made of: calls, what handles them, and which paths there are.
 //
-// A call goes so: its headers come; the prefix of its message comes, and a Handler is made and asked whether the
-// message may come in; the message comes; the handler answers with messages and a status, at once or later.
+// A call goes so: its headers come; the prefix of its message comes, and a Handler is made and asked whether
+// the message may come in; the message comes; the handler answers with messages and a status, at once or
+// later.
 //
 //   class Echo final : public Handler {
 //    public:
@@ -16,9 +17,9 @@
 //     return std::make_unique<Echo>(call);
 //   }});
 //
-// Threads: the functions of a Handler run on the thread of its connection's loop, never two of a call at once; they
-// must not wait, as other calls wait behind them.  Those of a Call may be called from any thread, its answers
-// (metadata, messages, the end) one after the other.
+// Threads: the functions of a Handler run on the thread of its connection's loop, never two of a call at
+// once; they must not wait, as other calls wait behind them.  Those of a Call may be called from any thread,
+// its answers (metadata, messages, the end) one after the other.
 #pragma once
 
 #include <cstddef>
@@ -47,11 +48,11 @@ struct CallStatus {
   bool ok() const { return code == absl::StatusCode::kOk; }
 };
 
-// A message to send: one after the other, these strings.  They are sent from where they are, and freed piece by
-// piece.
+// A message to send: one after the other, these strings.  They are sent from where they are, and freed piece
+// by piece.
 class Message {
  public:
-  Message() = default;  // of no bytes
+  Message() = default;                                                 // of no bytes
   Message(std::string bytes) { pieces_.push_back(std::move(bytes)); }  // NOLINT: a string is a message
   explicit Message(std::vector<std::string> pieces) {
     pieces_.assign(std::make_move_iterator(pieces.begin()), std::make_move_iterator(pieces.end()));
@@ -92,15 +93,15 @@ class Call {
   // For methods whose clients send several messages: another one may come, after each OnMessage.
   virtual void ReadNext() = 0;
 
-  // Before the first message, or the end; values of "-bin" names are any bytes.  A name or value that cannot be
-  // sent (IsMetadataName, IsMetadataValue) is left out.
+  // Before the first message, or the end; values of "-bin" names are any bytes.  A name or value that cannot
+  // be sent (IsMetadataName, IsMetadataValue) is left out.
   virtual void AddInitialMetadata(std::string_view name, std::string_view value) = 0;
   // Before the end.
   virtual void AddTrailingMetadata(std::string_view name, std::string_view value) = 0;
   // One at a time: OnWriteDone says when the next may follow.
   virtual void Write(Message message) = 0;
-  // Exactly once, also after OnCancel, and last: the call is not touched afterwards.  It may follow a Write at
-  // once, from the same thread.
+  // Exactly once, also after OnCancel, and last: the call is not touched afterwards.  It may follow a Write
+  // at once, from the same thread.
   virtual void Finish(CallStatus status) = 0;
   // As Write and Finish, in one.
   virtual void WriteAndFinish(Message message, CallStatus status) = 0;
@@ -109,8 +110,8 @@ class Call {
   ~Call() = default;
 };
 
-// While it lives, what its thread does with calls (of one server or several) waits for its end, and then costs each
-// loop one wake-up and each connection one write.  For who ends many calls at once.
+// While it lives, what its thread does with calls (of one server or several) waits for its end, and then
+// costs each loop one wake-up and each connection one write.  For who ends many calls at once.
 class AnswersTogether {
  public:
   AnswersTogether();
@@ -127,8 +128,9 @@ class Handler {
   // When the call is over, and nothing is left to be sent.
   virtual ~Handler() = default;
 
-  // A message of so many bytes is about to come; none of it has been taken, but for what fits the stream's first
-  // window.  kWait: not before Admit is called, and the client keeps the rest.  To refuse, Finish the call.
+  // A message of so many bytes is about to come; none of it has been taken, but for what fits the stream's
+  // first window.  kWait: not before Admit is called, and the client keeps the rest.  To refuse, Finish the
+  // call.
   virtual Room OnLength(size_t bytes) {
     (void)bytes;
     return Room::kTake;
@@ -139,8 +141,8 @@ class Handler {
   virtual void OnHalfClose() {}
   // All bytes of a message have gone to the socket; or the call was cancelled, and they will not.
   virtual void OnWriteDone(bool ok) { (void)ok; }
-  // Nobody waits for the answer: CANCELLED, or what the client's reset says; DEADLINE_EXCEEDED; UNAVAILABLE: the
-  // connection is gone, or the server ends.  The handler still has to Finish.
+  // Nobody waits for the answer: CANCELLED, or what the client's reset says; DEADLINE_EXCEEDED; UNAVAILABLE:
+  // the connection is gone, or the server ends.  The handler still has to Finish.
   virtual void OnCancel(const absl::Status& why) { (void)why; }
 };
 

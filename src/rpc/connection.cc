@@ -19,7 +19,8 @@ constexpr int kReceivesMax = 4;
 constexpr int kSendsMax = 4;
 // Frames other than data that wait for a client who takes nothing; then nothing more is read of it.
 constexpr size_t kQueuedFramesMax = 1'000;
-// After the last word: what the client still sends is thrown away, so that it sees that word and no broken connection.
+// After the last word: what the client still sends is thrown away, so that it sees that word and no broken
+// connection.
 constexpr milliseconds kLingerMax{500};
 // A client that is told that no calls are taken any more may have sent some before it knew.
 constexpr milliseconds kEndNoticeMax{200};
@@ -51,12 +52,11 @@ const nghttp2_session_callbacks* Connection::Callbacks() {
           return Self(self)->OnHeader(*frame, ViewOf(name, name_bytes), ViewOf(value, value_bytes));
         });
     nghttp2_session_callbacks_set_on_frame_recv_callback(
-        made, [](nghttp2_session*, const nghttp2_frame* frame, void* self) {
-          return Self(self)->OnFrame(*frame);
-        });
+        made,
+        [](nghttp2_session*, const nghttp2_frame* frame, void* self) { return Self(self)->OnFrame(*frame); });
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
-        made, [](nghttp2_session*, uint8_t, int32_t stream_id, const uint8_t* bytes, size_t count,
-                 void* self) {
+        made,
+        [](nghttp2_session*, uint8_t, int32_t stream_id, const uint8_t* bytes, size_t count, void* self) {
           Self(self)->consumed_bytes_ += count;
           if (StreamCall* const call = Self(self)->FindCall(stream_id)) call->TakeData(ViewOf(bytes, count));
           return 0;
@@ -66,8 +66,8 @@ const nghttp2_session_callbacks* Connection::Callbacks() {
           StreamCall* const call = Self(self)->FindCall(stream_id);
           if (call == nullptr) return 0;
           Self(self)->RemoveCall(call);
-          call->Detach(absl::Status(CodeOfReset(error), fmt::format("The call was reset with {}",
-                                                                    nghttp2_http2_strerror(error))));
+          call->Detach(absl::Status(
+              CodeOfReset(error), fmt::format("The call was reset with {}", nghttp2_http2_strerror(error))));
           return 0;
         });
     nghttp2_session_callbacks_set_on_frame_send_callback(
@@ -245,8 +245,8 @@ void Connection::RemoveCall(StreamCall* call) {
 
 void Connection::CountPing() {
   const TimePoint now = loop_->now();
-  const bool is_early =
-      client_ping_last_.has_value() && now - *client_ping_last_ < loop_->state().options().client_ping_pause_min;
+  const bool is_early = client_ping_last_.has_value() &&
+                        now - *client_ping_last_ < loop_->state().options().client_ping_pause_min;
   client_ping_last_ = now;
   if (is_early && ++client_ping_strikes_ > kPingStrikesMax) {
     GoAway(Refusal::kPings, NGHTTP2_ENHANCE_YOUR_CALM, "too_many_pings");
@@ -562,7 +562,8 @@ void Connection::CheckTimes() {
 void Connection::SayEnd() {
   if (std::exchange(has_said_end_, true)) return;
   nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE,
-                        nghttp2_session_get_last_proc_stream_id(session_.get()), NGHTTP2_NO_ERROR, nullptr, 0);
+                        nghttp2_session_get_last_proc_stream_id(session_.get()), NGHTTP2_NO_ERROR, nullptr,
+                        0);
   FlushSoon();
 }
 

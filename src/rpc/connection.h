@@ -1,7 +1,8 @@
 // A connection of a client: its socket, its HTTP/2 session, and its calls.
 //
-// Belongs to its loop, which frees it at the end of the turn in which it closed.  What it sends is copied once, into the loop's buffer; what the
-// socket does not take stays in one of its own, and until that is gone nothing more is taken from calls.
+// Belongs to its loop, which frees it at the end of the turn in which it closed.  What it sends is copied
+// once, into the loop's buffer; what the socket does not take stays in one of its own, and until that is gone
+// nothing more is taken from calls.
 //
 // Threads: the loop's.
 #pragma once
@@ -122,10 +123,10 @@ class Connection {
   size_t consumed_bytes_ = 0;  // of the connection's window, in this receiving
   int64_t waiting_bytes_ = 0;
 
-  std::string out_;    // what the socket did not take
-  size_t out_at_ = 0;  // so much of it is sent
+  std::string out_;                 // what the socket did not take
+  size_t out_at_ = 0;               // so much of it is sent
   std::string* filling_ = nullptr;  // where SendData puts bytes
-  uint64_t filled_bytes_ = 0;  // since the connection began
+  uint64_t filled_bytes_ = 0;       // since the connection began
   uint64_t sent_bytes_ = 0;
   std::deque<Sending> sending_;
   uint32_t waits_for_ = 0;  // events of epoll
@@ -134,13 +135,13 @@ class Connection {
   bool has_handshake_ = false;  // its settings have come
   bool is_going_ = false;       // a last word was submitted: what comes is not looked at
   bool is_lingering_ = false;
-  bool is_ending_ = false;      // BeginEnd
-  bool has_said_end_ = false;   // which calls are the last was submitted
+  bool is_ending_ = false;     // BeginEnd
+  bool has_said_end_ = false;  // which calls are the last was submitted
   bool is_ping_under_way_ = false;
   bool is_closed_ = false;
 
   const TimePoint began_;
-  TimePoint state_since_;      // of is_lingering_, is_ending_
+  TimePoint state_since_;  // of is_lingering_, is_ending_
   TimePoint received_last_;
   TimePoint sent_last_;
   TimePoint idle_since_;

@@ -1,5 +1,5 @@
-// What the headers of a gRPC call say: pure functions of gRPC's wire rules (PROTOCOL-HTTP2.md of gRPC), and the
-// metadata of a call.
+// What the headers of a gRPC call say: pure functions of gRPC's wire rules (PROTOCOL-HTTP2.md of gRPC), and
+// the metadata of a call.
 #pragma once
 
 #include <cstddef>

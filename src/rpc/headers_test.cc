@@ -29,7 +29,8 @@ TEST(ParseTimeout, KnowsEachUnit) {
 }
 
 TEST(ParseTimeout, RefusesWhatIsNotOne) {
-  for (const char* value : {"", "S", "1", "1s", "1h", "-1S", "+1S", "1.5S", " 1S", "1S ", "123456789S", "1SS", "0x1S"}) {
+  for (const char* value :
+       {"", "S", "1", "1s", "1h", "-1S", "+1S", "1.5S", " 1S", "1S ", "123456789S", "1SS", "0x1S"}) {
     EXPECT_EQ(ParseTimeout(value), std::nullopt) << value;
   }
 }
@@ -39,7 +40,8 @@ TEST(IsGrpcContentType, TakesItsOwnWithWhatMayFollow) {
                             "Application/gRPC+json"}) {
     EXPECT_TRUE(IsGrpcContentType(value)) << value;
   }
-  for (const char* value : {"", "application/grpcx", "application/grpc-web", "application/json", "text/html"}) {
+  for (const char* value :
+       {"", "application/grpcx", "application/grpc-web", "application/json", "text/html"}) {
     EXPECT_FALSE(IsGrpcContentType(value)) << value;
   }
 }
@@ -60,7 +62,8 @@ TEST(BinaryMetadata, IsSentWithoutPaddingAndTakenWithOrWithout) {
 }
 
 TEST(MetadataName, IsLowerCaseAndNotGrpcs) {
-  for (const char* name : {"x", "server-timing", "x-goog-ext-1-bin", "a_b.c9"}) EXPECT_TRUE(IsMetadataName(name)) << name;
+  for (const char* name : {"x", "server-timing", "x-goog-ext-1-bin", "a_b.c9"})
+    EXPECT_TRUE(IsMetadataName(name)) << name;
   for (const char* name : {"", "X", ":status", "grpc-status", "te", "content-type", "a b", "ä"}) {
     EXPECT_FALSE(IsMetadataName(name)) << name;
   }

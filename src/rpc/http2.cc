@@ -10,7 +10,8 @@ namespace {
 constexpr size_t kContinuationsMax = 8;
 // Answers to pings and settings that wait to be sent.
 constexpr size_t kAnswersMax = 1'000;
-// The server counts resets itself: Node's client resets each call when it has its answer, and nghttp2 counts these, too.
+// The server counts resets itself: Node's client resets each call when it has its answer, and nghttp2 counts
+// these, too.
 constexpr uint64_t kAnyNumber = uint64_t{1} << 40;
 
 struct EndOption {

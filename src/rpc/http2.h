@@ -21,7 +21,8 @@ using Http2Session = std::unique_ptr<nghttp2_session, EndSession>;
 
 // What a stream's sender may have under way before it is let in (HTTP/2's own default).
 constexpr int32_t kStreamWindowBytes = 65'535;
-// Bytes of a connection are taken at once, and counted elsewhere: this only has to be as much as is under way on a long line.
+// Bytes of a connection are taken at once, and counted elsewhere: this only has to be as much as is under way
+// on a long line.
 constexpr int32_t kConnectionWindowBytes = 8 << 20;
 
 // A server's side of a connection, its settings submitted.
@@ -40,9 +41,8 @@ class HeaderList {
   }
   // Must be there until the list is submitted.
   void AddAll(const Metadata& metadata) {
-    metadata.ForEach([this](std::string_view name, std::string_view value) {
-      Add(name, value, NGHTTP2_NV_FLAG_NONE);
-    });
+    metadata.ForEach(
+        [this](std::string_view name, std::string_view value) { Add(name, value, NGHTTP2_NV_FLAG_NONE); });
   }
 
   const nghttp2_nv* data() const { return headers_.data(); }
@@ -60,8 +60,8 @@ class HeaderList {
 
 // ":status 200" and the content type.
 void AddAnswerBegin(HeaderList* headers);
-// grpc-status and what belongs to it.  `message` and `details` are places for what is made here, and must be there until the list is
-// submitted.
+// grpc-status and what belongs to it.  `message` and `details` are places for what is made here, and must be
+// there until the list is submitted.
 void AddStatus(const CallStatus& status, std::string* message, std::string* details, HeaderList* headers);
 
 }  // namespace sonde::rpc

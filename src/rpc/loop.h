@@ -1,7 +1,8 @@
-// A thread with its connections: waits for sockets, deadlines and what other threads have to say, and does all that is due.
+// A thread with its connections: waits for sockets, deadlines and what other threads have to say, and does
+// all that is due.
 //
-// A turn of it: what has come is read and handled, what other threads posted is done, deadlines are looked at, and then each connection that has
-// something to send writes once.
+// A turn of it: what has come is read and handled, what other threads posted is done, deadlines are looked
+// at, and then each connection that has something to send writes once.
 //
 // Ownership: Start keeps the loop alive until its last call is over, whoever else lets go of it.
 #pragma once
@@ -105,7 +106,7 @@ class Loop {
   std::vector<Posted> steps_;  // taken over from posted_
   int64_t calls_begun_ = 0;    // in this turn
   int64_t calls_ended_ = 0;
-  bool has_closed_ = false;    // a connection, in this turn
+  bool has_closed_ = false;  // a connection, in this turn
   bool is_ending_ = false;
   TimePoint cancel_at_ = TimePoint::max();
   std::atomic<int64_t> calls_ = 0;

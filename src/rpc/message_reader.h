@@ -1,5 +1,5 @@
-// Messages of gRPC out of the bytes of a stream: a byte that says whether it is compressed, four of its length
-// (big endian), the message.
+// Messages of gRPC out of the bytes of a stream: a byte that says whether it is compressed, four of its
+// length (big endian), the message.
 //
 // The reader stops where a decision is due, so that nothing is taken in that nobody has room for:
 //

@@ -57,10 +57,10 @@ std::variant<CallHead, RequestHead::Refused> RequestHead::End(const ServerOption
                    "415"};
   }
   if (bytes_ > options.header_bytes_max) {
-    return Refused{Refusal::kHeaderBytes,
-                   {Code::kResourceExhausted,
-                    fmt::format("The headers of a call may have {} bytes, and have {}",
-                                options.header_bytes_max, bytes_)}};
+    return Refused{
+        Refusal::kHeaderBytes,
+        {Code::kResourceExhausted, fmt::format("The headers of a call may have {} bytes, and have {}",
+                                               options.header_bytes_max, bytes_)}};
   }
   if (path_.size() > kPathBytesMax) {
     return Refused{Refusal::kBadRequest,
@@ -71,11 +71,12 @@ std::variant<CallHead, RequestHead::Refused> RequestHead::End(const ServerOption
     return Refused{Refusal::kBadRequest, {Code::kInternal, "The header 'te: trailers' is missing"}};
   }
   if (!encoding_.empty() && encoding_ != "identity") {
-    return Refused{Refusal::kBadRequest,
-                   {Code::kUnimplemented, fmt::format("Messages may not be compressed, and grpc-encoding is '{}'",
-                                                      encoding_.substr(0, kShownBytesMax))},
-                   nullptr,
-                   /*names_encodings=*/true};
+    return Refused{
+        Refusal::kBadRequest,
+        {Code::kUnimplemented, fmt::format("Messages may not be compressed, and grpc-encoding is '{}'",
+                                           encoding_.substr(0, kShownBytesMax))},
+        nullptr,
+        /*names_encodings=*/true};
   }
   CallHead head;
   if (!timeout_.empty()) {

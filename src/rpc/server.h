@@ -1,7 +1,8 @@
 // A gRPC server: HTTP/2 without TLS, on one port, by a few threads that never wait for anything but sockets.
 //
-// Each connection belongs to one of the loops (loop.h), which reads and writes it and runs its handlers (call.h). Frames, header compression and the
-// states of streams are nghttp2's; framing, deadlines, flow control and bounds are here.  Every bound has a reason by which its refusals are counted.
+// Each connection belongs to one of the loops (loop.h), which reads and writes it and runs its handlers
+// (call.h). Frames, header compression and the states of streams are nghttp2's; framing, deadlines, flow
+// control and bounds are here.  Every bound has a reason by which its refusals are counted.
 #pragma once
 
 #include <array>
@@ -32,12 +33,14 @@ struct ServerOptions {
   uint32_t calls_per_connection_max = 20'000;
   // Under way in all, with those that were reset and whose handlers are at work still.
   int64_t calls_max = 100'000;
-  // Of messages that have come in, as a whole or in part, and are not with their handlers yet; a message that is alone may be longer.
+  // Of messages that have come in, as a whole or in part, and are not with their handlers yet; a message that
+  // is alone may be longer.
   int64_t bytes_max = int64_t{512} << 20;
   // ... of these, of one connection, what waits for Admit or ReadNext.
   int64_t waiting_bytes_per_connection_max = int64_t{4} << 20;
 
-  // Of the headers of a call, as HTTP/2 counts them: beyond the first it ends with RESOURCE_EXHAUSTED, beyond the second it is reset.
+  // Of the headers of a call, as HTTP/2 counts them: beyond the first it ends with RESOURCE_EXHAUSTED, beyond
+  // the second it is reset.
   size_t header_bytes_max = 8 << 10;
   size_t header_bytes_hard_max = 16 << 10;
   // From their first frame to their last.
@@ -62,31 +65,32 @@ struct ServerOptions {
   int64_t resets_at_once_max = 10'000;
   int64_t resets_per_second_max = 1'000;
 
-  // google.rpc.Status to go with UNAVAILABLE that the server itself says, so that clients know when to come back; empty: none.
+  // google.rpc.Status to go with UNAVAILABLE that the server itself says, so that clients know when to come
+  // back; empty: none.
   std::function<std::string()> busy_details;
 };
 
 enum class Refusal : uint8_t {
-  kConnections,        // connections_max
-  kPeerConnections,    // connections_per_peer_max
-  kNoFiles,            // no descriptor was left for a connection
-  kHandshake,          // handshake_time_max, or it does not speak HTTP/2
-  kKeepalive,          // keepalive_time_max
-  kProtocol,           // a connection broke HTTP/2's rules
-  kFlood,              // answers to pings and settings that are not taken
-  kPings,              // client_ping_pause_min
-  kResets,             // resets_per_second_max
-  kHeadersTime,        // headers_time_max
-  kHeaderBytes,        // header_bytes_max and header_bytes_hard_max
-  kBadRequest,         // a call that is not gRPC's, or whose message is not
-  kUnknownPath,        // a call of a method that is not there
-  kCalls,              // calls_max
-  kMessageBytes,       // request_bytes_max of the method
-  kBytes,              // bytes_max
-  kWaitingBytes,       // waiting_bytes_per_connection_max
-  kSlowBody,           // body_pause_max
-  kSlowReader,         // send_pause_max and message_pause_max
-  kDeadline,           // the call's own
+  kConnections,      // connections_max
+  kPeerConnections,  // connections_per_peer_max
+  kNoFiles,          // no descriptor was left for a connection
+  kHandshake,        // handshake_time_max, or it does not speak HTTP/2
+  kKeepalive,        // keepalive_time_max
+  kProtocol,         // a connection broke HTTP/2's rules
+  kFlood,            // answers to pings and settings that are not taken
+  kPings,            // client_ping_pause_min
+  kResets,           // resets_per_second_max
+  kHeadersTime,      // headers_time_max
+  kHeaderBytes,      // header_bytes_max and header_bytes_hard_max
+  kBadRequest,       // a call that is not gRPC's, or whose message is not
+  kUnknownPath,      // a call of a method that is not there
+  kCalls,            // calls_max
+  kMessageBytes,     // request_bytes_max of the method
+  kBytes,            // bytes_max
+  kWaitingBytes,     // waiting_bytes_per_connection_max
+  kSlowBody,         // body_pause_max
+  kSlowReader,       // send_pause_max and message_pause_max
+  kDeadline,         // the call's own
   kCount
 };
 // "connections", "peer_connections": for metrics.
@@ -103,7 +107,8 @@ struct ServerFacts {
 
 class Server {
  public:
-  // Answers calls when it returns.  INVALID_ARGUMENT: the host is no address; FAILED_PRECONDITION: the address cannot be had.
+  // Answers calls when it returns.  INVALID_ARGUMENT: the host is no address; FAILED_PRECONDITION: the
+  // address cannot be had.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options, Router router);
   // As Shutdown without grace.
   ~Server();
@@ -113,9 +118,9 @@ class Server {
   // False: no connection can be taken for now (no descriptor is left), or any more.
   bool is_accepting() const;
 
-  // Takes no more connections and calls; calls under way have until the grace is over, then they are cancelled.  Returns soon after that at the
-  // latest, with the number of calls whose handlers have not finished even then: these still need what they use, and their
-  // loops' threads live on until they have.
+  // Takes no more connections and calls; calls under way have until the grace is over, then they are
+  // cancelled.  Returns soon after that at the latest, with the number of calls whose handlers have not
+  // finished even then: these still need what they use, and their loops' threads live on until they have.
   int64_t Shutdown(absl::Duration grace);
 
  private:

@@ -304,7 +304,8 @@ void StreamCall::CountBytes() {
 bool StreamCall::Charge(int64_t bytes) {
   const int64_t more = bytes - charged_bytes_;
   if (more > 0 && !loop_->state().TakeBytes(more)) {
-    Refuse(Refusal::kBytes, loop_->state().Busy("The server is busy: too many bytes of requests are coming in"));
+    Refuse(Refusal::kBytes,
+           loop_->state().Busy("The server is busy: too many bytes of requests are coming in"));
     return false;
   }
   if (more < 0) loop_->state().GiveBytes(-more);
@@ -384,9 +385,7 @@ void StreamCall::SubmitTrailers() {
   connection_->SubmitTrailers(stream_id_, *end_, finished_ ? trailing_metadata_ : Metadata());
 }
 
-void StreamCall::NoteTaken() {
-  waiting_since_nanos_.store(NanosOf(loop_->now()), std::memory_order_relaxed);
-}
+void StreamCall::NoteTaken() { waiting_since_nanos_.store(NanosOf(loop_->now()), std::memory_order_relaxed); }
 
 void StreamCall::OnSent() {
   waiting_since_nanos_.store(0, std::memory_order_relaxed);

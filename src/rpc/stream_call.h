@@ -170,18 +170,18 @@ class StreamCall final : public Call, public Timer {
 
   // What comes in.
   MessageReader reader_;
-  MessageBytes message_;      // of a method that takes one: until the client has said that there is no other
-  std::string held_;          // behind the place where the reader waits
+  MessageBytes message_;       // of a method that takes one: until the client has said that there is no other
+  std::string held_;           // behind the place where the reader waits
   int64_t charged_bytes_ = 0;  // of the server
   int64_t charged_held_bytes_ = 0;  // of the connection
-  TimePoint receiving_since_;  // a message may come
+  TimePoint receiving_since_;       // a message may come
   TimePoint received_last_;
   int64_t received_bytes_ = 0;  // since then
   bool request_ended_ = false;
   bool has_message_ = false;  // there was one
   bool is_waiting_ = false;   // for Admit
   bool is_admitted_ = false;
-  bool is_held_ = false;      // the reader is at a message that may not come in yet
+  bool is_held_ = false;  // the reader is at a message that may not come in yet
   bool has_told_end_ = false;
   bool is_in_handler_ = false;
   bool is_reading_ = false;
@@ -198,7 +198,7 @@ class StreamCall final : public Call, public Timer {
   OutgoingMessage outgoing_;
   std::optional<CallStatus> end_;
   bool headers_submitted_ = false;
-  bool is_writing_ = false;  // OnWriteDone is due
+  bool is_writing_ = false;                       // OnWriteDone is due
   std::atomic<int64_t> waiting_since_nanos_ = 0;  // steady clock; 0: nothing is to be taken
 };
 

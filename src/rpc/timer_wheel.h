@@ -1,4 +1,5 @@
-// Many deadlines that are seldom reached: adding and removing one takes a few instructions, whatever the number.
+// Many deadlines that are seldom reached: adding and removing one takes a few instructions, whatever the
+// number.
 //
 // A deadline comes up at the end of the tick that it falls into.  Not for several threads.
 #pragma once
