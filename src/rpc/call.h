@@ -88,7 +88,8 @@ class Call {
   // For how long the client has taken nothing of a message that was written; zero: there is nothing to take.
   virtual absl::Duration NotTakenFor() const = 0;
 
-  // After OnLength said kWait: the message may come in.  (It may not: Finish.)
+  // After OnLength said kWait: the message may come in.  (It may not: Finish.)  Whoever calls this does not
+  // touch the call afterwards: if it was cancelled meanwhile, it is over.
   virtual void Admit() = 0;
   // For methods whose clients send several messages: another one may come, after each OnMessage.
   virtual void ReadNext() = 0;
@@ -100,8 +101,8 @@ class Call {
   virtual void AddTrailingMetadata(std::string_view name, std::string_view value) = 0;
   // One at a time: OnWriteDone says when the next may follow.
   virtual void Write(Message message) = 0;
-  // Exactly once, also after OnCancel, and last: the call is not touched afterwards.  It may follow a Write
-  // at once, from the same thread.
+  // Exactly once, also after OnCancel (but see there), and last: the call is not touched afterwards.  It may
+  // follow a Write at once, from the same thread.
   virtual void Finish(CallStatus status) = 0;
   // As Write and Finish, in one.
   virtual void WriteAndFinish(Message message, CallStatus status) = 0;

@@ -1,8 +1,9 @@
-// A client of HTTP/2 for tests, which does what it is told and nothing by itself: nghttp2's client side on a socket.  Not for
-// several threads.
+// A client of HTTP/2 for tests, which does what it is told and nothing by itself: nghttp2's client side on a
+// socket.  Not for several threads.
 #pragma once
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -59,6 +60,8 @@ class Http2Client {
     address.sin_port = htons(static_cast<uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     is_connected_ = connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    const int yes = 1;
+    setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     nghttp2_option* option = nullptr;
     nghttp2_option_new(&option);
     nghttp2_option_set_no_auto_window_update(option, 1);
@@ -86,11 +89,12 @@ class Http2Client {
   const std::string& goaway_text() const { return goaway_text_; }
   int pings() const { return pings_; }
 
-  // A call whose body begins with `body`; without `ends`, more may follow.  An empty value leaves a usual header out.
+  // A call whose body begins with `body`; without `ends`, more may follow.  An empty value leaves a usual
+  // header out.
   int32_t Begin(const std::string& path, std::string body, bool ends = true, const Headers& more = {}) {
-    Headers headers = {{":method", "POST"},        {":scheme", "http"},
-                       {":path", path},            {":authority", "localhost"},
-                       {"te", "trailers"},         {"content-type", "application/grpc"}};
+    Headers headers = {{":method", "POST"}, {":scheme", "http"},
+                       {":path", path},     {":authority", "localhost"},
+                       {"te", "trailers"},  {"content-type", "application/grpc"}};
     for (const auto& header : more) {
       std::erase_if(headers, [&](const auto& usual) { return usual.first == header.first; });
     }
@@ -171,7 +175,8 @@ class Http2Client {
       is_ended_ = true;
       return;
     }
-    if (nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(buffer), static_cast<size_t>(got)) < 0) {
+    if (nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(buffer),
+                                 static_cast<size_t>(got)) < 0) {
       is_ended_ = true;
     }
     Flush();
@@ -189,7 +194,9 @@ class Http2Client {
     return WaitUntil([&] { return is_ended_; }, patience);
   }
   // So many bytes of it may be sent now.
-  int32_t WindowOf(int32_t stream) const { return nghttp2_session_get_stream_remote_window_size(session_, stream); }
+  int32_t WindowOf(int32_t stream) const {
+    return nghttp2_session_get_stream_remote_window_size(session_, stream);
+  }
   // Of a body that has not gone.
   size_t UnsentOf(int32_t stream) { return bodies_[stream].bytes.size(); }
   // The client takes what it has got of a stream.
@@ -205,13 +212,14 @@ class Http2Client {
   };
 
   static Http2Client* Self(void* user_data) { return static_cast<Http2Client*>(user_data); }
-  static ssize_t ReadBody(nghttp2_session*, int32_t stream, uint8_t* buffer, size_t bytes_max, uint32_t* flags,
-                          nghttp2_data_source*, void* self) {
+  static ssize_t ReadBody(nghttp2_session*, int32_t stream, uint8_t* buffer, size_t bytes_max,
+                          uint32_t* flags, nghttp2_data_source*, void* self) {
     Body& body = Self(self)->bodies_[stream];
     const size_t bytes = body.bytes.copy(reinterpret_cast<char*>(buffer), bytes_max);
     body.bytes.erase(0, bytes);
     if (body.bytes.empty() && body.ends) *flags |= NGHTTP2_DATA_FLAG_EOF;
-    return bytes == 0 && !body.ends ? static_cast<ssize_t>(NGHTTP2_ERR_DEFERRED) : static_cast<ssize_t>(bytes);
+    return bytes == 0 && !body.ends ? static_cast<ssize_t>(NGHTTP2_ERR_DEFERRED)
+                                    : static_cast<ssize_t>(bytes);
   }
   static const nghttp2_session_callbacks* Callbacks() {
     static const nghttp2_session_callbacks* const callbacks = [] {
@@ -221,8 +229,9 @@ class Http2Client {
           made, [](nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_bytes,
                    const uint8_t* value, size_t value_bytes, uint8_t, void* self) {
             Answer& answer = Self(self)->answers_[frame->hd.stream_id];
-            (answer.blocks == 0 ? answer.headers
-                                : answer.trailers)[std::string(reinterpret_cast<const char*>(name), name_bytes)] =
+            (answer.blocks == 0
+                 ? answer.headers
+                 : answer.trailers)[std::string(reinterpret_cast<const char*>(name), name_bytes)] =
                 std::string(reinterpret_cast<const char*>(value), value_bytes);
             return 0;
           });
@@ -238,7 +247,8 @@ class Http2Client {
             return 0;
           });
       nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
-          made, [](nghttp2_session* session, uint8_t, int32_t stream, const uint8_t* bytes, size_t count, void* self) {
+          made, [](nghttp2_session* session, uint8_t, int32_t stream, const uint8_t* bytes, size_t count,
+                   void* self) {
             Self(self)->answers_[stream].data.append(reinterpret_cast<const char*>(bytes), count);
             nghttp2_session_consume_connection(session, count);
             if (Self(self)->options_.takes_data) nghttp2_session_consume_stream(session, stream, count);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "rpc/headers.h"
 #include "rpc/http2_client_test_support.h"
 #include "rpc/server_test_support.h"
 
@@ -62,9 +63,11 @@ TEST_F(ServerTest, AnswersAnEmptyMessageAndManyCalls) {
   EXPECT_EQ(client.Do("/test.Test/Echo", "").data, Framed(""));
   client.flushes = false;
   std::vector<int32_t> streams;
-  for (int i = 0; i < 2'000; ++i) streams.push_back(client.Begin("/test.Test/Echo", Framed(std::to_string(i))));
+  for (int i = 0; i < 2'000; ++i)
+    streams.push_back(client.Begin("/test.Test/Echo", Framed(std::to_string(i))));
   client.Flush();
-  for (int i = 0; i < 2'000; ++i) EXPECT_EQ(client.Wait(streams[static_cast<size_t>(i)]).data, Framed(std::to_string(i)));
+  for (int i = 0; i < 2'000; ++i)
+    EXPECT_EQ(client.Wait(streams[static_cast<size_t>(i)]).data, Framed(std::to_string(i)));
 }
 
 TEST_F(ServerTest, AnswersFromAnotherThread) {
@@ -72,7 +75,8 @@ TEST_F(ServerTest, AnswersFromAnotherThread) {
   const int32_t stream = client.Begin("/test.Test/Leave", Framed("x"));
   Call* const call = diary_.Take();
   ASSERT_NE(call, nullptr);
-  EXPECT_FALSE(client.WaitUntil([&] { return client.answer(stream).blocks > 0; }, std::chrono::milliseconds(50)));
+  EXPECT_FALSE(
+      client.WaitUntil([&] { return client.answer(stream).blocks > 0; }, std::chrono::milliseconds(50)));
   call->Write(std::string("one"));
   ASSERT_TRUE(diary_.WaitFor("written"));
   call->WriteAndFinish(std::string("two"), {});
@@ -103,7 +107,8 @@ TEST_F(ServerTest, ManyAnswersTogetherComeInFewPieces) {
       call->WriteAndFinish(std::string("y"), {});
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
-    EXPECT_FALSE(client.WaitUntil([&] { return client.answer(1).blocks > 0; }, std::chrono::milliseconds(20)));
+    EXPECT_FALSE(
+        client.WaitUntil([&] { return client.answer(1).blocks > 0; }, std::chrono::milliseconds(20)));
   }
   // One write of the server has all: a look at the socket says so.
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -225,7 +230,12 @@ TEST_F(ServerTest, KeepsGrpcsRulesOnTheWire) {
       {"compressed without a name", Framed("a", 1), true, {}, "13", "is compressed"},
       {"not a message", "hello", true, {}, "13", "do not begin"},
       {"gzip", Framed("a", 1), true, {{"grpc-encoding", "gzip"}}, "12", "'gzip'"},
-      {"a long message", Framed(std::string(kTestMessageBytesMax + 1, 'x')).substr(0, 9), false, {}, "8", "larger than max"},
+      {"a long message",
+       Framed(std::string(kTestMessageBytesMax + 1, 'x')).substr(0, 9),
+       false,
+       {},
+       "8",
+       "larger than max"},
       {"no te", Framed("a"), true, {{"te", ""}}, "13", "te: trailers"},
       {"a bad timeout", Framed("a"), true, {{"grpc-timeout", "9"}}, "13", "grpc-timeout"},
       {"no time", Framed("a"), true, {{"grpc-timeout", "0m"}}, "4", "deadline"},
@@ -249,12 +259,14 @@ TEST_F(ServerTest, KeepsGrpcsRulesOnTheWire) {
 
 TEST_F(ServerTest, NamesTheEncodingsThatItTakes) {
   Http2Client client(port());
-  EXPECT_EQ(client.Do("/test.Test/Echo", "a", {{"grpc-encoding", "gzip"}}).Of("grpc-accept-encoding"), "identity");
+  EXPECT_EQ(client.Do("/test.Test/Echo", "a", {{"grpc-encoding", "gzip"}}).Of("grpc-accept-encoding"),
+            "identity");
 }
 
 TEST_F(ServerTest, AnswersOthersThanGrpcWithHttp) {
   Http2Client client(port());
-  EXPECT_EQ(client.Do("/test.Test/Echo", "a", {{"content-type", "application/json"}}).headers.at(":status"), "415");
+  EXPECT_EQ(client.Do("/test.Test/Echo", "a", {{"content-type", "application/json"}}).headers.at(":status"),
+            "415");
   EXPECT_EQ(client.Do("/test.Test/Echo", "a", {{":method", "GET"}}).headers.at(":status"), "405");
 }
 
@@ -348,7 +360,8 @@ TEST_F(ServerTest, LetsAMessageWaitAndKeepsTheRestWithTheClient) {
   const std::string message(3 << 20, 'm');
   const int32_t waiting = client.Begin("/test.Test/Wait", Framed(message));
   Call* const call = diary_.Take();
-  EXPECT_FALSE(client.WaitUntil([&] { return client.UnsentOf(waiting) == 0; }, std::chrono::milliseconds(100)));
+  EXPECT_FALSE(
+      client.WaitUntil([&] { return client.UnsentOf(waiting) == 0; }, std::chrono::milliseconds(100)));
   EXPECT_EQ(client.WindowOf(waiting), 0);
   // Others on the connection go on.
   EXPECT_EQ(client.Do("/test.Test/Length", std::string(1 << 20, 'o')).data, Framed(std::to_string(1 << 20)));
@@ -398,7 +411,9 @@ TEST_F(ServerTest, AnswersManyConnectionsFromManyThreads) {
       Http2Client client(port());
       for (int i = 0; i < 200; ++i) {
         const std::string message(static_cast<size_t>(i * thread), 'x');
-        if (client.Do(i % 2 == 0 ? "/test.Test/Echo" : "/test.Test/Stream", i % 2 == 0 ? message : "3 10").status() == "0") ++answered;
+        if (client.Do(i % 2 == 0 ? "/test.Test/Echo" : "/test.Test/Stream", i % 2 == 0 ? message : "3 10")
+                .status() == "0")
+          ++answered;
       }
     });
   }

@@ -63,7 +63,9 @@ class NotingHandler : public Handler {
  public:
   NotingHandler(Call* call, Diary* diary) : call_(call), diary_(diary) { diary_->Note("made"); }
   ~NotingHandler() override { diary_->Note("destroyed"); }
-  void OnMessage(MessageBytes message) override { diary_->Note("message " + std::string(message.view().substr(0, 20))); }
+  void OnMessage(MessageBytes message) override {
+    diary_->Note("message " + std::string(message.view().substr(0, 20)));
+  }
   void OnHalfClose() override { diary_->Note("half-closed"); }
   void OnWriteDone(bool ok) override { diary_->Note(ok ? "written" : "not written"); }
   void OnCancel(const absl::Status& why) override {
@@ -152,7 +154,8 @@ class StreamHandler final : public NotingHandler {
   void Next() {
     if (count_-- == 0) return call_->Finish({});
     const size_t half = bytes_ / 2;
-    call_->Write(Message(std::vector<std::string>{std::string(half, 'a'), std::string(), std::string(bytes_ - half, 'b')}));
+    call_->Write(Message(
+        std::vector<std::string>{std::string(half, 'a'), std::string(), std::string(bytes_ - half, 'b')}));
   }
 
   int count_ = 0;
@@ -193,14 +196,16 @@ class MetadataHandler final : public NotingHandler {
  public:
   using NotingHandler::NotingHandler;
   void OnMessage(MessageBytes) override {
-    for (const std::string& value : call_->MetadataValues("in-bin")) call_->AddInitialMetadata("out-bin", value);
+    for (const std::string& value : call_->MetadataValues("in-bin"))
+      call_->AddInitialMetadata("out-bin", value);
     call_->AddInitialMetadata("out", call_->FindMetadata("in").value_or("none"));
     call_->AddInitialMetadata("Bad Name", "x");
     call_->AddTrailingMetadata("peer", call_->peer());
     call_->AddTrailingMetadata("path", std::string(call_->path()));
     call_->AddTrailingMetadata("bad-value", "\n");
-    call_->AddTrailingMetadata("seconds",
-                               std::to_string(absl::ToInt64Seconds(call_->deadline() - absl::Now() + absl::Seconds(0.5))));
+    call_->AddTrailingMetadata(
+        "seconds",
+        std::to_string(absl::ToInt64Seconds(call_->deadline() - absl::Now() + absl::Seconds(0.5))));
     call_->WriteAndFinish(std::string("x"), {});
   }
 };
@@ -230,7 +235,8 @@ constexpr size_t kTestMessageBytesMax = 64 << 20;
 
 inline Router TestRouter(Diary* diary) {
   Router router;
-  const auto add = [&]<typename Made>(const char* name, std::type_identity<Made>, bool client_streams = false) {
+  const auto add = [&]<typename Made>(const char* name, std::type_identity<Made>,
+                                      bool client_streams = false) {
     Method method;
     method.request_bytes_max = kTestMessageBytesMax;
     method.client_streams = client_streams;

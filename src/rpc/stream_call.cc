@@ -129,7 +129,8 @@ void StreamCall::Apply(CallStep step) {
       if (!is_waiting_) return;
       is_waiting_ = false;
       is_admitted_ = true;
-      return GoOn();
+      GoOn();
+      return BuryIfOver();
     case CallStep::kReadNext:
       ++reads_asked_;
       return GoOn();
@@ -283,6 +284,7 @@ void StreamCall::OnRequestEnd() {
                                   fmt::format("{} takes one message, and there is none", head_.path)});
   } else {
     if (charged_bytes_ > 0) Charge(0);
+    has_delivered_ = true;
     WithHandler([&](Handler* handler) { handler->OnMessage(std::move(message_)); });
   }
 }
@@ -437,8 +439,14 @@ void StreamCall::Detach(const absl::Status& why) {
   BuryIfOver();
 }
 
+bool StreamCall::IsHandlerDone() const {
+  if (handler_ == nullptr || finished_) return true;
+  // Nobody works for it.
+  return !method_->client_streams && !has_delivered_ && !is_waiting_;
+}
+
 void StreamCall::BuryIfOver() {
-  if (is_buried_ || connection_ != nullptr || (handler_ != nullptr && !finished_)) return;
+  if (is_buried_ || connection_ != nullptr || !IsHandlerDone()) return;
   is_buried_ = true;
   loop_->Bury(this);
 }

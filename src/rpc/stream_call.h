@@ -154,6 +154,7 @@ class StreamCall final : public Call, public Timer {
   void StartEnd();
   void SubmitHeaders(bool has_message);
   void Cancel(const absl::Status& why);
+  bool IsHandlerDone() const;
   void BuryIfOver();
 
   Loop* const loop_;
@@ -183,6 +184,7 @@ class StreamCall final : public Call, public Timer {
   bool is_admitted_ = false;
   bool is_held_ = false;  // the reader is at a message that may not come in yet
   bool has_told_end_ = false;
+  bool has_delivered_ = false;  // message_ is the handler's
   bool is_in_handler_ = false;
   bool is_reading_ = false;
   bool goes_on_ = false;  // after the handler's function
