@@ -33,7 +33,7 @@ class Http2Client {
   struct Options {
     int32_t window_bytes = 65'535;
     bool takes_data = true;  // opens windows again for what it has got
-    bool says_settings = true;
+    bool says_settings = true;  // otherwise it says only what SendRaw says
   };
   struct Answer {
     std::map<std::string, std::string> headers;   // of the first block
@@ -179,7 +179,7 @@ class Http2Client {
                                  static_cast<size_t>(got)) < 0) {
       is_ended_ = true;
     }
-    Flush();
+    if (options_.says_settings) Flush();
   }
   const Answer& answer(int32_t stream) { return answers_[stream]; }
   // The answer when its stream is closed; as far as it has come when it is not for too long.
