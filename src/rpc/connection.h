@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "rpc/headers.h"
 #include "rpc/http2.h"
 #include "rpc/loop.h"
-#include "rpc/request_head.h"
 #include "rpc/server_state.h"
 #include "rpc/socket.h"
 #include "rpc/stream_call.h"

@@ -7,11 +7,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "rpc/call.h"
+#include "rpc/server.h"
 
 namespace sonde::rpc {
 
@@ -56,6 +59,43 @@ class Metadata {
 
  private:
   std::string block_;  // of each: two lengths of four bytes, the name, the value
+};
+
+// What the headers of a request came to.
+struct CallHead {
+  std::string path;
+  Metadata metadata;
+  absl::Time deadline = absl::InfiniteFuture();
+};
+
+// The headers of a request as they come, one by one, and what they come to.  A connection has one, which it
+// uses again for each block of headers: there is one at a time.
+class RequestHead {
+ public:
+  // Why there is no call.
+  struct Refused {
+    Refusal reason;
+    CallStatus status;
+    const char* http_status = nullptr;  // not gRPC at all: "415"
+    bool names_encodings = false;       // the client is to know which compression may be used
+    bool is_reset = false;              // it gets no answer
+  };
+
+  void Begin();
+  // What is beyond `bytes_hard_max` is not kept.
+  void Add(std::string_view name, std::string_view value, size_t bytes_hard_max);
+  // All are there.
+  std::variant<CallHead, Refused> End(const ServerOptions& options, absl::Time now);
+
+ private:
+  std::string path_;
+  Metadata metadata_;
+  size_t bytes_ = 0;
+  bool is_post_ = false;
+  bool is_grpc_ = false;
+  bool takes_trailers_ = false;
+  std::string timeout_;
+  std::string encoding_;
 };
 
 }  // namespace sonde::rpc

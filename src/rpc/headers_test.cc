@@ -8,8 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "rpc/request_head.h"
-
 namespace sonde::rpc {
 namespace {
 

@@ -52,13 +52,6 @@ class OutgoingMessage {
   size_t remaining_ = 0;
 };
 
-// What the headers of a request said.
-struct CallHead {
-  std::string path;
-  Metadata metadata;
-  absl::Time deadline = absl::InfiniteFuture();
-};
-
 class StreamCall final : public Call, public Timer {
  public:
   using TimePoint = Timer::TimePoint;

@@ -13,8 +13,8 @@
 
 #include "absl/time/clock.h"
 #include "rpc/headers.h"
-#include "rpc/http2_client_test_support.h"
-#include "rpc/server_test_support.h"
+#include "tests/rpc/http2_client.h"
+#include "tests/rpc/test_server.h"
 
 namespace sonde::rpc {
 namespace {

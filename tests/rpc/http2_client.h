@@ -32,7 +32,7 @@ class Http2Client {
   using Headers = std::vector<std::pair<std::string, std::string>>;
   struct Options {
     int32_t window_bytes = 65'535;
-    bool takes_data = true;  // opens windows again for what it has got
+    bool takes_data = true;     // opens windows again for what it has got
     bool says_settings = true;  // otherwise it says only what SendRaw says
   };
   struct Answer {
