@@ -17,6 +17,8 @@ constexpr size_t kSendBytesMax = 128 << 10;
 // Of one connection in one turn, before others have theirs.
 constexpr int kReceivesMax = 4;
 constexpr int kSendsMax = 4;
+// A longer message is sent as several frames.
+constexpr size_t kFrameBytesMax = 16 << 10;
 // Frames other than data that wait for a client who takes nothing; then nothing more is read of it.
 constexpr size_t kQueuedFramesMax = 1'000;
 // After the last word: what the client still sends is thrown away, so that it sees that word and no broken
@@ -303,6 +305,7 @@ void Connection::SubmitHeaders(StreamCall* call, const Metadata& metadata, bool 
       return Self(self)->ReadData(static_cast<StreamCall*>(source->ptr), bytes_max, flags);
     };
     nghttp2_submit_response(session_.get(), call->stream_id(), headers.data(), headers.size(), &provider);
+    ShareIfLong(call);
   } else {
     nghttp2_submit_headers(session_.get(), NGHTTP2_FLAG_NONE, call->stream_id(), nullptr, headers.data(),
                            headers.size(), nullptr);
@@ -341,9 +344,19 @@ void Connection::AnswerHttp(int32_t stream_id, const char* http_status, const Ca
   FlushSoon();
 }
 
-void Connection::ResumeData(int32_t stream_id) {
-  nghttp2_session_resume_data(session_.get(), stream_id);
+void Connection::ResumeData(StreamCall* call) {
+  nghttp2_session_resume_data(session_.get(), call->stream_id());
+  ShareIfLong(call);
   FlushSoon();
+}
+
+void Connection::ShareIfLong(StreamCall* call) {
+  if (call->outgoing()->remaining() <= kFrameBytesMax || std::exchange(call->shares, true)) return;
+  nghttp2_extpri in_turns;
+  in_turns.urgency = NGHTTP2_EXTPRI_DEFAULT_URGENCY;
+  in_turns.inc = 1;
+  nghttp2_session_change_extpri_stream_priority(session_.get(), call->stream_id(), &in_turns,
+                                                /*ignore_client_signal=*/1);
 }
 
 void Connection::Reset(int32_t stream_id, uint32_t http2_error) {

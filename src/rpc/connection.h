@@ -57,7 +57,7 @@ class Connection {
   void SubmitTrailers(int32_t stream_id, const CallStatus& status, const Metadata& metadata);
   // Headers and trailers in one.
   void SubmitTrailersOnly(int32_t stream_id, const CallStatus& status, const Metadata& metadata);
-  void ResumeData(int32_t stream_id);
+  void ResumeData(StreamCall* call);
   void Reset(int32_t stream_id, uint32_t http2_error);
   // So many bytes of a stream may come besides those that came.
   void OpenWindow(int32_t stream_id, size_t bytes);
@@ -96,6 +96,8 @@ class Connection {
   bool Receive();
   void FlushSoon();
   bool Send();
+  // What is sent as several frames takes turns with others; else it would go out before them.
+  void ShareIfLong(StreamCall* call);
   // Fills the loop's buffer with what is to be sent.  False: nghttp2 cannot go on.
   bool FillBuffer(std::string* buffer);
   void TellSent();

@@ -61,7 +61,7 @@ absl::StatusOr<std::shared_ptr<Loop>> Loop::Start(std::shared_ptr<ServerState> s
   const int wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   std::shared_ptr<Loop> loop(new Loop(std::move(state), epoll, wake));
   if (epoll < 0 || wake < 0) return absl::ResourceExhaustedError("No descriptor is left for a loop");
-  loop->thread_ = std::thread([loop] { loop->Run(); });
+  loop->thread_ = std::thread([loop = loop.get()] { loop->Run(); });
   return loop;
 }
 
@@ -79,6 +79,7 @@ Loop::Loop(std::shared_ptr<ServerState> state, int epoll, int wake)
 }
 
 Loop::~Loop() {
+  if (thread_.joinable()) thread_.join();
   if (wake_ >= 0) close(wake_);
   if (epoll_ >= 0) close(epoll_);
 }
@@ -135,17 +136,8 @@ void Loop::BeginEnd(TimePoint cancel_at) {
 }
 
 bool Loop::WaitForEnd(absl::Time until) {
-  bool has_ended = false;
-  {
-    const absl::MutexLock lock(&mutex_);
-    has_ended = mutex_.AwaitWithDeadline(absl::Condition(&has_ended_), until);
-  }
-  if (has_ended) {
-    thread_.join();
-  } else {
-    thread_.detach();
-  }
-  return has_ended;
+  const absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithDeadline(absl::Condition(&has_ended_), until);
 }
 
 std::chrono::nanoseconds Loop::TurnTime() const {

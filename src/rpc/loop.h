@@ -3,8 +3,6 @@
 //
 // A turn of it: what has come is read and handled, what other threads posted is done, deadlines are looked
 // at, and then each connection that has something to send writes once.
-//
-// Ownership: Start keeps the loop alive until its last call is over, whoever else lets go of it.
 #pragma once
 
 #include <atomic>
@@ -38,6 +36,7 @@ class Loop {
 
   // RESOURCE_EXHAUSTED: there is no descriptor for it.
   static absl::StatusOr<std::shared_ptr<Loop>> Start(std::shared_ptr<ServerState> state);
+  // BeginEnd was called; waits for the last call.
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -53,7 +52,7 @@ class Loop {
   std::chrono::nanoseconds TurnTime() const;
   // Takes no more calls; cancels those that are left at `cancel_at`.
   void BeginEnd(TimePoint cancel_at);
-  // False: calls are left at `until`.  The thread is joined, or left alone.
+  // False: calls are left at `until`.
   bool WaitForEnd(absl::Time until);
   // Whose handlers have not finished.
   int64_t calls() const { return calls_.load(std::memory_order_relaxed); }

@@ -28,10 +28,9 @@ struct Server::Parts {
   std::vector<std::shared_ptr<Loop>> loops;
   std::unique_ptr<Acceptor> acceptor;
   int port = 0;
-  bool has_ended = false;
 
-  int64_t End(absl::Duration grace) {
-    if (std::exchange(has_ended, true)) return 0;
+  // As Server's.
+  int64_t Shutdown(absl::Duration grace) {
     if (acceptor != nullptr) acceptor->End();
     const auto cancel_at = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(grace);
     const absl::Time until = absl::Now() + grace + kAfterCancel;
@@ -46,7 +45,10 @@ struct Server::Parts {
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-Server::~Server() { Shutdown(absl::ZeroDuration()); }
+Server::~Server() {
+  Shutdown(absl::ZeroDuration());
+  for (const std::shared_ptr<Loop>& loop : parts_->loops) loop->WaitForEnd(absl::InfiniteFuture());
+}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options, Router router) {
   absl::StatusOr<Listeners> listeners = Listeners::Open(options.host, options.port);
@@ -57,7 +59,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options, Rou
   for (size_t i = 0; i < loops; ++i) {
     absl::StatusOr<std::shared_ptr<Loop>> loop = Loop::Start(parts->state);
     if (!loop.ok()) {
-      parts->End(absl::ZeroDuration());
+      parts->Shutdown(absl::ZeroDuration());
       return loop.status();
     }
     parts->loops.push_back(*std::move(loop));
@@ -70,6 +72,6 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options, Rou
 int Server::port() const { return parts_->port; }
 ServerFacts Server::facts() const { return parts_->state->facts(); }
 bool Server::is_accepting() const { return parts_->state->is_accepting; }
-int64_t Server::Shutdown(absl::Duration grace) { return parts_->End(grace); }
+int64_t Server::Shutdown(absl::Duration grace) { return parts_->Shutdown(grace); }
 
 }  // namespace sonde::rpc

@@ -110,7 +110,8 @@ class Server {
   // Answers calls when it returns.  INVALID_ARGUMENT: the host is no address; FAILED_PRECONDITION: the
   // address cannot be had.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options, Router router);
-  // As Shutdown without grace.
+  // As Shutdown without grace; then waits until the last handler has finished, as it may need what is
+  // destroyed next.
   ~Server();
 
   int port() const;
@@ -120,7 +121,7 @@ class Server {
 
   // Takes no more connections and calls; calls under way have until the grace is over, then they are
   // cancelled.  Returns soon after that at the latest, with the number of calls whose handlers have not
-  // finished even then: these still need what they use, and their loops' threads live on until they have.
+  // finished even then.  Who does not want to wait for these leaves the server as it is.
   int64_t Shutdown(absl::Duration grace);
 
  private:

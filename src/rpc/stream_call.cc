@@ -354,7 +354,7 @@ void StreamCall::StartWrite(Message message) {
   if (is_over_) return loop_->TellNotWrittenLater(this);
   SetOutgoing(std::move(message));
   if (headers_submitted_) {
-    connection_->ResumeData(stream_id_);
+    connection_->ResumeData(this);
   } else {
     SubmitHeaders(/*has_message=*/true);
   }
@@ -370,7 +370,7 @@ void StreamCall::StartEnd() {
   if (!headers_submitted_) {
     SubmitHeaders(has_message);
   } else if (has_message) {
-    connection_->ResumeData(stream_id_);
+    connection_->ResumeData(this);
   }
   if (!has_message) SubmitTrailers();
 }

@@ -120,6 +120,7 @@ class StreamCall final : public Call, public Timer {
   // The connection's own.
   size_t place = 0;         // among its calls
   bool is_touched = false;  // data came since CountBytes
+  bool shares = false;      // its frames take turns with those of other calls
 
  private:
   void Ask(CallStep step);
