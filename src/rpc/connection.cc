@@ -24,6 +24,8 @@ constexpr size_t kQueuedFramesMax = 1'000;
 // After the last word: what the client still sends is thrown away, so that it sees that word and no broken
 // connection.
 constexpr milliseconds kLingerMax{500};
+// While much is unsent.
+constexpr milliseconds kUnsentPauseMax{5'000};
 // A client that is told that no calls are taken any more may have sent some before it knew.
 constexpr milliseconds kEndNoticeMax{200};
 // Besides the first, which may come at any time.
@@ -77,13 +79,14 @@ const nghttp2_session_callbacks* Connection::Callbacks() {
           Self(self)->OnFrameSent(*frame);
           return 0;
         });
-    nghttp2_session_callbacks_set_send_data_callback(
-        made, [](nghttp2_session*, nghttp2_frame*, const uint8_t* header, size_t bytes,
-                 nghttp2_data_source* source, void* self) {
-          Self(self)->SendData(static_cast<StreamCall*>(source->ptr), header, bytes);
-          // nghttp2 would go on with data as long as there is some.
-          return Self(self)->filling_->size() < kSendBytesMax ? 0 : static_cast<int>(NGHTTP2_ERR_PAUSE);
-        });
+    nghttp2_session_callbacks_set_send_data_callback(made, [](nghttp2_session*, nghttp2_frame*,
+                                                              const uint8_t* header, size_t bytes,
+                                                              nghttp2_data_source* source, void* self) {
+      Self(self)->SendData(static_cast<StreamCall*>(source->ptr), header, bytes);
+      // nghttp2 would go on with data as long as there is some.
+      return Self(self)->filling_->size() < Self(self)->fill_bytes_max_ ? 0
+                                                                        : static_cast<int>(NGHTTP2_ERR_PAUSE);
+    });
     return made;
   }();
   return callbacks;
@@ -108,7 +111,10 @@ Connection::Connection(Loop* loop, int descriptor, std::string address, std::str
   FlushSoon();
 }
 
-Connection::~Connection() { loop_->state().LeaveConnection(address_); }
+Connection::~Connection() {
+  loop_->state().CountUnsent(-counted_unsent_bytes_);
+  loop_->state().LeaveConnection(address_);
+}
 
 // ---- What comes in ----
 
@@ -232,7 +238,10 @@ void Connection::BeginCall(int32_t stream_id) {
 void Connection::RefuseCall(int32_t stream_id, const RequestHead::Refused& refused) {
   loop_->state().CountRefusal(refused.reason);
   if (refused.is_reset) return Reset(stream_id, NGHTTP2_ENHANCE_YOUR_CALM);
-  if (refused.http_status != nullptr) return AnswerHttp(stream_id, refused.http_status, refused.status);
+  if (refused.http_status != nullptr) {
+    SubmitHttpAnswer(session_.get(), stream_id, refused.http_status, refused.status);
+    return FlushSoon();
+  }
   Metadata encodings;
   if (refused.names_encodings) encodings.Append("grpc-accept-encoding", "identity");
   SubmitTrailersOnly(stream_id, refused.status, encodings);
@@ -294,53 +303,24 @@ bool Connection::CountWaiting(int64_t bytes) {
 // ---- What goes out ----
 
 void Connection::SubmitHeaders(StreamCall* call, const Metadata& metadata, bool has_message) {
-  HeaderList headers;
-  AddAnswerBegin(&headers);
-  headers.AddAll(metadata);
-  if (has_message) {
-    nghttp2_data_provider provider;
-    provider.source.ptr = call;
-    provider.read_callback = [](nghttp2_session*, int32_t, uint8_t*, size_t bytes_max, uint32_t* flags,
-                                nghttp2_data_source* source, void* self) {
-      return Self(self)->ReadData(static_cast<StreamCall*>(source->ptr), bytes_max, flags);
-    };
-    nghttp2_submit_response(session_.get(), call->stream_id(), headers.data(), headers.size(), &provider);
-    ShareIfLong(call);
-  } else {
-    nghttp2_submit_headers(session_.get(), NGHTTP2_FLAG_NONE, call->stream_id(), nullptr, headers.data(),
-                           headers.size(), nullptr);
-  }
+  nghttp2_data_provider messages;
+  messages.source.ptr = call;
+  messages.read_callback = [](nghttp2_session*, int32_t, uint8_t*, size_t bytes_max, uint32_t* flags,
+                              nghttp2_data_source* source, void* self) {
+    return Self(self)->ReadData(static_cast<StreamCall*>(source->ptr), bytes_max, flags);
+  };
+  SubmitAnswerHeaders(session_.get(), call->stream_id(), metadata, has_message ? &messages : nullptr);
+  if (has_message) ShareIfLong(call);
   FlushSoon();
 }
 
 void Connection::SubmitTrailers(int32_t stream_id, const CallStatus& status, const Metadata& metadata) {
-  HeaderList headers;
-  std::string message;
-  std::string details;
-  AddStatus(status, &message, &details, &headers);
-  headers.AddAll(metadata);
-  nghttp2_submit_trailer(session_.get(), stream_id, headers.data(), headers.size());
+  SubmitAnswerTrailers(session_.get(), stream_id, status, metadata);
   FlushSoon();
 }
 
 void Connection::SubmitTrailersOnly(int32_t stream_id, const CallStatus& status, const Metadata& metadata) {
-  HeaderList headers;
-  std::string message;
-  std::string details;
-  AddAnswerBegin(&headers);
-  AddStatus(status, &message, &details, &headers);
-  headers.AddAll(metadata);
-  nghttp2_submit_response(session_.get(), stream_id, headers.data(), headers.size(), nullptr);
-  FlushSoon();
-}
-
-void Connection::AnswerHttp(int32_t stream_id, const char* http_status, const CallStatus& status) {
-  HeaderList headers;
-  std::string message;
-  std::string details;
-  headers.AddStatic(":status", http_status);
-  AddStatus(status, &message, &details, &headers);
-  nghttp2_submit_response(session_.get(), stream_id, headers.data(), headers.size(), nullptr);
+  rpc::SubmitTrailersOnly(session_.get(), stream_id, status, metadata);
   FlushSoon();
 }
 
@@ -417,6 +397,14 @@ void Connection::Flush() {
 }
 
 bool Connection::Send() {
+  const bool is_open = SendSome();
+  const auto unsent = static_cast<int64_t>(out_.size());
+  if (unsent != counted_unsent_bytes_) loop_->state().CountUnsent(unsent - counted_unsent_bytes_);
+  counted_unsent_bytes_ = unsent;
+  return is_open;
+}
+
+bool Connection::SendSome() {
   for (int i = 0; i < kSendsMax; ++i) {
     const bool is_rest = !out_.empty();
     std::string* const buffer = is_rest ? &out_ : loop_->send_buffer();
@@ -445,7 +433,8 @@ bool Connection::Send() {
 
 bool Connection::FillBuffer(std::string* buffer) {
   filling_ = buffer;
-  while (buffer->size() < kSendBytesMax) {
+  fill_bytes_max_ = loop_->state().IsMuchUnsent() ? 1 : kSendBytesMax;
+  while (buffer->size() < fill_bytes_max_) {
     const uint8_t* bytes = nullptr;
     const ssize_t count = nghttp2_session_mem_send(session_.get(), &bytes);
     if (count < 0) return false;
@@ -559,7 +548,10 @@ void Connection::CheckTimes() {
   if (!has_handshake_ && now - began_ > options.handshake_time_max) {
     return CloseFor(Refusal::kHandshake, "The client did not begin to speak HTTP/2");
   }
-  if (!out_.empty() && now - sent_last_ > options.send_pause_max) {
+  const milliseconds pause_max = loop_->state().IsMuchUnsent()
+                                     ? std::min(kUnsentPauseMax, options.send_pause_max)
+                                     : options.send_pause_max;
+  if (!out_.empty() && now - sent_last_ > pause_max) {
     return CloseFor(Refusal::kSlowReader, "The client took nothing");
   }
   if (headers_since_.has_value() && now - *headers_since_ > options.headers_time_max) {

@@ -88,7 +88,6 @@ class Connection {
   }
   void BeginCall(int32_t stream_id);
   void RefuseCall(int32_t stream_id, const RequestHead::Refused& refused);
-  void AnswerHttp(int32_t stream_id, const char* http_status, const CallStatus& status);
   void RemoveCall(StreamCall* call);
   void CountPing();
   void CountReset(int32_t stream_id);
@@ -98,6 +97,7 @@ class Connection {
   bool Send();
   // What is sent as several frames takes turns with others; else it would go out before them.
   void ShareIfLong(StreamCall* call);
+  bool SendSome();
   // Fills the loop's buffer with what is to be sent.  False: nghttp2 cannot go on.
   bool FillBuffer(std::string* buffer);
   void TellSent();
@@ -125,10 +125,12 @@ class Connection {
   size_t consumed_bytes_ = 0;  // of the connection's window, in this receiving
   int64_t waiting_bytes_ = 0;
 
-  std::string out_;                 // what the socket did not take
-  size_t out_at_ = 0;               // so much of it is sent
-  std::string* filling_ = nullptr;  // where SendData puts bytes
-  uint64_t filled_bytes_ = 0;       // since the connection began
+  std::string out_;                   // what the socket did not take
+  size_t out_at_ = 0;                 // so much of it is sent
+  int64_t counted_unsent_bytes_ = 0;  // of the server
+  std::string* filling_ = nullptr;    // where SendData puts bytes
+  size_t fill_bytes_max_ = 0;         // until there are so many
+  uint64_t filled_bytes_ = 0;         // since the connection began
   uint64_t sent_bytes_ = 0;
   std::deque<Sending> sending_;
   uint32_t waits_for_ = 0;  // events of epoll

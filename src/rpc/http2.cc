@@ -3,6 +3,8 @@
 #include <array>
 #include <string>
 
+#include "absl/container/inlined_vector.h"
+
 namespace sonde::rpc {
 namespace {
 
@@ -29,6 +31,53 @@ std::unique_ptr<nghttp2_option, EndOption> NewOption() {
   return std::unique_ptr<nghttp2_option, EndOption>(option);
 }
 
+// Headers to be submitted.  nghttp2 copies names and values then, but for those that are there for good.
+class HeaderList {
+ public:
+  // For good: "content-type".
+  void AddStatic(std::string_view name, std::string_view value) {
+    Add(name, value, NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE);
+  }
+  // `metadata` must be there until the list is submitted.
+  void AddAll(const Metadata& metadata) {
+    metadata.ForEach(
+        [this](std::string_view name, std::string_view value) { Add(name, value, NGHTTP2_NV_FLAG_NONE); });
+  }
+  void AddAnswerBegin() {
+    AddStatic(":status", "200");
+    AddStatic("content-type", "application/grpc");
+  }
+  void AddStatus(const CallStatus& status) {
+    constexpr std::array<std::string_view, 17> kCodes = {"0", "1",  "2",  "3",  "4",  "5",  "6",  "7", "8",
+                                                         "9", "10", "11", "12", "13", "14", "15", "16"};
+    constexpr size_t kUnknown = 2;
+    const auto code = static_cast<size_t>(status.code);
+    AddStatic("grpc-status", kCodes[code < kCodes.size() ? code : kUnknown]);
+    if (!status.message.empty()) {
+      message_ = PercentEncoded(status.message);
+      Add("grpc-message", message_, NGHTTP2_NV_FLAG_NO_COPY_NAME);
+    }
+    if (!status.details.empty()) {
+      details_ = EncodeBinary(status.details);
+      Add("grpc-status-details-bin", details_, NGHTTP2_NV_FLAG_NO_COPY_NAME);
+    }
+  }
+
+  const nghttp2_nv* data() const { return headers_.data(); }
+  size_t size() const { return headers_.size(); }
+
+ private:
+  void Add(std::string_view name, std::string_view value, uint8_t flags) {
+    headers_.push_back({reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
+                        reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(),
+                        value.size(), flags});
+  }
+
+  absl::InlinedVector<nghttp2_nv, 12> headers_;
+  std::string message_;
+  std::string details_;
+};
+
 }  // namespace
 
 Http2Session NewServerSession(const ServerOptions& options, const nghttp2_session_callbacks* callbacks,
@@ -47,24 +96,42 @@ Http2Session NewServerSession(const ServerOptions& options, const nghttp2_sessio
   return Http2Session(session);
 }
 
-void AddAnswerBegin(HeaderList* headers) {
-  headers->AddStatic(":status", "200");
-  headers->AddStatic("content-type", "application/grpc");
+void SubmitAnswerHeaders(nghttp2_session* session, int32_t stream_id, const Metadata& metadata,
+                         const nghttp2_data_provider* provider) {
+  HeaderList headers;
+  headers.AddAnswerBegin();
+  headers.AddAll(metadata);
+  if (provider != nullptr) {
+    nghttp2_submit_response(session, stream_id, headers.data(), headers.size(), provider);
+  } else {
+    nghttp2_submit_headers(session, NGHTTP2_FLAG_NONE, stream_id, nullptr, headers.data(), headers.size(),
+                           nullptr);
+  }
 }
 
-void AddStatus(const CallStatus& status, std::string* message, std::string* details, HeaderList* headers) {
-  constexpr std::array<std::string_view, 17> kCodes = {"0", "1",  "2",  "3",  "4",  "5",  "6",  "7", "8",
-                                                       "9", "10", "11", "12", "13", "14", "15", "16"};
-  const auto code = static_cast<size_t>(status.code);
-  headers->AddStatic("grpc-status", kCodes[code < kCodes.size() ? code : 2]);
-  if (!status.message.empty()) {
-    *message = PercentEncoded(status.message);
-    headers->Add("grpc-message", *message);
-  }
-  if (!status.details.empty()) {
-    *details = EncodeBinary(status.details);
-    headers->Add("grpc-status-details-bin", *details);
-  }
+void SubmitAnswerTrailers(nghttp2_session* session, int32_t stream_id, const CallStatus& status,
+                          const Metadata& metadata) {
+  HeaderList headers;
+  headers.AddStatus(status);
+  headers.AddAll(metadata);
+  nghttp2_submit_trailer(session, stream_id, headers.data(), headers.size());
+}
+
+void SubmitTrailersOnly(nghttp2_session* session, int32_t stream_id, const CallStatus& status,
+                        const Metadata& metadata) {
+  HeaderList headers;
+  headers.AddAnswerBegin();
+  headers.AddStatus(status);
+  headers.AddAll(metadata);
+  nghttp2_submit_response(session, stream_id, headers.data(), headers.size(), nullptr);
+}
+
+void SubmitHttpAnswer(nghttp2_session* session, int32_t stream_id, std::string_view http_status,
+                      const CallStatus& status) {
+  HeaderList headers;
+  headers.AddStatic(":status", http_status);
+  headers.AddStatus(status);
+  nghttp2_submit_response(session, stream_id, headers.data(), headers.size(), nullptr);
 }
 
 }  // namespace sonde::rpc

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string_view>
 
-#include "absl/container/inlined_vector.h"
 #include "rpc/call.h"
 #include "rpc/headers.h"
 #include "rpc/server.h"
@@ -29,39 +28,19 @@ constexpr int32_t kConnectionWindowBytes = 8 << 20;
 Http2Session NewServerSession(const ServerOptions& options, const nghttp2_session_callbacks* callbacks,
                               void* user_data);
 
-// Headers to be submitted.  Names and values are copied then, but for those that are there for good.
-class HeaderList {
- public:
-  // For good: "content-type".
-  void AddStatic(std::string_view name, std::string_view value) {
-    Add(name, value, NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE);
-  }
-  void Add(std::string_view static_name, std::string_view value) {
-    Add(static_name, value, NGHTTP2_NV_FLAG_NO_COPY_NAME);
-  }
-  // Must be there until the list is submitted.
-  void AddAll(const Metadata& metadata) {
-    metadata.ForEach(
-        [this](std::string_view name, std::string_view value) { Add(name, value, NGHTTP2_NV_FLAG_NONE); });
-  }
+// What an answer consists of, each for a stream of a session; all is copied.
 
-  const nghttp2_nv* data() const { return headers_.data(); }
-  size_t size() const { return headers_.size(); }
-
- private:
-  void Add(std::string_view name, std::string_view value, uint8_t flags) {
-    headers_.push_back({reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
-                        reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(),
-                        value.size(), flags});
-  }
-
-  absl::InlinedVector<nghttp2_nv, 12> headers_;
-};
-
-// ":status 200" and the content type.
-void AddAnswerBegin(HeaderList* headers);
-// grpc-status and what belongs to it.  `message` and `details` are places for what is made here, and must be
-// there until the list is submitted.
-void AddStatus(const CallStatus& status, std::string* message, std::string* details, HeaderList* headers);
+// ":status 200", the content type, and metadata; messages follow from `provider`, if there is one.
+void SubmitAnswerHeaders(nghttp2_session* session, int32_t stream_id, const Metadata& metadata,
+                         const nghttp2_data_provider* provider);
+// The status, and metadata.
+void SubmitAnswerTrailers(nghttp2_session* session, int32_t stream_id, const CallStatus& status,
+                          const Metadata& metadata);
+// Both in one: an answer without messages.
+void SubmitTrailersOnly(nghttp2_session* session, int32_t stream_id, const CallStatus& status,
+                        const Metadata& metadata);
+// To what is not gRPC; `http_status` must be there for good.
+void SubmitHttpAnswer(nghttp2_session* session, int32_t stream_id, std::string_view http_status,
+                      const CallStatus& status);
 
 }  // namespace sonde::rpc

@@ -59,6 +59,9 @@ struct ServerOptions {
   std::chrono::milliseconds body_pause_max{30'000};
   // A client that takes nothing of what was sent to it for so long is gone.
   std::chrono::milliseconds send_pause_max{120'000};
+  // Of what was to be sent and sockets did not take, all connections.  Beyond it a connection that waits has
+  // a frame there, not eight, and kUnsentPauseMax instead of the above.
+  int64_t unsent_bytes_max = int64_t{64} << 20;
   // A call of whose message the client takes nothing for so long is cancelled.
   std::chrono::milliseconds message_pause_max{std::chrono::minutes(10)};
   // Calls that a client resets before they are answered: so many at once, and so many a second.
@@ -97,11 +100,12 @@ enum class Refusal : uint8_t {
 std::string_view NameOf(Refusal reason);
 
 struct ServerFacts {
-  int64_t connections = 0;  // now
-  int64_t calls = 0;        // now
-  int64_t bytes = 0;        // now: of messages that are not with their handlers
-  int64_t accepted = 0;     // since the start: connections
-  int64_t begun = 0;        // since the start: calls
+  int64_t connections = 0;   // now
+  int64_t calls = 0;         // now
+  int64_t bytes = 0;         // now: of messages that are not with their handlers
+  int64_t unsent_bytes = 0;  // now: of what sockets did not take
+  int64_t accepted = 0;      // since the start: connections
+  int64_t begun = 0;         // since the start: calls
   std::array<int64_t, static_cast<size_t>(Refusal::kCount)> refused{};  // since the start
 };
 

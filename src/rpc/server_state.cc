@@ -53,6 +53,7 @@ ServerFacts ServerState::facts() const {
   facts.connections = connections_.load(std::memory_order_relaxed);
   facts.calls = calls();
   facts.bytes = bytes_.load(std::memory_order_relaxed);
+  facts.unsent_bytes = unsent_bytes_.load(std::memory_order_relaxed);
   facts.accepted = accepted_.load(std::memory_order_relaxed);
   facts.begun = begun_.load(std::memory_order_relaxed);
   for (size_t i = 0; i < refused_.size(); ++i) {

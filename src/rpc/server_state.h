@@ -48,6 +48,11 @@ class ServerState {
   }
   void GiveBytes(int64_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
 
+  void CountUnsent(int64_t bytes) { unsent_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  bool IsMuchUnsent() const {
+    return unsent_bytes_.load(std::memory_order_relaxed) > options_.unsent_bytes_max;
+  }
+
   // UNAVAILABLE, with what the options say of it.
   CallStatus Busy(std::string message) const {
     return {absl::StatusCode::kUnavailable, std::move(message),
@@ -67,6 +72,7 @@ class ServerState {
   alignas(64) std::atomic<int64_t> calls_ = 0;
   std::atomic<int64_t> begun_ = 0;
   alignas(64) std::atomic<int64_t> bytes_ = 0;
+  std::atomic<int64_t> unsent_bytes_ = 0;
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, int64_t> peers_ ABSL_GUARDED_BY(mutex_);  // connections by address
 };

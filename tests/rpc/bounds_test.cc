@@ -228,6 +228,25 @@ TEST_F(BoundsTest, EndsAConnectionThatDoesNotReadItsAnswers) {
   ExpectWell();
 }
 
+TEST_F(BoundsTest, HoldsLittleForManyThatDoNotRead) {
+  Start([](ServerOptions* options) { options->unsent_bytes_max = 1 << 20; });
+  {
+    std::vector<std::unique_ptr<Http2Client>> clients;
+    for (int i = 0; i < 40; ++i) {
+      clients.push_back(std::make_unique<Http2Client>(port(), Http2Client::Options{.window_bytes = 1 << 30}));
+      clients.back()->Begin("/test.Test/Stream", Framed("2 20000000"));
+    }
+    EXPECT_TRUE(Comes([&] { return server_->facts().unsent_bytes > 1 << 20; }));
+    absl::SleepFor(absl::Milliseconds(300));
+    // Eight frames each would be five.
+    EXPECT_LT(server_->facts().unsent_bytes, 5 << 19);
+    Http2Client reader(port(), {.window_bytes = 1 << 30});
+    EXPECT_EQ(reader.Do("/test.Test/Stream", "2 20000000").data.size(), 40'000'010);
+  }
+  ExpectWell();
+  EXPECT_EQ(server_->facts().unsent_bytes, 0);
+}
+
 // ---- Headers ----
 
 TEST_F(BoundsTest, EndsAConnectionWhoseHeadersDoNotEnd) {
