@@ -150,7 +150,8 @@ class Handler {
 struct Method {
   // A longer message ends the call with RESOURCE_EXHAUSTED.
   size_t request_bytes_max = 4 << 20;
-  // The client may send any number of messages, and the handler is made before the first.
+  // The client may send any number of messages, and the handler is made before the first.  They come at no
+  // more than 64 KiB a round trip.
   bool client_streams = false;
   std::function<std::unique_ptr<Handler>(Call*)> make;
 };

@@ -285,9 +285,6 @@ void Connection::OpenWindow(int32_t stream_id, size_t bytes) {
 
 void Connection::TakeFromWindow(int32_t stream_id, size_t bytes) {
   nghttp2_session_consume_stream(session_.get(), stream_id, bytes);
-  if (bytes > static_cast<size_t>(kStreamWindowBytes)) {
-    nghttp2_session_set_local_window_size(session_.get(), NGHTTP2_FLAG_NONE, stream_id, kStreamWindowBytes);
-  }
   FlushSoon();
 }
 

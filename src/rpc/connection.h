@@ -59,9 +59,9 @@ class Connection {
   void SubmitTrailersOnly(int32_t stream_id, const CallStatus& status, const Metadata& metadata);
   void ResumeData(StreamCall* call);
   void Reset(int32_t stream_id, uint32_t http2_error);
-  // So many bytes of a stream may come besides those that came.
+  // So many bytes of a stream may come in all.
   void OpenWindow(int32_t stream_id, size_t bytes);
-  // So many are with the handler, and as many more may come.
+  // So many were read, and as many more may come.
   void TakeFromWindow(int32_t stream_id, size_t bytes);
   // Its CountBytes is due when what has come was looked at.
   void Touch(StreamCall* call);

@@ -170,9 +170,14 @@ void StreamCall::TakeData(std::string_view bytes) {
 }
 
 void StreamCall::Read(std::string_view bytes) {
+  const size_t bytes_there = bytes.size();
   is_reading_ = true;
   ReadOn(bytes);
   is_reading_ = false;
+  // Where several messages may come, as much may follow as was read, so that what waits is never more than
+  // the window.
+  if (!method_->client_streams || connection_ == nullptr) return;
+  connection_->TakeFromWindow(stream_id_, is_held_ ? bytes_there - held_.size() : bytes_there);
 }
 
 void StreamCall::ReadOn(std::string_view bytes) {
@@ -230,18 +235,19 @@ void StreamCall::TakeIn() {
   reader_.MakeRoom();
   receiving_since_ = received_last_ = loop_->now();
   received_bytes_ = 0;
-  if (!request_ended_) connection_->OpenWindow(stream_id_, length + MessageReader::kPrefixBytes);
+  // A message that is the only one may come in one go.
+  if (!request_ended_ && !method_->client_streams) {
+    connection_->OpenWindow(stream_id_, length + MessageReader::kPrefixBytes);
+  }
 }
 
 void StreamCall::OnWholeMessage() {
   has_message_ = true;
-  const size_t length = reader_.length();
   if (!method_->client_streams) {
     message_ = reader_.Take();
     return;
   }
   --reads_asked_;
-  connection_->TakeFromWindow(stream_id_, length + MessageReader::kPrefixBytes);
   WithHandler([&](Handler* handler) { handler->OnMessage(reader_.Take()); });
 }
 
