@@ -198,7 +198,7 @@ class Http2Client {
     return nghttp2_session_get_stream_remote_window_size(session_, stream);
   }
   // Of a body that has not gone.
-  size_t UnsentOf(int32_t stream) { return bodies_[stream].bytes.size(); }
+  size_t UnsentOf(int32_t stream) { return bodies_[stream].bytes.size() - bodies_[stream].sent; }
   // The client takes what it has got of a stream.
   void Take(int32_t stream, size_t bytes) {
     nghttp2_session_consume_stream(session_, stream, bytes);
@@ -209,15 +209,16 @@ class Http2Client {
   struct Body {
     std::string bytes;
     bool ends = false;
+    size_t sent = 0;
   };
 
   static Http2Client* Self(void* user_data) { return static_cast<Http2Client*>(user_data); }
   static ssize_t ReadBody(nghttp2_session*, int32_t stream, uint8_t* buffer, size_t bytes_max,
                           uint32_t* flags, nghttp2_data_source*, void* self) {
     Body& body = Self(self)->bodies_[stream];
-    const size_t bytes = body.bytes.copy(reinterpret_cast<char*>(buffer), bytes_max);
-    body.bytes.erase(0, bytes);
-    if (body.bytes.empty() && body.ends) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    const size_t bytes = body.bytes.copy(reinterpret_cast<char*>(buffer), bytes_max, body.sent);
+    body.sent += bytes;
+    if (body.sent == body.bytes.size() && body.ends) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return bytes == 0 && !body.ends ? static_cast<ssize_t>(NGHTTP2_ERR_DEFERRED)
                                     : static_cast<ssize_t>(bytes);
   }
