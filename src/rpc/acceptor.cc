@@ -13,7 +13,7 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -140,7 +140,7 @@ absl::StatusOr<Listeners> Listeners::Open(const std::string& host, int port) {
   }
   if (listeners.sockets_.empty() || failure == EADDRINUSE) {
     return absl::FailedPreconditionError(
-        fmt::format("Cannot listen on {}:{}: {}", host, port, std::strerror(failure)));
+        fmt::format("Cannot listen on {}:{}: {}", host, port, std::generic_category().message(failure)));
   }
   return listeners;
 }

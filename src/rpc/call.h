@@ -159,7 +159,7 @@ struct Method {
 class Router {
  public:
   // `path`: "/google.bigtable.v2.Bigtable/ReadRows".
-  void Add(std::string path, Method method) { methods_[std::move(path)] = std::move(method); }
+  void Add(std::string path, Method method) { methods_.insert_or_assign(std::move(path), std::move(method)); }
   // What to say to calls of other paths; UNIMPLEMENTED if nothing else is said.
   void SetFallback(std::function<CallStatus(std::string_view path)> answer) { fallback_ = std::move(answer); }
 

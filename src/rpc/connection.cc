@@ -454,7 +454,9 @@ void Connection::WaitForSocket() {
   uint32_t events = EPOLLIN;
   if (!out_.empty()) {
     events |= EPOLLOUT;
-    if (nghttp2_session_get_outbound_queue_size(session_.get()) > kQueuedFramesMax) events = EPOLLOUT;
+    const bool has_enough =
+        is_going_ || nghttp2_session_get_outbound_queue_size(session_.get()) > kQueuedFramesMax;
+    if (has_enough) events = EPOLLOUT;
   }
   if (std::exchange(waits_for_, events) != events) {
     loop_->Wait(this, socket_.descriptor(), events, /*is_new=*/false);

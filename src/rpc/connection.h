@@ -120,8 +120,7 @@ class Connection {
   Http2Session session_;
   std::vector<StreamCall*> calls_;
   std::vector<StreamCall*> touched_;
-  RequestHead head_;  // of the block of headers that is coming
-  int32_t head_stream_ = 0;
+  RequestHead head_;           // of the block of headers that is coming
   size_t consumed_bytes_ = 0;  // of the connection's window, in this receiving
   int64_t waiting_bytes_ = 0;
 

@@ -69,9 +69,9 @@ class ServerState {
   std::array<std::atomic<int64_t>, static_cast<size_t>(Refusal::kCount)> refused_{};
   std::atomic<int64_t> accepted_ = 0;
   std::atomic<int64_t> connections_ = 0;
-  alignas(64) std::atomic<int64_t> calls_ = 0;
+  std::atomic<int64_t> calls_ = 0;
   std::atomic<int64_t> begun_ = 0;
-  alignas(64) std::atomic<int64_t> bytes_ = 0;
+  std::atomic<int64_t> bytes_ = 0;
   std::atomic<int64_t> unsent_bytes_ = 0;
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, int64_t> peers_ ABSL_GUARDED_BY(mutex_);  // connections by address

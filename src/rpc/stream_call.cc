@@ -140,7 +140,7 @@ void StreamCall::Apply(CallStep step) {
       finished_ = true;
       DropRequest();
       if (!is_over_) {
-        end_ = std::move(posted_status_);
+        SetEnd(std::move(posted_status_));
         if (posted_with_message_) SetOutgoing(std::move(posted_message_));
         StartEnd();
       }
@@ -371,7 +371,7 @@ void StreamCall::StartEnd() {
   if (!headers_submitted_ && !has_message && initial_metadata_.empty()) {
     is_over_ = true;
     loop_->timers()->Remove(this);
-    return connection_->SubmitTrailersOnly(stream_id_, *end_, trailing_metadata_);
+    return connection_->SubmitTrailersOnly(stream_id_, end_, trailing_metadata_);
   }
   if (!headers_submitted_) {
     SubmitHeaders(has_message);
@@ -390,7 +390,7 @@ void StreamCall::SubmitTrailers() {
   is_over_ = true;
   loop_->timers()->Remove(this);
   // Who has not finished may still be adding to its own.
-  connection_->SubmitTrailers(stream_id_, *end_, finished_ ? trailing_metadata_ : Metadata());
+  connection_->SubmitTrailers(stream_id_, end_, finished_ ? trailing_metadata_ : Metadata());
 }
 
 void StreamCall::NoteTaken() { waiting_since_nanos_.store(NanosOf(loop_->now()), std::memory_order_relaxed); }
@@ -411,7 +411,7 @@ void StreamCall::End(CallStatus status) {
   if (is_over_) return;
   const absl::Status why = ToStatus(status);
   DropRequest();
-  end_ = std::move(status);
+  SetEnd(std::move(status));
   if (outgoing_.HasBegun() && outgoing_.remaining() > 0) {
     // Trailers cannot follow half a message.
     is_over_ = true;
@@ -424,7 +424,7 @@ void StreamCall::End(CallStatus status) {
     outgoing_.Clear();
     is_over_ = true;
     loop_->timers()->Remove(this);
-    connection_->SubmitTrailersOnly(stream_id_, *end_, finished_ ? trailing_metadata_ : Metadata());
+    connection_->SubmitTrailersOnly(stream_id_, end_, finished_ ? trailing_metadata_ : Metadata());
   }
   Cancel(why);
 }

@@ -94,7 +94,7 @@ class StreamCall final : public Call, public Timer {
   // -- what goes out --
   OutgoingMessage* outgoing() { return &outgoing_; }
   // The trailers follow when outgoing() is sent.
-  bool EndsAfterMessage() const { return end_.has_value(); }
+  bool EndsAfterMessage() const { return has_end_; }
   void SubmitTrailers();
   // Some bytes of outgoing() were taken, or all of a message have gone.
   void NoteTaken();
@@ -145,6 +145,10 @@ class StreamCall final : public Call, public Timer {
 
   void SetOutgoing(Message message);
   void StartWrite(Message message);
+  void SetEnd(CallStatus status) {
+    end_ = std::move(status);
+    has_end_ = true;
+  }
   void StartEnd();
   void SubmitHeaders(bool has_message);
   void Cancel(const absl::Status& why);
@@ -192,7 +196,8 @@ class StreamCall final : public Call, public Timer {
   bool posted_with_message_ = false;  // of kFinish
 
   OutgoingMessage outgoing_;
-  std::optional<CallStatus> end_;
+  CallStatus end_;
+  bool has_end_ = false;
   bool headers_submitted_ = false;
   bool is_writing_ = false;                       // OnWriteDone is due
   std::atomic<int64_t> waiting_since_nanos_ = 0;  // steady clock; 0: nothing is to be taken
