@@ -59,10 +59,14 @@ absl::StatusOr<std::unique_ptr<CellStore>> CellStore::Open(
     const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families, const ShapeDictionary* shapes,
     Options options) {
   std::unique_ptr<CellStore> store(new CellStore(shapes, std::move(options)));
-  const rocksdb::Status status =
-      rocksdb::DB::Open(settings, path, column_families, &store->handles_, &store->db_);
+  // A store that is not opened in the end, as it is damaged, stays as it is.
+  std::vector<rocksdb::ColumnFamilyDescriptor> at_rest = column_families;
+  for (rocksdb::ColumnFamilyDescriptor& family : at_rest) family.options.disable_auto_compactions = true;
+  rocksdb::Status status = rocksdb::DB::Open(settings, path, at_rest, &store->handles_, &store->db_);
   if (!status.ok()) return FromRocks(status, fmt::format("Opening {}", path));
   if (absl::Status loaded = store->LoadSwitches(); !loaded.ok()) return loaded;
+  status = store->db_->EnableAutoCompaction(store->handles_);
+  if (!status.ok()) return FromRocks(status, fmt::format("Opening {}", path));
   store->pressure_ = std::make_unique<PressureGauge>(store->db_.get(), store->handles_);
   store->EstimateLoad();
   return store;
