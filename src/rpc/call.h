@@ -145,6 +145,9 @@ class Handler {
   // Nobody waits for the answer: CANCELLED, or what the client's reset says; DEADLINE_EXCEEDED; UNAVAILABLE:
   // the connection is gone, or the server ends.  The handler still has to Finish.
   virtual void OnCancel(const absl::Status& why) { (void)why; }
+  // The server takes no more calls, and waits for those under way: who only waits for what may never come
+  // finishes.  May come more than once.
+  virtual void OnServerEnding() {}
 };
 
 struct Method {

@@ -518,7 +518,13 @@ void Connection::BeginEnd() {
   state_since_ = loop_->now();
   nghttp2_submit_shutdown_notice(session_.get());
   nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
+  TellEnding();
   FlushSoon();
+}
+
+void Connection::TellEnding() {
+  // To end a call takes effect with Flush, so the list stays as it is.
+  for (StreamCall* const call : calls_) call->TellServerEnding();
 }
 
 void Connection::CheckKeepalive() {
@@ -565,6 +571,7 @@ void Connection::CheckTimes() {
 
 void Connection::SayEnd() {
   if (std::exchange(has_said_end_, true)) return;
+  TellEnding();  // those that came since
   nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE,
                         nghttp2_session_get_last_proc_stream_id(session_.get()), NGHTTP2_NO_ERROR, nullptr,
                         0);

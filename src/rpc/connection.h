@@ -110,6 +110,7 @@ class Connection {
   void CloseFor(Refusal reason, std::string_view why);
   void CheckKeepalive();
   void CheckCalls();
+  void TellEnding();
   // Which calls are the last.
   void SayEnd();
 

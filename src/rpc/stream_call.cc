@@ -407,6 +407,11 @@ void StreamCall::TellNotWritten() {
   WithHandler([](Handler* handler) { handler->OnWriteDone(false); });
 }
 
+void StreamCall::TellServerEnding() {
+  if (method_->client_streams || has_delivered_)
+    WithHandler([](Handler* handler) { handler->OnServerEnding(); });
+}
+
 void StreamCall::End(CallStatus status) {
   if (is_over_) return;
   const absl::Status why = ToStatus(status);

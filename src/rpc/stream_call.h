@@ -110,6 +110,7 @@ class StreamCall final : public Call, public Timer {
   void Apply(CallStep step);
   // Tells the handler of messages that will not be sent.
   void TellNotWritten();
+  void TellServerEnding();
 
   int32_t stream_id() const { return stream_id_; }
   bool IsAttached() const { return connection_ != nullptr; }
