@@ -38,19 +38,28 @@ absl::StatusOr<Admission::Place> Admission::Admit(int64_t bytes) {
   const int64_t requests_before = requests_.fetch_add(1, std::memory_order_relaxed);
   const int64_t bytes_after = bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   Place place(this, bytes);
-  if (requests_before == 0) return place;
-  if (requests_before >= limits_.requests) {
-    return absl::UnavailableError(fmt::format(
-        "The server is busy: {} {} are under way and the limit is {}; nothing was done, try again",
-        requests_before, what_, limits_.requests));
-  }
-  if (bytes_after > limits_.bytes) {
-    return absl::UnavailableError(fmt::format(
-        "The server is busy: {} of {} bytes are under way, with this one's {} bytes {}, and the limit is {}; "
-        "nothing was done, try again",
-        what_, bytes_after - bytes, bytes, bytes_after, limits_.bytes));
-  }
+  if (absl::Status status = CheckLimits(requests_before, bytes_after - bytes, bytes); !status.ok())
+    return status;
   return place;
+}
+
+absl::Status Admission::Check(int64_t bytes) const {
+  return CheckLimits(requests_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed),
+                     bytes);
+}
+
+absl::Status Admission::CheckLimits(int64_t requests, int64_t bytes, int64_t more_bytes) const {
+  if (requests == 0) return absl::OkStatus();
+  if (requests >= limits_.requests) {
+    return absl::UnavailableError(fmt::format(
+        "The server is busy: {} {} are under way and the limit is {}; nothing was done, try again", requests,
+        what_, limits_.requests));
+  }
+  if (bytes + more_bytes <= limits_.bytes) return absl::OkStatus();
+  return absl::UnavailableError(fmt::format(
+      "The server is busy: {} of {} bytes are under way, with this one's {} bytes {}, and the limit is {}; "
+      "nothing was done, try again",
+      what_, bytes, more_bytes, bytes + more_bytes, limits_.bytes));
 }
 
 absl::StatusOr<Admission::Place> Admission::AdmitLarge(int64_t bytes) {

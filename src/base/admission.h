@@ -71,6 +71,8 @@ class Admission {
   // UNAVAILABLE: over a limit of what is under way.  Alone, a request is let in whatever its size.
   // RESOURCE_EXHAUSTED, with kTryAgainPayload: the quota is used up.
   absl::StatusOr<Place> Admit(int64_t bytes);
+  // Whether one of so many bytes would be let in now, but for the quota.
+  absl::Status Check(int64_t bytes) const;
   // The same for a request that is large (large_room.h), whose bytes count in Load alone.
   absl::StatusOr<Place> AdmitLarge(int64_t bytes);
 
@@ -85,6 +87,8 @@ class Admission {
 
  private:
   bool TakeFromQuota();
+  // `requests` and `bytes` are under way without it.
+  absl::Status CheckLimits(int64_t requests, int64_t bytes, int64_t more_bytes) const;
   void Leave(int64_t bytes) {
     requests_.fetch_sub(1, std::memory_order_relaxed);
     bytes_.fetch_sub(bytes, std::memory_order_relaxed);

@@ -13,9 +13,6 @@ namespace {
 // Small requests leave without a word, so who waits for them looks now and then.
 constexpr absl::Duration kLook = absl::Milliseconds(10);
 
-// What those who wait have together, of the room; one may have more.
-constexpr int64_t kHeldShare = 4;
-
 // Nobody is told of less.
 constexpr int64_t kLeftStep = int64_t{1} << 20;
 
@@ -41,38 +38,27 @@ absl::Status LargeRoom::Busy(std::string_view what, int64_t bytes) const {
   return status;
 }
 
-bool LargeRoom::Fits(int64_t bytes, int64_t held_bytes) const {
-  const int64_t others = TakenByOthers() + held_bytes_ - held_bytes;
+bool LargeRoom::Fits(int64_t bytes) const {
+  const int64_t others = TakenByOthers();
   if (taken_bytes_ + bytes + others <= options_.bytes_max - options_.reserve_bytes) return true;
   return taken_bytes_ == 0 && others <= options_.reserve_bytes;
 }
 
-// Those who wait must leave enough to whoever is at work, and to who is next.
-bool LargeRoom::MayWait(int64_t held_bytes) const {
-  if (waiting_.size() >= options_.waiting_max) return false;
-  if (held_bytes == 0) return true;
-  const int64_t held = held_bytes_ + held_bytes;
-  return taken_bytes_ + held <= options_.bytes_max - options_.reserve_bytes &&
-         (held_bytes_ == 0 || held <= options_.bytes_max / kHeldShare);
-}
-
 absl::StatusOr<LargeRoom::Place> LargeRoom::Take(std::string_view what, int64_t bytes, const Wait& wait) {
   if (absl::Status status = Check(what, bytes); !status.ok()) return status;
-  const absl::Time give_up = std::min(wait.deadline, absl::Now() + options_.wait_max);
+  const absl::Time give_up = std::min(wait.deadline, absl::Now() + wait.wait_max.value_or(options_.wait_max));
   const absl::MutexLock lock(&mutex_);
-  bool fits = waiting_.empty() && Fits(bytes, 0);
+  bool fits = waiting_.empty() && Fits(bytes);
   if (!fits) {
-    if (!MayWait(wait.held_bytes)) return Busy(what, bytes);
+    if (waiting_.size() >= options_.waiting_max) return Busy(what, bytes);
     const auto self = waiting_.insert(waiting_.end(), bytes);
-    held_bytes_ += wait.held_bytes;
     const auto is_next = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return self == waiting_.begin() && Fits(bytes, wait.held_bytes);
+      return self == waiting_.begin() && Fits(bytes);
     };
     for (absl::Time now = absl::Now(); !fits && now < give_up; now = absl::Now()) {
       fits = mutex_.AwaitWithTimeout(absl::Condition(&is_next), std::min(kLook, give_up - now));
       if (!fits && wait.gone && wait.gone()) break;
     }
-    held_bytes_ -= wait.held_bytes;
     waiting_.erase(self);
     if (!fits) return Busy(what, bytes);
   }
@@ -83,7 +69,7 @@ absl::StatusOr<LargeRoom::Place> LargeRoom::Take(std::string_view what, int64_t 
 absl::StatusOr<LargeRoom::Place> LargeRoom::TryTake(std::string_view what, int64_t bytes) {
   if (absl::Status status = Check(what, bytes); !status.ok()) return status;
   const absl::MutexLock lock(&mutex_);
-  if (!waiting_.empty() || !Fits(bytes, 0)) return Busy(what, bytes);
+  if (!waiting_.empty() || !Fits(bytes)) return Busy(what, bytes);
   SetTaken(taken_bytes_ + bytes);
   return Place(this, bytes);
 }

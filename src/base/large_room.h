@@ -2,8 +2,8 @@
 // place before it takes memory, in turn; small requests take no notice.
 //
 // The room is all of the memory that there is.  It is shared with small requests under way, which are few
-// bytes most of the time: what is large waits until they fit beside it.  Caches, and what is taken in from
-// the network, get what both leave.
+// bytes most of the time: what is large waits until they fit beside it.  Caches get what both leave.  A
+// request has its place before it is taken in from the network.
 //
 // Threads: all functions may be called at once, but for the setters, which come before all else.
 #pragma once
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -44,7 +45,7 @@ class LargeRoom {
     int64_t bytes_max = 0;      // of the room
     int64_t reserve_bytes = 0;  // that are left for what cannot give way; who is alone may take them
     absl::Duration wait_max = absl::Seconds(10);
-    size_t waiting_max = 16;
+    size_t waiting_max = 32;
   };
 
   // Given back at its end.  The room must outlive it.
@@ -94,11 +95,11 @@ class LargeRoom {
   absl::Status Check(std::string_view what, int64_t bytes) const;
   struct Wait {
     absl::Time deadline = absl::InfiniteFuture();
-    int64_t held_bytes = 0;      // that who waits has already, of what it asks for
+    std::optional<absl::Duration> wait_max = std::nullopt;  // instead of the room's
     std::function<bool()> gone;  // asked now and then, by the same thread: nobody wants it any more
   };
-  // Waits for its turn.  UNAVAILABLE: for too long, too many wait, what those who wait have is too much, or
-  // it is gone; FAILED_PRECONDITION as Check.
+  // Waits for its turn.  Whoever waits has taken nothing of it yet.  UNAVAILABLE: for too long, too many
+  // wait, or it is gone; FAILED_PRECONDITION as Check.
   absl::StatusOr<Place> Take(std::string_view what, int64_t bytes) { return Take(what, bytes, Wait()); }
   absl::StatusOr<Place> Take(std::string_view what, int64_t bytes, const Wait& wait);
   // The same without waiting.
@@ -115,9 +116,7 @@ class LargeRoom {
   int64_t taken_bytes() const;
 
  private:
-  // `held_bytes`: of its own.
-  bool Fits(int64_t bytes, int64_t held_bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool MayWait(int64_t held_bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Fits(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int64_t TakenByOthers() const { return taken_by_others_ ? taken_by_others_() : 0; }
   void SetTaken(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -134,7 +133,6 @@ class LargeRoom {
   int64_t taken_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t left_bytes_ ABSL_GUARDED_BY(mutex_) = -1;     // that were told
   std::list<int64_t> waiting_ ABSL_GUARDED_BY(mutex_);  // bytes, in turn
-  int64_t held_bytes_ ABSL_GUARDED_BY(mutex_) = 0;      // by those who wait
 };
 
 }  // namespace sonde

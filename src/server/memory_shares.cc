@@ -109,12 +109,6 @@ void MemoryKeeper::Look() {
     SetCache();
   }
   const int64_t much = memory_bytes_ - memory_bytes_ / kMarginShare;
-  // What the cache is about to give back counts as given.  What is large has taken half of its places, more
-  // or less.
-  const int64_t cache_min = std::min(cache_bytes, memory_bytes_ / kCacheShareMin);
-  const int64_t room_bytes = room_.taken_bytes();
-  if (allocator->allocated - cache_bytes + cache_min + room_bytes / 2 > much)
-    others_.refuse(/*keeps_oldest=*/room_bytes == 0);
   if (allocator->resident > much && allocator->resident - allocator->allocated > kReleaseBytes)
     ReleaseFreedMemory();
 }

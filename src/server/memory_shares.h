@@ -32,7 +32,7 @@ void ReleaseFreedMemory();
 // not.
 int64_t CacheShare(int64_t memory_bytes, int64_t accounted_bytes, int64_t taken_bytes);
 
-// The room for what is large, which follows what else is taken of the memory; and those who give way.
+// The room for what is large, which follows what else is taken of the memory; and the cache, which gives way.
 class MemoryKeeper {
  public:
   struct Others {
@@ -40,9 +40,6 @@ class MemoryKeeper {
     std::function<int64_t()> cache_bytes;  // what is in the cache
     std::function<std::optional<AllocatorBytes>()> allocator_bytes = ReadAllocatorBytes;
     std::function<void(int64_t bytes)> set_cache_max;  // what may be in it from now on
-    // There is no memory for all requests that are on their way in.  `keeps_oldest`: nothing large is at
-    // work, so that one of them should get through.
-    std::function<void(bool keeps_oldest)> refuse;
   };
 
   explicit MemoryKeeper(uint64_t memory_bytes);

@@ -29,8 +29,7 @@ TEST(MemoryKeeper, TellsTheCacheWhenSomethingLargeHasItsPlace) {
   std::atomic<int64_t> cache_max = 0;
   keeper.Start({.small_bytes = [] { return 16 * kMiB; },
                 .cache_bytes = [] { return int64_t{0}; },
-                .set_cache_max = [&](int64_t bytes) { cache_max = bytes; },
-                .refuse = [](bool) {}});
+                .set_cache_max = [&](int64_t bytes) { cache_max = bytes; }});
   EXPECT_EQ(cache_max, 128 * kMiB);
   {
     absl::StatusOr<LargeRoom::Place> place = keeper.room()->Take("A value", 150 * kMiB);
@@ -41,44 +40,21 @@ TEST(MemoryKeeper, TellsTheCacheWhenSomethingLargeHasItsPlace) {
   keeper.Stop();
 }
 
-TEST(MemoryKeeper, RefusesWhatComesInWhenThereIsNoMemoryForIt) {
+TEST(MemoryKeeper, TheCacheGivesWayToWhatNobodyHasAnnounced) {
   std::atomic<int64_t> taken = 150 * kMiB, cached = 60 * kMiB;
-  std::atomic<int> refused = 0, keeps_oldest = 0;
   std::atomic<int64_t> cache_max = 0;
   MemoryKeeper keeper(256 * kMiB);
   keeper.Start({.small_bytes = [] { return int64_t{0}; },
                 .cache_bytes = [&] { return cached.load(); },
                 .allocator_bytes = [&] { return AllocatorBytes{taken + cached, taken + cached}; },
-                .set_cache_max = [&](int64_t bytes) { cache_max = bytes; },
-                .refuse =
-                    [&](bool keeps) {
-                      keeps_oldest += keeps ? 1 : 0;
-                      ++refused;
-                    }});
-  absl::SleepFor(absl::Milliseconds(100));
-  EXPECT_EQ(refused, 0);
-  EXPECT_EQ(cache_max, 90 * kMiB);
-  // The cache gives way first.
-  taken = 220 * kMiB;
-  absl::SleepFor(absl::Milliseconds(100));
-  EXPECT_EQ(cache_max, 20 * kMiB);
-  EXPECT_EQ(refused, 0);
-  taken = 230 * kMiB;
-  const auto is_refused = [&] {
-    for (int i = 0; i < 1'000 && refused == 0; ++i) absl::SleepFor(absl::Milliseconds(10));
-    return refused > 0;
+                .set_cache_max = [&](int64_t bytes) { cache_max = bytes; }});
+  const auto comes_to = [&](int64_t bytes) {
+    for (int i = 0; i < 1'000 && cache_max != bytes; ++i) absl::SleepFor(absl::Milliseconds(10));
+    return cache_max == bytes;
   };
-  EXPECT_TRUE(is_refused());
-  EXPECT_GT(keeps_oldest, 0);
-  // Beside something large at work, which has not taken all that it has a place for.
-  taken = 100 * kMiB;
-  absl::SleepFor(absl::Milliseconds(100));
-  refused = keeps_oldest = 0;
-  const auto place = keeper.room()->Take("A value", 220 * kMiB);
-  ASSERT_TRUE(place.ok());
-  taken = 150 * kMiB;
-  EXPECT_TRUE(is_refused());
-  EXPECT_EQ(keeps_oldest, 0);
+  EXPECT_TRUE(comes_to(90 * kMiB)) << cache_max;
+  taken = 220 * kMiB;
+  EXPECT_TRUE(comes_to(20 * kMiB)) << cache_max;
   keeper.Stop();
 }
 

@@ -4,11 +4,14 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -24,7 +27,14 @@
 namespace sonde {
 namespace {
 
-constexpr absl::Duration kShutdownGrace = absl::Seconds(10);
+// Calls have the first when the server is told to end; all else has the second, from then on.  Who ends it
+// kills it after ten seconds, as a rule.
+constexpr absl::Duration kShutdownGrace = absl::Seconds(5);
+constexpr absl::Duration kEndMax = absl::Seconds(7);
+
+// What connections leave to files of the database and to the HTTP port, as far as there are so many.
+constexpr size_t kReservedFiles = 8'704;
+constexpr size_t kConnectionsMax = 10'000;
 
 void SetUpLogs(const std::string& level) {
   auto logger = std::make_shared<spdlog::logger>("sonde", std::make_shared<spdlog::sinks::stderr_sink_mt>());
@@ -39,12 +49,24 @@ void SetUpLogs(const std::string& level) {
       });
 }
 
-// Connections and files of the database count against one limit, which is low by default.
-void RaiseFileLimit() {
+// Connections and files of the database count against one limit, which is low by default.  How many
+// connections there may be.
+size_t RaiseFileLimit() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kConnectionsMax;
+  const rlimit raised{limit.rlim_max, limit.rlim_max};
+  if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  const auto files = static_cast<size_t>(limit.rlim_cur);
+  return std::min(files - std::min(files / 2, kReservedFiles), kConnectionsMax);
+}
+
+// Ends the process when something hangs: what was acknowledged is on the disk, as after a crash.
+void EndInTime() {
+  std::thread([] {
+    absl::SleepFor(kEndMax);
+    spdlog::warn("ending without what is still under way after {} s", absl::ToInt64Seconds(kEndMax));
+    std::_Exit(0);
+  }).detach();
 }
 
 int Fail(const absl::Status& status) {
@@ -67,12 +89,15 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
                         {"series_writes", &ingest.admission()}},
           .change_streams = &server->change_streams(),
           .large_room = large_room,
-          .allocator_bytes = [] {
-            std::vector<std::pair<std::string, int64_t>> states;
-            if (const auto bytes = ReadAllocatorBytes(); bytes.has_value())
-              states = {{"allocated", bytes->allocated}, {"resident", bytes->resident}};
-            return states;
-          }};
+          .is_accepting = [server] { return server->is_accepting(); },
+          .transport_figures = [server] { return server->TransportFigures(); },
+          .allocator_bytes =
+              [] {
+                std::vector<std::pair<std::string, int64_t>> states;
+                if (const auto bytes = ReadAllocatorBytes(); bytes.has_value())
+                  states = {{"allocated", bytes->allocated}, {"resident", bytes->resident}};
+                return states;
+              }};
 }
 
 void LogLine(TellLevel level, const std::string& text) {
@@ -99,7 +124,7 @@ absl::Status ChooseDataDir(ServeSettings* settings, std::unique_ptr<TemporaryDir
 int Serve(ServeSettings settings) {
   if (absl::Status status = CheckServeSettings(settings); !status.ok()) return Fail(status);
   SetUpLogs(settings.log_level);
-  RaiseFileLimit();
+  const size_t connections_max = RaiseFileLimit();
   // Before any thread starts, so that all of them leave these signals to the wait below.
   sigset_t ending;
   sigemptyset(&ending);
@@ -128,7 +153,8 @@ int Serve(ServeSettings settings) {
                          .read_bytes_max = static_cast<int64_t>(settings.memory_bytes / 4),
                          .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8),
                          .large_room = memory.room(),
-                         .transport_bytes_max = static_cast<int64_t>(settings.memory_bytes),
+                         .incoming_bytes_max = static_cast<int64_t>(settings.memory_bytes / 2),
+                         .connections_max = connections_max,
                          .reads_per_second = settings.reads_per_second,
                          .writes_per_second = settings.writes_per_second},
                         &(*store)->tables(), (*store)->key_visualizer());
@@ -145,9 +171,7 @@ int Serve(ServeSettings settings) {
              return server->bytes_under_way() + ingest->admission().Taken().bytes;
            },
        .cache_bytes = [engine] { return static_cast<int64_t>(engine->cache_bytes()); },
-       .set_cache_max = [engine](int64_t bytes) { engine->SetCacheBytes(static_cast<uint64_t>(bytes)); },
-       .refuse = [server =
-                      server->get()](bool keeps_oldest) { server->RefuseYoungestWrites(keeps_oldest); }});
+       .set_cache_max = [engine](int64_t bytes) { engine->SetCacheBytes(static_cast<uint64_t>(bytes)); }});
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
                (*server)->port(), data_dir, settings.durability, settings.memory_bytes);
   // Before the line that tells that all is there.
@@ -158,10 +182,11 @@ int Serve(ServeSettings settings) {
   int signal = 0;
   sigwait(&ending, &signal);
   spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
+  EndInTime();
   http->reset();
   memory.Stop();
   ingest->reset();  // which refreshes the roll-ups that wait
-  (*server)->Shutdown(kShutdownGrace);
+  if (const int64_t left = (*server)->Shutdown(kShutdownGrace); left > 0) spdlog::warn("{} calls hang", left);
   server->reset();
   store->reset();
   spdlog::info("ended");

@@ -72,6 +72,7 @@ std::vector<Figure> EngineFigures(const ServerFacts& facts) {
       allocator.Add(static_cast<double>(bytes), {{"state", state}});
     MergeFigures({std::move(allocator)}, &figures);
   }
+  if (facts.transport_figures) MergeFigures(facts.transport_figures(), &figures);
   MergeFigures({std::move(used), std::move(limit), std::move(requests), std::move(requests_max)}, &figures);
   return figures;
 }

@@ -10,6 +10,7 @@
 #include "base/admission.h"
 #include "base/large_room.h"
 #include "keyviz/key_visualizer.h"
+#include "metrics/figure.h"
 #include "metrics/request_metrics.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
@@ -34,6 +35,9 @@ struct ServerFacts {
   std::vector<UnderWay> under_way;
   const ChangeStreams* change_streams = nullptr;
   LargeRoom* large_room = nullptr;  // null: there is none
+  // Of the gRPC port: whether connections can be taken, and what it counts.  Each may be null.
+  std::function<bool()> is_accepting;
+  std::function<std::vector<Figure>()> transport_figures;
   // What the allocator holds, by what it calls that; may be null.
   std::function<std::vector<std::pair<std::string, int64_t>>()> allocator_bytes;
 };

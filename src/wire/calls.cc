@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <google/bigtable/v2/response_params.pb.h>
 #include <google/protobuf/io/coded_stream.h>
-#include <grpcpp/support/proto_buffer_reader.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <algorithm>
 
@@ -18,25 +18,27 @@ namespace {
 // In memory, of a message or string in a request: about the least, as what it says is counted by itself.
 constexpr int64_t kPartBytes = 64;
 
-RequestParts PartsOf(const google::protobuf::Descriptor& type, grpc::ByteBuffer* bytes) {
-  grpc::ProtoBufferReader reader(bytes);
-  return CountParts(type, &reader, kRequestPartsMax);
+// What is large waits for its place for no longer: it holds nothing meanwhile.
+constexpr absl::Duration kLargeWaitMax = absl::Seconds(30);
+
+RequestParts PartsOf(const google::protobuf::Descriptor& type, std::string_view bytes) {
+  google::protobuf::io::ArrayInputStream in(bytes.data(), static_cast<int>(bytes.size()));
+  return CountParts(type, &in, kRequestPartsMax);
 }
 
-absl::Status Parse(grpc::ByteBuffer* bytes, Admission::Place* place, google::protobuf::Message* message) {
+absl::Status Parse(std::string_view bytes, Admission::Place* place, google::protobuf::Message* message) {
   const google::protobuf::Descriptor& type = *message->GetDescriptor();
-  if (bytes->Length() > kUncountedBytesMax) {
+  if (bytes.size() > kUncountedBytesMax) {
     const RequestParts parts = PartsOf(type, bytes);
     if (parts.count > kRequestPartsMax) {
       return absl::InvalidArgumentError(
           fmt::format("Too many messages and strings in the {}: its {} bytes have {} or more; limit {}",
-                      type.full_name(), bytes->Length(), parts.count, kRequestPartsMax));
+                      type.full_name(), bytes.size(), parts.count, kRequestPartsMax));
     }
     const int64_t grown_bytes = place->bytes() + static_cast<int64_t>(parts.count) * kPartBytes;
     if (absl::Status status = place->Resize(grown_bytes); !status.ok()) return status;
   }
-  grpc::ProtoBufferReader reader(bytes);
-  if (message->ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
+  if (message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return absl::OkStatus();
   if (PartsOf(type, bytes).is_deep) {
     return absl::InvalidArgumentError(fmt::format(
         "The {} is nested too deep: its messages may be {} deep, a row filter {}", type.full_name(),
@@ -47,73 +49,24 @@ absl::Status Parse(grpc::ByteBuffer* bytes, Admission::Place* place, google::pro
 
 std::string NameOfRequest(int64_t bytes) { return fmt::format("A request of {} bytes", bytes); }
 
-grpc::Slice ToSlice(std::string bytes) {
-  auto* owned = new std::string(std::move(bytes));
-  return grpc::Slice(
-      owned->data(), owned->size(), [](void* string) { delete static_cast<std::string*>(string); }, owned);
-}
-
 }  // namespace
 
-absl::Status ParseRequest(grpc::ByteBuffer* bytes, Admission::Place* place,
+absl::Status ParseRequest(rpc::MessageBytes* bytes, Admission::Place* place,
                           google::protobuf::Message* message) {
-  absl::Status status = Parse(bytes, place, message);
+  absl::Status status = Parse(bytes->view(), place, message);
   bytes->Clear();
   return status;
 }
 
-absl::Status TakeLargeRoom(const grpc::ByteBuffer& bytes, const grpc::CallbackServerContext* context,
-                           LargeRoom* room, Admission::Place* place) {
-  if (room == nullptr || !IsLarge(bytes) || place->large()->bytes() > 0) return absl::OkStatus();
-  const auto size = static_cast<int64_t>(bytes.Length());
-  absl::StatusOr<LargeRoom::Place> large =
-      room->Take(NameOfRequest(size), kLargeWriteCopies * size,
-                 {.deadline = DeadlineOf(*context), .held_bytes = size, .gone = [context] {
-                    return context->IsCancelled();
-                  }});
-  if (!large.ok()) return large.status();
-  *place->large() = *std::move(large);
-  place->large()->MarkWrite();
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Admission::Place> Admit(const CallKind& kind, std::string_view method,
-                                       grpc::ByteBuffer* request) {
-  const size_t bytes = request->Length();
-  absl::Status status;
+absl::Status CheckLength(const CallKind& kind, std::string_view method, size_t bytes) {
   if (bytes > kind.request_bytes_max) {
-    status = absl::InvalidArgumentError(
+    return absl::InvalidArgumentError(
         fmt::format("A request of {} may have {} bytes, and has {}", method, kind.request_bytes_max, bytes));
-  } else if (kind.large_room != nullptr && IsLarge(*request)) {
-    const auto size = static_cast<int64_t>(bytes);
-    status = kind.large_room->Check(NameOfRequest(size), kLargeWriteCopies * size);
   }
-  const auto admit = [&] {
-    const auto size = static_cast<int64_t>(bytes);
-    return kind.large_room != nullptr && IsLarge(*request) ? kind.admission->AdmitLarge(size)
-                                                           : kind.admission->Admit(size + kind.held_bytes);
-  };
-  absl::StatusOr<Admission::Place> place = status.ok() ? admit() : absl::StatusOr<Admission::Place>(status);
-  if (!place.ok()) request->Clear();
-  return place;
-}
-
-grpc::ByteBuffer ToByteBuffer(std::string bytes) {
-  const grpc::Slice slice = ToSlice(std::move(bytes));
-  return grpc::ByteBuffer(&slice, 1);
-}
-
-grpc::ByteBuffer ToByteBuffer(std::vector<std::string> blocks) {
-  std::vector<grpc::Slice> slices;
-  slices.reserve(blocks.size());
-  for (std::string& block : blocks) slices.push_back(ToSlice(std::move(block)));
-  return grpc::ByteBuffer(slices.data(), slices.size());
-}
-
-absl::Time DeadlineOf(const grpc::CallbackServerContext& context) {
-  const auto deadline = context.deadline();
-  if (deadline == std::chrono::system_clock::time_point::max()) return absl::InfiniteFuture();
-  return absl::FromChrono(deadline);
+  const auto size = static_cast<int64_t>(bytes);
+  if (kind.IsLarge(bytes)) return kind.large_room->Check(NameOfRequest(size), kLargeWriteCopies * size);
+  // What is smaller is there at once, or soon.
+  return bytes > kUncountedBytesMax ? kind.admission->Check(size + kind.held_bytes) : absl::OkStatus();
 }
 
 std::string ServerTiming(absl::Duration took) {
@@ -121,51 +74,114 @@ std::string ServerTiming(absl::Duration took) {
   return fmt::format("gfet4t7; dur={}", std::max<int64_t>(1, absl::ToInt64Milliseconds(millis)));
 }
 
-void AddServerMetadata(grpc::CallbackServerContext* context, absl::Time request_came,
-                       const absl::Status& status) {
+void AddServerMetadata(rpc::Call* call, absl::Time request_came, const absl::Status& status) {
   static const std::string cluster = [] {
     google::bigtable::v2::ResponseParams params;
     params.set_zone_id("local");
     params.set_cluster_id(kClusterId);
     return params.SerializeAsString();
   }();
-  context->AddInitialMetadata("server-timing", ServerTiming(absl::Now() - request_came));
-  if (status.GetPayload(kNoTablePayload).has_value()) return;
+  call->AddInitialMetadata("server-timing", ServerTiming(absl::Now() - request_came));
+  if (!status.ok() && status.GetPayload(kNoTablePayload).has_value()) return;
   constexpr char kCluster[] = "x-goog-ext-425905942-bin";
-  context->AddInitialMetadata(kCluster, cluster);
-  context->AddTrailingMetadata(kCluster, cluster);
+  call->AddInitialMetadata(kCluster, cluster);
+  call->AddTrailingMetadata(kCluster, cluster);
 }
 
 absl::Status Overloaded() {
   return absl::UnavailableError("The server is busy: too much is waiting; go on from here");
 }
 
-void ListReactor::Answer(absl::Status status, std::vector<grpc::ByteBuffer> messages,
-                         Admission::Place place) {
-  place_ = std::move(place);
-  if (!status.ok() || messages.empty()) {
-    Finish(ToGrpc(status));
-    return;
+RequestHandler::~RequestHandler() {
+  // A client that has gone while it sent something large: to give its place back takes a while.
+  if (place_.large()->bytes() == 0) return;
+  const bool is_taken = method_.kind.large_waiters->Submit([place = std::move(place_)] {});
+  (void)is_taken;  // else it was given back here
+}
+
+rpc::Handler::Room RequestHandler::OnLength(size_t bytes) {
+  if (absl::Status status = CheckLength(method_.kind, method_.name, bytes); !status.ok()) {
+    End(status, rpc::Message());
+    return Room::kTake;
   }
+  if (!method_.kind.IsLarge(bytes)) return Room::kTake;
+  const auto size = static_cast<int64_t>(bytes);
+  absl::StatusOr<Admission::Place> place = method_.kind.admission->AdmitLarge(size);
+  if (!place.ok()) {
+    End(place.status(), rpc::Message());
+    return Room::kTake;
+  }
+  place_ = *std::move(place);
+  is_large_ = true;
+  method_.kind.large_waiters->Submit(call_->deadline(), [this, size](const absl::Status& turn) {
+    turn.ok() ? WaitForRoom(size) : End(turn, rpc::Message());
+  });
+  return Room::kWait;
+}
+
+void RequestHandler::WaitForRoom(int64_t bytes) {
+  absl::StatusOr<LargeRoom::Place> large = method_.kind.large_room->Take(
+      NameOfRequest(bytes), kLargeWriteCopies * bytes,
+      {.deadline = call_->deadline(), .wait_max = kLargeWaitMax, .gone = [this] {
+         return call_->IsCancelled();
+       }});
+  if (!large.ok()) return End(large.status(), rpc::Message());
+  *place_.large() = *std::move(large);
+  call_->Admit();
+}
+
+void RequestHandler::OnMessage(rpc::MessageBytes message) {
+  if (is_large_) {
+    place_.large()->MarkWrite();
+    return method_.answer(CallEnd(this), std::move(message), std::move(place_));
+  }
+  absl::StatusOr<Admission::Place> place = Admit(method_.kind, message);
+  if (!place.ok()) return End(place.status(), rpc::Message());
+  method_.answer(CallEnd(this), std::move(message), *std::move(place));
+}
+
+void RequestHandler::Count(const absl::Status& status) {
+  AddServerMetadata(call_, came_, status);
+  method_.metrics->Record(method_.name, status.code(), absl::ToInt64Microseconds(absl::Now() - came_));
+}
+
+void RequestHandler::End(const absl::Status& status, rpc::Message message) {
+  Count(status);
+  if (!status.ok()) return call_->Finish(ToCallStatus(status));
+  call_->WriteAndFinish(std::move(message), {});
+}
+
+void RequestHandler::End(const absl::Status& status, std::vector<rpc::Message> messages,
+                         Admission::Place place) {
+  Count(status);
+  if (!status.ok() || messages.empty()) return call_->Finish(ToCallStatus(status));
+  place_ = std::move(place);
   messages_ = std::move(messages);
   WriteNext();
 }
 
-void ListReactor::WriteNext() {
-  const grpc::ByteBuffer* message = &messages_[written_++];
+void RequestHandler::WriteNext() {
+  rpc::Message message = std::move(messages_[written_++]);
   if (written_ == messages_.size()) {
-    StartWriteAndFinish(message, grpc::WriteOptions(), grpc::Status::OK);
+    call_->WriteAndFinish(std::move(message), {});
   } else {
-    StartWrite(message);
+    call_->Write(std::move(message));
   }
 }
 
-void ListReactor::OnWriteDone(bool ok) {
-  if (!ok) {
-    if (written_ < messages_.size()) Finish(grpc::Status::CANCELLED);
-    return;
-  }
-  if (written_ < messages_.size()) WriteNext();
+void RequestHandler::OnWriteDone(bool ok) {
+  ok ? WriteNext() : call_->Finish({absl::StatusCode::kCancelled});
+}
+
+void Service::Add(std::string_view method, const CallKind& kind, AnswerRequest answer) {
+  Add(method, [of_calls = RequestMethod{method, kind, metrics_, std::move(answer)}](rpc::Call* call) {
+    return std::make_unique<RequestHandler>(call, &of_calls);
+  });
+}
+
+void Service::Add(std::string_view method, std::function<std::unique_ptr<rpc::Handler>(rpc::Call*)> make) {
+  router_->Add(fmt::format("/{}/{}", name_, method),
+               {.request_bytes_max = kMessageBytesMax, .make = std::move(make)});
 }
 
 }  // namespace sonde

@@ -119,14 +119,14 @@ void MutationChunkToProto(const LoggedMutation& logged, pb::ReadChangeStreamResp
 
 absl::Status ServerEnds() { return absl::UnavailableError("The server is ending; try again"); }
 
-grpc::ByteBuffer Heartbeat(const ChangeStreamReader& reader) {
+rpc::Message Heartbeat(const ChangeStreamReader& reader) {
   pb::ReadChangeStreamResponse response;
   pb::ReadChangeStreamResponse::Heartbeat* heartbeat = response.mutable_heartbeat();
   PartitionToProto(reader.partition(), heartbeat->mutable_continuation_token()->mutable_partition());
   heartbeat->mutable_continuation_token()->set_token(reader.Token());
   *heartbeat->mutable_estimated_low_watermark() =
       TimeUtil::MicrosecondsToTimestamp(reader.watermark_micros());
-  return ToByteBuffer(response);
+  return ToMessage(response);
 }
 
 }  // namespace
@@ -218,32 +218,32 @@ pb::ReadChangeStreamResponse CloseStream(const std::vector<ChangeStreamReader::C
   return response;
 }
 
-// One call of ReadChangeStream.  At any time it is in one place: with a worker, with gRPC, or waiting.
-class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
-                               public std::enable_shared_from_this<ChangeStreamCall> {
+// One call of ReadChangeStream.  At any time it is in one place: with a worker, on its way to the client, or
+// waiting.
+class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamCall> {
  public:
-  ChangeStreamCall(ChangeStreamCalls* calls, grpc::CallbackServerContext* context)
-      : calls_(calls), context_(*context) {}
+  ChangeStreamCall(ChangeStreamCalls* calls, rpc::Call* call) : calls_(calls), call_(call) {}
 
-  void Start(grpc::ByteBuffer* request) {
-    self_ = shared_from_this();
-    const CallKind kind{.admission = &calls_->admission_,
-                        .workers = calls_->workers_,
-                        .may_block = true,
-                        .request_bytes_max = kReadRowsRequestBytesMax,
-                        .held_bytes = kWaitingBytes};
-    absl::StatusOr<Admission::Place> room = Admit(kind, MethodOf<pb::ReadChangeStreamRequest>(), request);
+  // False, and the call has ended.
+  bool CheckLength(size_t bytes) {
+    const absl::Status status = sonde::CheckLength(Kind(), MethodOf<pb::ReadChangeStreamRequest>(), bytes);
+    if (!status.ok()) FinishWith(status);
+    return status.ok();
+  }
+
+  void Start(rpc::MessageBytes request) {
+    absl::StatusOr<Admission::Place> room = Admit(Kind(), request);
     if (!room.ok()) return FinishWith(room.status());
     room_ = *std::move(room);
-    if (!calls_->Add(self_)) return FinishWith(ServerEnds());
-    const auto open = [self = self_, request] {
-      if (absl::Status status = self->Open(request); !status.ok()) {
+    if (!calls_->Add(shared_from_this())) return FinishWith(ServerEnds());
+    auto open = [self = shared_from_this(), request = std::move(request)]() mutable {
+      if (absl::Status status = self->Open(&request); !status.ok()) {
         self->End(status);
       } else {
         self->Produce();
       }
     };
-    if (!calls_->workers_->Submit(open)) End(Overloaded());
+    if (!calls_->workers_->Submit(std::move(open))) End(Overloaded());
   }
 
   // Called for every stream, by one thread.
@@ -252,7 +252,7 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
     if (place_ != Place::kWaiting) return;
     if (now < next_read_ && now < next_heartbeat_ && !reader_->HasNews()) return;
     place_ = Place::kWorking;
-    if (!calls_->workers_->Submit([self = self_] { self->Produce(); })) place_ = Place::kWaiting;
+    if (!calls_->workers_->Submit([self = shared_from_this()] { self->Produce(); })) place_ = Place::kWaiting;
   }
 
   // Ends it if it waits; otherwise when it would wait next.
@@ -265,8 +265,7 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
     FinishWith(status);
   }
 
-  void OnCancel() override { EndSoon(absl::CancelledError("The client has gone")); }
-  void OnWriteDone(bool ok) override {
+  void OnWriteDone(bool ok) {
     if (!ok) {
       End(absl::CancelledError("The client has gone"));
       return;
@@ -274,16 +273,19 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
     messages_.pop_front();
     Send();
   }
-  void OnDone() override {
-    calls_->Remove(self_);
-    const std::shared_ptr<ChangeStreamCall> last = std::move(self_);
-  }
-  bool InternalInlineable() override { return true; }  // nothing above takes long
 
  private:
   enum class Place { kWorking, kWriting, kWaiting, kOver };
 
-  absl::Status Open(grpc::ByteBuffer* bytes) {
+  CallKind Kind() const {
+    return {.admission = &calls_->admission_,
+            .workers = calls_->workers_,
+            .may_block = true,
+            .request_bytes_max = kReadRowsRequestBytesMax,
+            .held_bytes = kWaitingBytes};
+  }
+
+  absl::Status Open(rpc::MessageBytes* bytes) {
     ParsedRequest<pb::ReadChangeStreamRequest> request;
     if (absl::Status status = request.Parse(bytes, &room_); !status.ok()) return status;
     waiting_bytes_ = room_.bytes();
@@ -322,16 +324,16 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
         End(status);
         return;
       }
-      messages_.push_back(ToByteBuffer(response));
+      messages_.push_back(ToMessage(response));
     }
     pieces_.clear();
     const SteadyClock::time_point now = SteadyClock::now();
     next_read_ = now + kReadInterval;
     if (*state == ChangeStreamReader::State::kRepartitioned) {
-      messages_.push_back(ToByteBuffer(CloseStream(reader_->Continuations())));
+      messages_.push_back(ToMessage(CloseStream(reader_->Continuations())));
       closed_ = true;
     } else if (*state == ChangeStreamReader::State::kEndReached) {
-      messages_.push_back(ToByteBuffer(CloseStream({})));
+      messages_.push_back(ToMessage(CloseStream({})));
       closed_ = true;
     } else if (now >= next_heartbeat_ && !reader_->InRecord()) {
       messages_.push_back(Heartbeat(*reader_));
@@ -339,7 +341,7 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
     }
     more_ = *state == ChangeStreamReader::State::kMore;
     int64_t bytes = waiting_bytes_;
-    for (grpc::ByteBuffer& message : messages_) bytes += static_cast<int64_t>(message.Length());
+    for (const rpc::Message& message : messages_) bytes += static_cast<int64_t>(message.bytes());
     if (absl::Status status = room_.Resize(bytes); !status.ok()) {
       End(status);
       return;
@@ -359,12 +361,13 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
       place_ = Place::kWriting;
       lock.unlock();
       AddMetadata(absl::OkStatus());
-      StartWrite(&messages_.front());
+      call_->Write(std::move(messages_.front()));
     } else {
       room_.Resize(waiting_bytes_).IgnoreError();  // to give back is no error
       // Where there is no room among the workers, the next look tries again.
       place_ = Place::kWorking;
-      if (!more_ || !calls_->workers_->Submit([self = self_] { self->Produce(); })) place_ = Place::kWaiting;
+      if (!more_ || !calls_->workers_->Submit([self = shared_from_this()] { self->Produce(); }))
+        place_ = Place::kWaiting;
     }
   }
 
@@ -378,17 +381,16 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
 
   void FinishWith(const absl::Status& status) {
     AddMetadata(status);
-    Finish(ToGrpc(status));
+    call_->Finish(ToCallStatus(status));
   }
 
   void AddMetadata(const absl::Status& status) {
-    if (!std::exchange(metadata_added_, true)) AddServerMetadata(&context_, came_, status);
+    if (!std::exchange(metadata_added_, true)) AddServerMetadata(call_, came_, status);
   }
 
   ChangeStreamCalls* const calls_;
-  grpc::CallbackServerContext& context_;  // lives until OnDone
+  rpc::Call* const call_;  // until it is finished
   const absl::Time came_ = absl::Now();
-  std::shared_ptr<ChangeStreamCall> self_;  // until gRPC is done with it
   std::mutex mutex_;
   Place place_ = Place::kWorking;  // guarded by mutex_
   absl::Status end_;               // guarded by mutex_; how it is to end
@@ -399,8 +401,8 @@ class ChangeStreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
   bool metadata_added_ = false;
   std::unique_ptr<ChangeStreamReader> reader_;
   std::vector<ChangeStreamReader::Piece> pieces_;
-  std::deque<grpc::ByteBuffer> messages_;  // the first is being sent
-  bool closed_ = false;                    // the last message was made
+  std::deque<rpc::Message> messages_;  // the first is being sent
+  bool closed_ = false;                // the last message was made
   bool more_ = false;
   std::chrono::microseconds heartbeat_{0};
   SteadyClock::time_point next_heartbeat_, next_read_;
@@ -468,16 +470,35 @@ void ChangeStreamCalls::Run() {
   }
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* ChangeStreamCalls::Read(grpc::CallbackServerContext* context,
-                                                                    grpc::ByteBuffer* request) {
-  const auto call = std::make_shared<ChangeStreamCall>(this, context);
-  call->Start(request);
-  return call.get();
+// The call's side of a stream, which the workers and the thread that looks know, too.
+class ChangeStreamHandler final : public rpc::Handler {
+ public:
+  ChangeStreamHandler(ChangeStreamCalls* calls, rpc::Call* call)
+      : calls_(calls), stream_(std::make_shared<ChangeStreamCall>(calls, call)) {}
+  ~ChangeStreamHandler() override { calls_->Remove(stream_); }
+
+  Room OnLength(size_t bytes) override {
+    stream_->CheckLength(bytes);
+    return Room::kTake;
+  }
+  void OnMessage(rpc::MessageBytes message) override { stream_->Start(std::move(message)); }
+  void OnWriteDone(bool ok) override { stream_->OnWriteDone(ok); }
+  void OnCancel(const absl::Status&) override {
+    stream_->EndSoon(absl::CancelledError("The client has gone"));
+  }
+
+ private:
+  ChangeStreamCalls* const calls_;
+  const std::shared_ptr<ChangeStreamCall> stream_;
+};
+
+std::unique_ptr<rpc::Handler> ChangeStreamCalls::Handle(rpc::Call* call) {
+  return std::make_unique<ChangeStreamHandler>(this, call);
 }
 
 absl::Status ChangeStreamCalls::GeneratePartitions(
     const pb::GenerateInitialChangeStreamPartitionsRequest& request,
-    std::vector<grpc::ByteBuffer>* messages) const {
+    std::vector<rpc::Message>* messages) const {
   if (absl::Status status = CheckTableName(request.table_name()); !status.ok()) return status;
   absl::StatusOr<TableSchemaRef> schema = FindDataTable(tables_->catalog(), request.table_name());
   if (!schema.ok()) return schema.status();
@@ -485,7 +506,7 @@ absl::Status ChangeStreamCalls::GeneratePartitions(
   for (const RowRange& range : PartitionsOf(*(*schema)->change_stream)) {
     pb::GenerateInitialChangeStreamPartitionsResponse response;
     PartitionToProto(range, response.mutable_partition());
-    messages->push_back(ToByteBuffer(response));
+    messages->push_back(ToMessage(response));
   }
   return absl::OkStatus();
 }

@@ -6,9 +6,6 @@
 #pragma once
 
 #include <google/bigtable/v2/bigtable.pb.h>
-#include <grpcpp/server_context.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -20,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/admission.h"
+#include "rpc/call.h"
 #include "table/change_streams.h"
 #include "wire/worker_pool.h"
 
@@ -45,15 +43,16 @@ class ChangeStreamCalls {
 
   absl::Status GeneratePartitions(
       const google::bigtable::v2::GenerateInitialChangeStreamPartitionsRequest& request,
-      std::vector<grpc::ByteBuffer>* messages) const;
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Read(grpc::CallbackServerContext* context,
-                                                   grpc::ByteBuffer* request);
+      std::vector<rpc::Message>* messages) const;
+  // Of ReadChangeStream.
+  std::unique_ptr<rpc::Handler> Handle(rpc::Call* call);
 
   // Ends the streams that wait with UNAVAILABLE, and those to come: they would outlast any grace.
   void End();
 
  private:
   friend class ChangeStreamCall;
+  friend class ChangeStreamHandler;
   // False: the server is ending.
   bool Add(std::shared_ptr<ChangeStreamCall> call);
   void Remove(const std::shared_ptr<ChangeStreamCall>& call);

@@ -1,6 +1,7 @@
 #include "wire/data_service.h"
 
 #include <fmt/format.h>
+#include <google/bigtable/v2/bigtable.pb.h>
 
 #include <algorithm>
 #include <functional>
@@ -16,6 +17,7 @@
 #include "wire/not_built.h"
 #include "wire/read_rows.h"
 #include "wire/requests.h"
+#include "wire/service_names.h"
 
 namespace sonde {
 namespace {
@@ -86,7 +88,7 @@ void EndWith(const std::string& end_key, std::vector<RowKeySample>* samples) {
 }
 
 absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& request,
-                           std::vector<grpc::ByteBuffer>* messages) {
+                           std::vector<rpc::Message>* messages) {
   if (!request.materialized_view_name().empty())
     return FieldNotBuilt("materialized_view_name", MethodOf<pb::SampleRowKeysRequest>());
   absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
@@ -111,57 +113,43 @@ absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& reque
     pb::SampleRowKeysResponse response;
     response.set_row_key(std::move(sample.row_key));
     response.set_offset_bytes(static_cast<int64_t>(sample.offset_bytes));
-    messages->push_back(ToByteBuffer(response));
+    messages->push_back(ToMessage(response));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-DataService::DataService(Tables* tables, ChangeStreamCalls* change_streams, const CallResources& resources)
-    : RawService(pb::Bigtable::service_full_name()), tables_(tables), resources_(resources) {
-  AddList("ReadRows",
-          [this](Context* context, Bytes* in) { return AnswerReadRows(context, in, tables_, resources_); });
-  AddList("SampleRowKeys", [this](Context* context, Bytes* in) {
-    return AnswerList<pb::SampleRowKeysRequest>(
-        context, in, resources_.Reads(), resources_.metrics,
-        [this](const auto& request, auto* messages) { return SampleRowKeys(tables_, request, messages); });
+void AddDataService(Tables* tables, ChangeStreamCalls* change_streams, const CallResources& resources,
+                    rpc::Router* router) {
+  Service service(kDataService, resources.metrics, router);
+  service.Add("ReadRows",
+              [tables, resources](rpc::Call* call) { return HandleReadRows(call, tables, resources); });
+  service.AddList<pb::SampleRowKeysRequest>(resources.Reads(), [tables](const auto& request, auto* messages) {
+    return SampleRowKeys(tables, request, messages);
   });
-  AddList(
-      "MutateRows",
-      [this](Context* context, Bytes* in) { return AnswerMutateRows(context, in, tables_, resources_); },
-      resources.receptions);
-  AddUnary(
-      "MutateRow",
-      [this](Context* context, Bytes* in, Bytes* out) {
-        return AnswerMutateRow(context, in, out, tables_, resources_);
-      },
-      resources.receptions);
-  AddUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
-      resources_.ReadingWrites(), resources_.metrics,
-      [this](const auto& in, auto* out) { return CheckAndMutateRow(tables_, in, out); });
-  AddUnary<pb::ReadModifyWriteRowRequest, pb::ReadModifyWriteRowResponse>(
-      resources_.ReadingWrites(), resources_.metrics,
-      [this](const auto& in, auto* out) { return ReadModifyWriteRow(tables_, in, out); });
-  AddUnary<pb::PingAndWarmRequest, pb::PingAndWarmResponse>(
-      resources_.ShortAdministration(), resources_.metrics,
-      [](const auto& in, auto*) { return CheckInstanceName(in.name()); });
+  service.Add("MutateRows", resources.Writes(), AnswerMutateRows(tables, resources));
+  service.Add("MutateRow", resources.Writes(), AnswerMutateRow(tables, resources));
+  service.AddUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
+      resources.ReadingWrites(),
+      [tables](const auto& in, auto* out) { return CheckAndMutateRow(tables, in, out); });
+  service.AddUnary<pb::ReadModifyWriteRowRequest, pb::ReadModifyWriteRowResponse>(
+      resources.ReadingWrites(),
+      [tables](const auto& in, auto* out) { return ReadModifyWriteRow(tables, in, out); });
+  service.AddUnary<pb::PingAndWarmRequest, pb::PingAndWarmResponse>(
+      resources.ShortAdministration(), [](const auto& in, auto*) { return CheckInstanceName(in.name()); });
   // No sessions, now and later: official clients then use the calls above.
-  AddUnary<pb::GetClientConfigurationRequest, pb::ClientConfiguration>(
-      resources_.ShortAdministration(), resources_.metrics, [](const auto& in, auto* out) {
+  service.AddUnary<pb::GetClientConfigurationRequest, pb::ClientConfiguration>(
+      resources.ShortAdministration(), [](const auto& in, auto* out) {
         out->mutable_session_configuration()->set_session_load(0);
         out->set_stop_polling(true);
         return CheckInstanceName(in.instance_name());
       });
-  AddList("GenerateInitialChangeStreamPartitions", [this, change_streams](Context* context, Bytes* in) {
-    return AnswerList<pb::GenerateInitialChangeStreamPartitionsRequest>(
-        context, in, resources_.Reads(), resources_.metrics,
-        [change_streams](const auto& request, auto* messages) {
-          return change_streams->GeneratePartitions(request, messages);
-        });
-  });
-  AddList("ReadChangeStream",
-          [change_streams](Context* context, Bytes* in) { return change_streams->Read(context, in); });
+  service.AddList<pb::GenerateInitialChangeStreamPartitionsRequest>(
+      resources.Reads(), [change_streams](const auto& request, auto* messages) {
+        return change_streams->GeneratePartitions(request, messages);
+      });
+  service.Add("ReadChangeStream", [change_streams](rpc::Call* call) { return change_streams->Handle(call); });
 }
 
 }  // namespace sonde

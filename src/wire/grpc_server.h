@@ -3,12 +3,15 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/admission.h"
 #include "base/large_room.h"
+#include "metrics/figure.h"
 #include "metrics/request_metrics.h"
+#include "rpc/server.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
 
@@ -34,9 +37,11 @@ struct GrpcServerOptions {
   // Where requests and rows of kLargeBytes or more take their place.  Null: they count as what is smaller.
   // Must outlive the server.
   LargeRoom* large_room = nullptr;
-  // Of messages that come in, until they are parsed; at least what the largest and some more take.  Beyond it
-  // gRPC ends calls by itself, with RESOURCE_EXHAUSTED, without a delay: the last resort.
-  int64_t transport_bytes_max = int64_t{512} << 20;
+  // Of requests that come in, until they are there; one that is alone may have more.  Beyond it they are
+  // refused with UNAVAILABLE.
+  int64_t incoming_bytes_max = int64_t{512} << 20;
+  // What comes over it is closed at once; of one address, half of them.
+  size_t connections_max = 10'000;
   // Quotas: what comes over them is refused with RESOURCE_EXHAUSTED.  0: none.
   int64_t reads_per_second = 0;
   int64_t writes_per_second = 0;
@@ -48,7 +53,7 @@ class GrpcServer {
   // FAILED_PRECONDITION: the address cannot be had.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options, Tables* tables,
                                                            KeyVisualizer* key_visualizer = nullptr);
-  // Ends at once what is still under way.
+  // Ends what is still under way, and waits for what does not end at once.
   ~GrpcServer();
 
   int port() const;
@@ -59,11 +64,14 @@ class GrpcServer {
   const ChangeStreams& change_streams() const;
   // What all of these have taken, and calls of the administration.
   int64_t bytes_under_way() const;
-  // There is no memory for all writes that are on their way in: refuses the younger half of those that have
-  // been for a while, with UNAVAILABLE.  `keeps_oldest`: not one that is alone.
-  void RefuseYoungestWrites(bool keeps_oldest);
-  // Takes no new requests; those under way have until the deadline.
-  void Shutdown(absl::Duration grace);
+  rpc::ServerFacts transport_facts() const;
+  // The same for /metrics.
+  std::vector<Figure> TransportFigures() const;
+  // False: no connection can be taken for now, as no file descriptor is left, or any more.
+  bool is_accepting() const;
+  // Takes no new requests; those under way have until the deadline.  How many have not ended even then: they
+  // still use what this server was started with.
+  int64_t Shutdown(absl::Duration grace);
 
  private:
   struct Parts;

@@ -402,39 +402,41 @@ TEST_F(GrpcServerTest, WhatIsLargeWaitsForItsTurnAndWhatIsSmallDoesNot) {
   EXPECT_TRUE(Soon([&] { return room.taken_bytes() == 0; }));
 }
 
-TEST_F(GrpcServerTest, RequestsThatAreOnTheirWayAreRefusedWithACodeThatClientsKnow) {
-  Start({.write_bytes_max = int64_t{2} << 30});
-  std::atomic<int> written = 0, refused = 0;
-  std::atomic<bool> ends = false;
-  std::thread writer([&] {
-    while (!ends) {
-      const grpc::Status status = WriteRow("large", 1, 80 * kMegabyte);
-      if (status.ok()) {
-        ++written;
-        continue;
-      }
-      ASSERT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
-      ASSERT_THAT(status.error_message(), HasSubstr("on their way"));
-      ASSERT_THAT(status.error_details(), HasSubstr("RetryInfo"));
-      ++refused;
-    }
-  });
-  // One that is alone gets through.
-  EXPECT_TRUE(Soon([&] {
-    server_->RefuseYoungestWrites(/*keeps_oldest=*/true);
-    return written > 0;
-  }));
-  EXPECT_EQ(refused, 0);
-  EXPECT_TRUE(Soon([&] {
-    server_->RefuseYoungestWrites(/*keeps_oldest=*/false);
-    return refused > 0;
-  }));
-  const int before = written;
-  EXPECT_TRUE(Soon([&] { return written > before; }));
-  ends = true;
-  writer.join();
+TEST_F(GrpcServerTest, WhatIsLargeHasItsPlaceBeforeItComes) {
+  LargeRoom room({.bytes_max = 600 << 20});
+  Start({.large_room = &room});
+  absl::StatusOr<LargeRoom::Place> other = room.TryTake("another", 590 << 20);
+  grpc::Status first, second;
+  std::thread writes([&] { first = WriteRow("first", 1, 50 * kMegabyte); });
+  std::thread writes_too([&] { second = WriteRow("second", 1, 50 * kMegabyte); });
+  ASSERT_TRUE(Soon([&] { return server_->writes().Taken().requests == 2; }));
+  absl::SleepFor(absl::Milliseconds(200));
+  // Of each, no more has been taken in than what comes before a stream's window is opened.
+  EXPECT_LT(server_->transport_facts().bytes, kMegabyte);
+  other->Shrink(0);
+  writes.join();
+  writes_too.join();
+  EXPECT_TRUE(first.ok()) << first.error_message();
+  EXPECT_TRUE(second.ok()) << second.error_message();
+  EXPECT_TRUE(Soon([&] { return room.taken_bytes() == 0; }));
+}
+
+TEST_F(GrpcServerTest, WhoseClientHasGoneLeavesItsPlace) {
+  LargeRoom room({.bytes_max = 600 << 20});
+  Start({.large_room = &room});
+  absl::StatusOr<LargeRoom::Place> other = room.TryTake("another", 590 << 20);
+  auto request = OfTable<pb::MutateRowRequest>();
+  request.set_row_key("row");
+  request.add_mutations()->mutable_set_cell()->set_value(std::string(50 * kMegabyte, 'v'));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+  pb::MutateRowResponse response;
+  const grpc::Status status = data_->MutateRow(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED) << status.error_message();
   EXPECT_TRUE(Soon([&] { return server_->writes().Taken().requests == 0; }));
-  EXPECT_TRUE(WriteRow("small", 1, 1).ok());
+  other->Shrink(0);
+  EXPECT_TRUE(WriteRow("large", 1, 50 * kMegabyte).ok());
+  EXPECT_TRUE(Soon([&] { return room.taken_bytes() == 0; }));
 }
 
 TEST_F(GrpcServerTest, LargeRowsAreReadInTurnAsAWhole) {

@@ -32,14 +32,12 @@ google::rpc::RetryInfo NextRetryInfo(bool later) {
 
 }  // namespace
 
-// Both number their codes as google.rpc.Code does.
-grpc::Status ToGrpc(const absl::Status& status) {
-  if (status.ok()) return grpc::Status::OK;
-  const auto code = static_cast<grpc::StatusCode>(status.code());
+rpc::CallStatus ToCallStatus(const absl::Status& status) {
+  if (status.ok()) return {};
   google::rpc::Status details;
   ToProto(status, &details);
-  if (details.details().empty()) return {code, std::string(status.message())};
-  return {code, std::string(status.message()), details.SerializeAsString()};
+  if (details.details().empty()) return {status.code(), std::string(status.message())};
+  return {status.code(), std::string(status.message()), details.SerializeAsString()};
 }
 
 void ToProto(const absl::Status& status, google::rpc::Status* out) {

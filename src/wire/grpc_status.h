@@ -1,9 +1,8 @@
 // Sonde's statuses as gRPC's: the only place of the server where they are converted.
 #pragma once
 
-#include <grpcpp/support/status.h>
-
 #include "absl/status/status.h"
+#include "rpc/call.h"
 
 namespace google::protobuf {
 class Message;
@@ -15,7 +14,7 @@ class Status;
 namespace sonde {
 
 // A status's payloads become google.rpc.Status.details, where clients look for them.
-grpc::Status ToGrpc(const absl::Status& status);
+rpc::CallStatus ToCallStatus(const absl::Status& status);
 void ToProto(const absl::Status& status, google::rpc::Status* out);
 
 // Adds a message to the status, for the client: ErrorInfo, RetryInfo...

@@ -13,18 +13,18 @@
 namespace sonde {
 namespace {
 
-google::rpc::Status Details(const grpc::Status& status) {
+google::rpc::Status Details(const rpc::CallStatus& status) {
   google::rpc::Status details;
-  EXPECT_TRUE(details.ParseFromString(status.error_details()));
+  EXPECT_TRUE(details.ParseFromString(status.details));
   return details;
 }
 
 TEST(GrpcStatus, KeepsCodeAndMessage) {
-  EXPECT_TRUE(ToGrpc(absl::OkStatus()).ok());
-  const grpc::Status status = ToGrpc(absl::NotFoundError("no such table"));
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(status.error_message(), "no such table");
-  EXPECT_EQ(status.error_details(), "");
+  EXPECT_TRUE(ToCallStatus(absl::OkStatus()).ok());
+  const rpc::CallStatus status = ToCallStatus(absl::NotFoundError("no such table"));
+  EXPECT_EQ(status.code, absl::StatusCode::kNotFound);
+  EXPECT_EQ(status.message, "no such table");
+  EXPECT_EQ(status.details, "");
 }
 
 TEST(GrpcStatus, CarriesDetails) {
@@ -32,7 +32,7 @@ TEST(GrpcStatus, CarriesDetails) {
   google::rpc::ErrorInfo info;
   info.set_reason("LargeRowReadError");
   AddDetail(info, &status);
-  const google::rpc::Status whole = Details(ToGrpc(status));
+  const google::rpc::Status whole = Details(ToCallStatus(status));
   EXPECT_EQ(whole.code(), 9);
   EXPECT_EQ(whole.message(), "too large");
   ASSERT_EQ(whole.details_size(), 1);
@@ -45,12 +45,12 @@ TEST(GrpcStatus, CarriesDetails) {
 TEST(GrpcStatus, TellsWhenAQuotaIsThereAgain) {
   Admission admission("reads", {.requests = 1, .bytes = 1, .per_second = 1});
   ASSERT_TRUE(admission.Admit(1).ok());
-  const google::rpc::Status whole = Details(ToGrpc(admission.Admit(1).status()));
-  EXPECT_EQ(whole.code(), static_cast<int>(grpc::StatusCode::RESOURCE_EXHAUSTED));
+  const google::rpc::Status whole = Details(ToCallStatus(admission.Admit(1).status()));
+  EXPECT_EQ(whole.code(), static_cast<int>(absl::StatusCode::kResourceExhausted));
   ASSERT_EQ(whole.details_size(), 1);
   google::rpc::RetryInfo retry;
   EXPECT_TRUE(whole.details(0).UnpackTo(&retry));
-  EXPECT_EQ(Details(ToGrpc(absl::ResourceExhaustedError("for good"))).details_size(), 0);
+  EXPECT_EQ(Details(ToCallStatus(absl::ResourceExhaustedError("for good"))).details_size(), 0);
 }
 
 TEST(GrpcStatus, SendsWhatIsLargeAwayForLonger) {
@@ -58,7 +58,7 @@ TEST(GrpcStatus, SendsWhatIsLargeAwayForLonger) {
   status.SetPayload(kTryLaterPayload, absl::Cord());
   std::set<int64_t> delays;
   for (int i = 0; i < 50; ++i) {
-    const google::rpc::Status whole = Details(ToGrpc(status));
+    const google::rpc::Status whole = Details(ToCallStatus(status));
     ASSERT_EQ(whole.details_size(), 1);
     google::rpc::RetryInfo retry;
     ASSERT_TRUE(whole.details(0).UnpackTo(&retry));
@@ -71,15 +71,15 @@ TEST(GrpcStatus, SendsWhatIsLargeAwayForLonger) {
 }
 
 TEST(GrpcStatus, OfAWriteThatMayHaveBeenAppliedInvitesNobodyToTryAgain) {
-  const grpc::Status status = ToGrpc(absl::UnknownError("it may or may not have been applied"));
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNKNOWN);
-  EXPECT_EQ(status.error_details(), "");
+  const rpc::CallStatus status = ToCallStatus(absl::UnknownError("it may or may not have been applied"));
+  EXPECT_EQ(status.code, absl::StatusCode::kUnknown);
+  EXPECT_EQ(status.details, "");
 }
 
 TEST(GrpcStatus, TellsWhenToTryAgainAndNotEveryoneTheSame) {
   std::set<int32_t> delays;
   for (int i = 0; i < 50; ++i) {
-    const google::rpc::Status whole = Details(ToGrpc(absl::UnavailableError("busy")));
+    const google::rpc::Status whole = Details(ToCallStatus(absl::UnavailableError("busy")));
     ASSERT_EQ(whole.details_size(), 1);
     google::rpc::RetryInfo retry;
     ASSERT_TRUE(whole.details(0).UnpackTo(&retry));

@@ -10,6 +10,7 @@
 #include "model/names.h"
 #include "wire/calls.h"
 #include "wire/schemas.h"
+#include "wire/service_names.h"
 
 namespace sonde {
 namespace {
@@ -118,11 +119,11 @@ absl::Status ListHotTablets(Tables* tables, KeyVisualizer* key_visualizer,
   return absl::OkStatus();
 }
 
-InstanceAdminService::InstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer,
-                                           const CallResources& resources)
-    : RawService(admin::BigtableInstanceAdmin::service_full_name()) {
-  AddUnary<admin::ListHotTabletsRequest, admin::ListHotTabletsResponse>(
-      resources.Administration(), resources.metrics,
+void AddInstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer, const CallResources& resources,
+                             rpc::Router* router) {
+  Service service(kInstanceAdminService, resources.metrics, router);
+  service.AddUnary<admin::ListHotTabletsRequest, admin::ListHotTabletsResponse>(
+      resources.Administration(),
       [=](const auto& in, auto* out) { return ListHotTablets(tables, key_visualizer, in, out); });
 }
 

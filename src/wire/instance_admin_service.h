@@ -1,20 +1,17 @@
 // google.bigtable.admin.v2.BigtableInstanceAdmin.
 #pragma once
 
-#include <google/bigtable/admin/v2/bigtable_instance_admin.grpc.pb.h>
+#include <google/bigtable/admin/v2/bigtable_instance_admin.pb.h>
 
 #include "keyviz/key_visualizer.h"
 #include "table/tables.h"
 #include "wire/calls.h"
-#include "wire/raw_service.h"
 
 namespace sonde {
 
-class InstanceAdminService final : public RawService {
- public:
-  // Nothing is owned.  `key_visualizer`: null when nobody watches; then no tablet is hot.
-  InstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer, const CallResources& resources);
-};
+// Nothing is owned.  `key_visualizer`: null when nobody watches; then no tablet is hot.
+void AddInstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer, const CallResources& resources,
+                             rpc::Router* router);
 
 // The answer to ListHotTablets.  A tablet's keys are given as text: bytes that are no UTF-8 as \xNN; its end
 // is the first key after it.  INVALID_ARGUMENT: a parent that is no cluster's name, a time range of more than

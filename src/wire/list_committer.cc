@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "rpc/call.h"
 #include "wire/data_target.h"
 #include "wire/mutate_rows_message.h"
 
@@ -19,7 +20,7 @@ using Request = ListCommitter::Request;
 
 // Frees the message, too.
 void Finish(absl::StatusOr<std::vector<absl::Status>> statuses, Request request) {
-  request.bytes->Clear();
+  request.bytes.Clear();
   std::move(request.finish)(std::move(statuses), std::move(request.place));
 }
 
@@ -30,7 +31,7 @@ void Refuse(const absl::Status& why, Request request) { Finish(why, std::move(re
 // A request of plain rows, whose target is known.
 struct ListCommitter::Opened {
   Request request;
-  std::unique_ptr<MutateRowsMessage> message;
+  MutateRowsMessage message;
   DataTarget target;
   bool is_done = false;
 };
@@ -44,7 +45,7 @@ ListCommitter::~ListCommitter() {
 }
 
 void ListCommitter::Add(Request request) {
-  if (request.bytes->Length() > kUncountedBytesMax) return CommitAmongWorkers(std::move(request));
+  if (request.bytes.size() > kUncountedBytesMax) return CommitAmongWorkers(std::move(request));
   absl::Status refused;
   bool starts = false;
   {
@@ -90,7 +91,7 @@ std::vector<ListCommitter::Request> ListCommitter::Take() {
     while (!line_.empty() && requests.size() < kRequestsMax && bytes < kMessageBytesTogether) {
       absl::Status status;
       Request request = line_.Pop(&status);
-      bytes += request.bytes->Length();
+      bytes += request.bytes.size();
       (status.ok() ? requests : late).push_back(std::move(request));
       if (!status.ok()) why.push_back(std::move(status));
     }
@@ -102,11 +103,7 @@ std::vector<ListCommitter::Request> ListCommitter::Take() {
 void ListCommitter::Commit(Tables* tables, Request request) {
   absl::StatusOr<std::vector<absl::Status>> statuses = [&]() -> absl::StatusOr<std::vector<absl::Status>> {
     MutateRowsMessage message;
-    if (absl::Status status =
-            TakeLargeRoom(*request.bytes, request.context, request.large_room, &request.place);
-        !status.ok())
-      return status;
-    if (absl::Status status = message.Parse(request.bytes, &request.place); !status.ok()) return status;
+    if (absl::Status status = message.Parse(&request.bytes, &request.place); !status.ok()) return status;
     absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), message);
     if (!target.ok()) return target.status();
     absl::StatusOr<MutateRowsEntries> entries = message.TakeEntries();
@@ -130,44 +127,46 @@ void ListCommitter::CommitAmongWorkers(Request request) {
                    });
 }
 
-std::optional<ListCommitter::Opened> ListCommitter::Open(Request* request) const {
-  auto message = std::make_unique<MutateRowsMessage>();
-  if (!message->OpenPlain(*request->bytes)) return std::nullopt;
-  absl::StatusOr<DataTarget> target = FindTarget(tables_->catalog(), *message);
-  if (!target.ok() || target->schema->change_stream.has_value()) return std::nullopt;
-  return Opened{std::move(*request), std::move(message), *std::move(target)};
+std::unique_ptr<ListCommitter::Opened> ListCommitter::Open(Request* request) const {
+  auto opened = std::make_unique<Opened>();
+  if (!opened->message.OpenPlain(request->bytes.view())) return nullptr;
+  absl::StatusOr<DataTarget> target = FindTarget(tables_->catalog(), opened->message);
+  if (!target.ok() || target->schema->change_stream.has_value()) return nullptr;
+  opened->request = std::move(*request);  // whose bytes stay where they are
+  opened->target = *std::move(target);
+  return opened;
 }
 
 void ListCommitter::CommitAll(std::vector<Request> requests) {
   std::vector<Group> groups;
   for (Request& request : requests) {
-    std::optional<Opened> opened = Open(&request);
-    if (!opened.has_value()) {
+    std::unique_ptr<Opened> opened = Open(&request);
+    if (opened == nullptr) {
       CommitAmongWorkers(std::move(request));
       continue;
     }
     auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& other) {
-      return other[0].target.schema == opened->target.schema && other[0].target.view == opened->target.view;
+      return other[0]->target.schema == opened->target.schema && other[0]->target.view == opened->target.view;
     });
     if (group == groups.end()) group = groups.emplace(groups.end());
-    group->push_back(*std::move(opened));
+    group->push_back(std::move(opened));
   }
   // RocksDB syncs what several threads write at once for all of them.
   for (size_t i = 1; i < groups.size(); ++i) {
-    for (Opened& opened : groups[i]) CommitAmongWorkers(std::move(opened.request));
+    for (const auto& opened : groups[i]) CommitAmongWorkers(std::move(opened->request));
   }
   if (!groups.empty()) CommitGroup(std::move(groups[0]));
 }
 
 void ListCommitter::CommitGroup(Group group) {
-  const DataTarget& target = group[0].target;
+  const DataTarget& target = group[0]->target;
   MutateRowsEntries entries;  // of the one that was read last
   std::vector<Opened*> together;
   size_t next = 0;
   const auto next_rows = [&]() -> std::optional<absl::Span<const RowMutations>> {
     while (next < group.size()) {
-      Opened& opened = group[next++];
-      if (opened.request.interrupted().ok() && opened.message->ReadPlainEntries(&entries)) {
+      Opened& opened = *group[next++];
+      if (opened.request.interrupted().ok() && opened.message.ReadPlainEntries(&entries)) {
         together.push_back(&opened);
         return entries.rows;
       }
@@ -177,14 +176,14 @@ void ListCommitter::CommitGroup(Group group) {
   absl::StatusOr<std::vector<std::vector<absl::Status>>> statuses =
       tables_->MutateRowsOfEach(*target.schema, next_rows, target.view.get());
   if (statuses.ok()) {
+    const rpc::AnswersTogether answers;
     for (size_t i = 0; i < together.size(); ++i) {
-      together[i]->message.reset();
       Finish(std::move((*statuses)[i]), std::move(together[i]->request));
       together[i]->is_done = true;
     }
   }
-  for (Opened& opened : group) {
-    if (!opened.is_done) CommitAmongWorkers(std::move(opened.request));
+  for (const auto& opened : group) {
+    if (!opened->is_done) CommitAmongWorkers(std::move(opened->request));
   }
 }
 

@@ -11,8 +11,6 @@
 // the workers, each request by itself.
 #pragma once
 
-#include <grpcpp/support/byte_buffer.h>
-
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -24,13 +22,10 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/admission.h"
+#include "rpc/message_reader.h"
 #include "table/tables.h"
 #include "wire/waiting_line.h"
 #include "wire/worker_pool.h"
-
-namespace grpc {
-class CallbackServerContext;
-}
 
 namespace sonde {
 
@@ -38,16 +33,13 @@ namespace sonde {
 class ListCommitter {
  public:
   struct Request {
-    grpc::ByteBuffer* bytes;  // google.bigtable.v2.MutateRowsRequest
+    rpc::MessageBytes bytes;  // google.bigtable.v2.MutateRowsRequest
     Admission::Place place;
     absl::Time deadline;
     // Whether nobody waits for it any more: as of Tables::MutateRows.
     std::function<absl::Status()> interrupted;
     // Told once: the status of each entry, or why there are none; and its room, to be kept or not.
     absl::AnyInvocable<void(absl::StatusOr<std::vector<absl::Status>>, Admission::Place) &&> finish;
-    // For one that is large: its call, and where it takes its place; may be null.
-    const grpc::CallbackServerContext* context = nullptr;
-    LargeRoom* large_room = nullptr;
   };
 
   // `tables` and `workers` must outlive it.  `commits_max`: that are under way at a time.
@@ -65,13 +57,13 @@ class ListCommitter {
 
  private:
   struct Opened;
-  using Group = std::vector<Opened>;  // of one table and view
+  using Group = std::vector<std::unique_ptr<Opened>>;  // of one table and view
   // Among the workers: commits until nothing waits.  `turn`: not OK, it must not.
   void Run(const absl::Status& turn);
   // What waits, up to some, but for those whose turn comes too late: these are told so.  mutex_ is not held.
   std::vector<Request> Take();
-  // Nothing, and *request is as it was: it goes by itself.
-  std::optional<Opened> Open(Request* request) const;
+  // Null, and *request is as it was: it goes by itself.
+  std::unique_ptr<Opened> Open(Request* request) const;
   void CommitAll(std::vector<Request> requests);
   void CommitGroup(Group group);
   void CommitAmongWorkers(Request request);

@@ -5,7 +5,6 @@
 #include <google/bigtable/v2/bigtable.pb.h>
 #include <gtest/gtest.h>
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +21,7 @@
 #include "catalog/catalog.h"
 #include "engine/forwarding_engine.h"
 #include "engine/memory/memory_engine.h"
+#include "wire/message_test_support.h"
 
 namespace sonde {
 namespace {
@@ -133,28 +133,20 @@ class ListCommitterTest : public testing::Test {
   ListCommitter::Request Make(const std::string& bytes, size_t index,
                               absl::Time deadline = absl::InfiniteFuture(),
                               const absl::Status& interrupted = absl::OkStatus()) {
-    grpc::ByteBuffer* buffer = nullptr;
-    {
-      const absl::MutexLock lock(&mutex_);
-      const grpc::Slice slice(bytes);
-      buffer = &buffers_.emplace_back(&slice, 1);
-    }
     auto place = admission_.Admit(static_cast<int64_t>(bytes.size()));
     EXPECT_TRUE(place.ok());
-    return {
-        buffer, *std::move(place), deadline, [=] { return interrupted; },
-        [this, index, buffer](const absl::StatusOr<std::vector<absl::Status>>& statuses, Admission::Place) {
-          EXPECT_FALSE(buffer->Valid()) << "the bytes are freed";
-          std::string text = statuses.status().ToString();
-          if (statuses.ok()) {
-            text = absl::StrJoin(*statuses, " ", [](std::string* out, const absl::Status& status) {
-              out->append(absl::StatusCodeToString(status.code()));
-            });
-          }
-          const absl::MutexLock lock(&mutex_);
-          answers_[index].push_back(text);
-          ++told_;
-        }};
+    return {MessageOf(bytes), *std::move(place), deadline, [=] { return interrupted; },
+            [this, index](const absl::StatusOr<std::vector<absl::Status>>& statuses, Admission::Place) {
+              std::string text = statuses.status().ToString();
+              if (statuses.ok()) {
+                text = absl::StrJoin(*statuses, " ", [](std::string* out, const absl::Status& status) {
+                  out->append(absl::StatusCodeToString(status.code()));
+                });
+              }
+              const absl::MutexLock lock(&mutex_);
+              answers_[index].push_back(text);
+              ++told_;
+            }};
   }
   void Add(const pb::MutateRowsRequest& request, size_t index) {
     committer_->Add(Make(request.SerializeAsString(), index));
@@ -172,7 +164,6 @@ class ListCommitterTest : public testing::Test {
   Tables tables_{&engine_, catalog_.get(), &clock_, /*seed=*/1};
   Admission admission_{"writes", {.requests = 10'000, .bytes = 1 << 30}};
   absl::Mutex mutex_;
-  std::deque<grpc::ByteBuffer> buffers_;
   std::vector<std::vector<std::string>> answers_ = std::vector<std::vector<std::string>>(1000);
   int told_ = 0;
   TurnClock clock_of_turns_{/*processors=*/1};

@@ -17,6 +17,7 @@ namespace pb = google::bigtable::v2;
 
 // A request that was checked.  Its row views the message.
 struct Write {
+  rpc::MessageBytes bytes;
   Admission::Place place;
   ParsedRequest<pb::MutateRowRequest> request;
   DataTarget target;
@@ -36,49 +37,38 @@ absl::Status Check(const pb::MutateRowRequest& request, Tables* tables, Write* w
   return ParseIdempotency(request.idempotency(), &write->row.idempotency);
 }
 
+absl::Status ParseWrite(Tables* tables, Write* write) {
+  absl::Status status = write->request.Parse(&write->bytes, &write->place);
+  return status.ok() ? Check(write->request.message(), tables, write) : status;
+}
+
 }  // namespace
 
-grpc::ServerUnaryReactor* AnswerMutateRow(grpc::CallbackServerContext* context, grpc::ByteBuffer* request,
-                                          grpc::ByteBuffer* response, Tables* tables,
-                                          const CallResources& resources) {
-  using Request = pb::MutateRowRequest;
-  const CallKind kind = resources.Writes();
-  const UnaryEnd end{context, resources.metrics, MethodOf<Request>()};
-  absl::StatusOr<Admission::Place> place = Admit(kind, MethodOf<Request>(), request);
-  if (!place.ok()) {
-    end(place.status());
-    return end.reactor;
-  }
-  auto write = std::make_unique<Write>();
-  write->place = *std::move(place);
-  const auto finish = [end, response](const absl::Status& status) {
-    if (status.ok()) *response = ToByteBuffer(pb::MutateRowResponse());
-    end(status);
+// The answer has no fields.
+AnswerRequest AnswerMutateRow(Tables* tables, const CallResources& resources) {
+  return [tables, workers = resources.workers, committer = resources.committer](
+             const CallEnd& end, rpc::MessageBytes request, Admission::Place place) {
+    auto write = std::make_unique<Write>();
+    write->bytes = std::move(request);
+    write->place = std::move(place);
+    const absl::Time deadline = end.call()->deadline();
+    // What takes long to parse, or reads before it writes, goes among the workers by itself.
+    const bool is_long = write->bytes.size() > kUncountedBytesMax;
+    absl::Status status = is_long ? absl::OkStatus() : ParseWrite(tables, write.get());
+    if (!status.ok()) {
+      end(status);
+    } else if (is_long || write->row.idempotency.has_value()) {
+      workers->Submit(deadline, [=, write = std::move(write)](absl::Status turn) {
+        if (turn.ok() && is_long) turn = ParseWrite(tables, write.get());
+        if (turn.ok()) turn = tables->MutateRow(*write->target.schema, write->row, write->target.view.get());
+        end(turn);
+      });
+    } else {
+      const RowCommitter::Row row{write->target.schema, write->target.view, write->row};
+      committer->Add(row, deadline,
+                     [end, write = std::move(write)](const absl::Status& committed) { end(committed); });
+    }
   };
-  const auto parse = [request, context, tables, room = kind.large_room](Write* parsed) {
-    absl::Status status = TakeLargeRoom(*request, context, room, &parsed->place);
-    if (status.ok()) status = parsed->request.Parse(request, &parsed->place);
-    return status.ok() ? Check(parsed->request.message(), tables, parsed) : status;
-  };
-  // What takes long to parse, or reads before it writes, goes among the workers by itself.
-  const absl::Time deadline = DeadlineOf(*context);
-  const bool is_long = request->Length() > kUncountedBytesMax;
-  absl::Status status = is_long ? absl::OkStatus() : parse(write.get());
-  if (!status.ok()) {
-    finish(status);
-  } else if (is_long || write->row.idempotency.has_value()) {
-    kind.workers->Submit(deadline, [=, write = std::move(write)](absl::Status turn) {
-      if (turn.ok() && is_long) turn = parse(write.get());
-      if (turn.ok()) turn = tables->MutateRow(*write->target.schema, write->row, write->target.view.get());
-      finish(turn);
-    });
-  } else {
-    const RowCommitter::Row row{write->target.schema, write->target.view, write->row};
-    resources.committer->Add(
-        row, deadline,
-        [finish, write = std::move(write)](const absl::Status& committed) { finish(committed); });
-  }
-  return end.reactor;
 }
 
 }  // namespace sonde

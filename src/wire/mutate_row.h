@@ -1,17 +1,12 @@
 // MutateRow.
 #pragma once
 
-#include <grpcpp/server_context.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
-
 #include "table/tables.h"
 #include "wire/calls.h"
 
 namespace sonde {
 
-grpc::ServerUnaryReactor* AnswerMutateRow(grpc::CallbackServerContext* context, grpc::ByteBuffer* request,
-                                          grpc::ByteBuffer* response, Tables* tables,
-                                          const CallResources& resources);
+// Nothing is owned.
+AnswerRequest AnswerMutateRow(Tables* tables, const CallResources& resources);
 
 }  // namespace sonde

@@ -16,12 +16,12 @@ namespace pb = google::bigtable::v2;
 
 // Asks clients that understand it to send fewer writes while the server, or what its engine has to catch up
 // with, is more than half full: the fuller, the fewer, down to the least that production asks for.
-void AddRateLimit(const grpc::CallbackServerContext& context, double load, pb::MutateRowsResponse* response) {
+void AddRateLimit(const rpc::Call& call, double load, pb::MutateRowsResponse* response) {
   constexpr double kLoadMin = 0.5;
   constexpr double kFactorMin = 0.7;
   constexpr int kPeriodSeconds = 10;
   if (load < kLoadMin) return;
-  const pb::FeatureFlags features = ClientFeatures(context);
+  const pb::FeatureFlags features = ClientFeatures(call);
   if (!features.mutate_rows_rate_limit() && !features.mutate_rows_rate_limit2()) return;
   pb::RateLimitInfo* info = response->mutable_rate_limit_info();
   info->mutable_period()->set_seconds(kPeriodSeconds);
@@ -49,40 +49,34 @@ std::vector<pb::MutateRowsResponse> ResponsesOf(const std::vector<absl::Status>&
 
 }  // namespace
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerMutateRows(grpc::CallbackServerContext* context,
-                                                             grpc::ByteBuffer* request, Tables* tables,
-                                                             const CallResources& resources) {
-  using Request = pb::MutateRowsRequest;
-  const CallKind kind = resources.Writes();
-  const ListEnd end{context, resources.metrics, MethodOf<Request>()};
-  absl::StatusOr<Admission::Place> place = Admit(kind, MethodOf<Request>(), request);
-  if (!place.ok()) {
-    end(place.status(), {}, {});
-    return end.reactor;
-  }
-  const absl::Time deadline = DeadlineOf(*context);
-  const auto interrupted = [context, deadline] {
-    if (context->IsCancelled()) return absl::CancelledError("The client has gone");
-    return deadline > absl::Now() ? absl::OkStatus() : absl::DeadlineExceededError("Deadline Exceeded");
+AnswerRequest AnswerMutateRows(Tables* tables, const CallResources& resources) {
+  return [tables, writes = resources.writes, committer = resources.list_committer, kind = resources.Writes()](
+             const CallEnd& end, rpc::MessageBytes request, Admission::Place place) {
+    rpc::Call* const call = end.call();
+    const absl::Time deadline = call->deadline();
+    const auto interrupted = [call, deadline] {
+      if (call->IsCancelled()) return absl::CancelledError("The client has gone");
+      return deadline > absl::Now() ? absl::OkStatus() : absl::DeadlineExceededError("Deadline Exceeded");
+    };
+    auto finish = [end, tables, writes](absl::StatusOr<std::vector<absl::Status>> statuses,
+                                        Admission::Place kept) {
+      // Refused as a whole, with a time to come back, which clients look for in the status of the call.
+      if (statuses.ok() && std::all_of(statuses->begin(), statuses->end(), absl::IsUnavailable)) {
+        statuses = absl::Status(statuses->front());
+      }
+      if (!statuses.ok()) return end(statuses.status());
+      std::vector<pb::MutateRowsResponse> responses = ResponsesOf(*statuses);
+      AddRateLimit(*end.call(), std::max(writes->Load(), tables->WritePressure()), &responses.front());
+      std::vector<rpc::Message> messages;
+      for (const pb::MutateRowsResponse& response : responses) messages.push_back(ToMessage(response));
+      end(absl::OkStatus(), std::move(messages), std::move(kept));
+    };
+    const bool is_large = kind.IsLarge(request.size());
+    ListCommitter::Request list{std::move(request), std::move(place), deadline, interrupted,
+                                std::move(finish)};
+    kind.may_block || is_large ? committer->Add(std::move(list))
+                               : ListCommitter::Commit(tables, std::move(list));
   };
-  auto finish = [end, tables, writes = resources.writes](absl::StatusOr<std::vector<absl::Status>> statuses,
-                                                         Admission::Place kept) {
-    // Refused as a whole, with a time to come back, which clients look for in the status of the call.
-    if (statuses.ok() && std::all_of(statuses->begin(), statuses->end(), absl::IsUnavailable)) {
-      statuses = absl::Status(statuses->front());
-    }
-    if (!statuses.ok()) return end(statuses.status(), {}, std::move(kept));
-    std::vector<pb::MutateRowsResponse> responses = ResponsesOf(*statuses);
-    AddRateLimit(*end.context, std::max(writes->Load(), tables->WritePressure()), &responses.front());
-    std::vector<grpc::ByteBuffer> messages;
-    for (const pb::MutateRowsResponse& response : responses) messages.push_back(ToByteBuffer(response));
-    end(absl::OkStatus(), std::move(messages), std::move(kept));
-  };
-  ListCommitter::Request list{request,           *std::move(place), deadline,       interrupted,
-                              std::move(finish), context,           kind.large_room};
-  kind.may_block || IsLarge(*request) ? resources.list_committer->Add(std::move(list))
-                                      : ListCommitter::Commit(tables, std::move(list));
-  return end.reactor;
 }
 
 }  // namespace sonde

@@ -186,33 +186,28 @@ void SetSpans(const Places& places, MutateRowsEntries* entries) {
 
 }  // namespace
 
-absl::Status MutateRowsMessage::Parse(grpc::ByteBuffer* bytes, Admission::Place* place) {
-  if (bytes->DumpToSingleSlice(&slice_).ok()) {
-    const absl::StatusOr<bool> plain = ReadPlain(place);
-    if (!plain.ok()) return plain.status();
-    if (*plain) {
-      plain_ = true;
-      bytes->Clear();
-      return absl::OkStatus();
-    }
-    slice_ = {};
-  }
-  return parsed_.emplace().Parse(bytes, place);
+absl::Status MutateRowsMessage::Parse(rpc::MessageBytes* bytes, Admission::Place* place) {
+  const absl::StatusOr<bool> plain = ReadPlain(bytes->view(), place);
+  if (!plain.ok()) return plain.status();
+  plain_ = *plain;
+  if (!plain_) return parsed_.emplace().Parse(bytes, place);
+  bytes_ = std::move(*bytes);  // which stay where they are
+  return absl::OkStatus();
 }
 
-absl::StatusOr<bool> MutateRowsMessage::ReadPlain(Admission::Place* place) {
-  if (!ReadNames()) return false;
+absl::StatusOr<bool> MutateRowsMessage::ReadPlain(std::string_view bytes, Admission::Place* place) {
+  if (!ReadNames(bytes)) return false;
   const int64_t place_bytes = place->bytes();
   absl::StatusOr<bool> plain =
-      ReadEntries(slice_.size() > kUncountedBytesMax ? place : nullptr, /*may_ask_time=*/true, &entries_);
+      ReadEntries(bytes.size() > kUncountedBytesMax ? place : nullptr, /*may_ask_time=*/true, &entries_);
   if (plain.ok() && *plain) return true;
   entries_ = {};
   place->Resize(place_bytes).IgnoreError();  // to give back is no error
   return plain;
 }
 
-bool MutateRowsMessage::OpenPlain(const grpc::ByteBuffer& bytes) {
-  plain_ = bytes.Length() <= kUncountedBytesMax && bytes.DumpToSingleSlice(&slice_).ok() && ReadNames();
+bool MutateRowsMessage::OpenPlain(std::string_view bytes) {
+  plain_ = bytes.size() <= kUncountedBytesMax && ReadNames(bytes);
   return plain_;
 }
 
@@ -222,9 +217,9 @@ bool MutateRowsMessage::ReadPlainEntries(MutateRowsEntries* entries) const {
   return plain.ok() && *plain;
 }
 
-bool MutateRowsMessage::ReadNames() {
+bool MutateRowsMessage::ReadNames(std::string_view bytes) {
   PlainMessage message;
-  if (!ReadMessage({reinterpret_cast<const char*>(slice_.begin()), slice_.size()}, &message)) return false;
+  if (!ReadMessage(bytes, &message)) return false;
   table_name_ = message.table_name;
   authorized_view_name_ = message.authorized_view_name;
   packed_entries_ = std::move(message.entries);

@@ -7,8 +7,6 @@
 #pragma once
 
 #include <google/bigtable/v2/bigtable.pb.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/slice.h>
 
 #include <cstddef>
 #include <optional>
@@ -21,6 +19,7 @@
 #include "absl/types/span.h"
 #include "base/admission.h"
 #include "model/mutation.h"
+#include "rpc/message_reader.h"
 #include "table/tables.h"
 #include "wire/calls.h"
 
@@ -48,7 +47,7 @@ class MutateRowsMessage {
   MutateRowsMessage& operator=(const MutateRowsMessage&) = delete;
 
   // As ParsedRequest.
-  absl::Status Parse(grpc::ByteBuffer* bytes, Admission::Place* place);
+  absl::Status Parse(rpc::MessageBytes* bytes, Admission::Place* place);
 
   const std::string& table_name() const { return plain_ ? table_name_ : parsed_->message().table_name(); }
   const std::string& authorized_view_name() const {
@@ -58,24 +57,23 @@ class MutateRowsMessage {
   // Once.  INVALID_ARGUMENT: there are too many, or no mutation in any.
   absl::StatusOr<MutateRowsEntries> TakeEntries();
 
-  // Instead of both, for one of many that are read one after the other in the same memory.  `bytes` stays.
-  // False: it is too large for that (kUncountedBytesMax), or not plain.  Names are known then.
-  bool OpenPlain(const grpc::ByteBuffer& bytes);
+  // Instead of both, for one of many that are read one after the other in the same memory.  `bytes` must
+  // stay. False: it is too large for that (kUncountedBytesMax), or not plain.  Names are known then.
+  bool OpenPlain(std::string_view bytes);
   // *entries: what there was before is gone.  False: it is not plain, or a cell asks for the server's time.
   bool ReadPlainEntries(MutateRowsEntries* entries) const;
 
  private:
   // False: it is not plain, and nothing is taken.  Errors: as Parse.
-  absl::StatusOr<bool> ReadPlain(Admission::Place* place);
-  // Of slice_.
-  bool ReadNames();
+  absl::StatusOr<bool> ReadPlain(std::string_view bytes, Admission::Place* place);
+  bool ReadNames(std::string_view bytes);
   // `place`: null where it is not counted.  `may_ask_time`: cells may ask for the server's.
   absl::StatusOr<bool> ReadEntries(Admission::Place* place, bool may_ask_time, MutateRowsEntries* out) const;
 
   bool plain_ = false;
-  grpc::Slice slice_;  // plain: the message
+  rpc::MessageBytes bytes_;  // plain, and parsed: the message
   std::string table_name_, authorized_view_name_;
-  std::vector<std::string_view> packed_entries_;  // in slice_
+  std::vector<std::string_view> packed_entries_;  // in the message
   MutateRowsEntries entries_;
   std::optional<ParsedRequest<google::bigtable::v2::MutateRowsRequest>> parsed_;  // else
 };

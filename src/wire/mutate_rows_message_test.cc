@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/varint.h"
 #include "model/limits.h"
+#include "wire/message_test_support.h"
 
 namespace sonde {
 namespace {
@@ -48,19 +49,13 @@ struct Read {
 
 class MutateRowsMessageTest : public testing::Test {
  protected:
-  // In `slices` parts, as it comes from a connection.
-  Read ReadMessage(std::string_view bytes, size_t slices = 1) {
-    std::vector<grpc::Slice> parts;
-    for (size_t i = 0; i < slices; ++i) {
-      const size_t begin = bytes.size() * i / slices, end = bytes.size() * (i + 1) / slices;
-      parts.emplace_back(bytes.data() + begin, end - begin);
-    }
-    grpc::ByteBuffer buffer(parts.data(), parts.size());
+  Read ReadMessage(std::string_view bytes) {
+    rpc::MessageBytes buffer = MessageOf(bytes);
     auto place = admission_.Admit(static_cast<int64_t>(bytes.size()));
     EXPECT_TRUE(place.ok());
     MutateRowsMessage message;
     if (absl::Status status = message.Parse(&buffer, &*place); !status.ok()) return {status.ToString()};
-    EXPECT_FALSE(buffer.Valid()) << "the bytes are freed, or kept once";
+    EXPECT_EQ(buffer.size(), 0) << "the bytes are freed, or kept once";
     const auto entries = message.TakeEntries();
     return {fmt::format("{}|{}\n", message.table_name(), message.authorized_view_name()) + ToText(entries),
             place->bytes()};
@@ -77,18 +72,14 @@ class MutateRowsMessageTest : public testing::Test {
   void ExpectSame(const std::string& bytes) {
     const std::string wanted = ReadByProtobuf(bytes).text;
     EXPECT_EQ(ReadMessage(bytes).text, wanted) << Printable(bytes);
-    EXPECT_EQ(ReadMessage(bytes, 3).text, wanted) << Printable(bytes);
     const std::string together = ReadAmongOthers(bytes);
     EXPECT_TRUE(together.empty() || together == wanted) << Printable(bytes);
   }
 
   // By OpenPlain, where it is plain.
   std::string ReadAmongOthers(const std::string& bytes) {
-    const grpc::Slice slice(bytes);
-    grpc::ByteBuffer buffer(&slice, 1);
     MutateRowsMessage message;
-    const bool plain = message.OpenPlain(buffer) && message.ReadPlainEntries(&entries_);
-    EXPECT_EQ(buffer.Length(), bytes.size()) << "it is left as it was";
+    const bool plain = message.OpenPlain(bytes) && message.ReadPlainEntries(&entries_);
     if (!plain) return "";
     return fmt::format("{}|{}\n", message.table_name(), message.authorized_view_name()) + ToText(entries_);
   }
@@ -229,8 +220,7 @@ TEST_F(MutateRowsMessageTest, TakesRoomForWhatALargeMessageBecomes) {
   const auto other = small.Admit(1);  // alone, it may have more
   auto place = small.Admit(static_cast<int64_t>(bytes.size()));
   ASSERT_TRUE(place.ok());
-  const grpc::Slice slice(bytes);
-  grpc::ByteBuffer buffer(&slice, 1);
+  rpc::MessageBytes buffer = MessageOf(bytes);
   MutateRowsMessage message;
   EXPECT_TRUE(absl::IsUnavailable(message.Parse(&buffer, &*place)));
 }

@@ -5,18 +5,11 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "wire/grpc_status.h"
 
 namespace sonde {
 namespace {
 
 constexpr std::string_view kPage = "docs/compatibility.md of Sonde";
-
-class Refusal final : public grpc::ServerGenericBidiReactor {
- public:
-  explicit Refusal(const absl::Status& why) { Finish(ToGrpc(why)); }
-  void OnDone() override { delete this; }
-};
 
 }  // namespace
 
@@ -28,12 +21,10 @@ absl::Status NotBuilt(std::string_view text) {
   return absl::UnimplementedError(fmt::format("{}; {} lists what is built", text, kPage));
 }
 
-grpc::ServerGenericBidiReactor* UnbuiltCalls::CreateReactor(grpc::GenericCallbackServerContext* context) {
+absl::Status CallNotBuilt(std::string_view path) {
   // "/google.bigtable.v2.Bigtable/PrepareQuery", or whatever else the caller thought of.
-  const std::string_view path = context->method();
   const std::string call = Printable(path.substr(path.starts_with('/') ? 1 : 0));
-  return new Refusal(
-      absl::UnimplementedError(fmt::format("{} is not built; {} lists which calls are", call, kPage)));
+  return absl::UnimplementedError(fmt::format("{} is not built; {} lists which calls are", call, kPage));
 }
 
 }  // namespace sonde

@@ -2,8 +2,6 @@
 // lists what is.
 #pragma once
 
-#include <grpcpp/generic/async_generic_service.h>
-
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -15,10 +13,7 @@ absl::Status FieldNotBuilt(std::string_view field, std::string_view call);
 // UNIMPLEMENTED, with a text of its own and the page.
 absl::Status NotBuilt(std::string_view text);
 
-// Answers every call that no service has, of built services or of others.  Its request is not read.
-class UnbuiltCalls final : public grpc::CallbackGenericService {
- private:
-  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;
-};
+// UNIMPLEMENTED: a call that no service has, of built services or of others.  `path`: as of rpc::Call.
+absl::Status CallNotBuilt(std::string_view path);
 
 }  // namespace sonde

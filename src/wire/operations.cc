@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "wire/grpc_status.h"
 #include "wire/not_built.h"
+#include "wire/service_names.h"
 
 namespace sonde {
 namespace {
@@ -99,25 +100,24 @@ absl::Status Operations::List(const lro::ListOperationsRequest& request,
   return absl::OkStatus();
 }
 
-OperationsService::OperationsService(Operations* operations, const CallResources& resources)
-    : RawService(lro::Operations::service_full_name()) {
+void AddOperationsService(Operations* operations, const CallResources& resources, rpc::Router* router) {
+  Service service(kOperationsService, resources.metrics, router);
   const CallKind kind = resources.ShortAdministration();
   const auto get = [operations](const auto& in, lro::Operation* out) {
     absl::StatusOr<lro::Operation> operation = operations->Get(in.name());
     if (operation.ok()) *out = *std::move(operation);
     return operation.status();
   };
-  AddUnary<lro::GetOperationRequest, lro::Operation>(kind, resources.metrics, get);
+  service.AddUnary<lro::GetOperationRequest, lro::Operation>(kind, get);
   // At once: there is nothing left to wait for.
-  AddUnary<lro::WaitOperationRequest, lro::Operation>(kind, resources.metrics, get);
-  AddUnary<lro::ListOperationsRequest, lro::ListOperationsResponse>(
-      kind, resources.metrics, [operations](const auto& in, auto* out) { return operations->List(in, out); });
+  service.AddUnary<lro::WaitOperationRequest, lro::Operation>(kind, get);
+  service.AddUnary<lro::ListOperationsRequest, lro::ListOperationsResponse>(
+      kind, [operations](const auto& in, auto* out) { return operations->List(in, out); });
   // Without effect: there is nothing left to cancel.
-  AddUnary<lro::CancelOperationRequest, google::protobuf::Empty>(
-      kind, resources.metrics,
-      [operations](const auto& in, auto*) { return operations->Get(in.name()).status(); });
-  AddUnary<lro::DeleteOperationRequest, google::protobuf::Empty>(
-      kind, resources.metrics, [operations](const auto& in, auto*) { return operations->Delete(in.name()); });
+  service.AddUnary<lro::CancelOperationRequest, google::protobuf::Empty>(
+      kind, [operations](const auto& in, auto*) { return operations->Get(in.name()).status(); });
+  service.AddUnary<lro::DeleteOperationRequest, google::protobuf::Empty>(
+      kind, [operations](const auto& in, auto*) { return operations->Delete(in.name()); });
 }
 
 }  // namespace sonde

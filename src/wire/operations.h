@@ -6,7 +6,7 @@
 // they are NOT_FOUND.
 #pragma once
 
-#include <google/longrunning/operations.grpc.pb.h>
+#include <google/longrunning/operations.pb.h>
 
 #include <cstdint>
 #include <deque>
@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "wire/raw_service.h"
+#include "wire/calls.h"
 
 namespace sonde {
 
@@ -59,10 +59,7 @@ class Operations {
   size_t bytes_ = 0;           // guarded by mutex_
 };
 
-class OperationsService final : public RawService {
- public:
-  // Nothing is owned.
-  OperationsService(Operations* operations, const CallResources& resources);
-};
+// Nothing is owned.
+void AddOperationsService(Operations* operations, const CallResources& resources, rpc::Router* router);
 
 }  // namespace sonde

@@ -4,7 +4,6 @@
 #include <google/bigtable/v2/bigtable.pb.h>
 #include <google/rpc/error_details.pb.h>
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,15 +25,14 @@ namespace {
 
 namespace pb = google::bigtable::v2;
 
-// Stored rows that are looked at in one go on gRPC's own threads; a scan that needs more goes on among the
+// Stored rows that are looked at in one go where requests come in; a scan that needs more goes on among the
 // readers.
 constexpr int64_t kRowsInlineMax = 256;
 // ... and there, between looks at whether the call still stands.
 constexpr int64_t kRowsPerStep = 4096;
 
 // What a read holds while it waits for its client: a message, unless it is long, the engine's place in the
-// table, gRPC's call
-// (tests/conformance/python/test_stalled_readers.py).
+// table, the call (tests/conformance/python/test_stalled_readers.py).
 constexpr int64_t kReadBytes = 64 * 1024;
 
 // After a row of so many bytes, what the engine holds for the scan is given back before the row is sent: it
@@ -55,17 +53,14 @@ absl::Status RowTooLarge(const RowReader& reader, size_t row_bytes) {
   return status;
 }
 
-// "127.0.0.1" of "ipv4:127.0.0.1:40000": a program has another port for each connection.
-std::string HostOfPeer(const std::string& peer) {
-  const size_t start = peer.find(':') == std::string::npos ? 0 : peer.find(':') + 1;
-  const size_t end = peer.rfind(':');
-  return peer.substr(start, end > start ? end - start : std::string::npos);
-}
+// "127.0.0.1" of "127.0.0.1:40000": a program has another port for each connection.
+std::string HostOfPeer(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
-class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public StalledReads::Read {
+class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
  public:
-  ReadRowsReactor(grpc::CallbackServerContext* context, Tables* tables, const CallResources& resources)
-      : context_(*context),
+  ReadRowsHandler(rpc::Call* call, Tables* tables, const CallResources& resources)
+      : call_(call),
+        kind_(KindOf(resources)),
         tables_(tables),
         readers_(resources.readers),
         stalled_reads_(resources.stalled_reads),
@@ -74,27 +69,33 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         large_readers_(resources.large_readers),
         large_room_(resources.large_room) {}
 
-  // `bytes` are there until the call is over.
-  void Start(grpc::ByteBuffer* bytes, CallKind kind) {
-    kind.held_bytes = kReadBytes;
-    absl::StatusOr<Admission::Place> place = Admit(kind, MethodOf<pb::ReadRowsRequest>(), bytes);
+  ~ReadRowsHandler() override {
+    if (watched_) stalled_reads_->Remove(this);
+  }
+
+  Room OnLength(size_t bytes) override {
+    if (absl::Status status = CheckLength(kind_, kMethod, bytes); !status.ok()) FinishWith(status);
+    return Room::kTake;
+  }
+  void OnMessage(rpc::MessageBytes bytes) override {
+    absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return FinishWith(place.status());
     place_ = *std::move(place);
     if (cost_->IsHigh()) {
-      return readers_->Submit(DeadlineOf(context_), [this, bytes](const absl::Status& status) {
-        if (!status.ok()) return FinishWith(status);
-        if (absl::Status opened = Open(bytes); !opened.ok()) return FinishWith(opened);
-        Produce(kRowsPerStep, /*inline_only=*/false);
-      });
+      return readers_->Submit(call_->deadline(),
+                              [this, bytes = std::move(bytes)](const absl::Status& status) mutable {
+                                if (!status.ok()) return FinishWith(status);
+                                if (absl::Status opened = Open(&bytes); !opened.ok())
+                                  return FinishWith(opened);
+                                Produce(kRowsPerStep, /*inline_only=*/false);
+                              });
     }
-    if (absl::Status status = Open(bytes); !status.ok()) return FinishWith(status);
+    if (absl::Status status = Open(&bytes); !status.ok()) return FinishWith(status);
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
 
   void OnWriteDone(bool ok) override {
-    if (finishing_) return;
     SetWaitingSince(absl::InfiniteFuture());
-    message_.Clear();
     const int64_t held_bytes = held_bytes_ + row_room_bytes_;
     if (place_.bytes() > held_bytes) place_.Resize(held_bytes).IgnoreError();  // to give back is no error
     if (!ok) {
@@ -105,30 +106,29 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (cost_->IsHigh()) return ProduceAmongReaders();
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
-  void OnCancel() override { cancelled_ = true; }
-  void OnDone() override {
-    if (watched_) stalled_reads_->Remove(this);
-    delete this;
-  }
   void SuspendIfWaiting(absl::Time since) override {
     std::lock_guard lock(waiting_mutex_);
     if (waiting_since_ < since) reader_->Suspend();
   }
-  // Where gRPC would wake another thread for each of the above, a point read would cost half as much again.
-  bool InternalInlineable() override { return true; }
 
  private:
-  absl::Status Open(grpc::ByteBuffer* bytes) {
+  static constexpr std::string_view kMethod = "ReadRows";
+  static CallKind KindOf(const CallResources& resources) {
+    CallKind kind = resources.Reads();
+    kind.held_bytes = kReadBytes;
+    return kind;
+  }
+
+  absl::Status Open(rpc::MessageBytes* bytes) {
     ParsedRequest<pb::ReadRowsRequest> parsed;
     if (absl::Status status = parsed.Parse(bytes, &place_); !status.ok()) return status;
     held_bytes_ = place_.bytes();
     const pb::ReadRowsRequest& request = parsed.message();
-    if (!request.materialized_view_name().empty())
-      return FieldNotBuilt("materialized_view_name", MethodOf<pb::ReadRowsRequest>());
+    if (!request.materialized_view_name().empty()) return FieldNotBuilt("materialized_view_name", kMethod);
     if (request.rows_limit() < 0) {
       return absl::InvalidArgumentError("Error in field 'rows_limit' : must not be negative");
     }
-    if (request.reversed() && !ClientFeatures(context_).reverse_scans()) {
+    if (request.reversed() && !ClientFeatures(*call_).reverse_scans()) {
       return NotBuilt(
           "reversed of ReadRows is for clients that announce that they understand it (bigtable-features)");
     }
@@ -142,9 +142,11 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         .rows_limit = request.rows_limit(),
         .reversed = request.reversed(),
         .in_parts = true,
-        .deadline = DeadlineOf(context_),
+        .deadline = call_->deadline(),
         .interrupted =
-            [this] { return cancelled_ ? absl::CancelledError("The client has gone") : absl::OkStatus(); },
+            [this] {
+              return call_->IsCancelled() ? absl::CancelledError("The client has gone") : absl::OkStatus();
+            },
         .take_large =
             [this](size_t entry_bytes) {
               return TakeLarge(static_cast<int64_t>(writer_.bytes()) +
@@ -245,11 +247,11 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void ProduceInTurn() {
-    large_readers_->Submit(DeadlineOf(context_), [this](const absl::Status& turn) {
+    large_readers_->Submit(call_->deadline(), [this](const absl::Status& turn) {
       if (!turn.ok()) return End(turn);
       absl::StatusOr<LargeRoom::Place> place = large_room_->Take(
           fmt::format("A row of table '{}'", reader_->table_name()), std::exchange(large_wanted_bytes_, 0),
-          {.deadline = DeadlineOf(context_), .gone = [this] { return cancelled_.load(); }});
+          {.deadline = call_->deadline(), .gone = [this] { return call_->IsCancelled(); }});
       if (!place.ok()) return End(place.status());
       large_place_ = *std::move(place);
       Produce(kRowsPerStep, /*inline_only=*/false);
@@ -288,15 +290,14 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   void Send() {
     large_place_.Shrink(0);  // the message counts as memory of reads
-    Write(ToByteBuffer(writer_.Take()));
+    Write(rpc::Message(writer_.Take()));
   }
 
-  void Write(grpc::ByteBuffer message) {
+  void Write(rpc::Message message) {
     AddMetadata(absl::OkStatus());
-    message_ = std::move(message);
     SetWaitingSince(absl::Now());
     if (!std::exchange(watched_, true)) stalled_reads_->Add(this);
-    StartWrite(&message_);
+    call_->Write(std::move(message));
   }
 
   void SetWaitingSince(absl::Time time) {
@@ -305,13 +306,13 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void AddMetadata(const absl::Status& status) {
-    if (!std::exchange(metadata_added_, true)) AddServerMetadata(&context_, came_, status);
+    if (!std::exchange(metadata_added_, true)) AddServerMetadata(call_, came_, status);
   }
 
   // A client that reads on after an error need not read again what was filtered out before.
   bool TellsLastScanned() {
     if (!tells_last_scanned_.has_value()) {
-      tells_last_scanned_ = ClientFeatures(context_).last_scanned_row_responses();
+      tells_last_scanned_ = ClientFeatures(*call_).last_scanned_row_responses();
     }
     return *tells_last_scanned_;
   }
@@ -319,7 +320,7 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void SendLastScanned() {
     pb::ReadRowsResponse response;
     response.set_last_scanned_row_key(reader_->row_key());
-    Write(ToByteBuffer(response));
+    Write(ToMessage(response));
   }
 
   std::string StatsMessage() const {
@@ -340,49 +341,41 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void Count(const absl::Status& status) {
-    metrics_->Record(MethodOf<pb::ReadRowsRequest>(), status.code(),
-                     absl::ToInt64Microseconds(absl::Now() - came_));
+    metrics_->Record(kMethod, status.code(), absl::ToInt64Microseconds(absl::Now() - came_));
   }
 
   void FinishWith(const absl::Status& status) {
     Count(status);
     AddMetadata(status);
-    Finish(ToGrpc(status));
+    call_->Finish(ToCallStatus(status));
   }
 
   // Who asks, for the list of those who read whole tables.
   std::string Caller() const {
-    const auto agent = context_.client_metadata().find("user-agent");
-    std::string program = agent == context_.client_metadata().end()
-                              ? ""
-                              : std::string(agent->second.data(), agent->second.size());
+    std::string program = call_->FindMetadata("user-agent").value_or("");
     // What gRPC adds behind the program's own name.
     program = program.substr(0, program.find(" grpc-"));
     return fmt::format("{} from {}", Printable(program.empty() ? "A client" : program),
-                       HostOfPeer(context_.peer()));
+                       HostOfPeer(call_->peer()));
   }
 
   // Whatever the end is like, the rows before it are sent.
   void End(const absl::Status& status) {
-    finishing_ = true;
     Count(status);
     AddMetadata(status);
     if (in_row_) writer_.DropRow();
     std::vector<std::string> last = writer_.Take();
     // Two messages in a row are the message with the fields of both.
     if (status.ok() && stats_since_.has_value()) last.push_back(StatsMessage());
-    // Here, and not where gRPC ends the call: that is another thread, and later.
+    // Here, and not when the client has it all.
     reader_.reset();
     large_place_.Shrink(0);
-    if (last.empty()) {
-      Finish(ToGrpc(status));
-      return;
-    }
-    message_ = ToByteBuffer(std::move(last));
-    StartWriteAndFinish(&message_, grpc::WriteOptions(), ToGrpc(status));
+    if (last.empty()) return call_->Finish(ToCallStatus(status));
+    call_->WriteAndFinish(rpc::Message(std::move(last)), ToCallStatus(status));
   }
 
-  grpc::CallbackServerContext& context_;  // lives until OnDone
+  rpc::Call* const call_;
+  const CallKind kind_;
   Tables* const tables_;
   WorkerPool* const readers_;
   StalledReads* const stalled_reads_;
@@ -399,27 +392,21 @@ class ReadRowsReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   bool metadata_added_ = false;
   std::unique_ptr<RowReader> reader_;
   ChunkWriter writer_;
-  bool in_row_ = false;   // what writer_ has of the last row is not all of it
-  size_t row_bytes_ = 0;  // of that row, so far
-  grpc::ByteBuffer message_;
+  bool in_row_ = false;                    // what writer_ has of the last row is not all of it
+  size_t row_bytes_ = 0;                   // of that row, so far
   std::optional<absl::Time> stats_since_;  // when stats were asked for
   std::optional<bool> tells_last_scanned_;
-  bool finishing_ = false;
   bool watched_ = false;  // by stalled_reads_
   std::mutex waiting_mutex_;
-  // When a message was given to gRPC that the client has not taken yet; the reader is not in use meanwhile.
+  // When a message was written that the client has not taken yet; the reader is not in use meanwhile.
   absl::Time waiting_since_ = absl::InfiniteFuture();  // guarded by waiting_mutex_
-  std::atomic<bool> cancelled_ = false;
 };
 
 }  // namespace
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerReadRows(grpc::CallbackServerContext* context,
-                                                           grpc::ByteBuffer* request, Tables* tables,
-                                                           const CallResources& resources) {
-  auto* reactor = new ReadRowsReactor(context, tables, resources);
-  reactor->Start(request, resources.Reads());
-  return reactor;
+std::unique_ptr<rpc::Handler> HandleReadRows(rpc::Call* call, Tables* tables,
+                                             const CallResources& resources) {
+  return std::make_unique<ReadRowsHandler>(call, tables, resources);
 }
 
 }  // namespace sonde

@@ -2,18 +2,14 @@
 // costs its message and its scan, whatever the size of the result.
 #pragma once
 
-#include <grpcpp/server_context.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
+#include <memory>
 
 #include "table/tables.h"
 #include "wire/calls.h"
 
 namespace sonde {
 
-// The call's reactor; it deletes itself.
-grpc::ServerWriteReactor<grpc::ByteBuffer>* AnswerReadRows(grpc::CallbackServerContext* context,
-                                                           grpc::ByteBuffer* request, Tables* tables,
-                                                           const CallResources& resources);
+// Nothing is owned.
+std::unique_ptr<rpc::Handler> HandleReadRows(rpc::Call* call, Tables* tables, const CallResources& resources);
 
 }  // namespace sonde

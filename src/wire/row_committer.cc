@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "rpc/call.h"
+
 namespace sonde {
 namespace {
 
@@ -66,6 +68,7 @@ void RowCommitter::ApplyAmongWorkers(absl::Span<Write* const> writes) {
       all.push_back(&write);
     }
     if (turn.ok()) Apply(tables, all);
+    const rpc::AnswersTogether answers;
     for (Write& write : taken) std::move(write.finish)(write.status);
   });
 }
@@ -99,10 +102,13 @@ void RowCommitter::Run() {
     const bool more = !line_.empty() || ending_;
     lock.unlock();
     if (more) wake_.notify_one();
-    for (Write& write : writes) {
-      if (write.finish) std::move(write.finish)(write.status);
+    {
+      const rpc::AnswersTogether answers;
+      for (Write& write : writes) {
+        if (write.finish) std::move(write.finish)(write.status);
+      }
+      writes.clear();
     }
-    writes.clear();
     lock.lock();
   }
 }

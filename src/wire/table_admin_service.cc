@@ -9,6 +9,7 @@
 #include "wire/calls.h"
 #include "wire/requests.h"
 #include "wire/schemas.h"
+#include "wire/service_names.h"
 #include "wire/update_table.h"
 
 namespace sonde {
@@ -80,88 +81,107 @@ absl::Status CheckConsistency(const Catalog& catalog, const admin::CheckConsiste
   return absl::OkStatus();
 }
 
-}  // namespace
+// What the calls work with.  Nothing is owned.
+struct AdminParts {
+  Tables* tables;
+  const ChangeStreams* streams;
+  Operations* operations;
+};
 
-TableAdminService::TableAdminService(Tables* tables, const ChangeStreams* streams, Operations* operations,
-                                     const CallResources& resources)
-    : RawService(admin::BigtableTableAdmin::service_full_name()),
-      tables_(tables),
-      streams_(streams),
-      operations_(operations),
-      resources_(resources) {
-  AddTables();
-  AddAuthorizedViews();
-  AddConsistency();
-}
+class AdminService {
+ public:
+  AdminService(const CallResources& resources, rpc::Router* router)
+      : service_(kTableAdminService, resources.metrics, router), kind_(resources.Administration()) {}
 
-template <typename Request, typename Response, typename Handle>
-void TableAdminService::Add(Handle handle) {
-  AddUnary<Request, Response>(resources_.Administration(), resources_.metrics, std::move(handle));
-}
+  template <typename Request, typename Response, typename Handle>
+  void Add(Handle handle) {
+    service_.AddUnary<Request, Response>(kind_, std::move(handle));
+  }
 
-void TableAdminService::AddTables() {
-  Add<admin::CreateTableRequest, admin::Table>([this](const auto& in, auto* out) {
+ private:
+  Service service_;
+  const CallKind kind_;
+};
+
+void AddTables(const AdminParts& parts, AdminService* service) {
+  service->Add<admin::CreateTableRequest, admin::Table>([parts](const auto& in, auto* out) {
     absl::StatusOr<TableSchema> parsed = ParseCreateTable(in);
     if (!parsed.ok()) return parsed.status();
     if (parsed->change_stream.has_value()) {
-      parsed->change_stream = streams_->ForNewTable(*parsed, parsed->change_stream->retention_micros);
+      parsed->change_stream = parts.streams->ForNewTable(*parsed, parsed->change_stream->retention_micros);
     }
-    absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Create(*std::move(parsed));
+    absl::StatusOr<TableSchemaRef> schema = parts.tables->catalog().Create(*std::move(parsed));
     if (!schema.ok()) return schema.status();
     spdlog::info("created table {}", (*schema)->name);
     ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, out);
     return absl::OkStatus();
   });
-  Add<admin::ListTablesRequest, admin::ListTablesResponse>(
-      [this](const auto& in, auto* out) { return ListTables(tables_->catalog(), in, out); });
-  Add<admin::GetTableRequest, admin::Table>([this](const auto& in, auto* out) {
+  service->Add<admin::ListTablesRequest, admin::ListTablesResponse>(
+      [parts](const auto& in, auto* out) { return ListTables(parts.tables->catalog(), in, out); });
+  service->Add<admin::GetTableRequest, admin::Table>([parts](const auto& in, auto* out) {
     if (absl::Status status = CheckView(in.view()); !status.ok()) return status;
-    absl::StatusOr<TableSchemaRef> schema = FindTable(tables_->catalog(), in.name());
+    absl::StatusOr<TableSchemaRef> schema = FindTable(parts.tables->catalog(), in.name());
     if (schema.ok()) ToProto(**schema, in.view(), admin::Table::SCHEMA_VIEW, out);
     return schema.status();
   });
-  Add<admin::UpdateTableRequest, google::longrunning::Operation>(
-      [this](const auto& in, auto* out) { return UpdateTable(tables_, streams_, operations_, in, out); });
-  Add<admin::DeleteTableRequest, google::protobuf::Empty>([this](const auto& in, auto*) {
+  service->Add<admin::UpdateTableRequest, google::longrunning::Operation>([parts](const auto& in, auto* out) {
+    return UpdateTable(parts.tables, parts.streams, parts.operations, in, out);
+  });
+  service->Add<admin::DeleteTableRequest, google::protobuf::Empty>([parts](const auto& in, auto*) {
     if (absl::Status status = CheckTableName(in.name()); !status.ok()) return status;
-    absl::Status status = tables_->catalog().Delete(in.name());
+    absl::Status status = parts.tables->catalog().Delete(in.name());
     if (status.ok()) spdlog::info("deleted table {}", in.name());
     return status;
   });
-  Add<admin::ModifyColumnFamiliesRequest, admin::Table>([this](const auto& in, auto* out) {
+  service->Add<admin::ModifyColumnFamiliesRequest, admin::Table>([parts](const auto& in, auto* out) {
     if (absl::Status status = CheckTableName(in.name()); !status.ok()) return status;
     absl::StatusOr<std::vector<FamilyModification>> modifications = ParseModifications(in);
     if (!modifications.ok()) return modifications.status();
-    absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Modify(in.name(), *modifications);
+    absl::StatusOr<TableSchemaRef> schema = parts.tables->catalog().Modify(in.name(), *modifications);
     if (schema.ok()) ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, out);
     return schema.status();
   });
-  Add<admin::DropRowRangeRequest, google::protobuf::Empty>(
-      [this](const auto& in, auto*) { return DropRowRange(tables_, in); });
+  service->Add<admin::DropRowRangeRequest, google::protobuf::Empty>(
+      [parts](const auto& in, auto*) { return DropRowRange(parts.tables, in); });
 }
 
-void TableAdminService::AddAuthorizedViews() {
-  Add<admin::CreateAuthorizedViewRequest, google::longrunning::Operation>(
-      [this](const auto& in, auto* out) { return CreateAuthorizedView(tables_, operations_, in, out); });
-  Add<admin::UpdateAuthorizedViewRequest, google::longrunning::Operation>(
-      [this](const auto& in, auto* out) { return UpdateAuthorizedView(tables_, operations_, in, out); });
-  Add<admin::ListAuthorizedViewsRequest, admin::ListAuthorizedViewsResponse>(
-      [this](const auto& in, auto* out) { return ListAuthorizedViews(tables_->catalog(), in, out); });
-  Add<admin::GetAuthorizedViewRequest, admin::AuthorizedView>(
-      [this](const auto& in, auto* out) { return GetAuthorizedView(tables_->catalog(), in, out); });
-  Add<admin::DeleteAuthorizedViewRequest, google::protobuf::Empty>(
-      [this](const auto& in, auto*) { return DeleteAuthorizedView(&tables_->catalog(), in); });
+void AddAuthorizedViews(const AdminParts& parts, AdminService* service) {
+  service->Add<admin::CreateAuthorizedViewRequest, google::longrunning::Operation>(
+      [parts](const auto& in, auto* out) {
+        return CreateAuthorizedView(parts.tables, parts.operations, in, out);
+      });
+  service->Add<admin::UpdateAuthorizedViewRequest, google::longrunning::Operation>(
+      [parts](const auto& in, auto* out) {
+        return UpdateAuthorizedView(parts.tables, parts.operations, in, out);
+      });
+  service->Add<admin::ListAuthorizedViewsRequest, admin::ListAuthorizedViewsResponse>(
+      [parts](const auto& in, auto* out) { return ListAuthorizedViews(parts.tables->catalog(), in, out); });
+  service->Add<admin::GetAuthorizedViewRequest, admin::AuthorizedView>(
+      [parts](const auto& in, auto* out) { return GetAuthorizedView(parts.tables->catalog(), in, out); });
+  service->Add<admin::DeleteAuthorizedViewRequest, google::protobuf::Empty>(
+      [parts](const auto& in, auto*) { return DeleteAuthorizedView(&parts.tables->catalog(), in); });
 }
 
-void TableAdminService::AddConsistency() {
-  Add<admin::GenerateConsistencyTokenRequest, admin::GenerateConsistencyTokenResponse>(
-      [this](const auto& in, auto* out) {
-        absl::StatusOr<TableSchemaRef> schema = FindTable(tables_->catalog(), in.name());
+void AddConsistency(const AdminParts& parts, AdminService* service) {
+  service->Add<admin::GenerateConsistencyTokenRequest, admin::GenerateConsistencyTokenResponse>(
+      [parts](const auto& in, auto* out) {
+        absl::StatusOr<TableSchemaRef> schema = FindTable(parts.tables->catalog(), in.name());
         if (schema.ok()) out->set_consistency_token(ConsistencyToken(**schema));
         return schema.status();
       });
-  Add<admin::CheckConsistencyRequest, admin::CheckConsistencyResponse>(
-      [this](const auto& in, auto* out) { return CheckConsistency(tables_->catalog(), in, out); });
+  service->Add<admin::CheckConsistencyRequest, admin::CheckConsistencyResponse>(
+      [parts](const auto& in, auto* out) { return CheckConsistency(parts.tables->catalog(), in, out); });
+}
+
+}  // namespace
+
+void AddTableAdminService(Tables* tables, const ChangeStreams* streams, Operations* operations,
+                          const CallResources& resources, rpc::Router* router) {
+  const AdminParts parts{tables, streams, operations};
+  AdminService service(resources, router);
+  AddTables(parts, &service);
+  AddAuthorizedViews(parts, &service);
+  AddConsistency(parts, &service);
 }
 
 }  // namespace sonde

@@ -24,6 +24,7 @@
 #include "wire/authorized_views.h"
 #include "wire/change_streams.h"
 #include "wire/filter_request.h"
+#include "wire/message_test_support.h"
 #include "wire/mutate_rows_message.h"
 #include "wire/requests.h"
 #include "wire/schemas.h"
@@ -288,15 +289,10 @@ std::string Describe(const MutateRowsMessage& message, const MutateRowsEntries& 
   return text;
 }
 
-grpc::ByteBuffer BufferOf(std::string_view bytes) {
-  const grpc::Slice slice(bytes.data(), bytes.size());
-  return grpc::ByteBuffer(&slice, 1);
-}
-
 std::string Entries(std::string_view bytes) {
   static Admission admission("writes", {.requests = 10, .bytes = int64_t{1} << 40});
   auto place = admission.Admit(static_cast<int64_t>(bytes.size()));
-  grpc::ByteBuffer buffer = BufferOf(bytes);
+  rpc::MessageBytes buffer = MessageOf(bytes);
   MutateRowsMessage message;
   if (absl::Status status = message.Parse(&buffer, &*place); !status.ok()) return status.ToString();
   const absl::StatusOr<MutateRowsEntries> entries = message.TakeEntries();
@@ -312,7 +308,7 @@ void CheckMutateRows(std::string_view bytes) {
   Require(Entries(bytes) == wanted, "both read the same");
   static MutateRowsEntries entries;
   MutateRowsMessage message;
-  if (!message.OpenPlain(BufferOf(bytes)) || !message.ReadPlainEntries(&entries)) return;
+  if (!message.OpenPlain(bytes) || !message.ReadPlainEntries(&entries)) return;
   Require(Describe(message, entries) == wanted, "so it is among others");
 }
 

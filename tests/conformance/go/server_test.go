@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -17,9 +18,12 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	reflectionv1pb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+	"google.golang.org/grpc/status"
 )
 
 const startTimeout = 30 * time.Second
@@ -285,6 +289,38 @@ func TestAnswersHealthAndReflection(t *testing.T) {
 	check(t, err)
 	if health.Status != healthpb.HealthCheckResponse_SERVING {
 		t.Errorf("got %v", health.Status)
+	}
+	for service, want := range map[string]healthpb.HealthCheckResponse_ServingStatus{
+		"": healthpb.HealthCheckResponse_SERVING, "google.bigtable.v2.Bigtable": healthpb.HealthCheckResponse_SERVING,
+		"nobody": healthpb.HealthCheckResponse_SERVICE_UNKNOWN} {
+		request := &healthpb.HealthCheckRequest{Service: service}
+		_, err := healthpb.NewHealthClient(connection).Check(f.ctx, request)
+		if isUnknown := want == healthpb.HealthCheckResponse_SERVICE_UNKNOWN; (status.Code(err) == codes.NotFound) != isUnknown ||
+			(err == nil) == isUnknown {
+			t.Errorf("%q: got %v", service, err)
+		}
+		watch, err := healthpb.NewHealthClient(connection).Watch(f.ctx, request)
+		check(t, err)
+		health, err := watch.Recv()
+		check(t, err)
+		if health.Status != want {
+			t.Errorf("%q: got %v", service, health.Status)
+		}
+	}
+	newer, err := reflectionv1pb.NewServerReflectionClient(connection).ServerReflectionInfo(f.ctx)
+	check(t, err)
+	for _, symbol := range []string{"google.bigtable.v2.Bigtable", "google.longrunning.Operations"} {
+		check(t, newer.Send(&reflectionv1pb.ServerReflectionRequest{
+			MessageRequest: &reflectionv1pb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol}}))
+		answer, err := newer.Recv()
+		check(t, err)
+		if files := answer.GetFileDescriptorResponse().GetFileDescriptorProto(); len(files) < 5 {
+			t.Errorf("%s: got %d files, %v", symbol, len(files), answer.GetErrorResponse())
+		}
+	}
+	check(t, newer.CloseSend())
+	if _, err := newer.Recv(); err != io.EOF {
+		t.Errorf("got %v", err)
 	}
 	stream, err := reflectionpb.NewServerReflectionClient(connection).ServerReflectionInfo(f.ctx)
 	check(t, err)
