@@ -181,6 +181,9 @@ class Engine {
   // --- What the engine tells of itself: its memory, its files, its work in the background.  What cannot be
   // told now is left out.  Cheap enough for once a second.
   virtual std::vector<Figure> Figures() const = 0;
+
+  // OK while writes go on; else why they have stopped, until the store is opened again.
+  virtual absl::Status CheckWrites() const { return absl::OkStatus(); }
 };
 
 }  // namespace sonde

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,10 +20,21 @@
 namespace sonde {
 namespace {
 
+absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_accepting) {
+  if (is_accepting && !is_accepting()) {
+    return absl::UnavailableError(
+        "The gRPC port takes no connections: no file descriptor is left; it goes on when there are some "
+        "again");
+  }
+  if (absl::Status status = tables->engine().CheckWrites(); !status.ok()) return status;
+  return tables->engine().ReadRecords("readyz").status();
+}
+
 Router Routes(const ServerFacts& facts, series::IngestService* ingest) {
   Router router;
   Tables* const tables = facts.tables;
-  AddHealth([tables] { return tables->engine().ReadRecords("readyz").status(); }, &router);
+  AddHealth([tables, is_accepting = facts.is_accepting] { return CheckReady(tables, is_accepting); },
+            &router);
   ingest->AddRoutes(&router);
   AddPage(&router);
   AddOverviewApi(facts, &router);

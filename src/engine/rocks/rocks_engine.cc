@@ -103,7 +103,8 @@ CellStore::WhenHeld WhenHeld(bool adds_cells) {
 
 RocksEngine::RocksEngine(const RocksOptions& options)
     : options_(options),
-      env_(options.env != nullptr ? options.env : rocksdb::Env::Default()),
+      own_env_(options.env != nullptr ? options.env : rocksdb::Env::Default()),
+      env_(&own_env_),
       measure_disk_(options.measure_disk ? options.measure_disk : MeasureDisk),
       inventory_keeper_(env_, options_.data_dir, options_.sync, options_.inventory_interval,
                         [this](TellLevel level, const std::string& text) { TellOf(level, text); }),

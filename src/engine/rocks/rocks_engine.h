@@ -25,6 +25,7 @@
 #include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/inventory.h"
 #include "engine/rocks/inventory_keeper.h"
+#include "engine/rocks/open_files.h"
 #include "engine/rocks/records.h"
 #include "engine/rocks/row_locks.h"
 #include "engine/rocks/scrubber.h"
@@ -130,6 +131,7 @@ class RocksEngine final : public Engine {
                        const std::function<bool(const LogPiece&)>& visit) override;
   absl::Status TrimLog(TableId table, int64_t position) override;
   std::vector<Figure> Figures() const override;
+  absl::Status CheckWrites() const override { return write_stop_.Check(); }
 
   // Makes `directory`, which must not be there, a copy of all tables, of one moment: what was acknowledged
   // before the call is in it, and of what is written meanwhile all that came before whatever is.  Files are
@@ -204,6 +206,7 @@ class RocksEngine final : public Engine {
                       RowEdits* edits);
 
   const RocksOptions options_;
+  OpenFilesEnv own_env_;
   rocksdb::Env* const env_;
   const std::function<absl::StatusOr<DiskSpace>(const std::string& directory)> measure_disk_;
   uint64_t disk_reserve_bytes_min_ = 0;

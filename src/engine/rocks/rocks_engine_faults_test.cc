@@ -1,6 +1,8 @@
 // What the engine does when the disk is full, fails or rots.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -286,6 +288,37 @@ TEST_F(RocksEngineFaultsTest, WritesAreRefusedEarlyWhenCompactionsAreBehind) {
 
 TEST_F(RocksEngineFaultsTest, WritesAreRefusedEarlyWhenFlushesAreBehind) {
   MeetBackPressure(rocksdb::Env::HIGH);
+}
+
+TEST_F(RocksEngineFaultsTest, WritesGoOnWhenThereAreFileDescriptorsAgain) {
+  Open({.sync = false});
+  ASSERT_TRUE(Put("a").ok());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest_free = dup(STDERR_FILENO);
+  close(lowest_free);
+  const rlimit none{static_cast<rlim_t>(lowest_free), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  SeededRandom random(1);
+  std::string value(500'000, '\0');
+  for (char& byte : value) byte = static_cast<char>(random.Next());
+  absl::Status status;
+  int rows = 0;
+  for (; rows < 200 && status.ok(); ++rows) status = Put("row" + std::to_string(rows), value);
+  const absl::Status next = Put("b");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_FALSE(next.ok());
+  bool goes_on = false;
+  for (int i = 0; i < 15 && !goes_on; ++i) goes_on = Soon([&] { return Put("c").ok(); });
+  EXPECT_TRUE(goes_on) << Put("c");
+  // What was acknowledged is there, and what was refused is not.
+  for (int i = 0; i + 1 < rows; ++i) EXPECT_EQ(Get("row" + std::to_string(i))->size(), value.size());
+  EXPECT_EQ(*Get("row" + std::to_string(rows - 1)), "none");
+  engine_.reset();
+  Open({.sync = false});
+  EXPECT_EQ(*Get("a"), "v");
+  EXPECT_EQ(*Get("c"), "v");
 }
 
 TEST_F(RocksEngineFaultsTest, AfterAFailedSyncNothingIsAcknowledgedUntilTheNextOpen) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/rocks/open_files.h"
+
 namespace sonde {
 
 absl::Status FromRocks(const rocksdb::Status& status, std::string_view doing) {
@@ -28,6 +30,8 @@ absl::Status FromRocks(const rocksdb::Status& status, std::string_view doing) {
 absl::Status FromRocksWrite(const rocksdb::Status& status, std::string_view doing) {
   const absl::Status converted = FromRocks(status, doing);
   if (!status.IsIOError() || !absl::IsUnavailable(converted)) return converted;
+  // A new log is opened before anything is written.
+  if (IsForWantOfDescriptors(status)) return converted;
   return absl::UnknownError(fmt::format(
       "{}; it may or may not have been applied, which is known when the directory is opened again",
       std::string(converted.message())));

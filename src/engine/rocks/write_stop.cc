@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/rocks/open_files.h"
 #include "engine/rocks/rocks_status.h"
 
 namespace sonde {
@@ -9,6 +10,9 @@ namespace {
 
 // Of RocksDB's WritableFileWriter.
 constexpr char kPreviousError[] = "Writer has previous error";
+
+// RocksDB recovers from it by itself.
+bool IsPassing(const rocksdb::Status& error) { return error.IsNoSpace() || IsForWantOfDescriptors(error); }
 
 }  // namespace
 
@@ -23,7 +27,7 @@ class WriteStop::Listener final : public rocksdb::EventListener {
       *error = rocksdb::Status::OK();
       return;
     }
-    if (error->ok() || error->IsNoSpace() || error->IsShutdownInProgress()) return;
+    if (error->ok() || IsPassing(*error) || error->IsShutdownInProgress()) return;
     // Nothing was changed, and it is tried again.
     if (reason == rocksdb::BackgroundErrorReason::kCompaction && error->IsCorruption() &&
         state_->goes_on_with_damage) {
@@ -52,7 +56,7 @@ class WriteStop::Listener final : public rocksdb::EventListener {
 
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status error,
                             bool* auto_recovery) override {
-    if (!error.IsNoSpace()) *auto_recovery = false;
+    if (!IsPassing(error)) *auto_recovery = false;
   }
 
  private:

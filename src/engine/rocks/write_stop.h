@@ -2,7 +2,7 @@
 //
 // After a failed sync nobody knows what is on the disk, and asking again may say that all is well though it
 // is not; so writes stay refused until the directory is opened (and checked) again.  RocksDB recovers by
-// itself from a full disk only.
+// itself from a full disk, and when there were too many open files (open_files.h).
 #pragma once
 
 #include <atomic>
