@@ -22,7 +22,9 @@
 // its answers (metadata, messages, the end) one after the other.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -83,6 +85,9 @@ class Call {
   virtual absl::Time deadline() const = 0;
   // "127.0.0.1:40000", "[::1]:40000".
   virtual const std::string& peer() const = 0;
+  // A number that all calls of a connection have in common, zero at first: for who shares something out among
+  // connections.
+  virtual std::atomic<int64_t>& connection_tally() const = 0;
   // Nobody waits for the answer any more; from some time before OnCancel on.
   virtual bool IsCancelled() const = 0;
   // For how long the client has taken nothing of a message that was written; zero: there is nothing to take.

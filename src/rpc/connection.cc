@@ -96,7 +96,7 @@ Connection::Connection(Loop* loop, int descriptor, std::string address, std::str
     : loop_(loop),
       socket_(descriptor),
       address_(std::move(address)),
-      peer_(std::make_shared<const std::string>(std::move(peer))),
+      peer_(std::make_shared<CallPeer>(std::move(peer))),
       session_(NewServerSession(loop->state().options(), Callbacks(), this)),
       began_(loop->now()),
       state_since_(began_),

@@ -40,7 +40,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   Loop* loop() const { return loop_; }
-  const std::shared_ptr<const std::string>& peer() const { return peer_; }
+  const std::shared_ptr<CallPeer>& peer() const { return peer_; }
   bool is_closed() const { return is_closed_; }
 
   // -- for the loop --
@@ -117,7 +117,7 @@ class Connection {
   Loop* const loop_;
   const Socket socket_;
   const std::string address_;
-  const std::shared_ptr<const std::string> peer_;
+  const std::shared_ptr<CallPeer> peer_;
   Http2Session session_;
   std::vector<StreamCall*> calls_;
   std::vector<StreamCall*> touched_;

@@ -52,6 +52,14 @@ class OutgoingMessage {
   size_t remaining_ = 0;
 };
 
+// What calls keep of their connection, which they may outlive.
+struct CallPeer {
+  explicit CallPeer(std::string peer) : name(std::move(peer)) {}
+
+  const std::string name;
+  std::atomic<int64_t> tally = 0;
+};
+
 class StreamCall final : public Call, public Timer {
  public:
   using TimePoint = Timer::TimePoint;
@@ -68,7 +76,8 @@ class StreamCall final : public Call, public Timer {
     return head_.metadata.Values(name);
   }
   absl::Time deadline() const override { return head_.deadline; }
-  const std::string& peer() const override { return *peer_; }
+  const std::string& peer() const override { return peer_->name; }
+  std::atomic<int64_t>& connection_tally() const override { return peer_->tally; }
   bool IsCancelled() const override { return cancelled_.load(std::memory_order_acquire); }
   absl::Duration NotTakenFor() const override;
   void Admit() override { Ask(CallStep::kAdmit); }
@@ -160,7 +169,7 @@ class StreamCall final : public Call, public Timer {
   Connection* connection_;  // null: the stream is closed
   const int32_t stream_id_;
   const Method* const method_;
-  const std::shared_ptr<const std::string> peer_;
+  const std::shared_ptr<CallPeer> peer_;
   CallHead head_;
   std::unique_ptr<Handler> handler_;
   std::atomic<bool> cancelled_ = false;
