@@ -22,9 +22,6 @@
 namespace sonde {
 namespace {
 
-// A client that works through a message may take as long.
-constexpr absl::Duration kReadPatience = absl::Seconds(5);
-
 // Reads do not wait for a disk that is slow to sync: their queue need not be as long as that of writes.
 constexpr absl::Duration kReadWaitWhenOverloaded = absl::Milliseconds(20);
 
@@ -74,6 +71,7 @@ struct GrpcServer::Parts {
                           .bytes = options.write_bytes_max,
                           .per_second = options.writes_per_second}),
         administration("calls of the administration", {.requests = kAdminCallsMax, .bytes = kAdminBytesMax}),
+        stalled_reads(options.read_patience),
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),
         change_streams(tables, &workers, options.read_bytes_max / 2),
         committer(tables, &workers),
@@ -110,7 +108,7 @@ struct GrpcServer::Parts {
   Admission reads;
   Admission writes;
   Admission administration;
-  StalledReads stalled_reads{kReadPatience};
+  StalledReads stalled_reads;
   StepCost read_cost;
   Operations operations;
   ChangeStreamCalls change_streams;

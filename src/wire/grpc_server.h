@@ -42,6 +42,9 @@ struct GrpcServerOptions {
   int64_t incoming_bytes_max = int64_t{512} << 20;
   // What comes over it is closed at once; of one address, half of them.
   size_t connections_max = 10'000;
+  // A read whose client has taken nothing for so long gives back what it can.  One that works through a
+  // message may take as long.
+  absl::Duration read_patience = absl::Seconds(5);
   // Quotas: what comes over them is refused with RESOURCE_EXHAUSTED.  0: none.
   int64_t reads_per_second = 0;
   int64_t writes_per_second = 0;

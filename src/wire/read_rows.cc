@@ -4,6 +4,7 @@
 #include <google/bigtable/v2/bigtable.pb.h>
 #include <google/rpc/error_details.pb.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,6 +31,14 @@ namespace pb = google::bigtable::v2;
 constexpr int64_t kRowsInlineMax = 256;
 // ... and there, between looks at whether the call still stands.
 constexpr int64_t kRowsPerStep = 4096;
+
+// What a read holds whose client has taken nothing for a while, beside its request and its message.
+constexpr int64_t kStalledReadBytes = 8 * 1024;
+
+// While reads take half of what there is for them, one connection has a quarter at most: what it leaves to
+// its stalled reads must not be all that others need.
+constexpr double kBusyLoad = 0.5;
+constexpr int64_t kConnectionShare = 4;
 
 // What a read holds while it waits for its client: a message, unless it is long, the engine's place in the
 // table, the call (tests/conformance/python/test_stalled_readers.py).
@@ -71,6 +80,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
 
   ~ReadRowsHandler() override {
     if (watched_) stalled_reads_->Remove(this);
+    if (is_tallied_) call_->connection_tally().fetch_sub(1, std::memory_order_relaxed);
   }
 
   Room OnLength(size_t bytes) override {
@@ -78,6 +88,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     return Room::kTake;
   }
   void OnMessage(rpc::MessageBytes bytes) override {
+    if (absl::Status status = CheckShare(); !status.ok()) return FinishWith(status);
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return FinishWith(place.status());
     place_ = *std::move(place);
@@ -96,19 +107,19 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
 
   void OnWriteDone(bool ok) override {
     SetWaitingSince(absl::InfiniteFuture());
-    const int64_t held_bytes = held_bytes_ + row_room_bytes_;
-    if (place_.bytes() > held_bytes) place_.Resize(held_bytes).IgnoreError();  // to give back is no error
-    if (!ok) {
-      FinishWith(absl::CancelledError("The client has gone"));
-      return;
-    }
+    if (!ok) return FinishWith(absl::CancelledError("The client has gone"));
+    if (absl::Status status = place_.Resize(held_bytes_ + row_room_bytes_); !status.ok()) return End(status);
     if (large_wanted_bytes_ > 0) return ProduceInTurn();
     if (cost_->IsHigh()) return ProduceAmongReaders();
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
   void SuspendIfWaiting(absl::Time since) override {
     std::lock_guard lock(waiting_mutex_);
-    if (waiting_since_ < since) reader_->Suspend();
+    if (waiting_since_ >= since) return;
+    reader_->Suspend();
+    // Until it goes on it has no more than it holds, so that many such do not keep others out.
+    const int64_t bytes = held_bytes_ - kReadBytes + kStalledReadBytes + row_room_bytes_ + message_bytes_;
+    if (bytes < place_.bytes()) place_.Resize(bytes).IgnoreError();  // to give back is no error
   }
 
  private:
@@ -117,6 +128,19 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     CallKind kind = resources.Reads();
     kind.held_bytes = kReadBytes;
     return kind;
+  }
+
+  // UNAVAILABLE: this connection has its share of all reads.
+  absl::Status CheckShare() {
+    const Admission::Limits& limits = kind_.admission->limits();
+    const int64_t share = std::min(limits.requests, limits.bytes / kReadBytes) / kConnectionShare;
+    const int64_t others = call_->connection_tally().fetch_add(1, std::memory_order_relaxed);
+    is_tallied_ = true;
+    if (others <= share || kind_.admission->Load() < kBusyLoad) return absl::OkStatus();
+    return absl::UnavailableError(
+        fmt::format("The server is busy: {} reads of this connection are under way, and while there are many "
+                    "the limit is {}; nothing was done, try again",
+                    others, share));
   }
 
   absl::Status Open(rpc::MessageBytes* bytes) {
@@ -295,6 +319,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
 
   void Write(rpc::Message message) {
     AddMetadata(absl::OkStatus());
+    message_bytes_ = static_cast<int64_t>(message.bytes());
     SetWaitingSince(absl::Now());
     if (!std::exchange(watched_, true)) stalled_reads_->Add(this);
     call_->Write(std::move(message));
@@ -396,7 +421,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   size_t row_bytes_ = 0;                   // of that row, so far
   std::optional<absl::Time> stats_since_;  // when stats were asked for
   std::optional<bool> tells_last_scanned_;
-  bool watched_ = false;  // by stalled_reads_
+  bool is_tallied_ = false;    // among the reads of its connection
+  bool watched_ = false;       // by stalled_reads_
+  int64_t message_bytes_ = 0;  // of the one that is on its way
   std::mutex waiting_mutex_;
   // When a message was written that the client has not taken yet; the reader is not in use meanwhile.
   absl::Time waiting_since_ = absl::InfiniteFuture();  // guarded by waiting_mutex_
