@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""What one client without rights may do to the gRPC port, at small sizes; another client goes on meanwhile, or as soon as it is over.
+
+usage: grpc_port_test.py SONDE [TEST...]
+Exit status: 0 all hold, 1 otherwise.
+"""
+
+import os
+import pathlib
+import re
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from raw_http2 import (CONTINUATION, DATA, END_HEADERS, HEADERS, RST_STREAM, Connection, field, frame, header, integer,
+                       request_headers)
+
+DATA_API = "/google.bigtable.v2.Bigtable/"
+TABLE = b"projects/p/instances/i/tables/t"
+CALL_SECONDS_MAX = 2.0
+MIB = 1 << 20
+
+
+class Server:
+    def __init__(self, sonde, memory="256MiB", files_max=None):
+        self.directory = tempfile.TemporaryDirectory(prefix="sonde_abuse_")
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))) if files_max else None
+        self.process = subprocess.Popen(
+            [sonde, "serve", "--port", "0", "--http-port", "0", "--data-dir", self.directory.name + "/data", "--durability", "os",
+             "--memory", memory, "--log-level", "error"], stdout=subprocess.PIPE, text=True, preexec_fn=limit)
+        self.http = self.port = None
+        for line in self.process.stdout:
+            if page := re.search(r"web page at (http://\S+?)/?$", line.strip()):
+                self.http = page[1]
+            if place := re.search(r"listening on \S+:(\d+)", line):
+                self.port = int(place[1])
+                break
+        other = Connection(self.port)
+        family = field(3, field(1, b"f") + field(2, b""))
+        assert other.ask("/google.bigtable.admin.v2.BigtableTableAdmin/CreateTable",
+                         field(1, b"projects/p/instances/i") + field(2, b"t") + field(3, family)), "the table is made"
+        assert write(other, b"row"), "a row is written"
+        other.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.directory.cleanup()
+
+    def memory(self, name):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(name + r":\s+(\d+) kB", status)[1]) * 1024
+
+    def get(self, path):
+        try:
+            with urllib.request.urlopen(self.http + path, timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def refused(self, reason):
+        match = re.search(r'sonde_grpc_refused_total\{reason="%s"\} (\d+)' % reason, self.get("/metrics")[1])
+        return int(match[1]) if match else 0
+
+    def end(self):
+        begin = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=30)
+        return time.monotonic() - begin
+
+
+def write(connection, row, value=b"v"):
+    cell = field(1, b"f") + field(2, b"q") + field(4, value)
+    return connection.ask(DATA_API + "MutateRow", field(1, TABLE) + field(2, row) + field(3, field(1, cell)))
+
+
+READ = field(1, TABLE) + field(2, field(1, b"row"))
+
+
+def read(connection):
+    return connection.ask(DATA_API + "ReadRows", READ)
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def expect_served(server, times=10):
+    """By a connection each, a write and a point read; one second may pass before the first."""
+    deadline = time.monotonic() + 1
+    for i in range(times):
+        begin = time.monotonic()
+        while True:
+            try:
+                connection = Connection(server.port, timeout_seconds=CALL_SECONDS_MAX)
+                served = write(connection, b"other") and read(connection)
+                connection.close()
+            except OSError as error:
+                served = str(error) and None
+            if served or time.monotonic() > deadline or i > 0:
+                break
+            time.sleep(0.05)
+        expect(served, f"another client is served, at its call {i}")
+        if i > 0:
+            expect(time.monotonic() - begin < CALL_SECONDS_MAX, "another client is served soon")
+
+
+def test_descriptors_that_run_out_come_back(sonde):
+    """Defect 1: the port never accepted again, and writes stopped until a restart."""
+    with Server(sonde, files_max=256) as server:
+        held = []
+        for _ in range(300):
+            try:
+                held.append(Connection(server.port, timeout_seconds=0.5))
+            except OSError:
+                break
+        time.sleep(0.5)
+        expect(server.refused("connections") + server.refused("peer_connections") > 0, "connections are refused and counted")
+        for connection in held:
+            connection.close()
+        expect_served(server)
+        expect(server.get("/readyz")[0] == 200, "it is ready")
+        connection = Connection(server.port)
+        for i in range(2000):  # some write buffers, so that logs and tables are opened
+            expect(write(connection, b"other%d" % i, os.urandom(15_000)), f"write {i}")
+
+
+def test_reads_that_nobody_takes_leave_room(sonde):
+    """Defect 2: from then on all reads of others were refused."""
+    with Server(sonde) as server:
+        stalled = Connection(server.port, window_bytes=0)
+        for i in range(3000):
+            stalled.send(stalled.call(DATA_API + "ReadRows", READ)[0])
+            if i % 50 == 49:
+                time.sleep(0.01)
+        expect_served(server, 30)
+        time.sleep(7)  # their scans, and most of their places, are given back
+        expect_served(server, 30)
+        expect(server.memory("VmHWM") < 256 * MIB + 64 * MIB, "memory is bounded")
+
+
+def test_headers_that_never_end_cost_nothing(sonde):
+    """Defect 3: a core for each connection, and memory without bound."""
+    with Server(sonde) as server:
+        before = server.memory("VmHWM")
+        name = b"\0" + integer(1, 7) + b"x" + integer(1_000_000_000, 7)
+        for first, part in ((name, b"y" * 16_000), (header("a", "b"), header("x", "y" * 4_000) * 3)):
+            attackers = [Connection(server.port, timeout_seconds=0.2) for _ in range(4)]
+            for attacker in attackers:
+                try:
+                    attacker.send(frame(HEADERS, 0, 1, request_headers(DATA_API + "ReadRows") + first))
+                    for _ in range(1000):
+                        attacker.send(frame(CONTINUATION, 0, 1, part))
+                except OSError:
+                    pass  # as it should be
+            expect_served(server)
+            for attacker in attackers:
+                attacker.close()
+        expect(server.memory("VmHWM") - before < 32 * MIB, "memory does not grow")
+
+
+def test_calls_that_are_reset_leave_nothing(sonde):
+    """Defect 5: 20 kB a call, for as long as it liked."""
+    with Server(sonde) as server:
+        before = server.memory("VmHWM")
+        attackers = [Connection(server.port) for _ in range(4)]
+        for attacker in attackers:
+            frames = b""
+            for _ in range(5000):
+                call, stream = attacker.call(DATA_API + "ReadRows", READ)
+                frames += call + frame(RST_STREAM, 0, stream, struct.pack(">I", 8))
+            try:
+                attacker.send(frames)
+            except OSError:
+                pass
+        expect_served(server)
+        expect(server.memory("VmHWM") - before < 64 * MIB, f"memory grows by {(server.memory('VmHWM') - before) // MIB} MiB")
+
+
+def test_watches_are_bounded(sonde):
+    """Defect 9: 18 kB each, without bound."""
+    with Server(sonde) as server:
+        before = server.memory("VmHWM")
+        attackers = [Connection(server.port) for _ in range(2)]
+        for attacker in attackers:
+            for _ in range(100):
+                attacker.send(b"".join(attacker.call("/grpc.health.v1.Health/Watch", b"")[0] for _ in range(100)))
+        expect_served(server)
+        grown = server.memory("VmHWM") - before
+        expect(grown < 96 * MIB, f"memory grows by {grown // MIB} MiB")
+        other = Connection(server.port)
+        expect(other.ask("/grpc.health.v1.Health/Check", b"") == b"\0\0\0\0\2\x08\1", "health is told")
+        expect(not other.ask("/grpc.health.v1.Health/Watch", b""), "one more watch is refused")
+        expect(server.end() < 4, "watches do not hold up the end")
+
+
+def test_ends_in_time_whatever_hangs(sonde):
+    """Defect 11: a stuck call made it last longer than those who end it wait."""
+    with Server(sonde) as server:
+        unfinished = Connection(server.port)
+        unfinished.send(frame(HEADERS, 0, 1, request_headers(DATA_API + "ReadRows")))
+        stalled = Connection(server.port, window_bytes=0)
+        stalled.send(stalled.call(DATA_API + "ReadRows", READ)[0])
+        half = Connection(server.port)
+        half.send(frame(HEADERS, END_HEADERS, 1, request_headers(DATA_API + "MutateRow")) + frame(DATA, 0, 1, b"\0\0\1\0\0half"))
+        time.sleep(0.2)
+        seconds = server.end()
+        expect(seconds < 8, f"it took {seconds:.1f} s")
+        expect(server.process.returncode == 0, f"exit status {server.process.returncode}")
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    tests = [test for name, test in globals().items() if name.startswith("test_")]
+    failed = 0
+    for test in tests:
+        if len(sys.argv) > 2 and test.__name__ not in sys.argv[2:]:
+            continue
+        begin = time.monotonic()
+        try:
+            test(sys.argv[1])
+            outcome = "ok"
+        except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
+            outcome = f"FAILED: {type(error).__name__}: {error}"
+            failed += 1
+        print(f"{test.__name__}: {outcome} ({time.monotonic() - begin:.1f} s)", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""A client of HTTP/2 and gRPC that does what it is told and nothing by itself: frames by hand, on a socket.
+
+Headers are sent as literals without an index.  Those that come are not decoded: whether a call was answered is seen by whether a message
+came.
+"""
+
+import socket
+import struct
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
+END_STREAM, ACK, END_HEADERS = 1, 1, 4
+INITIAL_WINDOW_SIZE = 4
+
+
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def integer(value, prefix_bits):
+    """As HPACK writes it, behind the bits of its first byte, which are zero."""
+    most = (1 << prefix_bits) - 1
+    if value < most:
+        return bytes([value])
+    value -= most
+    out = [most]
+    while value >= 128:
+        out.append(value % 128 + 128)
+        value //= 128
+    return bytes(out + [value])
+
+
+def header(name, value):
+    name, value = name.encode(), value.encode()
+    return b"\0" + integer(len(name), 7) + name + integer(len(value), 7) + value
+
+
+def request_headers(path):
+    return b"".join(header(name, value) for name, value in (
+        (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "localhost"), ("te", "trailers"),
+        ("content-type", "application/grpc")))
+
+
+def message(fields=b""):
+    return b"\0" + struct.pack(">I", len(fields)) + fields
+
+
+def varint(value):
+    return integer(value, 7) if value < 127 else bytes([value]) if value < 128 else bytes([value % 128 + 128]) + varint(value // 128)
+
+
+def field(number, value):
+    """Of a protobuf message: bytes."""
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+class Connection:
+    def __init__(self, port, timeout_seconds=10, window_bytes=1 << 30, receive_buffer_bytes=None):
+        self.socket = socket.socket()
+        if receive_buffer_bytes:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+        self.socket.settimeout(timeout_seconds)
+        self.socket.connect(("127.0.0.1", port))
+        self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, window_bytes)) +
+                            frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
+        self.next_stream = 1
+        self.buffer = b""
+
+    def close(self):
+        self.socket.close()
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def call(self, path, request, ends=True):
+        """The frames of a call, and its stream."""
+        stream, self.next_stream = self.next_stream, self.next_stream + 2
+        return frame(HEADERS, END_HEADERS, stream, request_headers(path)) + frame(
+            DATA, END_STREAM if ends else 0, stream, message(request)), stream
+
+    def _receive(self, count):
+        while len(self.buffer) < count:
+            part = self.socket.recv(1 << 16)
+            if not part:
+                raise ConnectionError("the server has closed the connection")
+            self.buffer += part
+        taken, self.buffer = self.buffer[:count], self.buffer[count:]
+        return taken
+
+    def receive_frame(self):
+        """Kind, flags, stream, payload; answers settings and pings."""
+        head = self._receive(9)
+        kind, flags, stream = head[3], head[4], struct.unpack(">I", head[5:])[0]
+        payload = self._receive(int.from_bytes(head[:3], "big"))
+        if kind == SETTINGS and not flags & ACK:
+            self.send(frame(SETTINGS, ACK, 0))
+        elif kind == PING and not flags & ACK:
+            self.send(frame(PING, ACK, 0, payload))
+        return kind, flags, stream, payload
+
+    def ask(self, path, request):
+        """The bytes of the answer's messages, with their prefixes; nothing: it was refused."""
+        frames, stream = self.call(path, request)
+        self.send(frames)
+        answer = b""
+        while True:
+            kind, flags, of, payload = self.receive_frame()
+            if kind == GOAWAY:
+                raise ConnectionError(f"the server asks to go: {payload[8:]}")
+            if of != stream:
+                continue
+            if kind == DATA:
+                answer += payload
+            if kind == RST_STREAM or (kind in (DATA, HEADERS) and flags & END_STREAM):
+                return answer
