@@ -40,7 +40,7 @@ if(NOT SONDE_SANITIZE)
 endif()
 add_library(re2_static INTERFACE)
 target_link_libraries(re2_static INTERFACE ${RE2_STATIC_LIBRARY} Threads::Threads)
-# HTTP/2: its archive, as gRPC's are (docs/decisions/0023-transport.md).
+# HTTP/2: its archive, as gRPC's are (docs/decisions/0023-own-grpc-server.md).
 find_path(NGHTTP2_INCLUDE_DIR nghttp2/nghttp2.h REQUIRED)
 if(SONDE_SANITIZE)
   find_library(NGHTTP2_LIBRARY nghttp2 REQUIRED)
