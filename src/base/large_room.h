@@ -28,7 +28,7 @@ constexpr int64_t kLargeBytes = int64_t{4} << 20;
 
 // What writing a value takes at most, in sizes of the request, until all of it is in a file: the write buffer
 // and, while that is flushed, an operand, a block, and one twice as long when the block's end is appended;
-// and one for the next request, which comes in meanwhile.
+// and one more, as what was freed is not given back at once.
 constexpr int64_t kLargeWriteCopies = 6;
 
 // What reading an entry takes at most, in sizes of the entry, beside what its reader makes of it: a block and
