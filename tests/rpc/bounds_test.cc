@@ -102,6 +102,10 @@ TEST_F(BoundsTest, TurnsConnectionsAwayThatAreTooManyOfOnePeer) {
 }
 
 TEST_F(BoundsTest, GoesOnAfterDescriptorsRanOut) {
+#if defined(__SANITIZE_ADDRESS__)
+  // UndefinedBehaviorSanitizer opens a pipe to look at an object's type, and calls the object invalid if it gets none.
+  GTEST_SKIP() << "the sanitizer needs file descriptors";
+#endif
   Start([](ServerOptions*) {});
   auto clients = std::make_unique<std::vector<std::unique_ptr<Http2Client>>>();
   {
