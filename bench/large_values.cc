@@ -159,7 +159,7 @@ void RunSmall(const Options& options, const std::shared_ptr<grpc::Channel>& chan
   read.set_table_name(put.table_name());
   read.mutable_rows()->add_row_keys("small");
   for (bool writes = true; at_work > 0 && result->status.ok(); writes = !writes) {
-    // What is refused counts, and is not made again: the next one comes soon.
+    // A refused request counts, and is not made again: the next one comes soon.
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kDeadline);
     const Clock::time_point begin = Clock::now();

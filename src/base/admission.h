@@ -48,7 +48,7 @@ class Admission {
     }
 
     int64_t bytes() const { return bytes_; }
-    // What is large counts there, and here as if it were small.
+    // The place of a large request in the room for what is large.
     LargeRoom::Place* large() { return &large_; }
     // Takes or gives back room, so that this is a place of `bytes`; of a place that was admitted.
     // UNAVAILABLE, and nothing changes: over the limit of bytes, which one that is alone may exceed.
@@ -73,7 +73,7 @@ class Admission {
   absl::StatusOr<Place> Admit(int64_t bytes);
   // Whether one of so many bytes would be let in now, but for the quota.
   absl::Status Check(int64_t bytes) const;
-  // The same for a request that is large (large_room.h), whose bytes count in Load alone.
+  // As Admit, for a large request (large_room.h), whose bytes count in Load alone.
   absl::StatusOr<Place> AdmitLarge(int64_t bytes);
 
   // What is under way.

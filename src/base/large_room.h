@@ -23,7 +23,7 @@
 
 namespace sonde {
 
-// What is smaller counts where it always did, and waits for nobody.
+// A smaller request, row or entry counts with its kind (Admission), and waits for nobody.
 constexpr int64_t kLargeBytes = int64_t{4} << 20;
 
 // What writing a value takes at most, in sizes of the request, until all of it is in a file: the write buffer
