@@ -103,7 +103,8 @@ TEST_F(BoundsTest, TurnsConnectionsAwayThatAreTooManyOfOnePeer) {
 
 TEST_F(BoundsTest, GoesOnAfterDescriptorsRanOut) {
 #if defined(__SANITIZE_ADDRESS__)
-  // UndefinedBehaviorSanitizer opens a pipe to look at an object's type, and calls the object invalid if it gets none.
+  // UndefinedBehaviorSanitizer opens a pipe to look at an object's type, and calls the object invalid if it
+  // gets none.
   GTEST_SKIP() << "the sanitizer needs file descriptors";
 #endif
   Start([](ServerOptions*) {});

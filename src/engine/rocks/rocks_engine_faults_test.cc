@@ -292,7 +292,8 @@ TEST_F(RocksEngineFaultsTest, WritesAreRefusedEarlyWhenFlushesAreBehind) {
 
 TEST_F(RocksEngineFaultsTest, WritesGoOnWhenThereAreFileDescriptorsAgain) {
 #if defined(__SANITIZE_ADDRESS__)
-  // UndefinedBehaviorSanitizer opens a pipe to look at an object's type, and calls the object invalid if it gets none.
+  // UndefinedBehaviorSanitizer opens a pipe to look at an object's type, and calls the object invalid if it
+  // gets none.
   GTEST_SKIP() << "the sanitizer needs file descriptors";
 #endif
   Open({.sync = false});
