@@ -20,6 +20,7 @@
 #include "engine/rocks/rocks_scan.h"
 #include "engine/rocks/rocks_settings.h"
 #include "engine/rocks/rocks_status.h"
+#include "engine/rocks/whole_row.h"
 #include "model/expiring_family.h"
 #include "model/limits.h"
 #include "rocksdb/advanced_cache.h"
@@ -434,53 +435,9 @@ absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const 
   CellStore::OpenHead head(store_.get());
   std::unique_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)));
 
-  std::vector<RowFamily> row;
-  std::vector<std::string> bytes;  // what the cells of `row` point into
-  size_t row_bytes = 0;
-  // Who waits must not hold the row.
-  LargeRoom::Place place;
-  const auto take_large = [&](size_t entry_bytes) -> absl::Status {
-    const auto wanted =
-        kLargeReadCopies * static_cast<int64_t>(entry_bytes) + static_cast<int64_t>(row_bytes);
-    if (options_.large_room == nullptr || wanted <= place.bytes()) return absl::OkStatus();
-    place.Shrink(0);
-    absl::StatusOr<LargeRoom::Place> taken =
-        options_.large_room->TryTake(fmt::format("Row '{}'", Printable(row_key)), wanted);
-    if (taken.ok()) place = *std::move(taken);
-    return taken.status();
-  };
-  RocksScan scan(store_.get(), table, {RowRange::Single(row_key)},
-                 {.hints = hints, .take_large = take_large});
-  RowPiece piece;
-  while (true) {
-    absl::StatusOr<bool> more = scan.Next(&piece);
-    if (!more.ok()) return more.status();
-    if (!*more) break;
-    // A family may come in several pieces.
-    if (row.empty() || row.back().family != piece.family) row.push_back({piece.family, {}});
-    std::string& copy = bytes.emplace_back();
-    size_t size = 0;
-    for (const CellView& cell : piece.cells) size += cell.qualifier.size() + cell.value.size();
-    row_bytes += size + piece.cells.size() * sizeof(CellView);
-    if (row_bytes > kRowWholeBytesMax) {
-      return absl::FailedPreconditionError(fmt::format(
-          "Row '{}' has more than {} MiB that have to be seen before it is changed, and that is the limit",
-          Printable(row_key), kRowWholeBytesMax >> 20));
-    }
-    if (row_bytes >= static_cast<size_t>(kLargeBytes)) {
-      if (absl::Status status = take_large(size); !status.ok()) return status;
-    }
-    copy.reserve(std::max<size_t>(size, 64));  // on the heap: a vector may move its strings, not their bytes
-    for (const CellView& cell : piece.cells) {
-      const size_t start = copy.size();
-      copy.append(cell.qualifier).append(cell.value);
-      const std::string_view view = copy;
-      row.back().cells.push_back({view.substr(start, cell.qualifier.size()), cell.timestamp_micros,
-                                  view.substr(start + cell.qualifier.size())});
-    }
-  }
-
-  absl::StatusOr<std::optional<RowDelta>> delta = decide(row);
+  WholeRow row(options_.large_room);
+  if (absl::Status status = row.Read(store_.get(), table, row_key, hints); !status.ok()) return status;
+  absl::StatusOr<std::optional<RowDelta>> delta = decide(row.families());
   if (!delta.ok()) return delta.status();
   if (!delta->has_value()) return absl::OkStatus();
   const RowChange change{row_key, *std::move(*delta)};
