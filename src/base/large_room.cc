@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "absl/strings/cord.h"
 #include "absl/time/clock.h"
@@ -44,26 +45,40 @@ bool LargeRoom::Fits(int64_t bytes) const {
   return taken_bytes_ == 0 && others <= options_.reserve_bytes;
 }
 
+bool LargeRoom::AwaitTurn(std::list<int64_t>::iterator self, absl::Time give_up,
+                          const std::function<bool()>& gone) {
+  const auto is_next = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return self == waiting_.begin() && Fits(*self);
+  };
+  bool fits = is_next();
+  for (absl::Time now = absl::Now(); !fits && now < give_up; now = absl::Now()) {
+    fits = mutex_.AwaitWithTimeout(absl::Condition(&is_next), std::min(kLook, give_up - now));
+    if (!fits && gone && gone()) break;
+  }
+  waiting_.erase(self);
+  return fits;
+}
+
 absl::StatusOr<LargeRoom::Place> LargeRoom::Take(std::string_view what, int64_t bytes, const Wait& wait) {
   if (absl::Status status = Check(what, bytes); !status.ok()) return status;
   const absl::Time give_up = std::min(wait.deadline, absl::Now() + wait.wait_max.value_or(options_.wait_max));
   const absl::MutexLock lock(&mutex_);
-  bool fits = waiting_.empty() && Fits(bytes);
-  if (!fits) {
+  if (!waiting_.empty() || !Fits(bytes)) {
     if (waiting_.size() >= options_.waiting_max) return Busy(what, bytes);
-    const auto self = waiting_.insert(waiting_.end(), bytes);
-    const auto is_next = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return self == waiting_.begin() && Fits(bytes);
-    };
-    for (absl::Time now = absl::Now(); !fits && now < give_up; now = absl::Now()) {
-      fits = mutex_.AwaitWithTimeout(absl::Condition(&is_next), std::min(kLook, give_up - now));
-      if (!fits && wait.gone && wait.gone()) break;
-    }
-    waiting_.erase(self);
-    if (!fits) return Busy(what, bytes);
+    if (!AwaitTurn(waiting_.insert(waiting_.end(), bytes), give_up, wait.gone)) return Busy(what, bytes);
   }
   SetTaken(taken_bytes_ + bytes);
   return Place(this, bytes);
+}
+
+LargeRoom::Place LargeRoom::TakeSurely(int64_t bytes, Turn turn) {
+  const int64_t taken = std::min(bytes, options_.bytes_max);
+  const absl::Time give_up = absl::Now() + options_.sure_wait_max;
+  const absl::MutexLock lock(&mutex_);
+  const auto at = turn == Turn::kBeforeAll ? waiting_.begin() : waiting_.end();
+  AwaitTurn(waiting_.insert(at, taken), give_up, /*gone=*/nullptr);
+  SetTaken(taken_bytes_ + taken);
+  return Place(this, taken);
 }
 
 absl::StatusOr<LargeRoom::Place> LargeRoom::TryTake(std::string_view what, int64_t bytes) {
@@ -108,6 +123,18 @@ void LargeRoom::Place::Shrink(int64_t bytes) {
   if (room_ == nullptr || bytes >= bytes_) return;
   room_->Leave(bytes_ - bytes, writes_);
   bytes_ = bytes;
+}
+
+std::function<absl::Status(size_t)> TakeForEntries(LargeRoom* room, WhenFull when_full) {
+  return [room, when_full, place = std::make_shared<LargeRoom::Place>()](size_t entry_bytes) {
+    const int64_t wanted = kLargeReadCopies * static_cast<int64_t>(entry_bytes);
+    if (wanted <= place->bytes()) return absl::OkStatus();
+    place->Shrink(0);  // so that nobody waits with a place
+    absl::StatusOr<LargeRoom::Place> taken =
+        when_full == WhenFull::kWait ? room->Take("A row", wanted) : room->TryTake("A row", wanted);
+    if (taken.ok()) *place = *std::move(taken);
+    return taken.status();
+  };
 }
 
 }  // namespace sonde

@@ -8,6 +8,7 @@
 // Threads: all functions may be called at once, but for the setters, which come before all else.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -35,6 +36,10 @@ constexpr int64_t kLargeWriteCopies = 6;
 // what was found in it.
 constexpr int64_t kLargeReadCopies = 2;
 
+// Who holds nothing meanwhile may wait for so long: a write of which only the length is known, and work in
+// the background, which has its turn among writes.
+constexpr absl::Duration kLargeWaitMax = absl::Seconds(30);
+
 // Of an UNAVAILABLE status: with this payload it asks to try again when something large may have come to its
 // end, so not at once (wire/grpc_status.h).
 constexpr char kTryLaterPayload[] = "sonde/try-later";
@@ -45,6 +50,7 @@ class LargeRoom {
     int64_t bytes_max = 0;      // of the room
     int64_t reserve_bytes = 0;  // that are left for what cannot give way; who is alone may take them
     absl::Duration wait_max = absl::Seconds(10);
+    absl::Duration sure_wait_max = kLargeWaitMax;  // of TakeSurely
     size_t waiting_max = 32;
   };
 
@@ -104,6 +110,10 @@ class LargeRoom {
   absl::StatusOr<Place> Take(std::string_view what, int64_t bytes, const Wait& wait);
   // The same without waiting.
   absl::StatusOr<Place> TryTake(std::string_view what, int64_t bytes);
+  // For work that cannot be refused, as others wait for it: takes its place after `sure_wait_max` although it
+  // does not fit.  Takes no more than there is.
+  enum class Turn { kBeforeAll, kAfterAll };
+  Place TakeSurely(int64_t bytes, Turn turn);
 
   // Gives what was freed back to the system: in the midst of something large.
   void Release() const {
@@ -116,6 +126,9 @@ class LargeRoom {
   int64_t taken_bytes() const;
 
  private:
+  // Waits until `give_up`, or until nobody wants it.  False: there was no turn.
+  bool AwaitTurn(std::list<int64_t>::iterator self, absl::Time give_up, const std::function<bool()>& gone)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Fits(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int64_t TakenByOthers() const { return taken_by_others_ ? taken_by_others_() : 0; }
   void SetTaken(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -134,5 +147,10 @@ class LargeRoom {
   int64_t left_bytes_ ABSL_GUARDED_BY(mutex_) = -1;     // that were told
   std::list<int64_t> waiting_ ABSL_GUARDED_BY(mutex_);  // bytes, in turn
 };
+
+// The place of one reader of entries (Engine::ScanOptions::take_large), as large as its longest entry needs
+// so far; given back with the last copy.  `room` must outlive them.
+enum class WhenFull { kWait, kRefuse };
+std::function<absl::Status(size_t entry_bytes)> TakeForEntries(LargeRoom* room, WhenFull when_full);
 
 }  // namespace sonde

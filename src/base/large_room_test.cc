@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -84,6 +85,62 @@ TEST(LargeRoom, DoesNotLetSmallOnesPassLargeOnesThatWait) {
   first->Shrink(0);
   waits.join();
   EXPECT_TRUE(room.TryTake("C", 10 * kMiB).ok());
+}
+
+TEST(LargeRoom, LetsWorkThatCannotBeRefusedInAfterAWhile) {
+  LargeRoom::Options options = Small();
+  options.sure_wait_max = absl::Milliseconds(50);
+  LargeRoom room(options);
+  const absl::StatusOr<LargeRoom::Place> first = room.TryTake("A", 60 * kMiB);
+  ASSERT_TRUE(first.ok());
+  const absl::Time begin = absl::Now();
+  const LargeRoom::Place second = room.TakeSurely(70 * kMiB, LargeRoom::Turn::kAfterAll);
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(50));
+  // It counts nevertheless, so that others wait for it.
+  EXPECT_EQ(room.taken_bytes(), 130 * kMiB);
+  EXPECT_EQ(room.TryTake("B", kMiB).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(room.TakeSurely(500 * kMiB, LargeRoom::Turn::kAfterAll).bytes(), 100 * kMiB);
+}
+
+TEST(LargeRoom, LetsWorkPassThoseThatWaitIfItIsToComeFirst) {
+  LargeRoom::Options options = Small();
+  options.wait_max = absl::Seconds(30);
+  LargeRoom room(options);
+  for (const auto turn : {LargeRoom::Turn::kBeforeAll, LargeRoom::Turn::kAfterAll}) {
+    absl::StatusOr<LargeRoom::Place> first = room.TryTake("A", 60 * kMiB);
+    ASSERT_TRUE(first.ok());
+    std::atomic<int> came = 0;
+    int write_came = 0, work_came = 0;
+    std::thread write([&] {
+      const absl::StatusOr<LargeRoom::Place> place = room.Take("B", 60 * kMiB);
+      write_came = ++came;
+    });
+    absl::SleepFor(absl::Milliseconds(50));
+    std::thread work([&] {
+      const LargeRoom::Place place = room.TakeSurely(60 * kMiB, turn);
+      work_came = ++came;
+    });
+    absl::SleepFor(absl::Milliseconds(50));
+    first->Shrink(0);
+    write.join();
+    work.join();
+    EXPECT_EQ(work_came < write_came, turn == LargeRoom::Turn::kBeforeAll);
+  }
+}
+
+TEST(LargeRoom, GivesAReaderAPlaceForItsLongestEntry) {
+  LargeRoom room(Small());
+  {
+    const std::function<absl::Status(size_t)> take = TakeForEntries(&room, WhenFull::kRefuse);
+    ASSERT_TRUE(take(20 * kMiB).ok());
+    ASSERT_TRUE(take(10 * kMiB).ok());
+    EXPECT_EQ(room.taken_bytes(), 20 * kMiB * kLargeReadCopies);
+    ASSERT_TRUE(take(50 * kMiB).ok());
+    EXPECT_EQ(room.taken_bytes(), 100 * kMiB);
+    EXPECT_EQ(TakeForEntries(&room, WhenFull::kRefuse)(kMiB).code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(TakeForEntries(&room, WhenFull::kWait)(kMiB).code(), absl::StatusCode::kUnavailable);
+  }
+  EXPECT_EQ(room.taken_bytes(), 0);
 }
 
 TEST(LargeRoom, ForgetsWhoIsGone) {

@@ -90,7 +90,8 @@ class Engine {
     // Not OK (CANCELLED) ends the scan with that; unset: nobody interrupts it.  Advisory.
     std::function<absl::Status()> interrupted;
     // Asked before an entry of so many bytes, of kLargeBytes or more (base/large_room.h), is read, which
-    // takes kLargeReadCopies times as much; an error ends the scan.  Null: nobody asks.
+    // takes kLargeReadCopies times as much; an error ends the scan.  Null: the engine takes
+    // a place for it, and waits for that.
     std::function<absl::Status(size_t entry_bytes)> take_large;
   };
   virtual absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,

@@ -275,9 +275,10 @@ void KeyVisualizer::MeasureRows(TableId table, Watched* watched, int64_t now_sec
   }
   for (const HeavyRow& row : rows) {
     const absl::StatusOr<uint64_t> bytes = options_.measure_row(table, row.row_key, kUnreadableRowBytes + 1);
-    if (!bytes.ok()) continue;
     std::lock_guard lock(watched->mutex);
-    if (*bytes < kLargeRowBytes) {
+    if (!bytes.ok()) {
+      if (absl::IsUnavailable(bytes.status())) watched->measured.erase(row.row_key);  // again next time
+    } else if (*bytes < kLargeRowBytes) {
       watched->large_rows.erase(row.row_key);
     } else if (watched->large_rows.size() < kLargeRowsMax || watched->large_rows.contains(row.row_key)) {
       const auto [large, is_new] = watched->large_rows.try_emplace(row.row_key);

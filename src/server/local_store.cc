@@ -23,7 +23,7 @@ GcRuleEvaluator GcRuleOf(const Catalog& catalog, TableId table, FamilyId family_
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions& options, bool watch) {
-  std::unique_ptr<LocalStore> store(new LocalStore());
+  std::unique_ptr<LocalStore> store(new LocalStore(options.large_room));
   absl::StatusOr<std::unique_ptr<RocksEngine>> engine = RocksEngine::Open(options);
   if (!engine.ok()) return engine.status();
   store->engine_ = *std::move(engine);
@@ -60,8 +60,10 @@ absl::StatusOr<uint64_t> LocalStore::MeasureRow(TableId table, const std::string
   for (const TableSchemaRef& schema : catalog_->ListAll()) {
     if (schema->id == table) hints.families = FamilyIds(*schema);
   }
-  absl::StatusOr<std::unique_ptr<RowStream>> stream =
-      engine_->Scan(table, {{row_key, Successor(row_key)}}, {.hints = std::move(hints)});
+  absl::StatusOr<std::unique_ptr<RowStream>> stream = engine_->Scan(
+      table, {{row_key, Successor(row_key)}},
+      {.hints = std::move(hints),
+       .take_large = large_room_ == nullptr ? nullptr : TakeForEntries(large_room_, WhenFull::kRefuse)});
   if (!stream.ok()) return stream.status();
   uint64_t bytes = 0;
   RowPiece piece;

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "base/large_room.h"
 #include "catalog/catalog.h"
 #include "engine/rocks/rocks_engine.h"
 #include "keyviz/key_visualizer.h"
@@ -27,9 +28,10 @@ class LocalStore {
   KeyVisualizer* key_visualizer() { return key_visualizer_.get(); }
 
  private:
-  LocalStore() = default;
+  explicit LocalStore(LargeRoom* large_room) : large_room_(large_room) {}
   absl::StatusOr<uint64_t> MeasureRow(TableId table, const std::string& row_key, uint64_t bytes_max);
 
+  LargeRoom* const large_room_;  // null: nothing takes a place
   SystemClock clock_;
   std::unique_ptr<RocksEngine> engine_;
   std::unique_ptr<Catalog> catalog_;

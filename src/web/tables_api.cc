@@ -126,14 +126,15 @@ class TablesApi {
     if (!range.ok()) return range.status();
     absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter(cells);
     if (!filter.ok()) return filter.status();
-    absl::StatusOr<std::unique_ptr<RowReader>> reader =
-        tables_->Read(*schema, {.ranges = {*range},
-                                .filter = *std::move(filter),
-                                .rows_limit = limit + 1,
-                                .in_parts = true,
-                                .interrupted = InterruptedWhenGone(request),
-                                .take_large = TakeLarge(),
-                                .caller = [caller = request.Caller()] { return caller; }});
+    absl::StatusOr<std::unique_ptr<RowReader>> reader = tables_->Read(
+        *schema,
+        {.ranges = {*range},
+         .filter = *std::move(filter),
+         .rows_limit = limit + 1,
+         .in_parts = true,
+         .interrupted = InterruptedWhenGone(request),
+         .take_large = large_room_ == nullptr ? nullptr : TakeForEntries(large_room_, WhenFull::kRefuse),
+         .caller = [caller = request.Caller()] { return caller; }});
     if (!reader.ok()) return reader.status();
     const auto answer = std::make_shared<RowsAnswer>(*std::move(reader), limit);
     if (absl::Status status = answer->Begin(); !status.ok()) return status;
@@ -319,20 +320,6 @@ class TablesApi {
       chain.filters.push_back({FilterSpec::ValueRegex{std::move(value)}});
     if (chain.filters.size() == 1) return std::move(chain.filters.front());
     return {std::move(chain)};
-  }
-
-  // As Engine::ScanOptions::take_large: what is large has a place as long as the read lasts, and waits for
-  // none.
-  std::function<absl::Status(size_t)> TakeLarge() const {
-    if (large_room_ == nullptr) return nullptr;
-    return [room = large_room_, place = std::make_shared<LargeRoom::Place>()](size_t bytes) {
-      const int64_t wanted = kLargeReadCopies * static_cast<int64_t>(bytes);
-      if (wanted <= place->bytes()) return absl::OkStatus();
-      place->Shrink(0);
-      absl::StatusOr<LargeRoom::Place> taken = room->TryTake("A row", wanted);
-      if (taken.ok()) *place = *std::move(taken);
-      return taken.status();
-    };
   }
 
   // How much lies in the ranges of keys that a map would show: one column, of now.

@@ -18,9 +18,6 @@ namespace {
 // In memory, of a message or string in a request: about the least, as what it says is counted by itself.
 constexpr int64_t kPartBytes = 64;
 
-// What is large waits for its place for no longer: it holds nothing meanwhile.
-constexpr absl::Duration kLargeWaitMax = absl::Seconds(30);
-
 RequestParts PartsOf(const google::protobuf::Descriptor& type, std::string_view bytes) {
   google::protobuf::io::ArrayInputStream in(bytes.data(), static_cast<int>(bytes.size()));
   return CountParts(type, &in, kRequestPartsMax);

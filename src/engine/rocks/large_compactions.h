@@ -22,7 +22,7 @@ class LargeCompactions final : public rocksdb::EventListener {
   // From now on it is known which entries there are; these outlive the last compaction.
   void Start(const LongRows* long_rows) { long_rows_ = long_rows; }
 
-  // Waits; who would wait for too long goes on without a place, as writes wait for compactions in turn.
+  // Waits for its place, before writes: the more tables a compaction has to merge, the more it takes.
   void OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) override;
   void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) override;
 

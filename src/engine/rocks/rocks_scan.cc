@@ -37,6 +37,8 @@ RocksScan::RocksScan(const CellStore* store, TableId table, std::vector<RowRange
   // Which rows of known families are looked up in.
   if (options_.hints.families.has_value())
     std::sort(options_.hints.families->begin(), options_.hints.families->end());
+  if (!options_.take_large && store->large_room() != nullptr)
+    options_.take_large = TakeForEntries(store->large_room(), WhenFull::kWait);
 }
 
 absl::Status RocksScan::CheckDeadline() {

@@ -43,15 +43,12 @@ bool IsMostlyForgotten(const PageHeader& header, const GcRuleEvaluator& rule) {
 
 }  // namespace
 
-// Nobody may wait for settling for ever, so that it goes on without a place when it has waited for long.
 LargeRoom::Place Settling::TakeLargeRoom() const {
   LargeRoom* const room = store_->large_room();
   const auto most = static_cast<int64_t>(store_->long_rows().MostOfRow());
   if (room == nullptr || most < kLargeBytes) return {};
   const auto longest = static_cast<int64_t>(store_->long_rows().longest());
-  absl::StatusOr<LargeRoom::Place> place =
-      room->Take("Settling", std::min(kLargeStepCopies * longest, room->bytes_max()));
-  return place.ok() ? *std::move(place) : LargeRoom::Place();
+  return room->TakeSurely(kLargeStepCopies * longest, LargeRoom::Turn::kAfterAll);
 }
 
 absl::StatusOr<bool> Settling::Step() {
