@@ -51,11 +51,13 @@ bool LargeRoom::AwaitTurn(std::list<int64_t>::iterator self, absl::Time give_up,
     return self == waiting_.begin() && Fits(*self);
   };
   bool fits = is_next();
+  is_awaited_.store(true, std::memory_order_relaxed);
   for (absl::Time now = absl::Now(); !fits && now < give_up; now = absl::Now()) {
     fits = mutex_.AwaitWithTimeout(absl::Condition(&is_next), std::min(kLook, give_up - now));
     if (!fits && gone && gone()) break;
   }
   waiting_.erase(self);
+  is_awaited_.store(!waiting_.empty(), std::memory_order_relaxed);
   return fits;
 }
 

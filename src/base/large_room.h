@@ -8,6 +8,7 @@
 // Threads: all functions may be called at once, but for the setters, which come before all else.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -123,6 +124,8 @@ class LargeRoom {
   void Adjust();
 
   int64_t bytes_max() const { return options_.bytes_max; }
+  // Somebody waits for a place.
+  bool IsAwaited() const { return is_awaited_.load(std::memory_order_relaxed); }
   int64_t taken_bytes() const;
 
  private:
@@ -146,6 +149,7 @@ class LargeRoom {
   int64_t taken_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t left_bytes_ ABSL_GUARDED_BY(mutex_) = -1;     // that were told
   std::list<int64_t> waiting_ ABSL_GUARDED_BY(mutex_);  // bytes, in turn
+  std::atomic<bool> is_awaited_ = false;
 };
 
 // The place of one reader of entries (Engine::ScanOptions::take_large), as large as its longest entry needs

@@ -141,6 +141,9 @@ class Handler {
     (void)bytes;
     return Room::kTake;
   }
+  // Whether others wait for the room of a message that is coming in: then it has to come faster
+  // (ServerOptions::awaited_body_pause_max).  Asked now and then.
+  virtual bool IsAwaited() const { return false; }
   // A whole message.  Where the client may send one, it has also said that there is no other.
   virtual void OnMessage(MessageBytes message) = 0;
   // The client sends no more messages; only where it may send several.

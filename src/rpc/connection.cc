@@ -585,6 +585,9 @@ void Connection::CheckCalls() {
     if (call->IsTooSlow(now)) {
       loop_->state().CountRefusal(Refusal::kSlowBody);
       call->End({absl::StatusCode::kCancelled, "The request came too slowly, or its end did not come"});
+    } else if (call->KeepsOthersWaiting(now)) {
+      loop_->state().CountRefusal(Refusal::kSlowBody);
+      call->End(loop_->state().Busy("The server is busy: the request came slowly, and others wait for its room"));
     } else if (call->IsNotTaken(now)) {
       loop_->state().CountRefusal(Refusal::kSlowReader);
       call->End({absl::StatusCode::kCancelled, "The client took nothing of the answer for too long"});

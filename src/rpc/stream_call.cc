@@ -14,6 +14,7 @@ namespace {
 // A shorter message is counted only when a part of it is still missing after what has come was looked at.
 constexpr size_t kCountedAtOnceBytesMin = 64 << 10;
 constexpr int64_t kBodyBytesPerSecondMin = 8 << 10;
+constexpr int64_t kAwaitedBodyBytesPerSecondMin = 1 << 20;
 
 int64_t NanosOf(Timer::TimePoint time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
@@ -336,13 +337,27 @@ bool StreamCall::IsNotTaken(TimePoint now) const {
          NanosOf(now) - since > std::chrono::nanoseconds(loop_->state().options().message_pause_max).count();
 }
 
-bool StreamCall::IsTooSlow(TimePoint now) const {
+bool StreamCall::IsComingIn() const {
   if (request_ended_ || is_over_ || finished_ || is_held_) return false;
-  if (method_->client_streams && reader_.IsBetweenMessages()) return false;
+  return !method_->client_streams || !reader_.IsBetweenMessages();
+}
+
+bool StreamCall::IsSlowerThan(int64_t bytes_per_second, std::chrono::milliseconds pause,
+                              TimePoint now) const {
+  return now - receiving_since_ >
+         pause + std::chrono::milliseconds(received_bytes_ * 1'000 / bytes_per_second);
+}
+
+bool StreamCall::IsTooSlow(TimePoint now) const {
   const auto pause_max = loop_->state().options().body_pause_max;
-  return now - received_last_ > pause_max ||
-         now - receiving_since_ >
-             pause_max + std::chrono::milliseconds(received_bytes_ * 1'000 / kBodyBytesPerSecondMin);
+  return IsComingIn() &&
+         (now - received_last_ > pause_max || IsSlowerThan(kBodyBytesPerSecondMin, pause_max, now));
+}
+
+bool StreamCall::KeepsOthersWaiting(TimePoint now) const {
+  return IsComingIn() && handler_ != nullptr &&
+         IsSlowerThan(kAwaitedBodyBytesPerSecondMin, loop_->state().options().awaited_body_pause_max, now) &&
+         handler_->IsAwaited();
 }
 
 void StreamCall::Refuse(Refusal reason, CallStatus status) {

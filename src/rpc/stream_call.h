@@ -95,8 +95,9 @@ class StreamCall final : public Call, public Timer {
   void TakeEnd();
   // After a part of the connection's bytes: what is held in memory is counted, or the call ended.
   void CountBytes();
-  // Its message comes too slowly.
+  // Its message comes too slowly: for anybody, or while others wait for its room.
   bool IsTooSlow(TimePoint now) const;
+  bool KeepsOthersWaiting(TimePoint now) const;
   // The client takes nothing of what was written for it.
   bool IsNotTaken(TimePoint now) const;
 
@@ -164,6 +165,8 @@ class StreamCall final : public Call, public Timer {
   void Cancel(const absl::Status& why);
   bool IsHandlerDone() const;
   void BuryIfOver();
+  bool IsComingIn() const;
+  bool IsSlowerThan(int64_t bytes_per_second, std::chrono::milliseconds pause, TimePoint now) const;
 
   Loop* const loop_;
   Connection* connection_;  // null: the stream is closed

@@ -179,6 +179,7 @@ class RequestHandler final : public rpc::Handler {
   ~RequestHandler() override;
 
   Room OnLength(size_t bytes) override;
+  bool IsAwaited() const override { return is_large_ && method_.kind.large_room->IsAwaited(); }
   void OnMessage(rpc::MessageBytes message) override;
   void OnWriteDone(bool ok) override;
 

@@ -14,11 +14,12 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
 
-from raw_http2 import (CONTINUATION, DATA, END_HEADERS, HEADERS, RST_STREAM, Connection, field, frame, header, integer,
+from raw_http2 import (CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, RST_STREAM, Connection, field, frame, header, integer,
                        request_headers)
 
 DATA_API = "/google.bigtable.v2.Bigtable/"
@@ -186,6 +187,40 @@ def test_calls_that_are_reset_leave_nothing(sonde):
                 pass
         expect_served(server)
         expect(server.memory("VmHWM") - before < 64 * MIB, f"memory grows by {(server.memory('VmHWM') - before) // MIB} MiB")
+
+
+def test_a_slow_sender_gives_way(sonde):
+    """A large request has its place in memory while it comes in: whoever sent it slowly kept others out."""
+    with Server(sonde) as server:
+        slow = Connection(server.port)
+        head, stream = slow.call(DATA_API + "MutateRow", b"", ends=False)
+        slow.send(head[:-9 - 5] + frame(DATA, 0, stream, b"\0" + struct.pack(">I", 36 * MIB)))  # takes 216 of 256 MiB
+        other = Connection(server.port, timeout_seconds=30)
+        cell = field(1, b"f") + field(2, b"q") + field(4, bytes(12 * MIB))
+        begin = time.monotonic()
+        over = threading.Event()
+        trickle = threading.Thread(target=send_until, args=(over, slow, stream), daemon=True)
+        trickle.start()
+        time.sleep(1)
+        large = other.send_message(DATA_API + "MutateRow", field(1, TABLE) + field(2, b"large") + field(3, field(1, cell)))
+        while True:
+            kind, flags, of, _ = other.receive_frame()
+            if of == large and kind == HEADERS and flags & END_STREAM:
+                break
+        seconds = time.monotonic() - begin
+        over.set()
+        trickle.join()
+        expect(5 < seconds < 28, f"the other's write took {seconds:.1f} s")
+        expect(server.refused("slow_body") == 1, "the slow one is refused and counted")
+
+
+def send_until(over, connection, stream):
+    """32 KiB/s, though the window lets more pass."""
+    try:
+        while not over.wait(0.25):
+            connection.send(frame(DATA, 0, stream, bytes(8_192)))
+    except OSError:
+        pass
 
 
 def test_watches_are_bounded(sonde):

@@ -98,6 +98,26 @@ class Connection:
             self.send(frame(PING, ACK, 0, payload))
         return kind, flags, stream, payload
 
+    def send_message(self, path, request):
+        """A call whose message may be long, as fast as the server's windows let it; its stream."""
+        frames, stream = self.call(path, b"", ends=False)
+        self.send(frames[:-9 - 5])  # without its empty message
+        data, sent, window = message(request), 0, {0: 65_535, stream: 65_535}
+        while sent < len(data):
+            part = min(len(data) - sent, 16_384, *window.values())
+            if part > 0:
+                ends = END_STREAM if sent + part == len(data) else 0
+                self.send(frame(DATA, ends, stream, data[sent:sent + part]))
+                sent += part
+                window = {of: left - part for of, left in window.items()}
+                continue
+            kind, flags, of, payload = self.receive_frame()
+            if kind == WINDOW_UPDATE and of in window:
+                window[of] += struct.unpack(">I", payload)[0]
+            if kind in (RST_STREAM, GOAWAY) or (kind == HEADERS and flags & END_STREAM):
+                raise ConnectionError("the call was refused")
+        return stream
+
     def ask(self, path, request):
         """The bytes of the answer's messages, with their prefixes; nothing: it was refused."""
         frames, stream = self.call(path, request)

@@ -492,6 +492,27 @@ TEST_F(BoundsTest, EndsCallsWhoseRequestDoesNotCome) {
   ExpectWell();
 }
 
+TEST_F(BoundsTest, EndsSlowRequestsWhoseRoomOthersWaitFor) {
+  Start([](ServerOptions* options) { options->awaited_body_pause_max = milliseconds(300); });
+  {
+    Http2Client client(port());
+    const std::string message = Framed(std::string(1'000'000, 'x'));
+    const int32_t alone = client.Begin("/test.Test/Echo", message.substr(0, 6), false);
+    const int32_t awaited = client.Begin("/test.Test/Awaited", message.substr(0, 6), false);
+    for (int i = 0; i < 500 && !client.answer(awaited).is_closed; ++i) {
+      for (const int32_t stream : {alone, awaited}) client.Continue(stream, std::string(100, 'x'), false);
+      client.Turn(milliseconds(20));
+    }
+    EXPECT_EQ(client.Wait(awaited).status(), "14");
+    EXPECT_THAT(client.answer(awaited).Of("grpc-message"), HasSubstr("others wait for its room"));
+    EXPECT_FALSE(client.answer(alone).is_closed);
+    EXPECT_EQ(Refused(Refusal::kSlowBody), 1);
+    // One that comes as fast as it can is let in.
+    EXPECT_EQ(client.Do("/test.Test/Awaited", "abc").data, Framed("3"));
+  }
+  ExpectWell();
+}
+
 TEST_F(BoundsTest, EndsCallsWhoseAnswerIsNotTaken) {
   Start([](ServerOptions* options) { options->message_pause_max = milliseconds(300); });
   {

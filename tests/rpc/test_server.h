@@ -122,6 +122,14 @@ class WaitingHandler final : public NotingHandler {
   void OnMessage(MessageBytes message) override { call_->WriteAndFinish(std::to_string(message.size()), {}); }
 };
 
+// Others always wait for its room.
+class AwaitedHandler final : public NotingHandler {
+ public:
+  using NotingHandler::NotingHandler;
+  bool IsAwaited() const override { return true; }
+  void OnMessage(MessageBytes message) override { call_->WriteAndFinish(std::to_string(message.size()), {}); }
+};
+
 class RefusingHandler final : public NotingHandler {
  public:
   using NotingHandler::NotingHandler;
@@ -248,6 +256,7 @@ inline Router TestRouter(Diary* diary) {
   add("Leave", std::type_identity<LeavingHandler>());
   add("Polite", std::type_identity<PoliteHandler>());
   add("Wait", std::type_identity<WaitingHandler>());
+  add("Awaited", std::type_identity<AwaitedHandler>());
   add("Refuse", std::type_identity<RefusingHandler>());
   add("Stream", std::type_identity<StreamHandler>());
   add("Chat", std::type_identity<ChatHandler>(), true);
