@@ -183,8 +183,9 @@ class Engine {
   // told now is left out.  Cheap enough for once a second.
   virtual std::vector<Figure> Figures() const = 0;
 
-  // OK while writes go on; else why they have stopped, until the store is opened again.
-  virtual absl::Status CheckWrites() const { return absl::OkStatus(); }
+  // OK while writes go on; else why they have stopped: until the store is opened again, or for now.  Writes
+  // nothing that is read, and may wait for as long as a write.
+  virtual absl::Status CheckWrites() { return absl::OkStatus(); }
 };
 
 }  // namespace sonde

@@ -587,7 +587,8 @@ void Connection::CheckCalls() {
       call->End({absl::StatusCode::kCancelled, "The request came too slowly, or its end did not come"});
     } else if (call->KeepsOthersWaiting(now)) {
       loop_->state().CountRefusal(Refusal::kSlowBody);
-      call->End(loop_->state().Busy("The server is busy: the request came slowly, and others wait for its room"));
+      call->End(
+          loop_->state().Busy("The server is busy: the request came slowly, and others wait for its room"));
     } else if (call->IsNotTaken(now)) {
       loop_->state().CountRefusal(Refusal::kSlowReader);
       call->End({absl::StatusCode::kCancelled, "The client took nothing of the answer for too long"});

@@ -159,6 +159,16 @@ absl::Status CellStore::Write(rocksdb::WriteBatch* batch, std::string_view doing
                   doing, absl::ToInt64Milliseconds(kHeldPatience)));
 }
 
+absl::Status CellStore::CheckWrites() {
+  if (absl::Status status = options_.check_writes(); !status.ok()) return status;
+  rocksdb::WriteBatch nothing;
+  rocksdb::WriteOptions write;
+  write.no_slowdown = true;
+  const rocksdb::Status status = db_->Write(write, &nothing);
+  if (status.IsIncomplete()) return absl::OkStatus();  // slow, for now
+  return FromRocks(status, "Writes are refused for now, and go on by themselves");
+}
+
 absl::Status CellStore::AwaitLongRow(TableId table, std::string_view row_key) const {
   const absl::Time give_up = absl::Now() + kHeldPatience;
   while (long_rows_.IsFull(table, row_key)) {

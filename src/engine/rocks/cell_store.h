@@ -192,6 +192,8 @@ class CellStore {
   // One step, synced if the store is.  UNAVAILABLE: it would have to wait for longer; nothing was applied.
   absl::Status Write(rocksdb::WriteBatch* batch, std::string_view doing,
                      WhenHeld when_held = WhenHeld::kWait);
+  // Whether a write would be taken now: a write of nothing tells.
+  absl::Status CheckWrites();
   // For what adds cells to a row, before it has the open head: waits until the row is not full.
   // UNAVAILABLE: that takes longer than kHeldPatience.
   absl::Status AwaitLongRow(TableId table, std::string_view row_key) const;

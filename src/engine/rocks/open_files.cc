@@ -1,5 +1,8 @@
 #include "engine/rocks/open_files.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -58,6 +61,13 @@ class OpenFilesSystem final : public rocksdb::FileSystemWrapper {
 
 OpenFilesEnv::OpenFilesEnv(rocksdb::Env* base) : EnvWrapper(base) {
   file_system_ = std::make_shared<OpenFilesSystem>(base->GetFileSystem());
+}
+
+int OpenTablesMax() {
+  constexpr rlim_t kWanted = 4096;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kWanted;
+  return static_cast<int>(std::min(kWanted, limit.rlim_cur / 2));
 }
 
 bool IsForWantOfDescriptors(const rocksdb::Status& status) {

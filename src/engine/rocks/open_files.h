@@ -18,6 +18,9 @@ class OpenFilesEnv final : public rocksdb::EnvWrapper {
   const char* Name() const override { return "OpenFilesEnv"; }
 };
 
+// How many tables RocksDB may keep open: half of what the process may have, and no more than it needs.
+int OpenTablesMax();
+
 // Of an error that RocksDB tells: it is of that kind.
 bool IsForWantOfDescriptors(const rocksdb::Status& status);
 

@@ -495,6 +495,11 @@ absl::Status RocksEngine::TrimLog(TableId table, int64_t position) {
   return log_->Trim(table, position);
 }
 
+absl::Status RocksEngine::CheckWrites() {
+  if (absl::Status status = disk_guard_->AdmitWrite(); !status.ok()) return status;
+  return store_->CheckWrites();
+}
+
 std::vector<Figure> RocksEngine::Figures() const {
   std::vector<Figure> figures = FiguresOfDatabase(*store_);
   MergeFigures(FiguresOfSettling(*store_, *settling_, *schedule_), &figures);

@@ -176,6 +176,7 @@ TEST_F(RocksEngineFaultsTest, AFullDiskRefusesWhatAddsCellsAndNothingElse) {
   const absl::Status refused = Put("d");
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("is full"));
+  EXPECT_EQ(engine_->CheckWrites(), refused);
   const auto put = [](const std::vector<RowFamily>&) -> absl::StatusOr<std::optional<RowDelta>> {
     RowDelta delta;
     delta.families.push_back({.family = 1, .puts = {{"q", 1000, "u"}}});
@@ -311,11 +312,15 @@ TEST_F(RocksEngineFaultsTest, WritesGoOnWhenThereAreFileDescriptorsAgain) {
   int rows = 0;
   for (; rows < 200 && status.ok(); ++rows) status = Put("row" + std::to_string(rows), value);
   const absl::Status next = Put("b");
+  const absl::Status checked = engine_->CheckWrites();
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_FALSE(next.ok());
+  EXPECT_EQ(checked.code(), absl::StatusCode::kUnavailable) << checked;
   bool goes_on = false;
-  for (int i = 0; i < 15 && !goes_on; ++i) goes_on = Soon([&] { return Put("c").ok(); });
+  for (int i = 0; i < 15 && !goes_on; ++i) goes_on = Soon([&] { return engine_->CheckWrites().ok(); });
+  EXPECT_TRUE(goes_on) << engine_->CheckWrites();
+  goes_on = Soon([&] { return Put("c").ok(); });
   EXPECT_TRUE(goes_on) << Put("c");
   // What was acknowledged is there, and what was refused is not.
   for (int i = 0; i + 1 < rows; ++i) EXPECT_EQ(Get("row" + std::to_string(i))->size(), value.size());

@@ -11,6 +11,7 @@
 #include "engine/rocks/head_buffer.h"
 #include "engine/rocks/inventory.h"
 #include "engine/rocks/key.h"
+#include "engine/rocks/open_files.h"
 #include "engine/rocks/rocks_status.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/env.h"
@@ -110,7 +111,7 @@ rocksdb::Options Basics(rocksdb::Env* env) {
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   options.keep_log_file_num = 5;
   options.max_log_file_size = 4 * kMiB;
-  options.max_open_files = 4096;
+  options.max_open_files = OpenTablesMax();
   return options;
 }
 
