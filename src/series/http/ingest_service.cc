@@ -20,7 +20,7 @@ IngestService::IngestService(std::unique_ptr<TableAccess> tables, const Clock* c
       settings_(settings),
       declarations_(tables_.get(), clock),
       refresher_(tables_.get(), clock),
-      admission_("ingest requests", {kIngestRequestsMax, settings.bytes_under_way_max}) {}
+      admission_("requests over HTTP", {kIngestRequestsMax, settings.bytes_under_way_max}) {}
 
 absl::StatusOr<std::unique_ptr<IngestService>> IngestService::Open(std::unique_ptr<TableAccess> tables,
                                                                    const Clock* clock, Settings settings) {

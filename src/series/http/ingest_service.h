@@ -60,8 +60,10 @@ class IngestService {
   const Clock& clock() const { return *clock_; }
   const IngestSettings& ingest_settings() const { return settings_.ingest; }
 
-  // Room for the body of this request.  UNAVAILABLE: there is none now.
+  // Room for the body of this request; what questions hold counts, too (query_memory.h).  UNAVAILABLE: there
+  // is none now.
   absl::StatusOr<Admission::Place> Admit(const HttpRequest& request);
+  Admission& admission() { return admission_; }
   const Admission& admission() const { return admission_; }
 
  private:

@@ -54,8 +54,12 @@ absl::StatusOr<bool> Matches(const std::vector<RemoteMatcher>& matchers, const s
 class Reader {
  public:
   Reader(TableAccess* tables, int64_t now_micros, const prometheus::RemoteQuery& query,
-         std::function<absl::Status()> interrupted)
-      : tables_(tables), now_micros_(now_micros), query_(query), interrupted_(std::move(interrupted)) {}
+         std::function<absl::Status()> interrupted, std::function<absl::Status(int64_t)> hold)
+      : tables_(tables),
+        now_micros_(now_micros),
+        query_(query),
+        interrupted_(std::move(interrupted)),
+        hold_(std::move(hold)) {}
 
   absl::Status ReadSeries(const KnownSeries& series);
   // Its derived tables, each under the name SERIES_TABLE.
@@ -67,13 +71,16 @@ class Reader {
   absl::StatusOr<bool> MatchesAbsentLabels(const SeriesSchema& view) const;
   void AddQueryConditions(const SeriesSchema& view, Query* query) const;
   void AddSamples(const SeriesSchema& view, const std::vector<std::string>& metrics, const ResultRow& row);
+  absl::Status HoldSamples();
 
   TableAccess* const tables_;
   const int64_t now_micros_;
   const prometheus::RemoteQuery& query_;
   const std::function<absl::Status()> interrupted_;
+  const std::function<absl::Status(int64_t)> hold_;
   std::map<std::vector<std::pair<std::string, std::string>>, std::vector<RemoteSample>> samples_;
   size_t count_ = 0;
+  size_t held_count_ = 0;  // of these
 };
 
 absl::StatusOr<bool> Reader::MatchesAbsentLabels(const SeriesSchema& view) const {
@@ -122,11 +129,23 @@ void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>
   }
 }
 
+// What samples take stays counted until the answer is encoded.
+absl::Status Reader::HoldSamples() {
+  constexpr size_t kSamplesAtOnce = 16'384;
+  // In a vector that may be twice as long as it has to be, in the message, and packed.
+  constexpr size_t kSampleBytes = 4 * sizeof(RemoteSample);
+  if (!hold_ || count_ < held_count_ + kSamplesAtOnce) return absl::OkStatus();
+  const size_t more = count_ - held_count_;
+  held_count_ = count_;
+  return hold_(static_cast<int64_t>(more * kSampleBytes));
+}
+
 absl::Status Reader::ReadSeries(const KnownSeries& series) {
   const SeriesSchema view = LabelsAsTags(series);
   Query query;
   query.now_micros = now_micros_;
   query.interrupted = interrupted_;
+  query.hold = hold_;
   std::vector<std::string> metrics;
   for (size_t i = 0; i < view.fields.size(); ++i) {
     if (view.fields[i].type == FieldType::kString) continue;
@@ -149,10 +168,13 @@ absl::Status Reader::ReadSeries(const KnownSeries& series) {
   constexpr int64_t kEndMillis = kTimeEndMicros / 1'000;
   query.selection.from_micros = std::clamp(query_.start_millis, kBeginMillis, kEndMillis) * 1'000;
   query.selection.to_micros = std::clamp(query_.end_millis, kBeginMillis - 1, kEndMillis - 1) * 1'000 + 1'000;
+  absl::Status held;
   const absl::StatusOr<QueryStats> stats = RunQuery(series, query, tables_, [&](const ResultRow& row) {
     AddSamples(view, metrics, row);
-    return count_ <= kRemoteSamplesMax;
+    held = HoldSamples();
+    return held.ok() && count_ <= kRemoteSamplesMax;
   });
+  if (!held.ok()) return held;
   if (absl::IsNotFound(stats.status())) return absl::OkStatus();  // no point has come yet
   if (!stats.ok()) return stats.status();
   if (count_ <= kRemoteSamplesMax) return absl::OkStatus();
@@ -203,8 +225,9 @@ std::vector<RemoteSeries> Reader::TakeSeries() {
 
 absl::StatusOr<std::vector<RemoteSeries>> ReadForPrometheus(IngestService* service, TableAccess* tables,
                                                             const prometheus::RemoteQuery& query,
-                                                            std::function<absl::Status()> interrupted) {
-  Reader reader(tables, service->clock().NowMicros(), query, std::move(interrupted));
+                                                            std::function<absl::Status()> interrupted,
+                                                            std::function<absl::Status(int64_t)> hold) {
+  Reader reader(tables, service->clock().NowMicros(), query, std::move(interrupted), std::move(hold));
   for (const KnownSeriesRef& series : service->declarations().List()) {
     if (absl::Status status = reader.ReadSeries(*series); !status.ok()) return status;
     if (absl::Status status = reader.ReadDerived(*series); !status.ok()) return status;

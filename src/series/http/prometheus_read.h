@@ -21,10 +21,11 @@ namespace sonde::series {
 // Of one query.
 constexpr size_t kRemoteSamplesMax = 5'000'000;
 
-// `interrupted`: as Query::interrupted.  `tables`: the service's, as the one who asks sees them.
-// INVALID_ARGUMENT: a pattern that is no regular expression, or more than kRemoteSamplesMax samples.
+// `interrupted` and `hold`: as Query's; samples count as what they take until the answer is encoded.
+// `tables`: the service's, as the one who asks sees them. INVALID_ARGUMENT: a pattern that is no regular
+// expression, or more than kRemoteSamplesMax samples.
 absl::StatusOr<std::vector<prometheus::RemoteSeries>> ReadForPrometheus(
     IngestService* service, TableAccess* tables, const prometheus::RemoteQuery& query,
-    std::function<absl::Status()> interrupted);
+    std::function<absl::Status()> interrupted, std::function<absl::Status(int64_t)> hold);
 
 }  // namespace sonde::series

@@ -19,6 +19,7 @@
 #include "prometheus/remote_messages.h"
 #include "series/http/ingest_service.h"
 #include "series/http/prometheus_read.h"
+#include "series/http/query_memory.h"
 #include "series/schema/status_text.h"
 
 namespace sonde::series {
@@ -207,11 +208,14 @@ absl::Status Read(IngestService* service, const HttpRequest& request, HttpBody* 
     AnswerError(queries.status(), response);
     return absl::OkStatus();
   }
+  *place = Admission::Place();  // the body is gone
+  const auto memory = std::make_shared<QueryMemory>(&service->admission());
   std::vector<std::vector<RemoteSeries>> results;
   const std::shared_ptr<TableAccess> tables = service->TablesFor(request);
   for (const prometheus::RemoteQuery& query : *queries) {
     absl::StatusOr<std::vector<RemoteSeries>> result =
-        ReadForPrometheus(service, tables.get(), query, InterruptedWhenGone(request));
+        ReadForPrometheus(service, tables.get(), query, InterruptedWhenGone(request),
+                          [&](int64_t more_bytes) { return memory->Hold(more_bytes); });
     if (!result.ok()) {
       AnswerError(result.status(), response);
       return absl::OkStatus();

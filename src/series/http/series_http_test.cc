@@ -5,66 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "prometheus/remote_messages.h"
-#include "series/http/ingest_service.h"
-#include "series/write/csv_reader.h"
-#include "series/write/memory_tables.h"
+#include "series/http/series_http_test_support.h"
 
 namespace sonde::series {
 namespace {
-
-constexpr int64_t kNow = 1'700'000'000 * kMicrosPerSecond;
-
-class FixedClock final : public Clock {
- public:
-  int64_t NowMicros() const override { return kNow; }
-};
-
-// Calls the routes without a server.
-class Fixture {
- public:
-  explicit Fixture(IngestSettings settings = {}) {
-    auto tables = std::make_unique<MemoryTables>();
-    tables_ = tables.get();
-    service_ = IngestService::Open(std::move(tables), &clock_, {.ingest = settings}).value();
-    service_->AddRoutes(&router_);
-  }
-
-  HttpResponse Call(const std::string& method, const std::string& path, const std::string& body = "",
-                    std::map<std::string, std::string> headers = {}) {
-    HttpRequest request;
-    request.method = method;
-    request.headers = std::move(headers);
-    request.is_client_gone = is_client_gone_;
-    const size_t question = path.find('?');
-    request.path = path.substr(0, question);
-    for (size_t at = question; at != std::string::npos;) {
-      const size_t end = path.find('&', at + 1);
-      const std::string pair = path.substr(at + 1, end == std::string::npos ? end : end - at - 1);
-      request.query.emplace(pair.substr(0, pair.find('=')), pair.substr(pair.find('=') + 1));
-      at = end;
-    }
-    const Router::Match match = router_.Find(method, request.path);
-    EXPECT_NE(match.route, nullptr) << method << " " << path;
-    if (match.route == nullptr) return {};
-    request.parts = match.parts;
-    HttpBody source(SourceOfText(body), match.route->body_bytes_max);
-    HttpResponse response;
-    const absl::Status status = match.route->handler(request, &source, &response);
-    return status.ok() ? response : ErrorResponse(status);
-  }
-
-  std::function<bool()> is_client_gone_;
-  FixedClock clock_;
-  MemoryTables* tables_ = nullptr;
-  std::unique_ptr<IngestService> service_;
-  Router router_;
-};
-
-std::string Rows(const HttpResponse& response) { return nlohmann::json::parse(response.body)["rows"].dump(); }
 
 TEST(SeriesHttp, TakesLineProtocolAndAnswersQueries) {
   Fixture fixture;
@@ -254,19 +201,6 @@ TEST(SeriesHttp, NamesTheTagsThatKeysBeginWith) {
   EXPECT_EQ(tags("w"), R"(["sensor"])");
 }
 
-constexpr char kMeters[] =
-    "series: meters\ntags: { meter: string }\nfields: { kwh: int }\nkey: [meter, bucket]\nbucket: day\n"
-    "retention: { max_age: 30d }\nderive:\n  - latest: now\n  - order: { table: by_time, key: [{ salt: 2 }, "
-    "time, meter] "
-    "}\n"
-    "  - period: { table: \"m_{yyyymmdd}\", every: day }\n  - rollup: { table: hourly, every: 1h, "
-    "aggregates: [count, "
-    "max], retention: 5y }\n";
-
-std::string MeterLine(std::string_view meter, int64_t micros, int kwh) {
-  return fmt::format("{{\"meter\":\"{}\",\"time\":{},\"kwh\":{}}}\n", meter, micros / 1000, kwh);
-}
-
 TEST(SeriesHttp, AnswersFromDerivedTables) {
   Fixture fixture;
   ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
@@ -306,95 +240,6 @@ TEST(SeriesHttp, AnswersFromDerivedTables) {
   EXPECT_EQ(samples(), 1);
   name.value = "meters_daily_kwh_max";
   EXPECT_EQ(samples(), 0);
-}
-
-TEST(SeriesHttp, NeverCutsCsvSilently) {
-  Fixture fixture;
-  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
-  const std::string path = "/api/v1/series/meters/write?time_format=epoch_ms";
-  std::string lines;
-  for (int i = 0; i <= 100'000; ++i) lines += MeterLine("a", kNow - i * kMicrosPerSecond, i);
-  ASSERT_EQ(fixture.Call("POST", path, lines).code, 200);
-  const auto is_truncated = [&](const std::string& limit) {
-    const HttpResponse response =
-        fixture.Call("GET", "/api/v1/series/meters/query?format=csv&limit=" + limit);
-    EXPECT_EQ(response.code, 200);
-    EXPECT_EQ(response.headers.size(), 1);
-    EXPECT_EQ(response.headers[0].first, "Sonde-Is-Truncated");
-    EXPECT_EQ(std::count(response.body.begin(), response.body.end(), '\n'),
-              std::min(100'001, std::stoi(limit)) + 1);
-    return response.headers[0].second;
-  };
-  EXPECT_EQ(is_truncated("5"), "true");
-  EXPECT_EQ(is_truncated("100000"), "true");
-  EXPECT_EQ(is_truncated("100001"), "false");
-  const HttpResponse usual = fixture.Call("GET", "/api/v1/series/meters/query?format=csv");
-  EXPECT_EQ(usual.code, 400);
-  EXPECT_EQ(
-      nlohmann::json::parse(usual.body)["error"]["message"],
-      "the answer has more than 100000 rows: say limit (1 to 1000000) to have that many, or ask for less");
-  const auto json =
-      nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/meters/query?limit=100001").body);
-  EXPECT_EQ(json["is_truncated"], false);
-  EXPECT_EQ(json["rows"].size(), 100'001);
-}
-
-// A question that asks for too much is wrong: to ask it again, as clients do after 429, is no cure.
-TEST(SeriesHttp, RefusesWhatAsksForTooMuch) {
-  Fixture fixture;
-  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
-  ASSERT_EQ(fixture
-                .Call("POST", "/api/v1/series/meters/write?time_format=epoch_ms",
-                      MeterLine("a", kNow - 20 * kMicrosPerDay, 1) + MeterLine("a", kNow, 2))
-                .code,
-            200);
-  const HttpResponse filled = fixture.Call("GET", "/api/v1/series/meters/query?every=1s&agg=max&fill=null");
-  EXPECT_EQ(filled.code, 400);
-  EXPECT_EQ(nlohmann::json::parse(filled.body)["error"]["message"],
-            "filling gaps of more than 1000000 buckets a group; ask for wider buckets or a shorter time");
-}
-
-// Nobody works for who is not there any more.
-TEST(SeriesHttp, QueriesEndWhenTheirClientIsGone) {
-  Fixture fixture;
-  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
-  std::string lines;
-  for (int i = 0; i < 20'000; ++i) lines += MeterLine("a", kNow - i * kMicrosPerMinute, i);
-  ASSERT_EQ(fixture.Call("POST", "/api/v1/series/meters/write?time_format=epoch_ms", lines).code, 200);
-  const std::vector<std::string> questions = {"every=minute&agg=p95&window=1,2,100",
-                                              "every=minute&fill=linear", "format=json"};
-  for (const std::string& question : questions) {
-    fixture.is_client_gone_ = nullptr;
-    EXPECT_EQ(fixture.Call("GET", "/api/v1/series/meters/query?" + question).code, 200) << question;
-    fixture.is_client_gone_ = [] { return false; };
-    EXPECT_EQ(fixture.Call("GET", "/api/v1/series/meters/query?" + question).code, 200) << question;
-    fixture.is_client_gone_ = [] { return true; };
-    const HttpResponse left = fixture.Call("GET", "/api/v1/series/meters/query?" + question);
-    EXPECT_EQ(left.code, 499) << question;
-    EXPECT_EQ(nlohmann::json::parse(left.body)["error"]["message"], "the client has gone");
-  }
-}
-
-TEST(SeriesHttp, BoundsWhatWindowsJoin) {
-  Fixture fixture;
-  ASSERT_EQ(fixture.Call("PUT", "/api/v1/series/meters", kMeters).code, 200);
-  std::string lines;
-  for (int i = 0; i < 20'000; ++i) lines += MeterLine("a", kNow - i * kMicrosPerMinute, i);
-  ASSERT_EQ(fixture.Call("POST", "/api/v1/series/meters/write?time_format=epoch_ms", lines).code, 200);
-  std::string windows = "1";
-  for (int i = 2; i <= 1'000; ++i) windows += fmt::format(",{}", i);
-  const HttpResponse refused =
-      fixture.Call("GET", "/api/v1/series/meters/query?every=minute&agg=p95&window=" + windows);
-  EXPECT_EQ(refused.code, 400);
-  EXPECT_EQ(nlohmann::json::parse(refused.body)["error"]["message"],
-            "the windows join 40039920000 buckets and values or more; allowed: 1000000000; ask for fewer or "
-            "shorter window, wider buckets, fewer groups or a shorter time");
-  std::string percentiles = "p0";
-  for (int i = 1; i <= 10'000; ++i) percentiles += fmt::format(",p{}", 0.01 * i);
-  EXPECT_EQ(
-      nlohmann::json::parse(
-          fixture.Call("GET", "/api/v1/series/meters/query?agg=" + percentiles).body)["error"]["message"],
-      "10001 columns; allowed: 10000; ask for fewer fields, agg or window");
 }
 
 TEST(SeriesHttp, ZonesAreNamesOfTheTzDatabase) {

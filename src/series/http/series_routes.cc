@@ -10,12 +10,14 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
 #include "base/bytes.h"
 #include "series/http/ingest_service.h"
+#include "series/http/query_memory.h"
 #include "series/query/query_request.h"
 #include "series/query/result_writer.h"
 #include "series/schema/check.h"
@@ -334,7 +336,9 @@ class JsonAnswer {
     text_ += ",\"stats\":" + ToJson(stats).dump() + "}\n";
     return std::move(text_);
   }
+  // What was made since TakeText.
   size_t bytes() const { return text_.size(); }
+  std::string TakeText() { return std::exchange(text_, {}); }
 
  private:
   void Append(const Json& value) {
@@ -376,11 +380,14 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
   query->interrupted = InterruptedWhenGone(request);
   const absl::StatusOr<ResultHeader> header = HeaderOf(view, *query);
   if (!header.ok()) return members.InWordsOfHere(header.status());
+  const auto memory = std::make_shared<QueryMemory>(&service->admission());
+  query->hold = [memory](int64_t more_bytes) { return memory->Hold(more_bytes); };
+  const auto text = std::make_shared<AnswerText>(memory);
   JsonAnswer answer(*header);
   std::ostringstream csv_text;
   const std::unique_ptr<ResultWriter> csv =
       is_csv ? MakeResultWriter(ResultFormat::kCsv, *header, &csv_text) : nullptr;
-  bool is_too_big = false;
+  absl::Status written;
   bool is_truncated = false;
   int64_t rows = 0;
   const absl::StatusOr<QueryStats> stats =
@@ -389,28 +396,39 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
         if (is_truncated) return false;
         if (is_csv) {
           csv->Row(row);
-          is_too_big = static_cast<size_t>(csv_text.tellp()) > kAnswerBytesMax;
+          if (static_cast<size_t>(csv_text.tellp()) >= AnswerText::kPartBytes) {
+            written = text->Append(std::move(csv_text).str());
+            csv_text.str({});
+          }
         } else {
           answer.Row(row);
-          is_too_big = answer.bytes() > kAnswerBytesMax;
+          if (answer.bytes() >= AnswerText::kPartBytes) written = text->Append(answer.TakeText());
         }
-        return !is_too_big;
+        if (written.ok() && text->bytes() > kAnswerBytesMax) written = TooMany(kAnswerBytesMax);
+        return written.ok();
       });
+  if (!written.ok()) return written;
   if (!stats.ok()) return members.InWordsOfHere(stats.status());
-  if (is_too_big) return TooMany(kAnswerBytesMax);
-  if (!is_csv) {
-    response->body = answer.Finish(*stats, is_truncated);
+  std::string rest;
+  if (is_csv) {
+    // A CSV file can't say in itself that rows are missing.
+    if (is_truncated && members.limit.empty()) {
+      return absl::InvalidArgumentError(fmt::format(
+          "the answer has more than {} rows: say limit (1 to {}) to have that many, or ask for less",
+          rows_max, kRowsMax));
+    }
+    response->headers.emplace_back("Sonde-Is-Truncated", is_truncated ? "true" : "false");
+    response->content_type = "text/csv; charset=utf-8";
+    rest = std::move(csv_text).str();
+  } else {
+    rest = answer.Finish(*stats, is_truncated);
+  }
+  if (text->IsEmpty()) {
+    response->body = std::move(rest);
     return absl::OkStatus();
   }
-  // A CSV file can't say in itself that rows are missing.
-  if (is_truncated && members.limit.empty()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "the answer has more than {} rows: say limit (1 to {}) to have that many, or ask for less", rows_max,
-        kRowsMax));
-  }
-  response->headers.emplace_back("Sonde-Is-Truncated", is_truncated ? "true" : "false");
-  response->body = csv_text.str();
-  response->content_type = "text/csv; charset=utf-8";
+  if (absl::Status status = text->Append(std::move(rest)); !status.ok()) return status;
+  response->stream = [text](std::string* part) { return text->Next(part); };
   return absl::OkStatus();
 }
 

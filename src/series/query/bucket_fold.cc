@@ -32,6 +32,7 @@ BucketFold::BucketFold(const Query& query, const SeriesSchema& schema, const std
       fields_(fields.size()),
       needs_(AggregateNeeds::Of(query.aggregates)),
       windows_(query.windows),
+      held_(query.hold),
       has_several_percentiles_(
           std::count_if(query.aggregates.begin(), query.aggregates.end(),
                         [](const Aggregate& some) { return some.kind == Aggregate::Kind::kPercentile; }) > 1),
@@ -64,6 +65,10 @@ absl::StatusOr<size_t> BucketFold::FindBucket(Group* group, int64_t time_micros,
                     "fields, fewer groups or a shorter time",
                     kAccumulatorsMax));
   }
+  // The vector may be twice as long as it has to be.
+  constexpr size_t kBucketBytes = 64;
+  const absl::Status held = held_.Add(static_cast<int64_t>(2 * fields_ * sizeof(Accumulator) + kBucketBytes));
+  if (!held.ok()) return held;
   const size_t place = group->accumulators.size();
   group->accumulators.resize(place + fields_);
   group->places.emplace_hint(hint, start_micros, place);
@@ -75,6 +80,7 @@ absl::Status BucketFold::Add(const std::vector<std::string>& tags, const Numbers
   if (times.empty()) return absl::OkStatus();
   const auto [entry, is_new] = groups_.try_emplace(tags);
   Group& group = entry->second;
+  const size_t values_before = values_held_;
   group.first_micros = is_new ? times.front() : std::min(group.first_micros, times.front());
   for (size_t begin = 0; begin < times.size();) {
     int64_t end_micros = 0;
@@ -89,7 +95,9 @@ absl::Status BucketFold::Add(const std::vector<std::string>& tags, const Numbers
     }
     begin = end;
   }
-  if (values_held_ <= kValuesHeldMax) return absl::OkStatus();
+  if (values_held_ <= kValuesHeldMax) {
+    return held_.Add(static_cast<int64_t>((values_held_ - values_before) * 2 * sizeof(double)));
+  }
   return absl::InvalidArgumentError(fmt::format(
       "percentiles need more than {} values at a time; ask for fewer groups, fewer fields or a shorter time",
       kValuesHeldMax));
@@ -293,11 +301,15 @@ absl::StatusOr<bool> BucketFold::EmitGroup(const std::vector<std::string>& tags,
   if (absl::Status status = CountJoinsOf(*group, starts->size()); !status.ok()) return status;
   buckets_.clear();
   std::vector<ResultRow> rows;
+  HeldMemory rows_held(query_.hold);
   for (const int64_t start : *starts) {
     absl::StatusOr<std::vector<ResultValue>> values = ValuesOf(group, start);
     if (!values.ok()) return values.status();
     ResultRow row{tags, query_.every ? start : group->first_micros, *std::move(values)};
     if (query_.fill == Fill::kPrevious || query_.fill == Fill::kLinear) {
+      const size_t row_bytes = sizeof(ResultRow) + row.values.size() * sizeof(ResultValue);
+      if (absl::Status status = rows_held.Add(static_cast<int64_t>(2 * row_bytes)); !status.ok())
+        return status;
       rows.push_back(std::move(row));
     } else if (!emit(row)) {
       return false;
@@ -317,6 +329,7 @@ absl::StatusOr<bool> BucketFold::Emit(const std::function<bool(const ResultRow&)
   }
   groups_.clear();
   accumulators_ = values_held_ = 0;
+  held_.Clear();
   return true;
 }
 

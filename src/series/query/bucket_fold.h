@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "series/query/aggregate.h"
+#include "series/query/held_memory.h"
 #include "series/query/numbers.h"
 #include "series/query/query.h"
 #include "series/query/work_check.h"
@@ -22,7 +23,7 @@ class BucketFold {
   // `query` must outlive this; `fields`: of `schema`, those of the numbers.
   BucketFold(const Query& query, const SeriesSchema& schema, const std::vector<size_t>& fields);
 
-  // INVALID_ARGUMENT: kAccumulatorsMax or kValuesHeldMax would be passed.
+  // INVALID_ARGUMENT: kAccumulatorsMax or kValuesHeldMax would be passed; what Query::hold says.
   absl::Status Add(const std::vector<std::string>& group, const Numbers& numbers);
 
   // Gives out all groups, by their tags, and forgets them.  `emit` answers whether to go on; so does this.
@@ -69,6 +70,7 @@ class BucketFold {
   TimeBuckets::Piece piece_;  // that was found last
   size_t accumulators_ = 0;
   size_t values_held_ = 0;
+  HeldMemory held_;
   int64_t joins_ = 0;  // of all groups so far
   const bool has_several_percentiles_;
   const bool looks_back_;

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "model/row_range.h"
+#include "series/query/held_memory.h"
 
 namespace sonde::series {
 namespace {
@@ -26,8 +27,9 @@ using NewestRows = std::map<int64_t, ResultRow, std::greater<>>;
 
 class NewestOfSeries {
  public:
-  // `fields`: how many values a row has.
-  explicit NewestOfSeries(size_t fields) : fields_(fields) {}
+  // `fields`: how many values a row has.  `hold`: Query::hold, which must outlive this.
+  NewestOfSeries(size_t fields, const std::function<absl::Status(int64_t)>& hold)
+      : fields_(fields), held_(hold) {}
 
   // Series mostly come in the order of their tags.
   NewestRows& Of(const std::vector<std::string>& tags) { return all_.try_emplace(all_.end(), tags)->second; }
@@ -36,15 +38,20 @@ class NewestOfSeries {
   // One row more is held.
   absl::Status AddRow() {
     values_held_ += fields_;
-    if (values_held_ <= kValuesHeldMax) return absl::OkStatus();
+    if (values_held_ <= kValuesHeldMax) {
+      return held_.Add(static_cast<int64_t>(kRowBytes + fields_ * sizeof(ResultValue)));
+    }
     return absl::InvalidArgumentError(fmt::format(
         "the newest points of each series are more than {} values; ask for fewer points, series or fields",
         kValuesHeldMax));
   }
 
  private:
+  static constexpr size_t kRowBytes = 256;  // with its tags and its place
+
   const size_t fields_;
   size_t values_held_ = 0;
+  HeldMemory held_;
   std::map<std::vector<std::string>, NewestRows> all_;
 };
 
@@ -149,7 +156,8 @@ void EmitAll(const NewestOfSeries& all, const std::function<bool(const ResultRow
 
 absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& scans, int64_t count,
                               const std::function<bool(const ResultRow&)>& emit) {
-  NewestOfSeries all(scans.empty() ? 0 : scans[0]->fields().size());
+  if (scans.empty()) return absl::OkStatus();
+  NewestOfSeries all(scans[0]->fields().size(), scans[0]->hold());
   // What a newer version has is newer than all of an older one.
   for (auto scan = scans.rbegin(); scan != scans.rend(); ++scan) {
     const absl::Status status = IsSeriesByTime((*scan)->order_of_read())
@@ -171,7 +179,7 @@ absl::Status ReadNewestValues(const SeriesSchema& schema, std::optional<int64_t>
   }
   RowRead read = scan->MakeRead(scan->ranges());
   read.cells_per_column_max = 1;
-  NewestOfSeries all(scan->fields().size());
+  NewestOfSeries all(scan->fields().size(), scan->hold());
   const absl::Status status = scan->Read(read, [&]() -> absl::StatusOr<bool> {
     // A field is in one point: its own newest.  So the newest of these points is that of the series, with all
     // that it has.

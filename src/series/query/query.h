@@ -100,6 +100,10 @@ struct Query {
   // Asked often, by several threads; not OK (CANCELLED) ends the query with that within 100 ms.  Unset:
   // nobody interrupts it.
   std::function<absl::Status()> interrupted;
+  // Told how many bytes more the query holds, about, in steps of a MiB (less than zero: fewer, which is
+  // always OK); not OK ends the query with that.  By one thread.  Unset: it may hold what its other bounds
+  // allow.
+  std::function<absl::Status(int64_t more_bytes)> hold;
 };
 
 struct ResultHeader {

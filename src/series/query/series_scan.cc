@@ -7,6 +7,7 @@
 
 #include "model/limits.h"
 #include "series/key/field_codec.h"
+#include "series/query/held_memory.h"
 #include "series/query/merged_rows.h"
 #include "series/write/row_batch.h"
 
@@ -48,6 +49,7 @@ SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, cons
       order_(codec_, false),
       points_(codec_.schema(), fields_),
       interrupted_(query.interrupted),
+      hold_(query.hold),
       rows_check_(interrupted_) {
   selection_.fields = fields_;
   stats_.table = schema.table;
@@ -269,6 +271,7 @@ absl::Status SeriesScan::ReadNumbersSorted(Numbers* numbers,
                                            const std::function<absl::StatusOr<bool>()>& row) {
   std::map<std::vector<std::string>, Numbers> held;
   size_t values_held = 0;
+  HeldMemory memory(hold_);
   bool is_enough = false;
   const auto give = [&]() -> absl::StatusOr<bool> {
     for (auto& [tags, series] : held) {
@@ -280,6 +283,7 @@ absl::Status SeriesScan::ReadNumbersSorted(Numbers* numbers,
     }
     held.clear();
     values_held = 0;
+    memory.Clear();
     return true;
   };
   const auto is_same_in_front = [&](const std::vector<std::string>& a, const std::vector<std::string>& b) {
@@ -297,7 +301,12 @@ absl::Status SeriesScan::ReadNumbersSorted(Numbers* numbers,
     }
     held[key_.tags].Append(batch);
     values_held += batch.times_micros.size() * batch.columns.size();
-    if (values_held <= kValuesHeldMax) return true;
+    if (values_held <= kValuesHeldMax) {
+      // Values and times; vectors may be twice as long as they have to be.
+      const size_t numbers_held = batch.times_micros.size() * (batch.columns.size() + 1);
+      const absl::Status more = memory.Add(static_cast<int64_t>(numbers_held * 2 * sizeof(double)));
+      return more.ok() ? absl::StatusOr<bool>(true) : more;
+    }
     return absl::InvalidArgumentError(fmt::format(
         "changes of series whose rows are not in the order of time need more than {} values at a time; ask "
         "for fewer series (by the tags in front of the salt), fewer fields or a shorter time",

@@ -72,6 +72,8 @@ class SeriesScan {
   const KeyCodec& codec() const { return codec_; }
   const SeriesSchema& schema() const { return codec_.schema(); }
   const std::vector<size_t>& fields() const { return fields_; }
+  // As Query::hold.
+  const std::function<absl::Status(int64_t)>& hold() const { return hold_; }
   QueryStats& stats() { return stats_; }
 
  private:
@@ -113,6 +115,7 @@ class SeriesScan {
   std::vector<std::string> labels_;  // of the row at hand, of an open series
   QueryStats stats_;
   const std::function<absl::Status()> interrupted_;
+  const std::function<absl::Status(int64_t)> hold_;
   WorkCheck rows_check_;
 };
 

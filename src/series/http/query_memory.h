@@ -1,0 +1,59 @@
+// What a question that came over HTTP holds in memory: what its query holds, and the text of its answer until
+// that is sent.  It counts with the bodies of requests (IngestService::Admit), from a MiB on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/admission.h"
+#include "series/query/held_memory.h"
+
+namespace sonde::series {
+
+// Not for several threads.
+class QueryMemory {
+ public:
+  // `admission` must outlive it.
+  explicit QueryMemory(Admission* admission) : admission_(admission) {}
+
+  // As Query::hold.  UNAVAILABLE: there is no room now; INVALID_ARGUMENT: more than there ever is.
+  absl::Status Hold(int64_t more_bytes);
+
+ private:
+  Admission* const admission_;
+  std::optional<Admission::Place> place_;  // when there was something
+  int64_t bytes_ = 0;
+};
+
+// A long text, in parts, each of which is freed when it is taken.
+class AnswerText {
+ public:
+  // A part of so many bytes is worth being one.
+  static constexpr size_t kPartBytes = 256 << 10;
+
+  explicit AnswerText(std::shared_ptr<QueryMemory> memory)
+      : memory_(std::move(memory)),
+        hold_([this](int64_t more_bytes) { return memory_->Hold(more_bytes); }),
+        held_(hold_) {}
+
+  // Puts `part` behind the others; errors as QueryMemory::Hold.
+  absl::Status Append(std::string part);
+  size_t bytes() const { return bytes_; }
+  bool IsEmpty() const { return parts_.empty(); }
+  // As HttpResponse::stream.
+  bool Next(std::string* part);
+
+ private:
+  const std::shared_ptr<QueryMemory> memory_;
+  const std::function<absl::Status(int64_t)> hold_;
+  HeldMemory held_;
+  std::deque<std::string> parts_;
+  size_t bytes_ = 0;  // of all, also of those that were taken
+};
+
+}  // namespace sonde::series
