@@ -6,95 +6,14 @@ Exit status: 0 all hold, 1 otherwise.
 """
 
 import os
-import pathlib
-import re
-import resource
-import signal
 import struct
-import subprocess
 import sys
-import tempfile
 import threading
 import time
-import urllib.error
-import urllib.request
 
 from raw_http2 import (CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, RST_STREAM, Connection, field, frame, header, integer,
                        request_headers)
-
-DATA_API = "/google.bigtable.v2.Bigtable/"
-TABLE = b"projects/p/instances/i/tables/t"
-CALL_SECONDS_MAX = 2.0
-MIB = 1 << 20
-
-
-class Server:
-    def __init__(self, sonde, memory="256MiB", files_max=None):
-        self.directory = tempfile.TemporaryDirectory(prefix="sonde_abuse_")
-        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))) if files_max else None
-        self.process = subprocess.Popen(
-            [sonde, "serve", "--port", "0", "--http-port", "0", "--data-dir", self.directory.name + "/data", "--durability", "os",
-             "--memory", memory, "--log-level", "error"], stdout=subprocess.PIPE, text=True, preexec_fn=limit)
-        self.http = self.port = None
-        for line in self.process.stdout:
-            if page := re.search(r"web page at (http://\S+?)/?$", line.strip()):
-                self.http = page[1]
-            if place := re.search(r"listening on \S+:(\d+)", line):
-                self.port = int(place[1])
-                break
-        other = Connection(self.port)
-        family = field(3, field(1, b"f") + field(2, b""))
-        assert other.ask("/google.bigtable.admin.v2.BigtableTableAdmin/CreateTable",
-                         field(1, b"projects/p/instances/i") + field(2, b"t") + field(3, family)), "the table is made"
-        assert write(other, b"row"), "a row is written"
-        other.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self.directory.cleanup()
-
-    def memory(self, name):
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(name + r":\s+(\d+) kB", status)[1]) * 1024
-
-    def get(self, path):
-        try:
-            with urllib.request.urlopen(self.http + path, timeout=10) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
-    def refused(self, reason):
-        match = re.search(r'sonde_grpc_refused_total\{reason="%s"\} (\d+)' % reason, self.get("/metrics")[1])
-        return int(match[1]) if match else 0
-
-    def end(self):
-        begin = time.monotonic()
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=30)
-        return time.monotonic() - begin
-
-
-def write(connection, row, value=b"v"):
-    cell = field(1, b"f") + field(2, b"q") + field(4, value)
-    return connection.ask(DATA_API + "MutateRow", field(1, TABLE) + field(2, row) + field(3, field(1, cell)))
-
-
-READ = field(1, TABLE) + field(2, field(1, b"row"))
-
-
-def read(connection):
-    return connection.ask(DATA_API + "ReadRows", READ)
-
-
-def expect(condition, what):
-    if not condition:
-        raise AssertionError(what)
+from server import CALL_SECONDS_MAX, DATA_API, MIB, READ, TABLE, Server, expect, read, run_tests, write
 
 
 def expect_served(server, times=10):
@@ -258,20 +177,7 @@ def test_ends_in_time_whatever_hangs(sonde):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    tests = [test for name, test in globals().items() if name.startswith("test_")]
-    failed = 0
-    for test in tests:
-        if len(sys.argv) > 2 and test.__name__ not in sys.argv[2:]:
-            continue
-        begin = time.monotonic()
-        try:
-            test(sys.argv[1])
-            outcome = "ok"
-        except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
-            outcome = f"FAILED: {type(error).__name__}: {error}"
-            failed += 1
-        print(f"{test.__name__}: {outcome} ({time.monotonic() - begin:.1f} s)", flush=True)
-    sys.exit(1 if failed else 0)
+    run_tests([test for name, test in globals().items() if name.startswith("test_")], sys.argv[1:])
 
 
 if __name__ == "__main__":
