@@ -2,28 +2,33 @@
 
 #include <fmt/format.h>
 #include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <prometheus/remote.pb.h>
 #include <prometheus/remote2.pb.h>
 #include <snappy.h>
 
+#include <algorithm>
 #include <map>
+
+#include "absl/base/casts.h"
 
 namespace sonde::prometheus {
 namespace {
 
-absl::StatusOr<std::string> Unpack(std::string_view bytes) {
-  size_t unpacked_bytes = 0;
+using google::protobuf::internal::WireFormatLite;
+
+absl::Status NotSnappy() { return absl::InvalidArgumentError("the body is not a block of snappy"); }
+
+absl::StatusOr<std::string> Unpack(std::string_view packed, size_t bytes_max) {
+  const absl::StatusOr<size_t> bytes = UnpackedBytes(packed);
+  if (!bytes.ok()) return bytes.status();
+  if (*bytes > bytes_max) {
+    return absl::ResourceExhaustedError(
+        fmt::format("the body has {} bytes when unpacked; allowed: up to {}", *bytes, bytes_max));
+  }
   std::string unpacked;
-  if (!snappy::GetUncompressedLength(bytes.data(), bytes.size(), &unpacked_bytes)) {
-    return absl::InvalidArgumentError("the body is not a block of snappy");
-  }
-  if (unpacked_bytes > kRemoteBytesMax) {
-    return absl::ResourceExhaustedError(fmt::format("the body has {} bytes when unpacked; allowed: up to {}",
-                                                    unpacked_bytes, kRemoteBytesMax));
-  }
-  if (!snappy::Uncompress(bytes.data(), bytes.size(), &unpacked)) {
-    return absl::InvalidArgumentError("the body is not a block of snappy");
-  }
+  if (!snappy::Uncompress(packed.data(), packed.size(), &unpacked)) return NotSnappy();
   return unpacked;
 }
 
@@ -37,10 +42,8 @@ std::string Pack(const google::protobuf::Message& message) {
 // Into a message of `arena`.
 template <typename Message>
 absl::StatusOr<const Message*> Parse(std::string_view bytes, google::protobuf::Arena* arena) {
-  const absl::StatusOr<std::string> unpacked = Unpack(bytes);
-  if (!unpacked.ok()) return unpacked.status();
   auto* const message = google::protobuf::Arena::CreateMessage<Message>(arena);
-  if (!message->ParseFromString(*unpacked)) {
+  if (!message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return absl::InvalidArgumentError(fmt::format("the body is not a {}", message->GetTypeName()));
   }
   return message;
@@ -68,53 +71,223 @@ void SetSeries(const RemoteSeries& from, v1::TimeSeries* series) {
   }
 }
 
-absl::StatusOr<RemoteWrite> DecodeWrite1(std::string_view bytes) {
-  google::protobuf::Arena arena;
-  const absl::StatusOr<const v1::WriteRequest*> request = Parse<v1::WriteRequest>(bytes, &arena);
-  if (!request.ok()) return request.status();
-  RemoteWrite write;
-  write.series.reserve((*request)->timeseries_size());
-  for (const v1::TimeSeries& series : (*request)->timeseries()) {
-    write.series.push_back(SeriesOf(series));
-    write.histograms += series.histograms_size();
+// The numbers of the fields: the same in both versions, but for those of the requests.
+constexpr uint32_t kLabels = 1, kSamples = 2, kName = 1, kValue = 2, kSampleValue = 1, kSampleTimestamp = 2;
+struct FieldsOfVersion {
+  uint32_t symbols, series, histograms, exemplars;  // symbols: 0, there are none
+};
+constexpr FieldsOfVersion kFields1{.symbols = 0, .series = 1, .histograms = 4, .exemplars = 3};
+constexpr FieldsOfVersion kFields2{.symbols = 4, .series = 5, .histograms = 3, .exemplars = 4};
+
+// A field of a message, as it lies in the bytes.
+struct WireField {
+  uint32_t number = 0;
+  WireFormatLite::WireType type = WireFormatLite::WIRETYPE_VARINT;
+  uint64_t value = 0;  // of a number
+  std::string_view bytes = {};
+
+  bool IsBytes(uint32_t of) const {
+    return number == of && type == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
   }
-  return write;
+};
+
+// Takes the first field off `*rest`, which is not empty.  False: there is none.
+bool TakeField(std::string_view* rest, WireField* field) {
+  const auto* const data = reinterpret_cast<const uint8_t*>(rest->data());
+  google::protobuf::io::CodedInputStream in(data, static_cast<int>(rest->size()));
+  const uint32_t tag = in.ReadTag();
+  *field = {.number = static_cast<uint32_t>(WireFormatLite::GetTagFieldNumber(tag)),
+            .type = WireFormatLite::GetTagWireType(tag)};
+  uint32_t small = 0;
+  bool is_good = tag != 0 && field->number != 0;
+  switch (field->type) {
+    case WireFormatLite::WIRETYPE_VARINT:
+      is_good = is_good && in.ReadVarint64(&field->value);
+      break;
+    case WireFormatLite::WIRETYPE_FIXED64:
+      is_good = is_good && in.ReadLittleEndian64(&field->value);
+      break;
+    case WireFormatLite::WIRETYPE_FIXED32:
+      is_good = is_good && in.ReadLittleEndian32(&small);
+      field->value = small;
+      break;
+    case WireFormatLite::WIRETYPE_LENGTH_DELIMITED: {
+      is_good = is_good && in.ReadVarint32(&small);
+      const auto at = static_cast<size_t>(in.CurrentPosition());
+      is_good = is_good && small <= rest->size() - at;
+      if (!is_good) return false;
+      field->bytes = rest->substr(at, small);
+      rest->remove_prefix(at + small);
+      return true;
+    }
+    default:  // groups, which nobody sends
+      return false;
+  }
+  if (is_good) rest->remove_prefix(static_cast<size_t>(in.CurrentPosition()));
+  return is_good;
 }
 
-absl::StatusOr<RemoteWrite> DecodeWrite2(std::string_view bytes) {
-  google::protobuf::Arena arena;
-  const absl::StatusOr<const v2::Request*> request = Parse<v2::Request>(bytes, &arena);
-  if (!request.ok()) return request.status();
-  const auto& symbols = (*request)->symbols();
-  RemoteWrite write;
-  write.series.reserve((*request)->timeseries_size());
-  for (const v2::TimeSeries& from : (*request)->timeseries()) {
-    RemoteSeries& series = write.series.emplace_back();
-    if (from.labels_refs_size() % 2 != 0) {
-      return absl::InvalidArgumentError(
-          fmt::format("a series has {} places of labels; allowed: an even number", from.labels_refs_size()));
-    }
-    for (int i = 0; i < from.labels_refs_size(); i += 2) {
-      const uint32_t name = from.labels_refs(i);
-      const uint32_t value = from.labels_refs(i + 1);
-      if (std::max(name, value) >= static_cast<uint32_t>(symbols.size())) {
-        return absl::InvalidArgumentError(
-            fmt::format("a label names symbol {}; there are {}", std::max(name, value), symbols.size()));
-      }
-      series.labels.emplace_back(symbols[static_cast<int>(name)], symbols[static_cast<int>(value)]);
-    }
-    for (const v2::Sample& sample : from.samples())
-      series.samples.push_back({sample.value(), sample.timestamp()});
-    write.histograms += from.histograms_size();
-    write.exemplars += from.exemplars_size();
+// Calls `take` with each field.  False: the bytes are no message, or `take` said so.
+template <typename Take>
+bool ForEachField(std::string_view message, const Take& take) {
+  WireField field;
+  while (!message.empty()) {
+    if (!TakeField(&message, &field) || !take(field)) return false;
   }
-  return write;
+  return true;
+}
+
+bool IsMessage(std::string_view bytes) {
+  return ForEachField(bytes, [](const WireField&) { return true; });
+}
+
+class WriteReader {
+ public:
+  explicit WriteReader(WriteVersion version) : fields_(version == WriteVersion::k1 ? kFields1 : kFields2) {}
+
+  // All symbols, which may lie behind the series.
+  absl::Status FindSymbols(std::string_view message);
+  // `take`: null, to look whether all is right.
+  absl::Status Read(std::string_view message, const TakeSeries* take);
+  const RemoteCounts& counts() const { return counts_; }
+
+ private:
+  absl::Status ReadSeries(std::string_view series, const TakeSeries* take);
+  absl::Status AddLabel(std::string_view bytes);
+  absl::Status AddReference(uint64_t symbol);
+
+  const FieldsOfVersion fields_;
+  RemoteCounts counts_;
+  std::vector<std::string_view> symbols_;
+  RemoteLabels labels_;    // of the series at hand
+  bool has_name_ = false;  // of a label, whose value follows
+};
+
+absl::Status NotAMessage() { return absl::InvalidArgumentError("the body is not a message of remote write"); }
+
+absl::Status WriteReader::FindSymbols(std::string_view message) {
+  if (fields_.symbols == 0) return absl::OkStatus();
+  const bool is_message = ForEachField(message, [&](const WireField& field) {
+    if (field.IsBytes(fields_.symbols)) symbols_.push_back(field.bytes);
+    return symbols_.size() <= kRemoteSymbolsMax;
+  });
+  if (symbols_.size() > kRemoteSymbolsMax) {
+    return absl::InvalidArgumentError(
+        fmt::format("the write has more than {} symbols, the limit", kRemoteSymbolsMax));
+  }
+  return is_message ? absl::OkStatus() : NotAMessage();
+}
+
+absl::Status WriteReader::Read(std::string_view message, const TakeSeries* take) {
+  counts_ = {};
+  absl::Status status;
+  const bool is_message = ForEachField(message, [&](const WireField& field) {
+    if (field.IsBytes(fields_.series)) status = ReadSeries(field.bytes, take);
+    return status.ok();
+  });
+  return is_message || !status.ok() ? status : NotAMessage();
+}
+
+absl::Status WriteReader::AddLabel(std::string_view bytes) {
+  auto& [name, value] = labels_.emplace_back();
+  const bool is_message = ForEachField(bytes, [&](const WireField& field) {
+    if (field.IsBytes(kName)) name = field.bytes;
+    if (field.IsBytes(kValue)) value = field.bytes;
+    return true;
+  });
+  return is_message ? absl::OkStatus() : NotAMessage();
+}
+
+absl::Status WriteReader::AddReference(uint64_t symbol) {
+  const auto place = static_cast<uint32_t>(symbol);
+  if (place >= symbols_.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("a label names symbol {}; there are {}", place, symbols_.size()));
+  }
+  if (has_name_) {
+    labels_.back().second = symbols_[place];
+  } else {
+    labels_.emplace_back(symbols_[place], std::string_view());
+  }
+  has_name_ = !has_name_;
+  return absl::OkStatus();
+}
+
+absl::Status WriteReader::ReadSeries(std::string_view series, const TakeSeries* take) {
+  labels_.clear();
+  has_name_ = false;
+  absl::Status status;
+  const bool is_message = ForEachField(series, [&](const WireField& field) {
+    if (fields_.symbols == 0 && field.IsBytes(kLabels)) {
+      status = AddLabel(field.bytes);
+    } else if (fields_.symbols != 0 && field.number == kLabels &&
+               field.type == WireFormatLite::WIRETYPE_VARINT) {
+      status = AddReference(field.value);
+    } else if (fields_.symbols != 0 && field.IsBytes(kLabels)) {  // packed: just the numbers
+      google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(field.bytes.data()),
+                                                static_cast<int>(field.bytes.size()));
+      uint64_t symbol = 0;
+      while (status.ok() && in.CurrentPosition() < static_cast<int>(field.bytes.size()) &&
+             labels_.size() <= kRemoteLabelsMax) {
+        status = in.ReadVarint64(&symbol) ? AddReference(symbol) : NotAMessage();
+      }
+    } else if (field.IsBytes(kSamples)) {
+      ++counts_.samples;
+      if (take == nullptr && !IsMessage(field.bytes)) status = NotAMessage();
+    } else if (field.IsBytes(fields_.histograms)) {
+      ++counts_.histograms;
+    } else if (field.IsBytes(fields_.exemplars)) {
+      ++counts_.exemplars;
+    }
+    if (labels_.size() > kRemoteLabelsMax) {
+      status = absl::InvalidArgumentError(
+          fmt::format("a series has more than {} labels, the limit", kRemoteLabelsMax));
+    }
+    return status.ok();
+  });
+  if (!status.ok()) return status;
+  if (!is_message) return NotAMessage();
+  if (has_name_) {
+    return absl::InvalidArgumentError(
+        fmt::format("a series has {} places of labels; allowed: an even number", 2 * labels_.size() - 1));
+  }
+  return take == nullptr ? absl::OkStatus() : (*take)(labels_, RemoteSamples(series));
 }
 
 }  // namespace
 
-absl::StatusOr<RemoteWrite> DecodeWrite(std::string_view bytes, WriteVersion version) {
-  return version == WriteVersion::k1 ? DecodeWrite1(bytes) : DecodeWrite2(bytes);
+bool RemoteSamples::Next(RemoteSample* sample) {
+  WireField field;
+  while (!rest_.empty() && TakeField(&rest_, &field)) {
+    if (!field.IsBytes(kSamples)) continue;
+    *sample = {};
+    return ForEachField(field.bytes, [&](const WireField& part) {
+      if (part.number == kSampleValue && part.type == WireFormatLite::WIRETYPE_FIXED64)
+        sample->value = absl::bit_cast<double>(part.value);
+      if (part.number == kSampleTimestamp && part.type == WireFormatLite::WIRETYPE_VARINT)
+        sample->timestamp_millis = static_cast<int64_t>(part.value);
+      return true;
+    });
+  }
+  return false;
+}
+
+absl::StatusOr<size_t> UnpackedBytes(std::string_view packed) {
+  size_t bytes = 0;
+  if (!snappy::GetUncompressedLength(packed.data(), packed.size(), &bytes)) return NotSnappy();
+  return bytes;
+}
+
+absl::StatusOr<std::string> UnpackWrite(std::string_view packed) { return Unpack(packed, kRemoteBytesMax); }
+
+absl::StatusOr<RemoteCounts> ReadWrite(std::string_view message, WriteVersion version,
+                                       const TakeSeries& take) {
+  WriteReader reader(version);
+  absl::Status status = reader.FindSymbols(message);
+  if (status.ok()) status = reader.Read(message, nullptr);
+  if (status.ok()) status = reader.Read(message, &take);
+  if (!status.ok()) return status;
+  return reader.counts();
 }
 
 std::string EncodeWrite(const std::vector<RemoteSeries>& all, WriteVersion version) {
@@ -146,9 +319,21 @@ std::string EncodeWrite(const std::vector<RemoteSeries>& all, WriteVersion versi
   return Pack(request);
 }
 
-absl::StatusOr<std::vector<RemoteQuery>> DecodeRead(std::string_view bytes) {
+absl::StatusOr<std::vector<RemoteQuery>> DecodeRead(std::string_view packed) {
+  const absl::StatusOr<std::string> message = Unpack(packed, kRemoteReadBytesMax);
+  if (!message.ok()) return message.status();
+  size_t parts = 0;
+  (void)ForEachField(*message, [&](const WireField& query) {
+    ++parts;
+    (void)ForEachField(query.bytes, [&](const WireField&) { return ++parts <= kRemoteReadPartsMax; });
+    return parts <= kRemoteReadPartsMax;
+  });
+  if (parts > kRemoteReadPartsMax) {
+    return absl::InvalidArgumentError(
+        fmt::format("the read has more than {} queries and matchers, the limit", kRemoteReadPartsMax));
+  }
   google::protobuf::Arena arena;
-  const absl::StatusOr<const v1::ReadRequest*> request = Parse<v1::ReadRequest>(bytes, &arena);
+  const absl::StatusOr<const v1::ReadRequest*> request = Parse<v1::ReadRequest>(*message, &arena);
   if (!request.ok()) return request.status();
   std::vector<RemoteQuery> queries;
   for (const v1::Query& from : (*request)->queries()) {
@@ -192,9 +377,11 @@ std::string EncodeReadResponse(const std::vector<std::vector<RemoteSeries>>& res
   return Pack(response);
 }
 
-absl::StatusOr<std::vector<std::vector<RemoteSeries>>> DecodeReadResponse(std::string_view bytes) {
+absl::StatusOr<std::vector<std::vector<RemoteSeries>>> DecodeReadResponse(std::string_view packed) {
+  const absl::StatusOr<std::string> message = Unpack(packed, kRemoteBytesMax);
+  if (!message.ok()) return message.status();
   google::protobuf::Arena arena;
-  const absl::StatusOr<const v1::ReadResponse*> response = Parse<v1::ReadResponse>(bytes, &arena);
+  const absl::StatusOr<const v1::ReadResponse*> response = Parse<v1::ReadResponse>(*message, &arena);
   if (!response.ok()) return response.status();
   std::vector<std::vector<RemoteSeries>> results;
   for (const v1::QueryResult& from : (*response)->results()) {

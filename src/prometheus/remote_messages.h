@@ -1,21 +1,31 @@
 // The messages of Prometheus's remote write (1.0 and 2.0) and remote read: bytes of a request to plain
 // values, and back.  The bytes are a protocol buffer in one block of snappy.
 //
-// Errors: INVALID_ARGUMENT: not snappy, not such a message, or a label that is not there; RESOURCE_EXHAUSTED:
-// more than kRemoteBytesMax when unpacked.
+// What comes from outside is never held as messages: of two bytes each, they would take fifty times as much.
+//
+// Errors: INVALID_ARGUMENT: not snappy, not such a message, or a label that is not there, or more of
+// something than is allowed; RESOURCE_EXHAUSTED: too many bytes when unpacked.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace sonde::prometheus {
 
+// Unpacked: of a write, and of a read, which has just some queries.
 constexpr size_t kRemoteBytesMax = 64 << 20;
+constexpr size_t kRemoteReadBytesMax = 1 << 20;
+constexpr size_t kRemoteLabelsMax = 1'000;       // of a series
+constexpr size_t kRemoteSymbolsMax = 1'000'000;  // of a write
+constexpr size_t kRemoteReadPartsMax = 10'000;   // queries and matchers, of a read
 
 enum class WriteVersion : uint8_t { k1, k2 };
 
@@ -29,13 +39,37 @@ struct RemoteSeries {
   std::vector<RemoteSample> samples;
 };
 
-struct RemoteWrite {
-  std::vector<RemoteSeries> series;
-  int64_t histograms = 0;  // that came, and are not here
+// The samples of a series that came, one after the other.
+class RemoteSamples {
+ public:
+  explicit RemoteSamples(std::string_view series) : rest_(series) {}
+  // False: there are no more.
+  bool Next(RemoteSample* sample);
+
+ private:
+  std::string_view rest_;
+};
+
+// Of a write, besides its samples.
+struct RemoteCounts {
+  int64_t samples = 0;
+  int64_t histograms = 0;  // that came, and are passed over
   int64_t exemplars = 0;
 };
 
-absl::StatusOr<RemoteWrite> DecodeWrite(std::string_view bytes, WriteVersion version);
+// Views of the message.
+using RemoteLabels = std::vector<std::pair<std::string_view, std::string_view>>;
+// An error ends the reading.
+using TakeSeries = std::function<absl::Status(const RemoteLabels& labels, RemoteSamples samples)>;
+
+// How many bytes a body says that it has when it is unpacked.
+absl::StatusOr<size_t> UnpackedBytes(std::string_view packed);
+// The message that is in a body of a write.
+absl::StatusOr<std::string> UnpackWrite(std::string_view packed);
+// Gives all series of an unpacked write, in order; none of a message that is not whole and right.  Holds the
+// labels of one series at a time, and a view of each symbol.
+absl::StatusOr<RemoteCounts> ReadWrite(std::string_view message, WriteVersion version,
+                                       const TakeSeries& take);
 std::string EncodeWrite(const std::vector<RemoteSeries>& series, WriteVersion version);
 
 struct RemoteMatcher {
@@ -51,10 +85,10 @@ struct RemoteQuery {
   std::vector<RemoteMatcher> matchers;
 };
 
-absl::StatusOr<std::vector<RemoteQuery>> DecodeRead(std::string_view bytes);
+absl::StatusOr<std::vector<RemoteQuery>> DecodeRead(std::string_view packed);
 std::string EncodeRead(const std::vector<RemoteQuery>& queries);
 // One list of series for each query.
 std::string EncodeReadResponse(const std::vector<std::vector<RemoteSeries>>& results);
-absl::StatusOr<std::vector<std::vector<RemoteSeries>>> DecodeReadResponse(std::string_view bytes);
+absl::StatusOr<std::vector<std::vector<RemoteSeries>>> DecodeReadResponse(std::string_view packed);
 
 }  // namespace sonde::prometheus

@@ -1,8 +1,10 @@
 #include "prometheus/remote_messages.h"
 
 #include <gtest/gtest.h>
+#include <snappy.h>
 
 #include "base/random.h"
+#include "prometheus/remote_messages_test_support.h"
 
 namespace sonde::prometheus {
 namespace {
@@ -28,7 +30,7 @@ TEST(RemoteMessages, WritesComeBackInBothVersions) {
   for (const WriteVersion version : {WriteVersion::k1, WriteVersion::k2}) {
     const auto write = DecodeWrite(EncodeWrite(kSeries, version), version);
     ASSERT_TRUE(write.ok()) << write.status();
-    EXPECT_EQ(Text(write->series), Text(kSeries));
+    EXPECT_EQ(Text(*write), Text(kSeries));
   }
 }
 
@@ -65,6 +67,61 @@ TEST(RemoteMessages, RefusesWhatIsNone) {
     (void)DecodeWrite(bytes, WriteVersion::k1);
     (void)DecodeRead(bytes);
   }
+}
+
+std::string Packed(const std::string& message) {
+  std::string packed;
+  snappy::Compress(message.data(), message.size(), &packed);
+  return packed;
+}
+
+// Of two bytes each, they would take fifty times as much as messages.
+TEST(RemoteMessages, HoldsNeitherManySmallSeriesNorManyLabels) {
+  std::string series;
+  for (int i = 0; i < 1'000'000; ++i) series.append("\x0a\x00", 2);
+  int64_t seen = 0;
+  const auto counts = ReadWrite(series, WriteVersion::k1, [&](const RemoteLabels&, RemoteSamples) {
+    ++seen;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(seen, 1'000'000);
+
+  const auto with = [](size_t labels) {
+    std::string one;
+    for (size_t i = 0; i < labels; ++i) one.append("\x0a\x00", 2);
+    const char head[] = {'\x0a', static_cast<char>(one.size() % 128 + 128),
+                         static_cast<char>(one.size() / 128)};
+    return DecodeWrite(Packed(std::string(head, sizeof head) + one), WriteVersion::k1).status();
+  };
+  EXPECT_TRUE(with(kRemoteLabelsMax).ok()) << with(kRemoteLabelsMax);
+  EXPECT_EQ(with(kRemoteLabelsMax + 1).message(), "a series has more than 1000 labels, the limit");
+  std::string symbols;
+  for (size_t i = 0; i <= kRemoteSymbolsMax; ++i) symbols.append("\x22\x00", 2);
+  EXPECT_EQ(DecodeWrite(Packed(symbols), WriteVersion::k2).status().message(),
+            "the write has more than 1000000 symbols, the limit");
+  std::string queries;
+  for (size_t i = 0; i <= kRemoteReadPartsMax; ++i) queries.append("\x0a\x00", 2);
+  EXPECT_EQ(DecodeRead(Packed(queries)).status().message(),
+            "the read has more than 10000 queries and matchers, the limit");
+}
+
+// A write that is not right as a whole is not begun.
+TEST(RemoteMessages, GivesNothingOfAWriteThatIsBroken) {
+  const absl::StatusOr<std::string> good = UnpackWrite(EncodeWrite(kSeries, WriteVersion::k1));
+  ASSERT_TRUE(good.ok());
+  int seen = 0;
+  const auto take = [&](const RemoteLabels&, RemoteSamples) {
+    ++seen;
+    return absl::OkStatus();
+  };
+  for (const std::string& broken : {*good + "\x0a\x05", *good + std::string("\x0a\x02\x0a\x05", 4),
+                                    *good + '\0', good->substr(0, good->size() - 1)}) {
+    EXPECT_EQ(ReadWrite(broken, WriteVersion::k1, take).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(seen, 0);
+  EXPECT_TRUE(ReadWrite(*good, WriteVersion::k1, take).ok());
+  EXPECT_EQ(seen, 2);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,8 +54,14 @@ absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSet
   const AccessFlags usual;
   const std::string instance = fmt::format("projects/{}/instances/{}", usual.project, usual.instance);
   auto local = std::make_unique<LocalTables>(tables, instance);
+  // All threads may have a batch each, and these a quarter of the memory.
+  constexpr uint64_t kCellBytes = 128;
+  const uint64_t batch_bytes = settings.memory_bytes / 4 / HttpServerOptions().threads;
+  series::IngestSettings ingest{.takes_undeclared = !settings.declared_series_only};
+  ingest.cells_max = std::min<uint64_t>(ingest.cells_max, batch_bytes / kCellBytes);
+  ingest.value_bytes_max = std::min<uint64_t>(ingest.value_bytes_max, batch_bytes);
   return series::IngestService::Open(std::move(local), &tables->clock(),
-                                     {.ingest = {.takes_undeclared = !settings.declared_series_only},
+                                     {.ingest = ingest,
                                       .bytes_under_way_max = static_cast<int64_t>(settings.memory_bytes / 4),
                                       .tables_of_caller = [tables, instance](std::string caller) {
                                         return std::make_unique<LocalTables>(tables, instance,

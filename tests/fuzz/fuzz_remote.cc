@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "prometheus/remote_messages.h"
+#include "prometheus/remote_messages_test_support.h"
 #include "target.h"
 
 namespace sonde::prometheus {
@@ -23,14 +23,14 @@ bool IsSame(const RemoteSample& a, const RemoteSample& b) {
 }
 
 void CheckWrite(std::string_view body, WriteVersion version) {
-  const absl::StatusOr<RemoteWrite> write = DecodeWrite(body, version);
+  const absl::StatusOr<std::vector<RemoteSeries>> write = DecodeWrite(body, version);
   if (!write.ok()) return Require(IsRefusal(write.status()), "the code of a refusal");
   for (const WriteVersion as : {WriteVersion::k1, WriteVersion::k2}) {
-    const absl::StatusOr<RemoteWrite> again = DecodeWrite(EncodeWrite(write->series, as), as);
-    Require(again.ok() && again->series.size() == write->series.size(), "what is written is read");
-    for (size_t i = 0; i < write->series.size(); ++i) {
-      const RemoteSeries& a = write->series[i];
-      const RemoteSeries& b = again->series[i];
+    const absl::StatusOr<std::vector<RemoteSeries>> again = DecodeWrite(EncodeWrite(*write, as), as);
+    Require(again.ok() && again->size() == write->size(), "what is written is read");
+    for (size_t i = 0; i < write->size(); ++i) {
+      const RemoteSeries& a = (*write)[i];
+      const RemoteSeries& b = (*again)[i];
       Require(a.labels == b.labels && a.samples.size() == b.samples.size(), "the same labels");
       for (size_t s = 0; s < a.samples.size(); ++s)
         Require(IsSame(a.samples[s], b.samples[s]), "and samples");

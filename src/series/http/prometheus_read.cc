@@ -133,7 +133,7 @@ void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>
 absl::Status Reader::HoldSamples() {
   constexpr size_t kSamplesAtOnce = 16'384;
   // In a vector that may be twice as long as it has to be, in the message, and packed.
-  constexpr size_t kSampleBytes = 4 * sizeof(RemoteSample);
+  constexpr size_t kSampleBytes = 6 * sizeof(RemoteSample);
   if (!hold_ || count_ < held_count_ + kSamplesAtOnce) return absl::OkStatus();
   const size_t more = count_ - held_count_;
   held_count_ = count_;

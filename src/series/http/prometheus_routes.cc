@@ -10,8 +10,11 @@
 #include <charconv>
 #include <cmath>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -25,9 +28,11 @@
 namespace sonde::series {
 namespace {
 
+using prometheus::RemoteCounts;
+using prometheus::RemoteLabels;
 using prometheus::RemoteSample;
+using prometheus::RemoteSamples;
 using prometheus::RemoteSeries;
-using prometheus::RemoteWrite;
 using prometheus::WriteVersion;
 
 constexpr char kSnappy[] = "snappy";
@@ -60,13 +65,15 @@ class SampleWrite {
       : batch_(&service->declarations(), &service->tables(), service->ingest_settings(),
                &service->refresher()) {}
 
-  absl::Status Run(const RemoteWrite& write) {
+  // `message`: unpacked.
+  absl::StatusOr<RemoteCounts> Run(std::string_view message, WriteVersion version) {
     fields_ = {{kMetricField, LineValueType::kFloat, {}}};
-    for (const RemoteSeries& series : write.series) {
-      if (absl::Status status = AddSeries(series); !status.ok()) return status;
-    }
-    identities_.clear();
-    return batch_.Flush();
+    absl::StatusOr<RemoteCounts> counts = prometheus::ReadWrite(
+        message, version,
+        [this](const RemoteLabels& labels, RemoteSamples samples) { return AddSeries(labels, samples); });
+    if (!counts.ok()) return counts;
+    if (absl::Status status = Flush(); !status.ok()) return status;
+    return counts;
   }
 
   int64_t written() const { return batch_.points(); }
@@ -76,44 +83,53 @@ class SampleWrite {
   }
 
  private:
-  absl::Status AddSeries(const RemoteSeries& series) {
+  absl::Status AddSeries(const RemoteLabels& labels, RemoteSamples samples) {
     IngestPoint point;
     labels_.clear();
-    std::string identity;
+    identity_.clear();
     int names = 0;
-    for (const auto& [name, value] : series.labels) {
+    for (const auto& [name, value] : labels) {
       if (name == kNameLabel) {
         point.series = value;
         ++names;
       } else {
         labels_.emplace_back(name, value);
       }
-      identity.append(name).append(1, '\0').append(value).append(1, '\0');
+      identity_.append(name).append(1, '\0').append(value).append(1, '\0');
     }
-    if (point.series.empty() || names > 1) {
-      Refuse(static_cast<int64_t>(series.samples.size()),
-             point.series.empty() ? "a series without __name__" : "a series with more than one __name__");
-      return absl::OkStatus();
-    }
-    point.identity = identities_.emplace_back(std::move(identity));
     point.labels = &labels_;
     point.fields = &fields_;
-    for (const RemoteSample& sample : series.samples) {
-      if (!std::isfinite(sample.value)) continue;
-      char digits[kNumberBytesMax];
-      const auto [end, error] = std::to_chars(digits, digits + kNumberBytesMax, sample.value);
-      fields_[0].value = {digits, static_cast<size_t>(end - digits)};
-      const absl::Status status = Add(sample.timestamp_millis, &point);
-      if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
-          absl::IsResourceExhausted(status)) {
-        Refuse(1, fmt::format("{}: {}", Printable(point.series), TextOfStatus(status)));
-      } else if (!status.ok()) {
+    is_identity_kept_ = false;
+    for (RemoteSample sample; samples.Next(&sample);) {
+      if (point.series.empty() || names > 1) {
+        Refuse(point.series.empty() ? "a series without __name__" : "a series with more than one __name__");
+      } else if (absl::Status status = AddSample(sample, &point); !status.ok()) {
         return status;
       }
     }
-    if (!batch_.IsFull()) return absl::OkStatus();
-    const absl::Status status = batch_.Flush();
+    return absl::OkStatus();
+  }
+
+  absl::Status AddSample(const RemoteSample& sample, IngestPoint* point) {
+    if (!std::isfinite(sample.value)) return absl::OkStatus();
+    if (!std::exchange(is_identity_kept_, true)) point->identity = identities_.emplace_back(identity_);
+    char digits[kNumberBytesMax];
+    const auto [end, error] = std::to_chars(digits, digits + kNumberBytesMax, sample.value);
+    fields_[0].value = {digits, static_cast<size_t>(end - digits)};
+    const absl::Status status = Add(sample.timestamp_millis, point);
+    if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
+        absl::IsResourceExhausted(status)) {
+      Refuse(fmt::format("{}: {}", Printable(point->series), TextOfStatus(status)));
+    } else if (!status.ok()) {
+      return status;
+    }
+    return batch_.IsFull() ? Flush() : absl::OkStatus();
+  }
+
+  absl::Status Flush() {
+    absl::Status status = batch_.Flush();
     identities_.clear();
+    is_identity_kept_ = false;
     return status;
   }
 
@@ -126,13 +142,15 @@ class SampleWrite {
     return batch_.Add(*point);
   }
 
-  void Refuse(int64_t samples, std::string why) {
-    refused_ += samples;
+  void Refuse(std::string why) {
+    ++refused_;
     if (problems_.size() < kSampleProblemsShownMax) problems_.push_back(std::move(why));
   }
 
   IngestBatch batch_;
+  std::string identity_;                // of the series at hand
   std::deque<std::string> identities_;  // until the flush
+  bool is_identity_kept_ = false;       // ... among these
   std::vector<std::pair<std::string_view, std::string_view>> labels_;
   std::vector<LineField> fields_;
   int64_t refused_ = 0;
@@ -155,6 +173,18 @@ bool IsSnappy(const HttpRequest& request) {
   return absl::EqualsIgnoreCase(request.Header("content-encoding").value_or(kSnappy), kSnappy);
 }
 
+// What comes out of the body counts as well, before it does.
+absl::StatusOr<std::string> UnpackWrite(std::string_view packed, Admission::Place* place) {
+  const absl::StatusOr<size_t> bytes = prometheus::UnpackedBytes(packed);
+  if (!bytes.ok()) return bytes.status();
+  const size_t unpacked = std::min(*bytes, prometheus::kRemoteBytesMax);
+  const auto wanted = static_cast<int64_t>(packed.size() + unpacked);
+  if (wanted > place->bytes()) {
+    if (absl::Status status = place->Resize(wanted); !status.ok()) return status;
+  }
+  return prometheus::UnpackWrite(packed);
+}
+
 absl::Status Write(IngestService* service, const HttpRequest& request, HttpBody* body,
                    HttpResponse* response) {
   const std::optional<WriteVersion> version = VersionOf(request);
@@ -168,24 +198,24 @@ absl::Status Write(IngestService* service, const HttpRequest& request, HttpBody*
   absl::StatusOr<Admission::Place> place = service->Admit(request);
   const absl::StatusOr<std::string> bytes =
       place.ok() ? ReadBody(body, &*place) : absl::StatusOr<std::string>(place.status());
-  const absl::StatusOr<RemoteWrite> write =
-      bytes.ok() ? prometheus::DecodeWrite(*bytes, *version) : absl::StatusOr<RemoteWrite>(bytes.status());
-  if (!write.ok()) {
-    AnswerError(write.status(), response);
+  absl::StatusOr<std::string> message =
+      bytes.ok() ? UnpackWrite(*bytes, &*place) : absl::StatusOr<std::string>(bytes.status());
+  if (!message.ok()) {
+    AnswerError(message.status(), response);
     return absl::OkStatus();
   }
   SampleWrite samples(service);
-  const absl::Status status = samples.Run(*write);
-  if (!status.ok()) {
-    AnswerError(status, response);
+  const absl::StatusOr<RemoteCounts> counts = samples.Run(*message, *version);
+  if (!counts.ok()) {
+    AnswerError(counts.status(), response);
     return absl::OkStatus();
   }
   response->code = 204;
   if (samples.refused() > 0) {
     Answer(400, samples.Problems(), response);
-  } else if (write->histograms > 0) {
+  } else if (counts->histograms > 0) {
     Answer(400,
-           fmt::format("{} native histograms were not written: series have numbers only", write->histograms),
+           fmt::format("{} native histograms were not written: series have numbers only", counts->histograms),
            response);
   }
   if (*version == WriteVersion::k2) {

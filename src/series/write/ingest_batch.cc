@@ -127,11 +127,14 @@ absl::Status CheckOpenTime(int64_t time_micros) {
 }  // namespace
 
 struct IngestBatch::Declared {
-  Declared(const KnownSeriesRef& of_series, TableAccess* tables, RollupRefresher* refresher)
+  Declared(const KnownSeriesRef& of_series, TableAccess* tables, const IngestSettings& settings,
+           RollupRefresher* refresher)
       : series(of_series),
         writer(series->schema, tables,
-               {.rows_max = kCellsMax, .cells_max = kCellsMax, .value_bytes_max = kValueBytesMax}, nullptr,
-               PointWriter::Target::kAll, refresher) {}
+               {.rows_max = settings.cells_max,
+                .cells_max = settings.cells_max,
+                .value_bytes_max = settings.value_bytes_max},
+               nullptr, PointWriter::Target::kAll, refresher) {}
   const KnownSeriesRef series;
   PointWriter writer;
 };
@@ -163,7 +166,7 @@ absl::Status IngestBatch::MakeDeclaredTarget(const IngestPoint& point, const Kno
     target->tags[*tag] = std::string(value);
   }
   std::unique_ptr<Declared>& declared = declared_[schema.name];
-  if (declared == nullptr) declared = std::make_unique<Declared>(series, tables_, refresher_);
+  if (declared == nullptr) declared = std::make_unique<Declared>(series, tables_, settings_, refresher_);
   target->declared = declared.get();
   return absl::OkStatus();
 }

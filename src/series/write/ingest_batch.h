@@ -34,6 +34,10 @@ struct IngestPoint {
 struct IngestSettings {
   // Otherwise points of series that nobody declared are refused.
   bool takes_undeclared = true;
+  // What a batch gathers before it is full: cells, and series that points name, each of about 128 bytes; and
+  // bytes of their values.
+  size_t cells_max = 100'000;
+  size_t value_bytes_max = 16 << 20;
 };
 
 class IngestBatch {
@@ -49,14 +53,14 @@ class IngestBatch {
   absl::Status Add(const IngestPoint& point);
   // Writes what is gathered; each row is atomic, and an acknowledged point is durable as the store is told.
   absl::Status Flush();
-  bool IsFull() const { return cells_ >= kCellsMax || value_bytes_ >= kValueBytesMax; }
+  bool IsFull() const {
+    return cells_ >= settings_.cells_max || value_bytes_ >= settings_.value_bytes_max ||
+           targets_.size() >= settings_.cells_max;
+  }
 
   int64_t points() const { return points_; }  // taken
 
  private:
-  static constexpr size_t kCellsMax = 100'000;
-  static constexpr size_t kValueBytesMax = 16 << 20;
-
   struct Declared;  // a declared series and its writer
   // Points of one identity.
   struct Target {
