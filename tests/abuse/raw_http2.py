@@ -11,6 +11,8 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
 INITIAL_WINDOW_SIZE = 4
+DATA_BYTES_MAX = 16_384  # of a frame
+FIRST_WINDOW_BYTES = 65_535
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -65,6 +67,8 @@ class Connection:
                             frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
         self.next_stream = 1
         self.buffer = b""
+        self.stream_window_bytes = FIRST_WINDOW_BYTES  # of a new stream, as the server allows it
+        self.windows = {0: FIRST_WINDOW_BYTES}  # what may be sent: of the connection, and of the stream of a request that is long
 
     def close(self):
         self.socket.close()
@@ -94,6 +98,13 @@ class Connection:
         payload = self._receive(int.from_bytes(head[:3], "big"))
         if kind == SETTINGS and not flags & ACK:
             self.send(frame(SETTINGS, ACK, 0))
+            for at in range(0, len(payload), 6):
+                key, value = struct.unpack_from(">HI", payload, at)
+                if key == INITIAL_WINDOW_SIZE:
+                    self.windows = {of: room + (value - self.stream_window_bytes if of else 0) for of, room in self.windows.items()}
+                    self.stream_window_bytes = value
+        elif kind == WINDOW_UPDATE and stream in self.windows:
+            self.windows[stream] += struct.unpack(">I", payload)[0]
         elif kind == PING and not flags & ACK:
             self.send(frame(PING, ACK, 0, payload))
         return kind, flags, stream, payload
@@ -120,16 +131,26 @@ class Connection:
 
     def ask(self, path, request):
         """The bytes of the answer's messages, with their prefixes; nothing: it was refused."""
-        frames, stream = self.call(path, request)
-        self.send(frames)
+        stream, self.next_stream = self.next_stream, self.next_stream + 2
+        self.windows[stream] = self.stream_window_bytes
+        unsent = memoryview(message(request))
+        self.send(frame(HEADERS, END_HEADERS, stream, request_headers(path)))
         answer = b""
-        while True:
-            kind, flags, of, payload = self.receive_frame()
-            if kind == GOAWAY:
-                raise ConnectionError(f"the server asks to go: {payload[8:]}")
-            if of != stream:
-                continue
-            if kind == DATA:
-                answer += payload
-            if kind == RST_STREAM or (kind in (DATA, HEADERS) and flags & END_STREAM):
-                return answer
+        try:
+            while True:
+                while unsent and (room := min(self.windows[0], self.windows[stream], DATA_BYTES_MAX)) > 0:
+                    part, unsent = bytes(unsent[:room]), unsent[room:]
+                    self.windows[0] -= len(part)
+                    self.windows[stream] -= len(part)
+                    self.send(frame(DATA, 0 if unsent else END_STREAM, stream, part))
+                kind, flags, of, payload = self.receive_frame()
+                if kind == GOAWAY:
+                    raise ConnectionError(f"the server asks to go: {payload[8:]}")
+                if of != stream:
+                    continue
+                if kind == DATA:
+                    answer += payload
+                if kind == RST_STREAM or (kind in (DATA, HEADERS) and flags & END_STREAM):
+                    return answer
+        finally:
+            del self.windows[stream]
