@@ -113,26 +113,26 @@ bool SendStream(const HttpResponse& response, const ResponseForm& form, Connecti
   return true;
 }
 
-// Leaves in connection->out what the client has not taken at once.
-void SendResponse(HttpResponse response, const ResponseForm& form, Connection* connection) {
+// Leaves in connection->out what the client has not taken at once.  False: an answer broke off.
+bool SendResponse(HttpResponse response, const ResponseForm& form, Connection* connection) {
   connection->closes = form.closes;
   connection->out = ResponseHead(response, form);
   connection->out_at = 0;
-  if (form.is_head_only) return;
+  if (form.is_head_only) return true;
   if (response.stream) {
-    if (!SendStream(response, form, connection)) {
-      connection->out.clear();
-      connection->out_at = 0;
-      connection->closes = true;
-    }
-    return;
+    if (SendStream(response, form, connection)) return true;
+    connection->out.clear();
+    connection->out_at = 0;
+    connection->closes = true;
+    return false;
   }
-  if (response.code == 204 || response.code == 304) return;
+  if (response.code == 204 || response.code == 304) return true;
   if (response.body.size() > kShortBodyBytesMax && connection->Send() && connection->IsSent()) {
     connection->out = std::move(response.body);
   } else {
     connection->out += response.body;
   }
+  return true;
 }
 
 }  // namespace
@@ -142,6 +142,7 @@ struct HttpServer::Parts {
   std::vector<std::string> names;
   std::string host;  // an IPv6 address without brackets
   int port = 0;
+  std::shared_ptr<HttpCounts> counts;
   std::unique_ptr<Lobby> lobby;
   std::unique_ptr<WorkQueue> queue;
 
@@ -260,7 +261,8 @@ struct HttpServer::Parts {
       form.closes = true;
     }
     form.closes = form.closes || (response.stream && form.is_http_1_0);
-    SendResponse(std::move(response), form, connection);
+    counts->AddAnswer(response.code);
+    if (!SendResponse(std::move(response), form, connection)) counts->AddCut(HttpCounts::Cut::kBrokenOff);
     connection->Send();
   }
 
@@ -272,6 +274,7 @@ struct HttpServer::Parts {
   void Start(const HttpServerOptions& options, int listening_socket) {
     queue = std::make_unique<WorkQueue>(options.threads, kThreadsForWatchers);
     Lobby::Options lobby_options;
+    lobby_options.counts = counts.get();
     lobby_options.connections_max = options.connections_max;
     lobby_options.idle_max = std::chrono::seconds(kIdleSeconds);
     lobby_options.serve = [this](std::unique_ptr<Connection> connection) {
@@ -297,6 +300,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerOp
                                                               Router router) {
   auto parts = std::make_unique<Parts>();
   parts->router = std::move(router);
+  parts->counts = options.counts;
   parts->names = NamesOf(options.host);
   // gRPC takes IPv6 addresses with or without brackets; the system, without.
   std::string& host = parts->host = options.host;

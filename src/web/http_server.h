@@ -14,6 +14,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "web/http_counts.h"
 #include "web/router.h"
 
 namespace sonde {
@@ -26,6 +27,7 @@ struct HttpServerOptions {
   // A new one beyond takes the place of one that is idle; when there is none, it waits in the system's own
   // queue.  One that stays idle is closed after kIdleSeconds.
   size_t connections_max = 1'000;
+  std::shared_ptr<HttpCounts> counts = std::make_shared<HttpCounts>();
 };
 
 class HttpServer {

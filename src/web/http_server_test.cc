@@ -453,6 +453,40 @@ TEST_F(HttpServerTest, StreamsAnAnswer) {
   EXPECT_THAT(answer, HasSubstr("Transfer-Encoding: chunked"));
 }
 
+TEST_F(HttpServerTest, CountsAnswersAndWhatItCutsOff) {
+  Router router;
+  AddHealth([] { return absl::OkStatus(); }, &router);
+  router.Add({"GET", "/breaks", [](const HttpRequest&, HttpBody*, HttpResponse* response) {
+                response->stream = [](std::string*) { return absl::UnavailableError("gone"); };
+                return absl::OkStatus();
+              }});
+  const auto counts = std::make_shared<HttpCounts>();
+  const auto server =
+      *HttpServer::Start({.threads = 1, .connections_max = 10, .counts = counts}, std::move(router));
+  const auto value = [&](const std::string& name, const std::string& label) {
+    for (const Figure& figure : counts->Figures()) {
+      for (const Figure::Sample& sample : figure.samples) {
+        if (figure.name == name && (label.empty() || sample.labels[0].second == label)) return sample.value;
+      }
+    }
+    return -1.0;
+  };
+  Get(server->port(), "/healthz");
+  Get(server->port(), "/nothing");
+  Get(server->port(), "/breaks");
+  Exchange(server->port(), {"no request at all\r\n\r\n"});
+  EXPECT_EQ(value("sonde_http_answers_total", "404"), 1);
+  EXPECT_EQ(value("sonde_http_answers_total", "400"), 1);
+  EXPECT_EQ(value("sonde_http_cut_total", "broken_off"), 1);
+  EXPECT_EQ(value("sonde_http_cut_total", "connections"), 0);
+  EXPECT_EQ(value("sonde_http_connections_total", ""), 4);
+  const Clients idle(server->port(), 50, "");
+  Get(server->port(), "/healthz");
+  EXPECT_EQ(value("sonde_http_answers_total", "200"), 3);  // the one that broke off had begun well
+  EXPECT_GE(value("sonde_http_cut_total", "connections"), 40);
+  EXPECT_LE(value("sonde_http_connections", ""), 10);
+}
+
 TEST_F(HttpServerTest, APortIsNotShared) {
   const absl::StatusOr<std::unique_ptr<HttpServer>> second =
       HttpServer::Start({.port = server_->port()}, Router());

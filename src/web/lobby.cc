@@ -134,7 +134,10 @@ void Lobby::EndListening() {
 
 void Lobby::Accept() {
   for (int i = 0; i < kAcceptedAtOnceMax; ++i) {
-    if (guests_.size() + served_.size() >= options_.connections_max && !MakeRoom()) return AcceptLater();
+    if (guests_.size() + served_.size() >= options_.connections_max &&
+        !MakeRoom(HttpCounts::Cut::kConnections)) {
+      return AcceptLater();
+    }
     sockaddr_storage address{};
     socklen_t size = sizeof(address);
     const int socket = accept4(listening_socket_, reinterpret_cast<sockaddr*>(&address), &size,
@@ -142,7 +145,7 @@ void Lobby::Accept() {
     if (socket < 0) {
       // No file is left, perhaps: the next one waits a moment.
       if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ECONNABORTED) {
-        MakeRoom();
+        MakeRoom(HttpCounts::Cut::kNoFiles);
         AcceptLater();
       }
       return;
@@ -155,7 +158,7 @@ void Lobby::Accept() {
     epoll_event event{EPOLLIN, {.fd = socket}};
     epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
     guests_[socket] = std::move(guest);
-    connections_.fetch_add(1, std::memory_order_relaxed);
+    options_.counts->AddConnection();
   }
 }
 
@@ -164,13 +167,14 @@ void Lobby::AcceptLater() {
   accept_again_ = Clock::now() + kTick;
 }
 
-bool Lobby::MakeRoom() {
+bool Lobby::MakeRoom(HttpCounts::Cut why) {
   Guest* first = nullptr;
   for (const auto& [socket, guest] : guests_) {
     if (guest->state == State::kSending) continue;
     if (first == nullptr || guest->since < first->since) first = guest.get();
   }
   if (first == nullptr) return false;
+  options_.counts->AddCut(why);
   Remove(first);
   return true;
 }
@@ -256,6 +260,7 @@ void Lobby::Serve(Guest* guest) {
 }
 
 void Lobby::Refuse(Guest* guest, int http_code, const absl::Status& why) {
+  options_.counts->AddAnswer(http_code);
   guest->connection->out = options_.refuse(http_code, why);
   guest->connection->closes = true;
   SetState(guest, State::kSending);
@@ -306,6 +311,8 @@ void Lobby::CheckTimes() {
       Refuse(guest, 503,
              absl::UnavailableError(fmt::format("The body did not come within {} s", kHeadSeconds)));
     } else {
+      if (guest->state == State::kSending) options_.counts->AddCut(HttpCounts::Cut::kSlowReader);
+      if (guest->has_begun) options_.counts->AddCut(HttpCounts::Cut::kSlowRequest);
       Remove(guest);
     }
   }
@@ -320,7 +327,7 @@ void Lobby::CheckTimes() {
 
 void Lobby::Remove(Guest* guest) {
   guests_.erase(guest->connection->socket());  // which closes it
-  connections_.fetch_sub(1, std::memory_order_relaxed);
+  options_.counts->RemoveConnection();
 }
 
 }  // namespace sonde

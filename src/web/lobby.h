@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "web/connection.h"
+#include "web/http_counts.h"
 
 namespace sonde {
 
@@ -42,6 +43,7 @@ class Lobby {
     std::function<void(std::unique_ptr<Connection>)> serve;
     // The bytes of the answer to what is no request.
     std::function<std::string(int http_code, const absl::Status& why)> refuse;
+    HttpCounts* counts = nullptr;  // must outlive the lobby
   };
 
   // Takes the socket, which listens and does not block; nobody is let in before Begin.
@@ -56,9 +58,6 @@ class Lobby {
   void Return(std::unique_ptr<Connection> connection);
   // Whether connections are to be returned as soon as may be.
   bool ends() const { return must_end_; }
-
-  // How many there are, those that are served included.
-  size_t connections() const { return connections_.load(std::memory_order_relaxed); }
 
  private:
   using Clock = Connection::Clock;
@@ -77,8 +76,8 @@ class Lobby {
   void Run();
   void Accept();
   void AcceptLater();
-  // Makes room for one more; false: nobody can go.
-  bool MakeRoom();
+  // Makes room for one more, which `why` says; false: nobody can go.
+  bool MakeRoom(HttpCounts::Cut why);
   void TakeReturned();
   void OnReady(Guest* guest);
   // A request may be whole; `is_ended`: nothing more comes.
@@ -106,7 +105,6 @@ class Lobby {
   bool is_ending_ = false;
   std::unordered_map<int, std::unique_ptr<Guest>> guests_;  // by socket
   std::unordered_set<int> served_;                          // sockets
-  std::atomic<size_t> connections_ = 0;
 
   std::atomic<bool> must_end_ = false;
   absl::Mutex mutex_;

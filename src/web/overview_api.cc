@@ -73,6 +73,7 @@ std::vector<Figure> EngineFigures(const ServerFacts& facts) {
     MergeFigures({std::move(allocator)}, &figures);
   }
   if (facts.transport_figures) MergeFigures(facts.transport_figures(), &figures);
+  MergeFigures(facts.http_counts->Figures(), &figures);
   MergeFigures({std::move(used), std::move(limit), std::move(requests), std::move(requests_max)}, &figures);
   return figures;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "metrics/request_metrics.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
+#include "web/http_counts.h"
 
 namespace sonde {
 
@@ -38,6 +40,7 @@ struct ServerFacts {
   // Of the gRPC port: whether connections can be taken, and what it counts.  Each may be null.
   std::function<bool()> is_accepting;
   std::function<std::vector<Figure>()> transport_figures;
+  std::shared_ptr<HttpCounts> http_counts = std::make_shared<HttpCounts>();  // of the HTTP port
   // What the allocator holds, by what it calls that; may be null.
   std::function<std::vector<std::pair<std::string, int64_t>>()> allocator_bytes;
 };
