@@ -8,6 +8,7 @@ Exit status: 0 all hold, 1 otherwise.
 import concurrent.futures
 import gzip
 import re
+import struct
 import sys
 import threading
 import time
@@ -140,6 +141,38 @@ def test_packed_bodies_stay_within_memory(sonde):
         # No value has 62 MiB, so 400 where there was room for the line.
         expect(set(answers) <= {(400,), (413,), (429,), (503,)}, f"each is refused: {set(answers)}")
         server.expect_peak()
+
+
+def snappy_block(unit, times):
+    """What `unit`, again and again, is in snappy's format: itself, and copies of it, of up to 64 bytes each."""
+    length, size = len(unit) * times, b""
+    while length >= 128:
+        size, length = size + bytes([length % 128 + 128]), length // 128
+    literal = bytes([61 << 2]) + struct.pack("<H", len(unit) - 1) + unit
+    full, rest = divmod(len(unit) * (times - 1), 64)
+    copy = [bytes([(n - 1) << 2 | 2]) + struct.pack("<H", len(unit)) for n in (64, rest or 64)]
+    return size + bytes([length]) + literal + copy[0] * full + (copy[1] if rest else b"")
+
+
+def test_small_messages_in_a_packed_body_stay_within_memory(sonde):
+    """3 MB, which unpack to 60 MiB of empty series, or of labels of two bytes, took 5 GB as messages."""
+    units = {"series": b"\x0a\0" * 2000, "labels": field(1, b"\x0a\0" * 900), "samples": field(1, b"\x12\x02\x10\x01" * 900)}
+    for name, unit in units.items():
+        packed = snappy_block(unit, 60 * MIB // len(unit))
+        with Server(sonde) as server:
+
+            def post(_):
+                peer = Peer(server.http_port, timeout_seconds=60)
+                peer.send(request("POST", "/api/v1/write", (f"Content-Length: {len(packed)}", "Connection: close"), packed))
+                answer, _ = peer.receive()
+                peer.close()
+                return tuple(statuses(answer))
+
+            with Bystander(server):
+                answers = all_at_once(post, 4)
+            # 503: each holds its body already, and there is no room for what comes out of any.
+            expect(set(answers) <= {(204,), (400,), (503,)}, f"{name}: {set(answers)}")
+            server.expect_peak()
 
 
 def test_clients_that_send_slowly_lock_nobody_out(sonde):
