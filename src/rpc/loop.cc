@@ -80,6 +80,8 @@ Loop::Loop(std::shared_ptr<ServerState> state, int epoll, int wake)
 
 Loop::~Loop() {
   if (thread_.joinable()) thread_.join();
+  // Whoever posted the last step may not have written yet, to a descriptor that would then be another's.
+  while (waking_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
   if (wake_ >= 0) close(wake_);
   if (epoll_ >= 0) close(epoll_);
 }
@@ -101,8 +103,11 @@ void Loop::Post(StreamCall* call, CallStep step) {
     const absl::MutexLock lock(&mutex_);
     posted_.push_back({call, step});
     wakes = std::exchange(is_asleep_, false);
+    if (wakes) waking_.fetch_add(1, std::memory_order_relaxed);
   }
-  if (wakes) Wake();
+  if (!wakes) return;
+  Wake();
+  waking_.fetch_sub(1, std::memory_order_release);
 }
 
 void Loop::PostAll(const std::vector<Posted>& steps) {
@@ -111,8 +116,11 @@ void Loop::PostAll(const std::vector<Posted>& steps) {
     const absl::MutexLock lock(&mutex_);
     posted_.insert(posted_.end(), steps.begin(), steps.end());
     wakes = std::exchange(is_asleep_, false);
+    if (wakes) waking_.fetch_add(1, std::memory_order_relaxed);
   }
-  if (wakes) Wake();
+  if (!wakes) return;
+  Wake();
+  waking_.fetch_sub(1, std::memory_order_release);
 }
 
 void Loop::Adopt(int descriptor, std::string address, std::string peer) {

@@ -116,6 +116,7 @@ class Loop {
   std::vector<Posted> posted_ ABSL_GUARDED_BY(mutex_);
   std::vector<absl::AnyInvocable<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
   bool is_asleep_ ABSL_GUARDED_BY(mutex_) = false;  // and must be woken
+  std::atomic<int> waking_ = 0;                     // who posted, and writes to wake_ still
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
