@@ -136,7 +136,7 @@ class Connection:
         self.windows[stream] = self.stream_window_bytes
         unsent = memoryview(message(request))
         self.send(frame(HEADERS, END_HEADERS, stream, request_headers(path)))
-        answer = b""
+        answer = bytearray()
         try:
             while True:
                 while unsent and (room := min(self.windows[0], self.windows[stream], DATA_BYTES_MAX)) > 0:
@@ -152,6 +152,6 @@ class Connection:
                 if kind == DATA:
                     answer += payload
                 if kind == RST_STREAM or (kind in (DATA, HEADERS) and flags & END_STREAM):
-                    return answer
+                    return bytes(answer)
         finally:
             del self.windows[stream]

@@ -30,10 +30,18 @@ class Server:
     def __init__(self, sonde, memory="256MiB", files_max=None):
         self.directory = tempfile.TemporaryDirectory(prefix="sonde_abuse_")
         self.memory_mib = int(float(memory[:-3]) * (1024 if memory.endswith("GiB") else 1))
-        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))) if files_max else None
-        self.process = subprocess.Popen(
-            [sonde, "serve", "--port", "0", "--http-port", "0", "--data-dir", self.directory.name + "/data", "--durability", "os",
-             "--memory", memory, "--log-level", "error"], stdout=subprocess.PIPE, text=True, preexec_fn=limit)
+        self.limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))) if files_max else None
+        self.command = [sonde, "serve", "--port", "0", "--http-port", "0", "--data-dir", self.directory.name + "/data",
+                        "--durability", "os", "--memory", memory, "--log-level", "error"]
+        self.begin()
+        other = Connection(self.port)
+        assert create_table(other, b"t", [b"f"]), "the table is made"
+        assert write(other, b"row"), "a row is written"
+        other.close()
+
+    def begin(self):
+        """Starts it, again on the data that it left."""
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True, preexec_fn=self.limit)
         self.http = self.port = None
         for line in self.process.stdout:
             if page := re.search(r"web page at (http://\S+?)/?$", line.strip()):
@@ -41,11 +49,8 @@ class Server:
             if place := re.search(r"listening on \S+:(\d+)", line):
                 self.port = int(place[1])
                 break
+        expect(self.port, "the server starts")
         self.http_port = int(self.http.rsplit(":", 1)[1])
-        other = Connection(self.port)
-        assert create_table(other, b"t", [b"f"]), "the table is made"
-        assert write(other, b"row"), "a row is written"
-        other.close()
 
     def __enter__(self):
         return self
