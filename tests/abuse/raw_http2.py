@@ -63,6 +63,7 @@ class Connection:
         if receive_buffer_bytes:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         self.socket.settimeout(timeout_seconds)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # headers and data are sent one after the other
         self.socket.connect(("127.0.0.1", port))
         self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, window_bytes)) +
                             frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
