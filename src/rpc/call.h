@@ -54,8 +54,8 @@ struct CallStatus {
 // by piece.
 class Message {
  public:
-  Message() = default;                                                 // of no bytes
-  Message(std::string bytes) { pieces_.push_back(std::move(bytes)); }  // NOLINT: a string is a message
+  Message() = default;                                                             // of no bytes
+  Message(std::string bytes) : pieces_(1) { pieces_.front() = std::move(bytes); }  // NOLINT: it is a message
   explicit Message(std::vector<std::string> pieces) {
     pieces_.assign(std::make_move_iterator(pieces.begin()), std::make_move_iterator(pieces.end()));
   }

@@ -59,7 +59,6 @@ def field(number, value):
 class Connection:
     def __init__(self, port, timeout_seconds=10, window_bytes=1 << 30, receive_buffer_bytes=None):
         self.socket = socket.socket()
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if receive_buffer_bytes:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         self.socket.settimeout(timeout_seconds)

@@ -48,7 +48,12 @@ LargeRoom::Place Settling::TakeLargeRoom() const {
   const auto most = static_cast<int64_t>(store_->long_rows().MostOfRow());
   if (room == nullptr || most < kLargeBytes) return {};
   const auto longest = static_cast<int64_t>(store_->long_rows().longest());
-  return room->TakeSurely(kLargeStepCopies * longest, LargeRoom::Turn::kAfterAll);
+  // While the head is read, a block of each of its tables is there, and what was read.
+  uint64_t tables = 0;
+  if (!store_->db()->GetIntProperty(store_->resting_head(), "rocksdb.num-files-at-level0", &tables))
+    tables = 0;
+  const int64_t copies = std::max(kLargeStepCopies, static_cast<int64_t>(tables) + 1);
+  return room->TakeSurely(copies * longest, LargeRoom::Turn::kAfterAll);
 }
 
 absl::StatusOr<bool> Settling::Step() {
@@ -132,7 +137,9 @@ absl::Status Settling::Take(Taken* taken) {
   rocksdb::ReadOptions read;
   read.total_order_seek = true;
   read.fill_cache = false;
-  read.readahead_size = kReadAheadBytes;
+  // Reading ahead would hold each long block of each table twice.
+  const bool is_large = static_cast<int64_t>(store_->long_rows().longest()) >= kLargeBytes;
+  read.readahead_size = is_large ? 0 : kReadAheadBytes;
   const std::unique_ptr<rocksdb::Iterator> it(store_->db()->NewIterator(read, store_->resting_head()));
   std::string row_prefix, row_key;
   std::vector<std::string_view> fragments;
