@@ -189,7 +189,7 @@ def main():
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--memory")
     parser.add_argument("rows", nargs="*")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     if unknown := set(arguments.rows) - set(ROWS):
         parser.error(f"there is no row {unknown}; there are: {', '.join(ROWS)}")
     failed = 0
