@@ -141,8 +141,8 @@ class Handler {
     (void)bytes;
     return Room::kTake;
   }
-  // Whether others wait for the room of a message that is coming in: then it has to come faster
-  // (ServerOptions::awaited_body_pause_max).  Asked now and then.
+  // Whether others wait for the room of the message that comes in, or goes out, now: then it has to move
+  // faster (ServerOptions::awaited_pause_max).  Asked now and then.
   virtual bool IsAwaited() const { return false; }
   // A whole message.  Where the client may send one, it has also said that there is no other.
   virtual void OnMessage(MessageBytes message) = 0;

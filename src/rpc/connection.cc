@@ -586,9 +586,11 @@ void Connection::CheckCalls() {
       loop_->state().CountRefusal(Refusal::kSlowBody);
       call->End({absl::StatusCode::kCancelled, "The request came too slowly, or its end did not come"});
     } else if (call->KeepsOthersWaiting(now)) {
-      loop_->state().CountRefusal(Refusal::kSlowBody);
-      call->End(
-          loop_->state().Busy("The server is busy: the request came slowly, and others wait for its room"));
+      const bool is_answer = call->outgoing()->remaining() > 0;
+      loop_->state().CountRefusal(is_answer ? Refusal::kSlowReader : Refusal::kSlowBody);
+      call->End(loop_->state().Busy(
+          is_answer ? "The server is busy: the answer was taken slowly, and others wait for its room"
+                    : "The server is busy: the request came slowly, and others wait for its room"));
     } else if (call->IsNotTaken(now)) {
       loop_->state().CountRefusal(Refusal::kSlowReader);
       call->End({absl::StatusCode::kCancelled, "The client took nothing of the answer for too long"});

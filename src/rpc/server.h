@@ -57,8 +57,9 @@ struct ServerOptions {
   std::chrono::milliseconds client_ping_pause_min{5'000};
   // Of a message that has begun something comes within this time, and kBodyBytesPerSecondMin on the average.
   std::chrono::milliseconds body_pause_max{30'000};
-  // ... of one that others wait for, kAwaitedBodyBytesPerSecondMin on the average, after so long.
-  std::chrono::milliseconds awaited_body_pause_max{10'000};
+  // Of a message, of a request or an answer, for whose room others wait, kAwaitedBytesPerSecondMin come or go
+  // on the average after so long.
+  std::chrono::milliseconds awaited_pause_max{10'000};
   // A client that takes nothing of what was sent to it for so long is gone.
   std::chrono::milliseconds send_pause_max{120'000};
   // Of what was to be sent and sockets did not take, all connections.  Beyond it a connection that waits has
@@ -93,8 +94,8 @@ enum class Refusal : uint8_t {
   kMessageBytes,     // request_bytes_max of the method
   kBytes,            // bytes_max
   kWaitingBytes,     // waiting_bytes_per_connection_max
-  kSlowBody,         // body_pause_max and awaited_body_pause_max
-  kSlowReader,       // send_pause_max and message_pause_max
+  kSlowBody,         // body_pause_max and awaited_pause_max
+  kSlowReader,       // send_pause_max, message_pause_max and awaited_pause_max
   kDeadline,         // the call's own
   kCount
 };

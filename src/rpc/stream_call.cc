@@ -14,7 +14,7 @@ namespace {
 // A shorter message is counted only when a part of it is still missing after what has come was looked at.
 constexpr size_t kCountedAtOnceBytesMin = 64 << 10;
 constexpr int64_t kBodyBytesPerSecondMin = 8 << 10;
-constexpr int64_t kAwaitedBodyBytesPerSecondMin = 1 << 20;
+constexpr int64_t kAwaitedBytesPerSecondMin = 1 << 20;
 
 int64_t NanosOf(Timer::TimePoint time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
@@ -342,22 +342,31 @@ bool StreamCall::IsComingIn() const {
   return !method_->client_streams || !reader_.IsBetweenMessages();
 }
 
-bool StreamCall::IsSlowerThan(int64_t bytes_per_second, std::chrono::milliseconds pause,
-                              TimePoint now) const {
+bool StreamCall::IsReceivingSlowerThan(int64_t bytes_per_second, std::chrono::milliseconds pause,
+                                       TimePoint now) const {
   return now - receiving_since_ >
          pause + std::chrono::milliseconds(received_bytes_ * 1'000 / bytes_per_second);
+}
+
+bool StreamCall::IsSendingSlowerThan(int64_t bytes_per_second, std::chrono::milliseconds pause,
+                                     TimePoint now) const {
+  const int64_t sent_bytes = outgoing_bytes_ - static_cast<int64_t>(outgoing_.remaining());
+  return now - sending_since_ > pause + std::chrono::milliseconds(sent_bytes * 1'000 / bytes_per_second);
 }
 
 bool StreamCall::IsTooSlow(TimePoint now) const {
   const auto pause_max = loop_->state().options().body_pause_max;
   return IsComingIn() &&
-         (now - received_last_ > pause_max || IsSlowerThan(kBodyBytesPerSecondMin, pause_max, now));
+         (now - received_last_ > pause_max || IsReceivingSlowerThan(kBodyBytesPerSecondMin, pause_max, now));
 }
 
 bool StreamCall::KeepsOthersWaiting(TimePoint now) const {
-  return IsComingIn() && handler_ != nullptr &&
-         IsSlowerThan(kAwaitedBodyBytesPerSecondMin, loop_->state().options().awaited_body_pause_max, now) &&
-         handler_->IsAwaited();
+  if (finished_ || handler_ == nullptr) return false;
+  const std::chrono::milliseconds pause = loop_->state().options().awaited_pause_max;
+  const bool is_slow =
+      (IsComingIn() && IsReceivingSlowerThan(kAwaitedBytesPerSecondMin, pause, now)) ||
+      (outgoing_.remaining() > 0 && IsSendingSlowerThan(kAwaitedBytesPerSecondMin, pause, now));
+  return is_slow && handler_->IsAwaited();
 }
 
 void StreamCall::Refuse(Refusal reason, CallStatus status) {
@@ -367,6 +376,8 @@ void StreamCall::Refuse(Refusal reason, CallStatus status) {
 
 void StreamCall::SetOutgoing(Message message) {
   outgoing_.Set(std::move(message));
+  outgoing_bytes_ = static_cast<int64_t>(outgoing_.remaining());
+  sending_since_ = loop_->now();
   NoteTaken();
 }
 
@@ -436,7 +447,9 @@ void StreamCall::End(CallStatus status) {
     // Trailers cannot follow half a message.
     is_over_ = true;
     loop_->timers()->Remove(this);
-    connection_->Reset(stream_id_, NGHTTP2_CANCEL);
+    // Clients know by the first of the two codes that they may ask again.
+    connection_->Reset(stream_id_, end_.code == absl::StatusCode::kUnavailable ? NGHTTP2_INTERNAL_ERROR
+                                                                               : NGHTTP2_CANCEL);
   } else if (headers_submitted_) {
     outgoing_.Clear();
     SubmitTrailers();

@@ -95,7 +95,7 @@ class StreamCall final : public Call, public Timer {
   void TakeEnd();
   // After a part of the connection's bytes: what is held in memory is counted, or the call ended.
   void CountBytes();
-  // Its message comes too slowly: for anybody, or while others wait for its room.
+  // Its message comes too slowly for anybody; or it comes or goes slowly while others wait for its room.
   bool IsTooSlow(TimePoint now) const;
   bool KeepsOthersWaiting(TimePoint now) const;
   // The client takes nothing of what was written for it.
@@ -166,7 +166,8 @@ class StreamCall final : public Call, public Timer {
   bool IsHandlerDone() const;
   void BuryIfOver();
   bool IsComingIn() const;
-  bool IsSlowerThan(int64_t bytes_per_second, std::chrono::milliseconds pause, TimePoint now) const;
+  bool IsReceivingSlowerThan(int64_t bytes_per_second, std::chrono::milliseconds pause, TimePoint now) const;
+  bool IsSendingSlowerThan(int64_t bytes_per_second, std::chrono::milliseconds pause, TimePoint now) const;
 
   Loop* const loop_;
   Connection* connection_;  // null: the stream is closed
@@ -209,6 +210,8 @@ class StreamCall final : public Call, public Timer {
   bool posted_with_message_ = false;  // of kFinish
 
   OutgoingMessage outgoing_;
+  int64_t outgoing_bytes_ = 0;  // before any of it was sent
+  TimePoint sending_since_;
   CallStatus end_;
   bool has_end_ = false;
   bool headers_submitted_ = false;

@@ -223,6 +223,26 @@ TEST_F(GrpcServerTest, WhatIsLargeWaitsForItsTurnAndWhatIsSmallDoesNot) {
   EXPECT_TRUE(Soon([&] { return room.taken_bytes() == 0; }));
 }
 
+// Their messages wait for their clients in the room of what is large, and do not keep small reads out.
+TEST_F(GrpcServerTest, LargeRowsAreNoMemoryOfReads) {
+  LargeRoom room({.bytes_max = 100 << 20, .wait_max = absl::Milliseconds(300)});
+  Start({.read_bytes_max = 12 * kMegabyte, .large_room = &room});
+  ASSERT_TRUE(WriteRow("large", 2, 5 * kMegabyte).ok());
+  ASSERT_TRUE(WriteRow("small", 1, 10).ok());
+  auto request = OfTable<pb::ReadRowsRequest>();
+  request.mutable_rows()->add_row_keys("large");
+  ASSERT_TRUE(Soon([&] { return room.taken_bytes() == 0; }));
+  for (int i = 0; i < 2; ++i) StallRead(request);
+  EXPECT_TRUE(
+      Soon([&] { return room.taken_bytes() > 20 * kMegabyte && room.taken_bytes() < 22 * kMegabyte; }));
+  EXPECT_LT(server_->reads().Taken().bytes, kMegabyte);
+  request.mutable_rows()->set_row_keys(0, "small");
+  const grpc::Status small = List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, request);
+  EXPECT_TRUE(small.ok()) << small.error_message();
+  for (grpc::ClientContext& context : contexts_) context.TryCancel();
+  EXPECT_TRUE(Soon([&] { return room.taken_bytes() == 0; }));
+}
+
 TEST_F(GrpcServerTest, LargeRowsAreReadInTurnAsAWhole) {
   LargeRoom room({.bytes_max = 300 << 20, .wait_max = absl::Milliseconds(300)});
   Start({.large_room = &room});

@@ -81,6 +81,10 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   ~ReadRowsHandler() override {
     if (watched_) stalled_reads_->Remove(this);
     if (is_tallied_) call_->connection_tally().fetch_sub(1, std::memory_order_relaxed);
+    if (large_place_.bytes() == 0) return;
+    // To give the place back takes a while.
+    const bool is_taken = large_readers_->Submit([place = std::move(large_place_)] {});
+    (void)is_taken;  // else it was given back here
   }
 
   Room OnLength(size_t bytes) override {
@@ -108,17 +112,18 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   void OnWriteDone(bool ok) override {
     SetWaitingSince(absl::InfiniteFuture());
     if (!ok) return FinishWith(absl::CancelledError("The client has gone"));
-    if (absl::Status status = place_.Resize(held_bytes_ + row_room_bytes_); !status.ok()) return End(status);
+    if (absl::Status status = ResizePlace(0); !status.ok()) return End(status);
     if (large_wanted_bytes_ > 0) return ProduceInTurn();
-    if (cost_->IsHigh()) return ProduceAmongReaders();
+    if (large_place_.bytes() > 0 || cost_->IsHigh()) return ProduceAmongReaders();
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
+  bool IsAwaited() const override { return large_place_.bytes() > 0 && large_room_->IsAwaited(); }
   void SuspendIfWaiting(absl::Time since) override {
     std::lock_guard lock(waiting_mutex_);
     if (waiting_since_ >= since) return;
     reader_->Suspend();
     // Until it goes on it has no more than it holds, so that many such do not keep others out.
-    const int64_t bytes = held_bytes_ - kReadBytes + kStalledReadBytes + row_room_bytes_ + message_bytes_;
+    const int64_t bytes = held_bytes_ - kReadBytes + kStalledReadBytes + row_room_bytes_ + message_room_bytes_;
     if (bytes < place_.bytes()) place_.Resize(bytes).IgnoreError();  // to give back is no error
   }
 
@@ -194,7 +199,11 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void ProduceAmongReaders() {
-    if (!readers_->Submit([this] { Produce(kRowsPerStep, /*inline_only=*/false); })) End(Overloaded());
+    const bool is_taken = readers_->Submit([this] {
+      large_place_.Shrink(0);  // of the message before; this may take a while
+      Produce(kRowsPerStep, /*inline_only=*/false);
+    });
+    if (!is_taken) End(Overloaded());
   }
 
   // Fills one message and sends it.  The end of this object may come before it returns.
@@ -256,8 +265,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     if (large_room_ == nullptr || bytes <= large_place_.bytes()) return absl::OkStatus();
     const std::string row = fmt::format("A row of table '{}'", reader_->table_name());
     if (absl::Status status = large_room_->Check(row, bytes); !status.ok()) return status;
-    // So that a row that turns out larger is seldom begun once more.
-    large_wanted_bytes_ = std::min(bytes + static_cast<int64_t>(kRowReadBytesMax), large_room_->bytes_max());
+    // A row that turns out larger is seldom begun once more, and two reads have room side by side.
+    large_wanted_bytes_ = std::max(
+        bytes, std::min(bytes + static_cast<int64_t>(kRowReadBytesMax), large_room_->bytes_max() / 2));
     return absl::AbortedError("The read waits for its turn");
   }
 
@@ -267,12 +277,14 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     in_row_ = false;
     reader_->Restart(again);
     large_place_.Shrink(0);
+    ResizePlace(0).IgnoreError();  // to give back is no error
     writer_.IsEmpty() ? ProduceInTurn() : Send();
   }
 
   void ProduceInTurn() {
     large_readers_->Submit(call_->deadline(), [this](const absl::Status& turn) {
       if (!turn.ok()) return End(turn);
+      large_place_.Shrink(0);  // of the message before
       absl::StatusOr<LargeRoom::Place> place = large_room_->Take(
           fmt::format("A row of table '{}'", reader_->table_name()), std::exchange(large_wanted_bytes_, 0),
           {.deadline = call_->deadline(), .gone = [this] { return call_->IsCancelled(); }});
@@ -282,12 +294,15 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     });
   }
 
-  // A row that a filter has to see whole is counted as it is put together.
+  bool IsLarge(int64_t bytes) const { return large_room_ != nullptr && bytes >= kLargeBytes; }
+
+  // A row that a filter has to see whole is counted as it is put together: among reads, or in the large place.
   absl::Status TakeRowRoom(int64_t bytes) {
-    if (bytes >= kLargeBytes) {
+    if (IsLarge(bytes)) {
       // The message takes as much again.
       if (absl::Status status = TakeLarge(static_cast<int64_t>(writer_.bytes()) + 2 * bytes); !status.ok())
         return status;
+      bytes = 0;
     }
     if (absl::Status status = place_.Resize(place_.bytes() - row_room_bytes_ + bytes); !status.ok())
       return status;
@@ -306,20 +321,28 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
                cells[i].cell.value.size() / ChunkWriter::kPieceBytesMax * ChunkWriter::kChunkBytesMax;
     }
     bytes += reader_->row_key().size();
-    if (static_cast<int64_t>(bytes) >= kLargeBytes) {
-      if (absl::Status status = TakeLarge(static_cast<int64_t>(bytes)); !status.ok()) return status;
-    }
-    return place_.Resize(held_bytes_ + row_room_bytes_ + static_cast<int64_t>(bytes));
+    const auto message_bytes = static_cast<int64_t>(bytes);
+    if (!IsLarge(message_bytes)) return ResizePlace(message_bytes);
+    if (absl::Status status = TakeLarge(message_bytes); !status.ok()) return status;
+    return ResizePlace(0);
   }
 
+  // What the message under way takes among reads; a message in the large place takes nothing there.
+  absl::Status ResizePlace(int64_t message_bytes) {
+    absl::Status status = place_.Resize(held_bytes_ + row_room_bytes_ + message_bytes);
+    if (status.ok()) message_room_bytes_ = message_bytes;
+    return status;
+  }
+
+  // A large message keeps its place until the client has taken the message.
   void Send() {
-    large_place_.Shrink(0);  // the message counts as memory of reads
+    const bool is_in_large_place = message_room_bytes_ == 0 && writer_.bytes() > ChunkWriter::kMessageBytes;
+    large_place_.Shrink(is_in_large_place ? static_cast<int64_t>(writer_.bytes()) : 0);
     Write(rpc::Message(writer_.Take()));
   }
 
   void Write(rpc::Message message) {
     AddMetadata(absl::OkStatus());
-    message_bytes_ = static_cast<int64_t>(message.bytes());
     SetWaitingSince(absl::Now());
     if (!std::exchange(watched_, true)) stalled_reads_->Add(this);
     call_->Write(std::move(message));
@@ -411,8 +434,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   Admission::Place place_;
   LargeRoom::Place large_place_;    // of a row that is large, or whose message is on its way
   int64_t large_wanted_bytes_ = 0;  // that the read waits for
-  int64_t held_bytes_ = 0;  // of place_, but for a message that is long and a row that is put together
-  int64_t row_room_bytes_ = 0;
+  int64_t held_bytes_ = 0;          // of place_: the read itself
+  int64_t row_room_bytes_ = 0;      // of place_: a row that is put together
+  int64_t message_room_bytes_ = 0;  // of place_: a message that is long
   const absl::Time came_ = absl::Now();
   bool metadata_added_ = false;
   std::unique_ptr<RowReader> reader_;
@@ -423,7 +447,6 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   std::optional<bool> tells_last_scanned_;
   bool is_tallied_ = false;    // among the reads of its connection
   bool watched_ = false;       // by stalled_reads_
-  int64_t message_bytes_ = 0;  // of the one that is on its way
   std::mutex waiting_mutex_;
   // When a message was written that the client has not taken yet; the reader is not in use meanwhile.
   absl::Time waiting_since_ = absl::InfiniteFuture();  // guarded by waiting_mutex_

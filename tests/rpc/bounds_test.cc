@@ -493,7 +493,7 @@ TEST_F(BoundsTest, EndsCallsWhoseRequestDoesNotCome) {
 }
 
 TEST_F(BoundsTest, EndsSlowRequestsWhoseRoomOthersWaitFor) {
-  Start([](ServerOptions* options) { options->awaited_body_pause_max = milliseconds(300); });
+  Start([](ServerOptions* options) { options->awaited_pause_max = milliseconds(300); });
   {
     Http2Client client(port());
     const std::string message = Framed(std::string(1'000'000, 'x'));
@@ -526,6 +526,23 @@ TEST_F(BoundsTest, EndsCallsWhoseAnswerIsNotTaken) {
     EXPECT_EQ(half.Wait(begun).error, NGHTTP2_CANCEL);
     EXPECT_EQ(Refused(Refusal::kSlowReader), 3);
     EXPECT_EQ(diary_.Count("cancelled CANCELLED"), 2);
+  }
+  ExpectWell();
+}
+
+TEST_F(BoundsTest, EndsAnswersThatAreTakenSlowlyWhileOthersWaitForTheirRoom) {
+  Start([](ServerOptions* options) { options->awaited_pause_max = milliseconds(300); });
+  {
+    Http2Client client(port(), {.window_bytes = 100, .takes_data = false});
+    const int32_t alone = client.Begin("/test.Test/Stream", Framed("1 1000"));
+    const int32_t awaited = client.Begin("/test.Test/AwaitedStream", Framed("1 1000"));
+    EXPECT_EQ(client.Wait(awaited).error, NGHTTP2_INTERNAL_ERROR);  // as half of a message is there
+    EXPECT_FALSE(client.answer(alone).is_closed);
+    EXPECT_EQ(Refused(Refusal::kSlowReader), 1);
+    EXPECT_EQ(diary_.Count("cancelled UNAVAILABLE"), 1);
+    // One who takes it as fast as it comes has all of it.
+    Http2Client fast(port());
+    EXPECT_EQ(fast.Do("/test.Test/AwaitedStream", "9 100000").status(), "0");
   }
   ExpectWell();
 }

@@ -140,7 +140,7 @@ class RefusingHandler final : public NotingHandler {
 };
 
 // The message is "COUNT BYTES": so many messages of so many bytes.
-class StreamHandler final : public NotingHandler {
+class StreamHandler : public NotingHandler {
  public:
   using NotingHandler::NotingHandler;
   void OnMessage(MessageBytes message) override {
@@ -168,6 +168,12 @@ class StreamHandler final : public NotingHandler {
 
   int count_ = 0;
   size_t bytes_ = 0;
+};
+
+class AwaitedStreamHandler final : public StreamHandler {
+ public:
+  using StreamHandler::StreamHandler;
+  bool IsAwaited() const override { return true; }
 };
 
 // Sends each message back, and asks for the next when that has gone.
@@ -259,6 +265,7 @@ inline Router TestRouter(Diary* diary) {
   add("Awaited", std::type_identity<AwaitedHandler>());
   add("Refuse", std::type_identity<RefusingHandler>());
   add("Stream", std::type_identity<StreamHandler>());
+  add("AwaitedStream", std::type_identity<AwaitedStreamHandler>());
   add("Chat", std::type_identity<ChatHandler>(), true);
   add("Listen", std::type_identity<ListenHandler>(), true);
   add("Metadata", std::type_identity<MetadataHandler>());
