@@ -2,9 +2,9 @@
 //
 //   cpu       TSBS's cpu-only: ten whole numbers a host every 10 s (or `cells_per_row` of them)
 //   devops    like TSBS's devops: 101 fields a host in nine groups every 10 s, of all kinds of counters and
-//   gauges iot       like TSBS's iot: two groups a truck every 10 s, numbers of 0 to 5 decimals; readings and
-//   fields are
-//             missing, and readings come late, one by one and in batches
+//             gauges
+//   iot       like TSBS's iot: two groups a truck every 10 s, numbers of 0 to 5 decimals; readings and fields
+//             are missing, and readings come late, one by one and in batches
 //   machines  100 metrics a machine every 5 s
 //   meters    96 readings a meter a day
 //   market    trades of thousands of tickers, a tenth of which makes nine tenths of the messages

@@ -6,17 +6,25 @@
 // storage engine merges, and nothing else.
 //
 // Layout (docs/formats/fragment.md; numbers are varints unless said otherwise):
-//   format    1 byte, kFragmentFormat
-//   flags     1 byte: 1 deletes all, 2 has column deletes, 4 has puts, 8 has adds
-//   deletes   count, then {qualifier: length and bytes; start; end} by qualifier, start
-//   puts      cells
-//   adds      1 byte AggregateKind, then cells, each value the state: 8 bytes, big-endian; or an HLL sketch
-//   cells     columns, timestamps, values:
-//     columns     (shape id * 2 + 1), or (count * 2) and {bytes shared with the one before; suffix: length
-//     and bytes} timestamps  1 byte: 1 all columns have the same list, 2 in milliseconds;
-//                 each list: count (>= 1), the newest, then the steps down to older ones as zig-zag
-//                 differences from the step before (the first from 0)
-//     values      by column: length of all + 1, or 0 and the length of each; then the bytes
+//   fragment      format flags [deletes] [puts] [adds]
+//   format        1 byte: kFragmentFormat
+//   flags         1 byte, a sum: 1 the whole family is deleted; 2 deletes, 4 puts, 8 adds follow
+//   deletes       count, then `count` times: qualifier start end; ordered by qualifier, then start
+//     qualifier     length, bytes
+//     start, end    microseconds; an end of 0 is infinity, and stands for a later time than any other end
+//   puts          cells
+//   adds          1 byte AggregateKind, then cells; each value is a state: 8 bytes, big-endian, or an HLL
+//                 sketch
+//   cells         columns timestamps values
+//   columns       shape id * 2 + 1; or count * 2, then a column `count` times, ascending:
+//     column        number of bytes that the qualifier shares with the one before it, then length and bytes
+//                   of the rest
+//   timestamps    1 byte, a sum: 1 all columns have the same list, 2 the unit is a millisecond; then the
+//                 list, or a list for each column:
+//     list          count (>= 1), the newest timestamp, then for each older one the step down to it, as the
+//                   zig-zag difference from the step before (for the first step, from 0)
+//   values        for each column: length + 1 if all its values have that length, or 0 and each value's
+//                 length; then the bytes of all values
 //
 // Errors: a Decode of bytes that are no fragment is DATA_LOSS.  Never crashes, for any bytes.
 #pragma once

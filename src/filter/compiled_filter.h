@@ -1,13 +1,12 @@
-// A row filter, checked and ready: made once for a request, shared by whoever evaluates it.
+// A row filter, checked and ready: a request makes it once, and all who evaluate it share it.
 //
-// Meaning of each kind: the comments of google.bigtable.v2.RowFilter (data.proto).  Beyond them:
+// The comments of google.bigtable.v2.RowFilter (data.proto) say what each kind means.  Beyond them:
 // - Regexes are RE2, Latin-1, and match whole strings.
-// - Where the order is "unspecified" (equal column and timestamp), cells of a sink come first, then those of
-// an
-//   interleave's filters in the order of the filters.
+// - Cells of equal column and timestamp, whose order the comments leave "unspecified", come in this order:
+//   first those of a sink, then those of an interleave's filters, in the order of the filters.
 // - A condition's predicate and branch see the same row.
 //
-// Threads: immutable, all functions may be called by several at once.
+// Threads: a filter is immutable; any number of threads may call its functions at once.
 #pragma once
 
 #include <cstdint>

@@ -6,14 +6,18 @@
 //     absl::Status status = evaluator.Run(row_key, &cells);   // `cells` is now the output, perhaps empty
 //   }
 //
-// Order: (family, qualifier ascending, timestamp descending), before and after; after, copies of a cell may
-// follow each other. Ownership: cells keep pointing into the row they were given with; the filter, schema,
-// budget and random source must outlive the evaluator.  Memory for copies is kept from row to row, up to
-// kKeptCellsMax cells. Threads: one at a time. Errors: what the budget refused (RESOURCE_EXHAUSTED, or the
-// answer of its `interrupted`); `cells` is then undefined. Cost: a pass over the cells for each simple filter
-// of a chain, a copy of them for each filter of an interleave and for a condition's predicate; regexes on
-// families are evaluated once for each family that has cells, and on qualifiers, unless they are literals or
-// prefixes, once for each column of a row, or less by a cache.
+// Order:     Cells are ordered by family, qualifier ascending, timestamp descending, before and after Run.
+//            After it, copies of a cell may follow each other.
+// Ownership: Cells keep pointing into the row that they were given with.  The filter, schema, budget and
+//            random source must outlive the evaluator.  Memory for copies is kept from row to row, up to
+//            kKeptCellsMax cells.
+// Threads:   One thread at a time.
+// Errors:    The budget's refusal: RESOURCE_EXHAUSTED, or the answer of its `interrupted`.  `cells` is then
+//            undefined.
+// Cost:      A simple filter of a chain is a pass over the cells.  Each filter of an interleave, and a
+//            condition's predicate, copies the cells.  A regex on families is evaluated once for each family
+//            that has cells.  A regex on qualifiers that is no literal and no prefix is evaluated at most
+//            once for each column of a row; a cache saves more.
 #pragma once
 
 #include <cstdint>

@@ -1,21 +1,27 @@
-// What of a row a filter looks at: how much of it an engine may leave out without changing the output.
+// A filter's need: the part of a row that an engine must give it, so that its output is that of the whole
+// row.
 //
-// For a filter f, its need is a set of cells S, described by hints, such that f gives the same for every row
-// R' with R ∩ S ⊆ R' ⊆ R.  (An engine may return anything between.)
+// The need of a filter f is a set of cells S, described by hints.  For every row R and every R' with
+// R ∩ S ⊆ R' ⊆ R, f gives the same output for R' as for R.  (An engine may return any such R'.)
 //
-// In a chain, what a later filter does without may be left out at the front only if no earlier filter can
-// tell:
-//   reach kCell    each cell's fate so far depends on itself alone: any later restriction may move to the
-//   front reach kColumn  it depends also on newer cells of its column (cells_per_column_limit): restrictions
-//   to whole
-//                  columns may, and a lower end of the time range, as older cells bear on nothing
-//   reach kRow     it depends on the rest of the row (limits of a row, conditions), or cells have left
-//   through a
-//                  sink already: none may
-// The newest n cells of a column are enough for a limit of n only while of every column just a run of its
-// newest cells is left: no filter so far may drop a cell and keep an older one of its column. Hints do not
-// say whether "newest" is counted before or after the time range is applied; with a lower end only it is the
-// same, so an upper end and a count are never given together.
+// A chain starts with the need of its first filter.  A later filter's restriction (to families, columns,
+// times, the newest n cells) moves to the front only if no earlier filter can tell whether the cells outside
+// of it are there.  How far the earlier filters reach decides that:
+//
+//   reach     a cell's fate so far depends on           restrictions that move to the front
+//   kCell     the cell alone                            all
+//   kColumn   the cell and newer cells of its column    to whole columns; a lower end of the time range, as
+//             (cells_per_column_limit)                  older cells bear on nothing
+//   kRow      the rest of the row (limits of a row,     none
+//             conditions); or cells have left through
+//             a sink already
+//
+// A limit of n cells a column becomes "the newest n cells" only while each column is a run of its newest
+// cells: no filter so far may drop a cell and keep an older one of its column.
+//
+// Hints do not say whether an engine counts the newest cells before or after it applies the time range.  Both
+// orders come to the same cells where the range has a lower end only.  So an upper end and a count are never
+// given together.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -2,8 +2,9 @@
 // counted, learns where keys and load are, and divides the table anew where that has changed.
 //
 // Threads: Record and RecordScan by any number of threads at once, each of which names a shard; threads of
-// one shard wait for each other, so name them by thread.  All else by one thread at a time. Cost: some 60 ns
-// a row.  Memory: bounded, some 2 MB with long keys, and as much for each shard in a second that saw so many.
+// one shard wait for each other, so name them by thread.  All else by one thread at a time.
+// Cost: some 60 ns a row.
+// Memory: bounded, some 2 MB with long keys, and as much for each shard in a second that saw so many.
 #pragma once
 
 #include <array>

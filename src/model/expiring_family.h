@@ -2,8 +2,9 @@
 // when.
 //
 //   id       kExpiringFamilies | period << 11 | shard
-//   period   the quarter of an hour since the epoch in which the cells were written, modulo 2^20: about 30
-//   years shard    what the writer spreads cells by, so that none of a row's families grows long
+//   period   the quarter of an hour since the epoch in which the cells were written, modulo 2^20 (about 30
+//            years)
+//   shard    what the writer spreads cells by, so that none of a row's families grows long
 //
 // A cell's timestamp is when it was written.  Nobody deletes such cells.  From the period after the next on
 // they have expired, and an engine may drop them whenever it likes.  They come out of an engine only for
@@ -30,7 +31,8 @@ constexpr FamilyId ExpiringFamily(int64_t now_micros, uint32_t shard) {
   return kExpiringFamilies | period * kExpiringShards | shard % kExpiringShards;
 }
 
-// Of this period, the one before and, lest a clock went back, the one after, none has.
+// Families of the current period and of its two neighbours have not expired; the later neighbour has not
+// because a clock may have gone back.
 constexpr bool IsExpired(FamilyId family, int64_t now_micros) {
   if (!IsExpiringFamily(family)) return false;
   const uint32_t now = ExpiringFamily(now_micros, 0) / kExpiringShards;

@@ -448,8 +448,8 @@ void StreamCall::End(CallStatus status) {
     is_over_ = true;
     loop_->timers()->Remove(this);
     // Clients know by the first of the two codes that they may ask again.
-    connection_->Reset(stream_id_, end_.code == absl::StatusCode::kUnavailable ? NGHTTP2_INTERNAL_ERROR
-                                                                               : NGHTTP2_CANCEL);
+    connection_->Reset(stream_id_,
+                       end_.code == absl::StatusCode::kUnavailable ? NGHTTP2_INTERNAL_ERROR : NGHTTP2_CANCEL);
   } else if (headers_submitted_) {
     outgoing_.Clear();
     SubmitTrailers();

@@ -123,7 +123,8 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     if (waiting_since_ >= since) return;
     reader_->Suspend();
     // Until it goes on it has no more than it holds, so that many such do not keep others out.
-    const int64_t bytes = held_bytes_ - kReadBytes + kStalledReadBytes + row_room_bytes_ + message_room_bytes_;
+    const int64_t bytes =
+        held_bytes_ - kReadBytes + kStalledReadBytes + row_room_bytes_ + message_room_bytes_;
     if (bytes < place_.bytes()) place_.Resize(bytes).IgnoreError();  // to give back is no error
   }
 
@@ -445,8 +446,8 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   size_t row_bytes_ = 0;                   // of that row, so far
   std::optional<absl::Time> stats_since_;  // when stats were asked for
   std::optional<bool> tells_last_scanned_;
-  bool is_tallied_ = false;    // among the reads of its connection
-  bool watched_ = false;       // by stalled_reads_
+  bool is_tallied_ = false;  // among the reads of its connection
+  bool watched_ = false;     // by stalled_reads_
   std::mutex waiting_mutex_;
   // When a message was written that the client has not taken yet; the reader is not in use meanwhile.
   absl::Time waiting_since_ = absl::InfiniteFuture();  // guarded by waiting_mutex_

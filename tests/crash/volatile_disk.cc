@@ -5,10 +5,9 @@
 //
 // MOUNT_POINT/disk     the device.  Writes go to a cache; an fsync makes all of them durable.
 // MOUNT_POINT/control  read: what has happened so far, as "name number" pairs.  Write:
-//   "cut SEED KEEP"  the power is cut: of the 512-byte sectors that are in the cache, each is kept with KEEP
-//   percent chance.  From
-//                    now on all is refused with EIO, so that nothing can be acknowledged that is not on the
-//                    disk.
+//   "cut SEED KEEP"  the power is cut: each 512-byte sector in the cache is kept with KEEP percent chance.
+//                    All requests are refused with EIO from now on, so that nothing can be acknowledged that
+//                    is not on the disk.
 //   "thaw"           the power is back: the device is what the cut left.
 #define FUSE_USE_VERSION 31
 #include <fuse3/fuse.h>

@@ -1,20 +1,21 @@
 // Moves the points of earlier versions of a declaration into the table of its present one.
 //
-// 1. CopyVersions reads each earlier version's table in the order of its keys, and writes its points under
-// the
-//    present key.  How far it came is kept beside the stored declaration, so that it goes on where it was
-//    broken off.  Queries go on to read the earlier tables: a point is never seen twice.
-// 2. Whoever owns the declaration takes the copied versions out of it.  Writers and queries then know the new
+// 1. CopyVersions reads the table of each earlier version in the order of its keys, and writes its points
+//    under the present key.  It keeps its place beside the stored declaration, so that it goes on where it
+//    was broken off.  Queries still read the earlier tables; they see no point twice.
+// 2. The owner of the declaration takes the copied versions out of it.  Writers and queries then know the new
 //    table only.
-// 3. FinishVersions copies what was written into the earlier tables since, points and corrections, and drops
-//    those tables.  It must run after the last writer has the new declaration.
+// 3. FinishVersions copies the points and corrections that were written into the earlier tables since, and
+//    drops those tables.  It must run after the last writer has the new declaration.
 //
-// A value that both tables have is the earlier table's where that was written after it was copied, unless the
-// new table's was written since, too: that one then is the later one.  What was copied is known by its
-// hashes: table CopiedTable(series, table), dropped with the earlier one, has a row with the key of each row
-// that was copied, column "d:h": a Fingerprint2011 of 8 bytes, big-endian, ascending, for each value.
+// Where both tables have a value of a point, one of them counts:
+//   the earlier table's   if it was written after the row was copied, and the new table's was not
+//   the new table's       otherwise
+// Hashes tell which values were copied: table CopiedTable(series, table), which is dropped with the earlier
+// one, has a row with the key of each copied row.  Its column "d:h" has a Fingerprint2011 for each copied
+// value: 8 bytes, big-endian, ascending.
 //
-// Only the newest value of a point is moved, not what `corrections: keep` has kept.
+// The newest value of a point is moved.  The older values that `corrections: keep` has kept are not.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,9 @@ struct ScanStats {
 
 // Calls `point` for each point of the selection until it answers false: version by version, in the order of
 // the row keys, within a row by time.  The point's values are those of selection.fields, or of all fields; in
-// layout columns, a point comes once for each field.  `stats`: may be null; added to. Errors: of PlanScan,
-// KeyCodec::Decode, RowPoints::Read, `tables` and `point`.
+// layout columns, a point comes once for each field.  `stats` may be null; the scan's figures are added to
+// it.
+// Errors: those of PlanScan, KeyCodec::Decode, RowPoints::Read, `tables` and `point`.
 absl::Status ScanPoints(
     const SeriesSchema& schema, const Selection& selection, TableAccess* tables,
     const std::function<absl::StatusOr<bool>(const DecodedKey& key, const RowPoint& point)>& point,

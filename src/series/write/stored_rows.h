@@ -1,15 +1,14 @@
 // Rows that are about to be written, brought in step with what their table has of them.
 //
-// One meaning of a correction, whatever the layout: of two values of a field of one point the later one
-// counts, and a field that is left out keeps its value.  Where each field has a cell, and the cell the time
-// of its point, that is so by itself.  It takes a look at the table
-//   with corrections: keep   cells have the time when they were written.  They are stamped behind all that
-//   the
-//                            row (in layout offsets, the column) has: the clock may have been set back, or
-//                            other writers' clocks, or stamps of many corrections in a short time, be ahead;
-//   in layout blob           for points that do not have all fields: they get those of the blob that is
-//   there.
-// So only these rows are read, a thousand in a request.
+// A correction means the same in every layout: the later one of two values of a field of one point counts,
+// and a field that is left out keeps its value.  Where each field has a cell, and the cell the time of its
+// point, that is so by itself.  Two kinds of rows take a look at the table:
+//   with corrections: keep   Cells have the time when they were written.  They are stamped behind all cells
+//                            of the row (in layout offsets, of the column): the clock may have been set back;
+//                            other writers' clocks, or stamps of many corrections in a short time, may be
+//                            ahead.
+//   in layout blob           Points that lack a field get it from the blob that is there.
+// Only these rows are read, a thousand in a request.
 #pragma once
 
 #include "absl/status/status.h"

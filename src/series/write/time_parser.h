@@ -20,8 +20,7 @@ class TimeParser {
   //   epoch_s, epoch_ms, epoch_us, epoch_ns
   //                         a number, before 1970 a negative one; epoch_s may have a fraction
   //   anything with a %     as strptime: %Y %y %m %d %e %H %M %S %f (fraction) %b %B (English months) %z %j
-  //   %%;
-  //                         a blank stands for any blanks, anything else for itself
+  //                         %%; a blank stands for any blanks, anything else for itself
   // `assume_utc`: a time that names no zone is UTC; otherwise it is refused.
   // INVALID_ARGUMENT: no such format.
   static absl::StatusOr<TimeParser> Create(std::string_view format, bool assume_utc);
