@@ -23,13 +23,6 @@
 
 namespace sonde {
 
-struct DirectoryEntry {
-  std::string key;
-  ParsedPageKey first;  // where the page begins
-  PageHeader header;
-  uint64_t checksum = 0;
-};
-
 // The entry of a page.
 std::string EncodeDirectoryEntry(const PageHeader& header, std::string_view page);
 

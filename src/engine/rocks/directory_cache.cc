@@ -3,8 +3,6 @@
 #include <iterator>
 #include <utility>
 
-#include "engine/rocks/directory.h"
-
 namespace sonde {
 namespace {
 

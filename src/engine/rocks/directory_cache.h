@@ -11,15 +11,24 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "cellblock/page.h"
+#include "engine/rocks/page_key.h"
 #include "model/cell.h"
 
 namespace sonde {
 
-struct DirectoryEntry;
+// What the directory says of one page (directory.h).
+struct DirectoryEntry {
+  std::string key;
+  ParsedPageKey first;  // where the page begins
+  PageHeader header;
+  uint64_t checksum = 0;
+};
 // Null: there is none.
 using DirectoryEntryRef = std::shared_ptr<const DirectoryEntry>;
 

@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "engine/rocks/directory.h"
-
 namespace sonde {
 namespace {
 

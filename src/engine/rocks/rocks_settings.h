@@ -1,4 +1,4 @@
-// How RocksDB is set up, and the directory around it.
+// How RocksDB is set up.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "engine/rocks/fragment_merge.h"
 #include "rocksdb/options.h"
 
@@ -38,22 +36,5 @@ rocksdb::ColumnFamilyOptions DirectorySettings(const rocksdb::Options& cells);
 // it might not matter: as the last of its log a crash could tear it while writes of the next log are there,
 // which is how damage looks.
 rocksdb::WriteOptions SyncedWrite();
-
-// Makes the directory if it is not there, takes its lock (only one process at a time), and checks that it is
-// ours and of a format that we know; writes the format and an empty inventory into a new one.  Returns the
-// format. Errors as RocksEngine::Open.
-absl::StatusOr<int> PrepareDataDirectory(rocksdb::Env* env, const std::string& path,
-                                         rocksdb::FileLock** lock);
-
-// The format that this version writes: from kInventoryFormat on a directory has an inventory, from 3 on there
-// are pages.
-constexpr int kFormat = 3;
-constexpr int kInventoryFormat = 2;
-
-// Says that the directory is of kFormat now.
-absl::Status WriteFormat(rocksdb::Env* env, const std::string& path);
-
-// Makes the entries of a directory survive the loss of power.
-absl::Status SyncDirectory(rocksdb::Env* env, const std::string& path);
 
 }  // namespace sonde
