@@ -26,6 +26,7 @@
 #include "series/schema/schema_parser.h"
 #include "series/write/csv_loader.h"
 #include "series/write/point_writer.h"
+#include "series/write/series_tables.h"
 #include "table/local_tables.h"
 
 namespace sonde::bench {

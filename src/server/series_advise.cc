@@ -11,8 +11,9 @@
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
 #include "series/write/csv_loader.h"
-#include "series/write/memory_tables.h"
+#include "series/write/example_tables.h"
 #include "series/write/point_writer.h"
+#include "series/write/series_tables.h"
 #include "server/commands.h"
 #include "server/local_store.h"
 #include "server/series_commands.h"
@@ -85,7 +86,7 @@ absl::StatusOr<series::Sample> ReadSample(const AdviseOptions& options, const se
   plain.periods.clear();
   plain.orders.clear();
   plain.rollups.clear();
-  series::MemoryTables tables;
+  series::ExampleTables tables;
   if (absl::Status status = series::EnsureSeriesTables(plain, &tables); !status.ok()) return status;
   series::CsvMapping mapping;
   mapping.names = schema.csv.columns;

@@ -16,6 +16,7 @@
 #include "series/schema/status_text.h"
 #include "series/write/machine_metrics.h"
 #include "series/write/point_writer.h"
+#include "series/write/series_tables.h"
 #include "server/commands.h"
 #include "server/series_commands.h"
 

@@ -26,6 +26,7 @@
 #include "series/write/csv_loader.h"
 #include "series/write/json_lines_loader.h"
 #include "series/write/late_points.h"
+#include "series/write/series_tables.h"
 #include "series/write/stream_source.h"
 #include "server/commands.h"
 #include "server/series_commands.h"

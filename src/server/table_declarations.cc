@@ -9,7 +9,7 @@
 #include "series/advise/cure.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/declaration_store.h"
-#include "series/write/rollup_keeper.h"
+#include "series/write/rollup_marks.h"
 #include "table/local_tables.h"
 
 namespace sonde {

@@ -9,7 +9,7 @@
 #include "series/write/declarations.h"
 #include "series/write/ingest_batch.h"
 #include "series/write/line_protocol.h"
-#include "series/write/memory_tables.h"
+#include "series/write/memory_tables_test_support.h"
 #include "target.h"
 
 namespace sonde::series {

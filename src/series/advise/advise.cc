@@ -13,6 +13,7 @@
 #include "series/advise/tablets.h"
 #include "series/query/query.h"
 #include "series/write/point_writer.h"
+#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

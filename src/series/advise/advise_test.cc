@@ -6,7 +6,7 @@
 
 #include "series/advise/tablets.h"
 #include "series/schema/schema_parser.h"
-#include "series/write/memory_tables.h"
+#include "series/write/memory_tables_test_support.h"
 
 namespace sonde::series {
 namespace {

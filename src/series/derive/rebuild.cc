@@ -9,6 +9,8 @@
 #include "series/write/declaration_store.h"
 #include "series/write/point_scan.h"
 #include "series/write/point_writer.h"
+#include "series/write/rollup_marks.h"
+#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

@@ -24,9 +24,9 @@
 #include "series/schema/schema_parser.h"
 #include "series/write/declaration_store.h"
 #include "series/write/point_scan.h"
-#include "series/write/point_writer.h"
 #include "series/write/rollup_keeper.h"
 #include "series/write/row_batch.h"
+#include "series/write/series_tables.h"
 #include "series/write/stored_rows.h"
 
 namespace sonde::series {

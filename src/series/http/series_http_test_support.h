@@ -15,7 +15,7 @@
 
 #include "series/http/ingest_service.h"
 #include "series/write/csv_reader.h"
-#include "series/write/memory_tables.h"
+#include "series/write/memory_tables_test_support.h"
 
 namespace sonde::series {
 

@@ -19,6 +19,7 @@
 #include "series/schema/time_range.h"
 #include "series/write/declaration_store.h"
 #include "series/write/point_writer.h"
+#include "series/write/series_tables.h"
 #include "table/local_tables.h"
 
 namespace sonde::series {

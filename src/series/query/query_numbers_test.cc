@@ -19,6 +19,7 @@
 #include "series/write/declarations.h"
 #include "series/write/ingest_batch.h"
 #include "series/write/point_writer.h"
+#include "series/write/series_tables.h"
 #include "table/local_tables.h"
 
 namespace sonde::series {

@@ -9,7 +9,6 @@
 #include "series/key/field_codec.h"
 #include "series/query/held_memory.h"
 #include "series/query/merged_rows.h"
-#include "series/write/row_batch.h"
 
 namespace sonde::series {
 namespace {

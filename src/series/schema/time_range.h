@@ -23,6 +23,9 @@ struct TimeRange {  // [from, to)
   bool operator==(const TimeRange&) const = default;
 };
 
+// Timestamps of cells count milliseconds: rounded down to one.
+constexpr int64_t WholeMillis(int64_t micros) { return micros - micros % 1000; }
+
 // What both hold.
 TimeRange Common(const TimeRange& a, const TimeRange& b);
 

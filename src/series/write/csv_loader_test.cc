@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "series/schema/schema_parser.h"
-#include "series/write/memory_tables.h"
+#include "series/write/memory_tables_test_support.h"
+#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

@@ -12,8 +12,8 @@
 #include "series/key/key_codec.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
+#include "series/schema/time_range.h"
 #include "series/write/point_scan.h"
-#include "series/write/row_batch.h"
 #include "series/write/table_claims.h"
 
 namespace sonde::series {

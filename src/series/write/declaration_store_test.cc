@@ -5,9 +5,10 @@
 
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
-#include "series/write/memory_tables.h"
+#include "series/write/memory_tables_test_support.h"
 #include "series/write/point_writer.h"
 #include "series/write/rollup_refresher.h"
+#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

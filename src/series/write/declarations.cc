@@ -9,7 +9,7 @@
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/declaration_store.h"
-#include "series/write/point_writer.h"
+#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "series/write/memory_tables.h"
+#include "series/write/memory_tables_test_support.h"
 
 namespace sonde::series {
 namespace {

@@ -12,9 +12,10 @@
 #include "series/key/scan_plan.h"
 #include "series/schema/check.h"
 #include "series/schema/time_range.h"
-#include "series/write/memory_tables.h"
+#include "series/write/example_tables.h"
 #include "series/write/point_writer.h"
 #include "series/write/row_text.h"
+#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {
@@ -212,7 +213,7 @@ absl::StatusOr<std::string> QueriesText(const SeriesSchema& schema, const std::v
 }  // namespace
 
 absl::StatusOr<std::string> ExplainSchema(const SeriesSchema& schema) {
-  MemoryTables memory;
+  ExampleTables memory;
   SeriesSchema unstored = schema;
   unstored.text.clear();
   if (absl::Status status = EnsureSeriesTables(unstored, &memory); !status.ok()) return status;

@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "series/write/declarations.h"
 #include "series/write/line_protocol.h"
-#include "series/write/point_writer.h"
+#include "series/write/rollup_refresher.h"
 
 namespace sonde::series {
 

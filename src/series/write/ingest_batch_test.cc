@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "model/limits.h"
-#include "series/write/memory_tables.h"
+#include "series/write/memory_tables_test_support.h"
 
 namespace sonde::series {
 namespace {

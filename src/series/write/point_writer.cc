@@ -10,8 +10,8 @@
 #include "model/limits.h"
 #include "series/key/field_codec.h"
 #include "series/schema/status_text.h"
-#include "series/write/complete_tables.h"
 #include "series/write/declaration_store.h"
+#include "series/write/series_tables.h"
 #include "series/write/stored_rows.h"
 #include "series/write/table_rules.h"
 
@@ -21,38 +21,6 @@ namespace {
 const SystemClock kSystemClock;
 
 }  // namespace
-
-absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables, const Clock* clock) {
-  if (clock == nullptr) clock = &kSystemClock;
-  if (!schema.text.empty()) {
-    if (absl::Status status = CheckAgainstStored(schema, tables); !status.ok()) return status;
-  }
-  if (absl::Status status = EnsureTablesAndRules(schema, tables, *clock); !status.ok()) return status;
-  if (!schema.rollups.empty()) {
-    if (absl::Status status = EnsureMarksTable(tables); !status.ok()) return status;
-  }
-  if (schema.text.empty()) return absl::OkStatus();
-  if (absl::Status status = DropWrongNotes(schema, tables); !status.ok()) return status;
-  if (absl::Status status = StoreDeclaration(schema, tables, *clock); !status.ok()) return status;
-  return KeepCompleteNotes(schema, tables, *clock);
-}
-
-absl::Status DropOldPeriods(const SeriesSchema& schema, TableAccess* tables, int64_t now_micros) {
-  const auto is_aged = [](const PeriodTable& period) { return period.max_age_micros.has_value(); };
-  if (std::none_of(schema.periods.begin(), schema.periods.end(), is_aged)) return absl::OkStatus();
-  const absl::StatusOr<std::vector<std::string>> all = tables->ListTables();
-  if (!all.ok()) return all.status();
-  for (const PeriodTable& period : schema.periods) {
-    if (!is_aged(period)) continue;
-    for (const std::string& table : *all) {
-      const std::optional<int64_t> start = period.PeriodOf(table);
-      if (!start || period.every.End(*start) > now_micros - *period.max_age_micros) continue;
-      const absl::Status status = tables->DropTable(table);
-      if (!status.ok() && !absl::IsNotFound(status)) return status;  // another writer may have dropped it
-    }
-  }
-  return absl::OkStatus();
-}
 
 PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock,
                          Target target, RollupRefresher* refresher)

@@ -43,17 +43,6 @@
 
 namespace sonde::series {
 
-// Makes the tables of the declaration, where they are missing, with their families; those of periods are made
-// later.  Families that are there get the GC rules of the declaration (table_rules.h).  A declaration that
-// was read from a text is compared with the one that is stored (errors of CheckAgainstStored, before anything
-// is made), and stored.  `clock`: the machine's when null.
-absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables,
-                                const Clock* clock = nullptr);
-
-// Drops the tables of periods that are older than their max_age; the writer does it with each table that it
-// makes.
-absl::Status DropOldPeriods(const SeriesSchema& schema, TableAccess* tables, int64_t now_micros);
-
 struct Point {
   absl::Span<const std::string_view> tags;  // in the order of SeriesSchema::tags
   int64_t time_micros = 0;

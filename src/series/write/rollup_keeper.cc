@@ -17,13 +17,13 @@
 #include "series/write/declaration_store.h"
 #include "series/write/known_series.h"
 #include "series/write/point_scan.h"
+#include "series/write/rollup_marks.h"
 #include "series/write/row_batch.h"
 #include "series/write/table_rules.h"
 
 namespace sonde::series {
 namespace {
 
-constexpr char kMarkFamily[] = "s";
 constexpr size_t kPiecesPendingMax = 10'000;
 constexpr int64_t kPendingMicrosMax = 60 * kMicrosPerSecond;
 // A writer that lives has refreshed its pieces long before: kPendingMicrosMax.
@@ -136,28 +136,7 @@ absl::Status FirstError(const absl::StatusOr<std::vector<absl::Status>>& statuse
   return absl::OkStatus();
 }
 
-std::string MarkKeyOf(const std::string& series, const std::string& table, std::string_view row_key) {
-  return fmt::format("{}#{}#{}", series, table, row_key);
-}
-
 }  // namespace
-
-absl::Status EnsureMarksTable(TableAccess* tables) {
-  return tables->EnsureTable(kMarksTable, {{kMarkFamily, GcRule{GcRule::MaxVersions{1}}}});
-}
-
-absl::StatusOr<bool> HasMarks(const std::string& series, const std::string& table, TableAccess* tables) {
-  RowRead read;
-  read.ranges = {RowRange::Prefix(MarkKeyOf(series, table, ""))};
-  read.rows_max = 1;
-  bool has_any = false;
-  const absl::Status status = tables->ReadRows(kMarksTable, read, [&](ReadRow&&) {
-    has_any = true;
-    return false;
-  });
-  if (!status.ok() && !absl::IsNotFound(status)) return status;
-  return has_any;
-}
 
 struct RollupKeeper::Rollup {
   // `of_series` must outlive this.

@@ -48,12 +48,6 @@ namespace sonde::series {
 
 class KeptPoints;
 
-constexpr char kMarksTable[] = "sonde_rollup_marks";
-
-absl::Status EnsureMarksTable(TableAccess* tables);
-// Whether pieces of roll-up `table` have marks: their rows are to come, as the roll-up was declared then.
-absl::StatusOr<bool> HasMarks(const std::string& series, const std::string& table, TableAccess* tables);
-
 class RollupKeeper {
  public:
   // By rollup: the starts of pieces of each series.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "series/write/rollup_marks.h"
+
 namespace sonde::series {
 
 bool RollupRefresher::Take(const SeriesSchema& schema, RollupKeeper* keeper) {

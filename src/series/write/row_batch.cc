@@ -7,6 +7,7 @@
 
 #include "model/limits.h"
 #include "series/key/blob_codec.h"
+#include "series/schema/time_range.h"
 
 namespace sonde::series {
 

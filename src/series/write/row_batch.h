@@ -23,9 +23,6 @@
 
 namespace sonde::series {
 
-// Timestamps of cells count milliseconds: rounded down to one.
-constexpr int64_t WholeMillis(int64_t micros) { return micros - micros % 1000; }
-
 struct EncodedPoint {
   absl::Span<const std::string_view> tags;
   int64_t time_micros = 0;                    // rounded down to the resolution

@@ -12,7 +12,8 @@
 #include "series/schema/schema_parser.h"
 #include "series/write/csv_loader.h"
 #include "series/write/json_lines_loader.h"
-#include "series/write/memory_tables.h"
+#include "series/write/memory_tables_test_support.h"
+#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

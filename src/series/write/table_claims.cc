@@ -14,7 +14,7 @@
 #include "series/write/declaration_store.h"
 #include "series/write/derived_tables.h"
 #include "series/write/known_series.h"
-#include "series/write/rollup_keeper.h"
+#include "series/write/rollup_marks.h"
 
 namespace sonde::series {
 namespace {
