@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "wire/cluster.h"
 #include "wire/data_target.h"
 #include "wire/request_parts.h"
-#include "wire/schemas.h"
 
 namespace sonde {
 namespace {

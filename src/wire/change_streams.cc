@@ -11,9 +11,9 @@
 #include "changes/change_record.h"
 #include "model/names.h"
 #include "wire/calls.h"
+#include "wire/cluster.h"
 #include "wire/data_target.h"
 #include "wire/requests.h"
-#include "wire/schemas.h"
 
 namespace sonde {
 namespace {

@@ -9,6 +9,7 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/calls.h"
+#include "wire/cluster.h"
 #include "wire/schemas.h"
 #include "wire/service_names.h"
 

@@ -8,6 +8,7 @@
 #include "gc/gc_rule.h"
 #include "model/limits.h"
 #include "model/names.h"
+#include "wire/cluster.h"
 #include "wire/not_built.h"
 #include "wire/requests.h"
 

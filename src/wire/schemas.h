@@ -12,9 +12,6 @@
 
 namespace sonde {
 
-// The one cluster that there is, as views of replication, change streams and headers name it.
-inline constexpr char kClusterId[] = "sonde";
-
 // Of a family that is to be made.  INVALID_ARGUMENT: a bad name, rule or type.
 absl::StatusOr<FamilySchema> ParseFamily(const std::string& name,
                                          const google::bigtable::admin::v2::ColumnFamily& family);
