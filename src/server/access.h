@@ -9,14 +9,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
+#include "server/serve_settings.h"
 
 namespace sonde {
 
 struct AccessFlags {
   std::string data_dir;
   std::string endpoint;  // HOST:PORT
-  std::string project = "sonde";
-  std::string instance = "sonde";
+  std::string project = kProjectUsual;
+  std::string instance = kInstanceUsual;
   std::string program = "sonde";  // which command it is
 };
 

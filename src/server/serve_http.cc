@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/format.h"
-#include "server/access.h"
 #include "server/table_declarations.h"
 #include "table/local_tables.h"
 #include "web/health.h"
@@ -51,8 +50,7 @@ Router Routes(const ServerFacts& facts, series::IngestService* ingest) {
 
 absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
                                                                   Tables* tables) {
-  const AccessFlags usual;
-  const std::string instance = fmt::format("projects/{}/instances/{}", usual.project, usual.instance);
+  const std::string instance = fmt::format("projects/{}/instances/{}", kProjectUsual, kInstanceUsual);
   auto local = std::make_unique<LocalTables>(tables, instance);
   // All threads may have a batch each, and these a quarter of the memory.
   constexpr uint64_t kCellBytes = 128;

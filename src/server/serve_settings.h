@@ -12,6 +12,9 @@ namespace sonde {
 
 constexpr int kHttpPortUsual = 8087;
 constexpr char kDataDirUsual[] = "sonde-data";
+// Of series that come over HTTP; and of those of `sonde series`, unless it is told another.
+constexpr char kProjectUsual[] = "sonde";
+constexpr char kInstanceUsual[] = "sonde";
 
 struct ServeSettings {
   std::string host = "127.0.0.1";
