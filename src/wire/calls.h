@@ -24,7 +24,7 @@
 #include "wire/grpc_status.h"
 #include "wire/stalled_reads.h"
 #include "wire/step_cost.h"
-#include "wire/worker_pool.h"
+#include "work/worker_pool.h"
 
 namespace sonde {
 

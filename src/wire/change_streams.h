@@ -19,7 +19,7 @@
 #include "base/admission.h"
 #include "rpc/call.h"
 #include "table/change_streams.h"
-#include "wire/worker_pool.h"
+#include "work/worker_pool.h"
 
 namespace sonde {
 

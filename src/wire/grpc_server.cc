@@ -16,8 +16,8 @@
 #include "wire/reflection_service.h"
 #include "wire/row_committer.h"
 #include "wire/table_admin_service.h"
-#include "wire/turn_clock.h"
-#include "wire/worker_pool.h"
+#include "work/turn_clock.h"
+#include "work/worker_pool.h"
 
 namespace sonde {
 namespace {

@@ -24,8 +24,8 @@
 #include "base/admission.h"
 #include "rpc/message_reader.h"
 #include "table/tables.h"
-#include "wire/waiting_line.h"
-#include "wire/worker_pool.h"
+#include "work/waiting_line.h"
+#include "work/worker_pool.h"
 
 namespace sonde {
 

@@ -13,8 +13,8 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "table/tables.h"
-#include "wire/waiting_line.h"
-#include "wire/worker_pool.h"
+#include "work/waiting_line.h"
+#include "work/worker_pool.h"
 
 namespace sonde {
 

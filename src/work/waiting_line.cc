@@ -1,4 +1,4 @@
-#include "wire/waiting_line.h"
+#include "work/waiting_line.h"
 
 #include <fmt/format.h>
 

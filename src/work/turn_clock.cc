@@ -1,4 +1,4 @@
-#include "wire/turn_clock.h"
+#include "work/turn_clock.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "wire/worker_pool.h"
+#include "work/worker_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

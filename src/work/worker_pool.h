@@ -13,8 +13,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "wire/turn_clock.h"
-#include "wire/waiting_line.h"
+#include "work/turn_clock.h"
+#include "work/waiting_line.h"
 
 namespace sonde {
 

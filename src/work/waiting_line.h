@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "wire/turn_clock.h"
+#include "work/turn_clock.h"
 
 namespace sonde {
 
