@@ -4,11 +4,12 @@ set(SONDE_LAYERS
   "base=0"
   "work=1" "metrics=1" "model=1" "codec=1" "series/schema=1" "sql/syntax=1"
   "hll=2" "filter=2" "mutation=2" "changes=2" "gc=2" "cellblock=2" "engine=2"
-  "catalog=3" "engine/memory=3" "engine/rocks=3" "series/key=3" "rpc=3"
-  "table=4" "client=4"
-  "series/write=5" "series/query=5" "keyviz=5"
-  "series/derive=6" "series/advise=6" "wire=6" "web=6" "prometheus=6" "series/http=6"
-  "server=7")
+  "catalog=3" "engine/memory=3" "series/key=3" "rpc=3" "engine/rocks/files=3"
+  "table=4" "client=4" "engine/rocks/store=4"
+  "series/write=5" "series/query=5" "keyviz=5" "engine/rocks/scan=5"
+  "series/derive=6" "series/advise=6" "wire=6" "web=6" "prometheus=6" "series/http=6" "engine/rocks/settle=6"
+  "engine/rocks=7"
+  "server=8")
 
 # sonde_units(OUT PREFIX SOURCES...): the sources to compile for SOURCES, which lie in PREFIX below an include directory.  With
 # SONDE_UNITY each of them includes several of SOURCES, so that headers and templates are read once for all of these; names in

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/rocks/disk_guard.h"
+#include "engine/rocks/files/disk_guard.h"
 #include "metrics/figure.h"
 #include "server/access.h"
 #include "server/commands.h"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "engine/rocks/inventory.h"
+#include "engine/rocks/files/inventory.h"
 #include "engine/rocks/rocks_engine.h"
 #include "lossy_file_system.h"
 #include "observed_rows.h"

@@ -10,7 +10,7 @@
 
 #include "base/varint.h"
 #include "engine/forwarding_engine.h"
-#include "engine/rocks/log_scan.h"
+#include "engine/rocks/files/log_scan.h"
 #include "reference_workload.h"
 #include "rocksdb/env.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/rocks/inventory.h"
+#include "engine/rocks/files/inventory.h"
 
 namespace sonde {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/time/time.h"
 #include "base/random.h"
-#include "engine/rocks/fragment_merge.h"
 #include "engine/rocks/rocks_engine.h"
+#include "engine/rocks/store/fragment_merge.h"
 #include "engine_conformance.h"
 #include "temporary_directory.h"
 

@@ -3,7 +3,7 @@
 //   table 4 bytes, two families 4 each, length of the first row key 1, then both row keys.
 #include <tuple>
 
-#include "engine/rocks/key.h"
+#include "engine/rocks/store/key.h"
 #include "target.h"
 
 namespace sonde {

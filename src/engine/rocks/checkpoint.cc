@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "engine/rocks/rocks_status.h"
+#include "engine/rocks/files/rocks_status.h"
 #include "rocksdb/utilities/checkpoint.h"
 
 namespace sonde {

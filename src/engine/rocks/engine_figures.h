@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "engine/rocks/cell_store.h"
-#include "engine/rocks/scrubber.h"
-#include "engine/rocks/settling.h"
-#include "engine/rocks/settling_schedule.h"
+#include "engine/rocks/files/scrubber.h"
+#include "engine/rocks/settle/settling.h"
+#include "engine/rocks/settle/settling_schedule.h"
+#include "engine/rocks/store/cell_store.h"
 #include "metrics/figure.h"
 
 namespace sonde {

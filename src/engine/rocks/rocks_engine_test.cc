@@ -10,7 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "base/random.h"
-#include "engine/rocks/key.h"
+#include "engine/rocks/store/key.h"
 #include "model/expiring_family.h"
 
 namespace sonde {

@@ -1,0 +1,70 @@
+// Reads every live table from time to time, slowly, and compares its checksum with the one that was taken
+// when it was written: what rots on the disk is noticed while there is still a copy.  Nothing is repaired:
+// rows of a damaged block are answered with DATA_LOSS, the others are served.
+//
+// One thread.  The MANIFEST is read, too; logs are short-lived, and read at the next start.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "engine/rocks/files/tell.h"
+#include "rocksdb/db.h"
+
+namespace sonde {
+
+struct ScrubProgress {
+  uint64_t passes_count = 0;                   // that ended
+  uint64_t tables_done = 0, tables_count = 0;  // of the pass that is under way, or was last
+  uint64_t bytes_done = 0;                     // likewise
+  std::vector<std::string> damaged_files;      // by any pass
+};
+
+class Scrubber {
+ public:
+  struct Options {
+    absl::Duration interval = absl::Hours(24);  // from the end of a pass to the start of the next
+    absl::Duration first_after = absl::Minutes(5);
+    uint64_t bytes_per_second_max = uint64_t{32} << 20;
+    Tell tell;  // of damage, and of each pass that ended
+  };
+
+  // `databases`, by path, must stay open until this ends.
+  Scrubber(rocksdb::Env* env, std::map<std::string, rocksdb::DB*> databases, Options options);
+  ~Scrubber();
+
+  // One pass, now, by the calling thread.  DATA_LOSS: names the first damaged file.  CANCELLED: this ends.
+  absl::Status Pass();
+
+  ScrubProgress progress() const;
+
+ private:
+  absl::Status CheckTable(const rocksdb::LiveFileMetaData& table);
+  absl::Status CheckManifest(const std::string& path, rocksdb::DB* db);
+  // After so many bytes were read: waits so that the rate is kept.  False: this ends.
+  bool Pace(uint64_t bytes);
+  bool WaitUntil(absl::Time time);
+  void TellOf(TellLevel level, const std::string& text) const;
+
+  rocksdb::Env* const env_;
+  const std::map<std::string, rocksdb::DB*> databases_;
+  const Options options_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;                        // guarded by mutex_
+  ScrubProgress progress_;                       // guarded by mutex_
+  std::mutex pass_mutex_;                        // one pass at a time
+  absl::Time next_read_ = absl::InfinitePast();  // guarded by pass_mutex_
+  std::thread thread_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,87 @@
+// The cells that pages hold of one family, in the order of rows.
+//
+// Reads no more pages than the hints ask for: those of other times, of other columns, and of versions past
+// the newest ones are passed over by their entries in the directory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cellblock/page_reader.h"
+#include "engine/rocks/store/cell_store.h"
+#include "engine/rocks/store/directory.h"
+#include "model/cell.h"
+#include "model/read_hints.h"
+#include "model/row_range.h"
+
+namespace sonde {
+
+// A row comes in several pieces, in the order of its cells, if it lies in several pages.  Not for several
+// threads.
+class PageStream {
+ public:
+  struct Options {
+    FamilyId family = 0;
+    bool reverse = false;
+    absl::Time deadline = absl::InfiniteFuture();
+    // As Engine::ScanOptions; null: nobody.  They outlive the stream.
+    const std::function<absl::Status()>* interrupted = nullptr;
+    const std::function<absl::Status(size_t)>* take_large = nullptr;
+  };
+
+  // All must outlive it; `directory` is of the same snapshot, and may be shared by streams that take turns.
+  PageStream(const CellStore* store, const rocksdb::Snapshot* snapshot, DirectoryCursor* directory,
+             const ReadHints* hints, Options options)
+      : store_(store), snapshot_(snapshot), directory_(directory), hints_(hints), options_(options) {}
+  ~PageStream();
+
+  FamilyId family() const { return options_.family; }
+
+  // Goes before the first piece of `rows`.
+  absl::Status Start(RowRange rows);
+  // Goes to the next piece; false: there is none.  Errors: DATA_LOSS, DEADLINE_EXCEEDED, those of the disk.
+  absl::StatusOr<bool> Next();
+
+  // The piece that it is at.  Views hold until the next call of Next or Start; the caller may take the cells.
+  RowPiece& piece() { return split_ != nullptr ? split_->piece() : piece_; }
+  // Where the next piece of this row would begin, at least; null: none follows.
+  const ParsedPageKey* row_goes_on_at() const;
+
+ private:
+  absl::StatusOr<bool> NextPage();
+  absl::StatusOr<bool> OpenEntry(RowRange rows);
+  absl::StatusOr<bool> NextOfSplit();
+  absl::Status StartSplit();
+  bool Skips(const DirectoryEntry& entry) const;
+  bool SkipsColumns(const DirectoryEntry& entry) const;
+  void RememberLastColumn();
+  void Leave();
+
+  const CellStore* const store_;
+  const rocksdb::Snapshot* const snapshot_;
+  DirectoryCursor* const directory_;
+  const ReadHints* const hints_;
+  const Options options_;
+
+  RowRange rows_;               // in reverse, its end comes down as rows are done
+  DirectoryEntryRef entry_;     // of page_
+  DirectoryEntryRef neighbor_;  // of the page that comes next
+  std::unique_ptr<OpenPage> page_;
+  std::optional<PageCursor> cursor_;
+  RowPiece piece_;
+
+  // In reverse: the row that page_ begins with began in an earlier page, so that it is read forward.
+  bool split_follows_ = false;
+  std::unique_ptr<PageStream> split_;
+
+  // Of the last column of the last piece.
+  std::string last_row_, last_qualifier_;
+  int64_t last_count_ = 0;
+};
+
+}  // namespace sonde

@@ -1,0 +1,146 @@
+#include "engine/rocks/scan/range_sizes.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/rocks/files/rocks_status.h"
+#include "engine/rocks/store/directory.h"
+#include "engine/rocks/store/fragment_merge.h"
+#include "engine/rocks/store/key.h"
+#include "engine/rocks/store/page_key.h"
+
+namespace sonde {
+namespace {
+
+// Row keys at which files of the heads and of pages begin; ascending, none of them empty.
+std::vector<std::string> FileStarts(const CellStore& store, TableId table) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  store.db()->GetLiveFilesMetaData(&files);
+  std::vector<std::string> row_keys;
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    const auto is_of = [&](CellStore::ColumnFamily which) {
+      return file.column_family_name == store.column_family(which)->GetName();
+    };
+    if (is_of(CellStore::kPages)) {
+      ParsedPageKey parsed;
+      if (ParsePageKey(file.smallestkey, &parsed) && parsed.table == table)
+        row_keys.push_back(parsed.row_key);
+    } else if (is_of(CellStore::kFirstHead) || is_of(CellStore::kSecondHead)) {
+      ParsedKey parsed;
+      if (!ParseKey(file.smallestkey, &parsed) || parsed.table != table) continue;
+      DecodeRowKey(parsed.row_prefix, &row_keys.emplace_back());
+    }
+  }
+  std::sort(row_keys.begin(), row_keys.end());
+  row_keys.erase(std::unique(row_keys.begin(), row_keys.end()), row_keys.end());
+  if (!row_keys.empty() && row_keys.front().empty()) row_keys.erase(row_keys.begin());
+  return row_keys;
+}
+
+// RocksDB's estimate is as fine as a block of a file and, in memory, as the mean entry of the whole buffer:
+// of a range that it finds smaller than this, the entries are looked at.
+constexpr uint64_t kEstimatedBytesMin = 64 << 10;
+// Of one range, and of all of a call: beyond that the estimate has to do.
+constexpr uint64_t kRangeBytesReadMax = 1 << 20;
+constexpr uint64_t kBytesReadMax = 16 << 20;
+constexpr uint64_t kDeletedEntriesMax = 10'000;
+
+class Measurement {
+ public:
+  explicit Measurement(const CellStore& store) : store_(store) {}
+
+  // Adds what lies in [from, to).  Ranges of a column family are best asked for in ascending order.
+  absl::Status Add(CellStore::ColumnFamily which, const std::string& from, const std::string& to,
+                   uint64_t* bytes) {
+    const rocksdb::Range keys(from, to);
+    rocksdb::SizeApproximationOptions what;
+    what.include_memtables = true;
+    uint64_t size = 0;
+    const rocksdb::Status status =
+        store_.db()->GetApproximateSizes(what, store_.column_family(which), &keys, 1, &size);
+    if (!status.ok()) return FromRocks(status, "Measuring a table");
+    if (size < kEstimatedBytesMin && bytes_read_ < kBytesReadMax) Read(which, from, to, &size);
+    *bytes += size;
+    return absl::OkStatus();
+  }
+
+ private:
+  // Replaces the estimate by the bytes of the keys and values, or by as many as could be read, if they are
+  // more.
+  void Read(CellStore::ColumnFamily which, const std::string& from, const std::string& to, uint64_t* size) {
+    std::unique_ptr<rocksdb::Iterator>& it = iterators_[which];
+    if (it == nullptr) {
+      rocksdb::ReadOptions read;
+      read.total_order_seek = true;
+      read.fill_cache = false;
+      read.max_skippable_internal_keys = kDeletedEntriesMax;
+      it.reset(store_.db()->NewIterator(read, store_.column_family(which)));
+    }
+    const FragmentsApart apart;
+    const rocksdb::Comparator* const order = store_.column_family(which)->GetComparator();
+    uint64_t bytes = 0;
+    bool is_whole = false;
+    for (it->Seek(from); bytes < kRangeBytesReadMax; it->Next()) {
+      is_whole = it->status().ok() && (!it->Valid() || order->Compare(it->key(), to) >= 0);
+      if (is_whole || !it->Valid()) break;
+      const rocksdb::Slice value = it->value();
+      const bool is_long = IsLongEntry({value.data(), value.size()});
+      bytes += it->key().size() + (is_long ? kCombinedBytesMax : value.size());
+    }
+    bytes_read_ += bytes;
+    *size = is_whole ? bytes : std::max(*size, bytes);
+  }
+
+  const CellStore& store_;
+  std::array<std::unique_ptr<rocksdb::Iterator>, CellStore::kColumnFamilies> iterators_;
+  uint64_t bytes_read_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<uint64_t>> MeasureRowRanges(const CellStore& store, TableId table,
+                                                       const std::vector<std::string>& starts,
+                                                       const std::string& end) {
+  DirectoryCursor directory(store, /*moment=*/nullptr, table);
+  const absl::StatusOr<std::vector<FamilyId>> families = directory.Families();
+  if (!families.ok()) return families.status();
+  std::vector<uint64_t> result;
+  result.reserve(starts.size());
+  Measurement measurement(store);
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const RowRange range{starts[i], i + 1 < starts.size() ? starts[i + 1] : end};
+    uint64_t& bytes = result.emplace_back(0);
+    absl::Status status;
+    for (const auto head : {CellStore::kFirstHead, CellStore::kSecondHead}) {
+      if (status.ok()) {
+        status = measurement.Add(head, StartOfRange(table, range), EndOfRange(table, range), &bytes);
+      }
+    }
+    for (const FamilyId family : *families) {
+      if (status.ok()) {
+        status = measurement.Add(
+            CellStore::kPages, StartOfPageRow(table, family, range.start),
+            range.end.empty() ? EndOfPages(table, family) : StartOfPageRow(table, family, range.end), &bytes);
+      }
+    }
+    if (!status.ok()) return status;
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<RangeStats>> MeasureRanges(const CellStore& store, TableId table) {
+  std::vector<std::string> starts = FileStarts(store, table);
+  starts.insert(starts.begin(), "");
+  const absl::StatusOr<std::vector<uint64_t>> bytes = MeasureRowRanges(store, table, starts, "");
+  if (!bytes.ok()) return bytes.status();
+  std::vector<RangeStats> result;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    result.push_back({i + 1 < starts.size() ? std::move(starts[i + 1]) : "", (*bytes)[i]});
+  }
+  return result;
+}
+
+}  // namespace sonde

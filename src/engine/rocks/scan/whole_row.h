@@ -1,0 +1,39 @@
+// A row as it is now, all of it in memory, for a change that is decided by what the row has.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/large_room.h"
+#include "engine/engine.h"
+#include "engine/rocks/store/cell_store.h"
+
+namespace sonde {
+
+class WholeRow {
+ public:
+  // `room`: where a large row takes its place, as long as this lives; null: it needs none.
+  explicit WholeRow(LargeRoom* room) : room_(room) {}
+
+  // Once.  FAILED_PRECONDITION: the row has more than kRowWholeBytesMax, or never fits into the room;
+  // UNAVAILABLE: it has no place now (nobody waits for one, as the row is locked meanwhile).
+  absl::Status Read(const CellStore* store, TableId table, std::string_view row_key, const ReadHints& hints);
+
+  // In order.  Views hold as long as this lives.
+  const std::vector<RowFamily>& families() const { return families_; }
+
+ private:
+  absl::Status TakeLarge(size_t entry_bytes, std::string_view row_key);
+  void Append(const RowPiece& piece, size_t bytes);
+
+  LargeRoom* const room_;
+  LargeRoom::Place place_;
+  std::vector<RowFamily> families_;
+  std::vector<std::string> bytes_;  // what the cells point into
+  size_t row_bytes_ = 0;
+};
+
+}  // namespace sonde

@@ -1,0 +1,129 @@
+// Settles edits of one family: merges them with the pages that they touch, into new pages.
+//
+// The old pages are gone along together with the edits, in order.  A page that holds, or would hold, a cell
+// that an edit touches is read and made again; the others stay, and are not read.  So of a row that lies in
+// many pages, only those are rewritten in which something changes.  Edits between two pages become pages of
+// their own, unless a neighbour is so small that it is better made again with them (kSmallerThan), which
+// bounds both how often a cell is rewritten and how many small pages there are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "cellblock/fragment.h"
+#include "cellblock/page_reader.h"
+#include "engine/rocks/settle/page_output.h"
+#include "engine/rocks/store/directory.h"
+#include "gc/gc_rule_evaluator.h"
+
+namespace sonde {
+
+// The edits of a row, packed.
+struct RowEdits {
+  std::string_view row_key;
+  absl::InlinedVector<std::string_view, 1> fragments;  // oldest first
+  size_t cells = 0;                                    // puts and adds; of several fragments, at most
+};
+
+class FamilySettling {
+ public:
+  struct Counts {
+    uint64_t cells_in = 0;         // of edits
+    uint64_t pages_old = 0;        // that were made again
+    uint64_t cells_old = 0;        // of these
+    uint64_t bytes_old = 0;        // of these
+    uint64_t cells_forgotten = 0;  // by the rule of garbage collection
+    uint64_t bytes_forgotten = 0;  // of their qualifiers and values
+    PageOutput::Counts out;
+  };
+
+  // All must outlive it.  `directory` is as of now, and nobody else changes pages meanwhile.
+  FamilySettling(const CellStore* store, DirectoryCursor* directory, FamilyId family,
+                 const GcRuleEvaluator& rule, PageLimits limits, rocksdb::WriteBatch* batch);
+
+  // What becomes of the batch when nothing is half done in it: as long as edits add nothing, they may lie in
+  // pages and in the head at once, and it may be written in parts.
+  void set_write_part(std::function<absl::Status()> write_part);
+
+  // One of the two, once.  What changes goes to the batch, which is of no use after an error.
+  // `rows` ascending.
+  absl::Status Run(absl::Span<const RowEdits> rows);
+  // Makes a page again, without what the rule forgets.
+  absl::Status Rewrite(const DirectoryEntryRef& page);
+  Counts counts() const;
+
+ private:
+  // An old page that is being made again, and its rows that were not copied yet.
+  struct OldPage {
+    DirectoryEntryRef entry;
+    std::unique_ptr<OpenPage> page;
+    std::unique_ptr<PageCursor> cursor;
+    RowPiece row;
+    bool has_row = false;
+
+    absl::Status Step();
+  };
+  // Cells of a row: those not before `begin`, and before `end`; nothing: no bound.
+  struct Place {
+    std::string_view qualifier;
+    int64_t timestamp_micros = 0;
+  };
+  struct Stretch {
+    std::optional<Place> begin, end;
+  };
+
+  absl::Status AddRow(size_t index);
+  absl::Status GoTo(size_t index);
+  absl::Status AddToPages(size_t index);
+  absl::Status AddBefore(std::string_view row_key, const DirectoryEntry& first, Stretch* stretch);
+  absl::Status AddToPage(std::string_view row_key, const FragmentEdits& edits);
+  absl::Status MergePastRow(size_t index);
+  absl::Status End();
+
+  absl::Status Open(const DirectoryEntryRef& entry, size_t index);
+  absl::Status CopyBefore(std::optional<std::string_view> row_key);
+  absl::Status Emit(std::string_view row_key, std::vector<CellView>* cells);
+  absl::StatusOr<std::vector<DirectoryEntryRef>> PagesOf(std::string_view row_key);
+  static Place PlaceOf(const DirectoryEntry& entry) {
+    return {entry.first.qualifier, entry.first.timestamp_micros};
+  }
+  FragmentEdits EditsIn(const Stretch& stretch);
+  bool Deletes(const Stretch& stretch) const;
+  bool IsWorthMerging(const DirectoryEntry& neighbor, size_t new_cells) const;
+  size_t CellsBefore(size_t index, const DirectoryEntryRef& next) const;
+  void Divide(size_t cells);
+
+  const CellStore* const store_;
+  DirectoryCursor* const directory_;
+  const FamilyId family_;
+  const GcRuleEvaluator rule_;
+  const PageLimits limits_;
+  rocksdb::WriteBatch* const batch_;
+  PageOutput output_;
+  const TableShapes shapes_;
+
+  absl::Span<const RowEdits> rows_;
+  std::optional<OldPage> open_;
+  // Of the old pages after what was made, the first.
+  DirectoryEntryRef next_;
+  std::string done_key_;  // of the last page that was made again
+
+  std::function<absl::Status()> write_part_;  // may be null
+  FragmentsReader reader_;
+  const Fragment* edits_ = nullptr;  // of the row
+  std::deque<std::string> states_;
+  std::vector<CellView> cells_;
+  Counts counts_;
+};
+
+}  // namespace sonde

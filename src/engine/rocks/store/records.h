@@ -1,0 +1,73 @@
+// The database of records: which tables there are, what of them was dropped, the row shapes, and what the
+// caller keeps for itself.  Every write is synced, whatever cells are.
+//
+// It is opened before the cells: their merge function needs the shapes before their log is replayed.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/engine.h"
+#include "engine/rocks/files/write_stop.h"
+#include "engine/rocks/store/shape_dictionary.h"
+
+namespace rocksdb {
+class DB;
+struct Options;
+}  // namespace rocksdb
+
+namespace sonde {
+
+class Records {
+ public:
+  // `write_stop` is asked before every write.
+  explicit Records(const WriteStop* write_stop);
+  ~Records();
+
+  // Opens the database at `path`, and loads what is the engine's.  DATA_LOSS: a record that nobody knows.
+  absl::Status Open(const rocksdb::Options& settings, const std::string& path);
+  // Nothing but IsDropped and shapes may be called after it.
+  void Close();
+  rocksdb::DB* db() const { return database_.get(); }
+  ShapeDictionary* shapes() { return &shapes_; }
+
+  // The caller's, as Engine has them.
+  absl::Status Write(const std::vector<Engine::RecordChange>& changes);
+  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Read(std::string_view prefix) const;
+  // Forgets all of the caller's, and gives their space back.
+  absl::Status Clear();
+
+  // From then on the table is there.
+  absl::Status CreateTable(TableId table);
+  // From then on nobody reads it; what it has is still to be freed.
+  absl::Status DropTable(TableId table);
+  absl::Status DropFamily(TableId table, FamilyId family);
+
+  // NOT_FOUND: there is no such table.
+  absl::Status CheckTable(TableId table) const;
+  bool IsDropped(TableId table, FamilyId family) const;
+  absl::flat_hash_set<TableId> tables() const;
+
+ private:
+  absl::Status Load(const std::string& path);
+  // False: a record that nobody knows.
+  absl::StatusOr<bool> LoadOne(std::string_view key, std::string_view value);
+
+  const WriteStop* const write_stop_;
+  std::unique_ptr<rocksdb::DB> database_;
+  ShapeDictionary shapes_;
+
+  mutable std::shared_mutex mutex_;
+  absl::flat_hash_set<TableId> tables_;                                 // guarded by mutex_
+  absl::flat_hash_set<TableId> dropped_tables_;                         // guarded by mutex_
+  absl::flat_hash_set<std::pair<TableId, FamilyId>> dropped_families_;  // guarded by mutex_
+};
+
+}  // namespace sonde
