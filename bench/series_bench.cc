@@ -22,11 +22,11 @@
 #include "bench/series_data.h"
 #include "catalog/catalog.h"
 #include "engine/rocks/rocks_engine.h"
+#include "series/input/csv_loader.h"
+#include "series/known/series_tables.h"
 #include "series/query/query_request.h"
 #include "series/schema/schema_parser.h"
-#include "series/write/csv_loader.h"
 #include "series/write/point_writer.h"
-#include "series/write/series_tables.h"
 #include "table/local_tables.h"
 
 namespace sonde::bench {

@@ -16,9 +16,9 @@
 #include "engine/memory/memory_engine.h"
 #include "keyviz/key_visualizer.h"
 #include "series/key/key_codec.h"
+#include "series/known/declaration_store.h"
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
-#include "series/write/declaration_store.h"
 #include "server/table_declarations.h"
 #include "table/local_tables.h"
 

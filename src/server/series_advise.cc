@@ -8,12 +8,12 @@
 #include <iostream>
 
 #include "series/advise/advise.h"
+#include "series/input/csv_loader.h"
+#include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
-#include "series/write/csv_loader.h"
 #include "series/write/example_tables.h"
 #include "series/write/point_writer.h"
-#include "series/write/series_tables.h"
 #include "server/commands.h"
 #include "server/local_store.h"
 #include "server/series_commands.h"

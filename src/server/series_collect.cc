@@ -12,11 +12,11 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "series/input/machine_metrics.h"
+#include "series/known/series_tables.h"
 #include "series/schema/calendar.h"
 #include "series/schema/status_text.h"
-#include "series/write/machine_metrics.h"
 #include "series/write/point_writer.h"
-#include "series/write/series_tables.h"
 #include "server/commands.h"
 #include "server/series_commands.h"
 

@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "series/known/complete_tables.h"
+#include "series/known/declaration_store.h"
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
 #include "series/schema/time_range.h"
-#include "series/write/complete_tables.h"
-#include "series/write/declaration_store.h"
 #include "series/write/explain.h"
 #include "server/commands.h"
 #include "server/series_commands.h"

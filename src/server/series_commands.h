@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
+#include "series/known/known_series.h"
 #include "series/schema/schema.h"
-#include "series/write/known_series.h"
 #include "server/access.h"
 
 namespace sonde {

@@ -11,7 +11,7 @@
 
 #include "codec/unpack.h"
 #include "series/advise/draft.h"
-#include "series/write/stream_source.h"
+#include "series/input/stream_source.h"
 #include "server/commands.h"
 #include "server/series_commands.h"
 

@@ -7,9 +7,9 @@
 #include "absl/time/clock.h"
 #include "model/names.h"
 #include "series/advise/cure.h"
+#include "series/known/declaration_store.h"
+#include "series/known/rollup_marks.h"
 #include "series/schema/schema_parser.h"
-#include "series/write/declaration_store.h"
-#include "series/write/rollup_marks.h"
 #include "table/local_tables.h"
 
 namespace sonde {

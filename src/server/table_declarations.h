@@ -1,4 +1,4 @@
-// Which series a table holds, as its instance declares it (series/write/declaration_store.h): for findings
+// Which series a table holds, as its instance declares it (series/known/declaration_store.h): for findings
 // and pages.
 //
 // What was declared is read again every kDeclarationsFor, or less often where there is much of it; so a new

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <string>
 
+#include "series/input/ingest_batch.h"
+#include "series/input/line_protocol.h"
+#include "series/known/declarations.h"
 #include "series/schema/schema_parser.h"
-#include "series/write/declarations.h"
-#include "series/write/ingest_batch.h"
-#include "series/write/line_protocol.h"
 #include "series/write/memory_tables_test_support.h"
 #include "target.h"
 

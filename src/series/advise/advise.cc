@@ -11,9 +11,9 @@
 #include "base/bytes.h"
 #include "base/random.h"
 #include "series/advise/tablets.h"
+#include "series/known/series_tables.h"
 #include "series/query/query.h"
 #include "series/write/point_writer.h"
-#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

@@ -16,7 +16,7 @@
 #include "series/schema/calendar.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
-#include "series/write/time_parser.h"
+#include "series/schema/time_parser.h"
 
 namespace sonde::series {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "series/write/csv_reader.h"
+#include "series/input/csv_reader.h"
 
 namespace sonde::series {
 

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "series/key/field_codec.h"
-#include "series/write/point_scan.h"
+#include "series/known/point_scan.h"
 
 namespace sonde::series {
 namespace {

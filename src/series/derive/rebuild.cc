@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "series/key/field_codec.h"
-#include "series/write/complete_tables.h"
-#include "series/write/declaration_store.h"
-#include "series/write/point_scan.h"
+#include "series/known/complete_tables.h"
+#include "series/known/declaration_store.h"
+#include "series/known/point_scan.h"
+#include "series/known/rollup_marks.h"
+#include "series/known/series_tables.h"
 #include "series/write/point_writer.h"
-#include "series/write/rollup_marks.h"
-#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

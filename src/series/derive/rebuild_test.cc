@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/memory_tables_test_support.h"
 #include "series/write/point_writer.h"
 #include "series/write/rollup_keeper.h"
-#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

@@ -21,12 +21,12 @@
 #include "series/key/field_codec.h"
 #include "series/key/row_points.h"
 #include "series/key/scan_plan.h"
+#include "series/known/declaration_store.h"
+#include "series/known/point_scan.h"
+#include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"
-#include "series/write/declaration_store.h"
-#include "series/write/point_scan.h"
 #include "series/write/rollup_keeper.h"
 #include "series/write/row_batch.h"
-#include "series/write/series_tables.h"
 #include "series/write/stored_rows.h"
 
 namespace sonde::series {

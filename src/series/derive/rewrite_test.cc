@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <map>
 
+#include "series/known/declaration_store.h"
+#include "series/known/point_scan.h"
+#include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"
-#include "series/write/declaration_store.h"
 #include "series/write/memory_tables_test_support.h"
-#include "series/write/point_scan.h"
 #include "series/write/point_writer.h"
-#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "base/bytes.h"
 #include "series/http/ingest_service.h"
+#include "series/input/line_protocol.h"
 #include "series/schema/status_text.h"
-#include "series/write/line_protocol.h"
 
 namespace sonde::series {
 namespace {

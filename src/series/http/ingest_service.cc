@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "series/write/table_rules.h"
+#include "series/known/table_rules.h"
 
 namespace sonde::series {
 namespace {

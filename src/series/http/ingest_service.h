@@ -17,8 +17,8 @@
 #include "base/admission.h"
 #include "base/clock.h"
 #include "model/table_access.h"
-#include "series/write/declarations.h"
-#include "series/write/ingest_batch.h"
+#include "series/input/ingest_batch.h"
+#include "series/known/declarations.h"
 #include "series/write/rollup_refresher.h"
 #include "web/router.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "series/http/ingest_service.h"
-#include "series/write/csv_reader.h"
+#include "series/input/csv_reader.h"
 #include "series/write/memory_tables_test_support.h"
 
 namespace sonde::series {

@@ -14,12 +14,12 @@
 
 #include "catalog/catalog.h"
 #include "engine/rocks/rocks_engine.h"
+#include "series/known/declaration_store.h"
+#include "series/known/series_tables.h"
 #include "series/query/query.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/time_range.h"
-#include "series/write/declaration_store.h"
 #include "series/write/point_writer.h"
-#include "series/write/series_tables.h"
 #include "table/local_tables.h"
 
 namespace sonde::series {

@@ -22,9 +22,9 @@
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
 #include "series/key/scan_plan.h"
+#include "series/known/declarations.h"
 #include "series/query/aggregate.h"
 #include "series/query/time_buckets.h"
-#include "series/write/declarations.h"
 
 namespace sonde::series {
 

@@ -14,12 +14,12 @@
 #include "base/random.h"
 #include "catalog/catalog.h"
 #include "engine/rocks/rocks_engine.h"
+#include "series/input/ingest_batch.h"
+#include "series/known/declarations.h"
+#include "series/known/series_tables.h"
 #include "series/query/query.h"
 #include "series/schema/schema_parser.h"
-#include "series/write/declarations.h"
-#include "series/write/ingest_batch.h"
 #include "series/write/point_writer.h"
-#include "series/write/series_tables.h"
 #include "table/local_tables.h"
 
 namespace sonde::series {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/random.h"
+#include "series/known/series_tables.h"
 #include "series/query/query.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/memory_tables_test_support.h"
 #include "series/write/point_writer.h"
-#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

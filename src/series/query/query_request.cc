@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "series/schema/status_text.h"
-#include "series/write/time_parser.h"
+#include "series/schema/time_parser.h"
 
 namespace sonde::series {
 namespace {

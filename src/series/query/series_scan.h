@@ -14,12 +14,12 @@
 #include "series/key/key_codec.h"
 #include "series/key/row_order.h"
 #include "series/key/row_points.h"
+#include "series/known/declarations.h"
 #include "series/query/number_points.h"
 #include "series/query/numbers.h"
 #include "series/query/query.h"
 #include "series/query/tag_conditions.h"
 #include "series/query/work_check.h"
-#include "series/write/declarations.h"
 
 namespace sonde::series {
 

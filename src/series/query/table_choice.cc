@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "model/limits.h"
+#include "series/known/complete_tables.h"
 #include "series/query/series_scan.h"
 #include "series/query/tag_conditions.h"
-#include "series/write/complete_tables.h"
 
 namespace sonde::series {
 namespace {

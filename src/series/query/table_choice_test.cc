@@ -7,11 +7,11 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "series/known/complete_tables.h"
+#include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"
-#include "series/write/complete_tables.h"
 #include "series/write/memory_tables_test_support.h"
 #include "series/write/point_writer.h"
-#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

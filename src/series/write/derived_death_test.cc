@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/random.h"
+#include "series/known/point_scan.h"
+#include "series/known/rollup_marks.h"
+#include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/memory_tables_test_support.h"
-#include "series/write/point_scan.h"
 #include "series/write/point_writer.h"
-#include "series/write/rollup_marks.h"
-#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

@@ -10,12 +10,12 @@
 #include "base/clock.h"
 #include "series/key/blob_codec.h"
 #include "series/key/scan_plan.h"
+#include "series/known/series_tables.h"
 #include "series/schema/check.h"
 #include "series/schema/time_range.h"
 #include "series/write/example_tables.h"
 #include "series/write/point_writer.h"
 #include "series/write/row_text.h"
-#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

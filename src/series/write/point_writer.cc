@@ -9,11 +9,11 @@
 #include "base/bytes.h"
 #include "model/limits.h"
 #include "series/key/field_codec.h"
+#include "series/known/declaration_store.h"
+#include "series/known/series_tables.h"
+#include "series/known/table_rules.h"
 #include "series/schema/status_text.h"
-#include "series/write/declaration_store.h"
-#include "series/write/series_tables.h"
 #include "series/write/stored_rows.h"
-#include "series/write/table_rules.h"
 
 namespace sonde::series {
 namespace {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "model/limits.h"
+#include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/status_text.h"
 #include "series/write/memory_tables_test_support.h"
-#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {

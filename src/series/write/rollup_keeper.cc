@@ -12,14 +12,14 @@
 #include "base/random.h"
 #include "model/limits.h"
 #include "series/key/field_codec.h"
+#include "series/known/declaration_store.h"
+#include "series/known/known_series.h"
+#include "series/known/point_scan.h"
+#include "series/known/rollup_marks.h"
+#include "series/known/table_rules.h"
 #include "series/schema/status_text.h"
 #include "series/schema/time_range.h"
-#include "series/write/declaration_store.h"
-#include "series/write/known_series.h"
-#include "series/write/point_scan.h"
-#include "series/write/rollup_marks.h"
 #include "series/write/row_batch.h"
-#include "series/write/table_rules.h"
 
 namespace sonde::series {
 namespace {

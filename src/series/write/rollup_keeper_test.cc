@@ -6,13 +6,13 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "series/known/point_scan.h"
+#include "series/known/rollup_marks.h"
+#include "series/known/series_tables.h"
+#include "series/known/table_rules.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/memory_tables_test_support.h"
-#include "series/write/point_scan.h"
 #include "series/write/point_writer.h"
-#include "series/write/rollup_marks.h"
-#include "series/write/series_tables.h"
-#include "series/write/table_rules.h"
 
 namespace sonde::series {
 namespace {

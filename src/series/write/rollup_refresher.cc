@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "series/write/rollup_marks.h"
+#include "series/known/rollup_marks.h"
 
 namespace sonde::series {
 

@@ -8,11 +8,11 @@
 
 #include "base/random.h"
 #include "series/key/field_codec.h"
+#include "series/known/point_scan.h"
+#include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/memory_tables_test_support.h"
-#include "series/write/point_scan.h"
 #include "series/write/point_writer.h"
-#include "series/write/series_tables.h"
 
 namespace sonde::series {
 namespace {
