@@ -42,7 +42,7 @@ constexpr int64_t kLargeReadCopies = 2;
 constexpr absl::Duration kLargeWaitMax = absl::Seconds(30);
 
 // Of an UNAVAILABLE status: with this payload it asks to try again when something large may have come to its
-// end, so not at once (wire/grpc_status.h).
+// end, so not at once (wire/call/grpc_status.h).
 constexpr char kTryLaterPayload[] = "sonde/try-later";
 
 class LargeRoom {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "wire/grpc_status.h"
-#include "wire/service_names.h"
+#include "wire/call/grpc_status.h"
+#include "wire/call/service_names.h"
 
 namespace sonde {
 namespace {

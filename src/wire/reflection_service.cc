@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "wire/grpc_status.h"
-#include "wire/service_names.h"
+#include "wire/call/grpc_status.h"
+#include "wire/call/service_names.h"
 
 namespace sonde {
 namespace {

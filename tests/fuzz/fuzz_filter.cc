@@ -11,7 +11,7 @@
 #include "naive_filter.h"
 #include "random_filter.h"
 #include "target.h"
-#include "wire/filter_request.h"
+#include "wire/data/filter_request.h"
 
 namespace sonde {
 namespace {

@@ -21,14 +21,14 @@
 #include "table/change_streams.h"
 #include "table/idempotency.h"
 #include "target.h"
-#include "wire/authorized_views.h"
-#include "wire/change_streams.h"
-#include "wire/filter_request.h"
-#include "wire/message_test_support.h"
-#include "wire/mutate_rows_message.h"
-#include "wire/requests.h"
-#include "wire/schemas.h"
-#include "wire/update_table.h"
+#include "wire/admin/authorized_views.h"
+#include "wire/admin/schemas.h"
+#include "wire/admin/update_table.h"
+#include "wire/call/requests.h"
+#include "wire/data/change_streams.h"
+#include "wire/data/filter_request.h"
+#include "wire/data/message_test_support.h"
+#include "wire/data/mutate_rows_message.h"
 
 namespace sonde {
 namespace {

@@ -22,7 +22,7 @@
 #include "filter/compiled_filter.h"
 #include "filter/filter_evaluator.h"
 #include "model/limits.h"
-#include "wire/filter_request.h"
+#include "wire/data/filter_request.h"
 
 // Sanitizers take several times the time, and memory of their own.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

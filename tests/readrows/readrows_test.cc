@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "client/row_merger.h"
 #include "reference_merger.h"
-#include "wire/chunk_writer.h"
+#include "wire/data/chunk_writer.h"
 
 namespace sonde {
 namespace {

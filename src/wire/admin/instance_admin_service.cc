@@ -1,0 +1,131 @@
+#include "wire/admin/instance_admin_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/bytes.h"
+#include "model/limits.h"
+#include "model/names.h"
+#include "wire/admin/schemas.h"
+#include "wire/call/calls.h"
+#include "wire/call/cluster.h"
+#include "wire/call/service_names.h"
+
+namespace sonde {
+namespace {
+
+namespace admin = google::bigtable::admin::v2;
+
+constexpr int64_t kRangeSecondsMax = 48 * 3600;
+constexpr int64_t kRangeSecondsUsual = 24 * 3600;
+constexpr size_t kPageMax = 1'000;
+// A tablet that takes less of the processor is not called hot.
+constexpr double kCpuPercentMin = 10;
+
+// Fields of type string must be UTF-8; a key need not.
+std::string KeyText(const std::string& key) {
+  const bool is_ascii =
+      std::all_of(key.begin(), key.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
+  return is_ascii ? key : Printable(key, kRowKeyBytesMax);
+}
+
+absl::StatusOr<std::string> InstanceOfCluster(const std::string& parent) {
+  static constexpr std::string_view kClusters = "/clusters/";
+  const size_t at = parent.find(kClusters);
+  if (at == std::string::npos || !CheckInstanceName(parent.substr(0, at)).ok()) {
+    return absl::InvalidArgumentError(
+        fmt::format("Error in field 'parent' : must be projects/P/instances/I/clusters/C, but is '{}'",
+                    Printable(parent)));
+  }
+  const std::string cluster = parent.substr(at + kClusters.size());
+  if (cluster != kClusterId && cluster != "-") {
+    return absl::NotFoundError(
+        fmt::format("Cluster not found: {}; the only one is '{}'", Printable(parent), kClusterId));
+  }
+  return parent.substr(0, at);
+}
+
+struct Times {
+  int64_t start_seconds = 0, end_seconds = 0;
+};
+
+absl::StatusOr<Times> TimesOf(const admin::ListHotTabletsRequest& request, int64_t now_seconds) {
+  Times times{now_seconds - kRangeSecondsUsual, now_seconds};
+  if (request.has_end_time()) times.end_seconds = request.end_time().seconds();
+  times.start_seconds =
+      request.has_start_time() ? request.start_time().seconds() : times.end_seconds - kRangeSecondsUsual;
+  if (times.start_seconds >= times.end_seconds ||
+      times.end_seconds - times.start_seconds > kRangeSecondsMax) {
+    return absl::InvalidArgumentError(fmt::format(
+        "Error in field 'start_time' : must lie before end_time, by at most {} hours; they are {} s apart",
+        kRangeSecondsMax / 3600, times.end_seconds - times.start_seconds));
+  }
+  return times;
+}
+
+}  // namespace
+
+absl::Status ListHotTablets(Tables* tables, KeyVisualizer* key_visualizer,
+                            const admin::ListHotTabletsRequest& request,
+                            admin::ListHotTabletsResponse* response) {
+  const absl::StatusOr<std::string> instance = InstanceOfCluster(request.parent());
+  if (!instance.ok()) return instance.status();
+  const absl::StatusOr<Times> times = TimesOf(request, tables->clock().NowMicros() / 1'000'000);
+  if (!times.ok()) return times.status();
+  size_t first = 0;
+  const std::string& token = request.page_token();
+  if (!token.empty() &&
+      std::from_chars(token.data(), token.data() + token.size(), first).ptr != token.data() + token.size()) {
+    return absl::InvalidArgumentError("Error in field 'page_token' : not one that ListHotTablets gave");
+  }
+  if (request.page_size() < 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("Error in field 'page_size' : must not be negative, but is {}", request.page_size()));
+  }
+  if (key_visualizer == nullptr) return absl::OkStatus();
+  std::vector<std::pair<TableSchemaRef, HotTablet>> all;
+  const std::vector<RowRange> whole = {RowRange::All()};
+  for (const TableSchemaRef& schema : tables->catalog().List(*instance, "", kTablesMax)) {
+    if (key_visualizer->KeyCount(schema->id) == 0) continue;  // nothing was seen there
+    absl::StatusOr<std::vector<RowKeySample>> samples = tables->SampleRowKeys(*schema, whole);
+    if (!samples.ok()) continue;  // it is being dropped
+    std::vector<std::string> starts = {""};
+    for (const RowKeySample& sample : *samples) {
+      if (!sample.row_key.empty() && sample.row_key != starts.back()) starts.push_back(sample.row_key);
+    }
+    absl::StatusOr<std::vector<HotTablet>> hot = key_visualizer->HotTablets(
+        schema->id, starts, times->start_seconds, times->end_seconds, kCpuPercentMin);
+    if (!hot.ok()) return hot.status();
+    for (HotTablet& tablet : *hot) all.emplace_back(schema, std::move(tablet));
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.cpu_percent > b.second.cpu_percent; });
+  const size_t page = request.page_size() == 0 ? kPageMax : std::min<size_t>(request.page_size(), kPageMax);
+  const size_t end = std::min(all.size(), std::min(first, all.size()) + page);
+  for (size_t i = first; i < end; ++i) {
+    const auto& [schema, tablet] = all[i];
+    admin::HotTablet* out = response->add_hot_tablets();
+    out->set_name(fmt::format("{}/clusters/{}/hotTablets/{}-{}-{}", *instance, kClusterId,
+                              IdOfTable(schema->name), tablet.start_seconds, i));
+    out->set_table_name(schema->name);
+    out->mutable_start_time()->set_seconds(tablet.start_seconds);
+    out->mutable_end_time()->set_seconds(tablet.end_seconds);
+    out->set_start_key(KeyText(tablet.start_key));
+    out->set_end_key(KeyText(tablet.end_key));
+    out->set_node_cpu_usage_percent(static_cast<float>(tablet.cpu_percent));
+  }
+  if (end < all.size()) response->set_next_page_token(std::to_string(end));
+  return absl::OkStatus();
+}
+
+void AddInstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer, const CallResources& resources,
+                             rpc::Router* router) {
+  Service service(kInstanceAdminService, resources.metrics, router);
+  service.AddUnary<admin::ListHotTabletsRequest, admin::ListHotTabletsResponse>(
+      resources.Administration(),
+      [=](const auto& in, auto* out) { return ListHotTablets(tables, key_visualizer, in, out); });
+}
+
+}  // namespace sonde

@@ -1,0 +1,187 @@
+#include "wire/admin/table_admin_service.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/format.h"
+#include "model/limits.h"
+#include "model/names.h"
+#include "wire/admin/authorized_views.h"
+#include "wire/admin/schemas.h"
+#include "wire/admin/update_table.h"
+#include "wire/call/calls.h"
+#include "wire/call/requests.h"
+#include "wire/call/service_names.h"
+
+namespace sonde {
+namespace {
+
+namespace admin = google::bigtable::admin::v2;
+
+absl::StatusOr<TableSchemaRef> FindTable(const Catalog& catalog, const std::string& name) {
+  if (absl::Status status = CheckTableName(name); !status.ok()) return status;
+  return catalog.Find(name);
+}
+
+absl::Status CheckView(admin::Table::View view) {
+  return admin::Table::View_IsValid(view) ? absl::OkStatus() : UnknownValue("view", view);
+}
+
+absl::Status ListTables(const Catalog& catalog, const admin::ListTablesRequest& request,
+                        admin::ListTablesResponse* response) {
+  if (absl::Status status = CheckInstanceName(request.parent()); !status.ok()) return status;
+  if (absl::Status status = CheckView(request.view()); !status.ok()) return status;
+  if (request.page_size() < 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("Error in field 'page_size' : must not be negative, but is {}", request.page_size()));
+  }
+  // A page's token is the last table id before it.
+  if (!request.page_token().empty() && !CheckTableId(request.page_token()).ok()) {
+    return absl::InvalidArgumentError("Error in field 'page_token' : not one that ListTables gave");
+  }
+  const size_t page = request.page_size() == 0 ? kListTablesPageMax
+                                               : std::min<size_t>(request.page_size(), kListTablesPageMax);
+  std::vector<TableSchemaRef> tables = catalog.List(request.parent(), request.page_token(), page + 1);
+  if (tables.size() > page) {
+    tables.pop_back();
+    response->set_next_page_token(std::string(IdOfTable(tables.back()->name)));
+  }
+  for (const TableSchemaRef& table : tables) {
+    ToProto(*table, request.view(), admin::Table::NAME_ONLY, response->add_tables());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DropRowRange(Tables* tables, const admin::DropRowRangeRequest& request) {
+  absl::StatusOr<TableSchemaRef> schema = FindTable(tables->catalog(), request.name());
+  if (!schema.ok()) return schema.status();
+  switch (request.target_case()) {
+    case admin::DropRowRangeRequest::kRowKeyPrefix:
+      if (absl::Status status = CheckRowKey(request.row_key_prefix()); !status.ok()) return status;
+      return tables->DropRowRange(**schema, RowRange::Prefix(request.row_key_prefix()));
+    case admin::DropRowRangeRequest::kDeleteAllDataFromTable:
+      if (!request.delete_all_data_from_table()) return absl::OkStatus();
+      return tables->DropRowRange(**schema, RowRange::All());
+    case admin::DropRowRangeRequest::TARGET_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("Neither row_key_prefix nor delete_all_data_from_table is set");
+}
+
+// A single server is always consistent: a token says only which table it is of.
+std::string ConsistencyToken(const TableSchema& schema) { return fmt::format("sonde-table-{}", schema.id); }
+
+absl::Status CheckConsistency(const Catalog& catalog, const admin::CheckConsistencyRequest& request,
+                              admin::CheckConsistencyResponse* response) {
+  absl::StatusOr<TableSchemaRef> schema = FindTable(catalog, request.name());
+  if (!schema.ok()) return schema.status();
+  if (request.consistency_token() != ConsistencyToken(**schema)) {
+    return absl::InvalidArgumentError("Error in field 'consistency_token' : not one of this table");
+  }
+  response->set_consistent(true);
+  return absl::OkStatus();
+}
+
+// What the calls work with.  Nothing is owned.
+struct AdminParts {
+  Tables* tables;
+  const ChangeStreams* streams;
+  Operations* operations;
+};
+
+class AdminService {
+ public:
+  AdminService(const CallResources& resources, rpc::Router* router)
+      : service_(kTableAdminService, resources.metrics, router), kind_(resources.Administration()) {}
+
+  template <typename Request, typename Response, typename Handle>
+  void Add(Handle handle) {
+    service_.AddUnary<Request, Response>(kind_, std::move(handle));
+  }
+
+ private:
+  Service service_;
+  const CallKind kind_;
+};
+
+void AddTables(const AdminParts& parts, AdminService* service) {
+  service->Add<admin::CreateTableRequest, admin::Table>([parts](const auto& in, auto* out) {
+    absl::StatusOr<TableSchema> parsed = ParseCreateTable(in);
+    if (!parsed.ok()) return parsed.status();
+    if (parsed->change_stream.has_value()) {
+      parsed->change_stream = parts.streams->ForNewTable(*parsed, parsed->change_stream->retention_micros);
+    }
+    absl::StatusOr<TableSchemaRef> schema = parts.tables->catalog().Create(*std::move(parsed));
+    if (!schema.ok()) return schema.status();
+    spdlog::info("created table {}", (*schema)->name);
+    ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, out);
+    return absl::OkStatus();
+  });
+  service->Add<admin::ListTablesRequest, admin::ListTablesResponse>(
+      [parts](const auto& in, auto* out) { return ListTables(parts.tables->catalog(), in, out); });
+  service->Add<admin::GetTableRequest, admin::Table>([parts](const auto& in, auto* out) {
+    if (absl::Status status = CheckView(in.view()); !status.ok()) return status;
+    absl::StatusOr<TableSchemaRef> schema = FindTable(parts.tables->catalog(), in.name());
+    if (schema.ok()) ToProto(**schema, in.view(), admin::Table::SCHEMA_VIEW, out);
+    return schema.status();
+  });
+  service->Add<admin::UpdateTableRequest, google::longrunning::Operation>([parts](const auto& in, auto* out) {
+    return UpdateTable(parts.tables, parts.streams, parts.operations, in, out);
+  });
+  service->Add<admin::DeleteTableRequest, google::protobuf::Empty>([parts](const auto& in, auto*) {
+    if (absl::Status status = CheckTableName(in.name()); !status.ok()) return status;
+    absl::Status status = parts.tables->catalog().Delete(in.name());
+    if (status.ok()) spdlog::info("deleted table {}", in.name());
+    return status;
+  });
+  service->Add<admin::ModifyColumnFamiliesRequest, admin::Table>([parts](const auto& in, auto* out) {
+    if (absl::Status status = CheckTableName(in.name()); !status.ok()) return status;
+    absl::StatusOr<std::vector<FamilyModification>> modifications = ParseModifications(in);
+    if (!modifications.ok()) return modifications.status();
+    absl::StatusOr<TableSchemaRef> schema = parts.tables->catalog().Modify(in.name(), *modifications);
+    if (schema.ok()) ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, out);
+    return schema.status();
+  });
+  service->Add<admin::DropRowRangeRequest, google::protobuf::Empty>(
+      [parts](const auto& in, auto*) { return DropRowRange(parts.tables, in); });
+}
+
+void AddAuthorizedViews(const AdminParts& parts, AdminService* service) {
+  service->Add<admin::CreateAuthorizedViewRequest, google::longrunning::Operation>(
+      [parts](const auto& in, auto* out) {
+        return CreateAuthorizedView(parts.tables, parts.operations, in, out);
+      });
+  service->Add<admin::UpdateAuthorizedViewRequest, google::longrunning::Operation>(
+      [parts](const auto& in, auto* out) {
+        return UpdateAuthorizedView(parts.tables, parts.operations, in, out);
+      });
+  service->Add<admin::ListAuthorizedViewsRequest, admin::ListAuthorizedViewsResponse>(
+      [parts](const auto& in, auto* out) { return ListAuthorizedViews(parts.tables->catalog(), in, out); });
+  service->Add<admin::GetAuthorizedViewRequest, admin::AuthorizedView>(
+      [parts](const auto& in, auto* out) { return GetAuthorizedView(parts.tables->catalog(), in, out); });
+  service->Add<admin::DeleteAuthorizedViewRequest, google::protobuf::Empty>(
+      [parts](const auto& in, auto*) { return DeleteAuthorizedView(&parts.tables->catalog(), in); });
+}
+
+void AddConsistency(const AdminParts& parts, AdminService* service) {
+  service->Add<admin::GenerateConsistencyTokenRequest, admin::GenerateConsistencyTokenResponse>(
+      [parts](const auto& in, auto* out) {
+        absl::StatusOr<TableSchemaRef> schema = FindTable(parts.tables->catalog(), in.name());
+        if (schema.ok()) out->set_consistency_token(ConsistencyToken(**schema));
+        return schema.status();
+      });
+  service->Add<admin::CheckConsistencyRequest, admin::CheckConsistencyResponse>(
+      [parts](const auto& in, auto* out) { return CheckConsistency(parts.tables->catalog(), in, out); });
+}
+
+}  // namespace
+
+void AddTableAdminService(Tables* tables, const ChangeStreams* streams, Operations* operations,
+                          const CallResources& resources, rpc::Router* router) {
+  const AdminParts parts{tables, streams, operations};
+  AdminService service(resources, router);
+  AddTables(parts, &service);
+  AddAuthorizedViews(parts, &service);
+  AddConsistency(parts, &service);
+}
+
+}  // namespace sonde

@@ -1,0 +1,15 @@
+// google.bigtable.admin.v2.BigtableTableAdmin.
+#pragma once
+
+#include "table/change_streams.h"
+#include "table/tables.h"
+#include "wire/admin/operations.h"
+#include "wire/call/calls.h"
+
+namespace sonde {
+
+// Nothing is owned.
+void AddTableAdminService(Tables* tables, const ChangeStreams* streams, Operations* operations,
+                          const CallResources& resources, rpc::Router* router);
+
+}  // namespace sonde

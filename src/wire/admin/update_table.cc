@@ -1,0 +1,100 @@
+#include "wire/admin/update_table.h"
+
+#include <google/protobuf/util/time_util.h>
+#include <spdlog/spdlog.h>
+
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/format.h"
+#include "model/names.h"
+#include "wire/admin/schemas.h"
+#include "wire/call/not_built.h"
+
+namespace sonde {
+namespace {
+
+namespace admin = google::bigtable::admin::v2;
+
+absl::Status MaskError(std::string_view what) {
+  return absl::InvalidArgumentError(fmt::format("Error in field 'update_mask' : {}", what));
+}
+
+// The field of the table that a path is in.
+std::string_view FieldOf(std::string_view path) { return path.substr(0, path.find('.')); }
+
+absl::Status CheckPath(const std::string& path) {
+  if (path == "deletion_protection" || path == "change_stream_config" ||
+      path == "change_stream_config.retention_period") {
+    return absl::OkStatus();
+  }
+  if (path == "*") return MaskError("the wildcard '*' is not supported; name the fields to update");
+  const std::string_view field = FieldOf(path);
+  if (field == "column_families") {
+    return NotBuilt("UpdateTable does not update column_families, ModifyColumnFamilies does");
+  }
+  for (const std::string_view known :
+       {"automated_backup_policy", "row_key_schema", "tiered_storage_config"}) {
+    if (field == known) return FieldNotBuilt(Printable(path), "UpdateTable");
+  }
+  return MaskError(fmt::format("'{}' cannot be updated; deletion_protection and change_stream_config can",
+                               Printable(path)));
+}
+
+}  // namespace
+
+absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const ChangeStreams* streams,
+                                                       const admin::UpdateTableRequest& request) {
+  if (absl::Status status = CheckTableName(request.table().name()); !status.ok()) return status;
+  if (request.update_mask().paths().empty()) return MaskError("must name the fields to update");
+  std::optional<bool> deletion_protection;
+  bool updates_stream = false;
+  std::optional<int64_t> retention_micros;  // nullopt: the stream is disabled
+  for (const std::string& path : request.update_mask().paths()) {
+    if (absl::Status status = CheckPath(path); !status.ok()) return status;
+    if (path == "deletion_protection") {
+      deletion_protection = request.table().deletion_protection();
+    } else if (path == "change_stream_config" && !request.table().has_change_stream_config()) {
+      updates_stream = true;
+    } else {
+      absl::StatusOr<int64_t> retention = ParseRetention(request.table().change_stream_config());
+      if (!retention.ok()) return retention.status();
+      updates_stream = true;
+      retention_micros = *retention;
+    }
+  }
+  return [=](TableSchema* schema) {
+    if (deletion_protection.has_value()) schema->deletion_protection = *deletion_protection;
+    if (!updates_stream) return absl::OkStatus();
+    if (!retention_micros.has_value()) {
+      schema->change_stream.reset();
+    } else if (schema->change_stream.has_value()) {
+      schema->change_stream->retention_micros = *retention_micros;
+    } else {
+      absl::StatusOr<ChangeStreamSchema> stream = streams->ForTable(*schema, *retention_micros);
+      if (!stream.ok()) return stream.status();
+      schema->change_stream = *std::move(stream);
+    }
+    return absl::OkStatus();
+  };
+}
+
+absl::Status UpdateTable(Tables* tables, const ChangeStreams* streams, Operations* operations,
+                         const admin::UpdateTableRequest& request, google::longrunning::Operation* response) {
+  using google::protobuf::util::TimeUtil;
+  absl::StatusOr<Catalog::SchemaChange> change = ParseUpdateTable(streams, request);
+  if (!change.ok()) return change.status();
+  admin::UpdateTableMetadata metadata;
+  metadata.set_name(request.table().name());
+  *metadata.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(tables->clock().NowMicros());
+  absl::StatusOr<TableSchemaRef> schema = tables->catalog().Update(request.table().name(), *change);
+  if (!schema.ok()) return schema.status();
+  spdlog::info("updated table {}", (*schema)->name);
+  *metadata.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(tables->clock().NowMicros());
+  admin::Table table;
+  ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, &table);
+  *response = operations->Done((*schema)->name, metadata, table);
+  return absl::OkStatus();
+}
+
+}  // namespace sonde
