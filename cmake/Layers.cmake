@@ -10,7 +10,8 @@ set(SONDE_LAYERS
   "series/write=6" "series/query=6" "wire/data=6" "wire/admin=6" "web=6" "engine/rocks/settle=6"
   "series/input=7" "series/derive=7" "wire=7" "engine/rocks=7" "prometheus=7"
   "series/advise=8" "series/http=8"
-  "server=9")
+  "server=9"
+  "cli=10")
 
 # sonde_units(OUT PREFIX SOURCES...): the sources to compile for SOURCES, which lie in PREFIX below an include directory.  With
 # SONDE_UNITY each of them includes several of SOURCES, so that headers and templates are read once for all of these; names in

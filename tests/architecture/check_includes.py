@@ -20,13 +20,13 @@ import sys
 
 # A pattern of <...> or "..." headers, the folders that may include it, and its name.
 EXTERNAL_HOMES = [
-    (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "bench", "server"},
+    (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "server"},
      "protobuf and gRPC"),
     (r"^nghttp2/", {"rpc"}, "nghttp2"),
     (r"^rocksdb/", {"engine/rocks"}, "RocksDB"),
     (r"^re2/", {"filter", "series", "sql"}, "RE2"),
-    (r"^CLI/", {"server", "bench"}, "CLI11"),
-    (r"^httplib", {"web"}, "cpp-httplib"),
+    (r"^CLI/", {"cli"}, "CLI11"),
+    (r"^httplib", {"cli"}, "cpp-httplib"),
     (r"^yaml-cpp/", {"series", "server"}, "yaml-cpp"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

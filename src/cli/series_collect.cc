@@ -12,13 +12,13 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "cli/commands.h"
+#include "cli/series_commands.h"
 #include "series/input/machine_metrics.h"
 #include "series/known/series_tables.h"
 #include "series/schema/calendar.h"
 #include "series/schema/status_text.h"
 #include "series/write/point_writer.h"
-#include "server/commands.h"
-#include "server/series_commands.h"
 
 namespace sonde {
 namespace {

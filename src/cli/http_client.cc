@@ -1,4 +1,4 @@
-#include "web/http_client.h"
+#include "cli/http_client.h"
 
 #include <httplib.h>
 

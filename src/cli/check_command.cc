@@ -1,4 +1,4 @@
-#include "server/check_command.h"
+#include "cli/check_command.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "server/access.h"
-#include "server/commands.h"
+#include "cli/access.h"
+#include "cli/commands.h"
 
 namespace sonde {
 namespace {

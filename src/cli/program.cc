@@ -1,4 +1,4 @@
-#include "server/program.h"
+#include "cli/program.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "server/commands.h"
+#include "cli/commands.h"
 #include "server/serve_settings.h"
 
 namespace sonde {

@@ -1,4 +1,4 @@
-#include "server/settling_progress.h"
+#include "cli/settling_progress.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/access.h"
+#include "cli/access.h"
 
 #include <fmt/format.h>
 

@@ -14,12 +14,12 @@
 #include "absl/types/span.h"
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "cli/commands.h"
+#include "cli/series_commands.h"
 #include "series/query/plot.h"
 #include "series/query/query_request.h"
 #include "series/query/result_writer.h"
 #include "series/schema/status_text.h"
-#include "server/commands.h"
-#include "server/series_commands.h"
 
 namespace sonde {
 namespace {

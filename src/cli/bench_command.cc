@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "server/commands.h"
+#include "cli/commands.h"
 
 namespace sonde {
 namespace {

@@ -12,13 +12,13 @@
 #include <optional>
 #include <string>
 
+#include "cli/access.h"
+#include "cli/commands.h"
+#include "cli/settling_progress.h"
 #include "engine/rocks/files/disk_guard.h"
 #include "metrics/figure.h"
-#include "server/access.h"
-#include "server/commands.h"
 #include "server/local_store.h"
 #include "server/serve_settings.h"
-#include "server/settling_progress.h"
 
 namespace sonde {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "server/commands.h"
+#include "cli/commands.h"
 #include "server/serve.h"
 #include "server/serve_settings.h"
 

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "cli/commands.h"
+#include "cli/series_commands.h"
 #include "series/known/complete_tables.h"
 #include "series/known/declaration_store.h"
 #include "series/schema/check.h"
@@ -15,8 +17,6 @@
 #include "series/schema/status_text.h"
 #include "series/schema/time_range.h"
 #include "series/write/explain.h"
-#include "server/commands.h"
-#include "server/series_commands.h"
 
 namespace sonde {
 

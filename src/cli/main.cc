@@ -1,5 +1,5 @@
 #include "absl/synchronization/mutex.h"
-#include "server/program.h"
+#include "cli/program.h"
 
 // jemalloc's settings.  Memory that nobody uses is given back after ten seconds also when the thread that had
 // it does nothing any more: a thousand reads that began at once leave many such.

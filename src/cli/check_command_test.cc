@@ -1,4 +1,4 @@
-#include "server/check_command.h"
+#include "cli/check_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

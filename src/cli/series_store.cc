@@ -10,13 +10,13 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "cli/commands.h"
+#include "cli/series_commands.h"
 #include "series/derive/rebuild.h"
 #include "series/derive/rewrite.h"
 #include "series/known/declaration_store.h"
 #include "series/schema/status_text.h"
 #include "series/write/row_text.h"
-#include "server/commands.h"
-#include "server/series_commands.h"
 
 namespace sonde {
 namespace {

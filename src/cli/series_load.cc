@@ -18,6 +18,8 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "cli/commands.h"
+#include "cli/series_commands.h"
 #include "codec/unpack.h"
 #include "series/input/csv_loader.h"
 #include "series/input/json_lines_loader.h"
@@ -28,8 +30,6 @@
 #include "series/schema/check.h"
 #include "series/schema/status_text.h"
 #include "series/write/late_points.h"
-#include "server/commands.h"
-#include "server/series_commands.h"
 
 namespace sonde {
 namespace {

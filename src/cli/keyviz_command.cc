@@ -13,10 +13,10 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "server/commands.h"
-#include "server/heat_picture.h"
+#include "cli/commands.h"
+#include "cli/heat_picture.h"
+#include "cli/http_client.h"
 #include "server/serve_settings.h"
-#include "web/http_client.h"
 
 namespace sonde {
 namespace {

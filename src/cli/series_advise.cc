@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iostream>
 
+#include "cli/commands.h"
+#include "cli/series_commands.h"
 #include "series/advise/advise.h"
 #include "series/input/csv_loader.h"
 #include "series/known/series_tables.h"
@@ -14,9 +16,7 @@
 #include "series/schema/status_text.h"
 #include "series/write/example_tables.h"
 #include "series/write/point_writer.h"
-#include "server/commands.h"
 #include "server/local_store.h"
-#include "server/series_commands.h"
 #include "table/local_tables.h"
 
 namespace sonde {

@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/access.h"
 #include "model/table_access.h"
 #include "series/known/known_series.h"
 #include "series/schema/schema.h"
-#include "server/access.h"
 
 namespace sonde {
 

@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <iostream>
 
+#include "cli/commands.h"
+#include "cli/series_commands.h"
 #include "codec/unpack.h"
 #include "series/advise/draft.h"
 #include "series/input/stream_source.h"
-#include "server/commands.h"
-#include "server/series_commands.h"
 
 namespace sonde {
 namespace {

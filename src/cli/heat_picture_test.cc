@@ -1,4 +1,4 @@
-#include "server/heat_picture.h"
+#include "cli/heat_picture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
