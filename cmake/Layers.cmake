@@ -9,9 +9,9 @@ set(SONDE_LAYERS
   "series/known=5" "keyviz=5" "wire/call=5" "engine/rocks/scan=5"
   "series/write=6" "series/query=6" "wire/data=6" "wire/admin=6" "web=6" "engine/rocks/settle=6"
   "series/input=7" "series/derive=7" "wire=7" "engine/rocks=7" "prometheus=7"
-  "series/advise=8" "series/http=8"
-  "server=9"
-  "cli=10")
+  "series/advise=8" "series/http=8" "bench/data=8"
+  "server=9" "bench=9"
+  "cli=10" "bench/inside=10")
 
 # sonde_units(OUT PREFIX SOURCES...): the sources to compile for SOURCES, which lie in PREFIX below an include directory.  With
 # SONDE_UNITY each of them includes several of SOURCES, so that headers and templates are read once for all of these; names in

@@ -1,6 +1,4 @@
-// `sonde bench`: the workloads of bench/ on the command line.
-#include <bench/bench.h>
-#include <bench/report.h>
+// `sonde bench`: the workloads of src/bench on the command line.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/bench.h"
+#include "bench/report.h"
 #include "cli/commands.h"
 
 namespace sonde {

@@ -20,13 +20,13 @@ import sys
 
 # A pattern of <...> or "..." headers, the folders that may include it, and its name.
 EXTERNAL_HOMES = [
-    (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "server"},
+    (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "bench", "server"},
      "protobuf and gRPC"),
     (r"^nghttp2/", {"rpc"}, "nghttp2"),
-    (r"^rocksdb/", {"engine/rocks"}, "RocksDB"),
+    (r"^rocksdb/", {"engine/rocks", "bench/inside"}, "RocksDB"),
     (r"^re2/", {"filter", "series", "sql"}, "RE2"),
-    (r"^CLI/", {"cli"}, "CLI11"),
-    (r"^httplib", {"cli"}, "cpp-httplib"),
+    (r"^CLI/", {"cli", "bench/inside"}, "CLI11"),
+    (r"^httplib", {"bench", "cli"}, "cpp-httplib"),
     (r"^yaml-cpp/", {"series", "server"}, "yaml-cpp"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -94,6 +94,8 @@ def check_file(source, folders, path):
         first = first or (number, header)
         if quote == '"' and not re.match("absl/|" + "|".join(pattern for pattern, _, _ in EXTERNAL_HOMES), header):
             finding = check_project_include(source, folders, path, header)
+        elif (source / header).is_file():
+            finding = f"<{header}> is a project header: it takes quotes"
         else:
             finding = check_external_include(folder, header)
         if finding:

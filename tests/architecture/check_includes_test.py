@@ -64,6 +64,10 @@ class CheckIncludes(unittest.TestCase):
     def test_finds_a_missing_header(self):
         self.expect_finding({"model/cell.cc": '#include "model/cell.h"\n#include "cell.h"\n'}, '"cell.h" is no file')
 
+    def test_finds_a_project_header_in_angle_brackets(self):
+        self.expect_finding({"filter/match.cc": "#include <base/bytes.h>\n"},
+                            "src/filter/match.cc:1: <base/bytes.h> is a project header: it takes quotes")
+
     def test_finds_a_folder_that_is_not_declared(self):
         self.expect_finding({"extra/thing.h": "#pragma once\n"}, "src/extra/thing.h:1: its folder is not declared")
 

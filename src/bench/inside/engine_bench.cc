@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "bench/readings.h"
-#include "bench/store_under_test.h"
+#include "bench/data/readings.h"
+#include "bench/inside/measured_store.h"
 #include "bench/workload.h"
 
 namespace sonde::bench {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/readings.h"
+#include "bench/data/readings.h"
 
 namespace sonde::bench {
 

@@ -1,4 +1,4 @@
-#include "bench/bulk_request.h"
+#include "bench/data/bulk_request.h"
 
 #include <gmock/gmock.h>
 #include <google/bigtable/v2/bigtable.pb.h>

@@ -1,11 +1,11 @@
-#include "bench/data_model.h"
+#include "bench/data/data_model.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "bench/series_data.h"
+#include "bench/data/series_data.h"
 
 namespace sonde::bench {
 namespace {

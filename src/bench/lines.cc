@@ -10,7 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "bench/line_bodies.h"
+#include "bench/data/line_bodies.h"
 #include "bench/workload.h"
 
 namespace sonde::bench {

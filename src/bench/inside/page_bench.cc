@@ -15,8 +15,8 @@
 
 #include "absl/strings/numbers.h"
 #include "base/varint.h"
-#include "bench/double_codecs.h"
-#include "bench/page_data.h"
+#include "bench/inside/double_codecs.h"
+#include "bench/inside/page_data.h"
 #include "cellblock/fragment.h"
 #include "cellblock/page_reader.h"
 #include "cellblock/page_writer.h"

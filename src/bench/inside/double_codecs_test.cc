@@ -1,4 +1,4 @@
-#include "bench/double_codecs.h"
+#include "bench/inside/double_codecs.h"
 
 #include <gtest/gtest.h>
 

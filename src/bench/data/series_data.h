@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "bench/data_model.h"
+#include "bench/data/data_model.h"
 
 namespace sonde::bench {
 

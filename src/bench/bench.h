@@ -19,8 +19,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bench/data/series_data.h"
 #include "bench/histogram.h"
-#include "bench/series_data.h"
 
 namespace sonde::bench {
 

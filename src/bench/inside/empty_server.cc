@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "bench/series_data.h"
+#include "bench/data/series_data.h"
 #include "rpc/server.h"
 
 namespace sonde::bench {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "bench/series_data.h"
+#include "bench/data/series_data.h"
 
 namespace sonde::bench {
 

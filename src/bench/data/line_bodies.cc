@@ -1,4 +1,4 @@
-#include "bench/line_bodies.h"
+#include "bench/data/line_bodies.h"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/data_model.h"
-#include "bench/series_data.h"
+#include "bench/data/data_model.h"
+#include "bench/data/series_data.h"
 
 namespace sonde::bench {
 

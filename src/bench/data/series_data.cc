@@ -1,4 +1,4 @@
-#include "bench/series_data.h"
+#include "bench/data/series_data.h"
 
 #include <fmt/format.h>
 

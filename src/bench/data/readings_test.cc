@@ -1,4 +1,4 @@
-#include "bench/readings.h"
+#include "bench/data/readings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/readings.h"
-#include "bench/series_data.h"
+#include "bench/data/readings.h"
+#include "bench/data/series_data.h"
 
 namespace sonde::bench {
 

@@ -1,4 +1,4 @@
-#include "bench/page_data.h"
+#include "bench/inside/page_data.h"
 
 #include <fmt/format.h>
 

@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/format.h"
-#include "bench/series_data.h"
+#include "bench/data/series_data.h"
 #include "catalog/catalog.h"
 #include "engine/rocks/rocks_engine.h"
 #include "series/input/csv_loader.h"

@@ -1,4 +1,4 @@
-#include "bench/store_under_test.h"
+#include "bench/inside/measured_store.h"
 
 #include <fmt/format.h>
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/bulk_request.h"
 #include "bench/call_loop.h"
+#include "bench/data/bulk_request.h"
 #include "bench/workload.h"
 
 namespace sonde::bench {

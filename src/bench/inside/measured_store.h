@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "bench/series_data.h"
+#include "bench/data/series_data.h"
 #include "engine/engine.h"
 
 namespace sonde::bench {
