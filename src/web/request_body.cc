@@ -40,7 +40,7 @@ class Wire {
     return bytes;
   }
 
-  // Without its line end.
+  // Without its line end, which is CR LF: who takes another one sees other chunks.
   absl::StatusOr<std::string> ReadLine(size_t bytes_max) {
     std::string line;
     while (!line.ends_with("\r\n")) {
@@ -51,7 +51,13 @@ class Wire {
       char sign = 0;
       const absl::StatusOr<size_t> bytes = Read(&sign, 1);
       if (!bytes.ok()) return bytes.status();
+      const bool is_behind_cr = line.ends_with('\r');
+      const bool is_text = sign == '\t' || !absl::ascii_iscntrl(static_cast<unsigned char>(sign));
       line += sign;
+      if (is_behind_cr ? sign != '\n' : !is_text && sign != '\r') {
+        return absl::InvalidArgumentError(fmt::format("A line between chunks has a control character: '{}'",
+                                                      Printable(line, kBodyTextBytesShown)));
+      }
     }
     line.resize(line.size() - 2);
     return line;
@@ -118,6 +124,7 @@ class Chunked {
       const absl::StatusOr<std::string> trailer = wire_.ReadLine(trailer_bytes_left);
       if (!trailer.ok()) return trailer.status();
       if (trailer->empty()) break;
+      if (const auto header = ParseHeaderLine(*trailer); !header.ok()) return header.status();
       trailer_bytes_left -= trailer->size() + 2;
     }
     is_at_end_ = true;

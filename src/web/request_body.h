@@ -15,7 +15,8 @@ constexpr size_t kChunkLineBytesMax = 256;
 constexpr size_t kTrailerBytesMax = 8 << 10;
 
 // The body of `head` from what follows it on the connection; never takes more of `connection` than that.
-// INVALID_ARGUMENT: `connection` ends before the body does, or what is there are no chunks;
+// INVALID_ARGUMENT: `connection` ends before the body does, or what is there are no chunks, or others might
+// read them differently: a line that does not end as it should, a trailer that is no header;
 // RESOURCE_EXHAUSTED: more than `bytes_max`, framing included; otherwise the errors of `connection`.
 ByteSource Unframed(const RequestHead& head, ByteSource connection, uint64_t bytes_max);
 

@@ -95,6 +95,32 @@ TEST(RequestBody, RefusesWhatAreNoChunks) {
               StartsWith("RESOURCE_EXHAUSTED: The body has more than 10 bytes as it was sent"));
 }
 
+// Others might take what stands behind it for a line of its own.
+TEST(RequestBody, RefusesControlCharactersBetweenChunks) {
+  using std::string_literals::operator""s;
+  EXPECT_EQ(Unframe(ChunkedHead(), "1 \t;\ta=\"\t\"\r\na\r\n0\r\nX:\ty\r\n\r\n"), "a");
+  for (const std::string& text :
+       {"1\na\r\n0\r\n\r\n"s, "1;a\nb\r\na\r\n0\r\n\r\n"s, "1;a\rb\r\na\r\n0\r\n\r\n"s,
+        "1;a\0b\r\na\r\n0\r\n\r\n"s, "1;\x7F\r\na\r\n0\r\n\r\n"s, "1\r\r\na\r\n0\r\n\r\n"s,
+        "1\r\na\n0\r\n\r\n"s, "1\r\na\r0\r\n\r\n"s, "0\n\r\n"s, "0\r\n\n"s, "0\r\n\r\r\n"s,
+        "0\r\nX: y\n\r\n\r\n"s, "0\r\nX: y\rZ: z\r\n\r\n"s, "0\r\nX: \0\r\n\r\n"s}) {
+    EXPECT_THAT(Unframe(ChunkedHead(), text),
+                StartsWith("INVALID_ARGUMENT: A line between chunks has a control character"))
+        << testing::PrintToString(text);
+  }
+  // At once: nobody waits for an end of the line.
+  EXPECT_THAT(Unframe(ChunkedHead(), "1\n"), HasSubstr("a control character: '1\\x0a'"));
+}
+
+TEST(RequestBody, TrailersAreHeaders) {
+  EXPECT_EQ(Unframe(ChunkedHead(), "0\r\nX:\r\nY: \xC3\xA9\r\n\r\n"), "");
+  for (const char* line : {"GET / HTTP/1.1", "X", ": y", "X : y", " X: y", "X Y: z"}) {
+    EXPECT_THAT(Unframe(ChunkedHead(), "0\r\nA: b\r\n" + std::string(line) + "\r\n\r\n"),
+                StartsWith("INVALID_ARGUMENT: The request cannot be read as HTTP/1.1: a header is"))
+        << line;
+  }
+}
+
 std::string Zstd(const std::string& text) {
   std::string packed(ZSTD_compressBound(text.size()), '\0');
   packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 3));

@@ -58,9 +58,10 @@ absl::Status ReadFirstLine(std::string_view line, RequestHead* head, std::string
   constexpr std::string_view kScheme = "http://";
   if (absl::StartsWithIgnoreCase(absl::string_view(target.data(), target.size()),
                                  absl::string_view(kScheme.data(), kScheme.size()))) {
-    target.remove_prefix(kScheme.size());
-    *authority = target.substr(0, target.find_first_of("/?#"));
-    target.remove_prefix(authority->size());
+    const std::string_view behind = target.substr(kScheme.size());
+    *authority = behind.substr(0, behind.find_first_of("/?#"));
+    if (authority->empty()) return NoRequest("the target names no host:", target);
+    target = behind.substr(authority->size());
   } else if (!target.starts_with('/') && target != "*") {
     return NoRequest("the target is", target);
   }
@@ -71,22 +72,16 @@ absl::Status ReadFirstLine(std::string_view line, RequestHead* head, std::string
 }
 
 absl::Status ReadHeader(std::string_view line, HttpRequest* request) {
-  std::string_view value = line;
-  const std::string_view name = TakeUntil(':', &value);
-  if (name.size() == line.size() || !IsToken(name)) return NoRequest("a header is", line);
-  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-  while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
-  if (std::any_of(value.begin(), value.end(), [](char c) { return IsControl(c) && c != '\t'; })) {
-    return NoRequest("a header has a control character:", line);
-  }
-  std::string lower(name);
+  const absl::StatusOr<HeaderLine> read = ParseHeaderLine(line);
+  if (!read.ok()) return read.status();
+  std::string lower(read->name);
   absl::AsciiStrToLower(&lower);
-  const auto [header, is_first] = request->headers.try_emplace(lower, value);
+  const auto [header, is_first] = request->headers.try_emplace(lower, read->value);
   if (is_first) return absl::OkStatus();
   if (std::find(kSingleHeaders.begin(), kSingleHeaders.end(), lower) != kSingleHeaders.end()) {
-    return NoRequest("there is a second", name);
+    return NoRequest("there is a second", read->name);
   }
-  header->second.append(", ").append(value);
+  header->second.append(", ").append(read->value);
   return absl::OkStatus();
 }
 
@@ -127,12 +122,30 @@ bool HasOption(const std::string& connection, std::string_view option) {
   return false;
 }
 
+// Of the empty lines in front, which end as all lines do.
+size_t EmptyLinesBytes(std::string_view bytes) {
+  size_t count = 0;
+  while (bytes.substr(count).starts_with("\r\n")) count += 2;
+  return count;
+}
+
 }  // namespace
+
+absl::StatusOr<HeaderLine> ParseHeaderLine(std::string_view line) {
+  std::string_view value = line;
+  const std::string_view name = TakeUntil(':', &value);
+  if (name.size() == line.size() || !IsToken(name)) return NoRequest("a header is", line);
+  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
+  while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
+  if (std::any_of(value.begin(), value.end(), [](char c) { return IsControl(c) && c != '\t'; })) {
+    return NoRequest("a header has a control character:", line);
+  }
+  return HeaderLine{name, value};
+}
 
 std::optional<size_t> FindHeadEnd(std::string_view bytes, size_t searched) {
   constexpr size_t kEndBytesMax = 3;  // of a line end and an empty line
-  const size_t first = std::min(bytes.find_first_not_of("\r\n"), bytes.size());
-  const size_t begin = std::max(first, searched - std::min(searched, kEndBytesMax));
+  const size_t begin = std::max(EmptyLinesBytes(bytes), searched - std::min(searched, kEndBytesMax));
   for (size_t at = bytes.find('\n', begin); at != std::string_view::npos; at = bytes.find('\n', at + 1)) {
     const std::string_view behind = bytes.substr(at + 1);
     if (behind.starts_with('\n')) return at + 2;
@@ -142,7 +155,7 @@ std::optional<size_t> FindHeadEnd(std::string_view bytes, size_t searched) {
 }
 
 absl::StatusOr<RequestHead> ParseRequestHead(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+  text.remove_prefix(EmptyLinesBytes(text));
   RequestHead head;
   std::string authority;
   for (bool is_first = true; !text.empty(); is_first = false) {
@@ -154,8 +167,9 @@ absl::StatusOr<RequestHead> ParseRequestHead(std::string_view text) {
         is_first ? ReadFirstLine(line, &head, &authority) : ReadHeader(line, &head.request);
     if (!status.ok()) return status;
   }
-  // A target that names the host is what counts, not Host.
-  if (!authority.empty()) head.request.headers["host"] = authority;
+  // A target that names the host is what counts, not Host; which HTTP/1.1 asks for all the same.
+  const bool has_host = !head.request.Header("host").value_or("").empty();
+  if (!authority.empty() && (has_host || head.is_http_1_0)) head.request.headers["host"] = authority;
   if (absl::Status status = ReadFraming(&head); !status.ok()) return status;
   const std::string connection = head.request.Header("connection").value_or("");
   head.keeps_open = head.is_http_1_0 ? HasOption(connection, "keep-alive") : !HasOption(connection, "close");

@@ -62,6 +62,29 @@ TEST(RequestHead, ATargetMayNameTheHost) {
   EXPECT_EQ(head->request.Query("x"), "1");
 }
 
+// An HTTP/1.1 request has to have it whatever its target says (RFC 9112, 3.2).
+TEST(RequestHead, ATargetIsNoHost) {
+  const std::string first = "GET http://localhost/ HTTP/1.1\r\n";
+  EXPECT_EQ(Parse(first + "\r\n")->request.Header("host"), std::nullopt);
+  EXPECT_EQ(Parse(first + "Host: \r\n\r\n")->request.Header("host"), "");
+  EXPECT_EQ(Parse("GET http://localhost/ HTTP/1.0\r\n\r\n")->request.Header("host"), "localhost");
+  for (const char* target : {"http://", "http:///", "http:///x", "http://?x=http://a", "HTTP://#x"}) {
+    EXPECT_THAT(ErrorOf(std::string("GET ") + target + " HTTP/1.1\r\nHost: a\r\n\r\n"),
+                HasSubstr(std::string("the target names no host: '") + target + "'"));
+  }
+}
+
+TEST(RequestHead, OnlyWholeLineEndsMayStandInFront) {
+  const std::string request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  EXPECT_EQ(ErrorOf("\r\n" + request), "");
+  EXPECT_EQ(ErrorOf("\r\n\r\n\r\n" + request), "");
+  for (const char* front :
+       {"\n", "\r", "\n\n", "\r\r\n", "\n\r\n", "\n\r", "\r\n\n", "\r\n\r", "\r\n\r\r\n"}) {
+    EXPECT_THAT(ErrorOf(front + request), HasSubstr("cannot be read as HTTP/1.1"))
+        << testing::PrintToString(front);
+  }
+}
+
 // What a proxy in front might read differently.
 TEST(RequestHead, RefusesWhatHasTwoMeanings) {
   const auto error = [](const std::string& headers) {

@@ -225,7 +225,7 @@ TEST_F(GrpcServerTest, WhatIsLargeWaitsForItsTurnAndWhatIsSmallDoesNot) {
 
 // Their messages wait for their clients in the room of what is large, and do not keep small reads out.
 TEST_F(GrpcServerTest, LargeRowsAreNoMemoryOfReads) {
-  LargeRoom room({.bytes_max = 100 << 20, .wait_max = absl::Milliseconds(300)});
+  LargeRoom room({.bytes_max = 600 << 20, .wait_max = absl::Milliseconds(300)});
   Start({.read_bytes_max = 12 * kMegabyte, .large_room = &room});
   ASSERT_TRUE(WriteRow("large", 2, 5 * kMegabyte).ok());
   ASSERT_TRUE(WriteRow("small", 1, 10).ok());

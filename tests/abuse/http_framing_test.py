@@ -5,9 +5,12 @@ usage: http_framing_test.py SONDE [--table]
     --table   prints the cases as the table of README.md, and runs none
 Exit status: 0 all hold, 1 otherwise.
 
-Whatever a case says: no request that is hidden in it may be answered, and the server goes on.
+Whatever a case says: no request that is hidden in it may be answered, and the server goes on,
+and has counted each of its answers by its status.
 """
 
+import collections
+import re
 import sys
 
 from raw_http import Peer, statuses
@@ -155,10 +158,15 @@ CASES = [
     ("two Origins", get(b"Origin: http://127.0.0.1\r\nOrigin: http://other.example\r\n"), [400], CLOSED, "one of them is not ours"),
     ("absolute form of another host", b"GET http://other.example/healthz HTTP/1.1\r\n" + HOST + b"\r\n", [403], OPEN, "the target counts"),
     ("absolute form without Host", b"GET http://127.0.0.1/healthz HTTP/1.1\r\n\r\n", [400], OPEN, "must be refused (RFC 9112, 3.2)"),
+    ("absolute form, empty Host", b"GET http://127.0.0.1/healthz HTTP/1.1\r\nHost:\r\n\r\n", [400], OPEN, "Host must be the target's (RFC 9112, 3.2)"),
+    ("absolute form without Host in HTTP/1.0", b"GET http://127.0.0.1/healthz HTTP/1.0\r\n\r\n", [200], CLOSED,
+     "HTTP/1.0 needs no Host, and the target names one"),
     ("absolute form of no host", b"GET http:///healthz HTTP/1.1\r\n" + HOST + b"\r\n", [400], CLOSED, "must be refused (RFC 9110, 4.2.1)"),
     # The first line.
     ("bare CR in front", b"\r" + get(), [400], CLOSED, "invalid (RFC 9112, 2.2)"),
     ("bare LF in front", b"\n" + get(), [400], CLOSED, "an empty line is CR LF"),
+    ("bare LF behind an empty line", b"\r\n\n" + get(), [400], CLOSED, "as before"),
+    ("bare LF behind a request", get() + b"\n" + HIDDEN, [200, 400], CLOSED, "as before"),
     ("no version", b"GET /healthz\r\n" + HOST + b"\r\n", [400], CLOSED, "HTTP/0.9"),
     ("version 1.2", b"GET /healthz HTTP/1.2\r\n" + HOST + b"\r\n", [400], CLOSED, "there is none"),
     ("version in small letters", b"GET /healthz http/1.1\r\n" + HOST + b"\r\n", [400], CLOSED, "has a case (RFC 9112, 2.3)"),
@@ -183,13 +191,14 @@ CASES = [
 ]
 
 
-def differs(port, sent, expected, fate):
-    """How the server differs from what is expected; nothing if it does not."""
+def differs(port, sent, expected, fate, answers):
+    """How the server differs from what is expected; nothing if it does not.  Counts its answers by status in `answers`."""
     peer = Peer(port, timeout_seconds=5)
     peer.send(sent + (LAST if fate == OPEN else b""))
     answer, is_ended = peer.receive()
     peer.close()
     found = statuses(answer)
+    answers.update(found)
     wanted = expected + ([200] if fate == OPEN else [])
     if found != wanted:
         hint = "; the hidden request was answered" if HIDDEN_STATUS in found and HIDDEN_STATUS not in wanted else ""
@@ -203,18 +212,26 @@ def main():
     if sys.argv[-1] == "--table":
         print("| sent | answer | connection | why |\n| --- | --- | --- | --- |")
         for name, _, expected, fate, why in CASES:
-            shown = ", ".join(map(str, expected[:1])) + (f", {len(expected)} times" if len(expected) > 1 else "")
+            is_one = len(set(expected)) == 1
+            shown = f"{expected[0]}, {len(expected)} times" if is_one and expected[1:] else ", ".join(map(str, expected))
             print(f"| {name.replace('|', chr(92) + '|')} | {shown} | {fate} | {why} |")
         return
     failed = 0
+    answers = collections.Counter()
     with Server(sys.argv[1]) as server:
         for name, sent, expected, fate, _ in CASES:
-            if difference := differs(server.http_port, sent, expected, fate):
+            if difference := differs(server.http_port, sent, expected, fate, answers):
                 failed += 1
                 print(f"{name}: FAILED: {difference}\n    sent: {sent[:200]!r}", flush=True)
         if server.get("/healthz")[0] != 200:
             failed += 1
             print("FAILED: the server is not well afterwards")
+        answers[200] += 1
+        counted = {int(code): int(count) for code, count in
+                   re.findall(r'sonde_http_answers_total\{code="(\d+)"\} (\d+)', server.get("/metrics")[1])}
+        if counted != answers:
+            failed += 1
+            print(f"FAILED: /metrics counts {counted} of the answers {dict(answers)}")
     print(f"{len(CASES) - failed} of {len(CASES)} cases hold")
     sys.exit(1 if failed else 0)
 

@@ -10,17 +10,25 @@ import argparse
 import concurrent.futures
 import gzip
 import os
+import re
+import resource
+import socket
 import struct
 import sys
 import threading
 import time
 
 from raw_http import Peer, request
-from raw_http2 import CONTINUATION, HEADERS, PING, RST_STREAM, SETTINGS, Connection, field, frame, header, request_headers
-from server import DATA_API, INSTANCE, MIB, PEAK_MIB_OVER_MEMORY, READ, TABLE, Server, create_table, expect, set_cell, write
+from raw_http2 import (CONTINUATION, END_HEADERS, END_STREAM, HEADERS, PING, PREFACE, RST_STREAM, SETTINGS, Connection, field, frame, header,
+                       indexed_header, request_headers, varint)
+from server import ADMIN_API, DATA_API, INSTANCE, MIB, PEAK_MIB_OVER_MEMORY, READ, TABLE, Server, create_table, expect, set_cell, write
 
 ROWS_PATH = "/api/v1/tables/p/i/t/rows?limit=500"
 TRIES_MAX = 60
+DAY_SECONDS = 86_400
+OWN_DESCRIPTORS = 200  # of this program, besides those of an attack
+MESSAGE_PREFIX_BYTES = 5
+FIRST_OF_TABLE = bytes([0x80 | 62])  # the newest entry of HPACK's dynamic table, as a reference
 
 
 def together(work, count):
@@ -93,6 +101,31 @@ def packed_bodies(server):
     together(client, 32)
 
 
+def ranges(clients):
+    def attack(server):
+        script = "/" + re.search(r'src="[./]*(assets/[^"]+\.js)"', server.get("/")[1])[1]
+        wanted = "Range: bytes=" + ",".join(["0-"] * 2700)
+
+        def client(_):
+            peer = Peer(server.http_port, timeout_seconds=60)
+            peer.send(request("GET", script, (wanted, "Connection: close")))
+            expect(len(peer.receive()[0]) > 10_000, "the script, or its ranges, come")
+
+        together(client, clients)
+    return attack
+
+
+def chunk_lines(server):
+    """Until they are not taken, 1,500 MB at most."""
+    def client(_):
+        peer = Peer(server.http_port, timeout_seconds=5)
+        peer.send(request("POST", "/write", ("Transfer-Encoding: chunked",), b"1;"))
+        part = b"a" * MIB
+        any(not peer.send(part) for _ in range(1500))
+
+    together(client, 4)
+
+
 def flood(connections, make, hold_seconds=3):
     """Sends what `make(connection)` gives, piece by piece, without taking answers; then waits."""
     def attack(server):
@@ -120,6 +153,70 @@ def resets(connection):
     for _ in range(20_000):
         call, stream = connection.call(DATA_API + "ReadRows", READ)
         yield call + frame(RST_STREAM, 0, stream, struct.pack(">I", 8))
+
+
+def table_bomb(requests):
+    """One entry that fills the table, and requests of 15,000 references to it: 60 MB of headers in 15 kB."""
+    def make(connection):
+        name, value = "x-bomb", "y" * 4000
+        block = request_headers(DATA_API + "ReadRows") + indexed_header(name, value)
+        yield frame(HEADERS, END_HEADERS | END_STREAM, 1, block)
+        block = request_headers(DATA_API + "ReadRows") + FIRST_OF_TABLE * 15_000
+        yield from (frame(HEADERS, END_HEADERS | END_STREAM, 3 + 2 * i, block) for i in range(requests))
+    return make
+
+
+def unfinished(count):
+    return lambda connection: (connection.call(DATA_API + "ReadRows", READ, ends=False)[0] for _ in range(count))
+
+
+def change_streams(server):
+    """10,000 that are not read, or as many as are let in, while much is written: which ends those that it has no room for."""
+    connection = Connection(server.port, timeout_seconds=60)
+    streamed = b"t2"
+    table = field(3, field(1, b"f") + field(2, b"")) + field(8, field(1, b"\x08" + varint(DAY_SECONDS)))
+    expect(connection.ask(ADMIN_API + "CreateTable", field(1, INSTANCE) + field(2, streamed) + field(3, table)), "the table is made")
+    name = field(1, INSTANCE + b"/tables/" + streamed)
+    answer = connection.ask(DATA_API + "GenerateInitialChangeStreamPartitions", name)
+    partition = answer[MESSAGE_PREFIX_BYTES + 2:]  # of a message with this one field, whose length has one byte
+    expect(answer[MESSAGE_PREFIX_BYTES:] == field(1, partition), "there is one partition")
+    reader = Connection(server.port)
+    for _ in range(10_000):
+        reader.send(reader.call(DATA_API + "ReadChangeStream", name + field(3, partition))[0])
+    wait_for(lambda: figure(server, "sonde_change_stream_readers") >= 1000, "change streams are open")
+    for i in range(200):
+        wanted = name + field(2, b"row%d" % i) + field(3, set_cell(b"q", os.urandom(100 << 10)))
+        insist(lambda: connection.ask(DATA_API + "MutateRow", wanted))
+    time.sleep(3)
+
+
+def idle_connections(server):
+    """20,000 that have only said HTTP/2, from four addresses, or as many as there are descriptors for."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    held = []
+    for i in range(min(20_000, most - OWN_DESCRIPTORS)):
+        try:
+            held.append(socket.create_connection(("127.0.0.1", server.port), 5, (f"127.0.0.{2 + i % 4}", 0)))
+            held[-1].sendall(PREFACE + frame(SETTINGS, 0, 0))
+        except OSError:
+            pass  # it is turned away, as it may be
+    wait_for(lambda: figure(server, "sonde_grpc_connections") >= min(5_000, most // 4), "connections are held")
+    for peer in held:
+        peer.close()
+
+
+def figure(server, name):
+    """Of /metrics, over all labels."""
+    return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", server.get("/metrics")[1], re.MULTILINE))
+
+
+def wait_for(condition, what):
+    for _ in range(TRIES_MAX):
+        if condition():
+            return
+        time.sleep(0.5)
+    raise AssertionError(what)
 
 
 def calls(path, body, count):
@@ -179,6 +276,13 @@ ROWS = {
     "pings-600000": (flood(1, lambda _: (frame(PING, 0, 0, b"12345678") * 1000 for _ in range(600))), True),
     "settings-400000": (flood(1, lambda _: (frame(SETTINGS, 0, 0) * 1000 for _ in range(400))), True),
     "writes-of-100-kB-8": (slow_writes, True),
+    "ranges-2700-x-32": (ranges(32), True),
+    "chunk-lines-4x1500-MB": (chunk_lines, True),
+    "header-table-bomb-2x100": (flood(2, table_bomb(100)), True),
+    "header-table-bomb-8x500": (flood(8, table_bomb(500)), False),
+    "unfinished-calls-7000": (flood(1, unfinished(7000)), True),
+    "change-streams-10000": (change_streams, True),
+    "idle-connections-20000": (idle_connections, True),
     "tables-1500": (many_tables, False),
 }
 

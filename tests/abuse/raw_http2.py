@@ -1,6 +1,6 @@
 """A client of HTTP/2 and gRPC that does what it is told and nothing by itself: frames by hand, on a socket.
 
-Headers are sent as literals without an index.  Those that come are not decoded: whether a call was answered is seen by whether a message
+Headers are sent as literals without an index, but for `indexed_header`.  Those that come are not decoded: whether a call was answered is seen by whether a message
 came.
 """
 
@@ -35,6 +35,11 @@ def integer(value, prefix_bits):
 def header(name, value):
     name, value = name.encode(), value.encode()
     return b"\0" + integer(len(name), 7) + name + integer(len(value), 7) + value
+
+
+def indexed_header(name, value):
+    """Which the receiver puts into its table."""
+    return b"\x40" + header(name, value)[1:]
 
 
 def request_headers(path):

@@ -266,9 +266,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     if (large_room_ == nullptr || bytes <= large_place_.bytes()) return absl::OkStatus();
     const std::string row = fmt::format("A row of table '{}'", reader_->table_name());
     if (absl::Status status = large_room_->Check(row, bytes); !status.ok()) return status;
-    // A row that turns out larger is seldom begun once more, and two reads have room side by side.
-    large_wanted_bytes_ = std::max(
-        bytes, std::min(bytes + static_cast<int64_t>(kRowReadBytesMax), large_room_->bytes_max() / 2));
+    // The row may turn out larger, and is begun once more then.  A row of many short cells takes several
+    // times its bytes while it is read.
+    large_wanted_bytes_ = std::min(bytes + static_cast<int64_t>(kRowReadBytesMax), large_room_->bytes_max());
     return absl::AbortedError("The read waits for its turn");
   }
 
