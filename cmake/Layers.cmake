@@ -6,7 +6,7 @@ set(SONDE_LAYERS
   "hll=2" "filter=2" "mutation=2" "changes=2" "gc=2" "cellblock=2" "engine=2"
   "catalog=3" "engine/memory=3" "series/key=3" "rpc=3" "engine/rocks/files=3"
   "table=4" "client=4" "engine/rocks/store=4"
-  "series/known=5" "keyviz=5" "wire/call=5" "engine/rocks/scan=5"
+  "series/known=5" "keyviz=5" "wire/call=5" "web/http=5" "engine/rocks/scan=5"
   "series/write=6" "series/query=6" "wire/data=6" "wire/admin=6" "web=6" "engine/rocks/settle=6"
   "series/input=7" "series/derive=7" "wire=7" "engine/rocks=7" "prometheus=7"
   "series/advise=8" "series/http=8" "bench/data=8"

@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "series/http/ingest_service.h"
 #include "server/serve_settings.h"
-#include "web/http_server.h"
+#include "web/http/http_server.h"
 #include "web/server_facts.h"
 
 namespace sonde {

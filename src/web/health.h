@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "web/router.h"
+#include "web/http/router.h"
 
 namespace sonde {
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "model/names.h"
-#include "web/query_reader.h"
+#include "web/http/query_reader.h"
 
 namespace sonde {
 namespace {

@@ -1,7 +1,7 @@
 // The server at a glance: GET /api/v1/overview as JSON, GET /metrics as Prometheus reads it.
 #pragma once
 
-#include "web/router.h"
+#include "web/http/router.h"
 #include "web/server_facts.h"
 
 namespace sonde {

@@ -1,7 +1,7 @@
 // The web page: its files, at / and /assets.
 #pragma once
 
-#include "web/router.h"
+#include "web/http/router.h"
 
 namespace sonde {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "web/query_reader.h"
+#include "web/http/query_reader.h"
 
 namespace sonde {
 namespace {

@@ -15,7 +15,7 @@
 #include "metrics/request_metrics.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
-#include "web/http_counts.h"
+#include "web/http/http_counts.h"
 
 namespace sonde {
 

@@ -15,7 +15,7 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "model/quote_regex.h"
-#include "web/query_reader.h"
+#include "web/http/query_reader.h"
 #include "web/rows_answer.h"
 
 namespace sonde {

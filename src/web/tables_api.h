@@ -16,7 +16,7 @@
 #include "base/large_room.h"
 #include "keyviz/key_visualizer.h"
 #include "table/tables.h"
-#include "web/router.h"
+#include "web/http/router.h"
 
 namespace sonde {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "target.h"
-#include "web/request_body.h"
-#include "web/request_head.h"
+#include "web/http/request_body.h"
+#include "web/http/request_head.h"
 
 namespace sonde {
 namespace {

@@ -20,7 +20,7 @@
 #include "series/input/ingest_batch.h"
 #include "series/known/declarations.h"
 #include "series/write/rollup_refresher.h"
-#include "web/router.h"
+#include "web/http/router.h"
 
 namespace sonde::series {
 

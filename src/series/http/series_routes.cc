@@ -26,7 +26,7 @@
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/late_points.h"
-#include "web/query_reader.h"
+#include "web/http/query_reader.h"
 
 namespace sonde::series {
 namespace {

@@ -1,4 +1,4 @@
-#include "web/response_text.h"
+#include "web/http/response_text.h"
 
 #include <iterator>
 #include <string_view>

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "web/request_head.h"
+#include "web/http/request_head.h"
 
 namespace sonde {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/byte_source.h"
-#include "web/request_head.h"
+#include "web/http/request_head.h"
 
 namespace sonde {
 

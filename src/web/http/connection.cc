@@ -1,4 +1,4 @@
-#include "web/connection.h"
+#include "web/http/connection.h"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -14,8 +14,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "web/http_counts.h"
-#include "web/router.h"
+#include "web/http/http_counts.h"
+#include "web/http/router.h"
 
 namespace sonde {
 

@@ -1,4 +1,4 @@
-#include "web/request_head.h"
+#include "web/http/request_head.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "web/http_message.h"
+#include "web/http/http_message.h"
 
 namespace sonde {
 

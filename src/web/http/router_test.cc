@@ -1,4 +1,4 @@
-#include "web/router.h"
+#include "web/http/router.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "web/http_counts.h"
+#include "web/http/http_counts.h"
 
 #include <string>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "web/http_message.h"
+#include "web/http/http_message.h"
 
 namespace sonde {
 

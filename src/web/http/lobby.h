@@ -23,8 +23,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "web/connection.h"
-#include "web/http_counts.h"
+#include "web/http/connection.h"
+#include "web/http/http_counts.h"
 
 namespace sonde {
 

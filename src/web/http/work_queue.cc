@@ -1,4 +1,4 @@
-#include "web/work_queue.h"
+#include "web/http/work_queue.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "web/request_check.h"
+#include "web/http/request_check.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "web/router.h"
+#include "web/http/router.h"
 
 #include <optional>
 #include <utility>

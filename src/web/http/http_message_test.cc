@@ -1,4 +1,4 @@
-#include "web/http_message.h"
+#include "web/http/http_message.h"
 
 #include <gtest/gtest.h>
 

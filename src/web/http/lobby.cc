@@ -1,4 +1,4 @@
-#include "web/lobby.h"
+#include "web/http/lobby.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "web/request_body.h"
+#include "web/http/request_body.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "web/http_server.h"
+#include "web/http/http_server.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "web/http_message.h"
+#include "web/http/http_message.h"
 
 namespace sonde {
 

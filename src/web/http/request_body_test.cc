@@ -1,4 +1,4 @@
-#include "web/request_body.h"
+#include "web/http/request_body.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

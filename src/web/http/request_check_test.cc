@@ -1,4 +1,4 @@
-#include "web/request_check.h"
+#include "web/http/request_check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "web/query_reader.h"
+#include "web/http/query_reader.h"
 
 #include <charconv>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "web/http_server.h"
+#include "web/http/http_server.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -21,12 +21,12 @@
 #include "absl/strings/ascii.h"
 #include "base/bytes.h"
 #include "base/format.h"
-#include "web/connection.h"
-#include "web/lobby.h"
-#include "web/request_body.h"
-#include "web/request_check.h"
-#include "web/response_text.h"
-#include "web/work_queue.h"
+#include "web/http/connection.h"
+#include "web/http/lobby.h"
+#include "web/http/request_body.h"
+#include "web/http/request_check.h"
+#include "web/http/response_text.h"
+#include "web/http/work_queue.h"
 
 namespace sonde {
 namespace {
