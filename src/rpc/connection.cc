@@ -37,13 +37,17 @@ const nghttp2_session_callbacks* Connection::Callbacks() {
     nghttp2_session_callbacks* made = nullptr;
     nghttp2_session_callbacks_new(&made);
     nghttp2_session_callbacks_set_on_begin_headers_callback(
-        made, [](nghttp2_session*, const nghttp2_frame* frame, void* self) {
-          return Self(self)->OnBeginHeaders(*frame);
-        });
+        made,
+        [](nghttp2_session*, const nghttp2_frame*, void* self) { return Self(self)->OnBeginHeaders(); });
     nghttp2_session_callbacks_set_on_header_callback(
         made, [](nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_bytes,
                  const uint8_t* value, size_t value_bytes, uint8_t, void* self) {
           return Self(self)->OnHeader(*frame, ViewOf(name, name_bytes), ViewOf(value, value_bytes));
+        });
+    nghttp2_session_callbacks_set_on_invalid_header_callback(
+        made, [](nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_bytes,
+                 const uint8_t* value, size_t value_bytes, uint8_t, void* self) {
+          return Self(self)->CountHeader(*frame, ViewOf(name, name_bytes), ViewOf(value, value_bytes));
         });
     nghttp2_session_callbacks_set_on_frame_recv_callback(
         made,
@@ -94,8 +98,10 @@ Connection::Connection(Loop* loop, int descriptor, std::string address, std::str
       sent_last_(began_),
       idle_since_(began_),
       ping_sent_(began_),
-      resets_counted_(began_),
-      resets_left_(static_cast<double>(loop->state().options().resets_at_once_max)) {
+      resets_(loop->state().options().resets_at_once_max, loop->state().options().resets_per_second_max,
+              began_),
+      header_resets_(loop->state().options().header_resets_at_once_max,
+                     loop->state().options().header_resets_per_second_max, began_) {
   waits_for_ = EPOLLIN;
   loop_->Wait(this, socket_.descriptor(), waits_for_, /*is_new=*/true);
   FlushSoon();
@@ -149,17 +155,29 @@ bool Connection::Receive() {
   return is_open;
 }
 
-int Connection::OnBeginHeaders(const nghttp2_frame& frame) {
+int Connection::OnBeginHeaders() {
+  if (is_going_) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   headers_since_ = loop_->now();
-  if (frame.headers.cat == NGHTTP2_HCAT_REQUEST) head_.Begin();
+  head_.Begin();
   return 0;
 }
 
 int Connection::OnHeader(const nghttp2_frame& frame, std::string_view name, std::string_view value) {
-  if (frame.headers.cat == NGHTTP2_HCAT_REQUEST) {
-    head_.Add(name, value, loop_->state().options().header_bytes_hard_max);
+  const int error = CountHeader(frame, name, value);
+  if (error == 0 && frame.headers.cat == NGHTTP2_HCAT_REQUEST) head_.Add(name, value);
+  return error;
+}
+
+int Connection::CountHeader(const nghttp2_frame& frame, std::string_view name, std::string_view value) {
+  if (head_.Count(name, value) <= loop_->state().options().header_bytes_hard_max) return 0;
+  headers_since_.reset();  // OnFrame does not come
+  Reset(frame.hd.stream_id, NGHTTP2_ENHANCE_YOUR_CALM);
+  if (header_resets_.Take(loop_->now())) {
+    loop_->state().CountRefusal(Refusal::kHeaderBytes);
+  } else {
+    GoAway(Refusal::kHeaderBytes, NGHTTP2_ENHANCE_YOUR_CALM, "too_many_large_headers");
   }
-  return 0;
+  return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
 int Connection::OnFrame(const nghttp2_frame& frame) {
@@ -227,7 +245,6 @@ void Connection::BeginCall(int32_t stream_id) {
 
 void Connection::RefuseCall(int32_t stream_id, const RequestHead::Refused& refused) {
   loop_->state().CountRefusal(refused.reason);
-  if (refused.is_reset) return Reset(stream_id, NGHTTP2_ENHANCE_YOUR_CALM);
   if (refused.http_status != nullptr) {
     SubmitHttpAnswer(session_.get(), stream_id, refused.http_status, refused.status);
     return FlushSoon();
@@ -257,13 +274,7 @@ void Connection::CountPing() {
 void Connection::CountReset(int32_t stream_id) {
   const StreamCall* const call = FindCall(stream_id);
   if (call == nullptr || call->IsEnded()) return;
-  const ServerOptions& options = loop_->state().options();
-  const std::chrono::duration<double> passed = loop_->now() - resets_counted_;
-  resets_counted_ = loop_->now();
-  resets_left_ = std::min(static_cast<double>(options.resets_at_once_max),
-                          resets_left_ + passed.count() * static_cast<double>(options.resets_per_second_max));
-  resets_left_ -= 1;
-  if (resets_left_ < 0) GoAway(Refusal::kResets, NGHTTP2_ENHANCE_YOUR_CALM, "too_many_resets");
+  if (!resets_.Take(loop_->now())) GoAway(Refusal::kResets, NGHTTP2_ENHANCE_YOUR_CALM, "too_many_resets");
 }
 
 void Connection::OpenWindow(int32_t stream_id, size_t bytes) {

@@ -173,9 +173,12 @@ void RequestHead::Begin() {
   encoding_.clear();
 }
 
-void RequestHead::Add(std::string_view name, std::string_view value, size_t bytes_hard_max) {
+size_t RequestHead::Count(std::string_view name, std::string_view value) {
   bytes_ += name.size() + value.size() + Metadata::kEntryBytes;
-  if (bytes_ > bytes_hard_max) return;
+  return bytes_;
+}
+
+void RequestHead::Add(std::string_view name, std::string_view value) {
   if (name == ":path") {
     path_ = value;
   } else if (name == ":method") {
@@ -195,11 +198,6 @@ void RequestHead::Add(std::string_view name, std::string_view value, size_t byte
 
 std::variant<CallHead, RequestHead::Refused> RequestHead::End(const ServerOptions& options, absl::Time now) {
   using Code = absl::StatusCode;
-  if (bytes_ > options.header_bytes_hard_max) {
-    Refused refused{Refusal::kHeaderBytes, {Code::kResourceExhausted}};
-    refused.is_reset = true;
-    return refused;
-  }
   if (!is_post_) {
     return Refused{Refusal::kBadRequest, {Code::kInternal, "The method of a gRPC call is POST"}, "405"};
   }

@@ -69,7 +69,7 @@ struct CallHead {
 };
 
 // The headers of a request as they come, one by one, and what they come to.  A connection has one, which it
-// uses again for each block of headers: there is one at a time.
+// uses again for each block of headers, also for trailers, which are only counted: there is one at a time.
 class RequestHead {
  public:
   // Why there is no call.
@@ -78,12 +78,13 @@ class RequestHead {
     CallStatus status;
     const char* http_status = nullptr;  // not gRPC at all: "415"
     bool names_encodings = false;       // the client is to know which compression may be used
-    bool is_reset = false;              // it gets no answer
   };
 
   void Begin();
-  // What is beyond `bytes_hard_max` is not kept.
-  void Add(std::string_view name, std::string_view value, size_t bytes_hard_max);
+  // One more is there, whether or not it is added.  Returns the bytes of all, as HTTP/2 counts them.
+  size_t Count(std::string_view name, std::string_view value);
+  // One that was counted.
+  void Add(std::string_view name, std::string_view value);
   // All are there.
   std::variant<CallHead, Refused> End(const ServerOptions& options, absl::Time now);
 

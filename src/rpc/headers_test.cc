@@ -114,7 +114,10 @@ std::variant<CallHead, RequestHead::Refused> HeadOf(const Headers& others) {
   RequestHead head;
   head.Begin();
   const ServerOptions options;
-  for (const auto& [name, value] : headers) head.Add(name, value, options.header_bytes_hard_max);
+  for (const auto& [name, value] : headers) {
+    head.Count(name, value);
+    head.Add(name, value);
+  }
   return head.End(options, absl::FromUnixSeconds(1'000));
 }
 
@@ -155,12 +158,20 @@ TEST(RequestHead, RefusesCompressionAndNamesWhatMayBeUsed) {
   EXPECT_TRUE(refused.names_encodings);
 }
 
-TEST(RequestHead, RefusesMuchMetadataAndKeepsNothingOfVeryMuch) {
+TEST(RequestHead, RefusesMuchMetadata) {
   EXPECT_EQ(RefusalOf({{"x", std::string(7'000, 'x')}}).reason, Refusal::kCount);
-  const RequestHead::Refused soft = RefusalOf({{"x", std::string(9'000, 'x')}});
-  EXPECT_EQ(soft.status.code, absl::StatusCode::kResourceExhausted);
-  EXPECT_FALSE(soft.is_reset);
-  EXPECT_TRUE(RefusalOf({{"x", std::string(17'000, 'x')}}).is_reset);
+  const RequestHead::Refused refused = RefusalOf({{"x", std::string(9'000, 'x')}});
+  EXPECT_EQ(refused.reason, Refusal::kHeaderBytes);
+  EXPECT_EQ(refused.status.code, absl::StatusCode::kResourceExhausted);
+}
+
+TEST(RequestHead, CountsBytesAsHttp2Does) {
+  RequestHead head;
+  head.Begin();
+  EXPECT_EQ(head.Count("name", "value"), 4 + 5 + 32);
+  EXPECT_EQ(head.Count("x", ""), 41 + 1 + 32);
+  head.Begin();
+  EXPECT_EQ(head.Count("x", ""), 1 + 32);
 }
 
 }  // namespace

@@ -39,10 +39,14 @@ struct ServerOptions {
   // ... of these, of one connection, what waits for Admit or ReadNext.
   int64_t waiting_bytes_per_connection_max = int64_t{4} << 20;
 
-  // Of the headers of a call, as HTTP/2 counts them: beyond the first it ends with RESOURCE_EXHAUSTED, beyond
-  // the second it is reset.
+  // Of a block of headers, of a call or behind its messages, as HTTP/2 counts them: beyond the first the
+  // call that they begin ends with RESOURCE_EXHAUSTED; beyond the second it is reset, and the rest of the
+  // block is not looked at.
   size_t header_bytes_max = 8 << 10;
   size_t header_bytes_hard_max = 16 << 10;
+  // Blocks beyond the second, of a connection: so many at once, and so many a second.
+  int64_t header_resets_at_once_max = 50;
+  int64_t header_resets_per_second_max = 10;
   // From their first frame to their last.
   std::chrono::milliseconds headers_time_max{5'000};
 
@@ -87,7 +91,7 @@ enum class Refusal : uint8_t {
   kPings,            // client_ping_pause_min
   kResets,           // resets_per_second_max
   kHeadersTime,      // headers_time_max
-  kHeaderBytes,      // header_bytes_max and header_bytes_hard_max
+  kHeaderBytes,      // header_bytes_max, header_bytes_hard_max and header_resets_per_second_max
   kBadRequest,       // a call that is not gRPC's, or whose message is not
   kUnknownPath,      // a call of a method that is not there
   kCalls,            // calls_max

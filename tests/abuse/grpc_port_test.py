@@ -11,9 +11,9 @@ import sys
 import threading
 import time
 
-from raw_http2 import (CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, RST_STREAM, Connection, field, frame, header, integer,
-                       request_headers)
-from server import CALL_SECONDS_MAX, DATA_API, MIB, READ, TABLE, Server, expect, read, run_tests, write
+from raw_http2 import (CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, RST_STREAM, Connection, field, frame, header, header_table_bomb,
+                       integer, request_headers)
+from server import CALL_SECONDS_MAX, DATA_API, MIB, READ, TABLE, Bystander, Server, expect, read, run_tests, write
 
 
 def expect_served(server, times=10):
@@ -88,6 +88,32 @@ def test_headers_that_never_end_cost_nothing(sonde):
             for attacker in attackers:
                 attacker.close()
         expect(server.memory("VmHWM") - before < 32 * MIB, "memory does not grow")
+
+
+def test_header_table_bombs_leave_time_for_others(sonde):
+    """15 kB that unpack to 60 MB, which were checked byte by byte: every core for as long as it liked."""
+    kinds = ({}, {"in_trailers": True}, {"value": "y" * 3999 + "\1"}, {"references": 5, "requests": 20_000})
+    with Server(sonde) as server:
+        for kind in kinds:
+            with Bystander(server):
+                attackers = [threading.Thread(target=send_bombs, args=(server, kind), daemon=True) for _ in range(8)]
+                for attacker in attackers:
+                    attacker.start()
+                for attacker in attackers:
+                    attacker.join()
+        expect(server.refused("header_bytes") > 8 * len(kinds), "large headers are refused and counted")
+
+
+def send_bombs(server, kind):
+    connection = Connection(server.port, timeout_seconds=30)
+    try:
+        for piece in header_table_bomb(DATA_API + "ReadRows", **{"requests": 100, **kind}):
+            connection.send(piece)
+        while connection.socket.recv(1 << 16):  # until it is asked to go
+            pass
+    except OSError:
+        pass  # it is asked to go, or cut
+    connection.close()
 
 
 def test_calls_that_are_reset_leave_nothing(sonde):

@@ -19,8 +19,8 @@ import threading
 import time
 
 from raw_http import Peer, request
-from raw_http2 import (CONTINUATION, END_HEADERS, END_STREAM, HEADERS, PING, PREFACE, RST_STREAM, SETTINGS, Connection, field, frame, header,
-                       indexed_header, request_headers, varint)
+from raw_http2 import (CONTINUATION, HEADERS, PING, PREFACE, RST_STREAM, SETTINGS, Connection, field, frame, header, header_table_bomb,
+                       request_headers, varint)
 from server import ADMIN_API, DATA_API, INSTANCE, MIB, PEAK_MIB_OVER_MEMORY, READ, TABLE, Server, create_table, expect, set_cell, write
 
 ROWS_PATH = "/api/v1/tables/p/i/t/rows?limit=500"
@@ -28,7 +28,6 @@ TRIES_MAX = 60
 DAY_SECONDS = 86_400
 OWN_DESCRIPTORS = 200  # of this program, besides those of an attack
 MESSAGE_PREFIX_BYTES = 5
-FIRST_OF_TABLE = bytes([0x80 | 62])  # the newest entry of HPACK's dynamic table, as a reference
 
 
 def together(work, count):
@@ -156,14 +155,7 @@ def resets(connection):
 
 
 def table_bomb(requests):
-    """One entry that fills the table, and requests of 15,000 references to it: 60 MB of headers in 15 kB."""
-    def make(connection):
-        name, value = "x-bomb", "y" * 4000
-        block = request_headers(DATA_API + "ReadRows") + indexed_header(name, value)
-        yield frame(HEADERS, END_HEADERS | END_STREAM, 1, block)
-        block = request_headers(DATA_API + "ReadRows") + FIRST_OF_TABLE * 15_000
-        yield from (frame(HEADERS, END_HEADERS | END_STREAM, 3 + 2 * i, block) for i in range(requests))
-    return make
+    return lambda _: header_table_bomb(DATA_API + "ReadRows", requests)
 
 
 def unfinished(count):

