@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "cellblock/page.h"
+#include "cellblock/page_header.h"
 
 namespace sonde {
 
