@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/series_commands.h"
 #include "series/known/complete_tables.h"
+#include "series/known/declaration_check.h"
 #include "series/known/declaration_store.h"
 #include "series/schema/check.h"
 #include "series/schema/schema_parser.h"

@@ -6,7 +6,7 @@
 
 #include "series/key/field_codec.h"
 #include "series/known/complete_tables.h"
-#include "series/known/declaration_store.h"
+#include "series/known/declaration_check.h"
 #include "series/known/point_scan.h"
 #include "series/known/rollup_marks.h"
 #include "series/known/series_tables.h"

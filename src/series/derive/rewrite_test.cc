@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <map>
 
-#include "series/known/declaration_store.h"
 #include "series/known/point_scan.h"
 #include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"

@@ -9,6 +9,7 @@
 
 #include "series/known/declaration_store.h"
 #include "series/known/point_scan.h"
+#include "series/known/row_match.h"
 #include "series/schema/schema_parser.h"
 
 namespace sonde::series {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "series/known/declaration_store.h"
+#include "series/known/row_match.h"
 #include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/memory_tables_test_support.h"

@@ -61,19 +61,6 @@ absl::StatusOr<std::vector<std::string>> ListHistory(const std::string& series, 
 // Stores the declaration (SeriesSchema::text) unless it is the one that is stored already.
 absl::Status StoreDeclaration(const SeriesSchema& schema, TableAccess* tables, const Clock& clock);
 
-// FAILED_PRECONDITION when points that are stored could not be read by this declaration: rows of its tables
-// that it does not decode; or a stored declaration of this series with points in a table, a shape of rows, a
-// field, or a piece of time that this one does not have; or an open series of this name; or tables that it
-// may not have (table_claims.h).  The message says which table, what differs, and what to declare.
-absl::Status CheckAgainstStored(const SeriesSchema& schema, TableAccess* tables);
-
-// Why rows that were written by `a` are not rows of `b`, as "the key"; empty: they are, but for the types of
-// fields.
-std::string HowRowsDiffer(const SeriesSchema& a, const SeriesSchema& b);
-
-// FAILED_PRECONDITION: the first or the last row of the table is none that this schema writes.
-absl::Status CheckRows(const SeriesSchema& schema, TableAccess* tables);
-
 // Notes about one table of a series, kept in the row of its declaration: column KIND:TABLE.
 constexpr char kCopiedToNote[] = "copied_to";  // the last row key that `sonde series rewrite` has copied
 constexpr char kCopiedNote[] = "copied";       // all was copied; the declaration that had the table

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "series/known/declaration_store.h"
+#include "series/known/row_match.h"
 
 namespace sonde::series {
 namespace {
@@ -90,7 +90,7 @@ std::string DifferenceOf(const DerivedTable& before, const DerivedTable& now) {
   if (before.kind != now.kind) return fmt::format("it was {}", KindName(before.kind));
   if (before.every != now.every) return fmt::format("it had pieces of one {}", before.every->Name());
   // Of periods, each has the rows of the series' own table.
-  const std::string what = HowRowsDiffer(before.schema, now.schema);
+  const std::string what = HowRowsDiffer(before.schema, now.schema).what;
   return what.empty() ? "" : fmt::format("{} is another", what);
 }
 

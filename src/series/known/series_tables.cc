@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "series/known/complete_tables.h"
+#include "series/known/declaration_check.h"
 #include "series/known/declaration_store.h"
 #include "series/known/rollup_marks.h"
 #include "series/known/table_rules.h"

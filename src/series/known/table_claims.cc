@@ -14,6 +14,7 @@
 #include "series/known/derived_tables.h"
 #include "series/known/known_series.h"
 #include "series/known/rollup_marks.h"
+#include "series/known/row_match.h"
 #include "series/schema/schema_parser.h"
 
 namespace sonde::series {

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "series/schema/schema_parser.h"
-
 namespace sonde::series {
 
 absl::Status Problems::ToStatus() const {

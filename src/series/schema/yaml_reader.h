@@ -16,6 +16,9 @@ namespace sonde::series {
 
 inline int LineOf(const YAML::Node& node) { return node.Mark().line + 1; }
 
+// So many problems of a file are told in full.
+constexpr int kProblemsMax = 20;
+
 // Collects what is wrong with one file.
 class Problems {
  public:

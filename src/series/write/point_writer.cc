@@ -9,7 +9,6 @@
 #include "base/bytes.h"
 #include "model/limits.h"
 #include "series/key/field_codec.h"
-#include "series/known/declaration_store.h"
 #include "series/known/series_tables.h"
 #include "series/known/table_rules.h"
 #include "series/schema/status_text.h"

@@ -16,6 +16,7 @@
 #include "series/known/known_series.h"
 #include "series/known/point_scan.h"
 #include "series/known/rollup_marks.h"
+#include "series/known/row_match.h"
 #include "series/known/table_rules.h"
 #include "series/schema/status_text.h"
 #include "series/schema/time_range.h"
@@ -342,7 +343,7 @@ std::unique_ptr<RollupKeeper::Rollup> RollupKeeper::FindSame(const SeriesSchema&
   const auto found = std::ranges::find(series.rollups, rollup.declared.table, &RollupTable::table);
   if (found == series.rollups.end() || found->every != rollup.declared.every) return nullptr;
   auto same = std::make_unique<Rollup>(series, *found);
-  return HowRowsDiffer(rollup.codec.schema(), same->codec.schema()).empty() ? std::move(same) : nullptr;
+  return HowRowsDiffer(rollup.codec.schema(), same->codec.schema()).what.empty() ? std::move(same) : nullptr;
 }
 
 absl::Status RollupKeeper::RefreshRollup(const Rollup& rollup, const KeptPoints& kept, const Stamps& stamps,
