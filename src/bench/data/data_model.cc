@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "bench/data/series_data.h"
-
 namespace sonde::bench {
 namespace {
 
@@ -157,6 +155,14 @@ DataModel ModelOf(const DataShape& shape) {
   if (shape.kind == DataKind::kIot) model.cells_per_step *= kIotSent;
   if (shape.kind == DataKind::kMarket) model.cells_per_step *= kMarketSent;
   return model;
+}
+
+std::string MetricName(int metric) {
+  static constexpr std::string_view kNames[] = {
+      "usage_user", "usage_system",  "usage_idle",  "usage_nice",  "usage_iowait",
+      "usage_irq",  "usage_softirq", "usage_steal", "usage_guest", "usage_guest_nice"};
+  if (metric < static_cast<int>(std::size(kNames))) return std::string(kNames[metric]);
+  return fmt::format("usage_{:04}", metric);
 }
 
 }  // namespace sonde::bench

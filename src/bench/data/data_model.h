@@ -64,7 +64,19 @@ struct DataModel {
 inline constexpr double kIotSent = 0.87;
 inline constexpr double kMarketSent = 0.09;
 
-struct DataShape;
+enum class Schema : uint8_t { kTall, kBucket };
+
+struct DataShape {
+  DataKind kind = DataKind::kCpu;
+  Schema schema = Schema::kBucket;
+  int hosts = 100;         // or trucks, meters, ...
+  int cells_per_row = 10;  // of cpu; the others have their own
+  uint64_t seed = 1;
+};
+
 DataModel ModelOf(const DataShape& shape);
+
+// The name of a metric of cpu: TSBS's for the first ten.
+std::string MetricName(int metric);
 
 }  // namespace sonde::bench

@@ -41,14 +41,6 @@ const std::array<int16_t, 1 << kStepBits>& Steps() {
 
 }  // namespace
 
-std::string MetricName(int metric) {
-  static constexpr std::string_view kNames[] = {
-      "usage_user", "usage_system",  "usage_idle",  "usage_nice",  "usage_iowait",
-      "usage_irq",  "usage_softirq", "usage_steal", "usage_guest", "usage_guest_nice"};
-  if (metric < static_cast<int>(std::size(kNames))) return std::string(kNames[metric]);
-  return fmt::format("usage_{:04}", metric);
-}
-
 std::string RowKeys::EntityPrefix(int entity) const {
   return fmt::format("{}_{:05}#", model_.entity, entity);
 }

@@ -28,19 +28,6 @@ inline constexpr int64_t kBucketSeconds = 3'600;
 inline constexpr int kHostsMax = 100'000;  // what five digits hold
 inline constexpr int kCellsPerRowMax = 10'000;
 
-enum class Schema : uint8_t { kTall, kBucket };
-
-struct DataShape {
-  DataKind kind = DataKind::kCpu;
-  Schema schema = Schema::kBucket;
-  int hosts = 100;         // or trucks, meters, ...
-  int cells_per_row = 10;  // of cpu; the others have their own
-  uint64_t seed = 1;
-};
-
-// The name of a metric of cpu: TSBS's for the first ten.
-std::string MetricName(int metric);
-
 // The row keys of a shape.
 class RowKeys {
  public:
