@@ -1,20 +1,12 @@
-// Benchmarks of a Bigtable server through its official API.  Each answers one question:
-//   ingest       how fast do time series go in, many rows a request (MutateRows)?
-//   scan         how fast does a whole table come out (ReadRows)?
-//   point-read   how many single steps of single hosts can be read a second (ReadRows of one row)?
-//   point-write  how many single rows can be written a second (MutateRow)?
-//   latest       how many series can be asked for their newest values a second (ReadRows, reversed)?
-//   range        how many series can be asked for one field over some time a second (ReadRows)?
-//   mixed        all of these beside each other: ingest goes on where it ended, while series are read
-//   large-row    what does it cost to append to a large row and to read its newest cell, against a small row?
-//   large-values what becomes of small requests while several clients write and read rows of large values?
-//   lines        how fast do time series go in as line protocol (HTTP)?  Not the API, but what others speak.
-// The data is that of data_model.h; what reads, reads what ingest wrote with the same flags.
+// Benchmarks of a Bigtable server through its official API, and of what others speak: Workloads() lists them.
+//
+// The data is that of data_model.h.  Workloads that read, read what ingest wrote with the same flags.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -85,12 +77,19 @@ struct Result {
   std::optional<double> disk_bytes_per_cell;
 };
 
+// One benchmark: what it is called, and which question it answers.
+struct Workload {
+  std::string_view name;
+  std::string_view description;
+};
+// All that there are.  The last is "all": some of the others, in an order in which each finds its data.
+std::vector<Workload> Workloads();
+
 // INVALID_ARGUMENT: an option is out of its range; the message names its flag.
 absl::Status CheckOptions(const Options& options);
 
-// `name`: one of them, or "all" for ingest, scan, point-read, point-write, latest and range, which also
-// checks that scan finds what ingest wrote (DATA_LOSS otherwise).  The table is made when it is not there.
-// The first error of any request ends it.
+// `name`: one of Workloads().  "all" also checks that scan finds what ingest wrote (DATA_LOSS otherwise).  The
+// table is made when it is not there.  The first error of any request ends it.
 absl::StatusOr<std::vector<Result>> RunWorkloads(const std::string& name, const Options& options);
 
 }  // namespace sonde::bench

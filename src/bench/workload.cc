@@ -78,26 +78,52 @@ absl::Status CheckSame(const Result& ingest, const Result& scan) {
       ingest.cells, ingest.hash.value_or(0), scan.cells, scan.hash.value_or(0)));
 }
 
+using Run = absl::StatusOr<std::vector<Result>> (*)(const Options&);
+
+// Of a workload with one result.
+template <absl::StatusOr<Result> (*run)(const Options&)>
+absl::StatusOr<std::vector<Result>> RunAlone(const Options& options) {
+  absl::StatusOr<Result> result = run(options);
+  if (!result.ok()) return result.status();
+  return std::vector<Result>{*std::move(result)};
+}
+
+struct KnownWorkload {
+  Workload workload;
+  Run run;
+  bool is_of_all = false;
+};
+
+constexpr KnownWorkload kKnownWorkloads[] = {
+    {{"ingest", "write time series, many rows a request (MutateRows)"}, RunAlone<RunIngest>, true},
+    {{"scan", "read the whole table (ReadRows), and sum it up"}, RunAlone<RunScan>, true},
+    {{"point-read", "read single steps of single hosts (ReadRows of one row)"}, RunAlone<RunPointRead>, true},
+    {{"point-write", "write single rows (MutateRow)"}, RunAlone<RunPointWrite>, true},
+    {{"latest", "read the newest values of single series (ReadRows, reversed)"}, RunAlone<RunLatest>, true},
+    {{"range", "read one field of single series over some time (ReadRows)"}, RunAlone<RunRange>, true},
+    {{"mixed", "go on with ingest, while series are read beside it"}, RunMixed},
+    {{"large-row", "append to a large row and read its newest cell, beside a small row"}, RunLargeRow},
+    {{"large-values",
+      "write rows of large values and read them, a row each client (--row-bytes, --value-bytes), beside "
+      "small "
+      "requests"},
+     RunLargeValues},
+    {{"lines", "write time series as line protocol (HTTP)"}, RunAlone<RunLines>},
+};
+constexpr Workload kAll = {
+    "all",
+    "ingest, scan, point-read, point-write, latest and range; checks that scan finds what ingest wrote"};
+
 absl::StatusOr<std::vector<Result>> RunOne(const std::string& name, const Options& options) {
-  using Run = absl::StatusOr<Result> (*)(const Options&);
-  static constexpr std::pair<std::string_view, Run> kRuns[] = {
-      {"ingest", RunIngest},        {"scan", RunScan},
-      {"point-read", RunPointRead}, {"point-write", RunPointWrite},
-      {"latest", RunLatest},        {"range", RunRange},
-      {"lines", RunLines}};
-  for (const auto& [run_name, run] : kRuns) {
-    if (name != run_name) continue;
-    absl::StatusOr<Result> result = run(options);
-    if (!result.ok()) return result.status();
-    return std::vector<Result>{*std::move(result)};
+  for (const KnownWorkload& known : kKnownWorkloads) {
+    if (name == known.workload.name) return known.run(options);
   }
-  if (name == "mixed") return RunMixed(options);
-  if (name == "large-row") return RunLargeRow(options);
-  if (name == "large-values") return RunLargeValues(options);
-  return absl::InvalidArgumentError(fmt::format(
-      "a benchmark is one of ingest, scan, point-read, point-write, latest, range, mixed, large-row, "
-      "large-values, lines, all; got \"{}\"",
-      name));
+  std::string names;
+  for (const Workload& workload : Workloads()) {
+    if (!names.empty()) names += ", ";
+    names += workload.name;
+  }
+  return absl::InvalidArgumentError(fmt::format("a benchmark is one of {}; got \"{}\"", names, name));
 }
 
 template <typename Number>
@@ -262,12 +288,20 @@ absl::Status CheckOptions(const Options& options) {
   return absl::InvalidArgumentError(fmt::format("--data-dir is not a directory: \"{}\"", options.data_dir));
 }
 
+std::vector<Workload> Workloads() {
+  std::vector<Workload> workloads;
+  for (const KnownWorkload& known : kKnownWorkloads) workloads.push_back(known.workload);
+  workloads.push_back(kAll);
+  return workloads;
+}
+
 absl::StatusOr<std::vector<Result>> RunWorkloads(const std::string& name, const Options& options) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  const std::vector<std::string> names =
-      name == "all"
-          ? std::vector<std::string>{"ingest", "scan", "point-read", "point-write", "latest", "range"}
-          : std::vector<std::string>{name};
+  std::vector<std::string> names;
+  for (const KnownWorkload& known : kKnownWorkloads) {
+    if (name == kAll.name && known.is_of_all) names.emplace_back(known.workload.name);
+  }
+  if (name != kAll.name) names = {name};
   std::vector<Result> results;
   Options now = options;
   for (const std::string& next : names) {
@@ -281,7 +315,7 @@ absl::StatusOr<std::vector<Result>> RunWorkloads(const std::string& name, const 
     }
     results.insert(results.end(), std::make_move_iterator(next_results->begin()),
                    std::make_move_iterator(next_results->end()));
-    if (name == "all" && next == "scan") {
+    if (name == kAll.name && next == "scan") {
       if (absl::Status status = CheckSame(results[0], results[1]); !status.ok()) return status;
     }
   }

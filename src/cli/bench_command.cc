@@ -15,28 +15,6 @@
 namespace sonde {
 namespace {
 
-struct Workload {
-  const char* name;
-  const char* description;
-};
-
-constexpr Workload kWorkloads[] = {
-    {"ingest", "write time series, many rows a request (MutateRows)"},
-    {"scan", "read the whole table (ReadRows), and sum it up"},
-    {"point-read", "read single steps of single hosts (ReadRows of one row)"},
-    {"point-write", "write single rows (MutateRow)"},
-    {"latest", "read the newest values of single series (ReadRows, reversed)"},
-    {"range", "read one field of single series over some time (ReadRows)"},
-    {"mixed", "go on with ingest, while series are read beside it"},
-    {"large-row", "append to a large row and read its newest cell, beside a small row"},
-    {"large-values",
-     "write rows of large values and read them, a row each client (--row-bytes, --value-bytes), beside small "
-     "requests"},
-    {"lines", "write time series as line protocol (HTTP)"},
-    {"all",
-     "ingest, scan, point-read, point-write, latest and range; checks that scan finds what ingest wrote"},
-};
-
 constexpr char kBenchExamples[] =
     "Examples:\n"
     "  sonde serve --data-dir /tmp/bench --durability fsync &\n"
@@ -166,8 +144,9 @@ void AddBenchCommand(CLI::App& app, int* exit_status) {
   CLI::App* command = app.add_subcommand("bench", "Measure a Bigtable server through its API");
   command->require_subcommand(1);
   command->footer(kBenchExamples);
-  for (const Workload& workload : kWorkloads) {
-    CLI::App* subcommand = command->add_subcommand(workload.name, workload.description);
+  for (const bench::Workload& workload : bench::Workloads()) {
+    CLI::App* subcommand =
+        command->add_subcommand(std::string(workload.name), std::string(workload.description));
     const auto flags = std::make_shared<Flags>();
     AddFlags(*subcommand, flags.get());
     subcommand->callback([subcommand, flags, exit_status] { RunBench(*subcommand, *flags, exit_status); });
