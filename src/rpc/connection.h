@@ -30,44 +30,37 @@
 
 namespace sonde::rpc {
 
-class Connection {
+class Connection final : public LoopConnection, public CallCarrier {
  public:
   using TimePoint = Timer::TimePoint;
 
   // Takes the descriptor.  `address` is what it was counted under, `peer` with its port.
   Connection(Loop* loop, int descriptor, std::string address, std::string peer);
-  ~Connection();
+  ~Connection() override;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  Loop* loop() const { return loop_; }
-  const std::shared_ptr<CallPeer>& peer() const { return peer_; }
-  bool is_closed() const { return is_closed_; }
+  Loop* loop() const override { return loop_; }
+  const std::shared_ptr<CallPeer>& peer() const override { return peer_; }
+  bool is_closed() const override { return is_closed_; }
 
-  // -- for the loop --
-  void OnReady(uint32_t events);
-  void Flush();
-  void CheckTimes();
-  // Takes no more calls, and closes when it has none.
-  void BeginEnd();
-  // What is queued is sent as far as the socket takes it.
-  void CloseNow(const absl::Status& why);
+  // -- LoopConnection --
+  void OnReady(uint32_t events) override;
+  void Flush() override;
+  void CheckTimes() override;
+  void BeginEnd() override;
+  void CloseNow(const absl::Status& why) override;
 
-  // -- for calls; each takes effect when the connection is flushed --
-  void SubmitHeaders(StreamCall* call, const Metadata& metadata, bool has_message);
-  void SubmitTrailers(int32_t stream_id, const CallStatus& status, const Metadata& metadata);
-  // Headers and trailers in one.
-  void SubmitTrailersOnly(int32_t stream_id, const CallStatus& status, const Metadata& metadata);
-  void ResumeData(StreamCall* call);
-  void Reset(int32_t stream_id, uint32_t http2_error);
-  // So many bytes of a stream may come in all.
-  void OpenWindow(int32_t stream_id, size_t bytes);
-  // So many were read, and as many more may come.
-  void TakeFromWindow(int32_t stream_id, size_t bytes);
-  // Its CountBytes is due when what has come was looked at.
-  void Touch(StreamCall* call);
-  // More or less bytes wait to be let in.  False: too many do.
-  bool CountWaiting(int64_t bytes);
+  // -- CallCarrier --
+  void SubmitHeaders(StreamCall* call, const Metadata& metadata, bool has_message) override;
+  void SubmitTrailers(int32_t stream_id, const CallStatus& status, const Metadata& metadata) override;
+  void SubmitTrailersOnly(int32_t stream_id, const CallStatus& status, const Metadata& metadata) override;
+  void ResumeData(StreamCall* call) override;
+  void Reset(int32_t stream_id, uint32_t http2_error) override;
+  void OpenWindow(int32_t stream_id, size_t bytes) override;
+  void TakeFromWindow(int32_t stream_id, size_t bytes) override;
+  void Touch(StreamCall* call) override;
+  bool CountWaiting(int64_t bytes) override;
 
  private:
   // A message has gone when so many bytes of the connection have.

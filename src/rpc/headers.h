@@ -13,8 +13,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "rpc/bounds.h"
 #include "rpc/call.h"
-#include "rpc/server.h"
 
 namespace sonde::rpc {
 

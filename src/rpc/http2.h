@@ -7,9 +7,9 @@
 #include <memory>
 #include <string_view>
 
+#include "rpc/bounds.h"
 #include "rpc/call.h"
 #include "rpc/headers.h"
-#include "rpc/server.h"
 
 namespace sonde::rpc {
 

@@ -8,7 +8,6 @@
 #include <array>
 
 #include "absl/time/clock.h"
-#include "rpc/connection.h"
 
 namespace sonde::rpc {
 namespace {
@@ -56,17 +55,18 @@ AnswersTogether::~AnswersTogether() {
   }
 }
 
-absl::StatusOr<std::shared_ptr<Loop>> Loop::Start(std::shared_ptr<ServerState> state) {
+absl::StatusOr<std::shared_ptr<Loop>> Loop::Start(std::shared_ptr<ServerState> state, MakeConnection make) {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   const int wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  std::shared_ptr<Loop> loop(new Loop(std::move(state), epoll, wake));
+  std::shared_ptr<Loop> loop(new Loop(std::move(state), make, epoll, wake));
   if (epoll < 0 || wake < 0) return absl::ResourceExhaustedError("No descriptor is left for a loop");
   loop->thread_ = std::thread([loop = loop.get()] { loop->Run(); });
   return loop;
 }
 
-Loop::Loop(std::shared_ptr<ServerState> state, int epoll, int wake)
+Loop::Loop(std::shared_ptr<ServerState> state, MakeConnection make, int epoll, int wake)
     : state_(std::move(state)),
+      make_connection_(make),
       epoll_(epoll),
       wake_(wake),
       receive_buffer_(std::make_unique_for_overwrite<char[]>(kReceiveBytes)),
@@ -93,7 +93,7 @@ void Loop::Wake() const {
   (void)!write(wake_, &one, sizeof(one));
 }
 
-void Loop::Post(StreamCall* call, CallStep step) {
+void Loop::Post(LoopCall* call, CallStep step) {
   if (together.depth > 0) {
     together.steps.push_back({this, {call, step}});
     return;
@@ -126,8 +126,7 @@ void Loop::PostAll(const std::vector<Posted>& steps) {
 void Loop::Adopt(int descriptor, std::string address, std::string peer) {
   const absl::MutexLock lock(&mutex_);
   tasks_.push_back([this, descriptor, address = std::move(address), peer = std::move(peer)]() mutable {
-    connections_.push_back(
-        std::make_unique<Connection>(this, descriptor, std::move(address), std::move(peer)));
+    connections_.push_back(make_connection_(this, descriptor, std::move(address), std::move(peer)));
     if (is_ending_) connections_.back()->BeginEnd();
   });
   if (std::exchange(is_asleep_, false)) Wake();
@@ -160,7 +159,7 @@ bool Loop::CountCall() {
   return true;
 }
 
-void Loop::Wait(Connection* connection, int descriptor, uint32_t events, bool is_new) const {
+void Loop::Wait(LoopConnection* connection, int descriptor, uint32_t events, bool is_new) const {
   epoll_event event{events, {.ptr = connection}};
   epoll_ctl(epoll_, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event);
 }
@@ -185,13 +184,13 @@ void Loop::Run() {
     wall_now_ = absl::Now();
     turn_began_nanos_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
     for (int i = 0; i < count; ++i) {
-      auto* const connection = static_cast<Connection*>(events[static_cast<size_t>(i)].data.ptr);
+      auto* const connection = static_cast<LoopConnection*>(events[static_cast<size_t>(i)].data.ptr);
       if (connection != nullptr) connection->OnReady(events[static_cast<size_t>(i)].events);
     }
     TakePosted();
     timers_.Advance(now_, [this](Timer* timer) {
       state_->CountRefusal(Refusal::kDeadline);
-      static_cast<StreamCall*>(timer)->End({absl::StatusCode::kDeadlineExceeded, "The deadline has passed"});
+      static_cast<LoopCall*>(timer)->OnDeadline();
     });
     CheckTimes();
     FlushAll();
@@ -225,15 +224,15 @@ void Loop::TakePosted() {
 
 void Loop::TellNotWritten() {
   // A handler may write again, which is told in the next turn.
-  std::vector<StreamCall*> calls = std::move(not_written_);
+  std::vector<LoopCall*> calls = std::move(not_written_);
   not_written_.clear();
-  for (StreamCall* const call : calls) call->TellNotWritten();
+  for (LoopCall* const call : calls) call->TellNotWritten();
 }
 
 void Loop::FlushAll() {
   // What handlers write when they are told that their message has gone is sent in the next turn.
   flushing_.swap(to_flush_);
-  for (Connection* const connection : flushing_) connection->Flush();
+  for (LoopConnection* const connection : flushing_) connection->Flush();
   flushing_.clear();
 }
 
@@ -252,15 +251,15 @@ void Loop::CheckTimes() {
 
 void Loop::FreeOver() {
   if (std::exchange(has_closed_, false)) {
-    std::erase_if(to_flush_, [](Connection* connection) { return connection->is_closed(); });
+    std::erase_if(to_flush_, [](LoopConnection* connection) { return connection->is_closed(); });
     std::erase_if(connections_, [](const auto& connection) { return connection->is_closed(); });
   }
   if (!not_written_.empty() && !buried_.empty()) {
-    std::erase_if(not_written_, [this](StreamCall* call) {
+    std::erase_if(not_written_, [this](LoopCall* call) {
       return std::find(buried_.begin(), buried_.end(), call) != buried_.end();
     });
   }
-  for (StreamCall* const call : buried_) delete call;
+  for (LoopCall* const call : buried_) delete call;
   const auto ended = static_cast<int64_t>(buried_.size());
   buried_.clear();
   calls_ended_ += ended;

@@ -16,26 +16,62 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "rpc/server_state.h"
-#include "rpc/stream_call.h"
 #include "rpc/timer_wheel.h"
 
 namespace sonde::rpc {
 
-class Connection;
+class Loop;
+
+// What other threads ask of a call, in the order in which they ask.
+enum class CallStep : uint8_t { kAdmit, kReadNext, kWrite, kFinish };
+
+// A call as its loop knows it; as a timer, it is due at its deadline.
+class LoopCall : public Timer {
+ public:
+  virtual ~LoopCall() = default;
+
+  virtual void Apply(CallStep step) = 0;
+  // Tells the handler of messages that will not be sent.
+  virtual void TellNotWritten() = 0;
+  virtual void OnDeadline() = 0;
+};
+
+// A connection as its loop knows it.
+class LoopConnection {
+ public:
+  virtual ~LoopConnection() = default;
+
+  virtual bool is_closed() const = 0;
+  // The socket has `events` of epoll.
+  virtual void OnReady(uint32_t events) = 0;
+  virtual void Flush() = 0;
+  virtual void CheckTimes() = 0;
+  // Takes no more calls, and closes when it has none.
+  virtual void BeginEnd() = 0;
+  // What is queued is sent as far as the socket takes it.
+  virtual void CloseNow(const absl::Status& why) = 0;
+};
+
+// A connection that was accepted.  It takes the descriptor; `address` is what it was counted under, `peer` has its
+// port, too.
+using MakeConnection = std::unique_ptr<LoopConnection> (*)(Loop* loop, int descriptor, std::string address,
+                                                           std::string peer);
 
 class Loop {
  public:
   using TimePoint = Timer::TimePoint;
   struct Posted {
-    StreamCall* call;
+    LoopCall* call;
     CallStep step;
   };
 
   // RESOURCE_EXHAUSTED: there is no descriptor for it.
-  static absl::StatusOr<std::shared_ptr<Loop>> Start(std::shared_ptr<ServerState> state);
+  static absl::StatusOr<std::shared_ptr<Loop>> Start(std::shared_ptr<ServerState> state, MakeConnection make);
   // BeginEnd was called; waits for the last call.
   ~Loop();
   Loop(const Loop&) = delete;
@@ -44,7 +80,7 @@ class Loop {
   // -- any thread --
   bool IsCurrent() const;
   // With AnswersTogether: at its end.
-  void Post(StreamCall* call, CallStep step);
+  void Post(LoopCall* call, CallStep step);
   void PostAll(const std::vector<Posted>& steps);
   // A connection that was accepted and counted (ServerState::EnterConnection).
   void Adopt(int descriptor, std::string address, std::string peer);
@@ -70,17 +106,17 @@ class Loop {
   // A call begins.  False: too many are under way.
   bool CountCall();
   // It is freed at the end of the turn.
-  void Bury(StreamCall* call) { buried_.push_back(call); }
-  void TellNotWrittenLater(StreamCall* call) { not_written_.push_back(call); }
+  void Bury(LoopCall* call) { buried_.push_back(call); }
+  void TellNotWrittenLater(LoopCall* call) { not_written_.push_back(call); }
   // A connection has closed; it is freed at the end of the turn.
   void NoteClosed() { has_closed_ = true; }
   // Something is to be sent at the end of the turn.
-  void FlushLater(Connection* connection) { to_flush_.push_back(connection); }
+  void FlushLater(LoopConnection* connection) { to_flush_.push_back(connection); }
   // What the socket is waited for; `events` of epoll, 0 for nothing.
-  void Wait(Connection* connection, int descriptor, uint32_t events, bool is_new) const;
+  void Wait(LoopConnection* connection, int descriptor, uint32_t events, bool is_new) const;
 
  private:
-  explicit Loop(std::shared_ptr<ServerState> state, int epoll, int wake);
+  Loop(std::shared_ptr<ServerState> state, MakeConnection make, int epoll, int wake);
   void Run();
   int WaitMillis() const;
   void TakePosted();
@@ -91,6 +127,7 @@ class Loop {
   void Wake() const;
 
   const std::shared_ptr<ServerState> state_;
+  const MakeConnection make_connection_;
   const int epoll_;
   const int wake_;
   const std::unique_ptr<char[]> receive_buffer_;
@@ -99,9 +136,9 @@ class Loop {
   absl::Time wall_now_;
   TimerWheel timers_;
   TimePoint next_tick_;
-  std::vector<std::unique_ptr<Connection>> connections_;
-  std::vector<Connection*> to_flush_, flushing_;
-  std::vector<StreamCall*> buried_, not_written_;
+  std::vector<std::unique_ptr<LoopConnection>> connections_;
+  std::vector<LoopConnection*> to_flush_, flushing_;
+  std::vector<LoopCall*> buried_, not_written_;
   std::vector<Posted> steps_;  // taken over from posted_
   int64_t calls_begun_ = 0;    // in this turn
   int64_t calls_ended_ = 0;

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "base/processors.h"
 #include "rpc/acceptor.h"
+#include "rpc/connection.h"
 #include "rpc/loop.h"
 #include "rpc/server_state.h"
 
@@ -19,6 +22,11 @@ constexpr absl::Duration kAfterCancel = absl::Milliseconds(500);
 size_t LoopsOf(const ServerOptions& options) {
   if (options.loops > 0) return options.loops;
   return std::max<size_t>(2, static_cast<size_t>(std::ceil(UsableProcessors())));
+}
+
+std::unique_ptr<LoopConnection> MakeServerConnection(Loop* loop, int descriptor, std::string address,
+                                                     std::string peer) {
+  return std::make_unique<Connection>(loop, descriptor, std::move(address), std::move(peer));
 }
 
 }  // namespace
@@ -57,7 +65,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options, Rou
   const size_t loops = LoopsOf(options);
   parts->state = std::make_shared<ServerState>(std::move(options), std::move(router));
   for (size_t i = 0; i < loops; ++i) {
-    absl::StatusOr<std::shared_ptr<Loop>> loop = Loop::Start(parts->state);
+    absl::StatusOr<std::shared_ptr<Loop>> loop = Loop::Start(parts->state, MakeServerConnection);
     if (!loop.ok()) {
       parts->Shutdown(absl::ZeroDuration());
       return loop.status();

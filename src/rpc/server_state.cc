@@ -9,21 +9,6 @@ CallStatus Router::AnswerUnknown(std::string_view path) const {
   return {absl::StatusCode::kUnimplemented, fmt::format("There is no method {}", path)};
 }
 
-std::string_view NameOf(Refusal reason) {
-  constexpr std::array<std::string_view, static_cast<size_t>(Refusal::kCount)> kNames = {
-      "connections",   "peer_connections",
-      "no_files",      "handshake",
-      "keepalive",     "protocol",
-      "flood",         "pings",
-      "resets",        "headers_time",
-      "header_bytes",  "bad_request",
-      "unknown_path",  "calls",
-      "message_bytes", "bytes",
-      "waiting_bytes", "slow_body",
-      "slow_reader",   "deadline"};
-  return kNames[static_cast<size_t>(reason)];
-}
-
 bool ServerState::EnterConnection(const std::string& address) {
   const absl::MutexLock lock(&mutex_);
   if (connections_.load(std::memory_order_relaxed) >= static_cast<int64_t>(options_.connections_max)) {

@@ -10,8 +10,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "rpc/bounds.h"
 #include "rpc/call.h"
-#include "rpc/server.h"
 
 namespace sonde::rpc {
 

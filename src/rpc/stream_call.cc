@@ -5,9 +5,6 @@
 
 #include <algorithm>
 
-#include "rpc/connection.h"
-#include "rpc/loop.h"
-
 namespace sonde::rpc {
 namespace {
 
@@ -63,7 +60,7 @@ void OutgoingMessage::CopyTo(size_t bytes, std::string* out) {
   }
 }
 
-StreamCall::StreamCall(Connection* connection, int32_t stream_id, CallHead head, const Method* method)
+StreamCall::StreamCall(CallCarrier* connection, int32_t stream_id, CallHead head, const Method* method)
     : loop_(connection->loop()),
       connection_(connection),
       stream_id_(stream_id),

@@ -18,19 +18,13 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "rpc/bounds.h"
 #include "rpc/call.h"
 #include "rpc/headers.h"
+#include "rpc/loop.h"
 #include "rpc/message_reader.h"
-#include "rpc/server.h"
-#include "rpc/timer_wheel.h"
 
 namespace sonde::rpc {
-
-class Connection;
-class Loop;
-
-// What other threads ask of a call, in the order in which they ask.
-enum class CallStep : uint8_t { kAdmit, kReadNext, kWrite, kFinish };
 
 // The rest of a message that is being sent, its prefix included.
 class OutgoingMessage {
@@ -60,12 +54,39 @@ struct CallPeer {
   std::atomic<int64_t> tally = 0;
 };
 
-class StreamCall final : public Call, public Timer {
+class StreamCall;
+
+// A connection as its calls know it.  What is submitted takes effect when the connection is flushed.
+class CallCarrier {
+ public:
+  virtual Loop* loop() const = 0;
+  virtual const std::shared_ptr<CallPeer>& peer() const = 0;
+
+  virtual void SubmitHeaders(StreamCall* call, const Metadata& metadata, bool has_message) = 0;
+  virtual void SubmitTrailers(int32_t stream_id, const CallStatus& status, const Metadata& metadata) = 0;
+  // Headers and trailers in one.
+  virtual void SubmitTrailersOnly(int32_t stream_id, const CallStatus& status, const Metadata& metadata) = 0;
+  virtual void ResumeData(StreamCall* call) = 0;
+  virtual void Reset(int32_t stream_id, uint32_t http2_error) = 0;
+  // So many bytes of a stream may come in all.
+  virtual void OpenWindow(int32_t stream_id, size_t bytes) = 0;
+  // So many were read, and as many more may come.
+  virtual void TakeFromWindow(int32_t stream_id, size_t bytes) = 0;
+  // Its CountBytes is due when what has come was looked at.
+  virtual void Touch(StreamCall* call) = 0;
+  // More or less bytes wait to be let in.  False: too many do.
+  virtual bool CountWaiting(int64_t bytes) = 0;
+
+ protected:
+  ~CallCarrier() = default;
+};
+
+class StreamCall final : public Call, public LoopCall {
  public:
   using TimePoint = Timer::TimePoint;
 
-  StreamCall(Connection* connection, int32_t stream_id, CallHead head, const Method* method);
-  ~StreamCall();
+  StreamCall(CallCarrier* connection, int32_t stream_id, CallHead head, const Method* method);
+  ~StreamCall() override;
 
   // -- Call --
   std::string_view path() const override { return head_.path; }
@@ -116,10 +137,11 @@ class StreamCall final : public Call, public Timer {
   // The stream is closed; `why`: if its handler has not finished.
   void Detach(const absl::Status& why);
 
-  // -- for the loop --
-  void Apply(CallStep step);
-  // Tells the handler of messages that will not be sent.
-  void TellNotWritten();
+  // -- LoopCall --
+  void Apply(CallStep step) override;
+  void TellNotWritten() override;
+  void OnDeadline() override { End({absl::StatusCode::kDeadlineExceeded, "The deadline has passed"}); }
+
   void TellServerEnding();
 
   int32_t stream_id() const { return stream_id_; }
@@ -170,7 +192,7 @@ class StreamCall final : public Call, public Timer {
   bool IsSendingSlowerThan(int64_t bytes_per_second, std::chrono::milliseconds pause, TimePoint now) const;
 
   Loop* const loop_;
-  Connection* connection_;  // null: the stream is closed
+  CallCarrier* connection_;  // null: the stream is closed
   const int32_t stream_id_;
   const Method* const method_;
   const std::shared_ptr<CallPeer> peer_;
