@@ -7,6 +7,7 @@ FILE is what cmake/Layers.cmake writes at configure time: a line `folder:dep,dep
 The rules:
   - a file includes from its own folder and from folders that it declares, nothing else; a *_test.cc, and what
     supports them (*_test_support.h), also from TEST_DEPS;
+  - what supports tests is included by tests and their support only;
   - a project header is included in quotes by its path from src/, and exists;
   - foo.cc includes its own foo.h first; every header says #pragma once;
   - third-party parts stay where docs/architecture.md puts them (EXTERNAL_HOMES).
@@ -61,6 +62,8 @@ def check_project_include(source, folders, path, header):
     if target is None or not (source / header).is_file():
         return f'"{header}" is no file of a declared folder under src/; external headers take <>'
     is_test = path.name.endswith(("_test.cc", "_test_support.h"))
+    if header.endswith("_test_support.h") and not is_test:
+        return f'"{header}" is for tests'
     allowed = {folder} | folders.deps[folder] | (folders.test_deps[folder] if is_test else set())
     if target in allowed:
         return None

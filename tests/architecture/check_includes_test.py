@@ -64,6 +64,13 @@ class CheckIncludes(unittest.TestCase):
     def test_finds_a_missing_header(self):
         self.expect_finding({"model/cell.cc": '#include "model/cell.h"\n#include "cell.h"\n'}, '"cell.h" is no file')
 
+    def test_keeps_support_of_tests_with_tests(self):
+        support = {"model/cells_test_support.h": "#pragma once\n"}
+        include = '#include "model/cells_test_support.h"\n'
+        self.expect_finding({**support, "filter/match.cc": include},
+                            'src/filter/match.cc:1: "model/cells_test_support.h" is for tests')
+        self.assertEqual(self.run_on({**support, "filter/match_test.cc": include})[0], 0)
+
     def test_finds_a_project_header_in_angle_brackets(self):
         self.expect_finding({"filter/match.cc": "#include <base/bytes.h>\n"},
                             "src/filter/match.cc:1: <base/bytes.h> is a project header: it takes quotes")
