@@ -10,6 +10,7 @@ The rules:
   - what supports tests is included by tests and their support only;
   - a project header is included in quotes by its path from src/, and exists;
   - foo.cc includes its own foo.h first; every header says #pragma once;
+  - the CMakeLists.txt beside a source names it (foo.cc, or as a program's name), so that it is compiled and its tests run;
   - third-party parts stay where docs/architecture.md puts them (EXTERNAL_HOMES).
 Exit status: 0 all keep the rules, 1 some do not (a line each), 2 the call was wrong.
 """
@@ -78,12 +79,20 @@ def check_external_include(folder, header):
     return None
 
 
+def is_built(source, path):
+    lists = source / path.parent / "CMakeLists.txt"
+    words = re.split(r"[\s()]+", lists.read_text(encoding="utf-8")) if lists.is_file() else []
+    return path.name in words or path.stem in words
+
+
 def check_file(source, folders, path):
     """Yields (line, finding); `path` is relative to src/."""
     folder = folders.of(path)
     if folder is None:
         yield 1, "its folder is not declared: it needs a CMakeLists.txt with sonde_folder(...) that configure reads"
         return
+    if path.suffix == ".cc" and not is_built(source, path):
+        yield 1, f"src/{path.parent}/CMakeLists.txt does not name it: nothing compiles it"
     lines = (source / path).read_text(encoding="utf-8").split("\n")
     if path.suffix == ".h" and "#pragma once" not in lines:
         yield 1, "a header without #pragma once"

@@ -20,6 +20,9 @@ class CheckIncludes(unittest.TestCase):
                 path = source / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
+                if path.suffix == ".cc" and not (path.parent / "unlisted").exists():
+                    with open(path.parent / "CMakeLists.txt", "a", encoding="utf-8") as lists:
+                        lists.write(f"sonde_folder({path.parent.name} SOURCES {path.name})\n")
             folders = pathlib.Path(directory, "folders.txt")
             folders.write_text(FOLDERS, encoding="utf-8")
             done = subprocess.run([sys.executable, CHECK, "--source", source, "--folders", folders], text=True,
@@ -63,6 +66,10 @@ class CheckIncludes(unittest.TestCase):
 
     def test_finds_a_missing_header(self):
         self.expect_finding({"model/cell.cc": '#include "model/cell.h"\n#include "cell.h"\n'}, '"cell.h" is no file')
+
+    def test_finds_a_source_that_nothing_compiles(self):
+        self.expect_finding({"filter/match.cc": "", "wire/unlisted": "", "wire/read_test.cc": ""},
+                            "src/wire/read_test.cc:1: src/wire/CMakeLists.txt does not name it")
 
     def test_keeps_support_of_tests_with_tests(self):
         support = {"model/cells_test_support.h": "#pragma once\n"}
