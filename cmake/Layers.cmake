@@ -69,6 +69,7 @@ endfunction()
 # sonde_folder(FOLDER [APART] SOURCES ... TESTS ... DEPS <folders> EXTERNAL <targets> TEST_DEPS <folders> TEST_EXTERNAL <targets>)
 # APART: its files are never compiled as one: GCC inlines less in large units, which would cost what is hot here a tenth.
 # One folder under src/ is one static library, and its *_test.cc files are one test program.
+# TEST_DEPS may point up, unlike DEPS: a test may drive its part through the whole.
 function(sonde_folder folder)
   cmake_parse_arguments(ARG "APART" "" "SOURCES;TESTS;DEPS;EXTERNAL;TEST_DEPS;TEST_EXTERNAL" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
