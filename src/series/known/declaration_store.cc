@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "model/limits.h"
 #include "series/schema/schema_parser.h"
 #include "series/schema/time_range.h"
 
