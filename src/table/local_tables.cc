@@ -113,8 +113,8 @@ absl::Status LocalTables::ReadRows(const std::string& table, const RowRead& read
   }
 }
 
-absl::Status LocalTables::ReadNumbers(const std::string& table, const NumberRead& read,
-                                      const std::function<bool(const NumberRow&)>& row) {
+absl::Status LocalTables::Read(const std::string& table, const NumberRead& read,
+                               const std::function<bool(const NumberRow&)>& row) {
   absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(NameOf(table));
   if (!schema.ok()) return schema.status();
   return tables_->ReadNumbers(*schema, read, row, [this] { return caller_; });

@@ -114,6 +114,7 @@ class MemoryTables final : public TableAccess {
     }
     return absl::OkStatus();
   }
+  NumberAccess* numbers() override { return nullptr; }
 
  private:
   absl::StatusOr<std::vector<ReadRow>> Select(const std::string& table, const RowRead& read) {
@@ -185,6 +186,7 @@ class DyingTables final : public TableAccess {
     if (writes_left_ == 0) return absl::UnavailableError("dead");
     return tables_->ReadRows(table, read, row);
   }
+  NumberAccess* numbers() override { return nullptr; }
 
  private:
   MemoryTables* tables_;
