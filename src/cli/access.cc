@@ -9,41 +9,6 @@
 #include "table/local_tables.h"
 
 namespace sonde {
-namespace {
-
-// Tables of a data directory, with the store that holds them.
-class StoredTables final : public TableAccess {
- public:
-  StoredTables(std::unique_ptr<LocalStore> store, const std::string& instance)
-      : store_(std::move(store)), tables_(&store_->tables(), instance) {}
-
-  absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override {
-    return tables_.EnsureTable(table, families);
-  }
-  absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override {
-    return tables_.ListFamilies(table);
-  }
-  absl::Status UpdateFamilies(const std::string& table, const std::vector<FamilyRequest>& families) override {
-    return tables_.UpdateFamilies(table, families);
-  }
-  absl::StatusOr<std::vector<std::string>> ListTables() override { return tables_.ListTables(); }
-  absl::Status DropTable(const std::string& table) override { return tables_.DropTable(table); }
-  absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
-                                                       const std::vector<RowWrite>& rows) override {
-    return tables_.MutateRows(table, rows);
-  }
-  absl::Status ReadRows(const std::string& table, const RowRead& read,
-                        const std::function<bool(ReadRow&&)>& row) override {
-    return tables_.ReadRows(table, read, row);
-  }
-
- private:
-  std::unique_ptr<LocalStore> store_;
-  LocalTables tables_;
-};
-
-}  // namespace
-
 void AddAccessFlags(CLI::App& app, AccessFlags* flags) {
   std::string names;
   for (const CLI::App* command = &app; command->get_parent() != nullptr; command = command->get_parent())
@@ -79,8 +44,10 @@ absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags
   }
   absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open({.data_dir = flags.data_dir});
   if (!store.ok()) return store.status();
-  return std::unique_ptr<TableAccess>(std::make_unique<StoredTables>(
-      *std::move(store), fmt::format("projects/{}/instances/{}", flags.project, flags.instance)));
+  const std::shared_ptr<LocalStore> held = *std::move(store);
+  return std::unique_ptr<TableAccess>(
+      std::make_unique<LocalTables>(std::shared_ptr<Tables>(held, &held->tables()),
+                                    fmt::format("projects/{}/instances/{}", flags.project, flags.instance)));
 }
 
 }  // namespace sonde

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/bytes.h"
+#include "model/filter_spec.h"
 #include "model/limits.h"
-#include "model/quote_regex.h"
+#include "model/read_filter.h"
 #include "model/row_range.h"
 
 namespace sonde {
@@ -38,69 +39,76 @@ void AddRange(const RowRange& range, RowSet* rows) {
   if (!range.end.empty()) proto->set_end_key_open(range.end);
 }
 
-RowFilter ColumnFilter(const RowRead::Column& column) {
-  RowFilter filter;
-  auto* range = filter.mutable_column_range_filter();
-  range->set_family_name(column.family);
-  range->set_start_qualifier_closed(column.qualifier);
-  range->set_end_qualifier_closed(column.qualifier);
-  return filter;
-}
+// A FilterSpec as the message that says it.
+class FilterMessage {
+ public:
+  static RowFilter Of(const FilterSpec& spec) {
+    FilterMessage made;
+    std::visit(made, spec.filter);
+    return std::move(made.message_);
+  }
 
-// Each column once, so that the interleave does not give a cell twice.
-RowFilter ColumnsFilter(const RowRead& read) {
-  std::vector<RowRead::Column> columns = read.columns;
-  const auto order = [](const RowRead::Column& column) { return std::tie(column.family, column.qualifier); };
-  std::sort(columns.begin(), columns.end(),
-            [&](const auto& a, const auto& b) { return order(a) < order(b); });
-  columns.erase(std::unique(columns.begin(), columns.end(),
-                            [&](const auto& a, const auto& b) { return order(a) == order(b); }),
-                columns.end());
-  if (read.family.has_value()) {
-    std::erase_if(columns, [&](const RowRead::Column& column) { return column.family != *read.family; });
+  void operator()(const FilterSpec::PassAll&) { message_.set_pass_all_filter(true); }
+  void operator()(const FilterSpec::BlockAll&) { message_.set_block_all_filter(true); }
+  void operator()(const FilterSpec::Sink&) { message_.set_sink(true); }
+  void operator()(const FilterSpec::StripValue&) { message_.set_strip_value_transformer(true); }
+  void operator()(const FilterSpec::Chain& of) { AddAll(of.filters, message_.mutable_chain()); }
+  void operator()(const FilterSpec::Interleave& of) { AddAll(of.filters, message_.mutable_interleave()); }
+  void operator()(const FilterSpec::Condition& of) {
+    RowFilter::Condition* const condition = message_.mutable_condition();
+    *condition->mutable_predicate_filter() = Of(*of.predicate);
+    if (of.true_filter != nullptr) *condition->mutable_true_filter() = Of(*of.true_filter);
+    if (of.false_filter != nullptr) *condition->mutable_false_filter() = Of(*of.false_filter);
   }
-  RowFilter filter;
-  if (columns.empty()) {
-    filter.set_block_all_filter(true);
-  } else if (columns.size() == 1) {
-    filter = ColumnFilter(columns.front());
-  } else if (columns.front().family == columns.back().family) {
-    // One family: a set of names costs much less than a copy of the cells for each.
-    std::vector<std::string> names;
-    for (const RowRead::Column& column : columns) names.push_back(QuoteRegex(column.qualifier));
-    filter.mutable_chain()->add_filters()->set_family_name_regex_filter(QuoteRegex(columns.front().family));
-    filter.mutable_chain()->add_filters()->set_column_qualifier_regex_filter(
-        fmt::format("{}", fmt::join(names, "|")));
-  } else {
-    for (const RowRead::Column& column : columns) {
-      *filter.mutable_interleave()->add_filters() = ColumnFilter(column);
-    }
+  void operator()(const FilterSpec::RowKeyRegex& of) { message_.set_row_key_regex_filter(of.pattern); }
+  void operator()(const FilterSpec::FamilyRegex& of) { message_.set_family_name_regex_filter(of.pattern); }
+  void operator()(const FilterSpec::QualifierRegex& of) {
+    message_.set_column_qualifier_regex_filter(of.pattern);
   }
-  return filter;
-}
+  void operator()(const FilterSpec::ValueRegex& of) { message_.set_value_regex_filter(of.pattern); }
+  void operator()(const FilterSpec::RowSample& of) { message_.set_row_sample_filter(of.probability); }
+  void operator()(const FilterSpec::ColumnRange& of) {
+    auto* const range = message_.mutable_column_range_filter();
+    range->set_family_name(of.family);
+    if (of.start.kind == Bound::Kind::kClosed) range->set_start_qualifier_closed(of.start.value);
+    if (of.start.kind == Bound::Kind::kOpen) range->set_start_qualifier_open(of.start.value);
+    if (of.end.kind == Bound::Kind::kClosed) range->set_end_qualifier_closed(of.end.value);
+    if (of.end.kind == Bound::Kind::kOpen) range->set_end_qualifier_open(of.end.value);
+  }
+  void operator()(const FilterSpec::TimestampRange& of) {
+    auto* const range = message_.mutable_timestamp_range_filter();
+    range->set_start_timestamp_micros(of.range.start_micros);
+    range->set_end_timestamp_micros(of.range.end_micros);
+  }
+  void operator()(const FilterSpec::ValueRange& of) {
+    auto* const range = message_.mutable_value_range_filter();
+    if (of.start.kind == Bound::Kind::kClosed) range->set_start_value_closed(of.start.value);
+    if (of.start.kind == Bound::Kind::kOpen) range->set_start_value_open(of.start.value);
+    if (of.end.kind == Bound::Kind::kClosed) range->set_end_value_closed(of.end.value);
+    if (of.end.kind == Bound::Kind::kOpen) range->set_end_value_open(of.end.value);
+  }
+  void operator()(const FilterSpec::ValueBitmask& of) {
+    message_.mutable_value_bitmask_filter()->set_mask(of.mask);
+  }
+  void operator()(const FilterSpec::CellsPerRowOffset& of) {
+    message_.set_cells_per_row_offset_filter(of.count);
+  }
+  void operator()(const FilterSpec::CellsPerRowLimit& of) {
+    message_.set_cells_per_row_limit_filter(of.count);
+  }
+  void operator()(const FilterSpec::CellsPerColumnLimit& of) {
+    message_.set_cells_per_column_limit_filter(of.count);
+  }
+  void operator()(const FilterSpec::ApplyLabel& of) { message_.set_apply_label_transformer(of.label); }
 
-std::optional<RowFilter> MakeFilter(const RowRead& read) {
-  std::vector<RowFilter> parts;
-  if (read.row_key_regex.has_value()) parts.emplace_back().set_row_key_regex_filter(*read.row_key_regex);
-  if (!read.columns.empty()) {
-    parts.push_back(ColumnsFilter(read));
-  } else if (read.family.has_value()) {
-    parts.emplace_back().set_family_name_regex_filter(QuoteRegex(*read.family));
+ private:
+  template <typename Message>
+  static void AddAll(const std::vector<FilterSpec>& filters, Message* to) {
+    for (const FilterSpec& filter : filters) *to->add_filters() = Of(filter);
   }
-  if (read.start_micros != 0 || read.end_micros != 0) {
-    auto* range = parts.emplace_back().mutable_timestamp_range_filter();
-    range->set_start_timestamp_micros(read.start_micros);
-    range->set_end_timestamp_micros(read.end_micros);
-  }
-  if (read.cells_per_column_max > 0) {
-    parts.emplace_back().set_cells_per_column_limit_filter(read.cells_per_column_max);
-  }
-  if (parts.empty()) return std::nullopt;
-  if (parts.size() == 1) return std::move(parts.front());
-  RowFilter chain;
-  for (RowFilter& part : parts) *chain.mutable_chain()->add_filters() = std::move(part);
-  return chain;
-}
+
+  RowFilter message_;
+};
 
 }  // namespace
 
@@ -138,15 +146,17 @@ absl::StatusOr<std::optional<ReadRowsRequest>> MakeReadRowsRequest(
   request->set_reversed(read.reversed);
   if (read.rows_max > 0) request->set_rows_limit(read.rows_max - rows_done);
   for (const RowRange& range : ranges) AddRange(range, request->mutable_rows());
-  if (std::optional<RowFilter> filter = MakeFilter(read); filter.has_value()) {
-    const size_t bytes = filter->ByteSizeLong();
+  // A request without a filter reads all.
+  if (const FilterSpec filter = FilterOf(read); !std::holds_alternative<FilterSpec::PassAll>(filter.filter)) {
+    RowFilter message = FilterMessage::Of(filter);
+    const size_t bytes = message.ByteSizeLong();
     if (bytes > kFilterBytesMax) {
       return absl::InvalidArgumentError(fmt::format(
           "the filter of {} columns needs {} bytes, the API allows {}: ask for fewer columns, or for "
           "their whole family",
           read.columns.size(), bytes, kFilterBytesMax));
     }
-    *request->mutable_filter() = *std::move(filter);
+    *request->mutable_filter() = std::move(message);
   }
   return request;
 }

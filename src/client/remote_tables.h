@@ -67,6 +67,7 @@ class RemoteTables final : public TableAccess {
   // INTERNAL: the server broke the chunk protocol (see RowMerger).
   absl::Status ReadRows(const std::string& table, const RowRead& read,
                         const std::function<bool(ReadRow&&)>& row) override;
+  NumberAccess* numbers() override { return nullptr; }
 
  private:
   struct ReadProgress;

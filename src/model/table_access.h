@@ -103,6 +103,19 @@ struct NumberRow {
   absl::Span<const Part> parts;  // never none
 };
 
+// What some tables can do besides: give columns as numbers where the store keeps them so, which is several
+// times as fast as their rows.  Threads and errors as TableAccess.
+class NumberAccess {
+ public:
+  virtual ~NumberAccess() = default;
+
+  // Calls `row` with the rows in order, those without cells left out, each once or (unless `whole_rows`)
+  // several times, column after column, the newer cells first; its views hold until it returns.  False ends
+  // the scan early.
+  virtual absl::Status Read(const std::string& table, const NumberRead& read,
+                            const std::function<bool(const NumberRow&)>& row) = 0;
+};
+
 class TableAccess {
  public:
   virtual ~TableAccess() = default;
@@ -126,15 +139,8 @@ class TableAccess {
   virtual absl::Status ReadRows(const std::string& table, const RowRead& read,
                                 const std::function<bool(ReadRow&&)>& row) = 0;
 
-  // The same as numbers, where they are kept so: several times as fast.  Calls `row` with the rows in order,
-  // those without cells left out, each once or (unless `whole_rows`) several times, column after column, the
-  // newer cells first; its views hold until it returns.  Where tables cannot, answers UNIMPLEMENTED, and
-  // CanReadNumbers false: then ReadRows is to be used.
-  virtual bool CanReadNumbers() const { return false; }
-  virtual absl::Status ReadNumbers(const std::string& /*table*/, const NumberRead& /*read*/,
-                                   const std::function<bool(const NumberRow&)>& /*row*/) {
-    return absl::UnimplementedError("these tables give no numbers; read rows");
-  }
+  // The tables' columns as numbers; owned by this.  Null: these tables give none, and rows are to be read.
+  virtual NumberAccess* numbers() = 0;
 
   // Of this process, between a look at rows and a write that goes by it: held alone by who does both, and
   // shared by who only writes such rows.  Who writes by another process, or another TableAccess, does not

@@ -1,56 +1,13 @@
 #include "table/local_tables.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "model/limits.h"
 #include "model/names.h"
-#include "model/quote_regex.h"
+#include "model/read_filter.h"
 
 namespace sonde {
 namespace {
 
 constexpr int64_t kRowsPerStep = 1'000;
-
-std::shared_ptr<const FilterSpec> Column(const RowRead::Column& column) {
-  const Bound qualifier{Bound::Kind::kClosed, column.qualifier};
-  return std::make_shared<FilterSpec>(
-      FilterSpec{FilterSpec::ColumnRange{column.family, qualifier, qualifier}});
-}
-
-// The filter of a read: a chain of what it asks for.
-FilterSpec FilterOf(const RowRead& read) {
-  FilterSpec::Chain chain;
-  if (read.row_key_regex.has_value()) chain.filters.push_back({FilterSpec::RowKeyRegex{*read.row_key_regex}});
-  const auto is_of_first_family = [&](const RowRead::Column& column) {
-    return column.family == read.columns[0].family;
-  };
-  if (read.family.has_value()) chain.filters.push_back({FilterSpec::FamilyRegex{QuoteRegex(*read.family)}});
-  if (read.columns.size() == 1) {
-    chain.filters.push_back(*Column(read.columns[0]));
-  } else if (!read.columns.empty() &&
-             std::all_of(read.columns.begin(), read.columns.end(), is_of_first_family)) {
-    // A set of names costs much less than a copy of the cells for each.
-    std::vector<std::string> names;
-    for (const RowRead::Column& column : read.columns) names.push_back(QuoteRegex(column.qualifier));
-    chain.filters.push_back({FilterSpec::FamilyRegex{QuoteRegex(read.columns[0].family)}});
-    chain.filters.push_back({FilterSpec::QualifierRegex{fmt::format("{}", fmt::join(names, "|"))}});
-  } else if (!read.columns.empty()) {
-    FilterSpec::Interleave columns;
-    for (const RowRead::Column& column : read.columns) columns.filters.push_back(*Column(column));
-    chain.filters.push_back({std::move(columns)});
-  }
-  if (read.start_micros > 0 || read.end_micros > 0) {
-    chain.filters.push_back({FilterSpec::TimestampRange{{read.start_micros, read.end_micros}}});
-  }
-  if (read.cells_per_column_max > 0) {
-    chain.filters.push_back({FilterSpec::CellsPerColumnLimit{read.cells_per_column_max}});
-  }
-  if (chain.filters.empty()) return {FilterSpec::PassAll{}};
-  if (chain.filters.size() == 1) return std::move(chain.filters[0]);
-  return {std::move(chain)};
-}
 
 }  // namespace
 
@@ -156,8 +113,8 @@ absl::Status LocalTables::ReadRows(const std::string& table, const RowRead& read
   }
 }
 
-absl::Status LocalTables::ReadNumbers(const std::string& table, const NumberRead& read,
-                                      const std::function<bool(const NumberRow&)>& row) {
+absl::Status LocalTables::Read(const std::string& table, const NumberRead& read,
+                               const std::function<bool(const NumberRow&)>& row) {
   absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(NameOf(table));
   if (!schema.ok()) return schema.status();
   return tables_->ReadNumbers(*schema, read, row, [this] { return caller_; });

@@ -1,8 +1,9 @@
-// TableAccess in this process: the series layer's way to the tables of a data directory.
+// TableAccess in this process: the series layer's way to the tables of a data directory.  It gives numbers.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/table_access.h"
@@ -10,12 +11,16 @@
 
 namespace sonde {
 
-class LocalTables final : public TableAccess {
+class LocalTables final : public TableAccess, private NumberAccess {
  public:
   // `tables` must outlive this.  Tables are looked for in `instance`: projects/P/instances/I.  `caller`: in
   // whose name, for those who look for full scans.
   LocalTables(Tables* tables, std::string instance, std::string caller = "Sonde itself")
-      : tables_(tables), instance_(std::move(instance)), caller_(std::move(caller)) {}
+      : LocalTables(std::shared_ptr<Tables>(std::shared_ptr<void>(), tables), std::move(instance),
+                    std::move(caller)) {}
+  // Holds `tables`, and the store that they share their owner with.
+  LocalTables(std::shared_ptr<Tables> tables, std::string instance, std::string caller = "Sonde itself")
+      : tables_(std::move(tables)), instance_(std::move(instance)), caller_(std::move(caller)) {}
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override;
   absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override;
@@ -28,14 +33,14 @@ class LocalTables final : public TableAccess {
                                                        const std::vector<RowWrite>& rows) override;
   absl::Status ReadRows(const std::string& table, const RowRead& read,
                         const std::function<bool(ReadRow&&)>& row) override;
-  bool CanReadNumbers() const override { return true; }
-  absl::Status ReadNumbers(const std::string& table, const NumberRead& read,
-                           const std::function<bool(const NumberRow&)>& row) override;
+  NumberAccess* numbers() override { return this; }
 
  private:
+  absl::Status Read(const std::string& table, const NumberRead& read,
+                    const std::function<bool(const NumberRow&)>& row) override;
   std::string NameOf(const std::string& table) const { return instance_ + "/tables/" + table; }
 
-  Tables* const tables_;
+  const std::shared_ptr<Tables> tables_;
   const std::string instance_;
   const std::string caller_;
 };

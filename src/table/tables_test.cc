@@ -153,7 +153,7 @@ TEST_F(TablesTest, TellsInWhoseNameAWholeTableIsRead) {
   const auto read = [&](LocalTables tables) {
     ASSERT_TRUE(tables.ReadRows("t", {.ranges = {RowRange::All()}}, [](ReadRow&&) { return true; }).ok());
     const NumberRead numbers{.ranges = {RowRange::All()}, .family = "z", .columns = {{.qualifier = "q"}}};
-    ASSERT_TRUE(tables.ReadNumbers("t", numbers, [](const NumberRow&) { return true; }).ok());
+    ASSERT_TRUE(tables.numbers()->Read("t", numbers, [](const NumberRow&) { return true; }).ok());
   };
   read(LocalTables(&watched, "projects/p/instances/i", "nightly-report from 10.0.0.7"));
   read(LocalTables(&watched, "projects/p/instances/i"));

@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "base/large_room.h"
 #include "filter/compiled_filter.h"
-#include "model/filter_spec.h"
+#include "model/filters.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "model/quote_regex.h"
@@ -289,10 +289,10 @@ class TablesApi {
 
   // Of a row's cells: those of a family, of columns, of a time, the newest of each column, with a value.
   static FilterSpec ReadCellFilter(const TableSchema& schema, QueryReader* query) {
-    FilterSpec::Chain chain;
+    std::vector<FilterSpec> parts;
     const auto pattern = [&](const std::string& name) { return query->Text(name, kPatternBytesMax); };
     if (std::string keys = pattern("pattern"); !keys.empty())
-      chain.filters.push_back({FilterSpec::RowKeyRegex{std::move(keys)}});
+      parts.push_back(filters::RowKey(std::move(keys)));
     if (const std::string family = query->Text("family", kFamilyNameBytesMax); !family.empty()) {
       if (schema.FindFamily(family) == nullptr) {
         std::vector<std::string> names;
@@ -300,10 +300,10 @@ class TablesApi {
         query->Refuse(absl::NotFoundError(fmt::format("{}: no family '{}'; there are: {}", schema.name,
                                                       Printable(family), fmt::join(names, ", "))));
       }
-      chain.filters.push_back({FilterSpec::FamilyRegex{QuoteRegex(family)}});
+      parts.push_back(filters::Family(QuoteRegex(family)));
     }
     if (std::string column = pattern("column"); !column.empty())
-      chain.filters.push_back({FilterSpec::QualifierRegex{std::move(column)}});
+      parts.push_back(filters::Qualifier(std::move(column)));
     const int64_t from_seconds = query->Int("from", 0, 0, kSecondsMax),
                   to_seconds = query->Int("to", 0, 0, kSecondsMax);
     if (to_seconds != 0 && from_seconds >= to_seconds) {
@@ -311,15 +311,13 @@ class TablesApi {
           "'from' ({}) must come before 'to' ({}), seconds since 1970", from_seconds, to_seconds)));
     }
     if (from_seconds != 0 || to_seconds != 0) {
-      chain.filters.push_back(
-          {FilterSpec::TimestampRange{{from_seconds * 1'000'000, to_seconds * 1'000'000}}});
+      parts.push_back(filters::Times(from_seconds * 1'000'000, to_seconds * 1'000'000));
     }
-    chain.filters.push_back(
-        {FilterSpec::CellsPerColumnLimit{static_cast<int32_t>(query->Int("versions", 1, 1, kVersionsMax))}});
+    parts.push_back(filters::ColumnLimit(static_cast<int32_t>(query->Int("versions", 1, 1, kVersionsMax))));
     if (std::string value = pattern("value"); !value.empty())
-      chain.filters.push_back({FilterSpec::ValueRegex{std::move(value)}});
-    if (chain.filters.size() == 1) return std::move(chain.filters.front());
-    return {std::move(chain)};
+      parts.push_back(filters::Value(std::move(value)));
+    if (parts.size() == 1) return std::move(parts.front());
+    return filters::Chain(std::move(parts));
   }
 
   // How much lies in the ranges of keys that a map would show: one column, of now.

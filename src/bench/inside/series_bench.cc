@@ -230,7 +230,7 @@ ColumnSum ScanColumns(const SeriesSchema& schema, TableAccess* tables) {
   ColumnSum result;
   std::string prefix{schema.delimiter};  // no row begins so
   uint64_t host_hash = 0;
-  const absl::Status status = tables->ReadNumbers(schema.table, read, [&](const NumberRow& row) {
+  const absl::Status status = tables->numbers()->Read(schema.table, read, [&](const NumberRow& row) {
     if (!row.row_key.starts_with(prefix)) {
       prefix = row.row_key.substr(0, row.row_key.find(schema.delimiter) + 1);
       host_hash = CellSum::Hash(std::string_view(prefix).substr(0, prefix.size() - 1));

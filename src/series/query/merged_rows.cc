@@ -166,13 +166,13 @@ absl::Status ReadMergedRows(TableAccess* tables, const std::string& table, const
   return Merge<ReadRow>(reads.size(), reads.front().reversed, scan, row);
 }
 
-absl::Status ReadMergedNumbers(TableAccess* tables, const std::string& table,
+absl::Status ReadMergedNumbers(NumberAccess* tables, const std::string& table,
                                const std::vector<NumberRead>& reads,
                                const std::function<std::string(std::string_view row_key)>& key_of,
                                const std::function<bool(const NumberRow&)>& row) {
   if (reads.empty()) return absl::OkStatus();
   const auto scan = [&](size_t index, Queue<HeldNumbers>* queue) {
-    return tables->ReadNumbers(table, reads[index], [&](const NumberRow& found) {
+    return tables->Read(table, reads[index], [&](const NumberRow& found) {
       return queue->Push({key_of(found.row_key), HeldNumbers(found)});
     });
   };

@@ -24,8 +24,8 @@ absl::Status ReadMergedRows(TableAccess* tables, const std::string& table, const
                             const std::function<std::string(std::string_view row_key)>& key_of,
                             const std::function<bool(ReadRow&&)>& row);
 
-// The same of numbers, where the tables CanReadNumbers; a row comes as often as they give it.
-absl::Status ReadMergedNumbers(TableAccess* tables, const std::string& table,
+// The same of numbers; a row comes as often as they give it.
+absl::Status ReadMergedNumbers(NumberAccess* tables, const std::string& table,
                                const std::vector<NumberRead>& reads,
                                const std::function<std::string(std::string_view row_key)>& key_of,
                                const std::function<bool(const NumberRow&)>& row);

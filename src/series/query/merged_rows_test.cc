@@ -11,7 +11,7 @@ namespace sonde::series {
 namespace {
 
 // Rows "S#NNNN" of salt S, one for each N that it has; the start of a read's range says which salt.
-class SaltedRows final : public TableAccess {
+class SaltedRows final : public TableAccess, private NumberAccess {
  public:
   absl::Status EnsureTable(const std::string&, const std::vector<FamilyRequest>&) override {
     return absl::OkStatus();
@@ -43,9 +43,16 @@ class SaltedRows final : public TableAccess {
     return absl::OkStatus();
   }
 
-  bool CanReadNumbers() const override { return true; }
-  absl::Status ReadNumbers(const std::string& table, const NumberRead& read,
-                           const std::function<bool(const NumberRow&)>& row) override {
+  NumberAccess* numbers() override { return this; }
+
+  static constexpr int kRows = 5'000;
+  static constexpr int kSalts = 7;
+  std::string bad_salt;
+  std::atomic<int> given = 0;
+
+ private:
+  absl::Status Read(const std::string& table, const NumberRead& read,
+                    const std::function<bool(const NumberRow&)>& row) override {
     return ReadRows(table, {.ranges = read.ranges}, [&](ReadRow&& found) {
       const int64_t number = std::stoi(found.row_key.substr(2));
       const double value = 0.5 * static_cast<double>(number);
@@ -60,11 +67,6 @@ class SaltedRows final : public TableAccess {
       return row({found.row_key, parts});
     });
   }
-
-  static constexpr int kRows = 5'000;
-  static constexpr int kSalts = 7;
-  std::string bad_salt;
-  std::atomic<int> given = 0;
 };
 
 std::vector<RowRead> Reads(bool is_reversed) {
@@ -98,7 +100,7 @@ TEST(MergedRows, NumbersComeInOrder) {
   std::vector<NumberRead> reads;
   for (const RowRead& read : Reads(false)) reads.push_back({.ranges = read.ranges});
   int64_t next = 0;
-  ASSERT_TRUE(ReadMergedNumbers(&tables, "t", reads, WithoutSalt, [&](const NumberRow& row) {
+  ASSERT_TRUE(ReadMergedNumbers(tables.numbers(), "t", reads, WithoutSalt, [&](const NumberRow& row) {
                 EXPECT_EQ(row.parts.size(), 2u);
                 const NumberRow::Part &first = row.parts[0], &second = row.parts[1];
                 EXPECT_EQ(first.column, 3u);

@@ -319,7 +319,8 @@ absl::Status SeriesScan::ReadNumbersSorted(Numbers* numbers,
 absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool whole_rows, Numbers* numbers,
                                               const std::function<absl::StatusOr<bool>()>& row) {
   if (streams_.empty()) return absl::OkStatus();
-  if (!tables_->CanReadNumbers() || !NumberPoints::CanRead(schema(), fields_)) {
+  NumberAccess* const number_tables = tables_->numbers();
+  if (number_tables == nullptr || !NumberPoints::CanRead(schema(), fields_)) {
     return ReadAll(is_reversed, [&]() -> absl::StatusOr<bool> {
       if (points_.Count() == 0) return true;
       if (absl::Status status = ReadNumbers(numbers); !status.ok()) return status;
@@ -342,9 +343,9 @@ absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool whole_rows,
     return TakeNumbers(found, &points, numbers, row, &problem);
   };
   const absl::Status status = reads.size() == 1
-                                  ? tables_->ReadNumbers(stats_.table, reads[0], take)
+                                  ? number_tables->Read(stats_.table, reads[0], take)
                                   : ReadMergedNumbers(
-                                        tables_, stats_.table, reads,
+                                        number_tables, stats_.table, reads,
                                         [&](std::string_view key) { return codec_.MergeKey(key); }, take);
   return StatusOf(status, problem);
 }

@@ -52,9 +52,9 @@ class SeriesScan {
   // Of the rows that ReadAll gives.
   const RowOrder& order() const { return order_; }
   // The numbers of these rows, in *numbers, with their series in tags(); key() and points() mean nothing
-  // else. Much faster where tables CanReadNumbers and NumberPoints can, too.  By time: rows are read from
-  // their end where the newest come first, and where rows lie in no order of time, series are held until they
-  // are whole (those that agree in order().tags_in_front()) and sorted.  INVALID_ARGUMENT: more than
+  // else. Much faster where the tables give numbers() and NumberPoints can read them.  By time: rows are read
+  // from their end where the newest come first, and where rows lie in no order of time, series are held until
+  // they are whole (those that agree in order().tags_in_front()) and sorted.  INVALID_ARGUMENT: more than
   // kValuesHeldMax values would be held so.
   absl::Status ReadAllNumbers(NumberOrder numbers_order, Numbers* numbers,
                               const std::function<absl::StatusOr<bool>()>& row);

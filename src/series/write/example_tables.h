@@ -39,6 +39,7 @@ class ExampleTables : public TableAccess {
                                                        const std::vector<RowWrite>& rows) override;
   absl::Status ReadRows(const std::string& table, const RowRead& read,
                         const std::function<bool(ReadRow&&)>& callback) override;
+  NumberAccess* numbers() override { return nullptr; }
 
  protected:
   std::mutex& mutex() const { return *mutex_; }

@@ -96,6 +96,7 @@ class DyingTables final : public TableAccess {
     if (writes_left_ == 0) return absl::UnavailableError("dead");
     return tables_->ReadRows(table, read, row);
   }
+  NumberAccess* numbers() override { return nullptr; }
 
  private:
   MemoryTables* tables_;
