@@ -376,6 +376,8 @@ class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamC
       std::lock_guard lock(mutex_);
       place_ = Place::kOver;
     }
+    messages_.clear();  // the loop frees the call later, and they have no room
+    pieces_.clear();
     FinishWith(status);
   }
 
