@@ -22,7 +22,7 @@ std::string EtagOf(const AuthorizedView& view) {
 absl::Status AuthorizedViews::Load(Engine* engine) {
   auto records = engine->ReadRecords(kViewPrefix);
   if (!records.ok()) return records.status();
-  for (const auto& [key, value] : *records) {
+  for (const auto& [key, value, version] : *records) {
     absl::StatusOr<AuthorizedView> view = DecodeViewRecord(value);
     if (!view.ok()) return view.status();
     Put(std::make_shared<const AuthorizedView>(*std::move(view)));
@@ -57,11 +57,11 @@ void AuthorizedViews::Erase(std::string_view view_name) {
   if (at != views_.end()) views_.erase(at);
 }
 
-Engine::RecordChange AuthorizedViews::RecordOf(const AuthorizedView& view) {
+RecordChange AuthorizedViews::RecordOf(const AuthorizedView& view) {
   return {fmt::format("{}{}", kViewPrefix, view.name), EncodeViewRecord(view)};
 }
 
-Engine::RecordChange AuthorizedViews::NoRecordOf(std::string_view view_name) {
+RecordChange AuthorizedViews::NoRecordOf(std::string_view view_name) {
   return {fmt::format("{}{}", kViewPrefix, view_name), std::nullopt};
 }
 

@@ -38,8 +38,8 @@ class AuthorizedViews {
   void Put(AuthorizedViewRef view);
   void Erase(std::string_view view_name);
 
-  static Engine::RecordChange RecordOf(const AuthorizedView& view);
-  static Engine::RecordChange NoRecordOf(std::string_view view_name);
+  static RecordChange RecordOf(const AuthorizedView& view);
+  static RecordChange NoRecordOf(std::string_view view_name);
 
  private:
   std::map<std::string, AuthorizedViewRef, std::less<>> views_;

@@ -27,6 +27,16 @@ bool ParseNumber(std::string_view text, uint32_t* number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// What the engine has to know.  Where changes are logged, what is collected is, too, by a delete
+// (table/collect_garbage.h): the engine may forget nothing by itself.
+TableSpec SpecOf(const TableSchema& schema) {
+  TableSpec spec{.id = schema.id, .split_keys = schema.split_points};
+  for (const FamilySchema& family : schema.families) {
+    spec.families.push_back({family.id, schema.change_stream.has_value() ? GcRule() : family.gc_rule});
+  }
+  return spec;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Catalog>> Catalog::Open(Engine* engine) {
@@ -39,20 +49,18 @@ absl::StatusOr<std::unique_ptr<Catalog>> Catalog::Open(Engine* engine) {
 absl::Status Catalog::Load() {
   auto records = engine_->ReadRecords(kTablePrefix);
   if (!records.ok()) return records.status();
-  for (const auto& [key, value] : *records) {
+  for (const auto& [key, value, version] : *records) {
     absl::StatusOr<TableRecord> record = DecodeTableRecord(value);
     if (!record.ok()) return record.status();
     // A crash may have come between the catalog's record and the engine's.
-    if (absl::Status status = engine_->CreateTable(record->schema.id); !status.ok()) return status;
+    if (absl::Status status = engine_->CreateTable(SpecOf(record->schema)); !status.ok()) return status;
     next_table_id_ = std::max(next_table_id_, record->schema.id + 1);
-    std::string name = record->schema.name;
-    tables_[std::move(name)] = {std::make_shared<const TableSchema>(std::move(record->schema)),
-                                record->next_family_id};
+    Set(std::make_shared<const TableSchema>(std::move(record->schema)), record->next_family_id);
   }
   if (absl::Status status = views_.Load(engine_); !status.ok()) return status;
   auto next = engine_->ReadRecords(kNextTableId);
   if (!next.ok()) return next.status();
-  for (const auto& [key, value] : *next) {
+  for (const auto& [key, value, version] : *next) {
     TableId id = 0;
     if (!ParseNumber(value, &id)) return absl::DataLossError("The record of the next table id is damaged");
     next_table_id_ = std::max(next_table_id_, id);
@@ -63,7 +71,7 @@ absl::Status Catalog::Load() {
 absl::Status Catalog::FinishDrops() {
   auto records = engine_->ReadRecords(kDroppingPrefix);
   if (!records.ok()) return records.status();
-  for (const auto& [key, value] : *records) {
+  for (const auto& [key, value, version] : *records) {
     if (absl::Status status = FinishDrop(key); !status.ok()) return status;
   }
   return absl::OkStatus();
@@ -93,6 +101,18 @@ absl::StatusOr<TableSchemaRef> Catalog::Find(std::string_view table_name) const 
   const auto at = tables_.find(table_name);
   if (at == tables_.end()) return NoTable(table_name);
   return at->second.schema;
+}
+
+TableSchemaRef Catalog::FindById(TableId id) const {
+  std::shared_lock lock(mutex_);
+  const auto at = by_id_.find(id);
+  return at == by_id_.end() ? nullptr : at->second;
+}
+
+void Catalog::Set(const TableSchemaRef& schema, FamilyId next_family_id) {
+  std::unique_lock lock(mutex_);
+  tables_[schema->name] = {schema, next_family_id};
+  by_id_[schema->id] = schema;
 }
 
 std::vector<TableSchemaRef> Catalog::List(std::string_view instance, std::string_view after_id,
@@ -141,10 +161,9 @@ absl::StatusOr<TableSchemaRef> Catalog::Create(TableSchema schema) {
                              {TableKey(schema.name), EncodeTableRecord({schema, next_family_id})}});
   if (!status.ok()) return status;
   ++next_table_id_;
-  if (status = engine_->CreateTable(schema.id); !status.ok()) return status;
+  if (status = engine_->CreateTable(SpecOf(schema)); !status.ok()) return status;
   auto made = std::make_shared<const TableSchema>(std::move(schema));
-  std::unique_lock lock(mutex_);
-  tables_[made->name] = {made, next_family_id};
+  Set(made, next_family_id);
   return made;
 }
 
@@ -160,7 +179,7 @@ absl::Status Catalog::Delete(std::string_view table_name) {
         "Table {} has a change stream enabled; disable it before the table is deleted", table_name));
   }
   const std::string dropping = fmt::format("{}{}", kDroppingPrefix, (*schema)->id);
-  std::vector<Engine::RecordChange> records = {{TableKey(table_name), std::nullopt}, {dropping, ""}};
+  std::vector<RecordChange> records = {{TableKey(table_name), std::nullopt}, {dropping, ""}};
   const std::vector<AuthorizedViewRef> views = ListViews(table_name, "", kAuthorizedViewsMax);
   for (const AuthorizedViewRef& view : views) {
     if (view->deletion_protection) {
@@ -174,6 +193,7 @@ absl::Status Catalog::Delete(std::string_view table_name) {
   {
     std::unique_lock lock(mutex_);
     tables_.erase(tables_.find(table_name));
+    by_id_.erase((*schema)->id);
     for (const AuthorizedViewRef& view : views) views_.Erase(view->name);
   }
   return FinishDrop(dropping);
@@ -234,15 +254,12 @@ absl::StatusOr<TableSchemaRef> Catalog::Modify(std::string_view table_name,
     }
   }
 
-  std::vector<Engine::RecordChange> records = {
-      {TableKey(table_name), EncodeTableRecord({schema, next_family_id})}};
+  std::vector<RecordChange> records = {{TableKey(table_name), EncodeTableRecord({schema, next_family_id})}};
   for (const std::string& key : dropping) records.push_back({key, ""});
   if (absl::Status status = engine_->WriteRecords(records); !status.ok()) return status;
   auto made = std::make_shared<const TableSchema>(std::move(schema));
-  {
-    std::unique_lock lock(mutex_);
-    tables_[made->name] = {made, next_family_id};
-  }
+  Set(made, next_family_id);
+  if (absl::Status status = engine_->AlterTable(SpecOf(*made)); !status.ok()) return status;
   for (const std::string& key : dropping) {
     if (absl::Status status = FinishDrop(key); !status.ok()) return status;
   }
@@ -260,8 +277,8 @@ absl::StatusOr<TableSchemaRef> Catalog::Update(std::string_view table_name, cons
       engine_->WriteRecords({{TableKey(table_name), EncodeTableRecord({schema, next_family_id})}});
   if (!status.ok()) return status;
   auto made = std::make_shared<const TableSchema>(std::move(schema));
-  std::unique_lock lock(mutex_);
-  tables_[made->name] = {made, next_family_id};
+  Set(made, next_family_id);
+  if (status = engine_->AlterTable(SpecOf(*made)); !status.ok()) return status;
   return made;
 }
 

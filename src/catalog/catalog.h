@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "catalog/authorized_views.h"
@@ -51,6 +52,8 @@ class Catalog {
 
   // NOT_FOUND.
   absl::StatusOr<TableSchemaRef> Find(std::string_view table_name) const;
+  // Null: there is none.
+  TableSchemaRef FindById(TableId id) const;
   // Tables of an instance (projects/P/instances/I) whose id is greater than `after_id`, by id, at most so
   // many.
   std::vector<TableSchemaRef> List(std::string_view instance, std::string_view after_id,
@@ -101,6 +104,8 @@ class Catalog {
 
   absl::Status FinishDrop(const std::string& record_key);
   absl::StatusOr<AuthorizedViewRef> WriteView(AuthorizedView view);
+  // Tells readers of the table as it is from now on.
+  void Set(const TableSchemaRef& schema, FamilyId next_family_id);
 
   Engine* const engine_;
   std::mutex change_mutex_;    // held through a change
@@ -108,8 +113,9 @@ class Catalog {
 
   mutable std::shared_mutex mutex_;
   std::map<std::string, Table, std::less<>>
-      tables_;             // guarded by mutex_; changed only with change_mutex_ held
-  AuthorizedViews views_;  // likewise
+      tables_;  // guarded by mutex_; changed only with change_mutex_ held
+  absl::flat_hash_map<TableId, TableSchemaRef> by_id_;  // likewise
+  AuthorizedViews views_;                               // likewise
 };
 
 }  // namespace sonde

@@ -22,7 +22,7 @@ class CheckCommandTest : public testing::Test {
     fs::remove_all(path_);
     auto engine = RocksEngine::Open({.data_dir = path_, .memory_bytes = 32 << 20, .settles = false});
     ASSERT_TRUE(engine.ok()) << engine.status();
-    ASSERT_TRUE((*engine)->CreateTable(1).ok());
+    ASSERT_TRUE((*engine)->CreateTable({.id = 1}).ok());
     RowDelta delta;
     delta.families.push_back({.family = 1, .puts = {{"q", 1000, "value"}}});
     ASSERT_TRUE((*engine)->Apply(1, {{"row", delta}}).ok());

@@ -17,14 +17,24 @@ class ForwardingEngine : public Engine {
   // `engine` must outlive this.
   explicit ForwardingEngine(Engine* engine) : engine_(engine) {}
 
-  absl::Status WriteRecords(const std::vector<RecordChange>& changes) override {
-    return engine_->WriteRecords(changes);
+  using RowStore::Apply;
+
+  EngineTraits traits() const override { return engine_->traits(); }
+  RowLog* log() override { return engine_->log(); }
+  Snapshots* snapshots() override { return engine_->snapshots(); }
+  RangeSizes* range_sizes() override { return engine_->range_sizes(); }
+
+  absl::Status WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) override {
+    return engine_->WriteRecords(changes, deadline);
   }
-  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(
-      std::string_view prefix) override {
-    return engine_->ReadRecords(prefix);
+  absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view prefix, absl::Time deadline) override {
+    return engine_->ReadRecords(prefix, deadline);
   }
-  absl::Status CreateTable(TableId table) override { return engine_->CreateTable(table); }
+  absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline) override {
+    return engine_->RecordsVersion(deadline);
+  }
+  absl::Status CreateTable(const TableSpec& spec) override { return engine_->CreateTable(spec); }
+  absl::Status AlterTable(const TableSpec& spec) override { return engine_->AlterTable(spec); }
   absl::Status DropTable(TableId table) override { return engine_->DropTable(table); }
   absl::Status DropFamily(TableId table, FamilyId family) override {
     return engine_->DropFamily(table, family);
@@ -33,40 +43,22 @@ class ForwardingEngine : public Engine {
                                                   ScanOptions options) override {
     return engine_->Scan(table, std::move(ranges), std::move(options));
   }
-  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
-    return engine_->Apply(table, changes);
+  absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) override {
+    return engine_->Apply(table, rows, options);
   }
-  absl::Status ApplyParts(TableId table, const NextChanges& next) override {
-    return engine_->ApplyParts(table, next);
+  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints, const Decide& decide,
+                      const WriteOptions& options) override {
+    return engine_->Update(table, row_key, hints, decide, options);
   }
-  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
-                      const Decide& decide) override {
-    return engine_->Update(table, row_key, hints, decide);
+  absl::Status DropRange(TableId table, const RowRange& range, absl::Time deadline) override {
+    return engine_->DropRange(table, range, deadline);
   }
-  absl::Status DropRange(TableId table, const RowRange& range) override {
-    return engine_->DropRange(table, range);
-  }
-  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override { return engine_->Ranges(table); }
-  absl::Status Checkpoint(TableId table, const std::string& directory) override {
-    return engine_->Checkpoint(table, directory);
+  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table, absl::Time deadline) override {
+    return engine_->Ranges(table, deadline);
   }
   double WritePressure() const override { return engine_->WritePressure(); }
-  bool RowMustWait(TableId table, std::string_view row_key) override {
-    return engine_->RowMustWait(table, row_key);
-  }
-  absl::StatusOr<std::vector<uint64_t>> MeasureRows(TableId table, const std::vector<std::string>& starts,
-                                                    const std::string& end) override {
-    return engine_->MeasureRows(table, starts, end);
-  }
-  absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override {
-    return engine_->FindLogEnd(table, frontier_min);
-  }
-  absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
-                       const std::function<bool(const LogPiece&)>& visit) override {
-    return engine_->ReadLog(table, start, start_index, through, visit);
-  }
-  absl::Status TrimLog(TableId table, int64_t position) override { return engine_->TrimLog(table, position); }
   std::vector<Figure> Figures() const override { return engine_->Figures(); }
+  absl::Status CheckWrites() override { return engine_->CheckWrites(); }
 
  protected:
   Engine* const engine_;

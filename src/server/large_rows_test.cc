@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "base/random.h"
 #include "server/local_store.h"
+#include "table/mutate_row_test_support.h"
 
 namespace sonde {
 namespace {
@@ -51,7 +52,7 @@ class LargeRowsTest : public testing::Test {
       // On a slow disk the write buffers of so small a store are full at times: a client would try again.
       absl::Status status;
       for (int attempt = 0; attempt < 600; ++attempt) {
-        status = store_->tables().MutateRow(*Schema(), {row_key, mutations});
+        status = MutateRow(store_->tables(), *Schema(), {row_key, mutations});
         if (!absl::IsUnavailable(status)) break;
         absl::SleepFor(absl::Milliseconds(50));
       }
@@ -96,7 +97,7 @@ TEST_F(LargeRowsTest, ARowOfMoreThan100MegabytesIsFoundAndNamed) {
   EXPECT_EQ(store_->key_visualizer()->LargeRows(Schema()->id).size(), 1u);
 
   // Most of it lies where the row is.
-  const auto bytes = store_->engine().MeasureRows(Schema()->id, {"", "wide", "wide\x01"}, "");
+  const auto bytes = store_->engine().range_sizes()->Measure(Schema()->id, {"", "wide", "wide\x01"}, "");
   ASSERT_TRUE(bytes.ok());
   EXPECT_GT((*bytes)[1], 5 * ((*bytes)[0] + (*bytes)[2]));
 }

@@ -7,21 +7,6 @@
 #include "table/row_assembler.h"
 
 namespace sonde {
-namespace {
-
-// What the engine may drop.  Where changes are logged, what is collected is, too: by a delete
-// (table/collect_garbage.h).
-GcRuleEvaluator GcRuleOf(const Catalog& catalog, TableId table, FamilyId family_id, int64_t now_micros) {
-  for (const TableSchemaRef& schema : catalog.ListAll()) {
-    if (schema->id != table || schema->change_stream.has_value()) continue;
-    const FamilySchema* const family = schema->FindFamily(family_id);
-    if (family != nullptr) return {family->gc_rule, now_micros};
-  }
-  return {};
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions& options, bool watch) {
   std::unique_ptr<LocalStore> store(new LocalStore(options.large_room));
   absl::StatusOr<std::unique_ptr<RocksEngine>> engine = RocksEngine::Open(options);
@@ -30,9 +15,6 @@ absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions&
   absl::StatusOr<std::unique_ptr<Catalog>> catalog = Catalog::Open(store->engine_.get());
   if (!catalog.ok()) return catalog.status();
   store->catalog_ = *std::move(catalog);
-  store->engine_->SetGcRules([store = store.get()](TableId table, FamilyId family) {
-    return GcRuleOf(*store->catalog_, table, family, store->clock_.NowMicros());
-  });
   if (watch) {
     LocalStore* const raw = store.get();
     absl::StatusOr<std::unique_ptr<KeyVisualizer>> key_visualizer = KeyVisualizer::Open(
@@ -50,16 +32,11 @@ absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions&
   return store;
 }
 
-LocalStore::~LocalStore() {
-  if (engine_ != nullptr) engine_->SetGcRules(nullptr);  // they use the catalog
-}
-
 absl::StatusOr<uint64_t> LocalStore::MeasureRow(TableId table, const std::string& row_key,
                                                 uint64_t bytes_max) {
   ReadHints hints;
-  for (const TableSchemaRef& schema : catalog_->ListAll()) {
-    if (schema->id == table) hints.families = FamilyIds(*schema);
-  }
+  if (const TableSchemaRef schema = catalog_->FindById(table); schema != nullptr)
+    hints.families = FamilyIds(*schema);
   absl::StatusOr<std::unique_ptr<RowStream>> stream = engine_->Scan(
       table, {{row_key, Successor(row_key)}},
       {.hints = std::move(hints),

@@ -20,8 +20,6 @@ class LocalStore {
   // directory. Errors as RocksEngine::Open, Catalog::Open and KeyVisualizer::Open.
   static absl::StatusOr<std::unique_ptr<LocalStore>> Open(const RocksOptions& options, bool watch = false);
 
-  ~LocalStore();
-
   Tables& tables() { return *tables_; }
   RocksEngine& engine() { return *engine_; }
   // Null when nobody watches.

@@ -156,7 +156,8 @@ absl::Status Serve(ServeSettings settings) {
                          .writes_per_second = settings.writes_per_second},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return server.status();
-  absl::StatusOr<std::unique_ptr<series::IngestService>> ingest = OpenIngest(settings, &(*store)->tables());
+  absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =
+      OpenIngest(settings, &(*store)->tables(), (*server)->commit_line());
   if (!ingest.ok()) return ingest.status();
   absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
       settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()), ingest->get());

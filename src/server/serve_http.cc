@@ -49,9 +49,9 @@ Router Routes(const ServerFacts& facts, series::IngestService* ingest) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
-                                                                  Tables* tables) {
+                                                                  Tables* tables, CommitLine* line) {
   const std::string instance = fmt::format("projects/{}/instances/{}", kProjectUsual, kInstanceUsual);
-  auto local = std::make_unique<LocalTables>(tables, instance);
+  auto local = std::make_unique<LocalTables>(tables, instance, "Sonde itself", line);
   // All threads may have a batch each, and these a quarter of the memory.
   constexpr uint64_t kCellBytes = 128;
   const uint64_t batch_bytes = settings.memory_bytes / 4 / HttpServerOptions().threads;
@@ -61,9 +61,9 @@ absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSet
   return series::IngestService::Open(std::move(local), &tables->clock(),
                                      {.ingest = ingest,
                                       .bytes_under_way_max = static_cast<int64_t>(settings.memory_bytes / 4),
-                                      .tables_of_caller = [tables, instance](std::string caller) {
+                                      .tables_of_caller = [tables, instance, line](std::string caller) {
                                         return std::make_unique<LocalTables>(tables, instance,
-                                                                             std::move(caller));
+                                                                             std::move(caller), line);
                                       }});
 }
 

@@ -11,10 +11,12 @@
 
 namespace sonde {
 
+class CommitLine;
+
 // Series are kept in this instance (its project and name are what `sonde series` has when nobody names
-// others). `tables` must outlive it.  Errors as IngestService::Open.
+// others). `tables`, and `line` (where short writes are committed), must outlive it.  Errors as IngestService::Open.
 absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
-                                                                  Tables* tables);
+                                                                  Tables* tables, CommitLine* line);
 
 // What `facts` points to and `ingest` must outlive it.  Null when the settings want none.  When nobody asked
 // for a port and the usual one is taken, it takes one that is free, and the log says so. FAILED_PRECONDITION:

@@ -132,7 +132,7 @@ absl::StatusOr<ChangeStreamSchema> ChangeStreams::ForTable(const TableSchema& sc
     if (points == stream.partition_points) break;
     stream.partition_points = std::move(points);
   }
-  absl::Status status = tables_->engine().TrimLog(schema.id, stream.start_micros);
+  absl::Status status = tables_->engine().log()->Trim(schema.id, stream.start_micros);
   if (!status.ok()) return status;
   return stream;
 }
@@ -142,7 +142,7 @@ absl::StatusOr<std::unique_ptr<ChangeStreamReader>> ChangeStreams::Open(
   if (absl::Status status = CheckHasChangeStream(*schema); !status.ok()) return status;
   const int64_t now_micros = tables_->clock().NowMicros();
   const int64_t oldest_micros = OldestMicrosOf(*schema->change_stream, now_micros);
-  absl::StatusOr<Engine::LogEnd> end = tables_->engine().FindLogEnd(schema->id, now_micros);
+  absl::StatusOr<RowLog::End> end = tables_->engine().log()->FindEnd(schema->id, RowRange::All(), now_micros);
   if (!end.ok()) return end.status();
   std::unique_ptr<ChangeStreamReader> reader(new ChangeStreamReader(tables_, std::move(schema)));
   reader->partition_ = request.partition;
@@ -216,7 +216,8 @@ std::vector<ChangeStreams::Progress> ChangeStreams::ListProgress() const {
   for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
     if (!schema->change_stream.has_value()) continue;
     Progress progress{.table_name = schema->name, .now_micros = tables_->clock().NowMicros()};
-    const absl::StatusOr<Engine::LogEnd> end = tables_->engine().FindLogEnd(schema->id, progress.now_micros);
+    const absl::StatusOr<RowLog::End> end =
+        tables_->engine().log()->FindEnd(schema->id, RowRange::All(), progress.now_micros);
     if (!end.ok()) continue;  // it is being dropped
     progress.frontier_micros = end->frontier;
     progress.last_record_micros = end->last_record;
@@ -252,8 +253,7 @@ int64_t ChangeStreamReader::OldestMicros() const {
   return OldestMicrosOf(*schema_->change_stream, tables_->clock().NowMicros());
 }
 
-bool ChangeStreamReader::Take(const Engine::LogPiece& piece, std::vector<Piece>* pieces,
-                              absl::Status* status) {
+bool ChangeStreamReader::Take(const RowLog::Piece& piece, std::vector<Piece>* pieces, absl::Status* status) {
   ChangePieceHead head;
   if (*status = DecodeChangePieceHead(piece.bytes, &head); !status->ok()) return false;
   const bool follows =
@@ -302,19 +302,19 @@ absl::StatusOr<ChangeStreamReader::State> ChangeStreamReader::Read(std::vector<P
     next_position_ = std::max(next_position_, oldest_micros);
     started_ = true;
   }
-  absl::StatusOr<Engine::LogEnd> end =
-      tables_->engine().FindLogEnd(schema_->id, tables_->clock().NowMicros());
+  absl::StatusOr<RowLog::End> end =
+      tables_->engine().log()->FindEnd(schema_->id, partition_, tables_->clock().NowMicros());
   if (!end.ok()) return end.status();
   const int64_t through = std::min(end->frontier, end_micros_.value_or(end->frontier));
   if (InRecord() || (end->last_record >= next_position_ && next_position_ <= through)) {
     taken_bytes_ = taken_count_ = 0;
     bool stopped = false;
     absl::Status taken;
-    absl::Status status = tables_->engine().ReadLog(schema_->id, next_position_, next_index_, through,
-                                                    [&](const Engine::LogPiece& piece) {
-                                                      stopped = !Take(piece, pieces, &taken);
-                                                      return !stopped;
-                                                    });
+    absl::Status status = tables_->engine().log()->Read(schema_->id, partition_, next_position_, next_index_,
+                                                        through, [&](const RowLog::Piece& piece) {
+                                                          stopped = !Take(piece, pieces, &taken);
+                                                          return !stopped;
+                                                        });
     if (!status.ok()) return status;
     if (!taken.ok()) return taken;
     progress_->watermark_micros.store(cursor_.watermark, std::memory_order_relaxed);
@@ -328,8 +328,8 @@ absl::StatusOr<ChangeStreamReader::State> ChangeStreamReader::Read(std::vector<P
 }
 
 bool ChangeStreamReader::HasNews() const {
-  const absl::StatusOr<Engine::LogEnd> end =
-      tables_->engine().FindLogEnd(schema_->id, tables_->clock().NowMicros());
+  const absl::StatusOr<RowLog::End> end =
+      tables_->engine().log()->FindEnd(schema_->id, partition_, tables_->clock().NowMicros());
   return !end.ok() || end->last_record >= next_position_ ||
          (end_micros_.has_value() && end->frontier >= *end_micros_);
 }
@@ -349,13 +349,13 @@ std::vector<ChangeStreamReader::Continuation> ChangeStreamReader::Continuations(
 absl::Status ChangeStreams::Trim(const TableSchema& schema) {
   const int64_t oldest_micros = OldestMicrosOf(*schema.change_stream, tables_->clock().NowMicros());
   bool due = false;
-  absl::Status status = tables_->engine().ReadLog(schema.id, 0, 0, oldest_micros - kTrimSlackMicros,
-                                                  [&due](const Engine::LogPiece&) {
-                                                    due = true;
-                                                    return false;
-                                                  });
+  absl::Status status = tables_->engine().log()->Read(
+      schema.id, RowRange::All(), 0, 0, oldest_micros - kTrimSlackMicros, [&due](const RowLog::Piece&) {
+        due = true;
+        return false;
+      });
   if (!status.ok() || !due) return status;
-  return tables_->engine().TrimLog(schema.id, oldest_micros);
+  return tables_->engine().log()->Trim(schema.id, oldest_micros);
 }
 
 absl::Status ChangeStreams::Adapt(const TableSchema& schema) {

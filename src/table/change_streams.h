@@ -106,7 +106,7 @@ class ChangeStreamReader {
   StreamIdentity identity() const { return {schema_->id, schema_->change_stream->start_micros}; }
   int64_t OldestMicros() const;
   // False: enough for now.
-  bool Take(const Engine::LogPiece& piece, std::vector<Piece>* pieces, absl::Status* status);
+  bool Take(const RowLog::Piece& piece, std::vector<Piece>* pieces, absl::Status* status);
 
   Tables* const tables_;
   TableSchemaRef schema_;

@@ -13,6 +13,7 @@
 #include "filter/compiled_filter.h"
 #include "model/limits.h"
 #include "table/collect_garbage.h"
+#include "table/mutate_row_test_support.h"
 
 namespace sonde {
 namespace {
@@ -59,7 +60,7 @@ class ChangeStreamsTest : public testing::Test {
   int64_t Set(std::string_view row_key, std::string_view value) {
     clock_.Advance(kSecond);
     const std::vector<Mutation> mutations = {SetCell{"f", "q", 0, value}};
-    EXPECT_EQ(tables_.MutateRow(*Schema(), {row_key, mutations}), absl::OkStatus());
+    EXPECT_EQ(MutateRow(tables_, *Schema(), {row_key, mutations}), absl::OkStatus());
     return clock_.NowMicros();
   }
 
@@ -171,7 +172,7 @@ TEST_F(ChangeStreamsTest, TablesWithoutAStreamLogNothing) {
                })
       .IgnoreError();
   Set("a", "1");
-  EXPECT_EQ(engine_->FindLogEnd(Schema()->id, 0)->last_record, 0);
+  EXPECT_EQ(engine_->log()->FindEnd(Schema()->id, RowRange::All(), 0)->last_record, 0);
   EXPECT_EQ(OpenCode({}), absl::StatusCode::kFailedPrecondition);
 }
 
@@ -330,12 +331,12 @@ TEST_F(ChangeStreamsTest, NothingOlderThanTheRetentionIsReturned) {
 
   const auto stored = [this] {
     std::vector<int64_t> positions;
-    EXPECT_TRUE(engine_
-                    ->ReadLog(Schema()->id, 0, 0, INT64_MAX,
-                              [&](const Engine::LogPiece& piece) {
-                                positions.push_back(piece.position);
-                                return true;
-                              })
+    EXPECT_TRUE(engine_->log()
+                    ->Read(Schema()->id, RowRange::All(), 0, 0, INT64_MAX,
+                           [&](const RowLog::Piece& piece) {
+                             positions.push_back(piece.position);
+                             return true;
+                           })
                     .ok());
     return positions;
   };
@@ -358,7 +359,7 @@ TEST_F(ChangeStreamsTest, GarbageIsCollectedAndTold) {
                                            SetCell{"f", "r", 1000, "1"},
                                            SetCell{"g", "old", now, "x"},
                                            SetCell{"g", "new", now + 30 * kSecond, "x"}};
-  for (const char* row : {"a", "b"}) ASSERT_TRUE(tables_.MutateRow(*Schema(), {row, mutations}).ok());
+  for (const char* row : {"a", "b"}) ASSERT_TRUE(MutateRow(tables_, *Schema(), {row, mutations}).ok());
   auto reader = Open({});
   ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
   EXPECT_EQ(Drain(reader.get()), "a: -f:q; b: -f:q; ");
@@ -390,7 +391,7 @@ TEST_F(ChangeStreamsTest, CollectingTheGreatestTimestampsSparesWhatIsKept) {
       SetCell{"f", "q", INT64_MAX, "last"}, SetCell{"f", "q", INT64_MAX - 1, "x"},
       SetCell{"f", "r", INT64_MAX - 806, "kept"}, SetCell{"f", "r", INT64_MAX - 807, "x"},
       SetCell{"f", "r", 0, "x"}};
-  ASSERT_TRUE(tables_.MutateRow(*schema, {"a", mutations}).ok());
+  ASSERT_TRUE(MutateRow(tables_, *schema, {"a", mutations}).ok());
   EXPECT_FALSE(CollectGarbage(&tables_, schema, "", 10)->has_value());
   std::string left;
   const auto stream = *engine_->Scan(schema->id, {RowRange::All()}, {});
@@ -404,7 +405,7 @@ TEST_F(ChangeStreamsTest, CollectingTheGreatestTimestampsSparesWhatIsKept) {
 TEST_F(ChangeStreamsTest, GarbageIsCollectedAFewRowsAtATime) {
   ASSERT_TRUE(catalog_->Modify(kTable, {UpdateFamily{"f", GcRule{GcRule::MaxVersions{1}}}}).ok());
   const std::vector<Mutation> mutations = {SetCell{"f", "q", 1000, "1"}, SetCell{"f", "q", 0, "0"}};
-  for (const char* row : {"a", "b", "c"}) ASSERT_TRUE(tables_.MutateRow(*Schema(), {row, mutations}).ok());
+  for (const char* row : {"a", "b", "c"}) ASSERT_TRUE(MutateRow(tables_, *Schema(), {row, mutations}).ok());
   auto reader = Open({});
   EXPECT_EQ(*CollectGarbage(&tables_, Schema(), "", 2), std::optional<std::string>("c"));
   EXPECT_EQ(Drain(reader.get()), "a: -f:q; b: -f:q; ");
@@ -479,7 +480,7 @@ TEST_F(ChangeStreamsTest, CommitTimesAscendWhenTheClockGoesBack) {
   EXPECT_EQ(watermark, clock_.NowMicros());
   clock_.Advance(-kSecond / 2);
   const std::vector<Mutation> mutations = {SetCell{"f", "q", 0, "2"}};
-  ASSERT_TRUE(tables_.MutateRow(*Schema(), {"a", mutations}).ok());
+  ASSERT_TRUE(MutateRow(tables_, *Schema(), {"a", mutations}).ok());
   EXPECT_EQ(Drain(reader.get()), "a: f:q=2; ") << "above the watermark that was promised";
   EXPECT_EQ(reader->watermark_micros(), watermark + 1);
 }
@@ -488,7 +489,7 @@ TEST_F(ChangeStreamsTest, LargeChangesComeInBoundedReads) {
   const std::string value(1'000'000, 'v');
   const std::vector<Mutation> mutations = {SetCell{"f", "q", 0, value}, SetCell{"f", "r", 0, "end"}};
   clock_.Advance(1);
-  ASSERT_TRUE(tables_.MutateRow(*Schema(), {"a", mutations}).ok());
+  ASSERT_TRUE(MutateRow(tables_, *Schema(), {"a", mutations}).ok());
   auto reader = OpenAt(kStart);
   std::vector<ChangeStreamReader::Piece> pieces;
   std::string joined, last;
@@ -566,7 +567,7 @@ TEST_F(ChangeStreamsTest, ReadersMissNothingWhileOthersWrite) {
         const std::string value = std::to_string(i);
         const std::string row = std::string(1, "aiq"[i % 3]) + std::to_string(writer);
         const std::vector<Mutation> mutations = {SetCell{"f", "q", 0, value}};
-        EXPECT_TRUE(tables.MutateRow(*schema, {row, mutations}).ok());
+        EXPECT_TRUE(MutateRow(tables, *schema, {row, mutations}).ok());
       }
       --writing;
     });

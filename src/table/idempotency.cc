@@ -37,13 +37,13 @@ std::vector<FamilyId> TokenFamilies(std::string_view token, int64_t now_micros) 
   return families;
 }
 
-absl::StatusOr<bool> HasToken(Engine* engine, TableId table, std::string_view row_key, std::string_view token,
-                              int64_t now_micros) {
+absl::StatusOr<bool> HasToken(RowStore* store, TableId table, std::string_view row_key,
+                              std::string_view token, int64_t now_micros) {
   ReadHints hints;
   hints.families = TokenFamilies(token, now_micros);
   hints.columns = {{std::string(token), Successor(token)}};
   absl::StatusOr<std::unique_ptr<RowStream>> row =
-      engine->Scan(table, {RowRange::Single(row_key)}, {.hints = std::move(hints)});
+      store->Scan(table, {RowRange::Single(row_key)}, {.hints = std::move(hints)});
   if (!row.ok()) return row.status();
   RowPiece piece;
   while (true) {
@@ -55,10 +55,13 @@ absl::StatusOr<bool> HasToken(Engine* engine, TableId table, std::string_view ro
   }
 }
 
-void AddToken(std::string_view token, int64_t now_micros, RowDelta* delta) {
+RowGuard AddToken(std::string_view token, int64_t now_micros, RowDelta* delta) {
   FamilyDelta& family = delta->families.emplace_back();  // its id is the greatest
   family.family = ExpiringFamily(now_micros, ShardOf(token));
   family.puts.push_back({token, now_micros, {}});
+  return {.families = TokenFamilies(token, now_micros),
+          .qualifier = token,
+          .newest_old_micros = now_micros - kIdempotencyMicros - 1};
 }
 
 }  // namespace sonde

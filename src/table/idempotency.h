@@ -1,9 +1,9 @@
 // Writes that are applied once, however often they are sent: google.bigtable.v2.Idempotency.
 //
 // The token is a cell of the row that the write changes, in an expiring family (model/expiring_family.h), and
-// becomes durable with it: either both are there or neither.  A repetition finds it and changes nothing.  Who
-// writes with a token has the row's turn from before it looks for the token until the commit: so of two that
-// come at once, the second one finds it.
+// becomes durable with the change: either both are there or neither.  The engine looks for the token and
+// writes the change as one step (RowGuard): of two writes with one token, also of two servers, the second
+// finds the token of the first and changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/engine.h"
+#include "engine/row_store.h"
 #include "model/expiring_family.h"
 #include "model/mutation.h"
 
@@ -33,11 +33,12 @@ absl::Status CheckStartTime(const Idempotency& idempotency, int64_t now_micros);
 // The families where a token may be that was written within kIdempotencyMicros.
 std::vector<FamilyId> TokenFamilies(std::string_view token, int64_t now_micros);
 
-// Whether a row has it.  It stays so while the caller has the row's turn (table/row_turns.h).
-absl::StatusOr<bool> HasToken(Engine* engine, TableId table, std::string_view row_key, std::string_view token,
-                              int64_t now_micros);
+// Whether a row has it now.
+absl::StatusOr<bool> HasToken(RowStore* store, TableId table, std::string_view row_key,
+                              std::string_view token, int64_t now_micros);
 
-// Adds the token to a row's delta.  A view of it stays there.
-void AddToken(std::string_view token, int64_t now_micros, RowDelta* delta);
+// Adds the token to a row's delta, and returns what guards the delta against a row that has the token.  Both
+// view the token.
+RowGuard AddToken(std::string_view token, int64_t now_micros, RowDelta* delta);
 
 }  // namespace sonde

@@ -11,6 +11,7 @@
 
 #include "engine/forwarding_engine.h"
 #include "model/aggregate.h"
+#include "table/mutate_row_test_support.h"
 #include "table/tables_test_support.h"
 
 namespace sonde {
@@ -21,7 +22,7 @@ class IdempotencyTest : public TablesTest {
   absl::Status Add(std::string_view token, std::string_view row = "r",
                    std::optional<int64_t> start_micros = std::nullopt) {
     const std::vector<Mutation> mutations = {AddToCell{"sum", "q", 0, 1}};
-    return tables_.MutateRow(*schema_, {row, mutations, Idempotency{token, start_micros}});
+    return MutateRow(tables_, *schema_, {row, mutations, Idempotency{token, start_micros}});
   }
   int64_t Sum(std::string_view row = "r") {
     const auto reader = *tables_.Read(schema_, {.ranges = {RowRange::Single(row)}});
@@ -71,7 +72,7 @@ TEST_F(IdempotencyTest, AFirstAttemptOfLongAgoIsRefused) {
 
 TEST_F(IdempotencyTest, WhatWasRefusedMayComeAgain) {
   const std::vector<Mutation> bad = {SetCell{"sum", "q", 0, "v"}};
-  EXPECT_EQ(tables_.MutateRow(*schema_, {"r", bad, Idempotency{"token 01"}}).code(),
+  EXPECT_EQ(MutateRow(tables_, *schema_, {"r", bad, Idempotency{"token 01"}}).code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Add("token 01"), absl::OkStatus());
   EXPECT_EQ(Sum(), 1);
@@ -86,21 +87,41 @@ TEST_F(IdempotencyTest, EntriesOfARequestCountByTheirTokens) {
   EXPECT_EQ(Sum(), 4);
 }
 
-// Counts the commits of its engine.
+// Counts the commits of its engine that change something.
 class CountingEngine : public ForwardingEngine {
  public:
   using ForwardingEngine::ForwardingEngine;
-  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
-    ++commits;
-    return refuses ? absl::UnavailableError("busy") : engine_->Apply(table, changes);
-  }
-  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
-                      const Decide& decide) override {
-    ++commits;
-    return engine_->Update(table, row_key, hints, decide);
+  using RowStore::Apply;
+  absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) override {
+    Counted counted(rows);
+    absl::Status status = absl::UnavailableError("busy");
+    if (refuses) {
+      while (counted.Next().has_value()) continue;
+    } else {
+      status = engine_->Apply(table, &counted, options);
+    }
+    if (counted.changes > counted.refused) ++commits;
+    return status;
   }
   std::atomic<int> commits = 0;
   bool refuses = false;
+
+ private:
+  struct Counted final : RowSource {
+    explicit Counted(RowSource* source) : rows(source) {}
+    ~Counted() = default;
+    std::optional<absl::Span<const RowChange>> Next() override {
+      const std::optional<absl::Span<const RowChange>> part = rows->Next();
+      if (part.has_value()) changes += part->size();
+      return part;
+    }
+    void OnRefused(size_t index, const absl::Status& why) override {
+      ++refused;
+      rows->OnRefused(index, why);
+    }
+    RowSource* const rows;
+    size_t changes = 0, refused = 0;
+  };
 };
 
 class IdempotentBatchTest : public IdempotencyTest {
@@ -210,7 +231,7 @@ TEST_F(IdempotencyTest, WhatHasExpiredIsForgotten) {
     families = row.size();
     return std::nullopt;
   };
-  ASSERT_EQ(engine_->Update(schema_->id, "r", hints, count), absl::OkStatus());
+  ASSERT_EQ(engine_->Update(schema_->id, "r", hints, count, {}), absl::OkStatus());
   EXPECT_EQ(families, 1u);
 }
 

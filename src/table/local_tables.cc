@@ -1,5 +1,6 @@
 #include "table/local_tables.h"
 
+#include "absl/synchronization/notification.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "model/read_filter.h"
@@ -8,6 +9,31 @@ namespace sonde {
 namespace {
 
 constexpr int64_t kRowsPerStep = 1'000;
+
+// A write of whose end somebody waits, who has its rows.
+class WaitedFor final : public PendingWrite {
+ public:
+  WaitedFor(TableSchemaRef schema, absl::Span<const RowMutations> rows, uint64_t bytes,
+            absl::StatusOr<std::vector<absl::Status>>* statuses, absl::Notification* done)
+      : PendingWrite(absl::InfiniteFuture(), bytes), rows_(rows), statuses_(statuses), done_(done) {
+    target_.schema = std::move(schema);
+  }
+  WhyAlone Open() override { return WhyAlone::kNot; }
+  std::optional<absl::Span<const RowMutations>> ReadTogether(std::unique_ptr<Memory>*) override {
+    return rows_;
+  }
+  absl::StatusOr<absl::Span<const RowMutations>> ReadAlone() override { return rows_; }
+  absl::Status Interrupted() const override { return absl::OkStatus(); }
+  void Done(absl::StatusOr<std::vector<absl::Status>> statuses) override {
+    *statuses_ = std::move(statuses);
+    done_->Notify();
+  }
+
+ private:
+  const absl::Span<const RowMutations> rows_;
+  absl::StatusOr<std::vector<absl::Status>>* const statuses_;
+  absl::Notification* const done_;
+};
 
 }  // namespace
 
@@ -81,7 +107,16 @@ absl::StatusOr<std::vector<absl::Status>> LocalTables::MutateRows(const std::str
     }
     requests.push_back({row.row_key, absl::MakeConstSpan(mutations).subspan(first)});
   }
-  return tables_->MutateRows(**schema, requests);
+  uint64_t bytes = 0;
+  for (const RowMutations& row : requests) bytes += BytesOf(row.mutations);
+  // What is long would keep others waiting; this thread waits anyway.
+  constexpr uint64_t kTogetherBytesMax = 64 << 10;
+  if (line_ == nullptr || bytes > kTogetherBytesMax) return tables_->MutateRows(**schema, requests);
+  absl::Notification done;
+  absl::StatusOr<std::vector<absl::Status>> statuses;
+  line_->Add(std::make_unique<WaitedFor>(*schema, requests, bytes, &statuses, &done));
+  done.WaitForNotification();
+  return statuses;
 }
 
 absl::Status LocalTables::ReadRows(const std::string& table, const RowRead& read,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/table_access.h"
+#include "table/commit_line.h"
 #include "table/tables.h"
 
 namespace sonde {
@@ -14,10 +15,14 @@ namespace sonde {
 class LocalTables final : public TableAccess, private NumberAccess {
  public:
   // `tables` must outlive this.  Tables are looked for in `instance`: projects/P/instances/I.  `caller`: in
-  // whose name, for those who look for full scans.
-  LocalTables(Tables* tables, std::string instance, std::string caller = "Sonde itself")
+  // whose name, for those who look for full scans.  `line`: where short writes join those of others, and must
+  // outlive this; null: each is written by itself.
+  LocalTables(Tables* tables, std::string instance, std::string caller = "Sonde itself",
+              CommitLine* line = nullptr)
       : LocalTables(std::shared_ptr<Tables>(std::shared_ptr<void>(), tables), std::move(instance),
-                    std::move(caller)) {}
+                    std::move(caller)) {
+    line_ = line;
+  }
   // Holds `tables`, and the store that they share their owner with.
   LocalTables(std::shared_ptr<Tables> tables, std::string instance, std::string caller = "Sonde itself")
       : tables_(std::move(tables)), instance_(std::move(instance)), caller_(std::move(caller)) {}
@@ -43,6 +48,7 @@ class LocalTables final : public TableAccess, private NumberAccess {
   const std::shared_ptr<Tables> tables_;
   const std::string instance_;
   const std::string caller_;
+  CommitLine* line_ = nullptr;
 };
 
 }  // namespace sonde

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "table/mutate_row_test_support.h"
 #include "table/tables_test_support.h"
 
 namespace sonde {
@@ -25,7 +26,7 @@ TEST_F(TablesTest, NumbersAreWhatIsSeenOfAColumn) {
           mutations.push_back(SetCell{family, "other", kNow, "9"});
         }
       }
-      ASSERT_TRUE(tables.MutateRow(*created, {row, mutations}).ok());
+      ASSERT_TRUE(MutateRow(tables, *created, {row, mutations}).ok());
     }
     const auto read = [&](NumberRead request, size_t rows_max = 100) {
       request.columns = {{"q"}};
@@ -81,7 +82,7 @@ TEST_F(TablesTest, NumbersOfSeveralColumns) {
           mutations.push_back(SetCell{"last", column, kNow - i * kSecond, kValues[i]});
         }
       }
-      ASSERT_TRUE(tables.MutateRow(*created, {row, mutations}).ok());
+      ASSERT_TRUE(MutateRow(tables, *created, {row, mutations}).ok());
     }
     for (const bool whole_rows : {false, true}) {
       const NumberRead read{.ranges = {RowRange::All()},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "table/mutate_row_test_support.h"
 #include "table/tables_test_support.h"
 
 namespace sonde {
@@ -64,7 +65,7 @@ TEST_F(TablesTest, RowsInPartsAreTheSameAsWhole) {
       const std::string value = std::to_string(i);
       const std::vector<Mutation> mutations = {
           SetCell{families[random.Uniform(3)], qualifier, timestamp, value}};
-      ASSERT_TRUE(tables.MutateRow(*schema, {row, mutations}).ok());
+      ASSERT_TRUE(MutateRow(tables, *schema, {row, mutations}).ok());
     }
     const auto read = [&](bool in_parts, bool reversed) {
       auto reader = tables.Read(
@@ -131,7 +132,7 @@ TEST_F(TablesTest, ReadsThatAreBegunAgainWithinARowAreTheSame) {
       const std::string row(1, static_cast<char>('a' + random.Uniform(8)));
       const std::string qualifier(1, static_cast<char>('p' + random.Uniform(3)));
       const std::vector<Mutation> mutations = {SetCell{"z", qualifier, kNow + i * 1'000, std::to_string(i)}};
-      ASSERT_TRUE(tables.MutateRow(*schema, {row, mutations}).ok());
+      ASSERT_TRUE(MutateRow(tables, *schema, {row, mutations}).ok());
     }
     for (const bool reversed : {false, true}) {
       for (const bool in_parts : {false, true}) {
@@ -201,7 +202,7 @@ TEST_F(TablesTest, PartsAreFilteredAsTheWholeIs) {
       const int64_t timestamp = kNow - static_cast<int64_t>(random.Uniform(20)) * 4'000 * kSecond;
       const std::string value = std::to_string(i);
       const std::vector<Mutation> set = {SetCell{name, qualifier, timestamp, value}};
-      ASSERT_TRUE(tables.MutateRow(*schema, {row_key, set}).ok());
+      ASSERT_TRUE(MutateRow(tables, *schema, {row_key, set}).ok());
     }
   }
   const auto read = [&](const FilterSpec& filter, bool in_parts) {
@@ -232,7 +233,7 @@ TEST_F(TablesTest, PartsAreFilteredAsTheWholeIs) {
 
 TEST_F(TablesTest, WhatIsPutTogetherHasABound) {
   const auto engine = MemoryEngine::Create({.cells_per_piece_max = 1});
-  ASSERT_TRUE(engine->CreateTable(1).ok());
+  ASSERT_TRUE(engine->CreateTable({.id = 1}).ok());
   const std::string value(1000, 'v');
   for (const char* row : {"a", "b"}) {
     RowDelta delta;
@@ -260,7 +261,7 @@ TEST_F(TablesTest, WhatIsPutTogetherHasABound) {
 
 TEST_F(TablesTest, WhatIsPutTogetherTakesRoom) {
   const auto engine = MemoryEngine::Create({.cells_per_piece_max = 1});
-  ASSERT_TRUE(engine->CreateTable(1).ok());
+  ASSERT_TRUE(engine->CreateTable({.id = 1}).ok());
   const std::string value(RowAssembler::kRowUncountedBytes / 2, 'v');
   for (const int cells : {1, 8, 2}) {
     RowDelta delta;

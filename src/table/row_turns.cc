@@ -23,11 +23,17 @@ RowTurns::Turn* RowTurns::Take(uint64_t row_hash) {
   return turn;
 }
 
-bool RowTurns::IsTaken(TableId table, std::string_view row_key) {
-  const uint64_t row_hash = absl::HashOf(table, row_key);
+RowTurns::Turn* RowTurns::TryTake(uint64_t row_hash, int64_t now_micros) {
   Shard& shard = ShardOf(row_hash);
   std::lock_guard lock(shard.mutex);
-  return shard.turns.contains(row_hash);
+  if (shard.last_micros > now_micros) return nullptr;
+  const auto [place, is_new] = shard.turns.try_emplace(row_hash);
+  if (!is_new) return nullptr;
+  place->second = std::make_unique<Turn>();
+  Turn* const turn = place->second.get();
+  turn->takers = 1;
+  turn->mutex.lock();
+  return turn;
 }
 
 void RowTurns::GiveBack(uint64_t row_hash, Turn* turn, int64_t now_micros) {
@@ -57,6 +63,19 @@ RowTurn::RowTurn(RowTurns* turns, TableId table, absl::Span<const std::string_vi
 
 RowTurn::~RowTurn() {
   for (const Row& row : rows_) turns_->GiveBack(row.hash, row.turn, now_micros_);
+}
+
+bool RowTurnsNow::Take(std::string_view row_key) {
+  const uint64_t row_hash = absl::HashOf(table_, row_key);
+  if (rows_.contains(row_hash)) return true;
+  RowTurns::Turn* const turn = turns_->TryTake(row_hash, now_micros_);
+  if (turn == nullptr) return false;
+  rows_.emplace(row_hash, turn);
+  return true;
+}
+
+RowTurnsNow::~RowTurnsNow() {
+  for (const auto& [row_hash, turn] : rows_) turns_->GiveBack(row_hash, turn, now_micros_);
 }
 
 }  // namespace sonde

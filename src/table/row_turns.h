@@ -30,11 +30,9 @@ class RowTurns {
   // `clock` must outlive this.
   explicit RowTurns(const Clock* clock) : clock_(clock) {}
 
-  // Whether somebody has the turn of this row, so that who wants it would wait.
-  bool IsTaken(TableId table, std::string_view row_key);
-
  private:
   friend class RowTurn;
+  friend class RowTurnsNow;
 
   // Of a row that somebody has, or waits for.
   struct Turn {
@@ -53,6 +51,8 @@ class RowTurns {
   Shard& ShardOf(uint64_t row_hash) { return shards_[row_hash % kShards]; }
   // Waits for it.
   Turn* Take(uint64_t row_hash);
+  // Null: somebody has the turn, or waits for it, or had it at a later time than `now_micros`.
+  Turn* TryTake(uint64_t row_hash, int64_t now_micros);
   void GiveBack(uint64_t row_hash, Turn* turn, int64_t now_micros);
 
   const Clock* const clock_;
@@ -79,6 +79,27 @@ class RowTurn {
   RowTurns* const turns_;
   std::vector<Row> rows_;  // by hash, the order in which all take them
   int64_t now_micros_;
+};
+
+// Turns of rows that are taken one after the other, if nobody has them, at one time.  So their taker waits for
+// nobody, and may take as many as come.
+class RowTurnsNow {
+ public:
+  RowTurnsNow(RowTurns* turns, TableId table)
+      : turns_(turns), table_(table), now_micros_(turns->clock_->NowMicros()) {}
+  ~RowTurnsNow();
+  RowTurnsNow(const RowTurnsNow&) = delete;
+  RowTurnsNow& operator=(const RowTurnsNow&) = delete;
+
+  int64_t now_micros() const { return now_micros_; }
+  // False: the row's turn cannot be had now.  True for a row that has it here already.
+  bool Take(std::string_view row_key);
+
+ private:
+  RowTurns* const turns_;
+  const TableId table_;
+  const int64_t now_micros_;
+  absl::flat_hash_map<uint64_t, RowTurns::Turn*> rows_;  // by hash
 };
 
 }  // namespace sonde

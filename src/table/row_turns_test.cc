@@ -31,17 +31,32 @@ TEST(RowTurnsTest, RowsMayRepeat) {
   EXPECT_EQ(RowTurn(&turns, kTable, absl::Span<const std::string_view>()).now_micros(), kNow);
 }
 
-TEST(RowTurnsTest, IsTakenWhileSomebodyHasIt) {
+TEST(RowTurnsTest, WhoDoesNotWaitTakesWhatNobodyHas) {
   ManualClock clock(kNow);
   RowTurns turns(&clock);
-  EXPECT_FALSE(turns.IsTaken(kTable, "a"));
   {
     const RowTurn turn(&turns, kTable, "a");
-    EXPECT_TRUE(turns.IsTaken(kTable, "a"));
-    EXPECT_FALSE(turns.IsTaken(kTable, "b"));
-    EXPECT_FALSE(turns.IsTaken(kTable + 1, "a"));
+    RowTurnsNow now(&turns, kTable);
+    EXPECT_FALSE(now.Take("a"));
+    EXPECT_TRUE(now.Take("b"));
+    EXPECT_TRUE(now.Take("b")) << "it has the turn already";
+    EXPECT_FALSE(RowTurnsNow(&turns, kTable).Take("b"));
+    EXPECT_TRUE(RowTurnsNow(&turns, kTable + 1).Take("a"));
   }
-  EXPECT_FALSE(turns.IsTaken(kTable, "a"));
+  EXPECT_TRUE(RowTurnsNow(&turns, kTable).Take("a"));
+  EXPECT_TRUE(RowTurnsNow(&turns, kTable).Take("b"));
+}
+
+TEST(RowTurnsTest, WhoDoesNotWaitTakesNoTurnOfALaterTime) {
+  ManualClock clock(kNow);
+  RowTurns turns(&clock);
+  {
+    const RowTurn turn(&turns, kTable, "a");
+  }
+  clock.Advance(-1);
+  EXPECT_FALSE(RowTurnsNow(&turns, kTable).Take("a"));
+  clock.Advance(1);
+  EXPECT_TRUE(RowTurnsNow(&turns, kTable).Take("a"));
 }
 
 // So many rows that any two requests would share a stripe of a lock.

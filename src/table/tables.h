@@ -24,37 +24,12 @@
 #include "model/mutation.h"
 #include "model/table_access.h"
 #include "table/access_observer.h"
-#include "table/idempotency.h"
+#include "table/read_modify_write.h"
 #include "table/row_reader.h"
 #include "table/row_turns.h"
+#include "table/row_writes.h"
 
 namespace sonde {
-
-struct RowMutations {
-  std::string_view row_key;
-  absl::Span<const Mutation> mutations;
-  std::optional<Idempotency> idempotency;  // applied once a token
-};
-
-struct ReadModifyWriteRule {
-  struct Append {
-    std::string_view value;
-  };
-  struct Increment {
-    int64_t amount = 0;  // wraps
-  };
-  std::string_view family;
-  std::string_view qualifier;
-  std::variant<Append, Increment> change;
-};
-
-// A cell that ReadModifyWriteRow wrote.
-struct WrittenCell {
-  std::string family;
-  std::string qualifier;
-  int64_t timestamp_micros = 0;
-  std::string value;
-};
 
 // A key near which a table could be divided.
 struct RowKeySample {
@@ -87,30 +62,13 @@ class Tables {
 
   // What follows takes an authorized view, or null for the whole table; PERMISSION_DENIED: CheckInView.
 
-  // Atomic.  Errors: those of Normalize and of CheckStartTime; the engine's.  A row with a token is looked
-  // for in the engine first.
-  absl::Status MutateRow(const TableSchema& schema, const RowMutations& row,
-                         const AuthorizedView* view = nullptr);
-
-  // Each row atomic; all that are accepted are one commit, in their order.  One status a row; an error of the
-  // engine is that of every row of the commit.  `interrupted` is asked while tokens are looked for and before
-  // the commit; not OK (DEADLINE_EXCEEDED, CANCELLED): nothing is written, and that is the status of
-  // every row.
+  // Each row atomic; all that are accepted are one commit, in their order.  One status a row: an error of
+  // Normalize, of CheckStartTime, or of the engine.  `interrupted` is asked for each token and before the
+  // commit; not OK (DEADLINE_EXCEEDED, CANCELLED): nothing is written, and that is the status of every row.
+  // Requests that wait for each other's commits come through CommitLine (commit_line.h).
   std::vector<absl::Status> MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
                                        const AuthorizedView* view = nullptr,
                                        const std::function<absl::Status()>& interrupted = {});
-  // As MutateRows, where each row is a request by itself, whose status does not depend on the others but for
-  // UNAVAILABLE and what a commit that went wrong says.  None has a token.
-  std::vector<absl::Status> MutateTogether(const TableSchema& schema, absl::Span<const RowMutations> rows,
-                                           const AuthorizedView* view = nullptr);
-  // As MutateRows of each of several requests, whose rows `next` gives until it gives none; all that are
-  // accepted are one commit.  What the rows view may be gone when `next` is asked again, but for their keys,
-  // which stay until this is done; it must not wait.  No row has a token or asks for the server's time, and
-  // no changes are logged.  The statuses of each request.  Not OK: they cannot be written together, and
-  // nothing was; MutateRows each.
-  using NextRows = std::function<std::optional<absl::Span<const RowMutations>>()>;
-  absl::StatusOr<std::vector<std::vector<absl::Status>>> MutateRowsOfEach(
-      const TableSchema& schema, const NextRows& next, const AuthorizedView* view = nullptr);
 
   // Atomic.  No predicate: whether the row has any cell.  Returns whether it matched.  Errors: those of
   // CompiledFilter::CheckFamilies, and those of Normalize for the branch that is taken; the other one may
@@ -137,18 +95,18 @@ class Tables {
 
   // The engine's (engine.h).
   double WritePressure() const { return engine_->WritePressure(); }
-  // As the engine's, or for the turn of the row.
-  bool RowMustWait(TableId table, std::string_view row_key) {
-    return turns_.IsTaken(table, row_key) || engine_->RowMustWait(table, row_key);
-  }
 
   // Where changes are logged, row by row.
   absl::Status DropRowRange(const TableSchema& schema, const RowRange& range);
 
  private:
-  std::vector<absl::Status> ApplyRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
-                                      const AuthorizedView* view,
-                                      const std::function<absl::Status()>& interrupted);
+  friend class CommitLine;
+  // Writes of several requests, whose rows `next` gives, as one commit in which none waits for another; where
+  // changes are logged, rows that `next` gave have to stay.  The statuses of each request that was read;
+  // ABORTED: MutateRows the row.  Not OK: they cannot be written together, and nothing was; MutateRows each.
+  absl::StatusOr<std::vector<std::vector<absl::Status>>> MutateTogether(const TableSchema& schema,
+                                                                        const AuthorizedView* view,
+                                                                        const RowWrites::NextRows& next);
   // Tells the observer of one row that was written.
   struct WrittenSize {
     uint64_t cells = 0, bytes = 0;

@@ -12,6 +12,7 @@
 #include "engine/memory/memory_engine.h"
 #include "model/limits.h"
 #include "table/local_tables.h"
+#include "table/mutate_row_test_support.h"
 #include "table/tables_test_support.h"
 
 namespace sonde {
@@ -50,37 +51,6 @@ TEST_F(TablesTest, ForgottenCellsAreNeverReturned) {
   EXPECT_EQ(Read({}), "new: day:q=x\nr: last:q=3 last:q=2\n");
   clock_.Advance(86'401 * kSecond);
   EXPECT_EQ(Read({}), "r: last:q=3 last:q=2\n");
-}
-
-// As one whose disk is full.
-class RefusingEngine : public ForwardingEngine {
- public:
-  using ForwardingEngine::ForwardingEngine;
-  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
-    const bool adds = std::any_of(changes.begin(), changes.end(), [](const RowChange& change) {
-      return std::any_of(change.delta.families.begin(), change.delta.families.end(),
-                         [](const FamilyDelta& family) { return !family.puts.empty(); });
-    });
-    return adds ? absl::ResourceExhaustedError("full") : engine_->Apply(table, changes);
-  }
-};
-
-TEST_F(TablesTest, WhatIsCommittedTogetherFailsAlone) {
-  const std::vector<Mutation> set = {SetCell{"z", "q", 0, "v"}}, wrong = {AddToCell{"z", "q", 0, 1}},
-                              remove = {DeleteFromRow{}};
-  const std::vector<absl::Status> mismatch =
-      tables_.MutateTogether(*schema_, {{"a", set}, {"b", wrong}, {"c", set}});
-  EXPECT_TRUE(mismatch[0].ok() && mismatch[2].ok()) << mismatch[0] << mismatch[2];
-  EXPECT_FALSE(mismatch[1].ok());
-  EXPECT_EQ(Read({}), "a: z:q=v\nc: z:q=v\n");
-
-  RefusingEngine refusing(engine_.get());
-  Tables tables(&refusing, catalog_.get(), &clock_, /*seed=*/1);
-  const std::vector<absl::Status> full =
-      tables.MutateTogether(*schema_, {{"a", remove}, {"b", set}, {"c", remove}});
-  EXPECT_TRUE(full[0].ok() && full[2].ok()) << full[0] << full[2];
-  EXPECT_EQ(full[1].code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(Read({}), "");
 }
 
 TEST_F(TablesTest, AForgottenCellDoesNotMatchAPredicate) {
@@ -130,7 +100,7 @@ TEST_F(TablesTest, VersionsAreCountedAcrossPieces) {
   const std::vector<Mutation> mutations = {SetCell{"last", "p", 1000, "0"}, SetCell{"last", "q", 1000, "1"},
                                            SetCell{"last", "q", 2000, "2"}, SetCell{"last", "q", 3000, "3"},
                                            SetCell{"last", "r", 1000, "4"}};
-  ASSERT_TRUE(tables.MutateRow(*created, {"r", mutations}).ok());
+  ASSERT_TRUE(MutateRow(tables, *created, {"r", mutations}).ok());
   auto reader = tables.Read(created, {.ranges = {RowRange::All()}});
   ASSERT_TRUE(reader.ok());
   ASSERT_EQ(*(*reader)->Next(1), RowReader::Step::kRow);
@@ -233,7 +203,7 @@ TEST_F(TablesTest, ServerTimesAreInTheOrderOfTheChangesOfARow) {
   Tables interrupted(engine_.get(), catalog_.get(), &clock, /*seed=*/1);
   tables = &interrupted;
   const std::vector<Mutation> write = set("write");
-  ASSERT_TRUE(interrupted.MutateRow(*schema_, {"r", write}).ok());
+  ASSERT_TRUE(MutateRow(interrupted, *schema_, {"r", write}).ok());
   EXPECT_EQ(*matched.get(), true);
   EXPECT_EQ(Read({}), "r: last:q=after last:q=write\n");
 }

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "engine/memory/memory_engine.h"
+#include "table/mutate_row_test_support.h"
 #include "table/tables.h"
 
 namespace sonde {
@@ -32,7 +33,7 @@ class TablesTest : public testing::Test {
   }
 
   void Put(std::string_view row, std::vector<Mutation> mutations) {
-    const absl::Status status = tables_.MutateRow(*schema_, {row, mutations});
+    const absl::Status status = MutateRow(tables_, *schema_, {row, mutations});
     ASSERT_TRUE(status.ok()) << status;
   }
 

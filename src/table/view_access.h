@@ -10,7 +10,7 @@
 #include "model/mutation.h"
 #include "model/read_hints.h"
 #include "model/table_schema.h"
-#include "table/tables.h"
+#include "table/read_modify_write.h"
 
 namespace sonde {
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "table/mutate_row_test_support.h"
 #include "table/tables_test_support.h"
 
 namespace sonde {
@@ -24,7 +25,7 @@ class ViewTest : public TablesTest {
   }
 
   std::string Write(std::string_view row, std::vector<Mutation> mutations) {
-    const absl::Status status = tables_.MutateRow(*schema_, {row, mutations}, view_.get());
+    const absl::Status status = MutateRow(tables_, *schema_, {row, mutations}, view_.get());
     return status.ok() ? "" : status.ToString();
   }
 
@@ -93,9 +94,9 @@ TEST_F(ViewTest, DeletesRowsWhenAllOfThemIsInIt) {
   AuthorizedView all = *view_;
   for (const FamilySchema& family : schema_->families) all.families[family.name] = {{}, {""}};
   const std::vector<Mutation> mutations = {DeleteFromRow{}};
-  EXPECT_EQ(tables_.MutateRow(*schema_, {"a#1", mutations}, &all), absl::OkStatus());
+  EXPECT_EQ(MutateRow(tables_, *schema_, {"a#1", mutations}, &all), absl::OkStatus());
   EXPECT_EQ(Read({.ranges = {RowRange::Single("a#1")}}), "");
-  EXPECT_FALSE(tables_.MutateRow(*schema_, {"a", mutations}, &all).ok());
+  EXPECT_FALSE(MutateRow(tables_, *schema_, {"a", mutations}, &all).ok());
 }
 
 TEST_F(ViewTest, PredicatesAndRulesSeeNoMore) {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "engine/memory/memory_engine.h"
+#include "table/mutate_row_test_support.h"
 #include "table/tables.h"
 
 namespace sonde {
@@ -31,7 +32,7 @@ class RowsAnswerTest : public testing::Test {
     for (int i = 0; i < cells; ++i) {
       mutations.push_back(SetCell{i % 2 == 0 ? "f" : "g", columns[i], 1'000 * (i + 1), value});
     }
-    ASSERT_TRUE(tables_.MutateRow(*schema_, {row, mutations}).ok());
+    ASSERT_TRUE(MutateRow(tables_, *schema_, {row, mutations}).ok());
   }
 
   // The whole answer; the longest part goes to `part_bytes_max`.

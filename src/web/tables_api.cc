@@ -325,8 +325,10 @@ class TablesApi {
     asked.columns_max = 1;
     absl::StatusOr<HeatMap> map = key_visualizer_->Map(asked);
     if (!map.ok()) return map.status();
+    RangeSizes* const sizes = tables_->engine().range_sizes();
+    if (sizes == nullptr) return absl::UnimplementedError("The store does not tell the sizes of ranges");
     const absl::StatusOr<std::vector<uint64_t>> bytes =
-        tables_->engine().MeasureRows(asked.table, map->row_starts, map->keys_end);
+        sizes->Measure(asked.table, map->row_starts, map->keys_end);
     if (!bytes.ok()) return bytes.status();
     map->columns = 1;
     map->start_seconds = asked.start_seconds;

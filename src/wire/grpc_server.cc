@@ -6,14 +6,13 @@
 #include "absl/time/clock.h"
 #include "base/admission.h"
 #include "model/limits.h"
+#include "table/commit_line.h"
 #include "wire/admin/instance_admin_service.h"
 #include "wire/admin/operations.h"
 #include "wire/admin/table_admin_service.h"
 #include "wire/call/not_built.h"
 #include "wire/data/change_streams.h"
 #include "wire/data/data_service.h"
-#include "wire/data/list_committer.h"
-#include "wire/data/row_committer.h"
 #include "wire/health_service.h"
 #include "wire/reflection_service.h"
 #include "work/turn_clock.h"
@@ -48,7 +47,7 @@ constexpr WaitLimits kLargeWriteWait{
     .waiting = 256, .wait = absl::Seconds(30), .wait_when_overloaded = absl::Seconds(30)};
 
 // One waits for the disk while another is being made; more only where they have cores of their own.
-int ListCommitsMax() { return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2U, 8U)); }
+int CommitsMax() { return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2U, 8U)); }
 
 size_t ReaderThreads(size_t asked) {
   constexpr size_t kLeast = 4;
@@ -74,8 +73,13 @@ struct GrpcServer::Parts {
         stalled_reads(options.read_patience),
         operations(static_cast<uint64_t>(tables->clock().NowMicros())),
         change_streams(tables, &workers, options.read_bytes_max / 2),
-        committer(tables, &workers),
-        list_committer(tables, &workers, ListCommitsMax()),
+        commit_line(tables, &workers,
+                    {.commits_max = CommitsMax(),
+                     .tell_together =
+                         [](absl::FunctionRef<void()> tell) {
+                           const rpc::AnswersTogether answers;
+                           tell();
+                         }}),
         calls{.workers = &workers,
               .readers = &readers,
               .reads = &reads,
@@ -83,8 +87,7 @@ struct GrpcServer::Parts {
               .administration = &administration,
               .stalled_reads = &stalled_reads,
               .read_cost = &read_cost,
-              .committer = &committer,
-              .list_committer = &list_committer,
+              .commit_line = &commit_line,
               .metrics = &metrics,
               .writes_block = options.writes_block,
               .large_readers = &large_readers,
@@ -112,8 +115,7 @@ struct GrpcServer::Parts {
   StepCost read_cost;
   Operations operations;
   ChangeStreamCalls change_streams;
-  RowCommitter committer;
-  ListCommitter list_committer;
+  CommitLine commit_line;
   Admission health_watches{"health watches", {.requests = kHealthWatchesMax, .bytes = kHealthBytesMax}};
   Admission reflections{"calls of reflection", {.requests = kReflectionsMax, .bytes = kReflectionBytesMax}};
   const CallResources calls;
@@ -148,6 +150,8 @@ bool GrpcServer::is_accepting() const { return parts_->server->is_accepting(); }
 const RequestMetrics& GrpcServer::request_metrics() const { return parts_->metrics; }
 const Admission& GrpcServer::reads() const { return parts_->reads; }
 const Admission& GrpcServer::writes() const { return parts_->writes; }
+CommitLine* GrpcServer::commit_line() { return &parts_->commit_line; }
+
 const ChangeStreams& GrpcServer::change_streams() const { return parts_->change_streams.streams(); }
 
 int64_t GrpcServer::bytes_under_way() const {

@@ -50,6 +50,8 @@ struct GrpcServerOptions {
   int64_t writes_per_second = 0;
 };
 
+class CommitLine;
+
 class GrpcServer {
  public:
   // Answers requests when it returns.  `tables` and `key_visualizer` must outlive it; the latter may be null.
@@ -65,6 +67,8 @@ class GrpcServer {
   const Admission& reads() const;
   const Admission& writes() const;
   const ChangeStreams& change_streams() const;
+  // Where writes of others may join those of the server's clients; there as long as this is.
+  CommitLine* commit_line();
   // What all of these have taken, and calls of the administration.
   int64_t bytes_under_way() const;
   rpc::ServerFacts transport_facts() const;

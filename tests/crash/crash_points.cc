@@ -42,6 +42,11 @@ class Trial {
         env_(rocksdb::NewCompositeEnv(disk_)),
         workload_(seed, {.rest = [this](Engine* engine) { return Rest(engine); },
                          .forget = [this](Engine*) { return Forget(); },
+                         .checkpoint =
+                             [this](Engine* engine, TableId table, const std::string& directory) {
+                               return buggy_ != nullptr ? CheckpointWithBug(engine, table, directory)
+                                                        : rocks_->Checkpoint(table, directory);
+                             },
                          .copies_dir = directory_.path(),
                          .open_copy = [this](const std::string& copy) { return OpenCopy(copy); }}) {}
 
@@ -132,10 +137,9 @@ class Trial {
 
   absl::Status Forget() {
     const int versions_kept = PlantInRule(bug_, kVersionsKept);
-    rocks_->SetGcRules([versions_kept](TableId table, FamilyId) {
-      return table == kVersionsTable ? GcRuleEvaluator(GcRule{GcRule::MaxVersions{versions_kept}}, 0)
-                                     : GcRuleEvaluator();
-    });
+    const GcRule rule{GcRule::MaxVersions{versions_kept}};
+    const TableSpec spec{.id = kVersionsTable, .families = {{1, rule}, {2, rule}, {3, rule}}};
+    if (absl::Status status = rocks_->AlterTable(spec); !status.ok()) return status;
     return rocks_->VisitPages();
   }
 

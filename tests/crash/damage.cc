@@ -129,7 +129,7 @@ class SondeSubject final : public Subject {
     const std::string live = directory + "/closed";
     auto engine = Open(live, nullptr);
     if (!engine.ok()) Fail(engine.status());
-    Check((*engine)->CreateTable(kTable));
+    Check((*engine)->CreateTable({.id = kTable}));
     Check((*engine)->WriteRecords({{"record", "of the catalog"}}));
     std::string piece;
     for (int row = 0; row < kRows; ++row) {
@@ -210,11 +210,11 @@ class SondeSubject final : public Subject {
   static Outcome LookAtLog(Engine* engine, std::string* detail) {
     int count = 0;
     bool right = true;
-    const auto visit = [&](const Engine::LogPiece& piece) {
+    const auto visit = [&](const RowLog::Piece& piece) {
       right &= piece.bytes == RowKey(count++);
       return true;
     };
-    const absl::Status status = engine->ReadLog(kTable, 0, 0, INT64_MAX, visit);
+    const absl::Status status = engine->log()->Read(kTable, RowRange::All(), 0, 0, INT64_MAX, visit);
     if (status.ok() && right && count == kRows) return Outcome::kNoEffect;
     *detail = fmt::format("the change log has {} records: {}", count, status.ToString());
     return absl::IsDataLoss(status) && right ? Outcome::kPartlyLost : Outcome::kSilent;
@@ -222,7 +222,7 @@ class SondeSubject final : public Subject {
 
   static Outcome LookAtRecords(Engine* engine, std::string* detail) {
     const auto records = engine->ReadRecords("rec");
-    if (records.ok() && records->size() == 1 && records->front().second == "of the catalog")
+    if (records.ok() && records->size() == 1 && records->front().value == "of the catalog")
       return Outcome::kNoEffect;
     *detail = "the records: " + records.status().ToString();
     return absl::IsDataLoss(records.status()) ? Outcome::kPartlyLost : Outcome::kSilent;

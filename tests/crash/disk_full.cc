@@ -80,7 +80,7 @@ class DiskFullRun {
 
   absl::Status Run(Totals* totals) {
     if (absl::Status status = Open(); !status.ok()) return status;
-    if (absl::Status status = engine_->CreateTable(kTable); !status.ok()) return status;
+    if (absl::Status status = engine_->CreateTable({.id = kTable}); !status.ok()) return status;
     if (absl::Status status = Fill(totals); !status.ok()) return status;
     if (absl::Status status = LoseRow(); !status.ok()) return status;
     if (absl::Status status = Verify("when the disk was full"); !status.ok()) return status;

@@ -75,8 +75,8 @@ absl::StatusOr<std::unique_ptr<ReadRow>> Read(Engine* engine, TableId table, std
 
 class BuggyEngine final : public ForwardingEngine {
  public:
-  BuggyEngine(PlantedBug bug, Engine* engine, const std::string& scratch_dir)
-      : ForwardingEngine(engine), bug_(bug), scratch_dir_(scratch_dir) {}
+  BuggyEngine(PlantedBug bug, RocksEngine* engine, const std::string& scratch_dir)
+      : ForwardingEngine(engine), rocks_(engine), bug_(bug), scratch_dir_(scratch_dir) {}
   ~BuggyEngine() override {
     for (std::thread& thread : late_) thread.join();
   }
@@ -85,7 +85,15 @@ class BuggyEngine final : public ForwardingEngine {
     if (bug_ == PlantedBug::kDroppedTableStays) return absl::OkStatus();
     return engine_->DropTable(table);
   }
-  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
+  absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) override {
+    if (!options.may_wait) return engine_->Apply(table, rows, options);
+    absl::Status status;
+    while (const std::optional<absl::Span<const RowChange>> changes = rows->Next())
+      status.Update(ApplyPart(table, *changes));
+    return status;
+  }
+
+  absl::Status ApplyPart(TableId table, absl::Span<const RowChange> changes) {
     const uint64_t call = ++calls_;
     switch (bug_) {
       case PlantedBug::kAckBeforeWrite: {
@@ -119,10 +127,10 @@ class BuggyEngine final : public ForwardingEngine {
     }
   }
 
-  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
-                      const Decide& decide) override {
+  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints, const Decide& decide,
+                      const WriteOptions& options) override {
     if (bug_ != PlantedBug::kUpdateOutsideTheRowLock && bug_ != PlantedBug::kStaleReadInUpdate) {
-      return engine_->Update(table, row_key, hints, decide);
+      return engine_->Update(table, row_key, hints, decide, options);
     }
     auto row = Read(engine_, table, row_key);
     if (!row.ok()) return row.status();
@@ -135,8 +143,8 @@ class BuggyEngine final : public ForwardingEngine {
     return engine_->Apply(table, {{row_key, **delta}});
   }
 
-  absl::Status Checkpoint(TableId table, const std::string& directory) override {
-    if (early_copy_.empty()) return engine_->Checkpoint(table, directory);
+  absl::Status Checkpoint(TableId table, const std::string& directory) {
+    if (early_copy_.empty()) return rocks_->Checkpoint(table, directory);
     std::filesystem::rename(std::exchange(early_copy_, ""), directory);
     return absl::OkStatus();
   }
@@ -146,7 +154,7 @@ class BuggyEngine final : public ForwardingEngine {
     if (bug_ == PlantedBug::kCopyMissesTheLog) {
       for (int i = 0; early_copy_.empty() || std::filesystem::exists(early_copy_); ++i)
         early_copy_ = scratch_dir_ + "/early" + std::to_string(i);
-      return engine_->Checkpoint(kCrashTable, early_copy_);
+      return rocks_->Checkpoint(kCrashTable, early_copy_);
     }
     if (bug_ == PlantedBug::kDeletedComesBack && deleted_ != nullptr) {
       return engine_->Apply(deleted_table_, deleted_->changes());
@@ -235,6 +243,7 @@ class BuggyEngine final : public ForwardingEngine {
     deleted_table_ = table;
   }
 
+  RocksEngine* const rocks_;
   const PlantedBug bug_;
   const std::string scratch_dir_;
   std::string early_copy_;
@@ -279,8 +288,12 @@ std::optional<PlantedBug> PlantedBugOf(std::string_view name) {
   return std::nullopt;
 }
 
-std::unique_ptr<Engine> PlantAbove(PlantedBug bug, Engine* engine, const std::string& scratch_dir) {
+std::unique_ptr<Engine> PlantAbove(PlantedBug bug, RocksEngine* engine, const std::string& scratch_dir) {
   return std::make_unique<BuggyEngine>(bug, engine, scratch_dir);
+}
+
+absl::Status CheckpointWithBug(Engine* buggy, TableId table, const std::string& directory) {
+  return dynamic_cast<BuggyEngine&>(*buggy).Checkpoint(table, directory);
 }
 
 int PlantInRule(std::optional<PlantedBug> bug, int versions_kept) {

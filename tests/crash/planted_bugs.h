@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/rocks/rocks_engine.h"
 #include "lossy_file_system.h"
 
 namespace sonde {
@@ -43,7 +44,9 @@ std::optional<PlantedBug> PlantedBugOf(std::string_view name);
 
 // The engine with a bug that lies above it.  `engine` must outlive it.  `scratch_dir` is for files of its
 // own.
-std::unique_ptr<Engine> PlantAbove(PlantedBug bug, Engine* engine, const std::string& scratch_dir);
+std::unique_ptr<Engine> PlantAbove(PlantedBug bug, RocksEngine* engine, const std::string& scratch_dir);
+// As RocksEngine::Checkpoint, with the bug.
+absl::Status CheckpointWithBug(Engine* buggy, TableId table, const std::string& directory);
 // What the bug does when the engine moves its data to where it rests.
 absl::Status PlantInRest(PlantedBug bug, Engine* buggy);
 // How many versions a rule that should keep so many keeps.

@@ -53,7 +53,7 @@ int64_t NumberIn(const ObservedRow& row, FamilyId family) {
 absl::Status ReferenceWorkload::Run(Engine* engine) {
   ++runs_count_;
   for (const TableId table : {kCrashTable, kRangeTable, kCountTable, kVersionsTable}) {
-    if (absl::Status status = engine->CreateTable(table); !status.ok()) return status;
+    if (absl::Status status = engine->CreateTable({.id = table}); !status.ok()) return status;
   }
   ledger_.WriterStarted();
   if (absl::Status status = WriteLedger(engine, 12); !status.ok()) return status;
@@ -97,7 +97,7 @@ absl::Status ReferenceWorkload::WriteLedger(Engine* engine, int batches_count) {
 
 absl::Status ReferenceWorkload::DropATable(Engine* engine) {
   const TableId table = kFirstDroppedTable + static_cast<TableId>(runs_count_);
-  if (absl::Status status = engine->CreateTable(table); !status.ok()) return status;
+  if (absl::Status status = engine->CreateTable({.id = table}); !status.ok()) return status;
   for (int row = 0; row < kRows; ++row) {
     const std::string key = RowKey(row);
     if (absl::Status status = engine->Apply(table, {{key, PutCell(kKept, "x")}}); !status.ok()) return status;
@@ -238,7 +238,8 @@ absl::Status ReferenceWorkload::Forget(Engine* engine) {
 absl::Status ReferenceWorkload::Copy(Engine* engine) {
   OneCopy& copy = copies_.emplace_back(
       OneCopy{.directory = fmt::format("{}/copy{}", hooks_.copies_dir, runs_count_), .ledger = ledger_});
-  if (absl::Status status = engine->Checkpoint(kCrashTable, copy.directory); !status.ok()) return status;
+  if (absl::Status status = hooks_.checkpoint(engine, kCrashTable, copy.directory); !status.ok())
+    return status;
   copy.acknowledged = true;
   ++others_acknowledged_;
   return absl::OkStatus();

@@ -32,6 +32,8 @@ struct WorkloadHooks {
   // From now on the engine may forget all but the newest kVersionsKept cells of a column of kVersionsTable;
   // visits its pages for that.
   std::function<absl::Status(Engine*)> forget;
+  // Makes a copy of one table, as RocksEngine::Checkpoint.
+  std::function<absl::Status(Engine*, TableId, const std::string& directory)> checkpoint;
   // Copies are made in here, and opened.
   std::string copies_dir;
   std::function<absl::StatusOr<std::unique_ptr<Engine>>(const std::string& directory)> open_copy;

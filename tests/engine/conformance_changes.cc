@@ -13,7 +13,6 @@ namespace sonde {
 namespace {
 
 using std::string_literals::operator""s;
-using Records = std::vector<std::pair<std::string, std::string>>;
 
 constexpr absl::StatusCode kNotFound = absl::StatusCode::kNotFound;
 
@@ -21,24 +20,23 @@ TEST_P(EngineConformance, RecordsComeInOrderOfKeys) {
   ASSERT_EQ(engine_->WriteRecords(
                 {{"t/b", "2"}, {"t/\xff"s, "3"}, {"t/"s, ""}, {"t/a\0"s, "1"}, {"u", "4"}, {"s", "0"}}),
             absl::OkStatus());
-  EXPECT_EQ(engine_->ReadRecords("t/").value(),
-            (Records{{"t/", ""}, {"t/a\0"s, "1"}, {"t/b", "2"}, {"t/\xff"s, "3"}}));
-  EXPECT_EQ(engine_->ReadRecords("t/\xff"s).value(), (Records{{"t/\xff"s, "3"}}));
-  EXPECT_EQ(engine_->ReadRecords("").value().size(), 6u);
-  EXPECT_EQ(engine_->ReadRecords("x").value(), Records());
+  EXPECT_EQ(ReadRecords("t/"), (Records{{"t/", ""}, {"t/a\0"s, "1"}, {"t/b", "2"}, {"t/\xff"s, "3"}}));
+  EXPECT_EQ(ReadRecords("t/\xff"s), (Records{{"t/\xff"s, "3"}}));
+  EXPECT_EQ(ReadRecords("").size(), 6u);
+  EXPECT_EQ(ReadRecords("x"), Records());
 }
 
 TEST_P(EngineConformance, RecordsAreOverwrittenAndDeleted) {
   ASSERT_EQ(engine_->WriteRecords({{"a", "1"}, {"b", "1"}}), absl::OkStatus());
   ASSERT_EQ(engine_->WriteRecords({{"a", "2"}, {"b", std::nullopt}, {"c", std::nullopt}}), absl::OkStatus());
-  EXPECT_EQ(engine_->ReadRecords("").value(), (Records{{"a", "2"}}));
+  EXPECT_EQ(ReadRecords(""), (Records{{"a", "2"}}));
 }
 
 TEST_P(EngineConformance, RecordsAndRowsDoNotMeet) {
   Put("row", "q", 1000, "v");
   ASSERT_EQ(engine_->WriteRecords({{"row", "1"}}), absl::OkStatus());
   EXPECT_EQ(RowKeys(), std::vector<std::string>{"row"});
-  EXPECT_EQ(engine_->ReadRecords("").value(), (Records{{"row", "1"}}));
+  EXPECT_EQ(ReadRecords(""), (Records{{"row", "1"}}));
 }
 
 TEST_P(EngineConformance, AnUnknownTableIsNotFound) {
@@ -46,7 +44,7 @@ TEST_P(EngineConformance, AnUnknownTableIsNotFound) {
   EXPECT_EQ(engine_->Scan(kUnknown, {RowRange::All()}, {}).status().code(), kNotFound);
   const RowChange change{"r", {.families = {PutsOf(kPlain, {{"q", 0, "v"}})}}};
   EXPECT_EQ(engine_->Apply(kUnknown, {change}).code(), kNotFound);
-  EXPECT_EQ(engine_->ApplyParts(kUnknown, [] { return std::nullopt; }).code(), kNotFound);
+  EXPECT_EQ(ApplyInParts(engine_.get(), kUnknown, {}, [](size_t left) { return left; }).code(), kNotFound);
   int calls_count = 0;
   const auto decide = [&](const std::vector<RowFamily>&) -> absl::StatusOr<std::optional<RowDelta>> {
     ++calls_count;
@@ -61,7 +59,7 @@ TEST_P(EngineConformance, AnUnknownTableIsNotFound) {
 
 TEST_P(EngineConformance, CreatingATableAgainKeepsItsCells) {
   Put("r", "q", 1000, "v");
-  ASSERT_EQ(engine_->CreateTable(kTable), absl::OkStatus());
+  ASSERT_EQ(engine_->CreateTable({.id = kTable}), absl::OkStatus());
   EXPECT_EQ(Cells("r"), "q@1000=v");
 }
 
@@ -76,7 +74,7 @@ TEST_P(EngineConformance, ADroppedTableIsNotFound) {
 
 TEST_P(EngineConformance, TablesDoNotMeet) {
   for (const TableId table : {1u, 6u, 8u, 255u, 256u, 0x01000000u, 0xFFFFFFFEu}) {
-    ASSERT_EQ(engine_->CreateTable(table), absl::OkStatus());
+    ASSERT_EQ(engine_->CreateTable({.id = table}), absl::OkStatus());
     const RowChange change{"\xff\xff", {.families = {PutsOf(kPlain, {{"q", 0, "v"}})}}};
     ASSERT_EQ(engine_->Apply(table, {change}), absl::OkStatus());
   }
@@ -129,7 +127,7 @@ TEST_P(EngineConformance, PartsAreAppliedInTheirOrder) {
 }
 
 TEST_P(EngineConformance, PartsMayBeEmpty) {
-  EXPECT_EQ(engine_->ApplyParts(kTable, [] { return std::nullopt; }), absl::OkStatus());
+  EXPECT_EQ(ApplyInParts(engine_.get(), kTable, {}, [](size_t left) { return left; }), absl::OkStatus());
   const RowDelta put{.families = {PutsOf(kPlain, {{"q", 1000, "1"}})}};
   int parts_count = 0;
   const absl::Status status = ApplyInParts(engine_.get(), kTable, {{"a", put}, {"b", put}},
@@ -375,7 +373,7 @@ TEST_P(EngineConformance, RowsAreMeasuredByRange) {
     Put(fmt::format("row{:02}", row), "q", 1000, noise);
   }
   FlushOrCompact();
-  const auto bytes = engine_->MeasureRows(kTable, {"", "row20", "row25", "x"}, "");
+  const auto bytes = engine_->range_sizes()->Measure(kTable, {"", "row20", "row25", "x"}, "");
   ASSERT_EQ(bytes.status(), absl::OkStatus());
   ASSERT_EQ(bytes->size(), 4u);
   // What settles lies in two places until the first is compacted away, which may be of several files.
@@ -390,10 +388,10 @@ TEST_P(EngineConformance, RowsAreMeasuredByRange) {
   EXPECT_LT((*bytes)[1], (*bytes)[0]);
   EXPECT_LT((*bytes)[2], (*bytes)[0]);
   EXPECT_LT((*bytes)[3], 0.1e6);
-  const auto part = engine_->MeasureRows(kTable, {"row10"}, "row15");
+  const auto part = engine_->range_sizes()->Measure(kTable, {"row10"}, "row15");
   ASSERT_EQ(part.status(), absl::OkStatus());
   is_about(part->at(0), 0.5e6);
-  EXPECT_EQ(engine_->MeasureRows(kTable + 100, {""}, "").status().code(), kNotFound);
+  EXPECT_EQ(engine_->range_sizes()->Measure(kTable + 100, {""}, "").status().code(), kNotFound);
 }
 
 TEST_P(EngineConformance, FiguresAreWellFormed) {

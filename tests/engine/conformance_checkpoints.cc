@@ -25,17 +25,17 @@ std::string Text(const std::vector<ObservedRow>& rows) {
 
 std::string Log(Engine* engine, TableId table) {
   std::string text;
-  EXPECT_EQ(engine->ReadLog(table, 0, 0, INT64_MAX,
-                            [&](const Engine::LogPiece& piece) {
-                              text += fmt::format("{}/{}={} ", piece.position, piece.index, piece.bytes);
-                              return true;
-                            }),
+  EXPECT_EQ(engine->log()->Read(table, RowRange::All(), 0, 0, INT64_MAX,
+                                [&](const RowLog::Piece& piece) {
+                                  text += fmt::format("{}/{}={} ", piece.position, piece.index, piece.bytes);
+                                  return true;
+                                }),
             absl::OkStatus());
   return text;
 }
 
 TEST_P(PersistentEngineConformance, ACheckpointHoldsItsTableAndNothingElse) {
-  ASSERT_EQ(engine_->CreateTable(kOtherTable), absl::OkStatus());
+  ASSERT_EQ(engine_->CreateTable({.id = kOtherTable}), absl::OkStatus());
   ASSERT_EQ(engine_->WriteRecords({{"a record", "of the caller"}}), absl::OkStatus());
   const std::vector<std::string> logged = {"logged"};
   for (int i = 0; i < 40; ++i) {
@@ -53,7 +53,7 @@ TEST_P(PersistentEngineConformance, ACheckpointHoldsItsTableAndNothingElse) {
   ASSERT_EQ(engine_->DropRange(kTable, {"row10", "row12"}), absl::OkStatus());
   const std::string rows = Text(Rows()), log = Log(engine_.get(), kTable);
 
-  ASSERT_EQ(engine_->Checkpoint(kTable, under_test_.checkpoint_directory), absl::OkStatus());
+  ASSERT_EQ(under_test_.checkpoint(*engine_, kTable, under_test_.checkpoint_directory), absl::OkStatus());
   EXPECT_EQ(Text(Rows()), rows);
   EXPECT_EQ(Rows({RowRange::All()}, false, kOtherTable).size(), 40u) << "the engine itself keeps all";
   Put("row00", "q", 5000, "later");
@@ -95,7 +95,7 @@ TEST_P(PersistentEngineConformance, ACheckpointIsOfOneMomentWhileWritersRun) {
   }
   FlushOrCompact();
   std::vector<int> before(written.begin(), written.end());
-  const absl::Status status = engine_->Checkpoint(kTable, under_test_.checkpoint_directory);
+  const absl::Status status = under_test_.checkpoint(*engine_, kTable, under_test_.checkpoint_directory);
   std::vector<int> after(written.begin(), written.end());
   ending = true;
   for (std::thread& writer : writers) writer.join();
@@ -118,13 +118,13 @@ TEST_P(PersistentEngineConformance, ACheckpointIsOfOneMomentWhileWritersRun) {
 }
 
 TEST_P(PersistentEngineConformance, ACheckpointThatCannotBeMadeLeavesNothing) {
-  EXPECT_EQ(engine_->Checkpoint(kOtherTable, under_test_.checkpoint_directory).code(),
+  EXPECT_EQ(under_test_.checkpoint(*engine_, kOtherTable, under_test_.checkpoint_directory).code(),
             absl::StatusCode::kNotFound);
   std::filesystem::create_directories(under_test_.checkpoint_directory);
-  EXPECT_EQ(engine_->Checkpoint(kTable, under_test_.checkpoint_directory).code(),
+  EXPECT_EQ(under_test_.checkpoint(*engine_, kTable, under_test_.checkpoint_directory).code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(std::filesystem::is_empty(under_test_.checkpoint_directory));
-  EXPECT_EQ(engine_->Checkpoint(kTable, under_test_.checkpoint_directory + "/no/such").code(),
+  EXPECT_EQ(under_test_.checkpoint(*engine_, kTable, under_test_.checkpoint_directory + "/no/such").code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(std::filesystem::is_empty(under_test_.checkpoint_directory));
 }

@@ -42,8 +42,8 @@ TEST_P(PersistentEngineConformance, EverythingIsThereAfterARestart) {
   Apply("s", {.family = kSum, .aggregate = AggregateKind::kSum, .adds = {{"q", 1000, 40}}});
   ASSERT_EQ(engine_->WriteRecords({{"kept", "1"}, {"gone", "1"}}), absl::OkStatus());
   ASSERT_EQ(engine_->WriteRecords({{"gone", std::nullopt}}), absl::OkStatus());
-  ASSERT_EQ(engine_->CreateTable(8), absl::OkStatus());
-  ASSERT_EQ(engine_->CreateTable(9), absl::OkStatus());
+  ASSERT_EQ(engine_->CreateTable({.id = 8}), absl::OkStatus());
+  ASSERT_EQ(engine_->CreateTable({.id = 9}), absl::OkStatus());
   ASSERT_EQ(engine_->DropTable(9), absl::OkStatus());
   ASSERT_EQ(engine_->DropFamily(kTable, kOther), absl::OkStatus());
   ASSERT_EQ(engine_->DropRange(kTable, RowRange::Single("c")), absl::OkStatus());
@@ -53,8 +53,7 @@ TEST_P(PersistentEngineConformance, EverythingIsThereAfterARestart) {
     EXPECT_EQ(Cells("a"), "q@1000=new");
     EXPECT_EQ(Cells("s", kSum), "q@1000=" + StateBytes(40 + restart));
     Apply("s", {.family = kSum, .aggregate = AggregateKind::kSum, .adds = {{"q", 1000, 1}}});
-    EXPECT_EQ(engine_->ReadRecords("").value(),
-              (std::vector<std::pair<std::string, std::string>>{{"kept", "1"}}));
+    EXPECT_EQ(ReadRecords(""), (Records{{"kept", "1"}}));
     EXPECT_EQ(Rows({RowRange::All()}, false, 8).size(), 0u) << "an empty table is a table";
     EXPECT_EQ(engine_->Scan(9, {RowRange::All()}, {}).status().code(), absl::StatusCode::kNotFound);
   }

@@ -24,11 +24,11 @@ struct LoggedPiece {
 std::vector<LoggedPiece> Read(Engine* engine, TableId table, int64_t start = 0, uint32_t start_index = 0,
                               int64_t through = kEnd) {
   std::vector<LoggedPiece> pieces;
-  EXPECT_EQ(engine->ReadLog(table, start, start_index, through,
-                            [&](const Engine::LogPiece& piece) {
-                              pieces.push_back({piece.position, piece.index, std::string(piece.bytes)});
-                              return true;
-                            }),
+  EXPECT_EQ(engine->log()->Read(table, RowRange::All(), start, start_index, through,
+                                [&](const RowLog::Piece& piece) {
+                                  pieces.push_back({piece.position, piece.index, std::string(piece.bytes)});
+                                  return true;
+                                }),
             absl::OkStatus());
   return pieces;
 }
@@ -113,53 +113,55 @@ TEST_P(EngineConformance, TheLogIsReadFromWhereOneLikes) {
   EXPECT_EQ(Text(Read(engine_.get(), kTable, 31, 0, kEnd)), "");
   EXPECT_EQ(Text(Read(engine_.get(), kTable, 20, 0, 19)), "");
   int visits_count = 0;
-  ASSERT_EQ(engine_->ReadLog(kTable, 0, 0, kEnd, [&](const auto&) { return ++visits_count < 3; }),
+  ASSERT_EQ(engine_->log()->Read(kTable, RowRange::All(), 0, 0, kEnd,
+                                 [&](const auto&) { return ++visits_count < 3; }),
             absl::OkStatus());
   EXPECT_EQ(visits_count, 3);
 }
 
 TEST_P(EngineConformance, TheFrontierKeepsLaterRecordsAboveIt) {
-  EXPECT_EQ(engine_->FindLogEnd(kTable, 1000)->frontier, 1000);
-  EXPECT_EQ(engine_->FindLogEnd(kTable, 5)->frontier, 1000) << "it never goes back";
-  EXPECT_EQ(engine_->FindLogEnd(kTable, 5)->last_record, 0);
+  EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 1000)->frontier, 1000);
+  EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 5)->frontier, 1000) << "it never goes back";
+  EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 5)->last_record, 0);
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 10, {"x"}), absl::OkStatus());
   EXPECT_EQ(Text(Read(engine_.get(), kTable)), "1001/0=x");
-  EXPECT_EQ(engine_->FindLogEnd(kTable, 0)->frontier, 1001);
-  EXPECT_EQ(engine_->FindLogEnd(kTable, 2000)->last_record, 1001);
+  EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 0)->frontier, 1001);
+  EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 2000)->last_record, 1001);
 }
 
 TEST_P(EngineConformance, TrimmingForgetsWhatIsBelow) {
   for (const int64_t position : {10, 20, 30}) {
     ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", position, {"x", "y"}), absl::OkStatus());
   }
-  ASSERT_EQ(engine_->TrimLog(kTable, 0), absl::OkStatus());
+  ASSERT_EQ(engine_->log()->Trim(kTable, 0), absl::OkStatus());
   FlushOrCompact();
-  ASSERT_EQ(engine_->TrimLog(kTable, 30), absl::OkStatus());
+  ASSERT_EQ(engine_->log()->Trim(kTable, 30), absl::OkStatus());
   EXPECT_EQ(Text(Read(engine_.get(), kTable)), "30/0=x 30/1=y");
   FlushOrCompact();
-  ASSERT_EQ(engine_->TrimLog(kTable, 30), absl::OkStatus());
+  ASSERT_EQ(engine_->log()->Trim(kTable, 30), absl::OkStatus());
   EXPECT_EQ(Text(Read(engine_.get(), kTable)), "30/0=x 30/1=y");
-  ASSERT_EQ(engine_->TrimLog(kTable, 1000), absl::OkStatus());
+  ASSERT_EQ(engine_->log()->Trim(kTable, 1000), absl::OkStatus());
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 0, {"z"}), absl::OkStatus());
   EXPECT_EQ(Text(Read(engine_.get(), kTable)), "31/0=z");
 }
 
 TEST_P(EngineConformance, LogsOfTablesDoNotMeet) {
   for (const TableId table : {6u, 8u, 0xFFFFFFFEu}) {
-    ASSERT_EQ(engine_->CreateTable(table), absl::OkStatus());
+    ASSERT_EQ(engine_->CreateTable({.id = table}), absl::OkStatus());
     ASSERT_EQ(PutLogged(engine_.get(), table, "a", "1", table, {"x"}), absl::OkStatus());
   }
   EXPECT_EQ(Text(Read(engine_.get(), kTable)), "");
-  EXPECT_EQ(engine_->FindLogEnd(kTable, 0)->frontier, 0);
+  EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 0)->frontier, 0);
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 7, {"y"}), absl::OkStatus());
-  ASSERT_EQ(engine_->TrimLog(kTable, 100), absl::OkStatus());
+  ASSERT_EQ(engine_->log()->Trim(kTable, 100), absl::OkStatus());
   ASSERT_EQ(engine_->DropTable(6), absl::OkStatus());
   EXPECT_EQ(Text(Read(engine_.get(), 8)), "8/0=x");
   EXPECT_EQ(Text(Read(engine_.get(), 0xFFFFFFFEu)), "4294967294/0=x");
   constexpr absl::StatusCode kNotFound = absl::StatusCode::kNotFound;
-  EXPECT_EQ(engine_->FindLogEnd(6, 0).status().code(), kNotFound);
-  EXPECT_EQ(engine_->TrimLog(6, 0).code(), kNotFound);
-  EXPECT_EQ(engine_->ReadLog(6, 0, 0, kEnd, [](const auto&) { return true; }).code(), kNotFound);
+  EXPECT_EQ(engine_->log()->FindEnd(6, RowRange::All(), 0).status().code(), kNotFound);
+  EXPECT_EQ(engine_->log()->Trim(6, 0).code(), kNotFound);
+  EXPECT_EQ(engine_->log()->Read(6, RowRange::All(), 0, 0, kEnd, [](const auto&) { return true; }).code(),
+            kNotFound);
 }
 
 TEST_P(EngineConformance, DropsOfRowsAndFamiliesLeaveTheLog) {
@@ -172,11 +174,11 @@ TEST_P(EngineConformance, DropsOfRowsAndFamiliesLeaveTheLog) {
 TEST_P(PersistentEngineConformance, TheLogOutlivesARestart) {
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 100, {"x"}), absl::OkStatus());
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "2", 200, {"y", "z"}), absl::OkStatus());
-  ASSERT_EQ(engine_->TrimLog(kTable, 200), absl::OkStatus());
+  ASSERT_EQ(engine_->log()->Trim(kTable, 200), absl::OkStatus());
   Restart();
   EXPECT_EQ(Text(Read(engine_.get(), kTable)), "200/0=y 200/1=z");
-  EXPECT_EQ(engine_->FindLogEnd(kTable, 0)->frontier, 200);
-  EXPECT_EQ(engine_->FindLogEnd(kTable, 0)->last_record, 200);
+  EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 0)->frontier, 200);
+  EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 0)->last_record, 200);
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "3", 0, {"w"}), absl::OkStatus());
   EXPECT_EQ(Text(Read(engine_.get(), kTable)), "200/0=y 200/1=z 201/0=w");
 }
@@ -226,7 +228,7 @@ TEST_P(EngineConformance, WhoFollowsTheFrontierMissesNothing) {
   int64_t frontier = 0;
   while (true) {
     const bool last_round = writing == 0;
-    const absl::StatusOr<Engine::LogEnd> end = engine_->FindLogEnd(kTable, frontier);
+    const absl::StatusOr<RowLog::End> end = engine_->log()->FindEnd(kTable, RowRange::All(), frontier);
     ASSERT_EQ(end.status(), absl::OkStatus());
     ASSERT_GE(end->frontier, frontier);
     for (LoggedPiece& piece : Read(engine_.get(), kTable, frontier + 1, 0, end->frontier)) {

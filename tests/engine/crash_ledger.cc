@@ -188,7 +188,7 @@ absl::Status CrashLedger::Verify(Engine* engine) {
 absl::Status CrashLedger::VerifyLog(Engine* engine) const {
   std::map<std::string, uint64_t> last;  // sequence number, by row key
   std::map<std::string, int64_t> counts;
-  const auto visit = [&](const Engine::LogPiece& piece) {
+  const auto visit = [&](const RowLog::Piece& piece) {
     uint64_t sequence = 0;
     const auto [end, error] =
         std::from_chars(piece.bytes.data(), piece.bytes.data() + piece.bytes.size(), sequence);
@@ -197,7 +197,9 @@ absl::Status CrashLedger::VerifyLog(Engine* engine) const {
     ++counts[row_key];
     return true;
   };
-  if (absl::Status status = engine->ReadLog(kCrashTable, 0, 0, INT64_MAX, visit); !status.ok()) return status;
+  if (absl::Status status = engine->log()->Read(kCrashTable, RowRange::All(), 0, 0, INT64_MAX, visit);
+      !status.ok())
+    return status;
   for (const auto& [row_key, sequence] : rows_) {
     if (last[row_key] == sequence) continue;
     return absl::InternalError(fmt::format("row {} is as of {}, but its last record in the log is of {}",

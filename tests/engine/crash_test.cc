@@ -146,7 +146,7 @@ TEST_F(CrashTest, ADroppedRangeThatIsThereIsNoticed) {
   auto opened = RocksEngine::Open({.data_dir = data_dir_, .memory_bytes = 32 << 20});
   ASSERT_EQ(opened.status(), absl::OkStatus());
   Engine* const engine = opened->get();
-  ASSERT_EQ(engine->CreateTable(kCrashRangeTable), absl::OkStatus());
+  ASSERT_EQ(engine->CreateTable({.id = kCrashRangeTable}), absl::OkStatus());
   const auto change = [&](int row, const FamilyDelta& family) {
     const std::string row_key = CrashRangeRowKey(1, row);
     ASSERT_EQ(engine->Apply(kCrashRangeTable, {{row_key, RowDelta{.families = {family}}}}), absl::OkStatus());

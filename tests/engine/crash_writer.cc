@@ -134,7 +134,7 @@ void WriteForever(Engine* engine, uint64_t sequence, Honesty honesty) {
 
 // A table that comes and goes.
 void DropATable(Engine* engine, TableId table) {
-  Require(engine->CreateTable(table));
+  Require(engine->CreateTable({.id = table}));
   RowDelta delta;
   for (const FamilyId family : {FamilyId{1}, FamilyId{2}}) {
     delta.families.push_back({.family = family, .puts = {{"q", 0, "value"}}});
@@ -184,7 +184,7 @@ void Run(const std::string& data_dir, uint64_t first_sequence, bool sync, Honest
                       .combined_bytes_max = 200});
   Require(opened.status());
   RocksEngine* const engine = opened->get();
-  for (const TableId table : {kCrashTable, kCrashRangeTable}) Require(engine->CreateTable(table));
+  for (const TableId table : {kCrashTable, kCrashRangeTable}) Require(engine->CreateTable({.id = table}));
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kCrashThreads; ++thread) {
     uint64_t sequence = first_sequence;

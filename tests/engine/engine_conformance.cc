@@ -11,7 +11,7 @@ void EngineConformance::SetUp() {
   under_test_ = GetParam().make(/*seed=*/1);
   engine_ = under_test_.open();
   ASSERT_NE(engine_, nullptr);
-  ASSERT_EQ(engine_->CreateTable(kTable), absl::OkStatus());
+  ASSERT_EQ(engine_->CreateTable({.id = kTable}), absl::OkStatus());
 }
 
 void EngineConformance::Restart() {
@@ -38,6 +38,18 @@ std::vector<ObservedRow> EngineConformance::Rows(std::vector<RowRange> ranges, b
   auto rows = ScanRows(engine_.get(), table, std::move(ranges), {.reverse = reverse});
   EXPECT_EQ(rows.status(), absl::OkStatus());
   return rows.ok() ? *std::move(rows) : std::vector<ObservedRow>();
+}
+
+EngineConformance::Records EngineConformance::ReadRecords(std::string_view prefix) {
+  const absl::StatusOr<std::vector<Record>> read = engine_->ReadRecords(prefix);
+  EXPECT_EQ(read.status(), absl::OkStatus());
+  Records records;
+  if (!read.ok()) return records;
+  for (const Record& record : *read) {
+    EXPECT_GT(record.version, 0);
+    records.emplace_back(record.key, record.value);
+  }
+  return records;
 }
 
 std::vector<std::string> EngineConformance::RowKeys(std::vector<RowRange> ranges, bool reverse) {

@@ -48,6 +48,10 @@ class EngineConformance : public testing::TestWithParam<EngineSource> {
   // The cells of one family of one row, as "qualifier@timestamp=value ...".
   std::string Cells(std::string_view row_key, FamilyId family = kPlain);
 
+  // The keys and values of the records.
+  using Records = std::vector<std::pair<std::string, std::string>>;
+  Records ReadRecords(std::string_view prefix);
+
   EngineUnderTest under_test_;
   std::unique_ptr<Engine> engine_;
 };

@@ -18,7 +18,9 @@ struct EngineUnderTest {
   bool persistent = false;
   // Makes the engine move its data to where it rests (flush, compact, settle), when it has such a place.
   std::function<void(Engine&)> flush_or_compact;
-  // Of a persistent one: where a checkpoint can be made, which is not there yet; and opens it.
+  // Of a persistent one: makes a copy of one table, as RocksEngine::Checkpoint; where a copy can be made, which
+  // is not there yet; and opens it.
+  std::function<absl::Status(Engine&, TableId, const std::string& directory)> checkpoint;
   std::string checkpoint_directory;
   std::function<std::unique_ptr<Engine>()> open_checkpoint;
 };

@@ -16,12 +16,5 @@ INSTANTIATE_TEST_SUITE_P(Memory, EngineConformance,
                                          Memory("OneCellAPiece", {.cells_per_piece_max = 1})),
                          SourceName);
 
-TEST(MemoryEngine, SaysThatItHasNoFilesToCopy) {
-  const std::unique_ptr<Engine> engine = MemoryEngine::Create();
-  EXPECT_EQ(engine->Checkpoint(1, "copy").code(), absl::StatusCode::kNotFound);
-  ASSERT_TRUE(engine->CreateTable(1).ok());
-  EXPECT_EQ(engine->Checkpoint(1, "copy").code(), absl::StatusCode::kUnimplemented);
-}
-
 }  // namespace
 }  // namespace sonde

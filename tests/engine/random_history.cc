@@ -116,7 +116,7 @@ class History {
     tables_[id].families = {{1, AggregateKind::kNone}, {2, AggregateKind::kSum},
                             {3, AggregateKind::kMin},  {4, AggregateKind::kMax},
                             {9, AggregateKind::kNone}, {300, AggregateKind::kNone}};
-    return engine_->CreateTable(id);
+    return engine_->CreateTable({.id = id});
   }
 
   absl::Status DropTable() {
@@ -216,14 +216,14 @@ class History {
   }
 
   absl::Status WriteRecords() {
-    std::map<std::string, Engine::RecordChange> changes;
+    std::map<std::string, RecordChange> changes;
     for (uint64_t count = words_.Uniform(4); count > 0; --count) {
-      Engine::RecordChange change{.key = fmt::format("r{}", words_.RowKey())};
+      RecordChange change{.key = fmt::format("r{}", words_.RowKey())};
       if (!words_.OneIn(3)) change.value = std::string(words_.Qualifier());
       changes[change.key] = change;
     }
     Log(fmt::format("WriteRecords of {}", changes.size()));
-    std::vector<Engine::RecordChange> batch;
+    std::vector<RecordChange> batch;
     for (const auto& [key, change] : changes) {
       batch.push_back(change);
       records_.erase(key);
@@ -295,8 +295,10 @@ class History {
     }
     const auto records = engine_->ReadRecords("r");
     if (!records.ok()) return records.status();
-    if (std::map<std::string, std::string>(records->begin(), records->end()) != records_ ||
-        records->size() != records_.size() || !std::is_sorted(records->begin(), records->end())) {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const Record& record : *records) found.emplace_back(record.key, record.value);
+    if (std::map<std::string, std::string>(found.begin(), found.end()) != records_ ||
+        found.size() != records_.size() || !std::is_sorted(found.begin(), found.end())) {
       return absl::InternalError(fmt::format("{} records, should be {}, or others, or out of order",
                                              records->size(), records_.size()));
     }

@@ -49,6 +49,10 @@ EngineUnderTest MakeRocks(std::function<Sizes()> sizes,
               [=](Engine& engine) {
                 EXPECT_EQ(flush_or_compact(dynamic_cast<RocksEngine&>(engine)), absl::OkStatus());
               },
+          .checkpoint =
+              [](Engine& engine, TableId table, const std::string& copy) {
+                return dynamic_cast<RocksEngine&>(engine).Checkpoint(table, copy);
+              },
           .checkpoint_directory = directory->path() + "/copy",
           .open_checkpoint = [=] { return OpenRocks(directory->path() + "/copy", sizes()); }};
 }

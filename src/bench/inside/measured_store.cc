@@ -173,7 +173,7 @@ absl::StatusOr<std::unique_ptr<StoreUnderTest>> OpenSondeStore(const StoreOption
   auto engine = RocksEngine::Open(
       {.data_dir = options.directory, .memory_bytes = options.memory_bytes, .sync = options.sync});
   if (!engine.ok()) return engine.status();
-  if (absl::Status status = (*engine)->CreateTable(kTable); !status.ok()) return status;
+  if (absl::Status status = (*engine)->CreateTable({.id = kTable}); !status.ok()) return status;
   return std::make_unique<SondeStore>(*std::move(engine));
 }
 

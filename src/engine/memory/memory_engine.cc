@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "engine/engine_errors.h"
 #include "model/expiring_family.h"
 
 namespace sonde {
@@ -119,11 +120,18 @@ MemoryTable* MemoryEngine::FindTable(TableId table) {
   return found == tables_.end() ? nullptr : &found->second;
 }
 
-absl::Status MemoryEngine::WriteRecords(const std::vector<RecordChange>& changes) {
+absl::Status MemoryEngine::WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const std::unique_lock guard(lock_);
   for (const RecordChange& change : changes) {
+    const auto found = records_.find(change.key);
+    const int64_t version = found == records_.end() ? 0 : found->second.version;
+    if (change.expected_version.value_or(version) != version) return RecordWasChanged(change, version);
+  }
+  ++records_version_;
+  for (const RecordChange& change : changes) {
     if (change.value.has_value()) {
-      records_[change.key] = *change.value;
+      records_[change.key] = {change.key, *change.value, records_version_};
     } else {
       records_.erase(change.key);
     }
@@ -131,21 +139,33 @@ absl::Status MemoryEngine::WriteRecords(const std::vector<RecordChange>& changes
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> MemoryEngine::ReadRecords(
-    std::string_view prefix) {
+absl::StatusOr<std::vector<Record>> MemoryEngine::ReadRecords(std::string_view prefix, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const std::shared_lock guard(lock_);
-  std::vector<std::pair<std::string, std::string>> result;
+  std::vector<Record> result;
   for (auto record = records_.lower_bound(prefix);
        record != records_.end() && record->first.starts_with(prefix); ++record) {
-    result.emplace_back(*record);
+    result.push_back(record->second);
   }
   return result;
 }
 
-absl::Status MemoryEngine::CreateTable(TableId table) {
+absl::StatusOr<int64_t> MemoryEngine::RecordsVersion(absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  const std::shared_lock guard(lock_);
+  return records_version_;
+}
+
+absl::Status MemoryEngine::CreateTable(const TableSpec& spec) {
   const std::unique_lock guard(lock_);
-  tables_.try_emplace(table);
+  tables_.try_emplace(spec.id);
   return absl::OkStatus();
+}
+
+// It forgets nothing, so it need not know what it may forget.
+absl::Status MemoryEngine::AlterTable(const TableSpec& spec) {
+  const std::shared_lock guard(lock_);
+  return FindTable(spec.id) == nullptr ? NoTable(spec.id) : absl::OkStatus();
 }
 
 absl::Status MemoryEngine::DropTable(TableId table) {
@@ -172,26 +192,28 @@ absl::StatusOr<std::unique_ptr<RowStream>> MemoryEngine::Scan(TableId table, std
   return std::make_unique<Stream>(this, table, std::move(ranges), std::move(options));
 }
 
-absl::Status MemoryEngine::Apply(TableId table, absl::Span<const RowChange> changes) {
+absl::Status MemoryEngine::Apply(TableId table, RowSource* rows, const WriteOptions& options) {
+  if (absl::Status status = CheckDeadline(options.deadline); !status.ok()) return status;
   const std::unique_lock guard(lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
-  for (const RowChange& change : changes) found->Apply(change.row_key, change.delta);
-  return absl::OkStatus();
-}
-
-absl::Status MemoryEngine::ApplyParts(TableId table, const NextChanges& next) {
-  const std::unique_lock guard(lock_);
-  MemoryTable* found = FindTable(table);
-  if (found == nullptr) return NoTable(table);
-  while (const std::optional<absl::Span<const RowChange>> changes = next()) {
-    for (const RowChange& change : *changes) found->Apply(change.row_key, change.delta);
+  size_t index = 0;
+  while (const std::optional<absl::Span<const RowChange>> changes = rows->Next()) {
+    for (const RowChange& change : *changes) {
+      if (change.guard.has_value() && found->Has(change.row_key, *change.guard)) {
+        rows->OnRefused(index, GuardRefused(change.row_key));
+      } else {
+        found->Apply(change.row_key, change.delta);
+      }
+      ++index;
+    }
   }
   return absl::OkStatus();
 }
 
 absl::Status MemoryEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
-                                  const Decide& decide) {
+                                  const Decide& decide, const WriteOptions& options) {
+  if (absl::Status status = CheckDeadline(options.deadline); !status.ok()) return status;
   const std::unique_lock guard(lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
@@ -204,7 +226,8 @@ absl::Status MemoryEngine::Update(TableId table, std::string_view row_key, const
   return absl::OkStatus();
 }
 
-absl::Status MemoryEngine::DropRange(TableId table, const RowRange& range) {
+absl::Status MemoryEngine::DropRange(TableId table, const RowRange& range, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const std::unique_lock guard(lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
@@ -212,23 +235,18 @@ absl::Status MemoryEngine::DropRange(TableId table, const RowRange& range) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<RangeStats>> MemoryEngine::Ranges(TableId table) {
+absl::StatusOr<std::vector<RangeStats>> MemoryEngine::Ranges(TableId table, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const std::shared_lock guard(lock_);
   const MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   return std::vector<RangeStats>{{.end_key = "", .bytes = found->CountBytes()}};
 }
 
-absl::Status MemoryEngine::Checkpoint(TableId table, const std::string& directory) {
-  const std::shared_lock guard(lock_);
-  if (FindTable(table) == nullptr) return NoTable(table);
-  return absl::UnimplementedError("The engine in memory keeps no files, so " + directory +
-                                  " cannot be a copy of them");
-}
-
-absl::StatusOr<std::vector<uint64_t>> MemoryEngine::MeasureRows(TableId table,
-                                                                const std::vector<std::string>& starts,
-                                                                const std::string& end) {
+absl::StatusOr<std::vector<uint64_t>> MemoryEngine::Measure(TableId table,
+                                                            const std::vector<std::string>& starts,
+                                                            const std::string& end, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const std::shared_lock guard(lock_);
   const MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
@@ -239,15 +257,19 @@ absl::StatusOr<std::vector<uint64_t>> MemoryEngine::MeasureRows(TableId table,
   return bytes;
 }
 
-absl::StatusOr<Engine::LogEnd> MemoryEngine::FindLogEnd(TableId table, int64_t frontier_min) {
+absl::StatusOr<RowLog::End> MemoryEngine::FindEnd(TableId table, const RowRange& /*partition*/,
+                                                  int64_t frontier_min, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const std::unique_lock guard(lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
-  return found->log().End(frontier_min);
+  return found->log().FindEnd(frontier_min);
 }
 
-absl::Status MemoryEngine::ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
-                                   const std::function<bool(const LogPiece&)>& visit) {
+absl::Status MemoryEngine::Read(TableId table, const RowRange& /*partition*/, int64_t start,
+                                uint32_t start_index, int64_t through,
+                                const std::function<bool(const Piece&)>& visit, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const std::shared_lock guard(lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
@@ -259,11 +281,49 @@ absl::Status MemoryEngine::ReadLog(TableId table, int64_t start, uint32_t start_
   return absl::OkStatus();
 }
 
-absl::Status MemoryEngine::TrimLog(TableId table, int64_t position) {
+absl::Status MemoryEngine::Trim(TableId table, int64_t position, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const std::unique_lock guard(lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   found->log().Trim(position);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryEngine::Make(std::string_view name, TableId table, absl::Time deadline) {
+  if (absl::Status status = CheckSnapshotName(name); !status.ok()) return status;
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  const std::unique_lock guard(lock_);
+  const MemoryTable* found = FindTable(table);
+  if (found == nullptr) return NoTable(table);
+  if (!snapshots_.try_emplace(std::string(name), Snapshot{table, *found}).second) return HasSnapshot(name);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Snapshots::Facts>> MemoryEngine::List(absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  const std::shared_lock guard(lock_);
+  std::vector<Facts> facts;
+  for (const auto& [name, snapshot] : snapshots_)
+    facts.push_back({name, snapshot.table, snapshot.copy.CountBytes()});
+  return facts;
+}
+
+absl::Status MemoryEngine::Restore(std::string_view name, TableId into, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  const std::unique_lock guard(lock_);
+  const auto snapshot = snapshots_.find(name);
+  if (snapshot == snapshots_.end()) return NoSnapshot(name);
+  MemoryTable* found = FindTable(into);
+  if (found == nullptr) return NoTable(into);
+  found->CopyRows(snapshot->second.copy);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryEngine::Drop(std::string_view name, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  const std::unique_lock guard(lock_);
+  if (const auto snapshot = snapshots_.find(name); snapshot != snapshots_.end()) snapshots_.erase(snapshot);
   return absl::OkStatus();
 }
 

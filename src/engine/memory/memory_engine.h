@@ -29,45 +29,62 @@ struct MemoryEngineOptions {
   size_t cells_per_piece_max = 1024;
 };
 
-class MemoryEngine final : public Engine {
+class MemoryEngine final : public Engine, private RowLog, private RangeSizes, private Snapshots {
  public:
   static std::unique_ptr<MemoryEngine> Create(MemoryEngineOptions options = {});
 
-  absl::Status WriteRecords(const std::vector<RecordChange>& changes) override;
-  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(
-      std::string_view prefix) override;
+  using RowStore::Apply;
 
-  absl::Status CreateTable(TableId table) override;
+  EngineTraits traits() const override { return {}; }
+  RowLog* log() override { return this; }
+  Snapshots* snapshots() override { return this; }
+  RangeSizes* range_sizes() override { return this; }
+
+  absl::Status WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) override;
+  absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view prefix, absl::Time deadline) override;
+  absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline) override;
+
+  absl::Status CreateTable(const TableSpec& spec) override;
+  absl::Status AlterTable(const TableSpec& spec) override;
   absl::Status DropTable(TableId table) override;
   absl::Status DropFamily(TableId table, FamilyId family) override;
 
   absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                   ScanOptions options) override;
-  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override;
-  absl::Status ApplyParts(TableId table, const NextChanges& next) override;
-  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
-                      const Decide& decide) override;
-  absl::Status DropRange(TableId table, const RowRange& range) override;
+  absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) override;
+  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints, const Decide& decide,
+                      const WriteOptions& options = {}) override;
+  absl::Status DropRange(TableId table, const RowRange& range,
+                         absl::Time deadline = absl::InfiniteFuture()) override;
   // One range: the whole table.
-  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
-  absl::StatusOr<std::vector<uint64_t>> MeasureRows(TableId table, const std::vector<std::string>& starts,
-                                                    const std::string& end) override;
-
-  absl::Status Checkpoint(TableId table, const std::string& directory) override;
+  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table,
+                                                 absl::Time deadline = absl::InfiniteFuture()) override;
 
   double WritePressure() const override { return 0; }  // there is nothing to wait for
-
-  absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override;
-  absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
-                       const std::function<bool(const LogPiece&)>& visit) override;
-  absl::Status TrimLog(TableId table, int64_t position) override;
   // Tables, rows and the pieces in the logs of changes.
   std::vector<Figure> Figures() const override;
+  absl::Status CheckWrites() override { return absl::OkStatus(); }
 
  private:
   class Stream;
 
   explicit MemoryEngine(MemoryEngineOptions options) : options_(options) {}
+
+  // -- RowLog --
+  absl::StatusOr<End> FindEnd(TableId table, const RowRange& partition, int64_t frontier_min,
+                              absl::Time deadline) override;
+  absl::Status Read(TableId table, const RowRange& partition, int64_t start, uint32_t start_index,
+                    int64_t through, const std::function<bool(const Piece&)>& visit,
+                    absl::Time deadline) override;
+  absl::Status Trim(TableId table, int64_t position, absl::Time deadline) override;
+  // -- RangeSizes --
+  absl::StatusOr<std::vector<uint64_t>> Measure(TableId table, const std::vector<std::string>& starts,
+                                                const std::string& end, absl::Time deadline) override;
+  // -- Snapshots --
+  absl::Status Make(std::string_view name, TableId table, absl::Time deadline) override;
+  absl::StatusOr<std::vector<Facts>> List(absl::Time deadline) override;
+  absl::Status Restore(std::string_view name, TableId into, absl::Time deadline) override;
+  absl::Status Drop(std::string_view name, absl::Time deadline) override;
 
   // The hints as this engine follows them.
   ReadHints Followed(const ReadHints& hints) const;
@@ -76,8 +93,14 @@ class MemoryEngine final : public Engine {
 
   const MemoryEngineOptions options_;
   mutable std::shared_mutex lock_;
-  std::map<TableId, MemoryTable> tables_;                    // guarded by lock_
-  std::map<std::string, std::string, std::less<>> records_;  // guarded by lock_
+  std::map<TableId, MemoryTable> tables_;               // guarded by lock_
+  std::map<std::string, Record, std::less<>> records_;  // guarded by lock_
+  int64_t records_version_ = 1;                         // guarded by lock_
+  struct Snapshot {
+    TableId table = 0;
+    MemoryTable copy;
+  };
+  std::map<std::string, Snapshot, std::less<>> snapshots_;  // guarded by lock_
 };
 
 }  // namespace sonde

@@ -45,7 +45,7 @@ std::string Transcript(MemoryEngine* engine, Engine::ScanOptions options = {}) {
 
 std::unique_ptr<MemoryEngine> TwoRows(MemoryEngineOptions options) {
   auto engine = MemoryEngine::Create(options);
-  EXPECT_TRUE(engine->CreateTable(kTable).ok());
+  EXPECT_TRUE(engine->CreateTable({.id = kTable}).ok());
   EXPECT_TRUE(engine
                   ->Apply(kTable, {{"a", Puts(kPlain, {{"p", 2, "x"}, {"p", 1, "y"}, {"q", 2, "z"}})},
                                    {"a", Puts(kOther, {{"p", 2, "w"}})},
@@ -98,7 +98,7 @@ TEST(MemoryEngine, AScanEndsWhenItsTableIsDropped) {
 
 TEST(MemoryEngine, CountsTheBytesOfATable) {
   auto engine = TwoRows({});
-  const auto ranges = engine->Ranges(kTable);
+  const auto ranges = engine->Ranges(kTable, absl::InfiniteFuture());
   ASSERT_TRUE(ranges.ok());
   ASSERT_EQ(ranges->size(), 1u);
   EXPECT_EQ((*ranges)[0].end_key, "");
@@ -108,7 +108,7 @@ TEST(MemoryEngine, CountsTheBytesOfATable) {
 
 TEST(MemoryEngine, AStateOfAWrongLengthCountsAsZero) {
   auto engine = MemoryEngine::Create();
-  ASSERT_TRUE(engine->CreateTable(kTable).ok());
+  ASSERT_TRUE(engine->CreateTable({.id = kTable}).ok());
   ASSERT_TRUE(engine->Apply(kTable, {{"r", Puts(kPlain, {{"q", 1000, "seven.."}})}}).ok());
   ASSERT_TRUE(engine->Apply(kTable, {{"r", Add(AggregateKind::kMin, 5)}}).ok());
   EXPECT_EQ(Transcript(engine.get()), "r/2: q@1000=" + BigEndian(0) + "\n");

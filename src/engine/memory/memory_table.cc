@@ -117,6 +117,17 @@ void MemoryTable::DropRange(const RowRange& range) {
   rows_.erase(rows_.lower_bound(range.start), range.end.empty() ? rows_.end() : rows_.lower_bound(range.end));
 }
 
+bool MemoryTable::Has(std::string_view row_key, const RowGuard& guard) const {
+  const MemoryRow* row = Find(row_key);
+  if (row == nullptr) return false;
+  return std::any_of(guard.families.begin(), guard.families.end(), [&](FamilyId id) {
+    const auto family = row->find(id);
+    if (family == row->end()) return false;
+    const auto column = family->second.find(guard.qualifier);
+    return column != family->second.end() && column->second.begin()->first > guard.newest_old_micros;
+  });
+}
+
 const MemoryRow* MemoryTable::Find(std::string_view row_key) const {
   const auto row = rows_.find(row_key);
   return row == rows_.end() ? nullptr : &row->second;

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/row_log.h"
+#include "engine/row_store.h"
 #include "model/cell.h"
 #include "model/mutation.h"
 #include "model/read_hints.h"
@@ -32,8 +33,8 @@ class MemoryLog {
   using Pieces = std::map<std::pair<int64_t, uint32_t>, std::string>;  // by position, index
 
   void Append(const LogRecord& record);
-  // As Engine::FindLogEnd.
-  Engine::LogEnd End(int64_t frontier_min) {
+  // As RowLog::FindEnd.
+  RowLog::End FindEnd(int64_t frontier_min) {
     frontier_ = std::max(frontier_, frontier_min);
     return {frontier_, last_record_};
   }
@@ -56,7 +57,11 @@ class MemoryTable {
   void Apply(std::string_view row_key, const RowDelta& delta);
   void DropFamily(FamilyId family);
   void DropRange(const RowRange& range);
+  // Adds the cells of another table.
+  void CopyRows(const MemoryTable& other) { rows_.insert(other.rows_.begin(), other.rows_.end()); }
 
+  // Whether the row has a cell that `guard` is about.
+  bool Has(std::string_view row_key, const RowGuard& guard) const;
   // Null when the row has no cells.
   const MemoryRow* Find(std::string_view row_key) const;
 

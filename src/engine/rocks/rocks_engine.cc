@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <shared_mutex>
 
 #include "base/bytes.h"
-#include "cellblock/fragment.h"
+#include "engine/engine_errors.h"
 #include "engine/rocks/checkpoint.h"
 #include "engine/rocks/engine_figures.h"
 #include "engine/rocks/files/data_directory.h"
@@ -18,7 +17,6 @@
 #include "engine/rocks/files/sync_directory.h"
 #include "engine/rocks/scan/range_sizes.h"
 #include "engine/rocks/scan/rocks_scan.h"
-#include "engine/rocks/scan/whole_row.h"
 #include "engine/rocks/settle/large_compactions.h"
 #include "engine/rocks/store/fragment_merge.h"
 #include "engine/rocks/store/key.h"
@@ -57,51 +55,6 @@ constexpr uint64_t kOpenPagesShare = 4;
 // A server has at least 64 MiB; with less, as in tests, some dozens of reads may still hold one each.
 constexpr uint64_t kOpenPagesBytesMin = uint64_t{16} << 20;
 
-// What a thread keeps for its next write.  A value may have a hundred times as much, and there are many
-// threads.
-constexpr size_t kScratchBytesMax = 1 << 20;
-
-// A string that grows by itself may take twice its size, and half of that while it moves.
-void ReserveForLarge(const FamilyDelta& delta, std::string* value) {
-  size_t bytes = 0;
-  for (const auto& put : delta.puts) bytes += put.qualifier.size() + put.value.size();
-  if (bytes >= kScratchBytesMax) value->reserve(bytes + bytes / 16);
-}
-
-// Counts the change, but for the bytes of all.
-void AppendChange(TableId table, const RowChange& change, const ShapeSource& shapes,
-                  rocksdb::ColumnFamilyHandle* head, rocksdb::WriteBatch* batch, HeadLoad* load,
-                  CellStore::LongFragments* long_fragments) {
-  static thread_local std::string key, value;  // scratch: this runs for every row of every write
-  key.clear();
-  AppendRowPrefix(table, change.row_key, &key);
-  const size_t prefix_bytes = key.size();
-  for (const FamilyDelta& delta : change.delta.families) {
-    key.resize(prefix_bytes);
-    AppendFamily(delta.family, &key);
-    value.clear();
-    ReserveForLarge(delta, &value);
-    EncodeFragment(delta, shapes, &value);
-    batch->Merge(head, key, value);
-    load->cells += delta.puts.size() + delta.adds.size();
-    load->deletes += delta.deletes.size() + (delta.delete_all ? 1 : 0);
-    if (value.size() >= kFragmentApartBytesMin) long_fragments->emplace_back(change.row_key, value.size());
-  }
-  if (value.capacity() > kScratchBytesMax) std::string().swap(value);
-}
-
-bool AddsCells(const RowChange& change) {
-  const std::vector<FamilyDelta>& families = change.delta.families;
-  return std::any_of(families.begin(), families.end(),
-                     [](const FamilyDelta& family) { return !family.puts.empty() || !family.adds.empty(); });
-}
-
-bool IsLogged(const RowChange& change) { return !change.delta.log.pieces.empty(); }
-
-CellStore::WhenHeld WhenHeld(bool adds_cells) {
-  return adds_cells ? CellStore::WhenHeld::kRefuse : CellStore::WhenHeld::kRefuseWhenStopped;
-}
-
 }  // namespace
 
 RocksEngine::RocksEngine(const RocksOptions& options)
@@ -113,7 +66,11 @@ RocksEngine::RocksEngine(const RocksOptions& options)
                         [this](TellLevel level, const std::string& text) { TellOf(level, text); }),
       write_stop_(options_.tell),
       compaction_room_(env_),
-      records_(&write_stop_) {}
+      records_(&write_stop_),
+      snapshots_(this, options_.data_dir,
+                 {.make = [this](TableId table,
+                                 const std::string& directory) { return Checkpoint(table, directory); },
+                  .open = [this](const std::string& directory) { return OpenCopy(directory); }}) {}
 
 RocksEngine::~RocksEngine() {
   schedule_.reset();
@@ -339,16 +296,55 @@ uint64_t RocksEngine::cache_bytes() const { return cache_->GetUsage(); }
 
 GcRuleEvaluator RocksEngine::GcRuleOf(TableId table, FamilyId family) const {
   const absl::ReaderMutexLock lock(&gc_rules_mutex_);
-  return gc_rules_ ? gc_rules_(table, family) : GcRuleEvaluator();
+  const auto rules = gc_rules_.find(table);
+  if (rules == gc_rules_.end()) return {};
+  const auto rule = rules->second.find(family);
+  if (rule == rules->second.end()) return {};
+  return {rule->second, static_cast<int64_t>(env_->NowMicros())};
 }
 
-void RocksEngine::SetGcRules(Settling::Rules rules) {
+absl::Status RocksEngine::CheckCall(TableId table, absl::Time deadline) const {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  return records_.CheckTable(table);
+}
+
+absl::Status RocksEngine::WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  return records_.Write(changes);
+}
+
+absl::StatusOr<std::vector<Record>> RocksEngine::ReadRecords(std::string_view prefix, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  return records_.Read(prefix);
+}
+
+absl::StatusOr<int64_t> RocksEngine::RecordsVersion(absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  return records_.Version();
+}
+
+absl::Status RocksEngine::CreateTable(const TableSpec& spec) {
+  if (absl::Status status = records_.CreateTable(spec.id); !status.ok()) return status;
+  return AlterTable(spec);
+}
+
+absl::Status RocksEngine::AlterTable(const TableSpec& spec) {
+  if (absl::Status status = records_.CheckTable(spec.id); !status.ok()) return status;
+  GcRules rules;
+  for (const TableSpec::Family& family : spec.families) {
+    if (!family.may_be_forgotten.KeepsEverything()) rules[family.id] = family.may_be_forgotten;
+  }
   const absl::WriterMutexLock lock(&gc_rules_mutex_);
-  gc_rules_ = std::move(rules);
+  gc_rules_[spec.id] = std::move(rules);
+  return absl::OkStatus();
 }
 
 absl::Status RocksEngine::DropTable(TableId table) {
   if (absl::Status status = records_.DropTable(table); !status.ok()) return status;
+  {
+    const absl::WriterMutexLock lock(&gc_rules_mutex_);
+    gc_rules_.erase(table);
+  }
   // From here on nobody reads it; what follows gives the space back.
   if (absl::Status status = settling_->FreeTable(table); !status.ok()) return status;
   return log_->Drop(table);
@@ -366,134 +362,40 @@ absl::StatusOr<std::unique_ptr<RowStream>> RocksEngine::Scan(TableId table, std:
   return std::make_unique<RocksScan>(store_.get(), table, std::move(ranges), std::move(options));
 }
 
-bool RocksEngine::RowMustWait(TableId table, std::string_view row_key) {
-  if (store_->long_rows().AnyFull() && store_->long_rows().IsFull(table, row_key)) return true;
-  const std::shared_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)), std::try_to_lock);
-  return !lock.owns_lock();
-}
-
-absl::Status RocksEngine::Apply(TableId table, absl::Span<const RowChange> changes) {
-  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
-  RowEdits edits;
-  edits.adds_cells = std::any_of(changes.begin(), changes.end(), AddsCells);
-  for (size_t i = 0; i < changes.size() && edits.adds_cells && store_->long_rows().AnyFull(); ++i) {
-    if (absl::Status status = store_->AwaitLongRow(table, changes[i].row_key); !status.ok()) return status;
-  }
-  CellStore::OpenHead head(store_.get());
-  // Twice, here and in Commit: before shapes are learned, and when it is known how much there is.
-  if (absl::Status status = disk_guard_->AdmitWrite(); edits.adds_cells && !status.ok()) return status;
-  Gather(table, changes, head, &edits);
-  const bool logged = std::any_of(changes.begin(), changes.end(), IsLogged);
-  return Commit(table, logged ? changes : absl::Span<const RowChange>(), &head, &edits);
-}
-
-absl::Status RocksEngine::ApplyParts(TableId table, const NextChanges& next) {
-  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
-  RowEdits edits;
-  CellStore::OpenHead head(store_.get());
-  while (const std::optional<absl::Span<const RowChange>> changes = next()) {
-    if (std::any_of(changes->begin(), changes->end(), AddsCells)) {
-      // The heads do not change roles while this has one of them, so that it must not wait for a row.
-      if (store_->long_rows().AnyFull()) return absl::AbortedError("A row must settle before it can grow");
-      if (absl::Status status = disk_guard_->AdmitWrite(); !status.ok()) return status;
-      edits.adds_cells = true;
-    }
-    Gather(table, *changes, head, &edits);
-  }
-  return Commit(table, {}, &head, &edits);
-}
-
-void RocksEngine::Gather(TableId table, absl::Span<const RowChange> changes, const CellStore::OpenHead& head,
-                         RowEdits* edits) {
-  const LearningTableShapes shapes(records_.shapes(), table);
-  if (edits->stripes.empty()) edits->stripes.reserve(changes.size());
-  for (const RowChange& change : changes) {
-    AppendChange(table, change, shapes, head.get(), &edits->batch, &edits->load, &edits->long_fragments);
-    edits->stripes.push_back(row_locks_.StripeOf(table, change.row_key));
-  }
-}
-
-absl::Status RocksEngine::Commit(TableId table, absl::Span<const RowChange> logged, CellStore::OpenHead* head,
-                                 RowEdits* edits) {
-  edits->load.bytes = edits->batch.GetDataSize();
-  if (edits->adds_cells) {
-    if (absl::Status status = disk_guard_->AdmitWrite(edits->load.bytes); !status.ok()) return status;
-  }
-  head->Add(edits->load, table, edits->long_fragments);
-  // The log tells in which order the changes of a row were applied, so they are applied one by one.
-  const BatchRowLocks locks(&row_locks_, std::move(edits->stripes), /*alone=*/!logged.empty());
-  const CellStore::WhenHeld when_held = WhenHeld(edits->adds_cells);
-  if (logged.empty()) return store_->Write(&edits->batch, "Writing rows", when_held);
-  ChangeLog::Commit commit(log_.get());
-  if (absl::Status status = commit.Add(table, logged, &edits->batch); !status.ok()) return status;
-  return store_->Write(&edits->batch, "Writing rows", when_held);
-}
-
-absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
-                                 const Decide& decide) {
-  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
-  // What it decides is not known yet: if it only deletes, it need not have found room.
-  const absl::Status row_has_room = store_->AwaitLongRow(table, row_key);
-  CellStore::OpenHead head(store_.get());
-  std::unique_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)));
-
-  WholeRow row(options_.large_room);
-  if (absl::Status status = row.Read(store_.get(), table, row_key, hints); !status.ok()) return status;
-  absl::StatusOr<std::optional<RowDelta>> delta = decide(row.families());
-  if (!delta.ok()) return delta.status();
-  if (!delta->has_value()) return absl::OkStatus();
-  const RowChange change{row_key, *std::move(*delta)};
-  const bool adds_cells = AddsCells(change);
-  if (adds_cells && !row_has_room.ok()) return row_has_room;
-  if (absl::Status status = disk_guard_->AdmitWrite(); adds_cells && !status.ok()) return status;
-  rocksdb::WriteBatch batch;
-  HeadLoad load;
-  CellStore::LongFragments long_fragments;
-  AppendChange(table, change, LearningTableShapes(records_.shapes(), table), head.get(), &batch, &load,
-               &long_fragments);
-  load.bytes = batch.GetDataSize();
-  if (adds_cells) {
-    if (absl::Status status = disk_guard_->AdmitWrite(load.bytes); !status.ok()) return status;
-  }
-  head.Add(load, table, long_fragments);
-  ChangeLog::Commit commit(log_.get());
-  if (IsLogged(change)) {
-    if (absl::Status status = commit.Add(table, {&change, 1}, &batch); !status.ok()) return status;
-  }
-  return store_->Write(&batch, "Writing a row", WhenHeld(adds_cells));
-}
-
-absl::Status RocksEngine::DropRange(TableId table, const RowRange& range) {
-  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+absl::Status RocksEngine::DropRange(TableId table, const RowRange& range, absl::Time deadline) {
+  if (absl::Status status = CheckCall(table, deadline); !status.ok()) return status;
   if (range.IsEmpty()) return absl::OkStatus();
   return settling_->DropRange(table, range);
 }
 
-absl::StatusOr<std::vector<RangeStats>> RocksEngine::Ranges(TableId table) {
-  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+absl::StatusOr<std::vector<RangeStats>> RocksEngine::Ranges(TableId table, absl::Time deadline) {
+  if (absl::Status status = CheckCall(table, deadline); !status.ok()) return status;
   return MeasureRanges(*store_, table);
 }
 
-absl::StatusOr<std::vector<uint64_t>> RocksEngine::MeasureRows(TableId table,
-                                                               const std::vector<std::string>& starts,
-                                                               const std::string& end) {
-  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+absl::StatusOr<std::vector<uint64_t>> RocksEngine::Measure(TableId table,
+                                                           const std::vector<std::string>& starts,
+                                                           const std::string& end, absl::Time deadline) {
+  if (absl::Status status = CheckCall(table, deadline); !status.ok()) return status;
   return MeasureRowRanges(*store_, table, starts, end);
 }
 
-absl::StatusOr<Engine::LogEnd> RocksEngine::FindLogEnd(TableId table, int64_t frontier_min) {
-  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+// One log a table: what holds for all of it holds for each partition.
+absl::StatusOr<RowLog::End> RocksEngine::FindEnd(TableId table, const RowRange& /*partition*/,
+                                                 int64_t frontier_min, absl::Time deadline) {
+  if (absl::Status status = CheckCall(table, deadline); !status.ok()) return status;
   return log_->FindEnd(table, frontier_min);
 }
 
-absl::Status RocksEngine::ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
-                                  const std::function<bool(const LogPiece&)>& visit) {
-  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+absl::Status RocksEngine::Read(TableId table, const RowRange& /*partition*/, int64_t start,
+                               uint32_t start_index, int64_t through,
+                               const std::function<bool(const Piece&)>& visit, absl::Time deadline) {
+  if (absl::Status status = CheckCall(table, deadline); !status.ok()) return status;
   return log_->Read(table, start, start_index, through, visit);
 }
 
-absl::Status RocksEngine::TrimLog(TableId table, int64_t position) {
-  if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
+absl::Status RocksEngine::Trim(TableId table, int64_t position, absl::Time deadline) {
+  if (absl::Status status = CheckCall(table, deadline); !status.ok()) return status;
   return log_->Trim(table, position);
 }
 
@@ -552,12 +454,16 @@ absl::Status RocksEngine::Checkpoint(TableId table, const std::string& directory
       env_, std::filesystem::absolute(directory + "/").lexically_normal().parent_path().parent_path());
 }
 
-absl::Status RocksEngine::ReduceCopy(const std::string& directory, TableId table) const {
+absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::OpenCopy(const std::string& directory) const {
   RocksOptions options = options_;
   options.data_dir = directory;
   options.memory_bytes = kCopyMemoryBytes;
   options.settles = false;
-  absl::StatusOr<std::unique_ptr<RocksEngine>> copy = Open(options);
+  return Open(options);
+}
+
+absl::Status RocksEngine::ReduceCopy(const std::string& directory, TableId table) const {
+  absl::StatusOr<std::unique_ptr<RocksEngine>> copy = OpenCopy(directory);
   if (!copy.ok()) return copy.status();
   const absl::Status status = (*copy)->KeepOnly(table);
   copy->reset();

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/large_room.h"
@@ -25,6 +26,7 @@
 #include "engine/rocks/files/scrubber.h"
 #include "engine/rocks/files/tell.h"
 #include "engine/rocks/files/write_stop.h"
+#include "engine/rocks/rocks_snapshots.h"
 #include "engine/rocks/row_locks.h"
 #include "engine/rocks/settle/compaction_room.h"
 #include "engine/rocks/settle/settling.h"
@@ -34,13 +36,13 @@
 #include "engine/rocks/store/fragment_merge.h"
 #include "engine/rocks/store/records.h"
 #include "gc/gc_rule_evaluator.h"
+#include "model/gc_rule.h"
 
 namespace rocksdb {
 class Cache;
 class ColumnFamilyHandle;
 class Env;
 class FileLock;
-class WriteBatch;
 struct Options;
 enum class WALRecoveryMode : char;
 }  // namespace rocksdb
@@ -87,7 +89,7 @@ struct RocksOptions {
   size_t combined_bytes_max = kCombinedBytesMax;
 };
 
-class RocksEngine final : public Engine {
+class RocksEngine final : public Engine, private RowLog, private RangeSizes {
  public:
   // FAILED_PRECONDITION: the directory holds something else, was written by a newer version, or is in use by
   // another process.  DATA_LOSS: damaged, or something that was acknowledged is missing; names the file
@@ -95,41 +97,36 @@ class RocksEngine final : public Engine {
   static absl::StatusOr<std::unique_ptr<RocksEngine>> Open(const RocksOptions& options);
   ~RocksEngine() override;
 
-  absl::Status WriteRecords(const std::vector<RecordChange>& changes) override {
-    return records_.Write(changes);
-  }
-  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ReadRecords(
-      std::string_view prefix) override {
-    return records_.Read(prefix);
-  }
+  using RowStore::Apply;
 
-  absl::Status CreateTable(TableId table) override { return records_.CreateTable(table); }
+  EngineTraits traits() const override { return {}; }
+  RowLog* log() override { return this; }
+  Snapshots* snapshots() override { return &snapshots_; }
+  RangeSizes* range_sizes() override { return this; }
+
+  absl::Status WriteRecords(const std::vector<RecordChange>& changes,
+                            absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view prefix, absl::Time deadline) override;
+  absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline) override;
+
+  // The engine knows what may be forgotten until it is closed; settling drops it.
+  absl::Status CreateTable(const TableSpec& spec) override;
+  absl::Status AlterTable(const TableSpec& spec) override;
   absl::Status DropTable(TableId table) override;
   absl::Status DropFamily(TableId table, FamilyId family) override;
 
   absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                   ScanOptions options) override;
-  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override;
-  absl::Status ApplyParts(TableId table, const NextChanges& next) override;
-  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
-                      const Decide& decide) override;
-  absl::Status DropRange(TableId table, const RowRange& range) override;
-  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table) override;
-  absl::StatusOr<std::vector<uint64_t>> MeasureRows(TableId table, const std::vector<std::string>& starts,
-                                                    const std::string& end) override;
-
-  // Of one table: a copy of all (below), out of which the other tables are taken.  Whole files of theirs go;
-  // where tables share a file, it stays, and nobody can read what is not of the table.  While it is made,
-  // `directory` has the suffix ".part".
-  absl::Status Checkpoint(TableId table, const std::string& directory) override;
+  // A part is one commit; where no change may wait, all parts are one.
+  absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) override;
+  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints, const Decide& decide,
+                      const WriteOptions& options = {}) override;
+  absl::Status DropRange(TableId table, const RowRange& range,
+                         absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table,
+                                                 absl::Time deadline = absl::InfiniteFuture()) override;
 
   double WritePressure() const override { return store_->WritePressure(); }
-  bool RowMustWait(TableId table, std::string_view row_key) override;
-
-  absl::StatusOr<LogEnd> FindLogEnd(TableId table, int64_t frontier_min) override;
-  absl::Status ReadLog(TableId table, int64_t start, uint32_t start_index, int64_t through,
-                       const std::function<bool(const LogPiece&)>& visit) override;
-  absl::Status TrimLog(TableId table, int64_t position) override;
   std::vector<Figure> Figures() const override;
   absl::Status CheckWrites() override;
 
@@ -138,10 +135,12 @@ class RocksEngine final : public Engine {
   // hard links if the disk is the same.  Reads and writes go on.  The copy can be opened as a data directory.
   // FAILED_PRECONDITION: the directory is there already, or cannot be made.
   absl::Status Checkpoint(const std::string& directory);
-
-  // What of a family may be forgotten, now: settling drops it.  Nothing, until this is called.  `rules` may
-  // be called by any thread until it is replaced, if only by null.
-  void SetGcRules(Settling::Rules rules);
+  // Makes a copy of one table: a copy of all, out of which the other tables and the records are taken.  Whole
+  // files of theirs go; where tables share a file, it stays, and nobody can read what is not of the table.
+  // While it is made, `directory` has the suffix ".part".
+  absl::Status Checkpoint(TableId table, const std::string& directory);
+  // Opens a copy to read it, in little memory.
+  absl::StatusOr<std::unique_ptr<RocksEngine>> OpenCopy(const std::string& directory) const;
 
   // One step of settling; false: all that rested has settled.  Errors as Settling::Step.
   absl::StatusOr<bool> SettleStep() { return settling_->Step(); }
@@ -191,19 +190,26 @@ class RocksEngine final : public Engine {
 
   GcRuleEvaluator GcRuleOf(TableId table, FamilyId family) const;
 
-  // A commit that is being gathered: edits of rows, for a head that stays open.
-  struct RowEdits {
-    rocksdb::WriteBatch batch;
-    HeadLoad load;
-    CellStore::LongFragments long_fragments;  // views into the row keys
-    BatchRowLocks::Stripes stripes;
-    bool adds_cells = false;
-  };
-  void Gather(TableId table, absl::Span<const RowChange> changes, const CellStore::OpenHead& head,
-              RowEdits* edits);
-  // Writes them, with the records of `logged` changes, which are all of them or none.
-  absl::Status Commit(TableId table, absl::Span<const RowChange> logged, CellStore::OpenHead* head,
-                      RowEdits* edits);
+  // -- RowLog --
+  absl::StatusOr<End> FindEnd(TableId table, const RowRange& partition, int64_t frontier_min,
+                              absl::Time deadline) override;
+  absl::Status Read(TableId table, const RowRange& partition, int64_t start, uint32_t start_index,
+                    int64_t through, const std::function<bool(const Piece&)>& visit,
+                    absl::Time deadline) override;
+  absl::Status Trim(TableId table, int64_t position, absl::Time deadline) override;
+  // -- RangeSizes --
+  absl::StatusOr<std::vector<uint64_t>> Measure(TableId table, const std::vector<std::string>& starts,
+                                                const std::string& end, absl::Time deadline) override;
+
+  // Before each call: the table is there, and the deadline has not passed.
+  absl::Status CheckCall(TableId table, absl::Time deadline) const;
+  // A part of Apply whose changes may wait.  An error is that of all changes that were not refused.
+  absl::Status ApplyPart(TableId table, absl::Span<const RowChange> changes,
+                         const std::function<void(size_t index, const absl::Status& why)>& refuse);
+  absl::Status ApplyTogether(TableId table, RowSource* rows);
+  absl::StatusOr<bool> HasWhatGuardForbids(TableId table, const RowChange& change) const;
+  // Whether a change of the row would have to wait for now, though changes of other rows would not.
+  bool RowMustWait(TableId table, std::string_view row_key);
 
   const RocksOptions options_;
   OpenFilesEnv own_env_;
@@ -222,8 +228,9 @@ class RocksEngine final : public Engine {
   // Before store_: its merge function uses the shapes until the last compaction has ended.
   Records records_;
 
+  using GcRules = absl::flat_hash_map<FamilyId, GcRule>;
   mutable absl::Mutex gc_rules_mutex_;
-  Settling::Rules gc_rules_ ABSL_GUARDED_BY(gc_rules_mutex_);
+  absl::flat_hash_map<TableId, GcRules> gc_rules_ ABSL_GUARDED_BY(gc_rules_mutex_);
 
   // A writer takes the open head first, then locks of rows: whoever waits for the heads to switch holds no
   // row.
@@ -236,6 +243,7 @@ class RocksEngine final : public Engine {
   std::unique_ptr<DiskGuard> disk_guard_;
   std::unique_ptr<Scrubber> scrubber_;
   std::unique_ptr<SettlingSchedule> schedule_;
+  RocksSnapshots snapshots_;
 };
 
 }  // namespace sonde

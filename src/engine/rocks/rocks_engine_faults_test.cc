@@ -22,6 +22,19 @@
 namespace sonde {
 namespace {
 
+// Each change is a part; null: a part of none.  The last comes first.
+struct PartsOfOne final : RowSource {
+  ~PartsOfOne() = default;
+  std::optional<absl::Span<const RowChange>> Next() override {
+    if (left.empty()) return std::nullopt;
+    const RowChange* const part = left.back();
+    left.pop_back();
+    return part == nullptr ? absl::Span<const RowChange>() : absl::MakeConstSpan(part, 1);
+  }
+  void OnRefused(size_t, const absl::Status& why) override { ADD_FAILURE() << why; }
+  std::vector<const RowChange*> left;
+};
+
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -129,7 +142,7 @@ class RocksEngineFaultsTest : public testing::Test {
     auto engine = RocksEngine::Open(options);
     ASSERT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
-    ASSERT_TRUE(engine_->CreateTable(1).ok());
+    ASSERT_TRUE(engine_->CreateTable({.id = 1}).ok());
   }
 
   absl::Status Put(const std::string& row, const std::string& value = "v") {
@@ -186,13 +199,9 @@ TEST_F(RocksEngineFaultsTest, AFullDiskRefusesWhatAddsCellsAndNothingElse) {
   // What only deletes is not refused for those who add, nor is anything of a commit that is.
   const RowChange add{"d", **put({})}, remove{"b", {.families = {{.family = 1, .delete_all = true}}}};
   for (const bool adds : {true, false}) {
-    std::vector<const RowChange*> parts = {adds ? &add : nullptr, &remove};
-    const absl::Status status = engine_->ApplyParts(1, [&]() -> std::optional<absl::Span<const RowChange>> {
-      if (parts.empty()) return std::nullopt;
-      const RowChange* const part = parts.back();
-      parts.pop_back();
-      return part == nullptr ? absl::Span<const RowChange>() : absl::MakeConstSpan(part, 1);
-    });
+    PartsOfOne parts;
+    parts.left = {adds ? &add : nullptr, &remove};
+    const absl::Status status = engine_->Apply(1, &parts, {.may_wait = false});
     EXPECT_EQ(status.code(), adds ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kOk);
     EXPECT_EQ(*Get("b"), adds ? "v" : "none");
   }
@@ -347,7 +356,7 @@ TEST_F(RocksEngineFaultsTest, AfterAFailedSyncNothingIsAcknowledgedUntilTheNextO
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_FALSE(Delete("a").ok());
-  EXPECT_FALSE(engine_->CreateTable(2).ok());
+  EXPECT_FALSE(engine_->CreateTable({.id = 2}).ok());
   EXPECT_EQ(*Get("a"), "v");
   engine_.reset();
   Open({.env = &env_});

@@ -53,25 +53,30 @@ std::string Dump(Engine* engine, TableId table, Engine::ScanOptions options = {}
   return result;
 }
 
-TEST_F(RocksEngineTest, AWriteMustWaitForAnUpdateOfItsRowOnly) {
+TEST_F(RocksEngineTest, OnlyAnUpdateOfItsRowKeepsAWriteWaiting) {
   auto engine = *Open();
-  ASSERT_TRUE(engine->CreateTable(1).ok());
-  EXPECT_FALSE(engine->RowMustWait(1, "r"));
+  ASSERT_TRUE(engine->CreateTable({.id = 1}).ok());
+  const auto write = [&](const char* row_key) {
+    absl::Status status;
+    std::thread([&] {
+      status = engine->Apply(1, {Put(row_key, 2, {{"q", 1000, "1"}})}, {.may_wait = false});
+    }).join();
+    return status.code();
+  };
+  EXPECT_EQ(write("r"), absl::StatusCode::kOk);
   const absl::Status status = engine->Update(1, "r", {}, [&](const std::vector<RowFamily>&) {
-    bool r = false, other = true;
-    std::thread([&] { r = engine->RowMustWait(1, "r"), other = engine->RowMustWait(1, "other"); }).join();
-    EXPECT_TRUE(r);
-    EXPECT_FALSE(other);
+    EXPECT_EQ(write("r"), absl::StatusCode::kAborted);
+    EXPECT_EQ(write("other"), absl::StatusCode::kOk);
     return std::optional<RowDelta>();
   });
   EXPECT_EQ(status, absl::OkStatus());
-  EXPECT_FALSE(engine->RowMustWait(1, "r"));
+  EXPECT_EQ(write("r"), absl::StatusCode::kOk);
 }
 
 TEST_F(RocksEngineTest, KeepsRowsAndShapesOverARestart) {
   {
     auto engine = *Open();
-    ASSERT_TRUE(engine->CreateTable(1).ok());
+    ASSERT_TRUE(engine->CreateTable({.id = 1}).ok());
     for (int i = 0; i < 20; ++i) {
       const std::string row = "row" + std::to_string(10 + i);
       ASSERT_TRUE(engine->Apply(1, {Put(row, 2, {{"cpu", 1000, "1"}, {"memory", 1000, "2"}})}).ok());
@@ -84,7 +89,7 @@ TEST_F(RocksEngineTest, KeepsRowsAndShapesOverARestart) {
 
 TEST_F(RocksEngineTest, CompactionsDropWhatHasExpired) {
   auto engine = *Open();
-  ASSERT_TRUE(engine->CreateTable(1).ok());
+  ASSERT_TRUE(engine->CreateTable({.id = 1}).ok());
   const int64_t now_micros = absl::ToUnixMicros(absl::Now());
   Engine::ScanOptions options;
   options.hints.families.emplace();
@@ -104,7 +109,7 @@ TEST_F(RocksEngineTest, CompactionsDropWhatHasExpired) {
 
 TEST_F(RocksEngineTest, TellsOfItsMemoryAndItsWork) {
   auto engine = *Open();
-  ASSERT_TRUE(engine->CreateTable(1).ok());
+  ASSERT_TRUE(engine->CreateTable({.id = 1}).ok());
   const auto value = [&](const std::string& name, const Figure::Labels& labels = {}) {
     for (const Figure& figure : engine->Figures()) {
       if (figure.name != name) continue;
@@ -163,7 +168,7 @@ TEST_F(RocksEngineTest, MeasuresASmallTableBesideALargeOne) {
     for (const RangeStats& range : *whole) bytes += range.bytes;
     EXPECT_GT(bytes, 10 * kValueBytes);
     EXPECT_LT(bytes, 20 * kValueBytes);
-    const auto parts = engine->MeasureRows(kSmall, {"", "row3", "row8"}, "row9");
+    const auto parts = engine->range_sizes()->Measure(kSmall, {"", "row3", "row8"}, "row9");
     ASSERT_TRUE(parts.ok());
     EXPECT_NEAR(static_cast<double>((*parts)[0]), 3 * kValueBytes, kValueBytes / 2.0);
     EXPECT_NEAR(static_cast<double>((*parts)[1]), 5 * kValueBytes, kValueBytes);
@@ -178,7 +183,7 @@ TEST_F(RocksEngineTest, MeasuresASmallTableBesideALargeOne) {
   };
   {
     auto engine = *Open();
-    for (const TableId table : {kSmall, kLarge, kEmpty}) ASSERT_TRUE(engine->CreateTable(table).ok());
+    for (const TableId table : {kSmall, kLarge, kEmpty}) ASSERT_TRUE(engine->CreateTable({.id = table}).ok());
     for (int i = 0; i < 10; ++i)
       ASSERT_TRUE(engine->Apply(kSmall, {Put("row" + std::to_string(i), 2, {{"q", 1000, noise()}})}).ok());
     for (int i = 0; i < 2'000; ++i)
@@ -215,7 +220,7 @@ TEST_F(RocksEngineTest, RefusesASecondProcess) {
 
 TEST_F(RocksEngineTest, HidesADroppedFamilyAndFreesItsSpace) {
   auto engine = *Open();
-  ASSERT_TRUE(engine->CreateTable(1).ok());
+  ASSERT_TRUE(engine->CreateTable({.id = 1}).ok());
   ASSERT_TRUE(engine->Apply(1, {Put("r", 1, {{"q", 1000, "a"}}), Put("r", 300, {{"q", 1000, "b"}})}).ok());
   ASSERT_TRUE(engine->DropFamily(1, 1).ok());
   EXPECT_EQ(Dump(engine.get(), 1), "r 300:q@1000=b\n");
@@ -226,7 +231,7 @@ TEST_F(RocksEngineTest, HidesADroppedFamilyAndFreesItsSpace) {
 TEST_F(RocksEngineTest, RefusesALogThatIsDamagedInTheMiddle) {
   {
     auto engine = *RocksEngine::Open({.data_dir = path_, .memory_bytes = 64 << 20, .sync = true});
-    ASSERT_TRUE(engine->CreateTable(1).ok());
+    ASSERT_TRUE(engine->CreateTable({.id = 1}).ok());
     for (int i = 0; i < 100; ++i) {
       ASSERT_TRUE(
           engine->Apply(1, {Put("row" + std::to_string(i), 2, {{"q", 1000, std::string(100, 'v')}})}).ok());

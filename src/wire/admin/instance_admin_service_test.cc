@@ -6,6 +6,7 @@
 
 #include "catalog/catalog.h"
 #include "engine/memory/memory_engine.h"
+#include "table/mutate_row_test_support.h"
 
 namespace sonde {
 namespace {
@@ -39,7 +40,7 @@ class ListHotTabletsTest : public testing::Test {
     for (int second = 0; second < 60; ++second) {
       for (int i = 0; i < 20; ++i) {
         const std::vector<Mutation> mutations = {SetCell{"f", "q", 1'000, "v"}};
-        ASSERT_TRUE(tables_->MutateRow(*schema_, {prefix + std::to_string(i), mutations, {}}).ok());
+        ASSERT_TRUE(MutateRow(*tables_, *schema_, {prefix + std::to_string(i), mutations, {}}).ok());
       }
       clock_.Advance(1'000'000);
       cpu_micros_ += cpu_micros_a_second;

@@ -28,8 +28,7 @@
 
 namespace sonde {
 
-class ListCommitter;
-class RowCommitter;
+class CommitLine;
 
 // What parsing a request may make of it: messages and strings in it (RequestParts), ten for each mutation
 // that a request may have.
@@ -106,8 +105,7 @@ struct CallResources {
   Admission* administration;
   StalledReads* stalled_reads;
   StepCost* read_cost;
-  RowCommitter* committer;
-  ListCommitter* list_committer;
+  CommitLine* commit_line;
   RequestMetrics* metrics;
   bool writes_block;  // those of many rows: they wait for the disk
   WorkerPool* large_readers;

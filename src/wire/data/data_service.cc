@@ -15,9 +15,8 @@
 #include "wire/call/requests.h"
 #include "wire/call/service_names.h"
 #include "wire/data/filter_request.h"
-#include "wire/data/mutate_row.h"
-#include "wire/data/mutate_rows.h"
 #include "wire/data/read_rows.h"
+#include "wire/data/write_calls.h"
 
 namespace sonde {
 namespace {

@@ -198,8 +198,7 @@ absl::Status MutateRowsMessage::Parse(rpc::MessageBytes* bytes, Admission::Place
 absl::StatusOr<bool> MutateRowsMessage::ReadPlain(std::string_view bytes, Admission::Place* place) {
   if (!ReadNames(bytes)) return false;
   const int64_t place_bytes = place->bytes();
-  absl::StatusOr<bool> plain =
-      ReadEntries(bytes.size() > kUncountedBytesMax ? place : nullptr, /*may_ask_time=*/true, &entries_);
+  absl::StatusOr<bool> plain = ReadEntries(bytes.size() > kUncountedBytesMax ? place : nullptr, &entries_);
   if (plain.ok() && *plain) return true;
   entries_ = {};
   place->Resize(place_bytes).IgnoreError();  // to give back is no error
@@ -213,7 +212,7 @@ bool MutateRowsMessage::OpenPlain(std::string_view bytes) {
 
 bool MutateRowsMessage::ReadPlainEntries(MutateRowsEntries* entries) const {
   entries->Clear();
-  const absl::StatusOr<bool> plain = ReadEntries(nullptr, /*may_ask_time=*/false, entries);
+  const absl::StatusOr<bool> plain = ReadEntries(nullptr, entries);
   return plain.ok() && *plain;
 }
 
@@ -226,8 +225,7 @@ bool MutateRowsMessage::ReadNames(std::string_view bytes) {
   return true;
 }
 
-absl::StatusOr<bool> MutateRowsMessage::ReadEntries(Admission::Place* place, bool may_ask_time,
-                                                    MutateRowsEntries* out) const {
+absl::StatusOr<bool> MutateRowsMessage::ReadEntries(Admission::Place* place, MutateRowsEntries* out) const {
   PlainEntry entry;
   if (place != nullptr) {
     size_t mutations = 0;
@@ -257,7 +255,6 @@ absl::StatusOr<bool> MutateRowsMessage::ReadEntries(Admission::Place* place, boo
     for (const std::string_view mutation : entry.mutations) {
       auto& cell = std::get<SetCell>(out->mutations.emplace_back(SetCell()));
       if (!ReadMutation(mutation, &cell)) return false;
-      if (!may_ask_time && cell.timestamp_micros == kServerTimestamp) return false;
       if (family.empty() || cell.family != family) {
         if (!CheckFamilyName(cell.family).ok()) return false;
         family = cell.family;

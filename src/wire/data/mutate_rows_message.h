@@ -58,17 +58,17 @@ class MutateRowsMessage {
   absl::StatusOr<MutateRowsEntries> TakeEntries();
 
   // Instead of both, for one of many that are read one after the other in the same memory.  `bytes` must
-  // stay. False: it is too large for that (kUncountedBytesMax), or not plain.  Names are known then.
+  // stay.  False: the message is too large for that (kUncountedBytesMax), or not plain.  Names are known then.
   bool OpenPlain(std::string_view bytes);
-  // *entries: what there was before is gone.  False: it is not plain, or a cell asks for the server's time.
+  // *entries: what there was before is gone.  False: the message is not plain.
   bool ReadPlainEntries(MutateRowsEntries* entries) const;
 
  private:
   // False: it is not plain, and nothing is taken.  Errors: as Parse.
   absl::StatusOr<bool> ReadPlain(std::string_view bytes, Admission::Place* place);
   bool ReadNames(std::string_view bytes);
-  // `place`: null where it is not counted.  `may_ask_time`: cells may ask for the server's.
-  absl::StatusOr<bool> ReadEntries(Admission::Place* place, bool may_ask_time, MutateRowsEntries* out) const;
+  // `place`: null where it is not counted.
+  absl::StatusOr<bool> ReadEntries(Admission::Place* place, MutateRowsEntries* out) const;
 
   bool plain_ = false;
   rpc::MessageBytes bytes_;  // plain, and parsed: the message

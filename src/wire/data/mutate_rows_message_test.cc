@@ -127,7 +127,7 @@ TEST_F(MutateRowsMessageTest, ReadsWhatProtobufReads) {
   ExpectSame(Text(long_key).SerializeAsString());
 }
 
-TEST_F(MutateRowsMessageTest, OnlyPlainCellsOfTheirOwnTimeAreReadAmongOthers) {
+TEST_F(MutateRowsMessageTest, OnlyPlainCellsAreReadAmongOthers) {
   const auto is_read = [this](const std::string& mutation, const std::string& entry = "") {
     const auto message = Text(
         "table_name: 't' entries { row_key: 'r' mutations { set_cell { family_name: 'f' "
@@ -136,7 +136,7 @@ TEST_F(MutateRowsMessageTest, OnlyPlainCellsOfTheirOwnTimeAreReadAmongOthers) {
     return !ReadAmongOthers(message.SerializeAsString()).empty();
   };
   EXPECT_TRUE(is_read("set_cell { family_name: 'f' timestamp_micros: 7 value: 'v' }"));
-  EXPECT_FALSE(is_read("set_cell { family_name: 'f' timestamp_micros: -1 }"));
+  EXPECT_TRUE(is_read("set_cell { family_name: 'f' timestamp_micros: -1 }"));
   EXPECT_FALSE(is_read("delete_from_row {}"));
   EXPECT_FALSE(is_read("set_cell { family_name: 'f' }", "idempotency { token: '12345678' }"));
   EXPECT_TRUE(is_read("set_cell { family_name: 'f' value: '" + std::string(60'000, 'v') + "' }"));

@@ -60,7 +60,7 @@ class OpenCheckTest : public testing::Test {
     auto opened = Open();
     ASSERT_TRUE(opened.ok()) << opened.status();
     RocksEngine* const engine = opened->get();
-    ASSERT_TRUE(engine->CreateTable(1).ok());
+    ASSERT_TRUE(engine->CreateTable({.id = 1}).ok());
     for (int row = 0; row < kRows; ++row) ASSERT_TRUE(PutRow(engine, row).ok());
     ASSERT_TRUE(engine->CompactAll().ok());
     for (int row = kRows; row < 2 * kRows; ++row) ASSERT_TRUE(PutRow(engine, row).ok());

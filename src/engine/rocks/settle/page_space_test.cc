@@ -34,7 +34,7 @@ class PageSpaceTest : public testing::Test {
     std::filesystem::remove_all(path_);
     Open(/*settles=*/false);
     for (const TableId table : {kTable, kDroppedTable, kLastTable}) {
-      ASSERT_TRUE(engine_->CreateTable(table).ok());
+      ASSERT_TRUE(engine_->CreateTable({.id = table}).ok());
     }
   }
   void TearDown() override {
@@ -231,9 +231,9 @@ TEST_F(PageSpaceTest, OfExpiredPagesIsFreedWhereNobodyWrites) {
   Write(kTable, "d", kFamily, kNew, kRows / 2);
   Open(/*settles=*/true, /*visit_interval=*/absl::Milliseconds(100));
   ASSERT_GE(TableBytes(), 3 * kBytes);
-  engine_->SetGcRules([](TableId, FamilyId) {
-    return GcRuleEvaluator(GcRule{GcRule::MaxAge{kNew / 2}}, /*now_micros=*/kNew);
-  });
+  const int64_t age_micros = absl::ToUnixMicros(absl::Now()) - kNew / 2;
+  ASSERT_TRUE(
+      engine_->AlterTable({.id = kTable, .families = {{kFamily, GcRule{GcRule::MaxAge{age_micros}}}}}).ok());
   AwaitTableBytes(kBytes * 165 / 100);
   EXPECT_THAT(Large(Tables()), testing::IsSupersetOf(others));
   EXPECT_EQ(CountRows(kTable), kRows + kRows / 2);

@@ -31,7 +31,7 @@ class SettlingTest : public testing::Test {
     path_ = testing::TempDir() + "/sonde_settling_" + info->name() + "_" + std::to_string(getpid());
     std::filesystem::remove_all(path_);
     Open();
-    ASSERT_TRUE(engine_->CreateTable(kTable).ok());
+    ASSERT_TRUE(engine_->CreateTable({.id = kTable}).ok());
   }
   void TearDown() override {
     engine_.reset();
@@ -353,10 +353,8 @@ TEST_F(SettlingTest, NumbersAreTheCellsOfColumns) {
 }
 
 TEST_F(SettlingTest, DropsWhatTheRulesForget) {
-  engine_->SetGcRules([](TableId, FamilyId family) {
-    return family == kFamily ? GcRuleEvaluator(GcRule{GcRule::MaxVersions{2}}, /*now_micros=*/0)
-                             : GcRuleEvaluator();
-  });
+  ASSERT_TRUE(
+      engine_->AlterTable({.id = kTable, .families = {{kFamily, GcRule{GcRule::MaxVersions{2}}}}}).ok());
   for (int i = 1; i <= 5; ++i) Put("a", "q", 1000 * i, "v");
   Settle();
   EXPECT_EQ(Cells(), "a q@5000=v\na q@4000=v\n");
@@ -400,16 +398,17 @@ TEST_F(SettlingTest, DroppingRowsCutsThePagesAtTheEnds) {
 }
 
 TEST_F(SettlingTest, DropsPagesUnreadOnceAllOfThemHasExpired) {
-  for (int i = 0; i < 100; ++i) Put(fmt::format("{:02}", i), "q", 1000 * (i + 1), "v");
+  constexpr int64_t kHourMicros = int64_t{3'600} * 1'000'000;
+  for (int i = 0; i < 100; ++i) Put(fmt::format("{:02}", i), "q", kHourMicros * (i + 1), "v");
   Settle();
   const uint64_t pages = engine_->settling_counts().pages;
   ASSERT_TRUE(engine_->VisitPages().ok());
   EXPECT_EQ(engine_->page_totals().pages, static_cast<int64_t>(pages));
   EXPECT_EQ(engine_->page_totals().cells, 100);
-  // Those before 57 ms are forgotten: five pages, and most of the sixth.
-  engine_->SetGcRules([](TableId, FamilyId) {
-    return GcRuleEvaluator(GcRule{GcRule::MaxAge{43'000}}, /*now_micros=*/100'000);
-  });
+  // Those before the 57th hour are forgotten: five pages, and most of the sixth.
+  const int64_t age_micros = absl::ToUnixMicros(absl::Now()) - 57 * kHourMicros + kHourMicros / 2;
+  ASSERT_TRUE(
+      engine_->AlterTable({.id = kTable, .families = {{kFamily, GcRule{GcRule::MaxAge{age_micros}}}}}).ok());
   ASSERT_TRUE(engine_->VisitPages().ok());
   EXPECT_EQ(engine_->settling_counts().pages_expired, 5u);
   EXPECT_EQ(engine_->settling_counts().cells_expired, 50u);
@@ -534,12 +533,9 @@ TEST_F(SettlingTest, WhatComesInPartsDoesNotWaitForAFullRow) {
   for (int i = 0; i < 50 && !aborted; ++i) {
     const RowChange large{"long", {.families = {{.family = kFamily, .puts = {{"q", 1'000 * i, value}}}}}};
     if (!engine_->Apply(kTable, {large}).ok()) continue;  // it is still full of what came before
-    int parts_count = 0;
-    const absl::Status status =
-        engine_->ApplyParts(kTable, [&]() -> std::optional<absl::Span<const RowChange>> {
-          if (parts_count++ > 0) return std::nullopt;
-          return absl::MakeConstSpan(&small, 1);
-        });
+    const WriteOptions options{.may_wait = false};
+    ASSERT_EQ(engine_->Apply(kTable, {&small, 1}, options), absl::OkStatus()) << "another row has room";
+    const absl::Status status = engine_->Apply(kTable, {&large, 1}, options);
     aborted = status.code() == absl::StatusCode::kAborted;
     ASSERT_TRUE(aborted || status.ok()) << status;
   }

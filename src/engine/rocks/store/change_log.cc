@@ -109,18 +109,18 @@ absl::StatusOr<ChangeLog::Positions*> ChangeLog::Find(TableId table) {
   return status;
 }
 
-absl::StatusOr<Engine::LogEnd> ChangeLog::FindEnd(TableId table, int64_t frontier_min) {
+absl::StatusOr<RowLog::End> ChangeLog::FindEnd(TableId table, int64_t frontier_min) {
   std::lock_guard lock(mutex_);
   absl::StatusOr<Positions*> found = Find(table);
   if (!found.ok()) return found.status();
   Positions& positions = **found;
   positions.last = std::max(positions.last, frontier_min);
   const int64_t frontier = positions.under_way.empty() ? positions.last : *positions.under_way.begin() - 1;
-  return Engine::LogEnd{frontier, positions.last_record};
+  return RowLog::End{frontier, positions.last_record};
 }
 
 absl::Status ChangeLog::Read(TableId table, int64_t start, uint32_t start_index, int64_t through,
-                             const std::function<bool(const Engine::LogPiece&)>& visit) const {
+                             const std::function<bool(const RowLog::Piece&)>& visit) const {
   const std::string end = Key(table, std::min(through, kPositionMax - 1) + 1, 0);
   const rocksdb::Slice upper_bound(end);
   rocksdb::ReadOptions read;

@@ -18,7 +18,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "engine/engine.h"
+#include "engine/row_log.h"
+#include "engine/row_store.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
 
@@ -47,10 +48,10 @@ class ChangeLog {
     int64_t first_position_ = 0;  // 0: nothing is under way
   };
 
-  // As Engine's.
-  absl::StatusOr<Engine::LogEnd> FindEnd(TableId table, int64_t frontier_min);
+  // As RowLog's, of all partitions.
+  absl::StatusOr<RowLog::End> FindEnd(TableId table, int64_t frontier_min);
   absl::Status Read(TableId table, int64_t start, uint32_t start_index, int64_t through,
-                    const std::function<bool(const Engine::LogPiece&)>& visit) const;
+                    const std::function<bool(const RowLog::Piece&)>& visit) const;
   absl::Status Trim(TableId table, int64_t position);
   // Gives the space of a table back that nobody reads any more.
   absl::Status Drop(TableId table);

@@ -64,7 +64,7 @@ TEST(PageBudgetTest, ManyOpenScansStayWithinIt) {
   auto engine =
       RocksEngine::Open({.data_dir = path, .memory_bytes = kMemoryBytes, .sync = false, .settles = false});
   ASSERT_TRUE(engine.ok()) << engine.status();
-  ASSERT_TRUE((*engine)->CreateTable(1).ok());
+  ASSERT_TRUE((*engine)->CreateTable({.id = 1}).ok());
   for (int i = 0; i < 1000; ++i) {
     const std::string row_key = std::to_string(10'000 + i), value(100, static_cast<char>(i));
     RowDelta delta;

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/varint.h"
+#include "engine/engine_errors.h"
 #include "engine/rocks/files/rocks_status.h"
 #include "engine/rocks/store/rocks_settings.h"
 #include "rocksdb/db.h"
@@ -86,10 +87,26 @@ absl::StatusOr<bool> Records::LoadOne(std::string_view key, std::string_view val
   return true;
 }
 
-absl::Status Records::Write(const std::vector<Engine::RecordChange>& changes) {
+absl::Status Records::CheckVersion(const RecordChange& change) const {
+  if (!change.expected_version.has_value()) return absl::OkStatus();
+  int64_t version = 0;
+  if (const auto written = versions_.find(change.key); written != versions_.end()) {
+    version = written->second;
+  } else {
+    std::string value;
+    const rocksdb::Status found = database_->Get(rocksdb::ReadOptions(), kCallers + change.key, &value);
+    if (!found.ok() && !found.IsNotFound()) return FromRocks(found, "Reading a record");
+    if (found.ok()) version = kFirstVersion;
+  }
+  return version == *change.expected_version ? absl::OkStatus() : RecordWasChanged(change, version);
+}
+
+absl::Status Records::Write(const std::vector<RecordChange>& changes) {
   if (absl::Status status = write_stop_->Check(); !status.ok()) return status;
   rocksdb::WriteBatch batch;
-  for (const Engine::RecordChange& change : changes) {
+  const absl::MutexLock lock(&versions_mutex_);
+  for (const RecordChange& change : changes) {
+    if (absl::Status status = CheckVersion(change); !status.ok()) return status;
     const std::string key = kCallers + change.key;
     if (change.value.has_value()) {
       batch.Put(key, *change.value);
@@ -97,20 +114,38 @@ absl::Status Records::Write(const std::vector<Engine::RecordChange>& changes) {
       batch.Delete(key);
     }
   }
-  return FromRocksWrite(database_->Write(SyncedWrite(), &batch),
-                        fmt::format("Writing {} records", changes.size()));
+  absl::Status status = FromRocksWrite(database_->Write(SyncedWrite(), &batch),
+                                       fmt::format("Writing {} records", changes.size()));
+  if (!status.ok()) return status;
+  ++version_;
+  for (const RecordChange& change : changes) {
+    if (change.value.has_value()) {
+      versions_[change.key] = version_;
+    } else {
+      versions_.erase(change.key);
+    }
+  }
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Records::Read(
-    std::string_view prefix) const {
-  std::vector<std::pair<std::string, std::string>> result;
+absl::StatusOr<std::vector<Record>> Records::Read(std::string_view prefix) const {
+  std::vector<Record> result;
   const std::string start = kCallers + std::string(prefix);
+  const absl::MutexLock lock(&versions_mutex_);
   const std::unique_ptr<rocksdb::Iterator> it(database_->NewIterator(rocksdb::ReadOptions()));
   for (it->Seek(start); it->Valid() && it->key().starts_with(start); it->Next()) {
-    result.emplace_back(it->key().ToStringView().substr(1), it->value().ToStringView());
+    const std::string_view key = it->key().ToStringView().substr(1);
+    const auto version = versions_.find(std::string(key));
+    result.push_back({std::string(key), it->value().ToString(),
+                      version == versions_.end() ? kFirstVersion : version->second});
   }
   if (!it->status().ok()) return FromRocks(it->status(), "Reading records");
   return result;
+}
+
+int64_t Records::Version() const {
+  const absl::MutexLock lock(&versions_mutex_);
+  return version_;
 }
 
 absl::Status Records::Clear() {
@@ -122,6 +157,7 @@ absl::Status Records::Clear() {
 }
 
 absl::Status Records::CreateTable(TableId table) {
+  if (CheckTable(table).ok()) return absl::OkStatus();
   if (absl::Status status = write_stop_->Check(); !status.ok()) return status;
   const rocksdb::Status status = database_->Put(SyncedWrite(), OwnRecord(kTable, table), "");
   if (!status.ok()) return FromRocksWrite(status, "Creating a table");

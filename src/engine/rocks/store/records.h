@@ -11,10 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/engine.h"
+#include "absl/synchronization/mutex.h"
+#include "engine/record_store.h"
 #include "engine/rocks/files/write_stop.h"
 #include "engine/rocks/store/shape_dictionary.h"
 
@@ -38,13 +41,14 @@ class Records {
   rocksdb::DB* db() const { return database_.get(); }
   ShapeDictionary* shapes() { return &shapes_; }
 
-  // The caller's, as Engine has them.
-  absl::Status Write(const std::vector<Engine::RecordChange>& changes);
-  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Read(std::string_view prefix) const;
+  // The caller's, as RecordStore has them.
+  absl::Status Write(const std::vector<RecordChange>& changes);
+  absl::StatusOr<std::vector<Record>> Read(std::string_view prefix) const;
+  int64_t Version() const;
   // Forgets all of the caller's, and gives their space back.
   absl::Status Clear();
 
-  // From then on the table is there.
+  // From then on the table is there, if it was not before.
   absl::Status CreateTable(TableId table);
   // From then on nobody reads it; what it has is still to be freed.
   absl::Status DropTable(TableId table);
@@ -56,6 +60,8 @@ class Records {
   absl::flat_hash_set<TableId> tables() const;
 
  private:
+  // ABORTED: the record has another version.
+  absl::Status CheckVersion(const RecordChange& change) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(versions_mutex_);
   absl::Status Load(const std::string& path);
   // False: a record that nobody knows.
   absl::StatusOr<bool> LoadOne(std::string_view key, std::string_view value);
@@ -63,6 +69,12 @@ class Records {
   const WriteStop* const write_stop_;
   std::unique_ptr<rocksdb::DB> database_;
   ShapeDictionary shapes_;
+
+  // Of this session: no other process has the directory.  A record that is not here has kFirstVersion.
+  static constexpr int64_t kFirstVersion = 1;
+  mutable absl::Mutex versions_mutex_;  // held while records are written
+  int64_t version_ ABSL_GUARDED_BY(versions_mutex_) = kFirstVersion;
+  absl::flat_hash_map<std::string, int64_t> versions_ ABSL_GUARDED_BY(versions_mutex_);
 
   mutable std::shared_mutex mutex_;
   absl::flat_hash_set<TableId> tables_;                                 // guarded by mutex_

@@ -1,4 +1,4 @@
-#include "wire/data/list_committer.h"
+#include "wire/data/pending_rows.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -19,8 +19,8 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "catalog/catalog.h"
-#include "engine/forwarding_engine.h"
 #include "engine/memory/memory_engine.h"
+#include "engine/noting_engine_test_support.h"
 #include "wire/data/message_test_support.h"
 
 namespace sonde {
@@ -32,62 +32,6 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
-
-// Notes its commits, "together" or "alone" and their row keys; the first waits until it may go on.
-class SlowEngine : public ForwardingEngine {
- public:
-  using ForwardingEngine::ForwardingEngine;
-
-  absl::Status Apply(TableId table, absl::Span<const RowChange> changes) override {
-    std::vector<std::string> commit = {"alone"};
-    for (const RowChange& change : changes) commit.emplace_back(change.row_key);
-    Note(std::move(commit));
-    return engine_->Apply(table, changes);
-  }
-  absl::Status ApplyParts(TableId table, const NextChanges& next) override {
-    std::vector<std::string> commit = {"together"};
-    bool aborts = false;
-    // What was applied when a full row comes is applied again by whoever writes each request alone.
-    const absl::Status status =
-        engine_->ApplyParts(table, [&]() -> std::optional<absl::Span<const RowChange>> {
-          const std::optional<absl::Span<const RowChange>> changes = next();
-          if (changes.has_value()) {
-            for (const RowChange& change : *changes) {
-              commit.emplace_back(change.row_key);
-              aborts |= change.row_key == "full";
-            }
-          }
-          return changes;
-        });
-    if (aborts) return absl::AbortedError("a row is full");
-    Note(std::move(commit));
-    return status;
-  }
-
-  std::vector<std::vector<std::string>> commits() {
-    const absl::MutexLock lock(&mutex_);
-    return commits_;
-  }
-
-  absl::Notification first_began_, first_may_go_on_;
-
- private:
-  void Note(std::vector<std::string> commit) {
-    bool is_first = false;
-    {
-      const absl::MutexLock lock(&mutex_);
-      is_first = commits_.empty();
-      commits_.push_back(std::move(commit));
-    }
-    if (is_first) {
-      first_began_.Notify();
-      first_may_go_on_.WaitForNotification();
-    }
-  }
-
-  absl::Mutex mutex_;
-  std::vector<std::vector<std::string>> commits_;
-};
 
 std::string TableName(const std::string& id) { return "projects/p/instances/i/tables/" + id; }
 
@@ -108,9 +52,9 @@ pb::MutateRowsRequest Request(const std::string& table, const std::vector<std::s
   return request;
 }
 
-class ListCommitterTest : public testing::Test {
+class PendingRowsTest : public testing::Test {
  protected:
-  ListCommitterTest() {
+  PendingRowsTest() {
     for (const std::string id : {"a", "b", "logged"}) {
       TableSchema schema;
       schema.name = TableName(id);
@@ -121,35 +65,36 @@ class ListCommitterTest : public testing::Test {
   }
 
   void Start(int commits_max = 1, WaitLimits limits = {}) {
-    committer_.emplace(&tables_, &workers_, commits_max, limits);
+    line_.emplace(&tables_, &workers_, CommitLine::Options{.commits_max = commits_max, .limits = limits});
   }
   // Starts, and holds the first commit, of a request that is told of in answers_[0].
   void StartAndHold(WaitLimits limits = {}) {
     Start(1, limits);
     Add(Request("a", {"first"}), 0);
-    engine_.first_began_.WaitForNotification();
+    engine_.first_began.WaitForNotification();
   }
 
-  ListCommitter::Request Make(const std::string& bytes, size_t index,
-                              absl::Time deadline = absl::InfiniteFuture(),
-                              const absl::Status& interrupted = absl::OkStatus()) {
+  std::unique_ptr<PendingRows> Make(const std::string& bytes, size_t index,
+                                    absl::Time deadline = absl::InfiniteFuture(),
+                                    const absl::Status& interrupted = absl::OkStatus()) {
     auto place = admission_.Admit(static_cast<int64_t>(bytes.size()));
     EXPECT_TRUE(place.ok());
-    return {MessageOf(bytes), *std::move(place), deadline, [=] { return interrupted; },
-            [this, index](const absl::StatusOr<std::vector<absl::Status>>& statuses, Admission::Place) {
-              std::string text = statuses.status().ToString();
-              if (statuses.ok()) {
-                text = absl::StrJoin(*statuses, " ", [](std::string* out, const absl::Status& status) {
-                  out->append(absl::StatusCodeToString(status.code()));
-                });
-              }
-              const absl::MutexLock lock(&mutex_);
-              answers_[index].push_back(text);
-              ++told_;
-            }};
+    return std::make_unique<PendingRows>(
+        &tables_, MessageOf(bytes), *std::move(place), deadline, [=] { return interrupted; },
+        [this, index](const absl::StatusOr<std::vector<absl::Status>>& statuses, Admission::Place) {
+          std::string text = statuses.status().ToString();
+          if (statuses.ok()) {
+            text = absl::StrJoin(*statuses, " ", [](std::string* out, const absl::Status& status) {
+              out->append(absl::StatusCodeToString(status.code()));
+            });
+          }
+          const absl::MutexLock lock(&mutex_);
+          answers_[index].push_back(text);
+          ++told_;
+        });
   }
   void Add(const pb::MutateRowsRequest& request, size_t index) {
-    committer_->Add(Make(request.SerializeAsString(), index));
+    PendingRows::Add(&*line_, Make(request.SerializeAsString(), index));
   }
   void AwaitTold(int count) {
     const absl::MutexLock lock(&mutex_);
@@ -158,7 +103,7 @@ class ListCommitterTest : public testing::Test {
   }
 
   std::unique_ptr<MemoryEngine> memory_ = MemoryEngine::Create();
-  SlowEngine engine_{memory_.get()};
+  NotingEngine engine_{memory_.get()};
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(&engine_);
   SystemClock clock_;
   Tables tables_{&engine_, catalog_.get(), &clock_, /*seed=*/1};
@@ -168,14 +113,14 @@ class ListCommitterTest : public testing::Test {
   int told_ = 0;
   TurnClock clock_of_turns_{/*processors=*/1};
   WorkerPool workers_{4, {}, &clock_of_turns_};
-  std::optional<ListCommitter> committer_;
+  std::optional<CommitLine> line_;
 };
 
-TEST_F(ListCommitterTest, WhatComesDuringACommitIsTheNext) {
+TEST_F(PendingRowsTest, WhatComesDuringACommitIsTheNext) {
   StartAndHold();
   for (size_t i = 1; i <= 100; ++i) Add(Request("a", {fmt::format("r{}", i), fmt::format("s{}", i)}), i);
   EXPECT_THAT(engine_.commits(), SizeIs(1));
-  engine_.first_may_go_on_.Notify();
+  engine_.first_may_go_on.Notify();
   AwaitTold(101);
   EXPECT_THAT(engine_.commits(), ElementsAre(ElementsAre("together", "first"), SizeIs(201)));
   EXPECT_EQ(engine_.commits()[1][200], "s100");
@@ -183,31 +128,31 @@ TEST_F(ListCommitterTest, WhatComesDuringACommitIsTheNext) {
   for (size_t i = 1; i <= 100; ++i) EXPECT_THAT(answers_[i], ElementsAre("OK OK"));
 }
 
-TEST_F(ListCommitterTest, ACommitHasABound) {
+TEST_F(PendingRowsTest, ACommitHasABound) {
   StartAndHold();
   for (size_t i = 1; i <= 300; ++i) Add(Request("a", {"r"}), i);
   const std::string value(60'000, 'v');
   for (size_t i = 301; i <= 330; ++i) Add(Request("a", {"r"}, "f", value), i);
-  engine_.first_may_go_on_.Notify();
+  engine_.first_may_go_on.Notify();
   AwaitTold(331);
   // Some 18 messages of 60 kB are 1 MiB.
   EXPECT_THAT(engine_.commits(),
               ElementsAre(SizeIs(2), SizeIs(1 + 256), SizeIs(1 + 44 + 18), SizeIs(1 + 12)));
 }
 
-TEST_F(ListCommitterTest, EachTableHasItsOwnCommit) {
+TEST_F(PendingRowsTest, EachTableHasItsOwnCommit) {
   StartAndHold();
   Add(Request("a", {"a1"}), 1);
   Add(Request("b", {"b1"}), 2);
   Add(Request("a", {"a2"}), 3);
-  engine_.first_may_go_on_.Notify();
+  engine_.first_may_go_on.Notify();
   AwaitTold(4);
   EXPECT_THAT(engine_.commits(),
               UnorderedElementsAre(ElementsAre("together", "first"), ElementsAre("together", "a1", "a2"),
                                    ElementsAre("alone", "b1")));
 }
 
-TEST_F(ListCommitterTest, AFaultIsThatOfItsRequest) {
+TEST_F(PendingRowsTest, AFaultIsThatOfItsRequest) {
   StartAndHold();
   Add(Request("a", {"good"}), 1);
   Add(Request("a", {"r", "s"}, "none"), 2);
@@ -215,9 +160,9 @@ TEST_F(ListCommitterTest, AFaultIsThatOfItsRequest) {
   Add(Request("a", {"r", ""}), 4);
   Add(Request("a", {}), 5);
   Add(Request("none", {"r"}), 6);
-  committer_->Add(Make("\xff garbage", 7));
+  PendingRows::Add(&*line_, Make("\xff garbage", 7));
   Add(Request("a", {"good, too"}), 8);
-  engine_.first_may_go_on_.Notify();
+  engine_.first_may_go_on.Notify();
   AwaitTold(9);
   EXPECT_THAT(answers_[1], ElementsAre("OK"));
   EXPECT_THAT(answers_[2], ElementsAre("NOT_FOUND NOT_FOUND"));
@@ -232,9 +177,9 @@ TEST_F(ListCommitterTest, AFaultIsThatOfItsRequest) {
                                    ElementsAre("together", "good", "good, too")));
 }
 
-TEST_F(ListCommitterTest, WhatMayWaitForOthersGoesByItself) {
+TEST_F(PendingRowsTest, WhatMayWaitForOthersGoesByItself) {
   StartAndHold();
-  Add(Request("a", {"server time"}, "f", "v", -1), 1);
+  Add(Request("a", {"server time"}, "f", "v", -1), 1);  // nobody has the turn of its row
   pb::MutateRowsRequest request = Request("a", {"deleted"});
   request.mutable_entries(0)->add_mutations()->mutable_delete_from_row();
   Add(request, 2);
@@ -244,34 +189,35 @@ TEST_F(ListCommitterTest, WhatMayWaitForOthersGoesByItself) {
   Add(Request("logged", {"logged"}), 4);
   Add(Request("a", {"large"}, "f", std::string(70'000, 'v')), 5);  // does not wait for the first
   Add(Request("a", {"plain"}), 6);
-  engine_.first_may_go_on_.Notify();
+  engine_.first_may_go_on.Notify();
   AwaitTold(7);
   for (size_t i = 1; i <= 6; ++i) EXPECT_THAT(answers_[i], ElementsAre("OK")) << i;
-  EXPECT_THAT(engine_.commits(),
-              UnorderedElementsAre(ElementsAre("together", "first"), ElementsAre("together", "plain"),
-                                   ElementsAre("alone", "server time"), ElementsAre("alone", "deleted"),
-                                   ElementsAre("alone", "token"), ElementsAre("alone", "logged"),
-                                   ElementsAre("alone", "large")));
+  EXPECT_THAT(
+      engine_.commits(),
+      UnorderedElementsAre(ElementsAre("together", "first"), ElementsAre("together", "server time", "plain"),
+                           ElementsAre("alone", "deleted"), ElementsAre("alone", "token"),
+                           ElementsAre("alone", "logged"), ElementsAre("alone", "large")));
 }
 
-TEST_F(ListCommitterTest, WhatCannotBeWrittenTogetherIsWrittenOneByOne) {
+TEST_F(PendingRowsTest, ARowThatWouldKeepOthersWaitingIsWrittenAlone) {
+  engine_.full_may_go_on.Notify();
   StartAndHold();
   for (size_t i = 1; i <= 3; ++i) Add(Request("a", {i == 2 ? "full" : fmt::format("r{}", i)}), i);
-  engine_.first_may_go_on_.Notify();
+  engine_.first_may_go_on.Notify();
   AwaitTold(4);
   for (size_t i = 1; i <= 3; ++i) EXPECT_THAT(answers_[i], ElementsAre("OK"));
   EXPECT_THAT(engine_.commits(),
-              UnorderedElementsAre(ElementsAre("together", "first"), ElementsAre("alone", "r1"),
-                                   ElementsAre("alone", "full"), ElementsAre("alone", "r3")));
+              UnorderedElementsAre(ElementsAre("together", "first"), ElementsAre("together", "r1", "r3"),
+                                   ElementsAre("alone", "full")));
 }
 
-TEST_F(ListCommitterTest, WhoHasGoneIsLeftOut) {
+TEST_F(PendingRowsTest, WhoHasGoneIsLeftOut) {
   StartAndHold();
   Add(Request("a", {"stays"}), 1);
-  committer_->Add(Make(Request("a", {"gone", "r"}).SerializeAsString(), 2, absl::InfiniteFuture(),
-                       absl::CancelledError("The client has gone")));
-  committer_->Add(Make(Request("a", {"late"}).SerializeAsString(), 3, absl::Now()));
-  engine_.first_may_go_on_.Notify();
+  PendingRows::Add(&*line_, Make(Request("a", {"gone", "r"}).SerializeAsString(), 2, absl::InfiniteFuture(),
+                                 absl::CancelledError("The client has gone")));
+  PendingRows::Add(&*line_, Make(Request("a", {"late"}).SerializeAsString(), 3, absl::Now()));
+  engine_.first_may_go_on.Notify();
   AwaitTold(4);
   EXPECT_THAT(answers_[1], ElementsAre("OK"));
   EXPECT_THAT(answers_[2], ElementsAre("CANCELLED CANCELLED"));
@@ -279,44 +225,30 @@ TEST_F(ListCommitterTest, WhoHasGoneIsLeftOut) {
   EXPECT_THAT(engine_.commits(), ElementsAre(SizeIs(2), ElementsAre("together", "stays")));
 }
 
-TEST_F(ListCommitterTest, RefusesWhatWouldWaitForTooLong) {
+TEST_F(PendingRowsTest, RefusesWhatWouldWaitForTooLong) {
   StartAndHold({.waiting = 3, .wait = absl::Milliseconds(20)});
   Add(Request("a", {"waits"}), 1);
   clock_of_turns_.Beat(absl::Milliseconds(40));
   Add(Request("a", {"refused"}), 2);
   ASSERT_THAT(answers_[2], ElementsAre(StartsWith("UNAVAILABLE")));
-  engine_.first_may_go_on_.Notify();
+  engine_.first_may_go_on.Notify();
   AwaitTold(3);
   EXPECT_THAT(answers_[0], ElementsAre("OK"));
   EXPECT_THAT(answers_[1], ElementsAre(StartsWith("UNAVAILABLE")));
   EXPECT_THAT(engine_.commits(), SizeIs(1));
 }
 
-TEST_F(ListCommitterTest, RefusesWhatFindsNoRoom) {
+TEST_F(PendingRowsTest, RefusesWhatFindsNoRoom) {
   StartAndHold({.waiting = 3});
   for (size_t i = 1; i <= 4; ++i) Add(Request("a", {"r"}), i);
   EXPECT_THAT(answers_[4], ElementsAre(HasSubstr("3 requests are waiting")));
-  engine_.first_may_go_on_.Notify();
+  engine_.first_may_go_on.Notify();
   AwaitTold(5);
 }
 
-TEST_F(ListCommitterTest, RefusesAllThatWaitsWhenThereIsNoWorker) {
-  engine_.first_may_go_on_.Notify();
-  WorkerPool busy(1, {.waiting = 1}, &clock_of_turns_);
-  absl::Notification may_end;
-  ASSERT_TRUE(busy.Submit([&] { may_end.WaitForNotification(); }));
-  // The only place in its line, too, once the worker has begun.
-  while (!busy.Submit([] {})) absl::SleepFor(absl::Milliseconds(1));
-  committer_.emplace(&tables_, &busy, 2);
-  for (size_t i = 0; i < 3; ++i) Add(Request("a", {"r"}), i);
-  for (size_t i = 0; i < 3; ++i) EXPECT_THAT(answers_[i], ElementsAre(StartsWith("UNAVAILABLE")));
-  may_end.Notify();
-  committer_.reset();
-}
-
 // Random requests get the same answers, and leave the same cells, together as one by one.
-TEST_F(ListCommitterTest, AnswersAreThoseOfEachByItself) {
-  engine_.first_may_go_on_.Notify();
+TEST_F(PendingRowsTest, AnswersAreThoseOfEachByItself) {
+  engine_.first_may_go_on.Notify();
   Start(3);
   SeededRandom random(1);
   std::vector<std::string> messages;
@@ -360,12 +292,14 @@ TEST_F(ListCommitterTest, AnswersAreThoseOfEachByItself) {
     for (const char* const id : {"a", "b"}) text += contents((*catalog_->Find(TableName(id)))->id) + "--\n";
     return text;
   };
-  for (size_t i = 0; i < messages.size(); ++i) ListCommitter::Commit(&tables_, Make(messages[i], i));
+  for (size_t i = 0; i < messages.size(); ++i) CommitLine::Commit(&tables_, Make(messages[i], i));
   const std::string wanted = both_tables();
   for (const char* const id : {"a", "b"}) {
-    ASSERT_TRUE(memory_->DropRange((*catalog_->Find(TableName(id)))->id, RowRange::All()).ok());
+    ASSERT_TRUE(
+        memory_->DropRange((*catalog_->Find(TableName(id)))->id, RowRange::All(), absl::InfiniteFuture())
+            .ok());
   }
-  for (size_t i = 0; i < messages.size(); ++i) committer_->Add(Make(messages[i], i));
+  for (size_t i = 0; i < messages.size(); ++i) PendingRows::Add(&*line_, Make(messages[i], i));
   AwaitTold(600);
   for (size_t i = 0; i < messages.size(); ++i) {
     ASSERT_THAT(answers_[i], SizeIs(2));
@@ -374,8 +308,8 @@ TEST_F(ListCommitterTest, AnswersAreThoseOfEachByItself) {
   EXPECT_EQ(both_tables(), wanted);
 }
 
-TEST_F(ListCommitterTest, FinishesEverythingBeforeItEnds) {
-  engine_.first_may_go_on_.Notify();
+TEST_F(PendingRowsTest, FinishesEverythingBeforeItEnds) {
+  engine_.first_may_go_on.Notify();
   for (int round = 0; round < 20; ++round) {
     Start(2);
     std::vector<std::thread> threads;
@@ -385,7 +319,7 @@ TEST_F(ListCommitterTest, FinishesEverythingBeforeItEnds) {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    committer_.reset();
+    line_.reset();
     AwaitTold(40 * (round + 1));
   }
   for (size_t i = 0; i < 40; ++i) EXPECT_THAT(answers_[i], SizeIs(20));

@@ -1,4 +1,4 @@
-// MutateRows.
+// MutateRow and MutateRows: requests become writes of the line (table/commit_line.h).
 #pragma once
 
 #include "table/tables.h"
@@ -7,6 +7,7 @@
 namespace sonde {
 
 // Nothing is owned.
+AnswerRequest AnswerMutateRow(Tables* tables, const CallResources& resources);
 AnswerRequest AnswerMutateRows(Tables* tables, const CallResources& resources);
 
 }  // namespace sonde

@@ -1,0 +1,163 @@
+// Tables of rows, as Sonde asks them of whatever keeps the cells: a map in memory, RocksDB, or a distributed
+// store.
+//
+// A store promises: a change of one row is atomic; scans of ranges are in order; what was acknowledged
+// survives the loss of power (unless the store was opened otherwise).  It promises nothing over several rows.
+//
+// Cells of an expiring family (model/expiring_family.h) come only to readers whose hints name the family, and
+// may be gone once the family has expired.  All other promises hold for these families, too.
+//
+// Threads: all functions may be called at once.  A RowStream belongs to one caller at a time and must end
+// before the store does.
+//
+// Errors of every function: NOT_FOUND: there is no such table; UNAVAILABLE: the store is closing or stalled,
+// nothing was applied, try again; RESOURCE_EXHAUSTED: a budget or the disk is used up; DATA_LOSS: a checksum
+// did not match, do not try again; DEADLINE_EXCEEDED: as WriteOptions and ScanOptions say.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "model/cell.h"
+#include "model/gc_rule.h"
+#include "model/mutation.h"
+#include "model/read_hints.h"
+#include "model/row_range.h"
+
+namespace sonde {
+
+// What a store has to know of a table.
+struct TableSpec {
+  struct Family {
+    FamilyId id = 0;
+    GcRule may_be_forgotten = {};  // cells that the store may drop for good; the empty rule: none
+  };
+  TableId id = 0;                     // given by the caller, in [1, 2^32 - 1), never used twice
+  std::vector<Family> families = {};  // a store keeps cells of other families, too, and drops none of them
+  std::vector<std::string> split_keys = {};  // ascending; where a new table may be divided from the start
+};
+
+// The cells of one family of a row, all of them together.
+struct RowFamily {
+  FamilyId family = 0;
+  std::vector<CellView> cells;  // qualifier ascending, timestamp descending
+};
+
+// A change is refused, as ALREADY_EXISTS, if its row has a cell of this column that is not old.
+struct RowGuard {
+  std::vector<FamilyId> families;  // in any of them
+  std::string_view qualifier;
+  int64_t newest_old_micros = 0;  // a cell of this time, or an earlier one, is old
+};
+
+struct RowChange {
+  std::string_view row_key;
+  RowDelta delta;
+  // Looked at together with the change: no other change of the row comes between.  It does not see changes of
+  // the same part.
+  std::optional<RowGuard> guard = std::nullopt;
+};
+
+// Changes of rows, pulled by the store part by part, so that of many changes one part has to be in memory.
+class RowSource {
+ public:
+  // The next part; nullopt: there is none.  The views of the part before may be gone from here on, but for
+  // their row keys, which stay until the changes are applied.  Must neither call the store nor wait.
+  virtual std::optional<absl::Span<const RowChange>> Next() = 0;
+  // Tells that a row is not changed, though others may be.  `index` counts the changes of all parts from 0.
+  // Comes at most once a change, before Apply returns.
+  virtual void OnRefused(size_t index, const absl::Status& why) = 0;
+
+ protected:
+  ~RowSource() = default;
+};
+
+struct WriteOptions {
+  // DEADLINE_EXCEEDED: it had passed before anything was applied.
+  absl::Time deadline = absl::InfiniteFuture();
+  // Whether a change may keep the others waiting: for its row's lock, for space that is being made, or
+  // because it is guarded or logged.  If not, it is refused as ABORTED, and so are later changes of its row;
+  // nothing else is wrong with it.
+  bool may_wait = true;
+};
+
+// A stretch of a table: where it ends and how much it holds.
+struct RangeStats {
+  std::string end_key;  // exclusive; empty for the last one
+  uint64_t bytes = 0;   // on disk and in memory, approximately
+};
+
+class RowStore {
+ public:
+  virtual ~RowStore() = default;
+
+  // --- Tables.
+  // Makes the table, or alters the one that is there as AlterTable does: so a caller may repeat it after a
+  // crash, and tells a store that was opened anew what may be forgotten.
+  virtual absl::Status CreateTable(const TableSpec& spec) = 0;
+  // Changes what may be forgotten; split keys do not matter.  Families that `spec` leaves out keep their
+  // cells.
+  virtual absl::Status AlterTable(const TableSpec& spec) = 0;
+  // All cells, and the change log, are gone at once for readers that come after; the space comes back in the
+  // background.  A caller may repeat it after a crash, also for a table that is not there.  A stream that was
+  // open may go on, end early, or answer NOT_FOUND.
+  virtual absl::Status DropTable(TableId table) = 0;
+  // Does the same to the cells of a family.  A stream that was open may go on with or without them.
+  virtual absl::Status DropFamily(TableId table, FamilyId family) = 0;
+
+  // --- Rows.
+  struct ScanOptions {
+    bool reverse = false;
+    ReadHints hints;
+    // A deadline that has passed is told by Scan or the first Next.  One that passes later is told by a later
+    // Next, not always the next one: the clock is read from time to time, and `interrupted` is asked then.
+    absl::Time deadline = absl::InfiniteFuture();
+    // Not OK (CANCELLED) ends the scan with that status.  Null: nobody interrupts the scan.  Advisory.
+    std::function<absl::Status()> interrupted;
+    // Asked before an entry of kLargeBytes or more (base/large_room.h) is read, which takes kLargeReadCopies
+    // times its bytes; an error ends the scan.  Null: the store takes a place for the entry, and waits for
+    // that.
+    std::function<absl::Status(size_t entry_bytes)> take_large;
+  };
+  // Rows of `ranges` (normal form, NormalizeRanges; none: no rows) in ascending order, or descending if
+  // `reverse`, each at most once.  A row is one snapshot, not older than the call of Scan; the scan as a
+  // whole is not.
+  virtual absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
+                                                          ScanOptions options) = 0;
+
+  // Applies the changes of `rows`, each row atomic.  Rows may repeat: later changes come after earlier ones.
+  // The status of a change is what OnRefused was told of it, or else what Apply returns.
+  virtual absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) = 0;
+  // Applies these changes; the first status that is not OK, if there is one.
+  absl::Status Apply(TableId table, absl::Span<const RowChange> changes, const WriteOptions& options = {});
+
+  // Reads a row, decides, and writes it, with no other change of the row in between.  `decide` sees the row's
+  // cells of `hints` (families in any order, each once; none without cells) and returns the change, or
+  // nothing to leave the row alone.  It is pure, may run again and must not call the store.  What it sees is
+  // gone when it returns; the delta's views must outlive Update.  An error of `decide` is Update's answer and
+  // changes nothing.  FAILED_PRECONDITION: the row has more than kRowWholeBytesMax (model/limits.h) of what
+  // `decide` would see.
+  using Decide = std::function<absl::StatusOr<std::optional<RowDelta>>(const std::vector<RowFamily>& row)>;
+  virtual absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
+                              const Decide& decide, const WriteOptions& options = {}) = 0;
+
+  // Deletes every row of the range; nothing is logged.  Not atomic with concurrent reads and writes.
+  virtual absl::Status DropRange(TableId table, const RowRange& range,
+                                 absl::Time deadline = absl::InfiniteFuture()) = 0;
+
+  // How the table is divided: ascending, at least one; the last has an empty end_key.
+  virtual absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table,
+                                                         absl::Time deadline = absl::InfiniteFuture()) = 0;
+};
+
+}  // namespace sonde

@@ -1,0 +1,48 @@
+// Copies of tables as they were at one moment, kept by the store under names, for backups.
+//
+// A snapshot is a consistent prefix of the order of commits: a change that was acknowledged before Make is in
+// it; a change that comes meanwhile is in it only together with all changes that were committed before.
+//
+// Threads: all functions may be called at once.  Errors: those of row_store.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "model/cell.h"
+
+namespace sonde {
+
+class Snapshots {
+ public:
+  struct Facts {
+    std::string name;
+    TableId table = 0;
+    uint64_t bytes = 0;  // that it takes, approximately
+
+    bool operator==(const Facts&) const = default;
+  };
+
+  // Cells and change log of one table.  Reads and writes go on.  `name`: 1 to 128 letters, digits, '-', '_'.
+  // ALREADY_EXISTS; INVALID_ARGUMENT: the name is none.
+  virtual absl::Status Make(std::string_view name, TableId table,
+                            absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // By name, ascending.
+  virtual absl::StatusOr<std::vector<Facts>> List(absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // Adds the cells of the snapshot to a table, which the caller has made and nobody writes; families keep
+  // their ids; nothing is logged.  May be repeated after an error.  NOT_FOUND: no such snapshot, or table.
+  virtual absl::Status Restore(std::string_view name, TableId into,
+                               absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // Also of a snapshot that is not there.
+  virtual absl::Status Drop(std::string_view name, absl::Time deadline = absl::InfiniteFuture()) = 0;
+
+ protected:
+  ~Snapshots() = default;
+};
+
+}  // namespace sonde
