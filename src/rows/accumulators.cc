@@ -1,0 +1,377 @@
+#include "rows/accumulators.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace sonde::rows {
+namespace {
+
+// Loops over values keep so many results: one would wait for itself.
+constexpr size_t kLanes = 4;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+bool IsNaN(double value) { return std::isnan(value); }
+bool IsNaN(absl::int128 /*value*/) { return false; }
+
+// Of at least one value.
+template <typename Value>
+std::pair<Value, Value> LeastAndMost(absl::Span<const Value> values) {
+  std::array<Value, kLanes> least, most;
+  least.fill(values[0]);
+  most.fill(values[0]);
+  size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      least[lane] = std::min(least[lane], values[i + lane]);
+      most[lane] = std::max(most[lane], values[i + lane]);
+    }
+  }
+  for (; i < values.size(); ++i) {
+    least[0] = std::min(least[0], values[i]);
+    most[0] = std::max(most[0], values[i]);
+  }
+  return {*std::min_element(least.begin(), least.end()), *std::max_element(most.begin(), most.end())};
+}
+
+}  // namespace
+
+// Knuth's sum of two; without branches.
+void Accumulators::DoubleSum::Add(double value) {
+  const double before = sum;
+  sum += value;
+  const double added = sum - before;
+  error += (before - (sum - added)) + (value - added);
+}
+
+Accumulators::DoubleSum& Accumulators::DoubleSum::operator+=(const DoubleSum& other) {
+  Add(other.sum);
+  error += other.error;
+  return *this;
+}
+
+// Of what is not finite, the error is none.
+double Accumulators::DoubleSum::Value() const { return std::isfinite(sum) ? sum + error : sum; }
+
+Accumulators::DoubleSum Accumulators::SumOf(absl::Span<const double> values) {
+  std::array<DoubleSum, kLanes> lanes;
+  size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane].Add(values[i + lane]);
+  }
+  for (; i < values.size(); ++i) lanes[0].Add(values[i]);
+  for (size_t lane = 1; lane < kLanes; ++lane) lanes[0] += lanes[lane];
+  return lanes[0];
+}
+
+// The halves of the words apart: of fewer than 2^31 values, neither sum leaves 64 bits.
+absl::int128 Accumulators::SumOf(absl::Span<const int64_t> values) {
+  constexpr size_t kValuesAtOnce = size_t{1} << 30;
+  absl::int128 sum = 0;
+  while (!values.empty()) {
+    const absl::Span<const int64_t> some = values.first(std::min(values.size(), kValuesAtOnce));
+    uint64_t low = 0;
+    int64_t high = 0;
+    for (const int64_t value : some) {
+      low += static_cast<uint32_t>(value);
+      high += value >> 32;
+    }
+    sum += absl::int128(high) * (int64_t{1} << 32) + absl::int128(low);
+    values.remove_prefix(some.size());
+  }
+  return sum;
+}
+
+absl::int128 Accumulators::SumOf(absl::Span<const absl::int128> values) {
+  absl::int128 sum = 0;
+  for (const absl::int128 value : values) sum += value;
+  return sum;
+}
+
+Accumulators::Extremes<double> Accumulators::ExtremesOf(absl::Span<const double> values) {
+  bool has_nan = false;
+  for (const double value : values) has_nan |= value != value;
+  if (has_nan) return {kNaN, kNaN};
+  const auto [least, most] = LeastAndMost(values);
+  return {least, most};
+}
+
+Accumulators::Extremes<absl::int128> Accumulators::ExtremesOf(absl::Span<const int64_t> values) {
+  const auto [least, most] = LeastAndMost(values);
+  return {least, most};
+}
+
+Accumulators::Extremes<absl::int128> Accumulators::ExtremesOf(absl::Span<const absl::int128> values) {
+  const auto [least, most] = LeastAndMost(values);
+  return {least, most};
+}
+
+Accumulators::Accumulators(ColumnType type, const AggregateNeeds& needs)
+    : needs_(needs), values_there_(type) {
+  if (type == ColumnType::kDouble) {
+    kept_.emplace<Kept<double>>();
+  } else if (type != ColumnType::kBytes) {
+    kept_.emplace<Kept<absl::int128>>();
+  }
+}
+
+void Accumulators::Resize(size_t count) {
+  counts_.resize(count);
+  std::visit(
+      [&](auto& kept) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(kept)>, std::monostate>) {
+          if (needs_.has_sum) kept.sums.resize(count);
+          if (needs_.has_extremes) kept.extremes.resize(count);
+          if (needs_.has_ends) kept.ends.resize(count);
+        }
+      },
+      kept_);
+  if (needs_.has_moments) moments_.resize(count);
+  if (needs_.has_values) values_.resize(count);
+}
+
+void Accumulators::Reset(size_t index) {
+  counts_[index] = 0;
+  std::visit(
+      [&](auto& kept) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(kept)>, std::monostate>) {
+          if (needs_.has_sum) kept.sums[index] = typename std::decay_t<decltype(kept)>::Sum();
+        }
+      },
+      kept_);
+  if (needs_.has_moments) moments_[index] = {};
+  if (needs_.has_values) values_[index].numbers.clear();
+}
+
+size_t Accumulators::BytesOfOne() const {
+  size_t bytes = sizeof(int64_t);
+  if (needs_.has_sum) bytes += sizeof(absl::int128);
+  if (needs_.has_extremes) bytes += sizeof(Extremes<absl::int128>);
+  if (needs_.has_ends) bytes += sizeof(Ends<absl::int128>);
+  if (needs_.has_moments) bytes += sizeof(Moments);
+  if (needs_.has_values) bytes += sizeof(Values);
+  return bytes;
+}
+
+template <typename Number>
+void Accumulators::AddExtremes(size_t index, const Extremes<Number>& extremes, Kept<Number>* kept) const {
+  Extremes<Number>& all = kept->extremes[index];
+  if (counts_[index] == 0 || extremes.least < all.least || IsNaN(extremes.least)) all.least = extremes.least;
+  if (counts_[index] == 0 || all.most < extremes.most || IsNaN(extremes.most)) all.most = extremes.most;
+}
+
+template <typename Number>
+void Accumulators::AddEnds(size_t index, const Ends<Number>& ends, Kept<Number>* kept) const {
+  Ends<Number>& all = kept->ends[index];
+  if (counts_[index] == 0 || ends.first_micros < all.first_micros ||
+      (ends.first_micros == all.first_micros && ends.first < all.first)) {
+    all.first_micros = ends.first_micros;
+    all.first = ends.first;
+  }
+  if (counts_[index] == 0 || ends.last_micros > all.last_micros ||
+      (ends.last_micros == all.last_micros && all.last < ends.last)) {
+    all.last_micros = ends.last_micros;
+    all.last = ends.last;
+  }
+}
+
+void Accumulators::AddMoments(size_t index, int64_t count, const Moments& moments) {
+  Moments& all = moments_[index];
+  const auto here = static_cast<double>(counts_[index]);
+  const auto there = static_cast<double>(count);
+  const double distance = moments.mean - all.mean;
+  all.mean += distance * there / (here + there);
+  all.squares += moments.squares + distance * distance * here * there / (here + there);
+}
+
+template <typename Number, typename Value>
+void Accumulators::AddRun(size_t index, absl::Span<const int64_t> times_micros,
+                          absl::Span<const Value> values) {
+  auto& kept = std::get<Kept<Number>>(kept_);
+  if (needs_.has_sum) kept.sums[index] += SumOf(values);
+  if (needs_.has_extremes) AddExtremes(index, ExtremesOf(values), &kept);
+  if (needs_.has_ends) {
+    if (times_micros.front() <= times_micros.back()) {
+      AddEnds<Number>(index, {times_micros.front(), times_micros.back(), values.front(), values.back()},
+                      &kept);
+    } else {
+      AddEnds<Number>(index, {times_micros.back(), times_micros.front(), values.back(), values.front()},
+                      &kept);
+    }
+  }
+  if (needs_.has_moments) {
+    const auto sum = SumOf(values);
+    double total = 0;
+    if constexpr (std::is_same_v<Number, double>) {
+      total = sum.Value();
+    } else {
+      total = static_cast<double>(sum);
+    }
+    Moments moments{total / static_cast<double>(values.size())};
+    for (const Value value : values) {
+      const double distance = static_cast<double>(value) - moments.mean;
+      moments.squares += distance * distance;
+    }
+    AddMoments(index, static_cast<int64_t>(values.size()), moments);
+  }
+  if (needs_.has_values) {
+    Values& held = values_[index];
+    for (const Value value : values) held.numbers.push_back(static_cast<double>(value));
+    held.is_sorted = false;
+  }
+}
+
+void Accumulators::AddThose(size_t index, absl::Span<const int64_t> times_micros, const ColumnView& values) {
+  size_t first = 0, end = values.size();
+  if (values.is_constant() && !values.IsThere(0)) return;
+  while (first < end && !values.IsThere(first)) ++first;
+  if (first == end) return;
+  while (!values.IsThere(end - 1)) --end;
+  if (values.type() == ColumnType::kBytes) {
+    for (size_t i = first; i < end; ++i) counts_[index] += values.IsThere(i) ? 1 : 0;
+    return;
+  }
+  values_there_.Clear();
+  values_there_.AppendThose(values.Part(first, end - first));
+  // Of the times, those of the first and the last value count.
+  Add(index, times_micros.subspan(first, end - first), values_there_.View());
+}
+
+void Accumulators::Add(size_t index, absl::Span<const int64_t> times_micros, const ColumnView& values) {
+  if (values.there() != nullptr || values.is_constant()) return AddThose(index, times_micros, values);
+  const size_t count = values.size();
+  if (count == 0) return;
+  switch (values.type()) {
+    case ColumnType::kInt64:
+    case ColumnType::kTime:
+      AddRun<absl::int128, int64_t>(index, times_micros, {values.ints(), count});
+      break;
+    case ColumnType::kInt128:
+      AddRun<absl::int128, absl::int128>(index, times_micros, {values.wide_ints(), count});
+      break;
+    case ColumnType::kDouble:
+      AddRun<double, double>(index, times_micros, {values.doubles(), count});
+      break;
+    case ColumnType::kBytes:
+      break;
+  }
+  counts_[index] += static_cast<int64_t>(count);
+}
+
+template <typename Number>
+void Accumulators::MergeKept(size_t index, const Kept<Number>& other, size_t other_index) {
+  auto& kept = std::get<Kept<Number>>(kept_);
+  if (needs_.has_sum) kept.sums[index] += other.sums[other_index];
+  if (needs_.has_extremes) AddExtremes(index, other.extremes[other_index], &kept);
+  if (needs_.has_ends) AddEnds(index, other.ends[other_index], &kept);
+}
+
+void Accumulators::Merge(size_t index, const Accumulators& other, size_t other_index) {
+  const int64_t count = other.counts_[other_index];
+  if (count == 0) return;
+  if (needs_.has_moments) AddMoments(index, count, other.moments_[other_index]);
+  if (const auto* ints = std::get_if<Kept<absl::int128>>(&other.kept_)) {
+    MergeKept(index, *ints, other_index);
+  } else if (const auto* doubles = std::get_if<Kept<double>>(&other.kept_)) {
+    MergeKept(index, *doubles, other_index);
+  }
+  if (needs_.has_values) {
+    const std::vector<double>& more = other.values_[other_index].numbers;
+    values_[index].numbers.insert(values_[index].numbers.end(), more.begin(), more.end());
+    values_[index].is_sorted = false;
+  }
+  counts_[index] += count;
+}
+
+namespace {
+
+// NaN first, which nothing else is comparable with.
+auto WithoutNaN(std::vector<double>* values) {
+  return std::partition(values->begin(), values->end(), [](double value) { return std::isnan(value); });
+}
+
+}  // namespace
+
+void Accumulators::SortValues(size_t index) {
+  if (!needs_.has_values) return;
+  Values& held = values_[index];
+  if (!held.is_sorted) std::sort(WithoutNaN(&held.numbers), held.numbers.end());
+  held.is_sorted = true;
+}
+
+double Accumulators::Percentile(size_t index, double percentile) const {
+  const Values& held = values_[index];
+  const double place = percentile / 100 * static_cast<double>(held.numbers.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const auto between = [&](double least, double above) {
+    return least + (above - least) * (place - static_cast<double>(below));
+  };
+  if (held.is_sorted) {
+    const double least = held.numbers[below];
+    return below + 1 == held.numbers.size() ? least : between(least, held.numbers[below + 1]);
+  }
+  std::vector<double> values = held.numbers;
+  const auto first = WithoutNaN(&values);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(below);
+  if (middle < first) return *middle;
+  std::nth_element(first, middle, values.end());
+  return middle + 1 == values.end() ? *middle : between(*middle, *std::min_element(middle + 1, values.end()));
+}
+
+std::optional<double> Accumulators::Double(const Aggregate& aggregate, size_t index) const {
+  const int64_t count = counts_[index];
+  if (aggregate == Aggregate::kCount) return static_cast<double>(count);
+  if (count == 0) return std::nullopt;
+  if (aggregate.kind == Aggregate::Kind::kPercentile) return Percentile(index, aggregate.percentile);
+  if (aggregate.kind == Aggregate::Kind::kStddev) {
+    if (count == 1) return std::nullopt;
+    return std::sqrt(moments_[index].squares / static_cast<double>(count - 1));
+  }
+  const auto* kept = std::get_if<Kept<double>>(&kept_);
+  if (aggregate.kind == Aggregate::Kind::kAvg) {
+    const double sum = kept != nullptr ? kept->sums[index].Value()
+                                       : static_cast<double>(std::get<Kept<absl::int128>>(kept_).sums[index]);
+    return sum / static_cast<double>(count);
+  }
+  if (kept == nullptr) {
+    const std::optional<absl::int128> number = Int(aggregate, index);
+    return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+  }
+  switch (aggregate.kind) {
+    case Aggregate::Kind::kMin:
+      return kept->extremes[index].least;
+    case Aggregate::Kind::kMax:
+      return kept->extremes[index].most;
+    case Aggregate::Kind::kSum:
+      return kept->sums[index].Value();
+    case Aggregate::Kind::kFirst:
+      return kept->ends[index].first;
+    case Aggregate::Kind::kLast:
+      return kept->ends[index].last;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<absl::int128> Accumulators::Int(const Aggregate& aggregate, size_t index) const {
+  const auto* kept = std::get_if<Kept<absl::int128>>(&kept_);
+  if (kept == nullptr || counts_[index] == 0) return std::nullopt;
+  switch (aggregate.kind) {
+    case Aggregate::Kind::kSum:
+      return kept->sums[index];
+    case Aggregate::Kind::kMin:
+      return kept->extremes[index].least;
+    case Aggregate::Kind::kMax:
+      return kept->extremes[index].most;
+    case Aggregate::Kind::kFirst:
+      return kept->ends[index].first;
+    case Aggregate::Kind::kLast:
+      return kept->ends[index].last;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace sonde::rows

@@ -1,0 +1,59 @@
+// The words for many values to one: count, sum, min, max, avg, first, last, stddev, percentiles.
+//
+// Of ints, sum, min, max, first and last are ints, and exact; count is an int of any column; all else is a
+// double. A sum, and whatever else is an int, has up to 128 bits until it is given out: what leaves 64 bits
+// then is an error (GoogleSQL's "int64 overflow"), never a rounded number.  avg and stddev of ints are the
+// doubles next to what the exact sum gives.  NaN and infinities are values as in GoogleSQL: a min or max
+// among which is NaN is NaN, and NaN is less than all others in a percentile.  Missing values count nowhere.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/column.h"
+
+namespace sonde::rows {
+
+struct Aggregate {
+  enum class Kind : uint8_t { kAvg, kMin, kMax, kCount, kSum, kFirst, kLast, kStddev, kPercentile };
+  Kind kind = Kind::kAvg;
+  double percentile = 0;  // of kPercentile: 0 to 100
+
+  static const Aggregate kAvg, kMin, kMax, kCount, kSum, kFirst, kLast, kStddev;
+  static constexpr Aggregate Percentile(double percentile) { return {Kind::kPercentile, percentile}; }
+
+  bool operator==(const Aggregate&) const = default;
+};
+inline constexpr Aggregate Aggregate::kAvg{Kind::kAvg};
+inline constexpr Aggregate Aggregate::kMin{Kind::kMin};
+inline constexpr Aggregate Aggregate::kMax{Kind::kMax};
+inline constexpr Aggregate Aggregate::kCount{Kind::kCount};
+inline constexpr Aggregate Aggregate::kSum{Kind::kSum};
+inline constexpr Aggregate Aggregate::kFirst{Kind::kFirst};
+inline constexpr Aggregate Aggregate::kLast{Kind::kLast};
+inline constexpr Aggregate Aggregate::kStddev{Kind::kStddev};
+
+// avg, ...; p95, p99.9; median is p50.
+std::string AggregateName(const Aggregate& aggregate);
+std::optional<Aggregate> AggregateOfName(std::string_view name);
+// All names, separated by ", ".
+std::string AggregateNames();
+
+// The type of what `aggregate` makes of a column of `type`.
+ColumnType TypeOfAggregate(const Aggregate& aggregate, ColumnType type);
+
+// What accumulators have to keep; more aggregates cost more time, and percentiles keep every value.
+struct AggregateNeeds {
+  bool has_sum = false;
+  bool has_extremes = false;
+  bool has_ends = false;
+  bool has_moments = false;
+  bool has_values = false;
+
+  static AggregateNeeds Of(const std::vector<Aggregate>& aggregates);
+};
+
+}  // namespace sonde::rows

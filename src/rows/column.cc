@@ -1,0 +1,247 @@
+#include "rows/column.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "base/wide_int.h"
+
+namespace sonde::rows {
+
+size_t Column::size() const {
+  switch (type_) {
+    case ColumnType::kInt64:
+    case ColumnType::kTime:
+      return ints_.size();
+    case ColumnType::kDouble:
+      return doubles_.size();
+    case ColumnType::kBytes:
+      return bytes_.size();
+    case ColumnType::kInt128:
+      break;
+  }
+  return wide_ints_.size();
+}
+
+void Column::Clear() {
+  type_ = declared_;
+  ints_.clear();
+  doubles_.clear();
+  wide_ints_.clear();
+  bytes_.clear();
+  arena_.Clear();
+  bytes_held_ = 0;
+  there_.clear();
+}
+
+void Column::AppendInt(int64_t value) {
+  assert(type_ != ColumnType::kDouble && type_ != ColumnType::kBytes);
+  if (type_ == ColumnType::kInt128) {
+    wide_ints_.push_back(value);
+  } else {
+    ints_.push_back(value);
+  }
+  NoteThere();
+}
+
+void Column::AppendWideInt(absl::int128 value) {
+  if (IsInt(value)) return AppendInt(static_cast<int64_t>(value));
+  Widen();
+  wide_ints_.push_back(value);
+  NoteThere();
+}
+
+void Column::Widen() {
+  assert(type_ == ColumnType::kInt64 || type_ == ColumnType::kInt128);
+  if (type_ == ColumnType::kInt128) return;
+  wide_ints_.assign(ints_.begin(), ints_.end());
+  ints_.clear();
+  type_ = ColumnType::kInt128;
+}
+
+std::string_view Column::Keep(std::string_view bytes) {
+  if (bytes.empty()) return "";
+  char* const to = arena_.Reserve(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), to);
+  arena_.Commit(bytes.size());
+  bytes_held_ += bytes.size();
+  return {to, bytes.size()};
+}
+
+void Column::AppendBytes(std::string_view value) {
+  assert(type_ == ColumnType::kBytes);
+  bytes_.push_back(Keep(value));
+  NoteThere();
+}
+
+void Column::AppendMissing(size_t count) {
+  if (there_.empty()) there_.assign(size(), 1);
+  there_.resize(there_.size() + count, 0);
+  switch (type_) {
+    case ColumnType::kInt64:
+    case ColumnType::kTime:
+      ints_.resize(ints_.size() + count);
+      break;
+    case ColumnType::kDouble:
+      doubles_.resize(doubles_.size() + count);
+      break;
+    case ColumnType::kBytes:
+      bytes_.resize(bytes_.size() + count);
+      break;
+    case ColumnType::kInt128:
+      wide_ints_.resize(wide_ints_.size() + count);
+      break;
+  }
+}
+
+void Column::AppendValue(const Value& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) {
+    AppendInt(*integer);
+  } else if (const auto* number = std::get_if<double>(&value)) {
+    AppendDouble(*number);
+  } else if (const auto* wide = std::get_if<absl::int128>(&value)) {
+    AppendWideInt(*wide);
+  } else if (const auto* bytes = std::get_if<std::string>(&value)) {
+    AppendBytes(*bytes);
+  } else {
+    AppendMissing();
+  }
+}
+
+void Column::AppendThere(const ColumnView& values, size_t place) {
+  switch (values.type()) {
+    case ColumnType::kInt64:
+    case ColumnType::kTime:
+      return AppendInt(values.ints()[place]);
+    case ColumnType::kDouble:
+      return AppendDouble(values.doubles()[place]);
+    case ColumnType::kBytes:
+      return AppendBytes(values.bytes()[place]);
+    case ColumnType::kInt128:
+      return AppendWideInt(values.wide_ints()[place]);
+  }
+}
+
+void Column::Append(const ColumnView& values) {
+  const bool is_plain = !values.is_constant() && values.type() == type_ && type_ != ColumnType::kBytes;
+  if (!is_plain) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values.IsThere(i)) {
+        AppendThere(values, values.PlaceOf(i));
+      } else {
+        AppendMissing();
+      }
+    }
+    return;
+  }
+  if (there_.empty() && values.there() != nullptr) there_.assign(size(), 1);
+  if (values.there() != nullptr) {
+    there_.insert(there_.end(), values.there(), values.there() + values.size());
+  } else if (!there_.empty()) {
+    there_.resize(there_.size() + values.size(), 1);
+  }
+  if (type_ == ColumnType::kDouble) {
+    doubles_.insert(doubles_.end(), values.doubles(), values.doubles() + values.size());
+  } else if (type_ == ColumnType::kInt128) {
+    wide_ints_.insert(wide_ints_.end(), values.wide_ints(), values.wide_ints() + values.size());
+  } else {
+    ints_.insert(ints_.end(), values.ints(), values.ints() + values.size());
+  }
+}
+
+void Column::AppendPlaces(const ColumnView& values, absl::Span<const size_t> places) {
+  for (const size_t place : places) {
+    if (values.IsThere(place)) {
+      AppendThere(values, values.PlaceOf(place));
+    } else {
+      AppendMissing();
+    }
+  }
+}
+
+namespace {
+
+// Without branches: each value is written, and the next one over it unless it is there.
+template <typename Number>
+void PutThose(const Number* values, const uint8_t* there, size_t count, std::vector<Number>* out) {
+  const size_t before = out->size();
+  out->resize(before + count);
+  Number* to = out->data() + before;
+  for (size_t i = 0; i < count; ++i) {
+    *to = values[i];
+    to += there[i];
+  }
+  out->resize(to - out->data());
+}
+
+}  // namespace
+
+void Column::AppendThose(const ColumnView& values) {
+  const bool is_plain = !values.is_constant() && values.there() != nullptr && values.type() == type_ &&
+                        type_ != ColumnType::kBytes && there_.empty();
+  if (!is_plain) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values.IsThere(i)) AppendThere(values, values.PlaceOf(i));
+    }
+  } else if (type_ == ColumnType::kDouble) {
+    PutThose(values.doubles(), values.there(), values.size(), &doubles_);
+  } else if (type_ == ColumnType::kInt128) {
+    PutThose(values.wide_ints(), values.there(), values.size(), &wide_ints_);
+  } else {
+    PutThose(values.ints(), values.there(), values.size(), &ints_);
+  }
+}
+
+void Column::ResizeDense(size_t count) {
+  assert(type_ != ColumnType::kBytes && type_ != ColumnType::kInt128);
+  there_.clear();
+  if (type_ == ColumnType::kDouble) {
+    doubles_.resize(count);
+  } else {
+    ints_.resize(count);
+  }
+}
+
+void Column::ResizeMissing(size_t count) {
+  ResizeDense(count);
+  there_.assign(count, 0);
+}
+
+void Column::SetMissing(size_t place) {
+  if (there_.empty()) there_.assign(size(), 1);
+  there_[place] = 0;
+}
+
+void Column::CopyFromBefore(size_t place) {
+  if (!IsThere(place - 1)) return;
+  if (!there_.empty()) there_[place] = 1;
+  const auto copy = [place](auto* values) {
+    if (!values->empty()) (*values)[place] = (*values)[place - 1];
+  };
+  copy(&ints_);
+  copy(&doubles_);
+  copy(&wide_ints_);
+  copy(&bytes_);
+}
+
+ColumnView Column::View() const {
+  switch (type_) {
+    case ColumnType::kInt64:
+      return ColumnView::OfInts(ints_, there());
+    case ColumnType::kTime:
+      return ColumnView::OfTimes(ints_, there());
+    case ColumnType::kDouble:
+      return ColumnView::OfDoubles(doubles_, there());
+    case ColumnType::kBytes:
+      return ColumnView::OfBytes(bytes_, there());
+    case ColumnType::kInt128:
+      break;
+  }
+  return ColumnView::OfWideInts(wide_ints_, there());
+}
+
+size_t Column::MemoryBytes() const {
+  return (ints_.size() + doubles_.size()) * 8 + (wide_ints_.size() + bytes_.size()) * 16 + there_.size() +
+         bytes_held_;
+}
+
+}  // namespace sonde::rows
