@@ -12,7 +12,8 @@
 //
 // Errors of every function: NOT_FOUND: there is no such table; UNAVAILABLE: the store is closing or stalled,
 // nothing was applied, try again; RESOURCE_EXHAUSTED: a budget or the disk is used up; DATA_LOSS: a checksum
-// did not match, do not try again; DEADLINE_EXCEEDED: as WriteOptions and ScanOptions say.
+// did not match, do not try again; DEADLINE_EXCEEDED: as WriteOptions and ScanOptions say; UNKNOWN: whether the
+// change was applied is not known, since the answer of another machine or of the disk is missing.
 #pragma once
 
 #include <cstddef>
@@ -74,7 +75,7 @@ class RowSource {
   // The next part; nullopt: there is none.  The views of the part before may be gone from here on, but for
   // their row keys, which stay until the changes are applied.  Must neither call the store nor wait.
   virtual std::optional<absl::Span<const RowChange>> Next() = 0;
-  // Tells that a row is not changed, though others may be.  `index` counts the changes of all parts from 0.
+  // Tells that a row is not changed (UNKNOWN: it may be), though others may be.  `index` counts the changes of all parts from 0.
   // Comes at most once a change, before Apply returns.
   virtual void OnRefused(size_t index, const absl::Status& why) = 0;
 
