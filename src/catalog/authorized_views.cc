@@ -5,11 +5,6 @@
 #include "catalog/view_record.h"
 
 namespace sonde {
-namespace {
-
-constexpr std::string_view kViewPrefix = "view/";  // + name
-
-}  // namespace
 
 std::string EtagOf(const AuthorizedView& view) {
   uint64_t hash = 14695981039346656037u;  // FNV-1a
@@ -19,11 +14,9 @@ std::string EtagOf(const AuthorizedView& view) {
   return fmt::format("{:016x}", hash);
 }
 
-absl::Status AuthorizedViews::Load(Engine* engine) {
-  auto records = engine->ReadRecords(kViewPrefix);
-  if (!records.ok()) return records.status();
-  for (const auto& [key, value, version] : *records) {
-    absl::StatusOr<AuthorizedView> view = DecodeViewRecord(value);
+absl::Status AuthorizedViews::Load(const std::vector<Record>& records) {
+  for (const Record& record : records) {
+    absl::StatusOr<AuthorizedView> view = DecodeViewRecord(record.value);
     if (!view.ok()) return view.status();
     Put(std::make_shared<const AuthorizedView>(*std::move(view)));
   }
@@ -58,11 +51,11 @@ void AuthorizedViews::Erase(std::string_view view_name) {
 }
 
 RecordChange AuthorizedViews::RecordOf(const AuthorizedView& view) {
-  return {fmt::format("{}{}", kViewPrefix, view.name), EncodeViewRecord(view)};
+  return {fmt::format("{}{}", kRecordPrefix, view.name), EncodeViewRecord(view)};
 }
 
 RecordChange AuthorizedViews::NoRecordOf(std::string_view view_name) {
-  return {fmt::format("{}{}", kViewPrefix, view_name), std::nullopt};
+  return {fmt::format("{}{}", kRecordPrefix, view_name), std::nullopt};
 }
 
 }  // namespace sonde

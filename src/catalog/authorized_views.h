@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/engine.h"
+#include "engine/record_store.h"
 #include "model/authorized_view.h"
 
 namespace sonde {
@@ -25,8 +25,10 @@ std::string EtagOf(const AuthorizedView& view);
 
 class AuthorizedViews {
  public:
-  // DATA_LOSS.
-  absl::Status Load(Engine* engine);
+  static constexpr std::string_view kRecordPrefix = "view/";  // + name
+
+  // From all records of views.  DATA_LOSS.
+  absl::Status Load(const std::vector<Record>& records);
 
   // NOT_FOUND.
   absl::StatusOr<AuthorizedViewRef> Find(std::string_view view_name) const;

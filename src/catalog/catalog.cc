@@ -27,6 +27,15 @@ bool ParseNumber(std::string_view text, uint32_t* number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// Repeats a call that may be repeated, as long as its answer is lost.
+template <typename Call>
+absl::Status Insist(const Call& call) {
+  constexpr int kAttemptsMax = 10;
+  absl::Status status = call();
+  for (int attempt = 1; absl::IsUnknown(status) && attempt < kAttemptsMax; ++attempt) status = call();
+  return status;
+}
+
 // What the engine has to know.  Where changes are logged, what is collected is, too, by a delete
 // (table/collect_garbage.h): the engine may forget nothing by itself.
 TableSpec SpecOf(const TableSchema& schema) {
@@ -39,33 +48,77 @@ TableSpec SpecOf(const TableSchema& schema) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Catalog>> Catalog::Open(Engine* engine) {
+absl::StatusOr<std::unique_ptr<Catalog>> Catalog::Open(Engine* engine, const CatalogOptions& options) {
   std::unique_ptr<Catalog> catalog(new Catalog(engine));
-  if (absl::Status status = catalog->Load(); !status.ok()) return status;
-  if (absl::Status status = catalog->FinishDrops(); !status.ok()) return status;
+  if (engine->traits().is_shared) {
+    catalog->lease_ = std::make_unique<RecordsLease>(engine, options.seen_within,
+                                                     [catalog = catalog.get()] { return catalog->Load(); });
+  }
+  absl::Status status = catalog->lease_ != nullptr ? catalog->lease_->Refresh() : catalog->Load();
+  if (status.ok()) status = catalog->FinishDrops();
+  if (!status.ok()) return status;
   return catalog;
 }
 
-absl::Status Catalog::Load() {
+void Catalog::State::Set(const TableSchemaRef& schema, FamilyId next_family_id) {
+  tables[schema->name] = {schema, next_family_id};
+  by_id[schema->id] = schema;
+}
+
+absl::StatusOr<Catalog::State> Catalog::ReadState() const {
+  State state;
   auto records = engine_->ReadRecords(kTablePrefix);
   if (!records.ok()) return records.status();
   for (const auto& [key, value, version] : *records) {
     absl::StatusOr<TableRecord> record = DecodeTableRecord(value);
     if (!record.ok()) return record.status();
-    // A crash may have come between the catalog's record and the engine's.
-    if (absl::Status status = engine_->CreateTable(SpecOf(record->schema)); !status.ok()) return status;
-    next_table_id_ = std::max(next_table_id_, record->schema.id + 1);
-    Set(std::make_shared<const TableSchema>(std::move(record->schema)), record->next_family_id);
+    state.next_table_id = std::max(state.next_table_id, record->schema.id + 1);
+    state.versions[key] = version;
+    state.Set(std::make_shared<const TableSchema>(std::move(record->schema)), record->next_family_id);
   }
-  if (absl::Status status = views_.Load(engine_); !status.ok()) return status;
+  auto views = engine_->ReadRecords(AuthorizedViews::kRecordPrefix);
+  if (!views.ok()) return views.status();
+  for (const auto& [key, value, version] : *views) state.versions[key] = version;
+  if (absl::Status status = state.views.Load(*views); !status.ok()) return status;
   auto next = engine_->ReadRecords(kNextTableId);
   if (!next.ok()) return next.status();
   for (const auto& [key, value, version] : *next) {
     TableId id = 0;
     if (!ParseNumber(value, &id)) return absl::DataLossError("The record of the next table id is damaged");
-    next_table_id_ = std::max(next_table_id_, id);
+    state.next_table_id = std::max(state.next_table_id, id);
+    state.versions[key] = version;
   }
+  return state;
+}
+
+absl::Status Catalog::Load() {
+  absl::StatusOr<State> state = ReadState();
+  if (!state.ok()) return state.status();
+  for (const auto& [id, schema] : state->by_id) {
+    {
+      const absl::ReaderMutexLock lock(&mutex_);
+      if (state_.by_id.contains(id)) continue;
+    }
+    if (absl::Status status = TellEngine(*schema); !status.ok()) return status;
+  }
+  const absl::MutexLock lock(&mutex_);
+  state_ = *std::move(state);
   return absl::OkStatus();
+}
+
+// A crash may have come between the catalog's record and the engine's.
+absl::Status Catalog::TellEngine(const TableSchema& schema) {
+  const auto create = [&] { return engine_->CreateTable(SpecOf(schema)); };
+  if (absl::Status status = Insist(create); !status.ok() || !engine_->traits().is_shared) return status;
+  // Another server may have dropped the table since its record was read.
+  const absl::StatusOr<std::vector<Record>> records = engine_->ReadRecords(TableKey(schema.name));
+  if (!records.ok()) return records.status();
+  for (const Record& record : *records) {
+    const absl::StatusOr<TableRecord> table = DecodeTableRecord(record.value);
+    if (!table.ok()) return table.status();
+    if (table->schema.id == schema.id) return absl::OkStatus();
+  }
+  return Insist([&] { return engine_->DropTable(schema.id); });
 }
 
 absl::Status Catalog::FinishDrops() {
@@ -84,44 +137,114 @@ absl::Status Catalog::FinishDrop(const std::string& record_key) {
   FamilyId family = 0;
   absl::Status status;
   if (slash == std::string_view::npos && ParseNumber(ids, &table)) {
-    status = engine_->DropTable(table);
+    status = Insist([&] { return engine_->DropTable(table); });
   } else if (slash != std::string_view::npos && ParseNumber(ids.substr(0, slash), &table) &&
              ParseNumber(ids.substr(slash + 1), &family)) {
-    status = engine_->DropFamily(table, family);
+    status = Insist([&] { return engine_->DropFamily(table, family); });
     if (absl::IsNotFound(status)) status = absl::OkStatus();  // the whole table has gone since
   } else {
     return absl::DataLossError(fmt::format("The record '{}' is damaged", record_key));
   }
   if (!status.ok()) return status;
-  return engine_->WriteRecords({{record_key, std::nullopt}});
+  return Insist([&] { return engine_->WriteRecords({{record_key, std::nullopt}}); });
+}
+
+absl::Status Catalog::Write(std::vector<RecordChange> changes) {
+  if (lease_ != nullptr) return WriteShared(std::move(changes));
+  return engine_->WriteRecords(changes);
+}
+
+absl::Status Catalog::WriteShared(std::vector<RecordChange> changes) {
+  {
+    const absl::ReaderMutexLock lock(&mutex_);
+    for (RecordChange& change : changes) {
+      const auto version = state_.versions.find(change.key);
+      change.expected_version = version == state_.versions.end() ? 0 : version->second;
+    }
+  }
+  const absl::Status status = Insist([&] { return engine_->WriteRecords(changes); });
+  if (absl::IsAborted(status)) {
+    // Perhaps by an attempt of this server, whose answer was lost.
+    const absl::StatusOr<bool> are_written = AreWritten(changes);
+    if (!are_written.ok()) return are_written.status();
+    overtaken_ = !*are_written;
+  } else if (!status.ok()) {
+    return status;
+  }
+  const absl::Status seen = lease_->Refresh();
+  return seen.ok() && overtaken_ ? status : seen;
+}
+
+absl::StatusOr<bool> Catalog::AreWritten(const std::vector<RecordChange>& changes) const {
+  for (const RecordChange& change : changes) {
+    const absl::StatusOr<std::vector<Record>> records = engine_->ReadRecords(change.key);
+    if (!records.ok()) return records.status();
+    std::optional<std::string> value;
+    if (!records->empty() && records->front().key == change.key) value = records->front().value;
+    if (value != change.value) return false;
+  }
+  return true;
+}
+
+void Catalog::WaitUntilSeen() const {
+  if (lease_ != nullptr) lease_->WaitUntilSeen();
+}
+
+absl::StatusOr<Catalog::Table> Catalog::LookUp(std::string_view table_name) const {
+  const absl::ReaderMutexLock lock(&mutex_);
+  const auto at = state_.tables.find(table_name);
+  if (at == state_.tables.end()) return NoTable(table_name);
+  return at->second;
+}
+
+absl::StatusOr<Catalog::Table> Catalog::FindTable(std::string_view table_name) const {
+  if (lease_ == nullptr) return LookUp(table_name);
+  if (absl::Status status = lease_->Ensure(); !status.ok()) return status;
+  if (absl::StatusOr<Table> table = LookUp(table_name); table.ok()) return table;
+  // Another server may have made it just now.
+  if (absl::Status status = lease_->Refresh(); !status.ok()) return status;
+  return LookUp(table_name);
 }
 
 absl::StatusOr<TableSchemaRef> Catalog::Find(std::string_view table_name) const {
-  std::shared_lock lock(mutex_);
-  const auto at = tables_.find(table_name);
-  if (at == tables_.end()) return NoTable(table_name);
-  return at->second.schema;
+  absl::StatusOr<Table> table = FindTable(table_name);
+  if (!table.ok()) return table.status();
+  return std::move(table->schema);
 }
 
 TableSchemaRef Catalog::FindById(TableId id) const {
-  std::shared_lock lock(mutex_);
-  const auto at = by_id_.find(id);
-  return at == by_id_.end() ? nullptr : at->second;
+  if (lease_ != nullptr) lease_->Ensure().IgnoreError();
+  const absl::ReaderMutexLock lock(&mutex_);
+  const auto at = state_.by_id.find(id);
+  return at == state_.by_id.end() ? nullptr : at->second;
 }
 
-void Catalog::Set(const TableSchemaRef& schema, FamilyId next_family_id) {
-  std::unique_lock lock(mutex_);
-  tables_[schema->name] = {schema, next_family_id};
-  by_id_[schema->id] = schema;
+absl::Status Catalog::Confirm(const TableSchema& schema) const {
+  if (lease_ == nullptr) return absl::OkStatus();
+  if (absl::Status status = lease_->Ensure(); !status.ok()) {
+    return absl::UnknownError(fmt::format("Whether the write to table {} counts is not known: {}",
+                                          schema.name, std::string(status.message())));
+  }
+  const TableSchemaRef current = FindById(schema.id);
+  bool counts =
+      current != nullptr && (schema.change_stream.has_value() || !current->change_stream.has_value());
+  for (const FamilySchema& family : schema.families) {
+    const FamilySchema* const found = counts ? current->FindFamily(family.name) : nullptr;
+    counts = found != nullptr && found->id == family.id;
+  }
+  if (counts) return absl::OkStatus();
+  return absl::UnknownError(
+      fmt::format("Another server changed the schema of table {} while it was written", schema.name));
 }
 
 std::vector<TableSchemaRef> Catalog::List(std::string_view instance, std::string_view after_id,
                                           size_t count_max) const {
+  if (lease_ != nullptr) lease_->Refresh().IgnoreError();
   const std::string prefix = fmt::format("{}/tables/", instance);
   std::vector<TableSchemaRef> result;
-  std::shared_lock lock(mutex_);
-  for (auto at = tables_.upper_bound(prefix + std::string(after_id));
-       at != tables_.end() && at->first.starts_with(prefix) && result.size() < count_max; ++at) {
+  const absl::ReaderMutexLock lock(&mutex_);
+  for (auto at = state_.tables.upper_bound(prefix + std::string(after_id));
+       at != state_.tables.end() && at->first.starts_with(prefix) && result.size() < count_max; ++at) {
     result.push_back(at->second.schema);
   }
   return result;
@@ -129,17 +252,26 @@ std::vector<TableSchemaRef> Catalog::List(std::string_view instance, std::string
 
 std::vector<TableSchemaRef> Catalog::ListAll() const {
   std::vector<TableSchemaRef> result;
-  std::shared_lock lock(mutex_);
-  for (const auto& [name, table] : tables_) result.push_back(table.schema);
+  const absl::ReaderMutexLock lock(&mutex_);
+  for (const auto& [name, table] : state_.tables) result.push_back(table.schema);
   return result;
 }
 
 absl::StatusOr<TableSchemaRef> Catalog::Create(TableSchema schema) {
-  std::lock_guard change(change_mutex_);
-  if (Find(schema.name).ok())
+  return Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryCreate(schema); });
+}
+
+absl::StatusOr<TableSchemaRef> Catalog::TryCreate(TableSchema schema) {
+  if (const absl::Status found = Find(schema.name).status(); !absl::IsNotFound(found)) {
+    if (!found.ok()) return found;
     return absl::AlreadyExistsError(fmt::format("Table already exists: {}", schema.name));
-  if (tables_.size() >= kTablesMax) {
-    return absl::ResourceExhaustedError(fmt::format("Too many tables: the limit is {}", kTablesMax));
+  }
+  {
+    const absl::ReaderMutexLock lock(&mutex_);
+    if (state_.tables.size() >= kTablesMax) {
+      return absl::ResourceExhaustedError(fmt::format("Too many tables: the limit is {}", kTablesMax));
+    }
+    schema.id = state_.next_table_id;
   }
   if (schema.families.size() > kFamiliesPerTableMax) {
     return absl::ResourceExhaustedError(fmt::format("Too many column families: {} provided; limit {}",
@@ -155,20 +287,29 @@ absl::StatusOr<TableSchemaRef> Catalog::Create(TableSchema schema) {
     }
     schema.families[i].id = next_family_id++;
   }
-  schema.id = next_table_id_;
-  absl::Status status =
-      engine_->WriteRecords({{std::string(kNextTableId), std::to_string(next_table_id_ + 1)},
-                             {TableKey(schema.name), EncodeTableRecord({schema, next_family_id})}});
+  absl::Status status = Write({{std::string(kNextTableId), std::to_string(schema.id + 1)},
+                               {TableKey(schema.name), EncodeTableRecord({schema, next_family_id})}});
   if (!status.ok()) return status;
-  ++next_table_id_;
-  if (status = engine_->CreateTable(SpecOf(schema)); !status.ok()) return status;
+  if (status = TellEngine(schema); !status.ok()) return status;
   auto made = std::make_shared<const TableSchema>(std::move(schema));
-  Set(made, next_family_id);
+  const absl::MutexLock lock(&mutex_);
+  if (lease_ == nullptr) {
+    state_.next_table_id = made->id + 1;
+    state_.Set(made, next_family_id);
+  }
   return made;
 }
 
 absl::Status Catalog::Delete(std::string_view table_name) {
-  std::lock_guard change(change_mutex_);
+  std::string dropping;
+  absl::Status status =
+      Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryDelete(table_name, &dropping); });
+  if (!status.ok()) return status;
+  WaitUntilSeen();
+  return FinishDrop(dropping);
+}
+
+absl::Status Catalog::TryDelete(std::string_view table_name, std::string* dropping) {
   absl::StatusOr<TableSchemaRef> schema = Find(table_name);
   if (!schema.ok()) return schema.status();
   if ((*schema)->deletion_protection) {
@@ -178,8 +319,8 @@ absl::Status Catalog::Delete(std::string_view table_name) {
     return absl::FailedPreconditionError(fmt::format(
         "Table {} has a change stream enabled; disable it before the table is deleted", table_name));
   }
-  const std::string dropping = fmt::format("{}{}", kDroppingPrefix, (*schema)->id);
-  std::vector<RecordChange> records = {{TableKey(table_name), std::nullopt}, {dropping, ""}};
+  *dropping = fmt::format("{}{}", kDroppingPrefix, (*schema)->id);
+  std::vector<RecordChange> records = {{TableKey(table_name), std::nullopt}, {*dropping, ""}};
   const std::vector<AuthorizedViewRef> views = ListViews(table_name, "", kAuthorizedViewsMax);
   for (const AuthorizedViewRef& view : views) {
     if (view->deletion_protection) {
@@ -189,24 +330,38 @@ absl::Status Catalog::Delete(std::string_view table_name) {
     }
     records.push_back(AuthorizedViews::NoRecordOf(view->name));
   }
-  if (absl::Status status = engine_->WriteRecords(records); !status.ok()) return status;
-  {
-    std::unique_lock lock(mutex_);
-    tables_.erase(tables_.find(table_name));
-    by_id_.erase((*schema)->id);
-    for (const AuthorizedViewRef& view : views) views_.Erase(view->name);
+  if (absl::Status status = Write(std::move(records)); !status.ok()) return status;
+  const absl::MutexLock lock(&mutex_);
+  if (lease_ == nullptr) {
+    state_.tables.erase(state_.tables.find(table_name));
+    state_.by_id.erase((*schema)->id);
+    for (const AuthorizedViewRef& view : views) state_.views.Erase(view->name);
   }
-  return FinishDrop(dropping);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<TableSchemaRef> Catalog::Modify(std::string_view table_name,
                                                const std::vector<FamilyModification>& modifications) {
-  std::lock_guard change(change_mutex_);
-  absl::StatusOr<TableSchemaRef> found = Find(table_name);
-  if (!found.ok()) return found.status();
-  TableSchema schema = **found;
-  FamilyId next_family_id = tables_.find(table_name)->second.next_family_id;
   std::vector<std::string> dropping;
+  absl::StatusOr<TableSchemaRef> made = Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
+    return TryModify(table_name, modifications, &dropping);
+  });
+  if (!made.ok()) return made;
+  WaitUntilSeen();
+  for (const std::string& key : dropping) {
+    if (absl::Status status = FinishDrop(key); !status.ok()) return status;
+  }
+  return made;
+}
+
+absl::StatusOr<TableSchemaRef> Catalog::TryModify(std::string_view table_name,
+                                                  const std::vector<FamilyModification>& modifications,
+                                                  std::vector<std::string>* dropping) {
+  absl::StatusOr<Table> found = FindTable(table_name);
+  if (!found.ok()) return found.status();
+  TableSchema schema = *found->schema;
+  FamilyId next_family_id = found->next_family_id;
+  dropping->clear();
 
   const auto place = [&schema](std::string_view name) {
     return std::lower_bound(schema.families.begin(), schema.families.end(), name,
@@ -249,36 +404,43 @@ absl::StatusOr<TableSchemaRef> Catalog::Modify(std::string_view table_name,
             "Table {} is protected against deletion, and so are its column families", table_name));
       }
       const auto at = place(drop->name);
-      dropping.push_back(fmt::format("{}{}/{}", kDroppingPrefix, schema.id, at->id));
+      dropping->push_back(fmt::format("{}{}/{}", kDroppingPrefix, schema.id, at->id));
       schema.families.erase(at);
     }
   }
 
   std::vector<RecordChange> records = {{TableKey(table_name), EncodeTableRecord({schema, next_family_id})}};
-  for (const std::string& key : dropping) records.push_back({key, ""});
-  if (absl::Status status = engine_->WriteRecords(records); !status.ok()) return status;
-  auto made = std::make_shared<const TableSchema>(std::move(schema));
-  Set(made, next_family_id);
-  if (absl::Status status = engine_->AlterTable(SpecOf(*made)); !status.ok()) return status;
-  for (const std::string& key : dropping) {
-    if (absl::Status status = FinishDrop(key); !status.ok()) return status;
-  }
-  return made;
+  for (const std::string& key : *dropping) records.push_back({key, ""});
+  return WriteTable(std::move(schema), next_family_id, std::move(records));
 }
 
 absl::StatusOr<TableSchemaRef> Catalog::Update(std::string_view table_name, const SchemaChange& change) {
-  std::lock_guard guard(change_mutex_);
-  absl::StatusOr<TableSchemaRef> found = Find(table_name);
+  absl::StatusOr<TableSchemaRef> made =
+      Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryUpdate(table_name, change); });
+  if (made.ok()) WaitUntilSeen();
+  return made;
+}
+
+absl::StatusOr<TableSchemaRef> Catalog::TryUpdate(std::string_view table_name, const SchemaChange& change) {
+  absl::StatusOr<Table> found = FindTable(table_name);
   if (!found.ok()) return found.status();
-  TableSchema schema = **found;
+  TableSchema schema = *found->schema;
   if (absl::Status status = change(&schema); !status.ok()) return status;
-  const FamilyId next_family_id = tables_.find(table_name)->second.next_family_id;
-  absl::Status status =
-      engine_->WriteRecords({{TableKey(table_name), EncodeTableRecord({schema, next_family_id})}});
-  if (!status.ok()) return status;
+  std::vector<RecordChange> records = {
+      {TableKey(table_name), EncodeTableRecord({schema, found->next_family_id})}};
+  return WriteTable(std::move(schema), found->next_family_id, std::move(records));
+}
+
+absl::StatusOr<TableSchemaRef> Catalog::WriteTable(TableSchema schema, FamilyId next_family_id,
+                                                   std::vector<RecordChange> records) {
+  if (absl::Status status = Write(std::move(records)); !status.ok()) return status;
   auto made = std::make_shared<const TableSchema>(std::move(schema));
-  Set(made, next_family_id);
-  if (status = engine_->AlterTable(SpecOf(*made)); !status.ok()) return status;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (lease_ == nullptr) state_.Set(made, next_family_id);
+  }
+  const auto alter = [&] { return engine_->AlterTable(SpecOf(*made)); };
+  if (absl::Status status = Insist(alter); !status.ok()) return status;
   return made;
 }
 

@@ -4,25 +4,33 @@
 // that was dropped can never be taken for something new.  A drop is done when its record is written; telling
 // the engine, so that it frees the space, is repeated after a crash until it has worked.
 //
-// Threads: all functions may be called at once; changes go one by one.
+// Where several servers share the store (EngineTraits::is_shared), each of them has a catalog.  A change is
+// written by compare-and-set, and begins anew if another server came between; so no id is given twice.  It is
+// told to be done when every server goes by it: after CatalogOptions::seen_within (records_lease.h).  A table
+// that another server has made is found at once.  A server that cannot reach the store finds no table:
+// UNAVAILABLE.  Whoever has written rows asks Confirm whether the schema that it went by still held.
+//
+// Threads: all functions may be called at once; changes go one by one, but for their waits.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "catalog/authorized_views.h"
+#include "catalog/records_lease.h"
 #include "engine/engine.h"
 #include "model/table_schema.h"
 
@@ -45,10 +53,16 @@ struct DropFamily {
 };
 using FamilyModification = std::variant<CreateFamily, UpdateFamily, DropFamily>;
 
+struct CatalogOptions {
+  // Where several servers share the store: within what time each goes by what another one has changed.  The
+  // same for all of them.
+  absl::Duration seen_within = absl::Seconds(2);
+};
+
 class Catalog {
  public:
   // `engine` must outlive the catalog.  DATA_LOSS when a record cannot be read.
-  static absl::StatusOr<std::unique_ptr<Catalog>> Open(Engine* engine);
+  static absl::StatusOr<std::unique_ptr<Catalog>> Open(Engine* engine, const CatalogOptions& options = {});
 
   // NOT_FOUND.
   absl::StatusOr<TableSchemaRef> Find(std::string_view table_name) const;
@@ -59,6 +73,10 @@ class Catalog {
   std::vector<TableSchemaRef> List(std::string_view instance, std::string_view after_id,
                                    size_t count_max) const;
   std::vector<TableSchemaRef> ListAll() const;
+  // For who has just written rows by `schema`: OK if they are not lost to a change of another server, which has
+  // dropped a family of them or begun to log changes.  UNKNOWN: they may be.  Cheap, and always OK where no
+  // other server shares the store.
+  absl::Status Confirm(const TableSchema& schema) const;
 
   // The ids of `schema` are ignored; families in any order.  ALREADY_EXISTS; INVALID_ARGUMENT for families
   // named twice; RESOURCE_EXHAUSTED past kTablesMax or kFamiliesPerTableMax.
@@ -93,29 +111,86 @@ class Catalog {
 
  private:
   explicit Catalog(Engine* engine) : engine_(engine) {}
-  absl::Status Load();
-  absl::Status FinishDrops();
 
   // What is kept of a table besides its schema.
   struct Table {
     TableSchemaRef schema;
     FamilyId next_family_id = 1;
   };
+  // All that is served.
+  struct State {
+    std::map<std::string, Table, std::less<>> tables;
+    absl::flat_hash_map<TableId, TableSchemaRef> by_id;
+    AuthorizedViews views;
+    TableId next_table_id = 1;
+    std::map<std::string, int64_t, std::less<>> versions;  // of the records, by their keys
 
+    void Set(const TableSchemaRef& schema, FamilyId next_family_id);
+  };
+
+  // Reads all records; tells the engine of the tables that this server did not know.
+  absl::Status Load();
+  absl::StatusOr<State> ReadState() const;
+  absl::Status TellEngine(const TableSchema& schema);
+  absl::Status FinishDrops();
   absl::Status FinishDrop(const std::string& record_key);
-  absl::StatusOr<AuthorizedViewRef> WriteView(AuthorizedView view);
-  // Tells readers of the table as it is from now on.
-  void Set(const TableSchemaRef& schema, FamilyId next_family_id);
+
+  // Makes a change again and again, as long as another server comes between (`overtaken_`).
+  template <typename Change>
+  auto Repeat(const Change& change) -> decltype(change());
+  // All changes or none: where the store is shared, only if no record has changed since it was read; then what
+  // is served is read anew.  ABORTED, with `overtaken_` set: one has.
+  absl::Status Write(std::vector<RecordChange> changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status WriteShared(std::vector<RecordChange> changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // Whether the records are as these changes make them.
+  absl::StatusOr<bool> AreWritten(const std::vector<RecordChange>& changes) const;
+  // Waits until all servers have seen what was written; nothing where there are no others.
+  void WaitUntilSeen() const;
+
+  absl::StatusOr<Table> FindTable(std::string_view table_name) const;
+  absl::StatusOr<Table> LookUp(std::string_view table_name) const;
+  absl::StatusOr<TableSchemaRef> TryCreate(TableSchema schema) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<TableSchemaRef> TryModify(std::string_view table_name,
+                                           const std::vector<FamilyModification>& modifications,
+                                           std::vector<std::string>* dropping)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<TableSchemaRef> TryUpdate(std::string_view table_name, const SchemaChange& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // Writes what another table has become, and tells the engine.
+  absl::StatusOr<TableSchemaRef> WriteTable(TableSchema schema, FamilyId next_family_id,
+                                            std::vector<RecordChange> records)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status TryDelete(std::string_view table_name, std::string* dropping)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<AuthorizedViewRef> TryCreateView(AuthorizedView view)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<AuthorizedViewRef> TryUpdateView(std::string_view view_name, std::string_view etag,
+                                                  const ViewChange& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status TryDeleteView(std::string_view view_name, std::string_view etag)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<AuthorizedViewRef> WriteView(AuthorizedView view)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
   Engine* const engine_;
-  std::mutex change_mutex_;    // held through a change
-  TableId next_table_id_ = 1;  // guarded by change_mutex_
+  absl::Mutex change_mutex_;  // held through a change, but for its waits
+  bool overtaken_ ABSL_GUARDED_BY(change_mutex_) = false;
 
-  mutable std::shared_mutex mutex_;
-  std::map<std::string, Table, std::less<>>
-      tables_;  // guarded by mutex_; changed only with change_mutex_ held
-  absl::flat_hash_map<TableId, TableSchemaRef> by_id_;  // likewise
-  AuthorizedViews views_;                               // likewise
+  mutable absl::Mutex mutex_;
+  State state_ ABSL_GUARDED_BY(mutex_);
+  // Null: no other server shares the store.  Last, since its thread uses the rest.
+  std::unique_ptr<RecordsLease> lease_;
 };
+
+template <typename Change>
+auto Catalog::Repeat(const Change& change) -> decltype(change()) {
+  constexpr int kAttemptsMax = 100;
+  const absl::MutexLock lock(&change_mutex_);
+  for (int attempt = 1;; ++attempt) {
+    overtaken_ = false;
+    auto result = change();
+    if (!overtaken_ || attempt == kAttemptsMax) return result;
+  }
+}
 
 }  // namespace sonde

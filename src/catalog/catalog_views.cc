@@ -16,33 +16,56 @@ absl::Status CheckEtag(const AuthorizedView& view, std::string_view etag) {
 }  // namespace
 
 absl::StatusOr<AuthorizedViewRef> Catalog::FindView(std::string_view view_name) const {
-  std::shared_lock lock(mutex_);
-  return views_.Find(view_name);
+  const auto look_up = [&] {
+    const absl::ReaderMutexLock lock(&mutex_);
+    return state_.views.Find(view_name);
+  };
+  if (lease_ == nullptr) return look_up();
+  if (absl::Status status = lease_->Ensure(); !status.ok()) return status;
+  if (absl::StatusOr<AuthorizedViewRef> view = look_up(); view.ok()) return view;
+  // Another server may have made it just now.
+  if (absl::Status status = lease_->Refresh(); !status.ok()) return status;
+  return look_up();
 }
 
 std::vector<AuthorizedViewRef> Catalog::ListViews(std::string_view table_name, std::string_view after_id,
                                                   size_t count_max) const {
-  std::shared_lock lock(mutex_);
-  return views_.List(table_name, after_id, count_max);
+  if (lease_ != nullptr) lease_->Refresh().IgnoreError();
+  const absl::ReaderMutexLock lock(&mutex_);
+  return state_.views.List(table_name, after_id, count_max);
 }
 
 absl::StatusOr<AuthorizedViewRef> Catalog::CreateView(AuthorizedView view) {
-  std::lock_guard change(change_mutex_);
+  return Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryCreateView(view); });
+}
+
+absl::StatusOr<AuthorizedViewRef> Catalog::TryCreateView(AuthorizedView view) {
   if (absl::Status status = Find(TableOfAuthorizedView(view.name)).status(); !status.ok()) return status;
-  if (views_.Find(view.name).ok()) {
+  if (const absl::Status found = FindView(view.name).status(); !absl::IsNotFound(found)) {
+    if (!found.ok()) return found;
     return absl::AlreadyExistsError(fmt::format("Authorized view already exists: {}", view.name));
   }
-  if (views_.size() >= kAuthorizedViewsMax) {
-    return absl::ResourceExhaustedError(
-        fmt::format("Too many authorized views: the limit is {}", kAuthorizedViewsMax));
+  {
+    const absl::ReaderMutexLock lock(&mutex_);
+    if (state_.views.size() >= kAuthorizedViewsMax) {
+      return absl::ResourceExhaustedError(
+          fmt::format("Too many authorized views: the limit is {}", kAuthorizedViewsMax));
+    }
   }
   return WriteView(std::move(view));
 }
 
 absl::StatusOr<AuthorizedViewRef> Catalog::UpdateView(std::string_view view_name, std::string_view etag,
                                                       const ViewChange& change) {
-  std::lock_guard guard(change_mutex_);
-  absl::StatusOr<AuthorizedViewRef> found = views_.Find(view_name);
+  absl::StatusOr<AuthorizedViewRef> made = Repeat(
+      [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryUpdateView(view_name, etag, change); });
+  if (made.ok()) WaitUntilSeen();
+  return made;
+}
+
+absl::StatusOr<AuthorizedViewRef> Catalog::TryUpdateView(std::string_view view_name, std::string_view etag,
+                                                         const ViewChange& change) {
+  absl::StatusOr<AuthorizedViewRef> found = FindView(view_name);
   if (!found.ok()) return found.status();
   if (absl::Status status = CheckEtag(**found, etag); !status.ok()) return status;
   AuthorizedView view = **found;
@@ -51,27 +74,31 @@ absl::StatusOr<AuthorizedViewRef> Catalog::UpdateView(std::string_view view_name
 }
 
 absl::Status Catalog::DeleteView(std::string_view view_name, std::string_view etag) {
-  std::lock_guard change(change_mutex_);
-  absl::StatusOr<AuthorizedViewRef> found = views_.Find(view_name);
+  absl::Status status =
+      Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryDeleteView(view_name, etag); });
+  if (status.ok()) WaitUntilSeen();
+  return status;
+}
+
+absl::Status Catalog::TryDeleteView(std::string_view view_name, std::string_view etag) {
+  absl::StatusOr<AuthorizedViewRef> found = FindView(view_name);
   if (!found.ok()) return found.status();
   if (absl::Status status = CheckEtag(**found, etag); !status.ok()) return status;
   if ((*found)->deletion_protection) {
     return absl::FailedPreconditionError(
         fmt::format("Authorized view {} is protected against deletion", view_name));
   }
-  absl::Status status = engine_->WriteRecords({AuthorizedViews::NoRecordOf(view_name)});
-  if (!status.ok()) return status;
-  std::unique_lock lock(mutex_);
-  views_.Erase(view_name);
+  if (absl::Status status = Write({AuthorizedViews::NoRecordOf(view_name)}); !status.ok()) return status;
+  const absl::MutexLock lock(&mutex_);
+  if (lease_ == nullptr) state_.views.Erase(view_name);
   return absl::OkStatus();
 }
 
 absl::StatusOr<AuthorizedViewRef> Catalog::WriteView(AuthorizedView view) {
-  absl::Status status = engine_->WriteRecords({AuthorizedViews::RecordOf(view)});
-  if (!status.ok()) return status;
+  if (absl::Status status = Write({AuthorizedViews::RecordOf(view)}); !status.ok()) return status;
   auto made = std::make_shared<const AuthorizedView>(std::move(view));
-  std::unique_lock lock(mutex_);
-  views_.Put(made);
+  const absl::MutexLock lock(&mutex_);
+  if (lease_ == nullptr) state_.views.Put(made);
   return made;
 }
 

@@ -1,0 +1,60 @@
+#include "catalog/records_lease.h"
+
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+
+namespace sonde {
+namespace {
+
+// How much longer than the lease a writer waits: one clock may run a little faster than another.
+constexpr double kClockRates = 1.05;
+// So many looks in the time of a lease: one may fail.
+constexpr int kLooksPerLease = 3;
+
+}  // namespace
+
+RecordsLease::RecordsLease(RecordStore* store, absl::Duration time, std::function<absl::Status()> reload)
+    : store_(store), time_(time), reload_(std::move(reload)), thread_([this] { Run(); }) {}
+
+RecordsLease::~RecordsLease() {
+  {
+    const absl::MutexLock lock(&ending_mutex_);
+    ending_ = true;
+  }
+  thread_.join();
+}
+
+bool RecordsLease::Lasts() const { return std::chrono::steady_clock::now() < valid_until_.load(); }
+
+absl::Status RecordsLease::Refresh() {
+  const absl::MutexLock lock(&mutex_);
+  const auto asked = std::chrono::steady_clock::now();
+  const absl::StatusOr<int64_t> version = store_->RecordsVersion(absl::Now() + time_);
+  if (!version.ok()) return version.status();
+  if (*version != version_) {
+    // Records of a later version may be among those that are read; then the next look reads them again.
+    if (absl::Status status = reload_(); !status.ok()) return status;
+    version_ = *version;
+  }
+  valid_until_ = asked + absl::ToChronoNanoseconds(time_);
+  if (Lasts()) return absl::OkStatus();
+  return absl::UnavailableError("The store takes too long to say whether the catalog has changed");
+}
+
+absl::Status RecordsLease::Ensure() { return Lasts() ? absl::OkStatus() : Refresh(); }
+
+void RecordsLease::WaitUntilSeen() const { absl::SleepFor(time_ * kClockRates); }
+
+void RecordsLease::Run() {
+  const absl::MutexLock lock(&ending_mutex_);
+  while (!ending_mutex_.AwaitWithTimeout(absl::Condition(&ending_), time_ / kLooksPerLease)) {
+    ending_mutex_.Unlock();
+    // A look that fails is repeated, by this thread or by whoever needs the lease.
+    Refresh().IgnoreError();
+    ending_mutex_.Lock();
+  }
+}
+
+}  // namespace sonde
