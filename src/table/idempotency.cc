@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/bytes.h"
+#include "table/column_hints.h"
 
 namespace sonde {
 namespace {
@@ -53,6 +56,24 @@ absl::StatusOr<bool> HasToken(RowStore* store, TableId table, std::string_view r
       if (cell.qualifier == token && now_micros - cell.timestamp_micros <= kIdempotencyMicros) return true;
     }
   }
+}
+
+void AskForToken(std::string_view token, int64_t now_micros, ReadHints* hints) {
+  const std::vector<FamilyId> families = TokenFamilies(token, now_micros);
+  hints->families->insert(hints->families->end(), families.begin(), families.end());
+  AddColumns({ByteRange::Single(token)}, &*hints->columns);
+  hints->time_range.start_micros = std::min(hints->time_range.start_micros, now_micros - kIdempotencyMicros);
+}
+
+bool HasToken(const std::vector<RowFamily>& row, std::string_view token, int64_t now_micros) {
+  const std::vector<FamilyId> families = TokenFamilies(token, now_micros);
+  for (const RowFamily& family : row) {
+    if (std::find(families.begin(), families.end(), family.family) == families.end()) continue;
+    for (const CellView& cell : family.cells) {
+      if (cell.qualifier == token && now_micros - cell.timestamp_micros <= kIdempotencyMicros) return true;
+    }
+  }
+  return false;
 }
 
 RowGuard AddToken(std::string_view token, int64_t now_micros, RowDelta* delta) {

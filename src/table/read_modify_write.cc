@@ -9,6 +9,7 @@
 #include "filter/byte_range.h"
 #include "model/limits.h"
 #include "mutation/normalize.h"
+#include "table/column_hints.h"
 
 namespace sonde {
 
@@ -21,7 +22,6 @@ ReadModifyWriter::ReadModifyWriter(const TableSchema& schema, std::string_view r
 
 // The newest cell of each column of the rules.
 ReadHints ReadModifyWriter::Hints() const {
-  constexpr size_t kRangesMax = 16;  // more would cost more than they leave out
   ReadHints hints{.newest_per_column = 1};
   hints.families.emplace();
   hints.columns.emplace();
@@ -34,9 +34,7 @@ ReadHints ReadModifyWriter::Hints() const {
   }
   std::sort(hints.families->begin(), hints.families->end());
   hints.families->erase(std::unique(hints.families->begin(), hints.families->end()), hints.families->end());
-  for (ByteRange& range : AtMost(kRangesMax, NormalizeByteRanges(std::move(columns)))) {
-    hints.columns->push_back({std::move(range.start), std::move(range.end).value_or("")});
-  }
+  AddColumns(std::move(columns), &*hints.columns);
   return hints;
 }
 

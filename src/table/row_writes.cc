@@ -6,6 +6,7 @@
 #include "changes/change_record.h"
 #include "model/limits.h"
 #include "mutation/normalize.h"
+#include "table/row_time.h"
 #include "table/view_access.h"
 
 namespace sonde {
@@ -14,17 +15,6 @@ namespace {
 bool ChangesNothing(const Mutation& mutation) {
   const auto* merge = std::get_if<MergeToCell>(&mutation);
   return merge != nullptr && !merge->state.has_value();
-}
-
-bool AsksForServerTime(const Mutation& mutation) {
-  const auto asks = [](const auto& one) {
-    if constexpr (requires { one.timestamp_micros; }) {
-      return one.timestamp_micros == kServerTimestamp;
-    } else {
-      return false;
-    }
-  };
-  return std::visit(asks, mutation);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "mutation/normalize.h"
 #include "table/number_reader.h"
 #include "table/row_assembler.h"
+#include "table/row_time.h"
 #include "table/view_access.h"
 
 namespace sonde {
@@ -69,9 +70,22 @@ absl::Status Tables::ReadNumbers(const TableSchemaRef& schema, const NumberRead&
   return ReadNumbersOf(engine_, *schema, clock_->NowMicros(), read, {observer_, caller}, row);
 }
 
+absl::Status Tables::Confirmed(const TableSchema& schema, absl::Status applied) const {
+  if (!applied.ok()) return applied;
+  return catalog_->Confirm(schema);
+}
+
 std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
                                              const AuthorizedView* view,
                                              const std::function<absl::Status()>& interrupted) {
+  if (is_shared_ && std::any_of(rows.begin(), rows.end(), WantsServerTime))
+    return MutateByRowTime(schema, rows, view, interrupted);
+  return MutateBlind(schema, rows, view, interrupted);
+}
+
+std::vector<absl::Status> Tables::MutateBlind(const TableSchema& schema, absl::Span<const RowMutations> rows,
+                                              const AuthorizedView* view,
+                                              const std::function<absl::Status()>& interrupted) {
   const RowTurn turn(&turns_, schema.id, RowsOfTurns(rows));
   bool is_read = false;
   RowWrites writes(schema,
@@ -89,10 +103,74 @@ std::vector<absl::Status> Tables::MutateRows(const TableSchema& schema, absl::Sp
                      return rows;
                    });
   writes.PrepareFirst();
-  const absl::Status applied = engine_->Apply(schema.id, &writes, {});
+  const absl::Status applied = Confirmed(schema, engine_->Apply(schema.id, &writes, {}));
   std::vector<std::vector<absl::Status>> statuses = writes.Finish(applied);
   if (statuses.empty()) return std::vector<absl::Status>(rows.size(), applied);
   return std::move(statuses.front());
+}
+
+std::vector<absl::Status> Tables::MutateByRowTime(const TableSchema& schema,
+                                                  absl::Span<const RowMutations> rows,
+                                                  const AuthorizedView* view,
+                                                  const std::function<absl::Status()>& interrupted) {
+  for (const RowMutations& row : rows) {
+    RowDelta delta;
+    const absl::Status status = Normalize(schema, row.row_key, row.mutations, clock_->NowMicros(), &delta);
+    if (IsTypeMismatch(status)) return std::vector<absl::Status>(rows.size(), status);
+  }
+  std::vector<absl::Status> statuses;
+  while (statuses.size() < rows.size()) {
+    const absl::Span<const RowMutations> left = rows.subspan(statuses.size());
+    const auto blind =
+        static_cast<size_t>(std::find_if(left.begin(), left.end(), WantsServerTime) - left.begin());
+    if (blind > 0) {
+      for (absl::Status& status : MutateBlind(schema, left.first(blind), view, interrupted))
+        statuses.push_back(std::move(status));
+      continue;
+    }
+    absl::Status status = interrupted ? interrupted() : absl::OkStatus();
+    if (status.ok()) status = MutateByRowTime(schema, left.front(), view);
+    statuses.push_back(std::move(status));
+  }
+  return statuses;
+}
+
+absl::Status Tables::MutateByRowTime(const TableSchema& schema, const RowMutations& row,
+                                     const AuthorizedView* view) {
+  if (view != nullptr) {
+    if (absl::Status status = CheckInView(*view, schema, row.row_key, row.mutations); !status.ok())
+      return status;
+  }
+  const AccessTimer timer;
+  const RowTurn turn(&turns_, schema.id, row.row_key);
+  const int64_t now_micros = turn.now_micros();
+  // Of all families, none and no column are asked for, but those that the time and the token need.
+  const RowTime time(schema, now_micros, {row.mutations});
+  ReadHints hints{.families = std::vector<FamilyId>(),
+                  .columns = std::vector<ReadHints::ColumnRange>(),
+                  .time_range = {now_micros, now_micros + kClocksDifferMicros + 1}};
+  if (row.idempotency.has_value()) {
+    if (absl::Status status = CheckStartTime(*row.idempotency, now_micros); !status.ok()) return status;
+    AskForToken(row.idempotency->token, now_micros, &hints);
+  }
+  time.AddTo(&hints);
+  std::optional<ChangeLogger> logger;
+  const auto decide = [&](const std::vector<RowFamily>& cells) -> absl::StatusOr<std::optional<RowDelta>> {
+    // A row that has the token has had the change, whatever the table is like by now.
+    if (row.idempotency.has_value() && HasToken(cells, row.idempotency->token, now_micros))
+      return std::nullopt;
+    const int64_t time_micros = time.Of(cells);
+    RowDelta delta;
+    if (absl::Status status = Normalize(schema, row.row_key, row.mutations, time_micros, &delta);
+        !status.ok())
+      return status;
+    if (row.idempotency.has_value()) AddToken(row.idempotency->token, now_micros, &delta);
+    logger.emplace(schema, time_micros).Log(row.row_key, row.mutations, &delta);
+    return delta;
+  };
+  const absl::Status status = Confirmed(schema, engine_->Update(schema.id, row.row_key, hints, decide));
+  TellOfWrite(schema.id, row.row_key, {row.mutations.size(), BytesOf(row.mutations)}, timer, status);
+  return status;
 }
 
 absl::StatusOr<std::vector<std::vector<absl::Status>>> Tables::MutateTogether(
@@ -105,12 +183,12 @@ absl::StatusOr<std::vector<std::vector<absl::Status>>> Tables::MutateTogether(
                     .observer = observer_,
                     .one_part = is_logged,
                     .goes_along =
-                        [&turns](const RowMutations& row) {
+                        [&](const RowMutations& row) {
                           return !row.idempotency.has_value() &&
-                                 (!WantsServerTime(row) || turns.Take(row.row_key));
+                                 (!WantsServerTime(row) || (!is_shared_ && turns.Take(row.row_key)));
                         }},
                    next);
-  const absl::Status applied = engine_->Apply(schema.id, &writes, {.may_wait = is_logged});
+  const absl::Status applied = Confirmed(schema, engine_->Apply(schema.id, &writes, {.may_wait = is_logged}));
   if (!applied.ok() && (!writes.has_ended() || MayBeOfAnother(applied))) return applied;
   return writes.Finish(applied);
 }
@@ -144,13 +222,15 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
   }
   if (view != nullptr) RestrictReadHints(*view, *schema, &hints);
   if (!hints.families.has_value()) hints.families = FamilyIds(*schema);
+  const RowTime time(*schema, now_micros, {if_true, if_false});
+  if (is_shared_) time.AddTo(&hints);
   // A view must allow both branches.  What a table has to say to them, it says to the one that is taken.
   for (const absl::Span<const Mutation> branch : {if_true, if_false}) {
     if (view == nullptr) break;
     if (absl::Status status = CheckInView(*view, *schema, row_key, branch); !status.ok()) return status;
   }
   bool matched = false;
-  ChangeLogger logger(*schema, now_micros);
+  std::optional<ChangeLogger> logger;
   const auto decide = [&](const std::vector<RowFamily>& row) -> absl::StatusOr<std::optional<RowDelta>> {
     std::vector<FilterCell> cells;
     AssembleRow(row, visible, &cells);
@@ -167,12 +247,13 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
     const absl::Span<const Mutation> mutations = matched ? if_true : if_false;
     if (mutations.empty()) return std::nullopt;
     RowDelta delta;
-    if (absl::Status status = Normalize(*schema, row_key, mutations, now_micros, &delta); !status.ok())
+    const int64_t time_micros = is_shared_ ? time.Of(row) : now_micros;
+    if (absl::Status status = Normalize(*schema, row_key, mutations, time_micros, &delta); !status.ok())
       return status;
-    logger.Log(row_key, mutations, &delta);
+    logger.emplace(*schema, time_micros).Log(row_key, mutations, &delta);
     return delta;
   };
-  const absl::Status status = engine_->Update(schema->id, row_key, hints, decide);
+  const absl::Status status = Confirmed(*schema, engine_->Update(schema->id, row_key, hints, decide));
   const absl::Span<const Mutation> taken = matched ? if_true : if_false;
   TellOfWrite(schema->id, row_key, {taken.size(), BytesOf(taken)}, timer, status);
   if (!status.ok()) return status;
@@ -190,17 +271,18 @@ absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
   const int64_t now_micros = turn.now_micros();
   const VisibleCells visible(schema, now_micros, view);
   ReadModifyWriter writer(*schema, row_key, rules, now_micros);
-  ChangeLogger logger(*schema, now_micros);
+  std::optional<ChangeLogger> logger;
   const ReadHints hints = writer.Hints();
   const auto decide = [&](const std::vector<RowFamily>& row) -> absl::StatusOr<std::optional<RowDelta>> {
     std::vector<FilterCell> cells;
     AssembleRow(row, visible, &cells);
     if (absl::Status status = writer.Run(cells); !status.ok()) return status;
     RowDelta delta = writer.Delta();
-    if (schema->change_stream.has_value()) logger.Log(row_key, writer.Mutations(), &delta);
+    if (schema->change_stream.has_value())
+      logger.emplace(*schema, now_micros).Log(row_key, writer.Mutations(), &delta);
     return delta;
   };
-  const absl::Status status = engine_->Update(schema->id, row_key, hints, decide);
+  const absl::Status status = Confirmed(*schema, engine_->Update(schema->id, row_key, hints, decide));
   std::vector<WrittenCell> written;
   if (status.ok()) written = writer.Written();
   WrittenSize size{written.size(), 0};

@@ -1,6 +1,10 @@
 // The heart: what the Bigtable data API does to tables, in the words of the model.  Requests come checked
 // (`wire` does that); here they meet the schema, the clock and the engine.
 //
+// Where several servers share the engine (EngineTraits::is_shared), the order of a row's changes that ask for the
+// server's time comes from the row (row_time.h), and a write is acknowledged only if the schema that it went by
+// still holds (Catalog::Confirm); UNKNOWN: it may be lost.
+//
 // Threads: all functions may be called at once.
 #pragma once
 
@@ -47,6 +51,7 @@ class Tables {
         catalog_(catalog),
         clock_(clock),
         observer_(observer),
+        is_shared_(engine->traits().is_shared),
         turns_(clock),
         next_seed_(seed) {}
 
@@ -114,11 +119,24 @@ class Tables {
   void TellOfWrite(TableId table, std::string_view row_key, WrittenSize size, const AccessTimer& timer,
                    const absl::Status& status);
   absl::Status DeleteRows(const TableSchema& schema, RowRange range);
+  // MutateRows, where no row needs its time from the row.
+  std::vector<absl::Status> MutateBlind(const TableSchema& schema, absl::Span<const RowMutations> rows,
+                                        const AuthorizedView* view,
+                                        const std::function<absl::Status()>& interrupted);
+  // MutateRows of a shared engine: rows that ask for the server's time one by one, those between them together.
+  std::vector<absl::Status> MutateByRowTime(const TableSchema& schema, absl::Span<const RowMutations> rows,
+                                            const AuthorizedView* view,
+                                            const std::function<absl::Status()>& interrupted);
+  absl::Status MutateByRowTime(const TableSchema& schema, const RowMutations& row,
+                               const AuthorizedView* view);
+  // What a write is answered that the engine answered `applied`.
+  absl::Status Confirmed(const TableSchema& schema, absl::Status applied) const;
 
   Engine* const engine_;
   Catalog* const catalog_;
   const Clock* const clock_;
   AccessObserver* const observer_;
+  const bool is_shared_;  // with other servers
   RowTurns turns_;
   std::atomic<uint64_t> next_seed_;  // each request's own: asking the system for one costs more than a read
 };

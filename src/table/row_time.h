@@ -1,0 +1,50 @@
+// The server's time of a change, as its row allows it: for servers that share tables, whose clocks differ.
+//
+// A change that asks for the server's time must not be hidden behind one that was applied earlier.  Within a
+// process its clock and the turns of rows (row_turns.h) see to that.  A server whose clock is behind that of
+// another one takes the time of what the other has written: the newest cell of the columns that it changes,
+// if that lies no further in the future than clocks may differ.  So a cell that a client has dated far into
+// the future moves no time.
+//
+// Threads: belongs to one; const functions may be called by several.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "engine/row_store.h"
+#include "model/cell.h"
+#include "model/mutation.h"
+#include "model/read_hints.h"
+#include "model/table_schema.h"
+
+namespace sonde {
+
+// By how much the clocks of two servers may differ.
+constexpr int64_t kClocksDifferMicros = 10'000'000;
+
+bool AsksForServerTime(const Mutation& mutation);
+
+class RowTime {
+ public:
+  // `branches`: of which one is applied.  What they view must outlive this.
+  RowTime(const TableSchema& schema, int64_t now_micros,
+          std::initializer_list<absl::Span<const Mutation>> branches);
+
+  // Makes hints ask also for what Of has to see.  Their families must be set.
+  void AddTo(ReadHints* hints) const;
+  // The time; `row` has at least what the hints ask for.
+  int64_t Of(const std::vector<RowFamily>& row) const;
+
+ private:
+  using Column = std::pair<FamilyId, std::string_view>;
+
+  const int64_t now_micros_;
+  std::vector<Column> columns_;  // ascending, each once; that get the server's time
+};
+
+}  // namespace sonde
