@@ -27,8 +27,11 @@ var columnNames = [columnCount]string{"a", "b", "n", "t"}
 // Ends each token: column t is a row of them.
 const tokenEnd = ";"
 
-// How far the server's clock may be off ours; both are the machine's.
-const clockToleranceMicros = 2000
+// How far the server's clock may be off ours; both are the machine's, unless a trial says otherwise.
+var clockToleranceMicros int64 = 2000
+
+// Whether the server's time does not go back for a row; else it does not for a column, as long as it has a cell.
+var timesAreOfRows = true
 
 // A cell's timestamp is known only once it was seen: until then it is what the clock said between call and answer.
 type modelCell struct {
@@ -97,7 +100,11 @@ type answer struct {
 
 // put writes a cell, at a time that lies between call and answer; false when the row's time has gone past the answer.
 func (row *modelRow) put(column int, value string, in operation, out answer) bool {
-	low, high := max(in.sent/1000*1000-clockToleranceMicros, row.last), out.received+clockToleranceMicros
+	before := row.last
+	if !timesAreOfRows {
+		before = row.cells[column].low
+	}
+	low, high := max(in.sent/1000*1000-clockToleranceMicros, before), out.received+clockToleranceMicros
 	if in.written != 0 {
 		if in.written < low || in.written > high {
 			return false
@@ -257,10 +264,9 @@ var rowModel = porcupine.Model{
 	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
 }
 
-// checkRow finds out whether a row's history is linearizable for some choice of what happened among the operations that
-// no answer came for.  Those whose token somebody saw did; of the others hardly any, so few are tried first.
-func checkRow(history []porcupine.Operation, timeout time.Duration) porcupine.CheckResult {
-	deadline := time.Now().Add(timeout)
+// divide tells the operations that happened, with the timestamps of what they wrote, from those that no answer came for
+// and whose token nobody saw.
+func divide(history []porcupine.Operation) (happened, open []porcupine.Operation) {
 	seen := map[string]int64{} // tokens, and the timestamps of the cells that end with them
 	for _, event := range history {
 		for _, cell := range event.Output.(answer).cells {
@@ -274,13 +280,15 @@ func checkRow(history []porcupine.Operation, timeout time.Duration) porcupine.Ch
 			}
 		}
 	}
-	var happened, open []porcupine.Operation
 	for _, event := range history {
 		in, out := event.Input.(operation), event.Output.(answer)
 		micros, known := seen[in.token]
 		in.written = micros
 		if in.kind == kindModify && len(out.cells) > 0 {
 			in.written = out.cells[0].micros
+		}
+		if in.kind == kindModify && !timesAreOfRows {
+			in.written = 0 // each column has its own
 		}
 		event.Input = in
 		if out.unknown && !known {
@@ -289,6 +297,14 @@ func checkRow(history []porcupine.Operation, timeout time.Duration) porcupine.Ch
 			happened = append(happened, event)
 		}
 	}
+	return happened, open
+}
+
+// checkRow finds out whether a row's history is linearizable for some choice of what happened among the operations that
+// no answer came for.  Those whose token somebody saw did; of the others hardly any, so few are tried first.
+func checkRow(history []porcupine.Operation, timeout time.Duration) porcupine.CheckResult {
+	deadline := time.Now().Add(timeout)
+	happened, open := divide(history)
 	// try adds `count` of open[from:] to what happened.
 	var try func(events []porcupine.Operation, from, count int) porcupine.CheckResult
 	try = func(events []porcupine.Operation, from, count int) porcupine.CheckResult {
