@@ -97,20 +97,30 @@ absl::Status Catalog::FinishDrop(const std::string& record_key) {
 }
 
 absl::StatusOr<TableSchemaRef> Catalog::Find(std::string_view table_name) const {
-  std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   const auto at = tables_.find(table_name);
   if (at == tables_.end()) return NoTable(table_name);
   return at->second.schema;
 }
 
 TableSchemaRef Catalog::FindById(TableId id) const {
-  std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   const auto at = by_id_.find(id);
   return at == by_id_.end() ? nullptr : at->second;
 }
 
+size_t Catalog::CountTables() const {
+  const absl::ReaderMutexLock lock(&mutex_);
+  return tables_.size();
+}
+
+FamilyId Catalog::NextFamilyId(std::string_view table_name) const {
+  const absl::ReaderMutexLock lock(&mutex_);
+  return tables_.find(table_name)->second.next_family_id;
+}
+
 void Catalog::Set(const TableSchemaRef& schema, FamilyId next_family_id) {
-  std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   tables_[schema->name] = {schema, next_family_id};
   by_id_[schema->id] = schema;
 }
@@ -119,7 +129,7 @@ std::vector<TableSchemaRef> Catalog::List(std::string_view instance, std::string
                                           size_t count_max) const {
   const std::string prefix = fmt::format("{}/tables/", instance);
   std::vector<TableSchemaRef> result;
-  std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   for (auto at = tables_.upper_bound(prefix + std::string(after_id));
        at != tables_.end() && at->first.starts_with(prefix) && result.size() < count_max; ++at) {
     result.push_back(at->second.schema);
@@ -129,16 +139,16 @@ std::vector<TableSchemaRef> Catalog::List(std::string_view instance, std::string
 
 std::vector<TableSchemaRef> Catalog::ListAll() const {
   std::vector<TableSchemaRef> result;
-  std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   for (const auto& [name, table] : tables_) result.push_back(table.schema);
   return result;
 }
 
 absl::StatusOr<TableSchemaRef> Catalog::Create(TableSchema schema) {
-  std::lock_guard change(change_mutex_);
+  const absl::MutexLock change(&change_mutex_);
   if (Find(schema.name).ok())
     return absl::AlreadyExistsError(fmt::format("Table already exists: {}", schema.name));
-  if (tables_.size() >= kTablesMax) {
+  if (CountTables() >= kTablesMax) {
     return absl::ResourceExhaustedError(fmt::format("Too many tables: the limit is {}", kTablesMax));
   }
   if (schema.families.size() > kFamiliesPerTableMax) {
@@ -168,7 +178,7 @@ absl::StatusOr<TableSchemaRef> Catalog::Create(TableSchema schema) {
 }
 
 absl::Status Catalog::Delete(std::string_view table_name) {
-  std::lock_guard change(change_mutex_);
+  const absl::MutexLock change(&change_mutex_);
   absl::StatusOr<TableSchemaRef> schema = Find(table_name);
   if (!schema.ok()) return schema.status();
   if ((*schema)->deletion_protection) {
@@ -191,7 +201,7 @@ absl::Status Catalog::Delete(std::string_view table_name) {
   }
   if (absl::Status status = engine_->WriteRecords(records); !status.ok()) return status;
   {
-    std::unique_lock lock(mutex_);
+    const absl::WriterMutexLock lock(&mutex_);
     tables_.erase(tables_.find(table_name));
     by_id_.erase((*schema)->id);
     for (const AuthorizedViewRef& view : views) views_.Erase(view->name);
@@ -201,11 +211,11 @@ absl::Status Catalog::Delete(std::string_view table_name) {
 
 absl::StatusOr<TableSchemaRef> Catalog::Modify(std::string_view table_name,
                                                const std::vector<FamilyModification>& modifications) {
-  std::lock_guard change(change_mutex_);
+  const absl::MutexLock change(&change_mutex_);
   absl::StatusOr<TableSchemaRef> found = Find(table_name);
   if (!found.ok()) return found.status();
   TableSchema schema = **found;
-  FamilyId next_family_id = tables_.find(table_name)->second.next_family_id;
+  FamilyId next_family_id = NextFamilyId(table_name);
   std::vector<std::string> dropping;
 
   const auto place = [&schema](std::string_view name) {
@@ -267,12 +277,12 @@ absl::StatusOr<TableSchemaRef> Catalog::Modify(std::string_view table_name,
 }
 
 absl::StatusOr<TableSchemaRef> Catalog::Update(std::string_view table_name, const SchemaChange& change) {
-  std::lock_guard guard(change_mutex_);
+  const absl::MutexLock guard(&change_mutex_);
   absl::StatusOr<TableSchemaRef> found = Find(table_name);
   if (!found.ok()) return found.status();
   TableSchema schema = **found;
   if (absl::Status status = change(&schema); !status.ok()) return status;
-  const FamilyId next_family_id = tables_.find(table_name)->second.next_family_id;
+  const FamilyId next_family_id = NextFamilyId(table_name);
   absl::Status status =
       engine_->WriteRecords({{TableKey(table_name), EncodeTableRecord({schema, next_family_id})}});
   if (!status.ok()) return status;

@@ -11,17 +11,17 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "catalog/authorized_views.h"
 #include "engine/engine.h"
 #include "model/table_schema.h"
@@ -93,7 +93,8 @@ class Catalog {
 
  private:
   explicit Catalog(Engine* engine) : engine_(engine) {}
-  absl::Status Load();
+  // Before anybody else has the catalog.
+  absl::Status Load() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   absl::Status FinishDrops();
 
   // What is kept of a table besides its schema.
@@ -104,18 +105,22 @@ class Catalog {
 
   absl::Status FinishDrop(const std::string& record_key);
   absl::StatusOr<AuthorizedViewRef> WriteView(AuthorizedView view);
+  size_t CountTables() const ABSL_LOCKS_EXCLUDED(mutex_);
+  size_t CountViews() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of a table that is there.
+  FamilyId NextFamilyId(std::string_view table_name) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Tells readers of the table as it is from now on.
   void Set(const TableSchemaRef& schema, FamilyId next_family_id);
 
   Engine* const engine_;
-  std::mutex change_mutex_;    // held through a change
-  TableId next_table_id_ = 1;  // guarded by change_mutex_
+  absl::Mutex change_mutex_;  // held through a change
+  TableId next_table_id_ ABSL_GUARDED_BY(change_mutex_) = 1;
 
-  mutable std::shared_mutex mutex_;
-  std::map<std::string, Table, std::less<>>
-      tables_;  // guarded by mutex_; changed only with change_mutex_ held
-  absl::flat_hash_map<TableId, TableSchemaRef> by_id_;  // likewise
-  AuthorizedViews views_;                               // likewise
+  mutable absl::Mutex mutex_;
+  std::map<std::string, Table, std::less<>> tables_
+      ABSL_GUARDED_BY(mutex_);  // changed only with change_mutex_ held, as are the next
+  absl::flat_hash_map<TableId, TableSchemaRef> by_id_ ABSL_GUARDED_BY(mutex_);
+  AuthorizedViews views_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sonde

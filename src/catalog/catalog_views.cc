@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "absl/synchronization/mutex.h"
 #include "catalog/catalog.h"
 #include "model/limits.h"
 #include "model/names.h"
@@ -16,23 +17,28 @@ absl::Status CheckEtag(const AuthorizedView& view, std::string_view etag) {
 }  // namespace
 
 absl::StatusOr<AuthorizedViewRef> Catalog::FindView(std::string_view view_name) const {
-  std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   return views_.Find(view_name);
 }
 
 std::vector<AuthorizedViewRef> Catalog::ListViews(std::string_view table_name, std::string_view after_id,
                                                   size_t count_max) const {
-  std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   return views_.List(table_name, after_id, count_max);
 }
 
+size_t Catalog::CountViews() const {
+  const absl::ReaderMutexLock lock(&mutex_);
+  return views_.size();
+}
+
 absl::StatusOr<AuthorizedViewRef> Catalog::CreateView(AuthorizedView view) {
-  std::lock_guard change(change_mutex_);
+  const absl::MutexLock change(&change_mutex_);
   if (absl::Status status = Find(TableOfAuthorizedView(view.name)).status(); !status.ok()) return status;
-  if (views_.Find(view.name).ok()) {
+  if (FindView(view.name).ok()) {
     return absl::AlreadyExistsError(fmt::format("Authorized view already exists: {}", view.name));
   }
-  if (views_.size() >= kAuthorizedViewsMax) {
+  if (CountViews() >= kAuthorizedViewsMax) {
     return absl::ResourceExhaustedError(
         fmt::format("Too many authorized views: the limit is {}", kAuthorizedViewsMax));
   }
@@ -41,8 +47,8 @@ absl::StatusOr<AuthorizedViewRef> Catalog::CreateView(AuthorizedView view) {
 
 absl::StatusOr<AuthorizedViewRef> Catalog::UpdateView(std::string_view view_name, std::string_view etag,
                                                       const ViewChange& change) {
-  std::lock_guard guard(change_mutex_);
-  absl::StatusOr<AuthorizedViewRef> found = views_.Find(view_name);
+  const absl::MutexLock guard(&change_mutex_);
+  absl::StatusOr<AuthorizedViewRef> found = FindView(view_name);
   if (!found.ok()) return found.status();
   if (absl::Status status = CheckEtag(**found, etag); !status.ok()) return status;
   AuthorizedView view = **found;
@@ -51,8 +57,8 @@ absl::StatusOr<AuthorizedViewRef> Catalog::UpdateView(std::string_view view_name
 }
 
 absl::Status Catalog::DeleteView(std::string_view view_name, std::string_view etag) {
-  std::lock_guard change(change_mutex_);
-  absl::StatusOr<AuthorizedViewRef> found = views_.Find(view_name);
+  const absl::MutexLock change(&change_mutex_);
+  absl::StatusOr<AuthorizedViewRef> found = FindView(view_name);
   if (!found.ok()) return found.status();
   if (absl::Status status = CheckEtag(**found, etag); !status.ok()) return status;
   if ((*found)->deletion_protection) {
@@ -61,7 +67,7 @@ absl::Status Catalog::DeleteView(std::string_view view_name, std::string_view et
   }
   absl::Status status = engine_->WriteRecords({AuthorizedViews::NoRecordOf(view_name)});
   if (!status.ok()) return status;
-  std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   views_.Erase(view_name);
   return absl::OkStatus();
 }
@@ -70,7 +76,7 @@ absl::StatusOr<AuthorizedViewRef> Catalog::WriteView(AuthorizedView view) {
   absl::Status status = engine_->WriteRecords({AuthorizedViews::RecordOf(view)});
   if (!status.ok()) return status;
   auto made = std::make_shared<const AuthorizedView>(std::move(view));
-  std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   views_.Put(made);
   return made;
 }
