@@ -1,28 +1,20 @@
 #include "catalog/hex.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <stdexcept>
+
+#include "absl/strings/escaping.h"
 
 namespace sonde {
 
-std::string ToHex(std::string_view bytes) {
-  std::string hex;
-  for (const char c : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return hex;
-}
+std::string ToHex(std::string_view bytes) { return absl::BytesToHexString({bytes.data(), bytes.size()}); }
 
 std::string FromHex(std::string_view hex) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    throw std::invalid_argument("not hexadecimal");
-  };
+  // Abseil's of Debian 12 takes anything.
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (hex.size() % 2 != 0) throw std::invalid_argument("odd number of hexadecimal digits");
-  std::string bytes;
-  for (size_t i = 0; i < hex.size(); i += 2)
-    bytes.push_back(static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1])));
-  return bytes;
+  if (!std::ranges::all_of(hex, is_digit)) throw std::invalid_argument("not hexadecimal");
+  return absl::HexStringToBytes({hex.data(), hex.size()});
 }
 
 }  // namespace sonde

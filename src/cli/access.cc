@@ -16,7 +16,7 @@ void AddAccessFlags(CLI::App& app, AccessFlags* flags) {
   flags->program = "sonde" + names;
   app.add_option("--data-dir", flags->data_dir,
                  "a data directory, opened in this process (no server may be using it)");
-  app.add_option("--endpoint", flags->endpoint, "a Bigtable server, HOST:PORT");
+  app.add_option("--endpoint", flags->endpoint, "a Bigtable server without TLS, HOST:PORT");
   app.add_option("--project", flags->project, "the project that the tables are in")->capture_default_str();
   app.add_option("--instance", flags->instance, "the instance that the tables are in")->capture_default_str();
 }

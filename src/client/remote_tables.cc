@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/match.h"
 #include "base/random.h"
 #include "client/features.h"
 #include "client/grpc_status.h"
@@ -32,6 +33,14 @@ absl::Status CheckOptions(const RemoteOptions& options) {
   if (colon == std::string::npos || colon == 0 || colon + 1 == options.endpoint.size()) {
     return absl::InvalidArgumentError(
         fmt::format("an endpoint is HOST:PORT, for example 127.0.0.1:8086; got \"{}\"", options.endpoint));
+  }
+  const absl::string_view host(options.endpoint.data(), colon);
+  if (absl::EndsWithIgnoreCase(host, "googleapis.com")) {
+    return absl::UnimplementedError(
+        fmt::format("the endpoint {} wants TLS and credentials, which this client does not have: it reaches "
+                    "servers without TLS, such as "
+                    "`sonde serve` and Google's emulator",
+                    options.endpoint));
   }
   return CheckInstanceName(fmt::format("projects/{}/instances/{}", options.project, options.instance));
 }

@@ -2,35 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <vector>
 
 namespace sonde {
 namespace {
-
-struct Unit {
-  int64_t micros;
-  const char* name;
-};
-constexpr Unit kUnits[] = {{86'400'000'000, "d"}, {3'600'000'000, "h"}, {60'000'000, "m"},
-                           {1'000'000, "s"},      {1'000, "ms"},        {1, "us"}};
-
-std::string FormatAge(int64_t micros) {
-  for (const Unit& unit : kUnits) {
-    if (micros % unit.micros == 0) return fmt::format("{}{}", micros / unit.micros, unit.name);
-  }
-  return {};  // not reached: 1 divides everything
-}
-
-std::string FormatAll(const std::vector<GcRule>& rules, std::string_view operation) {
-  if (rules.empty()) return "never";
-  if (rules.size() == 1) return FormatGcRule(rules.front());
-  std::string text = "(";
-  for (const GcRule& rule : rules) {
-    if (text.size() > 1) text += operation;
-    text += FormatGcRule(rule);
-  }
-  return text + ")";
-}
 
 absl::Status Check(const GcRule& rule, const std::string& place, int depth);
 
@@ -70,15 +46,5 @@ absl::Status Check(const GcRule& rule, const std::string& place, int depth) {
 }  // namespace
 
 absl::Status CheckGcRule(const GcRule& rule) { return Check(rule, "rule", 0); }
-
-std::string FormatGcRule(const GcRule& rule) {
-  if (const auto* versions = std::get_if<GcRule::MaxVersions>(&rule.rule)) {
-    return fmt::format("maxversions={}", versions->count);
-  }
-  if (const auto* age = std::get_if<GcRule::MaxAge>(&rule.rule)) return "maxage=" + FormatAge(age->micros);
-  if (const auto* all = std::get_if<GcRule::Intersection>(&rule.rule)) return FormatAll(all->rules, " && ");
-  if (const auto* any = std::get_if<GcRule::Union>(&rule.rule)) return FormatAll(any->rules, " || ");
-  return "never";
-}
 
 }  // namespace sonde

@@ -1,11 +1,10 @@
-// Garbage-collection rules as text, and which of them are accepted.
+// Which garbage-collection rules are accepted.
 //
 // Errors: INVALID_ARGUMENT, naming the place in the rule ("rule.union[1]"), the limit and the value.
 // Source: google.bigtable.admin.v2.GcRule (table.proto).
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/status.h"
 #include "model/gc_rule.h"
@@ -21,10 +20,5 @@ constexpr int64_t kGcMaxAgeMicrosMin = 1'000;
 // OK, or INVALID_ARGUMENT: a version count below 1, an age below kGcMaxAgeMicrosMin, nested deeper than
 // kGcRuleDepthMax.  Unions and intersections may be empty: they forget nothing.
 absl::Status CheckGcRule(const GcRule& rule);
-
-// In the syntax of `cbt setgcpolicy`: "never", "maxversions=3", "maxage=7d",
-// "(maxversions=2 && maxage=36h)", "(maxage=500ms || maxversions=1)".  An age is written in the largest unit
-// of d, h, m, s, ms, us that divides it.  An empty union or intersection is "never".
-std::string FormatGcRule(const GcRule& rule);
 
 }  // namespace sonde

@@ -10,20 +10,6 @@ GcRule Age(int64_t micros) { return {GcRule::MaxAge{micros}}; }
 GcRule All(std::vector<GcRule> rules) { return {GcRule::Intersection{std::move(rules)}}; }
 GcRule Any(std::vector<GcRule> rules) { return {GcRule::Union{std::move(rules)}}; }
 
-TEST(GcRuleText, IsWhatCbtTakes) {
-  EXPECT_EQ(FormatGcRule({}), "never");
-  EXPECT_EQ(FormatGcRule(Versions(3)), "maxversions=3");
-  EXPECT_EQ(FormatGcRule(Age(7 * 86'400'000'000)), "maxage=7d");
-  EXPECT_EQ(FormatGcRule(Age(36 * 3'600'000'000)), "maxage=36h");
-  EXPECT_EQ(FormatGcRule(Age(90'000'000)), "maxage=90s");
-  EXPECT_EQ(FormatGcRule(Age(120'000'000)), "maxage=2m");
-  EXPECT_EQ(FormatGcRule(Age(1'500)), "maxage=1500us");
-  EXPECT_EQ(FormatGcRule(Any({Age(5'000), All({Versions(2), Age(1'000'000)})})),
-            "(maxage=5ms || (maxversions=2 && maxage=1s))");
-  EXPECT_EQ(FormatGcRule(Any({Versions(1)})), "maxversions=1");
-  EXPECT_EQ(FormatGcRule(All({})), "never");
-}
-
 TEST(GcRuleCheck, AcceptsWhatTheApiAllows) {
   EXPECT_TRUE(CheckGcRule({}).ok());
   EXPECT_TRUE(CheckGcRule(Versions(1)).ok());

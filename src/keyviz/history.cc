@@ -235,7 +235,7 @@ void AccessHistory::Write(size_t tier, const Column& column) {
 }
 
 void AccessHistory::Append(const Column& second) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   Write(0, second);
   for (size_t tier = 1; tier < kTiers.size(); ++tier) {
     const int64_t start = second.start_seconds - second.start_seconds % kTiers[tier].seconds;
@@ -260,7 +260,7 @@ void AccessHistory::Append(const Column& second) {
 }
 
 void AccessHistory::Flush() {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   for (size_t tier = 1; tier < kTiers.size(); ++tier) {
     for (const auto& [table, pending] : pending_[tier]) {
       if (pending.partition != nullptr) Write(tier, ColumnOf(table, pending));
@@ -270,7 +270,7 @@ void AccessHistory::Flush() {
 }
 
 void AccessHistory::Expire(int64_t now_seconds) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   // Tables that have been still for long have nothing to add to what they have.
   for (size_t tier = 1; tier < kTiers.size(); ++tier) {
     for (auto it = pending_[tier].begin(); it != pending_[tier].end();) {
@@ -333,7 +333,7 @@ absl::Status AccessHistory::ReadFiles(size_t tier, int64_t start_seconds, int64_
 std::vector<Column> AccessHistory::ReadPending(size_t tier, int64_t start_seconds,
                                                int64_t end_seconds) const {
   std::vector<Column> columns;
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   for (const auto& [table, pending] : pending_[tier]) {
     if (pending.partition != nullptr && pending.start_seconds >= start_seconds &&
         pending.start_seconds < end_seconds) {

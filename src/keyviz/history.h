@@ -11,14 +11,15 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "keyviz/access_counts.h"
 #include "keyviz/column_facts.h"
 #include "keyviz/partition.h"
@@ -107,14 +108,15 @@ class AccessHistory {
   }
   // What is not written yet of that time.
   std::vector<Column> ReadPending(size_t tier, int64_t start_seconds, int64_t end_seconds) const;
-  void Write(size_t tier, const Column& column);
-  TierFile* FileFor(size_t tier, int64_t start_seconds);
+  void Write(size_t tier, const Column& column) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  TierFile* FileFor(size_t tier, int64_t start_seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::filesystem::path PathOf(size_t tier, int64_t file_start_seconds) const;
 
   const std::filesystem::path directory_;
-  mutable std::mutex mutex_;
-  std::array<std::unique_ptr<TierFile>, kTiers.size()> files_;     // that are appended to
-  std::array<std::map<TableId, Pending>, kTiers.size()> pending_;  // guarded by mutex_
+  mutable absl::Mutex mutex_;
+  std::array<std::unique_ptr<TierFile>, kTiers.size()> files_
+      ABSL_GUARDED_BY(mutex_);  // that are appended to
+  std::array<std::map<TableId, Pending>, kTiers.size()> pending_ ABSL_GUARDED_BY(mutex_);
 };
 
 // --- Records of these files, and of the file of what was learned (key_visualizer.h).

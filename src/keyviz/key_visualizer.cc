@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "base/format.h"
 #include "base/varint.h"
 
@@ -105,12 +106,12 @@ struct KeyVisualizer::Watched {
   std::atomic<uint64_t> cells_read = 0, cells_written = 0;
 
   // Held by whoever looks at what the collector has learned, and while it learns.
-  std::mutex mutex;
-  AccessCounts sums;                            // guarded by mutex
-  BusyMinutes busy;                             // guarded by mutex
-  std::vector<std::string> tablet_starts;       // likewise
-  std::map<std::string, MeasuredRow> measured;  // likewise
-  std::map<std::string, LargeRow> large_rows;   // likewise, by key
+  absl::Mutex mutex;
+  AccessCounts sums ABSL_GUARDED_BY(mutex);
+  BusyMinutes busy ABSL_GUARDED_BY(mutex);
+  std::vector<std::string> tablet_starts ABSL_GUARDED_BY(mutex);
+  std::map<std::string, MeasuredRow> measured ABSL_GUARDED_BY(mutex);
+  std::map<std::string, LargeRow> large_rows ABSL_GUARDED_BY(mutex);  // by key
 };
 
 absl::StatusOr<std::unique_ptr<KeyVisualizer>> KeyVisualizer::Open(Options options, const Clock* clock) {
@@ -127,36 +128,35 @@ KeyVisualizer::KeyVisualizer(Options options, const Clock* clock, std::unique_pt
 
 KeyVisualizer::~KeyVisualizer() {
   {
-    std::lock_guard lock(ending_mutex_);
+    const absl::MutexLock lock(&ending_mutex_);
     ending_ = true;
   }
-  ending_changed_.notify_all();
+  ending_changed_.SignalAll();
   if (ticker_.joinable()) ticker_.join();
   Tick();
-  std::lock_guard lock(tick_mutex_);
+  const absl::MutexLock lock(&tick_mutex_);
   Save();
 }
 
 void KeyVisualizer::Start() {
   ticker_ = std::thread([this] {
-    std::unique_lock lock(ending_mutex_);
-    while (!ending_changed_.wait_for(lock, std::chrono::seconds(1), [this] { return ending_; })) {
-      lock.unlock();
-      Tick();
-      lock.lock();
-    }
+    const auto ends = [this] {
+      const absl::MutexLock lock(&ending_mutex_);
+      return ending_changed_.WaitFor(&ending_mutex_, absl::Seconds(1), absl::Condition(&ending_));
+    };
+    while (!ends()) Tick();
   });
 }
 
 std::shared_ptr<KeyVisualizer::Watched> KeyVisualizer::Find(TableId table) const {
-  std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   const auto found = tables_.find(table);
   return found == tables_.end() ? nullptr : found->second;
 }
 
 std::shared_ptr<KeyVisualizer::Watched> KeyVisualizer::FindOrAdd(TableId table) {
   if (std::shared_ptr<Watched> found = Find(table); found != nullptr) return found;
-  std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   if (tables_.size() >= options_.tables_max && !tables_.contains(table)) {
     const auto still = std::min_element(tables_.begin(), tables_.end(), [](const auto& a, const auto& b) {
       return a.second->last_access_seconds < b.second->last_access_seconds;
@@ -189,25 +189,25 @@ void KeyVisualizer::OnFullScan(TableId table, const FullScan& scan) {
 std::vector<std::string> KeyVisualizer::TabletStarts(TableId table) {
   const std::shared_ptr<Watched> watched = Find(table);
   if (watched == nullptr) return {};
-  std::lock_guard lock(watched->mutex);
+  const absl::MutexLock lock(&watched->mutex);
   return watched->tablet_starts;
 }
 
 void KeyVisualizer::Tick() {
-  std::lock_guard tick_lock(tick_mutex_);
+  const absl::MutexLock tick_lock(&tick_mutex_);
   // What is drained now happened in the second before; a clock that stands still or goes back must not undo
   // order.
   const int64_t second = std::max(NowSeconds() - 1, last_second_);
   last_second_ = second;
   std::vector<std::pair<TableId, std::shared_ptr<Watched>>> tables;
   {
-    std::shared_lock lock(mutex_);
+    const absl::ReaderMutexLock lock(&mutex_);
     tables.assign(tables_.begin(), tables_.end());
   }
   AccessCounts all;
   for (const auto& [table, watched] : tables) {
     {
-      std::lock_guard lock(watched->mutex);
+      const absl::MutexLock lock(&watched->mutex);
       TableCollector::Counted counted = watched->collector.Drain(second);
       watched->busy.Add(second, counted.facts.ops);
       // A scan may end in a second in which nothing else happens.
@@ -234,7 +234,7 @@ void KeyVisualizer::Tick() {
     MeasureRows(table, watched.get(), second);
   }
   if (!all.IsZero()) {
-    std::lock_guard lock(totals_mutex_);
+    const absl::MutexLock lock(&totals_mutex_);
     totals_.push_back({second, all});
     while (totals_.front().second <= second - kTotalsSeconds) totals_.pop_front();
   }
@@ -262,7 +262,7 @@ void KeyVisualizer::MeasureRows(TableId table, Watched* watched, int64_t now_sec
   if (!options_.measure_row) return;
   std::vector<HeavyRow> rows;
   {
-    std::lock_guard lock(watched->mutex);
+    const absl::MutexLock lock(&watched->mutex);
     for (HeavyRow& row : watched->collector.HeavyRows()) {
       const uint64_t bytes = std::max(row.bytes_written, row.bytes_read_max);
       if (bytes < kMeasureFromBytes || rows.size() >= kMeasuredPerTickMax) break;
@@ -275,7 +275,7 @@ void KeyVisualizer::MeasureRows(TableId table, Watched* watched, int64_t now_sec
   }
   for (const HeavyRow& row : rows) {
     const absl::StatusOr<uint64_t> bytes = options_.measure_row(table, row.row_key, kUnreadableRowBytes + 1);
-    std::lock_guard lock(watched->mutex);
+    const absl::MutexLock lock(&watched->mutex);
     if (!bytes.ok()) {
       if (absl::IsUnavailable(bytes.status())) watched->measured.erase(row.row_key);  // again next time
     } else if (*bytes < kLargeRowBytes) {
@@ -293,11 +293,11 @@ absl::StatusOr<HeatMap> KeyVisualizer::Map(const HeatMapRequest& request) {
   PartitionRef axis = std::make_shared<Partition>(std::vector<std::string>{""});
   KeySample keys;
   if (const std::shared_ptr<Watched> watched = Find(request.table); watched != nullptr) {
-    std::lock_guard lock(watched->mutex);
+    const absl::MutexLock lock(&watched->mutex);
     axis = watched->collector.partition();
     keys = watched->collector.keys();
   }
-  std::lock_guard one_at_a_time(map_mutex_);
+  const absl::MutexLock one_at_a_time(&map_mutex_);
   return BuildHeatMap(*history_, request, NowSeconds(), *axis, keys);
 }
 
@@ -316,7 +316,7 @@ absl::StatusOr<std::vector<Finding>> KeyVisualizer::Findings(TableId table, cons
   const int64_t recent_seconds = std::max(kRecentSeconds, step);
   const bool has_recent = end_seconds - start_seconds > recent_seconds;
   {
-    std::lock_guard one_at_a_time(map_mutex_);
+    const absl::MutexLock one_at_a_time(&map_mutex_);
     const absl::Status status =
         history_->ReadFacts(tier, table, start_seconds - start_seconds % step, end_seconds,
                             [&](int64_t at_seconds, const ColumnFacts& column) {
@@ -348,7 +348,7 @@ std::vector<LargeRow> KeyVisualizer::LargeRows(TableId table) {
   std::vector<LargeRow> rows;
   const std::shared_ptr<Watched> watched = Find(table);
   if (watched == nullptr) return rows;
-  std::lock_guard lock(watched->mutex);
+  const absl::MutexLock lock(&watched->mutex);
   for (const auto& [key, row] : watched->large_rows) rows.push_back(row);
   return rows;
 }
@@ -356,7 +356,7 @@ std::vector<LargeRow> KeyVisualizer::LargeRows(TableId table) {
 double KeyVisualizer::KeyCount(TableId table) {
   const std::shared_ptr<Watched> watched = Find(table);
   if (watched == nullptr) return 0;
-  std::lock_guard lock(watched->mutex);
+  const absl::MutexLock lock(&watched->mutex);
   return watched->collector.keys().KeyCount();
 }
 
@@ -376,7 +376,7 @@ absl::StatusOr<std::vector<HotTablet>> KeyVisualizer::HotTablets(TableId table,
   if (!status.ok()) return status;
   std::vector<TableId> tables;
   {
-    std::shared_lock lock(mutex_);
+    const absl::ReaderMutexLock lock(&mutex_);
     for (const auto& [id, watched] : tables_) tables.push_back(id);
   }
   const Partition tablets(starts);
@@ -416,15 +416,15 @@ absl::StatusOr<std::vector<HotTablet>> KeyVisualizer::HotTablets(TableId table,
 }
 
 std::vector<KeyVisualizer::SecondOfAll> KeyVisualizer::RecentTotals() const {
-  std::lock_guard lock(totals_mutex_);
+  const absl::MutexLock lock(&totals_mutex_);
   return {totals_.begin(), totals_.end()};
 }
 
 std::vector<KeyVisualizer::TableSums> KeyVisualizer::Sums() const {
   std::vector<TableSums> all;
-  std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   for (const auto& [table, watched] : tables_) {
-    std::lock_guard watched_lock(watched->mutex);
+    const absl::MutexLock watched_lock(&watched->mutex);
     all.push_back({table, watched->sums, watched->cells_read, watched->cells_written});
   }
   return all;
@@ -434,11 +434,11 @@ void KeyVisualizer::Save() {
   std::string out(kLearnedMagic);
   std::vector<std::pair<TableId, std::shared_ptr<Watched>>> tables;
   {
-    std::shared_lock lock(mutex_);
+    const absl::ReaderMutexLock lock(&mutex_);
     tables.assign(tables_.begin(), tables_.end());
   }
   for (const auto& [table, watched] : tables) {
-    std::lock_guard lock(watched->mutex);
+    const absl::MutexLock lock(&watched->mutex);
     std::string payload;
     PutVarint(&payload, kLearnedTable);
     PutVarint(&payload, table);
@@ -500,6 +500,7 @@ void KeyVisualizer::Load() {
     // An earlier version ends here.
     std::string_view known_low, known_high;
     if (!GetBytes(&record, &known_low) || !GetBytes(&record, &known_high)) known_low = known_high = {};
+    const absl::MutexLock lock(&watched->mutex);
     for (LargeRow& row : large_rows) {
       uint64_t since = 0;
       if (GetVarint(&record, &since)) row.since_seconds = static_cast<int64_t>(since);

@@ -7,24 +7,24 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
-#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "base/clock.h"
+#include "base/steady_cond_var.h"
 #include "keyviz/findings.h"
 #include "keyviz/heat_map.h"
 #include "keyviz/history.h"
@@ -120,28 +120,28 @@ class KeyVisualizer final : public AccessObserver {
   std::shared_ptr<Watched> Find(TableId table) const;
   std::shared_ptr<Watched> FindOrAdd(TableId table);
   void MeasureRows(TableId table, Watched* watched, int64_t now_seconds);
-  void RecordCpu(int64_t now_seconds);
-  void Save();
+  void RecordCpu(int64_t now_seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(tick_mutex_);
+  void Save() ABSL_EXCLUSIVE_LOCKS_REQUIRED(tick_mutex_);
   void Load();
 
   const Options options_;
   const Clock* const clock_;
   const std::unique_ptr<AccessHistory> history_;
 
-  mutable std::shared_mutex mutex_;
-  absl::flat_hash_map<TableId, std::shared_ptr<Watched>> tables_;  // guarded by mutex_
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<TableId, std::shared_ptr<Watched>> tables_ ABSL_GUARDED_BY(mutex_);
   std::atomic<int64_t> dropped_ = 0;
-  mutable std::mutex totals_mutex_;
-  std::deque<SecondOfAll> totals_;  // guarded by totals_mutex_
-  std::mutex map_mutex_;            // one map at a time: each may need some 64 MB
-  std::mutex tick_mutex_;
-  int64_t cpu_before_ = -1;  // guarded by tick_mutex_
-  int64_t last_second_ = 0;  // likewise
-  int64_t last_save_ = 0;    // likewise
+  mutable absl::Mutex totals_mutex_;
+  std::deque<SecondOfAll> totals_ ABSL_GUARDED_BY(totals_mutex_);
+  absl::Mutex map_mutex_;  // one map at a time: each may need some 64 MB
+  absl::Mutex tick_mutex_;
+  int64_t cpu_before_ ABSL_GUARDED_BY(tick_mutex_) = -1;
+  int64_t last_second_ ABSL_GUARDED_BY(tick_mutex_) = 0;
+  int64_t last_save_ ABSL_GUARDED_BY(tick_mutex_) = 0;
 
-  std::mutex ending_mutex_;
-  std::condition_variable ending_changed_;
-  bool ending_ = false;  // guarded by ending_mutex_
+  absl::Mutex ending_mutex_;
+  SteadyCondVar ending_changed_;
+  bool ending_ ABSL_GUARDED_BY(ending_mutex_) = false;
   std::thread ticker_;
 };
 

@@ -45,6 +45,7 @@ void TableCollector::Restore(PartitionRef partition, KeySample keys, std::string
   known_low_ = std::move(known_low);
   known_high_ = std::move(known_high);
   for (Shard& shard : shards_) {
+    const absl::MutexLock lock(&shard.mutex);
     shard.partition = partition_;
     shard.hash_max = keys_.hash_max();
     shard.known_low = known_low_;
@@ -55,7 +56,7 @@ void TableCollector::Restore(PartitionRef partition, KeySample keys, std::string
 
 void TableCollector::Record(size_t shard_index, const AccessPart& part) {
   Shard& shard = shards_[shard_index % kShards];
-  std::lock_guard lock(shard.mutex);
+  const absl::MutexLock lock(&shard.mutex);
   if (shard.counts.empty()) shard.counts.resize(shard.partition->size());
   size_t first_bucket = 0;
   for (const AccessedRow& row : part.rows) {
@@ -132,7 +133,7 @@ void TableCollector::RecordHeavy(Shard* shard, AccessKind kind, const AccessedRo
 void TableCollector::RecordScan(const FullScan& scan) {
   if (scan.rows < kFullScanRowsMin) return;
   const auto rows = static_cast<uint64_t>(scan.rows);
-  std::lock_guard lock(scanners_mutex_);
+  const absl::MutexLock lock(&scanners_mutex_);
   scans_.AddScan(scan.caller, 1, rows, rows);
 }
 
@@ -145,13 +146,13 @@ TableCollector::Counted TableCollector::Drain(int64_t now_seconds) {
   }
   Counted counted{partition_, {}, {}};
   {
-    std::lock_guard lock(scanners_mutex_);
+    const absl::MutexLock lock(&scanners_mutex_);
     counted.facts = std::exchange(scans_, {});
   }
   WriteOrder order{.seconds = 1};
   std::string low = known_low_, high = known_high_;
   for (Shard& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    const absl::MutexLock lock(&shard.mutex);
     if (shard.counts.empty()) continue;
     if (counted.counts.empty()) counted.counts.resize(partition_->size());
     for (size_t i = 0; i < shard.counts.size(); ++i) counted.counts[i].Add(shard.counts[i]);
@@ -185,7 +186,7 @@ TableCollector::Counted TableCollector::Drain(int64_t now_seconds) {
   }
   if (now_seconds % kForgetEverySeconds == 0) keys_.Forget(now_seconds - KeySample::kForgottenAfterSeconds);
   for (Shard& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    const absl::MutexLock lock(&shard.mutex);
     if (shard.partition != partition_) {
       // What came in meanwhile was counted by the old one.
       if (!shard.counts.empty()) {

@@ -12,12 +12,13 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "base/random.h"
 #include "keyviz/access_counts.h"
@@ -83,26 +84,36 @@ class TableCollector {
     AccessKind kind = AccessKind::kRead;
   };
   struct alignas(64) Shard {
-    std::mutex mutex;
-    PartitionRef partition;
-    std::vector<AccessCounts> counts;  // empty: nothing happened
-    uint64_t hash_max = UINT64_MAX;
-    KeySample keys;
-    std::vector<LoadSample> load;  // each row of the second is in it with the same chance
-    uint64_t load_rows = 0;        // it was drawn from
-    SeededRandom random{0};
-    std::string key_low, key_high;      // of the writes of this second; empty: none
-    std::string known_low, known_high;  // of all writes before
-    uint64_t writes = 0, above_all = 0, below_all = 0;
-    int64_t bytes_until_heavy = 0;
-    std::vector<HeavyRow> heavy;
+    absl::Mutex mutex;
+    PartitionRef partition ABSL_GUARDED_BY(mutex);
+    std::vector<AccessCounts> counts ABSL_GUARDED_BY(mutex);  // empty: nothing happened
+    uint64_t hash_max ABSL_GUARDED_BY(mutex) = UINT64_MAX;
+    KeySample keys ABSL_GUARDED_BY(mutex);
+    // Each row of the second is in it with the same chance.
+    std::vector<LoadSample> load ABSL_GUARDED_BY(mutex);
+    uint64_t load_rows ABSL_GUARDED_BY(mutex) = 0;  // from which `load` was drawn
+    SeededRandom random ABSL_GUARDED_BY(mutex){0};
+    // The first and the last key of the writes of this second; empty: there was none.
+    std::string key_low ABSL_GUARDED_BY(mutex);
+    std::string key_high ABSL_GUARDED_BY(mutex);
+    // The same of all writes before.
+    std::string known_low ABSL_GUARDED_BY(mutex);
+    std::string known_high ABSL_GUARDED_BY(mutex);
+    uint64_t writes ABSL_GUARDED_BY(mutex) = 0;
+    uint64_t above_all ABSL_GUARDED_BY(mutex) = 0;
+    uint64_t below_all ABSL_GUARDED_BY(mutex) = 0;
+    int64_t bytes_until_heavy ABSL_GUARDED_BY(mutex) = 0;
+    std::vector<HeavyRow> heavy ABSL_GUARDED_BY(mutex);
   };
-  void RecordRow(Shard* shard, size_t bucket, AccessKind kind, const AccessedRow& row);
-  void RecordKey(Shard* shard, AccessKind kind, const AccessedRow& row);
-  void RecordWriteOrder(Shard* shard, const AccessedRow& row);
-  void RecordHeavy(Shard* shard, AccessKind kind, const AccessedRow& row);
-  void LearnLoad(const Shard& shard, ColumnFacts* facts);
-  void LearnHeavy(const Shard& shard);
+  void RecordRow(Shard* shard, size_t bucket, AccessKind kind, const AccessedRow& row)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard->mutex);
+  void RecordKey(Shard* shard, AccessKind kind, const AccessedRow& row)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard->mutex);
+  void RecordWriteOrder(Shard* shard, const AccessedRow& row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard->mutex);
+  void RecordHeavy(Shard* shard, AccessKind kind, const AccessedRow& row)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard->mutex);
+  void LearnLoad(const Shard& shard, ColumnFacts* facts) ABSL_SHARED_LOCKS_REQUIRED(shard.mutex);
+  void LearnHeavy(const Shard& shard) ABSL_SHARED_LOCKS_REQUIRED(shard.mutex);
   bool PartitionFits(const std::vector<std::string>& sorted_keys,
                      const std::vector<std::string>& wanted) const;
   std::vector<std::string> StartsByLoad(const std::vector<std::string>& sorted_keys) const;
@@ -120,8 +131,8 @@ class TableCollector {
   std::string known_low_, known_high_;
   absl::flat_hash_map<std::string, HeavyRow> heavy_;
 
-  mutable std::mutex scanners_mutex_;
-  ColumnFacts scans_;  // since the last Drain; guarded by scanners_mutex_
+  mutable absl::Mutex scanners_mutex_;
+  ColumnFacts scans_ ABSL_GUARDED_BY(scanners_mutex_);  // since the last Drain
 };
 
 }  // namespace sonde

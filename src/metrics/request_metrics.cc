@@ -9,11 +9,11 @@ namespace sonde {
 
 RequestMetrics::Counters* RequestMetrics::Find(std::string_view method) {
   {
-    std::shared_lock lock(mutex_);
+    const absl::ReaderMutexLock lock(&mutex_);
     const auto found = methods_.find(method);
     if (found != methods_.end()) return found->second.get();
   }
-  std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   if (methods_.size() >= kMethodsMax) method = "other";
   std::unique_ptr<Counters>& counters = methods_[std::string(method)];
   if (counters == nullptr) counters = std::make_unique<Counters>();
@@ -51,7 +51,7 @@ double RequestMetrics::Method::QuantileSeconds(double q) const {
 }
 
 std::vector<RequestMetrics::Method> RequestMetrics::Snapshot() const {
-  std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   std::vector<Method> all;
   for (const auto& [name, counters] : methods_) {
     Method method{.name = name};

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "metrics/text_writer.h"
 
 namespace sonde {
@@ -52,8 +52,9 @@ class RequestMetrics {
   };
   Counters* Find(std::string_view method);
 
-  mutable std::shared_mutex mutex_;
-  std::map<std::string, std::unique_ptr<Counters>, std::less<>> methods_;  // guarded by mutex_; never shrinks
+  mutable absl::Mutex mutex_;
+  std::map<std::string, std::unique_ptr<Counters>, std::less<>> methods_
+      ABSL_GUARDED_BY(mutex_);  // never shrinks
 };
 
 }  // namespace sonde

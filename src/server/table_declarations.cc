@@ -70,7 +70,7 @@ const std::vector<TableDeclarations::SchemaRef>& TableDeclarations::DeclaredIn(c
 std::optional<DeclaredSeries> TableDeclarations::Find(std::string_view table_name) {
   const std::string instance(InstanceOfTable(table_name));
   const std::string_view table = IdOfTable(table_name);
-  const std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   // No table is made for a question: only an instance that has declarations is remembered.
   if (!tables_.catalog().Find(instance + "/tables/" + series::kDeclarationsTable).ok()) return std::nullopt;
   for (const SchemaRef& schema : DeclaredIn(instance)) {

@@ -9,12 +9,13 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "keyviz/findings.h"
 #include "series/schema/schema.h"
@@ -41,11 +42,11 @@ class TableDeclarations {
     std::vector<SchemaRef> schemas;
     absl::Time read_again = absl::InfinitePast();
   };
-  const std::vector<SchemaRef>& DeclaredIn(const std::string& instance);
+  const std::vector<SchemaRef>& DeclaredIn(const std::string& instance) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Tables tables_;  // without an observer
-  std::mutex mutex_;
-  std::map<std::string, OfInstance> instances_;  // guarded by mutex_
+  absl::Mutex mutex_;
+  std::map<std::string, OfInstance> instances_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sonde

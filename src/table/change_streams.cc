@@ -195,7 +195,7 @@ std::shared_ptr<ChangeReaderProgress> ChangeStreams::AddReader(TableId table,
   auto progress = std::make_shared<ChangeReaderProgress>();
   progress->table = table;
   progress->watermark_micros = watermark_micros;
-  const std::lock_guard lock(readers_mutex_);
+  const absl::MutexLock lock(&readers_mutex_);
   if (readers_.size() >= forget_ended_at_) {
     std::erase_if(readers_, [](const auto& reader) { return reader.expired(); });
     forget_ended_at_ = std::max<size_t>(16, 2 * readers_.size());
@@ -208,7 +208,7 @@ std::vector<ChangeStreams::Progress> ChangeStreams::ListProgress() const {
   std::vector<Progress> all;
   std::vector<std::shared_ptr<const ChangeReaderProgress>> readers;
   {
-    const std::lock_guard lock(readers_mutex_);
+    const absl::MutexLock lock(&readers_mutex_);
     for (const auto& reader : readers_) {
       if (auto open = reader.lock(); open != nullptr) readers.push_back(std::move(open));
     }
@@ -386,7 +386,7 @@ absl::Status ChangeStreams::Collect(const TableSchemaRef& schema) {
 }
 
 absl::Status ChangeStreams::Upkeep() {
-  std::lock_guard lock(upkeep_mutex_);
+  const absl::MutexLock lock(&upkeep_mutex_);
   absl::Status result;
   for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
     if (!schema->change_stream.has_value()) continue;

@@ -11,13 +11,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "table/stream_cursor.h"
 #include "table/tables.h"
 
@@ -167,17 +168,17 @@ class ChangeStreams {
   std::shared_ptr<ChangeReaderProgress> AddReader(TableId table, int64_t watermark_micros) const;
   absl::Status Trim(const TableSchema& schema);
   absl::Status Adapt(const TableSchema& schema);
-  absl::Status Collect(const TableSchemaRef& schema);
+  absl::Status Collect(const TableSchemaRef& schema) ABSL_EXCLUSIVE_LOCKS_REQUIRED(upkeep_mutex_);
 
   Tables* const tables_;
   const ChangeStreamOptions options_;
-  mutable std::mutex readers_mutex_;
-  mutable std::vector<std::weak_ptr<const ChangeReaderProgress>> readers_;  // guarded by readers_mutex_
-  mutable size_t forget_ended_at_ =
-      16;                    // likewise: how many there may be before those that ended are forgotten
-  std::mutex upkeep_mutex_;  // held through Upkeep
-  std::map<TableId, std::string>
-      next_rows_to_collect_;  // guarded by upkeep_mutex_; from the start when not there
+  mutable absl::Mutex readers_mutex_;
+  mutable std::vector<std::weak_ptr<const ChangeReaderProgress>> readers_ ABSL_GUARDED_BY(readers_mutex_);
+  // How many there may be before those that ended are forgotten.
+  mutable size_t forget_ended_at_ ABSL_GUARDED_BY(readers_mutex_) = 16;
+  absl::Mutex upkeep_mutex_;  // held through Upkeep
+  std::map<TableId, std::string> next_rows_to_collect_
+      ABSL_GUARDED_BY(upkeep_mutex_);  // from the start when not there
 };
 
 // FAILED_PRECONDITION unless the table has one.

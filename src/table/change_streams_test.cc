@@ -1,121 +1,16 @@
 #include "table/change_streams.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
-#include <map>
 #include <thread>
 
-#include "base/bytes.h"
-#include "changes/change_record.h"
-#include "engine/memory/memory_engine.h"
 #include "filter/compiled_filter.h"
 #include "model/limits.h"
-#include "table/collect_garbage.h"
-#include "table/mutate_row_test_support.h"
+#include "table/change_streams_test_support.h"
 
 namespace sonde {
 namespace {
-
-constexpr char kTable[] = "projects/p/instances/i/tables/t";
-constexpr int64_t kSecond = 1'000'000;
-constexpr int64_t kDay = 86'400 * kSecond;
-constexpr int64_t kStart = 1'700'000'000 * kSecond;
-using State = ChangeStreamReader::State;
-
-std::string Text(const LoggedMutation& logged) {
-  struct Visitor {
-    std::string operator()(const SetCell& m) const {
-      return std::string(m.family) + ":" + std::string(m.qualifier) + "=" + Printable(m.value, 10);
-    }
-    std::string operator()(const AddToCell& m) const {
-      return std::string(m.family) + ":" + std::string(m.qualifier) +
-             "+=" + std::to_string(std::get<int64_t>(m.input));
-    }
-    std::string operator()(const MergeToCell&) const { return "merge"; }
-    std::string operator()(const DeleteFromColumn& m) const {
-      return "-" + std::string(m.family) + ":" + std::string(m.qualifier);
-    }
-    std::string operator()(const DeleteFromFamily& m) const { return "-" + std::string(m.family); }
-    std::string operator()(const DeleteFromRow&) const { return "-row"; }
-  };
-  return std::visit(Visitor(), logged.mutation);
-}
-
-class ChangeStreamsTest : public testing::Test {
- protected:
-  void SetUp() override {
-    TableSchema schema;
-    schema.name = kTable;
-    schema.families = {{.name = "f"}, {.name = "g"}, {.name = "s", .aggregate = AggregateKind::kSum}};
-    schema.split_points = {"h", "p"};
-    schema.change_stream = streams_.ForNewTable(schema, kDay);
-    ASSERT_TRUE(catalog_->Create(schema).ok());
-  }
-
-  TableSchemaRef Schema() { return *catalog_->Find(kTable); }
-
-  // Each at a time of its own.
-  int64_t Set(std::string_view row_key, std::string_view value) {
-    clock_.Advance(kSecond);
-    const std::vector<Mutation> mutations = {SetCell{"f", "q", 0, value}};
-    EXPECT_EQ(MutateRow(tables_, *Schema(), {row_key, mutations}), absl::OkStatus());
-    return clock_.NowMicros();
-  }
-
-  std::unique_ptr<ChangeStreamReader> Open(const ReadChangesRequest& request) {
-    auto reader = streams_.Open(Schema(), request);
-    EXPECT_TRUE(reader.ok()) << reader.status();
-    if (reader.ok()) last_watermark_.erase(reader->get());
-    return reader.ok() ? *std::move(reader) : nullptr;
-  }
-  std::unique_ptr<ChangeStreamReader> OpenAt(int64_t start_micros, RowRange partition = RowRange::All()) {
-    return Open({.partition = std::move(partition), .start_micros = start_micros});
-  }
-  absl::StatusCode OpenCode(const ReadChangesRequest& request) {
-    return streams_.Open(Schema(), request).status().code();
-  }
-
-  // What can be read now, a change as "row: mutation mutation; ".  Checks commit times and watermarks.
-  std::string Drain(ChangeStreamReader* reader, State until = State::kCaughtUp) {
-    std::string text;
-    std::vector<ChangeStreamReader::Piece> pieces;
-    while (true) {
-      absl::StatusOr<State> state = reader->Read(&pieces);
-      EXPECT_TRUE(state.ok()) << state.status();
-      if (!state.ok()) return text;
-      for (const ChangeStreamReader::Piece& piece : pieces) {
-        ChangePiece decoded;
-        EXPECT_EQ(DecodeChangePiece(piece.bytes, &decoded), absl::OkStatus());
-        if (decoded.first) {
-          EXPECT_GT(piece.commit_micros, last_watermark_[reader]);
-          text += std::string(decoded.row_key) + ":";
-        }
-        for (const LoggedMutation& mutation : decoded.mutations) text += " " + Text(mutation);
-        EXPECT_EQ(decoded.last, !piece.token.empty());
-        if (decoded.last) {
-          text += "; ";
-          EXPECT_GE(piece.watermark_micros, piece.commit_micros);
-          last_watermark_[reader] = piece.watermark_micros;
-          last_token_ = piece.token;
-        }
-      }
-      if (*state == State::kMore) continue;
-      EXPECT_EQ(*state, until);
-      last_watermark_[reader] = reader->watermark_micros();
-      return text;
-    }
-  }
-
-  ManualClock clock_{kStart};
-  std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
-  std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
-  Tables tables_{engine_.get(), catalog_.get(), &clock_, 1};
-  ChangeStreams streams_{&tables_};
-  std::map<const ChangeStreamReader*, int64_t> last_watermark_;
-  std::string last_token_;
-};
 
 TEST_F(ChangeStreamsTest, EveryCallThatChangesARowIsLogged) {
   const auto reader = OpenAt(kStart);
@@ -344,73 +239,6 @@ TEST_F(ChangeStreamsTest, NothingOlderThanTheRetentionIsReturned) {
   clock_.Advance(kDay / 2);
   ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
   EXPECT_EQ(stored(), std::vector<int64_t>{b});
-}
-
-TEST_F(ChangeStreamsTest, GarbageIsCollectedAndTold) {
-  ASSERT_TRUE(catalog_
-                  ->Modify(kTable, {UpdateFamily{"f", GcRule{GcRule::MaxVersions{2}}},
-                                    UpdateFamily{"g", GcRule{GcRule::MaxAge{10 * kSecond}}}})
-                  .ok());
-  const int64_t now = clock_.NowMicros();
-  const std::vector<Mutation> mutations = {SetCell{"f", "q", 3000, "3"},
-                                           SetCell{"f", "q", 2000, "2"},
-                                           SetCell{"f", "q", 1000, "1"},
-                                           SetCell{"f", "q", 0, "0"},
-                                           SetCell{"f", "r", 1000, "1"},
-                                           SetCell{"g", "old", now, "x"},
-                                           SetCell{"g", "new", now + 30 * kSecond, "x"}};
-  for (const char* row : {"a", "b"}) ASSERT_TRUE(MutateRow(tables_, *Schema(), {row, mutations}).ok());
-  auto reader = Open({});
-  ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
-  EXPECT_EQ(Drain(reader.get()), "a: -f:q; b: -f:q; ");
-  clock_.Advance(20 * kSecond);
-  ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
-  EXPECT_EQ(Drain(reader.get()), "a: -g:old; b: -g:old; ");
-  ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
-  EXPECT_EQ(Drain(reader.get()), "") << "it is collected once";
-
-  std::string left;
-  const auto stream = *engine_->Scan(Schema()->id, {RowRange::Single("a")}, {});
-  RowPiece piece;
-  while (*stream->Next(&piece)) {
-    for (const CellView& cell : piece.cells) {
-      left += std::string(cell.qualifier) + "@" + std::to_string(cell.timestamp_micros % kSecond) + " ";
-    }
-  }
-  EXPECT_EQ(left, "q@3000 q@2000 r@1000 new@0 ");
-}
-
-// In a table of microseconds, what is forgotten may lie just below what is kept, wherever that is.
-TEST_F(ChangeStreamsTest, CollectingTheGreatestTimestampsSparesWhatIsKept) {
-  TableSchema micros = *Schema();
-  micros.name += "-micros";
-  micros.granularity = TimestampGranularity::kMicros;
-  micros.families = {{.name = "f", .gc_rule = {GcRule::MaxVersions{1}}}};
-  const TableSchemaRef schema = *catalog_->Create(micros);
-  const std::vector<Mutation> mutations = {
-      SetCell{"f", "q", INT64_MAX, "last"}, SetCell{"f", "q", INT64_MAX - 1, "x"},
-      SetCell{"f", "r", INT64_MAX - 806, "kept"}, SetCell{"f", "r", INT64_MAX - 807, "x"},
-      SetCell{"f", "r", 0, "x"}};
-  ASSERT_TRUE(MutateRow(tables_, *schema, {"a", mutations}).ok());
-  EXPECT_FALSE(CollectGarbage(&tables_, schema, "", 10)->has_value());
-  std::string left;
-  const auto stream = *engine_->Scan(schema->id, {RowRange::All()}, {});
-  RowPiece piece;
-  while (*stream->Next(&piece)) {
-    for (const CellView& cell : piece.cells) left += std::string(cell.value) + " ";
-  }
-  EXPECT_EQ(left, "last kept ");
-}
-
-TEST_F(ChangeStreamsTest, GarbageIsCollectedAFewRowsAtATime) {
-  ASSERT_TRUE(catalog_->Modify(kTable, {UpdateFamily{"f", GcRule{GcRule::MaxVersions{1}}}}).ok());
-  const std::vector<Mutation> mutations = {SetCell{"f", "q", 1000, "1"}, SetCell{"f", "q", 0, "0"}};
-  for (const char* row : {"a", "b", "c"}) ASSERT_TRUE(MutateRow(tables_, *Schema(), {row, mutations}).ok());
-  auto reader = Open({});
-  EXPECT_EQ(*CollectGarbage(&tables_, Schema(), "", 2), std::optional<std::string>("c"));
-  EXPECT_EQ(Drain(reader.get()), "a: -f:q; b: -f:q; ");
-  EXPECT_FALSE(CollectGarbage(&tables_, Schema(), "c", 2)->has_value());
-  EXPECT_EQ(Drain(reader.get()), "c: -f:q; ");
 }
 
 TEST_F(ChangeStreamsTest, ARepartitionedStreamSaysHowToGoOn) {

@@ -26,10 +26,10 @@ CommitLine::CommitLine(Tables* tables, WorkerPool* workers, Options options)
 
 CommitLine::~CommitLine() {
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     ending_ = true;
   }
-  wake_.notify_all();
+  wake_.SignalAll();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -37,7 +37,7 @@ void CommitLine::Add(std::unique_ptr<PendingWrite> write) {
   absl::Status refused;
   bool wakes = false;
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     refused = line_.CheckRoom();
     if (refused.ok()) refused = line_.CheckWait();
     if (refused.ok()) {
@@ -50,7 +50,7 @@ void CommitLine::Add(std::unique_ptr<PendingWrite> write) {
     }
   }
   if (!refused.ok()) return write->Done(refused);
-  if (wakes) wake_.notify_one();
+  if (wakes) wake_.Signal();
 }
 
 void CommitLine::AddAlone(std::unique_ptr<PendingWrite> write, WhyAlone why) {
@@ -126,24 +126,25 @@ void CommitLine::Tell(Group group) {
 
 void CommitLine::Run() {
   const TurnClock::WatchedThread watched(workers_->clock());
-  std::unique_lock lock(mutex_);
+  mutex_.Lock();
   while (true) {
-    wake_.wait(lock, [&] { return MayCommit() || (ending_ && line_.empty()); });
+    while (!MayCommit() && !(ending_ && line_.empty())) wake_.Wait(&mutex_);
     if (line_.empty()) {  // what is under way is the others' to finish
-      wake_.notify_all();
+      wake_.SignalAll();
+      mutex_.Unlock();
       return;
     }
     Group group = Take();
     ++committing_;
-    lock.unlock();
+    mutex_.Unlock();
     Commit(&group);
-    lock.lock();
+    mutex_.Lock();
     --committing_;
     const bool more = !line_.empty() || ending_;
-    lock.unlock();
-    if (more) wake_.notify_one();
+    mutex_.Unlock();
+    if (more) wake_.Signal();
     Tell(std::move(group));
-    lock.lock();
+    mutex_.Lock();
   }
 }
 

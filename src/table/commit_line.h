@@ -12,12 +12,10 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -25,6 +23,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "catalog/catalog.h"
@@ -131,11 +130,11 @@ class CommitLine {
     std::vector<size_t> rows;
     std::vector<absl::Status> statuses;  // of all rows; those of `rows` do not count
   };
-  // Whether a thread should begin a commit.  mutex_ is held.
-  bool MayCommit() const;
+  // Whether a thread should begin a commit.
+  bool MayCommit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run();
-  // What waits, up to some; those whose turn comes too late are members that are done.  mutex_ is held.
-  Group Take();
+  // What waits, up to some; those whose turn comes too late are members that are done.
+  Group Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Commit(Group* group);
   // Of one table and view.
   void CommitTogether(absl::Span<Member* const> members);
@@ -147,13 +146,12 @@ class CommitLine {
   WorkerPool* const workers_;
   const Options options_;
   std::array<std::atomic<uint64_t>, static_cast<size_t>(WhyAlone::kInterrupted) + 1> alone_{};
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  // Guarded by mutex_, down to threads_.
-  WaitingLine<std::unique_ptr<PendingWrite>> line_;
-  size_t waiting_bytes_ = 0;
-  int committing_ = 0;
-  bool ending_ = false;
+  absl::Mutex mutex_;
+  absl::CondVar wake_;
+  WaitingLine<std::unique_ptr<PendingWrite>> line_ ABSL_GUARDED_BY(mutex_);
+  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int committing_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

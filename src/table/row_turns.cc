@@ -10,7 +10,7 @@ RowTurns::Turn* RowTurns::Take(uint64_t row_hash) {
   Shard& shard = ShardOf(row_hash);
   Turn* turn = nullptr;
   {
-    std::lock_guard lock(shard.mutex);
+    const absl::MutexLock lock(&shard.mutex);
     std::unique_ptr<Turn>& place = shard.turns[row_hash];
     if (place == nullptr) {
       place = std::make_unique<Turn>();
@@ -19,28 +19,29 @@ RowTurns::Turn* RowTurns::Take(uint64_t row_hash) {
     turn = place.get();
     ++turn->takers;
   }
-  turn->mutex.lock();
+  turn->mutex.Lock();
   return turn;
 }
 
 RowTurns::Turn* RowTurns::TryTake(uint64_t row_hash, int64_t now_micros) {
   Shard& shard = ShardOf(row_hash);
-  std::lock_guard lock(shard.mutex);
+  const absl::MutexLock lock(&shard.mutex);
   if (shard.last_micros > now_micros) return nullptr;
   const auto [place, is_new] = shard.turns.try_emplace(row_hash);
   if (!is_new) return nullptr;
   place->second = std::make_unique<Turn>();
   Turn* const turn = place->second.get();
   turn->takers = 1;
-  turn->mutex.lock();
+  // The turn is new, so nobody has it. Lock would have Abseil look at the order of all turns that are held; there is none.
+  (void)turn->mutex.TryLock();
   return turn;
 }
 
 void RowTurns::GiveBack(uint64_t row_hash, Turn* turn, int64_t now_micros) {
   turn->last_micros = now_micros;
-  turn->mutex.unlock();
+  turn->mutex.Unlock();
   Shard& shard = ShardOf(row_hash);
-  std::lock_guard lock(shard.mutex);
+  const absl::MutexLock lock(&shard.mutex);
   shard.last_micros = std::max(shard.last_micros, now_micros);
   if (--turn->takers == 0) shard.turns.erase(row_hash);
 }

@@ -14,11 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "base/clock.h"
 #include "model/cell.h"
@@ -36,24 +37,25 @@ class RowTurns {
 
   // Of a row that somebody has, or waits for.
   struct Turn {
-    std::mutex mutex;
-    int64_t last_micros = 0;  // guarded by mutex: what the last turn was given
+    absl::Mutex mutex;
+    int64_t last_micros = 0;  // guarded by mutex, as Take and GiveBack see to: what the last turn was given
     size_t takers = 0;        // guarded by the shard's mutex: who have it or wait for it
   };
   // Rows are known by a hash of 64 bits: two with the same take turns with each other.
   struct Shard {
-    std::mutex mutex;
-    int64_t last_micros = 0;                                     // of all turns that are over
-    absl::flat_hash_map<uint64_t, std::unique_ptr<Turn>> turns;  // that are not
+    absl::Mutex mutex;
+    int64_t last_micros ABSL_GUARDED_BY(mutex) = 0;  // of all turns that are over
+    absl::flat_hash_map<uint64_t, std::unique_ptr<Turn>> turns ABSL_GUARDED_BY(mutex);  // that are not
   };
   static constexpr size_t kShards = 1'024;  // so many that threads seldom meet at one
 
   Shard& ShardOf(uint64_t row_hash) { return shards_[row_hash % kShards]; }
-  // Waits for it.
-  Turn* Take(uint64_t row_hash);
+  // A turn is a mutex that is locked by one function and given back by another, which the analysis of locks cannot
+  // follow.  Take waits for it.
+  Turn* Take(uint64_t row_hash) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   // Null: somebody has the turn, or waits for it, or had it at a later time than `now_micros`.
-  Turn* TryTake(uint64_t row_hash, int64_t now_micros);
-  void GiveBack(uint64_t row_hash, Turn* turn, int64_t now_micros);
+  Turn* TryTake(uint64_t row_hash, int64_t now_micros) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  void GiveBack(uint64_t row_hash, Turn* turn, int64_t now_micros) ABSL_NO_THREAD_SAFETY_ANALYSIS;
 
   const Clock* const clock_;
   std::array<Shard, kShards> shards_;

@@ -56,31 +56,31 @@ std::unique_ptr<TurnClock> TurnClock::Start() {
 
 TurnClock::~TurnClock() {
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     ending_ = true;
   }
-  end_.notify_all();
+  end_.SignalAll();
   if (thread_.joinable()) thread_.join();
 }
 
 int TurnClock::Watch() {
   const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return file;
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   watched_nanos_[file] = WaitedNanos(file);
   return file;
 }
 
 void TurnClock::Unwatch(int file) {
   if (file < 0) return;
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   watched_nanos_.erase(file);
   close(file);
 }
 
 TurnClock::ProcessorTimes TurnClock::Read() {
   ProcessorTimes times{.passed = TimeOf(CLOCK_MONOTONIC), .ran = TimeOf(CLOCK_PROCESS_CPUTIME_ID)};
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   for (auto& [file, before] : watched_nanos_) {
     const int64_t nanos = WaitedNanos(file);
     waited_nanos_ += std::max<int64_t>(0, nanos - before);
@@ -112,15 +112,16 @@ void TurnClock::Run() {
   const WatchedThread watched(this);
   last_ = Read();
   absl::Duration beat = last_.passed;
-  std::unique_lock lock(mutex_);
-  while (!end_.wait_for(lock, absl::ToChronoNanoseconds(kBeat), [this] { return ending_; })) {
-    lock.unlock();
+  const auto ends = [this] {
+    const absl::MutexLock lock(&mutex_);
+    return end_.WaitFor(&mutex_, kBeat, absl::Condition(&ending_));
+  };
+  while (!ends()) {
     const absl::Duration now = TimeOf(CLOCK_MONOTONIC);
     // First, as a beat that comes late is one of those that tell why.
     if (now - last_.passed >= kReadingPause) Learn(Read());
     Beat(now - beat);
     beat = now;
-    lock.lock();
   }
 }
 

@@ -9,14 +9,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "base/steady_cond_var.h"
 
 namespace sonde {
 
@@ -78,11 +79,11 @@ class TurnClock {
   ProcessorTimes last_;
   ProcessorTimes recent_;  // what is longer ago counts less
 
-  std::mutex mutex_;
-  std::map<int, int64_t> watched_nanos_;  // guarded by mutex_; by file, what it said last
-  int64_t waited_nanos_ = 0;              // guarded by mutex_; of all, also those that have ended
-  std::condition_variable end_;
-  bool ending_ = false;  // guarded by mutex_
+  absl::Mutex mutex_;
+  std::map<int, int64_t> watched_nanos_ ABSL_GUARDED_BY(mutex_);  // by file, what it said last
+  int64_t waited_nanos_ ABSL_GUARDED_BY(mutex_) = 0;              // of all, also those that have ended
+  SteadyCondVar end_;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -11,7 +11,7 @@ WorkerPool::WorkerPool(size_t threads, WaitLimits limits, TurnClock* clock)
 
 WorkerPool::~WorkerPool() {
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     ending_ = true;
     while (!idle_.empty()) WakeOne();
   }
@@ -19,7 +19,7 @@ WorkerPool::~WorkerPool() {
 }
 
 absl::Status WorkerPool::Enqueue(Waiting* waiting, absl::Time deadline) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   absl::Status status = line_.CheckRoom();
   if (status.ok() && waiting->request) status = line_.CheckWait();
   if (!status.ok()) return status;
@@ -32,7 +32,7 @@ void WorkerPool::WakeOne() {
   Idle* const idle = idle_.back();
   idle_.pop_back();
   idle->woken = true;
-  idle->wake.notify_one();
+  idle->wake.Signal();
 }
 
 bool WorkerPool::Submit(Work work) {
@@ -52,11 +52,11 @@ void WorkerPool::Run() {
     Waiting next;
     absl::Status status;
     {
-      std::unique_lock lock(mutex_);
+      const absl::MutexLock lock(&mutex_);
       while (line_.empty() && !ending_) {
         idle.woken = false;
         idle_.push_back(&idle);
-        idle.wake.wait(lock, [&idle] { return idle.woken; });
+        while (!idle.woken) idle.wake.Wait(&mutex_);
       }
       if (line_.empty()) return;
       next = line_.Pop(&status);

@@ -5,13 +5,13 @@
 // 32 that take turns, ingest took a sixth more of the processors than with as few as it kept busy.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "work/turn_clock.h"
 #include "work/waiting_line.h"
@@ -47,20 +47,19 @@ class WorkerPool {
   };
   // A thread without work.
   struct Idle {
-    std::condition_variable wake;
-    bool woken = false;  // guarded by mutex_
+    absl::CondVar wake;
+    bool woken = false;  // guarded by the pool's mutex_
   };
-  absl::Status Enqueue(Waiting* waiting, absl::Time deadline);
+  absl::Status Enqueue(Waiting* waiting, absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // Wakes the one that became idle last.
-  void WakeOne();  // mutex_ is held
+  void WakeOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run();
 
   TurnClock* const clock_;
-  std::mutex mutex_;
-  // Guarded by mutex_, down to threads_.
-  std::vector<Idle*> idle_;  // in the order in which they became so
-  WaitingLine<Waiting> line_;
-  bool ending_ = false;
+  absl::Mutex mutex_;
+  std::vector<Idle*> idle_ ABSL_GUARDED_BY(mutex_);  // in the order in which they became so
+  WaitingLine<Waiting> line_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <mutex>
 #include <optional>
 
 #include "engine/engine_errors.h"
@@ -63,7 +62,7 @@ class MemoryEngine::Stream final : public RowStream {
   void FetchRow() {
     const ReadHints& hints = options_.hints;
     if (hints.rows_max.has_value() && rows_count_ >= *hints.rows_max) return;
-    const std::shared_lock guard(engine_->lock_);
+    const absl::ReaderMutexLock guard(&engine_->lock_);
     const MemoryTable* table = engine_->FindTable(table_);
     if (table == nullptr) return;
     while (!ranges_.empty() && pieces_.empty()) {
@@ -122,7 +121,7 @@ MemoryTable* MemoryEngine::FindTable(TableId table) {
 
 absl::Status MemoryEngine::WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   for (const RecordChange& change : changes) {
     const auto found = records_.find(change.key);
     const int64_t version = found == records_.end() ? 0 : found->second.version;
@@ -141,7 +140,7 @@ absl::Status MemoryEngine::WriteRecords(const std::vector<RecordChange>& changes
 
 absl::StatusOr<std::vector<Record>> MemoryEngine::ReadRecords(std::string_view prefix, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::shared_lock guard(lock_);
+  const absl::ReaderMutexLock guard(&lock_);
   std::vector<Record> result;
   for (auto record = records_.lower_bound(prefix);
        record != records_.end() && record->first.starts_with(prefix); ++record) {
@@ -152,30 +151,30 @@ absl::StatusOr<std::vector<Record>> MemoryEngine::ReadRecords(std::string_view p
 
 absl::StatusOr<int64_t> MemoryEngine::RecordsVersion(absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::shared_lock guard(lock_);
+  const absl::ReaderMutexLock guard(&lock_);
   return records_version_;
 }
 
 absl::Status MemoryEngine::CreateTable(const TableSpec& spec) {
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   tables_.try_emplace(spec.id);
   return absl::OkStatus();
 }
 
 // It forgets nothing, so it need not know what it may forget.
 absl::Status MemoryEngine::AlterTable(const TableSpec& spec) {
-  const std::shared_lock guard(lock_);
+  const absl::ReaderMutexLock guard(&lock_);
   return FindTable(spec.id) == nullptr ? NoTable(spec.id) : absl::OkStatus();
 }
 
 absl::Status MemoryEngine::DropTable(TableId table) {
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   tables_.erase(table);
   return absl::OkStatus();
 }
 
 absl::Status MemoryEngine::DropFamily(TableId table, FamilyId family) {
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   found->DropFamily(family);
@@ -185,7 +184,7 @@ absl::Status MemoryEngine::DropFamily(TableId table, FamilyId family) {
 absl::StatusOr<std::unique_ptr<RowStream>> MemoryEngine::Scan(TableId table, std::vector<RowRange> ranges,
                                                               ScanOptions options) {
   {
-    const std::shared_lock guard(lock_);
+    const absl::ReaderMutexLock guard(&lock_);
     if (FindTable(table) == nullptr) return NoTable(table);
   }
   options.hints = Followed(options.hints);
@@ -194,7 +193,7 @@ absl::StatusOr<std::unique_ptr<RowStream>> MemoryEngine::Scan(TableId table, std
 
 absl::Status MemoryEngine::Apply(TableId table, RowSource* rows, const WriteOptions& options) {
   if (absl::Status status = CheckDeadline(options.deadline); !status.ok()) return status;
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   size_t index = 0;
@@ -214,7 +213,7 @@ absl::Status MemoryEngine::Apply(TableId table, RowSource* rows, const WriteOpti
 absl::Status MemoryEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
                                   const Decide& decide, const WriteOptions& options) {
   if (absl::Status status = CheckDeadline(options.deadline); !status.ok()) return status;
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   const MemoryRow* row = found->Find(row_key);
@@ -228,7 +227,7 @@ absl::Status MemoryEngine::Update(TableId table, std::string_view row_key, const
 
 absl::Status MemoryEngine::DropRange(TableId table, const RowRange& range, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   found->DropRange(range);
@@ -237,7 +236,7 @@ absl::Status MemoryEngine::DropRange(TableId table, const RowRange& range, absl:
 
 absl::StatusOr<std::vector<RangeStats>> MemoryEngine::Ranges(TableId table, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::shared_lock guard(lock_);
+  const absl::ReaderMutexLock guard(&lock_);
   const MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   return std::vector<RangeStats>{{.end_key = "", .bytes = found->CountBytes()}};
@@ -247,7 +246,7 @@ absl::StatusOr<std::vector<uint64_t>> MemoryEngine::Measure(TableId table,
                                                             const std::vector<std::string>& starts,
                                                             const std::string& end, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::shared_lock guard(lock_);
+  const absl::ReaderMutexLock guard(&lock_);
   const MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   std::vector<uint64_t> bytes;
@@ -260,7 +259,7 @@ absl::StatusOr<std::vector<uint64_t>> MemoryEngine::Measure(TableId table,
 absl::StatusOr<RowLog::End> MemoryEngine::FindEnd(TableId table, const RowRange& /*partition*/,
                                                   int64_t frontier_min, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   return found->log().FindEnd(frontier_min);
@@ -270,7 +269,7 @@ absl::Status MemoryEngine::Read(TableId table, const RowRange& /*partition*/, in
                                 uint32_t start_index, int64_t through,
                                 const std::function<bool(const Piece&)>& visit, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::shared_lock guard(lock_);
+  const absl::ReaderMutexLock guard(&lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   const MemoryLog::Pieces& pieces = found->log().pieces();
@@ -283,7 +282,7 @@ absl::Status MemoryEngine::Read(TableId table, const RowRange& /*partition*/, in
 
 absl::Status MemoryEngine::Trim(TableId table, int64_t position, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   found->log().Trim(position);
@@ -293,7 +292,7 @@ absl::Status MemoryEngine::Trim(TableId table, int64_t position, absl::Time dead
 absl::Status MemoryEngine::Make(std::string_view name, TableId table, absl::Time deadline) {
   if (absl::Status status = CheckSnapshotName(name); !status.ok()) return status;
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   const MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);
   if (!snapshots_.try_emplace(std::string(name), Snapshot{table, *found}).second) return HasSnapshot(name);
@@ -302,7 +301,7 @@ absl::Status MemoryEngine::Make(std::string_view name, TableId table, absl::Time
 
 absl::StatusOr<std::vector<Snapshots::Facts>> MemoryEngine::List(absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::shared_lock guard(lock_);
+  const absl::ReaderMutexLock guard(&lock_);
   std::vector<Facts> facts;
   for (const auto& [name, snapshot] : snapshots_)
     facts.push_back({name, snapshot.table, snapshot.copy.CountBytes()});
@@ -311,7 +310,7 @@ absl::StatusOr<std::vector<Snapshots::Facts>> MemoryEngine::List(absl::Time dead
 
 absl::Status MemoryEngine::Restore(std::string_view name, TableId into, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   const auto snapshot = snapshots_.find(name);
   if (snapshot == snapshots_.end()) return NoSnapshot(name);
   MemoryTable* found = FindTable(into);
@@ -322,13 +321,13 @@ absl::Status MemoryEngine::Restore(std::string_view name, TableId into, absl::Ti
 
 absl::Status MemoryEngine::Drop(std::string_view name, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const std::unique_lock guard(lock_);
+  const absl::WriterMutexLock guard(&lock_);
   if (const auto snapshot = snapshots_.find(name); snapshot != snapshots_.end()) snapshots_.erase(snapshot);
   return absl::OkStatus();
 }
 
 std::vector<Figure> MemoryEngine::Figures() const {
-  const std::shared_lock guard(lock_);
+  const absl::ReaderMutexLock guard(&lock_);
   size_t rows = 0, pieces = 0;
   for (const auto& [id, table] : tables_) {
     rows += table.CountRows();

@@ -9,12 +9,13 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "engine/engine.h"
 #include "engine/memory/memory_table.h"
 
@@ -88,19 +89,19 @@ class MemoryEngine final : public Engine, private RowLog, private RangeSizes, pr
 
   // The hints as this engine follows them.
   ReadHints Followed(const ReadHints& hints) const;
-  // Null when there is no such table.  The caller holds the lock.
-  MemoryTable* FindTable(TableId table);
+  // Null when there is no such table.
+  MemoryTable* FindTable(TableId table) ABSL_SHARED_LOCKS_REQUIRED(lock_);
 
   const MemoryEngineOptions options_;
-  mutable std::shared_mutex lock_;
-  std::map<TableId, MemoryTable> tables_;               // guarded by lock_
-  std::map<std::string, Record, std::less<>> records_;  // guarded by lock_
-  int64_t records_version_ = 1;                         // guarded by lock_
+  mutable absl::Mutex lock_;
+  std::map<TableId, MemoryTable> tables_ ABSL_GUARDED_BY(lock_);
+  std::map<std::string, Record, std::less<>> records_ ABSL_GUARDED_BY(lock_);
+  int64_t records_version_ ABSL_GUARDED_BY(lock_) = 1;
   struct Snapshot {
     TableId table = 0;
     MemoryTable copy;
   };
-  std::map<std::string, Snapshot, std::less<>> snapshots_;  // guarded by lock_
+  std::map<std::string, Snapshot, std::less<>> snapshots_ ABSL_GUARDED_BY(lock_);
 };
 
 }  // namespace sonde

@@ -138,6 +138,14 @@ TEST(SeriesHttp, DeclaresAndTakesJsonAndCsv) {
                       {{"content-type", "text/csv"}})
                 .code,
             200);
+  // Clients have no options of a command line.
+  const HttpResponse untagged = fixture.Call(
+      "POST", "/api/v1/series/w/write", "time,t\n2020-01-01T00:00:00Z,2\n", {{"content-type", "text/csv"}});
+  EXPECT_EQ(untagged.code, 400);
+  EXPECT_THAT(
+      untagged.body,
+      testing::HasSubstr("no column for tag 'place'; name one so, or declare csv: { columns: { COLUMN: "
+                         "place } }; the file has: time, t"));
   EXPECT_EQ(Rows(fixture.Call("GET", "/api/v1/series/w/query")),
             R"([["a","2020-01-01T00:00:00Z",1.0],["b","2020-01-01T00:00:00Z",2.0]])");
 }

@@ -467,6 +467,7 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
   mapping.constants = schema.csv.constants;
   mapping.time_column = schema.csv.time_column;
   mapping.time_format = request.Query("time_format").value_or(schema.csv.time_format);
+  mapping.is_by_options = false;
   mapping.refuses_unknown = request.Query("strict").value_or("") == "true";
   Problems problems;
   const CsvLoader::Callbacks callbacks = {

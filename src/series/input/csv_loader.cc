@@ -52,16 +52,26 @@ absl::Status CsvLoader::FindTimeColumn(const std::vector<std::string_view>& colu
                                                 fmt::join(wanted, "' or '"), Joined(columns)));
 }
 
+std::string TextOfName(const CsvMapping& mapping, std::string_view column, std::string_view name) {
+  return fmt::format("{}{}={}", mapping.is_by_options ? "--map " : "'columns' of 'csv' in the declaration, ",
+                     column, name);
+}
+
+std::string TextOfConstant(const CsvMapping& mapping, std::string_view tag, std::string_view value) {
+  return fmt::format("{}{}={}", mapping.is_by_options ? "--set " : "'set' of 'csv' in the declaration, ", tag,
+                     Printable(value));
+}
+
 absl::Status CsvLoader::SetConstants(const SeriesSchema& schema, std::vector<bool>* has_tag) {
   for (const auto& [name, value] : mapping_.constants) {
     const std::optional<size_t> tag = schema.FindTag(name);
     if (!tag) {
-      return absl::InvalidArgumentError(fmt::format("--set {}={}: '{}' is not a tag of series '{}'", name,
-                                                    Printable(value), name, schema.name));
+      return absl::InvalidArgumentError(fmt::format(
+          "{}: '{}' is not a tag of series '{}'", TextOfConstant(mapping_, name, value), name, schema.name));
     }
     if ((*has_tag)[*tag]) {
       return absl::InvalidArgumentError(
-          fmt::format("--set {}={}: the file has a column for this tag", name, Printable(value)));
+          fmt::format("{}: the file has a column for this tag", TextOfConstant(mapping_, name, value)));
     }
     (*has_tag)[*tag] = true;
     tags_[*tag] = value;
@@ -76,12 +86,13 @@ absl::Status CsvLoader::ReadHeader(const std::vector<std::string_view>& columns,
   fields_.assign(schema.fields.size(), {});
   for (const auto& [column, name] : mapping_.names) {
     if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
-      return absl::InvalidArgumentError(
-          fmt::format("--map {}={}: no such column; the file has: {}", column, name, Joined(columns)));
+      return absl::InvalidArgumentError(fmt::format("{}: no such column; the file has: {}",
+                                                    TextOfName(mapping_, column, name), Joined(columns)));
     }
     if (!schema.FindTag(name) && !schema.FindField(name)) {
-      return absl::InvalidArgumentError(fmt::format("--map {}={}: '{}' is not in series '{}'; allowed: {}",
-                                                    column, name, name, schema.name, Names(schema)));
+      return absl::InvalidArgumentError(fmt::format("{}: '{}' is not in series '{}'; allowed: {}",
+                                                    TextOfName(mapping_, column, name), name, schema.name,
+                                                    Names(schema)));
     }
   }
   if (absl::Status status = FindTimeColumn(columns); !status.ok()) return status;
@@ -110,9 +121,12 @@ absl::Status CsvLoader::ReadHeader(const std::vector<std::string_view>& columns,
   const auto missing = std::find(has_tag.begin(), has_tag.end(), false);
   if (missing != has_tag.end()) {
     const std::string& name = schema.tags[missing - has_tag.begin()].name;
+    const std::string cure =
+        mapping_.is_by_options
+            ? fmt::format("say --map COLUMN={} or --set {}=VALUE", name, name)
+            : fmt::format("name one so, or declare csv: {{ columns: {{ COLUMN: {} }} }}", name);
     return absl::InvalidArgumentError(
-        fmt::format("no column for tag '{}'; say --map COLUMN={} or --set {}=VALUE; the file has: {}", name,
-                    name, name, Joined(columns)));
+        fmt::format("no column for tag '{}'; {}; the file has: {}", name, cure, Joined(columns)));
   }
   if (mapping_.refuses_unknown && !totals->ignored_columns.empty()) {
     return absl::InvalidArgumentError(fmt::format("line 1: column '{}' is not in series '{}'; allowed: {}",

@@ -29,9 +29,16 @@ struct CsvMapping {
   std::string time_format;                       // as TimeParser::Create
   bool assume_utc = false;
   char separator = ',';
+  // Names and constants come from the options --map and --set; otherwise from `csv` of the declaration. Errors name the one or the
+  // other.
+  bool is_by_options = true;
   bool refuses_unknown = false;  // a column or member that the series does not have is an error
   int64_t lines_skipped = 0;     // points at the front of the file that are passed over: written before
 };
+
+// How errors name a column's name of the mapping, and a tag's constant.
+std::string TextOfName(const CsvMapping& mapping, std::string_view column, std::string_view name);
+std::string TextOfConstant(const CsvMapping& mapping, std::string_view tag, std::string_view value);
 
 // Loaders of lines report their progress after each of so many.
 inline constexpr int64_t kLinesPerProgress = 1 << 14;

@@ -11,6 +11,7 @@
 #include "model/limits.h"
 #include "series/schema/status_text.h"
 #include "series/schema/time_range.h"
+#include "series/write/point_writer.h"
 
 namespace sonde::series {
 namespace {

@@ -99,15 +99,15 @@ absl::Status JsonLinesLoader::FindMembers(const SeriesSchema& schema) {
   for (const auto& [member, name] : mapping_.names) {
     const auto found = members_.find(name);
     if (found == members_.end()) {
-      return absl::InvalidArgumentError(
-          fmt::format("--map {}={}: '{}' is not in series '{}'", member, name, name, schema.name));
+      return absl::InvalidArgumentError(fmt::format("{}: '{}' is not in series '{}'",
+                                                    TextOfName(mapping_, member, name), name, schema.name));
     }
     members_[member] = found->second;
   }
   for (const auto& [name, value] : mapping_.constants) {
     if (!schema.FindTag(name)) {
-      return absl::InvalidArgumentError(fmt::format("--set {}={}: '{}' is not a tag of series '{}'", name,
-                                                    Printable(value), name, schema.name));
+      return absl::InvalidArgumentError(fmt::format(
+          "{}: '{}' is not a tag of series '{}'", TextOfConstant(mapping_, name, value), name, schema.name));
     }
   }
   if (!mapping_.time_column.empty()) {

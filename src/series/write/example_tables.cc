@@ -9,13 +9,13 @@ namespace sonde::series {
 
 absl::Status ExampleTables::EnsureTable(const std::string& table,
                                         const std::vector<FamilyRequest>& families) {
-  const std::lock_guard lock(*mutex_);
+  const absl::MutexLock lock(mutex_.get());
   for (const FamilyRequest& family : families) tables[table].families.emplace(family.name, family.gc_rule);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<FamilyRequest>> ExampleTables::ListFamilies(const std::string& table) {
-  const std::lock_guard lock(*mutex_);
+  const absl::MutexLock lock(mutex_.get());
   if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
   std::vector<FamilyRequest> families;
   for (const auto& [name, rule] : tables[table].families) families.push_back({name, rule});
@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<FamilyRequest>> ExampleTables::ListFamilies(const std
 
 absl::Status ExampleTables::UpdateFamilies(const std::string& table,
                                            const std::vector<FamilyRequest>& families) {
-  const std::lock_guard lock(*mutex_);
+  const absl::MutexLock lock(mutex_.get());
   if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
   for (const FamilyRequest& family : families) {
     const auto found = tables[table].families.find(family.name);
@@ -35,20 +35,20 @@ absl::Status ExampleTables::UpdateFamilies(const std::string& table,
 }
 
 absl::StatusOr<std::vector<std::string>> ExampleTables::ListTables() {
-  const std::lock_guard lock(*mutex_);
+  const absl::MutexLock lock(mutex_.get());
   std::vector<std::string> names;
   for (const auto& [name, table] : tables) names.push_back(name);
   return names;
 }
 
 absl::Status ExampleTables::DropTable(const std::string& table) {
-  const std::lock_guard lock(*mutex_);
+  const absl::MutexLock lock(mutex_.get());
   return tables.erase(table) == 1 ? absl::OkStatus() : absl::NotFoundError("no table " + table);
 }
 
 absl::StatusOr<std::vector<absl::Status>> ExampleTables::MutateRows(const std::string& table,
                                                                     const std::vector<RowWrite>& rows) {
-  const std::lock_guard lock(*mutex_);
+  const absl::MutexLock lock(mutex_.get());
   if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
   std::vector<absl::Status> statuses;
   for (const RowWrite& write : rows) {
@@ -78,7 +78,7 @@ absl::Status ExampleTables::ReadRows(const std::string& table, const RowRead& re
 }
 
 absl::StatusOr<std::vector<ReadRow>> ExampleTables::Select(const std::string& table, const RowRead& read) {
-  const std::lock_guard lock(*mutex_);
+  const absl::MutexLock lock(mutex_.get());
   if (!tables.contains(table)) return absl::NotFoundError("no table " + table);
   const std::vector<RowRange> ranges = NormalizeRanges(read.ranges);
   std::vector<std::pair<const std::string*, const Row*>> selected;

@@ -7,13 +7,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "model/table_access.h"
 
 namespace sonde::series {
@@ -42,7 +42,7 @@ class ExampleTables : public TableAccess {
   NumberAccess* numbers() override { return nullptr; }
 
  protected:
-  std::mutex& mutex() const { return *mutex_; }
+  absl::Mutex& mutex() const { return *mutex_; }
 
  private:
   absl::StatusOr<std::vector<ReadRow>> Select(const std::string& table, const RowRead& read);
@@ -50,7 +50,7 @@ class ExampleTables : public TableAccess {
   static void AppendColumn(const RowRead& read, const std::pair<std::string, std::string>& name,
                            const Column& cells, ReadRow* row);
 
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();  // moves with the rest
+  std::unique_ptr<absl::Mutex> mutex_ = std::make_unique<absl::Mutex>();  // moves with the rest
 };
 
 }  // namespace sonde::series

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -64,7 +63,7 @@ class MemoryTables final : public ExampleTables {
  private:
   template <typename Number>
   void Count(Number* number) {
-    const std::lock_guard lock(mutex());
+    const absl::MutexLock lock(&mutex());
     ++*number;
   }
 };

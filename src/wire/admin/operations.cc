@@ -31,7 +31,7 @@ lro::Operation Operations::Done(std::string_view resource, const google::protobu
   entry.operation.set_done(true);
   entry.operation.mutable_metadata()->PackFrom(metadata);
   entry.operation.mutable_response()->PackFrom(response);
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   entry.id = next_id_++;
   entry.operation.set_name(fmt::format("operations/{}/operations/{}", resource, entry.id));
   entry.bytes = entry.operation.ByteSizeLong();
@@ -51,7 +51,7 @@ std::deque<Operations::Entry>::const_iterator Operations::Find(const std::string
 
 absl::StatusOr<lro::Operation> Operations::Get(const std::string& name) const {
   if (absl::Status status = CheckName(name); !status.ok()) return status;
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   const auto found = Find(name);
   if (found != entries_.end()) return found->operation;
   return absl::NotFoundError(fmt::format("Operation not found: {}", Printable(name)));
@@ -59,7 +59,7 @@ absl::StatusOr<lro::Operation> Operations::Get(const std::string& name) const {
 
 absl::Status Operations::Delete(const std::string& name) {
   if (absl::Status status = CheckName(name); !status.ok()) return status;
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   const auto found = Find(name);
   if (found == entries_.end()) {
     return absl::NotFoundError(fmt::format("Operation not found: {}", Printable(name)));
@@ -87,7 +87,7 @@ absl::Status Operations::List(const lro::ListOperationsRequest& request,
   const size_t page = request.page_size() == 0 ? kPageMax : std::min<size_t>(request.page_size(), kPageMax);
   const std::string prefix = request.name() + "/";
   uint64_t last_id = 0;
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   for (const Entry& entry : entries_) {
     if (entry.id <= after_id || !entry.operation.name().starts_with(prefix)) continue;
     if (static_cast<size_t>(response->operations_size()) == page) {

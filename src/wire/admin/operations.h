@@ -10,12 +10,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "wire/call/calls.h"
 
 namespace sonde {
@@ -51,12 +52,12 @@ class Operations {
     size_t bytes = 0;
     google::longrunning::Operation operation;
   };
-  std::deque<Entry>::const_iterator Find(const std::string& name) const;
+  std::deque<Entry>::const_iterator Find(const std::string& name) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
 
-  mutable std::mutex mutex_;
-  uint64_t next_id_;           // guarded by mutex_
-  std::deque<Entry> entries_;  // guarded by mutex_; oldest first
-  size_t bytes_ = 0;           // guarded by mutex_
+  mutable absl::Mutex mutex_;
+  uint64_t next_id_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // oldest first
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // Nothing is owned.

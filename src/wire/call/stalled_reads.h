@@ -4,12 +4,13 @@
 // Threads: all functions may be called at once.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <unordered_set>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "base/steady_cond_var.h"
 
 namespace sonde {
 
@@ -38,10 +39,10 @@ class StalledReads {
   void Run();
 
   const absl::Duration patience_;
-  std::mutex mutex_;
-  std::condition_variable end_;
-  std::unordered_set<Read*> reads_;  // guarded by mutex_
-  bool ending_ = false;              // guarded by mutex_
+  absl::Mutex mutex_;
+  SteadyCondVar end_;
+  std::unordered_set<Read*> reads_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "base/format.h"
 #include "changes/change_record.h"
 #include "model/names.h"
@@ -248,7 +249,7 @@ class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamC
 
   // Called for every stream, by one thread.
   void Look(SteadyClock::time_point now) {
-    std::unique_lock lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     if (place_ != Place::kWaiting) return;
     if (now < next_read_ && now < next_heartbeat_ && !reader_->HasNews()) return;
     place_ = Place::kWorking;
@@ -257,11 +258,12 @@ class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamC
 
   // Ends it if it waits; otherwise when it would wait next.
   void EndSoon(const absl::Status& status) {
-    std::unique_lock lock(mutex_);
-    if (end_.ok()) end_ = status;
-    if (place_ != Place::kWaiting) return;
-    place_ = Place::kOver;
-    lock.unlock();
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (end_.ok()) end_ = status;
+      if (place_ != Place::kWaiting) return;
+      place_ = Place::kOver;
+    }
     FinishWith(status);
   }
 
@@ -306,7 +308,7 @@ class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamC
   void Produce() {
     absl::Status end;
     {
-      std::lock_guard lock(mutex_);
+      const absl::MutexLock lock(&mutex_);
       end = end_;
     }
     if (!end.ok()) {
@@ -351,15 +353,15 @@ class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamC
 
   // Sends the next message; or ends, works on, or waits.
   void Send() {
-    std::unique_lock lock(mutex_);
+    mutex_.Lock();
     if (!end_.ok() || (messages_.empty() && closed_)) {
       place_ = Place::kOver;
       const absl::Status end = end_;
-      lock.unlock();
+      mutex_.Unlock();
       FinishWith(end);
     } else if (!messages_.empty()) {
       place_ = Place::kWriting;
-      lock.unlock();
+      mutex_.Unlock();
       AddMetadata(absl::OkStatus());
       call_->Write(std::move(messages_.front()));
     } else {
@@ -368,12 +370,13 @@ class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamC
       place_ = Place::kWorking;
       if (!more_ || !calls_->workers_->Submit([self = shared_from_this()] { self->Produce(); }))
         place_ = Place::kWaiting;
+      mutex_.Unlock();
     }
   }
 
   void End(const absl::Status& status) {
     {
-      std::lock_guard lock(mutex_);
+      const absl::MutexLock lock(&mutex_);
       place_ = Place::kOver;
     }
     messages_.clear();  // the loop frees the call later, and they have no room
@@ -393,9 +396,9 @@ class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamC
   ChangeStreamCalls* const calls_;
   rpc::Call* const call_;  // until it is finished
   const absl::Time came_ = absl::Now();
-  std::mutex mutex_;
-  Place place_ = Place::kWorking;  // guarded by mutex_
-  absl::Status end_;               // guarded by mutex_; how it is to end
+  absl::Mutex mutex_;
+  Place place_ ABSL_GUARDED_BY(mutex_) = Place::kWorking;
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // how it is to end
 
   // Whoever has the call, by place_, has these.
   Admission::Place room_;
@@ -419,32 +422,32 @@ ChangeStreamCalls::ChangeStreamCalls(Tables* tables, WorkerPool* workers, int64_
 
 ChangeStreamCalls::~ChangeStreamCalls() {
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.SignalAll();
   thread_.join();
 }
 
 bool ChangeStreamCalls::Add(std::shared_ptr<ChangeStreamCall> call) {
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     if (ending_) return false;
     calls_.insert(std::move(call));
   }
-  changed_.notify_one();
+  changed_.SignalAll();
   return true;
 }
 
 void ChangeStreamCalls::Remove(const std::shared_ptr<ChangeStreamCall>& call) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   calls_.erase(call);
 }
 
 void ChangeStreamCalls::End() {
   std::vector<std::shared_ptr<ChangeStreamCall>> calls;
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     ending_ = true;
     calls.assign(calls_.begin(), calls_.end());
   }
@@ -453,23 +456,27 @@ void ChangeStreamCalls::End() {
 
 void ChangeStreamCalls::Run() {
   SteadyClock::time_point next_upkeep = SteadyClock::now() + kUpkeepInterval;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    if (calls_.empty()) {
-      changed_.wait_until(lock, next_upkeep, [this] { return stopping_ || !calls_.empty(); });
-    } else {
-      changed_.wait_for(lock, kLookInterval, [this] { return stopping_; });
-    }
-    const SteadyClock::time_point now = SteadyClock::now();
-    for (const auto& call : calls_) call->Look(now);
-    if (now < next_upkeep || stopping_) continue;
-    next_upkeep = now + kUpkeepInterval;
-    lock.unlock();
+  while (LookAtAll(next_upkeep)) {
+    if (SteadyClock::now() < next_upkeep) continue;
+    next_upkeep = SteadyClock::now() + kUpkeepInterval;
     if (absl::Status status = streams_.Upkeep(); !status.ok()) {
       spdlog::warn("upkeep of change streams: {}", std::string(status.message()));
     }
-    lock.lock();
   }
+}
+
+bool ChangeStreamCalls::LookAtAll(SteadyClock::time_point next_upkeep) {
+  const absl::MutexLock lock(&mutex_);
+  if (calls_.empty()) {
+    const auto has_work = [this]()
+                              ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_ || !calls_.empty(); };
+    changed_.WaitFor(&mutex_, absl::FromChrono(next_upkeep - SteadyClock::now()), absl::Condition(&has_work));
+  } else {
+    changed_.WaitFor(&mutex_, absl::FromChrono(kLookInterval), absl::Condition(&stopping_));
+  }
+  const SteadyClock::time_point now = SteadyClock::now();
+  for (const auto& call : calls_) call->Look(now);
+  return !stopping_;
 }
 
 // The call's side of a stream, which the workers and the thread that looks know, too.

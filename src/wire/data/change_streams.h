@@ -8,15 +8,16 @@
 #include <google/bigtable/v2/bigtable.pb.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <unordered_set>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "base/admission.h"
+#include "base/steady_cond_var.h"
 #include "rpc/call.h"
 #include "table/change_streams.h"
 #include "work/worker_pool.h"
@@ -57,16 +58,18 @@ class ChangeStreamCalls {
   bool Add(std::shared_ptr<ChangeStreamCall> call);
   void Remove(const std::shared_ptr<ChangeStreamCall>& call);
   void Run();
+  // Looks at all streams after a while, which ends at `next_upkeep` where there is none.  False: the thread ends.
+  bool LookAtAll(std::chrono::steady_clock::time_point next_upkeep) ABSL_LOCKS_EXCLUDED(mutex_);
 
   Tables* const tables_;
   WorkerPool* const workers_;
   Admission admission_;
   ChangeStreams streams_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::unordered_set<std::shared_ptr<ChangeStreamCall>> calls_;  // guarded by mutex_
-  bool ending_ = false;                                          // guarded by mutex_: no new streams
-  bool stopping_ = false;                                        // guarded by mutex_: the thread ends
+  absl::Mutex mutex_;
+  SteadyCondVar changed_;
+  std::unordered_set<std::shared_ptr<ChangeStreamCall>> calls_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;    // no new streams
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;  // the thread ends
   std::thread thread_;
 };
 

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/escaping.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/bytes.h"
 #include "model/limits.h"
@@ -119,7 +120,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
   bool IsAwaited() const override { return large_place_.bytes() > 0 && large_room_->IsAwaited(); }
   void SuspendIfWaiting(absl::Time since) override {
-    std::lock_guard lock(waiting_mutex_);
+    const absl::MutexLock lock(&waiting_mutex_);
     if (waiting_since_ >= since) return;
     reader_->Suspend();
     // Until it goes on it has no more than it holds, so that many such do not keep others out.
@@ -350,7 +351,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void SetWaitingSince(absl::Time time) {
-    std::lock_guard lock(waiting_mutex_);
+    const absl::MutexLock lock(&waiting_mutex_);
     waiting_since_ = time;
   }
 
@@ -448,9 +449,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   std::optional<bool> tells_last_scanned_;
   bool is_tallied_ = false;  // among the reads of its connection
   bool watched_ = false;     // by stalled_reads_
-  std::mutex waiting_mutex_;
+  absl::Mutex waiting_mutex_;
   // When a message was written that the client has not taken yet; the reader is not in use meanwhile.
-  absl::Time waiting_since_ = absl::InfiniteFuture();  // guarded by waiting_mutex_
+  absl::Time waiting_since_ ABSL_GUARDED_BY(waiting_mutex_) = absl::InfiniteFuture();
 };
 
 }  // namespace

@@ -35,22 +35,20 @@ DiskGuard::DiskGuard(Options options) : options_(std::move(options)) {
   has_ballast_ = access(Ballast(options_.data_dir).c_str(), F_OK) == 0;
   Look();
   thread_ = std::thread([this] {
-    std::unique_lock lock(mutex_);
-    while (
-        !stopped_.wait_for(lock, absl::ToChronoMilliseconds(kDiskLookInterval), [&] { return stopping_; })) {
-      lock.unlock();
-      Look();
-      lock.lock();
-    }
+    const auto stops = [this] {
+      const absl::MutexLock lock(&mutex_);
+      return stopped_.WaitFor(&mutex_, kDiskLookInterval, absl::Condition(&stopping_));
+    };
+    while (!stops()) Look();
   });
 }
 
 DiskGuard::~DiskGuard() {
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
-  stopped_.notify_all();
+  stopped_.SignalAll();
   thread_.join();
 }
 

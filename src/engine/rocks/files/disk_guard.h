@@ -16,16 +16,17 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "base/steady_cond_var.h"
 #include "engine/rocks/files/tell.h"
 
 namespace sonde {
@@ -98,9 +99,9 @@ class DiskGuard {
   bool has_ballast_ = false;              // of the thread
   bool ballast_failed_ = false;           // likewise
 
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stopping_ = false;  // guarded by mutex_
+  absl::Mutex mutex_;
+  SteadyCondVar stopped_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "absl/base/thread_annotations.h"
 #include "engine/rocks/files/log_scan.h"
 #include "engine/rocks/files/rocks_status.h"
 #include "rocksdb/metadata.h"
@@ -35,18 +36,18 @@ class InventoryKeeper::Listener final : public rocksdb::EventListener {
 
  private:
   void FilesChanged() {
-    std::lock_guard lock(wake_->mutex);
+    const absl::MutexLock lock(&wake_->mutex);
     wake_->files_changed = true;
   }
   void SetRecovering(bool recovering) {
-    std::lock_guard lock(wake_->mutex);
+    const absl::MutexLock lock(&wake_->mutex);
     if (recovering == recovering_) return;
     recovering_ = recovering;
     wake_->recovering_count += recovering ? 1 : -1;
   }
 
   const std::shared_ptr<Wake> wake_;
-  bool recovering_ = false;  // guarded by wake_->mutex
+  bool recovering_ ABSL_GUARDED_BY(wake_->mutex) = false;
 };
 
 InventoryKeeper::InventoryKeeper(rocksdb::Env* env, std::string data_dir, bool synced,
@@ -73,10 +74,10 @@ absl::Status InventoryKeeper::Start(std::map<std::string, rocksdb::DB*> database
 void InventoryKeeper::Stop() {
   if (!thread_.joinable()) return;
   {
-    std::lock_guard lock(wake_->mutex);
+    const absl::MutexLock lock(&wake_->mutex);
     wake_->stopping = true;
   }
-  wake_->changed.notify_all();
+  wake_->changed.SignalAll();
   thread_.join();
   if (absl::Status status = Write(); !status.ok() && tell_)
     tell_(TellLevel::kWarning, std::string(status.message()));
@@ -92,13 +93,13 @@ bool InventoryKeeper::HasNewWrites() const {
 
 void InventoryKeeper::Run() {
   absl::Duration interval = interval_;
-  std::unique_lock lock(wake_->mutex);
-  while (
-      !wake_->changed.wait_for(lock, absl::ToChronoMilliseconds(interval), [&] { return wake_->stopping; })) {
-    if (wake_->recovering_count > 0) continue;
-    if (!wake_->files_changed && !HasNewWrites()) continue;
-    wake_->files_changed = false;
-    lock.unlock();
+  while (!wake_->Stops(interval)) {
+    {
+      const absl::MutexLock lock(&wake_->mutex);
+      if (wake_->recovering_count > 0) continue;
+      if (!wake_->files_changed && !HasNewWrites()) continue;
+      wake_->files_changed = false;
+    }
     const absl::Status status = Write();
     if (!status.ok() && !failed_ && tell_)
       tell_(TellLevel::kWarning, fmt::format("{}; it will be tried again", std::string(status.message())));
@@ -108,7 +109,7 @@ void InventoryKeeper::Run() {
     for (const auto& [name, database] : written_.databases)
       tables_count += static_cast<int64_t>(database.tables.size());
     interval = std::max(interval_, kIntervalPerTable * tables_count);
-    lock.lock();
+    const absl::MutexLock lock(&wake_->mutex);
     wake_->files_changed |= failed_;
   }
 }

@@ -2,16 +2,16 @@
 // once a second.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "base/steady_cond_var.h"
 #include "engine/rocks/files/inventory.h"
 #include "engine/rocks/files/tell.h"
 #include "rocksdb/db.h"
@@ -39,13 +39,19 @@ class InventoryKeeper {
   class Listener;
   // Shared with the listeners.
   struct Wake {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool files_changed = false;
-    bool stopping = false;
+    // Waits for `interval`, or until the keeper stops: whether it does.
+    bool Stops(absl::Duration interval) ABSL_LOCKS_EXCLUDED(mutex) {
+      const absl::MutexLock lock(&mutex);
+      return changed.WaitFor(&mutex, interval, absl::Condition(&stopping));
+    }
+
+    absl::Mutex mutex;
+    SteadyCondVar changed;
+    bool files_changed ABSL_GUARDED_BY(mutex) = false;
+    bool stopping ABSL_GUARDED_BY(mutex) = false;
     // Databases that recover from a full disk.  An error that they meet meanwhile, as a sync of a log whose
     // last write failed, would make them begin again: the keeper leaves them alone.
-    int recovering_count = 0;
+    int recovering_count ABSL_GUARDED_BY(mutex) = 0;
   };
 
   absl::Status Write();

@@ -32,10 +32,10 @@ Scrubber::Scrubber(rocksdb::Env* env, std::map<std::string, rocksdb::DB*> databa
 
 Scrubber::~Scrubber() {
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
-  stopped_.notify_all();
+  stopped_.SignalAll();
   thread_.join();
 }
 
@@ -44,15 +44,15 @@ void Scrubber::TellOf(TellLevel level, const std::string& text) const {
 }
 
 ScrubProgress Scrubber::progress() const {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   return progress_;
 }
 
 bool Scrubber::WaitUntil(absl::Time time) {
-  std::unique_lock lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   while (!stopping_ && absl::Now() < time) {
-    stopped_.wait_for(lock, absl::ToChronoMilliseconds(std::min(time - absl::Now(), absl::Hours(1))) +
-                                std::chrono::milliseconds(1));
+    stopped_.WaitFor(&mutex_, std::min(time - absl::Now(), absl::Hours(1)) + absl::Milliseconds(1),
+                     absl::Condition(&stopping_));
   }
   return !stopping_;
 }
@@ -64,7 +64,7 @@ bool Scrubber::Pace(uint64_t bytes) {
 }
 
 absl::Status Scrubber::Pass() {
-  std::lock_guard pass(pass_mutex_);
+  const absl::MutexLock pass(&pass_mutex_);
   std::vector<rocksdb::LiveFileMetaData> tables;
   for (const auto& [path, db] : databases_) {
     std::vector<rocksdb::LiveFileMetaData> of_one;
@@ -72,7 +72,7 @@ absl::Status Scrubber::Pass() {
     tables.insert(tables.end(), of_one.begin(), of_one.end());
   }
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     progress_.tables_done = progress_.bytes_done = 0;
     progress_.tables_count = tables.size();
   }
@@ -82,7 +82,7 @@ absl::Status Scrubber::Pass() {
     if (!absl::IsDataLoss(status)) return;
     TellOf(TellLevel::kWarning, std::string(status.message()));
     first_error.Update(status);
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     if (std::find(progress_.damaged_files.begin(), progress_.damaged_files.end(), file) ==
         progress_.damaged_files.end()) {
       progress_.damaged_files.push_back(file);
@@ -93,12 +93,12 @@ absl::Status Scrubber::Pass() {
     const absl::Status status = CheckTable(table);
     if (absl::IsCancelled(status)) return status;
     take(table.directory + "/" + table.relative_filename, status);
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     ++progress_.tables_done;
   }
   uint64_t bytes = 0;
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     ++progress_.passes_count;
     bytes = progress_.bytes_done;
   }
@@ -128,7 +128,7 @@ absl::Status Scrubber::CheckTable(const rocksdb::LiveFileMetaData& table) {
     crc = Crc32c({part.data(), part.size()}, crc);
     bytes += part.size();
     {
-      std::lock_guard lock(mutex_);
+      const absl::MutexLock lock(&mutex_);
       progress_.bytes_done += part.size();
     }
     if (!Pace(part.size())) return absl::CancelledError("The database closes");

@@ -5,17 +5,18 @@
 // One thread.  The MANIFEST is read, too; logs are short-lived, and read at the next start.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "base/steady_cond_var.h"
 #include "engine/rocks/files/tell.h"
 #include "rocksdb/db.h"
 
@@ -47,10 +48,10 @@ class Scrubber {
   ScrubProgress progress() const;
 
  private:
-  absl::Status CheckTable(const rocksdb::LiveFileMetaData& table);
+  absl::Status CheckTable(const rocksdb::LiveFileMetaData& table) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pass_mutex_);
   absl::Status CheckManifest(const std::string& path, rocksdb::DB* db);
   // After so many bytes were read: waits so that the rate is kept.  False: this ends.
-  bool Pace(uint64_t bytes);
+  bool Pace(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pass_mutex_);
   bool WaitUntil(absl::Time time);
   void TellOf(TellLevel level, const std::string& text) const;
 
@@ -58,12 +59,12 @@ class Scrubber {
   const std::map<std::string, rocksdb::DB*> databases_;
   const Options options_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stopping_ = false;                        // guarded by mutex_
-  ScrubProgress progress_;                       // guarded by mutex_
-  std::mutex pass_mutex_;                        // one pass at a time
-  absl::Time next_read_ = absl::InfinitePast();  // guarded by pass_mutex_
+  mutable absl::Mutex mutex_;
+  SteadyCondVar stopped_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  ScrubProgress progress_ ABSL_GUARDED_BY(mutex_);
+  absl::Mutex pass_mutex_;  // one pass at a time
+  absl::Time next_read_ ABSL_GUARDED_BY(pass_mutex_) = absl::InfinitePast();
   std::thread thread_;
 };
 

@@ -46,7 +46,7 @@ class WriteStop::Listener final : public rocksdb::EventListener {
                             "again. The cause",
                             database_));
     {
-      std::lock_guard lock(state_->mutex);
+      const absl::MutexLock lock(&state_->mutex);
       if (state_->stopped) return;
       state_->why = why;
       state_->stopped = true;
@@ -63,7 +63,7 @@ class WriteStop::Listener final : public rocksdb::EventListener {
   // Once, of the same: a compaction is tried again each second.
   void TellOfCompaction(const std::string& why) {
     {
-      std::lock_guard lock(state_->mutex);
+      const absl::MutexLock lock(&state_->mutex);
       if (state_->compaction_told == why) return;
       state_->compaction_told = why;
     }
@@ -82,7 +82,7 @@ std::shared_ptr<rocksdb::EventListener> WriteStop::MakeListener(std::string data
 
 absl::Status WriteStop::Check() const {
   if (!state_->stopped) return absl::OkStatus();
-  std::lock_guard lock(state_->mutex);
+  const absl::MutexLock lock(&state_->mutex);
   return state_->why;
 }
 

@@ -8,10 +8,11 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "engine/rocks/files/tell.h"
 #include "rocksdb/listener.h"
 
@@ -37,11 +38,11 @@ class WriteStop {
   class Listener;
   struct State {
     Tell tell;
-    mutable std::mutex mutex;
+    mutable absl::Mutex mutex;
     std::atomic<bool> stopped = false;
     std::atomic<bool> goes_on_with_damage = false;
-    absl::Status why;             // guarded by mutex
-    std::string compaction_told;  // likewise
+    absl::Status why ABSL_GUARDED_BY(mutex);
+    std::string compaction_told ABSL_GUARDED_BY(mutex);
   };
 
   const std::shared_ptr<State> state_;

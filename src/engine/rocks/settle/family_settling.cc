@@ -195,9 +195,7 @@ absl::Status FamilySettling::Open(const DirectoryEntryRef& entry, size_t index) 
   next_ = *std::move(after);
   absl::StatusOr<std::unique_ptr<OpenPage>> page = LoadPage(*store_, /*snapshot=*/nullptr, *entry);
   if (!page.ok()) return page.status();
-  open_.emplace();
-  open_->entry = entry;
-  open_->page = *std::move(page);
+  open_.emplace(OldPage{.entry = entry, .page = *std::move(page)});
   open_->cursor = std::make_unique<PageCursor>(open_->page->reader.get(), RowRange::All(), ReadHints(),
                                                /*reverse=*/false);
   done_key_ = entry->key;

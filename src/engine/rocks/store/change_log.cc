@@ -52,7 +52,7 @@ absl::StatusOr<LogKey> ParseLogKey(const rocksdb::Slice& key) {
 
 ChangeLog::Commit::~Commit() {
   if (first_position_ == 0) return;
-  std::lock_guard lock(log_->mutex_);
+  const absl::MutexLock lock(&log_->mutex_);
   const auto positions = log_->tables_.find(table_);
   if (positions != log_->tables_.end()) positions->second.under_way.erase(first_position_);
 }
@@ -62,7 +62,7 @@ absl::Status ChangeLog::Commit::Add(TableId table, absl::Span<const RowChange> c
   std::vector<int64_t> given;
   given.reserve(changes.size());
   {
-    std::lock_guard lock(log_->mutex_);
+    const absl::MutexLock lock(&log_->mutex_);
     absl::StatusOr<Positions*> positions = log_->Find(table);
     if (!positions.ok()) return positions.status();
     for (const RowChange& change : changes) {
@@ -110,7 +110,7 @@ absl::StatusOr<ChangeLog::Positions*> ChangeLog::Find(TableId table) {
 }
 
 absl::StatusOr<RowLog::End> ChangeLog::FindEnd(TableId table, int64_t frontier_min) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   absl::StatusOr<Positions*> found = Find(table);
   if (!found.ok()) return found.status();
   Positions& positions = **found;
@@ -156,7 +156,7 @@ absl::Status ChangeLog::Trim(TableId table, int64_t position) {
 
 absl::Status ChangeLog::Drop(TableId table) {
   {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     tables_.erase(table);
   }
   return DeleteBetween(Key(table, 0, 0), Key(table + 1, 0, 0));

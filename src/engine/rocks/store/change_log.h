@@ -11,12 +11,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <set>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "engine/row_log.h"
 #include "engine/row_store.h"
@@ -62,14 +63,14 @@ class ChangeLog {
     int64_t last_record = 0;
     std::set<int64_t> under_way;  // the first of each commit
   };
-  // Learns the last position from the log when the table is first asked for.  The caller holds mutex_.
-  absl::StatusOr<Positions*> Find(TableId table);
+  // Learns the last position from the log when the table is first asked for.
+  absl::StatusOr<Positions*> Find(TableId table) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status DeleteBetween(const std::string& start, const std::string& end);
 
   rocksdb::DB* const db_;
   rocksdb::ColumnFamilyHandle* const column_family_;
-  std::mutex mutex_;
-  absl::flat_hash_map<TableId, Positions> tables_;  // guarded by mutex_
+  absl::Mutex mutex_;
+  absl::flat_hash_map<TableId, Positions> tables_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sonde

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 
 #include "base/bytes.h"
@@ -74,7 +73,7 @@ absl::StatusOr<bool> Records::LoadOne(std::string_view key, std::string_view val
     if (!status.ok()) return status;
     return true;
   }
-  const std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   if (kind == kTable) {
     tables_.insert(first);
   } else if (kind == kDroppedTable) {
@@ -161,7 +160,7 @@ absl::Status Records::CreateTable(TableId table) {
   if (absl::Status status = write_stop_->Check(); !status.ok()) return status;
   const rocksdb::Status status = database_->Put(SyncedWrite(), OwnRecord(kTable, table), "");
   if (!status.ok()) return FromRocksWrite(status, "Creating a table");
-  const std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   tables_.insert(table);
   return absl::OkStatus();
 }
@@ -174,7 +173,7 @@ absl::Status Records::DropTable(TableId table) {
   if (absl::Status status = FromRocksWrite(database_->Write(SyncedWrite(), &batch), "Dropping a table");
       !status.ok())
     return status;
-  const std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   tables_.erase(table);
   dropped_tables_.insert(table);
   return absl::OkStatus();
@@ -184,25 +183,25 @@ absl::Status Records::DropFamily(TableId table, FamilyId family) {
   if (absl::Status status = write_stop_->Check(); !status.ok()) return status;
   const rocksdb::Status status = database_->Put(SyncedWrite(), OwnRecord(kDroppedFamily, table, family), "");
   if (!status.ok()) return FromRocksWrite(status, "Dropping a family");
-  const std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   dropped_families_.insert({table, family});
   return absl::OkStatus();
 }
 
 absl::Status Records::CheckTable(TableId table) const {
-  const std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   if (tables_.contains(table)) return absl::OkStatus();
   return absl::NotFoundError(fmt::format("The engine has no table {}", table));
 }
 
 bool Records::IsDropped(TableId table, FamilyId family) const {
-  const std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   return dropped_tables_.contains(table) ||
          (!dropped_families_.empty() && dropped_families_.contains({table, family}));
 }
 
 absl::flat_hash_set<TableId> Records::tables() const {
-  const std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   return tables_;
 }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,10 +75,10 @@ class Records {
   int64_t version_ ABSL_GUARDED_BY(versions_mutex_) = kFirstVersion;
   absl::flat_hash_map<std::string, int64_t> versions_ ABSL_GUARDED_BY(versions_mutex_);
 
-  mutable std::shared_mutex mutex_;
-  absl::flat_hash_set<TableId> tables_;                                 // guarded by mutex_
-  absl::flat_hash_set<TableId> dropped_tables_;                         // guarded by mutex_
-  absl::flat_hash_set<std::pair<TableId, FamilyId>> dropped_families_;  // guarded by mutex_
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_set<TableId> tables_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<TableId> dropped_tables_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<std::pair<TableId, FamilyId>> dropped_families_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sonde

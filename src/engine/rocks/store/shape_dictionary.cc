@@ -61,7 +61,7 @@ absl::Status ShapeDictionary::Load(ShapeId id, std::string_view record) {
   }
   if (!record.empty() || Get(id) != nullptr) return damaged();
   const std::vector<std::string_view> views(shape->begin(), shape->end());
-  std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   Publish(static_cast<TableId>(table), id, HashOf(static_cast<TableId>(table), views), std::move(shape));
   return absl::OkStatus();
 }
@@ -89,7 +89,7 @@ bool ShapeDictionary::FindLocked(TableId table, uint64_t hash, absl::Span<const 
 bool ShapeDictionary::Find(TableId table, absl::Span<const std::string_view> qualifiers, ShapeId* id) const {
   if (qualifiers.size() > kShapeColumnsMax) return false;
   const uint64_t hash = HashOf(table, qualifiers);
-  std::shared_lock lock(mutex_);
+  const absl::ReaderMutexLock lock(&mutex_);
   return FindLocked(table, hash, qualifiers, id);
 }
 
@@ -97,11 +97,11 @@ bool ShapeDictionary::FindOrLearn(TableId table, absl::Span<const std::string_vi
   if (qualifiers.size() > kShapeColumnsMax) return false;
   const uint64_t hash = HashOf(table, qualifiers);
   {
-    std::shared_lock lock(mutex_);
+    const absl::ReaderMutexLock lock(&mutex_);
     if (FindLocked(table, hash, qualifiers, id)) return true;
   }
   {
-    std::lock_guard lock(sightings_mutex_);
+    const absl::MutexLock lock(&sightings_mutex_);
     Sighting& sighting = sightings_[hash % kSightings];
     if (sighting.hash != hash) sighting = {hash, 0};
     if (++sighting.count < kSightingsToLearn) return false;
@@ -116,10 +116,10 @@ bool ShapeDictionary::Learn(TableId table, uint64_t hash, absl::Span<const std::
   for (const std::string_view qualifier : qualifiers) bytes += qualifier.size() + 1;
   if (bytes > kShapeBytesMax || bytes < kNamesBytesMin) return false;
 
-  std::lock_guard learning(learn_mutex_);
+  const absl::MutexLock learning(&learn_mutex_);
   ShapeId new_id = 0;
   {
-    std::shared_lock lock(mutex_);
+    const absl::ReaderMutexLock lock(&mutex_);
     if (FindLocked(table, hash, qualifiers, id)) return true;
     const auto known = per_table_.find(table);
     if (next_id_ >= kShapesMax || (known != per_table_.end() && known->second >= kShapesPerTableMax))
@@ -128,7 +128,7 @@ bool ShapeDictionary::Learn(TableId table, uint64_t hash, absl::Span<const std::
   }
   auto shape = std::make_unique<Shape>(qualifiers.begin(), qualifiers.end());
   if (!persist_(new_id, EncodeRecord(table, *shape))) return false;
-  std::unique_lock lock(mutex_);
+  const absl::WriterMutexLock lock(&mutex_);
   Publish(table, new_id, hash, std::move(shape));
   *id = new_id;
   return true;

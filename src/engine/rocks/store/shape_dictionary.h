@@ -11,14 +11,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "cellblock/shapes.h"
 #include "model/cell.h"
 
@@ -54,17 +54,18 @@ class ShapeDictionary {
   };
 
   bool FindLocked(TableId table, uint64_t hash, absl::Span<const std::string_view> qualifiers,
-                  ShapeId* id) const;
+                  ShapeId* id) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool Learn(TableId table, uint64_t hash, absl::Span<const std::string_view> qualifiers, ShapeId* id);
-  void Publish(TableId table, ShapeId id, uint64_t hash, std::unique_ptr<const Shape> shape);
+  void Publish(TableId table, ShapeId id, uint64_t hash, std::unique_ptr<const Shape> shape)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Persist persist_;
   std::vector<std::atomic<const Shape*>> by_id_;
 
-  mutable std::shared_mutex mutex_;
-  absl::flat_hash_map<uint64_t, std::vector<Entry>> by_hash_;  // guarded by mutex_
-  absl::flat_hash_map<TableId, size_t> per_table_;             // guarded by mutex_
-  ShapeId next_id_ = 0;                                        // guarded by mutex_
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<uint64_t, std::vector<Entry>> by_hash_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<TableId, size_t> per_table_ ABSL_GUARDED_BY(mutex_);
+  ShapeId next_id_ ABSL_GUARDED_BY(mutex_) = 0;
 
   // How often lists that are no shapes yet were seen: approximate, by hash, newcomers take over old places.
   struct Sighting {
@@ -72,9 +73,9 @@ class ShapeDictionary {
     uint32_t count = 0;
   };
   static constexpr size_t kSightings = 4096;
-  std::mutex sightings_mutex_;
-  std::array<Sighting, kSightings> sightings_{};
-  std::mutex learn_mutex_;  // held while a record is made durable
+  absl::Mutex sightings_mutex_;
+  std::array<Sighting, kSightings> sightings_ ABSL_GUARDED_BY(sightings_mutex_){};
+  absl::Mutex learn_mutex_;  // held while a record is made durable
 };
 
 // The shapes of one table, to read with or to write with.
