@@ -14,7 +14,7 @@
 
 namespace sonde {
 
-// Of a status that is not UNAVAILABLE, and after which the same may be tried again a moment later.
+// Payload of a status that is not UNAVAILABLE, but after which the request may be tried again a moment later.
 constexpr char kTryAgainPayload[] = "sonde/try-again";
 
 class Admission {

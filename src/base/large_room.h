@@ -41,8 +41,8 @@ constexpr int64_t kLargeReadCopies = 2;
 // the background, which has its turn among writes.
 constexpr absl::Duration kLargeWaitMax = absl::Seconds(30);
 
-// Of an UNAVAILABLE status: with this payload it asks to try again when something large may have come to its
-// end, so not at once (wire/call/grpc_status.h).
+// Payload of an UNAVAILABLE status.  It asks the client to try again when some large work may have ended, so
+// not at once (wire/call/grpc_status.h).
 constexpr char kTryLaterPayload[] = "sonde/try-later";
 
 class LargeRoom {
