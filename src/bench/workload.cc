@@ -80,7 +80,7 @@ absl::Status CheckSame(const Result& ingest, const Result& scan) {
 
 using Run = absl::StatusOr<std::vector<Result>> (*)(const Options&);
 
-// Of a workload with one result.
+// Runs a workload with one result.
 template <absl::StatusOr<Result> (*run)(const Options&)>
 absl::StatusOr<std::vector<Result>> RunAlone(const Options& options) {
   absl::StatusOr<Result> result = run(options);

@@ -32,7 +32,7 @@ absl::Status EnsureTable(const Options& options, const std::string& table);
 // UNAVAILABLE: nobody answers.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectClient(const Options& options);
 
-// Of all threads.
+// The processor time of all threads.
 double ProcessCpuSeconds();
 // The lengths of all files, but for the room that is kept free; files that go away meanwhile count nothing.
 uint64_t DirectoryBytes(const std::string& directory);

@@ -60,7 +60,7 @@ struct DataModel {
   std::vector<FieldGroup> groups;
 };
 
-// Of the readings of iot and market, about so many are sent: readings.cc.
+// About this part of the readings of iot and of market is sent: readings.cc.
 inline constexpr double kIotSent = 0.87;
 inline constexpr double kMarketSent = 0.09;
 

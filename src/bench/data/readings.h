@@ -48,7 +48,7 @@ class Readings {
 
   // Goes on to the next entity that sends anything before step `end`; false: there is none.
   bool Next(int64_t end);
-  // Of the last Next.
+  // The entity of the last Next.
   int entity() const { return begin_ + static_cast<int>(next_) - 1; }
   const std::vector<Reading>& readings() const { return readings_; }
 
