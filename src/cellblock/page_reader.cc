@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kCellsAtOnce = 4096;
 constexpr size_t kCellsPassedAtOnce = 16'384;
 
-// Of what a cursor leaves to the next: a read of some rows.
+// The largest scratch that a cursor leaves to the next one: enough for a read of some rows.
 constexpr size_t kScratchBytesKept = 64 << 10;
 
 absl::Status DamagedValues() { return DamagedPage("values"); }
@@ -191,7 +191,7 @@ void PageCursor::Scratch::Clear() {
   keys.clear();
 }
 
-// Of those that grow with what is read.
+// Counts the memory of the members that grow with the read.
 size_t PageCursor::Scratch::MemoryBytes() const {
   size_t bytes = wanted.capacity() * sizeof(Wanted) + number_kind.capacity() * sizeof(number_kind[0]) +
                  picked.capacity() * sizeof(picked[0]) + arena.MemoryBytes() +
