@@ -46,7 +46,7 @@ void Tell(const std::string& text) {
   std::fflush(stderr);
 }
 
-// Of the head that takes no writes; an empty one has write buffers of some 100 kB.
+// The size of the head that takes no writes.  An empty head has write buffers of some 100 kB.
 uint64_t RestingBytes(const RocksEngine& engine) {
   constexpr double kEmptyBytes = 1 << 20;
   for (const Figure& figure : engine.Figures()) {
