@@ -44,7 +44,7 @@ struct RemoteOptions {
   std::chrono::milliseconds call_timeout{60'000};  // of one attempt
   RetryPolicy retry;
   MutateLimits mutate_limits;
-  // Of the waits between attempts; from the operating system when not given.
+  // The seed of the waits between attempts.  Without it the operating system gives one.
   std::optional<uint64_t> jitter_seed;
 };
 
