@@ -116,7 +116,8 @@ double CostOf(absl::Span<const uint64_t> residuals, const IntegerPlan& plan) {
     bits += count * std::log2(total / count);
     ++kinds;
   }
-  // Of many kinds, each once, a sample says too little: what the table will take stands in for it.
+  // A sample says too little of many kinds that occur once each: the bits that the table will take stand in
+  // for it.
   return (bits + kinds) / total;
 }
 
