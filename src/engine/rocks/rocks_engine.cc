@@ -41,16 +41,17 @@ constexpr uint64_t kReserveWriteBuffers = 2;
 // A step of settling takes up to twice its limit, which goes to the log and to tables.
 constexpr uint64_t kDiskBytesPerStepByte = 4;
 
-// Of a copy that is not done.
+// The suffix of a copy that is not done.
 constexpr char kPartSuffix[] = ".part";
 // To take the other tables out of it.
 constexpr uint64_t kCopyMemoryBytes = uint64_t{32} << 20;
 
-// Of the memory, for pages that are taken apart.
+// The part of the memory for opened pages that nobody holds.
 constexpr uint64_t kPageCacheShare = 16;
-// Of the memory, for what is known of the directory of pages: some hundred bytes a page.
+// The part of the memory for known entries of the directory of pages: some hundred bytes a page.
 constexpr uint64_t kDirectoryCacheShare = 128;
-// Of the memory, for those that reads hold; half of what the blocks have, which make room for them.
+// The part of the memory for opened pages that reads hold: half of the blocks' memory; blocks make room for
+// them.
 constexpr uint64_t kOpenPagesShare = 4;
 // A server has at least 64 MiB; with less, as in tests, some dozens of reads may still hold one each.
 constexpr uint64_t kOpenPagesBytesMin = uint64_t{16} << 20;
@@ -138,7 +139,7 @@ absl::Status RocksEngine::CheckDatabases() {
     if (!plan.ok()) return plan.status();
     for (const OpenPlan::Note& note : plan->notes) TellOf(note.level, note.text);
     if (plan->damaged_table.has_value()) {
-      // Of the records, all are needed.
+      // All tables of the records are needed.
       if (name == kRecords) {
         return absl::DataLossError(
             fmt::format("Opening {}/{}: {}", options_.data_dir, name, *plan->damaged_table));
@@ -258,7 +259,7 @@ absl::Status RocksEngine::OpenCells() {
        .open_pages_bytes_max = std::max(options_.memory_bytes / kOpenPagesShare, kOpenPagesBytesMin),
        .block_cache = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache,
        .is_dropped = [this](TableId table, FamilyId family) { return records_.IsDropped(table, family); },
-       // Of heads that nobody empties, nobody should wait for that.
+       // If nobody empties the heads, nobody should wait for that.
        .long_row_bytes_max =
            options_.settles ? options_.long_row_bytes_max : std::numeric_limits<uint64_t>::max(),
        .large_room = options_.large_room});

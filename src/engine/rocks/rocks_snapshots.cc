@@ -15,7 +15,7 @@ namespace sonde {
 namespace {
 
 constexpr char kBeforeTable = '@';
-// Of a snapshot that is not done, or not any more.
+// The suffix of a snapshot that is not done, or not any more.
 constexpr char kUnfinishedSuffix[] = ".part";
 // What is restored in one commit, about.
 constexpr size_t kRestoredBytesMax = size_t{4} << 20;

@@ -141,7 +141,7 @@ absl::StatusOr<bool> PageStream::OpenEntry(RowRange rows) {
   }
   absl::StatusOr<std::unique_ptr<OpenPage>> page = LoadPage(*store_, snapshot_, *entry_);
   if (!page.ok()) {
-    // Of what was dropped meanwhile, files may be gone though the snapshot names them.
+    // Files of a table or family that was dropped meanwhile may be gone, though the snapshot names them.
     if (!store_->IsDropped(directory_->table(), options_.family)) return page.status();
     neighbor_.reset();
     return split_follows_ = false;

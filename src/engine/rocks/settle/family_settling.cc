@@ -228,7 +228,7 @@ absl::Status FamilySettling::Emit(std::string_view row_key, std::vector<CellView
   };
   const size_t before = cells->size();
   const uint64_t bytes_before = rule_.KeepsEverything() ? 0 : bytes_of(*cells);
-  // Of a column that begins in another page, some are kept that could go: they do not show.
+  // If a column begins in another page, some of its cells are kept that could go.  Readers do not see them.
   rule_.Filter(cells);
   if (before > cells->size()) {
     counts_.cells_forgotten += before - cells->size();

@@ -13,7 +13,7 @@
 namespace sonde {
 namespace {
 
-// Of what the tables hold of a range, this must be dead before it is compacted: one part of so many.
+// A range is compacted if at least one part in this many of its bytes in the tables is dead.
 constexpr uint64_t kDeadShare = 4;
 // Less is not worth a table.
 constexpr uint64_t kDeadBytesMin = uint64_t{64} << 10;

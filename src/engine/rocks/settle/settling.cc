@@ -394,8 +394,9 @@ absl::Status Settling::FreeTable(TableId table) {
   return status;
 }
 
-// Of what nobody may read any more, from the column family `first` to the directory.  Deleted tables take
-// their deletes along, and those of what lies deeper in others: so all is deleted before.
+// Frees ranges that nobody may read any more, from the column family `first` to the directory.  Deleted
+// tables take their deletes along, and so the deletes of deeper entries in other tables.  So all entries are
+// deleted before.
 absl::Status Settling::Free(const std::string& start, const std::string& end, CellStore::ColumnFamily first) {
   rocksdb::Status status;
   {

@@ -85,7 +85,7 @@ bool SettlingSchedule::MayGoOn() const {
 }
 
 void SettlingSchedule::Run() {
-  // Of this thread alone, which is how Linux takes it.
+  // It sets this thread alone: Linux takes it so.
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
   while (!IsStopping()) {
     const absl::Status status = Work();
