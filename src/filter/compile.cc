@@ -340,7 +340,7 @@ class FilterCompiler {
   int64_t automata_count_ = 0;
   int64_t regex_cost_ = 0;
   int64_t regex_memory_bytes_ = kRegexMemoryBytesMax;  // not given out yet
-  // Of the filter that is being filled in.
+  // The place of the filter that is being filled in.
   const std::string* place_ = nullptr;
   int depth_ = 0;
   bool in_condition_ = false;

@@ -111,7 +111,7 @@ void CompactQualifiers(std::vector<FilterCell>* cells, Keeps keeps) {
   });
 }
 
-// Of a cell: what `keeps` says of its family, which is asked once for each run of a family.
+// Asks `keeps` of a cell's family, once for each run of a family.
 template <typename Keeps>
 auto OfFamilies(Keeps keeps) {
   return [keeps, family = std::optional<uint32_t>(), is_kept = false](const FilterCell& cell) mutable {
