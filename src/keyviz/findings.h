@@ -53,7 +53,7 @@ struct Cure {
   std::string declaration;  // the whole of it
 };
 
-// Of the series that the table holds, if one is declared.
+// The series that the table holds, if one is declared.
 struct DeclaredSeries {
   std::string name;
   // The table is there to be read from end to end: it has the newest values, or a row for each period.
@@ -66,7 +66,7 @@ struct DeclaredSeries {
 struct TableFacts {
   std::string table;   // its id, for the words
   ColumnFacts window;  // of the map's time
-  // Of its last so many seconds, for what has begun just now; empty: they are not looked at by themselves.
+  // Facts about the last seconds, to find load that has just begun; empty: there is no separate look at them.
   ColumnFacts recent;
   int64_t recent_seconds = 0;
   std::vector<LargeRow> large_rows;

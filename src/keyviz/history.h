@@ -71,7 +71,7 @@ class AccessHistory {
   // The facts of those columns, likewise; none of times that an older version has written.
   absl::Status ReadFacts(size_t tier, TableId table, int64_t start_seconds, int64_t end_seconds,
                          const std::function<void(int64_t start_seconds, const ColumnFacts&)>& visit) const;
-  // Of the last of those columns; null: there is none.
+  // The partition of the last of these columns; null: there is none.
   absl::StatusOr<PartitionRef> LastPartition(size_t tier, TableId table, int64_t start_seconds,
                                              int64_t end_seconds) const;
   // Those that have such columns.

@@ -393,7 +393,7 @@ absl::StatusOr<std::vector<HotTablet>> KeyVisualizer::HotTablets(TableId table,
     });
     if (!status.ok()) return status;
   }
-  // Of each tablet and quarter, the hottest column.
+  // By tablet and quarter: the hottest column.
   std::map<std::pair<int64_t, size_t>, HotTablet> hottest;
   for (const auto& [start, sums] : counts) {
     const int64_t end = std::min({start + step, end_seconds, NowSeconds()});
