@@ -99,7 +99,7 @@ class DeleteCover {
   std::vector<Step> steps_;
 };
 
-// Of Edit or CellView: by column, the newest first.
+// Compares Edit or CellView: by column, the newest first.
 template <typename Cell>
 bool Before(const Cell& a, const Cell& b) {
   if (const int c = a.qualifier.compare(b.qualifier); c != 0) return c < 0;
@@ -469,7 +469,7 @@ class Normalizer {
   std::vector<FamilyEdits> families_;
   size_t families_used_ = 0;
   std::vector<FamilyEdits*> emitted_;  // those used, by id
-  // Of each family of the schema: where it is in families_, if this run has put it there.
+  // For each family of the schema: its place in families_, if this run has put it there.
   struct Place {
     uint32_t run = 0;
     size_t index = 0;
