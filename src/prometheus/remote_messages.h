@@ -50,7 +50,7 @@ class RemoteSamples {
   std::string_view rest_;
 };
 
-// Of a write, besides its samples.
+// Counts of a write beside its samples.
 struct RemoteCounts {
   int64_t samples = 0;
   int64_t histograms = 0;  // that came, and are passed over
