@@ -272,7 +272,7 @@ std::string HeatRemark(const Advice& advice, const AdviceOptions& options) {
   }
   const double even = 1.0 / static_cast<double>(options.tablets);
   if (best.hottest_share <= 5 * even) return "";
-  // Of so few, each series has a tablet of its own.
+  // Each of so few series has a tablet of its own.
   if (advice.series < 2 * static_cast<int64_t>(options.tablets)) {
     return fmt::format(" (the sample has only {} series: measure heat with more)", advice.series);
   }

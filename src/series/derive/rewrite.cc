@@ -50,7 +50,7 @@ SeriesSchema Alone(SeriesSchema schema) {
   return schema;
 }
 
-// Of what the value is, not of how it is written: in a blob, 1.50 is 1.5.
+// Hashes the value itself, not the way it is written: in a blob, 1.50 is 1.5.
 uint64_t HashOf(int64_t time_micros, const Field& field, std::string_view value) {
   std::string text = fmt::format("{} {} ", time_micros, field.name);
   const absl::StatusOr<FieldValue> known = DecodeValue(field, value);

@@ -24,7 +24,7 @@
 
 namespace sonde::series {
 
-// Of a request's body, decoded.
+// The limit of a request's body, decoded.
 constexpr size_t kIngestBodyBytesMax = 64 << 20;
 // What a body is counted as at first whose length is not known beforehand.
 constexpr int64_t kIngestBodyBytesUsual = 8 << 20;

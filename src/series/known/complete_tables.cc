@@ -78,7 +78,7 @@ absl::Status DropWrongNotes(const SeriesSchema& schema, TableAccess* tables) {
 }
 
 absl::Status KeepCompleteNotes(const SeriesSchema& schema, TableAccess* tables, const Clock& clock) {
-  // Of declarations that others have stored since.
+  // Others may have stored declarations since.
   if (absl::Status status = DropWrongNotes(schema, tables); !status.ok()) return status;
   const absl::StatusOr<std::map<std::string, std::string>> notes =
       ListNotes(schema.name, kCompleteNote, tables);

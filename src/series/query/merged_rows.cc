@@ -84,7 +84,7 @@ class Queue {
     return rows_.size() >= kRowsTakenMin || is_ended_ || IsFull();
   }
 
-  // Of the thread that takes.
+  // Only the taking thread uses it.
   std::vector<KeyedRow> taken_;
   size_t next_taken_ = 0;
 

@@ -20,7 +20,8 @@ namespace sonde::series {
 namespace {
 
 using RowCallback = std::function<bool(const ResultRow&)>;
-// Of the versions of a declaration, the oldest first: points of one are before those of the next.
+// Scans of the versions of a declaration, the oldest first: points of one version come before those of the
+// next.
 using Scans = std::vector<std::unique_ptr<SeriesScan>>;
 
 // Points one by one.
@@ -162,7 +163,8 @@ Selection PartOf(Selection selection, const SeriesSchema& version, int64_t from_
   return selection;
 }
 
-// Of copies that narrow the query more than the series' own tables do; none where there are no such.
+// Plans scans of copies that narrow the query more than the series' own tables do; none if there are no such
+// copies.
 absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query, const Selection& selection,
                                  TableAccess* tables) {
   const absl::StatusOr<std::vector<TablePart>> parts = ChooseCopies(schema, query, selection, tables);

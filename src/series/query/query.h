@@ -36,7 +36,7 @@ constexpr size_t kValuesHeldMax = 16'000'000;
 // Buckets of one group, those of its gaps included.
 constexpr size_t kFilledBucketsMax = 1'000'000;
 constexpr int kWindowBucketsMax = 1'000;
-// Of an answer, tags and time left out.
+// Columns of an answer, without tags and time.
 constexpr size_t kColumnsMax = 10'000;
 // Buckets of fields that the windows of one answer join; a value that they keep for percentiles counts as
 // kStepsOfValue.  Each takes some 10 ns.
@@ -138,7 +138,7 @@ struct QueryStats {
   std::string table;  // the last one, of the newest points
   std::vector<RowRange> ranges;
   bool is_full_scan = false;
-  // Of an open series: conditions were asked that its keys do not begin with, so all its rows were read.
+  // The series is open, and conditions were asked that its keys do not begin with, so all its rows were read.
   bool is_whole_series = false;
   int64_t requests = 0;
   int64_t rows_read = 0;

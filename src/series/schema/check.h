@@ -38,7 +38,7 @@ absl::Status RefuseErrors(const SeriesSchema& schema);
 struct SeriesSizes {
   double series_count = 1;  // of the tags' counts; 1 where one is not declared
   bool has_series_count = false;
-  // Of one series:
+  // Estimates for one series:
   double points_per_day = 0;
   double rows_per_day = 0;
   double cells_per_day = 0;

@@ -246,7 +246,8 @@ struct SeriesSchema {
   // What the timestamps of cells count from.  Where they are not the only thing that says the time, they are
   // that since 1970 for other readers and for max_age; earlier ones are 0.
   int64_t TimestampOrigin() const { return IsTimeInTimestamps() ? Origin() : 0; }
-  // Of the cells of a point, without keeps_corrections: its time in whole milliseconds from TimestampOrigin.
+  // The timestamp of a point's cells, without keeps_corrections: its time in whole milliseconds from
+  // TimestampOrigin.
   int64_t TimestampOf(int64_t time_micros) const {
     return std::max<int64_t>(0, FloorMicros(time_micros - TimestampOrigin(), 1000));
   }
@@ -272,7 +273,8 @@ SeriesSchema MakeRollupSchema(const SeriesSchema& schema, const RollupTable& rol
 // All of these but periods', which are as the series' own.
 std::vector<SeriesSchema> MakeDerivedSchemas(const SeriesSchema& schema);
 
-// Of whichever of these the table is, or of an earlier version; nothing for other tables.
+// The schema of the table, as any of the tables above, or as one of an earlier version; nothing for other
+// tables.
 std::optional<SeriesSchema> SchemaOfTable(const SeriesSchema& schema, std::string_view table);
 
 std::string_view RollupAggregateName(RollupAggregate aggregate);

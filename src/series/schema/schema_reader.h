@@ -16,7 +16,7 @@ namespace sonde::series {
 class SchemaReader {
  public:
   SchemaReader(std::string_view file, Problems* problems) : problems_(problems) { schema_.file = file; }
-  // Of an earlier version; `tables`: those that other versions have.
+  // Reads an earlier version.  `tables` are those that other versions have.
   SchemaReader(std::string_view file, std::set<std::string> tables, Problems* problems)
       : problems_(problems), tables_(std::move(tables)), is_version_(true) {
     schema_.file = file;
