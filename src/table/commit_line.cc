@@ -6,7 +6,7 @@
 namespace sonde {
 namespace {
 
-// Of a commit.
+// Writes of a commit.
 constexpr size_t kWritesMax = 256;
 constexpr size_t kBytesMax = 1 << 20;
 // What waits makes a commit beside others only when it is so much: short writes are better one commit.
