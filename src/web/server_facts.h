@@ -37,7 +37,7 @@ struct ServerFacts {
   std::vector<UnderWay> under_way;
   const ChangeStreams* change_streams = nullptr;
   LargeRoom* large_room = nullptr;  // null: there is none
-  // Of the gRPC port: whether connections can be taken, and what it counts.  Each may be null.
+  // Facts about the gRPC port: whether connections can be taken, and its counts.  Each may be null.
   std::function<bool()> is_accepting;
   std::function<std::vector<Figure>()> transport_figures;
   std::shared_ptr<HttpCounts> http_counts = std::make_shared<HttpCounts>();  // of the HTTP port
