@@ -76,7 +76,7 @@ class Admission {
   // As Admit, for a large request (large_room.h), whose bytes count in Load alone.
   absl::StatusOr<Place> AdmitLarge(int64_t bytes);
 
-  // What is under way.
+  // The requests and bytes that are under way.
   Limits Taken() const {
     return {.requests = requests_.load(std::memory_order_relaxed),
             .bytes = bytes_.load(std::memory_order_relaxed)};
