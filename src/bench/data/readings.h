@@ -21,7 +21,7 @@ struct ReadingCell {
   std::string_view value() const { return {text.data(), size}; }
 };
 
-// What an entity says of one group of fields at one time.
+// The values that an entity reports of one group of fields at one time.
 struct Reading {
   int group = 0;
   int64_t micros = 0;
