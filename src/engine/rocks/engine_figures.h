@@ -16,7 +16,7 @@ namespace sonde {
 // up.
 std::vector<Figure> FiguresOfDatabase(const CellStore& store);
 
-// What has settled and what waits, what garbage collection took away, and the space that was given back.
+// Settled and waiting cells, cells that garbage collection took away, and space that was given back.
 std::vector<Figure> FiguresOfSettling(const CellStore& store, const Settling& settling,
                                       const SettlingSchedule& schedule);
 

@@ -36,7 +36,7 @@
 
 namespace sonde {
 
-// What was written to a head since it was opened.  After a restart the numbers are approximate.
+// The writes to a head since it was opened.  After a restart the numbers are approximate.
 struct HeadLoad {
   uint64_t cells = 0;
   uint64_t deletes = 0;
@@ -184,7 +184,7 @@ class CellStore {
   // Flushes and compacts everything.
   absl::Status CompactAll();
 
-  // What a write does if RocksDB would hold it back, because flushes or compactions are behind.
+  // How a write behaves if RocksDB would hold it back, because flushes or compactions are behind.
   enum class WhenHeld {
     kWait,               // waits as long as it takes: for work in the background
     kRefuseWhenStopped,  // goes on, slowly, while any write is taken: for deletes, which give space back

@@ -40,7 +40,7 @@ class HeadBuffer final : public Rep {
     const uint64_t series = SeriesOf(handle);
     Slot& slot = slots_[series % slots_.size()];
     if (slot.series != series) {
-      // Who comes twice while the owner does not come is the owner.
+      // A series that comes twice, while the owner does not, becomes the owner.
       if (std::exchange(slot.candidate, series) != series) return list_->InsertKey(handle);
       slot.series = series;
     }
