@@ -1,4 +1,4 @@
-// What happened in a range of keys in a stretch of time.
+// The accesses to a range of keys in a stretch of time.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a heat map shows, in words: which pattern, where, and what the documents on schema design advise.
+// Findings about a heat map, in words: which pattern, where, and what the documents on schema design advise.
 //
 // Pure: the same map and facts give the same findings.
 #pragma once
@@ -37,7 +37,7 @@ struct LargeRow {
   int64_t since_seconds = 0;  // when it was first found to be large
 };
 
-// What of a series' declaration could be changed.
+// The part of a series' declaration that could be changed.
 enum class CureKind : uint8_t {
   kPromoteTags,    // the time behind what tells the series apart
   kSalt,           // a hash of the tags in front of the key
@@ -62,7 +62,7 @@ struct DeclaredSeries {
   std::function<std::optional<Cure>(CureKind kind)> find_cure;
 };
 
-// What a map does not show.
+// Facts that a map does not show.
 struct TableFacts {
   std::string table;   // its id, for the words
   ColumnFacts window;  // of the map's time
@@ -83,7 +83,7 @@ struct Finding {
   std::string title;   // "Hot key range: writes"
   std::string text;    // what was seen, with figures
   std::string remedy;  // what to do
-  // What to change of the series' declaration, and that as a whole; nothing: none is known.
+  // The change of the series' declaration, and the whole declaration with it; nothing: no cure is known.
   std::optional<Cure> cure;
 };
 

@@ -1,4 +1,4 @@
-// What was counted, kept on disk for two weeks at three resolutions: docs/formats/keyviz.md.
+// The counts, kept on disk for two weeks at three resolutions: docs/formats/keyviz.md.
 //
 // Files are only appended to, and deleted whole when all in them is old.  Nothing is synced: after a loss of
 // power the last seconds may be missing, and what is torn is noticed by its checksum and ignored.
@@ -49,7 +49,7 @@ struct Column {
 
 class AccessHistory {
  public:
-  // What files of a tier may hold together; what comes in beyond that is not kept.
+  // Limit of the files of a tier together.  Counts beyond it are not kept.
   static constexpr uint64_t kFileBytesMax = uint64_t{32} << 20;
 
   // `directory` is made if it is not there.  PERMISSION_DENIED, RESOURCE_EXHAUSTED as the file system says.
@@ -105,7 +105,7 @@ class AccessHistory {
   static Column ColumnOf(TableId table, const Pending& pending) {
     return {table, pending.start_seconds, pending.partition, pending.counts, pending.facts};
   }
-  // What is not written yet of that time.
+  // Columns of that time that are not written yet.
   std::vector<Column> ReadPending(size_t tier, int64_t start_seconds, int64_t end_seconds) const;
   void Write(size_t tier, const Column& column);
   TierFile* FileFor(size_t tier, int64_t start_seconds);

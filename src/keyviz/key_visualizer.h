@@ -56,8 +56,8 @@ class KeyVisualizer final : public AccessObserver {
     uint64_t seed = 1;
   };
 
-  // `clock` must outlive it.  Errors: AccessHistory::Open.  What an earlier run has left is taken up; what of
-  // it cannot be read is ignored.
+  // `clock` must outlive it.  Errors: AccessHistory::Open.  It takes up what an earlier run has left; files
+  // of it that cannot be read are ignored.
   static absl::StatusOr<std::unique_ptr<KeyVisualizer>> Open(Options options, const Clock* clock);
   // Keeps what it has.
   ~KeyVisualizer() override;
@@ -90,8 +90,8 @@ class KeyVisualizer final : public AccessObserver {
   // Distinct keys in use, about.
   double KeyCount(TableId table);
 
-  // What was counted in one second, in all tables; of the last kTotalsSeconds, the oldest first, without
-  // quiet seconds.
+  // The counts of one second, over all tables; for the last kTotalsSeconds, the oldest first, without quiet
+  // seconds.
   static constexpr int64_t kTotalsSeconds = 900;
   struct SecondOfAll {
     int64_t second = 0;
