@@ -53,7 +53,7 @@ class Accumulators {
   std::optional<absl::int128> Int(const Aggregate& aggregate, size_t index) const;
 
  private:
-  // What it has lost to rounding beside it (Neumaier's summation).
+  // A sum, and beside it the part that it has lost to rounding (Neumaier's summation).
   struct DoubleSum {
     double sum = 0;
     double error = 0;

@@ -46,7 +46,8 @@ std::string AggregateNames();
 // The type of what `aggregate` makes of a column of `type`.
 ColumnType TypeOfAggregate(const Aggregate& aggregate, ColumnType type);
 
-// What accumulators have to keep; more aggregates cost more time, and percentiles keep every value.
+// The values that accumulators have to keep.  More aggregates cost more time, and percentiles keep every
+// value.
 struct AggregateNeeds {
   bool has_sum = false;
   bool has_extremes = false;

@@ -114,7 +114,7 @@ class BucketFold {
   // Sets starts_ to those of the buckets to give out, ascending.
   absl::Status FindStarts(const Group& group);
   absl::Status BeginGroup(const Group& group);
-  // What the group's windows will join at most.
+  // Counts the buckets that the group's windows will join at most.
   absl::Status CountJoinsOf(const Group& group);
   absl::Status CountJoins(int64_t joins);
   // Makes looked_back_ of this start; those of a group ascend.
