@@ -1,5 +1,5 @@
-// What is known of series, kept with the tables that they are in, so that any client of the server can ask
-// for it.
+// The facts about series, kept with the tables that they are in, so that any client of the server can ask for
+// them.
 //
 // Declarations have a table of their own, and so work on any Bigtable: table kDeclarationsTable, row key: the
 // name of the series, family "d".  A declared series has column "yaml": the text of the declaration; and

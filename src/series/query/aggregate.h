@@ -38,7 +38,8 @@ std::optional<Aggregate> AggregateOfName(std::string_view name);
 // All names, separated by ", ".
 std::string AggregateNames();
 
-// What an accumulator has to keep; more aggregates cost more time, and percentiles keep every value.
+// The values that an accumulator has to keep.  More aggregates cost more time, and percentiles keep every
+// value.
 struct AggregateNeeds {
   bool has_sum = false;
   bool has_extremes = false;

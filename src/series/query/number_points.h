@@ -23,7 +23,7 @@ class NumberPoints {
   // CanRead(schema, fields).  `schema` must outlive this.
   NumberPoints(const SeriesSchema& schema, std::vector<size_t> fields);
 
-  // What to read of rows in `ranges`, so that Read finds all points in [from, to).
+  // Makes a read of rows in `ranges`, with which Read finds all points in [from, to).
   NumberRead MakeRead(int64_t from_micros, int64_t to_micros, std::vector<RowRange> ranges) const;
 
   // Replaces *numbers by the points in [from, to) that `row` has.  `key`: its key, decoded.  DATA_LOSS: a

@@ -52,8 +52,8 @@ struct TagCondition {
   bool is_negated = false;
 };
 
-// What takes the place of a value: how it differs from the value before, of the same series and field.  The
-// first value of each series in the range has none before it, and none.
+// The change that takes the place of a value: its difference from the value before, of the same series and
+// field. The first value of each series in the range has none before it, and no change.
 enum class Change : uint8_t {
   kDelta,     // value - value before
   kIncrease,  // of a counter: the same, but a value below the one before is one since a reset
@@ -64,8 +64,8 @@ std::string_view ChangeName(Change change);
 // n, or delta(n).
 std::string NameOfValues(const Field& field, std::optional<Change> change);
 
-// What stands in buckets without points, between `from` and `to` (where these are open: between the first and
-// the last point of the group).  Counts are 0 there, whichever.
+// The values of buckets without points, between `from` and `to` (if these are open: between the first and the
+// last point of the group).  Counts are 0 there, whatever the fill.
 enum class Fill : uint8_t {
   kNone,  // such buckets are left out
   kNull,

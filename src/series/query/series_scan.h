@@ -85,7 +85,7 @@ class SeriesScan {
   absl::Status ReadNumbersAsTheyLie(bool is_reversed, bool whole_rows, Numbers* numbers,
                                     const std::function<absl::StatusOr<bool>()>& row);
   absl::Status ReadNumbersSorted(Numbers* numbers, const std::function<absl::StatusOr<bool>()>& row);
-  // What is older than max_age, though the table has it still.
+  // Leaves out points that are older than max_age, though the table has them still.
   void LeaveOutForgotten(int64_t now_micros);
   // False: enough, or *problem.
   bool TakeRow(ReadRow* found, const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);

@@ -76,7 +76,7 @@ struct KeyPart {
 // Beyond the widest piece of a roll-up: how much later than its points came a piece may be computed anew.
 constexpr int64_t kRollupSlackMicros = kMicrosPerHour;
 
-// What a row is; the documents' patterns.  A cell's timestamp is the time of its event, unless
+// The kind of rows; source: the documents' patterns.  A cell's timestamp is the time of its event, unless
 // SeriesSchema::keeps_corrections.
 enum class Layout : uint8_t {
   kCells,    // a row per series and bucket; a column per field; a cell per event
@@ -243,8 +243,8 @@ struct SeriesSchema {
   bool IsTimeInTimestamps() const { return !IsRowPerPoint() && layout != Layout::kOffsets; }
   // Whether rows of the two, which are the same otherwise, say the same times.
   bool CountsAsDoes(const SeriesSchema& other) const;
-  // What the timestamps of cells count from.  Where they are not the only thing that says the time, they are
-  // that since 1970 for other readers and for max_age; earlier ones are 0.
+  // The time that the timestamps of cells count from.  If something else says the time, too, timestamps count
+  // from 1970, for other readers and for max_age; earlier times are 0.
   int64_t TimestampOrigin() const { return IsTimeInTimestamps() ? Origin() : 0; }
   // The timestamp of a point's cells, without keeps_corrections: its time in whole milliseconds from
   // TimestampOrigin.

@@ -1,4 +1,4 @@
-// What reads a declaration: behind schema_parser.h only.
+// Reads a declaration.  Only schema_parser.h uses it.
 #pragma once
 
 #include <functional>
@@ -39,7 +39,7 @@ class SchemaReader {
   void ReadBlob(const YAML::Node& node);
   Retention ReadRetention(const YAML::Node& node, const std::string& what);
   void ReadFamilies(const YAML::Node& node);
-  // What depends on the fields' layout: their columns, families and encodings.
+  // Fills in what depends on the fields' layout: their columns, families and encodings.
   void FinishFields();
   void CheckOffsetColumns();
   void CheckColumns();
