@@ -27,8 +27,8 @@
 namespace sonde {
 namespace {
 
-// Calls have the first when the server is told to end; all else has the second, from then on.  Who ends it
-// kills it after ten seconds, as a rule.
+// Grace when the server is told to end: calls have the first, all else has the second, from then on.  A
+// supervisor kills it after ten seconds, as a rule.
 constexpr absl::Duration kShutdownGrace = absl::Seconds(5);
 constexpr absl::Duration kEndMax = absl::Seconds(7);
 

@@ -1,4 +1,4 @@
-// What `sonde serve` can be told, by flags or by a file.
+// The settings of `sonde serve`, by flags or by a file.
 #pragma once
 
 #include <cstdint>
