@@ -41,7 +41,7 @@ void CommitLine::Add(std::unique_ptr<PendingWrite> write) {
     refused = line_.CheckRoom();
     if (refused.ok()) refused = line_.CheckWait();
     if (refused.ok()) {
-      // Who commits looks at the line again when it is done.
+      // A thread that commits looks at the line again when it is done.
       const bool might = MayCommit();
       const absl::Time deadline = write->deadline();
       waiting_bytes_ += write->bytes();

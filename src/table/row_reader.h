@@ -44,7 +44,7 @@ struct ReadRequest {
   std::function<std::string()> caller;
 };
 
-// What a read has cost so far.  A cell that the engine gave to the filter is seen once, whatever the filter
+// The cost of a read so far.  A cell that the engine gave to the filter is seen once, whatever the filter
 // does with it: copies that interleaves make are returned, but not seen again.
 struct ReadStats {
   int64_t rows_seen = 0;  // rows that the engine gave, also those that a filter blocked
