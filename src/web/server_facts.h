@@ -1,4 +1,4 @@
-// What pages and metrics tell of the server as a whole.
+// Facts about the server as a whole, for pages and metrics.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ServerFacts {
   Tables* tables = nullptr;
   KeyVisualizer* key_visualizer = nullptr;  // null when nobody watches
   const RequestMetrics* requests = nullptr;
-  // What is under way and how much may be, by kind: "reads", "writes", ...
+  // The work that is under way and its limits, by kind: "reads", "writes", ...
   struct UnderWay {
     std::string kind;
     const Admission* admission = nullptr;
@@ -41,7 +41,7 @@ struct ServerFacts {
   std::function<bool()> is_accepting;
   std::function<std::vector<Figure>()> transport_figures;
   std::shared_ptr<HttpCounts> http_counts = std::make_shared<HttpCounts>();  // of the HTTP port
-  // What the allocator holds, by what it calls that; may be null.
+  // The memory that the allocator holds, by the allocator's names; may be null.
   std::function<std::vector<std::pair<std::string, int64_t>>()> allocator_bytes;
 };
 
