@@ -399,7 +399,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     call_->Finish(ToCallStatus(status));
   }
 
-  // Who asks, for the list of those who read whole tables.
+  // The caller, for the list of readers of whole tables.
   std::string Caller() const {
     std::string program = call_->FindMetadata("user-agent").value_or("");
     // What gRPC adds behind the program's own name.
