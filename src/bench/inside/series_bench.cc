@@ -46,7 +46,7 @@ struct Options {
   std::exit(1);
 }
 
-// What a step took by the clock, and of processors, by all threads of this process.
+// The time that a step took by the clock, and of processors, by all threads of this process.
 struct Took {
   double seconds = 0;
   double cpu_seconds = 0;
@@ -169,7 +169,7 @@ int64_t StoredBytes(const Options& options, Store* store) {
   return bytes;
 }
 
-// What was written, as it lies after a while.
+// Settles the written cells, which then lie as they do after a while.
 void Settle(Store* store) {
   if (absl::Status status = store->engine->SettleAll(); !status.ok()) Fail("settle", status);
 }
