@@ -126,7 +126,7 @@ struct Column {
 
 class Combiner {
  public:
-  // What folded values point into: must live as long as the result.
+  // `states` holds the folded values, and must live as long as the result.
   explicit Combiner(std::deque<std::string>* states) : states_(*states) {}
 
   // Fragments come newest first; what their views point into must live as long as the result.

@@ -53,7 +53,7 @@ absl::Status PageReader::ParseColumns(std::string_view bytes) {
   if (!names.Parse(&bytes, columns) || !names.Decode(0, columns, &names_, columns_.data())) {
     return DamagedPage("columns");
   }
-  // What front-coded names view goes with `names`.
+  // The bytes that front-coded names view go with `names`.
   for (std::string_view& name : columns_) {
     char* const to = names_.Reserve(name.size());
     std::copy(name.begin(), name.end(), to);
@@ -464,7 +464,7 @@ absl::Status PageCursor::DecodeValues() {
         to += end - begin;
       }
       if (are_exact) continue;
-      // What doubles cannot say comes as cells, from here on.
+      // From here on, values that doubles cannot represent come as cells.
       decoded.numbers.clear();
       scratch_->number_kind[stream].reset();
     }
