@@ -71,7 +71,7 @@ std::string ToTerminal(const HeatPicture& picture, size_t width, bool colours) {
                    label_width);
     for (size_t column = 0; column < columns; ++column) {
       const double shade = shades[column * picture.rows() + row];
-      // What is not nothing is seen.
+      // A value that is not nothing is seen.
       const auto step =
           shade == 0 ? 0 : std::max<size_t>(1, std::lround(shade * (kShadeCharacters.size() - 1)));
       if (colours) {
