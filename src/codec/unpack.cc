@@ -26,7 +26,7 @@ constexpr int kGzipWindow = kZlibWindow + 16;
 constexpr int kZstdWindowLogMax = 27;
 constexpr int kZstdWindowLogMaxOfHttp = 23;
 
-// What came of a source and is not used yet.
+// Bytes that came from a source and are not used yet.
 class Input {
  public:
   explicit Input(ByteSource source) : source_(std::move(source)) {}
