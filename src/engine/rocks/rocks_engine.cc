@@ -87,7 +87,7 @@ RocksEngine::~RocksEngine() {
 
 absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::Open(const RocksOptions& options) {
   absl::StatusOr<std::unique_ptr<RocksEngine>> engine = OpenOnce(options);
-  // What the ballast was kept for.
+  // The ballast was kept for this.
   if (absl::IsResourceExhausted(engine.status()) && DiskGuard::ReleaseBallast(options.data_dir)) {
     if (options.tell) {
       options.tell(TellLevel::kWarning,
@@ -207,7 +207,7 @@ absl::Status RocksEngine::StartKeeping() {
   return status;
 }
 
-// What compactions may write until the disk guard looks for the first time.
+// Sets how much compactions may write until the disk guard looks for the first time.
 void RocksEngine::SetCompactionRoom(const std::string& cells_path) {
   const absl::StatusOr<DiskSpace> space = measure_disk_(options_.data_dir);
   uint64_t room_bytes = UINT64_MAX / 2;  // the disk itself will tell
@@ -268,7 +268,7 @@ absl::Status RocksEngine::OpenCells() {
   if (compactions != nullptr) compactions->Start(&store_->long_rows());
   cache_ = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache;
   log_ = std::make_unique<ChangeLog>(store_->db(), store_->column_family(CellStore::kLog));
-  // What a step holds, it holds in memory.
+  // A step holds its cells in memory.
   const size_t step_bytes_max = std::min(options_.settling_step_bytes_max, settings.write_buffer_size);
   settling_ = std::make_unique<Settling>(
       store_.get(), [this](TableId table, FamilyId family) { return GcRuleOf(table, family); },
@@ -421,7 +421,7 @@ std::vector<Figure> RocksEngine::Figures() const {
   return figures;
 }
 
-// What is in the open head now rests after the first switch; the second one begins when that has settled.
+// The entries of the open head rest after the first switch.  The second switch begins when they have settled.
 absl::Status RocksEngine::SettleAll(const std::function<void()>& after_step) {
   if (absl::Status status = settling_->Switch(after_step); !status.ok()) return status;
   return settling_->Finish(after_step);

@@ -185,7 +185,7 @@ bool PageStream::Skips(const DirectoryEntry& entry) const {
       (times.end_micros != 0 && entry.header.timestamp_micros_min >= times.end_micros)) {
     return true;
   }
-  // What follows is for pages within a row.
+  // The checks below are for pages within a row.
   return entry.first.row_key == entry.header.last_row_key && !options_.reverse && SkipsColumns(entry);
 }
 

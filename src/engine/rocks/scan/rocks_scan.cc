@@ -373,7 +373,7 @@ absl::StatusOr<bool> RocksScan::NextOver(RowPiece* piece) {
   }
   piece->last_of_row = over_->done && IsLastFamilyOfRow();
   if (!piece->cells.empty()) return true;
-  // What was last given out is no longer in use, so that its family's stream may go past the row.
+  // The last piece is no longer in use, so its family's stream may go past the row.
   Source* const source = over_->source;
   const bool is_past = over_->all == nullptr && !over_->at_piece;
   over_.reset();

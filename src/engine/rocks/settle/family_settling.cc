@@ -32,7 +32,7 @@ FamilySettling::FamilySettling(const CellStore* store, DirectoryCursor* director
 
 void FamilySettling::set_write_part(std::function<absl::Status()> write_part) {
   write_part_ = std::move(write_part);
-  // What is left of an old page, which the batch takes away, is not in it yet.
+  // The rest of an old page, which the batch deletes, is not in the batch yet.
   output_.set_after_page([this] { return open_.has_value() ? absl::OkStatus() : write_part_(); });
 }
 

@@ -20,7 +20,7 @@ constexpr uint64_t kDeadBytesMin = uint64_t{64} << 10;
 constexpr uint64_t kRewrittenPerFreed = 8;
 // Ranges side by side are compacted together up to this.
 constexpr uint64_t kCompactedBytesMax = uint64_t{256} << 20;
-// What a table needs besides a page and twice its key (in the data and in the index), about.
+// About how many bytes a table needs besides a page and twice its key (in the data and in the index).
 constexpr uint64_t kBytesPerPage = 64;
 constexpr uint64_t kDirectoryEntriesMin = 100;
 

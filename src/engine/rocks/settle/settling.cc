@@ -16,8 +16,9 @@
 namespace sonde {
 namespace {
 
-// What a step takes at most, in sizes of its longest entry: as it was read, as the cells of a page, the page,
-// the batch, and the write buffer; then, but for the first three, what a flush takes (kLargeWriteCopies).
+// The memory of a step at most, in sizes of its longest entry: as it was read, as the cells of a page, the
+// page, the batch, and the write buffer.  Then, without the first three, the memory of a flush
+// (kLargeWriteCopies).
 constexpr int64_t kLargeStepCopies = 6;
 
 constexpr size_t kReadAheadBytes = size_t{1} << 20;

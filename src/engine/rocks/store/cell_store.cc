@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<CellStore>> CellStore::Open(
   return store;
 }
 
-// What is there already.
+// Estimates the load of the open head's existing entries.
 void CellStore::EstimateLoad() {
   uint64_t files = 0, memory = 0;
   rocksdb::ColumnFamilyHandle* const open = head(OpenHeadIndex());
