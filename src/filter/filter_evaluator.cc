@@ -412,7 +412,7 @@ bool FilterEvaluator::AddRun(List run, Runs* runs) {
 bool FilterEvaluator::MergeRuns(Runs* runs, Cells* merged) {
   size_t cells_count = 0;
   for (const List& run : *runs) cells_count += run->size();
-  // What comes out is held beside what goes in.
+  // The output is held beside the input.
   if (runs->size() > 1 && !budget_->AdmitCopies(copied_cells_ + sunk_cells_ + cells_count, row_cells_))
     return false;
   while (runs->size() > 1) {
