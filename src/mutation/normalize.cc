@@ -33,7 +33,7 @@ struct OrderedDelete {
   uint32_t order = 0;
 };
 
-// What one family is asked to do.  Kept from row to row for its memory.
+// The mutations of one family.  Kept from row to row for its memory.
 struct FamilyEdits {
   const FamilySchema* schema = nullptr;
   std::vector<Edit> edits;
@@ -252,7 +252,7 @@ class Normalizer {
     return absl::OkStatus();
   }
 
-  // What AddToCell and MergeToCell share.
+  // The common part of AddToCell and MergeToCell.
   template <typename Message>
   absl::Status TakeAdd(const Message& m, bool is_no_op) {
     absl::StatusOr<const FamilySchema*> schema = FindSchema(m.family);
