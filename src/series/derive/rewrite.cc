@@ -104,7 +104,7 @@ class VersionCopy {
     return ForEachRow(last_key, done, [&](ReadRow&& row) { return CopyRow(row); });
   }
 
-  // What was written since it was copied; roll-ups are brought up to date.
+  // Copies points that were written since the copy; brings roll-ups up to date.
   absl::Status CatchUp(const BatchDone& done) {
     std::vector<ReadRow> rows;
     const absl::Status status = ForEachRow("", done, [&](ReadRow&& row) -> absl::Status {

@@ -129,7 +129,7 @@ void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>
   }
 }
 
-// What samples take stays counted until the answer is encoded.
+// The memory of samples stays counted until the answer is encoded.
 absl::Status Reader::HoldSamples() {
   constexpr size_t kSamplesAtOnce = 16'384;
   // In a vector that may be twice as long as it has to be, in the message, and packed.

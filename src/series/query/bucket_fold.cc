@@ -103,7 +103,7 @@ absl::Status BucketFold::Add(const std::vector<std::string>& tags, const Numbers
       kValuesHeldMax));
 }
 
-// What is there of them.
+// Adds the numbers that are there.
 void BucketFold::AddColumn(const Numbers& numbers, size_t column, size_t begin, size_t end,
                            Accumulator* accumulator) {
   const Numbers::Column& all = numbers.columns[column];

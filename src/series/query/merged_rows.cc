@@ -28,7 +28,7 @@ size_t SizeOf(const ReadRow& row) {
   return bytes;
 }
 
-// What one scan has found and nobody has taken yet.
+// Rows that one scan has found and nobody has taken yet.
 template <typename Row>
 class Queue {
  public:

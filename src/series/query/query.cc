@@ -173,7 +173,7 @@ absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query,
   for (const TablePart& part : *parts) {
     absl::StatusOr<std::unique_ptr<SeriesScan>> scan =
         SeriesScan::Plan(part.schema, nullptr, query, part.selection, tables);
-    // What a copy's keys can't do, those of the series may.
+    // The series' own keys may be able to do what a copy's keys cannot.
     if (!scan.ok()) return Scans();
     if (part.may_be_missing) (*scan)->TakeMissingAsEmpty();
     scans.push_back(*std::move(scan));

@@ -92,7 +92,7 @@ bool TakeMonth(std::string_view* text, int* month) {
   return false;
 }
 
-// What a pattern has found.
+// The parts of a time that a pattern has found.
 struct Parts {
   CivilTime civil;
   std::optional<int> day_of_year;

@@ -31,7 +31,7 @@ constexpr int64_t kPendingMicrosMax = 60 * kMicrosPerSecond;
 constexpr int64_t kMarkMicrosMax = 10 * kMicrosPerMinute;
 constexpr size_t kRowsPerRequestMax = 1'000;
 
-// What the numbers of a field sum up to.
+// The sum of a field's numbers.
 class DoubleSum {
  public:
   void Add(double value) {
