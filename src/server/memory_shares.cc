@@ -14,7 +14,7 @@ extern "C" int mallctl(const char* name, void* old, size_t* old_bytes, void* mad
 namespace sonde {
 namespace {
 
-// What comes in within that time is part of the constant.
+// Requests that come in within this time are part of the constant.
 constexpr absl::Duration kLook = absl::Milliseconds(20);
 
 // Parts of the memory, one part in this many: for opened pages that nobody holds, which the engine keeps

@@ -32,7 +32,7 @@ namespace {
 constexpr absl::Duration kShutdownGrace = absl::Seconds(5);
 constexpr absl::Duration kEndMax = absl::Seconds(7);
 
-// What connections leave to files of the database and to the HTTP port, as far as there are so many.
+// The files that connections leave to the database and the HTTP port, as far as there are so many.
 constexpr size_t kReservedFiles = 8'704;
 constexpr size_t kConnectionsMax = 10'000;
 
