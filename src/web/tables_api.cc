@@ -30,7 +30,7 @@ constexpr int64_t kRowsMax = 500;
 constexpr int64_t kVersionsMax = 1'000;
 // The size of a part of an answer that is made while it is taken.
 constexpr size_t kPartBytes = 64 << 10;
-// What a cell of a heat map takes while it becomes text, at most.
+// The memory of a cell of a heat map at most, while it becomes text.
 constexpr int64_t kHeatCellBytes = sizeof(AccessCounts) + sizeof(int64_t) + 2 * 20;
 constexpr int64_t kWindowSecondsUsual = 600;
 constexpr int64_t kSecondsMax = int64_t{1} << 40;

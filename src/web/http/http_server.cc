@@ -207,8 +207,8 @@ struct HttpServer::Parts {
         body_is_read = body_is_read || body.complete();
       }
     }
-    // What follows on the connection would else be taken for the next request: a page could hide one in a
-    // body that says nothing of its origin.
+    // The rest of the body would else be taken for the connection's next request: a page could hide a request
+    // in a body, and the hidden request would not tell its origin.
     form->closes = form->closes || !body_is_read;
     return response;
   }
