@@ -25,7 +25,7 @@ std::string EtagOf(const AuthorizedView& view);
 
 class AuthorizedViews {
  public:
-  // DATA_LOSS: a record is damaged.
+  // DATA_LOSS.
   absl::Status Load(Engine* engine);
 
   // NOT_FOUND: there is no such view.

@@ -5,7 +5,7 @@
 // of a dropped table is never taken for a new table's.  A drop is done when its record is written.  The
 // engine is told then, so that it frees the space; telling it is repeated after a crash until it has worked.
 //
-// Threads: all functions may be called at once.  Changes are made one by one.
+// Threads: all functions may be called at once; changes go one by one.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ using FamilyModification = std::variant<CreateFamily, UpdateFamily, DropFamily>;
 
 class Catalog {
  public:
-  // `engine` must outlive the catalog.  DATA_LOSS: a record cannot be read.
+  // `engine` must outlive the catalog.  DATA_LOSS when a record cannot be read.
   static absl::StatusOr<std::unique_ptr<Catalog>> Open(Engine* engine);
 
   // NOT_FOUND: there is no such table.
@@ -109,7 +109,7 @@ class Catalog {
 
   absl::Status FinishDrop(const std::string& record_key);
   absl::StatusOr<AuthorizedViewRef> WriteView(AuthorizedView view);
-  // Shows readers the table's new schema.
+  // Tells readers of the table as it is from now on.
   void Set(const TableSchemaRef& schema, FamilyId next_family_id);
 
   Engine* const engine_;
@@ -119,8 +119,8 @@ class Catalog {
   mutable std::shared_mutex mutex_;
   std::map<std::string, Table, std::less<>>
       tables_;  // guarded by mutex_; changed only with change_mutex_ held
-  absl::flat_hash_map<TableId, TableSchemaRef> by_id_;  // guarded like tables_
-  AuthorizedViews views_;                               // guarded like tables_
+  absl::flat_hash_map<TableId, TableSchemaRef> by_id_;  // likewise
+  AuthorizedViews views_;                               // likewise
 };
 
 }  // namespace sonde

@@ -10,12 +10,9 @@
 // Threads: all functions may be called at once.  A RowStream belongs to one caller at a time and must end
 // before the store does.
 //
-// Errors of every function:
-//  NOT_FOUND           there is no such table
-//  UNAVAILABLE         the store is closing or stalled; nothing was applied; try again
-//  RESOURCE_EXHAUSTED  a budget or the disk is used up
-//  DATA_LOSS           a checksum did not match; do not try again
-//  DEADLINE_EXCEEDED   as WriteOptions and ScanOptions say
+// Errors of every function: NOT_FOUND: there is no such table; UNAVAILABLE: the store is closing or stalled,
+// nothing was applied, try again; RESOURCE_EXHAUSTED: a budget or the disk is used up; DATA_LOSS: a checksum
+// did not match, do not try again; DEADLINE_EXCEEDED: as WriteOptions and ScanOptions say.
 #pragma once
 
 #include <cstddef>
@@ -79,7 +76,7 @@ class RowSource {
   // wait.
   virtual std::optional<absl::Span<const RowChange>> Next() = 0;
   // Tells that a row is not changed, though others may be.  `index` counts the changes of all parts from 0.
-  // It is called at most once a change, before Apply returns.
+  // Comes at most once a change, before Apply returns.
   virtual void OnRefused(size_t index, const absl::Status& why) = 0;
 
  protected:
