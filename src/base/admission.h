@@ -14,7 +14,7 @@
 
 namespace sonde {
 
-// Of a status that is not UNAVAILABLE, and after which the same may be tried again a moment later.
+// Payload of a status that is not UNAVAILABLE, but after which the request may be tried again a moment later.
 constexpr char kTryAgainPayload[] = "sonde/try-again";
 
 class Admission {
@@ -76,7 +76,7 @@ class Admission {
   // As Admit, for a large request (large_room.h), whose bytes count in Load alone.
   absl::StatusOr<Place> AdmitLarge(int64_t bytes);
 
-  // What is under way.
+  // The requests and bytes that are under way.
   Limits Taken() const {
     return {.requests = requests_.load(std::memory_order_relaxed),
             .bytes = bytes_.load(std::memory_order_relaxed)};

@@ -6,7 +6,7 @@
 
 namespace sonde {
 
-// Of `bytes`; or, given the CRC of what came before, of both together.
+// The CRC of `bytes`.  With `before`, the CRC of the bytes in front, it is the CRC of both together.
 uint32_t Crc32c(std::string_view bytes, uint32_t before = 0);
 
 }  // namespace sonde

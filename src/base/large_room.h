@@ -28,21 +28,21 @@ namespace sonde {
 // A smaller request, row or entry counts with its kind (Admission), and waits for nobody.
 constexpr int64_t kLargeBytes = int64_t{4} << 20;
 
-// What writing a value takes at most, in sizes of the request, until all of it is in a file: the write buffer
-// and, while that is flushed, an operand, a block, and one twice as long when the block's end is appended;
-// and one more, as what was freed is not given back at once.
+// The memory that writing a value takes at most, in sizes of the request, until all of it is in a file: the
+// write buffer and, while that is flushed, an operand, a block, and one twice as long when the block's end is
+// appended; and one more, as freed memory is not given back at once.
 constexpr int64_t kLargeWriteCopies = 6;
 
-// What reading an entry takes at most, in sizes of the entry, beside what its reader makes of it: a block and
-// what was found in it.
+// The memory that reading an entry takes at most, in sizes of the entry, beside what its reader makes of it:
+// a block, and the value that was found in it.
 constexpr int64_t kLargeReadCopies = 2;
 
-// Who holds nothing meanwhile may wait for so long: a write of which only the length is known, and work in
+// How long work may wait that holds nothing meanwhile: a write of which only the length is known, and work in
 // the background, which has its turn among writes.
 constexpr absl::Duration kLargeWaitMax = absl::Seconds(30);
 
-// Of an UNAVAILABLE status: with this payload it asks to try again when something large may have come to its
-// end, so not at once (wire/call/grpc_status.h).
+// Payload of an UNAVAILABLE status.  It asks the client to try again when some large work may have ended, so
+// not at once (wire/call/grpc_status.h).
 constexpr char kTryLaterPayload[] = "sonde/try-later";
 
 class LargeRoom {

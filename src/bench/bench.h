@@ -45,13 +45,13 @@ struct Options {
   std::string durability = "unknown";  // as the server was told; only printed
 };
 
-// Of Options::in_flight, when it is not given: about as many as it takes until more make no server faster.
+// The default of Options::in_flight: about as many requests as it takes until more make no server faster.
 // Real clients have more: the batcher of Google's for Java sends 100 rows a request and has 200 requests
 // under way, and a connection to Google takes 100 calls.
 inline constexpr int kIngestInFlight = 32;
 inline constexpr int kPointInFlight = 64;
 inline constexpr int kMixedIngestInFlight = 2;  // in mixed ingest is not to be all that there is
-// Of each kind of reads in mixed, nor are they.
+// The default for each kind of reads in mixed, chosen in the same way.
 inline constexpr int kMixedInFlight = 4;
 inline constexpr double kMixedSeconds = 5;
 

@@ -22,7 +22,7 @@ namespace {
 
 namespace data = google::bigtable::v2;
 
-// Of a request that builds the row.
+// The limit of a request that builds the row.
 constexpr int64_t kBuildBytesMax = 1 << 20;
 constexpr int64_t kSmallRowCells = 10;
 constexpr int kAttemptsMax = 20;  // of a request

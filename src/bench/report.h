@@ -1,4 +1,4 @@
-// What a benchmark found, with the machine that it ran on: as text for people, as JSON for programs.
+// Writes a benchmark's results, with the machine that it ran on: as text for people, as JSON for programs.
 #pragma once
 
 #include <string>

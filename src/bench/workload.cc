@@ -28,7 +28,7 @@ namespace data = google::bigtable::v2;
 
 constexpr std::chrono::seconds kConnectTimeout{10};
 
-// What SampleRowKeys says of the whole table.
+// The size of the whole table, as SampleRowKeys gives it.
 absl::StatusOr<uint64_t> SampledBytes(const Options& options) {
   const auto channel = ConnectClient(options);
   if (!channel.ok()) return channel.status();
@@ -80,7 +80,7 @@ absl::Status CheckSame(const Result& ingest, const Result& scan) {
 
 using Run = absl::StatusOr<std::vector<Result>> (*)(const Options&);
 
-// Of a workload with one result.
+// Runs a workload with one result.
 template <absl::StatusOr<Result> (*run)(const Options&)>
 absl::StatusOr<std::vector<Result>> RunAlone(const Options& options) {
   absl::StatusOr<Result> result = run(options);
@@ -186,7 +186,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectClient(const Options& opti
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // What a benchmark does not need of gRPC: it is a seventh of the client's instructions in a unary call.
+  // A benchmark does not need this part of gRPC: it is a seventh of the client's instructions in a unary
+  // call.
   arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   auto channel = grpc::CreateCustomChannel(options.endpoint, grpc::InsecureChannelCredentials(), arguments);
@@ -310,7 +311,7 @@ absl::StatusOr<std::vector<Result>> RunWorkloads(const std::string& name, const 
     if (next == "ingest") {
       Result& ingest = next_results->front();
       if (absl::Status status = MeasureDisk(now, &ingest); !status.ok()) return status;
-      // What the others may count on, also when it ended by the clock.
+      // The other clients may count on these steps, also if ingest ended by the clock.
       now.steps = ingest.steps;
     }
     results.insert(results.end(), std::make_move_iterator(next_results->begin()),

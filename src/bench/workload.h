@@ -1,4 +1,4 @@
-// What the workloads share: connections, threads, clocks.  Internal to bench.
+// The common parts of the workloads: connections, threads, clocks.  Internal to bench.
 #pragma once
 
 #include <chrono>
@@ -32,12 +32,12 @@ absl::Status EnsureTable(const Options& options, const std::string& table);
 // UNAVAILABLE: nobody answers.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectClient(const Options& options);
 
-// Of all threads.
+// The processor time of all threads.
 double ProcessCpuSeconds();
 // The lengths of all files, but for the room that is kept free; files that go away meanwhile count nothing.
 uint64_t DirectoryBytes(const std::string& directory);
 
-// What one client did.
+// The work of one client.
 struct ClientResult {
   absl::Status status;
   uint64_t rows = 0;

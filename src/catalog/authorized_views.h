@@ -1,7 +1,7 @@
-// The authorized views of all tables, kept as the engine's records, served from memory.  The catalog's: it
-// alone knows which tables there are.
+// The authorized views of all tables, kept as the engine's records and served from memory.  It belongs to the
+// catalog, which alone knows which tables exist.
 //
-// Threads: none of its own; the catalog locks.
+// Threads: it has no lock of its own; the catalog locks.
 #pragma once
 
 #include <map>
@@ -17,10 +17,10 @@
 
 namespace sonde {
 
-// Shared and never changed: an altered view is a new AuthorizedView.
+// A view is shared and never changed; an altered view is a new AuthorizedView.
 using AuthorizedViewRef = std::shared_ptr<const AuthorizedView>;
 
-// What changes when the view does, for those who change only what they have seen.
+// Returns a text that changes when the view does, for clients that change only what they have seen.
 std::string EtagOf(const AuthorizedView& view);
 
 class AuthorizedViews {
@@ -30,9 +30,9 @@ class AuthorizedViews {
   // From all records of views.  DATA_LOSS.
   absl::Status Load(const std::vector<Record>& records);
 
-  // NOT_FOUND.
+  // NOT_FOUND: there is no such view.
   absl::StatusOr<AuthorizedViewRef> Find(std::string_view view_name) const;
-  // Views of a table whose id is greater than `after_id`, by id, at most so many.
+  // Returns views of a table whose id is greater than `after_id`, by id, at most `count_max`.
   std::vector<AuthorizedViewRef> List(std::string_view table_name, std::string_view after_id,
                                       size_t count_max) const;
   size_t size() const { return views_.size(); }

@@ -1,8 +1,9 @@
-// The tables that there are: names, families, rules; kept as the engine's records, served from memory.
+// The tables that exist: names, families, rules.  They are kept as the engine's records and served from
+// memory.
 //
-// Ids of tables and families are given here and never used twice, so what an engine still holds of something
-// that was dropped can never be taken for something new.  A drop is done when its record is written; telling
-// the engine, so that it frees the space, is repeated after a crash until it has worked.
+// The catalog gives ids of tables and families and never uses one twice, so data that an engine still holds
+// of a dropped table is never taken for a new table's.  A drop is done when its record is written.  The
+// engine is told then, so that it frees the space; telling it is repeated after a crash until it has worked.
 //
 // Where several servers share the store (EngineTraits::is_shared), each of them has a catalog.  A change is
 // written by compare-and-set, and begins anew if another server came between; so no id is given twice.  It is
@@ -44,9 +45,9 @@ struct CreateFamily {
 };
 struct UpdateFamily {
   std::string name;
-  std::optional<GcRule> gc_rule = std::nullopt;          // unset: it stays
-  std::optional<std::string> value_type = std::nullopt;  // unset: it stays
-  bool is_aggregate = false;                             // what value_type is: refused
+  std::optional<GcRule> gc_rule = std::nullopt;          // unset: it stays as it is
+  std::optional<std::string> value_type = std::nullopt;  // unset: it stays as it is
+  bool is_aggregate = false;                             // `value_type` is an aggregate, which is refused
 };
 struct DropFamily {
   std::string name;
@@ -64,12 +65,12 @@ class Catalog {
   // `engine` must outlive the catalog.  DATA_LOSS when a record cannot be read.
   static absl::StatusOr<std::unique_ptr<Catalog>> Open(Engine* engine, const CatalogOptions& options = {});
 
-  // NOT_FOUND.
+  // NOT_FOUND: there is no such table.
   absl::StatusOr<TableSchemaRef> Find(std::string_view table_name) const;
-  // Null: there is none.
+  // Returns null if there is no such table.
   TableSchemaRef FindById(TableId id) const;
-  // Tables of an instance (projects/P/instances/I) whose id is greater than `after_id`, by id, at most so
-  // many.
+  // Returns tables of an instance (projects/P/instances/I) whose id is greater than `after_id`, by id, at
+  // most `count_max`.
   std::vector<TableSchemaRef> List(std::string_view instance, std::string_view after_id,
                                    size_t count_max) const;
   std::vector<TableSchemaRef> ListAll() const;
@@ -78,41 +79,45 @@ class Catalog {
   // other server shares the store.
   absl::Status Confirm(const TableSchema& schema) const;
 
-  // The ids of `schema` are ignored; families in any order.  ALREADY_EXISTS; INVALID_ARGUMENT for families
-  // named twice; RESOURCE_EXHAUSTED past kTablesMax or kFamiliesPerTableMax.
+  // Creates a table.  The ids of `schema` are ignored; its families may be in any order.  ALREADY_EXISTS: the
+  // name is in use.  INVALID_ARGUMENT: a family is named twice.  RESOURCE_EXHAUSTED: more than kTablesMax or
+  // kFamiliesPerTableMax.
   absl::StatusOr<TableSchemaRef> Create(TableSchema schema);
-  // With its authorized views.  NOT_FOUND; FAILED_PRECONDITION when it or one of them is protected, or when
-  // it has a change stream.
+  // Deletes a table and its authorized views.  NOT_FOUND: there is no such table.  FAILED_PRECONDITION: the
+  // table or one of its views is protected, or the table has a change stream.
   absl::Status Delete(std::string_view table_name);
-  // All or nothing, in order.  ALREADY_EXISTS, NOT_FOUND as the first modification that fails says;
-  // FAILED_PRECONDITION for a drop in a protected table; INVALID_ARGUMENT for another type of an aggregate.
+  // Applies all modifications in order, or none.  ALREADY_EXISTS, NOT_FOUND: as the first failing
+  // modification says. FAILED_PRECONDITION: a drop in a protected table.  INVALID_ARGUMENT: another type for
+  // an aggregate.
   absl::StatusOr<TableSchemaRef> Modify(std::string_view table_name,
                                         const std::vector<FamilyModification>& modifications);
-  // Alters what is not families: `change` gets a copy of the schema, of which name, id and families must stay
-  // as they are.  NOT_FOUND; an error of `change` is the answer and alters nothing.
+  // Alters a schema, but not its families.  `change` gets a copy of the schema; name, id and families must
+  // stay as they are.  NOT_FOUND: there is no such table.  An error of `change` is the answer, and alters
+  // nothing.
   using SchemaChange = std::function<absl::Status(TableSchema* schema)>;
   absl::StatusOr<TableSchemaRef> Update(std::string_view table_name, const SchemaChange& change);
 
   // --- Authorized views.
-  // NOT_FOUND.
+  // NOT_FOUND: there is no such view.
   absl::StatusOr<AuthorizedViewRef> FindView(std::string_view view_name) const;
-  // Views of a table whose id is greater than `after_id`, by id, at most so many.
+  // Returns views of a table whose id is greater than `after_id`, by id, at most `count_max`.
   std::vector<AuthorizedViewRef> ListViews(std::string_view table_name, std::string_view after_id,
                                            size_t count_max) const;
-  // NOT_FOUND: its table is not there; ALREADY_EXISTS; RESOURCE_EXHAUSTED past kAuthorizedViewsMax.
+  // NOT_FOUND: the view's table does not exist.  ALREADY_EXISTS: the name is in use.  RESOURCE_EXHAUSTED:
+  // more than kAuthorizedViewsMax.
   absl::StatusOr<AuthorizedViewRef> CreateView(AuthorizedView view);
-  // `change` gets a copy of the view, whose name must stay as it is.  NOT_FOUND; ABORTED unless `etag` is
-  // empty or that of the view as it was.
+  // `change` gets a copy of the view, whose name must stay as it is.  NOT_FOUND: there is no such view.
+  // ABORTED: `etag` is neither empty nor that of the view as it was.
   using ViewChange = std::function<void(AuthorizedView* view)>;
   absl::StatusOr<AuthorizedViewRef> UpdateView(std::string_view view_name, std::string_view etag,
                                                const ViewChange& change);
-  // NOT_FOUND; ABORTED likewise; FAILED_PRECONDITION when it is protected.
+  // NOT_FOUND: there is no such view.  ABORTED: as UpdateView.  FAILED_PRECONDITION: the view is protected.
   absl::Status DeleteView(std::string_view view_name, std::string_view etag);
 
  private:
   explicit Catalog(Engine* engine) : engine_(engine) {}
 
-  // What is kept of a table besides its schema.
+  // A table: its schema, and the catalog's own facts.
   struct Table {
     TableSchemaRef schema;
     FamilyId next_family_id = 1;

@@ -1,4 +1,4 @@
-// Bytes that need not be text, in records that are.
+// Bytes as text: records are JSON, and some of their bytes need not be text.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace sonde {
 
 std::string ToHex(std::string_view bytes);
-// Throws std::invalid_argument, as the JSON library does: for the inside of a record's reader.
+// Throws std::invalid_argument, as the JSON library does; only for the inside of a record's reader.
 std::string FromHex(std::string_view hex);
 
 }  // namespace sonde

@@ -15,7 +15,7 @@ struct TableRecord {
 };
 
 std::string EncodeTableRecord(const TableRecord& record);
-// DATA_LOSS.
+// DATA_LOSS: the bytes are no table's record.
 absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes);
 
 }  // namespace sonde

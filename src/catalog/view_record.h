@@ -10,7 +10,7 @@
 namespace sonde {
 
 std::string EncodeViewRecord(const AuthorizedView& view);
-// DATA_LOSS.
+// DATA_LOSS: the bytes are no view's record.
 absl::StatusOr<AuthorizedView> DecodeViewRecord(std::string_view bytes);
 
 }  // namespace sonde

@@ -126,7 +126,7 @@ struct Column {
 
 class Combiner {
  public:
-  // What folded values point into: must live as long as the result.
+  // `states` holds the folded values, and must live as long as the result.
   explicit Combiner(std::deque<std::string>* states) : states_(*states) {}
 
   // Fragments come newest first; what their views point into must live as long as the result.
@@ -226,8 +226,8 @@ class Combiner {
   std::deque<std::string>& states_;
 };
 
-// Of a row that is written step by step, just the last fragments have what is newest; this knows which others
-// need not be decoded, as each of their columns has `count` cells that are newer.  For fragments that delete
+// If a row is written step by step, only its last fragments have the newest cells.  This knows which other
+// fragments need not be decoded, as each of their columns has `count` newer cells.  For fragments that delete
 // and add nothing.
 class NewestOfShape {
  public:

@@ -167,7 +167,7 @@ class Selection {
     return next_ < columns_->size() && (*columns_)[next_].start <= qualifier;
   }
 
-  // Of timestamps that descend.
+  // The stretch of `timestamps`, which must descend.
   Stretch Of(const std::vector<int64_t>& timestamps) const {
     const auto first = std::partition_point(timestamps.begin(), timestamps.end(), [this](int64_t micros) {
       return static_cast<uint64_t>(micros) >= end_;

@@ -1,9 +1,9 @@
 // Fragments: the normal form of an ordered list of edits to one family of one row, as bytes.
 //
-// A fragment stands for: delete (the whole family; column with time range), then put cells, then add to
-// aggregate cells.  The deletes act on everything older than the fragment.  A (qualifier, timestamp) carries
-// one put or one add, not both.  Two fragments combine into one, associatively (Combine): this is what the
-// storage engine merges, and nothing else.
+// A fragment stands for three steps: delete (the whole family, or time ranges of columns), then put cells,
+// then add to aggregate cells.  The deletes act on everything older than the fragment.  A (qualifier,
+// timestamp) carries one put or one add, not both.  Two fragments combine into one, associatively (Combine).
+// The storage engine merges by Combine and by nothing else.
 //
 // Layout (docs/formats/fragment.md; numbers are varints unless said otherwise):
 //   fragment      format flags [deletes] [puts] [adds]
@@ -26,7 +26,9 @@
 //   values        for each column: length + 1 if all its values have that length, or 0 and each value's
 //                 length; then the bytes of all values
 //
-// Errors: a Decode of bytes that are no fragment is DATA_LOSS.  Never crashes, for any bytes.
+//
+// Errors: bytes that are no fragment are DATA_LOSS.  No bytes crash a decoder. Threads: the functions are
+// pure; a Fragment or FragmentsReader is for one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -49,20 +51,20 @@ namespace sonde {
 
 constexpr char kFragmentFormat = 1;
 
-// A fragment taken apart.  Views point into the fragment's bytes, into shapes, or into `owned`.
+// A decoded fragment.  Its views point into the fragment's bytes, into shapes, or into `owned`.
 struct Fragment {
   bool delete_all = false;
-  std::vector<FamilyDelta::ColumnDelete> deletes;  // by qualifier, start; of one column disjoint
+  std::vector<FamilyDelta::ColumnDelete> deletes;  // by qualifier, then start; those of a column are disjoint
   std::vector<CellView> puts;                      // qualifier ascending, timestamp descending; unique
-  AggregateKind kind = AggregateKind::kNone;       // of the adds
-  std::vector<CellView> adds;                      // likewise; value: 8-byte big-endian state, or a sketch
-  // Qualifiers that were front-coded; the strings do not move.
+  AggregateKind kind = AggregateKind::kNone;       // the kind of the adds
+  std::vector<CellView> adds;                      // same order; value: 8-byte big-endian state, or a sketch
+  // Qualifiers that were front-coded.  The strings do not move.
   std::vector<std::unique_ptr<std::string>> owned;
 
   // Empties it, keeping its memory for the next one.
   void Clear();
 
-  // Room that decoding needs, kept from one fragment to the next.
+  // Memory for decoding, which is kept from one fragment to the next.
   struct Scratch {
     std::vector<std::string_view> qualifiers;
     std::vector<int64_t> timestamps;
@@ -71,32 +73,33 @@ struct Fragment {
   Scratch scratch;
 };
 
-// Appends the fragment of a delta (in its normal form) to *out.
+// Appends the fragment that stands for the delta or for the decoded fragment.  A delta must be in its normal
+// form.
 void EncodeFragment(const FamilyDelta& delta, const ShapeSource& shapes, std::string* out);
 void EncodeFragment(const Fragment& fragment, const ShapeSource& shapes, std::string* out);
 
 [[nodiscard]] absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes,
                                           Fragment* fragment);
 
-// The same without the puts and adds that the hints do not ask for; their bytes are stepped over.  Values
-// come empty for keys_only.  newest_per_column is for a fragment that stands alone.
+// Decodes, but steps over the bytes of puts and adds that the hints do not ask for.  With keys_only, values
+// are empty.  newest_per_column may be set only if nothing older than the fragment exists.
 [[nodiscard]] absl::Status DecodeFragment(std::string_view bytes, const ShapeSource& shapes,
                                           const ReadHints& hints, Fragment* fragment);
 
-// The cells that a reader sees when nothing older exists: puts and adds in one order.  Consumes the
+// Fills *cells with what a reader sees when nothing older exists: puts and adds in one order.  Consumes the
 // fragment's cells.
 void TakeCells(Fragment* fragment, std::vector<CellView>* cells);
 
 struct CombineOptions {
-  // Nothing older than the first fragment exists: deletes have done their work and are left out.
+  // Nothing older than the first fragment exists, so the result needs no deletes.
   bool nothing_older = false;
 };
 
-// The one fragment that has the effect of `fragments` (oldest first), appended to *out.
+// Appends to *out the one fragment that has the effect of `fragments` (oldest first).
 [[nodiscard]] absl::Status Combine(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                                    CombineOptions options, std::string* out);
 
-// The edits of a fragment, or those of them that are somewhere in its row.
+// The edits of a fragment, or of a part of its row.
 struct FragmentEdits {
   FragmentEdits() = default;
   explicit FragmentEdits(const Fragment& fragment)
@@ -106,7 +109,7 @@ struct FragmentEdits {
         kind(fragment.kind),
         adds(fragment.adds) {}
 
-  // Takes away the puts and adds that come before this place, and gives them; with all deletes.
+  // Returns the puts and adds before this place, with all deletes, and removes these puts and adds from this.
   FragmentEdits TakeBefore(std::string_view qualifier, int64_t timestamp_micros);
 
   bool delete_all = false;
@@ -117,37 +120,40 @@ struct FragmentEdits {
 };
 
 // Replaces *cells by what a reader sees of `newer` edits over `older` cells of the same row and family, in
-// order.  What adds and older cells fold to goes to *states, which must live as long as the views.
-// DATA_LOSS: a sketch is damaged.
+// order.  Adds are folded into older cells; the folded states go to *states, which must live as long as the
+// views.  DATA_LOSS: a sketch is damaged.
 [[nodiscard]] absl::Status Overlay(const FragmentEdits& newer, absl::Span<const CellView> older,
                                    std::deque<std::string>* states, std::vector<CellView>* cells);
 
-// What a reader sees of fragments that were not combined yet.
+// Reads fragments that were not combined yet, as a reader sees them.  Not for several threads.
 class FragmentsReader {
  public:
-  // The cells of `fragments` (oldest first) when nothing older exists, without most of what the hints do not
-  // ask for.  The views hold until the next call, as long as the fragments' bytes do.
+  // Fills *cells with the cells of `fragments` (oldest first) when nothing older exists.  Most of what the
+  // hints do not ask for is left out.  The views hold until the next call, as long as the fragments' bytes
+  // do.
   [[nodiscard]] absl::Status Read(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                                   const ReadHints& hints, std::vector<CellView>* cells);
-  // The edits of `fragments` (oldest first, at least one), as if they were one, without most of what the
-  // hints do not ask for.  Views hold likewise.
+  // Returns the edits of `fragments` (oldest first, at least one), as if they were one fragment.  Most of
+  // what the hints do not ask for is left out.  The edits and their views hold until the next call, as long
+  // as the fragments' bytes do.
   [[nodiscard]] absl::StatusOr<const Fragment*> ReadEdits(absl::Span<const std::string_view> fragments,
                                                           const ShapeSource& shapes,
                                                           const ReadHints& hints = {});
-  // Replaces *cells by what a reader sees of some of these edits over `older` cells.  Views hold likewise,
-  // and as long as those of the older cells do.
+  // Replaces *cells by what a reader sees of `edits`, which came from ReadEdits, over `older` cells.  The
+  // views hold as long as those of the edits and of the older cells do.
   [[nodiscard]] absl::Status OverlayEdits(const FragmentEdits& edits, absl::Span<const CellView> older,
                                           std::vector<CellView>* cells) {
     return Overlay(edits, older, &states_, cells);
   }
-  // As Read, when just `older` cells exist, which are those that the hints ask for; at least one fragment. If
-  // a fragment deletes, they must be all of newest_per_column, and if one adds, with values.
+  // Like Read, but over `older` cells; at least one fragment.  `older` must hold all older cells that the
+  // hints ask for.  If a fragment deletes, newest_per_column must not have narrowed them.  If a fragment
+  // adds, they must come with values.
   [[nodiscard]] absl::Status ReadOver(absl::Span<const CellView> older,
                                       absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                                       const ReadHints& hints, std::vector<CellView>* cells);
 
  private:
-  // Combines them into fragment_.
+  // Combines the fragments into fragment_.
   absl::Status CombineAll(absl::Span<const std::string_view> fragments, const ShapeSource& shapes,
                           const ReadHints& hints);
 
@@ -156,18 +162,19 @@ class FragmentsReader {
   std::deque<std::string> states_;
 };
 
-// Of a fragment that does nothing but put cells, with a shape for its columns and all columns at the same
-// times: what its beginning says.  Nothing for other fragments, and for what is none.
+// The beginning of a fragment that only puts cells, names its columns by a shape, and has the same timestamps
+// in all columns.  PeekPutsOfShape returns nothing for other fragments, nor for bytes that are no fragment.
 struct PutsOfShape {
   ShapeId shape = 0;
   int64_t newest_micros = 0;
 };
 std::optional<PutsOfShape> PeekPutsOfShape(std::string_view bytes);
 
-// Whether the bytes are a fragment that changes nothing when nothing older exists (no cells).
+// Whether the bytes are a fragment without puts and adds.  Such a fragment changes nothing when nothing older
+// exists.
 bool IsFragmentWithoutCells(std::string_view bytes);
 
-// Whether the bytes are a fragment that deletes (adds) nothing.
+// Whether the bytes are a fragment without deletes, or without adds.
 bool IsFragmentWithoutDeletes(std::string_view bytes);
 bool IsFragmentWithoutAdds(std::string_view bytes);
 

@@ -1,9 +1,9 @@
 // Pages: sorted cells of one family of one table, encoded by column across many rows.
 //
 // A page holds a stretch of the sequence of cells: row key ascending, qualifier ascending, timestamp
-// descending.  It may begin and end within a row.  What is alike in it costs next to nothing: keys that count
-// up, times at a regular step, columns that all rows have; values take about their entropy, each column in
-// the form that suits it (src/codec).  Tall rows (one event a row) and bucket rows (an hour a row) end as
+// descending.  It may begin and end within a row.  Regular parts cost next to nothing: keys that count up,
+// times at a steady step, columns that all rows have.  Values take about their entropy; each column has the
+// form that suits it (src/codec).  Tall rows (one event a row) and bucket rows (an hour a row) become equally
 // dense.
 //
 // Layout (docs/formats/segment.md is normative; integers: codec/integers.h; numbers are varints):
@@ -12,7 +12,9 @@
 //   body       the sections that the header names: keys, columns, shape, times, values
 //   checksum   8 bytes over all before them
 //
-// So the header alone says which rows and times a page holds: an expired page is dropped unread.
+// The header alone says which rows and times a page holds, so an expired page is dropped unread.
+//
+// Threads: the functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +25,10 @@
 
 namespace sonde {
 
-// Reads the header, and nothing else, of a page or of its first `header_bytes`.  DATA_LOSS: they are none.
+// Reads only the header, from a page or from its first `header_bytes`.  DATA_LOSS: the bytes are no page's.
 absl::StatusOr<PageHeader> ReadPageHeader(std::string_view page);
 
-// The checksum at the end of a page, not checked: two pages with the same one are the same.
+// Returns the checksum at the end of a page without checking it.  Two pages with equal checksums are equal.
 uint64_t ChecksumOfPage(std::string_view page);
 
 }  // namespace sonde

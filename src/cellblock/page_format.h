@@ -1,4 +1,4 @@
-// What the writer and the reader of pages agree on; only they include it.
+// The parts of the page format that the writer and the reader share.  Only they include this header.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ namespace sonde {
 constexpr size_t kHeaderChecksumBytes = 4;
 constexpr size_t kPageChecksumBytes = 8;
 
-// Where the values of a page lie.
+// The order in which the values of a page lie.
 enum class PageOrder : uint8_t {
-  // A stream for each column of its own, and one for those with few cells, column by column.
+  // Column by column: a stream for each large column, and one stream for all columns with few cells.
   kByColumn = 0,
-  // One stream, in the order of the cells.
+  // Row by row: one stream, in the order of the cells.
   kByRow = 1,
 };
 
 // How the timestamps of a row are written.
 enum class TimeMode : uint8_t {
-  kShared = 0,    // one list, which each column has
-  kSubset = 1,    // one list, of which each column lacks some
+  kShared = 0,    // one list, which holds for each column
+  kSubset = 1,    // one list, and what each column lacks of it
   kSeparate = 2,  // a list for each column
 };
 constexpr int64_t kTimeModeMax = static_cast<int64_t>(TimeMode::kSeparate);
 
-// Sizes of a page's sections.
+// Bytes of each section of a page.
 struct PageSections {
   uint64_t keys = 0, columns = 0, shape = 0, times = 0, values = 0;
 };
@@ -42,7 +42,7 @@ struct PageParts {
 
 absl::Status DamagedPage(std::string_view what);
 uint64_t PageChecksum(std::string_view bytes);
-// Appends format, header and its checksum.
+// Appends format, header and the header's checksum.
 void AppendPageHeader(const PageParts& parts, std::string* out);
 absl::Status ParsePageHeader(std::string_view page, PageParts* parts);
 

@@ -1,4 +1,4 @@
-// What fuzzers of pages do: any bytes are read as a page in every way there is.  For tests only.
+// Support for fuzzers of pages: reads any bytes as a page, in every way there is.  For tests only.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace sonde {
 
-// Makes the checksums of changed bytes match again, as far as they are like a page: so that a fuzzer gets
-// past them.
+// Makes the checksums of changed bytes match again, as far as the bytes resemble a page, so that a fuzzer
+// gets past them.
 inline void SealPage(std::string* page) {
   if (page->empty()) return;
   std::string_view in = std::string_view(*page).substr(1);
@@ -25,8 +25,8 @@ inline void SealPage(std::string* page) {
   PutFixed64(page, PageChecksum(*page));
 }
 
-// Reads it whole, in parts, backwards and as numbers.  Returns how many cells came out, of all these; bytes
-// that are no page are DATA_LOSS.
+// Reads the page whole, in parts, backwards and as numbers.  Returns how many cells all these reads gave
+// together.  DATA_LOSS: the bytes are no page.
 inline absl::StatusOr<size_t> ReadAnyPage(std::string_view page) {
   absl::StatusOr<std::unique_ptr<PageReader>> reader = PageReader::Open(page);
   if (!reader.ok()) return reader.status();

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kCellsAtOnce = 4096;
 constexpr size_t kCellsPassedAtOnce = 16'384;
 
-// Of what a cursor leaves to the next: a read of some rows.
+// The largest scratch that a cursor leaves to the next one: enough for a read of some rows.
 constexpr size_t kScratchBytesKept = 64 << 10;
 
 absl::Status DamagedValues() { return DamagedPage("values"); }
@@ -53,7 +53,7 @@ absl::Status PageReader::ParseColumns(std::string_view bytes) {
   if (!names.Parse(&bytes, columns) || !names.Decode(0, columns, &names_, columns_.data())) {
     return DamagedPage("columns");
   }
-  // What front-coded names view goes with `names`.
+  // The bytes that front-coded names view go with `names`.
   for (std::string_view& name : columns_) {
     char* const to = names_.Reserve(name.size());
     std::copy(name.begin(), name.end(), to);
@@ -191,7 +191,7 @@ void PageCursor::Scratch::Clear() {
   keys.clear();
 }
 
-// Of those that grow with what is read.
+// Counts the memory of the members that grow with the read.
 size_t PageCursor::Scratch::MemoryBytes() const {
   size_t bytes = wanted.capacity() * sizeof(Wanted) + number_kind.capacity() * sizeof(number_kind[0]) +
                  picked.capacity() * sizeof(picked[0]) + arena.MemoryBytes() +
@@ -464,7 +464,7 @@ absl::Status PageCursor::DecodeValues() {
         to += end - begin;
       }
       if (are_exact) continue;
-      // What doubles cannot say comes as cells, from here on.
+      // From here on, values that doubles cannot represent come as cells.
       decoded.numbers.clear();
       scratch_->number_kind[stream].reset();
     }

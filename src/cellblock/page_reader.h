@@ -1,6 +1,7 @@
-// Reads pages (cellblock/page.h): all of their cells, or those that a reader wants without decoding the rest.
+// Reads pages (cellblock/page.h), whole or only the cells that a reader wants; the rest is not decoded.
 //
-// Errors, everywhere: DATA_LOSS, the bytes are no page.  Any bytes may be given; none lead outside them.
+// Errors of all functions: DATA_LOSS if the bytes are no page.  Any bytes may be given; none makes a reader
+// look outside them.
 #pragma once
 
 #include <cstddef>
@@ -25,36 +26,37 @@
 
 namespace sonde {
 
-// A page that is taken apart.  Views the page's bytes, and decodes what it is asked for when it first is; not
+// An opened page.  It views the page's bytes, and decodes each part when the part is first asked for.  Not
 // for several threads.
 class PageReader {
  public:
-  // Checks the checksum and the directory.
+  // Checks the checksum and the page's directory.
   static absl::StatusOr<std::unique_ptr<PageReader>> Open(std::string_view page);
 
   const PageHeader& header() const { return parts_.header; }
 
-  // The row keys [begin, end) of those in `range`.
+  // Sets [begin, end) to the rows whose keys are in `range`.
   absl::Status FindRows(const RowRange& range, size_t* begin, size_t* end);
   absl::Status RowKey(size_t row, std::string* row_key);
 
-  // Ascending; the views hold as long as this does.
+  // The qualifiers, ascending.  The views hold as long as the reader.
   const std::vector<std::string_view>& columns() const { return columns_; }
   size_t CellsOf(size_t column) const { return static_cast<size_t>(cells_of_[column]); }
 
-  // Columns of values: of one qualifier each, or of several that have few cells.
+  // The number of value streams.  A stream has the values of one column, or of several columns that have few
+  // cells.
   size_t streams_count() const { return streams_.size(); }
-  // Of what was decoded and is kept, about.
+  // About how many bytes of decoded data the reader keeps.
   size_t KeptBytes() const;
 
  private:
   friend class PageCursor;
 
-  // A column of values, with those of one qualifier or of several.
+  // The values of one column, or of several.
   struct Stream {
     std::string_view bytes;
     size_t cells = 0;
-    std::unique_ptr<codec::ValueColumn> values;  // once it was asked for
+    std::unique_ptr<codec::ValueColumn> values;  // null until it is first asked for
   };
 
   PageReader() = default;
@@ -72,51 +74,52 @@ class PageReader {
   codec::ByteArena names_;
   std::vector<Stream> streams_;
   std::vector<uint32_t> stream_of_;  // by column
-  std::vector<uint32_t> base_of_;    // by column: its first cell in its stream, when it is by column
+  std::vector<uint32_t> base_of_;    // by column: the column's first cell in its stream, if the page is
+                                     // kByColumn
   std::unique_ptr<PageShape> shape_;
 };
 
-// The cells of a page that are in a range of rows and that the hints ask for (columns, time_range,
-// newest_per_column, keys_only, numbers), row by row, ascending or descending.  A column of more than one row
-// has its newest in each.
+// The cells of a page that lie in a range of rows and that the hints ask for (columns, time_range,
+// newest_per_column, keys_only, numbers).  Rows come ascending or descending.  newest_per_column counts in
+// each row by itself.  Not for several threads.
 class PageCursor {
  public:
-  // `reader` must outlive it, and no other cursor of the same reader may be in use.
+  // `reader` must outlive the cursor.  No other cursor of this reader may be in use.
   PageCursor(PageReader* reader, RowRange rows, ReadHints hints, bool reverse);
   ~PageCursor();
   PageCursor(const PageCursor&) = delete;
   PageCursor& operator=(const PageCursor&) = delete;
 
-  // Fills row_key, cells and numbers of the next row that has any; false at the end.  The views hold
-  // until the next call.
+  // Fills row_key, cells and numbers for the next row that has any.  Returns false at the end.  The views
+  // hold until the next call.
   absl::StatusOr<bool> Next(RowPiece* piece);
 
  private:
-  // Columns [begin, end) of the page, for one of the hints' ranges.
+  // Columns [begin, end) of the page, which one of the hints' column ranges asks for.
   struct Wanted {
     uint32_t begin = 0, end = 0;
     size_t range = 0;
   };
-  // A wanted column of rows that have the same ones.
+  // A wanted column in a set of columns that rows share.
   struct Picked {
     uint32_t place = 0;  // among the columns of the row
     uint32_t range = 0;
   };
-  // Cells of one column of one row; or of the first of rows that are alike.
+  // The cells of one column of one row, or of the first of several alike rows.
   struct Group {
     uint32_t column = 0;
     uint32_t count = 0;
     const int64_t* timestamps = nullptr;
     uint32_t stream = 0;
-    uint32_t range = 0;  // of the hints' columns
-    size_t value = 0;    // its first, among those decoded of the stream
+    uint32_t range = 0;  // index among the hints' column ranges
+    size_t value = 0;    // its first value, as an index into the decoded values of its stream
   };
-  // What is decoded of a stream for some rows.
+  // The decoded part of a stream, for some rows.
   struct Decoded {
-    std::vector<std::pair<size_t, size_t>> ranges;  // of the stream's cells
+    std::vector<std::pair<size_t, size_t>> ranges;  // ranges of the stream's cells
     size_t count = 0;
     std::vector<std::string_view> values;
-    std::vector<double> numbers;  // in their place
+    std::vector<double> numbers;  // in place of `values`, where numbers are asked for
   };
 
   absl::Status Start();
@@ -125,14 +128,15 @@ class PageCursor {
   absl::Status DecodeRows();
   void ChooseRows(const PageShape& shape, size_t* begin, size_t* end);
   void PickColumns(const PageShape& shape, size_t row);
-  // Rows that are alike, all wanted in all of their times, need no plan each.
+  // Whether the rows are alike and wanted with all their times.  Alike rows are planned together, by
+  // PlanAlike.
   bool AreAlike(const PageShape& shape) const;
   void PlanAlike(const PageShape& shape, size_t begin, size_t end);
   void PlanRows(const PageShape& shape, size_t begin, size_t end);
   void PlanGroup(const PageShape& shape, size_t row, const Picked& picked);
   void PlanValues(uint32_t stream, size_t begin, size_t end);
   absl::Status DecodeValues();
-  // Of each group, the cells that lie so many behind it.
+  // Fills *piece with the row `key`: each group's cells, but those that lie `shift` cells behind them.
   void FillPiece(std::string_view key, absl::Span<const Group> groups, size_t shift, RowPiece* piece) const;
 
   PageReader* reader_;
@@ -140,17 +144,18 @@ class PageCursor {
   const ReadHints hints_;
   const bool reverse_;
 
-  // What is made for a read, but for its memory: a point read would ask for it dozens of times, so that of a
-  // small one is left for the next cursor that begins on the thread.
+  // All memory that a read needs.  A point read would allocate dozens of times without it, so the scratch of
+  // a small read is left for the next cursor of its thread.
   struct Scratch {
     void Clear();
     size_t MemoryBytes() const;
 
     std::vector<Wanted> wanted;                           // ascending
     std::vector<std::optional<NumberBytes>> number_kind;  // by stream; empty: all are read as cells
-    std::vector<Picked> picked;                           // of a row of picked_set_, ascending
+    std::vector<Picked> picked;  // the wanted columns of a row with the set picked_set_, ascending
 
-    std::vector<size_t> row_groups;  // the first of each decoded row, and the end; none: rows that are alike
+    std::vector<size_t> row_groups;  // the first group of each decoded row, and the end; empty: the rows are
+                                     // alike
     std::vector<Group> groups;
     std::vector<Decoded> decoded;  // by stream
     codec::ByteArena arena;
@@ -161,9 +166,9 @@ class PageCursor {
   std::unique_ptr<Scratch> scratch_;
   bool started_ = false;
   bool takes_all_times_ = false;
-  size_t rows_begin_ = 0, rows_end_ = 0;  // of those that are not decoded yet
+  size_t rows_begin_ = 0, rows_end_ = 0;  // rows that are not decoded yet
   std::optional<size_t> picked_set_;
-  size_t rows_decoded_ = 0, rows_done_ = 0;  // the latter of the former
+  size_t rows_decoded_ = 0, rows_done_ = 0;  // rows_done_ of the rows_decoded_ were given out
 };
 
 }  // namespace sonde

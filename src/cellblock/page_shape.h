@@ -1,5 +1,4 @@
-// The shape of a page: which columns each row has, with which timestamps, and
-// where their values are.
+// The shape of a page: which columns each row has, with which timestamps, and where their values are.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +14,23 @@
 
 namespace sonde {
 
-// Not for several threads.
+// Not for several threads.  Errors of all functions: DATA_LOSS if the bytes are damaged.
 class PageShape {
  public:
-  // DATA_LOSS: the bytes are not what a page of `parts` has, whose columns have
-  // `cells_of` cells, and begin at `base_of` in their streams.  Views `times`.
+  // Parses the shape of a page with the header in `parts`.  Each column has `cells_of` cells and begins at
+  // `base_of` in its stream.  Views `times`.  DATA_LOSS: the bytes do not fit these.
   absl::Status Parse(std::string_view shape, std::string_view times, const PageParts& parts,
                      absl::Span<const int64_t> cells_of, absl::Span<const uint32_t> base_of);
 
-  // Rows with the same columns have the same set.
+  // The number of the row's set of columns.  Rows with the same columns have the same set.
   size_t SetOf(size_t row) const { return set_ids_.empty() ? 0 : static_cast<size_t>(set_ids_[row]); }
   // The columns of a row, ascending.
   absl::Span<const uint32_t> ColumnsOf(size_t row) const {
     const size_t set = SetOf(row);
     return {set_members_.data() + set_starts_[set], set_starts_[set + 1] - set_starts_[set]};
   }
-  // Not 0: all rows have all columns, each with so many cells, and all columns of a row the same timestamps.
+  // Not 0 if the page is regular: all rows have all columns, each column has this many cells in each row, and
+  // all columns of a row have the same timestamps.  0 otherwise.
   size_t CellsOfEach() const { return regular_ ? list_cells_ : 0; }
   // How many cells rows [begin, end) have.
   size_t CellsOf(size_t begin, size_t end) const;
@@ -41,14 +41,13 @@ class PageShape {
     return base_of_[i] + row * list_cells_;
   }
 
-  // Of what was decoded and is kept, about.
+  // About how many bytes of decoded data the shape keeps.
   size_t KeptBytes() const;
 
-  // Decodes the timestamps of rows [begin, end): TimesOf then answers for
-  // these.
+  // Decodes the timestamps of rows [begin, end).  TimesOf then answers for these rows.
   absl::Status DecodeTimes(size_t begin, size_t end);
-  // The timestamps of the i-th column of a row, descending; they hold until
-  // DecodeTimes of other rows.
+  // The timestamps of the i-th column of a row, descending.  They hold until DecodeTimes is called for other
+  // rows.
   absl::Span<const int64_t> TimesOf(size_t row, size_t i) const {
     size_t list = ListOf(row);
     if (!regular_ && modes_[row] != static_cast<int64_t>(TimeMode::kShared)) {
@@ -67,8 +66,7 @@ class PageShape {
   absl::Status ParseSets(std::string_view* in);
   absl::Status ParseLists(std::string_view* in);
   absl::Status PlaceRows(absl::Span<const int64_t> cells_of, absl::Span<const uint32_t> base_of);
-  // How many cells the i-th column of a row has, once what it is missing was
-  // checked.
+  // Returns how many cells the i-th column of a row has; checks the list of timestamps that the column lacks.
   absl::StatusOr<size_t> CountOf(size_t row, size_t i) const;
   absl::Status CheckRegular(absl::Span<const int64_t> cells_of) const;
   void FindSubsetTimes(size_t begin, size_t end);
@@ -79,30 +77,30 @@ class PageShape {
   PageOrder order_ = PageOrder::kByColumn;
 
   std::vector<uint32_t> set_starts_, set_members_;
-  std::vector<int64_t> set_ids_;  // by row, unless there is one
-  std::vector<int64_t> modes_;    // by row, unless regular
+  std::vector<int64_t> set_ids_;  // by row; empty if there is only one set
+  std::vector<int64_t> modes_;    // by row; empty if regular
 
-  // All rows have all columns, and as many cells in each, with the same timestamps in each column of a row;
-  // nothing has to be counted then.
+  // Whether all rows have all columns, with equally many cells in each, and with the same timestamps in all
+  // columns of a row.  A regular page needs no counting.
   bool regular_ = false;
-  size_t list_cells_ = 0;  // of each list, if regular
+  size_t list_cells_ = 0;  // cells of each list, if regular
   std::vector<uint32_t> base_of_;
 
   std::vector<uint32_t> row_lists_;      // the first list of each row, and the end
-  std::vector<uint32_t> list_starts_;    // in all lists one after the other, and the end
+  std::vector<uint32_t> list_starts_;    // where each list begins in the sequence of all lists, and the end
   std::vector<uint32_t> row_groups_;     // the first group (column of a row) of each row, and the end
   std::vector<uint32_t> group_values_;   // where the values of each group begin, in its stream
-  std::vector<uint32_t> group_missing_;  // where what each group of a kSubset
-                                         // row lacks begins, and the end
+  std::vector<uint32_t> group_missing_;  // where the missing timestamps of each group of a kSubset row begin,
+                                         // and the end
   std::vector<uint32_t> row_subsets_;    // the number of groups of kSubset rows before each row
   std::vector<int64_t> missing_;
 
   codec::IntegerColumn newest_, steps_;
-  // Timestamps that are decoded: of these rows.
+  // The decoded timestamps, and the rows [times_row_, times_row_end_) that they belong to.
   size_t times_row_ = 0, times_row_end_ = 0;
   std::vector<int64_t> times_;
   std::vector<int64_t> subset_times_;
-  std::vector<uint32_t> subset_starts_;  // of each group of a kSubset row that is decoded
+  std::vector<uint32_t> subset_starts_;  // where each group of a decoded kSubset row begins
 };
 
 }  // namespace sonde

@@ -1,4 +1,4 @@
-// Makes pages (cellblock/page.h) of sorted cells.
+// Makes pages (cellblock/page.h) from sorted cells.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,10 @@
 namespace sonde {
 
 struct PageLimits {
-  // A page is full with so many cells; at most kPageCellsMax.
+  // A page is full at this number of cells.  It must not be more than kPageCellsMax.
   size_t cells_max = size_t{128} << 10;
-  // A page is full with so many bytes of row keys and values, before they are encoded; one cell may be more.
+  // A page is full at this number of bytes of row keys and values before encoding.  A single cell may be
+  // larger.
   size_t plain_bytes_max = size_t{1} << 20;
 };
 
@@ -29,30 +30,31 @@ class PageWriter {
  public:
   explicit PageWriter(PageLimits limits = {}) : limits_(limits) {}
 
-  // Takes cells of a row, in order, after all that it took before: a greater row key, or more of the same
-  // row. Returns how many it took; fewer than all when the page is full, and none only then.
+  // Adds cells of a row.  Keys and cells must ascend: each call has a greater row key than the call before,
+  // or later cells of the same row.  Returns how many cells it added.  Fewer than all of them, or none, means
+  // that the page is full.
   size_t Add(std::string_view row_key, absl::Span<const CellView> cells);
 
-  // When the page that is being filled, and those after it, are full; it may be so at once.
+  // Changes when pages are full, from the current page on.  The current page may be full at once.
   void set_cells_max(size_t cells_max) { limits_.cells_max = cells_max; }
 
   size_t cells() const { return timestamps_.size(); }
-  // The keys and values of the cells.
+  // Bytes of the keys and values so far, before encoding.
   size_t plain_bytes() const { return plain_bytes_; }
 
-  // Appends the page of what was added, which must not be nothing, and begins the next.
+  // Appends the page of all added cells, of which there must be at least one, and begins the next page.
   void Finish(std::string* page);
 
  private:
-  using ColumnId = uint32_t;  // in the order in which they first came
+  using ColumnId = uint32_t;  // columns are numbered as they first come
   struct Row {
     std::string_view key;
-    size_t group = 0;  // its first
+    size_t group = 0;  // index of its first group
   };
   // The cells of one column of a row.
   struct Group {
     ColumnId column = 0;
-    size_t cell = 0;  // its first
+    size_t cell = 0;  // index of its first cell
   };
 
   size_t RoomFor(bool same_row, absl::Span<const CellView> cells, size_t* value_bytes) const;
@@ -66,7 +68,7 @@ class PageWriter {
     return {values_.data() + groups_[group].cell, CountOf(group)};
   }
 
-  // The sections of a page.
+  // These write the sections of a page.
   void EncodeKeys(std::string* out) const;
   void SortColumns();
   void EncodeColumns(std::string* out) const;
@@ -85,7 +87,7 @@ class PageWriter {
 
   std::vector<std::string_view> columns_;  // by ColumnId
   absl::flat_hash_map<std::string_view, ColumnId> column_ids_;
-  // By ColumnId: where it comes among the sorted, and how many cells it has.
+  // By ColumnId: the column's place in sorted order, and its number of cells.
   std::vector<uint32_t> ranks_;
   std::vector<size_t> counts_;
   std::vector<ColumnId> sorted_;

@@ -1,5 +1,5 @@
-// Row shapes: the ordered lists of qualifiers that rows carry again and again, known by a number, so that a
-// fragment need not spell the same ten or hundred names with every row.
+// Row shapes: ordered lists of qualifiers that many rows share, each known by a number.  A fragment names the
+// number and need not spell ten or a hundred names for every row.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,25 @@
 
 namespace sonde {
 
-// Given once, never reused, never changed.
+// An id is given once.  It is never reused, and its shape never changes.
 using ShapeId = uint32_t;
 
-// Qualifiers, strictly ascending.
+// A shape's qualifiers, strictly ascending.
 using Shape = std::vector<std::string>;
 
-// Where fragments find shapes.  Safe for several threads at once.
+// A source of shapes for fragments.  Safe for several threads at once.
 class ShapeSource {
  public:
   virtual ~ShapeSource() = default;
-  // Null for an unknown id: the data that names it is damaged.  The pointer holds as long as the source.
+  // Returns null for an unknown id; data that names such an id is damaged.  The pointer holds as long as the
+  // source.
   virtual const Shape* Get(ShapeId id) const = 0;
-  // Whether these qualifiers (strictly ascending) are a known shape that a fragment may name now.
+  // Whether these qualifiers (strictly ascending) are a known shape that a fragment may name now.  Sets *id
+  // if so.
   virtual bool Find(absl::Span<const std::string_view> qualifiers, ShapeId* id) const = 0;
 };
 
-// Knows none.
+// A source without shapes.
 class NoShapes final : public ShapeSource {
  public:
   const Shape* Get(ShapeId) const override { return nullptr; }

@@ -29,7 +29,7 @@ enum class Tag : uint8_t {
   kNextChunk = 7,
 };
 
-// What an AddToCell adds: the index of its variant.  Stored in data, too.
+// The input of an AddToCell, by the index of its variant.  Stored in data, too.
 constexpr uint8_t kNoInput = 0;
 constexpr uint8_t kNumberInput = 1;
 constexpr uint8_t kBytesInput = 2;

@@ -1,19 +1,19 @@
-// What the change log keeps of a change of one row: its mutations, as they were asked for, in pieces that are
-// one message of a change stream each.
+// The records of the change log.  A record has the mutations of a change of one row, as the client asked for
+// them, in pieces; each piece is one message of a change stream.
 //
-// Resolved are: the server's time, times that are truncated, and DeleteFromRow, which becomes
-// DeleteFromFamily of each family; a second one in the same change, of each that was changed since the first,
-// so that a record has no more of them than the table has families and the change mutations.  Families are
-// named, so a record outlives a change of the schema.  A value of SetCell that is longer than
-// kChangePieceBytes is cut into chunks.
+// Some things are resolved.  The server's time and truncated times are written as they were applied.
+// DeleteFromRow becomes DeleteFromFamily of each family.  A second DeleteFromRow of the same change becomes
+// DeleteFromFamily of each family that was changed since the first, so that a record has no more of them than
+// the table has families and the change has mutations.  Families are named, so a record outlives a change of
+// the schema.  A value of SetCell that is longer than kChangePieceBytes is cut into chunks.
 //
 // Layout of a piece (docs/formats/change-record.md; numbers are varints, bytes come after their length):
 //   format     1 byte, kChangeRecordFormat
 //   flags      1 byte: 1 the record's first piece, 2 its last, 4 made by garbage collection
 //   row key    in the first piece
-//   mutations  to the end: 1 byte, which kind; then what it has
+//   mutations  to the end: 1 byte of kind, then the fields of that kind
 //
-// Errors: a Decode of bytes that are no piece is DATA_LOSS.  Never crashes, for any bytes.
+// Errors: bytes that are no piece are DATA_LOSS.  No bytes crash a decoder. Threads: the functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +30,17 @@
 namespace sonde {
 
 constexpr char kChangeRecordFormat = 1;
-// A piece is ended once it has so many bytes, and a value that is longer is cut.  With a row key and a
-// qualifier of the longest, no piece has more than twice as many.
+// A piece ends once it has this many bytes; a longer value is cut.  Even with the longest row key and
+// qualifier, no piece has more than twice as many bytes.
 constexpr size_t kChangePieceBytes = 64 * 1024;
 
 enum class ChangeKind : uint8_t { kUser, kGarbageCollection };
 
-// The record of a change that Normalize has accepted; `now_micros` as it got.
+// Makes the record of a change that Normalize has accepted.  `now_micros` must be the one that Normalize got.
 std::vector<std::string> EncodeChange(const TableSchema& schema, ChangeKind kind, std::string_view row_key,
                                       absl::Span<const Mutation> mutations, int64_t now_micros);
 
-// Part of a value of SetCell.  Only the first chunk names the cell.
+// A part of a value of SetCell.  Only the first chunk names the cell.
 struct ValueChunk {
   uint64_t value_bytes = 0;  // of all chunks together
   uint64_t offset = 0;
@@ -49,10 +49,10 @@ struct ValueChunk {
 
 struct LoggedMutation {
   Mutation mutation;                // never a DeleteFromRow
-  std::optional<ValueChunk> chunk;  // of a SetCell
+  std::optional<ValueChunk> chunk;  // if the mutation is a part of a SetCell
 };
 
-// Its views point into the piece's bytes.
+// A decoded piece.  Its views point into the piece's bytes.
 struct ChangePiece {
   bool first = false;
   bool last = false;
@@ -63,8 +63,8 @@ struct ChangePiece {
 
 absl::Status DecodeChangePiece(std::string_view bytes, ChangePiece* piece);
 
-// Only whether it is the last of its record, and the row key of a first one: what a reader needs who may skip
-// it.
+// The head of a piece: whether it is the first or the last of its record, and the row key of a first piece.
+// A reader that may skip the piece needs no more.
 struct ChangePieceHead {
   bool first = false;
   bool last = false;

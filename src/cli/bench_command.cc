@@ -28,7 +28,7 @@ constexpr char kBenchExamples[] =
     "more\n"
     "than a server that runs: settle, bytes-per-cell, many-series, engine, inside (bench/run --help).";
 
-// Of large-values, when nobody says otherwise: the largest that there may be, two a row.
+// The default of large-values: the largest value that there may be, two a row.
 constexpr int kLargeValueBytes = 100 << 20;
 
 struct Flags {

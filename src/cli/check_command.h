@@ -1,5 +1,5 @@
-// What `sonde check` does: opens a data directory, reads every table of it, and compares what it reads with
-// the checksums of what was written.
+// The work of `sonde check`: it opens a data directory, reads every table in it, and compares checksums with
+// those from when the tables were written.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ struct CheckReport {
   std::vector<std::string> damage;  // a line each, with the file's name; none: all is as it was written
 };
 
-// What opening finds (a MANIFEST, a log, a file that is missing) is damage, too, and ends it.  Errors: as
-// RocksEngine::Open, but for DATA_LOSS; those of the disk.
+// Damage that opening finds (a MANIFEST, a log, a file that is missing) counts, too, and ends the check.
+// Errors: as RocksEngine::Open, but for DATA_LOSS; those of the disk.
 absl::StatusOr<CheckReport> CheckDirectory(RocksOptions options);
 
 }  // namespace sonde

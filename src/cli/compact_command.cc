@@ -46,7 +46,7 @@ void Tell(const std::string& text) {
   std::fflush(stderr);
 }
 
-// Of the head that takes no writes; an empty one has write buffers of some 100 kB.
+// The size of the head that takes no writes.  An empty head has write buffers of some 100 kB.
 uint64_t RestingBytes(const RocksEngine& engine) {
   constexpr double kEmptyBytes = 1 << 20;
   for (const Figure& figure : engine.Figures()) {
@@ -60,8 +60,8 @@ uint64_t RestingBytes(const RocksEngine& engine) {
   return 0;
 }
 
-// What is in both heads, about: of a directory that was opened just now the engine knows bytes, from which it
-// estimates cells.
+// About how many cells both heads have.  For a directory that was opened just now, the engine knows bytes,
+// from which it estimates cells.
 std::optional<uint64_t> CellsToSettle(const RocksEngine& engine) {
   const HeadLoad open = engine.open_head_load();
   if (open.cells == 0 || open.bytes == 0) return std::nullopt;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kLabelWidthMax = 30;
 constexpr std::string_view kShadeCharacters = " .:-=+*#%@";
-// Of the terminal's 256 colours, from black over violet and red to yellow.
+// Ten of the terminal's 256 colours, from black over violet and red to yellow.
 constexpr std::array<int, 10> kShadeColours = {16, 17, 54, 90, 126, 162, 197, 203, 214, 229};
 constexpr std::array<std::array<int, 3>, 7> kRamp = {{{13, 17, 28},
                                                       {28, 36, 92},
@@ -71,7 +71,7 @@ std::string ToTerminal(const HeatPicture& picture, size_t width, bool colours) {
                    label_width);
     for (size_t column = 0; column < columns; ++column) {
       const double shade = shades[column * picture.rows() + row];
-      // What is not nothing is seen.
+      // A value that is not nothing is seen.
       const auto step =
           shade == 0 ? 0 : std::max<size_t>(1, std::lround(shade * (kShadeCharacters.size() - 1)));
       if (colours) {

@@ -48,7 +48,7 @@ absl::StatusOr<Json> Ask(const std::string& address, const std::string& path) {
   return json;
 }
 
-// Of that name or id; without either, the one with the most keys in use.
+// Returns the table of that name or id; without either, the table with the most keys in use.
 absl::StatusOr<std::string> FindTable(const KeyvizFlags& flags) {
   std::vector<std::string> ids;
   std::optional<Json> found;

@@ -17,8 +17,8 @@
 namespace sonde {
 namespace {
 
-// What a command has printed may only now be found not to have come out: then it has failed, whatever it
-// thought.
+// A command's output may turn out only now not to have been written.  Then the command has failed, whatever
+// its own status.
 int StatusWithOutput(int exit_status) {
   errno = 0;
   const bool is_flushed = std::fflush(stdout) == 0;

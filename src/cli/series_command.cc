@@ -95,8 +95,8 @@ absl::StatusOr<OpenSeries> OpenDeclaredSeries(const std::string& reference, cons
 
 namespace {
 
-// What only the tables say: whether they have points that the declaration would not read, and which derived
-// ones are not complete.
+// Checks that need the tables: whether they have points that the declaration would not read, and which
+// derived tables are not complete.
 absl::Status CheckTables(const series::SeriesSchema& schema, const AccessFlags& access,
                          std::vector<series::Finding>* findings) {
   const absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(access);

@@ -81,7 +81,7 @@ class PlotLines {
     return result;
   }
 
-  // What all lines have in common.
+  // The common part of all lines.
   std::string Title(const std::string& series_name) const {
     std::string title = series_name;
     if (lines_.size() == 1 && !lines_.begin()->first.empty()) {

@@ -17,7 +17,7 @@ class SettlingProgress {
   SettlingProgress(bool terminal, std::optional<uint64_t> cells_total, Time now)
       : terminal_(terminal), cells_total_(cells_total), last_(now) {}
 
-  // What is to be written, after a step: nothing, when the last is not long ago.
+  // Returns the text to write after a step; nothing if the last text is not long ago.
   std::string AfterStep(uint64_t cells_settled, Time now);
   // Likewise, when `what` begins, of which no steps are told; always on a terminal, elsewhere only if there
   // was progress to tell before.

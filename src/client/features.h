@@ -1,4 +1,4 @@
-// What our client tells a server that it understands: the `bigtable-features` metadata of a call that reads.
+// The features that Sonde's client understands, as the `bigtable-features` metadata of a call that reads.
 #pragma once
 
 namespace sonde {

@@ -22,8 +22,8 @@ namespace sonde {
 
 struct MutateLimits {
   size_t mutations_max = kMutationsPerRequestMax;
-  // Of a request, as estimated from above.  A single row that is larger makes a request of its own, for the
-  // server to judge; the same goes for mutations_max.
+  // Bytes of a request, estimated from above.  A single row that is larger makes a request of its own, which
+  // the server judges.  So does a row with more than mutations_max.
   size_t bytes_max = 32 << 20;
 };
 

@@ -113,7 +113,8 @@ class FilterMessage {
 }  // namespace
 
 std::vector<RowRead> PartsOf(const RowRead& read) {
-  // What is left of a request for names: its filter and the rest, and what a range has beside its keys.
+  // Room for names in a request: without its filter and its other fields, and without a range's bytes beside
+  // its keys.
   constexpr size_t kNamesBytesMax = kReadRowsRequestBytesMax - kFilterBytesMax - 4 * 1024;
   constexpr size_t kRangeBytes = 16;
   std::vector<RowRange> ranges = NormalizeRanges(read.ranges);

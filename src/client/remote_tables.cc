@@ -23,9 +23,9 @@ namespace {
 namespace admin = google::bigtable::admin::v2;
 namespace data = google::bigtable::v2;
 
-// Of EnsureTable, against others who make and drop the same table at the same time.
+// Rounds of EnsureTable while others create and drop the table at the same time.
 constexpr int kEnsureRoundsMax = 5;
-// Of ListTables, against a server whose pages never end.
+// Pages of ListTables, in case a server's pages never end.
 constexpr int kListPagesMax = 100'000;
 
 absl::Status CheckOptions(const RemoteOptions& options) {

@@ -44,7 +44,7 @@ struct RemoteOptions {
   std::chrono::milliseconds call_timeout{60'000};  // of one attempt
   RetryPolicy retry;
   MutateLimits mutate_limits;
-  // Of the waits between attempts; from the operating system when not given.
+  // The seed of the waits between attempts.  Without it the operating system gives one.
   std::optional<uint64_t> jitter_seed;
 };
 
@@ -85,7 +85,7 @@ class RemoteTables final : public TableAccess {
   // Makes these families, or gives them their rules.
   absl::Status ModifyFamilies(const std::string& table, const std::vector<FamilyRequest>& families,
                               bool creates);
-  // What one request may ask for, by as many streams as it takes.
+  // Reads a part of `read` that one request may ask for, by as many streams as it takes.
   absl::Status ReadPart(const std::string& table, const RowRead& read,
                         const std::function<bool(ReadRow&&)>& row, ReadProgress* progress);
   // One stream of ReadRows, up to its end or until the reader has enough.

@@ -81,7 +81,7 @@ absl::Status RowMerger::BeginCell(CellChunk& chunk) {
   cell.value = std::move(*chunk.mutable_value());
   value_bytes_ = chunk.value_size();
   if (value_bytes_ > 0) {
-    // What the server says is not worth more memory than it has sent, at least at first.
+    // A size that the server claims reserves no more memory than the server has sent, at least at first.
     constexpr size_t kReserveBytesMax = 1 << 20;
     cell.value.reserve(std::min<size_t>(value_bytes_, kReserveBytesMax));
   }

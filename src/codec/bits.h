@@ -1,4 +1,4 @@
-// Bits in bytes, least significant first.
+// Bits in bytes, the least significant bit first.
 #pragma once
 
 #include <bit>
@@ -17,12 +17,12 @@ inline uint64_t LoadLittleEndian64(const char* from) {
 
 constexpr uint64_t LowBits(unsigned count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
-// Appends to *out; the last byte is filled up with zeros by Finish.
+// Appends bits to *out.  Finish fills the last byte up with zeros.  Not for several threads.
 class BitWriter {
  public:
   explicit BitWriter(std::string* out) : out_(out) {}
 
-  // The low `count` bits of `value`, which has no others; count <= 64.
+  // Appends the low `count` bits of `value`; its other bits must be 0; count <= 64.
   void Put(uint64_t value, unsigned count) {
     if (used_ + count > 64) {
       const unsigned first = 64 - used_;
@@ -54,8 +54,8 @@ class BitWriter {
   unsigned used_ = 0;
 };
 
-// Reads on from the first bit.  The bytes must be followed by 8 more that may be read; that no more bits are
-// taken than there are is the caller's to see to.
+// Reads bits one after the other.  The bytes must be followed by 8 more readable bytes.  The caller must not
+// take more bits than there are.  Not for several threads.
 class BitReader {
  public:
   static constexpr unsigned kAtOnceMax = 57;
@@ -69,7 +69,7 @@ class BitReader {
     }
     return GetAtOnce(count);
   }
-  // The same, for count <= kAtOnceMax.
+  // As Get, but faster, for count <= kAtOnceMax.
   uint64_t GetAtOnce(unsigned count) {
     const uint64_t word = LoadLittleEndian64(bytes_ + position_ / 8) >> (position_ % 8);
     position_ += count;

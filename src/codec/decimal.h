@@ -1,10 +1,10 @@
-// Decimal numbers as text: to an integer and a style, and back to the same text.
+// Decimal numbers as text: converts them to an integer and a style, and back to the same text.
 //
-// A column is written in one style when all its numbers are: at most `decimals` digits after the point, zeros
-// at the end taken off down to `decimals_min` digits, and at least `digits_min` digits before the point,
-// filled up with zeros.  So {2, 2, 1} writes 3.20 and 0.07, {5, 0, 1} writes 9.5 and 94558, {1, 1, 1}
-// Python's 9.0, {0, 0, 4} 0007.  Whatever text a style would not write again byte by byte is not of that
-// style: 1e3, +1, -0, .5, 1. and blanks are of none.
+// A column is written in one style if all its numbers have that style.  A style allows at most `decimals`
+// digits after the point.  Zeros at the end are taken off down to `decimals_min` digits.  There are at least
+// `digits_min` digits before the point, filled up with zeros.  So {2, 2, 1} writes 3.20 and 0.07, {5, 0, 1}
+// writes 9.5 and 94558, {1, 1, 1} Python's 9.0, {0, 0, 4} 0007.  A text that a style would not write again
+// byte by byte is not of that style: 1e3, +1, -0, .5, 1. and blanks are of no style.
 #pragma once
 
 #include <array>
@@ -29,10 +29,11 @@ struct DecimalStyle {
   uint8_t digits_min = 1;    // 1 to kDecimalDigitsMax
 };
 
-// A sign, a point and the digits of a number and of what fills it up.
+// Room for a sign, a point, the digits of a number, and the zeros that fill it up.
 constexpr size_t kDecimalTextBytesMax = 2 + 2 * kDecimalDigitsMax + 1;
 
-// A number as it is written: -?digits(.digits)?, not all zeros after a '-', kDecimalDigitsMax digits at most.
+// A number as it is written: -?digits(.digits)?, at most kDecimalDigitsMax digits, and not only zeros after a
+// '-'.
 struct WrittenDecimal {
   int64_t digits = 0;  // all of them, as one number
   uint8_t decimals = 0;
@@ -42,25 +43,27 @@ struct WrittenDecimal {
 };
 [[nodiscard]] bool ReadDecimal(std::string_view text, WrittenDecimal* decimal);
 
-// What the numbers of a column have in common: found by adding each, then asking for the style of most.
+// Finds the style that suits the numbers of a column.  Add each number, then ask for the style.
 class DecimalSurvey {
  public:
   void Add(const WrittenDecimal& decimal);
-  // The style that the most of them are of, or nearly so when it says less with each.
+  // Returns the style that most of the numbers have.  A style that fewer have may win if each number takes
+  // less in it.
   DecimalStyle Style() const;
 
  private:
-  // By decimals, and whether the last is 0.
+  // Counts of numbers, by decimals, and by whether the last decimal is 0.
   std::array<std::array<uint32_t, 2>, kDecimalDigitsMax + 1> decimals_{};
-  // Of those that begin with a zero that could be left out, by digits before the point.
+  // Counts of numbers that begin with a needless zero, by digits before the point.
   std::array<uint32_t, kDecimalDigitsMax + 1> padded_{};
   uint32_t total_ = 0;
 };
 
-// The number times 10^style.decimals; false: not of this style, or more than kDecimalDigitsMax digits.
+// Sets *integer to the number times 10^style.decimals.  Returns false if the number is not of this style, or
+// has more than kDecimalDigitsMax digits.
 [[nodiscard]] bool ToInteger(const WrittenDecimal& decimal, DecimalStyle style, int64_t* integer);
 
-// Writes at most kDecimalTextBytesMax bytes; returns the end.  Any integer is written, also one that
+// Writes at most kDecimalTextBytesMax bytes and returns their end.  It writes any integer, also one that
 // ToInteger never gives.
 char* WriteDecimal(int64_t integer, DecimalStyle style, char* to);
 

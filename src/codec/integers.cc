@@ -18,7 +18,7 @@ constexpr unsigned kDirectBits = 4;    // kDirectTokens is 2^kDirectBits
 constexpr unsigned kMantissaBits = 2;  // of a greater number, named by its token
 constexpr unsigned char kSigned = 4;
 
-// What a block can take at most, and what is around it when it is decoded.
+// The most bytes of a block, and the room around it when it is decoded.
 constexpr size_t kBlockBytesMax = kBlockValues * 8 + kBlockTokenBytesMax;
 constexpr size_t kMargin = 8;
 
@@ -73,7 +73,7 @@ unsigned TokenOf(uint64_t u) {
   return static_cast<unsigned>(kDirectTokens + ((length - 1 - kDirectBits) << kMantissaBits) + mantissa);
 }
 
-// What a token stands for: the least u, and how many raw bits are added.
+// The meaning of a token: the least u, and how many raw bits are added.
 struct TokenMeaning {
   uint64_t least;
   uint32_t raw_bits;
@@ -116,7 +116,8 @@ double CostOf(absl::Span<const uint64_t> residuals, const IntegerPlan& plan) {
     bits += count * std::log2(total / count);
     ++kinds;
   }
-  // Of many kinds, each once, a sample says too little: what the table will take stands in for it.
+  // A sample says too little of many kinds that occur once each: the bits that the table will take stand in
+  // for it.
   return (bits + kinds) / total;
 }
 

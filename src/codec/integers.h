@@ -1,12 +1,12 @@
-// Columns of integers: differences in time order, then an entropy coder, in blocks that are decoded alone.
+// Columns of integers: differences in time order, then an entropy coder, in blocks that can be decoded alone.
 //
 //   v = (value - base) / divisor        base: the least value; divisor: divides all differences
-//   r = v | v - v before | (v - v before) - the same before it        order 0, 1, 2
+//   r = v (order 0), or the step v - (v before) (order 1), or the step less the step before (order 2)
 //   u = r - step as it is (unsigned), or zig-zag (signed)
 //
-// All arithmetic is modulo 2^64, so any integers can be a column.  A u below 16 is a token of its own; a
-// greater one is a token that names its length in bits and the two bits below the highest, followed by the
-// rest as raw bits.
+// All arithmetic is modulo 2^64, so any integers can be a column.  A u below 16 is a token of its own.  The
+// token of a greater u names the length of u in bits and the two bits below the highest; the rest of u
+// follows as raw bits.
 //
 // Layout (numbers are varints, zig-zag where they have a sign; the count of values is known outside):
 //   form      1 byte: 0 constant, 1 line, 2 packed, 3 coded
@@ -17,13 +17,13 @@
 //     base, divisor, step
 //     packed: width in bits, 1 byte: each u has as many
 //     coded:  frequencies of tokens (codec/tokens.h)
-//     size of the next two parts together
-//     blocks, each of kBlockValues (the last of what is left):
+//     bytes of the next two parts together
+//     blocks, each of kBlockValues values (the last has the rest):
 //       order 1, 2: its first v, less the first v of the block before (0 for the first)
-//       order 2:    its first r of order 1, less the same of the block before
-//       size of its bytes
-//     the bytes of each block, one after the other: raw bits from the front, tokens from the end.  They hold
-//     the u of each value but those that are known already: the first of order 1, the first two of order 2.
+//       order 2:    its first r of order 1, less the first r of the block before
+//       bytes of the block
+//     the blocks' bytes, one after the other: raw bits from the front, tokens from the end.  They hold
+//     the u of each value that is not known already (known: the first of order 1, the first two of order 2).
 //
 // A column of n values of one entropy H costs about n * H bits, 20 bytes and 3 more a block.
 // Readers return false for damaged bytes; they never read or write outside what they were given.
@@ -45,44 +45,44 @@ namespace sonde::codec {
 constexpr size_t kBlockValues = kBlockTokensMax;
 constexpr size_t kFewValues = 16;
 
-// How a column is going to be written.
+// How a column is to be written.
 struct IntegerPlan {
   uint64_t base = 0;
   uint64_t divisor = 1;
   int order = 0;
   bool is_signed = false;
   uint64_t step = 0;
-  // About how many bits a value takes, without what is written once a column.
+  // About how many bits each value takes, without the bytes that a column takes once.
   double bits = 0;
 };
 
-// Finds a plan from a few of the values; at least one.
+// Finds a plan from a sample of the values, of which there must be at least one.
 IntegerPlan PlanIntegers(absl::Span<const int64_t> values);
 
 // Appends the column; at least one value.
 void EncodeIntegers(absl::Span<const int64_t> values, std::string* out);
-// Likewise, by a plan that was made of these values.
+// Appends the column by a plan that was made from these values.
 void EncodeIntegers(absl::Span<const int64_t> values, const IntegerPlan& plan, std::string* out);
 
-// A column that is read.  Views the bytes; not for several threads.
+// Reads a column.  Views the bytes.  Not for several threads.
 class IntegerColumn {
  public:
-  // A column of `count` >= 1 values, from the front of *in.
+  // Takes a column of `count` >= 1 values from the front of *in.
   [[nodiscard]] bool Parse(std::string_view* in, size_t count);
 
   size_t size() const { return count_; }
-  // Values [begin, end) to out[0] and on; end <= size().  A block that is decoded for a part is kept for the
-  // next call; all that are decoded for few values (kFewValues) are kept for good: such calls come in no
-  // order.
+  // Decodes values [begin, end) to out[0] and on; end <= size().  If only a part of a block is asked for, the
+  // decoded block is kept for the next call.  Calls for few values (at most kFewValues) come in no order, so
+  // all blocks that they decode are kept for good.
   [[nodiscard]] bool Decode(size_t begin, size_t end, int64_t* out);
   [[nodiscard]] bool At(size_t index, int64_t* value) { return Decode(index, index + 1, value); }
-  // All of it.
+  // Decodes all values.
   [[nodiscard]] bool DecodeAll(std::vector<int64_t>* values);
-  // All of it, and each in [least, most].
+  // Decodes all values.  Returns false also if one is not in [least, most].
   [[nodiscard]] bool DecodeAll(int64_t least, int64_t most, std::vector<int64_t>* values);
-  // Whether all values are the same one, without decoding them.
+  // Whether all values are equal, without decoding them.
   bool IsConstant(int64_t* value) const;
-  // Of what is kept for good.
+  // Bytes of the blocks that are kept for good.
   size_t KeptBytes() const { return kept_for_good_bytes_; }
 
  private:
@@ -98,7 +98,7 @@ class IntegerColumn {
 
   bool ParseBlocks(std::string_view* in);
   bool DecodeBlock(size_t index, int64_t* out);
-  // The r of `count` values, times the divisor.
+  // Decode `count` values of r, times the divisor.
   bool DecodePacked(std::string_view bytes, size_t count, int64_t* out) const;
   bool DecodeCoded(std::string_view bytes, size_t count, int64_t* out);
   int64_t Scaled(uint64_t u) const {
@@ -117,21 +117,21 @@ class IntegerColumn {
   std::vector<Block> blocks_;
   TokenFrequencies frequencies_;
   std::unique_ptr<TokenDecoder> decoder_;  // made when first needed
-  // Values [begin, end) of a block, which is decoded if it is not kept.
+  // Copies values [begin, end) of a block; decodes the block if it is not kept.
   bool CopyFrom(size_t block, size_t begin, size_t end, int64_t* out);
-  // A block that is decoded for few values.
+  // Decodes a block for a few values, and keeps it for good.
   bool KeepForGood(size_t block);
 
   size_t kept_block_ = SIZE_MAX;
   std::vector<int64_t> kept_;
 
-  // Values less the least of them, in as few bytes as all of them take.
+  // The values of a block, less the least of them, each in as few bytes as the greatest takes.
   struct KeptForGood {
     uint64_t least = 0;
     unsigned width = 0;  // 1, 2, 4 or 8; 0: it is not kept
     std::unique_ptr<char[]> bytes;
   };
-  std::vector<KeptForGood> kept_for_good_;  // by block, if there are any
+  std::vector<KeptForGood> kept_for_good_;  // by block; empty if none is kept
   size_t kept_for_good_bytes_ = 0;
 };
 

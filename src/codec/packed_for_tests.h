@@ -1,4 +1,4 @@
-// For tests: bytes as others pack them.
+// For tests: bytes as other programs pack them.
 #pragma once
 
 #include <zlib.h>
@@ -7,7 +7,7 @@
 
 namespace sonde {
 
-// `window`: as zlib counts, 15 for zlib's own framing, 16 more for gzip's.
+// `window` as zlib counts: 15 for zlib's own framing, plus 16 for gzip's.
 inline std::string Deflate(const std::string& text, int window) {
   z_stream stream{};
   deflateInit2(&stream, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY);

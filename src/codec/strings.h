@@ -1,9 +1,9 @@
-// Byte strings one after the other, and room for those that are unpacked.
+// Byte strings one after the other, and room for unpacked ones.
 //
 // Layout of `strings` (the count is known outside):
 //   integers (codec/integers.h)   the length of each
 //   packing                       1 byte: 0 plain, 1 a zstd frame
-//   the bytes of all, packed      length (varint), bytes
+//   bytes of all, packed          length (varint), bytes
 #pragma once
 
 #include <cstddef>
@@ -17,22 +17,24 @@
 
 namespace sonde::codec {
 
-// The strings of a column together; more is not written, and refused when it is read.
+// The bytes that the strings of a column may have together.  More are not written, and refused when read.
 constexpr uint64_t kColumnBytesMax = uint64_t{1} << 28;
 
-// Appends them; at least one, kColumnBytesMax in all.
+// Appends the strings.  There must be at least one, and at most kColumnBytesMax bytes in all.
 void EncodeStrings(absl::Span<const std::string_view> strings, std::string* out);
 
-// Reads `count` >= 1 of them from the front of *in into *strings; they view *bytes or *in.  False: damaged.
+// Reads `count` >= 1 strings from the front of *in into *strings, which view *bytes or *in.  Returns false if
+// the bytes are damaged.
 [[nodiscard]] bool DecodeStrings(std::string_view* in, size_t count, std::string* bytes,
                                  std::vector<std::string_view>* strings);
 
-// Room for bytes that stays where it is until Clear, which keeps it for the next ones.
+// Room for bytes, which do not move until Clear.  Clear keeps the room for the next bytes.  Not for several
+// threads.
 class ByteArena {
  public:
-  // `bytes` of room, of which Commit takes.
+  // Returns room for `bytes`.  Commit says how many of them are used.
   char* Reserve(size_t bytes);
-  // So many of the last Reserve are used.
+  // Uses `bytes` of the room of the last Reserve.
   void Commit(size_t bytes) { used_ += bytes; }
   void Clear() { now_ = used_ = 0; }
   size_t MemoryBytes() const;
@@ -44,7 +46,7 @@ class ByteArena {
   };
   std::vector<Chunk> chunks_;
   size_t now_ = 0;   // the chunk that is being filled
-  size_t used_ = 0;  // of it
+  size_t used_ = 0;  // bytes of this chunk that are used
 };
 
 }  // namespace sonde::codec

@@ -1,19 +1,19 @@
-// Columns of byte strings that are alike: row keys, qualifiers, records with a fixed shape.
+// Columns of byte strings that resemble each other: row keys, qualifiers, records of a fixed shape.
 //
-// A text is a template with fields of a fixed width.  In host_12#cpu#1467000010 the fields are the runs of
-// digits, so thousands of such keys are one template and two columns of integers, and a counter or a time
-// costs next to nothing, also one that is padded or runs backwards.
+// A text is a template with fields of fixed width.  In host_12#cpu#1467000010 the fields are the runs of
+// digits.  So thousands of such keys are one template and two columns of integers, and a counter or a time
+// costs next to nothing, even if it is padded or runs backwards.
 //
 // Layout (integers: codec/integers.h; strings: codec/strings.h; numbers are varints):
-//   form         1 byte, which says what the fields of a template are:
+//   form         1 byte; it says what the fields of a template are:
 //                  0 each run of ASCII digits, cut after every 19; decimal
 //                  1 the last 8 bytes, 2 the last 4 bytes; big-endian
-//                  3 the listed ones; big-endian.  There is one template.
+//                  3 the listed bytes; big-endian.  There is one template.
 //                  4 no templates: front-coded
 //   forms 0-3    count of templates; strings: the templates, with 0 in all fields (the digit, or the byte)
 //     form 3     count of fields; each: offset, width in bytes (1 to 8)
-//                count of columns: of the template with the most fields
-//                integers: the template of each text, unless there is one
+//                count of columns, which is the number of fields of the template with the most fields
+//                integers: the template of each text, unless there is only one template
 //                for each column: integers, the field of each text (any number where its template has fewer)
 //   form 4       integers: how many bytes each text shares with the one before it; strings: the rest of each
 //
@@ -32,35 +32,36 @@
 
 namespace sonde::codec {
 
-// Appends the column; at least one text, kColumnBytesMax in all.
+// Appends the column.  There must be at least one text, and at most kColumnBytesMax bytes in all.
 void EncodeTexts(absl::Span<const std::string_view> texts, std::string* out);
 
-// The same, or false, with *out as it was, if the texts are not many of few templates.
+// Appends the column if its texts are many of few templates.  Otherwise returns false, and leaves *out as it
+// was.
 [[nodiscard]] bool EncodeAlikeTexts(absl::Span<const std::string_view> texts, std::string* out);
 
-// Where a template has a number.
+// The place of a number in a template.
 struct TextField {
   uint32_t offset = 0;
   uint32_t width = 0;
 };
 
-// A column that is read.  Views the bytes; not for several threads.
+// Reads a column.  Views the bytes.  Not for several threads.
 class TextColumn {
  public:
-  // A column of `count` >= 1 texts, from the front of *in.
+  // Takes a column of `count` >= 1 texts from the front of *in.
   [[nodiscard]] bool Parse(std::string_view* in, size_t count);
 
   size_t size() const { return count_; }
-  // Texts [begin, end) to out[0] and on; end <= size().  They view this object or *arena.
+  // Decodes texts [begin, end) to out[0] and on; end <= size().  They view this object or *arena.
   [[nodiscard]] bool Decode(size_t begin, size_t end, ByteArena* arena, std::string_view* out);
-  // Replaces *text.
+  // Replaces *text by a text of the column.
   [[nodiscard]] bool At(size_t index, std::string* text);
-  // The first text that is not less than `text`, or size(), if the column is sorted.
+  // Sets *index to the first text that is not less than `text`, or to size().  The column must be sorted.
   [[nodiscard]] bool LowerBound(std::string_view text, size_t* index);
-  // Of those from `from` on, where it is cheap to find if it is near.
+  // As LowerBound, among the texts from `from` on.  It is cheap if the text is near `from`.
   [[nodiscard]] bool LowerBoundNear(size_t from, std::string_view text, size_t* index);
 
-  // Of what is decoded and kept.
+  // Bytes of decoded data that is kept.
   size_t KeptBytes() const;
 
  private:
@@ -74,18 +75,18 @@ class TextColumn {
 
   bool ParseTemplates(std::string_view* in);
   bool ParseFrontCoded(std::string_view* in);
-  // As LowerBound, of [low, high).
+  // As LowerBound, among the texts [low, high).
   bool LowerBoundIn(size_t low, size_t high, std::string_view text, size_t* index);
-  // Writes the text of a template to `to`; field i is fields[i * stride].
+  // Writes a text of a template to `to`.  Its i-th field is fields[i * stride].
   void Compose(const Template& shape, const int64_t* fields, size_t stride, char* to) const;
 
   Form form_ = Form::kDigits;
   size_t count_ = 0;
   std::string bytes_;
-  std::vector<std::string_view> texts_;  // front-coded: all of them
+  std::vector<std::string_view> texts_;  // if front-coded: all texts
   ByteArena arena_;
   std::vector<Template> templates_;
-  IntegerColumn ids_;  // if there is more than one template
+  IntegerColumn ids_;  // if there is more than one template: the template of each text
   std::vector<IntegerColumn> columns_;
   std::vector<int64_t> scratch_;
 };

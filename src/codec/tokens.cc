@@ -51,7 +51,7 @@ TokenFrequencies TokenFrequencies::Of(const std::array<uint32_t, kTokens>& count
     result.frequencies_[token] = static_cast<uint16_t>(std::max<int64_t>(scaled, 1));
     left -= result.frequencies_[token];
   }
-  // What rounding left over, or took too much, goes where it changes the size least.
+  // The surplus or deficit of rounding goes where it changes the size least.
   while (left != 0) {
     const int change = left > 0 ? 1 : -1;
     int best = -1;

@@ -1,15 +1,15 @@
 // Sequences of byte-sized tokens in close to as many bits as their frequencies allow: a table-driven
-// asymmetric numeral system (tANS; Duda, arXiv:1311.2540), as in FSE of zstd, but made for blocks of a few
-// hundred bytes that are decoded one by one with one table: two states, no header a block.
+// asymmetric numeral system (source: tANS; Duda, arXiv:1311.2540), as in FSE of zstd.  Unlike FSE it is made
+// for blocks of a few hundred bytes, each decoded alone with one table: two states, no header a block.
 //
-// Frequencies are found once a column and stored with it:
+// Frequencies are found once a column, and stored with it:
 //   table log, 1 byte: the frequencies add up to 2^log
 //   count of tokens that occur, less 1: 1 byte
-//   each: how many tokens lie between it and the one before (varint); its frequency less 1 (varint; the last
-//   one has what is left)
+//   for each: how many tokens lie between it and the one before (varint); its frequency less 1 (varint; the
+//   last token has what is left)
 //
 // A block's bits are written from its last token to its first, then both states, then a 1 and zeros up to a
-// byte; so they are read from the end backwards, and lie before the end of whatever bytes precede them.
+// byte.  So a block is read from its end backwards; its bits lie at the end of its bytes, behind any others.
 #pragma once
 
 #include <array>
@@ -26,17 +26,17 @@ namespace sonde::codec {
 constexpr int kTokens = 256;
 constexpr int kTableLogMax = 11;
 constexpr size_t kBlockTokensMax = 1024;
-// More bytes than a block of kBlockTokensMax takes.
+// A block of kBlockTokensMax takes fewer bytes than this.
 constexpr size_t kBlockTokenBytesMax = kBlockTokensMax * kTableLogMax / 8 + 8;
 
-// How often each token occurs, scaled to 2^log.
+// How often each token occurs, scaled to a sum of 2^log.
 class TokenFrequencies {
  public:
-  // At least one count is not 0.
+  // At least one count must not be 0.
   static TokenFrequencies Of(const std::array<uint32_t, kTokens>& counts);
 
   void Append(std::string* out) const;
-  // Takes them from the front of *in; false: damaged.
+  // Takes the frequencies from the front of *in.  Returns false if the bytes are damaged.
   [[nodiscard]] bool Parse(std::string_view* in);
 
   int log() const { return log_; }
@@ -52,7 +52,8 @@ class TokenFrequencies {
 class TokenEncoder {
  public:
   explicit TokenEncoder(const TokenFrequencies& frequencies);
-  // Appends a block of at most kBlockTokensMax tokens, each with a frequency; none gives no bytes.
+  // Appends a block of at most kBlockTokensMax tokens, each of which has a frequency.  No tokens give no
+  // bytes.
   void Append(absl::Span<const uint8_t> tokens, std::string* out) const;
 
  private:
@@ -68,8 +69,8 @@ class TokenEncoder {
 class TokenDecoder {
  public:
   explicit TokenDecoder(const TokenFrequencies& frequencies);
-  // Reads `count` tokens from the end of `block`, before which 8 more bytes must be readable.  True: *rest is
-  // how many bytes at the front are not theirs.  False: damaged.
+  // Reads `count` tokens from the end of `block`, before which 8 more bytes must be readable.  Returns false
+  // if the bytes are damaged.  Otherwise *rest is how many bytes at the front of `block` are not the tokens'.
   [[nodiscard]] bool Decode(std::string_view block, size_t count, uint8_t* tokens, size_t* rest) const;
 
  private:

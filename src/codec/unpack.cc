@@ -22,11 +22,11 @@ constexpr std::string_view kZstdSign = "\x28\xb5\x2f\xfd";
 // zlib: the largest window; 16 more are gzip's header and trailer.
 constexpr int kZlibWindow = 15;
 constexpr int kGzipWindow = kZlibWindow + 16;
-// Of the memory that zstd may ask for: its own usual limit, and the one that RFC 9659 sets for HTTP.
+// The memory that zstd may ask for: its own usual limit, and the limit that RFC 9659 sets for HTTP.
 constexpr int kZstdWindowLogMax = 27;
 constexpr int kZstdWindowLogMaxOfHttp = 23;
 
-// What came of a source and is not used yet.
+// Bytes that came from a source and are not used yet.
 class Input {
  public:
   explicit Input(ByteSource source) : source_(std::move(source)) {}

@@ -1,8 +1,7 @@
-// Bytes that were packed by gzip (RFC 1952), zlib (RFC 1950) or zstd (RFC 8878), unpacked as they are asked
-// for.
+// Unpacks bytes of gzip (RFC 1952), zlib (RFC 1950) or zstd (RFC 8878) as they are asked for.
 //
-// Several packed streams one behind the other are one.  What ends before its last stream does is an error,
-// and so are bytes that its checksums do not fit.
+// Several packed streams, one behind the other, are one.  Bytes that end before their last stream does are an
+// error, as are bytes that do not fit their checksums.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,12 @@ namespace sonde {
 
 enum class Packing : uint8_t { kGzip, kZlib, kZstd };
 
-// As the codings of HTTP.  DATA_LOSS: bytes that are damaged or end early, a window of zstd of more than 8
-// MiB (RFC 9659); otherwise the errors of `packed`.
+// The packings are the codings of HTTP.  DATA_LOSS: the bytes are damaged or end early, or a window of zstd
+// is larger than 8 MiB (RFC 9659).  All other errors are those of `packed`.
 ByteSource Unpacked(ByteSource packed, Packing packing);
 
-// The same of a file's bytes that begin as gzip or zstd do, of any window that zstd's own programs take;
-// others as they are.
+// Unpacks a file's bytes if they begin as gzip or zstd do; a window of zstd may be as large as zstd's own
+// programs take.  Other bytes stay as they are.  Errors as for Unpacked.
 ByteSource UnpackedBySign(ByteSource source);
 
 }  // namespace sonde

@@ -1,4 +1,4 @@
-// Columns of values: any byte strings, in the form that takes the fewest bits for what they are found to be.
+// Columns of values, which are any byte strings.  Each column has the form that takes the fewest bits.
 //
 // Layout: 1 byte of form, then (integers: codec/integers.h; numbers are varints):
 //   0 constant     the one value: length, bytes
@@ -7,18 +7,19 @@
 //   3 double       decimals, 1 byte; integers: value * 10^decimals; exceptions
 //   4 decimal text the style: decimals, decimals_min, digits_min, 1 byte each (codec/decimal.h); integers;
 //                  exceptions
-//   5 dictionary   count; strings; integers, each the index of a string: the more frequent, the smaller
+//   5 dictionary   count; strings; integers, each the index of a string; more frequent strings come first
 //   6 strings      codec/strings.h
 //   7 texts        codec/texts.h
 //
-//   exceptions     count; unless it is 0: integers, the index of each, ascending; strings.  The integer of an
-//                  exception means nothing.
+//   exceptions     count; if it is not 0: integers, the index of each exception, ascending; strings.  The
+//                  integer of an exception means nothing.
 //
-// Doubles are IEEE 754, big-endian.  In form 3 a value is its integer, as a double, divided by 10^decimals
-// (which is exact: ALP, SIGMOD 2024, but with the one correctly rounded division in place of two
-// multiplications).  In form 2 it is its bits; those of a negative number less than 2^63, negated.
+// Doubles are IEEE 754, big-endian.  In form 3 a value is its integer, as a double, divided by 10^decimals.
+// The division is exact (source: ALP, SIGMOD 2024, but with one correctly rounded division in place of two
+// multiplications).  In form 2 a double's integer is its bits; for a negative double it is the bits without
+// the sign, negated.
 //
-// Every form is checked as it is made: what would not come back byte by byte is an exception.
+// Every form is checked as it is made: a value that would not come back byte by byte is an exception.
 // Readers return false for damaged bytes; they never read or write outside what they were given.
 #pragma once
 
@@ -38,27 +39,27 @@
 
 namespace sonde::codec {
 
-// Appends the column; at least one value, kColumnBytesMax in all.
+// Appends the column.  There must be at least one value, and at most kColumnBytesMax bytes in all.
 void EncodeValues(absl::Span<const std::string_view> values, std::string* out);
 
-// A column that is read.  Views the bytes; not for several threads.
+// Reads a column.  Views the bytes.  Not for several threads.
 class ValueColumn {
  public:
-  // All of `bytes` is a column of `count` >= 1 values.
+  // Takes a column of `count` >= 1 values, which must be all of `bytes`.
   [[nodiscard]] bool Parse(std::string_view bytes, size_t count);
 
   size_t size() const { return count_; }
-  // Values [begin, end) to out[0] and on; end <= size().  They view the column's bytes, this object, or
-  // *arena.
+  // Decodes values [begin, end) to out[0] and on; end <= size().  They view the column's bytes, this object,
+  // or *arena.
   [[nodiscard]] bool Decode(size_t begin, size_t end, ByteArena* arena, std::string_view* out);
 
-  // Of what is decoded and kept.
+  // Bytes of decoded data that is kept.
   size_t KeptBytes() const;
 
-  // Whether DecodeNumbers can: every value is a number written so.
+  // Whether DecodeNumbers may be called: every value is a number that is written so.
   bool HoldsNumbers(NumberBytes written);
-  // Numbers [begin, end) to out[0] and on, each the double that is next to it.  *are_exact: whether integers
-  // are all within 2^53 of 0, and so what their doubles say; else *out means nothing.
+  // Decodes numbers [begin, end) to out[0] and on, each as the nearest double.  *are_exact says whether all
+  // integers among them are within 2^53 of 0, and so equal to their doubles.  If not, *out means nothing.
   [[nodiscard]] bool DecodeNumbers(NumberBytes written, size_t begin, size_t end, double* out,
                                    bool* are_exact);
 
@@ -95,7 +96,7 @@ class ValueColumn {
   DecimalStyle style_;
   IntegerColumn integers_;
   std::unique_ptr<Exceptions> exceptions_;
-  std::string_view packed_strings_;  // not unpacked yet
+  std::string_view packed_strings_;  // the packed strings, until they are unpacked
   std::unique_ptr<TextColumn> texts_;
   std::unique_ptr<std::string> bytes_;
   std::vector<std::string_view> strings_;

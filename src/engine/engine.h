@@ -1,9 +1,9 @@
-// What Sonde asks of whatever keeps the cells, so that a map in memory, RocksDB and a distributed store all
-// fit: rows and records, and, where the store has them, a change log, snapshots and sizes of ranges.
+// The interface of the stores that keep cells, so that a map in memory, RocksDB and a distributed store all
+// fit: rows and records, and, if the store has them, a change log, snapshots and sizes of ranges.
 // docs/architecture.md, "The engine".
 //
-// Above the engine, once: names, limits, garbage-collection visibility, filters, the order of mutations.
-// Below: durability.
+// The layers above the engine do this work once for all engines: names, limits, garbage-collection
+// visibility, filters, the order of mutations.  The engine's work is durability.
 //
 // Threads: all functions may be called at once.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace sonde {
 
-// What a caller may do better when it knows it.
+// Facts by which a caller chooses what to do.
 struct EngineTraits {
   bool waits_for_network = false;  // calls wait for other machines, so a thread that must not wait makes none
   bool commits_many_rows = true;   // changes of many rows cost about one wait for the disk
@@ -33,22 +33,22 @@ class Engine : public RowStore, public RecordStore {
 
   virtual EngineTraits traits() const = 0;
 
-  // What not every engine has; null: this one does not.  The same all the time, and there as long as the
-  // engine is.
+  // Parts that not every engine has; null: this engine has no such part.  A part does not change, and lives
+  // as long as the engine.
   virtual RowLog* log() = 0;
   virtual Snapshots* snapshots() = 0;
   virtual RangeSizes* range_sizes() = 0;
 
-  // How close it is to refusing writes as UNAVAILABLE: 0 at ease, 1 when it may.  From 0.5 on, whoever can
-  // should write less.  Cheap.
+  // How close the engine is to refusing writes as UNAVAILABLE: 0 at ease, 1 when it may refuse them.  From
+  // 0.5 on, callers that can write less should.  Cheap.
   virtual double WritePressure() const = 0;
 
-  // What the engine tells of itself: its memory, its files, its work in the background.  What cannot be told
-  // now is left out.  Cheap enough for once a second.
+  // Figures about the engine's memory, its files, and its work in the background.  Figures that are not known
+  // now are left out.  Cheap enough for once a second.
   virtual std::vector<Figure> Figures() const = 0;
 
-  // OK while writes go on; else why they have stopped: until the store is opened again, or for now.  Writes
-  // nothing that is read, and may wait for as long as a write.
+  // OK while writes go on.  An error says why they have stopped: for now, or until the store is opened again.
+  // It writes nothing that is read, and may wait for as long as a write.
   virtual absl::Status CheckWrites() = 0;
 };
 

@@ -1,4 +1,5 @@
-// An engine that asks another one, for tests that change, count or fail some of its calls.
+// An engine that passes all calls on to another one.  Tests derive from it, to change, count or fail some
+// calls.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// An engine that notes the commits that it is asked for, for tests of those who commit.
+// An engine that notes its commits, for tests of code that commits.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 
 namespace sonde {
 
-// Notes of each Apply "together" (no change may wait) or "alone", and the row keys.  The first waits until it
-// may go on.  The row "full" would keep others waiting, and waits itself until it may go on.
+// Notes each Apply as "together" (no change may wait) or "alone", with the row keys.  The first Apply waits
+// until it may go on.  The row "full" would keep others waiting, and waits itself until it may go on.
 class NotingEngine : public ForwardingEngine {
  public:
   using ForwardingEngine::ForwardingEngine;
@@ -52,13 +52,13 @@ class NotingEngine : public ForwardingEngine {
     return commits_;
   }
 
-  // No commit is made any more; set while there is none.
+  // No commit is made any more.  To be set while none is under way.
   std::atomic<bool> is_busy = false;
   std::atomic<bool> refuses_adds = false;
   absl::Notification first_began, first_may_go_on, full_may_go_on;
 
  private:
-  // The rows on their way to the engine, but for those that would keep others waiting.
+  // The rows on their way to the engine, without those that would keep others waiting.
   class Commit final : public RowSource {
    public:
     Commit(RowSource* rows, bool may_wait)
@@ -83,14 +83,14 @@ class NotingEngine : public ForwardingEngine {
     }
     void OnRefused(size_t index, const absl::Status& why) override { rows_->OnRefused(numbers_[index], why); }
 
-    std::vector<std::string> row_keys;  // behind how they come
-    bool adds = false;                  // cells
+    std::vector<std::string> row_keys;  // the row keys, behind "together" or "alone"
+    bool adds = false;                  // a change adds cells
 
    private:
     RowSource* const rows_;
     const bool may_wait_;
     std::vector<RowChange> left_;
-    std::vector<size_t> numbers_;  // of the changes that were left
+    std::vector<size_t> numbers_;  // by change that was left: its number
     size_t count_ = 0;
   };
 

@@ -1,4 +1,4 @@
-// How many bytes ranges of rows take, as far as a store can tell without reading them.
+// Measures how many bytes ranges of rows take, as far as a store can tell without reading them.
 //
 // Threads: all functions may be called at once.  Errors: those of row_store.h.
 #pragma once
@@ -16,8 +16,8 @@ namespace sonde {
 class RangeSizes {
  public:
   // About how many bytes lie in [starts[0], starts[1]), ..., [starts.back(), end), on disk and in memory.
-  // `starts` ascending, at least one; `end` empty: the end of the table.  The sizes of small ranges may be
-  // rough; what was deleted or moved counts until its space is given back.
+  // `starts` must ascend, and have at least one key.  An empty `end` is the end of the table.  The sizes of
+  // small ranges may be rough. Deleted or moved cells count until their space is given back.
   virtual absl::StatusOr<std::vector<uint64_t>> Measure(TableId table, const std::vector<std::string>& starts,
                                                         const std::string& end,
                                                         absl::Time deadline = absl::InfiniteFuture()) = 0;

@@ -1,5 +1,5 @@
-// Small durable records, for the catalog.  Several servers may share them: each record has a version, so that
-// a server that writes by what it read earlier finds out that another one came between.
+// Small durable records, for the catalog.  Several servers may share them.  Each record has a version, so
+// that a server notices if another one has changed a record since it read it.
 //
 // Threads: all functions may be called at once.  Errors: those of row_store.h.
 #pragma once
@@ -27,19 +27,21 @@ struct Record {
 struct RecordChange {
   std::string key;
   std::optional<std::string> value;                        // nullopt: deleted
-  std::optional<int64_t> expected_version = std::nullopt;  // of the record until then; 0: it is not there
+  std::optional<int64_t> expected_version = std::nullopt;  // the record's version until then; 0: it does not
+                                                           // exist
 };
 
 class RecordStore {
  public:
-  // All changes or none, and durably.  ABORTED: a record has not the expected version, and nothing is written.
+  // Applies all changes or none, durably.  ABORTED: a record does not have the expected version; nothing is
+  // written.
   virtual absl::Status WriteRecords(const std::vector<RecordChange>& changes,
                                     absl::Time deadline = absl::InfiniteFuture()) = 0;
-  // Those whose keys begin with `prefix`, by the bytes of their keys, ascending.
+  // Returns the records whose keys begin with `prefix`, ascending by the bytes of their keys.
   virtual absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view prefix,
                                                           absl::Time deadline = absl::InfiniteFuture()) = 0;
-  // Greater than at any time before the last write: who has read all records need not read them again while
-  // this stays.
+  // A number that every write makes greater.  While it stays, a caller that has read all records need not
+  // read them again.
   virtual absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline = absl::InfiniteFuture()) = 0;
 
  protected:

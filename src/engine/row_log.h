@@ -4,8 +4,8 @@
 // the change was applied, before and after any crash.  A log is divided into partitions, ranges of row keys.
 // Within a partition every record has a position of its own, greater than the positions of the records that
 // were there when its commit began; records of one row lie in the order in which its changes were applied.
-// Writers commit at once, so a record may appear below one that is seen already, but never at or below the
-// partition's frontier: who reads no further than the frontier misses nothing.
+// Writers commit at once, so a record may appear below one that is seen already.  But it never appears at or
+// below the partition's frontier: a reader that reads no further than the frontier misses nothing.
 //
 // Threads: all functions may be called at once.  Errors: those of row_store.h.
 #pragma once
@@ -25,15 +25,15 @@ namespace sonde {
 class RowLog {
  public:
   struct Piece {
-    int64_t position = 0;    // of the record; positive
-    uint32_t index = 0;      // of the piece in the record, from 0
+    int64_t position = 0;    // the record's position; positive
+    uint32_t index = 0;      // the piece's index in the record, from 0
     std::string_view bytes;  // gone when the visit is over
   };
 
   struct End {
-    // Up to where the log is complete: no record of the partition will appear at or below this position.
-    // Never goes back, and is at least the position that was asked for, unless a write is under way below
-    // that; later writes go above.  After a restart it starts at the last record.
+    // The log is complete up to here: no record of the partition will appear at or below this position.  It
+    // never goes back.  It is at least the requested position, unless a write is under way below that; later
+    // writes go above. After a restart it starts at the last record.
     int64_t frontier = 0;
     // The greatest position that a record has or is about to have; 0 when none is known.
     int64_t last_record = 0;

@@ -1,5 +1,5 @@
-// Tables of rows, as Sonde asks them of whatever keeps the cells: a map in memory, RocksDB, or a distributed
-// store.
+// Tables of rows: the interface of the stores that keep cells, whether a map in memory, RocksDB, or a
+// distributed store.
 //
 // A store promises: a change of one row is atomic; scans of ranges are in order; what was acknowledged
 // survives the loss of power (unless the store was opened otherwise).  It promises nothing over several rows.
@@ -37,7 +37,7 @@
 
 namespace sonde {
 
-// What a store has to know of a table.
+// The facts that a store has to know of a table.
 struct TableSpec {
   struct Family {
     FamilyId id = 0;
@@ -64,16 +64,17 @@ struct RowGuard {
 struct RowChange {
   std::string_view row_key;
   RowDelta delta;
-  // Looked at together with the change: no other change of the row comes between.  It does not see changes of
-  // the same part.
+  // It is looked at together with the change: no other change of the row comes between.  It does not see
+  // changes of the same part.
   std::optional<RowGuard> guard = std::nullopt;
 };
 
-// Changes of rows, pulled by the store part by part, so that of many changes one part has to be in memory.
+// Changes of rows, which the store pulls part by part, so that only one part has to be in memory.
 class RowSource {
  public:
-  // The next part; nullopt: there is none.  The views of the part before may be gone from here on, but for
-  // their row keys, which stay until the changes are applied.  Must neither call the store nor wait.
+  // Returns the next part; nullopt: there is none.  The views of the part before may be gone from here on,
+  // but for their row keys, which stay until the changes are applied.  It must neither call the store nor
+  // wait.
   virtual std::optional<absl::Span<const RowChange>> Next() = 0;
   // Tells that a row is not changed (UNKNOWN: it may be), though others may be.  `index` counts the changes of all parts from 0.
   // Comes at most once a change, before Apply returns.
@@ -87,8 +88,8 @@ struct WriteOptions {
   // DEADLINE_EXCEEDED: it had passed before anything was applied.
   absl::Time deadline = absl::InfiniteFuture();
   // Whether a change may keep the others waiting: for its row's lock, for space that is being made, or
-  // because it is guarded or logged.  If not, it is refused as ABORTED, and so are later changes of its row;
-  // nothing else is wrong with it.
+  // because it is guarded or logged.  If not, such a change is refused as ABORTED, and so are later changes
+  // of its row; nothing else is wrong with them.
   bool may_wait = true;
 };
 
@@ -103,17 +104,17 @@ class RowStore {
   virtual ~RowStore() = default;
 
   // --- Tables.
-  // Makes the table, or alters the one that is there as AlterTable does: so a caller may repeat it after a
-  // crash, and tells a store that was opened anew what may be forgotten.
+  // Makes the table.  If the table exists, alters it as AlterTable does.  So a caller may repeat the call
+  // after a crash, and tells a newly opened store what may be forgotten.
   virtual absl::Status CreateTable(const TableSpec& spec) = 0;
-  // Changes what may be forgotten; split keys do not matter.  Families that `spec` leaves out keep their
-  // cells.
+  // Changes which cells may be forgotten.  Split keys are ignored.  Families that `spec` leaves out keep
+  // their cells.
   virtual absl::Status AlterTable(const TableSpec& spec) = 0;
-  // All cells, and the change log, are gone at once for readers that come after; the space comes back in the
-  // background.  A caller may repeat it after a crash, also for a table that is not there.  A stream that was
-  // open may go on, end early, or answer NOT_FOUND.
+  // Drops the table: later readers see none of its cells, nor of its change log; the space comes back in the
+  // background.  A caller may repeat the call after a crash, also for a table that does not exist.  An open
+  // stream may go on, end early, or answer NOT_FOUND.
   virtual absl::Status DropTable(TableId table) = 0;
-  // Does the same to the cells of a family.  A stream that was open may go on with or without them.
+  // Drops the cells of a family in the same way.  An open stream may go on with or without them.
   virtual absl::Status DropFamily(TableId table, FamilyId family) = 0;
 
   // --- Rows.
@@ -139,15 +140,15 @@ class RowStore {
   // Applies the changes of `rows`, each row atomic.  Rows may repeat: later changes come after earlier ones.
   // The status of a change is what OnRefused was told of it, or else what Apply returns.
   virtual absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) = 0;
-  // Applies these changes; the first status that is not OK, if there is one.
+  // Applies these changes.  Returns the first status that is not OK, if there is one.
   absl::Status Apply(TableId table, absl::Span<const RowChange> changes, const WriteOptions& options = {});
 
-  // Reads a row, decides, and writes it, with no other change of the row in between.  `decide` sees the row's
-  // cells of `hints` (families in any order, each once; none without cells) and returns the change, or
-  // nothing to leave the row alone.  It is pure, may run again and must not call the store.  What it sees is
-  // gone when it returns; the delta's views must outlive Update.  An error of `decide` is Update's answer and
-  // changes nothing.  FAILED_PRECONDITION: the row has more than kRowWholeBytesMax (model/limits.h) of what
-  // `decide` would see.
+  // Reads a row, decides, and writes it; no other change of the row comes between.  `decide` sees the row's
+  // cells that `hints` ask for (families in any order, each once, none without cells).  It returns the
+  // change, or nothing to leave the row alone.  It must be pure, may run again, and must not call the store.
+  // The cells that it sees are gone when it returns; the delta's views must outlive Update.  An error of
+  // `decide` is Update's status, and changes nothing. FAILED_PRECONDITION: `decide` would see more than
+  // kRowWholeBytesMax (model/limits.h) of the row.
   using Decide = std::function<absl::StatusOr<std::optional<RowDelta>>(const std::vector<RowFamily>& row)>;
   virtual absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints,
                               const Decide& decide, const WriteOptions& options = {}) = 0;
@@ -156,7 +157,7 @@ class RowStore {
   virtual absl::Status DropRange(TableId table, const RowRange& range,
                                  absl::Time deadline = absl::InfiniteFuture()) = 0;
 
-  // How the table is divided: ascending, at least one; the last has an empty end_key.
+  // Returns how the table is divided: ascending, at least one range; the last has an empty end_key.
   virtual absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table,
                                                          absl::Time deadline = absl::InfiniteFuture()) = 0;
 };

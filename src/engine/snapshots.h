@@ -23,22 +23,23 @@ class Snapshots {
   struct Facts {
     std::string name;
     TableId table = 0;
-    uint64_t bytes = 0;  // that it takes, approximately
+    uint64_t bytes = 0;  // about how many it takes
 
     bool operator==(const Facts&) const = default;
   };
 
-  // Cells and change log of one table.  Reads and writes go on.  `name`: 1 to 128 letters, digits, '-', '_'.
-  // ALREADY_EXISTS; INVALID_ARGUMENT: the name is none.
+  // Copies cells and change log of one table.  Reads and writes go on.  `name`: 1 to 128 letters, digits,
+  // '-', '_'. ALREADY_EXISTS: the name is in use.  INVALID_ARGUMENT: it is no name.
   virtual absl::Status Make(std::string_view name, TableId table,
                             absl::Time deadline = absl::InfiniteFuture()) = 0;
-  // By name, ascending.
+  // Returns the snapshots by name, ascending.
   virtual absl::StatusOr<std::vector<Facts>> List(absl::Time deadline = absl::InfiniteFuture()) = 0;
-  // Adds the cells of the snapshot to a table, which the caller has made and nobody writes; families keep
-  // their ids; nothing is logged.  May be repeated after an error.  NOT_FOUND: no such snapshot, or table.
+  // Adds the cells of the snapshot to a table, which the caller has made and nobody else writes.  Families
+  // keep their ids.  Nothing is logged.  It may be repeated after an error.  NOT_FOUND: there is no such
+  // snapshot, or table.
   virtual absl::Status Restore(std::string_view name, TableId into,
                                absl::Time deadline = absl::InfiniteFuture()) = 0;
-  // Also of a snapshot that is not there.
+  // Drops a snapshot.  It is no error if there is none.
   virtual absl::Status Drop(std::string_view name, absl::Time deadline = absl::InfiniteFuture()) = 0;
 
  protected:

@@ -8,7 +8,7 @@
 namespace sonde {
 namespace {
 
-// Of two ends, infinity being the greatest.
+// Compares two ends; infinity is the greatest.
 bool EndsBefore(const std::optional<std::string>& a, const std::optional<std::string>& b) {
   if (!a.has_value()) return false;
   return !b.has_value() || *a < *b;

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = FilterNode::Kind;
 
-// What RE2 may need while it compiles a filter's regexes, as RegexCost tells.
+// The memory that RE2 may need while it compiles a filter's regexes, as RegexCost estimates it.
 constexpr int64_t kRegexCostOfFilterMax = 5 << 19;
 // For the programs and automata of all regexes of a filter.  Each first gets its share of a quarter, then
 // twice as much until its program fits.  The largest program is bounded by what an automaton may have: it
@@ -340,7 +340,7 @@ class FilterCompiler {
   int64_t automata_count_ = 0;
   int64_t regex_cost_ = 0;
   int64_t regex_memory_bytes_ = kRegexMemoryBytesMax;  // not given out yet
-  // Of the filter that is being filled in.
+  // The place of the filter that is being filled in.
   const std::string* place_ = nullptr;
   int depth_ = 0;
   bool in_condition_ = false;

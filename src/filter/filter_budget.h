@@ -1,9 +1,9 @@
-// What a request's filter may cost, and when its work is looked at.
+// The budget of a request's filter: how much its work may cost, and when the cost is looked at.
 //
-// A filter of 20 KiB could otherwise take time and memory without bound: a regex whose automaton never stops
-// growing, thousands of filters on thousands of cells, interleaves in a chain, each of which multiplies the
-// cells.  Time is CPU time, as what a step costs differs too much; it is looked at every so many units of
-// work, and whenever an automaton has filled its memory (regex_matcher.cc).
+// Without a budget, a filter of 20 KiB could take unbounded time and memory: a regex whose automaton never
+// stops growing, thousands of filters on thousands of cells, interleaves in a chain, each of which multiplies
+// the cells. Time is CPU time, as steps cost too different amounts.  It is looked at after every
+// kUnitsPerCheck units of work, and whenever an automaton has filled its memory (regex_matcher.cc).
 #pragma once
 
 #include <cstddef>
@@ -18,45 +18,45 @@ namespace sonde {
 inline constexpr size_t kComparedBytesPerUnit = 16;
 
 struct FilterLimits {
-  // CPU time for one row: so much, and so much again for each MiB of the row.  (An honest regex takes 2 ms a
+  // CPU time for one row: a fixed part, and a part for each MiB of the row.  (An honest regex takes 2 ms a
   // MiB, a list of a thousand words 20 ms once.)
   int64_t row_cpu_ms = 50;
   int64_t row_cpu_ms_per_mib = 50;
-  // CPU time to find out what of a row a filter looks at.
+  // CPU time to find out which parts of a row a filter looks at.
   int64_t planning_cpu_ms = 20;
   // CPU time for all of a request: its planning and its rows.
   int64_t request_cpu_ms_max = 60'000;
-  // Copies of cells that are held for a row: so many, and as many as the row has.
+  // Copies of cells that may be held for a row: this many, and as many as the row has.
   size_t copied_cells_max = 20 * 1024;
-  // What comes out of a row may have so many bytes, or so many times the row's own, whichever is more.
+  // Bytes that a row's output may have: this many, or so many times the row's own bytes, whichever is more.
   size_t output_bytes_max = 4 << 20;
   size_t output_bytes_per_byte_max = 4;
 };
 
-// CPU time of the calling thread.
+// The CPU time of the calling thread.
 int64_t ThreadCpuNanos();
 
-// One per request.  Not thread-safe; a row is worked on by one thread.
-// Once something was refused, everything after is, and status() stays: RESOURCE_EXHAUSTED with the limit and
-// the value, or what `interrupted` answered.
+// One per request.  Not for several threads; one thread works on a row.  After the first refusal everything
+// is refused, and status() stays: RESOURCE_EXHAUSTED with the limit and the value, or the error of
+// `interrupted`.
 class FilterBudget {
  public:
-  // `interrupted` is asked every kUnitsPerCheck units of work: not OK (DEADLINE_EXCEEDED, CANCELLED) ends the
-  // filter.
+  // `interrupted` is asked every kUnitsPerCheck units of work.  Its error (DEADLINE_EXCEEDED, CANCELLED) ends
+  // the filter.
   explicit FilterBudget(FilterLimits limits = {}, std::function<absl::Status()> interrupted = {},
                         std::function<int64_t()> cpu_nanos = ThreadCpuNanos)
       : limits_(limits), interrupted_(std::move(interrupted)), cpu_nanos_(std::move(cpu_nanos)) {}
 
-  // A unit is a few nanoseconds: a step of a loop over cells, or a comparison of some bytes.  So many take
-  // about a millisecond.
+  // A unit is a few nanoseconds: a step of a loop over cells, or a comparison of some bytes.  This many units
+  // take about a millisecond.
   static constexpr uint64_t kUnitsPerCheck = 200'000;
 
-  // A budget for what is done once, before the first row, and may be left undone: that it refuses does not
-  // end the filter.  What it has taken counts for the request.
+  // A budget for work that is done once, before the first row, and may be left undone: its refusal does not
+  // end the filter.  The work's cost counts for the request.
   FilterBudget StartPlanning() const;
   void EndPlanning(FilterBudget planning);
 
-  // A row's work begins: what was begun before it is done.
+  // Begins a row's work, and ends that of the row before.
   void StartRow(size_t row_bytes);
   void EndRow();
 
@@ -68,30 +68,33 @@ class FilterBudget {
     return Check();
   }
 
-  // Looks at the clock now.  Also to be called before something that may take milliseconds.
+  // Looks at the clock now.  To be called also before a step that may take milliseconds.
   [[nodiscard]] bool Check();
-  // A hypervisor that stops a processor charges that to the thread that is on it.  So a step that takes
-  // longer than any should does not count, once a row, unless it was said that steps of this row may be long.
+  // Lets steps of this row be long.  A hypervisor that stops a processor charges the pause to the thread that
+  // is on it.  So once a row a step that takes longer than any step should does not count, unless this was
+  // called.
   void ExpectLongSteps() { steps_are_long_ = true; }
-  // CPU time between the last look at the clock and the one before it; 0: there was none before it in the
-  // row, or it does not count.
+  // CPU time between the last two looks at the clock.  It is 0 if there was only one in the row, or if the
+  // step does not count.
   int64_t last_step_nanos() const { return last_step_nanos_; }
 
-  // May so many copies of cells be held for a row that has `row_cells`?
+  // Whether the row, which has `row_cells`, may hold `cells` copies.
   [[nodiscard]] bool AdmitCopies(size_t cells, size_t row_cells);
-  // May a row come out with so many bytes?
+  // Whether a row's output may have this many bytes.
   [[nodiscard]] bool AdmitOutput(size_t bytes);
 
-  // Ends the filter.  Always false.
+  // Ends the filter.  Always returns false.
   bool Refuse(absl::Status status);
 
   const absl::Status& status() const { return status_; }
   int64_t request_cpu_nanos() const { return request_cpu_nanos_; }
 
  private:
-  // Reading the clock costs more than many rows: without reason it is read for one of so many.
+  // The clock is read for one row in this many, unless there is a reason to read it, as a reading costs more
+  // than many rows.
   static constexpr uint64_t kRowsPerSample = 64;
-  // Takes longer than it takes to fill the memory of an automaton that is not large (regex_matcher.cc).
+  // A step of this length takes longer than to fill the memory of an automaton that is not large
+  // (regex_matcher.cc).
   static constexpr int64_t kStrangeStepNanos = 25'000'000;
 
   bool CheckRow(int64_t now_nanos);
@@ -106,9 +109,9 @@ class FilterBudget {
   bool row_is_timed_ = false;
   bool row_is_sample_ = false;
   bool row_was_stopped_ = false;
-  bool steps_are_long_ = false;   // of the row
-  int64_t row_start_nanos_ = 0;   // if it is timed
-  int64_t last_check_nanos_ = 0;  // the same, of the row
+  bool steps_are_long_ = false;   // in this row
+  int64_t row_start_nanos_ = 0;   // if the row is timed
+  int64_t last_check_nanos_ = 0;  // the last look at the clock in this row, if the row is timed
   int64_t last_step_nanos_ = 0;
   int64_t request_cpu_nanos_ = 0;
   absl::Status status_;

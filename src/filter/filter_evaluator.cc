@@ -111,7 +111,7 @@ void CompactQualifiers(std::vector<FilterCell>* cells, Keeps keeps) {
   });
 }
 
-// Of a cell: what `keeps` says of its family, which is asked once for each run of a family.
+// Asks `keeps` of a cell's family, once for each run of a family.
 template <typename Keeps>
 auto OfFamilies(Keeps keeps) {
   return [keeps, family = std::optional<uint32_t>(), is_kept = false](const FilterCell& cell) mutable {
@@ -412,7 +412,7 @@ bool FilterEvaluator::AddRun(List run, Runs* runs) {
 bool FilterEvaluator::MergeRuns(Runs* runs, Cells* merged) {
   size_t cells_count = 0;
   for (const List& run : *runs) cells_count += run->size();
-  // What comes out is held beside what goes in.
+  // The output is held beside the input.
   if (runs->size() > 1 && !budget_->AdmitCopies(copied_cells_ + sunk_cells_ + cells_count, row_cells_))
     return false;
   while (runs->size() > 1) {

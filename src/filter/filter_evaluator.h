@@ -39,7 +39,7 @@ class FilterEvaluator {
  public:
   static constexpr size_t kKeptCellsMax = 4 * 1024;
 
-  // FilterCell::family counts in the schema's families.
+  // FilterCell::family is an index into the schema's families.
   FilterEvaluator(const CompiledFilter& filter, const TableSchema& schema, FilterBudget* budget,
                   RandomSource* random);
   ~FilterEvaluator();
@@ -57,13 +57,13 @@ class FilterEvaluator {
   // Sorted lists of cells, none of them empty.
   using Runs = std::vector<List>;
 
-  // Lists come from a stock, and go back to it.
+  // Takes a list from a stock of lists, or gives it back.
   List Borrow();
   void Return(List list);
-  // The cells in a list of their own; none are left.
+  // Moves all cells into a list of its own.
   List TakeAll(Cells* cells);
 
-  // All of these: false when the budget refused.
+  // All functions below return false if the budget refused.
   bool RunOnRow(Cells* cells);
   bool Evaluate(NodeIndex index, Cells* cells);
   bool EvaluateChain(const FilterNode& node, Cells* cells);
@@ -85,17 +85,17 @@ class FilterEvaluator {
   const TableSchema& schema_;
   FilterBudget* budget_;
   RandomSource* random_;
-  std::vector<NodeState> states_;  // of each node
+  std::vector<NodeState> states_;  // by node
   std::vector<List> free_cells_;
-  size_t kept_cells_ = 0;  // room in them
+  size_t kept_cells_ = 0;  // cells that free_cells_ has room for
   Runs sunk_;
 
-  // Of the row at hand.
+  // Facts about the row at hand.
   std::string_view row_key_;
   size_t row_cells_ = 0;
-  uint64_t qualifier_units_ = 0;  // to compare all its qualifiers
-  size_t copied_cells_ = 0;       // that are held besides the row's own
-  size_t sunk_cells_ = 0;         // of sunk_, while the row is worked on
+  uint64_t qualifier_units_ = 0;  // units of work to compare all its qualifiers
+  size_t copied_cells_ = 0;       // copies that are held besides the row's own cells
+  size_t sunk_cells_ = 0;         // cells in sunk_, while the row is worked on
 };
 
 }  // namespace sonde

@@ -1,4 +1,4 @@
-// The compiled form of a filter: a tree in an array, checked.  For this folder only.
+// A compiled filter: a tree in an array, checked.  For this folder only.
 #pragma once
 
 #include <cstddef>
@@ -43,11 +43,11 @@ struct FilterNode {
   };
 
   Kind kind = Kind::kPassAll;
-  bool has_sink = false;            // in it or below
-  bool has_label = false;           // in it or below
-  bool depends_on_row_key = false;  // in it or below is something that may block a whole row
+  bool has_sink = false;            // this node or one below is a sink
+  bool has_label = false;           // this node or one below is a label
+  bool depends_on_row_key = false;  // this node or one below may block a whole row
   std::vector<NodeIndex> children;  // kChain, kInterleave; kCondition: predicate, true, false (or kNoNode)
-  std::shared_ptr<const RegexMatcher> matcher;  // the regexes; one for all that have the same pattern
+  std::shared_ptr<const RegexMatcher> matcher;  // the compiled regex; nodes with the same pattern share one
   std::string text;                             // kColumnRange: family; kValueBitmask: mask
   ByteRange range;                              // kColumnRange, kValueRange
   TimeRange time_range;                         // kTimestampRange
@@ -55,7 +55,7 @@ struct FilterNode {
   double probability = 0;                       // kRowSample
   uint32_t label = kNoLabel;                    // kApplyLabel
 
-  // Units of work to compare a cell's bytes with those of the filter.
+  // Units of work to compare a cell's bytes with the filter's.
   uint64_t CompareUnits() const {
     return (text.size() + range.start.size() + (range.end.has_value() ? range.end->size() : 0)) /
            kComparedBytesPerUnit;

@@ -82,7 +82,7 @@ struct Need {
   bool values_leave = true;    // values come out at the end of the filter
   bool values_sink = false;    // or through a sink
 
-  // What the filter is to those after it.
+  // How far the filter's effect reaches, for the filters after it.
   Reach reach = Reach::kCell;
   bool keeps_newest_runs = true;  // never drops a cell and keeps an older one of its column
   bool has_sink = false;
@@ -200,8 +200,8 @@ class NeedsOf {
     return known->second;
   }
 
-  // What the first filters of a chain need, given what the next one needs.  False when nothing comes out any
-  // more.
+  // Adds the needs of a chain's next filter to those of the filters before it.  Returns false if nothing comes
+  // out any more.
   static bool Append(Need next, Need* need) {
     if (next.nothing) {
       if (!need->has_sink) {

@@ -52,7 +52,7 @@ class CostScanner {
   }
 
  private:
-  // What is between parentheses that are still open.
+  // The part between parentheses that are still open.
   struct Group {
     Cost cost = kGroup;
     int64_t way_before = 0;       // of things that end where it begins
@@ -60,7 +60,7 @@ class CostScanner {
     int64_t way_of_branches = 0;  // the longest one that ends where a branch ended
   };
 
-  // What a quantifier would stand behind.
+  // The part that a quantifier would stand behind.
   struct Last {
     Cost cost;
     int64_t way_before = 0;
@@ -131,7 +131,7 @@ class CostScanner {
     LeaveOut();
   }
 
-  // What it stands behind remains the last.
+  // The part before the quantifier remains the last one.
   void Quantify(const Cost& cost) {
     Charge(cost);
     last_.cost.Add(cost);
@@ -200,7 +200,7 @@ class CostScanner {
 
   void SkipBraces() { rest_.remove_prefix(std::min(rest_.find('}'), rest_.size() - 1) + 1); }
 
-  // What follows "\\p": "L", "{Greek}".
+  // Skips the name behind "\\p": "L", "{Greek}".
   void SkipUnicodeName() {
     if (rest_.starts_with("{")) return SkipBraces();
     if (!rest_.empty()) Take();

@@ -1,4 +1,4 @@
-// What a filter says of a row by its key alone, or cell by cell.
+// A filter's judgement of a row by its key alone, and whether it judges cell by cell.
 #include <algorithm>
 
 #include "filter/compiled_filter.h"

@@ -1,17 +1,20 @@
 // Decides which cells of a family a garbage-collection rule keeps.
 //
-// Meaning.  A cell has a rank in its column: 0 for the newest, counted over all cells of the column that are
-// stored, kept or not.  MaxVersions n forgets rank >= n.  MaxAge a forgets a cell that is more than `a` old:
-// timestamp < now - a; a cell exactly `a` old is kept.  Intersection forgets what all of its rules forget,
-// Union what any forgets; an empty one, and a rule that is not set, forgets nothing.
+// Meaning.  A cell has a rank in its column: 0 for the newest, counted over all stored cells of the column,
+// kept or not.
+//  MaxVersions n  forgets cells of rank >= n.
+//  MaxAge a       forgets cells older than `a`: timestamp < now - a; a cell exactly `a` old is kept.
+//  Intersection   forgets a cell if all of its rules forget it.
+//  Union          forgets a cell if any of its rules forgets it.
+// An empty intersection or union forgets nothing, nor does a rule that is not set.
 //
 // Every rule is monotone: once a cell of a column is forgotten, so are all older ones.  So a rule is a
-// staircase: for each rank, the newest timestamp that it forgets, which never falls as the rank grows.  That
-// is what is compiled; MaxVersions and MaxAge, and an intersection of the two, are one step, a union of the
-// two is two.
+// staircase: it has, for each rank, the newest timestamp that it forgets, which never falls as the rank
+// grows.  The staircase is what is compiled.  MaxVersions, MaxAge and an intersection of the two are one
+// step; a union of the two is two steps.
 //
-// Threads: const functions may be called by several at once.  Copies are cheap (no allocation up to two
-// steps).
+// Threads: const functions may be called by several at once. Cost: a copy is cheap; up to two steps it
+// allocates nothing.
 #pragma once
 
 #include <array>
@@ -27,15 +30,16 @@ namespace sonde {
 
 class GcRuleEvaluator {
  public:
-  // Keeps everything.
+  // A rule that keeps everything.
   GcRuleEvaluator() = default;
 
-  // `rule` passed CheckGcRule; it is not used after this.
+  // `rule` must have passed CheckGcRule.  It is not used after this.
   GcRuleEvaluator(const GcRule& rule, int64_t now_micros);
 
   bool KeepsEverything() const { return count_ == 0; }
 
-  // Once false for a cell of a column, false for all cells after it: callers may leave the column.
+  // Once it is false for a cell of a column, it is false for all cells after it, so callers may leave the
+  // column.
   bool Keeps(int64_t rank, int64_t timestamp_micros) const {
     for (uint32_t i = 0; i < count_; ++i) {
       const Step& step = StepAt(i);
@@ -45,18 +49,19 @@ class GcRuleEvaluator {
     return true;
   }
 
-  // Every cell of this rank or more is forgotten, whatever its timestamp.
+  // The least rank of which every cell is forgotten, whatever its timestamp.
   std::optional<int64_t> VersionsMax() const;
 
-  // Every cell older than this is forgotten, whatever its rank.
+  // Every cell older than this timestamp is forgotten, whatever its rank.
   std::optional<int64_t> OldestKeptMicros() const;
 
-  // True if a cell's fate may depend on newer cells of its column: whoever reads must then see those as well.
+  // Whether a cell's fate may depend on newer cells of its column.  If so, a reader must see those as well.
   bool DependsOnRank() const;
 
-  // Removes what is forgotten from all cells of a family of a row, in place: qualifier ascending, timestamp
-  // descending.  Skips the rest of a column without looking at each of its cells.  When a family comes in
-  // pieces, `kept_before` is how many cells of the piece's first column were kept in the pieces before it.
+  // Removes the forgotten cells from the cells of a family of a row, in place.  Cells must come with
+  // qualifiers ascending, timestamps descending.  The rest of a column is skipped without a look at each
+  // cell.  If a family comes in pieces, `kept_before` is how many cells of the piece's first column were kept
+  // in the pieces before it.
   void Filter(std::vector<CellView>* cells, int64_t kept_before = 0) const;
 
  private:
@@ -80,9 +85,9 @@ class GcRuleEvaluator {
   Steps more_steps_;
 };
 
-// Makes the hints of a filter fit for a read that applies garbage collection first.  `rules` are those of all
-// families that are read.  Adds what the rules forget anyway.  Takes back the upper end of the time range
-// when a rule counts versions: the newer cells give the older ones their ranks.
+// Makes the hints of a filter fit for a read that applies garbage collection first.  `rules` are the rules of
+// all families that are read.  It adds the rules' own bounds to the hints.  It takes back the upper end of
+// the time range if a rule counts versions, as the newer cells give the older ones their ranks.
 void RefineReadHints(const std::vector<GcRuleEvaluator>& rules, ReadHints* hints);
 
 }  // namespace sonde

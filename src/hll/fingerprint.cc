@@ -68,7 +68,7 @@ struct Pair {
   uint64_t second = 0;
 };
 
-// Of the 32 bytes at `offset`.
+// Hashes the 32 bytes at `offset`.
 Pair HashBlock(std::string_view bytes, size_t offset, uint64_t seed_a, uint64_t seed_b) {
   const uint64_t last = Word(bytes, offset + 24);
   uint64_t a = seed_a + Word(bytes, offset);

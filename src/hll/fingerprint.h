@@ -9,7 +9,7 @@ namespace sonde {
 
 uint64_t Fingerprint2011(std::string_view bytes);
 
-// Of an integer: of its 8 bytes, little-endian.
+// The fingerprint of an integer's 8 bytes, little-endian.
 uint64_t Fingerprint2011(int64_t value);
 
 }  // namespace sonde

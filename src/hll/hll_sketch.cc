@@ -13,11 +13,11 @@
 namespace sonde {
 namespace {
 
-// Of AggregatorStateProto.
+// Fields of AggregatorStateProto.
 constexpr uint64_t kTypeField = 1, kValuesCountField = 2, kEncodingVersionField = 3, kValueTypeField = 4;
 constexpr uint64_t kHyperLogLogPlus = 112;  // the type, and the extension's field
 constexpr uint64_t kEncodingVersion = 2;
-// Of HyperLogLogPlusUniqueStateProto.
+// Fields of HyperLogLogPlusUniqueStateProto.
 constexpr uint64_t kSparseCountField = 2, kPrecisionField = 3, kSparsePrecisionField = 4, kRegistersField = 5,
                    kSparseField = 6;
 
@@ -26,13 +26,14 @@ constexpr uint64_t kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5;  // wire
 constexpr int kHashBits = 64;
 constexpr int kRankBits = 6;
 constexpr uint32_t kRankMask = (1u << kRankBits) - 1;
-// Of sparse values with a rank, which sort behind all others: max(sparse precision, precision + kRankBits).
+// The flag of sparse values with a rank, which sort behind all others: max(sparse precision, precision +
+// kRankBits).
 constexpr uint32_t kRankFlag = 1u << 21;
 
 // ZetaSketch's number of what is counted: UINT64, BYTES_OR_UTF8_STRING.
 uint64_t ValueTypeOf(AggregateKind kind) { return kind == AggregateKind::kHllInt64 ? 8 : 11; }
 
-// Of one index the greatest value stays.  Only values with a rank can differ in it.
+// The greatest value of an index stays.  Only values with a rank can differ and have one index.
 constexpr bool HaveOneIndex(uint32_t a, uint32_t b) {
   return a == b || ((a & b & kRankFlag) != 0 && a >> kRankBits == b >> kRankBits);
 }

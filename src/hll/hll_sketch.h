@@ -8,8 +8,8 @@
 //
 // Sparse values are ascending, as varints of the differences: the 20 first bits of a hash, or, when the last
 // 5 of these are zeros, flag | the first 15 << 6 | the number of leading zeros in the rest of the hash + 1.
-// Of two that have the first 20 bits in common the greater stays.  Past kSparseBytesMax the sketch becomes
-// 2^15 registers: of all hashes with the same first 15 bits, the most leading zeros in the rest + 1.
+// If two values have the same first 20 bits, the greater stays.  Past kSparseBytesMax the sketch becomes 2^15
+// registers: for each first 15 bits, the most leading zeros in the rest of the hashes with these bits, + 1.
 //
 // Merging is associative and commutative in what a sketch counts.  (In its bytes nearly: whether a sketch
 // that is at kSparseBytesMax has become registers may depend on the order.)
@@ -28,9 +28,9 @@ namespace sonde {
 
 class HllSketch {
  public:
-  // Of no value.  `kind`: kHllInt64 or kHllBytes.
+  // A sketch of no values.  `kind`: kHllInt64 or kHllBytes.
   explicit HllSketch(AggregateKind kind) : kind_(kind) {}
-  // Of one.
+  // A sketch of one value.
   static HllSketch Of(int64_t value);
   static HllSketch Of(std::string_view value);
 

@@ -1,4 +1,4 @@
-// What happened in a range of keys in a stretch of time.
+// The accesses to a range of keys in a stretch of time.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ struct AccessCounts {
   uint64_t writes = 0;  // rows
   uint64_t read_bytes = 0;
   uint64_t write_bytes = 0;
-  // Of requests, each counted where its first row is.
+  // Requests, each counted where its first row is.
   uint64_t requests = 0;
   uint64_t latency_micros = 0;      // sum
   uint64_t latency_micros_max = 0;  // of one

@@ -1,5 +1,5 @@
-// What a stretch of time of a table has besides the counts of its buckets: in what order it was written,
-// which rows took much of its load, and who read all of it.  Bounded, however long the time.
+// Facts about a table in a stretch of time, beside the counts of its buckets: in what order it was written,
+// which rows took much of its load, and which callers read all of it.  Bounded, however long the time.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Scanner {
   uint64_t rows_max = 0;  // in one
 };
 
-// What order new keys come in, over the seconds in which something was written.
+// The order of new keys, over the seconds in which something was written.
 struct WriteOrder {
   uint64_t seconds = 0;
   uint64_t writes = 0;
@@ -47,8 +47,8 @@ struct ColumnFacts {
   std::vector<Scanner> scanners;
 
   bool IsEmpty() const { return ops == 0 && order.seconds == 0 && scanners.empty(); }
-  // What came after it, or before.  Holds more rows than kRowsMax for a while, so that one which comes to
-  // much in the end is not lost at the beginning.
+  // Adds facts of a later or earlier time.  For a while more than kRowsMax rows are held, so that a row that
+  // comes to much in the end is not lost at the beginning.
   void Add(const ColumnFacts& other);
   void AddScan(std::string_view caller, uint64_t scans, uint64_t rows, uint64_t rows_max);
   // Drops the rows that are not worth keeping; sorts them and the scanners, the heaviest first.

@@ -25,7 +25,7 @@ constexpr double kHotRowDensity = 10;
 constexpr double kSlowMicrosMin = 5'000;
 constexpr double kSlowRequestsMin = 50;
 constexpr double kSlowTimes = 4;
-// Of the writes, in order, in so many seconds.
+// The part of the writes that must be in order, within this many seconds.
 constexpr double kSequentialShare = 0.8;
 constexpr uint64_t kSequentialSecondsMin = 5;
 constexpr uint64_t kSequentialWritesMin = 100;

@@ -1,4 +1,4 @@
-// What a heat map shows, in words: which pattern, where, and what the documents on schema design advise.
+// Findings about a heat map, in words: which pattern, where, and what the documents on schema design advise.
 //
 // Pure: the same map and facts give the same findings.
 #pragma once
@@ -37,7 +37,7 @@ struct LargeRow {
   int64_t since_seconds = 0;  // when it was first found to be large
 };
 
-// What of a series' declaration could be changed.
+// The part of a series' declaration that could be changed.
 enum class CureKind : uint8_t {
   kPromoteTags,    // the time behind what tells the series apart
   kSalt,           // a hash of the tags in front of the key
@@ -53,7 +53,7 @@ struct Cure {
   std::string declaration;  // the whole of it
 };
 
-// Of the series that the table holds, if one is declared.
+// The series that the table holds, if one is declared.
 struct DeclaredSeries {
   std::string name;
   // The table is there to be read from end to end: it has the newest values, or a row for each period.
@@ -62,11 +62,11 @@ struct DeclaredSeries {
   std::function<std::optional<Cure>(CureKind kind)> find_cure;
 };
 
-// What a map does not show.
+// Facts that a map does not show.
 struct TableFacts {
   std::string table;   // its id, for the words
   ColumnFacts window;  // of the map's time
-  // Of its last so many seconds, for what has begun just now; empty: they are not looked at by themselves.
+  // Facts about the last seconds, to find load that has just begun; empty: there is no separate look at them.
   ColumnFacts recent;
   int64_t recent_seconds = 0;
   std::vector<LargeRow> large_rows;
@@ -83,7 +83,7 @@ struct Finding {
   std::string title;   // "Hot key range: writes"
   std::string text;    // what was seen, with figures
   std::string remedy;  // what to do
-  // What to change of the series' declaration, and that as a whole; nothing: none is known.
+  // The change of the series' declaration, and the whole declaration with it; nothing: no cure is known.
   std::optional<Cure> cure;
 };
 

@@ -88,7 +88,7 @@ class Load {
     seconds_ += seconds;
   }
   std::vector<Finding> Findings() { return Findings(0, seconds_); }
-  // Of [from, to), seconds since the start.
+  // The findings about [from, to), in seconds since the start.
   std::vector<Finding> Findings(int64_t from, int64_t to, bool is_read_whole = false) {
     return *visualizer_->Findings(kTable, "METRIC", kStartSeconds + from, kStartSeconds + to,
                                   DeclaredSeries{"metrics", is_read_whole, CureInName});

@@ -19,7 +19,7 @@ constexpr std::array<std::pair<HeatMetric, std::string_view>, 9> kNames = {{
     {HeatMetric::kErrors, "errors"},
 }};
 
-// Of grace: "the last hour" and "until now" were said some seconds ago.
+// Grace for "the last hour" and "until now", which were said some seconds ago.
 constexpr int64_t kGraceSeconds = 60;
 
 // The starts of the map's rows: those of `axis` inside of the keys, thinned out to rows_max.

@@ -1,4 +1,4 @@
-// What was counted as a picture: time across, keys down.
+// The counts as a picture: time across, keys down.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What was counted, kept on disk for two weeks at three resolutions: docs/formats/keyviz.md.
+// The counts, kept on disk for two weeks at three resolutions: docs/formats/keyviz.md.
 //
 // Files are only appended to, and deleted whole when all in them is old.  Nothing is synced: after a loss of
 // power the last seconds may be missing, and what is torn is noticed by its checksum and ignored.
@@ -50,7 +50,7 @@ struct Column {
 
 class AccessHistory {
  public:
-  // What files of a tier may hold together; what comes in beyond that is not kept.
+  // Limit of the files of a tier together.  Counts beyond it are not kept.
   static constexpr uint64_t kFileBytesMax = uint64_t{32} << 20;
 
   // `directory` is made if it is not there.  PERMISSION_DENIED, RESOURCE_EXHAUSTED as the file system says.
@@ -72,7 +72,7 @@ class AccessHistory {
   // The facts of those columns, likewise; none of times that an older version has written.
   absl::Status ReadFacts(size_t tier, TableId table, int64_t start_seconds, int64_t end_seconds,
                          const std::function<void(int64_t start_seconds, const ColumnFacts&)>& visit) const;
-  // Of the last of those columns; null: there is none.
+  // The partition of the last of these columns; null: there is none.
   absl::StatusOr<PartitionRef> LastPartition(size_t tier, TableId table, int64_t start_seconds,
                                              int64_t end_seconds) const;
   // Those that have such columns.
@@ -106,7 +106,7 @@ class AccessHistory {
   static Column ColumnOf(TableId table, const Pending& pending) {
     return {table, pending.start_seconds, pending.partition, pending.counts, pending.facts};
   }
-  // What is not written yet of that time.
+  // Columns of that time that are not written yet.
   std::vector<Column> ReadPending(size_t tier, int64_t start_seconds, int64_t end_seconds) const;
   void Write(size_t tier, const Column& column) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   TierFile* FileFor(size_t tier, int64_t start_seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -33,7 +33,7 @@ constexpr size_t kMeasuredPerTickMax = 1;
 constexpr size_t kLargeRowsMax = 64;
 constexpr size_t kFindingRows = 400;
 constexpr size_t kFindingColumns = 120;
-// What has begun just now is looked for in so long an end of a window.
+// The length of a window's end in which patterns that have just begun are looked for.
 constexpr int64_t kRecentSeconds = 120;
 // Tablets by load: when about so many rows were asked for in the last minute, and in each of so many minutes,
 // this one with it.  A load that comes for some seconds, even over the end of a minute, divides nothing.
@@ -57,7 +57,7 @@ size_t ShardOfThisThread() {
   return shard;
 }
 
-// What was known of a row's bytes when it was measured, and a tick ago.
+// A row's bytes as they were known when it was measured, and a tick ago.
 struct MeasuredRow {
   uint64_t bytes_then = 0;
   uint64_t bytes_before = 0;
@@ -195,8 +195,8 @@ std::vector<std::string> KeyVisualizer::TabletStarts(TableId table) {
 
 void KeyVisualizer::Tick() {
   const absl::MutexLock tick_lock(&tick_mutex_);
-  // What is drained now happened in the second before; a clock that stands still or goes back must not undo
-  // order.
+  // The counts that are drained now are of the second before.  A clock that stands still or goes back must
+  // not undo the order.
   const int64_t second = std::max(NowSeconds() - 1, last_second_);
   last_second_ = second;
   std::vector<std::pair<TableId, std::shared_ptr<Watched>>> tables;
@@ -393,7 +393,7 @@ absl::StatusOr<std::vector<HotTablet>> KeyVisualizer::HotTablets(TableId table,
     });
     if (!status.ok()) return status;
   }
-  // Of each tablet and quarter, the hottest column.
+  // By tablet and quarter: the hottest column.
   std::map<std::pair<int64_t, size_t>, HotTablet> hottest;
   for (const auto& [start, sums] : counts) {
     const int64_t end = std::min({start + step, end_seconds, NowSeconds()});

@@ -56,8 +56,8 @@ class KeyVisualizer final : public AccessObserver {
     uint64_t seed = 1;
   };
 
-  // `clock` must outlive it.  Errors: AccessHistory::Open.  What an earlier run has left is taken up; what of
-  // it cannot be read is ignored.
+  // `clock` must outlive it.  Errors: AccessHistory::Open.  It takes up what an earlier run has left; files
+  // of it that cannot be read are ignored.
   static absl::StatusOr<std::unique_ptr<KeyVisualizer>> Open(Options options, const Clock* clock);
   // Keeps what it has.
   ~KeyVisualizer() override;
@@ -72,16 +72,16 @@ class KeyVisualizer final : public AccessObserver {
   std::vector<std::string> TabletStarts(TableId table) override;
 
   absl::StatusOr<HeatMap> Map(const HeatMapRequest& request);
-  // Of [start, end), also of an earlier run's time.  Of large rows, the size is that of when they were last
-  // measured, and it is told of times that end after they were found.  `table_id`: for the words.
+  // Findings about [start, end), which may be in an earlier run's time.  A large row has the size of its last
+  // measurement, and is told of times that end after it was found.  `table_id` appears in the texts.
   absl::StatusOr<std::vector<Finding>> Findings(TableId table, const std::string& table_id,
                                                 int64_t start_seconds, int64_t end_seconds,
                                                 std::optional<DeclaredSeries> declared);
   // Those with accesses in [start, end).
   absl::StatusOr<std::set<TableId>> ListTables(int64_t start_seconds, int64_t end_seconds) const;
-  // Of the table's tablets (`starts`, ascending, the first ""), the hottest minute of each quarter of an hour
-  // in [start, end) in which it took at least `cpu_percent_min` (of times more than a day ago, the quarter as
-  // a whole); the hottest first.
+  // For each of the table's tablets (`starts`, ascending, the first ""), the hottest minute of each quarter
+  // of an hour in [start, end) in which it took at least `cpu_percent_min`.  For times more than a day ago,
+  // the quarter counts as a whole.  The hottest come first.
   absl::StatusOr<std::vector<HotTablet>> HotTablets(TableId table, const std::vector<std::string>& starts,
                                                     int64_t start_seconds, int64_t end_seconds,
                                                     double cpu_percent_min);
@@ -90,8 +90,8 @@ class KeyVisualizer final : public AccessObserver {
   // Distinct keys in use, about.
   double KeyCount(TableId table);
 
-  // What was counted in one second, in all tables; of the last kTotalsSeconds, the oldest first, without
-  // quiet seconds.
+  // The counts of one second, over all tables; for the last kTotalsSeconds, the oldest first, without quiet
+  // seconds.
   static constexpr int64_t kTotalsSeconds = 900;
   struct SecondOfAll {
     int64_t second = 0;

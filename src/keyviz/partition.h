@@ -41,8 +41,8 @@ class Partition {
 
 using PartitionRef = std::shared_ptr<const Partition>;
 
-// Adds what was counted in the buckets of `from` to those of `to`.  What lies in several of these is divided
-// evenly: no one knows better.
+// Adds the counts of the buckets of `from` to those of `to`.  Counts of a bucket that lies in several buckets
+// of `to` are divided evenly, as nothing better is known.
 void Project(const Partition& from, const std::vector<AccessCounts>& counts, const Partition& to,
              std::vector<AccessCounts>* sums);
 

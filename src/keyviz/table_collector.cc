@@ -174,7 +174,7 @@ TableCollector::Counted TableCollector::Drain(int64_t now_seconds) {
     shard.key_low.clear();
     shard.key_high.clear();
   }
-  // What is known of before is told of seconds in which there was a before.
+  // Knowledge of earlier keys counts only for seconds in which there were earlier keys.
   if (order.writes > 0 && !known_high_.empty()) counted.facts.order = order;
   if (!counted.facts.IsEmpty()) counted.facts.keys = static_cast<uint64_t>(keys_.KeyCount());
   counted.facts.Trim();
@@ -188,7 +188,7 @@ TableCollector::Counted TableCollector::Drain(int64_t now_seconds) {
   for (Shard& shard : shards_) {
     const absl::MutexLock lock(&shard.mutex);
     if (shard.partition != partition_) {
-      // What came in meanwhile was counted by the old one.
+      // Accesses that came in meanwhile were counted by the old partition.
       if (!shard.counts.empty()) {
         std::vector<AccessCounts> counts(partition_->size());
         Project(*shard.partition, shard.counts, *partition_, &counts);

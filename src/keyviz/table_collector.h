@@ -50,7 +50,7 @@ class TableCollector {
   void Record(size_t shard, const AccessPart& part);
   void RecordScan(const FullScan& scan);
 
-  // What was counted since the last call, in the buckets of `partition`; `counts` is empty when nothing was.
+  // The counts since the last call, in the buckets of `partition`; `counts` is empty if nothing was counted.
   struct Counted {
     PartitionRef partition;
     std::vector<AccessCounts> counts;
@@ -75,7 +75,7 @@ class TableCollector {
   const std::string& known_low() const { return known_low_; }
   const std::string& known_high() const { return known_high_; }
 
-  // What an earlier run had learned.
+  // Takes up what an earlier run had learned.
   void Restore(PartitionRef partition, KeySample keys, std::string known_low, std::string known_high);
 
  private:

@@ -1,4 +1,4 @@
-// What a part of the server tells of itself in numbers, for /metrics and the page.
+// A part of the server tells facts about itself as figures, for /metrics and the page.
 #pragma once
 
 #include <cstdint>

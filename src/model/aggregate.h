@@ -1,4 +1,4 @@
-// How the cells of aggregate families of integers combine.  (Sketches: hll/hll_sketch.h.)
+// How the cells of aggregate families of integers combine.  (For sketches see hll/hll_sketch.h.)
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sonde {
 
-// Sums wrap around.
+// Combines two states.  Sums wrap around.
 constexpr int64_t FoldAggregate(AggregateKind kind, int64_t older, int64_t newer) {
   switch (kind) {
     case AggregateKind::kSum:
@@ -26,7 +26,7 @@ constexpr int64_t FoldAggregate(AggregateKind kind, int64_t older, int64_t newer
   return newer;
 }
 
-// The value of an aggregate cell: 8 bytes, big-endian.  Bytes of another length count as 0.
+// Decodes the value of an aggregate cell: 8 bytes, big-endian.  A value of another length counts as 0.
 inline int64_t DecodeAggregateState(std::string_view state) {
   uint64_t value = 0;
   if (state.size() != sizeof(value) || !GetFixed64(&state, &value)) return 0;

@@ -1,5 +1,6 @@
-// A subset of a table that is read and written like a table of its own
-// (google.bigtable.admin.v2.AuthorizedView): the cells that are in one of its rows and in one of its columns.
+// A subset of a table that is read and written like a table of its own (source:
+// google.bigtable.admin.v2.AuthorizedView).  A cell belongs to it if it is in one of the view's rows and in
+// one of its columns.
 #pragma once
 
 #include <map>
@@ -13,7 +14,7 @@
 namespace sonde {
 
 struct AuthorizedView {
-  // Columns of a family; a prefix that is empty is all of them.
+  // Columns of a family.  An empty prefix means all columns.
   struct FamilySubset {
     std::vector<std::string> qualifiers;
     std::vector<std::string> qualifier_prefixes;
@@ -24,14 +25,14 @@ struct AuthorizedView {
   };
 
   std::string name;                       // projects/P/instances/I/tables/T/authorizedViews/V
-  std::vector<std::string> row_prefixes;  // an empty one is all rows; none are no rows
-  std::map<std::string, FamilySubset, std::less<>> families;  // by name, of the table's or not
+  std::vector<std::string> row_prefixes;  // an empty prefix means all rows; no prefixes mean no rows
+  std::map<std::string, FamilySubset, std::less<>> families;  // by name; the table may lack some
   bool deletion_protection = false;
 
   bool IncludesRow(std::string_view row_key) const;
-  // Null: nothing of it.
+  // Returns null if the view has no column of the family.
   const FamilySubset* FindFamily(std::string_view family) const;
-  // In normal form.
+  // The view's rows, in normal form.
   std::vector<RowRange> Rows() const;
 
   bool operator==(const AuthorizedView&) const = default;

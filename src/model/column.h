@@ -1,11 +1,11 @@
-// Values of one type, one after the other, as somebody else holds them: the cells of a column that came as
-// numbers (NumberColumn, NumberRow::Part), or a column of a batch of rows (rows/batch.h).
+// A view of values of one type, one after the other, which somebody else holds: the cells of a column that
+// came as numbers (NumberColumn, NumberRow::Part), or a column of a batch of rows (rows/batch.h).
 //
 // Shape: `size()` values of the type, as one array; times are microseconds since 1970-01-01.  A value is
-// there or missing (NULL); `there()` has a byte for each value, 1 or 0, or is null where all are there.  What
-// stands in the array in the place of a missing value means nothing.  A constant column has one value, in
-// place 0, that all `size()` rows share. Ownership: a view owns nothing, and holds as long as what it views.
-// Threads: a view is a value; several threads may read what it views.
+// there or missing (NULL).  `there()` has a byte for each value, 1 or 0; it is null if all values are there.
+// The array's element for a missing value means nothing.  A constant column has one value, in place 0, that
+// all `size()` rows share. Ownership: a view owns nothing, and holds as long as the viewed array. Threads: a
+// view is a value; several threads may read one array through their views.
 #pragma once
 
 #include <cassert>
@@ -18,14 +18,14 @@
 
 namespace sonde {
 
-// kInt128: ints that were added or subtracted, and left 64 bits on their way.
+// kInt128: results of adding or subtracting ints, which may exceed 64 bits on their way.
 enum class ColumnType : uint8_t { kInt64, kDouble, kBytes, kTime, kInt128 };
 
 class ColumnView {
  public:
-  // No values.
+  // A column without values.
   ColumnView() = default;
-  // `there`: as there().
+  // `there` as in there().
   static ColumnView OfInts(absl::Span<const int64_t> values, const uint8_t* there = nullptr) {
     return {ColumnType::kInt64, values.data(), values.size(), there, false};
   }
@@ -41,11 +41,11 @@ class ColumnView {
   static ColumnView OfWideInts(absl::Span<const absl::int128> values, const uint8_t* there = nullptr) {
     return {ColumnType::kInt128, values.data(), values.size(), there, false};
   }
-  // `*value`, `size` times.
+  // A constant column: `*value`, `size` times.
   static ColumnView Constant(const std::string_view* value, size_t size) {
     return {ColumnType::kBytes, value, size, nullptr, true};
   }
-  // `size` values, none of them there.
+  // A column of `size` missing values.
   static ColumnView Missing(ColumnType type, size_t size) {
     static constexpr uint8_t kNot = 0;
     return {type, nullptr, size, &kNot, true};
@@ -60,7 +60,8 @@ class ColumnView {
   // The place of a value in the array.
   size_t PlaceOf(size_t index) const { return is_constant_ ? 0 : index; }
 
-  // The array, of the type that the column has: kInt64 and kTime; kDouble; kBytes; kInt128.
+  // The array, by the column's type: ints() for kInt64 and kTime; doubles() for kDouble; then kBytes and
+  // kInt128.
   const int64_t* ints() const {
     assert(type_ == ColumnType::kInt64 || type_ == ColumnType::kTime);
     return static_cast<const int64_t*>(values_);
@@ -78,7 +79,7 @@ class ColumnView {
     return static_cast<const absl::int128*>(values_);
   }
 
-  // `count` of the values, from `first` on.
+  // A view of `count` of the values, from `first` on.
   ColumnView Part(size_t first, size_t count) const {
     if (is_constant_) return {type_, values_, count, there_, true};
     return {type_, static_cast<const char*>(values_) + first * Width(), count,

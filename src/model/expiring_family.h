@@ -1,14 +1,14 @@
-// Families of cells that matter for a while only: they are in no table's schema, and their ids say until
-// when.
+// Families of cells that matter for a while only.  They are in no table's schema, and their ids say until
+// when they matter.
 //
 //   id       kExpiringFamilies | period << 11 | shard
 //   period   the quarter of an hour since the epoch in which the cells were written, modulo 2^20 (about 30
 //            years)
-//   shard    what the writer spreads cells by, so that none of a row's families grows long
+//   shard    a number by which the writer spreads cells, so that none of a row's families grows long
 //
-// A cell's timestamp is when it was written.  Nobody deletes such cells.  From the period after the next on
-// they have expired, and an engine may drop them whenever it likes.  They come out of an engine only for
-// those who name their family in ReadHints.
+// A cell's timestamp is the time of its writing.  Nobody deletes such cells.  From the period after the next
+// on they have expired, and an engine may drop them whenever it likes.  An engine gives them only to readers
+// that name their family in ReadHints.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace sonde {
 
-// The ids from here on; a schema's are below.
+// The first id of expiring families.  Ids of a schema's families are smaller.
 constexpr FamilyId kExpiringFamilies = 0x8000'0000;
 constexpr int64_t kExpiryPeriodMicros = int64_t{15} * 60 * 1'000'000;
 constexpr uint32_t kExpiringShards = 1u << 11;
@@ -25,13 +25,13 @@ constexpr uint32_t kExpiryPeriods = 1u << 20;
 
 constexpr bool IsExpiringFamily(FamilyId family) { return family >= kExpiringFamilies; }
 
-// The family of cells that are written now.
+// Returns the family of cells that are written at `now_micros`.
 constexpr FamilyId ExpiringFamily(int64_t now_micros, uint32_t shard) {
   const auto period = static_cast<uint32_t>(now_micros / kExpiryPeriodMicros) % kExpiryPeriods;
   return kExpiringFamilies | period * kExpiringShards | shard % kExpiringShards;
 }
 
-// Families of the current period and of its two neighbours have not expired; the later neighbour has not
+// Families of the current period and of its two neighbours have not expired.  The later neighbour has not
 // because a clock may have gone back.
 constexpr bool IsExpired(FamilyId family, int64_t now_micros) {
   if (!IsExpiringFamily(family)) return false;

@@ -1,5 +1,5 @@
-// A row filter as it was asked for (google.bigtable.v2.RowFilter), without protocol buffers.
-// `filter` compiles it; the meaning of each kind is in the comments of data.proto.
+// A row filter as the client asked for it (google.bigtable.v2.RowFilter), without protocol buffers.  `filter`
+// compiles it.  Source: the comments of data.proto give the meaning of each kind.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace sonde {
 
-// An end of a range of byte strings.
+// A bound of a range of byte strings.
 struct Bound {
   enum class Kind : uint8_t { kUnbounded, kClosed, kOpen };
   Kind kind = Kind::kUnbounded;
@@ -32,7 +32,7 @@ struct FilterSpec {
   struct Interleave {
     std::vector<FilterSpec> filters;
   };
-  // A missing branch gives nothing.
+  // A branch that is missing gives no cells.
   struct Condition {
     std::shared_ptr<const FilterSpec> predicate;  // never null
     std::shared_ptr<const FilterSpec> true_filter;

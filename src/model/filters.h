@@ -1,11 +1,11 @@
-// Filters in few words, for those who write them in C++.  Each function makes the FilterSpec of the same
-// kind; the meaning of a kind is in the comments of data.proto.
+// Builders of filters, for C++ code.  Each function makes the FilterSpec of its name's kind.  Source: the
+// comments of data.proto give the meaning of each kind.
 //
 //   using namespace sonde::filters;
 //   const FilterSpec newest_of_two = Chain({Family("cf"), Qualifier("a|b"), ColumnLimit(1)});
 //
-// Patterns are RE2, Latin-1, and match whole strings: QuoteRegex (model/quote_regex.h) makes one of a name.
-// Nothing is checked here: CompileFilter (filter/compiled_filter.h) refuses what is no filter.
+// Patterns are RE2, Latin-1, and match whole strings; QuoteRegex (model/quote_regex.h) makes a pattern of a
+// name. Nothing is checked here; CompileFilter (filter/compiled_filter.h) refuses bad filters.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ inline FilterSpec Chain(std::vector<FilterSpec> filters) { return {FilterSpec::C
 inline FilterSpec Interleave(std::vector<FilterSpec> filters) {
   return {FilterSpec::Interleave{std::move(filters)}};
 }
-// A branch that is missing gives nothing.
+// A branch that is missing gives no cells.
 inline FilterSpec If(FilterSpec predicate, std::optional<FilterSpec> then,
                      std::optional<FilterSpec> otherwise) {
   FilterSpec::Condition condition{std::make_shared<const FilterSpec>(std::move(predicate)), nullptr, nullptr};
@@ -41,7 +41,7 @@ inline FilterSpec Family(std::string pattern) { return {FilterSpec::FamilyRegex{
 inline FilterSpec Qualifier(std::string pattern) { return {FilterSpec::QualifierRegex{std::move(pattern)}}; }
 inline FilterSpec Value(std::string pattern) { return {FilterSpec::ValueRegex{std::move(pattern)}}; }
 inline FilterSpec Sample(double probability) { return {FilterSpec::RowSample{probability}}; }
-// Qualifiers from `start` to `end` of one family.
+// Qualifiers of one family, between the bounds.
 inline FilterSpec Columns(std::string family, Bound start, Bound end) {
   return {FilterSpec::ColumnRange{std::move(family), std::move(start), std::move(end)}};
 }

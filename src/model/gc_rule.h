@@ -1,4 +1,4 @@
-// Which cells of a family may be forgotten (google.bigtable.admin.v2.GcRule).
+// Rules that say which cells of a family may be forgotten (source: google.bigtable.admin.v2.GcRule).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct GcRule {
     int64_t micros = 0;
     bool operator==(const MaxAge&) const = default;
   };
-  // Forgets a cell that all (any) of the rules forget.
+  // Intersection forgets a cell if all of its rules forget it, Union if any does.
   struct Intersection {
     std::vector<GcRule> rules;
     bool operator==(const Intersection&) const = default;

@@ -1,4 +1,4 @@
-// A NumberRow that holds what it views.
+// A NumberRow that owns the bytes that it views.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class HeldNumbers {
   HeldNumbers() = default;
   explicit HeldNumbers(const NumberRow& row) { Add(row); }
 
-  // The parts of a row behind those that are held; all that is held is of one row.
+  // Adds later parts of the same row.
   void Add(const NumberRow& row) {
     row_key_ = row.row_key;
     const int64_t* last_times = nullptr;
@@ -35,7 +35,7 @@ class HeldNumbers {
   }
 
   bool IsEmpty() const { return parts_.empty(); }
-  // About, of memory.
+  // About how many bytes of memory it holds.
   size_t Bytes() const {
     size_t bytes = row_key_.size();
     for (const std::vector<int64_t>& times : times_) bytes += times.size() * sizeof(int64_t);
@@ -50,7 +50,7 @@ class HeldNumbers {
     parts_.clear();
   }
 
-  // Good until it is changed or moved.
+  // The view holds until this is changed or moved.
   NumberRow View() {
     views_.clear();
     for (Part& part : parts_) {

@@ -8,14 +8,14 @@
 namespace sonde {
 
 constexpr size_t kRowKeyBytesMax = 4 * 1024;
-// What comes right after the longest row key is a bound, too.
+// The key right after the longest row key may be a bound, too.
 constexpr size_t kRowRangeBoundBytesMax = kRowKeyBytesMax + 1;
 constexpr size_t kFamilyNameBytesMax = 64;
 constexpr size_t kQualifierBytesMax = 16 * 1024;
 constexpr size_t kValueBytesMax = 100 * 1024 * 1024;
 constexpr size_t kRowReadBytesMax = 256 * 1024 * 1024;
-// Ours: so much of a row is put together at most where a filter, or what decides on a change, sees all of it
-// at once; and counted, where it is more than may be read.
+// A limit of Sonde's own: a filter, or the decision on a change, that sees a whole row at once gets at most
+// this much of it.  A row that is larger than may be read is counted up to here.
 constexpr size_t kRowWholeBytesMax = 4 * kRowReadBytesMax;
 constexpr size_t kTableIdBytesMax = 50;
 constexpr size_t kMutationsPerRequestMax = 100'000;
@@ -30,7 +30,7 @@ constexpr size_t kTablesMax = 10'000;
 constexpr size_t kInitialSplitsMax = 10'000;
 constexpr size_t kListTablesPageMax = 1'000;
 constexpr size_t kAuthorizedViewsMax = 10'000;
-// Row prefixes, qualifiers and qualifier prefixes of a view together.
+// Number of row prefixes, qualifiers and qualifier prefixes of a view together.
 constexpr size_t kAuthorizedViewParametersMax = 100;
 constexpr size_t kListAuthorizedViewsPageMax = 1'000;
 constexpr int64_t kChangeStreamRetentionDaysMin = 1;
@@ -39,7 +39,7 @@ constexpr size_t kMessageBytesMax = 256 * 1024 * 1024;
 
 // A cell's timestamp is any number from 0 to INT64_MAX that is a multiple of its table's granularity.
 constexpr int64_t kMicrosPerMilli = 1'000;
-// In a mutation: "the server's time, please".
+// In a mutation: the timestamp is to be the server's time.
 constexpr int64_t kServerTimestamp = -1;
 
 }  // namespace sonde

@@ -1,7 +1,7 @@
-// Changes to one row, as a client asks for them and as an engine applies them.
+// Changes to one row: mutations as a client asks for them, and deltas as an engine applies them.
 //
-// But for sketches nothing here owns bytes: every view points into the request (or into what the caller keeps
-// alive until the engine has answered).
+// Only sketches are owned.  Every view points into the request, or into bytes that the caller keeps alive
+// until the engine has answered.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,18 @@
 
 namespace sonde {
 
-// [start, end) in microseconds; end 0 is infinity.  A cell may carry INT64_MAX, which only an infinite end
-// comes after: [0, INT64_MAX) is not everything.
+// [start, end) in microseconds; end 0 is infinity.  A cell's timestamp may be INT64_MAX, and only an infinite
+// end comes after it: [0, INT64_MAX) is not everything.
 struct TimeRange {
   int64_t start_micros = 0;
   int64_t end_micros = 0;
 
-  // The end as a number that compares as the end does: kInfiniteEnd is greater than every timestamp.
+  // The end as a number that compares as the end does.  kInfiniteEnd is greater than every timestamp.
   static constexpr uint64_t kInfiniteEnd = uint64_t{1} << 63;
   uint64_t End() const {
     return end_micros == 0 ? kInfiniteEnd : static_cast<uint64_t>(std::max<int64_t>(end_micros, 0));
   }
-  // `end`: as End gives it.
+  // Makes a range of an `end` as End gives it.
   static TimeRange Of(uint64_t start, uint64_t end) {
     return {static_cast<int64_t>(start), end == kInfiniteEnd ? 0 : static_cast<int64_t>(end)};
   }
@@ -40,14 +40,14 @@ struct TimeRange {
   bool operator==(const TimeRange&) const = default;
 };
 
-// As asked for; google.bigtable.v2.Mutation, checked.  Applied in order.
+// Mutations as a client asks for them (google.bigtable.v2.Mutation), checked.  They are applied in order.
 struct SetCell {
   std::string_view family;
   std::string_view qualifier;
   int64_t timestamp_micros = 0;  // kServerTimestamp: the server's
   std::string_view value;
-  // The client made the timestamp up itself: finer than the table's granularity, it is truncated, not
-  // refused.
+  // The client made the timestamp up itself.  If it is finer than the table's granularity, it is truncated
+  // and not refused.
   bool client_generated_timestamp = false;
 };
 struct AddToCell {
@@ -57,7 +57,7 @@ struct AddToCell {
   std::variant<std::monostate, int64_t, std::string_view> input;  // monostate: NULL, which adds 0 or nothing
   bool client_generated_timestamp = false;                        // as in SetCell
 };
-// `state`: 8 bytes, big-endian; of an HLL family a sketch of ZetaSketch; nullopt: NULL, which changes
+// `state`: 8 bytes, big-endian.  In an HLL family it is a sketch of ZetaSketch.  nullopt: NULL, which changes
 // nothing.
 struct MergeToCell {
   std::string_view family;
@@ -79,8 +79,8 @@ struct DeleteFromRow {};
 using Mutation =
     std::variant<SetCell, AddToCell, MergeToCell, DeleteFromColumn, DeleteFromFamily, DeleteFromRow>;
 
-// As applied: row' = (row \ deletes) with puts over it, then adds.  The order among the mutations is
-// resolved: a (family, qualifier, timestamp) carries at most one put or one add.
+// Changes to one family, as an engine applies them: row' = (row \ deletes) with puts over it, then adds.  The
+// order of the mutations is resolved: a (family, qualifier, timestamp) carries at most one put or one add.
 struct FamilyDelta {
   struct ColumnDelete {
     std::string_view qualifier;
@@ -91,30 +91,30 @@ struct FamilyDelta {
     std::string_view qualifier;
     int64_t timestamp_micros = 0;
     int64_t state = 0;
-    std::string sketch = {};  // instead of the state, in an HLL family
+    std::string sketch = {};  // in place of the state, in an HLL family
     bool operator==(const Add&) const = default;
   };
 
   FamilyId family = 0;
-  AggregateKind aggregate = AggregateKind::kNone;  // of the family
+  AggregateKind aggregate = AggregateKind::kNone;  // the family's kind
   bool delete_all = false;
-  std::vector<ColumnDelete> deletes;  // by qualifier, start; of one column disjoint
+  std::vector<ColumnDelete> deletes;  // by qualifier, start; those of a column are disjoint
   std::vector<CellView> puts;         // qualifier ascending, timestamp descending; unique
-  std::vector<Add> adds;              // likewise
+  std::vector<Add> adds;              // same order
 
   bool operator==(const FamilyDelta&) const = default;
 };
 
-// What a change leaves in its table's change log (engine/engine.h).
+// The record that a change leaves in its table's change log (engine/row_log.h).
 struct LogRecord {
-  int64_t position_min = 0;              // its position there is at least this
+  int64_t position_min = 0;              // the record's position is at least this
   absl::Span<const std::string> pieces;  // opaque; none: nothing is logged
 
   bool operator==(const LogRecord&) const = default;
 };
 
-// At most one FamilyDelta a family, by family id.  Deleting a row is `delete_all` of each family of its
-// table.
+// Changes to one row, by family id; at most one FamilyDelta a family.  To delete a row is `delete_all` of
+// each family of its table.
 struct RowDelta {
   std::vector<FamilyDelta> families;
   LogRecord log;

@@ -1,5 +1,5 @@
-// Names of resources: projects/P/instances/I, projects/P/instances/I/tables/T and, of authorized views,
-// projects/P/instances/I/tables/T/authorizedViews/V.
+// Names of resources: instances (projects/P/instances/I), tables (projects/P/instances/I/tables/T) and
+// authorized views (projects/P/instances/I/tables/T/authorizedViews/V).
 #pragma once
 
 #include <string>
@@ -22,20 +22,20 @@ absl::Status CheckTableId(std::string_view id);
 // INVALID_ARGUMENT unless 1 to 64 of [-_.a-zA-Z0-9].
 absl::Status CheckFamilyName(std::string_view name);
 
-// INVALID_ARGUMENT unless it is what a table's id may be.
+// INVALID_ARGUMENT unless `id` could be a table's id.
 absl::Status CheckAuthorizedViewId(std::string_view id);
 
 // INVALID_ARGUMENT unless `name` is a table's name, then /authorizedViews/ and the id of a view.
 absl::Status CheckAuthorizedViewName(std::string_view name);
 
-// projects/P/instances/I of a table's name that passed CheckTableName.
+// Returns projects/P/instances/I of a table's name that passed CheckTableName.
 std::string_view InstanceOfTable(std::string_view table_name);
-// T of it.
+// Returns T of a table's name that passed CheckTableName.
 std::string_view IdOfTable(std::string_view table_name);
 
-// The table's name in a view's name that passed CheckAuthorizedViewName.
+// Returns the table's name in a view's name that passed CheckAuthorizedViewName.
 std::string_view TableOfAuthorizedView(std::string_view view_name);
-// V of it.
+// Returns V of a view's name that passed CheckAuthorizedViewName.
 std::string_view IdOfAuthorizedView(std::string_view view_name);
 
 }  // namespace sonde

@@ -1,4 +1,4 @@
-// Bytes as a pattern that matches them and nothing else.
+// Makes patterns that match given bytes and nothing else.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace sonde {
 
-// A pattern (RE2, Latin-1) that matches exactly these bytes.
+// Returns a pattern (RE2, Latin-1) that matches exactly these bytes.
 std::string QuoteRegex(std::string_view bytes);
 
 }  // namespace sonde

@@ -25,7 +25,7 @@ struct RowRange {
   static RowRange Prefix(std::string_view prefix);
 };
 
-// Sorts and joins: the union of `ranges`, empty ones dropped.
+// Returns the union of `ranges`, sorted, joined, and without empty ranges.
 std::vector<RowRange> NormalizeRanges(std::vector<RowRange> ranges);
 
 // The part of `ranges` (normal form) that is in `window`.

@@ -1,6 +1,8 @@
-// Tables as the series layer uses them: one interface, in process (`table`) and remote (`client`, any
-// Bigtable endpoint).  Tables are named by their short id; project and instance belong to the implementation.
-// All functions may be called by several threads at once.  Errors carry the codes of the Bigtable API.
+// Tables as the series layer uses them: one interface, implemented in process (`table`) and remotely
+// (`client`, for any Bigtable endpoint).  Tables are named by their short id; the implementation knows
+// project and instance.
+//
+// Threads: all functions may be called at once. Errors: the codes of the Bigtable API.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +38,7 @@ struct CellWrite {
 struct RowWrite {
   std::string row_key;
   std::vector<CellWrite> cells;
-  // Deletes all cells of these columns (family, qualifier) first.
+  // Columns (family, qualifier) of which all cells are deleted before cells are set.
   std::vector<std::pair<std::string, std::string>> delete_columns;
 };
 
@@ -47,14 +49,14 @@ struct RowRead {
   };
   std::vector<RowRange> ranges;              // in any order, may overlap; none: no rows
   std::optional<std::string> row_key_regex;  // RE2, whole key
-  std::vector<Column> columns;               // only these; all when empty
-  std::optional<std::string> family;         // only this
-  int64_t start_micros = 0;                  // cells in [start, end); end 0 is infinity
+  std::vector<Column> columns;               // only these; empty: all
+  std::optional<std::string> family;         // only this family
+  int64_t start_micros = 0;                  // only cells in [start, end); end 0 is infinity
   int64_t end_micros = 0;
   int32_t cells_per_column_max = 0;  // newest first; 0: no limit
   int64_t rows_max = 0;              // 0: no limit
   bool reversed = false;
-  // Asked now and then, by the thread that reads; not OK (CANCELLED) ends the read with that.
+  // Asked now and then, by the reading thread.  An error (CANCELLED) ends the read, and is its result.
   std::function<absl::Status()> interrupted;
 };
 
@@ -70,7 +72,7 @@ struct ReadRow {
   std::vector<ReadCell> cells;  // family, qualifier ascending; timestamp descending
 };
 
-// Columns of one family, by a reader that calculates.
+// A read of columns of one family, for a reader that calculates.
 struct NumberRead {
   struct Column {
     std::string qualifier;
@@ -79,23 +81,23 @@ struct NumberRead {
   std::vector<RowRange> ranges;  // as in RowRead
   std::string family;
   std::vector<Column> columns;  // in any order, each once
-  int64_t start_micros = 0;     // cells in [start, end); end 0 is infinity
+  int64_t start_micros = 0;     // only cells in [start, end); end 0 is infinity
   int64_t end_micros = 0;
-  int32_t cells_per_column_max = 0;           // of these, newest first; 0: no limit
-  bool reversed = false;                      // rows, not cells
-  bool whole_rows = false;                    // each row comes at once, whatever memory it takes
+  int32_t cells_per_column_max = 0;           // newest first, among these cells; 0: no limit
+  bool reversed = false;                      // rows come in reverse, cells do not
+  bool whole_rows = false;                    // each row comes in one call, whatever memory it takes
   std::function<absl::Status()> interrupted;  // as in RowRead
 };
 
-// Cells of a row, in parts: of one column each, the newest cell first.  A column may have several parts, the
-// newer ones first.
+// Cells of a row, in parts.  A part has cells of one column, the newest first.  A column may have several
+// parts, those with newer cells first.
 struct NumberRow {
   struct Part {
-    size_t column = 0;  // in NumberRead::columns
+    size_t column = 0;  // index in NumberRead::columns
     absl::Span<const int64_t> timestamps_micros;
-    // One a timestamp: numbers, where all of them are written as the read says, the store keeps them so, and
-    // integers are exactly their doubles; else texts, the bytes of the values.  Columns with the same
-    // timestamps may share one list of them.
+    // One a timestamp: numbers or texts.  Numbers come if all of them are written as the read says, the store
+    // keeps them so, and the integers among them are exactly their doubles.  Texts are the bytes of the
+    // values.  Columns with the same timestamps may share one list of them.
     absl::Span<const double> numbers;
     absl::Span<const std::string_view> texts;
   };
@@ -103,15 +105,15 @@ struct NumberRow {
   absl::Span<const Part> parts;  // never none
 };
 
-// What some tables can do besides: give columns as numbers where the store keeps them so, which is several
-// times as fast as their rows.  Threads and errors as TableAccess.
+// Gives columns as numbers where the store keeps them so, which is several times as fast as reading rows.
+// Some tables can do this.  Threads and errors as for TableAccess.
 class NumberAccess {
  public:
   virtual ~NumberAccess() = default;
 
-  // Calls `row` with the rows in order, those without cells left out, each once or (unless `whole_rows`)
-  // several times, column after column, the newer cells first; its views hold until it returns.  False ends
-  // the scan early.
+  // Calls `row` with the rows in order.  Rows without cells are left out.  Each row comes once or (unless
+  // `whole_rows`) several times, column after column, newer cells first.  The row's views hold until `row`
+  // returns.  A `row` that returns false ends the scan early.
   virtual absl::Status Read(const std::string& table, const NumberRead& read,
                             const std::function<bool(const NumberRow&)>& row) = 0;
 };
@@ -120,31 +122,33 @@ class TableAccess {
  public:
   virtual ~TableAccess() = default;
 
-  // Makes the table and its missing families; what is there already stays as it is.
+  // Makes the table and those of the families that are missing.  Existing ones are not changed.
   virtual absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) = 0;
-  // The families that are there.  NOT_FOUND: there is no such table.
+  // Lists the families that exist.  NOT_FOUND: there is no such table.
   virtual absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) = 0;
-  // Gives families that are there these rules.  NOT_FOUND: the table or one of them is missing.
+  // Gives existing families these rules.  NOT_FOUND: the table or one of the families is missing.
   virtual absl::Status UpdateFamilies(const std::string& table,
                                       const std::vector<FamilyRequest>& families) = 0;
   virtual absl::StatusOr<std::vector<std::string>> ListTables() = 0;
-  // With all its rows.  NOT_FOUND; FAILED_PRECONDITION: it is protected.
+  // Drops the table and all its rows.  NOT_FOUND: there is no such table.  FAILED_PRECONDITION: it is
+  // protected.
   virtual absl::Status DropTable(const std::string& table) = 0;
 
-  // One commit; each row is atomic.  Either one status a row, in order, or an error of the whole request.
+  // Applies rows in one commit; each row is atomic.  Returns a status a row, in order, or an error of the
+  // whole request.
   virtual absl::StatusOr<std::vector<absl::Status>> MutateRows(const std::string& table,
                                                                const std::vector<RowWrite>& rows) = 0;
 
-  // Calls `row` for each row in order; false ends the scan early.
+  // Calls `row` for each row in order.  A `row` that returns false ends the scan early.
   virtual absl::Status ReadRows(const std::string& table, const RowRead& read,
                                 const std::function<bool(ReadRow&&)>& row) = 0;
 
-  // The tables' columns as numbers; owned by this.  Null: these tables give none, and rows are to be read.
+  // Access to columns as numbers; owned by this.  Null: these tables give no numbers, and rows must be read.
   virtual NumberAccess* numbers() = 0;
 
-  // Of this process, between a look at rows and a write that goes by it: held alone by who does both, and
-  // shared by who only writes such rows.  Who writes by another process, or another TableAccess, does not
-  // wait.
+  // A mutex for writes that depend on rows that were read.  A writer that reads rows and then writes by them
+  // holds it alone; a writer that only writes such rows shares it.  It covers this process and this
+  // TableAccess only: writers of another process, or by another TableAccess, do not wait.
   absl::Mutex& merging() { return *merging_; }
 
  private:

@@ -1,4 +1,4 @@
-// What the catalog knows of a table.
+// The schema of a table, as the catalog knows it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct FamilySchema {
   FamilyId id = 0;
   GcRule gc_rule;
   AggregateKind aggregate = AggregateKind::kNone;
-  // google.bigtable.admin.v2.Type of the family, serialized as it was given; empty when none was.
+  // The family's google.bigtable.admin.v2.Type, serialized as the client gave it; empty if it gave none.
   std::string value_type;
 
   bool operator==(const FamilySchema&) const = default;
@@ -25,26 +25,26 @@ struct FamilySchema {
 
 enum class TimestampGranularity : uint8_t { kMillis = 0, kMicros = 1 };
 
-// How the changes of a table are logged for change streams, and divided among their readers.
+// How the changes of a table are logged for change streams, and how the log is divided among readers.
 struct ChangeStreamSchema {
   int64_t retention_micros = 0;
-  int64_t start_micros = 0;                   // when it was enabled
-  std::vector<std::string> partition_points;  // ascending; where a partition ends and the next one starts
+  int64_t start_micros = 0;                   // when the change stream was enabled
+  std::vector<std::string> partition_points;  // ascending; a partition ends and the next one starts at each
 
   bool operator==(const ChangeStreamSchema&) const = default;
 };
 
-// Shared and never changed: an altered table is a new TableSchema.
+// A schema is shared and never changed; an altered table gets a new TableSchema.
 struct TableSchema {
   std::string name;  // projects/P/instances/I/tables/T
   TableId id = 0;
   TimestampGranularity granularity = TimestampGranularity::kMillis;
   bool deletion_protection = false;
-  std::vector<FamilySchema> families;               // by name, ascending
-  std::vector<std::string> split_points;            // ascending; where the table was split when it was made
+  std::vector<FamilySchema> families;     // by name, ascending
+  std::vector<std::string> split_points;  // ascending; where the table was split when it was created
   std::optional<ChangeStreamSchema> change_stream;  // nullopt: changes are not logged
 
-  // Null when there is none of that name (id).
+  // Returns null if there is no family of this name or id.
   const FamilySchema* FindFamily(std::string_view family) const;
   const FamilySchema* FindFamily(FamilyId family) const;
 

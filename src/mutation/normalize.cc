@@ -33,7 +33,7 @@ struct OrderedDelete {
   uint32_t order = 0;
 };
 
-// What one family is asked to do.  Kept from row to row for its memory.
+// The mutations of one family.  Kept from row to row for its memory.
 struct FamilyEdits {
   const FamilySchema* schema = nullptr;
   std::vector<Edit> edits;
@@ -99,7 +99,7 @@ class DeleteCover {
   std::vector<Step> steps_;
 };
 
-// Of Edit or CellView: by column, the newest first.
+// Compares Edit or CellView: by column, the newest first.
 template <typename Cell>
 bool Before(const Cell& a, const Cell& b) {
   if (const int c = a.qualifier.compare(b.qualifier); c != 0) return c < 0;
@@ -252,7 +252,7 @@ class Normalizer {
     return absl::OkStatus();
   }
 
-  // What AddToCell and MergeToCell share.
+  // The common part of AddToCell and MergeToCell.
   template <typename Message>
   absl::Status TakeAdd(const Message& m, bool is_no_op) {
     absl::StatusOr<const FamilySchema*> schema = FindSchema(m.family);
@@ -469,7 +469,7 @@ class Normalizer {
   std::vector<FamilyEdits> families_;
   size_t families_used_ = 0;
   std::vector<FamilyEdits*> emitted_;  // those used, by id
-  // Of each family of the schema: where it is in families_, if this run has put it there.
+  // For each family of the schema: its place in families_, if this run has put it there.
   struct Place {
     uint32_t run = 0;
     size_t index = 0;

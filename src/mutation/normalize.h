@@ -33,7 +33,7 @@ absl::Status Normalize(const TableSchema& schema, std::string_view row_key,
 // fail then.
 bool IsTypeMismatch(const absl::Status& status);
 
-// `now_micros` as a cell of this table may carry it.
+// Truncates `now_micros` to the granularity of the table's cells.
 int64_t TruncateToGranularity(const TableSchema& schema, int64_t now_micros);
 
 }  // namespace sonde

@@ -1,7 +1,7 @@
 // The messages of Prometheus's remote write (1.0 and 2.0) and remote read: bytes of a request to plain
 // values, and back.  The bytes are a protocol buffer in one block of snappy.
 //
-// What comes from outside is never held as messages: of two bytes each, they would take fifty times as much.
+// Messages from outside are never held parsed: messages of two bytes each would take fifty times as much.
 //
 // Errors: INVALID_ARGUMENT: not snappy, not such a message, or a label that is not there, or more of
 // something than is allowed; RESOURCE_EXHAUSTED: too many bytes when unpacked.
@@ -50,7 +50,7 @@ class RemoteSamples {
   std::string_view rest_;
 };
 
-// Of a write, besides its samples.
+// Counts of a write beside its samples.
 struct RemoteCounts {
   int64_t samples = 0;
   int64_t histograms = 0;  // that came, and are passed over

@@ -75,7 +75,7 @@ std::string Packed(const std::string& message) {
   return packed;
 }
 
-// Of two bytes each, they would take fifty times as much as messages.
+// Small messages of two bytes each would take fifty times as much when they are parsed.
 TEST(RemoteMessages, HoldsNeitherManySmallSeriesNorManyLabels) {
   std::string series;
   for (int i = 0; i < 1'000'000; ++i) series.append("\x0a\x00", 2);

@@ -16,7 +16,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 bool IsNaN(double value) { return std::isnan(value); }
 bool IsNaN(absl::int128 /*value*/) { return false; }
 
-// Of at least one value.
+// There must be at least one value.
 template <typename Value>
 std::pair<Value, Value> LeastAndMost(absl::Span<const Value> values) {
   std::array<Value, kLanes> least, most;
@@ -52,7 +52,7 @@ Accumulators::DoubleSum& Accumulators::DoubleSum::operator+=(const DoubleSum& ot
   return *this;
 }
 
-// Of what is not finite, the error is none.
+// A sum that is not finite has no error term.
 double Accumulators::DoubleSum::Value() const { return std::isfinite(sum) ? sum + error : sum; }
 
 Accumulators::DoubleSum Accumulators::SumOf(absl::Span<const double> values) {
@@ -235,7 +235,7 @@ void Accumulators::AddThose(size_t index, absl::Span<const int64_t> times_micros
   }
   values_there_.Clear();
   values_there_.AppendThose(values.Part(first, end - first));
-  // Of the times, those of the first and the last value count.
+  // Only the times of the first and the last value count.
   Add(index, times_micros.subspan(first, end - first), values_there_.View());
 }
 

@@ -30,7 +30,7 @@ class Accumulators {
   void Resize(size_t count);
   // Makes one of them empty.
   void Reset(size_t index);
-  // Of memory, about, an accumulator, the values of its percentiles left out.
+  // About how many bytes an accumulator takes, without the values of its percentiles.
   size_t BytesOfOne() const;
 
   // Adds a run of rows: values.size() == times_micros.size(), one time a value.
@@ -44,16 +44,16 @@ class Accumulators {
   size_t ValuesHeld(size_t index) const { return values_.empty() ? 0 : values_[index].numbers.size(); }
   // For several percentiles: makes each of them cheap, until more values come.
   void SortValues(size_t index);
-  // Nothing when there was no value, and of kStddev (of a sample, by n - 1) when there was only one.
-  // Of several values at one time, kFirst takes the smallest and kLast the largest of the runs that they
-  // begin or end, whatever their order.  Percentiles lie between the two nearest values, as SQL's
-  // percentile_cont has it. `aggregate` is one of those that the needs were made of.
+  // Returns nothing if there was no value; and for kStddev (of a sample, by n - 1) if there was only one.  If
+  // several values have one time, kFirst takes the smallest and kLast the largest of the runs that they begin
+  // or end, whatever their order.  Percentiles lie between the two nearest values, as SQL's percentile_cont
+  // defines.  `aggregate` must be one of those that the needs were made of.
   std::optional<double> Double(const Aggregate& aggregate, size_t index) const;
   // The same of ints, exactly; of kSum, kMin, kMax, kFirst and kLast, and nothing of others.
   std::optional<absl::int128> Int(const Aggregate& aggregate, size_t index) const;
 
  private:
-  // What it has lost to rounding beside it (Neumaier's summation).
+  // A sum, and beside it the part that it has lost to rounding (Neumaier's summation).
   struct DoubleSum {
     double sum = 0;
     double error = 0;
@@ -74,7 +74,7 @@ class Accumulators {
     Number first = 0;
     Number last = 0;
   };
-  // Of ints (as int128) or doubles.
+  // For ints (as int128) or doubles.
   template <typename Number>
   struct Kept {
     using Sum = std::conditional_t<std::is_same_v<Number, double>, DoubleSum, Number>;
@@ -91,7 +91,7 @@ class Accumulators {
     bool is_sorted = false;
   };
 
-  // Of `values`, those that are there.
+  // Adds the values that are there.
   void AddThose(size_t index, absl::Span<const int64_t> times_micros, const ColumnView& values);
   // The first and the last of the times are those of the first and the last value.
   template <typename Number, typename Value>

@@ -103,7 +103,7 @@ TEST(Accumulators, TakeRunsInEitherOrderOfTime) {
     some.Resize(1);
     some.Add(0, ascends ? up : down, ColumnView::OfInts(ascends ? values : turned));
     EXPECT_EQ(Results(some), "3 60 10 30 10 30 20 10 20");
-    // Of one time, the least is first and the largest last, whatever came first.
+    // If values have one time, the least is first and the largest last, in whatever order they came.
     some.Add(0, std::vector<int64_t>{1}, ColumnView::OfInts(std::vector<int64_t>{5}));
     some.Add(0, std::vector<int64_t>{3}, ColumnView::OfInts(std::vector<int64_t>{25}));
     EXPECT_EQ(Result(some, Aggregate::kFirst), "5");

@@ -1,10 +1,11 @@
 // The words for many values to one: count, sum, min, max, avg, first, last, stddev, percentiles.
 //
-// Of ints, sum, min, max, first and last are ints, and exact; count is an int of any column; all else is a
-// double. A sum, and whatever else is an int, has up to 128 bits until it is given out: what leaves 64 bits
-// then is an error (GoogleSQL's "int64 overflow"), never a rounded number.  avg and stddev of ints are the
-// doubles next to what the exact sum gives.  NaN and infinities are values as in GoogleSQL: a min or max
-// among which is NaN is NaN, and NaN is less than all others in a percentile.  Missing values count nowhere.
+// For ints, sum, min, max, first and last are ints, and exact; count is an int for any column; all other
+// aggregates are doubles.  A sum, and every other int, has up to 128 bits until it is given out.  A result
+// that then leaves 64 bits is an error (GoogleSQL's "int64 overflow"), never a rounded number.  avg and
+// stddev of ints are the doubles nearest to the exact results.  NaN and infinities are values as in
+// GoogleSQL: a min or max of values with a NaN is NaN, and in a percentile NaN is less than all others.
+// Missing values count nowhere.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,8 @@ std::string AggregateNames();
 // The type of what `aggregate` makes of a column of `type`.
 ColumnType TypeOfAggregate(const Aggregate& aggregate, ColumnType type);
 
-// What accumulators have to keep; more aggregates cost more time, and percentiles keep every value.
+// The values that accumulators have to keep.  More aggregates cost more time, and percentiles keep every
+// value.
 struct AggregateNeeds {
   bool has_sum = false;
   bool has_extremes = false;

@@ -1,4 +1,4 @@
-// A batch: some rows of a result, by column.  What operators take and give, one batch after the other.
+// A batch: some rows of a result, by column.  Operators take and give batches, one after the other.
 //
 // Shape: all columns of a batch have `rows` values; a row is what they have in one place.  Which column means
 // what is agreed between the operators of a plan, by number: a batch has no names.  Batches are of

@@ -17,7 +17,7 @@ constexpr size_t kStepsOfBucket = 50;
 constexpr int64_t kJoinsOfBucket = 10;
 // About, of a bucket in a map.
 constexpr size_t kBucketBytes = 64;
-// Of all times, where there are no buckets.
+// The bucket of all times, if there are no buckets.
 constexpr Bucket kAllTimes = {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
 
 bool IsPercentile(const Aggregate& aggregate) { return aggregate.kind == Aggregate::Kind::kPercentile; }
@@ -317,7 +317,7 @@ void BucketFold::GiveRows(const Key& key, Batch* batch) {
     batch->columns.push_back(ColumnView::Constant(&value, batch->rows));
   }
   batch->columns.push_back(times_.View());
-  // Of a row that an error ended, some columns have a value more.
+  // A row that an error ended has left some columns one value too long.
   for (const Column& column : results_) batch->columns.push_back(column.View().Part(0, batch->rows));
   for (const Column& column : between_) batch->columns.push_back(column.View());
 }

@@ -5,17 +5,19 @@
 //   while (source.Next(&batch)) status = fold.Add(batch);
 //   while (*fold.Next(&batch)) ...                       // a row a bucket
 //
-// Shape of what comes in: batches with columns as FoldPlan says; each batch is of one group, so its keys are
-// constant columns.  Of what goes out: the keys (constant); the start of the bucket (kTime), or without
+// Shape of incoming batches: columns as FoldPlan says.  Each batch is of one group, so its keys are constant
+// columns. Shape of outgoing batches: the keys (constant); the start of the bucket (kTime), or without
 // buckets the time of the group's first row; then for each input, for each aggregate, for each window a
-// column of TypeOfAggregate.  With Fill::kLinear, as many columns of doubles follow, which have what stands
-// in the gaps of those (rows/fill.h). Order: a batch's rows lie by time, ascending or descending; batches
-// come in any order.  Groups go out by their keys, ascending by bytes; the rows of a group by time.
-// Ownership: a batch that Next gives holds until the next call of Next or Add.
-// Threads: not for several threads.
-// Errors: INVALID_ARGUMENT, more than the plan's limits (asking again is no cure); OUT_OF_RANGE, an aggregate
-// of ints that is an int leaves 64 bits; those of `hold` and of `interrupted`. Cost: a run of rows in one
-// bucket costs a search and, for each input, a loop over its values.
+// column of TypeOfAggregate.  With Fill::kLinear, as many columns of doubles follow, which have the values
+// for the gaps of those (rows/fill.h).
+//
+// Order:     A batch's rows lie by time, ascending or descending; batches come in any order.  Groups go out
+//           by their keys, ascending by bytes; the rows of a group go out by time.
+// Ownership: A batch that Next gives holds until the next call of Next or Add.
+// Threads:   Not for several threads.
+// Errors:    INVALID_ARGUMENT, more than the plan's limits (asking again is no cure); OUT_OF_RANGE, an int
+//           aggregate of ints leaves 64 bits; those of `hold` and of `interrupted`.
+// Cost:      A run of rows in one bucket costs a search and, for each input, a loop over its values.
 #pragma once
 
 #include <cstddef>
@@ -112,7 +114,7 @@ class BucketFold {
   // Sets starts_ to those of the buckets to give out, ascending.
   absl::Status FindStarts(const Group& group);
   absl::Status BeginGroup(const Group& group);
-  // What the group's windows will join at most.
+  // Counts the buckets that the group's windows will join at most.
   absl::Status CountJoinsOf(const Group& group);
   absl::Status CountJoins(int64_t joins);
   // Makes looked_back_ of this start; those of a group ascend.
@@ -141,7 +143,7 @@ class BucketFold {
   size_t values_held_ = 0;
   int64_t joins_ = 0;  // of all groups so far
 
-  // Of the group that goes out.
+  // The group that goes out.
   std::optional<Groups::iterator> giving_;
   std::vector<int64_t> starts_;
   size_t next_start_ = 0;

@@ -24,7 +24,7 @@ Buckets Tens() {
           .width_micros_min = 10};
 }
 
-// Of batches of one key, times, ints n and doubles x.
+// A plan for batches of one key, times, ints n and doubles x.
 FoldPlan PlanOf(std::vector<Aggregate> aggregates) {
   return {.keys = {0},
           .times = 1,

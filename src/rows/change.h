@@ -1,9 +1,9 @@
 // Changes: in the place of a value, how it differs from the value before it.
 //
-// Order: the values of one series come by time ascending, batch after batch.
-// The first value of a series has none before it, and becomes missing; a missing value stays missing, and the
-// next one is compared with the last that was there.  Of ints, differences are ints, exact ones: one that
-// leaves 64 bits makes the column wide (rows/column.h); rates are doubles.
+// Order: the values of one series come by time ascending, batch after batch. The first value of a series has
+// none before it, and becomes missing.  A missing value stays missing; the next value is compared with the
+// last one that was there.  Differences of ints are exact ints, and one that leaves 64 bits makes the column
+// wide (rows/column.h).  Rates are doubles.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ std::string_view ChangeName(Change change);
 // The type of the changes of a column of kInt64 or kDouble.
 ColumnType TypeOfChange(Change change, ColumnType type);
 
-// Of one column of one series.  Not for several threads.
+// The changes of one column of one series.  Not for several threads.
 class Changes {
  public:
   // Replaces *out by the changes of `values`, of kInt64 or kDouble, which are of these times.

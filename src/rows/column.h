@@ -41,9 +41,9 @@ class Column {
     Clear();
   }
 
-  // Of kInt64, kTime and kInt128.
+  // For kInt64, kTime and kInt128.
   void AppendInt(int64_t value);
-  // Of kInt64 and kInt128.
+  // For kInt64 and kInt128.
   void AppendWideInt(absl::int128 value);
   void AppendDouble(double value) {
     assert(type_ == ColumnType::kDouble);
@@ -52,11 +52,11 @@ class Column {
   }
   void AppendBytes(std::string_view value);
   void AppendMissing(size_t count = 1);
-  // Of the type that the column has.
+  // `value` must have the column's type.
   void AppendValue(const Value& value);
   // The values of `values`, missing ones too.  Their type is that of the column, or both are ints.
   void Append(const ColumnView& values);
-  // Of `values`, those in these places, in their order.
+  // Appends the values in these places, in the order of `places`.
   void AppendPlaces(const ColumnView& values, absl::Span<const size_t> places);
 
   // Those of `values` that are there.

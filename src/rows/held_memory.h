@@ -1,4 +1,4 @@
-// What an operator holds in memory, told to whoever accounts for it.
+// The memory that an operator holds, told to whoever accounts for it.
 #pragma once
 
 #include <cstdint>

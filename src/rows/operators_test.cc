@@ -117,7 +117,7 @@ TEST(Changes, AreFromTheValueThatWasThereBefore) {
   EXPECT_EQ(changed(Change::kIncrease, Doubles({{}, 0.5, 0.75, 0.25})), "- - 0.25 0.25");
 }
 
-// Of two ints, up to 2^64.
+// The change between two ints may be up to 2^64.
 TEST(Changes, OfIntsAreExact) {
   const std::vector<int64_t> times = {0, 1, 2, 3};
   Changes changes;

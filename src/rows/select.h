@@ -31,8 +31,8 @@ std::vector<size_t> RowsWithValues(const Batch& batch, size_t first_column);
 // stretches that ascend already, which are merged.  An error of `check` ends it.
 absl::StatusOr<std::vector<size_t>> OrderByTime(absl::Span<const int64_t> times_micros, WorkCheck* check);
 
-// Of `batch`, these rows in this order: replaces *out, whose columns are those of `batch` from `first_column`
-// on.
+// Takes these rows of `batch`, in this order.  Replaces *out, whose columns are those of `batch` from
+// `first_column` on.
 void TakeRows(const Batch& batch, absl::Span<const size_t> rows, size_t first_column, HeldBatch* out);
 
 // Lets the first rows through.  Not for several threads.

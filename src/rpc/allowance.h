@@ -1,4 +1,5 @@
-// How often a client may do what costs more than it brings: so often at once, and so often a second.
+// How often a client may do something that costs the server more than it brings: a burst, and a rate a
+// second.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ class Allowance {
         left_(at_once_max_),
         counted_(now) {}
 
-  // Counts one more.  False: it is one too many.
+  // Counts one more.  Returns false if it is one too many.
   bool Take(TimePoint now) {
     const std::chrono::duration<double> passed = now - counted_;
     counted_ = now;

@@ -1,4 +1,4 @@
-// The bounds of a server, how it counts what it refuses by them, and what it has under way.
+// The bounds of a server, the reasons by which it counts refusals, and the figures of what is under way.
 #pragma once
 
 #include <array>
@@ -13,63 +13,66 @@ namespace sonde::rpc {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  int port = 0;      // 0: any that is free
+  int port = 0;      // 0: any free port
   size_t loops = 0;  // threads; 0: as many as there are processors, at least two
 
-  // What comes over it is accepted and closed at once.
+  // A connection over this number is accepted and closed at once.
   size_t connections_max = 10'000;
-  size_t connections_per_peer_max = 5'000;  // of one address
-  // What a connection may have under way; more wait with the client.
+  size_t connections_per_peer_max = 5'000;  // connections from one address
+  // Calls that a connection may have under way.  Further calls wait at the client.
   uint32_t calls_per_connection_max = 20'000;
-  // Under way in all, with those that were reset and whose handlers are at work still.
+  // Calls that all connections may have under way, with those that were reset while their handlers still
+  // work.
   int64_t calls_max = 100'000;
-  // Of messages that have come in, as a whole or in part, and are not with their handlers yet; a message that
-  // is alone may be longer.
+  // Bytes of messages that have come in, whole or in part, and are not with their handlers yet.  A single
+  // message may be longer.
   int64_t bytes_max = int64_t{512} << 20;
-  // ... of these, of one connection, what waits for Admit or ReadNext.
+  // Bytes of one connection, out of bytes_max, that may wait for Admit or ReadNext.
   int64_t waiting_bytes_per_connection_max = int64_t{4} << 20;
 
-  // Of a block of headers, of a call or behind its messages, as HTTP/2 counts them: beyond the first the
-  // call that they begin ends with RESOURCE_EXHAUSTED; beyond the second it is reset, and the rest of the
-  // block is not looked at.
+  // Bytes of a block of headers (a call's, or the trailers behind its messages), as HTTP/2 counts them.
+  // Beyond header_bytes_max the call ends with RESOURCE_EXHAUSTED.  Beyond header_bytes_hard_max the call is
+  // reset, and the rest of the block is not looked at.
   size_t header_bytes_max = 8 << 10;
   size_t header_bytes_hard_max = 16 << 10;
-  // Blocks beyond the second, of a connection: so many at once, and so many a second.
+  // Blocks of a connection beyond header_bytes_hard_max: the burst, and the rate a second.
   int64_t header_resets_at_once_max = 50;
   int64_t header_resets_per_second_max = 10;
-  // From their first frame to their last.
+  // Time of a block of headers, from its first frame to its last.
   std::chrono::milliseconds headers_time_max{5'000};
 
-  // A connection has been a client's by then.
+  // Time in which a connection must prove to be a client's.
   std::chrono::milliseconds handshake_time_max{20'000};
-  // One from which nothing came for so long is asked whether it is there, and has so long to answer.
+  // A connection from which nothing came for keepalive_pause is asked whether it is there.  It has
+  // keepalive_time_max to answer.
   std::chrono::milliseconds keepalive_pause{60'000};
   std::chrono::milliseconds keepalive_time_max{20'000};
-  // One without calls is asked to go after so long.
+  // A connection without calls is asked to go after this time.
   std::chrono::milliseconds idle_time_max{std::chrono::hours(1)};
-  // Pings of a client between which nothing was sent to it come no more often, but for two.
+  // Least time between two pings of a client with nothing sent to it in between.  Two pings may come earlier.
   std::chrono::milliseconds client_ping_pause_min{5'000};
-  // Of a message that has begun something comes within this time, and kBodyBytesPerSecondMin on the average.
+  // A message that has begun must bring bytes within this time, and kBodyBytesPerSecondMin on the average.
   std::chrono::milliseconds body_pause_max{30'000};
-  // Of a message, of a request or an answer, for whose room others wait, kAwaitedBytesPerSecondMin come or go
-  // on the average after so long.
+  // After this time a message for whose room others wait must move at kAwaitedBytesPerSecondMin on the
+  // average.  It may be a request's or an answer's.
   std::chrono::milliseconds awaited_pause_max{10'000};
-  // A client that takes nothing of what was sent to it for so long is gone.
+  // A client that takes nothing of what was sent to it for this long is gone.
   std::chrono::milliseconds send_pause_max{120'000};
-  // Of what was to be sent and sockets did not take, all connections.  Beyond it a connection that waits has
-  // a frame there, not eight, and kUnsentPauseMax instead of the above.
+  // Bytes to be sent, of all connections, that sockets did not take.  Beyond it, a connection that waits
+  // holds one frame instead of eight, and kUnsentPauseMax takes the place of send_pause_max if it is shorter.
   int64_t unsent_bytes_max = int64_t{64} << 20;
-  // A call of whose message the client takes nothing for so long is cancelled.
+  // A call is cancelled if the client takes nothing of its message for this long.
   std::chrono::milliseconds message_pause_max{std::chrono::minutes(10)};
-  // Calls that a client resets before they are answered: so many at once, and so many a second.
+  // Calls that a client may reset before they are answered: the burst, and the rate a second.
   int64_t resets_at_once_max = 10'000;
   int64_t resets_per_second_max = 1'000;
 
-  // google.rpc.Status to go with UNAVAILABLE that the server itself says, so that clients know when to come
-  // back; empty: none.
+  // Makes the google.rpc.Status that goes with the server's own UNAVAILABLE and tells clients when to come
+  // back.  Empty: there is none.
   std::function<std::string()> busy_details;
 };
 
+// The bound, or the rule, by which a call or connection was refused.
 enum class Refusal : uint8_t {
   kConnections,      // connections_max
   kPeerConnections,  // connections_per_peer_max
@@ -77,30 +80,31 @@ enum class Refusal : uint8_t {
   kHandshake,        // handshake_time_max, or it does not speak HTTP/2
   kKeepalive,        // keepalive_time_max
   kProtocol,         // a connection broke HTTP/2's rules
-  kFlood,            // answers to pings and settings that are not taken
+  kFlood,            // too many answers to pings and settings that the client does not take
   kPings,            // client_ping_pause_min
   kResets,           // resets_per_second_max
   kHeadersTime,      // headers_time_max
   kHeaderBytes,      // header_bytes_max, header_bytes_hard_max and header_resets_per_second_max
-  kBadRequest,       // a call that is not gRPC's, or whose message is not
-  kUnknownPath,      // a call of a method that is not there
+  kBadRequest,       // a call that is not gRPC's, or whose message is not gRPC's
+  kUnknownPath,      // a call of a method that the server does not have
   kCalls,            // calls_max
   kMessageBytes,     // request_bytes_max of the method
   kBytes,            // bytes_max
   kWaitingBytes,     // waiting_bytes_per_connection_max
   kSlowBody,         // body_pause_max and awaited_pause_max
   kSlowReader,       // send_pause_max, message_pause_max and awaited_pause_max
-  kDeadline,         // the call's own
+  kDeadline,         // the call's own deadline
   kCount
 };
-// "connections", "peer_connections": for metrics.
+// Returns the reason's name for metrics: "connections", "peer_connections".
 std::string_view NameOf(Refusal reason);
 
+// The server's figures: some of this moment ("now"), some since its start.
 struct ServerFacts {
   int64_t connections = 0;   // now
   int64_t calls = 0;         // now
-  int64_t bytes = 0;         // now: of messages that are not with their handlers
-  int64_t unsent_bytes = 0;  // now: of what sockets did not take
+  int64_t bytes = 0;         // now: of messages that are not with their handlers yet
+  int64_t unsent_bytes = 0;  // now: not taken by sockets
   int64_t accepted = 0;      // since the start: connections
   int64_t begun = 0;         // since the start: calls
   std::array<int64_t, static_cast<size_t>(Refusal::kCount)> refused{};  // since the start

@@ -1,8 +1,8 @@
-// What a method of a gRPC server is made of: calls, what handles them, and which paths there are.
+// The parts of a gRPC server's methods: calls, their handlers, and the paths of methods.
 //
-// A call goes so: its headers come; the prefix of its message comes, and a Handler is made and asked whether
-// the message may come in; the message comes; the handler answers with messages and a status, at once or
-// later.
+// A call goes through these steps.  Its headers come.  The prefix of its message comes; a Handler is made and
+// asked whether the message may come in.  The message comes.  The handler answers with messages and a status,
+// at once or later.
 //
 //   class Echo final : public Handler {
 //    public:
@@ -17,9 +17,9 @@
 //     return std::make_unique<Echo>(call);
 //   }});
 //
-// Threads: the functions of a Handler run on the thread of its connection's loop, never two of a call at
-// once; they must not wait, as other calls wait behind them.  Those of a Call may be called from any thread,
-// its answers (metadata, messages, the end) one after the other.
+// Threads: the functions of a Handler run on the thread of its connection's loop, never two of one call at
+// once. They must not wait, as other calls wait behind them.  The functions of a Call may be called from any
+// thread; its answers (metadata, messages, the end) must be given one after the other.
 #pragma once
 
 #include <atomic>
@@ -50,11 +50,11 @@ struct CallStatus {
   bool ok() const { return code == absl::StatusCode::kOk; }
 };
 
-// A message to send: one after the other, these strings.  They are sent from where they are, and freed piece
-// by piece.
+// A message to send: the concatenation of some strings.  They are sent from where they are, and freed one by
+// one.
 class Message {
  public:
-  Message() = default;                                                             // of no bytes
+  Message() = default;                                                             // without bytes
   Message(std::string bytes) : pieces_(1) { pieces_.front() = std::move(bytes); }  // NOLINT: it is a message
   explicit Message(std::vector<std::string> pieces) {
     pieces_.assign(std::make_move_iterator(pieces.begin()), std::make_move_iterator(pieces.end()));
@@ -71,53 +71,53 @@ class Message {
   absl::InlinedVector<std::string, 1> pieces_;
 };
 
-// There from the first function of the handler that gets it until the handler is destroyed.
+// A call.  It lives from the first function of its handler until the handler is destroyed.
 class Call {
  public:
   // "/google.bigtable.v2.Bigtable/ReadRows"
   virtual std::string_view path() const = 0;
-  // Of the client's metadata, by a name in lower case: values joined by commas; of a name that ends in "-bin"
-  // the first, decoded.
+  // Finds a name (in lower case) in the client's metadata.  Several values are joined by commas; for a name
+  // that ends in "-bin" the result is the first value, decoded.
   virtual std::optional<std::string> FindMetadata(std::string_view name) const = 0;
-  // Each value by itself; values of "-bin" names decoded.
+  // Returns each value by itself.  Values of "-bin" names are decoded.
   virtual std::vector<std::string> MetadataValues(std::string_view name) const = 0;
-  // absl::InfiniteFuture(): none.
+  // absl::InfiniteFuture() if there is no deadline.
   virtual absl::Time deadline() const = 0;
   // "127.0.0.1:40000", "[::1]:40000".
   virtual const std::string& peer() const = 0;
-  // A number that all calls of a connection have in common, zero at first: for who shares something out among
+  // A number that all calls of a connection share, zero at first.  It serves to share something out among
   // connections.
   virtual std::atomic<int64_t>& connection_tally() const = 0;
-  // Nobody waits for the answer any more; from some time before OnCancel on.
+  // Whether nobody waits for the answer any more.  It turns true some time before OnCancel is called.
   virtual bool IsCancelled() const = 0;
-  // For how long the client has taken nothing of a message that was written; zero: there is nothing to take.
+  // How long the client has taken nothing of a message that was written.  Zero if there is nothing to take.
   virtual absl::Duration NotTakenFor() const = 0;
 
-  // After OnLength said kWait: the message may come in.  (It may not: Finish.)  Whoever calls this does not
-  // touch the call afterwards: if it was cancelled meanwhile, it is over.
+  // Lets the message in, after OnLength returned kWait.  (To refuse the message, Finish.)  The caller must
+  // not touch the call afterwards: if it was cancelled meanwhile, it is over.
   virtual void Admit() = 0;
-  // For methods whose clients send several messages: another one may come, after each OnMessage.
+  // Asks for the next message, after each OnMessage; for methods whose clients send several.
   virtual void ReadNext() = 0;
 
-  // Before the first message, or the end; values of "-bin" names are any bytes.  A name or value that cannot
-  // be sent (IsMetadataName, IsMetadataValue) is left out.
+  // To be called before the first message or the end.  Values of "-bin" names are any bytes.  A name or value
+  // that cannot be sent (IsMetadataName, IsMetadataValue) is left out.
   virtual void AddInitialMetadata(std::string_view name, std::string_view value) = 0;
-  // Before the end.
+  // To be called before the end.
   virtual void AddTrailingMetadata(std::string_view name, std::string_view value) = 0;
-  // One at a time: OnWriteDone says when the next may follow.
+  // Sends a message.  The next may follow only after OnWriteDone.
   virtual void Write(Message message) = 0;
-  // Exactly once, also after OnCancel (but see there), and last: the call is not touched afterwards.  It may
-  // follow a Write at once, from the same thread.
+  // Ends the call.  To be called exactly once, also after OnCancel.  The call must not be touched afterwards.
+  // It may follow a Write at once, from the same thread.
   virtual void Finish(CallStatus status) = 0;
-  // As Write and Finish, in one.
+  // Write and Finish in one.
   virtual void WriteAndFinish(Message message, CallStatus status) = 0;
 
  protected:
   ~Call() = default;
 };
 
-// While it lives, what its thread does with calls (of one server or several) waits for its end, and then
-// costs each loop one wake-up and each connection one write.  For who ends many calls at once.
+// Gathers answers to many calls.  While it lives, its thread's steps on calls (of one server or several) are
+// kept back; at its end they cost each loop one wake-up and each connection one write.
 class AnswersTogether {
  public:
   AnswersTogether();
@@ -126,35 +126,36 @@ class AnswersTogether {
   AnswersTogether& operator=(const AnswersTogether&) = delete;
 };
 
-// What a call is handled by.  After Finish only the destructor is called.
+// Handles a call.  After Finish only the destructor is called.
 class Handler {
  public:
   enum class Room : uint8_t { kTake, kWait };
 
-  // When the call is over, and nothing is left to be sent.
+  // Called when the call is over and nothing is left to be sent.
   virtual ~Handler() = default;
 
-  // A message of so many bytes is about to come; none of it has been taken, but for what fits the stream's
-  // first window.  kWait: not before Admit is called, and the client keeps the rest.  To refuse, Finish the
-  // call.
+  // A message of `bytes` is about to come.  None of it has been taken, but for what fits the stream's first
+  // window.  kWait: the client keeps the rest until Admit is called.  To refuse the message, Finish the call.
   virtual Room OnLength(size_t bytes) {
     (void)bytes;
     return Room::kTake;
   }
-  // Whether others wait for the room of the message that comes in, or goes out, now: then it has to move
-  // faster (ServerOptions::awaited_pause_max).  Asked now and then.
+  // Whether others wait for the room of the message that comes in or goes out now.  If so, the message must
+  // move faster (ServerOptions::awaited_pause_max).  Asked now and then.
   virtual bool IsAwaited() const { return false; }
-  // A whole message.  Where the client may send one, it has also said that there is no other.
+  // A whole message has come.  If the method takes only one, the client has also said that no other follows.
   virtual void OnMessage(MessageBytes message) = 0;
-  // The client sends no more messages; only where it may send several.
+  // The client sends no more messages.  Only methods that take several get this.
   virtual void OnHalfClose() {}
-  // All bytes of a message have gone to the socket; or the call was cancelled, and they will not.
+  // OK: all bytes of a message have gone to the socket.  Not OK: the call was cancelled, and they will not.
   virtual void OnWriteDone(bool ok) { (void)ok; }
-  // Nobody waits for the answer: CANCELLED, or what the client's reset says; DEADLINE_EXCEEDED; UNAVAILABLE:
-  // the connection is gone, or the server ends.  The handler still has to Finish.
+  // Nobody waits for the answer.  The handler still has to Finish.
+  //  CANCELLED, or the code of the reset  the client gave the call up.
+  //  DEADLINE_EXCEEDED                    the deadline has passed.
+  //  UNAVAILABLE                          the connection is gone, or the server ends.
   virtual void OnCancel(const absl::Status& why) { (void)why; }
-  // The server takes no more calls, and waits for those under way: who only waits for what may never come
-  // finishes.  May come more than once.
+  // The server takes no more calls, and waits for those under way.  A handler that only waits for something
+  // that may never come finishes.  May be called more than once.
   virtual void OnServerEnding() {}
 };
 
@@ -167,14 +168,16 @@ struct Method {
   std::function<std::unique_ptr<Handler>(Call*)> make;
 };
 
+// The methods of a server, by path.  It is filled before the server starts; Find may then be called by all
+// threads.
 class Router {
  public:
   // `path`: "/google.bigtable.v2.Bigtable/ReadRows".
   void Add(std::string path, Method method) { methods_.insert_or_assign(std::move(path), std::move(method)); }
-  // What to say to calls of other paths; UNIMPLEMENTED if nothing else is said.
+  // Sets the answer to calls of other paths.  The default is UNIMPLEMENTED.
   void SetFallback(std::function<CallStatus(std::string_view path)> answer) { fallback_ = std::move(answer); }
 
-  // Null: there is none.
+  // Returns null if there is no such method.
   const Method* Find(std::string_view path) const {
     const auto found = methods_.find(absl::string_view(path.data(), path.size()));
     return found == methods_.end() ? nullptr : &found->second;

@@ -11,7 +11,7 @@ namespace {
 
 // A connection is asked for more to send while it has less than this.
 constexpr size_t kSendBytesMax = 128 << 10;
-// Of one connection in one turn, before others have theirs.
+// How often one connection receives in one turn, before others have theirs.
 constexpr int kReceivesMax = 4;
 constexpr int kSendsMax = 4;
 // A longer message is sent as several frames.

@@ -1,10 +1,10 @@
 // A connection of a client: its socket, its HTTP/2 session, and its calls.
 //
-// Belongs to its loop, which frees it at the end of the turn in which it closed.  What it sends is copied
-// once, into the loop's buffer; what the socket does not take stays in one of its own, and until that is gone
-// nothing more is taken from calls.
+// A connection belongs to its loop, which frees it at the end of the turn in which it closed.  Bytes to be
+// sent are copied once, into the loop's buffer.  Bytes that the socket does not take stay in the connection's
+// own buffer, and until they are gone nothing more is taken from calls.
 //
-// Threads: the loop's.
+// Threads: the loop's thread only.
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -34,7 +34,8 @@ class Connection final : public LoopConnection, public CallCarrier {
  public:
   using TimePoint = Timer::TimePoint;
 
-  // Takes the descriptor.  `address` is what it was counted under, `peer` with its port.
+  // Takes the descriptor.  `address` is the address that the connection was counted under; `peer` has the
+  // port, too.
   Connection(Loop* loop, int descriptor, std::string address, std::string peer);
   ~Connection() override;
   Connection(const Connection&) = delete;
@@ -63,7 +64,7 @@ class Connection final : public LoopConnection, public CallCarrier {
   bool CountWaiting(int64_t bytes) override;
 
  private:
-  // A message has gone when so many bytes of the connection have.
+  // A message has gone to the socket when the connection has sent bytes up to `end`.
   struct Sending {
     uint64_t end;
     int32_t stream_id;
@@ -72,8 +73,8 @@ class Connection final : public LoopConnection, public CallCarrier {
   static const nghttp2_session_callbacks* Callbacks();
   int OnBeginHeaders();
   int OnHeader(const nghttp2_frame& frame, std::string_view name, std::string_view value);
-  // Each header passes by, also those that nghttp2 does not let in.  Other than 0, for nghttp2: the block is
-  // too large; nghttp2 decodes the rest, as HPACK needs, and neither checks nor tells of it.
+  // Counts each header, also those that nghttp2 does not let in.  Returns nghttp2's error code if the block
+  // is too large; nghttp2 then decodes the rest, as HPACK needs, and neither checks nor tells of it.
   int CountHeader(const nghttp2_frame& frame, std::string_view name, std::string_view value);
   int OnFrame(const nghttp2_frame& frame);
   void OnFrameSent(const nghttp2_frame& frame);
@@ -92,23 +93,23 @@ class Connection final : public LoopConnection, public CallCarrier {
   bool Receive();
   void FlushSoon();
   bool Send();
-  // What is sent as several frames takes turns with others; else it would go out before them.
+  // Makes a message of several frames take turns with others, which would wait behind all of it otherwise.
   void ShareIfLong(StreamCall* call);
   bool SendSome();
-  // Fills the loop's buffer with what is to be sent.  False: nghttp2 cannot go on.
+  // Fills the loop's buffer with bytes to send.  Returns false if nghttp2 cannot go on.
   bool FillBuffer(std::string* buffer);
   void TellSent();
   void WaitForSocket();
-  // Says why, and closes when that is sent.
+  // Tells the client the reason, and closes when that is sent.
   void GoAway(Refusal reason, uint32_t http2_error, std::string_view why);
-  // The other side is told that nothing more comes, and gets a moment to take what was sent.
+  // Tells the client that nothing more comes, and gives it a moment to take what was sent.
   void Linger();
   void Close(const absl::Status& why);
   void CloseFor(Refusal reason, std::string_view why);
   void CheckKeepalive();
   void CheckCalls();
   void TellEnding();
-  // Which calls are the last.
+  // Tells the client which calls are the last.
   void SayEnd();
 
   Loop* const loop_;
@@ -118,31 +119,31 @@ class Connection final : public LoopConnection, public CallCarrier {
   Http2Session session_;
   std::vector<StreamCall*> calls_;
   std::vector<StreamCall*> touched_;
-  RequestHead head_;           // of the block of headers that is coming
-  size_t consumed_bytes_ = 0;  // of the connection's window, in this receiving
+  RequestHead head_;           // the block of headers that is coming
+  size_t consumed_bytes_ = 0;  // bytes of the connection's window that this Receive has used
   int64_t waiting_bytes_ = 0;
 
-  std::string out_;                   // what the socket did not take
-  size_t out_at_ = 0;                 // so much of it is sent
-  int64_t counted_unsent_bytes_ = 0;  // of the server
+  std::string out_;                   // bytes that the socket did not take
+  size_t out_at_ = 0;                 // how much of out_ is sent
+  int64_t counted_unsent_bytes_ = 0;  // this connection's part of ServerState's unsent bytes
   std::string* filling_ = nullptr;    // where SendData puts bytes
-  size_t fill_bytes_max_ = 0;         // until there are so many
+  size_t fill_bytes_max_ = 0;         // SendData stops at this size
   uint64_t filled_bytes_ = 0;         // since the connection began
   uint64_t sent_bytes_ = 0;
   std::deque<Sending> sending_;
   uint32_t waits_for_ = 0;  // events of epoll
 
   bool is_flush_due_ = false;
-  bool has_handshake_ = false;  // its settings have come
-  bool is_going_ = false;       // a last word was submitted: what comes is not looked at
+  bool has_handshake_ = false;  // the client's settings have come
+  bool is_going_ = false;       // a last word was submitted, and incoming bytes are not looked at
   bool is_lingering_ = false;
-  bool is_ending_ = false;     // BeginEnd
-  bool has_said_end_ = false;  // which calls are the last was submitted
+  bool is_ending_ = false;     // BeginEnd was called
+  bool has_said_end_ = false;  // SayEnd was called
   bool is_ping_under_way_ = false;
   bool is_closed_ = false;
 
   const TimePoint began_;
-  TimePoint state_since_;  // of is_lingering_, is_ending_
+  TimePoint state_since_;  // when is_lingering_ or is_ending_ became true
   TimePoint received_last_;
   TimePoint sent_last_;
   TimePoint idle_since_;

@@ -1,4 +1,4 @@
-// What the headers of a gRPC call say: pure functions of gRPC's wire rules (PROTOCOL-HTTP2.md of gRPC), and
+// The headers of a gRPC call: pure functions for gRPC's wire rules (source: PROTOCOL-HTTP2.md of gRPC), and
 // the metadata of a call.
 #pragma once
 
@@ -18,32 +18,34 @@
 
 namespace sonde::rpc {
 
-// The value of grpc-timeout: up to eight digits and one of H M S m u n.  Nothing: it is not that.
+// Parses grpc-timeout: up to eight digits and one of H M S m u n.  Returns nothing for any other value.
 std::optional<absl::Duration> ParseTimeout(std::string_view value);
 
-// "application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8".
+// Whether it is "application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8".
 bool IsGrpcContentType(std::string_view value);
 
-// grpc-message: what is not printable ASCII, and %, as %XX.
+// Encodes grpc-message: bytes that are not printable ASCII, and %, become %XX.
 std::string PercentEncoded(std::string_view message);
 
-// Metadata whose name ends in "-bin" travels as base64; it is sent without padding and taken with or without.
+// Metadata whose name ends in "-bin" travels as base64.  It is sent without padding, and taken with or
+// without.
 bool IsBinaryName(std::string_view name);
 std::string EncodeBinary(std::string_view bytes);
 std::optional<std::string> DecodeBinary(std::string_view text);
 
-// Names and values that may be sent as metadata: lower-case names that gRPC and HTTP/2 do not use themselves,
-// and printable values.
+// Whether a name or value may be sent as metadata.  A name must be in lower case and not used by gRPC or
+// HTTP/2 themselves; a value must be printable.
 bool IsMetadataName(std::string_view name);
 bool IsMetadataValue(std::string_view value);
 
-// Why a call is over whose stream was reset with this error code of HTTP/2.
+// Returns the status code of a call whose stream was reset with this error code of HTTP/2.
 absl::StatusCode CodeOfReset(uint32_t http2_error);
 
-// Names and values in the order in which they came, in one piece of memory.  Names may repeat.
+// Names and values in the order in which they came, in one piece of memory.  Names may repeat.  Not for
+// several threads.
 class Metadata {
  public:
-  // What each entry counts beside its bytes (RFC 9113, 6.5.2).
+  // The bytes that an entry counts beside its own (RFC 9113, 6.5.2).
   static constexpr size_t kEntryBytes = 32;
 
   void Append(std::string_view name, std::string_view value);
@@ -51,41 +53,43 @@ class Metadata {
   bool empty() const { return block_.empty(); }
   void ForEach(absl::FunctionRef<void(std::string_view name, std::string_view value)> visit) const;
 
-  // The values of a name as they came: those of "-bin" names, which may be lists divided by commas, each one
-  // and decoded; what is not base64 is left out.
+  // Returns the values of a name in the order in which they came.  A value of a "-bin" name may be a list
+  // divided by commas; each element is decoded, and those that are not base64 are left out.
   std::vector<std::string> Values(std::string_view name) const;
-  // All values, joined by commas; of a "-bin" name the first.
+  // Returns all values joined by commas; for a "-bin" name the first.
   std::optional<std::string> Find(std::string_view name) const;
 
  private:
-  std::string block_;  // of each: two lengths of four bytes, the name, the value
+  std::string block_;  // by entry: two lengths of four bytes, the name, the value
 };
 
-// What the headers of a request came to.
+// A call that its request headers describe.
 struct CallHead {
   std::string path;
   Metadata metadata;
   absl::Time deadline = absl::InfiniteFuture();
 };
 
-// The headers of a request as they come, one by one, and what they come to.  A connection has one, which it
-// uses again for each block of headers, also for trailers, which are only counted: there is one at a time.
+// Reads the headers of a request, one by one, and makes a call of them.  Each connection has one RequestHead
+// and uses it again for each block of headers, as blocks come one at a time.  Trailers are only counted.  Not
+// for several threads.
 class RequestHead {
  public:
-  // Why there is no call.
+  // The reason why the headers make no call.
   struct Refused {
     Refusal reason;
     CallStatus status;
-    const char* http_status = nullptr;  // not gRPC at all: "415"
-    bool names_encodings = false;       // the client is to know which compression may be used
+    const char* http_status = nullptr;  // for a request that is not gRPC at all: "415"
+    bool names_encodings = false;       // the answer names the compressions that may be used
   };
 
   void Begin();
-  // One more is there, whether or not it is added.  Returns the bytes of all, as HTTP/2 counts them.
+  // Counts a header, whether or not it is added.  Returns the bytes of all headers so far, as HTTP/2 counts
+  // them.
   size_t Count(std::string_view name, std::string_view value);
-  // One that was counted.
+  // Adds a header that was counted.
   void Add(std::string_view name, std::string_view value);
-  // All are there.
+  // Ends the block.
   std::variant<CallHead, Refused> End(const ServerOptions& options, absl::Time now);
 
  private:

@@ -8,7 +8,7 @@
 namespace sonde::rpc {
 namespace {
 
-// Of a block of headers, besides the first frame: 9 frames of 16 KiB.
+// Frames of a block of headers beside the first: 9 frames of 16 KiB in all.
 constexpr size_t kContinuationsMax = 8;
 // Answers to pings and settings that wait to be sent.
 constexpr size_t kAnswersMax = 1'000;

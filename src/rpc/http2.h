@@ -18,28 +18,29 @@ struct EndSession {
 };
 using Http2Session = std::unique_ptr<nghttp2_session, EndSession>;
 
-// What a stream's sender may have under way before it is let in (HTTP/2's own default).
+// The bytes that a stream's sender may have under way before it is let in (HTTP/2's own default).
 constexpr int32_t kStreamWindowBytes = 65'535;
-// Bytes of a connection are taken at once, and counted elsewhere: this only has to be as much as is under way
-// on a long line.
+// The window of a connection.  Its bytes are taken at once and bounded elsewhere, so the window only has to
+// hold what is under way on a long line.
 constexpr int32_t kConnectionWindowBytes = 8 << 20;
 
-// A server's side of a connection, its settings submitted.
+// Makes a server's session, with its settings submitted.
 Http2Session NewServerSession(const ServerOptions& options, const nghttp2_session_callbacks* callbacks,
                               void* user_data);
 
-// What an answer consists of, each for a stream of a session; all is copied.
+// The functions below submit the parts of an answer, each for a stream of a session.  They copy all
+// arguments.
 
-// ":status 200", the content type, and metadata; messages follow from `provider`, if there is one.
+// Submits ":status 200", the content type, and metadata.  Messages follow from `provider`, if there is one.
 void SubmitAnswerHeaders(nghttp2_session* session, int32_t stream_id, const Metadata& metadata,
                          const nghttp2_data_provider* provider);
-// The status, and metadata.
+// Submits the status, and metadata.
 void SubmitAnswerTrailers(nghttp2_session* session, int32_t stream_id, const CallStatus& status,
                           const Metadata& metadata);
-// Both in one: an answer without messages.
+// Submits headers and trailers in one: an answer without messages.
 void SubmitTrailersOnly(nghttp2_session* session, int32_t stream_id, const CallStatus& status,
                         const Metadata& metadata);
-// To what is not gRPC; `http_status` must be there for good.
+// Submits an answer to a request that is not gRPC.  `http_status` must live as long as the program.
 void SubmitHttpAnswer(nghttp2_session* session, int32_t stream_id, std::string_view http_status,
                       const CallStatus& status);
 

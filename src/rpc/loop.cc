@@ -20,7 +20,7 @@ constexpr int kEventsMax = 256;
 
 thread_local Loop* current_loop = nullptr;
 
-// What the thread does with calls while an AnswersTogether lives.
+// The steps that the thread asks for while an AnswersTogether lives.
 struct Together {
   int depth = 0;
   std::vector<std::pair<Loop*, Loop::Posted>> steps;
@@ -230,7 +230,7 @@ void Loop::TellNotWritten() {
 }
 
 void Loop::FlushAll() {
-  // What handlers write when they are told that their message has gone is sent in the next turn.
+  // Messages that handlers write when they are told that their message has gone are sent in the next turn.
   flushing_.swap(to_flush_);
   for (LoopConnection* const connection : flushing_) connection->Flush();
   flushing_.clear();

@@ -1,8 +1,8 @@
-// A thread with its connections: waits for sockets, deadlines and what other threads have to say, and does
-// all that is due.
+// A thread with its connections.  It waits for sockets, deadlines and the steps that other threads ask for,
+// and does all that is due.
 //
-// A turn of it: what has come is read and handled, what other threads posted is done, deadlines are looked
-// at, and then each connection that has something to send writes once.
+// Each turn of the loop reads and handles what has come, does what other threads posted, looks at deadlines,
+// and then lets each connection that has something to send write once.
 #pragma once
 
 #include <atomic>
@@ -27,21 +27,21 @@ namespace sonde::rpc {
 
 class Loop;
 
-// What other threads ask of a call, in the order in which they ask.
+// The steps that other threads ask of a call.  The loop does them in the order in which they were asked for.
 enum class CallStep : uint8_t { kAdmit, kReadNext, kWrite, kFinish };
 
-// A call as its loop knows it; as a timer, it is due at its deadline.
+// A call as its loop sees it.  As a timer, it is due at its deadline.  Threads: the loop's.
 class LoopCall : public Timer {
  public:
   virtual ~LoopCall() = default;
 
   virtual void Apply(CallStep step) = 0;
-  // Tells the handler of messages that will not be sent.
+  // Tells the handler that its messages will not be sent.
   virtual void TellNotWritten() = 0;
   virtual void OnDeadline() = 0;
 };
 
-// A connection as its loop knows it.
+// A connection as its loop sees it.  Threads: the loop's.
 class LoopConnection {
  public:
   virtual ~LoopConnection() = default;
@@ -53,12 +53,12 @@ class LoopConnection {
   virtual void CheckTimes() = 0;
   // Takes no more calls, and closes when it has none.
   virtual void BeginEnd() = 0;
-  // What is queued is sent as far as the socket takes it.
+  // Sends as much of the queued bytes as the socket takes, and closes.
   virtual void CloseNow(const absl::Status& why) = 0;
 };
 
-// A connection that was accepted.  It takes the descriptor; `address` is what it was counted under, `peer` has its
-// port, too.
+// Makes a connection that was accepted, and takes its descriptor.  `address` is the address that it was
+// counted under; `peer` has the port, too.
 using MakeConnection = std::unique_ptr<LoopConnection> (*)(Loop* loop, int descriptor, std::string address,
                                                            std::string peer);
 
@@ -70,27 +70,27 @@ class Loop {
     CallStep step;
   };
 
-  // RESOURCE_EXHAUSTED: there is no descriptor for it.
+  // Starts the thread.  RESOURCE_EXHAUSTED: there is no descriptor for it.
   static absl::StatusOr<std::shared_ptr<Loop>> Start(std::shared_ptr<ServerState> state, MakeConnection make);
-  // BeginEnd was called; waits for the last call.
+  // Waits for the last call.  BeginEnd must have been called.
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   // -- any thread --
   bool IsCurrent() const;
-  // With AnswersTogether: at its end.
+  // Asks for a step of a call.  While an AnswersTogether lives on this thread, the step waits for its end.
   void Post(LoopCall* call, CallStep step);
   void PostAll(const std::vector<Posted>& steps);
-  // A connection that was accepted and counted (ServerState::EnterConnection).
+  // Takes a connection that was accepted and counted (ServerState::EnterConnection).
   void Adopt(int descriptor, std::string address, std::string peer);
-  // Since when the turn that is under way has gone on; zero where it waits.
+  // How long the current turn has gone on; zero while the loop waits.
   std::chrono::nanoseconds TurnTime() const;
-  // Takes no more calls; cancels those that are left at `cancel_at`.
+  // Takes no more calls.  Cancels the remaining ones at `cancel_at`.
   void BeginEnd(TimePoint cancel_at);
-  // False: calls are left at `until`.
+  // Returns false if calls are left at `until`.
   bool WaitForEnd(absl::Time until);
-  // Whose handlers have not finished.
+  // The number of calls whose handlers have not finished.
   int64_t calls() const { return calls_.load(std::memory_order_relaxed); }
 
   // -- the loop's thread --
@@ -103,16 +103,16 @@ class Loop {
   std::string* send_buffer() { return &send_buffer_; }
   bool is_ending() const { return is_ending_; }
 
-  // A call begins.  False: too many are under way.
+  // Counts a call that begins.  Returns false if too many are under way.
   bool CountCall();
-  // It is freed at the end of the turn.
+  // Frees the call at the end of the turn.
   void Bury(LoopCall* call) { buried_.push_back(call); }
   void TellNotWrittenLater(LoopCall* call) { not_written_.push_back(call); }
-  // A connection has closed; it is freed at the end of the turn.
+  // Notes that a connection has closed; it is freed at the end of the turn.
   void NoteClosed() { has_closed_ = true; }
-  // Something is to be sent at the end of the turn.
+  // Lets the connection send at the end of the turn.
   void FlushLater(LoopConnection* connection) { to_flush_.push_back(connection); }
-  // What the socket is waited for; `events` of epoll, 0 for nothing.
+  // Sets the events that a socket is waited for: `events` of epoll, 0 for none.
   void Wait(LoopConnection* connection, int descriptor, uint32_t events, bool is_new) const;
 
  private:
@@ -142,7 +142,7 @@ class Loop {
   std::vector<Posted> steps_;  // taken over from posted_
   int64_t calls_begun_ = 0;    // in this turn
   int64_t calls_ended_ = 0;
-  bool has_closed_ = false;  // a connection, in this turn
+  bool has_closed_ = false;  // a connection has closed in this turn
   bool is_ending_ = false;
   TimePoint cancel_at_ = TimePoint::max();
   std::atomic<int64_t> calls_ = 0;
@@ -152,8 +152,8 @@ class Loop {
   mutable absl::Mutex mutex_;
   std::vector<Posted> posted_ ABSL_GUARDED_BY(mutex_);
   std::vector<absl::AnyInvocable<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
-  bool is_asleep_ ABSL_GUARDED_BY(mutex_) = false;  // and must be woken
-  std::atomic<int> waking_ = 0;                     // who posted, and writes to wake_ still
+  bool is_asleep_ ABSL_GUARDED_BY(mutex_) = false;  // the thread sleeps and must be woken
+  std::atomic<int> waking_ = 0;  // number of threads that have posted and still write to wake_
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

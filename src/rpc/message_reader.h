@@ -1,7 +1,7 @@
-// Messages of gRPC out of the bytes of a stream: a byte that says whether it is compressed, four of its
-// length (big endian), the message.
+// Reads gRPC messages from the bytes of a stream.  A message is a byte that says whether it is compressed,
+// four bytes of length (big endian), and its bytes.
 //
-// The reader stops where a decision is due, so that nothing is taken in that nobody has room for:
+// The reader stops where a decision is due, so that no message is taken in without room for it:
 //
 //   while (true) {
 //     switch (reader.Next(&bytes)) {
@@ -22,7 +22,7 @@
 
 namespace sonde::rpc {
 
-// A message that has come, in memory of its exact length.
+// A message that has come.  Its memory has exactly its length.
 class MessageBytes {
  public:
   MessageBytes() = default;
@@ -44,33 +44,34 @@ class MessageBytes {
   size_t size_ = 0;
 };
 
+// Not for several threads.
 class MessageReader {
  public:
   static constexpr size_t kPrefixBytes = 5;
 
   enum class Step : uint8_t {
-    kMore,     // all bytes are used, and the message goes on
+    kMore,     // all bytes are used; the message is not complete
     kLength,   // the prefix is there: length() is known, MakeRoom is due
     kMessage,  // the message is there: Take is due
-    kBroken    // it is compressed, or no prefix of gRPC
+    kBroken    // it is compressed, or the prefix is not gRPC's
   };
 
-  // Uses bytes at the front of `bytes`, which it shortens.
+  // Reads the front of `bytes` and shortens them.
   Step Next(std::string_view* bytes);
 
-  // Of the message whose prefix is there.
+  // The length of the message whose prefix has come.
   uint32_t length() const { return length_; }
   // The first byte of the prefix.
   uint8_t flags() const { return static_cast<uint8_t>(prefix_[0]); }
-  // How much of the message is there.
+  // How many bytes of the message have come.
   size_t received_bytes() const { return received_bytes_; }
 
   void MakeRoom();
   MessageBytes Take();
-  // Of a message that nobody wants any more.
+  // Drops a message that nobody wants any more.
   void Drop() { *this = MessageReader(); }
 
-  // Nothing of a next message is there.
+  // Whether nothing of a next message has come.
   bool IsBetweenMessages() const { return prefix_bytes_ == 0; }
   bool HasRoom() const { return has_room_; }
 

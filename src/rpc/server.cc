@@ -16,7 +16,7 @@
 namespace sonde::rpc {
 namespace {
 
-// What is cancelled is over soon, where its handler does not hang.
+// Cancelled calls are over soon, if their handlers do not hang.
 constexpr absl::Duration kAfterCancel = absl::Milliseconds(500);
 
 size_t LoopsOf(const ServerOptions& options) {

@@ -1,8 +1,10 @@
-// A gRPC server: HTTP/2 without TLS, on one port, by a few threads that never wait for anything but sockets.
+// A gRPC server: HTTP/2 without TLS, on one port.  Its few threads wait for nothing but sockets.
 //
 // Each connection belongs to one of the loops (loop.h), which reads and writes it and runs its handlers
-// (call.h). Frames, header compression and the states of streams are nghttp2's; framing, deadlines, flow
-// control and bounds are here.  Every bound has a reason by which its refusals are counted.
+// (call.h).  nghttp2 does frames, header compression and the states of streams; this folder does framing,
+// deadlines, flow control and bounds.  Every bound has a reason by which its refusals are counted.
+//
+// Threads: all functions may be called at once, but for the destructor.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +19,21 @@ namespace sonde::rpc {
 
 class Server {
  public:
-  // Answers calls when it returns.  INVALID_ARGUMENT: the host is no address; FAILED_PRECONDITION: the
+  // Answers calls when it returns.  INVALID_ARGUMENT: the host is no address.  FAILED_PRECONDITION: the
   // address cannot be had.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options, Router router);
-  // As Shutdown without grace; then waits until the last handler has finished, as it may need what is
-  // destroyed next.
+  // Shuts down without grace, and waits until the last handler has finished, as handlers may need objects
+  // that are destroyed next.
   ~Server();
 
   int port() const;
   ServerFacts facts() const;
-  // False: no connection can be taken for now (no descriptor is left), or any more.
+  // Returns false if no connection can be taken now, as no descriptor is left, or none will be any more.
   bool is_accepting() const;
 
-  // Takes no more connections and calls; calls under way have until the grace is over, then they are
-  // cancelled.  Returns soon after that at the latest, with the number of calls whose handlers have not
-  // finished even then.  Who does not want to wait for these leaves the server as it is.
+  // Takes no more connections and calls.  Calls under way may go on for `grace`, and are cancelled then.
+  // Returns soon after that at the latest, with the number of calls whose handlers have not finished even
+  // then.  A caller that does not want to wait for these must not destroy the server.
   int64_t Shutdown(absl::Duration grace);
 
  private:

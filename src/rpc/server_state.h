@@ -1,4 +1,4 @@
-// What the loops of a server share.
+// The state that the loops of a server share.
 #pragma once
 
 #include <array>
@@ -28,18 +28,18 @@ class ServerState {
     refused_[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
   }
 
-  // A connection of this address.  False, and it is counted: there are too many.
+  // Counts a connection of this address.  Returns false, and counts the refusal, if there are too many.
   bool EnterConnection(const std::string& address);
   void LeaveConnection(const std::string& address);
 
   int64_t calls() const { return calls_.load(std::memory_order_relaxed); }
-  // Loops tell once a turn: how many calls have come and how many of them have gone.
+  // Loops call it once a turn, with the number of calls that have come and of calls that have gone.
   void CountCalls(int64_t begun, int64_t ended) {
     begun_.fetch_add(begun, std::memory_order_relaxed);
     calls_.fetch_add(begun - ended, std::memory_order_relaxed);
   }
 
-  // Room for what a message takes.  False: there is none.
+  // Takes room for a message.  Returns false if there is none.
   bool TakeBytes(int64_t bytes) {
     const int64_t before = bytes_.fetch_add(bytes, std::memory_order_relaxed);
     if (before == 0 || before + bytes <= options_.bytes_max) return true;
@@ -53,7 +53,7 @@ class ServerState {
     return unsent_bytes_.load(std::memory_order_relaxed) > options_.unsent_bytes_max;
   }
 
-  // UNAVAILABLE, with what the options say of it.
+  // Makes an UNAVAILABLE status with the options' details.
   CallStatus Busy(std::string message) const {
     return {absl::StatusCode::kUnavailable, std::move(message),
             options_.busy_details ? options_.busy_details() : std::string()};

@@ -412,7 +412,7 @@ void StreamCall::SubmitHeaders(bool has_message) {
 void StreamCall::SubmitTrailers() {
   is_over_ = true;
   loop_->timers()->Remove(this);
-  // Who has not finished may still be adding to its own.
+  // A handler that has not finished may still be adding to its own metadata.
   connection_->SubmitTrailers(stream_id_, end_, finished_ ? trailing_metadata_ : Metadata());
 }
 

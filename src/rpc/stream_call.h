@@ -1,8 +1,9 @@
-// A call: what its stream has brought and what is to be sent in it, and what its handler is told.
+// A call: what its stream has brought, what is to be sent in it, and what its handler is told.
 //
-// Belongs to a loop, which frees it when its stream is closed and its handler has finished, in either order.
+// A call belongs to a loop, which frees it when its stream is closed and its handler has finished, in either
+// order.
 //
-// Threads: as Call says; all else on the loop's thread.
+// Threads: the functions of Call may be called as Call says; all others only on the loop's thread.
 #pragma once
 
 #include <array>
@@ -26,15 +27,15 @@
 
 namespace sonde::rpc {
 
-// The rest of a message that is being sent, its prefix included.
+// The unsent rest of a message, its prefix included.
 class OutgoingMessage {
  public:
   void Set(Message message);
-  // Without what was not copied yet.
+  // Drops the bytes that were not copied yet.
   void Clear();
   size_t remaining() const { return remaining_; }
   bool HasBegun() const { return piece_at_ > 0 || piece_ > 0 || prefix_at_ > 0; }
-  // The next `bytes`, at most remaining(); frees pieces that are used up.
+  // Appends the next `bytes`, at most remaining(), to *out.  Frees pieces that are used up.
   void CopyTo(size_t bytes, std::string* out);
 
  private:
@@ -46,7 +47,7 @@ class OutgoingMessage {
   size_t remaining_ = 0;
 };
 
-// What calls keep of their connection, which they may outlive.
+// The facts about a connection that its calls keep, as they may outlive it.
 struct CallPeer {
   explicit CallPeer(std::string peer) : name(std::move(peer)) {}
 
@@ -56,7 +57,7 @@ struct CallPeer {
 
 class StreamCall;
 
-// A connection as its calls know it.  What is submitted takes effect when the connection is flushed.
+// A connection as its calls see it.  Submitted answers take effect when the connection is flushed.
 class CallCarrier {
  public:
   virtual Loop* loop() const = 0;
@@ -64,17 +65,18 @@ class CallCarrier {
 
   virtual void SubmitHeaders(StreamCall* call, const Metadata& metadata, bool has_message) = 0;
   virtual void SubmitTrailers(int32_t stream_id, const CallStatus& status, const Metadata& metadata) = 0;
-  // Headers and trailers in one.
+  // Submits headers and trailers in one.
   virtual void SubmitTrailersOnly(int32_t stream_id, const CallStatus& status, const Metadata& metadata) = 0;
   virtual void ResumeData(StreamCall* call) = 0;
   virtual void Reset(int32_t stream_id, uint32_t http2_error) = 0;
-  // So many bytes of a stream may come in all.
+  // Lets `bytes` of a stream come in all in all.
   virtual void OpenWindow(int32_t stream_id, size_t bytes) = 0;
-  // So many were read, and as many more may come.
+  // Tells that `bytes` were read, so that as many more may come.
   virtual void TakeFromWindow(int32_t stream_id, size_t bytes) = 0;
-  // Its CountBytes is due when what has come was looked at.
+  // Lets CountBytes be called after the incoming bytes were handled.
   virtual void Touch(StreamCall* call) = 0;
-  // More or less bytes wait to be let in.  False: too many do.
+  // Counts bytes that begin to wait to be let in, or (if negative) that end to.  Returns false if too many
+  // wait.
   virtual bool CountWaiting(int64_t bytes) = 0;
 
  protected:
@@ -110,31 +112,32 @@ class StreamCall final : public Call, public LoopCall {
   void WriteAndFinish(Message message, CallStatus status) override;
 
   // -- what comes in --
-  // All headers are there: a method that takes several messages gets its handler.
+  // All headers have come.  A method that takes several messages gets its handler now.
   void Begin();
   void TakeData(std::string_view bytes);
   void TakeEnd();
-  // After a part of the connection's bytes: what is held in memory is counted, or the call ended.
+  // Called after a part of the connection's bytes: counts the bytes in memory, or ends the call.
   void CountBytes();
-  // Its message comes too slowly for anybody; or it comes or goes slowly while others wait for its room.
+  // IsTooSlow: the message comes too slowly in any case.  KeepsOthersWaiting: it comes or goes slowly while
+  // others wait for its room.
   bool IsTooSlow(TimePoint now) const;
   bool KeepsOthersWaiting(TimePoint now) const;
-  // The client takes nothing of what was written for it.
+  // Whether the client takes nothing of the message that was written for it.
   bool IsNotTaken(TimePoint now) const;
 
   // -- what goes out --
   OutgoingMessage* outgoing() { return &outgoing_; }
-  // The trailers follow when outgoing() is sent.
+  // Whether the trailers follow when outgoing() is sent.
   bool EndsAfterMessage() const { return has_end_; }
   void SubmitTrailers();
-  // Some bytes of outgoing() were taken, or all of a message have gone.
+  // NoteTaken: some bytes of outgoing() were taken.  OnSent: all bytes of a message have gone.
   void NoteTaken();
   void OnSent();
 
   // -- its end --
-  // Ends the call here, whatever its handler does; it is told.
+  // Ends the call here, whatever its handler does, and tells the handler.
   void End(CallStatus status);
-  // The stream is closed; `why`: if its handler has not finished.
+  // The stream is closed.  A handler that has not finished is told `why`.
   void Detach(const absl::Status& why);
 
   // -- LoopCall --
@@ -150,8 +153,8 @@ class StreamCall final : public Call, public LoopCall {
   bool IsEnded() const { return is_over_; }
   Loop* loop() const { return loop_; }
 
-  // The connection's own.
-  size_t place = 0;         // among its calls
+  // These belong to the connection.
+  size_t place = 0;         // index among the connection's calls
   bool is_touched = false;  // data came since CountBytes
   bool shares = false;      // its frames take turns with those of other calls
 
@@ -163,16 +166,16 @@ class StreamCall final : public Call, public LoopCall {
   void MakeHandler();
   void Read(std::string_view bytes);
   void ReadOn(std::string_view bytes);
-  // False: the message may not be read on for now.
+  // Returns false if the message may not be read on for now.
   bool OnPrefix();
   void TakeIn();
   void OnWholeMessage();
   void OnRequestEnd();
-  // Goes on with what was held back, if it may; GoOn: after the handler's function.
+  // Resume reads on what was held back, if it may.  GoOn does so after a function of the handler.
   void Resume();
   void GoOn();
   void Refuse(Refusal reason, CallStatus status);
-  // False: there is no room, and the call is over.
+  // Returns false if there is no room; the call is over then.
   bool Charge(int64_t bytes);
   void DropRequest();
 
@@ -203,36 +206,36 @@ class StreamCall final : public Call, public LoopCall {
   bool is_over_ = false;   // the end was submitted, or the stream is closed
   bool is_buried_ = false;
 
-  // What comes in.
+  // Incoming messages.
   MessageReader reader_;
-  MessageBytes message_;       // of a method that takes one: until the client has said that there is no other
-  std::string held_;           // behind the place where the reader waits
-  int64_t charged_bytes_ = 0;  // of the server
-  int64_t charged_held_bytes_ = 0;  // of the connection
-  TimePoint receiving_since_;       // a message may come
+  MessageBytes message_;  // for a method that takes one: kept until the client has said that no other follows
+  std::string held_;      // bytes behind the place where the reader waits
+  int64_t charged_bytes_ = 0;       // bytes charged to the server
+  int64_t charged_held_bytes_ = 0;  // bytes charged to the connection
+  TimePoint receiving_since_;       // since when a message may come
   TimePoint received_last_;
-  int64_t received_bytes_ = 0;  // since then
+  int64_t received_bytes_ = 0;  // since receiving_since_
   bool request_ended_ = false;
-  bool has_message_ = false;  // there was one
-  bool is_waiting_ = false;   // for Admit
+  bool has_message_ = false;  // a message has come
+  bool is_waiting_ = false;   // waits for Admit
   bool is_admitted_ = false;
   bool is_held_ = false;  // the reader is at a message that may not come in yet
   bool has_told_end_ = false;
-  bool has_delivered_ = false;  // message_ is the handler's
+  bool has_delivered_ = false;  // message_ was given to the handler
   bool is_in_handler_ = false;
   bool is_reading_ = false;
-  bool goes_on_ = false;  // after the handler's function
+  bool goes_on_ = false;  // GoOn is due after the handler's function
   int64_t reads_asked_ = 0;
 
-  // What goes out.  Until it is written or finished, of the thread that answers.
+  // Outgoing messages.  These five belong to the answering thread until they are written or finished.
   Metadata initial_metadata_;
   Metadata trailing_metadata_;
   Message posted_message_;
   CallStatus posted_status_;
-  bool posted_with_message_ = false;  // of kFinish
+  bool posted_with_message_ = false;  // kFinish comes with posted_message_
 
   OutgoingMessage outgoing_;
-  int64_t outgoing_bytes_ = 0;  // before any of it was sent
+  int64_t outgoing_bytes_ = 0;  // its size before any of it was sent
   TimePoint sending_since_;
   CallStatus end_;
   bool has_end_ = false;

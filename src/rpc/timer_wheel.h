@@ -1,7 +1,7 @@
-// Many deadlines that are seldom reached: adding and removing one takes a few instructions, whatever the
+// Many deadlines that are seldom reached.  To add or remove one takes a few instructions, whatever their
 // number.
 //
-// A deadline comes up at the end of the tick that it falls into.  Not for several threads.
+// A deadline comes up at the end of its tick.  Not for several threads.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace sonde::rpc {
 
-// To be inherited by what has a deadline; in one wheel at a time, at one place.
+// Base of objects that have a deadline.  A timer is in one wheel at a time, at one place.
 class Timer {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -70,7 +70,7 @@ class TimerWheel {
     for (Timer& head : heads_) head.next_ = nullptr;
   }
 
-  // Also of a timer that is set already.
+  // Sets a timer, which may be set already.
   void Set(Timer* timer, TimePoint due) {
     Remove(timer);
     timer->due_ = due;
@@ -87,17 +87,18 @@ class TimerWheel {
 
   size_t count() const { return count_; }
 
-  // Calls `reached(Timer*)` for each that is due; it is removed before.  `reached` may set and remove timers.
+  // Calls `reached(Timer*)` for each due timer, which is removed before.  `reached` may set and remove
+  // timers.
   template <typename Reached>
   void Advance(TimePoint now, const Reached& reached) {
-    const int64_t last = TickOf(now);  // is not over yet
+    const int64_t last = TickOf(now);  // the tick that is not over yet
     if (last - tick_ > static_cast<int64_t>(kTicks)) tick_ = last - static_cast<int64_t>(kTicks);
     while (tick_ < last) {
       const int64_t tick = tick_++;
       const size_t slot = SlotOf(tick);
       if (!is_used_[slot]) continue;
       is_used_[slot] = false;
-      Timer round;  // those of this tick, and of the same slot in later rounds
+      Timer round;  // timers of this tick, and of the same slot in later rounds
       round.TakeOver(&heads_[slot]);
       while (round.next_ != &round) {
         Timer* const timer = round.next_;
@@ -114,7 +115,7 @@ class TimerWheel {
     }
   }
 
-  // When Advance is worth a call again.
+  // The time from which on a call of Advance may find a due timer.
   std::optional<TimePoint> NextLook() const {
     if (count_ == 0) return std::nullopt;
     int64_t tick = tick_;
@@ -126,10 +127,10 @@ class TimerWheel {
   static int64_t TickOf(TimePoint time) { return time.time_since_epoch() / kTick; }
   static size_t SlotOf(int64_t tick) { return static_cast<size_t>(tick) % kTicks; }
 
-  int64_t tick_;  // the first that is not over
+  int64_t tick_;  // the first tick that is not over
   size_t count_ = 0;
   std::array<Timer, kTicks> heads_;
-  std::bitset<kTicks> is_used_;  // false: there is no timer
+  std::bitset<kTicks> is_used_;  // by slot; false: the slot has no timer
 };
 
 }  // namespace sonde::rpc

@@ -14,11 +14,12 @@ extern "C" int mallctl(const char* name, void* old, size_t* old_bytes, void* mad
 namespace sonde {
 namespace {
 
-// What comes in within that time is part of the constant.
+// Requests that come in within this time are part of the constant.
 constexpr absl::Duration kLook = absl::Milliseconds(20);
 
-// Of the memory, one part of so many: for opened pages that nobody holds, which the engine keeps beside the
-// rest; for what comes in while nobody looks; and what the cache has at least, and at most.
+// Parts of the memory, one part in this many: for opened pages that nobody holds, which the engine keeps
+// beside the rest; for requests that come in between two looks; and the least and the most that the cache
+// has.
 constexpr int64_t kOpenedPagesShare = 16;
 constexpr int64_t kMarginShare = 16;
 constexpr int64_t kCacheShareMin = 16;
@@ -35,7 +36,7 @@ int64_t ReadStatistic(const char* name) {
 }  // namespace
 
 void ReleaseFreedMemory() {
-  // Of all arenas, for which 4096 stands.
+  // 4096 stands for all arenas.
   if (mallctl != nullptr) mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);
 }
 

@@ -1,5 +1,5 @@
-// Who may take how much of --memory.  docs/compatibility.md ("Overload") has the table of shares, and names
-// the constant that comes on top: the program itself, and what allocators keep.
+// The shares of --memory.  docs/compatibility.md ("Overload") has the table of shares, and names the constant
+// that comes on top: the program itself, and memory that allocators keep.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace sonde {
 
-// What the allocator holds, in bytes.
+// The bytes that the allocator holds.
 struct AllocatorBytes {
   int64_t allocated = 0;  // by the program
   int64_t resident = 0;   // with pages that it keeps for the next
@@ -27,9 +27,8 @@ std::optional<AllocatorBytes> ReadAllocatorBytes();
 // Gives what was freed back to the system.
 void ReleaseFreedMemory();
 
-// What blocks, write buffers, and opened pages that reads hold may take.  `accounted_bytes`: what others have
-// been promised, which they may not have taken yet; `taken_bytes`: what others have taken, accounted for or
-// not.
+// The share of blocks, write buffers, and opened pages that reads hold.  `accounted_bytes`: promised to
+// others, who may not have taken them yet; `taken_bytes`: taken by others, whether accounted for or not.
 int64_t CacheShare(int64_t memory_bytes, int64_t accounted_bytes, int64_t taken_bytes);
 
 // The room for what is large, which follows what else is taken of the memory; and the cache, which gives way.

@@ -27,12 +27,12 @@
 namespace sonde {
 namespace {
 
-// Calls have the first when the server is told to end; all else has the second, from then on.  Who ends it
-// kills it after ten seconds, as a rule.
+// Grace when the server is told to end: calls have the first, all else has the second, from then on.  A
+// supervisor kills it after ten seconds, as a rule.
 constexpr absl::Duration kShutdownGrace = absl::Seconds(5);
 constexpr absl::Duration kEndMax = absl::Seconds(7);
 
-// What connections leave to files of the database and to the HTTP port, as far as there are so many.
+// The files that connections leave to the database and the HTTP port, as far as there are so many.
 constexpr size_t kReservedFiles = 8'704;
 constexpr size_t kConnectionsMax = 10'000;
 

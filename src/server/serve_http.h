@@ -18,9 +18,9 @@ class CommitLine;
 absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
                                                                   Tables* tables, CommitLine* line);
 
-// What `facts` points to and `ingest` must outlive it.  Null when the settings want none.  When nobody asked
-// for a port and the usual one is taken, it takes one that is free, and the log says so. FAILED_PRECONDITION:
-// the port that was asked for cannot be had.
+// The objects that `facts` points to, and `ingest`, must outlive the server.  Returns null if the settings
+// want none. If the settings name no port and the usual one is taken, the server takes a free one, and the
+// log says so. FAILED_PRECONDITION: the port that the settings name cannot be had.
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, const ServerFacts& facts,
                                                       series::IngestService* ingest);
 

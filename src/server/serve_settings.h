@@ -1,4 +1,4 @@
-// What `sonde serve` can be told, by flags or by a file.
+// The settings of `sonde serve`, by flags or by a file.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace sonde {
 
 constexpr int kHttpPortUsual = 8087;
 constexpr char kDataDirUsual[] = "sonde-data";
-// Of series that come over HTTP; and of those of `sonde series`, unless it is told another.
+// The default project and instance of series over HTTP, and of `sonde series`.
 constexpr char kProjectUsual[] = "sonde";
 constexpr char kInstanceUsual[] = "sonde";
 
 struct ServeSettings {
   std::string host = "127.0.0.1";
   int port = 8086;  // 0: any that is free
-  // Of the web page, metrics and JSON.  0: any that is free; unset: kHttpPortUsual, or any when that is
-  // taken.
+  // The port of the web page, metrics and JSON.  0: any free port.  Unset: kHttpPortUsual, or any free port
+  // if that is taken.
   std::optional<int> http_port;
   bool no_http = false;
   bool no_keyviz = false;

@@ -15,7 +15,7 @@
 namespace sonde {
 namespace {
 
-// Of the time, reading declarations takes at most this part.
+// Reading declarations takes at most one part in this many of the time.
 constexpr int kReadShare = 50;
 constexpr uint64_t kSeed = 1;
 
@@ -78,7 +78,7 @@ std::optional<DeclaredSeries> TableDeclarations::Find(std::string_view table_nam
     if (!is_own && !series::SchemaOfTable(*schema, table).has_value()) continue;
     DeclaredSeries declared{
         .name = schema->name, .is_read_whole = IsReadWhole(*schema, table), .find_cure = nullptr};
-    // Of a table that follows another, there is nothing to be declared otherwise.
+    // A table that follows another cannot be declared otherwise.
     if (is_own) {
       declared.find_cure = [schema, now_micros = tables_.clock().NowMicros()](CureKind kind) {
         std::optional<Cure> cure;

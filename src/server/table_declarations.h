@@ -1,8 +1,8 @@
 // Which series a table holds, as its instance declares it (series/known/declaration_store.h): for findings
 // and pages.
 //
-// What was declared is read again every kDeclarationsFor, or less often where there is much of it; so a new
-// declaration is seen a little later.  Reading it is told to no observer.
+// Declarations are read again every kDeclarationsFor, or less often if there are many; so a new declaration
+// is seen a little later.  No observer is told of these reads.
 //
 // Threads: all functions may be called at once; who comes while declarations are read waits for them.
 #pragma once

@@ -1,7 +1,8 @@
 // A directory for a server whose data nobody wants to keep: fresh, and gone at the end.
 //
 // It is `sonde-temporary-XXXXXX` in the directory for temporary files, locked (flock) as long as its process
-// lives.  What a process has left that was killed is not locked any more: whoever makes one next removes it.
+// lives.  The directory of a process that was killed is not locked any more; the next process that makes one
+// removes it.
 #pragma once
 
 #include <filesystem>

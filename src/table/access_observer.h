@@ -1,4 +1,4 @@
-// What Tables tells of every access to rows, for whoever draws maps of them (keyviz).
+// The interface by which Tables tells an observer of every access to rows.  keyviz draws maps of them.
 #pragma once
 
 #include <chrono>
@@ -17,28 +17,28 @@ enum class AccessKind : uint8_t { kRead, kWrite };
 
 struct AccessedRow {
   std::string_view row_key;
-  uint64_t bytes = 0;  // of the cells that went in or out: qualifiers and values
+  uint64_t bytes = 0;  // qualifiers and values of the cells that went in or out
   uint32_t rows =
       1;  // it stands for so many rows like it, of a long scan; 0: it says only where an error was
 };
 
-// A part of what a request did.
+// A part of a request's accesses.
 struct AccessPart {
   AccessKind kind = AccessKind::kRead;
-  absl::Span<const AccessedRow> rows;  // in the order of the request; views hold during the call
-  uint64_t cells = 0;                  // that went in (as mutations) or out, exactly
-  // Told once a request: how long it took, a read until its first row.
+  absl::Span<const AccessedRow> rows;  // in the order of the request; the views hold during the call
+  uint64_t cells = 0;                  // exactly how many went in (as mutations) or out
+  // Told once a request: how long it took; for a read, until its first row.
   std::optional<int64_t> latency_micros;
-  uint32_t errors = 0;  // rows, or a read, that failed
+  uint32_t errors = 0;  // how many rows failed; 1 for a read that failed
 };
 
 // A read of a whole table, from its first key to its last.
 struct FullScan {
   int64_t rows = 0;    // that were looked at
-  std::string caller;  // who asked: program and address, as far as they are known
+  std::string caller;  // the client: its program and address, as far as they are known
 };
 
-// How long something has taken.
+// Measures how long something has taken.
 class AccessTimer {
  public:
   int64_t Micros() const {
@@ -50,15 +50,15 @@ class AccessTimer {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Threads: all functions may be called at once, on the threads that serve requests: they must neither block
-// nor fail.
+// Is told of accesses.  Threads: all functions may be called at once, by the threads that serve requests.
+// They must neither block nor fail.
 class AccessObserver {
  public:
   virtual ~AccessObserver() = default;
   virtual void OnAccess(TableId table, const AccessPart& part) = 0;
   virtual void OnFullScan(TableId table, const FullScan& scan) = 0;
-  // Keys at which the load of the table divides into parts that are worth a tablet of their own; ascending.
-  // None where there is little, or where it has not lasted for minutes.
+  // Returns the keys that divide the table's load into parts, each worth a tablet of its own; ascending.
+  // Returns none if there is little load, or if it has not lasted for minutes.
   virtual std::vector<std::string> TabletStarts(TableId table) = 0;
 };
 

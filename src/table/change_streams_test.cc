@@ -105,7 +105,7 @@ TEST_F(ChangeStreamsTest, TellsHowFarReadersHaveCome) {
   EXPECT_EQ(progress.LagMicros(), 6 * kSecond + 1);
   Drain(behind.get());
   EXPECT_EQ(streams_.ListProgress().at(0).LagMicros(), 0);
-  // Who has read all is not behind, however long nothing happens.
+  // A reader that has read all is not behind, however long nothing happens.
   clock_.Advance(100 * kSecond);
   EXPECT_EQ(streams_.ListProgress().at(0).LagMicros(), 0);
   behind.reset();

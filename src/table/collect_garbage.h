@@ -1,8 +1,8 @@
-// Garbage collection that change streams tell of.
+// Garbage collection in tables with a change stream, which tells of it.
 //
-// What a rule forgets is never returned, so nothing has to be deleted for readers.  But a change stream tells
-// when cells are collected, so they are, now and then, in tables that have one: deleted, and logged as
-// GARBAGE_COLLECTION, in one commit.
+// Readers never see the cells that a rule forgets, so nothing has to be deleted for them.  But a change
+// stream tells when cells are collected.  So in tables with a stream these cells are collected now and then:
+// deleted, and logged as GARBAGE_COLLECTION, in one commit.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@
 
 namespace sonde {
 
-// Collects from at most `rows_max` rows, from `start` on.  Returns where to go on; nullopt at the table's
-// end.
+// Collects from at most `rows_max` rows, from `start` on.  Returns where to go on; nullopt: the table's end
+// was reached.
 //
-// A cell that is forgotten only for newer ones is deleted even if these are deleted meanwhile: as if it had
-// been collected before.
+// A cell that is forgotten only because of newer cells is deleted even if these are deleted meanwhile, as if
+// it had been collected before.
 absl::StatusOr<std::optional<std::string>> CollectGarbage(Tables* tables, const TableSchemaRef& schema,
                                                           std::string start, size_t rows_max);
 

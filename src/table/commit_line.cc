@@ -6,7 +6,7 @@
 namespace sonde {
 namespace {
 
-// Of a commit.
+// Writes of a commit.
 constexpr size_t kWritesMax = 256;
 constexpr size_t kBytesMax = 1 << 20;
 // What waits makes a commit beside others only when it is so much: short writes are better one commit.
@@ -41,7 +41,7 @@ void CommitLine::Add(std::unique_ptr<PendingWrite> write) {
     refused = line_.CheckRoom();
     if (refused.ok()) refused = line_.CheckWait();
     if (refused.ok()) {
-      // Who commits looks at the line again when it is done.
+      // A thread that commits looks at the line again when it is done.
       const bool might = MayCommit();
       const absl::Time deadline = write->deadline();
       waiting_bytes_ += write->bytes();

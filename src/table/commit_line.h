@@ -1,11 +1,11 @@
-// The line of all who write rows: writes that have come while others were being committed are the next
-// commit.
+// The line of all writers of rows: writes that come while others are being committed make the next commit.
 //
-// A commit waits for the disk.  Where each write waits by itself, on a thread of its own, that thread is woken,
-// sleeps until the disk is done and is woken again, and all that was made of the write is in memory until then.
-// Here a few threads make changes of one write after the other, in the same memory, and keep the engine's edits
-// only (docs/decisions/0015, 0017).  A write that would keep the others waiting goes alone, by a worker
-// (WhyAlone); a write for which there is no room, or no time left, is refused.
+// A commit waits for the disk.  If each write waited by itself, on a thread of its own, that thread would be
+// woken, would sleep until the disk is done, and would be woken again; and all that was made of the write
+// would be in memory until then.  Here a few threads make changes of one write after the other, in the same
+// memory, and keep only the engine's edits (docs/decisions/0015, 0017).  A write that would keep the others
+// waiting goes alone, by a worker (WhyAlone).  A write for which there is no room, or no time left, is
+// refused.
 //
 // Threads: all functions may be called at once.
 #pragma once
@@ -34,27 +34,27 @@
 
 namespace sonde {
 
-// Why a write is not committed together with others.
+// The reason why a write is not committed together with others.
 enum class WhyAlone : uint8_t {
-  kNot,         // it is
+  kNot,         // it is committed together
   kLarge,       // it takes long to read, or much memory
   kNotPlain,    // its message has to be read by protobuf
   kToken,       // the engine reads its rows before it writes them
-  kLogged,      // the log wants the changes of a row one by one, and so all rows to stay in memory
-  kOtherTable,  // the commit is of another table or view: RocksDB syncs what several threads write for all
-  kRowWaits,    // somebody has the turn of a row, or its lock; or the row has to settle before it can grow
-  kRefused,     // its commit was refused, perhaps for another write of it
+  kLogged,      // the log needs the changes of a row one by one, and so all rows to stay in memory
+  kOtherTable,  // the commit is of another table or view: RocksDB's syncs serve several threads' writes
+  kRowWaits,    // somebody has the turn of a row, or its lock; or the row must settle before it can grow
+  kRefused,     // its commit was refused, perhaps because of another write
   kInterrupted  // nobody waits for it any more, and it is told so
 };
 
-// A request of one row or many.  Its functions are called by one thread at a time, in their order.
+// A request to write one row or many.  Its functions are called by one thread at a time, in their order.
 class PendingWrite {
  public:
   struct Target {
     TableSchemaRef schema;
     AuthorizedViewRef view;  // null: the whole table
   };
-  // Lent by the line to one write after the other.
+  // Memory that the line lends to one write after the other.
   struct Memory {
     virtual ~Memory() = default;
   };
@@ -63,22 +63,26 @@ class PendingWrite {
   virtual ~PendingWrite() = default;
 
   absl::Time deadline() const { return deadline_; }
-  // Of the request, about.
+  // About the size of the request.
   size_t bytes() const { return bytes_; }
-  // Known once Open or ReadAlone has answered kNot or OK.
+  // Known once Open has answered kNot, or ReadAlone OK.
   const Target& target() const { return target_; }
 
-  // Looks what the write is about.  Anything but kNot: it goes alone, also to be told what is wrong with it.
+  // Finds the write's target.  With any answer but kNot the write goes alone, also if it must be told what is
+  // wrong with it.
   virtual WhyAlone Open() = 0;
-  // The rows.  They view `memory`, in which the rows of the write before were, or what this keeps; their keys
-  // view what this keeps.  `memory`: null at first, and made by a write that wants some.  nullopt: it goes
-  // alone.
+  // Returns the rows.  They view this write, or `memory`, which held the rows of the write before.  Their
+  // keys view this write.  `memory` is null at first; a write that needs memory makes it.  nullopt: the write
+  // goes alone.
   virtual std::optional<absl::Span<const RowMutations>> ReadTogether(std::unique_ptr<Memory>* memory) = 0;
-  // The rows, with all that ReadTogether gives and more; they stay until Done.  An error is the answer.
+  // Returns the rows.  It reads all rows that ReadTogether reads, and others.  They stay until Done.  An
+  // error is the write's answer.
   virtual absl::StatusOr<absl::Span<const RowMutations>> ReadAlone() = 0;
-  // Not OK: nobody waits for the write any more, and nothing is written.  Asked by any thread.
+  // Returns an error once nobody waits for the write any more; nothing is written then.  Called by any
+  // thread.
   virtual absl::Status Interrupted() const = 0;
-  // Once, and last: the status of each row that was read, or why none was written.
+  // Called once, and last: with the status of each row that was read, or with the reason why none was
+  // written.
   virtual void Done(absl::StatusOr<std::vector<absl::Status>> statuses) = 0;
 
  protected:
@@ -92,28 +96,28 @@ class PendingWrite {
 class CommitLine {
  public:
   struct Options {
-    int commits_max = 1;  // that are under way at a time, if there is much
+    int commits_max = 1;  // commits that may be under way at a time, if there is much to write
     WaitLimits limits = {};
-    // Calls what tells many writes that they are done; null: nothing is done around it.
+    // Calls `tell`, which tells many writes that they are done; null: `tell` is called directly.
     std::function<void(absl::FunctionRef<void()> tell)> tell_together = nullptr;
   };
 
   // `tables` and `workers` must outlive this.
   CommitLine(Tables* tables, WorkerPool* workers, Options options);
-  // Finishes what was added, or leaves it to `workers`.
+  // Finishes all writes that were added, or leaves them to `workers`.
   ~CommitLine();
   CommitLine(const CommitLine&) = delete;
   CommitLine& operator=(const CommitLine&) = delete;
 
-  // Waits for nothing.  The write is told (PendingWrite::Done) what Tables::MutateRows says; or UNAVAILABLE
-  // or DEADLINE_EXCEEDED, as WorkerPool says.
+  // Adds a write, without waiting.  Its Done gets the statuses of Tables::MutateRows; or UNAVAILABLE or
+  // DEADLINE_EXCEEDED, as for WorkerPool::Submit.
   void Add(std::unique_ptr<PendingWrite> write);
-  // For a write that is known to go alone; `why` is not kNot.
+  // Adds a write that is known to go alone; `why` must not be kNot.
   void AddAlone(std::unique_ptr<PendingWrite> write, WhyAlone why);
-  // Commits it alone, here and now.
+  // Commits a write alone, on the calling thread.
   static void Commit(Tables* tables, std::unique_ptr<PendingWrite> write);
 
-  // How many went alone, by reason, since the start.
+  // How many writes went alone for this reason, since the start.
   uint64_t CountAlone(WhyAlone why) const { return alone_[static_cast<size_t>(why)].load(); }
 
  private:
@@ -125,7 +129,7 @@ class CommitLine {
   };
   using Group = std::vector<Member>;
 
-  // Rows of a write that was committed but for these.
+  // The rows of a committed write that are still to be written.
   struct Rest {
     std::vector<size_t> rows;
     std::vector<absl::Status> statuses;  // of all rows; those of `rows` do not count
@@ -133,10 +137,10 @@ class CommitLine {
   // Whether a thread should begin a commit.
   bool MayCommit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run();
-  // What waits, up to some; those whose turn comes too late are members that are done.
+  // Takes waiting writes, up to a limit.  Writes whose turn comes too late are members that are done.
   Group Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Commit(Group* group);
-  // Of one table and view.
+  // Commits members of one table and view.
   void CommitTogether(absl::Span<Member* const> members);
   void CommitRest(std::unique_ptr<PendingWrite> write, Rest rest);
   void Tell(Group group);

@@ -1,4 +1,4 @@
-// Writes that are applied once, however often they are sent: google.bigtable.v2.Idempotency.
+// Writes that are applied once, however often they are sent (source: google.bigtable.v2.Idempotency).
 //
 // The token is a cell of the row that the write changes, in an expiring family (model/expiring_family.h), and
 // becomes durable with the change: either both are there or neither.  The engine looks for the token and
@@ -21,19 +21,19 @@ namespace sonde {
 
 struct Idempotency {
   std::string_view token;
-  std::optional<int64_t> start_micros;  // when the first attempt was sent, says the client
+  std::optional<int64_t> start_micros;  // when the first attempt was sent, as the client says
 };
 
-// How long a token protects, from when its write was applied.
+// How long a token protects, counted from the time when its write was applied.
 constexpr int64_t kIdempotencyMicros = kExpiryPeriodMicros;
 
 // FAILED_PRECONDITION: the first attempt was sent so long ago that its token may be forgotten.
 absl::Status CheckStartTime(const Idempotency& idempotency, int64_t now_micros);
 
-// The families where a token may be that was written within kIdempotencyMicros.
+// Returns the families in which a token may be that was written within kIdempotencyMicros.
 std::vector<FamilyId> TokenFamilies(std::string_view token, int64_t now_micros);
 
-// Whether a row has it now.
+// Whether a row has the token now.
 absl::StatusOr<bool> HasToken(RowStore* store, TableId table, std::string_view row_key,
                               std::string_view token, int64_t now_micros);
 

@@ -1,4 +1,5 @@
-// TableAccess in this process: the series layer's way to the tables of a data directory.  It gives numbers.
+// TableAccess in this process: the series layer uses it for the tables of a data directory.  It gives
+// numbers, too.
 #pragma once
 
 #include <memory>
@@ -14,16 +15,16 @@ namespace sonde {
 
 class LocalTables final : public TableAccess, private NumberAccess {
  public:
-  // `tables` must outlive this.  Tables are looked for in `instance`: projects/P/instances/I.  `caller`: in
-  // whose name, for those who look for full scans.  `line`: where short writes join those of others, and must
-  // outlive this; null: each is written by itself.
+  // `tables` must outlive this.  Tables are looked for in `instance`: projects/P/instances/I.  `caller` is
+  // the name that observers of full scans see.  Short writes join those of others in `line`, which must
+  // outlive this; null: each write is committed by itself.
   LocalTables(Tables* tables, std::string instance, std::string caller = "Sonde itself",
               CommitLine* line = nullptr)
       : LocalTables(std::shared_ptr<Tables>(std::shared_ptr<void>(), tables), std::move(instance),
                     std::move(caller)) {
     line_ = line;
   }
-  // Holds `tables`, and the store that they share their owner with.
+  // Holds `tables`, and the store that shares its owner.
   LocalTables(std::shared_ptr<Tables> tables, std::string instance, std::string caller = "Sonde itself")
       : tables_(std::move(tables)), instance_(std::move(instance)), caller_(std::move(caller)) {}
 

@@ -1,4 +1,4 @@
-// One row by itself, for tests.
+// Mutates one row by itself, for tests.
 #pragma once
 
 #include "table/tables.h"

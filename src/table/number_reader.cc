@@ -70,7 +70,7 @@ class NumberReader {
   int64_t rows_seen() const { return rows_seen_; }
 
  private:
-  // Of the row at hand.
+  // The columns of the row at hand.
   struct Column {
     int64_t kept = 0;      // cells that the rule keeps
     int64_t returned = 0;  // and that were asked for
@@ -138,7 +138,7 @@ class NumberReader {
            (read_.end_micros == 0 || timestamps.front() < read_.end_micros);
   }
 
-  // Of descending timestamps, those that are to be seen: [first, second).
+  // Returns [first, second): the visible ones of `timestamps`, which descend.
   std::pair<size_t, size_t> Keep(Column* column, absl::Span<const int64_t> timestamps) {
     size_t end = timestamps.size();
     if (!rule_.KeepsEverything()) {

@@ -1,5 +1,5 @@
-// The numbers of columns of a table, without cells, for readers that calculate: a scan, and what garbage
-// collection leaves of it.
+// Reads the numbers of a table's columns, without cells, for readers that calculate: a scan, less the cells
+// that garbage collection forgets.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,13 @@
 
 namespace sonde {
 
-// Who is told of a read, and in whose name.
+// The observer of a read, and the caller's name that it sees.
 struct ReadObserver {
-  AccessObserver* observer = nullptr;  // null: nobody
+  AccessObserver* observer = nullptr;  // null: nobody observes
   const std::function<std::string()>& caller;
 };
 
-// As TableAccess::ReadNumbers.  Errors: NOT_FOUND, no such family; those of the
-// engine.
+// As NumberAccess::Read.  NOT_FOUND: there is no such family.  Other errors: those of the engine.
 absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t now_micros,
                            const NumberRead& read, const ReadObserver& observed,
                            const std::function<bool(const NumberRow&)>& row);

@@ -1,4 +1,4 @@
-// What ReadModifyWriteRow makes of a row: rules act in order on the newest cells that are visible.
+// Calculates a ReadModifyWriteRow: rules act in order on the newest visible cells of a row.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ReadModifyWriteRule {
     std::string_view value;
   };
   struct Increment {
-    int64_t amount = 0;  // wraps
+    int64_t amount = 0;  // wraps around
   };
   std::string_view family;
   std::string_view qualifier;
@@ -41,20 +41,20 @@ struct WrittenCell {
 // Belongs to one thread.
 class ReadModifyWriter {
  public:
-  // `schema`, and what the rules and the row key view, must outlive this.
+  // `schema`, and the bytes that the rules and the row key view, must outlive this.
   ReadModifyWriter(const TableSchema& schema, std::string_view row_key,
                    absl::Span<const ReadModifyWriteRule> rules, int64_t now_micros);
 
-  // What the rules have to see of the row.
+  // Hints for all cells that the rules have to see.
   ReadHints Hints() const;
 
-  // `row`: the visible cells, by family of the schema, qualifier, newest first.  May come again, with the row
-  // as it is then.  NOT_FOUND, INVALID_ARGUMENT: a rule does not fit its family; FAILED_PRECONDITION: an
-  // increment of a value that is not 8 bytes.
+  // Applies the rules.  `row` has the visible cells, ordered by family of the schema and qualifier, the
+  // newest first.  May be called again, with a later state of the row.  NOT_FOUND, INVALID_ARGUMENT: a rule
+  // does not fit its family. FAILED_PRECONDITION: an increment of a value that is not 8 bytes.
   absl::Status Run(const std::vector<FilterCell>& row);
 
-  // What Run came to: for the engine; by names, for the log; and for the client, by family and qualifier.
-  // Views point into this.
+  // The result of Run: as a delta for the engine; as mutations, with names, for the log; as cells for the
+  // client, by family and qualifier.  Views point into this.
   RowDelta Delta() const;
   std::vector<Mutation> Mutations() const;
   std::vector<WrittenCell> Written() const;
@@ -73,7 +73,7 @@ class ReadModifyWriter {
   const std::string_view row_key_;
   const absl::Span<const ReadModifyWriteRule> rules_;
   const int64_t now_micros_;
-  std::map<std::pair<uint32_t, std::string>, Cell> columns_;  // by family name, as the schema is
+  std::map<std::pair<uint32_t, std::string>, Cell> columns_;  // by family name, in the schema's order
 };
 
 }  // namespace sonde

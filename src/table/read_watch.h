@@ -1,7 +1,7 @@
-// Tells an observer what a read looks at, at a cost that a long scan does not feel: of its first rows each is
-// told, then one in some, standing for those between.
+// Tells an observer which rows a read looks at, at a cost that a long scan does not feel.  It tells each of
+// the first rows, and then one row in several, which stands for those between.
 //
-// One read's, and as little thread-safe.
+// It belongs to one read.  Not for several threads.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,24 @@ class ReadWatch {
  public:
   // `observer` must outlive it.
   ReadWatch(AccessObserver* observer, TableId table) : observer_(observer), table_(table) {}
-  // Tells what it has not told yet: a read may be given up at any time.
+  // Tells the rows that it has not told yet, as a read may be given up at any time.
   ~ReadWatch() { Tell(0); }
   ReadWatch(const ReadWatch&) = delete;
   ReadWatch& operator=(const ReadWatch&) = delete;
 
-  // A stored row was looked at.
+  // The read looks at a stored row.
   void Saw(std::string_view row_key);
-  // The row that was looked at last goes out, with these cells; perhaps in several calls.
+  // The row of the last Saw goes out, with these cells.  May be called several times a row.
   void Returned(const std::vector<FilterCell>& cells);
-  // The same of cells that are counted already; of one row, perhaps in several calls.
+  // As above, for cells that are counted already.
   void Returned(size_t cells, uint64_t bytes);
   void Fail(std::string_view row_key);
-  // `whole_table`: it was read from the first key to the last.
+  // `whole_table`: the table was read from the first key to the last.
   void End(bool whole_table, int64_t rows_seen, const std::function<std::string()>& caller);
 
  private:
   struct Noted {
-    size_t key_end = 0;  // in keys_; it starts where the one before ends
+    size_t key_end = 0;  // in keys_; the key starts where the one before ends
     uint64_t bytes = 0;
     uint32_t rows = 0;
   };
@@ -54,7 +54,7 @@ class ReadWatch {
   bool ended_ = false;
   int64_t rows_seen_ = 0;
   uint64_t cells_untold_ = 0;
-  uint32_t rows_unnoted_ = 0;  // seen since the last that was noted
+  uint32_t rows_unnoted_ = 0;  // rows that were seen since the last noted one
   bool last_is_noted_ = false;
   std::string keys_;
   std::vector<Noted> noted_;

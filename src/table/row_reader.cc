@@ -8,7 +8,7 @@
 namespace sonde {
 namespace {
 
-// Of two lists of ranges in normal form, what is in both.
+// Returns the intersection of two lists of ranges in normal form.
 std::vector<RowRange> Intersect(const std::vector<RowRange>& a, const std::vector<RowRange>& b) {
   const auto ends_before = [](const RowRange& x, const RowRange& y) {
     return !x.end.empty() && (y.end.empty() || x.end < y.end);

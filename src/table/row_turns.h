@@ -1,13 +1,13 @@
-// The server's time for changes that ask for it, in the order of each row's changes: whoever takes it for a
-// row has the row's turn until its change is committed.  So of two changes the later one never carries the
-// older time, and is not hidden behind the other, wholly or in part.  For a row it does not go back while the
-// process lives, whatever somebody does to the machine's clock.
+// Gives the server's time to changes that ask for it, in the order of each row's changes.  A change that
+// takes the time for a row has the row's turn until it is committed.  So of two changes the later one never
+// carries the older time, and is not hidden behind the other, wholly or in part.  The time of a row does not
+// go back while the process lives, whatever happens to the machine's clock.
 //
 // Changes whose cells bring their own timestamps need no turn.  Changes of different rows do not wait for
-// each other: those of several requests become durable together.
+// each other, so those of several requests become durable together.
 //
-// Threads: turns may be taken at once; one waits for those of its rows.  Nobody may take a second one while
-// having one.
+// Threads: turns may be taken by all threads at once.  A thread waits for the turns of its rows.  A thread
+// that has a RowTurn must not take a second one.
 #pragma once
 
 #include <array>
@@ -35,25 +35,26 @@ class RowTurns {
   friend class RowTurn;
   friend class RowTurnsNow;
 
-  // Of a row that somebody has, or waits for.
+  // The turn of a row that some changes have or wait for.
   struct Turn {
     absl::Mutex mutex;
-    int64_t last_micros = 0;  // guarded by mutex, as Take and GiveBack see to: what the last turn was given
-    size_t takers = 0;        // guarded by the shard's mutex: who have it or wait for it
+    int64_t last_micros = 0;  // guarded by mutex, as Take and GiveBack see to: the time of the last turn
+    size_t takers = 0;        // guarded by the shard's mutex: how many have it or wait for it
   };
-  // Rows are known by a hash of 64 bits: two with the same take turns with each other.
+  // Rows are known by a hash of 64 bits.  Rows with the same hash share their turns.
   struct Shard {
     absl::Mutex mutex;
     int64_t last_micros ABSL_GUARDED_BY(mutex) = 0;  // of all turns that are over
-    absl::flat_hash_map<uint64_t, std::unique_ptr<Turn>> turns ABSL_GUARDED_BY(mutex);  // that are not
+    // Turns that are not over.
+    absl::flat_hash_map<uint64_t, std::unique_ptr<Turn>> turns ABSL_GUARDED_BY(mutex);
   };
   static constexpr size_t kShards = 1'024;  // so many that threads seldom meet at one
 
   Shard& ShardOf(uint64_t row_hash) { return shards_[row_hash % kShards]; }
-  // A turn is a mutex that is locked by one function and given back by another, which the analysis of locks cannot
-  // follow.  Take waits for it.
+  // One function locks a turn's mutex and another gives it back, which the analysis of locks cannot follow.
+  // Take waits for the turn.
   Turn* Take(uint64_t row_hash) ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  // Null: somebody has the turn, or waits for it, or had it at a later time than `now_micros`.
+  // Returns null if somebody has the turn, waits for it, or had it at a later time than `now_micros`.
   Turn* TryTake(uint64_t row_hash, int64_t now_micros) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void GiveBack(uint64_t row_hash, Turn* turn, int64_t now_micros) ABSL_NO_THREAD_SAFETY_ANALYSIS;
 
@@ -61,7 +62,7 @@ class RowTurns {
   std::array<Shard, kShards> shards_;
 };
 
-// The turn of these rows, which may repeat; of none, it is the time alone.
+// The turn of these rows, which may repeat.  Without rows it is the time alone.  Belongs to one thread.
 class RowTurn {
  public:
   RowTurn(RowTurns* turns, TableId table, absl::Span<const std::string_view> row_keys);
@@ -79,12 +80,12 @@ class RowTurn {
     RowTurns::Turn* turn;
   };
   RowTurns* const turns_;
-  std::vector<Row> rows_;  // by hash, the order in which all take them
+  std::vector<Row> rows_;  // by hash, the order in which all threads take them
   int64_t now_micros_;
 };
 
-// Turns of rows that are taken one after the other, if nobody has them, at one time.  So their taker waits for
-// nobody, and may take as many as come.
+// Turns of rows that are taken one after the other, at one time, if nobody else has them.  So the taker waits
+// for nobody, and may take any number.  Belongs to one thread.
 class RowTurnsNow {
  public:
   RowTurnsNow(RowTurns* turns, TableId table)
@@ -94,7 +95,7 @@ class RowTurnsNow {
   RowTurnsNow& operator=(const RowTurnsNow&) = delete;
 
   int64_t now_micros() const { return now_micros_; }
-  // False: the row's turn cannot be had now.  True for a row that has it here already.
+  // Returns false if the row's turn cannot be had now.  Returns true also if this has it already.
   bool Take(std::string_view row_key);
 
  private:

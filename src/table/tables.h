@@ -1,5 +1,5 @@
-// The heart: what the Bigtable data API does to tables, in the words of the model.  Requests come checked
-// (`wire` does that); here they meet the schema, the clock and the engine.
+// Carries out the Bigtable data API on tables, in the words of the model.  Requests come checked by `wire`;
+// here they meet the schema, the clock and the engine.
 //
 // Where several servers share the engine (EngineTraits::is_shared), the order of a row's changes that ask for the
 // server's time comes from the row (row_time.h), and a write is acknowledged only if the schema that it went by
@@ -37,14 +37,14 @@ namespace sonde {
 
 // A key near which a table could be divided.
 struct RowKeySample {
-  std::string row_key;        // empty: the end of the table; the last one, if it is there
-  uint64_t offset_bytes = 0;  // about what comes before it; ascending
+  std::string row_key;        // empty: the end of the table, which is the last sample if it is there
+  uint64_t offset_bytes = 0;  // about how many bytes come before it; ascending
 };
 
 class Tables {
  public:
-  // None of them owned; all must outlive this.  `seed` starts what filters draw their samples of rows with.
-  // `observer`: null when nobody watches.
+  // Nothing is owned, and all must outlive this.  `seed` starts the random numbers of filters that sample
+  // rows. `observer`: null if nobody watches.
   Tables(Engine* engine, Catalog* catalog, const Clock* clock, uint64_t seed,
          AccessObserver* observer = nullptr)
       : engine_(engine),
@@ -60,55 +60,57 @@ class Tables {
   const Clock& clock() const { return *clock_; }
 
   absl::StatusOr<std::unique_ptr<RowReader>> Read(TableSchemaRef schema, ReadRequest request);
-  // As TableAccess::ReadNumbers; NOT_FOUND: no such family.  `caller`: as ReadRequest's.
+  // As NumberAccess::Read.  NOT_FOUND: there is no such family.  `caller` as in ReadRequest.
   absl::Status ReadNumbers(const TableSchemaRef& schema, const NumberRead& read,
                            const std::function<bool(const NumberRow&)>& row,
                            const std::function<std::string()>& caller = {});
 
-  // What follows takes an authorized view, or null for the whole table; PERMISSION_DENIED: CheckInView.
+  // All functions below take an authorized view; null: the whole table.  PERMISSION_DENIED: as CheckInView.
 
-  // Each row atomic; all that are accepted are one commit, in their order.  One status a row: an error of
-  // Normalize, of CheckStartTime, or of the engine.  `interrupted` is asked for each token and before the
-  // commit; not OK (DEADLINE_EXCEEDED, CANCELLED): nothing is written, and that is the status of every row.
-  // Requests that wait for each other's commits come through CommitLine (commit_line.h).
+  // Mutates rows, each atomically.  All accepted rows are one commit, in their order.  Returns one status a
+  // row: an error of Normalize, of CheckStartTime, or of the engine.  `interrupted` is asked for each token
+  // and before the commit.  Its error (DEADLINE_EXCEEDED, CANCELLED) is the status of every row, and nothing
+  // is written.  Requests that wait for each other's commits come through CommitLine (commit_line.h).
   std::vector<absl::Status> MutateRows(const TableSchema& schema, absl::Span<const RowMutations> rows,
                                        const AuthorizedView* view = nullptr,
                                        const std::function<absl::Status()>& interrupted = {});
 
-  // Atomic.  No predicate: whether the row has any cell.  Returns whether it matched.  Errors: those of
-  // CompiledFilter::CheckFamilies, and those of Normalize for the branch that is taken; the other one may
-  // name families that are not there.
+  // Decides and mutates atomically.  Without a predicate the decision is whether the row has any cell.
+  // Returns whether it matched.  Errors: those of CompiledFilter::CheckFamilies, and those of Normalize for
+  // the branch that is taken.  The other branch may name families that do not exist.
   absl::StatusOr<bool> CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
                                          std::shared_ptr<const CompiledFilter> predicate,
                                          absl::Span<const Mutation> if_true,
                                          absl::Span<const Mutation> if_false,
                                          const AuthorizedViewRef& view = nullptr);
 
-  // Atomic.  Rules act in order on the newest cell of their column; what they write carries the newer of that
-  // cell's time and now.  FAILED_PRECONDITION: an increment of a value that is not 8 bytes; nothing is
-  // written. Returns the last cell written to each column, by family and qualifier.
+  // Applies rules atomically and in order, each to the newest cell of its column.  A written cell carries
+  // that cell's time or now, whichever is newer.  Returns the last cell that was written to each column, by
+  // family and qualifier. FAILED_PRECONDITION: an increment of a value that is not 8 bytes; nothing is
+  // written.
   absl::StatusOr<std::vector<WrittenCell>> ReadModifyWriteRow(TableSchemaRef schema, std::string_view row_key,
                                                               absl::Span<const ReadModifyWriteRule> rules,
                                                               const AuthorizedViewRef& view = nullptr);
 
-  // The samples inside each range and then its end, for ranges in normal form; ascending.  Of the points
-  // where the table was split when it was made, and of those where the observer sees the load divide, those
-  // inside are always among them.  Offsets count from the
-  // last sample before the first range.
+  // Returns, for each range, the samples inside it and then its end; ascending.  `ranges` must be in normal
+  // form.  Points inside a range are always among the samples if the table was split there when it was
+  // created, or if the observer sees the load divide there.  Offsets count from the last sample before the
+  // first range.
   absl::StatusOr<std::vector<RowKeySample>> SampleRowKeys(const TableSchema& schema,
                                                           absl::Span<const RowRange> ranges);
 
-  // The engine's (engine.h).
+  // The engine's pressure (engine.h).
   double WritePressure() const { return engine_->WritePressure(); }
 
-  // Where changes are logged, row by row.
+  // Deletes the rows of a range.  In a table whose changes are logged it does so row by row.
   absl::Status DropRowRange(const TableSchema& schema, const RowRange& range);
 
  private:
   friend class CommitLine;
-  // Writes of several requests, whose rows `next` gives, as one commit in which none waits for another; where
-  // changes are logged, rows that `next` gave have to stay.  The statuses of each request that was read;
-  // ABORTED: MutateRows the row.  Not OK: they cannot be written together, and nothing was; MutateRows each.
+  // Commits writes of several requests, whose rows `next` gives, together; no row waits for another.  If
+  // changes are logged, the rows that `next` gave must stay.  Returns the statuses of each request that was
+  // read; a row that is ABORTED must go by MutateRows.  An error says that the requests cannot be written
+  // together, and nothing was written; each must go by MutateRows.
   absl::StatusOr<std::vector<std::vector<absl::Status>>> MutateTogether(const TableSchema& schema,
                                                                         const AuthorizedView* view,
                                                                         const RowWrites::NextRows& next);
@@ -138,7 +140,8 @@ class Tables {
   AccessObserver* const observer_;
   const bool is_shared_;  // with other servers
   RowTurns turns_;
-  std::atomic<uint64_t> next_seed_;  // each request's own: asking the system for one costs more than a read
+  std::atomic<uint64_t> next_seed_;  // a seed for each request: asking the system for one costs more than a
+                                     // read
 };
 
 }  // namespace sonde

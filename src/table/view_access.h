@@ -1,5 +1,5 @@
-// What an authorized view allows: the one place where writes are held to it.  Reads are by VisibleCells,
-// which shows only cells of the view; the hints here spare what it would not show.
+// The rights of an authorized view.  Writes are held to them only here.  Reads go by VisibleCells, which
+// shows only cells of the view; the hints here save reading other cells.
 #pragma once
 
 #include <string_view>
@@ -14,15 +14,15 @@
 
 namespace sonde {
 
-// PERMISSION_DENIED, with production's text, unless all that the mutations may touch is in the view.  A
-// family is deleted only by those whose view has all of its columns, a row by those who have so of every
-// family.
+// PERMISSION_DENIED, with production's text: the mutations may touch cells outside the view.  A family may be
+// deleted only through a view that has all of its columns, a row only through a view that has all columns of
+// every family.
 absl::Status CheckInView(const AuthorizedView& view, const TableSchema& schema, std::string_view row_key,
                          absl::Span<const Mutation> mutations);
 absl::Status CheckInView(const AuthorizedView& view, std::string_view row_key,
                          absl::Span<const ReadModifyWriteRule> rules);
 
-// Leaves what is in the view of what the hints ask for.
+// Narrows the hints to cells of the view.
 void RestrictReadHints(const AuthorizedView& view, const TableSchema& schema, ReadHints* hints);
 
 }  // namespace sonde

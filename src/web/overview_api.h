@@ -6,7 +6,7 @@
 
 namespace sonde {
 
-// What `facts` points to must outlive the routes.
+// The objects that `facts` points to must outlive the routes.
 void AddOverviewApi(ServerFacts facts, Router* router);
 
 }  // namespace sonde

@@ -3,8 +3,8 @@
 //   {"rows": [{"key": "...", "cells": [{"family": ..., "qualifier": ..., "time_micros": ..., "value": ...,
 //   "bytes": ...}], "cells_count": 1}], "next": "..."}
 //
-// Of a row the first kCellsPerRowShown cells are shown, of a value its first kValueBytesShown bytes.  `next`
-// is the key to go on from, or null.
+// The answer shows the first kCellsPerRowShown cells of a row and the first kValueBytesShown bytes of a
+// value.  `next` is the key to go on from, or null.
 #pragma once
 
 #include <cstddef>

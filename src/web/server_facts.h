@@ -1,4 +1,4 @@
-// What pages and metrics tell of the server as a whole.
+// Facts about the server as a whole, for pages and metrics.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ServerFacts {
   Tables* tables = nullptr;
   KeyVisualizer* key_visualizer = nullptr;  // null when nobody watches
   const RequestMetrics* requests = nullptr;
-  // What is under way and how much may be, by kind: "reads", "writes", ...
+  // The work that is under way and its limits, by kind: "reads", "writes", ...
   struct UnderWay {
     std::string kind;
     const Admission* admission = nullptr;
@@ -37,11 +37,11 @@ struct ServerFacts {
   std::vector<UnderWay> under_way;
   const ChangeStreams* change_streams = nullptr;
   LargeRoom* large_room = nullptr;  // null: there is none
-  // Of the gRPC port: whether connections can be taken, and what it counts.  Each may be null.
+  // Facts about the gRPC port: whether connections can be taken, and its counts.  Each may be null.
   std::function<bool()> is_accepting;
   std::function<std::vector<Figure>()> transport_figures;
   std::shared_ptr<HttpCounts> http_counts = std::make_shared<HttpCounts>();  // of the HTTP port
-  // What the allocator holds, by what it calls that; may be null.
+  // The memory that the allocator holds, by the allocator's names; may be null.
   std::function<std::vector<std::pair<std::string, int64_t>>()> allocator_bytes;
 };
 

@@ -28,9 +28,9 @@ constexpr size_t kTableNameBytesMax = 1'024;
 constexpr int64_t kRowsUsual = 50;
 constexpr int64_t kRowsMax = 500;
 constexpr int64_t kVersionsMax = 1'000;
-// Of an answer that is made while it is taken.
+// The size of a part of an answer that is made while it is taken.
 constexpr size_t kPartBytes = 64 << 10;
-// What a cell of a heat map takes while it becomes text, at most.
+// The memory of a cell of a heat map at most, while it becomes text.
 constexpr int64_t kHeatCellBytes = sizeof(AccessCounts) + sizeof(int64_t) + 2 * 20;
 constexpr int64_t kWindowSecondsUsual = 600;
 constexpr int64_t kSecondsMax = int64_t{1} << 40;
@@ -275,7 +275,7 @@ class TablesApi {
     return json;
   }
 
-  // Of `prefix`, `start` and `end`; INVALID_ARGUMENT: they leave nothing.
+  // Reads `prefix`, `start` and `end`.  INVALID_ARGUMENT: they leave nothing.
   static absl::StatusOr<RowRange> ReadRange(QueryReader* query) {
     const std::string prefix = query->Key("prefix"), start = query->Key("start"), end = query->Key("end");
     RowRange range = RowRange::Prefix(prefix);
@@ -287,7 +287,8 @@ class TablesApi {
         KeyToText(start), KeyToText(end), KeyToText(prefix)));
   }
 
-  // Of a row's cells: those of a family, of columns, of a time, the newest of each column, with a value.
+  // Reads which cells of a row are shown: those of a family, of columns, of a time, the newest of each
+  // column, with a value.
   static FilterSpec ReadCellFilter(const TableSchema& schema, QueryReader* query) {
     std::vector<FilterSpec> parts;
     const auto pattern = [&](const std::string& name) { return query->Text(name, kPatternBytesMax); };

@@ -20,7 +20,7 @@
 
 namespace sonde {
 
-// Of the series that a table (projects/P/instances/I/tables/T) holds, if one is declared.
+// Finds the series that a table (projects/P/instances/I/tables/T) holds, if one is declared.
 using FindDeclaredSeries = std::function<std::optional<DeclaredSeries>(std::string_view table_name)>;
 
 // Whether Sonde keeps its own records in it: nothing is found about such a table.

@@ -24,15 +24,15 @@ namespace {
 // Reads do not wait for a disk that is slow to sync: their queue need not be as long as that of writes.
 constexpr absl::Duration kReadWaitWhenOverloaded = absl::Milliseconds(20);
 
-// Of the administration under way.
+// Calls of the administration that may be under way.
 constexpr int64_t kAdminCallsMax = 1'000;
 constexpr int64_t kAdminBytesMax = 32 << 20;
 
-// Of health: about as many as there may be connections.
+// Watches of health: about as many as there may be connections.
 constexpr int64_t kHealthWatchesMax = 10'000;
 constexpr int64_t kHealthBytesMax = 64 << 20;
 
-// Of reflection.
+// Calls of reflection.
 constexpr int64_t kReflectionsMax = 100;
 constexpr int64_t kReflectionBytesMax = 8 << 20;
 

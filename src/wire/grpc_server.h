@@ -21,63 +21,64 @@ class KeyVisualizer;
 
 struct GrpcServerOptions {
   std::string host = "127.0.0.1";
-  int port = 0;  // 0: any that is free
-  // MutateRows waits for the disk, so it is given to threads of its own.
+  int port = 0;  // 0: any free port
+  // MutateRows waits for the disk, so worker threads run it.
   bool writes_block = true;
   size_t worker_threads = 32;
-  // Reads that take long have threads of their own, some more than the machine has cores: they seldom wait,
-  // and threads that take requests in must get their turn beside them.  0: as many as fit the machine.
+  // Number of threads for long reads.  It is some more than the machine has cores: these threads seldom wait,
+  // and the threads that take requests in must get their turn beside them.  0: as many as fit the machine.
   size_t reader_threads = 0;
-  // At a time; what comes over it is refused with UNAVAILABLE.  Change streams have half of `read_bytes_max`
-  // besides.
+  // Limits of reads and of writes at a time.  A request over them is refused with UNAVAILABLE.  Change
+  // streams have half of `read_bytes_max` besides.
   int64_t reads_max = 10'000;
   int64_t read_bytes_max = int64_t{256} << 20;
   int64_t writes_max = 10'000;
   int64_t write_bytes_max = int64_t{128} << 20;
-  // Where requests and rows of kLargeBytes or more take their place.  Null: they count as what is smaller.
+  // Requests and rows of kLargeBytes or more take their places here.  Null: they count like smaller ones.
   // Must outlive the server.
   LargeRoom* large_room = nullptr;
-  // Of requests that come in, until they are there; one that is alone may have more.  Beyond it they are
-  // refused with UNAVAILABLE.
+  // Limit of the bytes of requests that are still coming in; a single request may have more.  Requests beyond
+  // it are refused with UNAVAILABLE.
   int64_t incoming_bytes_max = int64_t{512} << 20;
-  // What comes over it is closed at once; of one address, half of them.
+  // A connection over this number is closed at once.  One address may have half of the number.
   size_t connections_max = 10'000;
-  // A read whose client has taken nothing for so long gives back what it can.  One that works through a
-  // message may take as long.
+  // A read whose client has taken nothing for this long gives back what it can.  The default leaves a client
+  // time to work through a message.
   absl::Duration read_patience = absl::Seconds(5);
-  // Quotas: what comes over them is refused with RESOURCE_EXHAUSTED.  0: none.
+  // Quotas.  A request over them is refused with RESOURCE_EXHAUSTED.  0: no quota.
   int64_t reads_per_second = 0;
   int64_t writes_per_second = 0;
 };
 
 class CommitLine;
 
+// Threads: all functions may be called at once, but for the destructor.
 class GrpcServer {
  public:
-  // Answers requests when it returns.  `tables` and `key_visualizer` must outlive it; the latter may be null.
-  // FAILED_PRECONDITION: the address cannot be had.
+  // Answers requests when it returns.  `tables` and `key_visualizer` must outlive the server;
+  // `key_visualizer` may be null.  FAILED_PRECONDITION: the address cannot be had.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options, Tables* tables,
                                                            KeyVisualizer* key_visualizer = nullptr);
-  // Ends what is still under way, and waits for what does not end at once.
+  // Ends the calls that are under way, and waits for those that do not end at once.
   ~GrpcServer();
 
   int port() const;
   const RequestMetrics& request_metrics() const;
-  // What is under way, and how much may be.
+  // The reads and the writes that are under way, and their limits.
   const Admission& reads() const;
   const Admission& writes() const;
   const ChangeStreams& change_streams() const;
-  // Where writes of others may join those of the server's clients; there as long as this is.
+  // The line that writes of others (series over HTTP) may join.  It lives as long as the server.
   CommitLine* commit_line();
-  // What all of these have taken, and calls of the administration.
+  // The bytes that reads, writes, change streams and calls of the administration have taken.
   int64_t bytes_under_way() const;
   rpc::ServerFacts transport_facts() const;
-  // The same for /metrics.
+  // The transport's facts as figures for /metrics.
   std::vector<Figure> TransportFigures() const;
-  // False: no connection can be taken for now, as no file descriptor is left, or any more.
+  // Returns false if no connection can be taken now, as no file descriptor is left, or none will be any more.
   bool is_accepting() const;
-  // Takes no new requests; those under way have until the deadline.  How many have not ended even then: they
-  // still use what this server was started with.
+  // Takes no new requests; those under way may go on for `grace`.  Returns how many have not ended even then:
+  // they still use what this server was started with.
   int64_t Shutdown(absl::Duration grace);
 
  private:

@@ -18,7 +18,7 @@ TEST_F(GrpcServerLimitsTest, WhatIsLargeHasItsPlaceBeforeItComes) {
   std::thread writes_too([&] { second = WriteRow("second", 1, 50 * kMegabyte); });
   ASSERT_TRUE(Soon([&] { return server_->writes().Taken().requests == 2; }));
   absl::SleepFor(absl::Milliseconds(200));
-  // Of each, no more has been taken in than what comes before a stream's window is opened.
+  // The server has taken no more of each request than comes before a stream's window is opened.
   EXPECT_LT(server_->transport_facts().bytes, kMegabyte);
   other->Shrink(0);
   writes.join();
@@ -46,7 +46,7 @@ TEST_F(GrpcServerLimitsTest, WhoseClientHasGoneLeavesItsPlace) {
   EXPECT_TRUE(Soon([&] { return room.taken_bytes() == 0; }));
 }
 
-// Of a connection of its own.
+// Reads by a connection of its own.
 grpc::Status ReadByAnother(int port) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -170,7 +170,7 @@ TEST_F(GrpcServerTest, ReadersOfALargeRowHoldWhatIsCounted) {
   contexts_[0].TryCancel();
   ASSERT_TRUE(Soon([&] { return server_->reads().Taken().requests == 1; }));
   EXPECT_TRUE(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, OfTable<pb::ReadRowsRequest>()).ok());
-  // Who goes on gets all of it.
+  // A client that goes on gets all of it.
   pb::ReadRowsResponse response;
   size_t bytes = 0;
   while (reads_[1]->Read(&response)) {

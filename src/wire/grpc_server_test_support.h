@@ -36,7 +36,7 @@ inline constexpr int kMegabyte = 1'000'000;
 
 class GrpcServerTest : public testing::Test {
  protected:
-  // With the table `t`, its family `f` and a change stream.
+  // Starts a server with the table `t`, its family `f` and a change stream.
   void Start(GrpcServerOptions options = {}) {
     options.writes_block = false;
     auto server = GrpcServer::Start(options, tables_.get());
@@ -81,7 +81,7 @@ class GrpcServerTest : public testing::Test {
     return status;
   }
 
-  // All messages read, or none but the first (`first_only`).
+  // Reads all messages; with `first_only`, only the first, and leaves the rest.
   template <typename Response, typename Method, typename Request>
   grpc::Status List(Method method, const Request& request, bool first_only = false) {
     grpc::ClientContext context;
@@ -107,7 +107,7 @@ class GrpcServerTest : public testing::Test {
     const size_t clusters = status.error_code() == grpc::StatusCode::NOT_FOUND ? 0 : 1;
     constexpr char kCluster[] = "x-goog-ext-425905942-bin";
     EXPECT_EQ(headers.count(kCluster), clusters) << call << ": " << status.error_message();
-    // What its client has cancelled has no end of the server's.
+    // The server does not end a call that its client has cancelled.
     if (status.error_code() != grpc::StatusCode::CANCELLED) {
       EXPECT_EQ(context.GetServerTrailingMetadata().count(kCluster), clusters)
           << call << ": " << status.error_message();
@@ -129,7 +129,7 @@ class GrpcServerTest : public testing::Test {
     return Call<pb::MutateRowResponse>(data_.get(), &pb::Bigtable::Stub::MutateRow, request);
   }
 
-  // A call whose client takes nothing.
+  // Makes a call whose client takes nothing.
   void StallRead(pb::ReadRowsRequest request = {}) {
     request.set_table_name(kTable);
     reads_.push_back(data_->ReadRows(&contexts_.emplace_back(), request));

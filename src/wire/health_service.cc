@@ -16,7 +16,7 @@ namespace sonde {
 namespace {
 
 constexpr size_t kHealthRequestBytesMax = 4 << 10;
-// What a watch holds, with its call.
+// The memory of a watch, with its call.
 constexpr int64_t kWatchBytes = 4 << 10;
 
 // HealthCheckResponse.ServingStatus.

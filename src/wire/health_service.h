@@ -1,8 +1,8 @@
-// grpc.health.v1.Health: whether the server answers, for those who watch over it.  All of it does as long as
-// it runs.
+// grpc.health.v1.Health: whether the server answers, for programs that watch over it.  All services answer as
+// long as the server runs.
 //
-// The messages have a field each, which are read and written here: HealthCheckRequest.service = 1, a string;
-// HealthCheckResponse.status = 1, an enumeration.
+// Its messages have one field each, which are read and written here: HealthCheckRequest.service = 1, a
+// string; HealthCheckResponse.status = 1, an enumeration.
 #pragma once
 
 #include "base/admission.h"
@@ -10,9 +10,9 @@
 
 namespace sonde {
 
-// Check and Watch of the server as a whole ("") and of each service (kServiceNames); of others Check says
-// NOT_FOUND and Watch SERVICE_UNKNOWN.  A watch lasts until its client or the server ends;
-// those over the limits of `watches`, which must outlive the router, are UNAVAILABLE.
+// Check and Watch answer for the server as a whole ("") and for each service (kServiceNames).  For other
+// names Check says NOT_FOUND and Watch says SERVICE_UNKNOWN.  A watch lasts until its client or the server
+// ends it. A watch over the limits of `watches` is UNAVAILABLE.  `watches` must outlive the router.
 void AddHealthService(Admission* watches, rpc::Router* router);
 
 }  // namespace sonde

@@ -24,7 +24,7 @@ using google::protobuf::UnknownField;
 using google::protobuf::UnknownFieldSet;
 
 constexpr size_t kReflectionRequestBytesMax = 16 << 10;
-// What a call holds, beside its answers.
+// The memory of a call, beside its answers.
 constexpr int64_t kReflectionCallBytes = 4 << 10;
 
 // Fields of ServerReflectionRequest, ...

@@ -1,5 +1,5 @@
-// grpc.reflection.v1.ServerReflection, and v1alpha, which is the same: the API's descriptors, for tools that
-// show or call it without having its files.
+// grpc.reflection.v1.ServerReflection, and v1alpha, which is the same service: the API's descriptors, for
+// tools that show or call the API without having its files.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace sonde {
 
-// Calls over the limits of `calls`, which must outlive the router, are UNAVAILABLE.
+// A call over the limits of `calls` is UNAVAILABLE.  `calls` must outlive the router.
 void AddReflectionServices(Admission* calls, rpc::Router* router);
 
-// The ServerReflectionResponse, serialized, to a ServerReflectionRequest: a file of that name, or with that
-// symbol or extension, and all that it imports; the numbers of a type's extensions; the names of services.
-// What is not there, or was not asked for at all, is an error within the response.  INVALID_ARGUMENT: it is
-// no such message.
+// Answers a serialized ServerReflectionRequest with a serialized ServerReflectionResponse: a file of a name,
+// or with a symbol or extension, and all that it imports; the numbers of a type's extensions; the names of
+// services.  An answer that does not exist, or a request that asks nothing, is an error within the response.
+// INVALID_ARGUMENT: the bytes are no ServerReflectionRequest.
 absl::StatusOr<std::string> AnswerReflection(std::string_view request);
 
 }  // namespace sonde

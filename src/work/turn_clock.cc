@@ -14,7 +14,7 @@
 namespace sonde {
 namespace {
 
-// What the kernel says is asked for so seldom: it costs a system call a thread.
+// The kernel is asked only this often, as it costs a system call a thread.
 constexpr absl::Duration kReadingPause = absl::Milliseconds(50);
 constexpr absl::Duration kReadingCountedMax = absl::Milliseconds(500);
 // Threads that share a processor take turns of some milliseconds; a container that has used its share up

@@ -1,11 +1,12 @@
-// The clock of those who wait for a thread: it counts the time in which this server had the processors that
-// it wanted.  A request that waits while other programs have them, or while nothing runs at all (the process
-// is stopped, the machine is suspended), is slow and not refused; one that waits because the server has too
-// much to do is (docs/decisions/0020-turn-clock.md).
+// The clock of requests that wait for a thread: it counts the time in which this server had the processors
+// that it wanted.  A request may wait because other programs have the processors, or because nothing runs at
+// all (the process is stopped, the machine is suspended); it is slow then, and not refused.  A request that
+// waits because the server has too much to do is refused (docs/decisions/0020-turn-clock.md).
 //
-// A thread of its own moves the clock on every kBeat.  A beat that comes late counts kBeatCountedMax at most:
-// what is beyond it was no time of this server's.  Of the rest the share counts that the kernel tells of: how
-// long threads ran, and how long they were ready to run while others did.
+// A thread of its own moves the clock on every kBeat.  A late beat counts kBeatCountedMax at most: the time
+// beyond it was no time of this server's.  The counted time is multiplied by the server's share of the
+// processors, which follows from what the kernel tells: how long threads ran, and how long they were ready to
+// run while others did.
 #pragma once
 
 #include <atomic>
@@ -27,25 +28,25 @@ class TurnClock {
   static constexpr absl::Duration kBeat = absl::Milliseconds(10);
   static constexpr absl::Duration kBeatCountedMax = absl::Milliseconds(100);
 
-  // A sum since some time in the past.
+  // Sums since some time in the past.
   struct ProcessorTimes {
-    absl::Duration passed;  // for everybody
+    absl::Duration passed;  // time on the clock
     absl::Duration ran;     // all threads of this process, together
     absl::Duration waited;  // watched threads, together: ready to run, and not running
   };
 
-  // A clock that moves by Beat and Learn only.  `processors`: that this process may use at a time.
+  // Makes a clock that moves by Beat and Learn only.  `processors`: how many this process may use at a time.
   explicit TurnClock(double processors) : processors_(processors) {}
-  // A clock that moves by itself.
+  // Makes a clock that moves by itself.
   static std::unique_ptr<TurnClock> Start();
   ~TurnClock();
   TurnClock(const TurnClock&) = delete;
   TurnClock& operator=(const TurnClock&) = delete;
 
-  // Since the clock was made; in steps of beats.
+  // The counted time since the clock was made, in steps of beats.
   absl::Duration Now() const { return absl::Nanoseconds(now_nanos_.load(std::memory_order_relaxed)); }
 
-  // Watches the thread that makes it: one that serves who waits.  Must not outlive the clock.
+  // Watches the thread that makes it, which serves waiting requests.  Must not outlive the clock.
   class WatchedThread {
    public:
     explicit WatchedThread(TurnClock* clock) : clock_(clock), file_(clock->Watch()) {}
@@ -58,38 +59,38 @@ class TurnClock {
     const int file_;
   };
 
-  // `elapsed` since the last beat; counted as Learn has found.
+  // Moves the clock by `elapsed` since the last beat, times the share that Learn has found.
   void Beat(absl::Duration elapsed);
-  // What the kernel says now; some times a second.
+  // Takes what the kernel says now.  To be called some times a second.
   void Learn(const ProcessorTimes& times);
-  // Of this process and the threads that are watched.
+  // Reads the times of this process and of the watched threads.
   ProcessorTimes Read();
 
  private:
   void Run();
-  // Returns the file in which the kernel counts for the calling thread; -1: this kernel does not.
+  // Returns the file in which the kernel counts for the calling thread; -1 if this kernel does not count.
   int Watch();
   void Unwatch(int file);
 
   const double processors_;
   std::atomic<int64_t> now_nanos_ = 0;
 
-  // Only of the thread that beats.
+  // Only the thread that beats uses these.
   double share_ = 1;
   ProcessorTimes last_;
-  ProcessorTimes recent_;  // what is longer ago counts less
+  ProcessorTimes recent_;  // older times count less
 
   absl::Mutex mutex_;
-  std::map<int, int64_t> watched_nanos_ ABSL_GUARDED_BY(mutex_);  // by file, what it said last
-  int64_t waited_nanos_ ABSL_GUARDED_BY(mutex_) = 0;              // of all, also those that have ended
+  std::map<int, int64_t> watched_nanos_ ABSL_GUARDED_BY(mutex_);  // by file: its last reading
+  int64_t waited_nanos_ ABSL_GUARDED_BY(mutex_) = 0;  // of all watched threads, also of ended ones
   SteadyCondVar end_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
-// How much of its time this server had the processors that it wanted, from 0 to 1, when its threads ran on
-// `ran` processors on average and `waited` more threads were ready to run.  With its own load on all of
-// `processors`, they wait for each other, and it had all of its time.
+// Returns the share of its time, from 0 to 1, in which this server had the processors that it wanted.  Its
+// threads ran on `ran` processors on average, and `waited` more threads were ready to run.  If the server's
+// own load takes all of `processors`, its threads wait for each other, and the share is 1.
 double ShareOfProcessors(double ran, double waited, double processors);
 
 }  // namespace sonde

@@ -77,7 +77,8 @@ TEST(TurnClock, MovesByItself) {
   EXPECT_GE(clock->Now(), absl::Milliseconds(50));
 }
 
-// Of a server whose thread wants to work all the time, on one processor, which so many others want, too.
+// The share of a server whose thread wants to work all the time on one processor, which `others_count` others
+// want, too.
 double ShareBeside(int others_count) {
   const BusyProcesses others(others_count);
   const auto clock = TurnClock::Start();

@@ -1,5 +1,6 @@
-// Requests that wait for a thread, first come first served, and how long they may: by the clock that counts
-// the time in which the server could have served them (turn_clock.h).  A deadline is one of the time of day.
+// Requests that wait for a thread, first come first served, and how long they may wait.  Waits are counted by
+// the clock of the time in which the server could have served them (turn_clock.h).  Deadlines are times of
+// day.
 #pragma once
 
 #include <deque>
@@ -13,37 +14,38 @@ namespace sonde {
 
 struct WaitLimits {
   size_t waiting = 10'000;
-  // A request that has waited longer is refused: whoever asked has given up, or soon will.
+  // A request that has waited longer is refused: its client has given up, or soon will.
   absl::Duration wait = absl::Milliseconds(500);
-  // A queue that has not been empty for `wait` is no burst that will pass: then this is how long one waits,
-  // so that what is let in is answered soon, and as much of it as ever.
+  // A queue that has not been empty for `wait` is no burst that will pass.  Then this is how long a request
+  // may wait, so that admitted requests are answered soon, and as many of them as ever.
   absl::Duration wait_when_overloaded = absl::Milliseconds(100);
 };
 
-// What is known of waiting without what waits.  `now` and `since` are a TurnClock's.  Not for several
-// threads.
+// The rules of waiting, apart from the waiting items.  `now` and `since` are times of a TurnClock.  Not for
+// several threads.
 class WaitRules {
  public:
   explicit WaitRules(WaitLimits limits) : limits_(limits) {}
 
-  // UNAVAILABLE: `waiting` wait, and that is the limit.
+  // UNAVAILABLE: `waiting` is at the limit.
   absl::Status CheckRoom(size_t waiting) const;
-  // `first_since`: since when the first waits, if any does.  UNAVAILABLE: for too long, as would who came
-  // now.
+  // `first_since` is when the first item began to wait, if any waits.  UNAVAILABLE: it has waited for too
+  // long, and so would a new one.
   absl::Status CheckWait(absl::Duration now, absl::Duration first_since) const;
-  // Of the first, whose turn it is: UNAVAILABLE, or DEADLINE_EXCEEDED.
+  // Checks the first item, whose turn it is.  UNAVAILABLE: it has waited for too long.  DEADLINE_EXCEEDED:
+  // its deadline has passed.
   absl::Status CheckTurn(absl::Duration now, absl::Duration since, absl::Time deadline) const;
   void NoteEmpty(absl::Duration now) { last_empty_ = now; }
 
  private:
-  // How long a request may have waited at `now`, where one waits.
+  // How long a request may have waited at `now`.
   absl::Duration WaitMax(absl::Duration now) const;
 
   const WaitLimits limits_;
-  absl::Duration last_empty_;  // when the line was
+  absl::Duration last_empty_;  // when the line was empty last
 };
 
-// Not for several threads.
+// A line of items.  Not for several threads.
 template <typename Item>
 class WaitingLine {
  public:
@@ -51,9 +53,9 @@ class WaitingLine {
   WaitingLine(WaitLimits limits, const TurnClock* clock) : rules_(limits), clock_(clock) {}
 
   bool empty() const { return line_.empty(); }
-  // UNAVAILABLE: so many wait that there is no room for one more.
+  // UNAVAILABLE: too many wait, so that there is no room for one more.
   absl::Status CheckRoom() const { return rules_.CheckRoom(line_.size()); }
-  // UNAVAILABLE: the first has waited for too long, and so would who came now.
+  // UNAVAILABLE: the first has waited for too long, and so would a new one.
   absl::Status CheckWait() const {
     return line_.empty() ? absl::OkStatus() : rules_.CheckWait(clock_->Now(), line_.front().since);
   }
@@ -62,8 +64,8 @@ class WaitingLine {
     if (line_.empty()) rules_.NoteEmpty(now);
     line_.push_back({std::move(item), now, deadline});
   }
-  // The first; the line is not empty.  *status: OK, or why there is nothing to do but to say so: UNAVAILABLE,
-  // it has waited for too long; DEADLINE_EXCEEDED.
+  // Removes and returns the first item; the line must not be empty.  *status is OK, or says why the item must
+  // be refused.  UNAVAILABLE: it has waited for too long.  DEADLINE_EXCEEDED: its deadline has passed.
   Item Pop(absl::Status* status) {
     Waiting first = std::move(line_.front());
     *status = rules_.CheckTurn(clock_->Now(), first.since, first.deadline);

@@ -1,8 +1,10 @@
-// Threads for work that may block: writes that wait for the disk, changes of the catalog, long scans.  gRPC's
-// own few threads must not.
+// Threads for work that may block: writes that wait for the disk, changes of the catalog, long scans.  The
+// few threads of gRPC must not block.
 //
-// Work goes to the thread that has been idle for the shortest time, whose memory is still in the caches: with
-// 32 that take turns, ingest took a sixth more of the processors than with as few as it kept busy.
+// Work goes to the thread that became idle last, as its memory is still in the caches.  With 32 threads in
+// turns, ingest took a sixth more processor time than with as few threads as it kept busy.
+//
+// Threads: all functions may be called at once, but for the destructor.
 #pragma once
 
 #include <thread>
@@ -21,28 +23,31 @@ namespace sonde {
 class WorkerPool {
  public:
   using Work = absl::AnyInvocable<void() &&>;
-  // Told OK, or why there is nothing to do but to say so.
+  // Called once: with OK to do its work, or with the error that it must answer.
   using Request = absl::AnyInvocable<void(const absl::Status&) &&>;
 
-  // `clock` must outlive it: it says how long a request has waited, and watches the threads.
+  // `clock` must outlive the pool.  It says how long a request has waited, and watches the threads.
   WorkerPool(size_t threads, WaitLimits limits, TurnClock* clock);
-  // Finishes what was submitted.
+  // Finishes all submitted work.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // For a part of something that is under way already.  False, and `work` is not run: too much is waiting.
+  // For a part of a call that is under way already.  Returns false, and does not run `work`, if too much is
+  // waiting.
   [[nodiscard]] bool Submit(Work work);
 
-  // Runs `request` once: with OK; with UNAVAILABLE when too much is waiting, or for too long, or when it has
-  // waited too long itself; with DEADLINE_EXCEEDED when the deadline has passed before its turn.
+  // Runs `request` once.
+  //  OK                 it is its turn.
+  //  UNAVAILABLE        too much is waiting, or the first has waited for too long, or this one has.
+  //  DEADLINE_EXCEEDED  the deadline has passed before its turn.
   void Submit(absl::Time deadline, Request request);
 
   TurnClock* clock() const { return clock_; }
 
  private:
   struct Waiting {
-    Work work;  // one of the two
+    Work work;  // either `work` or `request` is set
     Request request;
   };
   // A thread without work.
@@ -51,13 +56,13 @@ class WorkerPool {
     bool woken = false;  // guarded by the pool's mutex_
   };
   absl::Status Enqueue(Waiting* waiting, absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Wakes the one that became idle last.
+  // Wakes the thread that became idle last.
   void WakeOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run();
 
   TurnClock* const clock_;
   absl::Mutex mutex_;
-  std::vector<Idle*> idle_ ABSL_GUARDED_BY(mutex_);  // in the order in which they became so
+  std::vector<Idle*> idle_ ABSL_GUARDED_BY(mutex_);  // in the order in which they became idle
   WaitingLine<Waiting> line_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;

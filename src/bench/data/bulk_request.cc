@@ -21,7 +21,7 @@ constexpr uint8_t kSetCellColumnQualifier = Delimited(2);
 constexpr uint8_t kSetCellTimestampMicros = Varint(3);
 constexpr uint8_t kSetCellValue = Delimited(4);
 
-// Of the timestamp and its tag, the value's tag and length, which is one byte.
+// Bytes of the timestamp with its tag, and of the value's tag and length, which is one byte.
 constexpr size_t kTimestampBytesMax = 11;
 constexpr size_t kValueHeadBytes = 2;
 

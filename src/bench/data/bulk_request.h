@@ -29,7 +29,7 @@ class BulkRequests {
   // Leaves out what belongs to steps before this one; before the first Next.
   void SkipTo(int64_t step) { readings_.SkipTo(step); }
 
-  // Of all requests so far.
+  // The sum of all requests so far.
   const CellSum& sum() const { return sum_; }
   uint64_t rows() const { return rows_; }
   uint64_t bytes() const { return bytes_; }

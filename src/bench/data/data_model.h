@@ -1,4 +1,4 @@
-// What the benchmarks' data looks like: entities that report groups of fields, step by step.
+// The model of the benchmarks' data: entities that report groups of fields, step by step.
 //
 //   cpu       TSBS's cpu-only: ten whole numbers a host every 10 s (or `cells_per_row` of them)
 //   devops    like TSBS's devops: 101 fields a host in nine groups every 10 s, of all kinds of counters and
@@ -60,7 +60,7 @@ struct DataModel {
   std::vector<FieldGroup> groups;
 };
 
-// Of the readings of iot and market, about so many are sent: readings.cc.
+// About this part of the readings of iot and of market is sent: readings.cc.
 inline constexpr double kIotSent = 0.87;
 inline constexpr double kMarketSent = 0.09;
 

@@ -10,7 +10,7 @@
 namespace sonde::bench {
 namespace {
 
-// Of iot, of a thousand.  A batch is so many steps.
+// iot: the steps of a batch, and how many parts in a thousand are missing or late.
 constexpr int kBatchSteps = 10;
 constexpr uint64_t kBatchMissing = 10;
 constexpr uint64_t kBatchLate = 50;
@@ -18,7 +18,7 @@ constexpr uint64_t kReadingMissing = 100;
 constexpr uint64_t kReadingLate = 300;
 constexpr uint64_t kFieldMissing = 100;
 
-// Of market: every so many tickers there is a busy one, which sends at so many steps of a thousand.
+// market: one ticker in this many is busy.  A ticker sends at so many steps of a thousand.
 constexpr int kBusyTickers = 10;
 constexpr uint64_t kBusySends = 810;
 constexpr uint64_t kQuietSends = 10;

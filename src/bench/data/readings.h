@@ -21,7 +21,7 @@ struct ReadingCell {
   std::string_view value() const { return {text.data(), size}; }
 };
 
-// What an entity says of one group of fields at one time.
+// The values that an entity reports of one group of fields at one time.
 struct Reading {
   int group = 0;
   int64_t micros = 0;
@@ -48,7 +48,7 @@ class Readings {
 
   // Goes on to the next entity that sends anything before step `end`; false: there is none.
   bool Next(int64_t end);
-  // Of the last Next.
+  // The entity of the last Next.
   int entity() const { return begin_ + static_cast<int>(next_) - 1; }
   const std::vector<Reading>& readings() const { return readings_; }
 

@@ -50,7 +50,7 @@ class RowKeys {
   const DataModel model_;
 };
 
-// Of cpu.
+// The time of a step of cpu.
 inline int64_t StepMicros(int64_t step) { return (kFirstSecond + step * kStepSeconds) * 1'000'000; }
 // The steps that make at least `cells` cells, over all entities; about so many if the data is not regular.
 int64_t StepsFor(const DataShape& shape, int64_t cells);

@@ -42,7 +42,7 @@ struct Flags {
   bool no_sync = false;
 };
 
-// What the kernel says that this process had written to a disk.
+// The bytes that this process had written to a disk, as the kernel counts.
 uint64_t DiskBytesWritten() {
   std::ifstream file("/proc/self/io");
   std::string name;

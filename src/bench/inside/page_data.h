@@ -36,7 +36,7 @@ struct PageRow {
 // How a number becomes a value.
 enum class NumberKind : uint8_t { kText, kBigEndianInteger, kBigEndianDouble };
 
-// What TSBS calls cpu-only (bench/data/series_data.h): ten whole numbers a host every 10 s.
+// TSBS's cpu-only data (bench/data/series_data.h): ten whole numbers a host every 10 s.
 DataSet MakeCpu(NumberKind kind, int64_t cells);
 // Like TSBS's iot: seven metrics a truck with 0 to 5 decimals; readings and fields are missing.
 DataSet MakeTrucks(NumberKind kind, int64_t cells);

@@ -46,7 +46,7 @@ struct Options {
   std::exit(1);
 }
 
-// What a step took by the clock, and of processors, by all threads of this process.
+// The time that a step took by the clock, and of processors, by all threads of this process.
 struct Took {
   double seconds = 0;
   double cpu_seconds = 0;
@@ -156,7 +156,7 @@ void Load(const Options& options, const SeriesSchema& schema, TableAccess* table
              static_cast<double>(points) / all.cpu_seconds);
 }
 
-// Of all tables, without logs.
+// The size of all tables, without logs.
 int64_t StoredBytes(const Options& options, Store* store) {
   if (absl::Status status = store->engine->CompactAll(); !status.ok()) Fail("compact", status);
   int64_t bytes = 0;
@@ -169,7 +169,7 @@ int64_t StoredBytes(const Options& options, Store* store) {
   return bytes;
 }
 
-// What was written, as it lies after a while.
+// Settles the written cells, which then lie as they do after a while.
 void Settle(Store* store) {
   if (absl::Status status = store->engine->SettleAll(); !status.ok()) Fail("settle", status);
 }
@@ -215,7 +215,8 @@ Took Ask(const Options& options, std::string_view what, const SeriesSchema& sche
 // All values of a series with their times, as columns.
 struct ColumnSum {
   int64_t cells = 0;
-  // Of all cells, by row prefix and column: value * time.  Modulo 2^64, so that the order does not matter.
+  // Sums value * time over all cells, by row prefix and column.  It is modulo 2^64, so that the order does
+  // not matter.
   uint64_t sum = 0;
 
   static uint64_t Weight(uint64_t host_hash, uint64_t column_hash) { return host_hash ^ (column_hash << 1); }
@@ -236,7 +237,7 @@ ColumnSum ScanColumns(const SeriesSchema& schema, TableAccess* tables) {
       host_hash = CellSum::Hash(std::string_view(prefix).substr(0, prefix.size() - 1));
     }
     for (const NumberRow::Part& part : row.parts) {
-      // Of what has settled, numbers that are no numbers in the pages would be a mistake of the store.
+      // Settled numbers that are no numbers in the pages would be a fault of the store.
       if (part.numbers.size() != part.timestamps_micros.size()) {
         Fail("scan", absl::InternalError(fmt::format("row \"{}\" came as cells", row.row_key)));
       }

@@ -1,5 +1,5 @@
-// The engine that keeps everything in maps and forgets it when it ends: the reference that the conformance
-// suite (tests/engine) is written against, and the engine of fast tests above.
+// The engine that keeps all data in maps, and forgets it when it ends.  It is the reference that the
+// conformance suite (tests/engine) is written against, and the engine of fast tests of upper layers.
 //
 // One lock for all: reads share it, a row at a time; Apply, Update and drops take it alone.  So `decide` must
 // not call the engine, Apply is atomic over its rows (more than Engine promises), and a scan's deadline is
@@ -22,7 +22,7 @@
 namespace sonde {
 
 struct MemoryEngineOptions {
-  // false: every cell of every row is returned, as an engine may.  true: no cell is returned that the hints
+  // false: scans return every cell of every row, as an engine may.  true: scans return no cell that the hints
   // leave out.
   bool honour_hints = true;
   // How many cells of a family come in one piece; at least 1.  Small numbers show whether a reader can join
@@ -62,7 +62,7 @@ class MemoryEngine final : public Engine, private RowLog, private RangeSizes, pr
                                                  absl::Time deadline = absl::InfiniteFuture()) override;
 
   double WritePressure() const override { return 0; }  // there is nothing to wait for
-  // Tables, rows and the pieces in the logs of changes.
+  // Figures: tables, rows, and pieces in the change logs.
   std::vector<Figure> Figures() const override;
   absl::Status CheckWrites() override { return absl::OkStatus(); }
 
@@ -87,9 +87,9 @@ class MemoryEngine final : public Engine, private RowLog, private RangeSizes, pr
   absl::Status Restore(std::string_view name, TableId into, absl::Time deadline) override;
   absl::Status Drop(std::string_view name, absl::Time deadline) override;
 
-  // The hints as this engine follows them.
+  // Returns the hints that this engine follows.
   ReadHints Followed(const ReadHints& hints) const;
-  // Null when there is no such table.
+  // Returns null if there is no such table.
   MemoryTable* FindTable(TableId table) ABSL_SHARED_LOCKS_REQUIRED(lock_);
 
   const MemoryEngineOptions options_;

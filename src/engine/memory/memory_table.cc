@@ -53,7 +53,7 @@ void ApplyToFamily(const FamilyDelta& delta, MemoryFamily* family) {
   }
 }
 
-// Who writes such cells writes the time with them: what has expired by then goes.
+// A writer of such cells writes the present time with them, so cells that have expired by then go.
 void ForgetExpired(const FamilyDelta& delta, MemoryRow* row) {
   for (const CellView& put : delta.puts) {
     std::erase_if(*row, [&](const auto& family) { return IsExpired(family.first, put.timestamp_micros); });

@@ -1,5 +1,5 @@
-// One table in memory: ordered maps of cells, and what a delta does to them.  It is written to be read: the
-// other engines are compared with it.
+// One table in memory: ordered maps of cells, and the effect of deltas on them.  It is written to be read:
+// the other engines are compared with it.
 //
 // Owns its bytes.  Not for several threads: MemoryEngine locks around it.
 #pragma once
@@ -49,10 +49,10 @@ class MemoryLog {
 
 class MemoryTable {
  public:
-  // row' = (row \ deletes) with puts over it, then adds; the change's record joins the log.  A row without
-  // cells is gone.
+  // Applies row' = (row \ deletes) with puts over it, then adds.  The change's record joins the log.  A row
+  // without cells is gone.
   //
-  // An add is folded into the state of the cell that is there (model/aggregate.h), or becomes its state.
+  // An add is folded into the state of the existing cell (model/aggregate.h), or becomes a new cell's state.
   // kNone overwrites.
   void Apply(std::string_view row_key, const RowDelta& delta);
   void DropFamily(FamilyId family);
@@ -60,12 +60,13 @@ class MemoryTable {
   // Adds the cells of another table.
   void CopyRows(const MemoryTable& other) { rows_.insert(other.rows_.begin(), other.rows_.end()); }
 
-  // Whether the row has a cell that `guard` is about.
+  // Whether the row has a cell that `guard` forbids.
   bool Has(std::string_view row_key, const RowGuard& guard) const;
-  // Null when the row has no cells.
+  // Returns null if the row has no cells.
   const MemoryRow* Find(std::string_view row_key) const;
 
-  // The first (`reverse`: the last) row of `range`; null when it has none.  The entry is the table's.
+  // Returns the first row (`reverse`: the last) of `range`; null if it has none.  The entry belongs to the
+  // table.
   using Rows = std::map<std::string, MemoryRow, std::less<>>;
   const Rows::value_type* Edge(const RowRange& range, bool reverse) const;
 
@@ -81,8 +82,8 @@ class MemoryTable {
   MemoryLog log_;
 };
 
-// Exactly the cells of a row that `hints` ask for (rows_max does not matter here; keys_only: the values are
-// empty). Families by id; none without cells.  The views point into `row`.
+// Returns exactly the cells of a row that `hints` ask for.  rows_max is ignored; keys_only leaves values
+// empty.  Families come by id, none without cells.  The views point into `row`.
 std::vector<RowFamily> SelectCells(const MemoryRow& row, const ReadHints& hints);
 
 }  // namespace sonde

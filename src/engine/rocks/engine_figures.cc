@@ -15,7 +15,7 @@ namespace {
 
 using Properties = rocksdb::DB::Properties;
 
-// What column families are called in labels, in their order.
+// The column families' names in labels, in their order.
 constexpr std::array<const char*, CellStore::kColumnFamilies> kKinds = {"first_head", "second_head", "pages",
                                                                         "directory", "log"};
 

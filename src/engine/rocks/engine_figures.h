@@ -1,4 +1,4 @@
-// What the embedded engine tells of itself (engine/engine.h, Figures): RocksDB's own figures of the cells'
+// The figures of the embedded engine (engine/engine.h, Figures): RocksDB's own figures of the cells'
 // database, the memory that each user of the budget takes, settling, garbage collection and scrubbing.
 #pragma once
 
@@ -12,10 +12,11 @@
 
 namespace sonde {
 
-// Of the memory and files of the cells' database, its work in the background, and what held writes up.
+// The memory and files of the cells' database, its work in the background, and the causes that held writes
+// up.
 std::vector<Figure> FiguresOfDatabase(const CellStore& store);
 
-// What has settled, what waits, what garbage collection took away, and what space was given back.
+// Settled and waiting cells, cells that garbage collection took away, and space that was given back.
 std::vector<Figure> FiguresOfSettling(const CellStore& store, const Settling& settling,
                                       const SettlingSchedule& schedule);
 

@@ -41,16 +41,17 @@ constexpr uint64_t kReserveWriteBuffers = 2;
 // A step of settling takes up to twice its limit, which goes to the log and to tables.
 constexpr uint64_t kDiskBytesPerStepByte = 4;
 
-// Of a copy that is not done.
+// The suffix of a copy that is not done.
 constexpr char kPartSuffix[] = ".part";
 // To take the other tables out of it.
 constexpr uint64_t kCopyMemoryBytes = uint64_t{32} << 20;
 
-// Of the memory, for pages that are taken apart.
+// The part of the memory for opened pages that nobody holds.
 constexpr uint64_t kPageCacheShare = 16;
-// Of the memory, for what is known of the directory of pages: some hundred bytes a page.
+// The part of the memory for known entries of the directory of pages: some hundred bytes a page.
 constexpr uint64_t kDirectoryCacheShare = 128;
-// Of the memory, for those that reads hold; half of what the blocks have, which make room for them.
+// The part of the memory for opened pages that reads hold: half of the blocks' memory; blocks make room for
+// them.
 constexpr uint64_t kOpenPagesShare = 4;
 // A server has at least 64 MiB; with less, as in tests, some dozens of reads may still hold one each.
 constexpr uint64_t kOpenPagesBytesMin = uint64_t{16} << 20;
@@ -86,7 +87,7 @@ RocksEngine::~RocksEngine() {
 
 absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::Open(const RocksOptions& options) {
   absl::StatusOr<std::unique_ptr<RocksEngine>> engine = OpenOnce(options);
-  // What the ballast was kept for.
+  // The ballast was kept for this.
   if (absl::IsResourceExhausted(engine.status()) && DiskGuard::ReleaseBallast(options.data_dir)) {
     if (options.tell) {
       options.tell(TellLevel::kWarning,
@@ -138,7 +139,7 @@ absl::Status RocksEngine::CheckDatabases() {
     if (!plan.ok()) return plan.status();
     for (const OpenPlan::Note& note : plan->notes) TellOf(note.level, note.text);
     if (plan->damaged_table.has_value()) {
-      // Of the records, all are needed.
+      // All tables of the records are needed.
       if (name == kRecords) {
         return absl::DataLossError(
             fmt::format("Opening {}/{}: {}", options_.data_dir, name, *plan->damaged_table));
@@ -206,7 +207,7 @@ absl::Status RocksEngine::StartKeeping() {
   return status;
 }
 
-// What compactions may write until the disk guard looks for the first time.
+// Sets how much compactions may write until the disk guard looks for the first time.
 void RocksEngine::SetCompactionRoom(const std::string& cells_path) {
   const absl::StatusOr<DiskSpace> space = measure_disk_(options_.data_dir);
   uint64_t room_bytes = UINT64_MAX / 2;  // the disk itself will tell
@@ -258,7 +259,7 @@ absl::Status RocksEngine::OpenCells() {
        .open_pages_bytes_max = std::max(options_.memory_bytes / kOpenPagesShare, kOpenPagesBytesMin),
        .block_cache = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache,
        .is_dropped = [this](TableId table, FamilyId family) { return records_.IsDropped(table, family); },
-       // Of heads that nobody empties, nobody should wait for that.
+       // If nobody empties the heads, nobody should wait for that.
        .long_row_bytes_max =
            options_.settles ? options_.long_row_bytes_max : std::numeric_limits<uint64_t>::max(),
        .large_room = options_.large_room});
@@ -267,7 +268,7 @@ absl::Status RocksEngine::OpenCells() {
   if (compactions != nullptr) compactions->Start(&store_->long_rows());
   cache_ = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache;
   log_ = std::make_unique<ChangeLog>(store_->db(), store_->column_family(CellStore::kLog));
-  // What a step holds, it holds in memory.
+  // A step holds its cells in memory.
   const size_t step_bytes_max = std::min(options_.settling_step_bytes_max, settings.write_buffer_size);
   settling_ = std::make_unique<Settling>(
       store_.get(), [this](TableId table, FamilyId family) { return GcRuleOf(table, family); },
@@ -420,7 +421,7 @@ std::vector<Figure> RocksEngine::Figures() const {
   return figures;
 }
 
-// What is in the open head now rests after the first switch; the second one begins when that has settled.
+// The entries of the open head rest after the first switch.  The second switch begins when they have settled.
 absl::Status RocksEngine::SettleAll(const std::function<void()>& after_step) {
   if (absl::Status status = settling_->Switch(after_step); !status.ok()) return status;
   return settling_->Finish(after_step);

@@ -1,5 +1,6 @@
-// The embedded engine: cells as fragments in RocksDB, one entry a (table, row, family), each write a merge
-// operand, until they settle in pages (docs/formats/data-directory.md, docs/architecture.md "Storage").
+// The embedded engine: cells as fragments in RocksDB, one entry a (table, row, family).  Each write is a
+// merge operand. Cells stay in these entries until they settle in pages (docs/formats/data-directory.md,
+// docs/architecture.md "Storage").
 //
 // Two databases lie in the data directory: `records` (records.h) and `cells` (cell_store.h), with the change
 // logs as a column family of its own.
@@ -51,49 +52,49 @@ namespace sonde {
 
 struct RocksOptions {
   std::string data_dir;
-  // The budget of the whole server (docs/compatibility.md, "Overload"): half of it is for blocks, write
-  // buffers (an eighth), and the opened pages that reads hold (a quarter at most; with more, reads are
-  // UNAVAILABLE), as far as `large_room` leaves that; a sixteenth for opened pages that nobody holds; the
-  // rest is the caller's, for requests that are under way.
+  // The memory budget of the whole server (docs/compatibility.md, "Overload").  Half of it is for blocks,
+  // write buffers (an eighth), and opened pages that reads hold, as far as `large_room` leaves that.  Opened
+  // pages may have a quarter at most; reads of more are UNAVAILABLE.  A sixteenth is for opened pages that
+  // nobody holds.  The rest is the caller's, for requests that are under way.
   uint64_t memory_bytes = uint64_t{1} << 30;
-  // Where what is large takes its place: settling, compactions, rows that are changed.  Null: it takes what
-  // it needs.  Must outlive the engine.
+  // Large work takes its place here: settling, compactions, rows that are changed.  Null: it takes memory
+  // without a place. Must outlive the engine.
   LargeRoom* large_room = nullptr;
-  // Whether a write is synced to the disk before it is acknowledged.  Otherwise it survives the end of this
-  // process, but not the loss of power.
+  // Whether a write is synced to the disk before it is acknowledged.  A write that is not survives the end of
+  // this process, but not the loss of power.
   bool sync = true;
-  // How often the inventory (inventory.h) is brought up to date while there are writes: what the log loses of
-  // the time since may not be noticed.
+  // How often the inventory (inventory.h) is brought up to date while there are writes.  Losses of the log
+  // since the last inventory may not be noticed.
   absl::Duration inventory_interval = absl::Seconds(1);
-  // Told of what an operator should know: what a crash left, what cannot be written.
+  // Told what an operator should know: what a crash left, what cannot be written.
   Tell tell;
-  // Live tables are read and compared with their checksums so often, so fast at most (scrubber.h).
+  // How often live tables are read and compared with their checksums, and how fast at most (scrubber.h).
   absl::Duration scrub_interval = absl::Hours(24);
   uint64_t scrub_bytes_per_second_max = uint64_t{32} << 20;
-  // How much room the disk has; the file system is asked when null (disk_guard.h).
+  // Measures how much room the disk has; null: the file system is asked (disk_guard.h).
   std::function<absl::StatusOr<DiskSpace>(const std::string& directory)> measure_disk;
-  // Files, clock and threads; the machine's when null.  Must outlive the engine.
+  // Files, clock and threads; null: the machine's.  Must outlive the engine.
   rocksdb::Env* env = nullptr;
   // Whether cells settle, and pages are visited, by themselves.
   bool settles = true;
-  // Of what a row may get in long fragments until the heads change roles; if cells settle by themselves.
+  // Bytes in long fragments that a row may get until the heads change roles, if cells settle by themselves.
   uint64_t long_row_bytes_max = uint64_t{16} << 20;
-  // When a page is full, and how much of a head settles at a time (settling.h) and is enough to settle
-  // (settling_schedule.h); for tests small.
+  // When a page is full; how much of a head settles at a time (settling.h); how much of it is enough to
+  // settle (settling_schedule.h).  Tests make these small.
   PageLimits page;
   size_t settling_step_cells_max = size_t{512} << 10;
   size_t settling_step_bytes_max = size_t{16} << 20;
   uint64_t settling_head_cells_min = uint64_t{1} << 20;
   absl::Duration visit_interval = absl::Minutes(5);
-  // Fragments of an entry that are longer together are not combined (fragment_merge.h); for tests small.
+  // Fragments of an entry that are longer together are not combined (fragment_merge.h).  Tests make it small.
   size_t combined_bytes_max = kCombinedBytesMax;
 };
 
 class RocksEngine final : public Engine, private RowLog, private RangeSizes {
  public:
   // FAILED_PRECONDITION: the directory holds something else, was written by a newer version, or is in use by
-  // another process.  DATA_LOSS: damaged, or something that was acknowledged is missing; names the file
-  // (open_check.h).  PERMISSION_DENIED, RESOURCE_EXHAUSTED as named.
+  // another process.  DATA_LOSS: a file is damaged, or an acknowledged write is missing; the text names the
+  // file (open_check.h). PERMISSION_DENIED, RESOURCE_EXHAUSTED: as named.
   static absl::StatusOr<std::unique_ptr<RocksEngine>> Open(const RocksOptions& options);
   ~RocksEngine() override;
 
@@ -109,7 +110,7 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view prefix, absl::Time deadline) override;
   absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline) override;
 
-  // The engine knows what may be forgotten until it is closed; settling drops it.
+  // The engine remembers what may be forgotten until it is closed; settling drops it.
   absl::Status CreateTable(const TableSpec& spec) override;
   absl::Status AlterTable(const TableSpec& spec) override;
   absl::Status DropTable(TableId table) override;
@@ -117,7 +118,7 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
 
   absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                   ScanOptions options) override;
-  // A part is one commit; where no change may wait, all parts are one.
+  // A part is one commit.  If no change may wait, all parts are one commit.
   absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) override;
   absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints, const Decide& decide,
                       const WriteOptions& options = {}) override;
@@ -130,44 +131,46 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   std::vector<Figure> Figures() const override;
   absl::Status CheckWrites() override;
 
-  // Makes `directory`, which must not be there, a copy of all tables, of one moment: what was acknowledged
-  // before the call is in it, and of what is written meanwhile all that came before whatever is.  Files are
-  // hard links if the disk is the same.  Reads and writes go on.  The copy can be opened as a data directory.
-  // FAILED_PRECONDITION: the directory is there already, or cannot be made.
+  // Copies all tables into `directory`, which must not exist.  The copy is a consistent prefix of the commit
+  // order: all writes that were acknowledged before the call are in it, and a write that comes meanwhile is
+  // in it only with all writes before it.  Files are hard links if the disk is the same.  Reads and writes go
+  // on.  The copy can be opened as a data directory.  FAILED_PRECONDITION: the directory exists already, or
+  // cannot be made.
   absl::Status Checkpoint(const std::string& directory);
-  // Makes a copy of one table: a copy of all, out of which the other tables and the records are taken.  Whole
-  // files of theirs go; where tables share a file, it stays, and nobody can read what is not of the table.
-  // While it is made, `directory` has the suffix ".part".
+  // Copies one table: makes a copy of all tables, and takes the other tables and the records out of it.
+  // Files that belong wholly to these go.  A file that tables share stays, but nobody can read its entries of
+  // other tables.  While the copy is made, `directory` has the suffix ".part".
   absl::Status Checkpoint(TableId table, const std::string& directory);
   // Opens a copy to read it, in little memory.
   absl::StatusOr<std::unique_ptr<RocksEngine>> OpenCopy(const std::string& directory) const;
 
-  // One step of settling; false: all that rested has settled.  Errors as Settling::Step.
+  // Makes one step of settling.  Returns false if all of the resting head has settled.  Errors as
+  // Settling::Step.
   absl::StatusOr<bool> SettleStep() { return settling_->Step(); }
-  // Settles what rests, and lets what was written until now rest.
+  // Settles the resting head, and lets the open one rest.
   absl::Status SwitchHeads() { return settling_->Switch(); }
-  // Settles all that was written before it was called; calls `after_step` (may be null) after each step.
+  // Settles all writes from before the call.  Calls `after_step` (may be null) after each step.
   absl::Status SettleAll(const std::function<void()>& after_step = nullptr);
   // Visits all pages for what may be forgotten.
   absl::Status VisitPages();
   SettlingCounts settling_counts() const { return settling_->counts(); }
   PageTotals page_totals() const { return settling_->page_totals(); }
   SpaceCounts space_counts() const { return schedule_->space_counts(); }
-  // Of pages that reads which are under way hold.
+  // Bytes of the pages that current reads hold.
   size_t open_pages_bytes() const { return store_->page_budget()->lent_bytes(); }
   HeadLoad open_head_load() const { return store_->OpenHeadLoad(); }
 
-  // What blocks, write buffers and opened pages that reads hold may take from now on.
+  // Sets how much blocks, write buffers and opened pages that reads hold may take from now on.
   void SetCacheBytes(uint64_t bytes);
-  // What of them counts as in the cache now.
+  // How many of these bytes count as in the cache now.
   uint64_t cache_bytes() const;
-  // Writes what was written and is large to files.
+  // Writes large writes from memory to files.
   void FlushLarge() { store_->FlushLarge(); }
 
   // Flushes and compacts everything; for tests and benchmarks.
   absl::Status CompactAll();
 
-  // Reads all tables now.  DATA_LOSS: names the first file that is not as it was written.
+  // Reads all tables now.  DATA_LOSS: the text names the first file that is not as it was written.
   absl::Status Scrub() { return scrubber_->Pass(); }
   ScrubProgress scrub_progress() const { return scrubber_->progress(); }
 
@@ -178,13 +181,13 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   absl::Status OpenCells();
   absl::Status StartKeeping();
   static absl::StatusOr<std::unique_ptr<RocksEngine>> OpenOnce(const RocksOptions& options);
-  // Of a copy, which must not be open: takes all but one table out.
+  // Takes all but one table out of a copy, which must not be open.
   absl::Status ReduceCopy(const std::string& directory, TableId table) const;
   absl::Status KeepOnly(TableId table);
   void SetCompactionRoom(const std::string& cells_path);
-  // Both, before either is opened: refuses what is damaged.
+  // Checks both databases before either is opened.  It refuses damage.
   absl::Status CheckDatabases();
-  // Adds to the settings of a database what the check found, and who listens to its files and errors.
+  // Adds to a database's settings the check's findings, and listeners to its files and errors.
   void Guard(const std::string& name, rocksdb::Options* settings) const;
   void TellOf(TellLevel level, const std::string& text) const;
 
@@ -201,14 +204,15 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   absl::StatusOr<std::vector<uint64_t>> Measure(TableId table, const std::vector<std::string>& starts,
                                                 const std::string& end, absl::Time deadline) override;
 
-  // Before each call: the table is there, and the deadline has not passed.
+  // Checks before each call that the table exists and the deadline has not passed.
   absl::Status CheckCall(TableId table, absl::Time deadline) const;
-  // A part of Apply whose changes may wait.  An error is that of all changes that were not refused.
+  // Applies a part of Apply whose changes may wait.  Its error is the status of all changes that were not
+  // refused.
   absl::Status ApplyPart(TableId table, absl::Span<const RowChange> changes,
                          const std::function<void(size_t index, const absl::Status& why)>& refuse);
   absl::Status ApplyTogether(TableId table, RowSource* rows);
   absl::StatusOr<bool> HasWhatGuardForbids(TableId table, const RowChange& change) const;
-  // Whether a change of the row would have to wait for now, though changes of other rows would not.
+  // Whether a change of the row would have to wait now, though changes of other rows would not.
   bool RowMustWait(TableId table, std::string_view row_key);
 
   const RocksOptions options_;
@@ -217,14 +221,14 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   const std::function<absl::StatusOr<DiskSpace>(const std::string& directory)> measure_disk_;
   uint64_t disk_reserve_bytes_min_ = 0;
   rocksdb::FileLock* lock_ = nullptr;
-  int format_ = 0;                                                  // of the directory, when it was opened
-  Inventory inventory_;                                             // likewise
+  int format_ = 0;       // the directory's format when it was opened
+  Inventory inventory_;  // when the directory was opened
   std::map<std::string, rocksdb::WALRecoveryMode> recovery_modes_;  // by database
-  bool opens_tables_later_ = false;                                 // of the cells: one is damaged
-  // Before the databases, whose files and errors they know.
+  bool opens_tables_later_ = false;                                 // a table of the cells is damaged
+  // Before the databases, as it knows their files and errors.
   InventoryKeeper inventory_keeper_;
   WriteStop write_stop_;
-  CompactionRoom compaction_room_;  // of the cells
+  CompactionRoom compaction_room_;  // for the cells' database
   // Before store_: its merge function uses the shapes until the last compaction has ended.
   Records records_;
 
@@ -232,14 +236,14 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   mutable absl::Mutex gc_rules_mutex_;
   absl::flat_hash_map<TableId, GcRules> gc_rules_ ABSL_GUARDED_BY(gc_rules_mutex_);
 
-  // A writer takes the open head first, then locks of rows: whoever waits for the heads to switch holds no
-  // row.
+  // A writer takes the open head first, then locks of rows, so that a thread that waits for the heads to
+  // switch holds no row.
   RowLocks row_locks_;
   std::shared_ptr<rocksdb::Cache> cache_;
   std::unique_ptr<CellStore> store_;
   std::unique_ptr<ChangeLog> log_;
   std::unique_ptr<Settling> settling_;
-  // After the databases, which they look into.
+  // After the databases, as these look into them.
   std::unique_ptr<DiskGuard> disk_guard_;
   std::unique_ptr<Scrubber> scrubber_;
   std::unique_ptr<SettlingSchedule> schedule_;

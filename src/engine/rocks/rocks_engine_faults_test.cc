@@ -238,7 +238,7 @@ TEST_F(RocksEngineFaultsTest, ACompactionThatCouldTakeTheReserveIsNotBegun) {
   ASSERT_TRUE(put_some().ok());
   ASSERT_TRUE(engine_->CompactAll().ok());
   ASSERT_TRUE(put_some().ok());
-  // Of the reserve of 50 MiB compactions may take all but 25, which are 5: less than what is there.
+  // Compactions may take all but 25 MiB of the reserve of 50 MiB, so 5 MiB here: less than the tables have.
   free_bytes = 30 * kMiB;
   ASSERT_TRUE(Soon([&] { return !Put("a").ok(); }));
   absl::Status status = engine_->CompactAll();

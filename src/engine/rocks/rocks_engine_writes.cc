@@ -139,7 +139,7 @@ absl::Status RocksEngine::ApplyTogether(TableId table, RowSource* rows) {
 absl::Status RocksEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
                                  const Decide& decide, const WriteOptions& options) {
   if (absl::Status status = CheckCall(table, options.deadline); !status.ok()) return status;
-  // What it decides is not known yet: if it only deletes, it need not have found room.
+  // The decision is not known yet.  If it only deletes, it needs no room.
   const absl::Status row_has_room = store_->AwaitLongRow(table, row_key);
   RowCommit commit(store_.get(), records_.shapes(), disk_guard_.get(), table);
   const BatchRowLocks lock(&row_locks_, {row_locks_.StripeOf(table, row_key)}, /*alone=*/true);

@@ -15,9 +15,9 @@ namespace sonde {
 namespace {
 
 constexpr char kBeforeTable = '@';
-// Of a snapshot that is not done, or not any more.
+// The suffix of a snapshot that is not done, or not any more.
 constexpr char kUnfinishedSuffix[] = ".part";
-// What is restored in one commit, about.
+// About how many bytes are restored in one commit.
 constexpr size_t kRestoredBytesMax = size_t{4} << 20;
 
 // nullopt: no directory of a snapshot, or one that is not done.

@@ -1,5 +1,6 @@
-// Snapshots of tables as directories beside the databases, snapshots/NAME@TABLE, each a data directory of one
-// table (RocksEngine::Checkpoint): its files are hard links, so that it takes space as the table moves on.
+// Snapshots of tables as directories beside the databases: snapshots/NAME@TABLE.  Each is a data directory of
+// one table (RocksEngine::Checkpoint).  Its files are hard links, so it takes space only as the table moves
+// on.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,7 @@ namespace sonde {
 
 class RocksSnapshots final : public Snapshots {
  public:
-  // What is asked of the engine.
+  // The functions that snapshots need of the engine.
   struct Copies {
     std::function<absl::Status(TableId table, const std::string& directory)> make;
     std::function<absl::StatusOr<std::unique_ptr<RowStore>>(const std::string& directory)> open;
@@ -35,7 +36,7 @@ class RocksSnapshots final : public Snapshots {
   absl::Status Restore(std::string_view name, TableId into, absl::Time deadline) override;
   absl::Status Drop(std::string_view name, absl::Time deadline) override;
 
-  // Where a snapshot lies; nullopt: there is none.
+  // Returns the directory of a snapshot; nullopt: there is no such snapshot.
   std::optional<std::string> Find(std::string_view name) const;
 
  private:

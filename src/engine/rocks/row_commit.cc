@@ -11,8 +11,8 @@
 namespace sonde {
 namespace {
 
-// What a thread keeps for its next write.  A value may have a hundred times as much, and there are many
-// threads.
+// The bytes that a thread keeps for its next write.  A value may have a hundred times as many, and there are
+// many threads.
 constexpr size_t kScratchBytesMax = 1 << 20;
 
 // A string that grows by itself may take twice its size, and half of that while it moves.

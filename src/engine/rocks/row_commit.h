@@ -1,6 +1,6 @@
-// Edits of rows of one table that become one commit, in the open head, which stays open until this ends.
+// Edits of rows of one table that become one commit in the open head.  The head stays open until this ends.
 //
-// Belongs to one thread.  The order of a commit: Add what there is, lock the rows, Commit.
+// Belongs to one thread.  A commit's order: Add all changes, lock the rows, Commit.
 #pragma once
 
 #include "absl/status/status.h"
@@ -20,14 +20,15 @@ inline bool IsGuarded(const RowChange& change) { return change.guard.has_value()
 
 class RowCommit {
  public:
-  // All of them must outlive this.
+  // All arguments must outlive this.
   RowCommit(CellStore* store, ShapeDictionary* shapes, DiskGuard* disk, TableId table)
       : store_(store), shapes_(shapes, table), disk_(disk), table_(table), head_(store) {}
 
-  // Keeps views of the row keys.  RESOURCE_EXHAUSTED: they add cells, and the disk has no room for any.
+  // Keeps views of the row keys.  RESOURCE_EXHAUSTED: the changes add cells, and the disk has no room for
+  // any.
   absl::Status Add(absl::Span<const RowChange> changes);
-  // Once.  Writes the edits with the records of `logged`, which are all of the changes or none (`log` may be
-  // null then).  RESOURCE_EXHAUSTED: the disk has too little room for so much.
+  // To be called once.  Writes the edits with the records of `logged`, which are all of the changes or none
+  // (`log` may then be null).  RESOURCE_EXHAUSTED: the disk has too little room for the edits.
   absl::Status Commit(ChangeLog* log, absl::Span<const RowChange> logged);
 
  private:

@@ -1,6 +1,6 @@
-// Locks on rows: blind writes share them; read-modify-writes, and writes whose order the change log tells,
-// have them alone.  Striped: two rows may share a lock, so nobody may take a second one while holding one,
-// except all at once, in order, as BatchRowLocks does.
+// Locks on rows.  Blind writes share them; read-modify-writes, and writes whose order the change log tells,
+// have them alone.  Locks are striped, so two rows may share one.  So nobody may take a second lock while
+// holding one; only BatchRowLocks takes several, all at once and in order.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class RowLocks {
   std::array<std::shared_mutex, kStripes> stripes_;
 };
 
-// Holds the locks of many rows, shared or alone; `stripes` in any order, repeated or not.
+// Holds the locks of many rows, shared or alone.  `stripes` may come in any order, and may repeat.
 class BatchRowLocks {
  public:
   using Stripes = std::vector<size_t>;

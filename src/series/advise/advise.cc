@@ -24,8 +24,8 @@ constexpr size_t kWindows = 24;  // of the simulated day
 constexpr int64_t kBucketsSimulated = 8;
 constexpr int kTimestampBytes = 8;
 
-// What reading takes, about, so that counts can be weighed against each other: examples/*/README.md have the
-// times that they are from.
+// About how long reading takes, so that counts can be weighed against each other.  examples/*/README.md have
+// the times that these are from.
 constexpr double kQueryMicros = 100;  // a request and its answer, whatever is in it
 constexpr double kRangeMicros = 10;
 constexpr double kRowMicros = 0.7;
@@ -263,7 +263,7 @@ void Rank(std::vector<CandidateMeasure>* measures) {
                    });
 }
 
-// What is to be said of the share that the hottest tablet gets.
+// A remark on the share of the hottest tablet.
 std::string HeatRemark(const Advice& advice, const AdviceOptions& options) {
   const CandidateMeasure& best = advice.measures[0];
   if (!best.candidate.hot_key.empty()) {
@@ -272,7 +272,7 @@ std::string HeatRemark(const Advice& advice, const AdviceOptions& options) {
   }
   const double even = 1.0 / static_cast<double>(options.tablets);
   if (best.hottest_share <= 5 * even) return "";
-  // Of so few, each series has a tablet of its own.
+  // Each of so few series has a tablet of its own.
   if (advice.series < 2 * static_cast<int64_t>(options.tablets)) {
     return fmt::format(" (the sample has only {} series: measure heat with more)", advice.series);
   }

@@ -1,9 +1,9 @@
 // Measures candidates for a declaration on a sample, and says which to take.
 //
 // Each candidate is loaded into a store of its own; then the ranked queries run, each several times with tags
-// and times of the sample.  What is compared: what the queries read, bytes a point, and the share of writes
-// on the hottest tablet.  These are counted, so that the same sample always gets the same advice; how long
-// the queries took is told, but on a small sample it is noise.
+// and times of the sample.  Three things are compared: the cells that the queries read, bytes a point, and
+// the share of writes on the hottest tablet.  These are counted, so that the same sample always gets the same
+// advice.  The time that the queries took is told, but on a small sample it is noise.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class TrialStore {
  public:
   virtual ~TrialStore() = default;
   virtual TableAccess* tables() = 0;
-  // What the stored points take, once the store has settled.
+  // The bytes that the stored points take, once the store has settled.
   virtual absl::StatusOr<int64_t> StoredBytes() = 0;
 };
 using TrialStoreFactory = std::function<absl::StatusOr<std::unique_ptr<TrialStore>>()>;
@@ -79,8 +79,8 @@ absl::StatusOr<Advice> Advise(const SeriesSchema& schema, const Sample& sample,
                               const TrialStoreFactory& stores, const AdviceOptions& options,
                               const std::function<void(const std::string&)>& progress);
 
-// What all series of the declaration come to a day, from a measure: rows, cells, bytes, nodes.  Empty where
-// the declaration says neither how many series there are nor how often they have points.
+// The size of all series of the declaration a day, from a measure: rows, cells, bytes, nodes.  Empty if the
+// declaration does not say how many series there are or how often they have points.
 std::string SizingText(const SeriesSchema& schema, const CandidateMeasure& measure);
 
 // The whole advice, as tables for people; or as JSON, an object.

@@ -31,7 +31,7 @@ class Text {
     while (!lines_.empty() && lines_.back().empty()) lines_.pop_back();
   }
 
-  // Of the lines of a key, the first and the one after the last; nothing: it does not stand at the beginning
+  // Returns a key's first line and the line after its last; nothing: the key does not stand at the beginning
   // of a line.
   std::optional<std::pair<size_t, size_t>> Find(std::string_view key) const {
     for (size_t i = 0; i < lines_.size(); ++i) {
@@ -282,7 +282,7 @@ class CureMaker {
 
 std::optional<CuredDeclaration> CureDeclaration(const SeriesSchema& declared, DeclarationChange change,
                                                 int64_t now_micros) {
-  // Of what was made otherwise there is nothing to be changed.
+  // A declaration that was made otherwise offers nothing to change.
   if (declared.text.empty()) return std::nullopt;
   return CureMaker(declared, now_micros).Make(change);
 }

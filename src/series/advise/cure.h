@@ -1,5 +1,5 @@
-// What to declare instead, when a table turns out hot or its rows too large: the declaration as it was
-// written, with as little changed as helps, and the same series, points and comments otherwise.
+// Proposes another declaration when a table turns out hot or its rows too large: the declaration as it was
+// written, with as little changed as helps.  Series, points and comments stay the same.
 //
 // Where rows get another key, the new ones go to a table of their own from a time on that is still to come,
 // and the old table is named as an earlier version; so nothing that is stored becomes unreadable, and

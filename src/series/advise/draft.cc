@@ -179,7 +179,7 @@ void Drafter::FindTags() {
       std::vector<size_t> more = tags_;
       more.push_back(i);
       const size_t with = CountDistinct(more);
-      // Of two that do as much, a text is the name.
+      // If two do equally much, the text is the name.
       const bool is_better = with > best_distinct || (best && with == best_distinct &&
                                                       columns_[*best].is_number && !column.is_number);
       if (!is_better) continue;

@@ -19,10 +19,10 @@ struct RebuildTotals {
   int64_t pieces_too_old = 0;  // left as they are: a part of their points is forgotten already
 };
 
-// Writes the derived tables of `schema` (who wants one of them only leaves it the only one) from the points
-// in [from, to).  What is there already is written over, or stays: a rebuild may be broken off, and begun
-// again, at any time, while others write.  A table that holds what the series does not is to be dropped
-// first.  `progress`: now and then, with what is done.  FAILED_PRECONDITION: as CheckAgainstStored.
+// Writes the derived tables of `schema` from the points in [from, to).  (To rebuild one table, leave only
+// that one in `schema`.)  Existing rows are written over, or stay: a rebuild may be broken off, and begun
+// again, at any time, while others write.  A table with rows that the series does not have must be dropped
+// first.  `progress` is told now and then what is done.  FAILED_PRECONDITION: as CheckAgainstStored.
 absl::StatusOr<RebuildTotals> RebuildDerived(const SeriesSchema& schema, int64_t from_micros,
                                              int64_t to_micros, TableAccess* tables, const Clock& clock,
                                              const std::function<void(const RebuildTotals&)>& progress);

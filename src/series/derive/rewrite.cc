@@ -50,7 +50,7 @@ SeriesSchema Alone(SeriesSchema schema) {
   return schema;
 }
 
-// Of what the value is, not of how it is written: in a blob, 1.50 is 1.5.
+// Hashes the value itself, not the way it is written: in a blob, 1.50 is 1.5.
 uint64_t HashOf(int64_t time_micros, const Field& field, std::string_view value) {
   std::string text = fmt::format("{} {} ", time_micros, field.name);
   const absl::StatusOr<FieldValue> known = DecodeValue(field, value);
@@ -104,7 +104,7 @@ class VersionCopy {
     return ForEachRow(last_key, done, [&](ReadRow&& row) { return CopyRow(row); });
   }
 
-  // What was written since it was copied; roll-ups are brought up to date.
+  // Copies points that were written since the copy; brings roll-ups up to date.
   absl::Status CatchUp(const BatchDone& done) {
     std::vector<ReadRow> rows;
     const absl::Status status = ForEachRow("", done, [&](ReadRow&& row) -> absl::Status {

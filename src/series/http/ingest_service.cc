@@ -66,7 +66,7 @@ void IngestService::KeepRollups(const std::vector<KnownSeriesRef>& at_start) {
     }
     const bool is_refreshed = refresher_.Refresh().ok();
     if (is_ending) break;
-    // What could not be refreshed has its marks.
+    // Roll-ups that could not be refreshed have their marks.
     if (is_refreshed && ++rounds < kRecoverEverySeconds / kRollupsBehindSeconds) continue;
     rounds = 0;
     Recover(declarations_.List());

@@ -1,4 +1,4 @@
-// What all routes of series share: the store, the series that are known, and how much may be under way.
+// The parts that all routes of series share: the store, the known series, and the limits of work under way.
 //
 // Threads: all functions may be called at once.  A thread of its own brings roll-ups up to date, some seconds
 // behind the points; what a server that died has left is refreshed after the start.
@@ -24,9 +24,9 @@
 
 namespace sonde::series {
 
-// Of a request's body, decoded.
+// The limit of a request's body, decoded.
 constexpr size_t kIngestBodyBytesMax = 64 << 20;
-// What a body is counted as at first whose length is not known beforehand.
+// The size that a body counts as at first, if its length is not known beforehand.
 constexpr int64_t kIngestBodyBytesUsual = 8 << 20;
 constexpr int64_t kIngestRequestsMax = 64;
 constexpr int kRetryAfterSeconds = 1;
@@ -70,7 +70,7 @@ class IngestService {
   IngestService(std::unique_ptr<TableAccess> tables, const Clock* clock, Settings settings);
   // Until the end; `at_start`: the series that are known then.
   void KeepRollups(const std::vector<KnownSeriesRef>& at_start);
-  // What the dead have left; what fails has its marks still.
+  // Repairs what dead processes have left.  A repair that fails keeps its marks.
   void Recover(const std::vector<KnownSeriesRef>& all);
 
   const std::unique_ptr<TableAccess> tables_;

@@ -129,7 +129,7 @@ void Reader::AddSamples(const SeriesSchema& view, const std::vector<std::string>
   }
 }
 
-// What samples take stays counted until the answer is encoded.
+// The memory of samples stays counted until the answer is encoded.
 absl::Status Reader::HoldSamples() {
   constexpr size_t kSamplesAtOnce = 16'384;
   // In a vector that may be twice as long as it has to be, in the message, and packed.
@@ -211,7 +211,8 @@ std::vector<RemoteSeries> Reader::TakeSeries() {
     std::stable_sort(samples.begin(), samples.end(), [](const RemoteSample& a, const RemoteSample& b) {
       return a.timestamp_millis < b.timestamp_millis;
     });
-    // Of one time, the last: series come by name, so that is the one whose name is most of the metric's.
+    // If several samples have one time, the last one counts: series come by name, so its name has the most of
+    // the metric's.
     const auto is_of_one_time = [](const RemoteSample& a, const RemoteSample& b) {
       return a.timestamp_millis == b.timestamp_millis;
     };

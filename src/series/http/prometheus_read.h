@@ -18,7 +18,7 @@
 
 namespace sonde::series {
 
-// Of one query.
+// The limit of one query.
 constexpr size_t kRemoteSamplesMax = 5'000'000;
 
 // `interrupted` and `hold`: as Query's; samples count as what they take until the answer is encoded.

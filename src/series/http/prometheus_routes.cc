@@ -173,7 +173,7 @@ bool IsSnappy(const HttpRequest& request) {
   return absl::EqualsIgnoreCase(request.Header("content-encoding").value_or(kSnappy), kSnappy);
 }
 
-// What comes out of the body counts as well, before it does.
+// The unpacked bytes count as well, before they are unpacked.
 absl::StatusOr<std::string> UnpackWrite(std::string_view packed, Admission::Place* place) {
   const absl::StatusOr<size_t> bytes = prometheus::UnpackedBytes(packed);
   if (!bytes.ok()) return bytes.status();

@@ -1,5 +1,5 @@
-// What a question that came over HTTP holds in memory: what its query holds, and the text of its answer until
-// that is sent.  It counts with the bodies of requests (IngestService::Admit), from a MiB on.
+// The memory of a question that came over HTTP: that of its query, and the text of its answer until it is
+// sent.  From a MiB on it counts with the bodies of requests (IngestService::Admit).
 #pragma once
 
 #include <cstddef>

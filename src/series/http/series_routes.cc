@@ -336,7 +336,7 @@ class JsonAnswer {
     text_ += ",\"stats\":" + ToJson(stats).dump() + "}\n";
     return std::move(text_);
   }
-  // What was made since TakeText.
+  // Bytes since TakeText.
   size_t bytes() const { return text_.size(); }
   std::string TakeText() { return std::exchange(text_, {}); }
 

@@ -26,7 +26,7 @@ std::string Names(const SeriesSchema& schema) {
   return names;
 }
 
-// What is no CSV may have very many, of any bytes.
+// A text that is no CSV may have very many columns, of any bytes.
 std::string Joined(const std::vector<std::string_view>& columns) {
   std::string text;
   for (size_t i = 0; i < std::min(columns.size(), kColumnsShownMax); ++i) {

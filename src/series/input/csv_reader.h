@@ -35,7 +35,7 @@ class CsvReader {
   // source's.
   absl::StatusOr<bool> Next(Record* record);
 
-  // Of the source, taken up by records so far.
+  // Bytes of the source that records have taken up so far.
   int64_t bytes_read() const { return bytes_before_buffer_ + static_cast<int64_t>(at_); }
 
  private:

@@ -37,8 +37,8 @@ bool Fits(FieldType field, LineValueType value) {
   return TypeOf(value) == field || (field == FieldType::kDouble && TypeOf(value) == FieldType::kInt);
 }
 
-// The fields of a point for Declarations::Extend.  Of known ones the type is not asked for: whether the value
-// fits is judged later.
+// The fields of a point for Declarations::Extend.  The types of known fields are not asked for: whether the
+// value fits is judged later.
 std::vector<OpenField> OpenFieldsOf(const IngestPoint& point, const SeriesSchema* schema) {
   std::vector<OpenField> fields;
   for (const LineField& field : *point.fields) {
@@ -115,7 +115,7 @@ absl::Status CheckKeyPrefix(const std::string& prefix) {
                                                 prefix.size() + kBucketTextBytes, kRowKeyBytesMax));
 }
 
-// Of a point of an open series: the timestamps of its cells count from 1970.
+// Checks a point of an open series: the timestamps of its cells count from 1970.
 absl::Status CheckOpenTime(int64_t time_micros) {
   if (time_micros >= 0 && time_micros < kTimeEndMicros) return absl::OkStatus();
   if (!TimeRange().Holds(time_micros)) return RefuseYear(time_micros);

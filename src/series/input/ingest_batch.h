@@ -34,8 +34,8 @@ struct IngestPoint {
 struct IngestSettings {
   // Otherwise points of series that nobody declared are refused.
   bool takes_undeclared = true;
-  // What a batch gathers before it is full: cells, and series that points name, each of about 128 bytes; and
-  // bytes of their values.
+  // The limits of a batch: cells and series that points name, each of about 128 bytes; and bytes of their
+  // values.
   size_t cells_max = 100'000;
   size_t value_bytes_max = 16 << 20;
 };

@@ -21,7 +21,7 @@ class LineReader {
  public:
   explicit LineReader(ByteSource source) : source_(std::move(source)) {}
 
-  // False at the end.  Of a line that is too long, its first bytes.
+  // Returns false at the end.  A line that is too long comes as its first bytes.
   absl::StatusOr<bool> Next(std::string_view* line) {
     while (true) {
       const size_t end = buffer_.find('\n', searched_);

@@ -1,5 +1,5 @@
-// What Linux says of a machine's processors and memory: the texts of /proc/stat, /proc/meminfo and
-// /proc/loadavg as numbers.  Pure: who reads the files is somebody else.
+// The metrics of a machine's processors and memory, from the texts of Linux's /proc/stat, /proc/meminfo and
+// /proc/loadavg.  Pure: the caller reads the files.
 #pragma once
 
 #include <cstdint>

@@ -30,8 +30,8 @@ std::optional<double> ParseFinite(std::string_view* text);
 // INVALID_ARGUMENT, naming the field, the text and what it should be.
 absl::Status RefusedValue(const Field& field, std::string_view text);
 
-// Of an int field's texts, also whole numbers as doubles are written (1e+16): roll-ups had these.  DATA_LOSS:
-// these bytes are no value of the field.
+// Decodes a value.  An int field's text may also be a whole number as doubles are written (1e+16), which
+// roll-ups had. DATA_LOSS: these bytes are no value of the field.
 absl::StatusOr<FieldValue> DecodeValue(const Field& field, std::string_view bytes);
 // The shortest text that reads back as the same value.
 std::string ValueText(const FieldValue& value);
@@ -52,7 +52,7 @@ struct ExactNumber {
   bool operator<(const ExactNumber& other) const {
     return value < other.value || (value == other.value && rest < other.rest);
   }
-  // Of an int field.
+  // To be called for an int field.
   absl::int128 Int() const {
     if (std::abs(value) <= 0x1p53) return static_cast<int64_t>(value) + rest;
     return absl::int128(value) + rest;

@@ -65,7 +65,7 @@ class KeyCodec {
   absl::Status AppendTag(size_t tag, std::string_view value, std::string* key) const;
   absl::Status AppendTime(const KeyPart& part, int64_t time_micros, std::string* key) const;
   void AppendSalt(const KeyPart& part, int salt, std::string* key) const;
-  // Of a salt part: what Encode would write.  Errors as AppendTag, of its tags.
+  // Returns what Encode would write for a salt part.  Errors as AppendTag, for its tags.
   absl::StatusOr<int> SaltOf(const KeyPart& part, absl::Span<const std::string_view> tags,
                              int64_t time_micros) const;
 

@@ -177,7 +177,7 @@ TEST(KeyCodec, SaltsSpreadEvenly) {
   for (const int count : rows) EXPECT_NEAR(count, 1'000, 200);
 }
 
-// Of the years 1 to 9999; half of them near to 1970, 1850 and 2286.
+// A time of the years 1 to 9999; half of them are near 1970, 1850 and 2286.
 int64_t AnyTime(RandomSource& random) {
   if (random.Uniform(2) == 0) {
     return kTimeBeginMicros + static_cast<int64_t>(random.Uniform(kTimeEndMicros - kTimeBeginMicros));

@@ -24,9 +24,10 @@ class RowOrder {
   // or rows of all salts are merged by KeyCodec::MergeKey.
   RowOrder(const KeyCodec& codec, bool without_salt);
 
-  // Of the rows that have one field of one series.
+  // The order of the rows that have one field of one series.
   Times times_of_field() const { return times_of_field_; }
-  // Of all rows of one series; kMixed where a key has the field, so that a point is in several rows.
+  // The order of all rows of one series.  It is kMixed if a key has the field, as a point is in several rows
+  // then.
   Times times_of_series() const { return has_field_ ? Times::kMixed : times_of_field_; }
 
   // Whether rows that agree in all of `tags` (indexes, each once) come one behind the other.

@@ -13,7 +13,7 @@
 
 namespace sonde::series {
 
-// What to read of rows in `ranges` so that RowPoints finds all points of `fields` in [from, to).
+// Returns a read of the rows in `ranges` with which RowPoints finds all points of `fields` in [from, to).
 RowRead MakeRowRead(const SeriesSchema& schema, const std::vector<size_t>& fields, int64_t from_micros,
                     int64_t to_micros, std::vector<RowRange> ranges);
 

@@ -62,7 +62,7 @@ class Planner {
   ScanPlan plan_;
   std::vector<RowRange> stream_;  // of the walk at hand
   size_t range_count_ = 0;
-  // Of the walk at hand, where the key has a salt.
+  // The salt of the walk at hand, if the key has one.
   std::optional<int> salt_;
   const std::vector<std::string>* combination_ = nullptr;  // the values of the salt's tags
   const KeyPart* salt_part_ = nullptr;

@@ -49,8 +49,8 @@ struct ScanPlan {
 // INVALID_ARGUMENT: a value that no key can hold; a prefix of an int; more than kScanRangesMax ranges.
 absl::StatusOr<ScanPlan> PlanScan(const KeyCodec& codec, const Selection& selection);
 
-// What PlanScan could not say with ranges: whether points of this row may be asked for.  `selection` has
-// passed PlanScan.  The time of a row without a time in its key is not looked at.
+// Whether points of this row may be asked for, by the conditions that PlanScan could not say with ranges.
+// `selection` must have passed PlanScan.  The time of a row without a time in its key is not looked at.
 bool Matches(const KeyCodec& codec, const Selection& selection, const DecodedKey& key);
 
 }  // namespace sonde::series

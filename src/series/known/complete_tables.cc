@@ -78,7 +78,7 @@ absl::Status DropWrongNotes(const SeriesSchema& schema, TableAccess* tables) {
 }
 
 absl::Status KeepCompleteNotes(const SeriesSchema& schema, TableAccess* tables, const Clock& clock) {
-  // Of declarations that others have stored since.
+  // Others may have stored declarations since.
   if (absl::Status status = DropWrongNotes(schema, tables); !status.ok()) return status;
   const absl::StatusOr<std::map<std::string, std::string>> notes =
       ListNotes(schema.name, kCompleteNote, tables);
@@ -107,7 +107,7 @@ absl::Status KeepCompleteNotes(const SeriesSchema& schema, TableAccess* tables, 
 }
 
 absl::Status NoteComplete(const SeriesSchema& schema, TableAccess* tables, const Clock& clock) {
-  // Who writes by another declaration may leave these tables out.
+  // A writer with another declaration may leave these tables out.
   const absl::StatusOr<std::optional<KnownSeries>> stored = FindKnownSeries(schema.name, tables);
   if (!stored.ok()) return stored.status();
   if (!stored->has_value() || (*stored)->yaml != schema.text) return absl::OkStatus();

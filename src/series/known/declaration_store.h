@@ -1,11 +1,11 @@
-// What is known of series, kept with the tables that they are in, so that any client of the server can ask
-// for it.
+// The facts about series, kept with the tables that they are in, so that any client of the server can ask for
+// them.
 //
-// A table of their own, and so on any Bigtable: table kDeclarationsTable, row key: the name of the series,
-// family "d".  Of a declared series, column "yaml": the text of the declaration; column "tables": the names
-// of its tables, a line each.  A cell's timestamp is the time when it was stored; the newest
-// kDeclarationsKept of each stay.  Of an open series (known_series.h), column "open": its record, always at
-// time 0.
+// Declarations have a table of their own, and so work on any Bigtable: table kDeclarationsTable, row key: the
+// name of the series, family "d".  A declared series has column "yaml": the text of the declaration; and
+// column "tables": the names of its tables, a line each.  A cell's timestamp is the time when it was stored;
+// the newest kDeclarationsKept of each column stay.  An open series (known_series.h) has column "open": its
+// record, always at time 0.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,7 @@ absl::Status StoreNote(const std::string& series, std::string_view kind, const s
 // Empty: there is none.
 absl::StatusOr<std::string> FindNote(const std::string& series, std::string_view kind,
                                      const std::string& table, TableAccess* tables);
-// Of one kind, by table.
+// Lists the notes of one kind, by table.
 absl::StatusOr<std::map<std::string, std::string>> ListNotes(const std::string& series, std::string_view kind,
                                                              TableAccess* tables);
 absl::Status DeleteNote(const std::string& series, std::string_view kind, const std::string& table,

@@ -158,7 +158,7 @@ TEST_F(Stored, AFieldWithValuesStays) {
           .ok());
 }
 
-// Of types, too: what is there is looked at, so that a change that was a mistake can be taken back.
+// A change of types is checked against the stored values, too, so that a mistaken change can be taken back.
 TEST_F(Stored, ATypeThatReadsAllValuesIsTaken) {
   const auto typed = [](std::string_view type, std::string_view table, std::string_view shape) {
     return fmt::format("series: {}\ntable: {}\ntags: {{ host: string }}\nfields: {{ cpu: {} }}\n{}\n", table,

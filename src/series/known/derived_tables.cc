@@ -89,7 +89,7 @@ std::vector<DerivedTable> DerivedTablesOf(const SeriesSchema& schema) {
 std::string DifferenceOf(const DerivedTable& before, const DerivedTable& now) {
   if (before.kind != now.kind) return fmt::format("it was {}", KindName(before.kind));
   if (before.every != now.every) return fmt::format("it had pieces of one {}", before.every->Name());
-  // Of periods, each has the rows of the series' own table.
+  // Each period has the rows of the series' own table.
   const std::string what = HowRowsDiffer(before.schema, now.schema).what;
   return what.empty() ? "" : fmt::format("{} is another", what);
 }

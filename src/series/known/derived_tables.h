@@ -23,8 +23,8 @@ struct DerivedTable {
 
 std::vector<DerivedTable> DerivedTablesOf(const SeriesSchema& schema);
 
-// What differs between the rows of two tables of one name, so that rows of both can't stand in one table, as
-// "the key is another"; empty: nothing.  Other aggregates of a roll-up are other columns, and do not count.
+// Says how the rows of two tables of one name differ, so that rows of both cannot be in one table, as "the
+// key is another"; empty: they do not.  Other aggregates of a roll-up are other columns, and do not count.
 std::string DifferenceOf(const DerivedTable& before, const DerivedTable& now);
 
 // Whether table `now` of `schema` has all that it should when table `before` of the declaration

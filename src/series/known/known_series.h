@@ -48,8 +48,7 @@ std::string_view FieldTypeName(FieldType type);
 // An open series without labels and fields.
 KnownSeries NewOpenSeries(std::string_view name);
 void AddOpenField(std::string_view name, FieldType type, KnownSeries* series);
-// What is to be kept of an open series, as JSON: {"labels": ["host", ...], "fields": {"usage": "double",
-// ...}}.
+// The record of an open series, as JSON: {"labels": ["host", ...], "fields": {"usage": "double", ...}}.
 std::string OpenRecord(const KnownSeries& series);
 // DATA_LOSS: OpenRecord never writes this.
 absl::StatusOr<KnownSeries> ParseOpenRecord(std::string_view name, std::string_view record);

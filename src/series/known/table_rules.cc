@@ -42,7 +42,7 @@ std::optional<int64_t> AgeOf(const GcRule& rule, const SeriesSchema& of_table) {
 
 std::string NoteName(const std::string& table, const std::string& family) { return table + ":" + family; }
 
-// What the note says; nothing where there is none.
+// The time that the note says; nothing if there is no note.
 std::optional<int64_t> NotedMicros(const std::map<std::string, std::string>& notes, const std::string& name) {
   const auto note = notes.find(name);
   if (note == notes.end()) return std::nullopt;

@@ -296,7 +296,7 @@ TEST_P(EveryTimeTest, WithoutAnOriginWhatTheKeySays) {
 INSTANTIATE_TEST_SUITE_P(Layouts, EveryTimeTest, testing::ValuesIn(kShapes),
                          [](const auto& shape) { return std::string(shape.param.name); });
 
-// Of a point of 1850, no max_age is left; of what is kept, none is lost to the origin.
+// A point of 1850 is older than any max_age.  No point that is kept is lost to the origin.
 TEST(EveryTimeAges, AnOriginDoesNotChangeWhatMaxAgeForgets) {
   const std::string path = fmt::format("{}/sonde_every_time_ages_{}", testing::TempDir(), getpid());
   std::filesystem::remove_all(path);

@@ -1,4 +1,4 @@
-// What a part of a query holds in memory, told to whoever asks for it (Query::hold).
+// The memory that a part of a query holds, told to whoever asks for it (Query::hold).
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ size_t SizeOf(const ReadRow& row) {
   return bytes;
 }
 
-// What one scan has found and nobody has taken yet.
+// Rows that one scan has found and nobody has taken yet.
 template <typename Row>
 class Queue {
  public:
@@ -84,7 +84,7 @@ class Queue {
     return rows_.size() >= kRowsTakenMin || is_ended_ || IsFull();
   }
 
-  // Of the thread that takes.
+  // Only the taking thread uses it.
   std::vector<KeyedRow> taken_;
   size_t next_taken_ = 0;
 

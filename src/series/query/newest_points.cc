@@ -158,7 +158,7 @@ absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& sc
                               const std::function<bool(const ResultRow&)>& emit) {
   if (scans.empty()) return absl::OkStatus();
   NewestOfSeries all(scans[0]->fields().size(), scans[0]->hold());
-  // What a newer version has is newer than all of an older one.
+  // All points of a newer version are newer than those of an older one.
   for (auto scan = scans.rbegin(); scan != scans.rend(); ++scan) {
     const absl::Status status = IsSeriesByTime((*scan)->order_of_read())
                                     ? ScanBySeries(scan->get(), static_cast<size_t>(count), &all)

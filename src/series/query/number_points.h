@@ -23,7 +23,7 @@ class NumberPoints {
   // CanRead(schema, fields).  `schema` must outlive this.
   NumberPoints(const SeriesSchema& schema, std::vector<size_t> fields);
 
-  // What to read of rows in `ranges`, so that Read finds all points in [from, to).
+  // Makes a read of rows in `ranges`, with which Read finds all points in [from, to).
   NumberRead MakeRead(int64_t from_micros, int64_t to_micros, std::vector<RowRange> ranges) const;
 
   // Replaces *numbers by the points in [from, to) that `row` has.  `key`: its key, decoded.  DATA_LOSS: a
@@ -40,7 +40,7 @@ class NumberPoints {
 
   const SeriesSchema& schema_;
   const std::vector<size_t> fields_;
-  // Of what is read: the field of each column, and which of fields_ are that one.
+  // For each column of a read: its field, and the indexes of that field in fields_.
   struct Column {
     size_t field = 0;
     std::vector<size_t> places;

@@ -20,7 +20,8 @@ namespace sonde::series {
 namespace {
 
 using RowCallback = std::function<bool(const ResultRow&)>;
-// Of the versions of a declaration, the oldest first: points of one are before those of the next.
+// Scans of the versions of a declaration, the oldest first: points of one version come before those of the
+// next.
 using Scans = std::vector<std::unique_ptr<SeriesScan>>;
 
 // Points one by one.
@@ -162,7 +163,8 @@ Selection PartOf(Selection selection, const SeriesSchema& version, int64_t from_
   return selection;
 }
 
-// Of copies that narrow the query more than the series' own tables do; none where there are no such.
+// Plans scans of copies that narrow the query more than the series' own tables do; none if there are no such
+// copies.
 absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query, const Selection& selection,
                                  TableAccess* tables) {
   const absl::StatusOr<std::vector<TablePart>> parts = ChooseCopies(schema, query, selection, tables);
@@ -171,7 +173,7 @@ absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query,
   for (const TablePart& part : *parts) {
     absl::StatusOr<std::unique_ptr<SeriesScan>> scan =
         SeriesScan::Plan(part.schema, nullptr, query, part.selection, tables);
-    // What a copy's keys can't do, those of the series may.
+    // The series' own keys may be able to do what a copy's keys cannot.
     if (!scan.ok()) return Scans();
     if (part.may_be_missing) (*scan)->TakeMissingAsEmpty();
     scans.push_back(*std::move(scan));

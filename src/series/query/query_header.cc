@@ -1,4 +1,4 @@
-// What a query's answer looks like, and which queries there are not.
+// The shape of a query's answer, and the check for queries that make no sense.
 #include <fmt/format.h>
 
 #include <algorithm>

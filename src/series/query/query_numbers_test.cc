@@ -146,7 +146,7 @@ class QueryNumbersTest : public testing::TestWithParam<const char*> {
     return query;
   }
 
-  // Of a schema, or of a known series.
+  // For a schema, or a known series.
   template <typename Series>
   static std::string Ask(const Series& schema, const Query& query, TableAccess* tables) {
     std::string answer;
@@ -214,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "bucket: hour\nkey: [host, { salt: 4, of: time }, bucket]",
                     "layout: row\nkey: [{ salt: 70, of: time }, host, time]",
                     "layout: row\nkey: [host, time]\nretention: { max_versions: 3 }",
-                    // Of these, no field has a column of its own.
+                    // No field of these has a column of its own.
                     "layout: offsets\nbucket: hour\nslot: 1s\nkey: [host, bucket]"));
 
 // All that is asked for lies in pages: nothing has to come as cells.
@@ -362,7 +362,7 @@ TEST_F(QueryNumbersTest, IntsAreExact) {
       EXPECT_THAT(Ask(*schema, deltas, tables), testing::StartsWith(expected));
       Query top{.fields = {0}, .top = Top{1, ""}};
       top.selection = {{}, kStart + 604 * kMicrosPerSecond, kStart + 607 * kMicrosPerSecond};
-      // Of 603, 604 and 605.
+      // The aggregates of 603, 604 and 605.
       EXPECT_THAT(
           Ask(*schema, top, tables),
           testing::StartsWith(fmt::format("h {} 9007199254740999\n", kStart + 606 * kMicrosPerSecond)));

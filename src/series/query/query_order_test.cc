@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kDay = 18690 * kMicrosPerDay;  // 2021-03-04
 
 using Rows = std::vector<std::string>;
-// Of a series (a, b): x by time, 0.5 a piece so that sums are exact.
+// The points of each series (a, b): x by time, in multiples of 0.5 so that sums are exact.
 using Points = std::map<std::pair<std::string, std::string>, std::map<int64_t, double>>;
 
 Rows Sorted(Rows rows) {
@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(
         "layout: row\nkey: [a, b, { time: yyyymmdd }, { salt: 4, of: time }, time]",
         "layout: row\nkey: [a, b, { time: yyyymmdd }, { time: epoch_ms, reverse: true }]",
         "layout: blob\nbucket: day\nkey: [a, { salt: 4, of: time }, b, bucket]",
-        // Of a key with the field, each field comes by time.
+        // If the key has the field, each field comes by time.
         "layout: columns\nbucket: day\nkey: [a, b, field, bucket]",
         "layout: columns\nbucket: day\nkey: [{ salt: 4, of: time }, a, field, b, bucket]",
         "layout: columns\nbucket: day\nkey: [a, { salt: 4, of: time }, field, b, bucket]",

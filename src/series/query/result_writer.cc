@@ -113,8 +113,8 @@ class TableWriter final : public ResultWriter {
   std::vector<size_t> widths_;  // empty: not measured yet
 };
 
-// Of the code point of UTF-8 that `text` begins with; 0 when it begins with none, or with a control
-// character.
+// The size of the code point of UTF-8 that `text` begins with.  It is 0 if `text` begins with none, or with a
+// control character.
 size_t CodePointBytes(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return first < ' ' || first == 0x7F ? 0 : 1;

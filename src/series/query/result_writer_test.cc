@@ -60,7 +60,7 @@ TEST(ResultWriter, SumsThatLeave64BitsHaveAllTheirDigits) {
   }
 }
 
-// Of two members of one name, a reader keeps one.
+// A reader keeps one of two members with one name.
 TEST(ResultWriter, MembersOfJsonHaveNamesOfTheirOwn) {
   std::ostringstream out;
   const ResultHeader header{{"time", "x", "x_1", "y"}, {{"x", true}, {"time", false}}, TimeUnit::kMinute};

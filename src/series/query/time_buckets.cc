@@ -22,7 +22,7 @@ int64_t OffsetMicros(const absl::TimeZone& zone, int64_t micros) {
   return zone.At(absl::FromUnixMicros(micros)).offset * kMicrosPerSecond;
 }
 
-// Of a clock as RFC 3339 can say it: the nearest whole minutes.
+// The offset of a clock as RFC 3339 can say it: the nearest whole minutes.
 int64_t ShownOffsetMicros(const absl::TimeZone& zone, int64_t micros) {
   const int64_t offset = FloorMicros(OffsetMicros(zone, micros) + kMicrosPerMinute / 2, kMicrosPerMinute);
   const bool is_writable = micros + offset >= kTimeBeginMicros && micros + offset < kTimeEndMicros;

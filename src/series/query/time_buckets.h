@@ -23,7 +23,7 @@ namespace sonde::series {
 
 // How exactly people want to see times.
 enum class TimeUnit : uint8_t { kYear, kMonth, kDay, kMinute, kSecond, kMillisecond, kMicrosecond };
-// Of multiples of a fixed width.
+// The unit of multiples of a fixed width.
 TimeUnit TimeUnitOf(int64_t width_micros);
 
 class TimeBuckets {

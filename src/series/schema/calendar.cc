@@ -18,7 +18,7 @@ constexpr int64_t kDaysFromMonday = 3;
 
 int64_t DayOf(int64_t micros) { return FloorMicros(micros, kMicrosPerDay) / kMicrosPerDay; }
 
-// Of the week that holds the day.
+// The Monday of the day's week.
 int64_t MondayOf(int64_t day) { return FloorMicros(day + kDaysFromMonday, 7) - kDaysFromMonday; }
 
 // The day number of the Monday of ISO week 1.

@@ -62,7 +62,8 @@ struct BucketWidth {
   Kind kind = Kind::kFixed;
   int64_t micros = 0;  // of kFixed; > 0
 
-  // Of the bucket that holds `time_micros`.  One that would begin before kTimeBeginMicros begins there.
+  // The start of the bucket that holds `time_micros`.  A bucket that would begin before kTimeBeginMicros
+  // begins there.
   int64_t Start(int64_t time_micros) const;
   // The start of the next bucket.
   int64_t End(int64_t time_micros) const;

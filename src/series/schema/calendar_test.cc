@@ -9,7 +9,7 @@
 namespace sonde::series {
 namespace {
 
-// Of the years 1 to 9999.
+// A time of the years 1 to 9999.
 int64_t AnyTime(SeededRandom& random) {
   return kTimeBeginMicros + static_cast<int64_t>(random.Uniform(kTimeEndMicros - kTimeBeginMicros));
 }

@@ -234,7 +234,7 @@ void Checker::CheckVersions() {
   }
 }
 
-// Of the own table and of those with rows of another shape; a period's rows are those of the own table.
+// Checks the own table, and tables with rows of another shape.  A period's rows are those of the own table.
 void Checker::CheckRowSizes() {
   CheckRowSize(schema_, schema_.layout_line);
   for (const OrderTable& order : schema_.orders) CheckRowSize(MakeOrderSchema(schema_, order), order.line);

@@ -1,4 +1,4 @@
-// What a valid declaration will suffer from later: hot spots, lost events, rows that grow too big.
+// Checks what a valid declaration will suffer from later: hot spots, lost events, rows that grow too big.
 //
 // The rules are those of the Bigtable documents on schemas for time series; each finding says which thing it
 // is about, why that hurts, and what to do instead.
@@ -34,11 +34,11 @@ std::vector<Finding> CheckSchema(const SeriesSchema& schema);
 // FAILED_PRECONDITION with the first error among the findings.
 absl::Status RefuseErrors(const SeriesSchema& schema);
 
-// What the series costs a day, as the declaration says it: points that have all fields, values as text.
+// The daily cost of the series as the declaration says it: points that have all fields, values as text.
 struct SeriesSizes {
   double series_count = 1;  // of the tags' counts; 1 where one is not declared
   bool has_series_count = false;
-  // Of one series:
+  // Estimates for one series:
   double points_per_day = 0;
   double rows_per_day = 0;
   double cells_per_day = 0;
@@ -49,7 +49,7 @@ struct SeriesSizes {
 // From time.interval, or else from time.resolution when that is a second or more; nothing otherwise.
 std::optional<SeriesSizes> EstimateSizes(const SeriesSchema& schema);
 
-// What one node of Cloud Bigtable (SSD) is good for, as its documentation says.
+// The capacity of one node of Cloud Bigtable (SSD), as its documentation says.
 constexpr double kNodeRowsWrittenPerSecond = 14'000;
 constexpr double kNodeBytesStored = 5e12;
 

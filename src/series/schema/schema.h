@@ -76,7 +76,7 @@ struct KeyPart {
 // Beyond the widest piece of a roll-up: how much later than its points came a piece may be computed anew.
 constexpr int64_t kRollupSlackMicros = kMicrosPerHour;
 
-// What a row is; the documents' patterns.  A cell's timestamp is the time of its event, unless
+// The kind of rows; source: the documents' patterns.  A cell's timestamp is the time of its event, unless
 // SeriesSchema::keeps_corrections.
 enum class Layout : uint8_t {
   kCells,    // a row per series and bucket; a column per field; a cell per event
@@ -243,10 +243,11 @@ struct SeriesSchema {
   bool IsTimeInTimestamps() const { return !IsRowPerPoint() && layout != Layout::kOffsets; }
   // Whether rows of the two, which are the same otherwise, say the same times.
   bool CountsAsDoes(const SeriesSchema& other) const;
-  // What the timestamps of cells count from.  Where they are not the only thing that says the time, they are
-  // that since 1970 for other readers and for max_age; earlier ones are 0.
+  // The time that the timestamps of cells count from.  If something else says the time, too, timestamps count
+  // from 1970, for other readers and for max_age; earlier times are 0.
   int64_t TimestampOrigin() const { return IsTimeInTimestamps() ? Origin() : 0; }
-  // Of the cells of a point, without keeps_corrections: its time in whole milliseconds from TimestampOrigin.
+  // The timestamp of a point's cells, without keeps_corrections: its time in whole milliseconds from
+  // TimestampOrigin.
   int64_t TimestampOf(int64_t time_micros) const {
     return std::max<int64_t>(0, FloorMicros(time_micros - TimestampOrigin(), 1000));
   }
@@ -272,7 +273,8 @@ SeriesSchema MakeRollupSchema(const SeriesSchema& schema, const RollupTable& rol
 // All of these but periods', which are as the series' own.
 std::vector<SeriesSchema> MakeDerivedSchemas(const SeriesSchema& schema);
 
-// Of whichever of these the table is, or of an earlier version; nothing for other tables.
+// The schema of the table, as any of the tables above, or as one of an earlier version; nothing for other
+// tables.
 std::optional<SeriesSchema> SchemaOfTable(const SeriesSchema& schema, std::string_view table);
 
 std::string_view RollupAggregateName(RollupAggregate aggregate);

@@ -1,4 +1,4 @@
-// What a declaration has beside its own table: derived tables, ranked queries, earlier versions.
+// The parts of a declaration beside its own table: derived tables, ranked queries, earlier versions.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What reads a declaration: behind schema_parser.h only.
+// Reads a declaration.  Only schema_parser.h uses it.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace sonde::series {
 class SchemaReader {
  public:
   SchemaReader(std::string_view file, Problems* problems) : problems_(problems) { schema_.file = file; }
-  // Of an earlier version; `tables`: those that other versions have.
+  // Reads an earlier version.  `tables` are those that other versions have.
   SchemaReader(std::string_view file, std::set<std::string> tables, Problems* problems)
       : problems_(problems), tables_(std::move(tables)), is_version_(true) {
     schema_.file = file;
@@ -39,7 +39,7 @@ class SchemaReader {
   void ReadBlob(const YAML::Node& node);
   Retention ReadRetention(const YAML::Node& node, const std::string& what);
   void ReadFamilies(const YAML::Node& node);
-  // What depends on the fields' layout: their columns, families and encodings.
+  // Fills in what depends on the fields' layout: their columns, families and encodings.
   void FinishFields();
   void CheckOffsetColumns();
   void CheckColumns();

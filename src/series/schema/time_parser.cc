@@ -92,7 +92,7 @@ bool TakeMonth(std::string_view* text, int* month) {
   return false;
 }
 
-// What a pattern has found.
+// The parts of a time that a pattern has found.
 struct Parts {
   CivilTime civil;
   std::optional<int> day_of_year;
@@ -268,7 +268,7 @@ TimeParser::Problem TimeParser::ParseEpoch(std::string_view text, int64_t* micro
     *micros = FloorMicros(number, per_micro) / per_micro;
   } else {
     *micros = number * (kMicrosPerSecond / epoch_per_second_);
-    // Of a negative number, the fraction goes further back; what is finer than a microsecond is rounded down.
+    // The fraction of a negative number goes further back.  Parts finer than a microsecond are rounded down.
     *micros += is_minus ? -fraction_micros - (is_cut ? 1 : 0) : fraction_micros;
   }
   return Problem::kNone;

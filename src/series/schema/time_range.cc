@@ -22,7 +22,7 @@ TimeRange TimesOfTimestamps(const SeriesSchema& schema) {
   return schema.IsTimeInTimestamps() ? TimeRange{schema.Origin(), kTimeEndMicros} : TimeRange{};
 }
 
-// What of the table ends at `micros`: one that begins there, or (`is_end`) ends.
+// The reason why the table's times begin, or (`is_end`) end, at `micros`.
 std::string ReasonOf(const SeriesSchema& table, int64_t micros, bool is_end) {
   const std::string from = table.origin_micros
                                ? fmt::format("from the origin {}", TimeText(*table.origin_micros))

@@ -26,17 +26,17 @@ struct TimeRange {  // [from, to)
 // Timestamps of cells count milliseconds: rounded down to one.
 constexpr int64_t WholeMillis(int64_t micros) { return micros - micros % 1000; }
 
-// What both hold.
+// The times that both ranges hold.
 TimeRange Common(const TimeRange& a, const TimeRange& b);
 
-// What a time or bucket part of a key can say.
+// The times that a time or bucket part of a key can say.
 TimeRange TimesOfPart(const SeriesSchema& schema, const KeyPart& part);
 
-// What a table of this schema can say; derived tables and earlier versions are others.
+// The times that a table of this schema can say.  Derived tables and earlier versions are other tables.
 TimeRange TimesOfTable(const SeriesSchema& schema);
 
-// What the series can take: what its own tables (each version's for its piece of time) and the derived ones
-// can say.
+// The times that the series can take: those that its own tables (each version's for its piece of time) and
+// the derived tables can say.
 TimeRange TimesOfSeries(const SeriesSchema& schema);
 
 // INVALID_ARGUMENT, of a time that is not in TimeRange().

@@ -114,7 +114,7 @@ std::string SizesText(const SeriesSchema& schema) {
                             BytesText(count * sizes->name_bytes_per_day));
 }
 
-// What a query must fix to be one range of keys.
+// The parts that a query must fix to be one range of keys.
 std::string RangesText(const SeriesSchema& schema) {
   std::vector<std::string> fixed;
   std::string text;

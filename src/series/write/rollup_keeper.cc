@@ -31,7 +31,7 @@ constexpr int64_t kPendingMicrosMax = 60 * kMicrosPerSecond;
 constexpr int64_t kMarkMicrosMax = 10 * kMicrosPerMinute;
 constexpr size_t kRowsPerRequestMax = 1'000;
 
-// What the numbers of a field sum up to.
+// The sum of a field's numbers.
 class DoubleSum {
  public:
   void Add(double value) {
@@ -56,7 +56,7 @@ class IntSum {
   absl::int128 sum_ = 0;
 };
 
-// Of the numbers of one field in one piece; they may come in any order.
+// Aggregates the numbers of one field in one piece.  They may come in any order.
 template <typename Number, typename Sum>
 struct TotalsOf {
   int64_t count = 0;
@@ -148,7 +148,8 @@ struct RollupKeeper::Rollup {
     }
   }
 
-  // Of the piece that holds the time.  One that began before the first time that keys can say begins there.
+  // The start of the piece that holds the time.  A piece that began before the first time that keys can say
+  // begins there.
   int64_t StartOf(int64_t time_micros) const {
     return std::max(declared.every.Start(time_micros), times.from_micros);
   }

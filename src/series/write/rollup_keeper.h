@@ -83,7 +83,7 @@ class RollupKeeper {
   Marked TakeMarked();
   // Refresh of what was taken from keepers of the same schema: of a piece that several have, once.
   absl::Status RefreshTaken(const std::vector<Marked>& taken);
-  // What others have left behind is not looked for.
+  // Do not look for marks that others have left behind.
   void LeaveOthers() { has_recovered_ = true; }
 
   // Refreshes every piece of the series that has a mark; marks of writers that may be alive stay.

@@ -1,10 +1,10 @@
 // Points of one schema, gathered as rows of one table.
 //
-// A point becomes cells of the row that KeyCodec gives it (of a row for each field, where the key has the
-// field); the cells of one row are gathered together.  Their timestamp is that of the point's time
-// (SeriesSchema::TimestampOf); with keeps_corrections the time of writing, and in a row of one event at least
-// a millisecond later than what the batch has for that row already, so that both stay.  What the table has of
-// the rows is for stored_rows.h to look at.
+// A point becomes cells of the row that KeyCodec gives it (of a row for each field, if the key has the
+// field).  The cells of one row are gathered together.  Their timestamp is that of the point's time
+// (SeriesSchema::TimestampOf).  With keeps_corrections it is the time of writing, and in a row of one event
+// at least a millisecond later than the row's cells in the batch, so that both stay.  stored_rows.h looks at
+// the cells that the table has already.
 //
 // Not for several threads.
 #pragma once

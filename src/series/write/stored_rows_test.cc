@@ -193,7 +193,7 @@ TEST(StoredRows, OrdinaryPointsAreNotRead) {
   }
 }
 
-// Of requests at once that correct other fields of one point, none is lost.
+// Several requests correct different fields of one point at once, and no correction is lost.
 TEST(StoredRows, CorrectionsOfOtherFieldsDoNotUndoEachOther) {
   MemoryTables tables;
   const SeriesSchema schema = Parse("layout: blob\nkey: [host, time]\n");

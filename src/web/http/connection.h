@@ -36,7 +36,7 @@ class Connection {
   int socket() const { return socket_; }
   const std::string& peer() const { return peer_; }
 
-  // What has come and is not used.
+  // Bytes that have come and are not used.
   std::string_view unread() const { return std::string_view(in_).substr(in_at_); }
   void Use(size_t bytes);
   // Takes what the socket has now, about `bytes_max` at most.  False: the client sends no more.

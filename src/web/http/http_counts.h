@@ -1,4 +1,4 @@
-// What the HTTP port counts, for /metrics.
+// The counts of the HTTP port, for /metrics.
 //
 // Threads: all functions may be called at once.
 #pragma once

@@ -32,7 +32,7 @@ struct HttpRequest {
   // nullopt when it is not there.
   std::optional<std::string> Query(const std::string& name) const;
   std::optional<std::string> Header(const std::string& lower_case_name) const;
-  // Who asks, in words: program and address.
+  // The caller in words: program and address.
   std::string Caller() const;
 };
 
@@ -42,7 +42,7 @@ struct HttpRequest {
 constexpr int64_t kClientLookMillis = 20;
 std::function<absl::Status()> InterruptedWhenGone(const HttpRequest& request);
 
-// What follows the '?' of a request's target: NAME=VALUE pairs with '&' between them.  The first '=' ends the
+// Parses a target's query, behind its '?': NAME=VALUE pairs with '&' between them.  The first '=' ends the
 // name, a '+' is a blank, %XX a byte; a name without '=' has an empty value.
 std::multimap<std::string, std::string> ParseQueryOfTarget(std::string_view target);
 

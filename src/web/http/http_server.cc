@@ -36,7 +36,7 @@ constexpr int kListenBacklog = 128;
 constexpr std::chrono::milliseconds kStay{5};
 // For watchers: one may wait for the disk, and the other one still answers.
 constexpr size_t kThreadsForWatchers = 2;
-// Of a body as it is sent, besides what the route allows of it: its framing, and what packing adds.
+// Bytes of a body as it is sent, beyond those that the route allows: its framing, and the growth by packing.
 constexpr uint64_t kFramingBytesMax = uint64_t{1} << 20;
 // A shorter answer goes out with its head.
 constexpr size_t kShortBodyBytesMax = 64 << 10;
@@ -207,8 +207,8 @@ struct HttpServer::Parts {
         body_is_read = body_is_read || body.complete();
       }
     }
-    // What follows on the connection would else be taken for the next request: a page could hide one in a
-    // body that says nothing of its origin.
+    // The rest of the body would else be taken for the connection's next request: a page could hide a request
+    // in a body, and the hidden request would not tell its origin.
     form->closes = form->closes || !body_is_read;
     return response;
   }
@@ -236,8 +236,8 @@ struct HttpServer::Parts {
     return ErrorResponse(500, "INTERNAL", "The server made a mistake; its log says more");
   }
 
-  // Of a thread that works.  A client that asks one question after the other keeps its thread while there are
-  // others, which is quicker than to be handed over for each.
+  // Runs on a working thread.  A client that asks one question after the other keeps its thread while there
+  // are other threads, which is quicker than to be handed over for each question.
   void Serve(std::unique_ptr<Connection> connection, bool is_urgent) const {
     do {
       AnswerOne(connection.get());

@@ -4,7 +4,7 @@
 // the lobby (lobby.h), but for a body that is not small, which its handler reads as it comes, within the
 // bounds of connection.h.  Routes for watchers have threads of their own.
 //
-// What every request meets before its handler: CheckHostAndOrigin, the limits of path and body, 404 and 405
+// Every request is checked before its handler: CheckHostAndOrigin, the limits of path and body, 404 and 405
 // with a JSON error.  Every answer tells the browser not to guess types, not to be framed, and to load
 // nothing from elsewhere.
 #pragma once

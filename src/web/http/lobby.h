@@ -1,9 +1,9 @@
 // Where connections are while nobody works for them: until a request has come, and while its answer is taken.
 //
-// One thread waits for all of them, so that a client that is idle, slow, or takes its answer slowly, costs no
-// thread. A request is handed over when its head has come, with its body where that is a small one.  What
-// comes of a head is bounded in bytes and time.  When there are as many connections as there may be, a new
-// one takes the place of the one that has been idle, or at its request, for the longest time.
+// One thread waits for all connections, so that a client that is idle, slow, or takes its answer slowly,
+// costs no thread.  A request is handed over when its head has come, with its body if that is small.  An
+// unfinished head is bounded in bytes and time.  When there are as many connections as there may be, a new
+// one takes the place of the connection that has been idle, or at its request, for the longest time.
 //
 // Threads: Return may be called by any.
 #pragma once

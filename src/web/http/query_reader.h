@@ -28,7 +28,7 @@ class QueryReader {
   std::string Text(const std::string& name, size_t bytes_max);
   std::string Key(const std::string& name);
 
-  // What the caller found wrong with a value.
+  // Notes the caller's own objection to a value.
   void Refuse(absl::Status status) { Fail(std::move(status)); }
 
   // The first thing that was wrong, a parameter that nobody asked for included: INVALID_ARGUMENT.

@@ -10,7 +10,7 @@
 
 namespace sonde {
 
-// Of a line with a chunk's size, and of all that may follow the last chunk.
+// Bytes of a line with a chunk's size, and of all lines that may follow the last chunk.
 constexpr size_t kChunkLineBytesMax = 256;
 constexpr size_t kTrailerBytesMax = 8 << 10;
 

@@ -122,7 +122,7 @@ bool HasOption(const std::string& connection, std::string_view option) {
   return false;
 }
 
-// Of the empty lines in front, which end as all lines do.
+// The bytes of the empty lines in front, which end as all lines do.
 size_t EmptyLinesBytes(std::string_view bytes) {
   size_t count = 0;
   while (bytes.substr(count).starts_with("\r\n")) count += 2;

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Of a whole head; its error where it has one.
+// Parses a whole head; returns its error if it has one.
 absl::StatusOr<RequestHead> Parse(const std::string& text) {
   const std::optional<size_t> end = FindHeadEnd(text);
   if (!end) return absl::OutOfRangeError("there is no end");

@@ -23,7 +23,7 @@ struct Route {
   // end, for all that is left.
   std::string path;
   HttpHandler handler = {};
-  // Of the body, decoded.  A GET has none.
+  // Bytes of the body, decoded.  A GET has none.
   size_t body_bytes_max = size_t{1} << 20;
   // A content coding that the handler undoes itself, in lower case.
   std::string own_coding = {};

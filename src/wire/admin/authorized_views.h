@@ -1,4 +1,4 @@
-// The administration of authorized views: requests checked, and what becomes of them.
+// The administration of authorized views: checks requests and carries them out.
 #pragma once
 
 #include <google/bigtable/admin/v2/bigtable_table_admin.pb.h>
@@ -15,12 +15,12 @@ namespace sonde {
 absl::StatusOr<AuthorizedView> ParseCreateAuthorizedView(
     const google::bigtable::admin::v2::CreateAuthorizedViewRequest& request);
 
-// What the mask names as a change of the view; without a mask, what is set; `*` is everything.
-// INVALID_ARGUMENT as above, and for a path that is no field.
+// Returns a change of the view's fields that the mask names; `*` names all fields.  Without a mask, the
+// fields that are set are changed.  INVALID_ARGUMENT as above, and for a path that is no field.
 absl::StatusOr<Catalog::ViewChange> ParseUpdateAuthorizedView(
     const google::bigtable::admin::v2::UpdateAuthorizedViewRequest& request);
 
-// The errors of these: those of parsing, and of the catalog's function of the same name.
+// Errors of these functions: those of parsing, and those of the Catalog's function of the same name.
 absl::Status CreateAuthorizedView(Tables* tables, Operations* operations,
                                   const google::bigtable::admin::v2::CreateAuthorizedViewRequest& request,
                                   google::longrunning::Operation* response);

@@ -1,9 +1,10 @@
-// google.longrunning.Operations: what the administration's long calls answer with, and how clients ask again.
+// google.longrunning.Operations: the answers to long calls of the administration, which clients ask for
+// again.
 //
-// Nothing in Sonde takes long: an operation is done when it is handed out, and what fails fails the call
-// itself.  Operations are remembered so that a client which asks again finds its own, within bounds: past
-// kOperationsMax or kOperationsBytesMax the oldest are forgotten, and all of them when the server ends.  Then
-// they are NOT_FOUND.
+// Nothing in Sonde takes long: an operation is done when it is handed out, and an error fails the call
+// itself. Operations are remembered so that a client which asks again finds its own.  Past kOperationsMax or
+// kOperationsBytesMax the oldest are forgotten; when the server ends, all are.  A forgotten operation is
+// NOT_FOUND.
 #pragma once
 
 #include <google/longrunning/operations.pb.h>
@@ -30,19 +31,19 @@ class Operations {
   static constexpr size_t kOperationsBytesMax = 16 << 20;
   static constexpr size_t kPageMax = 100;
 
-  // Operations are numbered from here; a time, so that a name is not given again after a restart.
+  // Operations are numbered from `first_id`, which is a time, so that no name is given again after a restart.
   explicit Operations(uint64_t first_id) : next_id_(first_id) {}
 
-  // A new operation that is done: `operations/RESOURCE/operations/ID`, the resource being what it was about
-  // (projects/P/instances/I/tables/T).
+  // Makes an operation that is done.  Its name is `operations/RESOURCE/operations/ID`; the resource is what
+  // the operation was about (projects/P/instances/I/tables/T).
   google::longrunning::Operation Done(std::string_view resource, const google::protobuf::Message& metadata,
                                       const google::protobuf::Message& response);
 
-  // NOT_FOUND; INVALID_ARGUMENT for a name that is no operation's.
+  // NOT_FOUND: it is forgotten, or never was.  INVALID_ARGUMENT: the name is no operation's.
   absl::StatusOr<google::longrunning::Operation> Get(const std::string& name) const;
   absl::Status Delete(const std::string& name);
-  // Those below `request.name` (operations/projects/P[/instances/I[...]]), oldest first.  INVALID_ARGUMENT: a
-  // name, page size or page token that cannot be.  UNIMPLEMENTED: a filter.
+  // Lists the operations below `request.name` (operations/projects/P[/instances/I[...]]), oldest first.
+  // INVALID_ARGUMENT: a name, page size or page token that cannot be.  UNIMPLEMENTED: a filter.
   absl::Status List(const google::longrunning::ListOperationsRequest& request,
                     google::longrunning::ListOperationsResponse* response) const;
 

@@ -81,7 +81,7 @@ absl::Status CheckConsistency(const Catalog& catalog, const admin::CheckConsiste
   return absl::OkStatus();
 }
 
-// What the calls work with.  Nothing is owned.
+// The parts that the calls work with.  Nothing is owned.
 struct AdminParts {
   Tables* tables;
   const ChangeStreams* streams;

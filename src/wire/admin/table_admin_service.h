@@ -1,4 +1,4 @@
-// google.bigtable.admin.v2.BigtableTableAdmin.
+// The service google.bigtable.admin.v2.BigtableTableAdmin.
 #pragma once
 
 #include "table/change_streams.h"

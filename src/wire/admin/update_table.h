@@ -1,4 +1,4 @@
-// UpdateTable: what can be changed of a table besides its families.
+// UpdateTable: changes of a table beside its families.
 #pragma once
 
 #include <google/bigtable/admin/v2/bigtable_table_admin.pb.h>
@@ -13,9 +13,9 @@
 
 namespace sonde {
 
-// What the mask names, as a change of the schema; `streams` must outlive it.  INVALID_ARGUMENT: no mask, a
-// path that is no field, a value out of its limits.  UNIMPLEMENTED: families, which ModifyColumnFamilies
-// changes, and what is not built.
+// Returns a change of the fields that the mask names.  `streams` must outlive the change.
+// INVALID_ARGUMENT: there is no mask, a path is no field, or a value is out of its limits.
+// UNIMPLEMENTED:    the mask names families (ModifyColumnFamilies changes them) or a field that is not built.
 absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(
     const ChangeStreams* streams, const google::bigtable::admin::v2::UpdateTableRequest& request);
 

@@ -62,7 +62,7 @@ absl::Status CheckLength(const CallKind& kind, std::string_view method, size_t b
   }
   const auto size = static_cast<int64_t>(bytes);
   if (kind.IsLarge(bytes)) return kind.large_room->Check(NameOfRequest(size), kLargeWriteCopies * size);
-  // What is smaller is there at once, or soon.
+  // A smaller request is there at once, or soon.
   return bytes > kUncountedBytesMax ? kind.admission->Check(size + kind.held_bytes) : absl::OkStatus();
 }
 

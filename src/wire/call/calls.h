@@ -1,5 +1,5 @@
-// How a request becomes an answer: let in at its length, parsed from its bytes, worked on where it may block,
-// answered once.
+// How a request becomes an answer.  Its length is checked and it is let in; its bytes are parsed; it is
+// worked on, by a worker if it may block; it is answered once.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -30,22 +30,24 @@ namespace sonde {
 
 class CommitLine;
 
-// What parsing a request may make of it: messages and strings in it (RequestParts), ten for each mutation
+// At most this many messages and strings (RequestParts) may come of parsing a request: ten for each mutation
 // that a request may have.
 constexpr size_t kRequestPartsMax = 10 * kMutationsPerRequestMax;
 
-// A request that is smaller can become a few megabytes at most, whatever is in it, and is not counted.
+// A smaller request becomes a few megabytes at most, whatever is in it, so its parts are not counted.
 constexpr size_t kUncountedBytesMax = 64 * 1024;
 
-// Of a call of the administration.  An authorized view, whose definition is the largest, may have 1.7 MB.
+// The limit of a request of the administration.  The largest is the definition of an authorized view, which
+// may have 1.7 MB.
 constexpr size_t kAdminRequestBytesMax = 4 << 20;
 
-// Makes `message` of `bytes`, which are freed; a large one's `place` grows by what its parts take.
-// INVALID_ARGUMENT: no such message, too many parts, nested too deep.  UNAVAILABLE: no room for the parts.
+// Parses `bytes` into `message` and frees them.  The `place` of a large message grows by the memory of its
+// parts.  INVALID_ARGUMENT: the bytes are no such message, have too many parts, or nest too deep.
+// UNAVAILABLE: there is no room for the parts.
 absl::Status ParseRequest(rpc::MessageBytes* bytes, Admission::Place* place,
                           google::protobuf::Message* message);
 
-// A request message on an arena of its own.
+// A request message on an arena of its own.  Not for several threads.
 template <typename Request>
 class ParsedRequest {
  public:
@@ -63,40 +65,41 @@ inline rpc::Message ToMessage(const google::protobuf::Message& message) {
   return message.SerializeAsString();
 }
 
-// Metadata that clients look for: how long the server took, in front of the answer, and which cluster it was,
-// in front and behind (the Node client reads the latter only behind).  A request for a table that is not
-// there (kNoTablePayload) has no cluster.  Before the answer begins; `status`: as far as it is known by then.
+// Adds the metadata that clients look for: how long the server took, in front of the answer, and which
+// cluster it was, in front and behind (the Node client reads the cluster only behind).  A request for a table
+// that does not exist (kNoTablePayload) has no cluster.  To be called before the answer begins.  `status` is
+// the call's status as far as it is known by then.
 void AddServerMetadata(rpc::Call* call, absl::Time request_came, const absl::Status& status);
-// The value of `server-timing`: "gfet4t7; dur=2".  Whole milliseconds, begun ones counted: 0 would say that
-// the server was not asked.
+// Returns the value of `server-timing`: "gfet4t7; dur=2".  It has whole milliseconds, rounded up: 0 would say
+// that the server was not asked.
 std::string ServerTiming(absl::Duration took);
 
-// "ReadRows" of its request message.
+// Returns a method's name: "ReadRows" for ReadRowsRequest.
 template <typename Request>
 std::string_view MethodOf() {
   static const std::string method(absl::StripSuffix(Request::descriptor()->name(), "Request"));
   return method;
 }
 
-// What to answer when there is no room for the next part of a call.
+// The answer to a call for whose next part there is no room.
 absl::Status Overloaded();
 
-// How calls are let in and worked on.  Nothing is owned.
+// How the calls of a method are let in and worked on.  Nothing is owned.
 struct CallKind {
   Admission* admission;
   WorkerPool* workers;
-  bool may_block;  // then among the workers
+  bool may_block;  // then workers run it
   size_t request_bytes_max;
-  int64_t held_bytes = 0;               // taken for each, beside its request
-  LargeRoom* large_room = nullptr;      // null: large requests count as others
-  WorkerPool* large_waiters = nullptr;  // where they wait for their place there
+  int64_t held_bytes = 0;               // taken for each call, beside its request
+  LargeRoom* large_room = nullptr;      // null: large requests count like small ones
+  WorkerPool* large_waiters = nullptr;  // its threads wait for places in large_room
 
   bool IsLarge(size_t bytes) const {
     return large_room != nullptr && static_cast<int64_t>(bytes) >= kLargeBytes;
   }
 };
 
-// What the calls of a server share.  Nothing is owned.
+// The parts of a server that its calls share.  Nothing is owned.
 struct CallResources {
   WorkerPool* workers;
   WorkerPool* readers;
@@ -107,33 +110,34 @@ struct CallResources {
   StepCost* read_cost;
   CommitLine* commit_line;
   RequestMetrics* metrics;
-  bool writes_block;  // those of many rows: they wait for the disk
+  bool writes_block;  // MutateRow and MutateRows wait for the disk
   WorkerPool* large_readers;
   WorkerPool* large_waiters;
-  LargeRoom* large_room;  // null: what is large counts as what is not
+  LargeRoom* large_room;  // null: large requests count like small ones
 
   CallKind Reads() const { return {reads, readers, true, kReadRowsRequestBytesMax}; }
   CallKind Writes() const {
     return {writes, workers, writes_block, kMessageBytesMax, 0, large_room, large_waiters};
   }
-  // Of writes that read first.
+  // Kind of the writes that read first.
   CallKind ReadingWrites() const {
     return {writes, workers, true, kMessageBytesMax, 0, large_room, large_waiters};
   }
   CallKind Administration() const { return {administration, workers, true, kAdminRequestBytesMax}; }
-  // What is answered from memory.
+  // Kind of the calls that are answered from memory.
   CallKind ShortAdministration() const { return {administration, workers, false, kAdminRequestBytesMax}; }
 };
 
-// Before a request of so many bytes comes.  INVALID_ARGUMENT: it is too large for its kind; UNAVAILABLE: it
-// would not be let in now.  Takes nothing: who sends slowly must not keep others out.
+// Checks a request's length before the request comes.  INVALID_ARGUMENT: it is too large for its kind.
+// UNAVAILABLE: it would not be let in now.  Takes no room, so that a slow sender keeps nobody out.
 absl::Status CheckLength(const CallKind& kind, std::string_view method, size_t bytes);
-// The room of a request that has come.  UNAVAILABLE and RESOURCE_EXHAUSTED as Admission says.
+// Takes the room of a request that has come.  UNAVAILABLE and RESOURCE_EXHAUSTED as Admission::Admit.
 inline absl::StatusOr<Admission::Place> Admit(const CallKind& kind, const rpc::MessageBytes& request) {
   return kind.admission->Admit(static_cast<int64_t>(request.size()) + kind.held_bytes);
 }
 
-// Runs `request` with OK here, or among the workers if it may block; or with why it is not done.
+// Runs `request` here with OK, or by a worker if it may block.  A worker may also run it with an error that
+// says why it is not done (WorkerPool::Submit).
 inline void Run(const CallKind& kind, absl::Time deadline, WorkerPool::Request request) {
   if (kind.may_block) return kind.workers->Submit(deadline, std::move(request));
   std::move(request)(absl::OkStatus());
@@ -141,7 +145,7 @@ inline void Run(const CallKind& kind, absl::Time deadline, WorkerPool::Request r
 
 class RequestHandler;
 
-// Ends a call, once; from any thread.  The call is there until then.
+// Ends a call, exactly once.  Threads: any.  The call lives until then.
 class CallEnd {
  public:
   explicit CallEnd(RequestHandler* handler) : handler_(handler) {}
@@ -157,19 +161,20 @@ class CallEnd {
   RequestHandler* handler_;
 };
 
-// Called where the request came in, and must not wait there.
+// Answers a request.  It is called on the thread of the call's loop, and must not wait there.
 using AnswerRequest =
     std::function<void(const CallEnd& end, rpc::MessageBytes request, Admission::Place place)>;
 
-// What the calls of a method have in common.
+// The common parts of all calls of a method.
 struct RequestMethod {
-  std::string_view name;  // "MutateRow"; there for good
+  std::string_view name;  // "MutateRow"; must live as long as the server
   CallKind kind;
   RequestMetrics* metrics;
   AnswerRequest answer;
 };
 
-// A call of one request, and an answer of any number of messages.
+// A call with one request and any number of answer messages.  Threads: the loop's, as rpc::Handler says; End
+// may be called by any thread.
 class RequestHandler final : public rpc::Handler {
  public:
   // `method` must outlive it.
@@ -182,7 +187,7 @@ class RequestHandler final : public rpc::Handler {
   void OnWriteDone(bool ok) override;
 
   rpc::Call* call() const { return call_; }
-  // As CallEnd.
+  // See CallEnd.
   void End(const absl::Status& status, std::vector<rpc::Message> messages, Admission::Place place);
   void End(const absl::Status& status, rpc::Message message);
 
@@ -194,8 +199,8 @@ class RequestHandler final : public rpc::Handler {
   rpc::Call* const call_;
   const RequestMethod& method_;
   const absl::Time came_ = absl::Now();
-  Admission::Place place_;  // of what is large and comes in; of messages that are sent
-  bool is_large_ = false;   // and has its place
+  Admission::Place place_;  // the place of a large request that comes in, then of the messages that are sent
+  bool is_large_ = false;   // the request is large and has its place
   std::vector<rpc::Message> messages_;
   size_t written_ = 0;
 };
@@ -210,18 +215,18 @@ inline void CallEnd::operator()(const absl::Status& status, std::vector<rpc::Mes
   handler_->End(status, std::move(messages), std::move(place));
 }
 
-// Adds the methods of a service to a router.
+// Adds the methods of a service to a router.  Not for several threads.
 class Service {
  public:
   // `name`: "google.bigtable.v2.Bigtable".
   Service(std::string_view name, RequestMetrics* metrics, rpc::Router* router)
       : name_(name), metrics_(metrics), router_(router) {}
 
-  // `method`: "MutateRow", there for good.
+  // `method`: "MutateRow"; must live as long as the server.
   void Add(std::string_view method, const CallKind& kind, AnswerRequest answer);
   void Add(std::string_view method, std::function<std::unique_ptr<rpc::Handler>(rpc::Call*)> make);
 
-  // The method that takes a `Request`, answered with what `handle(request, &response) -> absl::Status` says.
+  // Adds the method that takes a `Request`.  `handle(request, &response) -> absl::Status` fills its answer.
   template <typename Request, typename Response, typename Handle>
   void AddUnary(const CallKind& kind, Handle handle) {
     Add(MethodOf<Request>(), kind,
@@ -238,7 +243,8 @@ class Service {
         });
   }
 
-  // ... with the messages that `handle(request, &messages) -> absl::Status` makes.
+  // Adds the method that takes a `Request`.  `handle(request, &messages) -> absl::Status` makes its answer
+  // messages.
   template <typename Request, typename Handle>
   void AddList(const CallKind& kind, Handle handle) {
     Add(MethodOf<Request>(), kind,

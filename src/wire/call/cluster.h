@@ -1,4 +1,4 @@
-// The name of the one cluster that there is: views of replication, change streams and headers carry it.
+// The name of the only cluster.  Views of replication, change streams and headers carry it.
 #pragma once
 
 namespace sonde {

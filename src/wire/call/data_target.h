@@ -1,4 +1,4 @@
-// What a request of the data API is for: a table, or an authorized view of one.
+// The target of a request of the data API: a table, or an authorized view of one.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -7,13 +7,14 @@
 
 namespace sonde {
 
-// On a status: it is that of a request for a table which is not there.
+// The payload of a status that says that the request's table does not exist.
 constexpr char kNoTablePayload[] = "sonde/no-table";
 
-// A table of the data API.  NOT_FOUND, with kNoTablePayload.
+// Finds a table of the data API.  NOT_FOUND, with kNoTablePayload: there is none.
 absl::StatusOr<TableSchemaRef> FindDataTable(const Catalog& catalog, std::string_view name);
 
-// `status`, of a view that is not there: with kNoTablePayload if its table is not there either.
+// Returns `status`, which says that a view does not exist.  Adds kNoTablePayload if the view's table does not
+// exist either.
 absl::Status WithoutTable(const Catalog& catalog, std::string_view table_name, absl::Status status);
 
 struct DataTarget {
@@ -21,7 +22,8 @@ struct DataTarget {
   AuthorizedViewRef view;  // null: the whole table
 };
 
-// INVALID_ARGUMENT: not exactly one of them is named, or not by a name.  NOT_FOUND.
+// INVALID_ARGUMENT: the request names neither a table nor a view, or both, or a bad name.  NOT_FOUND: there
+// is no such table or view.
 template <typename Request>
 absl::StatusOr<DataTarget> FindTarget(const Catalog& catalog, const Request& request) {
   DataTarget target;

@@ -14,7 +14,7 @@ namespace {
 // Clients that were refused together must not come back together: each is told another delay.
 constexpr uint32_t kRetryMillisMin = 50;
 constexpr uint32_t kRetryMillisSpread = 101;
-// Who sends something large once more costs the server as much as one that it takes.
+// A client that sends a large request once more costs the server as much as one whose request it takes.
 constexpr uint32_t kLaterMillisMin = 500;
 constexpr uint32_t kLaterMillisSpread = 1'001;
 

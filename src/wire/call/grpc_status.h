@@ -1,4 +1,4 @@
-// Sonde's statuses as gRPC's: the only place of the server where they are converted.
+// Converts Sonde's statuses to gRPC's.  No other file of the server does so.
 #pragma once
 
 #include "absl/status/status.h"
@@ -17,7 +17,7 @@ namespace sonde {
 rpc::CallStatus ToCallStatus(const absl::Status& status);
 void ToProto(const absl::Status& status, google::rpc::Status* out);
 
-// Adds a message to the status, for the client: ErrorInfo, RetryInfo...
+// Adds a message for the client to the status: ErrorInfo, RetryInfo...
 void AddDetail(const google::protobuf::Message& detail, absl::Status* status);
 
 }  // namespace sonde

@@ -1,5 +1,5 @@
-// What to answer to what is not built: UNIMPLEMENTED, with the name of the call or field and of the page that
-// lists what is.
+// The answers to calls and fields that are not built: UNIMPLEMENTED, with the name of the call or field, and
+// with the page that lists what is built.
 #pragma once
 
 #include <string_view>
@@ -8,12 +8,12 @@
 
 namespace sonde {
 
-// UNIMPLEMENTED: `field`, or a value of it, of the call ("ReadRows").
+// UNIMPLEMENTED for `field`, or a value of it, of the call ("ReadRows").
 absl::Status FieldNotBuilt(std::string_view field, std::string_view call);
-// UNIMPLEMENTED, with a text of its own and the page.
+// UNIMPLEMENTED with this text and the page.
 absl::Status NotBuilt(std::string_view text);
 
-// UNIMPLEMENTED: a call that no service has, of built services or of others.  `path`: as of rpc::Call.
+// UNIMPLEMENTED for a call of no method, whether its service is known or not.  `path` as in rpc::Call.
 absl::Status CallNotBuilt(std::string_view path);
 
 }  // namespace sonde

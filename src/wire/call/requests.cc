@@ -77,7 +77,7 @@ class MutationParser {
     return absl::OkStatus();
   }
 
-  // What AddToCell and MergeToCell share.
+  // The common part of AddToCell and MergeToCell.
   template <typename Message>
   absl::Status CheckAggregate(const Message& m) {
     if (m.column_qualifier().kind_case() != pb::Value::kRawValue) {

@@ -1,5 +1,5 @@
-// Reads that wait for their clients.  A scan under way keeps memory and files of the engine from being freed;
-// one whose client takes nothing for a while gives them back.
+// Reads that wait for their clients.  A scan under way keeps memory and files of the engine from being freed,
+// so a read whose client takes nothing for a while gives them back.
 //
 // Threads: all functions may be called at once.
 #pragma once
@@ -18,7 +18,8 @@ class StalledReads {
  public:
   class Read {
    public:
-    // Asked now and then, from another thread; `since`: who has waited from before gives back what it can.
+    // Asked now and then, by another thread.  A read that has waited since before `since` gives back what it
+    // can.
     virtual void SuspendIfWaiting(absl::Time since) = 0;
 
    protected:
@@ -26,13 +27,13 @@ class StalledReads {
   };
 
   explicit StalledReads(absl::Duration patience);
-  // No read may be left.
+  // All reads must have been removed.
   ~StalledReads();
   StalledReads(const StalledReads&) = delete;
   StalledReads& operator=(const StalledReads&) = delete;
 
   void Add(Read* read);
-  // The read is not asked any more when this returns.
+  // When this returns, the read is not asked any more.
   void Remove(Read* read);
 
  private:

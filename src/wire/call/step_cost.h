@@ -1,6 +1,6 @@
-// How long reads have lately kept their threads.  gRPC's own few threads take requests in; while they work on
-// one that takes long, what comes meanwhile can be neither served nor refused.  So reads are worked on where
-// they come in only as long as they are short.
+// How long reads have lately kept their threads.  The few threads of gRPC take requests in.  While one of
+// them works long, requests that come meanwhile can be neither served nor refused.  So reads are worked on
+// where they come in only as long as they are short.
 #pragma once
 
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 
 namespace sonde {
 
-// Threads: all functions may be called at once; an update that is lost does not matter.
+// Threads: all functions may be called at once.  A lost update does not matter.
 class StepCost {
  public:
   void Add(int64_t nanos) {
@@ -21,11 +21,13 @@ class StepCost {
     mean_nanos_.store(before + (nanos - before) / kWindow, std::memory_order_relaxed);
   }
 
-  // Better given to the readers' threads, which costs some 10 us and lets it be refused when it has to wait.
+  // Whether reads had better go to the readers' threads.  That costs some 10 us, and lets a read be refused
+  // when it has to wait.
   bool IsHigh() const { return mean_nanos_.load(std::memory_order_relaxed) > kHighNanos; }
 
-  // Adds the time of its life, of one in some: by the clock, as a wait for the disk keeps the thread, too;
-  // but when the kernel gave the processor to others, only the processor's time, as then all are slow alike.
+  // Adds the time of its own life, for one read in several.  The time is the clock's, as a wait for the disk
+  // keeps the thread, too.  If the kernel gave the processor to others meanwhile, only the processor's time
+  // counts, as then all reads are slow alike.
   class Timer {
    public:
     explicit Timer(StepCost* cost)
@@ -43,7 +45,7 @@ class StepCost {
     Timer& operator=(const Timer&) = delete;
 
    private:
-    // Of this thread.
+    // Times of the calling thread.
     struct Times {
       int64_t clock_nanos = 0;
       int64_t processor_nanos = 0;
@@ -58,7 +60,7 @@ class StepCost {
               usage.ru_nivcsw};
     }
 
-    StepCost* const cost_;  // null: this one is not measured
+    StepCost* const cost_;  // null: this read is not measured
     Times begin_;
   };
 

@@ -31,7 +31,7 @@ constexpr auto kUpkeepInterval = std::chrono::minutes(1);
 constexpr auto kHeartbeatDefault = std::chrono::seconds(5);
 constexpr int64_t kHeartbeatSecondsMax = 24 * 60 * 60;
 constexpr int kTokensMax = 1'000;
-// What a stream that waits holds, beside its request.
+// The memory of a stream that waits, beside its request.
 constexpr int64_t kWaitingBytes = 8 * 1024;
 constexpr int64_t kSecondsMax = 253'402'300'799;  // the end of the year 9999, as google.protobuf.Timestamp
 constexpr int64_t kMicrosPerSecond = 1'000'000;

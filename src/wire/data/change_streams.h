@@ -1,8 +1,9 @@
 // GenerateInitialChangeStreamPartitions and ReadChangeStream.
 //
-// A stream that waits for changes has no thread and holds no part of the log: one thread for all looks, many
-// times a second, which of them have news, and gives those to the workers.  A stream under way holds the
-// messages of one look at the log, about 64 KiB; a client that reads slowly stops it there.
+// A stream that waits for changes has no thread and holds no part of the log.  One thread for all streams
+// looks, many times a second, which of them have news, and gives these to the workers.  A stream under way
+// holds the messages of one look at the log, about 64 KiB; if its client reads slowly, the stream goes no
+// further.
 #pragma once
 
 #include <google/bigtable/v2/bigtable.pb.h>
@@ -31,10 +32,10 @@ class ChangeStreamCalls {
  public:
   static constexpr size_t kStreamsMax = 10'000;
 
-  // Nothing is owned; both must outlive this.  The streams hold `bytes_max` together; what comes over it, or
-  // over kStreamsMax, is answered with UNAVAILABLE.
+  // `tables` and `workers` must outlive this.  The streams together hold at most `bytes_max`.  A stream over
+  // `bytes_max` or kStreamsMax is answered with UNAVAILABLE.
   ChangeStreamCalls(Tables* tables, WorkerPool* workers, int64_t bytes_max);
-  // Every call must be over.
+  // All calls must have ended.
   ~ChangeStreamCalls();
   ChangeStreamCalls(const ChangeStreamCalls&) = delete;
   ChangeStreamCalls& operator=(const ChangeStreamCalls&) = delete;
@@ -45,16 +46,17 @@ class ChangeStreamCalls {
   absl::Status GeneratePartitions(
       const google::bigtable::v2::GenerateInitialChangeStreamPartitionsRequest& request,
       std::vector<rpc::Message>* messages) const;
-  // Of ReadChangeStream.
+  // Makes the handler of a ReadChangeStream.
   std::unique_ptr<rpc::Handler> Handle(rpc::Call* call);
 
-  // Ends the streams that wait with UNAVAILABLE, and those to come: they would outlast any grace.
+  // Ends all streams that wait, and all that are still to come, with UNAVAILABLE.  They would outlast any
+  // grace.
   void End();
 
  private:
   friend class ChangeStreamCall;
   friend class ChangeStreamHandler;
-  // False: the server is ending.
+  // Returns false if the server is ending.
   bool Add(std::shared_ptr<ChangeStreamCall> call);
   void Remove(const std::shared_ptr<ChangeStreamCall>& call);
   void Run();
@@ -78,17 +80,18 @@ struct ParsedReadChangeStream {
   ReadChangesRequest read;
   std::chrono::microseconds heartbeat{0};
 };
-// INVALID_ARGUMENT for everything that does not depend on the table.
+// INVALID_ARGUMENT: a field is wrong, whatever the table.
 absl::StatusOr<ParsedReadChangeStream> ParseReadChangeStream(
     const google::bigtable::v2::ReadChangeStreamRequest& request);
 
-// The last message of a stream: its end has come, or it goes on in other partitions.  Of the latter the
-// status is OUT_OF_RANGE, as the comments of the API do not say: Java's client takes no tokens with OK, and
-// Apache Beam goes on only after OUT_OF_RANGE.
+// Makes the last message of a stream.  Without continuations the stream's end has come, with OK.  With
+// continuations the stream goes on in other partitions, and the status is OUT_OF_RANGE, though the API's
+// comments do not say so: Java's client takes no tokens with OK, and Apache Beam goes on only after
+// OUT_OF_RANGE.
 google::bigtable::v2::ReadChangeStreamResponse CloseStream(
     const std::vector<ChangeStreamReader::Continuation>& continuations);
 
-// One message of a stream.  DATA_LOSS.
+// Makes one message of a stream.  DATA_LOSS: the piece's record is damaged.
 absl::Status ToProto(const ChangeStreamReader::Piece& piece,
                      google::bigtable::v2::ReadChangeStreamResponse* response);
 

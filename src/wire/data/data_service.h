@@ -1,4 +1,4 @@
-// google.bigtable.v2.Bigtable.
+// The service google.bigtable.v2.Bigtable.
 #pragma once
 
 #include "table/tables.h"

@@ -1,4 +1,4 @@
-// RowFilter messages as the model's filters.
+// Parses RowFilter messages into the model's filters.
 #pragma once
 
 #include <google/bigtable/v2/data.pb.h>
@@ -11,11 +11,11 @@
 
 namespace sonde {
 
-// INVALID_ARGUMENT: larger than kFilterBytesMax, nested deeper than kFilterDepthMax, `false` where only
-// `true` has a meaning, a condition without a predicate.
+// INVALID_ARGUMENT: the filter is larger than kFilterBytesMax, nests deeper than kFilterDepthMax, says
+// `false` where only `true` has a meaning, or has a condition without a predicate.
 absl::StatusOr<FilterSpec> ParseFilter(const google::bigtable::v2::RowFilter& filter);
 
-// Parsed and compiled: all that can be said of it without a table.
+// Parses and compiles a filter.  Errors: those that do not depend on a table.
 absl::StatusOr<std::shared_ptr<const CompiledFilter>> CompileFilter(
     const google::bigtable::v2::RowFilter& filter);
 

@@ -1,4 +1,4 @@
-// Requests as they come from a connection.
+// Makes request messages as they come from a connection.
 #pragma once
 
 #include <cstring>

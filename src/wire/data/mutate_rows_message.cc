@@ -56,7 +56,8 @@ class Fields {
   std::string_view rest_;
 };
 
-// Of a mutation that sets a cell: tag and length of it, of the cell and of its family, which has a character.
+// Bytes of a mutation that sets a cell: tags and lengths of mutation, cell and family, and one character of
+// the family.
 constexpr size_t kSetCellBytesMin = 7;
 
 // Names are of ASCII, or else they are wrong, as text or as a name.

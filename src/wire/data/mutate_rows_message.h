@@ -1,9 +1,11 @@
-// The message of MutateRows, by which cells come in by the million.
+// The message of MutateRows, which brings cells by the million.
 //
-// Nearly all of them set cells of well-formed rows and nothing else.  Such a message is read as it lies
-// there, in a pass or two; any other is parsed by protobuf, and what is wrong with it is found there
-// (mutate_rows_message_test.cc: both read the same).  Protobuf makes three messages and four strings of a
-// cell, which took a fifth of the processor time of ingest.
+// Nearly all messages only set cells of well-formed rows; these are called plain.  A plain message is read
+// straight from its bytes, in a pass or two.  Any other message is parsed by protobuf, which also finds what
+// is wrong with it (mutate_rows_message_test.cc: both ways read the same).  Protobuf makes three messages and
+// four strings for a cell, which took a fifth of the processor time of ingest.
+//
+// Not for several threads.
 #pragma once
 
 #include <google/bigtable/v2/bigtable.pb.h>
@@ -25,10 +27,10 @@
 
 namespace sonde {
 
-// What it asks for, checked.  Views point into the message, spans into `mutations`.
+// The entries of a message, checked.  Views point into the message, spans into `mutations`.
 struct MutateRowsEntries {
-  std::vector<absl::Status> statuses;  // of each entry: OK, or why it is no row
-  std::vector<Mutation> mutations;     // of all rows
+  std::vector<absl::Status> statuses;  // by entry: OK, or why the entry is no row
+  std::vector<Mutation> mutations;     // the mutations of all rows
   std::vector<RowMutations> rows;
   std::vector<size_t> entry_of_row;
 
@@ -46,7 +48,7 @@ class MutateRowsMessage {
   MutateRowsMessage(const MutateRowsMessage&) = delete;
   MutateRowsMessage& operator=(const MutateRowsMessage&) = delete;
 
-  // As ParsedRequest.
+  // As ParseRequest.
   absl::Status Parse(rpc::MessageBytes* bytes, Admission::Place* place);
 
   const std::string& table_name() const { return plain_ ? table_name_ : parsed_->message().table_name(); }
@@ -54,28 +56,31 @@ class MutateRowsMessage {
     return plain_ ? authorized_view_name_ : parsed_->message().authorized_view_name();
   }
 
-  // Once.  INVALID_ARGUMENT: there are too many, or no mutation in any.
+  // To be called once, after Parse.  INVALID_ARGUMENT: the message has too many entries or mutations, or no
+  // mutation in any entry.
   absl::StatusOr<MutateRowsEntries> TakeEntries();
 
-  // Instead of both, for one of many that are read one after the other in the same memory.  `bytes` must
-  // stay.  False: the message is too large for that (kUncountedBytesMax), or not plain.  Names are known then.
+  // Takes the place of Parse and TakeEntries where many messages are read one after the other in the same
+  // memory; ReadPlainEntries follows.  `bytes` must outlive this.  Returns false if the message is too large
+  // for that (kUncountedBytesMax) or not plain.  After true, table_name() and authorized_view_name() are
+  // known.
   bool OpenPlain(std::string_view bytes);
-  // *entries: what there was before is gone.  False: the message is not plain.
+  // Replaces *entries.  Returns false if the message is not plain.
   bool ReadPlainEntries(MutateRowsEntries* entries) const;
 
  private:
-  // False: it is not plain, and nothing is taken.  Errors: as Parse.
+  // Returns false, and takes nothing, if the message is not plain.  Errors: as Parse.
   absl::StatusOr<bool> ReadPlain(std::string_view bytes, Admission::Place* place);
   bool ReadNames(std::string_view bytes);
-  // `place`: null where it is not counted.
+  // `place` is null if parts are not counted.
   absl::StatusOr<bool> ReadEntries(Admission::Place* place, MutateRowsEntries* out) const;
 
   bool plain_ = false;
-  rpc::MessageBytes bytes_;  // plain, and parsed: the message
+  rpc::MessageBytes bytes_;  // the message, if it is plain and came by Parse
   std::string table_name_, authorized_view_name_;
-  std::vector<std::string_view> packed_entries_;  // in the message
+  std::vector<std::string_view> packed_entries_;  // views of the message
   MutateRowsEntries entries_;
-  std::optional<ParsedRequest<google::bigtable::v2::MutateRowsRequest>> parsed_;  // else
+  std::optional<ParsedRequest<google::bigtable::v2::MutateRowsRequest>> parsed_;  // if not plain
 };
 
 }  // namespace sonde

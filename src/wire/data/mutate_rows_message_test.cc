@@ -203,7 +203,7 @@ TEST_F(MutateRowsMessageTest, ReadsDamagedMessagesAsProtobufDoes) {
   }
 }
 
-// Of a message that is large, what it becomes is counted before it is made.
+// The parts of a large message are counted before it is parsed.
 TEST_F(MutateRowsMessageTest, TakesRoomForWhatALargeMessageBecomes) {
   pb::MutateRowsRequest request;
   for (int i = 0; i < 1'000; ++i) {

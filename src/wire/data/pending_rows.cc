@@ -21,7 +21,7 @@ absl::Status PendingRows::FindTheTarget() {
   return found.status();
 }
 
-// What is wrong with a message, or its target, is told by ReadAlone.
+// ReadAlone tells what is wrong with a message or its target.
 WhyAlone PendingRows::Open() {
   if (!message_.emplace().OpenPlain(bytes_.view()) || !FindTheTarget().ok()) return WhyAlone::kNotPlain;
   // The rows of a logged commit have to stay, and these are gone when the memory is lent again.

@@ -1,4 +1,4 @@
-// A request of MutateRows as a write of the line.
+// A request of MutateRows as a write of the line (table/commit_line.h).  Threads: as PendingWrite says.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,12 @@ namespace sonde {
 
 class PendingRows final : public PendingWrite {
  public:
-  // Told once: the status of each entry, or why there are none; and the room of the request, to be kept or
-  // not.
+  // Called once, with the status of each entry, or why there are none.  The place of the request comes along,
+  // to be kept or given back.
   using Finish = absl::AnyInvocable<void(absl::StatusOr<std::vector<absl::Status>>, Admission::Place) &&>;
 
-  // `tables` must outlive this.  `bytes`: google.bigtable.v2.MutateRowsRequest.  `interrupted`: not OK:
-  // nobody waits for the answer any more.
+  // `tables` must outlive this.  `bytes` is a google.bigtable.v2.MutateRowsRequest.  `interrupted` returns an
+  // error once nobody waits for the answer any more.
   PendingRows(Tables* tables, rpc::MessageBytes bytes, Admission::Place place, absl::Time deadline,
               std::function<absl::Status()> interrupted, Finish finish)
       : PendingWrite(deadline, bytes.size()),
@@ -35,7 +35,7 @@ class PendingRows final : public PendingWrite {
         interrupted_(std::move(interrupted)),
         finish_(std::move(finish)) {}
 
-  // To the line, together with others unless it takes long to read.
+  // Adds the write to the line.  It goes together with others unless it takes long to read.
   static void Add(CommitLine* line, std::unique_ptr<PendingRows> rows);
 
   WhyAlone Open() override;
@@ -54,7 +54,7 @@ class PendingRows final : public PendingWrite {
   const std::function<absl::Status()> interrupted_;
   Finish finish_;
   std::optional<MutateRowsMessage> message_;
-  MutateRowsEntries entries_;  // of a message that was read alone
+  MutateRowsEntries entries_;  // entries of a message that was read alone
 };
 
 }  // namespace sonde

@@ -33,7 +33,7 @@ constexpr int64_t kRowsInlineMax = 256;
 // ... and there, between looks at whether the call still stands.
 constexpr int64_t kRowsPerStep = 4096;
 
-// What a read holds whose client has taken nothing for a while, beside its request and its message.
+// The memory of a read whose client has taken nothing for a while, beside its request and its message.
 constexpr int64_t kStalledReadBytes = 8 * 1024;
 
 // While reads take half of what there is for them, one connection has a quarter at most: what it leaves to
@@ -41,7 +41,7 @@ constexpr int64_t kStalledReadBytes = 8 * 1024;
 constexpr double kBusyLoad = 0.5;
 constexpr int64_t kConnectionShare = 4;
 
-// What a read holds while it waits for its client: a message, unless it is long, the engine's place in the
+// The memory of a read while it waits for its client: a message, unless it is long, the engine's place in the
 // table, the call (tests/conformance/python/test_stalled_readers.py).
 constexpr int64_t kReadBytes = 64 * 1024;
 
@@ -329,7 +329,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     return ResizePlace(0);
   }
 
-  // What the message under way takes among reads; a message in the large place takes nothing there.
+  // Sets the place of the current message among reads.  A message in the large place takes nothing there.
   absl::Status ResizePlace(int64_t message_bytes) {
     absl::Status status = place_.Resize(held_bytes_ + row_room_bytes_ + message_bytes);
     if (status.ok()) message_room_bytes_ = message_bytes;
@@ -400,10 +400,10 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     call_->Finish(ToCallStatus(status));
   }
 
-  // Who asks, for the list of those who read whole tables.
+  // The caller, for the list of readers of whole tables.
   std::string Caller() const {
     std::string program = call_->FindMetadata("user-agent").value_or("");
-    // What gRPC adds behind the program's own name.
+    // gRPC adds this behind the program's own name.
     program = program.substr(0, program.find(" grpc-"));
     return fmt::format("{} from {}", Printable(program.empty() ? "A client" : program),
                        HostOfPeer(call_->peer()));

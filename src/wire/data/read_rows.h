@@ -1,5 +1,5 @@
-// ReadRows: rows streamed while they are scanned.  At most one message waits for the client, so a slow reader
-// costs its message and its scan, whatever the size of the result.
+// ReadRows: rows are streamed while they are scanned.  At most one message waits for the client, so a slow
+// reader costs its message and its scan, whatever the size of the result.
 #pragma once
 
 #include <memory>

@@ -113,7 +113,7 @@ AnswerRequest AnswerMutateRow(Tables* tables, const CallResources& resources) {
                                                 Admission::Place place) {
     const bool is_long = request.size() > kUncountedBytesMax;
     auto write = std::make_unique<PendingRow>(tables, end, std::move(request), std::move(place));
-    // What takes long to parse is parsed among the workers.
+    // A worker parses requests that take long to parse.
     if (is_long) return line->AddAlone(std::move(write), WhyAlone::kLarge);
     if (absl::Status status = write->Parse(); !status.ok()) return end(status);
     const bool has_token = write->has_token();

@@ -16,7 +16,7 @@
 namespace sonde {
 namespace {
 
-// What a data directory says of itself, in the file FORMAT.
+// The text of the file FORMAT, which names the directory's format.
 constexpr std::string_view kFormatPrefix = "sonde data format ";
 
 absl::StatusOr<int> ParseFormat(const std::string& path, std::string_view content) {

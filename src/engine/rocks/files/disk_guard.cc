@@ -12,7 +12,7 @@
 namespace sonde {
 namespace {
 
-// What is written lies in the log first, and then in a table, too.
+// A write lies in the log first, and then in a table, too.
 constexpr int64_t kDiskBytesPerByteWritten = 2;
 
 std::string Ballast(const std::string& data_dir) { return data_dir + "/" + kBallastFile; }
@@ -25,7 +25,7 @@ absl::StatusOr<DiskSpace> MeasureDisk(const std::string& directory) {
     return absl::UnavailableError(
         fmt::format("The free space of {} cannot be read: {}", directory, std::strerror(errno)));
   }
-  // What is kept for the superuser counts as used.
+  // The superuser's reserve counts as used.
   const uint64_t used_blocks = found.f_blocks - found.f_bfree;
   return DiskSpace{.size_bytes = (used_blocks + found.f_bavail) * found.f_frsize,
                    .free_bytes = found.f_bavail * found.f_frsize};

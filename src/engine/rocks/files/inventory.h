@@ -1,11 +1,12 @@
-// What the data directory must hold, written down beside the databases: the live files of each with sizes and
-// checksums, and up to which sequence number its writes are synced.  RocksDB opens without a word when its
-// log is gone or its MANIFEST ends early, and deletes the files that it then knows nothing of; so this is
-// compared first (open_check.h).
+// The inventory of a data directory: the live files of each database with sizes and checksums, and the
+// sequence number up to which writes are synced.  RocksDB opens without a word when its log is gone or its
+// MANIFEST ends early, and then deletes the files that it knows nothing of.  So the directory is compared
+// with its inventory first (open_check.h).
 //
-// A text file (docs/formats/data-directory.md), replaced as a whole: the one before is kept and used when the
-// newest is damaged.  All that it says stays true while the databases move on: files that it names may only
-// go when a later MANIFEST says so, logs when their writes are in tables, and sequence numbers never go back.
+// The inventory is a text file (docs/formats/data-directory.md) and is replaced as a whole.  The version
+// before is kept, and used if the newest is damaged.  All that an inventory says stays true while the
+// databases move on: a file that it names goes only if a later MANIFEST says so, a log only if its writes are
+// in tables, and sequence numbers never go back.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,12 @@ constexpr char kInventoryNewFile[] = "INVENTORY.new";
 
 struct TableFile {
   uint64_t bytes = 0;
-  std::optional<uint32_t> crc32c;  // of the whole file, where RocksDB has it
+  std::optional<uint32_t> crc32c;  // CRC-32C of the whole file, if RocksDB has it
 
   bool operator==(const TableFile&) const = default;
 };
 
-// Of a live table, as RocksDB knows it.
+// Describes a live table, as RocksDB knows it.
 TableFile TableFileOf(const rocksdb::FileStorageInfo& file);
 
 struct DatabaseInventory {
@@ -43,15 +44,15 @@ struct DatabaseInventory {
   uint64_t manifest_bytes = 0;
   uint64_t sequence = 0;                 // writes up to here are on the disk
   std::map<uint64_t, TableFile> tables;  // by file number
-  // By file number, their bytes at that moment.  Only logs in which a write up to `sequence` is known to be.
+  // By file number: bytes at that moment.  Only logs that are known to have a write up to `sequence`.
   std::map<uint64_t, uint64_t> logs;
 
   bool operator==(const DatabaseInventory&) const = default;
 };
 
 struct Inventory {
-  // Whether every write is synced before it is acknowledged: if not, a log may have holes after the loss of
-  // power, behind `sequence`.
+  // Whether every write is synced before it is acknowledged.  If not, a log may have holes behind `sequence`
+  // after the loss of power.
   bool synced = true;
   std::map<std::string, DatabaseInventory> databases;  // by directory name
 
@@ -59,15 +60,15 @@ struct Inventory {
 };
 
 std::string EncodeInventory(const Inventory& inventory);
-// DATA_LOSS: damaged.  FAILED_PRECONDITION: of a newer version.
+// DATA_LOSS: it is damaged.  FAILED_PRECONDITION: a newer version wrote it.
 absl::StatusOr<Inventory> DecodeInventory(std::string_view text);
 
-// The newest that is not damaged; nothing if there is none at all.  DATA_LOSS when there is one, but none
-// that can be read.  `note` then tells of a damaged one that was passed over; else it is left alone.
+// Reads the newest inventory that is not damaged; nothing if there is none at all.  DATA_LOSS: all that exist
+// are damaged.  *note tells of a damaged one that was passed over, and is not touched otherwise.
 absl::StatusOr<std::optional<Inventory>> ReadInventory(rocksdb::Env* env, const std::string& data_dir,
                                                        std::string* note);
 
-// On the disk when this returns.  Never leaves the directory without one.
+// The inventory is on the disk when this returns.  The directory is never without one.
 absl::Status WriteInventory(rocksdb::Env* env, const std::string& data_dir, const Inventory& inventory);
 
 }  // namespace sonde

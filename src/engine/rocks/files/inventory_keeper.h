@@ -1,5 +1,5 @@
-// Keeps the inventory of a data directory true: writes it when files come or go, and while there are writes,
-// once a second.
+// Keeps the inventory of a data directory true: writes it when files come or go, and once a second while
+// there are writes.
 #pragma once
 
 #include <functional>
@@ -21,25 +21,25 @@ namespace sonde {
 
 class InventoryKeeper {
  public:
-  // `tell` is told when an inventory cannot be written (it is tried again; the one before stays true),
-  // and when it can again.  From a thread of its own.
+  // `tell` is told when an inventory cannot be written, and when it can again.  Writing is tried again; the
+  // inventory before stays true.  It is called by a thread of the keeper's own.
   InventoryKeeper(rocksdb::Env* env, std::string data_dir, bool synced, absl::Duration interval, Tell tell);
-  ~InventoryKeeper();  // as Stop
+  ~InventoryKeeper();  // calls Stop
 
-  // For the options of a database, before it is opened.  It may outlive the keeper.
+  // Makes a listener for the options of a database that is not open yet.  It may outlive the keeper.
   std::shared_ptr<rocksdb::EventListener> MakeListener() const;
 
-  // `databases`: by directory name; they must stay open until Stop.  Writes the inventory once, then goes on
-  // in the background.
+  // `databases`, by directory name, must stay open until Stop.  Writes the inventory once, then goes on in
+  // the background.
   absl::Status Start(std::map<std::string, rocksdb::DB*> databases);
-  // Syncs the logs and writes a last inventory, if it was started.
+  // Syncs the logs and writes a last inventory, if Start was called.
   void Stop();
 
  private:
   class Listener;
-  // Shared with the listeners.
+  // State that is shared with the listeners.
   struct Wake {
-    // Waits for `interval`, or until the keeper stops: whether it does.
+    // Waits for `interval`, or until the keeper stops.  Returns whether it stops.
     bool Stops(absl::Duration interval) ABSL_LOCKS_EXCLUDED(mutex) {
       const absl::MutexLock lock(&mutex);
       return changed.WaitFor(&mutex, interval, absl::Condition(&stopping));
@@ -49,8 +49,8 @@ class InventoryKeeper {
     SteadyCondVar changed;
     bool files_changed ABSL_GUARDED_BY(mutex) = false;
     bool stopping ABSL_GUARDED_BY(mutex) = false;
-    // Databases that recover from a full disk.  An error that they meet meanwhile, as a sync of a log whose
-    // last write failed, would make them begin again: the keeper leaves them alone.
+    // Number of databases that recover from a full disk.  The keeper leaves them alone: an error that they
+    // meet meanwhile, such as from the sync of a log whose last write failed, would make them begin again.
     int recovering_count ABSL_GUARDED_BY(mutex) = 0;
   };
 
@@ -66,10 +66,10 @@ class InventoryKeeper {
   const Tell tell_;
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
   std::map<std::string, rocksdb::DB*> databases_;
-  // With which sequence number a log begins, by database and number.
+  // By database and log number: the sequence number with which the log begins.
   std::map<std::pair<std::string, uint64_t>, uint64_t> logs_begin_;
   Inventory written_;
-  bool failed_ = false;  // to write it, the last time
+  bool failed_ = false;  // the last inventory could not be written
   std::thread thread_;
 };
 

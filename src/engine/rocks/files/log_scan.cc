@@ -75,7 +75,8 @@ class Scanner {
       const std::optional<Frame> frame = ParseFrame(block.substr(at));
       if (!frame.has_value() || StartsRecord(*frame) == in_record_) {
         bad_ = true;
-        // What is whole but in the wrong place is looked at again; else it is what follows that counts.
+        // A frame that is whole but in the wrong place is looked at again.  Otherwise the next byte is looked
+        // at.
         return frame.has_value() ? at : at + 1;
       }
       TakeFrame(*frame, scan_.file_bytes + at);

@@ -126,7 +126,7 @@ class Check {
     options.wal_dir = data_dir_;  // there are no logs in it
     options.max_open_files = 256;
     const std::string doing = fmt::format("Checking {}", path_);
-    // What is torn is not acknowledged, and may be cut off now: RocksDB would stumble over it.
+    // A torn tail is not acknowledged, and may be cut off now: RocksDB would stumble over it.
     if (absl::Status status = CutTornTails(); !status.ok()) return status;
     std::vector<std::string> names;
     rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, path_, &names);

@@ -1,8 +1,8 @@
-// An environment in which a file that cannot be opened, because the process or the machine has too many open,
-// is no lasting error: RocksDB tries again by itself, and goes on when there are descriptors again.
+// An environment in which too many open files, of the process or the machine, are no lasting error: RocksDB
+// tries again by itself, and goes on when there are descriptors again.
 //
-// The database shares its descriptors with connections, which come and go.  Nothing was lost or half written
-// when a file was not opened at all.
+// The database shares its descriptors with connections, which come and go.  A file that was not opened at all
+// lost nothing.
 #pragma once
 
 #include <string_view>
@@ -18,10 +18,10 @@ class OpenFilesEnv final : public rocksdb::EnvWrapper {
   const char* Name() const override { return "OpenFilesEnv"; }
 };
 
-// How many tables RocksDB may keep open: half of what the process may have, and no more than it needs.
+// How many tables RocksDB may keep open: half of the process' limit, and no more than RocksDB needs.
 int OpenTablesMax();
 
-// Of an error that RocksDB tells: it is of that kind.
+// Whether an error that RocksDB tells is for want of descriptors.
 bool IsForWantOfDescriptors(const rocksdb::Status& status);
 
 }  // namespace sonde

@@ -1,4 +1,4 @@
-// RocksDB's statuses as Sonde's: the only place where they are converted.
+// Converts RocksDB's statuses to Sonde's.  No other file does so.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,12 @@
 
 namespace sonde {
 
-// `doing` says what was asked for: "writing 3 rows".
+// `doing` says what RocksDB was asked to do: "writing 3 rows".
 absl::Status FromRocks(const rocksdb::Status& status, std::string_view doing);
 
-// The same of a write: UNKNOWN where a file could not be written or synced, as what of it is in the log may
-// be there again when the directory is opened next.  Who tries again then may apply it twice.
+// Converts the status of a write.  If a file could not be written or synced, it is UNKNOWN: the part of the
+// write that is in the log may be there when the directory is opened next, so a caller that tries again may
+// apply it twice.
 absl::Status FromRocksWrite(const rocksdb::Status& status, std::string_view doing);
 
 }  // namespace sonde

@@ -1,8 +1,8 @@
-// Reads every live table from time to time, slowly, and compares its checksum with the one that was taken
-// when it was written: what rots on the disk is noticed while there is still a copy.  Nothing is repaired:
-// rows of a damaged block are answered with DATA_LOSS, the others are served.
+// Reads every live table from time to time, slowly, and compares its checksum with the one from when it was
+// written, so that decay of the disk is noticed while there is still a copy.  Nothing is repaired: rows of a
+// damaged block are answered with DATA_LOSS, the others are served.
 //
-// One thread.  The MANIFEST is read, too; logs are short-lived, and read at the next start.
+// One thread.  It reads the MANIFEST, too.  Logs are short-lived, and are read at the next start.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@
 namespace sonde {
 
 struct ScrubProgress {
-  uint64_t passes_count = 0;                   // that ended
-  uint64_t tables_done = 0, tables_count = 0;  // of the pass that is under way, or was last
-  uint64_t bytes_done = 0;                     // likewise
-  std::vector<std::string> damaged_files;      // by any pass
+  uint64_t passes_count = 0;                   // passes that have ended
+  uint64_t tables_done = 0, tables_count = 0;  // of the current or last pass
+  uint64_t bytes_done = 0;                     // of the current or last pass
+  std::vector<std::string> damaged_files;      // found by any pass
 };
 
 class Scrubber {
@@ -35,14 +35,15 @@ class Scrubber {
     absl::Duration interval = absl::Hours(24);  // from the end of a pass to the start of the next
     absl::Duration first_after = absl::Minutes(5);
     uint64_t bytes_per_second_max = uint64_t{32} << 20;
-    Tell tell;  // of damage, and of each pass that ended
+    Tell tell;  // told of damage, and of each pass that ended
   };
 
-  // `databases`, by path, must stay open until this ends.
+  // `databases`, by path, must stay open as long as this.
   Scrubber(rocksdb::Env* env, std::map<std::string, rocksdb::DB*> databases, Options options);
   ~Scrubber();
 
-  // One pass, now, by the calling thread.  DATA_LOSS: names the first damaged file.  CANCELLED: this ends.
+  // Runs one pass now, on the calling thread.  DATA_LOSS: the text names the first damaged file.  CANCELLED:
+  // the scrubber ends.
   absl::Status Pass();
 
   ScrubProgress progress() const;
@@ -50,7 +51,7 @@ class Scrubber {
  private:
   absl::Status CheckTable(const rocksdb::LiveFileMetaData& table) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pass_mutex_);
   absl::Status CheckManifest(const std::string& path, rocksdb::DB* db);
-  // After so many bytes were read: waits so that the rate is kept.  False: this ends.
+  // Waits, after `bytes` were read, so that the rate is kept.  Returns false if the scrubber ends.
   bool Pace(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pass_mutex_);
   bool WaitUntil(absl::Time time);
   void TellOf(TellLevel level, const std::string& text) const;

@@ -1,4 +1,4 @@
-// How the entries of a directory are made durable.
+// Makes the entries of a directory durable.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the embedded engine tells whoever runs it.
+// Messages of the embedded engine to its operator.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ enum class TellLevel {
   kWarning,  // something is damaged, was lost, or does not work
 };
 
-// Called with a line, now and then and from several threads; may be null.
+// Called with a line, now and then, by several threads.  May be null.
 using Tell = std::function<void(TellLevel level, const std::string& text)>;
 
 }  // namespace sonde

@@ -8,7 +8,7 @@
 namespace sonde {
 namespace {
 
-// Of RocksDB's WritableFileWriter.
+// The message of RocksDB's WritableFileWriter.
 constexpr char kPreviousError[] = "Writer has previous error";
 
 // RocksDB recovers from it by itself.

@@ -1,8 +1,8 @@
-// Remembers why a database takes no writes any more: a sync that failed, a table that turned out damaged.
+// Remembers why a database takes no writes any more: a sync failed, or a table turned out to be damaged.
 //
-// After a failed sync nobody knows what is on the disk, and asking again may say that all is well though it
-// is not; so writes stay refused until the directory is opened (and checked) again.  RocksDB recovers by
-// itself from a full disk, and when there were too many open files (open_files.h).
+// After a failed sync nobody knows what is on the disk, and a second sync may succeed although data is lost.
+// So writes stay refused until the directory is opened (and checked) again.  RocksDB recovers by itself from
+// a full disk, and from too many open files (open_files.h).
 #pragma once
 
 #include <atomic>
@@ -23,15 +23,16 @@ class WriteStop {
   // `tell` is told when writes stop.
   explicit WriteStop(Tell tell) : state_(std::make_shared<State>()) { state_->tell = std::move(tell); }
 
-  // For the options of a database; it may outlive this, which must outlive the database's last error.
+  // Makes a listener for the options of a database.  The listener may outlive this; this must outlive the
+  // database's last error.
   std::shared_ptr<rocksdb::EventListener> MakeListener(std::string database) const;
 
-  // For a database that is open though a table of it is damaged: compactions that come upon damage are given
-  // up, and writes go on.  Otherwise that stops them.
+  // Lets writes go on in a database that is open though one of its tables is damaged: compactions that meet
+  // the damage are given up.  Without this call, such a compaction stops writes.
   void GoOnWithDamage() { state_->goes_on_with_damage = true; }
 
-  // OK while writes go on.  UNAVAILABLE: a file could not be written or synced.  DATA_LOSS: a file is
-  // damaged, which a compaction or flush came upon.
+  // OK while writes go on.  UNAVAILABLE: a file could not be written or synced.  DATA_LOSS: a compaction or
+  // flush found a damaged file.
   absl::Status Check() const;
 
  private:

@@ -9,7 +9,8 @@
 namespace sonde {
 namespace {
 
-// Of a long entry; of more fragments than it may have, RocksDB makes one.
+// The expected fragments of a long entry.  If an entry has too many fragments to be long, RocksDB makes one
+// of them.
 constexpr int kFragmentsExpected = 64;
 constexpr int kFragmentsMax = kFragmentsApartMax;
 

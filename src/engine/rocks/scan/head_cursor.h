@@ -1,4 +1,4 @@
-// The entries of one head, in the order of rows, or of one row.
+// The entries of one head, either in the order of rows or looked up by row.
 #pragma once
 
 #include <functional>
@@ -14,17 +14,17 @@
 
 namespace sonde {
 
-// The fragments of one key.
+// Looks up the fragments of a key.  Not for several threads.
 class HeadLookup {
  public:
   // Appends the fragments of `key`, oldest first, to *fragments; the views hold until the next call.
   // DATA_LOSS, errors of the disk.
   absl::Status Find(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const rocksdb::Snapshot* snapshot,
                     const std::string& key, std::vector<std::string_view>* fragments);
-  // The same of a long entry (fragment_merge.h).
+  // Like Find, for a long entry (fragment_merge.h).
   absl::Status FindLong(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const rocksdb::Snapshot* snapshot,
                         const std::string& key, std::vector<std::string_view>* fragments);
-  // Lets the fragments go.
+  // Lets go of the fragments.
   void Clear();
 
  private:
@@ -37,7 +37,8 @@ class HeadCursor {
  public:
   struct Options {
     bool reverse = false;
-    // Whether a family of the expiring ones may be wanted; else they are passed over, all of a row at once.
+    // Whether an expiring family may be wanted.  If not, the expiring families of a row are passed over all
+    // at once.
     bool expiring = false;
     std::function<bool(FamilyId family)> wants;
   };
@@ -49,15 +50,15 @@ class HeadCursor {
   absl::Status Start(const RowRange& rows);
   absl::Status Next();
 
-  // What it is at; the views hold until it moves.
+  // The current entry.  The views hold until the cursor moves.
   bool valid() const { return valid_; }
   const std::string& row_key() const { return row_key_; }
   FamilyId family() const { return parsed_.family; }
-  // Appends its fragments, oldest first.  DATA_LOSS, errors of the disk.
+  // Appends the entry's fragments, oldest first.  DATA_LOSS, errors of the disk.
   absl::Status Fragments(std::vector<std::string_view>* fragments);
 
  private:
-  // From where the iterator is to the next entry that is wanted.
+  // Goes from the iterator's place to the next wanted entry.
   absl::Status FindWanted();
   void Step() { options_.reverse ? iterator_->Prev() : iterator_->Next(); }
   void StepOverExpiring();
@@ -74,7 +75,7 @@ class HeadCursor {
   bool valid_ = false;
   ParsedKey parsed_;
   std::string row_key_;
-  HeadLookup lookup_;  // of a long entry
+  HeadLookup lookup_;  // for long entries
 };
 
 }  // namespace sonde

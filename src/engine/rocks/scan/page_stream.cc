@@ -141,7 +141,7 @@ absl::StatusOr<bool> PageStream::OpenEntry(RowRange rows) {
   }
   absl::StatusOr<std::unique_ptr<OpenPage>> page = LoadPage(*store_, snapshot_, *entry_);
   if (!page.ok()) {
-    // Of what was dropped meanwhile, files may be gone though the snapshot names them.
+    // Files of a table or family that was dropped meanwhile may be gone, though the snapshot names them.
     if (!store_->IsDropped(directory_->table(), options_.family)) return page.status();
     neighbor_.reset();
     return split_follows_ = false;
@@ -185,7 +185,7 @@ bool PageStream::Skips(const DirectoryEntry& entry) const {
       (times.end_micros != 0 && entry.header.timestamp_micros_min >= times.end_micros)) {
     return true;
   }
-  // What follows is for pages within a row.
+  // The checks below are for pages within a row.
   return entry.first.row_key == entry.header.last_row_key && !options_.reverse && SkipsColumns(entry);
 }
 

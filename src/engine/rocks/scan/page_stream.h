@@ -1,7 +1,7 @@
-// The cells that pages hold of one family, in the order of rows.
+// The cells of one family that pages hold, in the order of rows.
 //
-// Reads no more pages than the hints ask for: those of other times, of other columns, and of versions past
-// the newest ones are passed over by their entries in the directory.
+// It reads no more pages than the hints ask for.  Pages of other times, of other columns, and of versions
+// past the newest ones are passed over by their entries in the directory.
 #pragma once
 
 #include <functional>
@@ -21,20 +21,21 @@
 
 namespace sonde {
 
-// A row comes in several pieces, in the order of its cells, if it lies in several pages.  Not for several
-// threads.
+// The stream of a family.  A row that lies in several pages comes in several pieces, in the order of its
+// cells.  Not for several threads.
 class PageStream {
  public:
   struct Options {
     FamilyId family = 0;
     bool reverse = false;
     absl::Time deadline = absl::InfiniteFuture();
-    // As Engine::ScanOptions; null: nobody.  They outlive the stream.
+    // As in RowStore::ScanOptions; null: none.  They must outlive the stream.
     const std::function<absl::Status()>* interrupted = nullptr;
     const std::function<absl::Status(size_t)>* take_large = nullptr;
   };
 
-  // All must outlive it; `directory` is of the same snapshot, and may be shared by streams that take turns.
+  // All arguments must outlive this.  `directory` must be of the same snapshot; streams that take turns may
+  // share it.
   PageStream(const CellStore* store, const rocksdb::Snapshot* snapshot, DirectoryCursor* directory,
              const ReadHints* hints, Options options)
       : store_(store), snapshot_(snapshot), directory_(directory), hints_(hints), options_(options) {}
@@ -42,14 +43,15 @@ class PageStream {
 
   FamilyId family() const { return options_.family; }
 
-  // Goes before the first piece of `rows`.
+  // Goes to the place before the first piece of `rows`.
   absl::Status Start(RowRange rows);
-  // Goes to the next piece; false: there is none.  Errors: DATA_LOSS, DEADLINE_EXCEEDED, those of the disk.
+  // Goes to the next piece.  Returns false if there is none.  Errors: DATA_LOSS, DEADLINE_EXCEEDED, those of
+  // the disk.
   absl::StatusOr<bool> Next();
 
-  // The piece that it is at.  Views hold until the next call of Next or Start; the caller may take the cells.
+  // The current piece.  Its views hold until the next call of Next or Start.  The caller may take the cells.
   RowPiece& piece() { return split_ != nullptr ? split_->piece() : piece_; }
-  // Where the next piece of this row would begin, at least; null: none follows.
+  // The least place where the next piece of this row begins; null: no piece of the row follows.
   const ParsedPageKey* row_goes_on_at() const;
 
  private:
@@ -68,18 +70,18 @@ class PageStream {
   const ReadHints* const hints_;
   const Options options_;
 
-  RowRange rows_;               // in reverse, its end comes down as rows are done
-  DirectoryEntryRef entry_;     // of page_
-  DirectoryEntryRef neighbor_;  // of the page that comes next
+  RowRange rows_;               // in reverse, its end moves down as rows are done
+  DirectoryEntryRef entry_;     // the entry of page_
+  DirectoryEntryRef neighbor_;  // the entry of the page that comes next
   std::unique_ptr<OpenPage> page_;
   std::optional<PageCursor> cursor_;
   RowPiece piece_;
 
-  // In reverse: the row that page_ begins with began in an earlier page, so that it is read forward.
+  // In reverse: the first row of page_ began in an earlier page, so that row is read forward.
   bool split_follows_ = false;
   std::unique_ptr<PageStream> split_;
 
-  // Of the last column of the last piece.
+  // The last column of the last piece.
   std::string last_row_, last_qualifier_;
   int64_t last_count_ = 0;
 };

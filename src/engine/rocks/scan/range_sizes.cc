@@ -43,7 +43,7 @@ std::vector<std::string> FileStarts(const CellStore& store, TableId table) {
 // RocksDB's estimate is as fine as a block of a file and, in memory, as the mean entry of the whole buffer:
 // of a range that it finds smaller than this, the entries are looked at.
 constexpr uint64_t kEstimatedBytesMin = 64 << 10;
-// Of one range, and of all of a call: beyond that the estimate has to do.
+// The bytes that are read for one range, and for all ranges of a call.  Beyond that the estimate has to do.
 constexpr uint64_t kRangeBytesReadMax = 1 << 20;
 constexpr uint64_t kBytesReadMax = 16 << 20;
 constexpr uint64_t kDeletedEntriesMax = 10'000;

@@ -1,4 +1,4 @@
-// How a table divides, and how much lies where.
+// How a table is divided into ranges, and about how many bytes ranges have.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace sonde {
 
-// As Engine::Ranges.  Where files begin is where the data was found to divide evenly.
+// As RowStore::Ranges.  Ranges begin where files begin, as files were found to divide the data evenly.
 absl::StatusOr<std::vector<RangeStats>> MeasureRanges(const CellStore& store, TableId table);
 
-// As Engine::MeasureRows.
+// As RangeSizes::Measure.
 absl::StatusOr<std::vector<uint64_t>> MeasureRowRanges(const CellStore& store, TableId table,
                                                        const std::vector<std::string>& starts,
                                                        const std::string& end);

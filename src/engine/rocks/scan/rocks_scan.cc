@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kStepsBetweenClockReadings = 128;
 
-// Of so many, streams are made whether or not there are pages of them.
+// Up to this many families get a stream without asking the directory first.
 constexpr size_t kFamiliesWithoutLooking = 8;
 
 bool IsEmpty(const RowPiece& piece) { return piece.cells.empty() && piece.numbers.empty(); }
@@ -267,7 +267,7 @@ bool RocksScan::Choose() {
   return any_chosen_;
 }
 
-// Of what was chosen; what a cursor or a stream that was chosen has next is not known yet.
+// Judges only the sources that were chosen: the next entry of a chosen cursor or stream is not known yet.
 bool RocksScan::IsLastOfRow() const {
   return (chosen_source_ == nullptr || chosen_source_->stream->row_goes_on_at() == nullptr) &&
          IsLastFamilyOfRow();
@@ -314,8 +314,8 @@ void RocksScan::KeepNewest(std::vector<CellView>* cells) {
   });
 }
 
-// Edits over the cells of pages.  Of these, the newest are not enough if some are deleted, nothing but keys
-// is not enough if something is added to them, and edits are not made to numbers.
+// Lays edits over the cells of pages.  The newest cells of the pages are not enough if some are deleted.
+// Their keys are not enough if something is added to them.  Edits cannot be laid over numbers.
 absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
   const bool deletes = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutDeletes);
   const bool adds = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutAdds);
@@ -373,7 +373,7 @@ absl::StatusOr<bool> RocksScan::NextOver(RowPiece* piece) {
   }
   piece->last_of_row = over_->done && IsLastFamilyOfRow();
   if (!piece->cells.empty()) return true;
-  // What was last given out is no longer in use, so that its family's stream may go past the row.
+  // The last piece is no longer in use, so its family's stream may go past the row.
   Source* const source = over_->source;
   const bool is_past = over_->all == nullptr && !over_->at_piece;
   over_.reset();

@@ -1,4 +1,4 @@
-// Rows in order, of the heads and of pages.
+// Scans rows in order, merged from the heads and the pages.
 #pragma once
 
 #include <array>
@@ -17,9 +17,10 @@
 
 namespace sonde {
 
-// Each range is merged of a cursor a head and a stream of pages a family.  Of single rows of known families,
-// the heads are looked up by key instead (the Bloom filters answer for most that are not there).  A row that
-// only pages hold is handed out as it is.  One that lies in several pages comes page by page.
+// A range is merged from a cursor for each head and a page stream for each family.  If a range is a single
+// row and its families are known, the heads are looked up by key instead: Bloom filters answer for most rows
+// that do not exist.  A row that only pages hold is handed out as it is.  A row that lies in several pages
+// comes page by page.  Not for several threads.
 class RocksScan final : public RowStream {
  public:
   // `store` must outlive it.
@@ -30,7 +31,7 @@ class RocksScan final : public RowStream {
  private:
   enum class State { kBetweenRanges, kLookingUp, kMerging };
 
-  // A stream and whether it is at a piece.
+  // A stream, and whether it is at a piece.
   struct Source {
     std::unique_ptr<PageStream> stream;
     bool valid = false;
@@ -39,16 +40,16 @@ class RocksScan final : public RowStream {
   // A row of several pages that heads have edits of, from its first piece to its last.
   struct Over {
     Source* source;
-    PageStream* pages;                           // which the pieces come from: source's, or else `all`
-    std::unique_ptr<DirectoryCursor> directory;  // of `all`
+    PageStream* pages;  // where the pieces come from: the source's stream, or else `all`
+    std::unique_ptr<DirectoryCursor> directory;  // the directory for `all`
     std::unique_ptr<PageStream> all;
-    FragmentEdits edits;   // those that are still to come
-    bool at_piece = true;  // else `pages` is past the row
+    FragmentEdits edits;   // the edits that are still to come
+    bool at_piece = true;  // false: `pages` is past the row
     bool begun = false, done = false;
   };
 
   absl::Status CheckDeadline();
-  // Before so many bytes of heads are read.
+  // Takes room before `bytes` of heads are read.
   absl::Status TakeLarge(uint64_t bytes);
   absl::Status MakeSources();
   absl::Status StartRange();
@@ -56,24 +57,25 @@ class RocksScan final : public RowStream {
   // True: `piece` is filled.  False: ask again, unless the range is over.
   absl::StatusOr<bool> NextLookedUp(RowPiece* piece);
   absl::StatusOr<bool> NextMerged(RowPiece* piece);
-  // Tells the store how long an entry is whose fragments_ from `begin` on are of the open head.
+  // Tells the store how long an entry is.  Its fragments in the open head are fragments_ from `begin` on.
   void NoteOpenFragments(size_t begin) const;
-  // Past what was handed out.
+  // Moves past the entries that were handed out.
   absl::Status Advance();
-  // Chooses the row and family that come next, and what has some of them.  False: nothing is left.
+  // Chooses the row and family that come next, and the sources that have cells of them.  Returns false if
+  // nothing is left.
   bool Choose();
   bool Offer(const std::string& row_key, FamilyId family);
   bool IsLastOfRow() const;
   bool IsLastFamilyOfRow() const;
-  // What `source` (null: nothing) and fragments_ have of what was chosen, into the piece; no cell may be
-  // left.
+  // Fills the piece with the chosen row and family, from `source` (may be null) and fragments_.  The piece
+  // may have no cells left.
   absl::Status Fill(Source* source, RowPiece* piece);
   absl::Status FillOver(Source* source, RowPiece* piece);
-  // Takes what is not among the newest from cells that come next in the row and family, if just these are
-  // asked for: each source gives its newest, so that an older cell may be one that another source has put
-  // anew.
+  // Removes cells that are not among the newest, if only the newest are asked for.  `cells` are the next ones
+  // of the row and family.  Each source gives its own newest cells, so an older cell may be one that another
+  // source has put anew.
   void KeepNewest(std::vector<CellView>* cells);
-  // The next piece of over_ that has cells; false: there is none, and over_ has ended.
+  // Fills the next piece of over_ that has cells.  Returns false if there is none; over_ has ended then.
   absl::StatusOr<bool> NextOver(RowPiece* piece);
   absl::Status PassRow(Source* source);
 
@@ -84,19 +86,19 @@ class RocksScan final : public RowStream {
   const TableShapes shapes_;
   const std::vector<RowRange> ranges_;
   Engine::ScanOptions options_;  // families ascending
-  ReadHints relaxed_hints_;      // without what edits over pages make uncertain
+  ReadHints relaxed_hints_;      // without the hints that edits over pages make uncertain
 
   State state_ = State::kBetweenRanges;
   size_t ranges_done_ = 0;
   uint32_t steps_ = 0;
 
-  // Made when first needed.
+  // These three are made when first needed.
   std::optional<CellStore::Moment> moment_;
   std::optional<DirectoryCursor> directory_;
   std::vector<Source> sources_;  // by family
   std::array<std::unique_ptr<HeadCursor>, 2> heads_;
 
-  // What was chosen.
+  // The row and family that were chosen.
   bool any_chosen_ = false;
   std::string row_key_;
   // The column of the row and family that KeepNewest has come to, and how many cells it has had.
@@ -106,12 +108,12 @@ class RocksScan final : public RowStream {
   Source* chosen_source_ = nullptr;
   std::array<bool, 2> chosen_heads_ = {};
 
-  // Looking up.
+  // These serve looking up.
   size_t families_done_ = 0;
   std::string key_;
   std::array<HeadLookup, 2> lookups_;
 
-  std::vector<std::string_view> fragments_;  // of the piece, oldest first
+  std::vector<std::string_view> fragments_;  // the piece's fragments, oldest first
   FragmentsReader reader_;
   std::optional<Over> over_;
 };

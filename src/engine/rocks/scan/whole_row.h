@@ -1,4 +1,4 @@
-// A row as it is now, all of it in memory, for a change that is decided by what the row has.
+// A row as it is now, whole in memory, for a change that depends on it.  Not for several threads.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace sonde {
 
 class WholeRow {
  public:
-  // `room`: where a large row takes its place, as long as this lives; null: it needs none.
+  // A large row takes its place in `room`, and keeps it as long as this lives.  Null: it needs no place.
   explicit WholeRow(LargeRoom* room) : room_(room) {}
 
-  // Once.  FAILED_PRECONDITION: the row has more than kRowWholeBytesMax, or never fits into the room;
-  // UNAVAILABLE: it has no place now (nobody waits for one, as the row is locked meanwhile).
+  // To be called once.  FAILED_PRECONDITION: the row has more than kRowWholeBytesMax, or never fits into the
+  // room.  UNAVAILABLE: there is no place now; nobody waits for one, as the row is locked meanwhile.
   absl::Status Read(const CellStore* store, TableId table, std::string_view row_key, const ReadHints& hints);
 
-  // In order.  Views hold as long as this lives.
+  // The row's families, in order.  The views hold as long as this lives.
   const std::vector<RowFamily>& families() const { return families_; }
 
  private:
@@ -32,7 +32,7 @@ class WholeRow {
   LargeRoom* const room_;
   LargeRoom::Place place_;
   std::vector<RowFamily> families_;
-  std::vector<std::string> bytes_;  // what the cells point into
+  std::vector<std::string> bytes_;  // bytes that the cells view
   size_t row_bytes_ = 0;
 };
 

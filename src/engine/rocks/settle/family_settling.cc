@@ -32,7 +32,7 @@ FamilySettling::FamilySettling(const CellStore* store, DirectoryCursor* director
 
 void FamilySettling::set_write_part(std::function<absl::Status()> write_part) {
   write_part_ = std::move(write_part);
-  // What is left of an old page, which the batch takes away, is not in it yet.
+  // The rest of an old page, which the batch deletes, is not in the batch yet.
   output_.set_after_page([this] { return open_.has_value() ? absl::OkStatus() : write_part_(); });
 }
 
@@ -226,7 +226,7 @@ absl::Status FamilySettling::Emit(std::string_view row_key, std::vector<CellView
   };
   const size_t before = cells->size();
   const uint64_t bytes_before = rule_.KeepsEverything() ? 0 : bytes_of(*cells);
-  // Of a column that begins in another page, some are kept that could go: they do not show.
+  // If a column begins in another page, some of its cells are kept that could go.  Readers do not see them.
   rule_.Filter(cells);
   if (before > cells->size()) {
     counts_.cells_forgotten += before - cells->size();

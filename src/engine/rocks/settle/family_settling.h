@@ -1,10 +1,12 @@
-// Settles edits of one family: merges them with the pages that they touch, into new pages.
+// Settles edits of one family: merges them, with the pages that they touch, into new pages.
 //
-// The old pages are gone along together with the edits, in order.  A page that holds, or would hold, a cell
-// that an edit touches is read and made again; the others stay, and are not read.  So of a row that lies in
-// many pages, only those are rewritten in which something changes.  Edits between two pages become pages of
-// their own, unless a neighbour is so small that it is better made again with them (kSmallerThan), which
-// bounds both how often a cell is rewritten and how many small pages there are.
+// It goes along the old pages and the edits together, in order.  A page that holds, or would hold, a cell
+// that an edit touches is read and made again.  All other pages stay, and are not read.  So if a row lies in
+// many pages, only those in which something changes are rewritten.  Edits between two pages become pages of
+// their own.  But if a neighbour is small (kSmallerThan), it is made again with them.  That bounds both how
+// often a cell is rewritten and how many small pages there are.
+//
+// Not for several threads.
 #pragma once
 
 #include <cstddef>
@@ -32,38 +34,39 @@ namespace sonde {
 struct RowEdits {
   std::string_view row_key;
   absl::InlinedVector<std::string_view, 1> fragments;  // oldest first
-  size_t cells = 0;                                    // puts and adds; of several fragments, at most
+  size_t cells = 0;  // puts and adds; an upper bound if there are several fragments
 };
 
 class FamilySettling {
  public:
   struct Counts {
     uint64_t cells_in = 0;         // of edits
-    uint64_t pages_old = 0;        // that were made again
-    uint64_t cells_old = 0;        // of these
-    uint64_t bytes_old = 0;        // of these
+    uint64_t pages_old = 0;        // made again
+    uint64_t cells_old = 0;        // of pages_old
+    uint64_t bytes_old = 0;        // of pages_old
     uint64_t cells_forgotten = 0;  // by the rule of garbage collection
-    uint64_t bytes_forgotten = 0;  // of their qualifiers and values
+    uint64_t bytes_forgotten = 0;  // their qualifiers and values
     PageOutput::Counts out;
   };
 
-  // All must outlive it.  `directory` is as of now, and nobody else changes pages meanwhile.
+  // All arguments must outlive this.  `directory` must be of the present; nobody else may change pages
+  // meanwhile.
   FamilySettling(const CellStore* store, DirectoryCursor* directory, FamilyId family,
                  const GcRuleEvaluator& rule, PageLimits limits, rocksdb::WriteBatch* batch);
 
-  // What becomes of the batch when nothing is half done in it: as long as edits add nothing, they may lie in
-  // pages and in the head at once, and it may be written in parts.
+  // `write_part` writes the batch, and is called where nothing in it is half done.  The batch may be written
+  // in parts only if no edit adds: such edits may lie in pages and in the head at once.
   void set_write_part(std::function<absl::Status()> write_part);
 
-  // One of the two, once.  What changes goes to the batch, which is of no use after an error.
-  // `rows` ascending.
+  // Run and Rewrite: call one of them, once.  Changes go to the batch, which is of no use after an error.
+  // `rows` must ascend.
   absl::Status Run(absl::Span<const RowEdits> rows);
   // Makes a page again, without what the rule forgets.
   absl::Status Rewrite(const DirectoryEntryRef& page);
   Counts counts() const;
 
  private:
-  // An old page that is being made again, and its rows that were not copied yet.
+  // An old page that is being made again, with its rows that were not copied yet.
   struct OldPage {
     DirectoryEntryRef entry;
     std::unique_ptr<OpenPage> page;
@@ -73,7 +76,7 @@ class FamilySettling {
 
     absl::Status Step();
   };
-  // Cells of a row: those not before `begin`, and before `end`; nothing: no bound.
+  // A place in a row.  Bounds of cells: not before `begin`, and before `end`; nothing is no bound.
   struct Place {
     std::string_view qualifier;
     int64_t timestamp_micros = 0;
@@ -114,13 +117,13 @@ class FamilySettling {
 
   absl::Span<const RowEdits> rows_;
   std::optional<OldPage> open_;
-  // Of the old pages after what was made, the first.
+  // The first old page behind the pages that were made.
   DirectoryEntryRef next_;
-  std::string done_key_;  // of the last page that was made again
+  std::string done_key_;  // the last row key of the last page that was made again
 
   std::function<absl::Status()> write_part_;  // may be null
   FragmentsReader reader_;
-  const Fragment* edits_ = nullptr;  // of the row
+  const Fragment* edits_ = nullptr;  // the row's edits
   std::deque<std::string> states_;
   std::vector<CellView> cells_;
   Counts counts_;

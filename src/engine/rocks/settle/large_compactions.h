@@ -1,5 +1,5 @@
-// Compactions of a database in which there are large entries: one holds several copies of an entry at once,
-// so it takes its place in the room for what is large, as a write does.
+// Room for compactions of a database with large entries.  A compaction holds several copies of an entry at
+// once, so it takes its place in the room for large work, as a write does.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,10 @@ class LargeCompactions final : public rocksdb::EventListener {
   // `room` must outlive the database.
   explicit LargeCompactions(LargeRoom* room) : room_(room) {}
 
-  // From now on it is known which entries there are; these outlive the last compaction.
+  // From now on the large entries are known.  `long_rows` must outlive the last compaction.
   void Start(const LongRows* long_rows) { long_rows_ = long_rows; }
 
-  // Waits for its place, before writes: the more tables a compaction has to merge, the more it takes.
+  // Waits for its place, before writes do: the more tables a compaction has to merge, the more it takes.
   void OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) override;
   void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) override;
 

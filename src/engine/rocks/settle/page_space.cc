@@ -13,14 +13,14 @@
 namespace sonde {
 namespace {
 
-// Of what the tables hold of a range, this must be dead before it is compacted: one part of so many.
+// A range is compacted if at least one part in this many of its bytes in the tables is dead.
 constexpr uint64_t kDeadShare = 4;
 // Less is not worth a table.
 constexpr uint64_t kDeadBytesMin = uint64_t{64} << 10;
 constexpr uint64_t kRewrittenPerFreed = 8;
 // Ranges side by side are compacted together up to this.
 constexpr uint64_t kCompactedBytesMax = uint64_t{256} << 20;
-// What a table needs besides a page and twice its key (in the data and in the index), about.
+// About how many bytes a table needs besides a page and twice its key (in the data and in the index).
 constexpr uint64_t kBytesPerPage = 64;
 constexpr uint64_t kDirectoryEntriesMin = 100;
 

@@ -1,21 +1,21 @@
-// Gives back the space of pages that are gone: that were dropped, have expired, or were made again.
+// Gives back the space of pages that are gone: dropped, expired, or made again.
 //
-// What is deleted stays in RocksDB's tables until a compaction comes by, and where nobody writes none does.
-// A pass goes along the keys of pages, and compares what the tables hold with what the directory knows:
+// Deleted pages stay in RocksDB's tables until a compaction comes by, and none comes where nobody writes.  A
+// pass goes along the keys of pages, and compares the pages in the tables with those in the directory:
 //
 //   - Tables between two pages that follow each other in the directory are deleted as they are, which takes
 //     no room.
-//   - Ranges of which much is dead (kDeadShare) are compacted, if that rewrites no more than
-//     kRewrittenPerFreed bytes for each that it frees.
+//   - Ranges with much dead data (kDeadShare) are compacted, if that rewrites no more than
+//     kRewrittenPerFreed bytes for each byte that it frees.
 //   - The directory is compacted when as many of its entries are gone as are left.
 //
-// Nothing is remembered from pass to pass, or over a restart.  A step is one range of keys of about one table
-// that is measured, or one of kCompactedBytesMax at most, or one table more, that is compacted.
+// Nothing is remembered from pass to pass, or over a restart.  A step measures a range of keys of about one
+// table, or compacts a range of at most kCompactedBytesMax, or of one table if that is larger.
 //
-// Readers: what a snapshot sees, compactions keep, so that a step waits for those from before; and tables are
-// deleted only when there are none (CellStore::ReadersSeePages).
+// Compactions keep all that a snapshot sees, so a step waits for the readers from before it.  Tables are
+// deleted only when there are no such readers (CellStore::ReadersSeePages).
 //
-// Threads: one at a time; Cancel and counts by any.
+// Threads: one at a time; Cancel and counts may be called by any.
 #pragma once
 
 #include <atomic>
@@ -32,27 +32,27 @@
 
 namespace sonde {
 
-// Since the engine was opened.
+// Sums since the engine was opened.
 struct SpaceCounts {
   uint64_t passes = 0;           // that ended
   uint64_t bytes_of_tables = 0;  // freed with tables that were deleted
   uint64_t bytes_compacted = 0;  // freed by compactions
-  uint64_t bytes_dead = 0;       // that the last pass found besides these tables, about
+  uint64_t bytes_dead = 0;       // about how many the last pass found besides these tables
 };
 
 class PageSpace {
  public:
   enum class Progress { kMore, kWaitsForReaders, kDone };
 
-  // Both must outlive it.
+  // Both must outlive this.
   PageSpace(CellStore* store, Settling* settling) : store_(store), settling_(settling) {}
 
-  // The next step of the pass that is under way, or the first one of another.  Without room nothing is
-  // compacted.  Errors: DATA_LOSS the directory is damaged; those of the disk.
-  // After one, the next step begins another pass.
+  // Makes the next step of the current pass, or the first step of another.  Without room it compacts nothing.
+  // DATA_LOSS: the directory is damaged.  Other errors: those of the disk.  After an error, the next step
+  // begins another pass.
   absl::StatusOr<Progress> Step(bool has_room);
 
-  // Ends compactions that are under way, and lets none begin.
+  // Ends current compactions, and lets none begin.
   void Cancel() { canceled_ = true; }
 
   SpaceCounts counts() const;
@@ -61,7 +61,7 @@ class PageSpace {
   // Keys [start, end).
   struct Range {
     std::string start, end;
-    uint64_t stored_bytes = 0;  // in tables
+    uint64_t stored_bytes = 0;  // bytes in tables
     uint64_t dead_bytes = 0;
   };
 
@@ -79,18 +79,18 @@ class PageSpace {
   Settling* const settling_;
   std::atomic<bool> canceled_ = false;
 
-  // Of the pass.
+  // The current pass.
   bool under_way_ = false;
   bool at_end_ = false;
-  rocksdb::ColumnFamilyMetaData tables_;  // as they were when it began
-  std::string position_;                  // what lies before it was measured
-  uint64_t directory_entries_ = 0;        // before it
-  uint64_t dead_bytes_ = 0;               // likewise
-  // Between which keys tables were deleted last.
+  rocksdb::ColumnFamilyMetaData tables_;  // the tables at the pass' begin
+  std::string position_;                  // all before it was measured
+  uint64_t directory_entries_ = 0;        // before position_
+  uint64_t dead_bytes_ = 0;               // before position_
+  // The keys between which tables were deleted last.
   std::optional<std::pair<std::string, std::string>> freed_;
-  std::optional<Range> found_;  // of which much is dead; may be continued
-  std::optional<Range> ready_;  // is to be compacted
-  uint64_t ready_since_ = 0;    // which sequence number was the last one then
+  std::optional<Range> found_;  // a range with much dead data; it may grow
+  std::optional<Range> ready_;  // a range to be compacted
+  uint64_t ready_since_ = 0;    // the last sequence number when ready_ was set
 
   std::atomic<uint64_t> passes_ = 0, bytes_of_tables_ = 0, bytes_compacted_ = 0, bytes_dead_ = 0;
 };

@@ -261,7 +261,7 @@ TEST_F(PageSpaceTest, OfDroppedRowsThatHaveNotSettledIsFreed) {
   EXPECT_EQ(CountRows(kTable), kRows);
 }
 
-// Of what was dropped before the process ended, nobody tells the next one.
+// Nobody tells a new process of the drops before it.
 TEST_F(PageSpaceTest, IsFreedAfterARestart) {
   Write(kTable, "a");
   Write(kTable, "b");

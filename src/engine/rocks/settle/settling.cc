@@ -16,8 +16,9 @@
 namespace sonde {
 namespace {
 
-// What a step takes at most, in sizes of its longest entry: as it was read, as the cells of a page, the page,
-// the batch, and the write buffer; then, but for the first three, what a flush takes (kLargeWriteCopies).
+// The memory of a step at most, in sizes of its longest entry: as it was read, as the cells of a page, the
+// page, the batch, and the write buffer.  Then, without the first three, the memory of a flush
+// (kLargeWriteCopies).
 constexpr int64_t kLargeStepCopies = 6;
 
 constexpr size_t kReadAheadBytes = size_t{1} << 20;
@@ -394,8 +395,9 @@ absl::Status Settling::FreeTable(TableId table) {
   return status;
 }
 
-// Of what nobody may read any more, from the column family `first` to the directory.  Deleted tables take
-// their deletes along, and those of what lies deeper in others: so all is deleted before.
+// Frees ranges that nobody may read any more, from the column family `first` to the directory.  Deleted
+// tables take their deletes along, and so the deletes of deeper entries in other tables.  So all entries are
+// deleted before.
 absl::Status Settling::Free(const std::string& start, const std::string& end, CellStore::ColumnFamily first) {
   rocksdb::Status status;
   {

@@ -1,13 +1,12 @@
-// Moves cells from the resting head into pages, and takes away what is dropped, in both.
+// Moves cells from the resting head into pages, and removes dropped cells from both.
 //
-// Settling goes along the resting head in steps.  A step is one WriteBatch: new pages, away with the old ones
-// that they replace, away with the edits that went into them; so a crash leaves it done or not begun, and a
-// reader's snapshot sees its cells once.  A step with a long entry is several: until the last one takes the
-// edits away, they lie over pages that have them already, which changes nothing unless they add.
-// Nothing but this class changes pages or takes entries out of the
-// resting head.
+// Settling goes along the resting head in steps.  A step is one WriteBatch: it adds new pages, deletes the
+// old pages that they replace, and deletes the edits that went into them.  So a crash leaves a step done or
+// not begun, and a reader's snapshot sees its cells once.  A step with a long entry is several batches.
+// Until the last one deletes the edits, the edits lie over pages that have them already, which changes
+// nothing unless they add.  Only this class changes pages and takes entries out of the resting head.
 //
-// Threads: all functions may be called at once; one of them works at a time.
+// Threads: all functions may be called at once.  One of them works at a time.
 #pragma once
 
 #include <atomic>
@@ -38,21 +37,21 @@
 
 namespace sonde {
 
-// What settling has done since the engine was opened.
+// Sums since the engine was opened.
 struct SettlingCounts {
   uint64_t steps = 0;
   uint64_t cells_in = 0;         // of edits
   uint64_t cells_old = 0;        // of pages that were made again
   uint64_t cells_forgotten = 0;  // by the rules of garbage collection
-  uint64_t bytes_forgotten = 0;  // of their qualifiers and values
+  uint64_t bytes_forgotten = 0;  // their qualifiers and values
   uint64_t pages = 0;            // made
-  uint64_t page_bytes = 0;       // of these
+  uint64_t page_bytes = 0;       // of the pages that were made
   uint64_t pages_expired = 0;    // deleted unread
-  uint64_t cells_expired = 0;    // of these
-  uint64_t bytes_expired = 0;    // of these, as they lay on the disk
+  uint64_t cells_expired = 0;    // of pages_expired
+  uint64_t bytes_expired = 0;    // of pages_expired, as they lay on the disk
 };
 
-// Of all pages, about: what is dropped is noticed when they are visited next.
+// About all pages.  Dropped pages count until they are visited next.
 struct PageTotals {
   int64_t pages = 0;
   int64_t cells = 0;
@@ -61,25 +60,26 @@ struct PageTotals {
 
 class Settling {
  public:
-  // What may be forgotten of a family, now.  Called by any thread.
+  // Returns the rule that says what may be forgotten of a family now.  Called by any thread.
   using Rules = std::function<GcRuleEvaluator(TableId table, FamilyId family)>;
 
   struct Options {
     PageLimits page;
-    // A step takes whole rows, until it has so much of the head; it goes on to where a page begins, up to
-    // twice as far.
+    // A step takes whole rows, until it has this much of the head.  It then goes on to where a page begins,
+    // up to twice as far.
     size_t step_cells_max = size_t{512} << 10;
     size_t step_bytes_max = size_t{16} << 20;
-    // Now, for families that expire.
+    // Returns the present, for families that expire.
     std::function<int64_t()> now_micros;
   };
 
-  // `store` must outlive it.
+  // `store` must outlive this.
   Settling(CellStore* store, Rules rules, Options options)
       : store_(store), rules_(std::move(rules)), options_(std::move(options)) {}
 
-  // The next step.  False: the resting head is empty.  Errors: DATA_LOSS a fragment or a page is damaged,
-  // INTERNAL a new page would not be read as it was written, those of the disk; no cell has changed.
+  // Makes the next step.  Returns false if the resting head is empty.  After an error no cell has changed.
+  // DATA_LOSS: a fragment or a page is damaged.  INTERNAL: a new page would not read as it was written.
+  // Other errors: those of the disk.
   absl::StatusOr<bool> Step();
 
   // Empties the resting head, and lets the heads change roles; calls `after_step` (may be null) after each
@@ -90,34 +90,35 @@ class Settling {
 
   // Deletes rows, in the heads and in pages.
   absl::Status DropRange(TableId table, const RowRange& range);
-  // Gives back the space of a family's pages; of all families of a table, and its edits.
+  // FreeFamily gives back the space of a family's pages; FreeTable that of all pages and edits of a table.
   absl::Status FreeFamily(TableId table, FamilyId family);
   absl::Status FreeTable(TableId table);
 
-  // How often something was dropped.
+  // How many times something was dropped.
   uint64_t drops() const { return drops_.load(std::memory_order_relaxed); }
 
-  // Deletes tables of pages that hold none that the directory knows, as they are: all those that lie between
-  // the two pages next to [first, last].  Gives back between which keys; nothing: there is such a page from
-  // `first` to `last`, or somebody may still read one.  Takes no room on the disk.
+  // Deletes RocksDB's tables that hold no page of the directory, as they are: all tables that lie between the
+  // two pages next to [first, last].  Returns the keys between which it deleted.  Returns nothing if the
+  // directory has a page from `first` to `last`, or if somebody may still read one.  Takes no room on the
+  // disk.
   absl::StatusOr<std::optional<std::pair<std::string, std::string>>> FreeTables(const std::string& first,
                                                                                 const std::string& last);
 
-  // How far a visit to all pages has come.
+  // The place that a visit to all pages has reached.
   struct VisitPlace {
     std::string key;       // of the last page that was visited
     uint64_t visited = 0;  // pages
-    PageTotals totals;     // of those that stay
+    PageTotals totals;     // of the pages that stay
   };
-  // Visits the next so many pages, by their headers: deletes those of which all may be forgotten, unread, and
-  // makes those again of which much may be.  False: they were the last.
+  // Visits the next `pages_max` pages, by their headers.  It deletes, unread, pages of which all may be
+  // forgotten, and makes pages again of which much may be.  Returns false after the last page.
   absl::StatusOr<bool> Visit(size_t pages_max, VisitPlace* place);
 
   SettlingCounts counts() const;
   PageTotals page_totals() const;
 
  private:
-  // What a step takes of a table.
+  // The part of a table that a step takes.
   struct Taken {
     TableId table = 0;
     std::string first_key, last_key;
@@ -130,12 +131,12 @@ class Settling {
     bool reached_end = false;
   };
 
-  // For the next step, if the resting head may hold something large.  Before mutex_ is taken, for which
-  // others wait.
+  // Takes the place for the next step, if the resting head may hold something large.  To be called before
+  // mutex_ is taken, as others wait for it.
   LargeRoom::Place TakeLargeRoom() const;
   absl::StatusOr<bool> StepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Take(Taken* taken) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Views of `fragments` must hold as long as `taken`.
+  // The views of `fragments` must hold as long as `taken`.
   absl::Status TakeEntry(FamilyId family, std::string_view row_key,
                          absl::Span<const std::string_view> fragments, Taken* taken)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -157,12 +158,12 @@ class Settling {
   std::atomic<uint64_t> drops_ = 0;
 
   mutable absl::Mutex mutex_;
-  // Nothing of the resting head is below it.
+  // The resting head has no entry below it.
   std::string position_ ABSL_GUARDED_BY(mutex_);
   codec::ByteArena arena_ ABSL_GUARDED_BY(mutex_);
   Fragment scratch_ ABSL_GUARDED_BY(mutex_);
 
-  // Held for moments, so that who asks how far it is does not wait for a step.
+  // Held for moments, so that a call of counts() does not wait for a step.
   mutable absl::Mutex counts_mutex_ ABSL_ACQUIRED_AFTER(mutex_);
   SettlingCounts counts_ ABSL_GUARDED_BY(counts_mutex_);
   PageTotals totals_ ABSL_GUARDED_BY(counts_mutex_);

@@ -15,7 +15,7 @@ namespace sonde {
 namespace {
 
 constexpr uint64_t kHeadShare = 8;
-// What a core takes in that does little else.
+// The cells that a core takes in if it does little else.
 constexpr uint64_t kBusyCellsPerSecond = 200'000;
 constexpr uint64_t kBusyFactor = 4;
 // After so long a smaller share is enough, and in the end any.
@@ -26,11 +26,11 @@ constexpr absl::Duration kVeryOld = absl::Hours(24);
 constexpr uint64_t kDeletesMin = 10'000;
 constexpr uint64_t kDeletesShare = 100;
 
-// What a point read looks through in about the time that it takes otherwise.
+// The bytes that a point read looks through in about the time that it takes otherwise.
 constexpr uint64_t kLongEntryBytes = uint64_t{256} << 10;
 constexpr int kEarlyRest = 10;
 
-// What gives space back lets what came in meanwhile settle.
+// Giving space back pauses after this time, so that cells that came in meanwhile settle.
 constexpr absl::Duration kSpaceTurn = absl::Seconds(1);
 constexpr int kSpaceRest = 10;
 
@@ -85,7 +85,7 @@ bool SettlingSchedule::MayGoOn() const {
 }
 
 void SettlingSchedule::Run() {
-  // Of this thread alone, which is how Linux takes it.
+  // It sets this thread alone: Linux takes it so.
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
   while (!IsStopping()) {
     const absl::Status status = Work();
@@ -141,7 +141,7 @@ absl::Status SettlingSchedule::SettleResting(bool switched) {
   while (MayGoOn()) {
     absl::StatusOr<bool> more = settling_->Step();
     if (!more.ok()) return more.status();
-    // What has settled is still in the files, and in the way of whoever reads the head.
+    // Settled entries are still in the files, and in the way of readers of the head.
     if (!*more) return any ? store_->CompactRestingHead() : absl::OkStatus();
     any = true;
   }

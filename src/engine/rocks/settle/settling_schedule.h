@@ -1,25 +1,28 @@
-// Decides when cells settle and when pages are visited, and has it done, by a thread of its own.
+// Decides when cells settle and when pages are visited.  A thread of its own does this work.
 //
-// The heads change roles when the open one holds an eighth (kHeadShare) of the cells of pages that settling
-// has to make again, at least Options::head_cells_min or head_bytes_min; or, with less than that, when it is
-// old or holds many deletes.  What it has to make again is taken to be what it had to the last two times; at
-// the start, all there is.  So a cell that arrives anywhere is rewritten about kHeadShare times in its life
-// at worst, and series that grow at their ends, which make few pages again, do not wait for an eighth of all
-// that other tables have.  While many cells come in (kBusyCellsPerSecond), kBusyFactor times head_cells_min
-// is waited for, so that the processors are theirs, and fewer cells are rewritten.
+// The heads change roles when the open one has enough cells: an eighth (kHeadShare) of the cells of pages
+// that settling has to make again, and at least Options::head_cells_min or head_bytes_min.  With less than
+// that they change roles when the open head is old or holds many deletes.  Settling is assumed to make as
+// many cells again as it did the last two times; at the start, all cells.  So a cell that arrives anywhere is
+// rewritten about kHeadShare times in its life at worst.  Series that grow at their ends make few pages
+// again, and do not wait for an eighth of all cells of other tables.  While many cells come in
+// (kBusyCellsPerSecond), the heads wait for kBusyFactor times head_cells_min, so that incoming cells have the
+// processors, and fewer cells are rewritten.
 //
-// A head of long fragments changes roles when it has as many bytes as are combined (fragment_merge.h): they
-// fill pages of their own, so that waiting for more saves nothing, and readers would have to go through all
-// of them; and at once when one row has so much of them that writers wait for it (long_rows.h).
+// A head of long fragments changes roles when it has as many bytes as are combined (fragment_merge.h).  Its
+// cells fill pages of their own, so waiting for more saves nothing, and readers would have to go through all
+// of them.  It changes roles at once when one row has so many long fragments that writers wait for it
+// (long_rows.h).
 //
-// They change roles when much of the open head was dropped, too, so that its space is given back.
+// The heads also change roles when much of the open head was dropped, so that its space is given back.
 //
-// They change roles early when a read has met a long entry in the open head (kLongEntryBytes), of which it
-// had to look through all, where a page would show the newest cell at once.  So that this stays a small part
-// of the work, the next early time comes when kEarlyRest times as long has passed as this one took.
+// They change roles early when a read has met a long entry in the open head (kLongEntryBytes).  The read had
+// to look through all of it, while a page would show the newest cell at once.  The next early change comes
+// only after kEarlyRest times the time that this one took, so that early changes stay a small part of the
+// work.
 //
 // The space of deleted pages is given back (page_space.h) after each visit, and soon after something was
-// dropped, likewise with rests.
+// dropped, with such rests, too.
 #pragma once
 
 #include <array>
@@ -46,50 +49,50 @@ class SettlingSchedule {
   struct Options {
     uint64_t head_cells_min = uint64_t{1} << 20;
     uint64_t head_bytes_min = uint64_t{64} << 20;
-    // How often pages are looked over for what may be forgotten, by their headers.
+    // Time between two visits to all pages, which look by the pages' headers for what may be forgotten.
     absl::Duration visit_interval = absl::Minutes(5);
-    // Whether the disk has room for a step: without, nothing settles.  May be null.
+    // Whether the disk has room for a step.  Without room nothing settles.  May be null.
     std::function<bool()> has_room;
-    Tell tell;  // when settling fails and when it works again
+    Tell tell;  // told when settling fails and when it works again
   };
 
-  // Both must outlive it.
+  // Both must outlive this.
   SettlingSchedule(CellStore* store, Settling* settling, Options options)
       : store_(store), settling_(settling), options_(std::move(options)), space_(store, settling) {}
   ~SettlingSchedule() { Stop(); }
 
   void Start();
-  // Ends after the step that is under way.
+  // Ends after the current step.
   void Stop();
 
-  // When all pages had been visited the last time, since 1970; 0: not yet.
+  // When the last visit to all pages ended, in seconds since 1970; 0: none has.
   int64_t last_visit_seconds() const { return last_visit_seconds_.load(std::memory_order_relaxed); }
-  // Pages that were visited by the visit that is under way, or was last.
+  // The number of pages that the current or last visit has visited.
   uint64_t visited_pages() const { return visited_pages_.load(std::memory_order_relaxed); }
   SpaceCounts space_counts() const { return space_.counts(); }
 
-  // Whether the heads should change roles, for what the open one holds and how many cells of pages may have
-  // to be made again; busy: while many cells come in.
+  // Whether the heads should change roles, judged by the open head's load and by how many cells of pages may
+  // have to be made again.  `busy`: many cells come in.
   static bool IsDue(const HeadLoad& open_head, uint64_t page_cells, int64_t now_micros, bool busy,
                     const Options& options);
-  // Whether they should, if it is not too soon, though it is not due.
+  // Whether the heads should change roles early.  The caller decides whether it is too soon.
   static bool IsDueEarly(const HeadLoad& open_head);
 
  private:
   void Run();
   absl::Status Work();
-  // Compacts it then if something settled, or if it was `switched`.
+  // Settles the resting head.  Compacts it then, if something settled or if `switched`.
   absl::Status SettleResting(bool switched = false);
   // How many cells of pages may have to be made again when the open head settles.
   uint64_t CellsToRewrite() const;
-  // Switches, settles what was open, and notes what that made again.
+  // Switches the heads, settles the one that was open, and notes how many cells it made again.
   absl::Status Settle(const HeadLoad& load);
   absl::Status Visit();
   void FreeSpace();
-  // Whether many cells have come since it was asked last.
+  // Whether many cells have come since the last call.
   bool IsBusy(const HeadLoad& open_head, absl::Time now);
   bool IsStopping() const;
-  // Not stopping, and there is room.
+  // Whether it is not stopping and there is room.
   bool MayGoOn() const;
   void Report(const absl::Status& status);
 
@@ -102,16 +105,16 @@ class SettlingSchedule {
   absl::Time early_from_ = absl::InfinitePast();
   // Cells of pages that were made again the last two times that a head with much in it settled.
   std::array<uint64_t, 2> rewritten_ = {UINT64_MAX, UINT64_MAX};
-  // Of the open head, when it was looked at last.
+  // The open head's state at the last look.
   uint64_t last_cells_ = 0;
   absl::Time last_look_ = absl::InfinitePast();
   std::atomic<int64_t> last_visit_seconds_ = 0;
   std::atomic<uint64_t> visited_pages_ = 0;
-  // Of passes of space_.
+  // Passes of space_.
   bool space_due_ = false;
-  std::optional<absl::Time> space_since_;         // the one that is under way
-  absl::Time space_from_ = absl::InfinitePast();  // the next one after a drop
-  uint64_t drops_known_ = 0;                      // when it began
+  std::optional<absl::Time> space_since_;         // when the current one began
+  absl::Time space_from_ = absl::InfinitePast();  // when the next one after a drop may begin
+  uint64_t drops_known_ = 0;                      // drops when the current pass began
   bool space_fails_ = false;
   bool failing_ = false;
 

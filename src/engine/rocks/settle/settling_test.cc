@@ -520,7 +520,7 @@ TEST_F(SettlingTest, ARowThatGetsMoreThanSettlesMakesItsWritersWait) {
   EXPECT_EQ(Cells({}, RowRange::Single("long")), wanted);
 }
 
-// Who waits for a row must not keep the heads from changing roles.
+// A writer that waits for a row must not keep the heads from changing roles.
 TEST_F(SettlingTest, WhatComesInPartsDoesNotWaitForAFullRow) {
   settles_ = true;
   head_cells_min_ = 1'000'000;

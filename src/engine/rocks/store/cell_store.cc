@@ -25,7 +25,7 @@ constexpr absl::Duration kHeldPause = absl::Milliseconds(10);
 // Some ten thousand entries, which take a reader a millisecond to step over.
 constexpr uint64_t kLargeHeadBytes = 1 << 20;
 
-// Of what the open head holds: one part of so many.
+// Much is dropped if it is one part in this many of the open head.
 constexpr uint64_t kMuchDroppedShare = 4;
 
 // In the directory, below the keys of all tables, whose ids start at 1.
@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<CellStore>> CellStore::Open(
   return store;
 }
 
-// What is there already.
+// Estimates the load of the open head's existing entries.
 void CellStore::EstimateLoad() {
   uint64_t files = 0, memory = 0;
   rocksdb::ColumnFamilyHandle* const open = head(OpenHeadIndex());

@@ -1,8 +1,8 @@
-// The cells' database as those see it who read, write and settle: two heads that take turns, and pages below
-// them (docs/decisions/0005-settling.md).
+// The cells' database, for readers, writers and settling: two heads that take turns, and pages below them
+// (docs/decisions/0005-settling.md).
 //
-// All writes go to the open head; the resting one only shrinks, as settling moves its cells into pages.  A
-// row is its pages, then its fragment of the resting head, then that of the open one: oldest first.
+// All writes go to the open head.  The resting head only shrinks, as settling moves its cells into pages.  A
+// row is its pages, then its fragment in the resting head, then its fragment in the open one: oldest first.
 //
 // Threads: all functions may be called at once, unless said otherwise.
 #pragma once
@@ -36,44 +36,44 @@
 
 namespace sonde {
 
-// What was written to a head since it was opened; about, after a restart.
+// The writes to a head since it was opened.  After a restart the numbers are approximate.
 struct HeadLoad {
   uint64_t cells = 0;
   uint64_t deletes = 0;
   uint64_t bytes = 0;               // of edits and their keys
   uint64_t long_bytes = 0;          // of these, in fragments of kFragmentApartBytesMin or more
-  bool has_full_row = false;        // who adds to it waits until the heads change roles (long_rows.h)
-  bool has_much_dropped = false;    // by NoteDrop
-  int64_t since_micros = 0;         // when it got the first of it; 0: nothing was written
-  uint64_t longest_read_bytes = 0;  // the longest of its entries that a read has met
+  bool has_full_row = false;        // writers to this row wait until the heads change roles (long_rows.h)
+  bool has_much_dropped = false;    // NoteDrop sets it
+  int64_t since_micros = 0;         // when the head got its first write; 0: nothing was written
+  uint64_t longest_read_bytes = 0;  // the longest entry of the head that a read has met
 };
 
 class CellStore {
  public:
   struct Options {
     bool sync = true;
-    // Asked before each write; an error is its answer.
+    // Asked before each write; an error is the write's status.
     std::function<absl::Status()> check_writes;
     std::function<int64_t()> now_micros;
     uint64_t page_cache_bytes = 0;
     uint64_t directory_cache_bytes = 0;
-    // What pages in the hands of readers may take, and the cache that makes room for it.
+    // The memory that pages in the hands of readers may take, and the cache that makes room for it.
     uint64_t open_pages_bytes_max = 0;
     std::shared_ptr<rocksdb::Cache> block_cache;
     std::function<bool(TableId table, FamilyId family)> is_dropped;
-    // Of what a row may get in long fragments until the heads change roles.
+    // Bytes in long fragments that a row may get until the heads change roles.
     uint64_t long_row_bytes_max = std::numeric_limits<uint64_t>::max();
     LargeRoom* large_room = nullptr;  // may be null; not owned
   };
 
-  // `shapes` must outlive it.  Errors: those of rocksdb::DB::Open.
+  // `shapes` must outlive this.  Errors: those of rocksdb::DB::Open.
   static absl::StatusOr<std::unique_ptr<CellStore>> Open(
       const rocksdb::DBOptions& settings, const std::string& path,
       const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families, const ShapeDictionary* shapes,
       Options options);
   ~CellStore();
 
-  // In the order of the descriptors that Open is given.
+  // The column families, in the order of the descriptors that Open gets.
   enum ColumnFamily : size_t { kFirstHead, kSecondHead, kPages, kDirectory, kLog, kColumnFamilies };
   static const std::array<std::string, kColumnFamilies>& ColumnFamilyNames();
 
@@ -86,7 +86,7 @@ class CellStore {
   DirectoryCache* directory_cache() const { return &directory_cache_; }
   bool IsDropped(TableId table, FamilyId family) const { return options_.is_dropped(table, family); }
 
-  // While pages are changed: what was known of them is no longer so.  One at a time.
+  // Lives while pages are changed, and tells that all knowledge of them is outdated.  One at a time.
   class PagesChange {
    public:
     explicit PagesChange(CellStore* store) : store_(store) { ++store_->pages_version_; }
@@ -101,13 +101,13 @@ class CellStore {
     CellStore* const store_;
   };
 
-  // Whether somebody reads a state in which what that sequence number did was not done yet.
+  // Whether somebody reads a state in which the write of that sequence number was not done yet.
   bool HasSnapshotBefore(uint64_t sequence_number) const;
-  // Whether nobody reads a state before the last change of pages.  While there is no other one, what the
-  // directory does not know is known to nobody.
+  // Whether nobody reads a state before the last change of pages.  If so, and until the next change, no
+  // reader knows a page that the directory does not know.
   bool ReadersSeePages() const { return !HasSnapshotBefore(pages_changed_at_); }
 
-  // A state of the database: what a snapshot sees, and which head was open then.
+  // A state of the database: a snapshot, and which head was open at that time.
   class Moment {
    public:
     explicit Moment(const CellStore* store);
@@ -116,7 +116,7 @@ class CellStore {
     Moment& operator=(const Moment&) = delete;
 
     const rocksdb::Snapshot* snapshot() const { return snapshot_; }
-    // The same number: the same pages.  Nothing: they were being changed.
+    // Equal numbers mean equal pages.  Nothing: pages were being changed.
     std::optional<uint64_t> pages_version() const { return pages_version_; }
     // Index 0 is the head with the older edits.
     rocksdb::ColumnFamilyHandle* head(size_t index) const {
@@ -131,10 +131,10 @@ class CellStore {
     std::optional<uint64_t> pages_version_;
   };
 
-  // Of a write: rows and sizes of its fragments of kFragmentApartBytesMin or more.
+  // The long fragments of a write (kFragmentApartBytesMin or more): row and size.
   using LongFragments = std::vector<std::pair<std::string_view, uint64_t>>;
 
-  // The open head, for a writer: it stays open until this ends, which must be after the write.
+  // Keeps the open head open for a writer.  It must end after the write.
   class OpenHead {
    public:
     explicit OpenHead(CellStore* store) : store_(store) { store_->heads_mutex_.ReaderLock(); }
@@ -143,7 +143,7 @@ class CellStore {
     OpenHead& operator=(const OpenHead&) = delete;
 
     rocksdb::ColumnFamilyHandle* get() const { return store_->head(store_->OpenHeadIndex()); }
-    // Counts what goes to it.
+    // Counts a write to the head.
     void Add(const HeadLoad& load, TableId table, const LongFragments& long_fragments) {
       store_->AddLoad(load);
       for (const auto& [row_key, bytes] : long_fragments) store_->long_rows_.Add(table, row_key, bytes);
@@ -153,54 +153,56 @@ class CellStore {
     CellStore* const store_;
   };
 
-  // Only while nothing can switch them.
+  // To be called only while nothing can switch the heads.
   rocksdb::ColumnFamilyHandle* resting_head() const { return head(1 - OpenHeadIndex()); }
   size_t OpenHeadIndex() const { return switches_.load(std::memory_order_acquire) % 2; }
-  // The resting head, which must be empty, opens, and the open one rests.  Waits for the writers.
+  // Opens the resting head, which must be empty, and lets the open one rest.  Waits for the writers.
   absl::Status SwitchHeads();
 
   HeadLoad OpenHeadLoad() const;
-  // What the open head holds of these keys will be dropped: if that is much, it should come to rest.
+  // Notes that the open head's entries with these keys will be dropped.  If they are much, the head should
+  // come to rest.
   void NoteDrop(const std::string& start, const std::string& end);
-  // A read of that moment has met an entry of the open head that is so long.
+  // Notes that a read of `moment` has met an entry of the open head of this size.
   void NoteRead(const Moment& moment, uint64_t entry_bytes) const {
     if (moment.open_head_ != OpenHeadIndex()) return;  // it rests by now
     if (entry_bytes > longest_read_bytes_.load(std::memory_order_relaxed)) longest_read_bytes_ = entry_bytes;
   }
 
-  // Writes the memory of the resting head to files.  A step of settling takes its range away: what that
-  // covers in files is jumped over, but in memory a reader would step over each entry of it.
+  // Writes the memory of the resting head to files.  A step of settling deletes its range of the head; a
+  // reader jumps over the deleted range in files, but in memory it would step over each entry.
   absl::Status FlushRestingHead();
-  // The same of both heads for what was dropped, where it is worth a file; does not wait for it.
+  // Writes the memory of both heads to files after drops, if it is worth a file.  Does not wait for it.
   void FlushLargeHeads();
-  // After something large was written: writes it to files, so that who has room for it (base/large_room.h)
-  // keeps that until it is no longer in memory.
+  // Writes the memory to files, after something large was written.  So a writer that has room for it
+  // (base/large_room.h) keeps that room until the data is out of memory.
   void FlushLarge();
-  // Gives back the space of what has settled.
+  // Gives back the space of entries that have settled.
   absl::Status CompactRestingHead();
-  // Of all column families.
+  // Flushes all column families.
   rocksdb::Status Flush(const rocksdb::FlushOptions& how) { return db_->Flush(how, handles_); }
   // Flushes and compacts everything.
   absl::Status CompactAll();
 
-  // What a write does when RocksDB would hold it, because flushes or compactions are behind.
+  // How a write behaves if RocksDB would hold it back, because flushes or compactions are behind.
   enum class WhenHeld {
-    kWait,               // as long as it takes: work in the background
-    kRefuseWhenStopped,  // goes on, slowly, while any write is taken: deletes, which give space back
-    kRefuse,             // waits for kHeldPatience at most: all else
+    kWait,               // waits as long as it takes: for work in the background
+    kRefuseWhenStopped,  // goes on, slowly, while any write is taken: for deletes, which give space back
+    kRefuse,             // waits for kHeldPatience at most: for all else
   };
-  // One step, synced if the store is.  UNAVAILABLE: it would have to wait for longer; nothing was applied.
+  // Applies the batch as one step, synced if the store is.  UNAVAILABLE: it would have to wait for longer;
+  // nothing was applied.
   absl::Status Write(rocksdb::WriteBatch* batch, std::string_view doing,
                      WhenHeld when_held = WhenHeld::kWait);
-  // Whether a write would be taken now: a write of nothing tells.
+  // Whether a write would be taken now.  It writes an empty batch to find out.
   absl::Status CheckWrites();
-  // For what adds cells to a row, before it has the open head: waits until the row is not full.
-  // UNAVAILABLE: that takes longer than kHeldPatience.
+  // Waits until the row is not full.  A writer that adds cells to a row calls it before it takes the open
+  // head.  UNAVAILABLE: it takes longer than kHeldPatience.
   absl::Status AwaitLongRow(TableId table, std::string_view row_key) const;
   const LongRows& long_rows() const { return long_rows_; }
-  // A page of so many bytes is made, or read.
+  // Notes that a page of this size was made or read.
   void NotePage(uint64_t bytes) const { long_rows_.NoteEntry(bytes); }
-  // Null: nobody has to take room for what is large.
+  // Null: large work needs no room.
   LargeRoom* large_room() const { return options_.large_room; }
   double WritePressure() const { return pressure_->Get(); }
 
@@ -216,15 +218,16 @@ class CellStore {
   mutable PageCache page_cache_;
   mutable DirectoryCache directory_cache_;
   std::atomic<uint64_t> pages_version_ = 0;     // odd: they are being changed
-  std::atomic<uint64_t> pages_changed_at_ = 0;  // the last sequence number after that
+  std::atomic<uint64_t> pages_changed_at_ = 0;  // the last sequence number after the change
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
   std::unique_ptr<PressureGauge> pressure_;
 
-  // Shared by writers, from choosing the head until their batch is in.
+  // Writers share it from choosing the head until their batch is in.
   absl::Mutex heads_mutex_;
-  std::atomic<uint64_t> switches_ = 0;  // changed with heads_mutex_ alone; odd: the second head is open
-  // Of the open head.
+  std::atomic<uint64_t> switches_ = 0;  // changed only while heads_mutex_ is held alone; odd: the second head
+                                        // is open
+  // About the open head.
   std::atomic<uint64_t> cells_ = 0, deletes_ = 0, bytes_ = 0;
   mutable LongRows long_rows_;
   std::atomic<int64_t> since_micros_ = 0;

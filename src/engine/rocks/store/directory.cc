@@ -168,7 +168,7 @@ absl::StatusOr<DirectoryEntryRef> DirectoryWalk::Next() {
 
 namespace {
 
-// What a cursor decodes of a page at a time, about.
+// About how many bytes of a page a cursor decodes at a time.
 constexpr size_t kCursorBytes = size_t{256} << 10;
 
 absl::StatusOr<std::unique_ptr<OpenPage>> TakeOrRead(const CellStore& store,

@@ -1,5 +1,4 @@
-// The directory of pages: what a page's header says of it, under the page's key, so that a page that is not
-// wanted is not read.
+// The directory of pages: the header of each page, under the page's key, so that unwanted pages are not read.
 //
 // Value: the page's header, as in the page; its checksum, 8 bytes, big-endian
 // (docs/formats/data-directory.md).
@@ -26,25 +25,24 @@ namespace sonde {
 // The entry of a page.
 std::string EncodeDirectoryEntry(const PageHeader& header, std::string_view page);
 
-// Appends the page of the entry, and the entry (takes both away).
+// PutPage adds a page and its entry to the batch; DeletePage deletes both.
 absl::Status PutPage(const CellStore& store, std::string_view key, const PageHeader& header,
                      std::string_view page, rocksdb::WriteBatch* batch);
 absl::Status DeletePage(const CellStore& store, std::string_view key, rocksdb::WriteBatch* batch);
 
-// Goes along the entries of the pages of one table.  Errors, also of its own functions: DATA_LOSS an entry is
-// damaged; those of the disk.
+// Goes along the entries of the pages of one table.  Not for several threads.  Errors of all functions:
+// DATA_LOSS if an entry is damaged; those of the disk.
 class DirectoryCursor {
  public:
-  // Null: as it is now.  `store` and `moment` must outlive it.
+  // `moment` null: the directory as it is now.  `store` and `moment` must outlive this.
   DirectoryCursor(const CellStore& store, const CellStore::Moment* moment, TableId table);
 
   TableId table() const { return table_; }
 
-  // Entries of the family.
-  // The last one before `key`, the first one not before `key`.
+  // FindBefore: the family's last entry before `key`.  FindFrom: its first entry not before `key`.
   absl::StatusOr<DirectoryEntryRef> FindBefore(FamilyId family, const std::string& key);
   absl::StatusOr<DirectoryEntryRef> FindFrom(FamilyId family, const std::string& key);
-  // The neighbours of an entry.
+  // The next and the previous entry of the entry's family.
   absl::StatusOr<DirectoryEntryRef> After(const DirectoryEntryRef& entry);
   absl::StatusOr<DirectoryEntryRef> Before(const DirectoryEntryRef& entry);
 
@@ -62,24 +60,24 @@ class DirectoryCursor {
   const TableId table_;
   const std::string table_start_, table_end_;
   const rocksdb::Slice lower_bound_, upper_bound_;  // RocksDB keeps pointers to these
-  std::unique_ptr<rocksdb::Iterator> iterator_;     // once it is needed
+  std::unique_ptr<rocksdb::Iterator> iterator_;     // made when first needed
 };
 
-// Goes along the entries of all tables, as they are now.
+// Goes along the entries of all tables, as they are now.  Not for several threads.
 class DirectoryWalk {
  public:
-  // After the entry with this key; empty: from the first one on.
+  // Begins after the entry with the key `after`; empty: at the first entry.
   DirectoryWalk(const CellStore& store, const std::string& after);
 
-  // Null: there are no more.  Errors as DirectoryCursor.
+  // Returns null if there are no more.  Errors as for DirectoryCursor.
   absl::StatusOr<DirectoryEntryRef> Next();
 
  private:
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
-// The page of an entry, from the cache or the disk, with its share of the budget.  DATA_LOSS: it is damaged,
-// or not there.  UNAVAILABLE: it is for a read (there is a snapshot), and reads hold too many pages.
+// Loads the page of an entry, from the cache or the disk, with its share of the budget.  DATA_LOSS: the page
+// is damaged or missing.  UNAVAILABLE: it is for a read (there is a snapshot), and reads hold too many pages.
 absl::StatusOr<std::unique_ptr<OpenPage>> LoadPage(const CellStore& store, const rocksdb::Snapshot* snapshot,
                                                    const DirectoryEntry& entry);
 

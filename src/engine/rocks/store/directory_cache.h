@@ -1,10 +1,10 @@
-// Entries of the directory of pages that readers have met, each with the one that follows: a look into
-// RocksDB for them was a sixth of a point read.
+// Entries of the directory of pages that readers have met, each with its next entry.  Looking them up in
+// RocksDB was a sixth of a point read.
 //
-// All entries are of one version of the pages (CellStore::PagesChange): those of an older one are forgotten
-// when a reader comes that sees a newer one.  Bounded in bytes: when they are full, all go.
+// All entries are of one version of the pages (CellStore::PagesChange).  When a reader comes that sees a
+// newer version, the older entries are forgotten.  Memory is bounded: when it is full, all entries go.
 //
-// Threads: all functions may be called at once; readers that find what they look for share the lock.
+// Threads: all functions may be called at once.  Readers that find their entry share the lock.
 #pragma once
 
 #include <cstddef>
@@ -22,40 +22,40 @@
 
 namespace sonde {
 
-// What the directory says of one page (directory.h).
+// The entry of one page in the directory (directory.h).
 struct DirectoryEntry {
   std::string key;
   ParsedPageKey first;  // where the page begins
   PageHeader header;
   uint64_t checksum = 0;
 };
-// Null: there is none.
+// Null: there is no entry.
 using DirectoryEntryRef = std::shared_ptr<const DirectoryEntry>;
 
 class DirectoryCache {
  public:
   explicit DirectoryCache(size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // Two entries of a family between which no other is.  Neither: it is not known.
+  // Two neighbouring entries of a family.  Both null: it is not known.
   struct Neighbors {
     DirectoryEntryRef before;  // never null if it is known
-    DirectoryEntryRef after;   // null: `before` is the family's last one
+    DirectoryEntryRef after;   // null: `before` is the family's last entry
     bool known() const { return before != nullptr; }
   };
 
-  // The last entry of the family before `key`, if it and what follows it are known.
+  // The last entry of the family before `key`, if it and its next entry are known.
   Neighbors FindBefore(uint64_t version, TableId table, FamilyId family, std::string_view key);
-  // The entry with this key, and what follows it.
+  // The entry with this key, and its next entry.
   Neighbors FindAt(uint64_t version, std::string_view key);
   void Put(uint64_t version, Neighbors neighbors);
 
  private:
-  using ByKey = std::map<std::string_view, Neighbors>;  // keys of `before`, which own them
+  using ByKey = std::map<std::string_view, Neighbors>;  // the keys view `before`, which owns them
 
-  // What `find` says of what is kept, if that is of this version.
+  // Returns the result of `find` on the kept entries, if they are of this version.
   template <typename Find>
   Neighbors FindIn(uint64_t version, const Find& find);
-  // False: what is kept is of another version.  Forgets what is of an older one.
+  // Returns false if the kept entries are of another version.  Forgets them if they are older.
   bool GoTo(uint64_t version) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Clear() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -21,8 +21,8 @@ using Rep = rocksdb::MemTableRep;
 
 // Behind the user's key: its sequence number and kind.
 constexpr size_t kSequenceBytes = 8;
-// Of the user's key: the end of the row key and a short family id, and before them eight digits or bytes,
-// which is what a time needs.
+// The tail of the user's key: the end of the row key and a short family id, and before them eight digits or
+// bytes, which a time needs.
 constexpr size_t kTailBytes = 3 + 8;
 
 class HeadBuffer final : public Rep {
@@ -40,7 +40,7 @@ class HeadBuffer final : public Rep {
     const uint64_t series = SeriesOf(handle);
     Slot& slot = slots_[series % slots_.size()];
     if (slot.series != series) {
-      // Who comes twice while the owner does not come is the owner.
+      // A series that comes twice, while the owner does not, becomes the owner.
       if (std::exchange(slot.candidate, series) != series) return list_->InsertKey(handle);
       slot.series = series;
     }
@@ -109,8 +109,8 @@ class HeadBuffer final : public Rep {
     void* place = nullptr;
   };
 
-  // Of the one that inserts.  Hands the slots from one thread to the next also for who cannot see how RocksDB
-  // does that (ThreadSanitizer).
+  // The turn of the inserting thread.  It hands the slots from one thread to the next in a way that
+  // ThreadSanitizer sees, which does not see RocksDB's own.
   class Turn {
    public:
     explicit Turn(std::atomic<bool>* is_taken) : is_taken_(is_taken) {

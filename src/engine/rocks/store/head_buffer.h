@@ -1,10 +1,11 @@
-// The write buffer of a head: RocksDB's skip list, which begins to search for the place of an entry where the
-// last one of its series went.  Series grow at their ends, so that the place is mostly the next one, and a
-// few comparisons find it instead of some twenty, in memory that is seldom in a cache.
+// The write buffer of a head: RocksDB's skip list, with a memory of places.  It begins to search for an
+// entry's place where the last entry of its series went.  Series grow at their ends, so that is mostly the
+// next place, and a few comparisons find it.  A search from the top takes some twenty, in memory that is
+// seldom in a cache.
 //
-// A series is known by its key without the end, which counts its rows in most schemas.  Places are remembered
-// for as many series as the buffer has slots; for others, and in other orders, it searches from the top, as
-// RocksDB does.
+// A series is recognized by its key without the end, which counts its rows in most schemas.  Places are
+// remembered for as many series as the buffer has slots.  For other series, and in other orders, it searches
+// from the top, as RocksDB does.
 #pragma once
 
 #include <cstddef>

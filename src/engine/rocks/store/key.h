@@ -1,8 +1,8 @@
-// Keys of the cells' database: one a (table, row, family), sorted as tables, then rows, then family ids are.
+// Keys of the cells' database: one a (table, row, family), sorted by table, then row, then family id.
 //
 //   table id    4 bytes, big-endian
 //   row key     0x00 written as 0x00 0xFF
-//   0x00 0x01   ends it: sorts before every continuation
+//   0x00 0x01   the end of the row key: sorts before every continuation
 //   family id   1 byte below 0xFF; or 0xFF and 4 bytes, big-endian
 //
 // docs/formats/data-directory.md.
@@ -16,18 +16,19 @@
 
 namespace sonde {
 
-// Bytes with 0x00 as 0x00 0xFF, so that what ends them sorts before every continuation; and with their end.
+// AppendEscaped writes 0x00 as 0x00 0xFF, so that an end mark sorts before every continuation.
+// AppendTerminated adds the end mark.
 void AppendEscaped(std::string_view bytes, std::string* out);
 void AppendTerminated(std::string_view bytes, std::string* out);
-// Takes what AppendTerminated wrote from the front.  False: damaged.
+// Takes bytes that AppendTerminated wrote from the front.  Returns false if they are damaged.
 [[nodiscard]] bool TakeTerminated(std::string_view* in, std::string* bytes);
 
-// Appends table id and row key without what ends it: the least key of every row >= row_key.
+// Appends table id and row key without the end mark: the least key of every row >= row_key.
 void AppendRowStart(TableId table, std::string_view row_key, std::string* out);
-// Appends all that the keys of one row have in common.
+// Appends the common part of all keys of a row.
 void AppendRowPrefix(TableId table, std::string_view row_key, std::string* out);
 void AppendFamily(FamilyId family, std::string* out);
-// Takes what AppendFamily wrote from the front.  False: damaged.
+// Takes bytes that AppendFamily wrote from the front.  Returns false if they are damaged.
 [[nodiscard]] bool TakeFamily(std::string_view* in, FamilyId* family);
 inline void AppendCellsKey(TableId table, std::string_view row_key, FamilyId family, std::string* out) {
   AppendRowPrefix(table, row_key, out);
@@ -46,11 +47,11 @@ struct ParsedKey {
   std::string_view row_prefix;  // as AppendRowPrefix wrote it
   FamilyId family = 0;
 };
-// False: damaged.
+// Returns false if the key is damaged.
 [[nodiscard]] bool ParseKey(std::string_view key, ParsedKey* parsed);
-// The table id that a key begins with; 0 (never a table) when it is too short.
+// The table id that a key begins with; 0 (never a table) if the key is too short.
 TableId TableOfKey(std::string_view key);
-// How many bytes of the key are its row prefix; all of it when there is none.
+// How many bytes of the key are its row prefix; all of them if there is none.
 size_t RowPrefixBytes(std::string_view key);
 // The row key of a row prefix that ParseKey gave.
 void DecodeRowKey(std::string_view row_prefix, std::string* row_key);

@@ -24,7 +24,7 @@ void PageBudget::Return(size_t bytes) {
 
 void PageBudget::Charge() {
   const absl::MutexLock lock(&mutex_);
-  // Who lends while less is charged may have seen the charge as it was.
+  // A thread that lends while less is charged may have seen the charge as it was.
   do {
     const size_t wanted = (lent_bytes_ / charge_step_ + 1) * charge_step_;
     const size_t charged = charged_bytes_;

@@ -1,5 +1,5 @@
-// What open pages may take of the memory budget.  What readers have in hand is charged to the block cache,
-// as write buffers are, so that blocks make room for it; there is an end to it, too.
+// The budget of open pages.  Pages in readers' hands are charged to the block cache, as write buffers are, so
+// that blocks make room for them; and they have a limit of their own.
 //
 // Threads: all functions may be called at once.
 #pragma once
@@ -20,7 +20,7 @@ namespace sonde {
 
 class PageBudget {
  public:
-  // A reader's share; given back when it ends.  The budget must outlive it.
+  // A reader's share, given back when this ends.  The budget must outlive it.
   class Loan {
    public:
     Loan() = default;
@@ -41,21 +41,21 @@ class PageBudget {
     size_t bytes_ = 0;
   };
 
-  // `cache` may be null: then nothing is charged.
+  // `cache` may be null: nothing is charged then.
   PageBudget(size_t bytes_max, std::shared_ptr<rocksdb::Cache> cache)
       : bytes_max_(bytes_max),
         charge_step_(std::clamp<size_t>(bytes_max / 16, 1, kChargeStepMax)),
         charges_(/*buffer_size=*/0, std::move(cache)) {}
 
-  // UNAVAILABLE: all of it is lent.  Alone, a reader gets its page whatever its size.
+  // UNAVAILABLE: all of it is lent.  A single reader gets its page whatever its size.
   absl::Status CheckRoom() const;
   Loan Lend(size_t bytes);
 
   size_t lent_bytes() const { return lent_bytes_; }
 
  private:
-  // What is charged follows what is lent in steps, as a point read should not have to change it: it is not
-  // less than what is lent, and two steps more at most.
+  // The charge follows the loans in steps, so that a point read need not change it.  It is at least the
+  // loans, and at most two steps more.
   static constexpr size_t kChargeStepMax = 2 << 20;
 
   void Return(size_t bytes);
@@ -64,9 +64,9 @@ class PageBudget {
   const size_t bytes_max_;
   const size_t charge_step_;
   std::atomic<size_t> lent_bytes_ = 0;
-  std::atomic<size_t> charged_bytes_ = 0;  // changed with mutex_ only
+  std::atomic<size_t> charged_bytes_ = 0;  // changed only with mutex_ held
   absl::Mutex mutex_;
-  // It is made for write buffers, but charges a cache for anything.
+  // The class is made for write buffers, but charges a cache for anything.
   rocksdb::WriteBufferManager charges_ ABSL_GUARDED_BY(mutex_);
 };
 

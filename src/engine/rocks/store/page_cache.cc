@@ -9,7 +9,7 @@ namespace {
 
 // Tables of tokens, once a stream of values was asked for.
 constexpr size_t kBytesPerStream = 8192;
-// What is kept of a column beside its name: where its cells are.
+// The bytes kept for a column beside its name: where its cells are.
 constexpr size_t kBytesPerColumn = 64;
 // A shard is to hold many of the largest pages.
 constexpr size_t kShardBytesMin = size_t{8} << 20;

@@ -1,12 +1,13 @@
-// Pages that are taken apart, kept for the next reader: opening one costs as much as dozens of point reads of
+// Opened pages that are kept for the next reader: opening a page costs as much as dozens of point reads of
 // it.
 //
-// A page has one reader at a time, so a reader takes it out and gives it back; who comes meanwhile opens the
-// page once more, and both are kept.  Bounded in bytes; what was used longest ago goes.  Pages are known by
-// their checksum, so that one that settling has replaced is not found under its key.
+// A page has one reader at a time, so a reader takes it out and gives it back.  A second reader that comes
+// meanwhile opens the page once more, and both copies are kept.  Bounded in bytes; the page that was used
+// longest ago goes first.  Pages are found by their checksum, so a page that settling has replaced is not
+// found under its key.
 //
-// Threads: all functions may be called at once.  A large cache is in shards, by checksum, each with a lock
-// and its part of the bytes, so that readers of different pages seldom meet.
+// Threads: all functions may be called at once.  A large cache is divided into shards, by checksum, each with
+// a lock and a part of the bytes, so that readers of different pages seldom meet.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +29,12 @@ namespace sonde {
 struct OpenPage {
   std::string bytes;
   std::unique_ptr<PageReader> reader;  // views `bytes`
-  PageBudget::Loan loan;               // while a reader has it
+  PageBudget::Loan loan;               // while a reader has the page
 
   // DATA_LOSS: as PageReader::Open.
   static absl::StatusOr<std::unique_ptr<OpenPage>> Open(std::string bytes);
   uint64_t Checksum() const { return ChecksumOfPage(bytes); }
-  // With what is decoded of it, about.
+  // About how many bytes it takes, decoded data included.
   size_t MemoryBytes() const;
 };
 
@@ -41,7 +42,7 @@ class PageCache {
  public:
   explicit PageCache(size_t bytes_max);
 
-  // Null: not there.
+  // Returns null if the page is not there.
   std::unique_ptr<OpenPage> Take(uint64_t checksum);
   void Give(std::unique_ptr<OpenPage> page);
 
@@ -61,8 +62,8 @@ class PageCache {
       size_t bytes = 0;
       std::unique_ptr<OpenPage> page;
     };
-    using Order = std::list<Kept>;  // the one that was used last in front
-    // Leaves it in order_.
+    using Order = std::list<Kept>;  // the page that was used last is in front
+    // Forgets it, but leaves it in order_.
     void Forget(Order::iterator kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
     mutable absl::Mutex mutex_;

@@ -39,7 +39,7 @@ TEST(PageCacheTest, GivesAPageToOneReaderAtATime) {
   EXPECT_EQ(page->Checksum(), checksum);
   EXPECT_EQ(cache.Take(checksum), nullptr) << "another reader has it";
   EXPECT_EQ(cache.Bytes(), 0);
-  // Who came meanwhile has opened it once more; both are kept.
+  // A reader that came meanwhile has opened it once more; both are kept.
   cache.Give(std::move(page));
   cache.Give(MakePage(1));
   EXPECT_NE(cache.Take(checksum), nullptr);

@@ -3,10 +3,10 @@
 //   table id       4 bytes, big-endian
 //   family id      1 byte below 0xFF; or 0xFF and 4 bytes, big-endian
 //   row key        0x00 written as 0x00 0xFF, then 0x00 0x01
-//   qualifier      likewise
+//   qualifier      escaped and ended like the row key
 //   timestamp      8 bytes, big-endian, so that newer ones come first
 //
-// So the pages of a family are together and in the order of its cells.  docs/formats/data-directory.md.
+// So the pages of a family lie together, in the order of its cells.  docs/formats/data-directory.md.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace sonde {
 
-// The pages of a family are [this, EndOfPages).
+// The keys of a family's pages are [StartOfPages, EndOfPages).
 std::string StartOfPages(TableId table, FamilyId family);
 std::string EndOfPages(TableId table, FamilyId family);
 
@@ -36,7 +36,7 @@ struct ParsedPageKey {
   std::string qualifier;
   int64_t timestamp_micros = 0;
 };
-// False: damaged.
+// Returns false if the key is damaged.
 [[nodiscard]] bool ParsePageKey(std::string_view key, ParsedPageKey* parsed);
 
 }  // namespace sonde

@@ -1,5 +1,5 @@
-// How close RocksDB is to slowing writes down, from what it goes by itself: write buffers that wait for a
-// flush, tables in the topmost level, bytes that wait for a compaction.
+// How close RocksDB is to slowing writes down.  RocksDB slows them by write buffers that wait for a flush,
+// tables in the topmost level, and bytes that wait for a compaction.
 //
 // Threads: all functions may be called at once.
 #pragma once
@@ -14,20 +14,20 @@ namespace sonde {
 
 class PressureGauge {
  public:
-  // Both must outlive it.
+  // Both must outlive this.
   PressureGauge(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& column_families);
 
-  // The highest of all column families and causes: 1 where RocksDB begins to slow writes down, 0.5 on half
-  // the way there from where it is at ease.  Not older than kPressureLook.
+  // The highest pressure of all column families and causes.  It is 1 where RocksDB begins to slow writes
+  // down, and 0.5 half way from its ease to there.  It is not older than kPressureLook.
   double Get() const;
 
-  // Whether no write is taken at all.  Costs the database's lock.
+  // Whether RocksDB takes no write at all.  Costs the database's lock.
   bool IsStopped() const;
 
  private:
   struct Triggers {
     rocksdb::ColumnFamilyHandle* column_family;
-    // Where each begins to count, and where writes are slowed down.
+    // Where each cause begins to count, and where it slows writes down.
     double buffers_calm, buffers_slow;
     double top_tables_calm, top_tables_slow;
     double compaction_bytes_slow;

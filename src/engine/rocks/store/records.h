@@ -1,5 +1,5 @@
-// The database of records: which tables there are, what of them was dropped, the row shapes, and what the
-// caller keeps for itself.  Every write is synced, whatever cells are.
+// The database of records: the tables that exist, what was dropped of them, the row shapes, and the caller's
+// records. Every write is synced, even if writes of cells are not.
 //
 // It is opened before the cells: their merge function needs the shapes before their log is replayed.
 #pragma once
@@ -33,23 +33,24 @@ class Records {
   explicit Records(const WriteStop* write_stop);
   ~Records();
 
-  // Opens the database at `path`, and loads what is the engine's.  DATA_LOSS: a record that nobody knows.
+  // Opens the database at `path`, and loads the engine's own records.  DATA_LOSS: a record is of no known
+  // kind.
   absl::Status Open(const rocksdb::Options& settings, const std::string& path);
-  // Nothing but IsDropped and shapes may be called after it.
+  // After it, only IsDropped and shapes may be called.
   void Close();
   rocksdb::DB* db() const { return database_.get(); }
   ShapeDictionary* shapes() { return &shapes_; }
 
-  // The caller's, as RecordStore has them.
+  // The caller's records, as in RecordStore.
   absl::Status Write(const std::vector<RecordChange>& changes);
   absl::StatusOr<std::vector<Record>> Read(std::string_view prefix) const;
   int64_t Version() const;
-  // Forgets all of the caller's, and gives their space back.
+  // Deletes all of the caller's records, and gives their space back.
   absl::Status Clear();
 
-  // From then on the table is there, if it was not before.
+  // From now on the table exists.  It may have existed before.
   absl::Status CreateTable(TableId table);
-  // From then on nobody reads it; what it has is still to be freed.
+  // From now on nobody reads the table or family.  Its space is still to be freed.
   absl::Status DropTable(TableId table);
   absl::Status DropFamily(TableId table, FamilyId family);
 
@@ -62,14 +63,15 @@ class Records {
   // ABORTED: the record has another version.
   absl::Status CheckVersion(const RecordChange& change) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(versions_mutex_);
   absl::Status Load(const std::string& path);
-  // False: a record that nobody knows.
+  // Returns false if the record is of no known kind.
   absl::StatusOr<bool> LoadOne(std::string_view key, std::string_view value);
 
   const WriteStop* const write_stop_;
   std::unique_ptr<rocksdb::DB> database_;
   ShapeDictionary shapes_;
 
-  // Of this session: no other process has the directory.  A record that is not here has kFirstVersion.
+  // Versions of this session, as no other process has the directory.  A record that is not here has
+  // kFirstVersion.
   static constexpr int64_t kFirstVersion = 1;
   mutable absl::Mutex versions_mutex_;  // held while records are written
   int64_t version_ ABSL_GUARDED_BY(versions_mutex_) = kFirstVersion;

@@ -87,7 +87,7 @@ rocksdb::Options Basics(rocksdb::Env* env) {
   rocksdb::Options options;
   options.env = env;
   options.create_if_missing = true;
-  // What a crash may leave at the end of a log is cut off before (open_check.h).
+  // Traces of a crash at the end of a log are cut off before (open_check.h).
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
   options.memtable_protection_bytes_per_key = kProtectionBytes;
   options.block_protection_bytes_per_key = kProtectionBytes;
@@ -126,7 +126,7 @@ rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
 
   options.write_buffer_size = std::clamp(memory_bytes / 64, 4 * kMiB, 16 * kMiB);
   options.max_write_buffer_number = 4;
-  // What write buffers take is taken from the cache.
+  // The memory of write buffers is taken from the cache.
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(memory_bytes / 2);
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memory_bytes / 8, cache);
   options.max_background_jobs = 2;

@@ -1,4 +1,4 @@
-// How RocksDB is set up.
+// The settings of RocksDB.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,30 @@
 
 namespace sonde {
 
-// Of each entry in batches, write buffers and cached blocks, so that memory that fails is noticed.
+// Check bytes of each entry in batches, write buffers and cached blocks, so that failing memory is noticed.
 constexpr uint8_t kProtectionBytes = 8;
 
-// For the small database of records: little memory.
+// Settings of the small database of records: little memory.
 rocksdb::Options RecordsSettings(rocksdb::Env* env);
 
-// For the cells' database; all memory comes from one budget.
+// Settings of the cells' database.  All memory comes from one budget.
 rocksdb::Options CellsSettings(rocksdb::Env* env, uint64_t memory_bytes,
                                std::shared_ptr<rocksdb::MergeOperator> merge, IsDropped is_dropped);
 
-// For the two heads in it.
+// Settings of the two heads in the cells' database.
 rocksdb::ColumnFamilyOptions HeadSettings(const rocksdb::Options& cells);
 
-// For the change logs, beside the cells in their database.
+// Settings of the change logs, which lie in the cells' database.
 using IsDroppedTable = std::function<bool(TableId table)>;
 rocksdb::ColumnFamilyOptions LogSettings(const rocksdb::Options& cells, IsDroppedTable is_dropped);
 
-// For pages, which are large and packed already, and for their directory.
+// Settings of pages, which are large and packed already, and of their directory.
 rocksdb::ColumnFamilyOptions PagesSettings(const rocksdb::Options& cells);
 rocksdb::ColumnFamilyOptions DirectorySettings(const rocksdb::Options& cells);
 
-// For whatever is seldom written.  Nothing is written without a sync where the rest is synced, though losing
-// it might not matter: as the last of its log a crash could tear it while writes of the next log are there,
-// which is how damage looks.
+// Options of a write that is seldom made.  It is synced wherever other writes are, even if its loss would not
+// matter: as the last write of its log, a crash could tear it while writes of the next log are kept, and that
+// looks like damage.
 rocksdb::WriteOptions SyncedWrite();
 
 }  // namespace sonde

@@ -1,8 +1,9 @@
-// The row shapes of all tables, learned from what is written and kept for good.
+// The row shapes of all tables, learned from writes and kept for good.
 //
 // A list of qualifiers that is seen kSightingsToLearn times becomes a shape: its record is durable before the
-// first fragment names it.  Bounded: kShapesPerTableMax a table, kShapesMax in all, kShapeBytesMax each; what
-// does not fit is written with its names.
+// first fragment names it.  Bounds: kShapesPerTableMax a table, kShapesMax in all, kShapeBytesMax each.  A
+// list beyond these is written with its names.
+//
 // Threads: all functions may be called at once.
 #pragma once
 
@@ -32,19 +33,19 @@ class ShapeDictionary {
   static constexpr size_t kShapeBytesMax = 32 * 1024;
   static constexpr uint32_t kSightingsToLearn = 4;
 
-  // Makes a record durable; false when it could not.
+  // Makes a record durable.  Returns false if it could not.
   using Persist = std::function<bool(ShapeId id, const std::string& record)>;
   explicit ShapeDictionary(Persist persist);
   ~ShapeDictionary();
 
-  // Takes in a record that an earlier run wrote.  DATA_LOSS when it is none.
+  // Takes in a record that an earlier run wrote.  DATA_LOSS: it is no such record.
   absl::Status Load(ShapeId id, std::string_view record);
 
   const Shape* Get(ShapeId id) const {
     return id < kShapesMax ? by_id_[id].load(std::memory_order_acquire) : nullptr;
   }
   bool Find(TableId table, absl::Span<const std::string_view> qualifiers, ShapeId* id) const;
-  // As Find, and learns what it sees often.
+  // As Find, and learns lists that it sees often.
   bool FindOrLearn(TableId table, absl::Span<const std::string_view> qualifiers, ShapeId* id);
 
  private:
@@ -67,7 +68,8 @@ class ShapeDictionary {
   absl::flat_hash_map<TableId, size_t> per_table_ ABSL_GUARDED_BY(mutex_);
   ShapeId next_id_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  // How often lists that are no shapes yet were seen: approximate, by hash, newcomers take over old places.
+  // How often lists that are not shapes yet were seen.  It is approximate: by hash, and newcomers take over
+  // old places.
   struct Sighting {
     uint64_t hash = 0;
     uint32_t count = 0;
@@ -78,7 +80,7 @@ class ShapeDictionary {
   absl::Mutex learn_mutex_;  // held while a record is made durable
 };
 
-// The shapes of one table, to read with or to write with.
+// The shapes of one table, for reading and writing.  Threads: as ShapeDictionary.
 class TableShapes final : public ShapeSource {
  public:
   TableShapes(const ShapeDictionary* dictionary, TableId table) : dictionary_(dictionary), table_(table) {}
@@ -92,7 +94,8 @@ class TableShapes final : public ShapeSource {
   TableId table_;
 };
 
-// For one batch: remembers the last shape, which most rows of a batch share.  For one thread.
+// The shapes of one table, for writing one batch.  It remembers the last shape, which most rows of a batch
+// share.  Not for several threads.
 class LearningTableShapes final : public ShapeSource {
  public:
   LearningTableShapes(ShapeDictionary* dictionary, TableId table) : dictionary_(dictionary), table_(table) {}
