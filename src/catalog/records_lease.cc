@@ -23,6 +23,7 @@ RecordsLease::~RecordsLease() {
     const absl::MutexLock lock(&ending_mutex_);
     ending_ = true;
   }
+  end_.SignalAll();
   thread_.join();
 }
 
@@ -49,7 +50,7 @@ void RecordsLease::WaitUntilSeen() const { absl::SleepFor(time_ * kClockRates); 
 
 void RecordsLease::Run() {
   const absl::MutexLock lock(&ending_mutex_);
-  while (!ending_mutex_.AwaitWithTimeout(absl::Condition(&ending_), time_ / kLooksPerLease)) {
+  while (!end_.WaitFor(&ending_mutex_, time_ / kLooksPerLease, absl::Condition(&ending_))) {
     ending_mutex_.Unlock();
     // A look that fails is repeated, by this thread or by whoever needs the lease.
     Refresh().IgnoreError();

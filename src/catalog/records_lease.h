@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "base/steady_cond_var.h"
 #include "engine/record_store.h"
 
 namespace sonde {
@@ -51,6 +52,7 @@ class RecordsLease {
   absl::Mutex mutex_;                            // held through a look at the store
   int64_t version_ ABSL_GUARDED_BY(mutex_) = 0;  // of the records that were loaded; 0: of none
   absl::Mutex ending_mutex_;
+  SteadyCondVar end_;
   bool ending_ ABSL_GUARDED_BY(ending_mutex_) = false;
   std::thread thread_;
 };
