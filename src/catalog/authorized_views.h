@@ -27,7 +27,7 @@ class AuthorizedViews {
  public:
   static constexpr std::string_view kRecordPrefix = "view/";  // + name
 
-  // From all records of views.  DATA_LOSS.
+  // Loads the views from all of their records.  DATA_LOSS: a record is damaged.
   absl::Status Load(const std::vector<Record>& records);
 
   // NOT_FOUND: there is no such view.

@@ -7,11 +7,11 @@
 //
 // Where several servers share the store (EngineTraits::is_shared), each of them has a catalog.  A change is
 // written by compare-and-set, and begins anew if another server came between; so no id is given twice.  It is
-// told to be done when every server goes by it: after CatalogOptions::seen_within (records_lease.h).  A table
+// reported as done when every server follows it: after CatalogOptions::seen_within (records_lease.h).  A table
 // that another server has made is found at once.  A server that cannot reach the store finds no table:
-// UNAVAILABLE.  Whoever has written rows asks Confirm whether the schema that it went by still held.
+// UNAVAILABLE.  A caller that has written rows asks Confirm whether the schema that it used still held.
 //
-// Threads: all functions may be called at once; changes go one by one, but for their waits.
+// Threads: all functions may be called at once; changes are made one by one, but for their waits.
 #pragma once
 
 #include <cstdint>
@@ -55,14 +55,14 @@ struct DropFamily {
 using FamilyModification = std::variant<CreateFamily, UpdateFamily, DropFamily>;
 
 struct CatalogOptions {
-  // Where several servers share the store: within what time each goes by what another one has changed.  The
-  // same for all of them.
+  // If several servers share the store: the time within which each of them follows a change of another one.
+  // It must be the same for all of them.
   absl::Duration seen_within = absl::Seconds(2);
 };
 
 class Catalog {
  public:
-  // `engine` must outlive the catalog.  DATA_LOSS when a record cannot be read.
+  // `engine` must outlive the catalog.  DATA_LOSS: a record cannot be read.
   static absl::StatusOr<std::unique_ptr<Catalog>> Open(Engine* engine, const CatalogOptions& options = {});
 
   // NOT_FOUND: there is no such table.
@@ -74,9 +74,9 @@ class Catalog {
   std::vector<TableSchemaRef> List(std::string_view instance, std::string_view after_id,
                                    size_t count_max) const;
   std::vector<TableSchemaRef> ListAll() const;
-  // For who has just written rows by `schema`: OK if they are not lost to a change of another server, which has
-  // dropped a family of them or begun to log changes.  UNKNOWN: they may be.  Cheap, and always OK where no
-  // other server shares the store.
+  // To be called after rows were written by `schema`.  OK: the rows are not lost to another server's change,
+  // which may have dropped a family of them or begun to log changes.  UNKNOWN: they may be lost.  Cheap, and
+  // always OK if no other server shares the store.
   absl::Status Confirm(const TableSchema& schema) const;
 
   // Creates a table.  The ids of `schema` are ignored; its families may be in any order.  ALREADY_EXISTS: the
@@ -122,13 +122,13 @@ class Catalog {
     TableSchemaRef schema;
     FamilyId next_family_id = 1;
   };
-  // All that is served.
+  // The tables and views that the catalog serves.
   struct State {
     std::map<std::string, Table, std::less<>> tables;
     absl::flat_hash_map<TableId, TableSchemaRef> by_id;
     AuthorizedViews views;
     TableId next_table_id = 1;
-    std::map<std::string, int64_t, std::less<>> versions;  // of the records, by their keys
+    std::map<std::string, int64_t, std::less<>> versions;  // by key of the record
 
     void Set(const TableSchemaRef& schema, FamilyId next_family_id);
   };
@@ -143,13 +143,13 @@ class Catalog {
   // Makes a change again and again, as long as another server comes between (`overtaken_`).
   template <typename Change>
   auto Repeat(const Change& change) -> decltype(change());
-  // All changes or none: where the store is shared, only if no record has changed since it was read; then what
-  // is served is read anew.  ABORTED, with `overtaken_` set: one has.
+  // Writes all changes or none.  If the store is shared, writes only if no record has changed since it was
+  // read. ABORTED, with `overtaken_` set: a record has changed; the served state is read anew.
   absl::Status Write(std::vector<RecordChange> changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status WriteShared(std::vector<RecordChange> changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   // Whether the records are as these changes make them.
   absl::StatusOr<bool> AreWritten(const std::vector<RecordChange>& changes) const;
-  // Waits until all servers have seen what was written; nothing where there are no others.
+  // Waits until all servers have seen the last change.  Does not wait if there are no others.
   void WaitUntilSeen() const;
 
   absl::StatusOr<Table> FindTable(std::string_view table_name) const;
@@ -161,7 +161,7 @@ class Catalog {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::StatusOr<TableSchemaRef> TryUpdate(std::string_view table_name, const SchemaChange& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  // Writes what another table has become, and tells the engine.
+  // Writes the table's new schema, and tells the engine.
   absl::StatusOr<TableSchemaRef> WriteTable(TableSchema schema, FamilyId next_family_id,
                                             std::vector<RecordChange> records)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
@@ -183,7 +183,7 @@ class Catalog {
 
   mutable absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_);
-  // Null: no other server shares the store.  Last, since its thread uses the rest.
+  // Null: no other server shares the store.  Last, since its thread uses the members above.
   std::unique_ptr<RecordsLease> lease_;
 };
 

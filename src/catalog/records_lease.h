@@ -1,4 +1,4 @@
-// How long a server may go by the records that it has read, where other servers write them, too.
+// The time for which a server may go by the records that it has read, if other servers write records, too.
 //
 // A server reads the store's version of all records (RecordStore::RecordsVersion), and then goes by what it
 // has read for the time of the lease, counted from before it asked.  A server that writes records waits for as

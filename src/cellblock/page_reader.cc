@@ -464,7 +464,7 @@ absl::Status PageCursor::DecodeValues() {
         to += end - begin;
       }
       if (are_exact) continue;
-      // From here on, values that doubles cannot represent come as cells.
+      // What doubles cannot say comes as cells, from here on.
       decoded.numbers.clear();
       scratch_->number_kind[stream].reset();
     }

@@ -114,12 +114,12 @@ class PageCursor {
     uint32_t range = 0;  // index among the hints' column ranges
     size_t value = 0;    // its first value, as an index into the decoded values of its stream
   };
-  // The decoded part of a stream, for some rows.
+  // What is decoded of a stream for some rows.
   struct Decoded {
     std::vector<std::pair<size_t, size_t>> ranges;  // ranges of the stream's cells
     size_t count = 0;
     std::vector<std::string_view> values;
-    std::vector<double> numbers;  // in place of `values`, where numbers are asked for
+    std::vector<double> numbers;  // in their place
   };
 
   absl::Status Start();
@@ -136,7 +136,7 @@ class PageCursor {
   void PlanGroup(const PageShape& shape, size_t row, const Picked& picked);
   void PlanValues(uint32_t stream, size_t begin, size_t end);
   absl::Status DecodeValues();
-  // Fills *piece with the row `key`: each group's cells, but those that lie `shift` cells behind them.
+  // Of each group, the cells that lie so many behind it.
   void FillPiece(std::string_view key, absl::Span<const Group> groups, size_t shift, RowPiece* piece) const;
 
   PageReader* reader_;
@@ -152,7 +152,7 @@ class PageCursor {
 
     std::vector<Wanted> wanted;                           // ascending
     std::vector<std::optional<NumberBytes>> number_kind;  // by stream; empty: all are read as cells
-    std::vector<Picked> picked;  // the wanted columns of a row with the set picked_set_, ascending
+    std::vector<Picked> picked;                           // of a row of picked_set_, ascending
 
     std::vector<size_t> row_groups;  // the first group of each decoded row, and the end; empty: the rows are
                                      // alike

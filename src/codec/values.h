@@ -42,7 +42,7 @@ namespace sonde::codec {
 // Appends the column.  There must be at least one value, and at most kColumnBytesMax bytes in all.
 void EncodeValues(absl::Span<const std::string_view> values, std::string* out);
 
-// Reads a column.  Views the bytes.  Not for several threads.
+// A column that is read.  Views the bytes; not for several threads.
 class ValueColumn {
  public:
   // Takes a column of `count` >= 1 values, which must be all of `bytes`.
@@ -56,10 +56,10 @@ class ValueColumn {
   // Bytes of decoded data that is kept.
   size_t KeptBytes() const;
 
-  // Whether DecodeNumbers may be called: every value is a number that is written so.
+  // Whether DecodeNumbers can: every value is a number written so.
   bool HoldsNumbers(NumberBytes written);
-  // Decodes numbers [begin, end) to out[0] and on, each as the nearest double.  *are_exact says whether all
-  // integers among them are within 2^53 of 0, and so equal to their doubles.  If not, *out means nothing.
+  // Numbers [begin, end) to out[0] and on, each the double that is next to it.  *are_exact: whether integers
+  // are all within 2^53 of 0, and so what their doubles say; else *out means nothing.
   [[nodiscard]] bool DecodeNumbers(NumberBytes written, size_t begin, size_t end, double* out,
                                    bool* are_exact);
 

@@ -10,10 +10,14 @@
 // Threads: all functions may be called at once.  A RowStream belongs to one caller at a time and must end
 // before the store does.
 //
-// Errors of every function: NOT_FOUND: there is no such table; UNAVAILABLE: the store is closing or stalled,
-// nothing was applied, try again; RESOURCE_EXHAUSTED: a budget or the disk is used up; DATA_LOSS: a checksum
-// did not match, do not try again; DEADLINE_EXCEEDED: as WriteOptions and ScanOptions say; UNKNOWN: whether the
-// change was applied is not known, since the answer of another machine or of the disk is missing.
+// Errors of every function:
+//   NOT_FOUND           there is no such table
+//   UNAVAILABLE         the store is closing or stalled; nothing was applied; try again
+//   UNKNOWN             nobody knows whether the change was applied: the answer of another machine or of the
+//                       disk is missing
+//   RESOURCE_EXHAUSTED  a budget or the disk is used up
+//   DATA_LOSS           a checksum did not match; do not try again
+//   DEADLINE_EXCEEDED   as WriteOptions and ScanOptions say
 #pragma once
 
 #include <cstddef>
@@ -76,8 +80,8 @@ class RowSource {
   // but for their row keys, which stay until the changes are applied.  It must neither call the store nor
   // wait.
   virtual std::optional<absl::Span<const RowChange>> Next() = 0;
-  // Tells that a row is not changed (UNKNOWN: it may be), though others may be.  `index` counts the changes of all parts from 0.
-  // Comes at most once a change, before Apply returns.
+  // Tells that a row is not changed (or may be, if `why` is UNKNOWN), though others may be.  `index` counts
+  // the changes of all parts from 0.  It is called at most once a change, before Apply returns.
   virtual void OnRefused(size_t index, const absl::Status& why) = 0;
 
  protected:

@@ -43,8 +43,8 @@ struct NumberColumn {
   std::string_view qualifier;
   size_t range = 0;  // index of the range in ReadHints::columns that has the column
   absl::Span<const int64_t> timestamps_micros;  // descending
-  absl::Span<const double> numbers;  // one a timestamp: the double nearest to the value; an integer's double
-                                     // is exact
+  absl::Span<const double> numbers;             // one a timestamp, each the double that is next to the value;
+                                                // integers are exactly it
 };
 
 // A part of a row: some or all cells of one family; at least one.  A piece is reused from call to call, and

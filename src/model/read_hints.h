@@ -22,12 +22,12 @@ struct ReadHints {
 
   std::optional<std::vector<FamilyId>> families;    // only these
   std::optional<std::vector<ColumnRange>> columns;  // only these, ascending and disjoint
-  TimeRange time_range;                             // only cells with these timestamps
-  std::optional<int64_t> newest_per_column;  // only this many of each column, of its cells in time_range
-  bool keys_only = false;                    // values do not matter, and may come empty
-  // How the values of each of `columns` are written, for a reader that calculates.  A column may come as
-  // numbers (RowPiece::numbers) if all of its values in reach are written so and doubles represent its
-  // integers exactly.  Empty: all columns come as cells.
+  TimeRange time_range;                             // only these timestamps
+  std::optional<int64_t> newest_per_column;         // only so many of each column, of those in time_range
+  bool keys_only = false;                           // values do not matter: they may come empty
+  // How the values of each of `columns` are written, for a reader that calculates: columns may come as
+  // numbers (RowPiece::numbers) where all of their values in reach are written so, and doubles say them
+  // exactly if they are integers.  Empty: as cells.
   std::vector<NumberBytes> numbers;
   // The reader stops after this many rows that have a cell which all the hints above ask for.
   std::optional<int64_t> rows_max;

@@ -95,9 +95,9 @@ struct NumberRow {
   struct Part {
     size_t column = 0;  // index in NumberRead::columns
     absl::Span<const int64_t> timestamps_micros;
-    // One a timestamp: numbers or texts.  Numbers come if all of them are written as the read says, the store
-    // keeps them so, and the integers among them are exactly their doubles.  Texts are the bytes of the
-    // values.  Columns with the same timestamps may share one list of them.
+    // One a timestamp: numbers, where all of them are written as the read says, the store keeps them so, and
+    // integers are exactly their doubles; else texts, the bytes of the values.  Columns with the same
+    // timestamps may share one list of them.
     absl::Span<const double> numbers;
     absl::Span<const std::string_view> texts;
   };

@@ -8,7 +8,8 @@
 
 namespace sonde {
 
-// Adds columns to those that hints ask for: as few ranges as cost no more than they leave out.
+// Adds columns to the ranges that hints ask for.  Too many ranges become one that contains them all, as many
+// would cost more than they leave out.
 void AddColumns(ByteRanges columns, std::vector<ReadHints::ColumnRange>* hints);
 
 }  // namespace sonde

@@ -37,11 +37,12 @@ std::vector<FamilyId> TokenFamilies(std::string_view token, int64_t now_micros);
 absl::StatusOr<bool> HasToken(RowStore* store, TableId table, std::string_view row_key,
                               std::string_view token, int64_t now_micros);
 
-// The same of a row that was read by hints that AskForToken made ask for it.
+// AskForToken makes hints ask for the token.  HasToken then tells whether a row that was read by these hints
+// has it.
 void AskForToken(std::string_view token, int64_t now_micros, ReadHints* hints);
 bool HasToken(const std::vector<RowFamily>& row, std::string_view token, int64_t now_micros);
 
-// Adds the token to a row's delta, and returns what guards the delta against a row that has the token.  Both
+// Adds the token to a row's delta.  Returns the guard that refuses the delta if the row has the token.  Both
 // view the token.
 RowGuard AddToken(std::string_view token, int64_t now_micros, RowDelta* delta);
 

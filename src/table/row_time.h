@@ -2,11 +2,11 @@
 //
 // A change that asks for the server's time must not be hidden behind one that was applied earlier.  Within a
 // process its clock and the turns of rows (row_turns.h) see to that.  A server whose clock is behind that of
-// another one takes the time of what the other has written: the newest cell of the columns that it changes,
+// another one takes the time of the other's newest cell in the columns that it changes,
 // if that lies no further in the future than clocks may differ.  So a cell that a client has dated far into
 // the future moves no time.
 //
-// Threads: belongs to one; const functions may be called by several.
+// Belongs to one thread; const functions may be called by several.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +24,27 @@
 
 namespace sonde {
 
-// By how much the clocks of two servers may differ.
+// The clocks of two servers may differ by this much.
 constexpr int64_t kClocksDifferMicros = 10'000'000;
 
 bool AsksForServerTime(const Mutation& mutation);
 
 class RowTime {
  public:
-  // `branches`: of which one is applied.  What they view must outlive this.
+  // One of `branches` is applied.  The bytes that they view must outlive this.
   RowTime(const TableSchema& schema, int64_t now_micros,
           std::initializer_list<absl::Span<const Mutation>> branches);
 
-  // Makes hints ask also for what Of has to see.  Their families must be set.
+  // Makes hints ask also for the cells that Of has to see.  The hints' families must be set.
   void AddTo(ReadHints* hints) const;
-  // The time; `row` has at least what the hints ask for.
+  // Returns the time.  `row` must have at least the cells that the hints ask for.
   int64_t Of(const std::vector<RowFamily>& row) const;
 
  private:
   using Column = std::pair<FamilyId, std::string_view>;
 
   const int64_t now_micros_;
-  std::vector<Column> columns_;  // ascending, each once; that get the server's time
+  std::vector<Column> columns_;  // the columns that get the server's time; ascending, each once
 };
 
 }  // namespace sonde

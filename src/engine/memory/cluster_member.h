@@ -1,6 +1,6 @@
-// The cluster mode of the engine in memory: what one of several servers sees of a store that they share over a
-// network.  Each server has a ClusterMember of its own over one MemoryEngine, and above it its own catalog,
-// caches and clock.  For tests: what holds in one process only is found out here.
+// The cluster mode of the engine in memory: a store that several servers share over a network, as one of them
+// sees it.  Each server has a ClusterMember of its own over one MemoryEngine, and above it its own catalog,
+// caches and clock.  For tests: they find promises that hold in one process only.
 //
 // It does what an engine over a distributed store has to do:
 //   a commit is one row, so changes of one Apply are applied one by one, and others come between;
@@ -30,7 +30,7 @@ struct ClusterFaults {
   uint64_t seed = 1;
   // Every call and every answer is late by up to this; most by little.
   absl::Duration delay_max = absl::ZeroDuration();
-  // How many of 1,000 are lost.
+  // Calls and answers that are lost, out of 1,000.
   int lost_calls = 0;
   int lost_answers = 0;
 };
@@ -64,7 +64,7 @@ class ClusterMember : public ForwardingEngine {
   // Loses all calls, or no longer.
   void CutOff(bool is_cut_off) { is_cut_off_ = is_cut_off; }
 
-  // How often Update began anew, since another change of the row had come between.
+  // How often Update began anew, as another change of the row had come between.
   uint64_t conflicts() const { return conflicts_.load(); }
 
  private:

@@ -52,7 +52,7 @@ struct ExactNumber {
   bool operator<(const ExactNumber& other) const {
     return value < other.value || (value == other.value && rest < other.rest);
   }
-  // To be called for an int field.
+  // Of an int field.
   absl::int128 Int() const {
     if (std::abs(value) <= 0x1p53) return static_cast<int64_t>(value) + rest;
     return absl::int128(value) + rest;

@@ -46,7 +46,7 @@ ExactSum SumOf(absl::Span<const double> values) {
   return lanes[0];
 }
 
-// There must be at least one value.
+// Of at least one value.
 std::pair<double, double> ExtremesOf(absl::Span<const double> values) {
   std::array<double, kLanes> least, most;
   least.fill(values[0]);
@@ -161,7 +161,7 @@ void Accumulator::AddEnds(int64_t first_micros, ExactNumber first, int64_t last_
   }
 }
 
-// Adds moments of `count` values to those of count_ values before them.
+// Of count_ values before these.
 void Accumulator::AddMoments(int64_t count, double mean, double squares) {
   const auto here = static_cast<double>(count_);
   const auto there = static_cast<double>(count);

@@ -38,8 +38,7 @@ std::optional<Aggregate> AggregateOfName(std::string_view name);
 // All names, separated by ", ".
 std::string AggregateNames();
 
-// The values that an accumulator has to keep.  More aggregates cost more time, and percentiles keep every
-// value.
+// What an accumulator has to keep; more aggregates cost more time, and percentiles keep every value.
 struct AggregateNeeds {
   bool has_sum = false;
   bool has_extremes = false;
@@ -67,10 +66,10 @@ class Accumulator {
   void SortValues();
   // Values that are kept one by one.
   size_t values_held() const { return values_.size(); }
-  // Returns nothing if there was no value; and for kStddev (of a sample, by n - 1) if there was only one.  If
-  // several values have one time, kFirst takes the smallest and kLast the largest, whatever their order.
-  // Percentiles lie between the two nearest values, as SQL's percentile_cont defines.  `aggregate` must be
-  // one of those that the needs were made of.
+  // Nothing when there was no value, and of kStddev (of a sample, by n - 1) when there was only one.
+  // Of several values at one time, kFirst takes the smallest and kLast the largest, whatever their order.
+  // Percentiles lie between the two nearest values, as SQL's percentile_cont has it.  `aggregate` is one of
+  // those that the needs were made of.
   std::optional<double> Value(const Aggregate& aggregate) const;
   // The same of ints, exactly; of kSum, kMin, kMax, kFirst and kLast.
   std::optional<absl::int128> IntValue(const Aggregate& aggregate) const;

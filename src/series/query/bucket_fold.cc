@@ -103,7 +103,7 @@ absl::Status BucketFold::Add(const std::vector<std::string>& tags, const Numbers
       kValuesHeldMax));
 }
 
-// Adds the numbers that are there.
+// What is there of them.
 void BucketFold::AddColumn(const Numbers& numbers, size_t column, size_t begin, size_t end,
                            Accumulator* accumulator) {
   const Numbers::Column& all = numbers.columns[column];
@@ -204,7 +204,7 @@ absl::Status BucketFold::CountJoins(int64_t joins) {
 absl::StatusOr<std::vector<ResultValue>> BucketFold::ValuesOf(Group* group, int64_t start_micros) {
   std::vector<ResultValue> values;
   values.reserve(fields_ * query_.aggregates.size() * windows_.size());
-  // By window: one accumulator a field.
+  // Of each window, one accumulator a field.
   std::vector<std::vector<Accumulator>> joined(windows_.size());
   std::vector<Accumulator*> fields_of_window(windows_.size(), nullptr);
   static const Accumulator kEmpty;

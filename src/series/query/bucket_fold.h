@@ -49,7 +49,7 @@ class BucketFold {
                                  const std::function<bool(const ResultRow&)>& emit);
   // The starts of the buckets to give out, ascending.
   absl::StatusOr<std::vector<int64_t>> StartsOf(const Group& group);
-  // Counts the buckets that the group's windows will join at most.
+  // What the group's windows will join at most.
   absl::Status CountJoinsOf(const Group& group, size_t starts);
   absl::Status CountJoins(int64_t joins);
   // Makes buckets_ of this start; those of a group ascend.

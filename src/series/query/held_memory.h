@@ -1,4 +1,4 @@
-// The memory that a part of a query holds, told to whoever asks for it (Query::hold).
+// What a part of a query holds in memory, told to whoever asks for it (Query::hold).
 #pragma once
 
 #include <cstdint>

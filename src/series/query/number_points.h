@@ -40,7 +40,7 @@ class NumberPoints {
 
   const SeriesSchema& schema_;
   const std::vector<size_t> fields_;
-  // For each column of a read: its field, and the indexes of that field in fields_.
+  // Of what is read: the field of each column, and which of fields_ are that one.
   struct Column {
     size_t field = 0;
     std::vector<size_t> places;

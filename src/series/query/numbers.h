@@ -51,7 +51,7 @@ struct Numbers {
 // The values of one series, batch by batch and by time ascending, become their changes.
 class ChangesOfSeries {
  public:
-  // Replaces the values of `numbers`.  Differences of ints are ints; rates are doubles.
+  // Replaces the values of `numbers`.  Of ints, differences are ints, and rates doubles.
   void Apply(Change change, Numbers* numbers);
 
  private:

@@ -20,8 +20,7 @@ namespace sonde::series {
 namespace {
 
 using RowCallback = std::function<bool(const ResultRow&)>;
-// Scans of the versions of a declaration, the oldest first: points of one version come before those of the
-// next.
+// Of the versions of a declaration, the oldest first: points of one are before those of the next.
 using Scans = std::vector<std::unique_ptr<SeriesScan>>;
 
 // Points one by one.
@@ -163,8 +162,7 @@ Selection PartOf(Selection selection, const SeriesSchema& version, int64_t from_
   return selection;
 }
 
-// Plans scans of copies that narrow the query more than the series' own tables do; none if there are no such
-// copies.
+// Of copies that narrow the query more than the series' own tables do; none where there are no such.
 absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query, const Selection& selection,
                                  TableAccess* tables) {
   const absl::StatusOr<std::vector<TablePart>> parts = ChooseCopies(schema, query, selection, tables);
@@ -173,7 +171,7 @@ absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query,
   for (const TablePart& part : *parts) {
     absl::StatusOr<std::unique_ptr<SeriesScan>> scan =
         SeriesScan::Plan(part.schema, nullptr, query, part.selection, tables);
-    // The series' own keys may be able to do what a copy's keys cannot.
+    // What a copy's keys can't do, those of the series may.
     if (!scan.ok()) return Scans();
     if (part.may_be_missing) (*scan)->TakeMissingAsEmpty();
     scans.push_back(*std::move(scan));

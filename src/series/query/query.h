@@ -36,7 +36,7 @@ constexpr size_t kValuesHeldMax = 16'000'000;
 // Buckets of one group, those of its gaps included.
 constexpr size_t kFilledBucketsMax = 1'000'000;
 constexpr int kWindowBucketsMax = 1'000;
-// Columns of an answer, without tags and time.
+// Of an answer, tags and time left out.
 constexpr size_t kColumnsMax = 10'000;
 // Buckets of fields that the windows of one answer join; a value that they keep for percentiles counts as
 // kStepsOfValue.  Each takes some 10 ns.
@@ -52,8 +52,8 @@ struct TagCondition {
   bool is_negated = false;
 };
 
-// The change that takes the place of a value: its difference from the value before, of the same series and
-// field. The first value of each series in the range has none before it, and no change.
+// What takes the place of a value: how it differs from the value before, of the same series and field.  The
+// first value of each series in the range has none before it, and none.
 enum class Change : uint8_t {
   kDelta,     // value - value before
   kIncrease,  // of a counter: the same, but a value below the one before is one since a reset
@@ -64,8 +64,8 @@ std::string_view ChangeName(Change change);
 // n, or delta(n).
 std::string NameOfValues(const Field& field, std::optional<Change> change);
 
-// The values of buckets without points, between `from` and `to` (if these are open: between the first and the
-// last point of the group).  Counts are 0 there, whatever the fill.
+// What stands in buckets without points, between `from` and `to` (where these are open: between the first and
+// the last point of the group).  Counts are 0 there, whichever.
 enum class Fill : uint8_t {
   kNone,  // such buckets are left out
   kNull,
@@ -138,7 +138,7 @@ struct QueryStats {
   std::string table;  // the last one, of the newest points
   std::vector<RowRange> ranges;
   bool is_full_scan = false;
-  // The series is open, and conditions were asked that its keys do not begin with, so all its rows were read.
+  // Of an open series: conditions were asked that its keys do not begin with, so all its rows were read.
   bool is_whole_series = false;
   int64_t requests = 0;
   int64_t rows_read = 0;

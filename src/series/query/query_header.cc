@@ -1,4 +1,4 @@
-// The shape of a query's answer, and the check for queries that make no sense.
+// What a query's answer looks like, and which queries there are not.
 #include <fmt/format.h>
 
 #include <algorithm>

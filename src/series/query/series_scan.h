@@ -41,7 +41,7 @@ class SeriesScan {
   // No table is an empty one.
   void TakeMissingAsEmpty() { may_be_missing_ = true; }
 
-  // Reads the requested rows that are in `ranges`.
+  // Of the rows of what was asked for that are in `ranges`.
   RowRead MakeRead(std::vector<RowRange> ranges) const;
   const std::vector<RowRange>& ranges() const { return stats_.ranges; }
 
@@ -49,7 +49,7 @@ class SeriesScan {
   // then of that row.  Rows of up to kScansMax salts are read at once and merged.  DATA_LOSS: a row that the
   // declaration never writes.
   absl::Status ReadAll(const std::function<absl::StatusOr<bool>()>& row) { return ReadAll(false, row); }
-  // The order of the rows that ReadAll gives.
+  // Of the rows that ReadAll gives.
   const RowOrder& order() const { return order_; }
   // The numbers of these rows, in *numbers, with their series in tags(); key() and points() mean nothing
   // else. Much faster where the tables give numbers() and NumberPoints can read them.  By time: rows are read
@@ -85,7 +85,7 @@ class SeriesScan {
   absl::Status ReadNumbersAsTheyLie(bool is_reversed, bool whole_rows, Numbers* numbers,
                                     const std::function<absl::StatusOr<bool>()>& row);
   absl::Status ReadNumbersSorted(Numbers* numbers, const std::function<absl::StatusOr<bool>()>& row);
-  // Leaves out points that are older than max_age, though the table has them still.
+  // What is older than max_age, though the table has it still.
   void LeaveOutForgotten(int64_t now_micros);
   // False: enough, or *problem.
   bool TakeRow(ReadRow* found, const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
@@ -109,7 +109,7 @@ class SeriesScan {
   RowOrder order_;
   RowPoints points_;
   DecodedKey key_;
-  // For numbers: the last row, which may go on, and whether it is asked for.
+  // Of numbers: the row that came last, which may go on, and whether it is asked for.
   std::string last_row_key_;
   bool is_asked_for_ = false;
   std::vector<std::string> labels_;  // of the row at hand, of an open series

@@ -21,7 +21,7 @@ constexpr int64_t kKeptMicrosGuessed = 365 * kMicrosPerDay;  // of a series with
 constexpr double kRowOfPointCost = 5;                        // of a point in a row of many: 1
 constexpr double kCostRatioMax = 0.5;
 constexpr int64_t kPeriodsReadMax = 100;
-// Points this close to being forgotten may be gone in one table and not yet in the other.
+// What is this close to being forgotten may be gone in one table and not yet in the other.
 constexpr int64_t kForgettingMicros = kMicrosPerMinute;
 
 bool IsBounded(const Selection& selection) {

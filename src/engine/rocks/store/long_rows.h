@@ -51,7 +51,7 @@ class LongRows {
   std::atomic<uint64_t> most_of_row_ = 0;
   std::atomic<uint64_t> longest_ = 0;
   mutable absl::Mutex mutex_;
-  // By a hash of table and row.  Of two rows with the same hash, each waits for the other.  A fragment that
+  // By a hash of table and row.  Rows with the same hash wait for each other.  A fragment that
   // counts has at least 64 KiB, so there are few entries.
   absl::flat_hash_map<uint64_t, uint64_t> rows_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, uint64_t> resting_rows_ ABSL_GUARDED_BY(mutex_);
