@@ -71,7 +71,7 @@ struct Fragment {
   Scratch scratch;
 };
 
-// Appends the fragment of a delta (in its normal form) to *out.
+// Appends the fragment of a delta to *out; the delta must be in its normal form (the order is CHECKed).
 void EncodeFragment(const FamilyDelta& delta, const ShapeSource& shapes, std::string* out);
 void EncodeFragment(const Fragment& fragment, const ShapeSource& shapes, std::string* out);
 
@@ -163,9 +163,6 @@ struct PutsOfShape {
   int64_t newest_micros = 0;
 };
 std::optional<PutsOfShape> PeekPutsOfShape(std::string_view bytes);
-
-// Whether the bytes are a fragment that changes nothing when nothing older exists (no cells).
-bool IsFragmentWithoutCells(std::string_view bytes);
 
 // Whether the bytes are a fragment that deletes (adds) nothing.
 bool IsFragmentWithoutDeletes(std::string_view bytes);

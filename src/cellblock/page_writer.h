@@ -30,17 +30,15 @@ class PageWriter {
   explicit PageWriter(PageLimits limits = {}) : limits_(limits) {}
 
   // Takes cells of a row, in order, after all that it took before: a greater row key, or more of the same
-  // row. Returns how many it took; fewer than all when the page is full, and none only then.
+  // row (CHECKed). Returns how many it took; fewer than all when the page is full, and none only then.
   size_t Add(std::string_view row_key, absl::Span<const CellView> cells);
 
   // When the page that is being filled, and those after it, are full; it may be so at once.
   void set_cells_max(size_t cells_max) { limits_.cells_max = cells_max; }
 
   size_t cells() const { return timestamps_.size(); }
-  // The keys and values of the cells.
-  size_t plain_bytes() const { return plain_bytes_; }
 
-  // Appends the page of what was added, which must not be nothing, and begins the next.
+  // Appends the page of what was added, which must not be nothing (CHECKed), and begins the next.
   void Finish(std::string* page);
 
  private:
@@ -81,7 +79,7 @@ class PageWriter {
   std::vector<Group> groups_;
   std::vector<int64_t> timestamps_;
   std::vector<std::string_view> values_;
-  size_t plain_bytes_ = 0;
+  size_t plain_bytes_ = 0;  // the keys and values of the cells
 
   std::vector<std::string_view> columns_;  // by ColumnId
   absl::flat_hash_map<std::string_view, ColumnId> column_ids_;

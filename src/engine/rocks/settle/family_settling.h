@@ -55,7 +55,8 @@ class FamilySettling {
   // pages and in the head at once, and it may be written in parts.
   void set_write_part(std::function<absl::Status()> write_part);
 
-  // One of the two, once.  What changes goes to the batch, which is of no use after an error.
+  // One of the two, once.  What changes goes to the batch, which is of no use after an error.  DATA_LOSS: a page is damaged, or
+  // pages of the family overlap, as no undamaged ones do.
   // `rows` ascending.
   absl::Status Run(absl::Span<const RowEdits> rows);
   // Makes a page again, without what the rule forgets.
@@ -82,6 +83,13 @@ class FamilySettling {
     std::optional<Place> begin, end;
   };
 
+  // A cell of the output.
+  struct LastCell {
+    std::string row_key;
+    std::string qualifier;
+    int64_t timestamp_micros = 0;
+  };
+
   absl::Status AddRow(size_t index);
   absl::Status GoTo(size_t index);
   absl::Status AddToPages(size_t index);
@@ -92,6 +100,7 @@ class FamilySettling {
 
   absl::Status Open(const DirectoryEntryRef& entry, size_t index);
   absl::Status CopyBefore(std::optional<std::string_view> row_key);
+  absl::Status CheckOrder(std::string_view row_key, const std::vector<CellView>& cells);
   absl::Status Emit(std::string_view row_key, std::vector<CellView>* cells);
   absl::StatusOr<std::vector<DirectoryEntryRef>> PagesOf(std::string_view row_key);
   static Place PlaceOf(const DirectoryEntry& entry) {
@@ -117,6 +126,8 @@ class FamilySettling {
   // Of the old pages after what was made, the first.
   DirectoryEntryRef next_;
   std::string done_key_;  // of the last page that was made again
+  // Where the cells ended that went to the output; nothing before the first.
+  std::optional<LastCell> last_;
 
   std::function<absl::Status()> write_part_;  // may be null
   FragmentsReader reader_;
