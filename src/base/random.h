@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <random>
 
+#include "base/check.h"
+
 namespace sonde {
 
 class RandomSource {
@@ -13,6 +15,7 @@ class RandomSource {
   virtual uint64_t Next() = 0;
   // A number in [0, bound); bound must not be 0.  The bias is below 2^-32 for the bounds that Sonde uses.
   uint64_t Uniform(uint64_t bound) {
+    DCHECK(bound != 0);
     return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
   }
   // A number in [0, 1).

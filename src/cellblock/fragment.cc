@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/check.h"
 #include "base/varint.h"
 
 namespace sonde {
@@ -37,7 +38,11 @@ void FindColumns(absl::Span<const CellView> cells, Columns* columns) {
   columns->qualifiers.clear();
   columns->starts.clear();
   for (size_t i = 0; i < cells.size(); ++i) {
-    if (i == 0 || cells[i].qualifier != cells[i - 1].qualifier) {
+    const bool is_same = i > 0 && cells[i].qualifier == cells[i - 1].qualifier;
+    // What is out of order would be read as damage, of a write that was acknowledged.
+    CHECK(i == 0 || (is_same ? cells[i - 1].timestamp_micros > cells[i].timestamp_micros
+                             : cells[i - 1].qualifier < cells[i].qualifier));
+    if (!is_same) {
       columns->qualifiers.push_back(cells[i].qualifier);
       columns->starts.push_back(i);
     }
@@ -129,7 +134,11 @@ void Encode(bool delete_all, absl::Span<const FamilyDelta::ColumnDelete> deletes
                                    (puts.empty() ? 0 : kHasPuts) | (adds.empty() ? 0 : kHasAdds)));
   if (!deletes.empty()) {
     PutVarint(out, deletes.size());
-    for (const auto& [qualifier, range] : deletes) {
+    const FamilyDelta::ColumnDelete* before = nullptr;
+    for (const FamilyDelta::ColumnDelete& deletion : deletes) {
+      CHECK(before == nullptr || before->qualifier <= deletion.qualifier);
+      before = &deletion;
+      const auto& [qualifier, range] = deletion;
       PutBytes(out, qualifier);
       PutVarint(out, static_cast<uint64_t>(range.start_micros));
       PutVarint(out, static_cast<uint64_t>(range.end_micros));
@@ -481,11 +490,6 @@ std::optional<PutsOfShape> PeekPutsOfShape(std::string_view bytes) {
     return std::nullopt;
   }
   return PutsOfShape{static_cast<ShapeId>(columns >> 1), static_cast<int64_t>(newest) * unit};
-}
-
-bool IsFragmentWithoutCells(std::string_view bytes) {
-  return bytes.size() >= 2 && bytes[0] == kFragmentFormat &&
-         (static_cast<unsigned char>(bytes[1]) & (kHasPuts | kHasAdds)) == 0;
 }
 
 bool IsFragmentWithoutAdds(std::string_view bytes) {

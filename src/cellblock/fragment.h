@@ -74,7 +74,7 @@ struct Fragment {
 };
 
 // Appends the fragment that stands for the delta or for the decoded fragment.  A delta must be in its normal
-// form.
+// form (its order is CHECKed).
 void EncodeFragment(const FamilyDelta& delta, const ShapeSource& shapes, std::string* out);
 void EncodeFragment(const Fragment& fragment, const ShapeSource& shapes, std::string* out);
 
@@ -169,10 +169,6 @@ struct PutsOfShape {
   int64_t newest_micros = 0;
 };
 std::optional<PutsOfShape> PeekPutsOfShape(std::string_view bytes);
-
-// Whether the bytes are a fragment without puts and adds.  Such a fragment changes nothing when nothing older
-// exists.
-bool IsFragmentWithoutCells(std::string_view bytes);
 
 // Whether the bytes are a fragment without deletes, or without adds.
 bool IsFragmentWithoutDeletes(std::string_view bytes);

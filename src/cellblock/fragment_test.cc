@@ -252,13 +252,11 @@ TEST(Fragment, RegularTimesCostAByteEach) {
   EXPECT_LT(bytes.size(), 2 * 1000 + 40);
 }
 
-TEST(Fragment, TellsWhetherItHasCellsOrDeletes) {
+TEST(Fragment, TellsWhetherItHasDeletes) {
   const NoShapes shapes;
   const std::string put = Single({Model::Edit::kPut, "q", 1, 0, ""}, AggregateKind::kNone, shapes);
   const std::string gone = Single({Model::Edit::kDeleteAll, "", 0, 0, ""}, AggregateKind::kNone, shapes);
-  EXPECT_FALSE(IsFragmentWithoutCells(put));
   EXPECT_TRUE(IsFragmentWithoutDeletes(put));
-  EXPECT_TRUE(IsFragmentWithoutCells(gone));
   EXPECT_FALSE(IsFragmentWithoutDeletes(gone));
 }
 
@@ -504,6 +502,19 @@ TEST(Fragment, SketchesCombineInAnyGrouping) {
   std::string bytes, out;
   EncodeFragment(bad, shapes, &bytes);
   EXPECT_EQ(Combine({{bytes, fragments[0]}}, shapes, {}, &out).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(FragmentDeathTest, ADeltaThatIsNotInNormalFormEndsTheProgram) {
+  const CellView newer{"q", 20, "v"}, older{"q", 10, "v"}, later_column{"r", 10, "v"};
+  std::string bytes;
+  const auto encode_puts = [&bytes](std::vector<CellView> puts) {
+    EncodeFragment(FamilyDelta{.puts = std::move(puts)}, NoShapes(), &bytes);
+  };
+  EXPECT_DEATH(encode_puts({older, newer}), "CHECK failed: .*timestamp_micros");
+  EXPECT_DEATH(encode_puts({newer, newer}), "CHECK failed: .*timestamp_micros");
+  EXPECT_DEATH(encode_puts({later_column, newer}), "CHECK failed: .*qualifier");
+  FamilyDelta deletes{.deletes = {{"r", {}}, {"q", {}}}};
+  EXPECT_DEATH(EncodeFragment(deletes, NoShapes(), &bytes), "CHECK failed: .*qualifier");
 }
 
 }  // namespace

@@ -532,5 +532,21 @@ TEST(Page, AWriterIsUsedAgain) {
   }
 }
 
+TEST(PageWriterDeathTest, CellsOutOfOrderEndTheProgram) {
+  const CellView newer{"q", 20, "v"}, older{"q", 10, "v"}, later_column{"r", 10, "v"};
+  PageWriter writer;
+  ASSERT_EQ(writer.Add("row b", {newer}), 1u);
+  EXPECT_DEATH(writer.Add("row a", {newer}), "CHECK failed: .*key < row_key");
+  EXPECT_DEATH(writer.Add("row b", {newer}), "CHECK failed: .*timestamp_micros");
+  EXPECT_DEATH(writer.Add("row c", {older, newer}), "CHECK failed: .*timestamp_micros");
+  EXPECT_DEATH(writer.Add("row c", {later_column, older}), "CHECK failed: .*qualifier");
+  EXPECT_EQ(writer.Add("row b", {older, later_column}), 2u);
+}
+
+TEST(PageWriterDeathTest, NoCellsAreNoPage) {
+  std::string page;
+  EXPECT_DEATH(PageWriter().Finish(&page), "CHECK failed: .*timestamps_");
+}
+
 }  // namespace
 }  // namespace sonde

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/check.h"
 #include "base/varint.h"
 #include "codec/integers.h"
 #include "codec/texts.h"
@@ -104,6 +105,8 @@ size_t PageWriter::Add(std::string_view row_key, absl::Span<const CellView> cell
   size_t value_bytes = 0;
   cells = cells.first(RoomFor(same_row, cells, &value_bytes));
   if (cells.empty()) return 0;
+  // Readers look for rows by halves: what is out of order would not be found.
+  CHECK(same_row || rows_.empty() || rows_.back().key < row_key);
   // A row mostly has the columns of the row before it.
   size_t guess = same_row || rows_.empty() ? groups_.size() : rows_.back().group;
   const size_t guess_end = groups_.size();
@@ -112,6 +115,7 @@ size_t PageWriter::Add(std::string_view row_key, absl::Span<const CellView> cell
   if (same_row) {
     qualifier = columns_[groups_.back().column];
     is_new_column = qualifier != cells[0].qualifier;
+    CHECK(is_new_column ? qualifier < cells[0].qualifier : timestamps_.back() > cells[0].timestamp_micros);
   } else {
     rows_.push_back({Keep(row_key), groups_.size()});
     plain_bytes_ += row_key.size();
@@ -125,6 +129,7 @@ size_t PageWriter::Add(std::string_view row_key, absl::Span<const CellView> cell
   for (size_t i = 0; i < cells.size(); ++i) {
     const CellView& cell = cells[i];
     if (is_new_column || !IsSame(cell.qualifier, qualifier)) {
+      CHECK(i == 0 || cells[i - 1].qualifier < cell.qualifier);
       is_new_column = false;
       ColumnId column = 0;
       if (guess < guess_end && IsSame(columns_[groups_[guess].column], cell.qualifier)) {
@@ -134,6 +139,8 @@ size_t PageWriter::Add(std::string_view row_key, absl::Span<const CellView> cell
         column = FindColumn(cell.qualifier);
       }
       groups_.push_back({column, first + i});
+    } else if (i > 0) {
+      CHECK(cells[i - 1].timestamp_micros > cell.timestamp_micros);
     }
     qualifier = cell.qualifier;
     timestamps_[first + i] = cell.timestamp_micros;
@@ -144,6 +151,7 @@ size_t PageWriter::Add(std::string_view row_key, absl::Span<const CellView> cell
 }
 
 void PageWriter::Finish(std::string* page) {
+  CHECK(!timestamps_.empty());
   const size_t groups = groups_.size();
   rows_.push_back({{}, groups});  // ends the last
   groups_.push_back({0, timestamps_.size()});

@@ -30,19 +30,18 @@ class PageWriter {
  public:
   explicit PageWriter(PageLimits limits = {}) : limits_(limits) {}
 
-  // Adds cells of a row.  Keys and cells must ascend: each call has a greater row key than the call before,
-  // or later cells of the same row.  Returns how many cells it added.  Fewer than all of them, or none, means
-  // that the page is full.
+  // Adds cells of a row.  Keys and cells must ascend (CHECKed): each call has a greater row key than the call
+  // before, or later cells of the same row.  Returns how many cells it added.  Fewer than all of them, or none,
+  // means that the page is full.
   size_t Add(std::string_view row_key, absl::Span<const CellView> cells);
 
   // Changes when pages are full, from the current page on.  The current page may be full at once.
   void set_cells_max(size_t cells_max) { limits_.cells_max = cells_max; }
 
   size_t cells() const { return timestamps_.size(); }
-  // Bytes of the keys and values so far, before encoding.
-  size_t plain_bytes() const { return plain_bytes_; }
 
-  // Appends the page of all added cells, of which there must be at least one, and begins the next page.
+  // Appends the page of all added cells, of which there must be at least one (CHECKed), and begins the next
+  // page.
   void Finish(std::string* page);
 
  private:
@@ -83,7 +82,7 @@ class PageWriter {
   std::vector<Group> groups_;
   std::vector<int64_t> timestamps_;
   std::vector<std::string_view> values_;
-  size_t plain_bytes_ = 0;
+  size_t plain_bytes_ = 0;  // the keys and values of the cells
 
   std::vector<std::string_view> columns_;  // by ColumnId
   absl::flat_hash_map<std::string_view, ColumnId> column_ids_;

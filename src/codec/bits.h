@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/check.h"
+
 namespace sonde::codec {
 
 inline uint64_t LoadLittleEndian64(const char* from) {
@@ -24,6 +26,7 @@ class BitWriter {
 
   // Appends the low `count` bits of `value`; its other bits must be 0; count <= 64.
   void Put(uint64_t value, unsigned count) {
+    DCHECK(count <= 64 && (value & ~LowBits(count)) == 0);
     if (used_ + count > 64) {
       const unsigned first = 64 - used_;
       word_ |= value << used_;  // used_ < 64
@@ -71,6 +74,7 @@ class BitReader {
   }
   // As Get, but faster, for count <= kAtOnceMax.
   uint64_t GetAtOnce(unsigned count) {
+    DCHECK(count <= kAtOnceMax);
     const uint64_t word = LoadLittleEndian64(bytes_ + position_ / 8) >> (position_ % 8);
     position_ += count;
     return word & ((uint64_t{1} << count) - 1);

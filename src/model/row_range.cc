@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/check.h"
 
 namespace sonde {
 namespace {
@@ -32,7 +33,16 @@ std::vector<RowRange> NormalizeRanges(std::vector<RowRange> ranges) {
   return result;
 }
 
+bool AreNormal(const std::vector<RowRange>& ranges) {
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (ranges[i].IsEmpty()) return false;
+    if (i > 0 && (ranges[i - 1].end.empty() || ranges[i - 1].end >= ranges[i].start)) return false;
+  }
+  return true;
+}
+
 std::vector<RowRange> ClipRanges(const std::vector<RowRange>& ranges, const RowRange& window) {
+  DCHECK(AreNormal(ranges));
   std::vector<RowRange> result;
   for (const RowRange& range : ranges) {
     RowRange part{std::max(range.start, window.start),

@@ -28,7 +28,10 @@ struct RowRange {
 // Returns the union of `ranges`, sorted, joined, and without empty ranges.
 std::vector<RowRange> NormalizeRanges(std::vector<RowRange> ranges);
 
-// The part of `ranges` (normal form) that is in `window`.
+// Whether these ranges are in the normal form.
+bool AreNormal(const std::vector<RowRange>& ranges);
+
+// The part of `ranges` (normal form, DCHECKed) that is in `window`.
 std::vector<RowRange> ClipRanges(const std::vector<RowRange>& ranges, const RowRange& window);
 
 }  // namespace sonde

@@ -51,7 +51,6 @@ void CheckBytes(InputReader input) {
   while (!input.IsEmpty()) {
     const size_t bytes_count = input.Byte() + size_t{256} * (input.Byte() % 8);
     const std::string bytes(input.Bytes(bytes_count));
-    (void)IsFragmentWithoutCells(bytes);
     (void)IsFragmentWithoutDeletes(bytes);
     Fragment fragment;
     if (!DecodeFragment(bytes, Shapes(), &fragment).ok()) continue;

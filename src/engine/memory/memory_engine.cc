@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 
+#include "base/check.h"
 #include "engine/engine_errors.h"
 #include "model/expiring_family.h"
 
@@ -183,6 +184,7 @@ absl::Status MemoryEngine::DropFamily(TableId table, FamilyId family) {
 
 absl::StatusOr<std::unique_ptr<RowStream>> MemoryEngine::Scan(TableId table, std::vector<RowRange> ranges,
                                                               ScanOptions options) {
+  DCHECK(AreNormal(ranges));
   {
     const absl::ReaderMutexLock guard(&lock_);
     if (FindTable(table) == nullptr) return NoTable(table);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "engine/engine_errors.h"
 #include "engine/rocks/checkpoint.h"
 #include "engine/rocks/engine_figures.h"
@@ -359,6 +360,7 @@ absl::Status RocksEngine::DropFamily(TableId table, FamilyId family) {
 
 absl::StatusOr<std::unique_ptr<RowStream>> RocksEngine::Scan(TableId table, std::vector<RowRange> ranges,
                                                              ScanOptions options) {
+  DCHECK(AreNormal(ranges));
   if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   return std::make_unique<RocksScan>(store_.get(), table, std::move(ranges), std::move(options));
 }

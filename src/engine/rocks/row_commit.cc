@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "cellblock/fragment.h"
 #include "engine/rocks/store/fragment_merge.h"
 #include "engine/rocks/store/key.h"
@@ -35,7 +36,11 @@ void RowCommit::Append(const RowChange& change) {
   key.clear();
   AppendRowPrefix(table_, change.row_key, &key);
   const size_t prefix_bytes = key.size();
-  for (const FamilyDelta& delta : change.delta.families) {
+  const std::vector<FamilyDelta>& families = change.delta.families;
+  DCHECK(std::adjacent_find(families.begin(), families.end(), [](const FamilyDelta& a, const FamilyDelta& b) {
+           return a.family >= b.family;
+         }) == families.end());
+  for (const FamilyDelta& delta : families) {
     key.resize(prefix_bytes);
     AppendFamily(delta.family, &key);
     value.clear();

@@ -1,9 +1,14 @@
 #include "engine/rocks/settle/family_settling.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <tuple>
 #include <utility>
+
+#include "base/bytes.h"
+#include "base/check.h"
 
 namespace sonde {
 namespace {
@@ -37,6 +42,7 @@ void FamilySettling::set_write_part(std::function<absl::Status()> write_part) {
 }
 
 absl::Status FamilySettling::Run(absl::Span<const RowEdits> rows) {
+  DCHECK(std::ranges::is_sorted(rows, std::ranges::less(), &RowEdits::row_key));
   rows_ = rows;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (absl::Status status = AddRow(i); !status.ok()) return status;
@@ -218,6 +224,23 @@ absl::Status FamilySettling::CopyBefore(std::optional<std::string_view> row_key)
   return absl::OkStatus();
 }
 
+// Pages come from the disk, so their order is no precondition of the writer of new ones: cells that do not come after all that went
+// before are damage.
+absl::Status FamilySettling::CheckOrder(std::string_view row_key, const std::vector<CellView>& cells) {
+  using Position = std::tuple<std::string_view, std::string_view, int64_t>;  // newer cells come first
+  const CellView& first = cells.front();
+  if (last_.has_value() && Position(row_key, first.qualifier, ~first.timestamp_micros) <=
+                               Position(last_->row_key, last_->qualifier, ~last_->timestamp_micros)) {
+    return absl::DataLossError(fmt::format("Pages of table {}, family {} are out of order at row '{}'",
+                                           directory_->table(), family_, Printable(row_key)));
+  }
+  if (!last_.has_value()) last_.emplace();
+  last_->row_key = row_key;
+  last_->qualifier = cells.back().qualifier;
+  last_->timestamp_micros = cells.back().timestamp_micros;
+  return absl::OkStatus();
+}
+
 absl::Status FamilySettling::Emit(std::string_view row_key, std::vector<CellView>* cells) {
   const auto bytes_of = [](const std::vector<CellView>& all) {
     uint64_t bytes = 0;
@@ -232,6 +255,8 @@ absl::Status FamilySettling::Emit(std::string_view row_key, std::vector<CellView
     counts_.cells_forgotten += before - cells->size();
     counts_.bytes_forgotten += bytes_before - bytes_of(*cells);
   }
+  if (cells->empty()) return absl::OkStatus();
+  if (absl::Status status = CheckOrder(row_key, *cells); !status.ok()) return status;
   return output_.Add(row_key, *cells);
 }
 

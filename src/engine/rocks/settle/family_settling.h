@@ -59,7 +59,7 @@ class FamilySettling {
   void set_write_part(std::function<absl::Status()> write_part);
 
   // Run and Rewrite: call one of them, once.  Changes go to the batch, which is of no use after an error.
-  // `rows` must ascend.
+  // `rows` must ascend.  DATA_LOSS: a page is damaged, or pages of the family overlap, as no undamaged ones do.
   absl::Status Run(absl::Span<const RowEdits> rows);
   // Makes a page again, without what the rule forgets.
   absl::Status Rewrite(const DirectoryEntryRef& page);
@@ -85,6 +85,13 @@ class FamilySettling {
     std::optional<Place> begin, end;
   };
 
+  // A cell of the output.
+  struct LastCell {
+    std::string row_key;
+    std::string qualifier;
+    int64_t timestamp_micros = 0;
+  };
+
   absl::Status AddRow(size_t index);
   absl::Status GoTo(size_t index);
   absl::Status AddToPages(size_t index);
@@ -95,6 +102,7 @@ class FamilySettling {
 
   absl::Status Open(const DirectoryEntryRef& entry, size_t index);
   absl::Status CopyBefore(std::optional<std::string_view> row_key);
+  absl::Status CheckOrder(std::string_view row_key, const std::vector<CellView>& cells);
   absl::Status Emit(std::string_view row_key, std::vector<CellView>* cells);
   absl::StatusOr<std::vector<DirectoryEntryRef>> PagesOf(std::string_view row_key);
   static Place PlaceOf(const DirectoryEntry& entry) {
@@ -119,7 +127,8 @@ class FamilySettling {
   std::optional<OldPage> open_;
   // The first old page behind the pages that were made.
   DirectoryEntryRef next_;
-  std::string done_key_;  // the last row key of the last page that was made again
+  std::string done_key_;          // the last row key of the last page that was made again
+  std::optional<LastCell> last_;  // where the cells ended that went to the output; nothing before the first
 
   std::function<absl::Status()> write_part_;  // may be null
   FragmentsReader reader_;

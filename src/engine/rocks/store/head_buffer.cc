@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
@@ -114,8 +114,8 @@ class HeadBuffer final : public Rep {
   class Turn {
    public:
     explicit Turn(std::atomic<bool>* is_taken) : is_taken_(is_taken) {
-      [[maybe_unused]] const bool is_other = is_taken_->load(std::memory_order_acquire);
-      assert(!is_other);
+      const bool is_other = is_taken_->load(std::memory_order_acquire);
+      DCHECK(!is_other);
       is_taken_->store(true, std::memory_order_relaxed);
     }
     ~Turn() { is_taken_->store(false, std::memory_order_release); }
