@@ -1,10 +1,12 @@
-// Values of one type, one after the other, as somebody else holds them: the cells of a column that came as
-// numbers (NumberColumn, NumberRow::Part), or a column of a batch of rows (rows/batch.h).
+// A view of a column: values of one type, one after the other, which somebody else holds.  Such are the cells
+// of a column that came as numbers (NumberColumn, NumberRow::Part), and a column of a batch of rows
+// (rows/batch.h).
 //
-// Shape: `size()` values of the type, as one array; times are microseconds since 1970-01-01.  A value is
-// there or missing (NULL); `there()` has a byte for each value, 1 or 0, or is null where all are there.  What
-// stands in the array in the place of a missing value means nothing.  A constant column has one value, in
-// place 0, that all `size()` rows share. Ownership: a view owns nothing, and holds as long as what it views.
+// Shape: `size()` values of the type, as one array.  Times are microseconds since 1970-01-01.
+//   there()          null: all values are there; else a byte for each value: 1 it is there, 0 it is missing
+//                    (NULL). What stands in the array in the place of a missing value means nothing.
+//   is_constant()    the array has one value, in place 0, which all `size()` rows share
+// Ownership: a view owns nothing, and holds as long as what it views.
 // Threads: a view is a value; several threads may read what it views.
 #pragma once
 
@@ -51,51 +53,58 @@ class ColumnView {
     return {type, nullptr, size, &kNot, true};
   }
 
-  ColumnType type() const { return type_; }
-  size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  bool is_constant() const { return is_constant_; }
+  ColumnType type() const { return static_cast<ColumnType>(shape_ >> kTypeShift & 0xff); }
+  size_t size() const { return shape_ & ((uint64_t{1} << kTypeShift) - 1); }
+  bool empty() const { return size() == 0; }
+  bool is_constant() const { return shape_ >> kConstantShift != 0; }
   const uint8_t* there() const { return there_; }
   bool IsThere(size_t index) const { return there_ == nullptr || there_[PlaceOf(index)] != 0; }
   // The place of a value in the array.
-  size_t PlaceOf(size_t index) const { return is_constant_ ? 0 : index; }
+  size_t PlaceOf(size_t index) const { return is_constant() ? 0 : index; }
 
   // The array, of the type that the column has: kInt64 and kTime; kDouble; kBytes; kInt128.
   const int64_t* ints() const {
-    assert(type_ == ColumnType::kInt64 || type_ == ColumnType::kTime);
+    assert(type() == ColumnType::kInt64 || type() == ColumnType::kTime);
     return static_cast<const int64_t*>(values_);
   }
   const double* doubles() const {
-    assert(type_ == ColumnType::kDouble);
+    assert(type() == ColumnType::kDouble);
     return static_cast<const double*>(values_);
   }
   const std::string_view* bytes() const {
-    assert(type_ == ColumnType::kBytes);
+    assert(type() == ColumnType::kBytes);
     return static_cast<const std::string_view*>(values_);
   }
   const absl::int128* wide_ints() const {
-    assert(type_ == ColumnType::kInt128);
+    assert(type() == ColumnType::kInt128);
     return static_cast<const absl::int128*>(values_);
   }
 
   // `count` of the values, from `first` on.
   ColumnView Part(size_t first, size_t count) const {
-    if (is_constant_) return {type_, values_, count, there_, true};
-    return {type_, static_cast<const char*>(values_) + first * Width(), count,
+    if (is_constant()) return {type(), values_, count, there_, true};
+    return {type(), static_cast<const char*>(values_) + first * Width(), count,
             there_ == nullptr ? nullptr : there_ + first, false};
   }
 
  private:
   ColumnView(ColumnType type, const void* values, size_t size, const uint8_t* there, bool is_constant)
-      : values_(values), there_(there), size_(size), type_(type), is_constant_(is_constant) {}
+      : values_(values),
+        there_(there),
+        shape_(size | static_cast<uint64_t>(type) << kTypeShift | uint64_t{is_constant} << kConstantShift) {
+    assert(size == this->size());
+  }
 
-  size_t Width() const { return type_ <= ColumnType::kDouble || type_ == ColumnType::kTime ? 8 : 16; }
+  static constexpr int kTypeShift = 48;
+  static constexpr int kConstantShift = 56;
+
+  size_t Width() const { return type() == ColumnType::kBytes || type() == ColumnType::kInt128 ? 16 : 8; }
 
   const void* values_ = nullptr;
   const uint8_t* there_ = nullptr;
-  size_t size_ = 0;
-  ColumnType type_ = ColumnType::kInt64;
-  bool is_constant_ = false;
+  // The size, from kTypeShift on the type, from kConstantShift on whether it is constant.  One word, which is
+  // written and copied at once: of tall rows there are many views.
+  uint64_t shape_ = 0;
 };
 static_assert(sizeof(std::string_view) == 16 && sizeof(absl::int128) == 16);
 
