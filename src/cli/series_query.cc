@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/series_commands.h"
 #include "series/query/plot.h"
+#include "series/query/query.h"
 #include "series/query/query_request.h"
 #include "series/query/result_writer.h"
 #include "series/schema/status_text.h"

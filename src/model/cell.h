@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "model/column.h"
 
 namespace sonde {
 
@@ -40,8 +41,9 @@ struct NumberColumn {
   std::string_view qualifier;
   size_t range = 0;                             // of ReadHints::columns, the one that it is in
   absl::Span<const int64_t> timestamps_micros;  // descending
-  absl::Span<const double> numbers;             // one a timestamp, each the double that is next to the value;
-                                                // integers are exactly it
+  // One a timestamp, none of them missing: ints (kInt64), which are exactly the values, or doubles (kDouble),
+  // each the one that is next to the value.
+  ColumnView numbers;
 };
 
 // A part of a row: cells of one family, or all of them; never none.  Reused from call to call: what it held

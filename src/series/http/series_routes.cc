@@ -21,6 +21,7 @@
 #include "series/input/csv_loader.h"
 #include "series/input/json_lines_loader.h"
 #include "series/known/complete_tables.h"
+#include "series/query/query.h"
 #include "series/query/query_request.h"
 #include "series/query/result_writer.h"
 #include "series/schema/check.h"
