@@ -177,7 +177,7 @@ std::unique_ptr<PageCursor::Scratch>& PageCursor::SpareOfThread() {
 
 void PageCursor::Scratch::Clear() {
   wanted.clear();
-  number_kind.clear();
+  read_as.clear();
   picked.clear();
   row_groups.clear();
   groups.clear();
@@ -185,7 +185,8 @@ void PageCursor::Scratch::Clear() {
     of_stream.ranges.clear();
     of_stream.count = 0;
     of_stream.values.clear();
-    of_stream.numbers.clear();
+    of_stream.ints.clear();
+    of_stream.doubles.clear();
   }
   arena.Clear();
   keys.clear();
@@ -193,14 +194,14 @@ void PageCursor::Scratch::Clear() {
 
 // Counts the memory of the members that grow with the read.
 size_t PageCursor::Scratch::MemoryBytes() const {
-  size_t bytes = wanted.capacity() * sizeof(Wanted) + number_kind.capacity() * sizeof(number_kind[0]) +
+  size_t bytes = wanted.capacity() * sizeof(Wanted) + read_as.capacity() * sizeof(ReadAs) +
                  picked.capacity() * sizeof(picked[0]) + arena.MemoryBytes() +
                  keys.capacity() * sizeof(std::string_view) + row_groups.capacity() * sizeof(row_groups[0]) +
                  groups.capacity() * sizeof(Group) + decoded.capacity() * sizeof(Decoded);
   for (const Decoded& of_stream : decoded) {
     bytes += of_stream.ranges.capacity() * sizeof(of_stream.ranges[0]) +
              of_stream.values.capacity() * sizeof(std::string_view) +
-             of_stream.numbers.capacity() * sizeof(double);
+             (of_stream.ints.capacity() + of_stream.doubles.capacity()) * sizeof(double);
   }
   return bytes;
 }
@@ -242,22 +243,22 @@ void PageCursor::ChooseColumns() {
 // A stream is read as numbers if all that is wanted of it is wanted so, and is written so.
 absl::Status PageCursor::ChooseNumbers() {
   if (hints_.numbers.empty() || hints_.keys_only || !hints_.columns.has_value()) return absl::OkStatus();
-  scratch_->number_kind.resize(reader_->streams_.size());
-  std::vector<char> is_refused(scratch_->number_kind.size(), 0);
+  std::vector<ReadAs>& read_as = scratch_->read_as;
+  read_as.resize(reader_->streams_.size());
+  std::vector<char> is_refused(read_as.size(), 0);
   for (const auto& [begin, end, range] : scratch_->wanted) {
     const NumberBytes written = hints_.numbers[range];
     for (uint32_t column = begin; column < end; ++column) {
       const uint32_t stream = reader_->stream_of_[column];
-      if (scratch_->number_kind[stream].value_or(written) != written) is_refused[stream] = 1;
-      scratch_->number_kind[stream] = written;
+      if (read_as[stream].written.value_or(written) != written) is_refused[stream] = 1;
+      read_as[stream].written = written;
     }
   }
-  for (size_t stream = 0; stream < scratch_->number_kind.size(); ++stream) {
-    if (!scratch_->number_kind[stream].has_value()) continue;
+  for (size_t stream = 0; stream < read_as.size(); ++stream) {
+    if (!read_as[stream].written.has_value() || is_refused[stream]) continue;
     absl::StatusOr<codec::ValueColumn*> values = reader_->Values(stream);
     if (!values.ok()) return values.status();
-    if (is_refused[stream] || !(*values)->HoldsNumbers(*scratch_->number_kind[stream]))
-      scratch_->number_kind[stream].reset();
+    read_as[stream].kind = (*values)->NumbersIn(*read_as[stream].written);
   }
   return absl::OkStatus();
 }
@@ -297,13 +298,15 @@ void PageCursor::FillPiece(std::string_view key, absl::Span<const Group> groups,
     const std::string_view qualifier = reader_->columns()[group.column];
     const int64_t* const timestamps = group.timestamps + shift;
     const size_t value = group.value + shift;
-    if (!decoded.numbers.empty()) {
+    if (!decoded.ints.empty() || !decoded.doubles.empty()) {
       if (columns == piece->numbers.size()) piece->numbers.emplace_back();
       NumberColumn& column = piece->numbers[columns++];
       column.qualifier = qualifier;
       column.range = group.range;
       column.timestamps_micros = {timestamps, group.count};
-      column.numbers = {decoded.numbers.data() + value, group.count};
+      column.numbers = decoded.doubles.empty()
+                           ? ColumnView::OfInts({decoded.ints.data() + value, group.count})
+                           : ColumnView::OfDoubles({decoded.doubles.data() + value, group.count});
       continue;
     }
     const std::string_view* const values = hints_.keys_only ? nullptr : decoded.values.data() + value;
@@ -446,27 +449,42 @@ void PageCursor::PlanValues(uint32_t stream, size_t begin, size_t end) {
   decoded.count += end - begin;
 }
 
+absl::StatusOr<bool> PageCursor::DecodeNumbers(const ReadAs& read_as, codec::ValueColumn* values,
+                                               Decoded* decoded) const {
+  if (read_as.kind == codec::NumberKind::kInt64) {
+    decoded->ints.resize(decoded->count);
+    int64_t* to = decoded->ints.data();
+    for (const auto& [begin, end] : decoded->ranges) {
+      if (!values->DecodeInts(*read_as.written, begin, end, to)) return DamagedValues();
+      to += end - begin;
+    }
+    return true;
+  }
+  decoded->doubles.resize(decoded->count);
+  double* to = decoded->doubles.data();
+  bool are_nearest = true;
+  for (const auto& [begin, end] : decoded->ranges) {
+    bool are_these = true;
+    if (!values->DecodeDoubles(*read_as.written, begin, end, to, &are_these)) return DamagedValues();
+    are_nearest &= are_these;
+    to += end - begin;
+  }
+  return are_nearest;
+}
+
 absl::Status PageCursor::DecodeValues() {
   for (size_t stream = 0; stream < scratch_->decoded.size(); ++stream) {
     Decoded& decoded = scratch_->decoded[stream];
     if (decoded.count == 0) continue;
     absl::StatusOr<codec::ValueColumn*> values = reader_->Values(stream);
     if (!values.ok()) return values.status();
-    if (!scratch_->number_kind.empty() && scratch_->number_kind[stream].has_value()) {
-      decoded.numbers.resize(decoded.count);
-      double* to = decoded.numbers.data();
-      bool are_exact = true;
-      for (const auto& [begin, end] : decoded.ranges) {
-        bool are_these = true;
-        if (!(*values)->DecodeNumbers(*scratch_->number_kind[stream], begin, end, to, &are_these))
-          return DamagedValues();
-        are_exact &= are_these;
-        to += end - begin;
-      }
-      if (are_exact) continue;
-      // What doubles cannot say comes as cells, from here on.
-      decoded.numbers.clear();
-      scratch_->number_kind[stream].reset();
+    if (!scratch_->read_as.empty() && scratch_->read_as[stream].kind != codec::NumberKind::kNone) {
+      absl::StatusOr<bool> are_numbers = DecodeNumbers(scratch_->read_as[stream], *values, &decoded);
+      if (!are_numbers.ok()) return are_numbers.status();
+      if (*are_numbers) continue;
+      // They come as cells, from here on.
+      decoded.doubles.clear();
+      scratch_->read_as[stream].kind = codec::NumberKind::kNone;
     }
     decoded.values.resize(decoded.count);
     std::string_view* to = decoded.values.data();

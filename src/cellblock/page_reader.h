@@ -114,12 +114,19 @@ class PageCursor {
     uint32_t range = 0;  // index among the hints' column ranges
     size_t value = 0;    // its first value, as an index into the decoded values of its stream
   };
+  // How a stream is read.
+  struct ReadAs {
+    std::optional<NumberBytes> written;                 // none: as cells
+    codec::NumberKind kind = codec::NumberKind::kNone;  // kNone: as cells
+  };
   // What is decoded of a stream for some rows.
   struct Decoded {
     std::vector<std::pair<size_t, size_t>> ranges;  // ranges of the stream's cells
     size_t count = 0;
+    // One of these, by what the stream is read as.
     std::vector<std::string_view> values;
-    std::vector<double> numbers;  // in their place
+    std::vector<int64_t> ints;
+    std::vector<double> doubles;
   };
 
   absl::Status Start();
@@ -136,6 +143,9 @@ class PageCursor {
   void PlanGroup(const PageShape& shape, size_t row, const Picked& picked);
   void PlanValues(uint32_t stream, size_t begin, size_t end);
   absl::Status DecodeValues();
+  // False: the numbers are none that doubles say; they are to come as cells.
+  absl::StatusOr<bool> DecodeNumbers(const ReadAs& read_as, codec::ValueColumn* values,
+                                     Decoded* decoded) const;
   // Of each group, the cells that lie so many behind it.
   void FillPiece(std::string_view key, absl::Span<const Group> groups, size_t shift, RowPiece* piece) const;
 
@@ -150,9 +160,9 @@ class PageCursor {
     void Clear();
     size_t MemoryBytes() const;
 
-    std::vector<Wanted> wanted;                           // ascending
-    std::vector<std::optional<NumberBytes>> number_kind;  // by stream; empty: all are read as cells
-    std::vector<Picked> picked;                           // of a row of picked_set_, ascending
+    std::vector<Wanted> wanted;   // ascending
+    std::vector<ReadAs> read_as;  // by stream; empty: all are read as cells
+    std::vector<Picked> picked;   // of a row of picked_set_, ascending
 
     std::vector<size_t> row_groups;  // the first group of each decoded row, and the end; empty: the rows are
                                      // alike

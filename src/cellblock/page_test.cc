@@ -292,6 +292,11 @@ TEST(Page, GivesWhatIsAskedForAndNoMore) {
   }
 }
 
+std::string NumberText(const ColumnView& numbers, size_t i) {
+  return numbers.type() == ColumnType::kInt64 ? fmt::format("{}", numbers.ints()[i])
+                                              : fmt::format("{}", numbers.doubles()[i]);
+}
+
 // What a cursor gives, numbers as text.
 Rows ReadNumbers(PageReader* reader, const RowRange& range, const ReadHints& hints, bool reverse,
                  size_t* numbers) {
@@ -313,8 +318,8 @@ Rows ReadNumbers(PageReader* reader, const RowRange& range, const ReadHints& hin
       EXPECT_TRUE(column.qualifier >= wanted.start && (wanted.end.empty() || column.qualifier < wanted.end));
       *numbers += column.numbers.size();
       for (size_t i = 0; i < column.numbers.size(); ++i) {
-        row.cells.push_back({std::string(column.qualifier), column.timestamps_micros[i],
-                             fmt::format("{}", column.numbers[i])});
+        row.cells.push_back(
+            {std::string(column.qualifier), column.timestamps_micros[i], NumberText(column.numbers, i)});
       }
     }
     std::stable_sort(row.cells.begin(), row.cells.end(),
@@ -389,8 +394,8 @@ TEST(Page, NumbersAreOnlyOfColumnsThatAreWrittenSo) {
     const bool c_too = of_c == NumberBytes::kDecimalText;
     ASSERT_EQ(piece.numbers.size(), c_too ? 2u : 1u);
     EXPECT_EQ(piece.numbers[0].qualifier, "a");
-    EXPECT_EQ(piece.numbers[0].numbers[0], 35);
-    EXPECT_EQ(piece.numbers.back().numbers[0], c_too ? 85.5 : 35);
+    EXPECT_EQ(NumberText(piece.numbers[0].numbers, 0), "35");
+    EXPECT_EQ(NumberText(piece.numbers.back().numbers, 0), c_too ? "85.5" : "35");
     ASSERT_EQ(piece.cells.size(), c_too ? 1u : 2u);
     EXPECT_EQ(piece.cells[0].value, "65");
   }

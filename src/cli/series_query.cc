@@ -16,9 +16,10 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/series_commands.h"
-#include "series/query/plot.h"
+#include "series/output/plot.h"
+#include "series/output/result_writer.h"
+#include "series/query/query.h"
 #include "series/query/query_request.h"
-#include "series/query/result_writer.h"
 #include "series/schema/status_text.h"
 
 namespace sonde {

@@ -480,23 +480,52 @@ bool ValueColumn::Decode(size_t begin, size_t end, ByteArena* arena, std::string
   return true;
 }
 
-bool ValueColumn::HoldsNumbers(NumberBytes written) {
+NumberKind ValueColumn::NumbersIn(NumberBytes written) const {
   const bool text = written == NumberBytes::kDecimalText;
+  const NumberKind of_bytes =
+      written == NumberBytes::kBigEndianInteger ? NumberKind::kInt64 : NumberKind::kDouble;
+  const auto of_text = [](int decimals) { return decimals == 0 ? NumberKind::kInt64 : NumberKind::kDouble; };
   switch (form_) {
     case Form::kConstant: {
       WrittenDecimal decimal;
-      return text ? ReadDecimal(constant_, &decimal) : constant_.size() == sizeof(uint64_t);
+      if (text) return ReadDecimal(constant_, &decimal) ? of_text(decimal.decimals) : NumberKind::kNone;
+      return constant_.size() == sizeof(uint64_t) ? of_bytes : NumberKind::kNone;
     }
     case Form::kBigEndian:
-      return !text && width_ == sizeof(uint64_t);
+      return !text && width_ == sizeof(uint64_t) ? of_bytes : NumberKind::kNone;
     case Form::kDoubleBits:
     case Form::kDouble:
-      return !text;
+      return text ? NumberKind::kNone : of_bytes;
     case Form::kDecimalText:
-      return text && exceptions_ == nullptr;
+      return text && exceptions_ == nullptr ? of_text(style_.decimals) : NumberKind::kNone;
     default:
-      return false;
+      return NumberKind::kNone;
   }
+}
+
+// The digits of decimal texts, and how many of these come after the point.
+bool ValueColumn::DecodeDigits(size_t begin, size_t end, int64_t* out, int* decimals) {
+  if (form_ != Form::kConstant) {
+    *decimals = style_.decimals;
+    return integers_.Decode(begin, end, out);
+  }
+  WrittenDecimal decimal;
+  if (!ReadDecimal(constant_, &decimal)) return false;
+  *decimals = decimal.decimals;
+  std::fill_n(out, end - begin, decimal.digits);
+  return true;
+}
+
+bool ValueColumn::DecodeInts(NumberBytes written, size_t begin, size_t end, int64_t* out) {
+  if (written == NumberBytes::kDecimalText) {
+    int decimals = 0;
+    return DecodeDigits(begin, end, out, &decimals) && decimals == 0;
+  }
+  if (form_ == Form::kBigEndian) return integers_.Decode(begin, end, out);
+  words_.resize(end - begin);
+  if (!DecodeWords(begin, end, words_.data())) return false;
+  std::copy(words_.begin(), words_.end(), out);
+  return true;
 }
 
 namespace {
@@ -517,34 +546,22 @@ bool ToDoubles(absl::Span<const int64_t> integers, double* out) {
 
 }  // namespace
 
-bool ValueColumn::DecodeNumbers(NumberBytes written, size_t begin, size_t end, double* out, bool* are_exact) {
+bool ValueColumn::DecodeDoubles(NumberBytes written, size_t begin, size_t end, double* out,
+                                bool* are_nearest) {
   const size_t count = end - begin;
-  *are_exact = true;
+  *are_nearest = true;
   if (written == NumberBytes::kDecimalText) {
-    DecimalStyle style = style_;
+    int decimals = 0;
     scratch_.resize(count);
-    if (form_ == Form::kConstant) {
-      WrittenDecimal decimal;
-      if (!ReadDecimal(constant_, &decimal)) return false;
-      style.decimals = decimal.decimals;
-      std::fill(scratch_.begin(), scratch_.end(), decimal.digits);
-    } else if (!integers_.Decode(begin, end, scratch_.data())) {
-      return false;
-    }
-    *are_exact = ToDoubles({scratch_.data(), count}, out);
-    if (style.decimals == 0) return true;
-    const auto power = static_cast<double>(kPowersOfTen[style.decimals]);
+    if (!DecodeDigits(begin, end, scratch_.data(), &decimals)) return false;
+    *are_nearest = ToDoubles({scratch_.data(), count}, out);
+    const auto power = static_cast<double>(kPowersOfTen[decimals]);
     for (size_t i = 0; i < count; ++i) out[i] /= power;
     return true;
   }
   words_.resize(count);
   if (!DecodeWords(begin, end, words_.data())) return false;
-  if (written == NumberBytes::kBigEndianDouble) {
-    for (size_t i = 0; i < count; ++i) out[i] = std::bit_cast<double>(words_[i]);
-  } else {
-    scratch_.assign(words_.begin(), words_.end());
-    *are_exact = ToDoubles(scratch_, out);
-  }
+  for (size_t i = 0; i < count; ++i) out[i] = std::bit_cast<double>(words_[i]);
   return true;
 }
 

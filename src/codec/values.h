@@ -42,6 +42,8 @@ namespace sonde::codec {
 // Appends the column.  There must be at least one value, and at most kColumnBytesMax bytes in all.
 void EncodeValues(absl::Span<const std::string_view> values, std::string* out);
 
+enum class NumberKind : uint8_t { kNone, kInt64, kDouble };
+
 // A column that is read.  Views the bytes; not for several threads.
 class ValueColumn {
  public:
@@ -56,12 +58,15 @@ class ValueColumn {
   // Bytes of decoded data that is kept.
   size_t KeptBytes() const;
 
-  // Whether DecodeNumbers can: every value is a number written so.
-  bool HoldsNumbers(NumberBytes written);
-  // Numbers [begin, end) to out[0] and on, each the double that is next to it.  *are_exact: whether integers
-  // are all within 2^53 of 0, and so what their doubles say; else *out means nothing.
-  [[nodiscard]] bool DecodeNumbers(NumberBytes written, size_t begin, size_t end, double* out,
-                                   bool* are_exact);
+  // How the values can be read as numbers, if all of them are numbers that are written so: as ints, which are
+  // exactly they, or as doubles.  Decimal texts are ints where none of them has a point.
+  NumberKind NumbersIn(NumberBytes written) const;
+  // Numbers [begin, end) to out[0] and on.  NumbersIn(written) is kInt64.
+  [[nodiscard]] bool DecodeInts(NumberBytes written, size_t begin, size_t end, int64_t* out);
+  // NumbersIn(written) is kDouble.  *are_nearest: whether each is the double that is next to its text, which
+  // those of more than 2^53 in digits may not be; else *out means nothing.
+  [[nodiscard]] bool DecodeDoubles(NumberBytes written, size_t begin, size_t end, double* out,
+                                   bool* are_nearest);
 
  private:
   enum class Form : uint8_t {
@@ -84,6 +89,7 @@ class ValueColumn {
 
   bool ParseExceptions(std::string_view* in);
   bool DecodeWords(size_t begin, size_t end, uint64_t* out);
+  bool DecodeDigits(size_t begin, size_t end, int64_t* out, int* decimals);
   bool DecodeDecimals(size_t begin, size_t end, ByteArena* arena, std::string_view* out);
   template <typename Take>
   void TakeExceptions(size_t begin, size_t end, const Take& take) const;

@@ -223,38 +223,46 @@ TEST(Values, BytesWithoutAPatternTakeTheirLength) {
 TEST(Values, NumbersAreReadAsTheyAreWritten) {
   Walk walk(9);
   std::vector<double> wanted;
-  Values texts, integers, doubles;
+  Values texts, whole_texts, integers, doubles;
   for (int i = 0; i < 3'000; ++i) {
     wanted.push_back(std::floor(walk.Next()) - 50);
     texts.push_back(fmt::format("{:.2f}", wanted.back() == 0 ? 0.0 : wanted.back()));
+    whole_texts.push_back(fmt::format("{}", static_cast<int64_t>(wanted.back())));
     integers.push_back(BigEndian(static_cast<uint64_t>(static_cast<int64_t>(wanted.back()))));
     doubles.push_back(BigEndian(wanted.back() + 0.0));
   }
-  const auto check = [&](const Values& values, NumberBytes written, NumberBytes other) {
+  const auto check = [&](const Values& values, NumberBytes written, NumberBytes other, NumberKind kind) {
     const std::string bytes = Encode(values);
     ValueColumn column;
     ASSERT_TRUE(column.Parse(bytes, values.size()));
-    ASSERT_TRUE(column.HoldsNumbers(written));
-    EXPECT_FALSE(column.HoldsNumbers(other));
+    ASSERT_EQ(column.NumbersIn(written), kind);
+    EXPECT_EQ(column.NumbersIn(other), NumberKind::kNone);
     std::vector<double> got(2'000);
-    bool are_exact = false;
-    ASSERT_TRUE(column.DecodeNumbers(written, 500, 2'500, got.data(), &are_exact));
-    EXPECT_TRUE(are_exact);
+    std::vector<int64_t> ints(2'000);
+    bool are_nearest = true;
+    if (kind == NumberKind::kInt64) {
+      ASSERT_TRUE(column.DecodeInts(written, 500, 2'500, ints.data()));
+      std::copy(ints.begin(), ints.end(), got.begin());
+    } else {
+      ASSERT_TRUE(column.DecodeDoubles(written, 500, 2'500, got.data(), &are_nearest));
+    }
+    EXPECT_TRUE(are_nearest);
     for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], wanted[i + 500]);
   };
-  check(texts, NumberBytes::kDecimalText, NumberBytes::kBigEndianDouble);
-  check(integers, NumberBytes::kBigEndianInteger, NumberBytes::kDecimalText);
-  check(doubles, NumberBytes::kBigEndianDouble, NumberBytes::kDecimalText);
+  check(texts, NumberBytes::kDecimalText, NumberBytes::kBigEndianDouble, NumberKind::kDouble);
+  check(whole_texts, NumberBytes::kDecimalText, NumberBytes::kBigEndianDouble, NumberKind::kInt64);
+  check(integers, NumberBytes::kBigEndianInteger, NumberBytes::kDecimalText, NumberKind::kInt64);
+  check(doubles, NumberBytes::kBigEndianDouble, NumberBytes::kDecimalText, NumberKind::kDouble);
 
   const std::string constant = Encode({"2.5", "2.5"});
   ValueColumn column;
   ASSERT_TRUE(column.Parse(constant, 2));
-  ASSERT_TRUE(column.HoldsNumbers(NumberBytes::kDecimalText));
-  EXPECT_FALSE(column.HoldsNumbers(NumberBytes::kBigEndianDouble));
+  ASSERT_EQ(column.NumbersIn(NumberBytes::kDecimalText), NumberKind::kDouble);
+  EXPECT_EQ(column.NumbersIn(NumberBytes::kBigEndianDouble), NumberKind::kNone);
   double got[2];
-  bool are_exact = false;
-  ASSERT_TRUE(column.DecodeNumbers(NumberBytes::kDecimalText, 0, 2, got, &are_exact));
-  EXPECT_TRUE(are_exact);
+  bool are_nearest = false;
+  ASSERT_TRUE(column.DecodeDoubles(NumberBytes::kDecimalText, 0, 2, got, &are_nearest));
+  EXPECT_TRUE(are_nearest);
   EXPECT_EQ(got[1], 2.5);
 }
 
@@ -264,38 +272,60 @@ TEST(Values, ColumnsThatAreNotAllNumbersAreNotReadAsNumbers) {
   const std::string bytes = Encode(values);
   ValueColumn column;
   ASSERT_TRUE(column.Parse(bytes, values.size()));
-  EXPECT_FALSE(column.HoldsNumbers(NumberBytes::kDecimalText));
+  EXPECT_EQ(column.NumbersIn(NumberBytes::kDecimalText), NumberKind::kNone);
 }
 
-// Doubles do not tell integers beyond 2^53 apart: a reader is told, and takes the values themselves.
-TEST(Values, IntegersBeyondDoublesAreTold) {
+// Doubles do not tell integers beyond 2^53 apart; ints do.
+TEST(Values, IntegersBeyondDoublesAreExact) {
   constexpr int64_t kMost = int64_t{1} << 53;
   // Nothing: the column is of a form that is not read as numbers.
-  const auto are_exact = [](const Values& values, NumberBytes written) -> std::optional<bool> {
+  const auto ints = [](const Values& values, NumberBytes written) -> std::optional<std::vector<int64_t>> {
     const std::string bytes = Encode(values);
     ValueColumn column;
     EXPECT_TRUE(column.Parse(bytes, values.size()));
-    if (!column.HoldsNumbers(written)) return std::nullopt;
-    std::vector<double> numbers(values.size());
-    bool exact = false;
-    EXPECT_TRUE(column.DecodeNumbers(written, 0, values.size(), numbers.data(), &exact));
-    return exact;
+    if (column.NumbersIn(written) != NumberKind::kInt64) return std::nullopt;
+    std::vector<int64_t> numbers(values.size());
+    EXPECT_TRUE(column.DecodeInts(written, 0, values.size(), numbers.data()));
+    return numbers;
   };
   for (const int64_t most : {kMost, -kMost, kMost + 1, -kMost - 1, INT64_MAX - 1, INT64_MIN + 100}) {
-    const bool is_exact = most == kMost || most == -kMost;
     const std::string text = fmt::format("{}", most);
     const std::string bytes = BigEndian(static_cast<uint64_t>(most));
-    EXPECT_EQ(are_exact({text, text}, NumberBytes::kDecimalText).value_or(false), is_exact) << most;
-    EXPECT_EQ(are_exact({bytes, bytes}, NumberBytes::kBigEndianInteger), is_exact) << most;
+    const std::vector<int64_t> both = {most, most};
+    EXPECT_EQ(ints({text, text}, NumberBytes::kDecimalText).value_or(both), both);
+    EXPECT_EQ(ints({bytes, bytes}, NumberBytes::kBigEndianInteger), both);
     // Many, this one the furthest from 0.
     Values texts, integers;
+    std::vector<int64_t> wanted;
     for (int64_t i = 0; i < 100; ++i) {
-      const int64_t value = most > 0 ? most - i * 7 : most + i * 7;
-      texts.push_back(fmt::format("{}", value));
-      integers.push_back(BigEndian(static_cast<uint64_t>(value)));
+      wanted.push_back(most > 0 ? most - i * 7 : most + i * 7);
+      texts.push_back(fmt::format("{}", wanted.back()));
+      integers.push_back(BigEndian(static_cast<uint64_t>(wanted.back())));
     }
-    EXPECT_EQ(are_exact(texts, NumberBytes::kDecimalText).value_or(false), is_exact) << most;
-    EXPECT_EQ(are_exact(integers, NumberBytes::kBigEndianInteger), is_exact) << most;
+    // 19 digits are more than decimal texts are packed with.
+    const bool are_long = text.size() > 18;
+    EXPECT_EQ(ints(texts, NumberBytes::kDecimalText).value_or(wanted), wanted);
+    EXPECT_TRUE(are_long || ints(texts, NumberBytes::kDecimalText)) << most;
+    EXPECT_EQ(ints(integers, NumberBytes::kBigEndianInteger), wanted);
+  }
+}
+
+// A quotient of what is rounded already may be the wrong double: a reader is told, and takes the texts.
+TEST(Values, DecimalsBeyondDoublesAreTold) {
+  for (const bool is_long : {false, true}) {
+    Values texts;
+    for (int i = 0; i < 100; ++i)
+      texts.push_back(fmt::format("{}.{}", (is_long ? 900719925474099 : 7) + i, i % 10));
+    texts.push_back(is_long ? "900719925474099.3" : "7.3");
+    const std::string bytes = Encode(texts);
+    ValueColumn column;
+    ASSERT_TRUE(column.Parse(bytes, texts.size()));
+    ASSERT_EQ(column.NumbersIn(NumberBytes::kDecimalText), NumberKind::kDouble);
+    std::vector<double> numbers(texts.size());
+    bool are_nearest = false;
+    ASSERT_TRUE(
+        column.DecodeDoubles(NumberBytes::kDecimalText, 0, texts.size(), numbers.data(), &are_nearest));
+    EXPECT_EQ(are_nearest, !is_long);
   }
 }
 
@@ -321,11 +351,19 @@ TEST(Values, SurvivesDamage) {
       EXPECT_LE(total, 2 * values.size());
     }
     std::vector<double> numbers(values.size());
+    std::vector<int64_t> ints(values.size());
     for (const NumberBytes written :
          {NumberBytes::kBigEndianInteger, NumberBytes::kBigEndianDouble, NumberBytes::kDecimalText}) {
-      if (column.HoldsNumbers(written)) {
-        bool are_exact = false;
-        (void)column.DecodeNumbers(written, 0, values.size(), numbers.data(), &are_exact);
+      bool are_nearest = false;
+      switch (column.NumbersIn(written)) {
+        case NumberKind::kInt64:
+          (void)column.DecodeInts(written, 0, values.size(), ints.data());
+          break;
+        case NumberKind::kDouble:
+          (void)column.DecodeDoubles(written, 0, values.size(), numbers.data(), &are_nearest);
+          break;
+        case NumberKind::kNone:
+          break;
       }
     }
   }

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "model/column.h"
 
 namespace sonde {
 
@@ -43,8 +44,9 @@ struct NumberColumn {
   std::string_view qualifier;
   size_t range = 0;  // index of the range in ReadHints::columns that has the column
   absl::Span<const int64_t> timestamps_micros;  // descending
-  absl::Span<const double> numbers;             // one a timestamp, each the double that is next to the value;
-                                                // integers are exactly it
+  // One a timestamp, none of them missing: ints (kInt64), which are exactly the values, or doubles (kDouble),
+  // each the one that is next to the value.
+  ColumnView numbers;
 };
 
 // A part of a row: some or all cells of one family; at least one.  A piece is reused from call to call, and

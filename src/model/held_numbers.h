@@ -26,11 +26,19 @@ class HeldNumbers {
                                   part.timestamps_micros.size() == times_.back().size();
       if (!has_same_times) times_.emplace_back(part.timestamps_micros.begin(), part.timestamps_micros.end());
       last_times = part.timestamps_micros.data();
-      parts_.push_back({part.column,
-                        times_.size() - 1,
-                        {part.numbers.begin(), part.numbers.end()},
-                        {part.texts.begin(), part.texts.end()},
-                        {}});
+      Part& held =
+          parts_.emplace_back(Part{part.column, times_.size() - 1, part.values.type(), {}, {}, {}, {}});
+      const size_t count = part.values.size();
+      switch (part.values.type()) {
+        case ColumnType::kDouble:
+          held.doubles.assign(part.values.doubles(), part.values.doubles() + count);
+          break;
+        case ColumnType::kBytes:
+          held.texts.assign(part.values.bytes(), part.values.bytes() + count);
+          break;
+        default:
+          held.ints.assign(part.values.ints(), part.values.ints() + count);
+      }
     }
   }
 
@@ -40,7 +48,7 @@ class HeldNumbers {
     size_t bytes = row_key_.size();
     for (const std::vector<int64_t>& times : times_) bytes += times.size() * sizeof(int64_t);
     for (const Part& part : parts_) {
-      bytes += sizeof(Part) + part.numbers.size() * sizeof(double);
+      bytes += sizeof(Part) + (part.ints.size() + part.doubles.size()) * sizeof(double);
       for (const std::string& text : part.texts) bytes += sizeof(text) + text.size();
     }
     return bytes;
@@ -55,7 +63,10 @@ class HeldNumbers {
     views_.clear();
     for (Part& part : parts_) {
       part.text_views.assign(part.texts.begin(), part.texts.end());
-      views_.push_back({part.column, times_[part.times], part.numbers, part.text_views});
+      ColumnView values = ColumnView::OfInts(part.ints);
+      if (part.type == ColumnType::kDouble) values = ColumnView::OfDoubles(part.doubles);
+      if (part.type == ColumnType::kBytes) values = ColumnView::OfBytes(part.text_views);
+      views_.push_back({part.column, times_[part.times], values});
     }
     return {row_key_, views_};
   }
@@ -64,7 +75,10 @@ class HeldNumbers {
   struct Part {
     size_t column;
     size_t times;  // in times_
-    std::vector<double> numbers;
+    ColumnType type;
+    // That of the type has the values.
+    std::vector<int64_t> ints;
+    std::vector<double> doubles;
     std::vector<std::string> texts;
     std::vector<std::string_view> text_views;
   };

@@ -26,8 +26,7 @@ struct ReadHints {
   std::optional<int64_t> newest_per_column;         // only so many of each column, of those in time_range
   bool keys_only = false;                           // values do not matter: they may come empty
   // How the values of each of `columns` are written, for a reader that calculates: columns may come as
-  // numbers (RowPiece::numbers) where all of their values in reach are written so, and doubles say them
-  // exactly if they are integers.  Empty: as cells.
+  // numbers (RowPiece::numbers) where all of their values in reach are written so.  Empty: as cells.
   std::vector<NumberBytes> numbers;
   // The reader stops after this many rows that have a cell which all the hints above ask for.
   std::optional<int64_t> rows_max;

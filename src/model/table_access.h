@@ -18,6 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "base/number_bytes.h"
+#include "model/column.h"
 #include "model/gc_rule.h"
 #include "model/row_range.h"
 
@@ -95,11 +96,10 @@ struct NumberRow {
   struct Part {
     size_t column = 0;  // index in NumberRead::columns
     absl::Span<const int64_t> timestamps_micros;
-    // One a timestamp: numbers, where all of them are written as the read says, the store keeps them so, and
-    // integers are exactly their doubles; else texts, the bytes of the values.  Columns with the same
+    // One a timestamp, none of them missing: numbers (kInt64, kDouble), where all of them are written as the
+    // read says and the store keeps them so; else the bytes of the values (kBytes).  Columns with the same
     // timestamps may share one list of them.
-    absl::Span<const double> numbers;
-    absl::Span<const std::string_view> texts;
+    ColumnView values;
   };
   std::string_view row_key;
   absl::Span<const Part> parts;  // never none

@@ -19,6 +19,14 @@ bool IsNaN(absl::int128 /*value*/) { return false; }
 // There must be at least one value.
 template <typename Value>
 std::pair<Value, Value> LeastAndMost(absl::Span<const Value> values) {
+  if (values.size() <= kLanes * 2) {
+    Value least = values[0], most = values[0];
+    for (const Value value : values) {
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    return {least, most};
+  }
   std::array<Value, kLanes> least, most;
   least.fill(values[0]);
   most.fill(values[0]);

@@ -1,10 +1,18 @@
-// The aggregates of one column, of many groups of rows at once: of each group an accumulator, by number.
+// Accumulators: the aggregates of one column, for many groups of rows at once.  Each group has a number.
 //
-// Shape: what an accumulator keeps lies in arrays by what it is (counts, sums, extremes, ends), each of plain
-// numbers and only where an aggregate needs it.  Rows are added a run at a time: the loop over the values of
-// a run knows their type and calls nothing. Order: the rows of a run lie by time, ascending or descending;
-// runs come in any order. Ownership: accumulators copy what they keep. Threads: not for several threads.
-// Errors: none. Cost: a value some 0.5 to 2 ns, by what is kept; missing ones a copy of those that are there.
+//   rows::Accumulators sums(ColumnType::kInt64, rows::AggregateNeeds::Of({rows::Aggregate::kSum}));
+//   sums.Resize(2);
+//   sums.Add(1, times, values);
+//   sums.Int(rows::Aggregate::kSum, 1);
+//
+// Shape: counts, sums, extremes and ends lie in an array each, and an array is there only if an aggregate
+//   needs it.  Rows are added by runs, so that the loop over the values of a run knows their type and calls
+//   nothing.
+// Order: the rows of a run lie by time, ascending or descending; runs come in any order.
+// Ownership: accumulators copy what they keep.
+// Threads: not for several threads.
+// Errors: none.
+// Cost: 0.5 to 2 ns a value, by what is kept.  Of a run with missing values, the others are copied first.
 #pragma once
 
 #include <cstdint>
@@ -22,38 +30,40 @@ namespace sonde::rows {
 
 class Accumulators {
  public:
-  // `type`: of the values.  Ints may come as kInt64, kTime or kInt128, whichever of these `type` is.
+  // `type`: the type of the values.  If it is one of ints (kInt64, kTime, kInt128), they may come as any of
+  // these.
   Accumulators(ColumnType type, const AggregateNeeds& needs);
 
   size_t size() const { return counts_.size(); }
-  // New ones are empty.
+  // New accumulators are empty.
   void Resize(size_t count);
-  // Makes one of them empty.
+  // Makes an accumulator empty.
   void Reset(size_t index);
-  // About how many bytes an accumulator takes, without the values of its percentiles.
+  // How much memory an accumulator takes, about, without the values that it keeps for percentiles.
   size_t BytesOfOne() const;
 
   // Adds a run of rows: values.size() == times_micros.size(), one time a value.
   void Add(size_t index, absl::Span<const int64_t> times_micros, const ColumnView& values);
-  // As if all values of another one had been added; it is of the same type and needs.
+  // As if all values of an accumulator of `other` had been added.  `other` has the same type and needs.
   void Merge(size_t index, const Accumulators& other, size_t other_index);
 
   bool AreInts() const { return std::holds_alternative<Kept<absl::int128>>(kept_); }
   int64_t Count(size_t index) const { return counts_[index]; }
-  // Values that are kept one by one.
+  // How many values an accumulator keeps one by one.
   size_t ValuesHeld(size_t index) const { return values_.empty() ? 0 : values_[index].numbers.size(); }
-  // For several percentiles: makes each of them cheap, until more values come.
+  // Makes percentiles cheap until more values come; worth while for several of them.
   void SortValues(size_t index);
-  // Returns nothing if there was no value; and for kStddev (of a sample, by n - 1) if there was only one.  If
-  // several values have one time, kFirst takes the smallest and kLast the largest of the runs that they begin
-  // or end, whatever their order.  Percentiles lie between the two nearest values, as SQL's percentile_cont
-  // defines.  `aggregate` must be one of those that the needs were made of.
+  // The aggregate of the values so far.  Nothing if there was no value, and nothing for kStddev (of a sample,
+  // by n - 1) if there was only one.  Where several values have the first time, kFirst is the least of those
+  // that begin or end a run, and kLast likewise the most of those at the last time.  A percentile lies
+  // between the two nearest values, as SQL's percentile_cont.  `aggregate` is one that the needs were made
+  // of.
   std::optional<double> Double(const Aggregate& aggregate, size_t index) const;
-  // The same of ints, exactly; of kSum, kMin, kMax, kFirst and kLast, and nothing of others.
+  // The exact aggregate of ints, for kSum, kMin, kMax, kFirst and kLast; nothing for the others.
   std::optional<absl::int128> Int(const Aggregate& aggregate, size_t index) const;
 
  private:
-  // A sum, and beside it the part that it has lost to rounding (Neumaier's summation).
+  // A sum, with what it has lost to rounding beside it (Neumaier's summation).
   struct DoubleSum {
     double sum = 0;
     double error = 0;
@@ -74,7 +84,7 @@ class Accumulators {
     Number first = 0;
     Number last = 0;
   };
-  // For ints (as int128) or doubles.
+  // `Number`: int128 for ints, or double.
   template <typename Number>
   struct Kept {
     using Sum = std::conditional_t<std::is_same_v<Number, double>, DoubleSum, Number>;
@@ -91,9 +101,9 @@ class Accumulators {
     bool is_sorted = false;
   };
 
-  // Adds the values that are there.
+  // Adds those of `values` that are there.
   void AddThose(size_t index, absl::Span<const int64_t> times_micros, const ColumnView& values);
-  // The first and the last of the times are those of the first and the last value.
+  // The first and the last value are there, so that the first and the last time are theirs.
   template <typename Number, typename Value>
   void AddRun(size_t index, absl::Span<const int64_t> times_micros, absl::Span<const Value> values);
   template <typename Number>
@@ -102,7 +112,7 @@ class Accumulators {
   void AddEnds(size_t index, const Ends<Number>& ends, Kept<Number>* kept) const;
   template <typename Number>
   void MergeKept(size_t index, const Kept<Number>& other, size_t other_index);
-  // Behind counts_[index] values.
+  // Adds the moments of `count` values to those of counts_[index] values.
   void AddMoments(size_t index, int64_t count, const Moments& moments);
   double Percentile(size_t index, double percentile) const;
 
@@ -118,7 +128,7 @@ class Accumulators {
   std::variant<std::monostate, Kept<absl::int128>, Kept<double>> kept_;  // monostate: of bytes
   std::vector<Moments> moments_;
   std::vector<Values> values_;
-  Column values_there_;  // of a run that has missing values
+  Column values_there_;  // those of a run with missing values
 };
 
 }  // namespace sonde::rows

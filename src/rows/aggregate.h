@@ -1,10 +1,11 @@
-// The words for many values to one: count, sum, min, max, avg, first, last, stddev, percentiles.
+// The words for aggregates: count, sum, min, max, avg, first, last, stddev, percentiles.
 //
-// For ints, sum, min, max, first and last are ints, and exact; count is an int for any column; all other
-// aggregates are doubles.  A sum, and every other int, has up to 128 bits until it is given out.  A result
-// that then leaves 64 bits is an error (GoogleSQL's "int64 overflow"), never a rounded number.  avg and
-// stddev of ints are the doubles nearest to the exact results.  NaN and infinities are values as in
-// GoogleSQL: a min or max of values with a NaN is NaN, and in a percentile NaN is less than all others.
+// Types: count is an int, of any column.  Sum, min, max, first and last of ints are ints, and exact.  All
+//   others are doubles.  An aggregate that is an int has up to 128 bits until it is given out; one that has
+//   left 64 bits then is an error (GoogleSQL's "int64 overflow"), never a rounded number.  avg and stddev of
+//   ints are the doubles next to what the exact sum gives.
+// NaN and infinities are values as in GoogleSQL: min and max are NaN if one of the values is, and NaN is less
+//   than all other values in a percentile.
 // Missing values count nowhere.
 #pragma once
 
@@ -21,7 +22,7 @@ namespace sonde::rows {
 struct Aggregate {
   enum class Kind : uint8_t { kAvg, kMin, kMax, kCount, kSum, kFirst, kLast, kStddev, kPercentile };
   Kind kind = Kind::kAvg;
-  double percentile = 0;  // of kPercentile: 0 to 100
+  double percentile = 0;  // for kPercentile: 0 to 100
 
   static const Aggregate kAvg, kMin, kMax, kCount, kSum, kFirst, kLast, kStddev;
   static constexpr Aggregate Percentile(double percentile) { return {Kind::kPercentile, percentile}; }
@@ -43,11 +44,10 @@ std::optional<Aggregate> AggregateOfName(std::string_view name);
 // All names, separated by ", ".
 std::string AggregateNames();
 
-// The type of what `aggregate` makes of a column of `type`.
+// The type of the values that `aggregate` makes from a column of `type`.
 ColumnType TypeOfAggregate(const Aggregate& aggregate, ColumnType type);
 
-// The values that accumulators have to keep.  More aggregates cost more time, and percentiles keep every
-// value.
+// What accumulators have to keep.  Each need costs time, and percentiles keep every value.
 struct AggregateNeeds {
   bool has_sum = false;
   bool has_extremes = false;

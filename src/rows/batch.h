@@ -1,12 +1,17 @@
-// A batch: some rows of a result, by column.  Operators take and give batches, one after the other.
+// A batch: some rows of a result, by column.  Operators take and give one batch after the other.
 //
-// Shape: all columns of a batch have `rows` values; a row is what they have in one place.  Which column means
-// what is agreed between the operators of a plan, by number: a batch has no names.  Batches are of
-// kBatchRowsMax rows or so; one that a page's cells are viewed in is as long as that row of the table has
-// cells. Order: an operator says which order of rows it needs and gives. Ownership: a Batch views its columns
-// (model/column.h), and holds until who gave it is asked for the next one; a HeldBatch owns them.  So a
-// column of a page goes from the engine's decoder to a sum without being copied. Threads: not for several
-// threads.
+//   rows::Batch batch;
+//   while (*source.Next(&batch)) total += Sum(batch.columns[2]);
+//
+// Shape: all columns of a batch have `rows` values; row i is what the columns have in place i.  A batch has
+//   no names: the operators of a plan agree on what each column means, by its number.  Operators that make
+//   rows give some kBatchRowsMax of them at a time; a batch that views a row of a table is as long as that
+//   row has cells.
+// Order: each operator says which order of rows it needs, and which it gives.
+// Ownership: a Batch views its columns (model/column.h).  It holds until the operator that gave it is asked
+//   for the next one.  A HeldBatch owns its columns.  So a column of a page reaches a sum without being
+//   copied.
+// Threads: not for several threads.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +22,14 @@
 
 namespace sonde::rows {
 
-// Operators that make rows one by one give about so many at once: enough that a call for each batch costs
-// nothing, few enough to lie in a cache of the processor.
+// Enough rows that a call for each batch costs nothing, few enough that they lie in a cache of the processor.
 constexpr size_t kBatchRowsMax = 1'024;
 
 struct Batch {
   size_t rows = 0;
   std::vector<ColumnView> columns;
 
-  // `count` of the rows, from `first` on.
+  // Keeps `count` of the rows, from `first` on.
   void Cut(size_t first, size_t count) {
     rows = count;
     for (ColumnView& column : columns) column = column.Part(first, count);
@@ -44,11 +48,11 @@ class HeldBatch {
   void Clear() {
     for (Column& column : columns) column.Clear();
   }
-  // The rows of `batch`, behind these; its columns from `first_column` on are these.
+  // Appends the rows of `batch`, of which the columns from `first_column` on are the columns of this one.
   void Append(const Batch& batch, size_t first_column = 0) {
     for (size_t i = 0; i < columns.size(); ++i) columns[i].Append(batch.columns[first_column + i]);
   }
-  // Views all columns, behind what batch->columns has.
+  // Appends views of all columns to batch->columns, and sets batch->rows.
   void View(Batch* batch) const {
     batch->rows = rows();
     for (const Column& column : columns) batch->columns.push_back(column.View());

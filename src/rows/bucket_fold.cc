@@ -22,6 +22,21 @@ constexpr Bucket kAllTimes = {std::numeric_limits<int64_t>::min(), std::numeric_
 
 bool IsPercentile(const Aggregate& aggregate) { return aggregate.kind == Aggregate::Kind::kPercentile; }
 
+std::string TextOfLimit(const FoldLimits& limits, FoldLimit limit, int64_t needed) {
+  switch (limit) {
+    case FoldLimit::kAccumulators:
+      return fmt::format("the answer needs more than {} buckets of columns at a time",
+                         limits.accumulators_max);
+    case FoldLimit::kValuesHeld:
+      return fmt::format("percentiles need more than {} values at a time", limits.values_held_max);
+    case FoldLimit::kFilledBuckets:
+      return fmt::format("filling gaps of more than {} buckets a group", limits.filled_buckets_max);
+    case FoldLimit::kJoins:
+      break;
+  }
+  return fmt::format("the windows join {} buckets and values or more; allowed: {}", needed, limits.joins_max);
+}
+
 }  // namespace
 
 int64_t BucketsBefore(const Buckets& buckets, int64_t start_micros, int count) {
@@ -54,6 +69,12 @@ BucketFold::BucketFold(FoldPlan plan, const Hold& hold, const Interrupted& inter
   if (plan_.fill == Fill::kLinear) between_.resize(results_.size());
 }
 
+absl::Status BucketFold::Exceeds(FoldLimit limit, int64_t needed) const {
+  const FoldLimits& limits = plan_.limits;
+  return absl::InvalidArgumentError(limits.text ? limits.text(limit, needed)
+                                                : TextOfLimit(limits, limit, needed));
+}
+
 bool BucketFold::IsOfGroup(const Batch& batch, const Key& key) const {
   for (size_t i = 0; i < key.size(); ++i) {
     if (*batch.columns[plan_.keys[i]].bytes() != key[i]) return false;
@@ -81,28 +102,40 @@ BucketFold::Group* BucketFold::FindGroup(const Batch& batch, int64_t first_micro
   return group;
 }
 
+// Runs of rows mostly follow each other: the place is beside the last one.
+BucketFold::Places::iterator BucketFold::FindPlace(Group* group, int64_t start_micros) {
+  Places& places = group->places;
+  auto place = group->last_place;
+  if (place == places.end()) return places.lower_bound(start_micros);
+  if (place->first < start_micros) {
+    ++place;
+    return place == places.end() || place->first >= start_micros ? place : places.lower_bound(start_micros);
+  }
+  if (place->first == start_micros || place == places.begin()) return place;
+  const auto before = std::prev(place);
+  if (before->first < start_micros) return place;
+  return before->first == start_micros ? before : places.lower_bound(start_micros);
+}
+
 absl::StatusOr<size_t> BucketFold::FindBucket(Group* group, int64_t time_micros) {
   if (time_micros < bucket_.start_micros || time_micros >= bucket_.end_micros) {
     bucket_ = plan_.buckets ? plan_.buckets->find(time_micros) : kAllTimes;
   }
   const int64_t start_micros = bucket_.start_micros;
-  const auto hint = group->places.empty() || std::prev(group->places.end())->first >= start_micros
-                        ? group->places.lower_bound(start_micros)
-                        : group->places.end();
-  if (hint != group->places.end() && hint->first == start_micros) return hint->second;
-  const size_t place = accumulators_.empty() ? 0 : accumulators_.front().size();
-  if ((place + 1) * accumulators_.size() > plan_.limits.accumulators_max) {
-    return absl::InvalidArgumentError(
-        fmt::format("the answer needs more than {} buckets of fields at a time; ask for wider buckets, fewer "
-                    "fields, fewer groups or a shorter time",
-                    plan_.limits.accumulators_max));
+  const auto found = FindPlace(group, start_micros);
+  if (found != group->places.end() && found->first == start_micros) {
+    group->last_place = found;
+    return found->second;
   }
+  const size_t place = accumulators_.empty() ? 0 : accumulators_.front().size();
+  const auto needed = static_cast<int64_t>((place + 1) * accumulators_.size());
+  if (needed > plan_.limits.accumulators_max) return Exceeds(FoldLimit::kAccumulators, needed);
   size_t bytes = kBucketBytes;
   // A vector may be twice as long as it has to be.
   for (const Accumulators& some : accumulators_) bytes += 2 * some.BytesOfOne();
   if (absl::Status status = held_.Add(static_cast<int64_t>(bytes)); !status.ok()) return status;
   for (Accumulators& some : accumulators_) some.Resize(place + 1);
-  group->places.emplace_hint(hint, start_micros, place);
+  group->last_place = group->places.emplace_hint(found, start_micros, place);
   return place;
 }
 
@@ -128,12 +161,9 @@ absl::Status BucketFold::Add(const Batch& batch) {
     }
     begin += count;
   }
-  if (values_held_ <= plan_.limits.values_held_max) {
-    return held_.Add(static_cast<int64_t>((values_held_ - values_before) * 2 * sizeof(double)));
-  }
-  return absl::InvalidArgumentError(fmt::format(
-      "percentiles need more than {} values at a time; ask for fewer groups, fewer fields or a shorter time",
-      plan_.limits.values_held_max));
+  const auto needed = static_cast<int64_t>(values_held_);
+  if (needed > plan_.limits.values_held_max) return Exceeds(FoldLimit::kValuesHeld, needed);
+  return held_.Add(static_cast<int64_t>((values_held_ - values_before) * 2 * sizeof(double)));
 }
 
 absl::Status BucketFold::FindStarts(const Group& group) {
@@ -157,12 +187,8 @@ absl::Status BucketFold::FindStarts(const Group& group) {
     start = first_of_group->first;
   }
   const int64_t end = plan_.to_micros ? *plan_.to_micros : std::prev(group.places.end())->first + 1;
-  if (start < end &&
-      (end - start) / buckets.width_micros_min > static_cast<int64_t>(plan_.limits.filled_buckets_max)) {
-    return absl::InvalidArgumentError(
-        fmt::format("filling gaps of more than {} buckets a group; ask for wider buckets or a shorter time",
-                    plan_.limits.filled_buckets_max));
-  }
+  const int64_t needed = start < end ? (end - start) / buckets.width_micros_min : 0;
+  if (needed > plan_.limits.filled_buckets_max) return Exceeds(FoldLimit::kFilledBuckets, needed);
   for (; start < end; start = buckets.find(start).end_micros) {
     if (absl::Status status = check_.Step(kStepsOfBucket); !status.ok()) return status;
     starts_.push_back(start);
@@ -172,11 +198,7 @@ absl::Status BucketFold::FindStarts(const Group& group) {
 
 absl::Status BucketFold::CountJoins(int64_t joins) {
   joins_ += joins;
-  if (joins_ <= plan_.limits.joins_max) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "the windows join {} buckets and values or more; allowed: {}; ask for fewer or shorter --window, wider "
-      "buckets, fewer groups or a shorter time",
-      joins_, plan_.limits.joins_max));
+  return joins_ > plan_.limits.joins_max ? Exceeds(FoldLimit::kJoins, joins_) : absl::OkStatus();
 }
 
 absl::Status BucketFold::CountJoinsOf(const Group& group) {

@@ -1,23 +1,26 @@
-// Rows into buckets of time, group by group, and buckets into rows: aggregates, windows over buckets, filled
-// gaps.
+// Folds rows into buckets of time, group by group, and gives a row for each bucket: aggregates, windows over
+// buckets, filled gaps.
 //
 //   rows::BucketFold fold(plan, hold, interrupted);
-//   while (source.Next(&batch)) status = fold.Add(batch);
-//   while (*fold.Next(&batch)) ...                       // a row a bucket
+//   while (*source.Next(&batch)) status = fold.Add(batch);
+//   while (*fold.Next(&batch)) ...                       // a row for each bucket
 //
-// Shape of incoming batches: columns as FoldPlan says.  Each batch is of one group, so its keys are constant
-// columns. Shape of outgoing batches: the keys (constant); the start of the bucket (kTime), or without
-// buckets the time of the group's first row; then for each input, for each aggregate, for each window a
-// column of TypeOfAggregate.  With Fill::kLinear, as many columns of doubles follow, which have the values
-// for the gaps of those (rows/fill.h).
-//
-// Order:     A batch's rows lie by time, ascending or descending; batches come in any order.  Groups go out
-//           by their keys, ascending by bytes; the rows of a group go out by time.
-// Ownership: A batch that Next gives holds until the next call of Next or Add.
-// Threads:   Not for several threads.
-// Errors:    INVALID_ARGUMENT, more than the plan's limits (asking again is no cure); OUT_OF_RANGE, an int
-//           aggregate of ints leaves 64 bits; those of `hold` and of `interrupted`.
-// Cost:      A run of rows in one bucket costs a search and, for each input, a loop over its values.
+// Takes: batches of the columns that FoldPlan names.  A batch is of one group: its keys are constant columns.
+//   Its rows lie by time, ascending or descending; batches come in any order.
+// Gives: batches of one group each; groups by their keys, ascending by bytes, and the rows of a group by
+//   time.  Columns:
+//     keys      constant, kBytes
+//     time      kTime: the start of the bucket, or without buckets the time of the group's first row
+//     values    for each input, for each aggregate, for each window one of TypeOfAggregate
+//     between   with Fill::kLinear only, as many columns of doubles as there are values: what stands in their
+//               gaps (rows/fill.h)
+// Ownership: a batch that Next gives holds until the next call of Next or Add.
+// Threads: not for several threads.
+// Errors:
+//   INVALID_ARGUMENT  the plan's limits are exceeded; asking again is no cure
+//   OUT_OF_RANGE      an aggregate that is an int leaves 64 bits
+//   and the errors of `hold` and of `interrupted`
+// Cost: a run of rows in one bucket costs a search and, for each input, a loop over its values.
 #pragma once
 
 #include <cstddef>
@@ -46,22 +49,28 @@ struct Bucket {
   int64_t end_micros = 0;
 };
 
-// Buckets of time: each time of [begin_micros, ...) lies in one, and one begins where the one before ends.
+// Buckets of time: each time of [begin_micros, ...) lies in one bucket, and a bucket begins where the one
+// before it ends.
 struct Buckets {
-  std::function<Bucket(int64_t time_micros)> find;  // the one that holds the time
+  std::function<Bucket(int64_t time_micros)> find;  // the bucket that holds the time
   int64_t begin_micros = 0;                         // the first time that there is; a bucket begins there
-  int64_t width_micros_min = 1;                     // about how long one is
+  int64_t width_micros_min = 1;                     // about how long a bucket is
 };
 
-// What may be held or done at a time; more is INVALID_ARGUMENT.
+enum class FoldLimit : uint8_t { kAccumulators, kValuesHeld, kFilledBuckets, kJoins };
+
+// What a fold may hold or do at a time.
 struct FoldLimits {
-  size_t accumulators_max = 4'000'000;    // buckets of inputs
-  size_t values_held_max = 16'000'000;    // for percentiles
-  size_t filled_buckets_max = 1'000'000;  // of one group, those of its gaps included
-  // Buckets of inputs that windows join; a value that they keep for percentiles counts as `steps_of_value`.
-  // Each takes some 10 ns.
+  int64_t accumulators_max = 4'000'000;    // buckets times inputs
+  int64_t values_held_max = 16'000'000;    // for percentiles
+  int64_t filled_buckets_max = 1'000'000;  // of one group, those of its gaps included
+  // Buckets times inputs that windows join.  A value that is kept for percentiles counts as `steps_of_value`
+  // of them. Each takes some 10 ns.
   int64_t joins_max = 1'000'000'000;
   int64_t steps_of_value = 3;
+  // The text of the error, for plans that can say what to ask instead.  `needed`: what the query needs so
+  // far, which is more than the limit.  Unset: one that names the limit.
+  std::function<std::string(FoldLimit limit, int64_t needed)> text;
 };
 
 struct FoldPlan {
@@ -76,11 +85,11 @@ struct FoldPlan {
   std::vector<Aggregate> aggregates;
   std::optional<Buckets> buckets;  // none: one bucket for all times
   std::vector<int> windows = {1};  // aggregates over the last so many buckets, this one included
-  // The buckets that go out: those that begin in or hold [from, to); none: from a group's first row on, or up
-  // to its last one.  Windows look back behind `from`.
+  // The buckets that go out: those that have a time of [from, to).  No `from`: they begin with the group's
+  // first row; no `to`: they end with its last one.  Windows look back behind `from`.
   std::optional<int64_t> from_micros;
   std::optional<int64_t> to_micros;
-  Fill fill = Fill::kNone;  // of buckets without rows in a group; counts are 0 there, whichever
+  Fill fill = Fill::kNone;  // what stands in buckets without rows; counts are always 0 there
   FoldLimits limits;
 };
 
@@ -91,34 +100,45 @@ class BucketFold {
 
   absl::Status Add(const Batch& batch);
 
-  // Whether there are rows of another group than that of `batch`, and of no other.  A source whose groups lie
-  // one behind the other has all of that one given, so that it can go out.
+  // Whether the rows so far are of another group than `batch`.  For sources whose groups lie one behind the
+  // other: the group so far is whole then, and Next can give it.
   bool HoldsAnotherGroup(const Batch& batch) const;
 
-  // Gives out the next rows, and forgets all when there are none left: false.  Rows that come before an error
-  // are given first.
+  // Gives the next rows.  False: there are none left, and all is forgotten; rows of other groups may be
+  //   added.
+  // Rows that come before an error are given before it.
   absl::StatusOr<bool> Next(Batch* batch);
 
  private:
   using Key = std::vector<std::string>;
+  // Of each bucket, its start and the number of its accumulators.
+  using Places = std::map<int64_t, size_t>;
   struct Group {
-    std::map<int64_t, size_t> places;  // a bucket's start, and its accumulator of each input
-    int64_t first_micros = 0;          // of its rows
+    Group() = default;
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+
+    Places places;
+    Places::iterator last_place = places.end();  // the one that was found last; end: none
+    int64_t first_micros = 0;                    // the least time of its rows
   };
   using Groups = std::map<Key, Group>;
 
   bool IsOfGroup(const Batch& batch, const Key& key) const;
   Group* FindGroup(const Batch& batch, int64_t first_micros);
-  // The accumulator of the bucket that holds `time_micros`, which is in bucket_ then.
+  // The group's first place at this start or behind it.
+  static Places::iterator FindPlace(Group* group, int64_t start_micros);
+  // Makes bucket_ the bucket that holds `time_micros`, and returns the number of its accumulators.
   absl::StatusOr<size_t> FindBucket(Group* group, int64_t time_micros);
-  // Sets starts_ to those of the buckets to give out, ascending.
+  // Sets starts_ to the starts of the buckets that go out, ascending.
   absl::Status FindStarts(const Group& group);
   absl::Status BeginGroup(const Group& group);
-  // Counts the buckets that the group's windows will join at most.
+  // Counts what the group's windows will join at most.
   absl::Status CountJoinsOf(const Group& group);
   absl::Status CountJoins(int64_t joins);
-  // Makes looked_back_ of this start; those of a group ascend.
+  // Makes looked_back_ that of this start; the starts of a group ascend.
   absl::Status LookBack(int64_t start_micros);
+  absl::Status Exceeds(FoldLimit limit, int64_t needed) const;
   // Appends the row of a bucket to results_.
   absl::Status AddRow(const Group& group, int64_t start_micros);
   absl::Status JoinWindow(const Group& group, size_t window, int64_t start_micros);
@@ -137,11 +157,11 @@ class BucketFold {
   HeldMemory held_;
 
   Groups groups_;
-  Groups::iterator last_group_;             // that rows were added to; end: none
-  std::vector<Accumulators> accumulators_;  // one for each input, of all groups' buckets
-  Bucket bucket_;                           // that was found last
+  Groups::iterator last_group_;             // the one that rows were added to last; end: none
+  std::vector<Accumulators> accumulators_;  // one for each input, for the buckets of all groups
+  Bucket bucket_;                           // the one that was found last
   size_t values_held_ = 0;
-  int64_t joins_ = 0;  // of all groups so far
+  int64_t joins_ = 0;  // in all groups so far
 
   // The group that goes out.
   std::optional<Groups::iterator> giving_;
@@ -150,7 +170,7 @@ class BucketFold {
   absl::Status error_;
   // Starts of buckets: the one at hand first, then those before it, as many as the longest window has.
   std::deque<int64_t> looked_back_;
-  std::vector<Accumulators> joined_;  // one for each input, of each window
+  std::vector<Accumulators> joined_;  // one for each input, for each window
   std::vector<std::string_view> keys_;
   Column times_;
   std::vector<Column> results_, between_;

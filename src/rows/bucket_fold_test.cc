@@ -154,6 +154,13 @@ TEST(BucketFold, EndsAtItsLimits) {
               plan->limits.joins_max = 100;
             }),
             "the windows join 420000 buckets and valu");
+  EXPECT_EQ(told([](FoldPlan* plan) {
+              plan->limits.accumulators_max = 100;
+              plan->limits.text = [](FoldLimit limit, int64_t needed) {
+                return fmt::format("{} of too many: {}", limit == FoldLimit::kAccumulators, needed);
+              };
+            }),
+            "true of too many: 102");
   EXPECT_EQ(told([](FoldPlan*) {}, [](int64_t) { return absl::InvalidArgumentError("no room"); }), "no room");
   EXPECT_EQ(told([](FoldPlan*) {}, kNoAccount, [] { return absl::CancelledError("enough"); }), "enough");
 }

@@ -23,14 +23,16 @@ size_t Column::size() const {
 }
 
 void Column::Clear() {
-  type_ = declared_;
+  if (type_ == ColumnType::kBytes) {
+    bytes_.clear();
+    arena_.Clear();
+    bytes_held_ = 0;
+  }
   ints_.clear();
   doubles_.clear();
   wide_ints_.clear();
-  bytes_.clear();
-  arena_.Clear();
-  bytes_held_ = 0;
   there_.clear();
+  type_ = declared_;
 }
 
 void Column::AppendInt(int64_t value) {
@@ -67,10 +69,13 @@ std::string_view Column::Keep(std::string_view bytes) {
   return {to, bytes.size()};
 }
 
-void Column::AppendBytes(std::string_view value) {
+void Column::AppendBytes(std::string_view value, size_t count) {
   assert(type_ == ColumnType::kBytes);
-  bytes_.push_back(Keep(value));
-  NoteThere();
+  const std::string_view kept = Keep(value);
+  for (; count > 0; --count) {
+    bytes_.push_back(kept);
+    NoteThere();
+  }
 }
 
 void Column::AppendMissing(size_t count) {

@@ -1,16 +1,18 @@
-// A column that owns its values, as an operator makes it: values of one type at the end, one by one or many
-// at once, and a view of all of them (model/column.h says what a column is).
+// A column that owns its values, for operators that make values: appended one by one or many at once, and
+// viewed all together (model/column.h says what a column is).
 //
 //   rows::Column sums(ColumnType::kInt64);
 //   sums.AppendInt(7);
 //   sums.AppendMissing();
 //   const ColumnView view = sums.View();     // 7, NULL
 //
-// Ints widen: a column of kInt64 becomes one of kInt128 when it is given a number that 64 bits do not hold,
-// and is one until it is cleared; so nothing is lost, and who needs 64 bits looks for what leaves them
-// (IsInt). Ownership: a column copies what it is given, bytes too.  Views, and what ints() and the others
-// return, hold until the column is changed or moved. Threads: not for several threads. Errors: none; a value
-// of another type is a fault of the caller (an assertion).
+// Ints widen: a column of kInt64 that is given a number of more than 64 bits becomes one of kInt128, and
+// stays so until it is cleared.  So nothing is lost on the way, and whoever gives numbers out looks for those
+// that have left 64 bits (IsInt in base/wide_int.h).
+// Ownership: a column copies what it is given, bytes too.  Views, and the arrays of ints(), doubles() and
+//   there(), hold until the column is changed or moved.
+// Threads: not for several threads.
+// Errors: none.  A value of another type is the caller's fault (an assertion).
 #pragma once
 
 #include <cstddef>
@@ -32,56 +34,56 @@ class Column {
 
   ColumnType type() const { return type_; }
   size_t size() const;
-  // Takes all values away, and keeps their memory.  A column that has widened is again of the type that it
-  // was made with.
+  // Takes all values away, and keeps their memory.  A column that has widened gets the type back that it was
+  // made with.
   void Clear();
-  // The same, and makes it a column of `type`.
+  // Clears it, and makes it a column of `type`.
   void Become(ColumnType type) {
     declared_ = type;
     Clear();
   }
 
-  // For kInt64, kTime and kInt128.
+  // To a column of kInt64, kTime or kInt128.
   void AppendInt(int64_t value);
-  // For kInt64 and kInt128.
+  // To a column of kInt64 or kInt128.
   void AppendWideInt(absl::int128 value);
   void AppendDouble(double value) {
     assert(type_ == ColumnType::kDouble);
     doubles_.push_back(value);
     NoteThere();
   }
-  void AppendBytes(std::string_view value);
+  // `count` times, and kept once.
+  void AppendBytes(std::string_view value, size_t count = 1);
   void AppendMissing(size_t count = 1);
-  // `value` must have the column's type.
+  // The value has the type of the column, or is missing.
   void AppendValue(const Value& value);
-  // The values of `values`, missing ones too.  Their type is that of the column, or both are ints.
+  // All of `values`, missing ones too.  They have the type of the column, or both are ints.
   void Append(const ColumnView& values);
-  // Appends the values in these places, in the order of `places`.
+  // Those of `values` that stand in these places, in the order of `places`.
   void AppendPlaces(const ColumnView& values, absl::Span<const size_t> places);
-
   // Those of `values` that are there.
   void AppendThose(const ColumnView& values);
 
-  // Makes it `count` values long, none of them missing, for those who write them into ints() or doubles().
+  // Makes it `count` values long, none of them missing.  The caller writes them into ints() or doubles().
   void ResizeDense(size_t count);
   // Makes it `count` values long, all of them missing.
   void ResizeMissing(size_t count);
-  // The value in this place was written, and is there.
+  // The caller has written the value in this place: it is there.
   void SetThere(size_t place) { there_[place] = 1; }
   // The value in this place is missing.
   void SetMissing(size_t place);
-  // Copies the value in the place before over a missing one.  place > 0.
+  // Copies the value of the place before into this one, whose value is missing.  place > 0.
   void CopyFromBefore(size_t place);
 
-  // The array, of the type that the column has: kInt64 and kTime; kDouble.
+  // The array of a column of kInt64 or kTime, and that of one of kDouble.
   int64_t* ints() { return ints_.data(); }
   double* doubles() { return doubles_.data(); }
-  // Null: all are there.
+  // Null: all values are there.
   const uint8_t* there() const { return there_.empty() ? nullptr : there_.data(); }
   bool IsThere(size_t place) const { return there_.empty() || there_[place] != 0; }
 
   ColumnView View() const;
-  // About, of what is held.
+  // About, of all that it holds.
   size_t MemoryBytes() const;
 
  private:
@@ -94,14 +96,14 @@ class Column {
 
   ColumnType declared_;
   ColumnType type_;
-  // That of the type has the values; the others are empty.
+  // The one of type_ has the values; the others are empty.
   std::vector<int64_t> ints_;
   std::vector<double> doubles_;
   std::vector<absl::int128> wide_ints_;
   std::vector<std::string_view> bytes_;
   codec::ByteArena arena_;      // what bytes_ view
-  size_t bytes_held_ = 0;       // of the arena
-  std::vector<uint8_t> there_;  // empty: all are there
+  size_t bytes_held_ = 0;       // in arena_
+  std::vector<uint8_t> there_;  // empty: all values are there
 };
 
 }  // namespace sonde::rows

@@ -1,6 +1,7 @@
 // Gaps: what stands in rows that have no value, between rows that have one.
 //
-// Order: rows by time ascending.
+// Order: rows lie by time, ascending.
+// Errors: those of `check`, which end the filling.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,19 @@
 namespace sonde::rows {
 
 enum class Fill : uint8_t {
-  kNone,      // rows without values are left out
-  kNull,      // they stay without
+  kNone,      // nothing: rows without values are left out
+  kNull,      // nothing: rows without values stay without
   kPrevious,  // the value of the row before; missing before the first
   kLinear,    // a double between its neighbours, by their times; missing before the first and behind the last
 };
 std::optional<Fill> FillOfName(std::string_view name);  // none, null, previous, linear
 
-// kPrevious, in place.  An error of `check` ends it.
+// Fill::kPrevious, in place.
 absl::Status FillPrevious(Column* values, WorkCheck* check);
 
-// kLinear.  Replaces *between, a column of doubles, by what stands in the gaps of `values`, which are numbers
-// of any type; elsewhere it is missing.  So ints stay ints, and the doubles between them lie apart.
+// Fill::kLinear.  Replaces *between by a column of doubles, which has what stands in the gaps of `values` and
+// is missing elsewhere.  `values` are numbers of any type: ints stay ints, and the doubles between them lie
+// apart.
 absl::Status FillLinear(absl::Span<const int64_t> times_micros, const ColumnView& values, Column* between,
                         WorkCheck* check);
 

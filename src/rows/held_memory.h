@@ -8,11 +8,12 @@
 
 namespace sonde::rows {
 
-// Told how many bytes more are held, about (less than zero: fewer, which is always OK); not OK ends the query
-// with that.  By one thread.  Unset: as much may be held as other bounds allow.
+// Told how many bytes more are held, about.  Less than zero: fewer bytes are held, which is always OK.  An
+// answer that is not OK ends the query with that error.  Called by one thread.  Unset: as much may be held as
+// other bounds allow.
 using Hold = std::function<absl::Status(int64_t more_bytes)>;
 
-// Tells in steps of a MiB, and gives all back at its end.  Not for several threads.
+// Tells of memory in steps of a MiB, and gives all of it back when it ends.  Not for several threads.
 class HeldMemory {
  public:
   // `hold` must outlive this.
@@ -21,7 +22,7 @@ class HeldMemory {
   HeldMemory(const HeldMemory&) = delete;
   HeldMemory& operator=(const HeldMemory&) = delete;
 
-  // So many bytes more, about.  Not OK: the query ends with that.
+  // About so many bytes more are held.  Not OK: the query ends with that error.
   absl::Status Add(int64_t bytes) {
     bytes_ += bytes;
     const int64_t more = bytes_ - told_bytes_;

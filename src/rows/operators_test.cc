@@ -1,6 +1,7 @@
 // The operators that make rows of rows: selection, changes, gaps, the top, the limit.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -89,14 +90,13 @@ TEST(Select, RowsWithValuesAreTaken) {
   EXPECT_EQ(Text(view), "2 5 -\n3 - 0.5\n4 6 -\n");
 }
 
-TEST(Limit, CutsOffWhatIsTooMuch) {
-  const std::vector<int64_t> values = {1, 2, 3};
+TEST(Limit, LetsTheFirstRowsThrough) {
   Limit limit(5);
-  Batch batch{3, {ColumnView::OfInts(values)}};
-  EXPECT_TRUE(limit.Take(&batch));
-  EXPECT_EQ(batch.rows, 3u);
-  EXPECT_FALSE(limit.Take(&batch));
-  EXPECT_EQ(Text(batch), "1\n2\n");
+  EXPECT_EQ(limit.Take(3), 3u);
+  EXPECT_FALSE(limit.IsReached());
+  EXPECT_EQ(limit.Take(3), 2u);
+  EXPECT_TRUE(limit.IsReached());
+  EXPECT_EQ(limit.Take(3), 0u);
 }
 
 TEST(Changes, AreFromTheValueThatWasThereBefore) {
@@ -186,6 +186,21 @@ TEST(TopRows, AreThoseOfTheLargestValuesAndThenOfTheLeastTies) {
     EXPECT_EQ(status.message(), "too much");
   }
   EXPECT_LE(held, 2 << 20);
+}
+
+TEST(TopRows, NaNIsLessThanAllOthers) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Column values = Doubles({nan, 1, -std::numeric_limits<double>::infinity(), nan, 2, {}});
+  const auto top = [&](size_t count, bool is_lowest) {
+    TopRows rows({.count = count, .is_lowest = is_lowest, .by = {0}}, kNoAccount);
+    EXPECT_TRUE(rows.Add({6, {values.View()}}).ok());
+    HeldBatch result;
+    rows.Result(&result);
+    return Text(result.columns[0].View());
+  };
+  EXPECT_EQ(top(2, false), "2 1");
+  EXPECT_EQ(top(10, false), "2 1 -inf nan nan");
+  EXPECT_EQ(top(3, true), "nan nan -inf");
 }
 
 }  // namespace

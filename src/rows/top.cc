@@ -1,6 +1,7 @@
 #include "rows/top.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -27,10 +28,17 @@ std::optional<long double> RankOf(const ColumnView& column, size_t row) {
   return std::nullopt;
 }
 
+bool IsLess(long double a, long double b) { return a < b || (std::isnan(a) && !std::isnan(b)); }
+
 }  // namespace
 
+bool TopRows::IsValueBefore(long double a, long double b) const {
+  return options_.is_lowest ? IsLess(a, b) : IsLess(b, a);
+}
+
 bool TopRows::IsBefore(const Entry& a, const Entry& b) const {
-  if (a.value != b.value) return options_.is_lowest ? a.value < b.value : a.value > b.value;
+  if (IsValueBefore(a.value, b.value)) return true;
+  if (IsValueBefore(b.value, a.value)) return false;
   const auto ties = static_cast<std::ptrdiff_t>(options_.ties);
   return std::lexicographical_compare(a.row.begin(), a.row.begin() + ties, b.row.begin(),
                                       b.row.begin() + ties);
@@ -51,7 +59,7 @@ absl::Status TopRows::Add(const Batch& batch) {
     }
     if (!value) continue;
     const bool is_full = heap_.size() == options_.count;
-    if (is_full) {
+    if (is_full) {  // most rows are not in
       const long double last = heap_.front().value;
       if (options_.is_lowest ? *value > last : *value < last) continue;
     }

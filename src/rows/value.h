@@ -1,4 +1,4 @@
-// One value by itself, at the ends of a pipeline: where rows are shown, or kept one by one.
+// One value by itself, for the ends of a pipeline: where rows are shown, or kept one by one.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace sonde::rows {
 
-// monostate: missing.  int64_t: of kInt64 and kTime.  An int128 is one that 64 bits do not hold.
+// monostate: a missing value.  int64_t: an int or a time.  int128: an int that 64 bits do not hold.
 using Value = std::variant<std::monostate, int64_t, double, std::string, absl::int128>;
 
 // Replaces *value by the value that `column` has in a row.
 void GetValue(const ColumnView& column, size_t row, Value* value);
 
-// The double that is next to it; nothing for bytes, and for what is missing.
+// The double next to the value; nothing for bytes, and for a missing value.
 std::optional<double> NumberOf(const Value& value);
 std::optional<double> NumberOf(const ColumnView& column, size_t row);
 

@@ -8,7 +8,8 @@
 
 namespace sonde::rows {
 
-// Asked often, by one thread; not OK (CANCELLED) ends the query with that.  Unset: nobody interrupts it.
+// Asked often, by one thread.  An answer that is not OK (such as CANCELLED) ends the query with that error.
+// Unset: nobody interrupts the query.
 using Interrupted = std::function<absl::Status()>;
 
 // Not for several threads.
@@ -17,7 +18,7 @@ class WorkCheck {
   // `interrupted` must outlive this.
   explicit WorkCheck(const Interrupted& interrupted) : interrupted_(interrupted) {}
 
-  // Before work that takes about `steps` times 10 ns.  Not OK: the query ends with that.
+  // Called before work that takes about `steps` times 10 ns.  Not OK: the query ends with that error.
   absl::Status Step(size_t steps) {
     if (!interrupted_) return absl::OkStatus();
     steps_ += steps;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -91,17 +90,22 @@ class NumberReader {
   void TakeNumbers(const std::vector<NumberColumn>& numbers) {
     for (const NumberColumn& found : numbers) {
       const size_t column = order_[found.range];
-      size_t begin = 0, end = found.numbers.size();
-      if (!IsWhole(found.timestamps_micros)) {
-        std::tie(begin, end) = Keep(&columns_[column], found.timestamps_micros);
-        if (begin == end) continue;
-      }
+      size_t cells = found.timestamps_micros.size();
       // Member by member: of tall rows there are many small ones.
-      NumberRow::Part& part = parts_.emplace_back();
-      part.column = column;
-      part.timestamps_micros = {found.timestamps_micros.data() + begin, end - begin};
-      part.numbers = {found.numbers.data() + begin, end - begin};
-      if (watch_ != nullptr) watch_->Returned(end - begin, (end - begin) * sizeof(double));
+      if (IsWhole(found.timestamps_micros)) {
+        NumberRow::Part& part = parts_.emplace_back();
+        part.column = column;
+        part.timestamps_micros = found.timestamps_micros;
+        part.values = found.numbers;
+      } else {
+        const auto [begin, end] = Keep(&columns_[column], found.timestamps_micros);
+        cells = end - begin;
+        if (cells == 0) continue;
+        parts_.push_back({.column = column,
+                          .timestamps_micros = found.timestamps_micros.subspan(begin, cells),
+                          .values = found.numbers.Part(begin, cells)});
+      }
+      if (watch_ != nullptr) watch_->Returned(cells, cells * sizeof(int64_t));
     }
   }
 
@@ -121,8 +125,9 @@ class NumberReader {
         const auto [begin, end] = Keep(&columns_[*column], times);
         const auto texts = absl::MakeConstSpan(texts_).subspan(first + begin, end - begin);
         if (begin < end) {
-          parts_.push_back(
-              {.column = *column, .timestamps_micros = times.subspan(begin, end - begin), .texts = texts});
+          parts_.push_back({.column = *column,
+                            .timestamps_micros = times.subspan(begin, end - begin),
+                            .values = ColumnView::OfBytes(texts)});
         }
         uint64_t bytes = 0;
         for (const std::string_view text : texts) bytes += text.size();

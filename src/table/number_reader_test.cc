@@ -37,8 +37,8 @@ TEST_F(TablesTest, NumbersAreWhatIsSeenOfAColumn) {
         for (const NumberRow::Part& part : row.parts) {
           EXPECT_EQ(part.column, 0u);
           for (size_t i = 0; i < part.timestamps_micros.size(); ++i) {
-            EXPECT_EQ(part.timestamps_micros[i], kNow - ('4' - part.texts[i][0]) * 43'200 * kSecond);
-            result += part.texts[i];
+            EXPECT_EQ(part.timestamps_micros[i], kNow - ('4' - part.values.bytes()[i][0]) * 43'200 * kSecond);
+            result += part.values.bytes()[i];
           }
         }
         return --rows_max > 0;
@@ -94,7 +94,8 @@ TEST_F(TablesTest, NumbersOfSeveralColumns) {
       const absl::Status status = tables.ReadNumbers(created, read, [&](const NumberRow& row) {
         ++calls;
         for (const NumberRow::Part& part : row.parts) {
-          for (const std::string_view text : part.texts) found[std::string(row.row_key)][part.column] += text;
+          for (size_t i = 0; i < part.values.size(); ++i)
+            found[std::string(row.row_key)][part.column] += part.values.bytes()[i];
         }
         return true;
       });

@@ -4,12 +4,10 @@
 A ring of folders fails the configure step (cmake/Layers.cmake).  This looks inside folders: where each of several units needs
 the others, none of them can be read, tested or moved alone.  Tests and what supports them are not counted.
 
-usage: check_rings.py --source DIR [--except FOLDER]...
+usage: check_rings.py --source DIR
 
 --source  the src/ directory
---except  a folder whose rings are told, and are no fault yet
-Exit status: 0 no ring outside of the excepted folders, 1 there are (a line each, with a way around), or an excepted folder has
-none any more; 2 the call was wrong.
+Exit status: 0 no ring; 1 there are rings (a line each, with a way around); 2 the call was wrong.
 """
 
 import argparse
@@ -77,26 +75,16 @@ def way_around(needs, ring):
 def main():
     parser = argparse.ArgumentParser(description="Finds rings of units under src/.")
     parser.add_argument("--source", required=True, type=pathlib.Path, help="the src/ directory")
-    parser.add_argument("--except", dest="excepted", action="append", default=[], metavar="FOLDER",
-                        help="a folder whose rings are told, and are no fault yet")
     arguments = parser.parse_args()
     needs = units_of(arguments.source)
     if not needs:
         parser.error(f"{arguments.source} holds no C++")
     sys.setrecursionlimit(10 * len(needs) + 1000)
-    faults, seen = 0, set()
     rings = rings_of(needs)
     for ring in rings:
-        folders = {unit.rpartition("/")[0] for unit in ring}
-        is_excepted = folders <= set(arguments.excepted)
-        faults += not is_excepted
-        seen |= folders
-        print(f"{len(ring)} units{' (excepted)' if is_excepted else ''}: {', '.join(ring)}; {way_around(needs, ring)}")
-    for folder in sorted(set(arguments.excepted) - seen):
-        faults += 1
-        print(f"--except {folder}: it has no ring, and needs no exception")
-    print(f"{len(needs)} units, {sum(map(len, rings))} of them in {len(rings)} rings, {faults} findings")
-    return 1 if faults else 0
+        print(f"{len(ring)} units: {', '.join(ring)}; {way_around(needs, ring)}")
+    print(f"{len(needs)} units, {sum(map(len, rings))} of them in {len(rings)} rings, {len(rings)} findings")
+    return 1 if rings else 0
 
 
 if __name__ == "__main__":

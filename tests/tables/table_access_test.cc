@@ -293,8 +293,9 @@ TEST_P(NumberAccessTest, NumbersAreWhatRowsHold) {
       const absl::Status status = tables_->numbers()->Read("t", read, [&](const NumberRow& row) {
         for (const NumberRow::Part& part : row.parts) {
           for (size_t i = 0; i < part.timestamps_micros.size(); ++i) {
+            const bool is_text = part.values.type() == ColumnType::kBytes;
             const std::string value =
-                part.numbers.empty() ? std::string(part.texts[i]) : fmt::format("{}", part.numbers[i]);
+                is_text ? std::string(part.values.bytes()[i]) : fmt::format("{}", part.values.ints()[i]);
             found += fmt::format("{} {} {} {}\n", row.row_key, read.columns[part.column].qualifier,
                                  part.timestamps_micros[i], value);
           }

@@ -24,6 +24,7 @@
 #include "engine/rocks/rocks_engine.h"
 #include "series/input/csv_loader.h"
 #include "series/known/series_tables.h"
+#include "series/query/query.h"
 #include "series/query/query_request.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/point_writer.h"
@@ -238,16 +239,16 @@ ColumnSum ScanColumns(const SeriesSchema& schema, TableAccess* tables) {
     }
     for (const NumberRow::Part& part : row.parts) {
       // Settled numbers that are no numbers in the pages would be a fault of the store.
-      if (part.numbers.size() != part.timestamps_micros.size()) {
+      if (part.values.type() != ColumnType::kInt64) {
         Fail("scan", absl::InternalError(fmt::format("row \"{}\" came as cells", row.row_key)));
       }
       uint64_t sum = 0;
-      for (size_t i = 0; i < part.numbers.size(); ++i) {
-        sum += static_cast<uint64_t>(static_cast<int64_t>(part.numbers[i])) *
-               static_cast<uint64_t>(part.timestamps_micros[i]);
+      const int64_t* const values = part.values.ints();
+      for (size_t i = 0; i < part.values.size(); ++i) {
+        sum += static_cast<uint64_t>(values[i]) * static_cast<uint64_t>(part.timestamps_micros[i]);
       }
       result.sum += sum * ColumnSum::Weight(host_hash, column_hashes[part.column]);
-      result.cells += static_cast<int64_t>(part.numbers.size());
+      result.cells += static_cast<int64_t>(part.values.size());
     }
     return true;
   });

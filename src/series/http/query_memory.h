@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "base/admission.h"
-#include "series/query/held_memory.h"
+#include "rows/held_memory.h"
 
 namespace sonde::series {
 
@@ -51,7 +51,7 @@ class AnswerText {
  private:
   const std::shared_ptr<QueryMemory> memory_;
   const std::function<absl::Status(int64_t)> hold_;
-  HeldMemory held_;
+  rows::HeldMemory held_;
   std::deque<std::string> parts_;
   size_t bytes_ = 0;  // of all, also of those that were taken
 };

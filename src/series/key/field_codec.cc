@@ -5,7 +5,6 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 #include <type_traits>
 
 #include "absl/strings/numbers.h"
@@ -152,23 +151,28 @@ std::string ValueText(const FieldValue& value) {
       value);
 }
 
-std::string IntText(absl::int128 number) {
-  std::ostringstream text;
-  text << number;
-  return text.str();
+bool DecodeInt(const Field& field, std::string_view bytes, int64_t* number) {
+  const std::optional<int64_t> read = ReadInt(field, bytes);
+  if (read) *number = *read;
+  return read.has_value();
 }
 
-std::optional<ExactNumber> DecodeNumber(const Field& field, std::string_view bytes) {
-  if (field.type == FieldType::kString) return std::nullopt;
-  if (field.type == FieldType::kDouble) {
-    const std::optional<double> number = ReadDouble(field, bytes);
-    return number ? std::optional(ExactNumber{*number}) : std::nullopt;
+bool DecodeDouble(const Field& field, std::string_view bytes, double* number) {
+  const std::optional<double> read = ReadDouble(field, bytes);
+  if (read) *number = *read;
+  return read.has_value();
+}
+
+bool IsNumber(const Field& field, std::string_view bytes) {
+  switch (field.type) {
+    case FieldType::kInt:
+      return ReadInt(field, bytes).has_value();
+    case FieldType::kDouble:
+      return ReadDouble(field, bytes).has_value();
+    case FieldType::kString:
+      break;
   }
-  const std::optional<int64_t> number = ReadInt(field, bytes);
-  if (!number) return std::nullopt;
-  constexpr int64_t kMost = int64_t{1} << 53;
-  if (*number >= -kMost && *number <= kMost) return ExactNumber{static_cast<double>(*number)};
-  return ExactNumber::OfInt(*number);
+  return false;
 }
 
 absl::Status NoNumber(const Field& field, std::string_view bytes) {
@@ -177,10 +181,6 @@ absl::Status NoNumber(const Field& field, std::string_view bytes) {
   const std::string what = fmt::format("field '{}'", field.name);
   if (const auto* wide = std::get_if<absl::int128>(&*value)) return LeavesInt(*wide, what);
   return absl::DataLossError(fmt::format("{}: the cell '{}' is not a number", what, Printable(bytes)));
-}
-
-absl::Status LeavesInt(absl::int128 number, std::string_view what) {
-  return absl::OutOfRangeError(fmt::format("{}: {} leaves the 64 bits of an int", what, IntText(number)));
 }
 
 }  // namespace sonde::series

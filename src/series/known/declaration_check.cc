@@ -61,7 +61,7 @@ absl::Status CheckTypes(const SeriesSchema& schema, const VersionSpan& stored, c
         for (size_t i = 0; i < selection.fields.size(); ++i) {
           if (point.values[i].data() == nullptr) continue;
           const Field& field = alone.fields[selection.fields[i]];
-          if (field.type == FieldType::kString || DecodeNumber(field, point.values[i])) continue;
+          if (field.type == FieldType::kString || IsNumber(field, point.values[i])) continue;
           return NoNumber(field, point.values[i]);
         }
         return true;

@@ -57,13 +57,9 @@ class SaltedRows final : public TableAccess, private NumberAccess {
       const int64_t number = std::stoi(found.row_key.substr(2));
       const double value = 0.5 * static_cast<double>(number);
       const std::string_view text = found.row_key;
-      NumberRow::Part parts[] = {{.column = 3, .timestamps_micros = {&number, 1}, .numbers = {&value, 1}},
-                                 {.column = 1, .timestamps_micros = {&number, 1}}};
-      if (number % 2 == 0) {
-        parts[1].numbers = {&value, 1};
-      } else {
-        parts[1].texts = {&text, 1};
-      }
+      NumberRow::Part parts[] = {{3, {&number, 1}, ColumnView::OfDoubles({&value, 1})},
+                                 {1, {&number, 1}, ColumnView::OfInts({&number, 1})}};
+      if (number % 2 != 0) parts[1].values = ColumnView::OfBytes({&text, 1});
       return row({found.row_key, parts});
     });
   }
@@ -107,11 +103,11 @@ TEST(MergedRows, NumbersComeInOrder) {
                 EXPECT_EQ(second.column, 1u);
                 EXPECT_EQ(first.timestamps_micros[0], next);
                 EXPECT_EQ(second.timestamps_micros.data(), first.timestamps_micros.data());
-                EXPECT_EQ(first.numbers[0], 0.5 * static_cast<double>(next));
+                EXPECT_EQ(first.values.doubles()[0], 0.5 * static_cast<double>(next));
                 if (next % 2 == 0) {
-                  EXPECT_EQ(second.numbers[0], first.numbers[0]);
+                  EXPECT_EQ(second.values.ints()[0], next);
                 } else {
-                  EXPECT_EQ(second.texts[0], row.row_key);
+                  EXPECT_EQ(second.values.bytes()[0], row.row_key);
                 }
                 ++next;
                 return true;

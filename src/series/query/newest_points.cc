@@ -8,12 +8,14 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/bytes.h"
 #include "model/row_range.h"
-#include "series/query/held_memory.h"
+#include "rows/batch.h"
+#include "rows/held_memory.h"
 
 namespace sonde::series {
 namespace {
@@ -23,13 +25,12 @@ namespace {
 constexpr int kRowsPassedOverMax = 16;
 
 // By time, the newest first.
-using NewestRows = std::map<int64_t, ResultRow, std::greater<>>;
+using NewestRows = std::map<int64_t, std::vector<ResultValue>, std::greater<>>;
 
 class NewestOfSeries {
  public:
   // `fields`: how many values a row has.  `hold`: Query::hold, which must outlive this.
-  NewestOfSeries(size_t fields, const std::function<absl::Status(int64_t)>& hold)
-      : fields_(fields), held_(hold) {}
+  NewestOfSeries(size_t fields, const rows::Hold& hold) : fields_(fields), held_(hold) {}
 
   // Series mostly come in the order of their tags.
   NewestRows& Of(const std::vector<std::string>& tags) { return all_.try_emplace(all_.end(), tags)->second; }
@@ -51,7 +52,7 @@ class NewestOfSeries {
 
   const size_t fields_;
   size_t values_held_ = 0;
-  HeldMemory held_;
+  rows::HeldMemory held_;
   std::map<std::vector<std::string>, NewestRows> all_;
 };
 
@@ -100,9 +101,10 @@ absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
       }
       rows_passed_over = 0;
       for (size_t i = scan->points().Count(); i-- > 0 && newest.size() < count;) {
-        absl::StatusOr<ResultRow> result = scan->MakeResult(scan->points().Get(i));
-        if (!result.ok()) return result.status();
-        newest.emplace(result->time_micros, *std::move(result));
+        const RowPoint& point = scan->points().Get(i);
+        absl::StatusOr<std::vector<ResultValue>> values = scan->ValuesOf(point);
+        if (!values.ok()) return values.status();
+        newest.emplace(point.time_micros, *std::move(values));
         if (absl::Status added = all->AddRow(); !added.ok()) return added;
       }
       return true;
@@ -123,11 +125,11 @@ absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
     for (size_t i = scan->points().Count(); i-- > 0;) {
       const RowPoint& point = scan->points().Get(i);
       if (newest.size() >= count && newest.rbegin()->first > point.time_micros) continue;
-      absl::StatusOr<ResultRow> result = scan->MakeResult(point);
-      if (!result.ok()) return result.status();
+      absl::StatusOr<std::vector<ResultValue>> values = scan->ValuesOf(point);
+      if (!values.ok()) return values.status();
       const auto [place, is_new] = newest.try_emplace(point.time_micros);
       if (is_new) {
-        place->second = *std::move(result);
+        place->second = *std::move(values);
         if (newest.size() > count) {
           newest.erase(std::prev(newest.end()));
         } else if (absl::Status added = all->AddRow(); !added.ok()) {
@@ -136,9 +138,8 @@ absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
         continue;
       }
       // In layout columns, another row has the other fields of the point.
-      for (size_t value = 0; value < result->values.size(); ++value) {
-        if (result->values[value].index() != 0)
-          place->second.values[value] = std::move(result->values[value]);
+      for (size_t field = 0; field < values->size(); ++field) {
+        if ((*values)[field].index() != 0) place->second[field] = std::move((*values)[field]);
       }
     }
     return true;
@@ -146,16 +147,36 @@ absl::Status ScanAll(SeriesScan* scan, size_t count, NewestOfSeries* all) {
 }
 
 // In the order of the tags, whatever table they come from.
-void EmitAll(const NewestOfSeries& all, const std::function<bool(const ResultRow&)>& emit) {
+absl::Status GiveAll(const NewestOfSeries& all, const SeriesScan& scan, const SeriesScan::TakeBatch& take) {
+  std::vector<ColumnType> types(scan.tags_count(), ColumnType::kBytes);
+  for (const ColumnType type : scan.ColumnTypes()) types.push_back(type);
+  rows::HeldBatch points(types);
+  rows::Batch batch;
+  const auto give = [&] {
+    batch.columns.clear();
+    points.View(&batch);
+    absl::StatusOr<bool> goes_on = take(batch);
+    points.Clear();
+    return goes_on;
+  };
   for (const auto& [tags, newest] : all.all()) {
-    if (!std::all_of(newest.begin(), newest.end(), [&](const auto& row) { return emit(row.second); })) break;
+    for (const auto& [time_micros, values] : newest) {
+      rows::Column* column = points.columns.data();
+      for (const std::string& tag : tags) (column++)->AppendBytes(tag);
+      (column++)->AppendInt(time_micros);
+      for (const ResultValue& value : values) (column++)->AppendValue(value);
+      if (points.rows() < rows::kBatchRowsMax) continue;
+      const absl::StatusOr<bool> goes_on = give();
+      if (!goes_on.ok() || !*goes_on) return goes_on.status();
+    }
   }
+  return points.rows() == 0 ? absl::OkStatus() : give().status();
 }
 
 }  // namespace
 
 absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& scans, int64_t count,
-                              const std::function<bool(const ResultRow&)>& emit) {
+                              const SeriesScan::TakeBatch& take) {
   if (scans.empty()) return absl::OkStatus();
   NewestOfSeries all(scans[0]->fields().size(), scans[0]->hold());
   // All points of a newer version are newer than those of an older one.
@@ -165,18 +186,19 @@ absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& sc
                                     : ScanAll(scan->get(), static_cast<size_t>(count), &all);
     if (!status.ok()) return status;
   }
-  EmitAll(all, emit);
-  return absl::OkStatus();
+  return GiveAll(all, *scans[0], take);
 }
 
 absl::Status ReadNewestValues(const SeriesSchema& schema, std::optional<int64_t> now_micros, SeriesScan* scan,
-                              const std::function<bool(const ResultRow&)>& emit) {
+                              const SeriesScan::TakeBatch& take) {
   std::vector<int64_t> kept_from_micros;
   for (const size_t field : scan->fields()) {
     const std::optional<int64_t> max_age_micros = schema.RetentionOf(schema.FamilyOf(field)).max_age_micros;
     kept_from_micros.push_back(max_age_micros && now_micros ? KeptFromMicros(*now_micros, *max_age_micros)
                                                             : kTimeBeginMicros);
   }
+  const bool forgets =
+      std::ranges::any_of(kept_from_micros, [](int64_t from) { return from > kTimeBeginMicros; });
   RowRead read = scan->MakeRead(scan->ranges());
   read.cells_per_column_max = 1;
   NewestOfSeries all(scan->fields().size(), scan->hold());
@@ -184,23 +206,27 @@ absl::Status ReadNewestValues(const SeriesSchema& schema, std::optional<int64_t>
     // A field is in one point: its own newest.  So the newest of these points is that of the series, with all
     // that it has.
     for (size_t p = scan->points().Count(); p-- > 0;) {
-      RowPoint newest = scan->points().Get(p);
-      bool has_any = false;
-      for (size_t i = 0; i < newest.values.size(); ++i) {
-        if (newest.time_micros < kept_from_micros[i]) newest.values[i] = {};
-        has_any |= newest.values[i].data() != nullptr;
+      const RowPoint* newest = &scan->points().Get(p);
+      RowPoint kept;
+      if (forgets) {
+        kept = *newest;
+        newest = &kept;
+        for (size_t i = 0; i < kept.values.size(); ++i) {
+          if (kept.time_micros < kept_from_micros[i]) kept.values[i] = {};
+        }
       }
-      if (!has_any) continue;
-      absl::StatusOr<ResultRow> result = scan->MakeResult(newest);
-      if (!result.ok()) return result.status();
-      all.Of(scan->tags()).emplace(newest.time_micros, *std::move(result));
+      if (std::ranges::none_of(newest->values,
+                               [](std::string_view value) { return value.data() != nullptr; }))
+        continue;
+      absl::StatusOr<std::vector<ResultValue>> values = scan->ValuesOf(*newest);
+      if (!values.ok()) return values.status();
+      all.Of(scan->tags()).emplace(newest->time_micros, *std::move(values));
       if (absl::Status held = all.AddRow(); !held.ok()) return held;
       break;
     }
     return true;
   });
-  if (status.ok()) EmitAll(all, emit);
-  return status;
+  return status.ok() ? GiveAll(all, *scan, take) : status;
 }
 
 }  // namespace sonde::series

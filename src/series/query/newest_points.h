@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "series/query/query.h"
+#include "series/query/query_words.h"
 #include "series/query/series_scan.h"
 
 namespace sonde::series {
@@ -18,14 +17,15 @@ inline bool IsSeriesByTime(const RowOrder& order) {
   return order.SeriesLieTogether() && order.times_of_series() != RowOrder::Times::kMixed;
 }
 
-// Calls `emit` with the newest `count` points of each series, the newest first, until it answers false.
+// Gives the newest `count` points of each series, the newest first: series by their tags, of which a batch has
+// several, so that the columns of tags are not constant.
 // `scans`: of the versions of a declaration, the oldest first.
 absl::Status ReadNewestPoints(const std::vector<std::unique_ptr<SeriesScan>>& scans, int64_t count,
-                              const std::function<bool(const ResultRow&)>& emit);
+                              const SeriesScan::TakeBatch& take);
 
 // The same, count 1, of a table of newest values (ChooseLatest) of `schema`; what max_age has forgotten at
 // `now_micros` is left out.
 absl::Status ReadNewestValues(const SeriesSchema& schema, std::optional<int64_t> now_micros, SeriesScan* scan,
-                              const std::function<bool(const ResultRow&)>& emit);
+                              const SeriesScan::TakeBatch& take);
 
 }  // namespace sonde::series

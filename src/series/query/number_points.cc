@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <optional>
+#include <type_traits>
 #include <utility>
 
+#include "rows/select.h"
 #include "series/key/field_codec.h"
 #include "series/key/row_points.h"
+#include "series/query/query_header.h"
 
 namespace sonde::series {
 namespace {
@@ -40,24 +42,9 @@ bool IsFine(double value, bool is_int) {
   return std::isfinite(value) && (!is_int || std::trunc(value) == value);
 }
 
-// The part of it in [from, to).
-NumberRow::Part Cut(const NumberRow::Part& part, int64_t from_micros, int64_t to_micros) {
-  const absl::Span<const int64_t> times = part.timestamps_micros;
-  if (times.front() < to_micros && times.back() >= from_micros) return part;
-  const auto newer = [](int64_t a, int64_t b) { return a > b; };
-  const auto newest = std::upper_bound(times.begin(), times.end(), to_micros, newer);
-  const size_t begin = newest - times.begin();
-  const size_t count = std::upper_bound(newest, times.end(), from_micros, newer) - newest;
-  NumberRow::Part cut = part;
-  cut.timestamps_micros = times.subspan(begin, count);
-  if (!part.numbers.empty()) cut.numbers = part.numbers.subspan(begin, count);
-  if (!part.texts.empty()) cut.texts = part.texts.subspan(begin, count);
-  return cut;
-}
-
-bool HaveSameTimes(const NumberRow::Part& a, const NumberRow::Part& b) {
-  return a.timestamps_micros.data() == b.timestamps_micros.data() &&
-         a.timestamps_micros.size() == b.timestamps_micros.size();
+bool AreFine(absl::Span<const double> values, bool is_int) {
+  return AreSurelyFine(values, is_int) ||
+         std::ranges::all_of(values, [is_int](double value) { return IsFine(value, is_int); });
 }
 
 }  // namespace
@@ -77,7 +64,7 @@ NumberPoints::NumberPoints(const SeriesSchema& schema, std::vector<size_t> field
   for (size_t place = 0; place < fields_.size(); ++place) {
     auto column = std::find_if(columns_.begin(), columns_.end(),
                                [&](const Column& some) { return some.field == fields_[place]; });
-    if (column == columns_.end()) column = columns_.insert(column, {.field = fields_[place]});
+    if (column == columns_.end()) column = columns_.insert(column, Column{.field = fields_[place]});
     column->places.push_back(place);
   }
 }
@@ -98,104 +85,158 @@ NumberRead NumberPoints::MakeRead(int64_t from_micros, int64_t to_micros,
 }
 
 absl::Status NumberPoints::Read(const NumberRow& row, const DecodedKey& key, int64_t from_micros,
-                                int64_t to_micros, Numbers* numbers) {
-  numbers->columns.resize(fields_.size());
-  numbers->Clear();
+                                int64_t to_micros, bool ascending, rows::Batch* batch) {
+  batch->rows = 0;
   parts_.clear();
-  std::vector<int64_t>& times = numbers->times_micros;
+  int64_t origin_micros = 0;
+  int64_t time_of_row = 0;
   if (schema_.layout == Layout::kRow) {
     // One point a row; an amended value is a newer version of its cell.
-    const int64_t time_micros = key.time_micros.value_or(0);
-    if (key.time_micros && (time_micros < from_micros || time_micros >= to_micros)) return absl::OkStatus();
-    parts_.assign(row.parts.begin(), row.parts.end());
-    times = {time_micros};
-  } else {
-    const int64_t origin_micros = schema_.TimestampOrigin();
+    time_of_row = key.time_micros.value_or(0);
+    if (key.time_micros && (time_of_row < from_micros || time_of_row >= to_micros)) return absl::OkStatus();
     for (const NumberRow::Part& part : row.parts) {
-      const NumberRow::Part cut = Cut(part, from_micros - origin_micros, to_micros - origin_micros);
-      if (!cut.timestamps_micros.empty()) parts_.push_back(cut);
+      parts_.push_back({part.column, {&time_of_row, 1}, part.values.Part(0, 1)});
     }
-    if (parts_.empty()) return absl::OkStatus();
-    JoinTimes(parts_, &times);
+  } else {
+    origin_micros = schema_.TimestampOrigin();
+    for (const NumberRow::Part& part : row.parts) {
+      const rows::RowSpan rows =
+          rows::RowsInTime(part.timestamps_micros, from_micros - origin_micros, to_micros - origin_micros);
+      if (rows.size() == 0) continue;
+      parts_.push_back({part.column, part.timestamps_micros.subspan(rows.begin, rows.size()),
+                        part.values.Part(rows.begin, rows.size())});
+    }
+  }
+  if (parts_.empty()) return absl::OkStatus();
+  for (Column& column : columns_) column.values = ColumnView();
+  const absl::Status status = HaveSharedTimes() ? ReadShared(ascending) : ReadJoined();
+  if (!status.ok()) return status;
+  if (schema_.layout == Layout::kRow || origin_micros != 0) {
+    // Until here, they were timestamps.
+    if (times_.data() != held_times_.data()) held_times_.assign(times_.begin(), times_.end());
+    for (int64_t& time_micros : held_times_) time_micros += origin_micros;
+    times_ = held_times_;
+  }
+  batch->rows = times_.size();
+  const size_t first = batch->columns.size();
+  batch->columns.resize(first + 1 + fields_.size());
+  batch->columns[first] = ColumnView::OfTimes(times_);
+  for (const Column& column : columns_) {
+    const bool is_missing = column.values.empty();
+    const ColumnType type = ColumnTypeOf(schema_.fields[column.field]);
+    for (const size_t place : column.places) {
+      batch->columns[first + 1 + place] = is_missing ? ColumnView::Missing(type, batch->rows) : column.values;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Columns that were written together share one list of times, which is known by its address.
+bool NumberPoints::HaveSharedTimes() const {
+  const absl::Span<const int64_t> first = parts_.front().timestamps_micros;
+  return std::ranges::all_of(parts_, [first](const NumberRow::Part& part) {
+    return part.timestamps_micros.data() == first.data() && part.timestamps_micros.size() == first.size();
+  });
+}
+
+absl::Status NumberPoints::ReadShared(bool ascending) {
+  times_ = parts_.front().timestamps_micros;
+  const bool turns = ascending && times_.size() > 1;
+  if (turns) {
+    held_times_.assign(times_.rbegin(), times_.rend());
+    times_ = held_times_;
   }
   for (const NumberRow::Part& part : parts_) {
-    Numbers::Column* const column = &numbers->columns[columns_[part.column].places[0]];
-    if (absl::Status status = AddPart(part, times, column); !status.ok()) return status;
-  }
-  // Until here, they were timestamps.
-  if (const int64_t origin_micros = schema_.TimestampOrigin(); origin_micros != 0) {
-    for (int64_t& time_micros : times) time_micros += origin_micros;
-  }
-  for (const Column& column : columns_) {
-    Numbers::Column& first = numbers->columns[column.places[0]];
-    first.is_text = false;
-    first.is_int = schema_.fields[column.field].type == FieldType::kInt;
-    if (first.values.empty()) first.values.assign(times.size(), kNoNumber);
-    for (size_t i = 1; i < column.places.size(); ++i) numbers->columns[column.places[i]] = first;
+    Column& column = columns_[part.column];
+    const absl::StatusOr<ColumnView> values =
+        Take(part.values, schema_.fields[column.field], turns, &column.held);
+    if (!values.ok()) return values.status();
+    column.values = *values;
   }
   return absl::OkStatus();
 }
 
-// Ascending, each once.
-void NumberPoints::JoinTimes(absl::Span<const NumberRow::Part> parts, std::vector<int64_t>* times) const {
-  const NumberRow::Part* last = nullptr;
-  bool is_joined = true;
-  for (const NumberRow::Part& part : parts) {
-    if (last != nullptr && HaveSameTimes(*last, part)) continue;
-    is_joined = last == nullptr;
-    last = &part;
-    times->insert(times->end(), part.timestamps_micros.rbegin(), part.timestamps_micros.rend());
+absl::Status NumberPoints::ReadJoined() {
+  held_times_.clear();
+  const int64_t* last_times = nullptr;
+  for (const NumberRow::Part& part : parts_) {
+    if (part.timestamps_micros.data() == last_times) continue;
+    last_times = part.timestamps_micros.data();
+    held_times_.insert(held_times_.end(), part.timestamps_micros.rbegin(), part.timestamps_micros.rend());
   }
-  if (is_joined) return;
-  std::sort(times->begin(), times->end());
-  times->erase(std::unique(times->begin(), times->end()), times->end());
-}
-
-absl::Status NumberPoints::AddPart(const NumberRow::Part& part, const std::vector<int64_t>& times,
-                                   Numbers::Column* column) {
-  const Field& field = schema_.fields[columns_[part.column].field];
-  if (schema_.layout == Layout::kRow) {
-    NumberRow::Part newest = part;
-    newest.timestamps_micros = part.timestamps_micros.first(1);
-    return ReadValues(newest, field, column);
-  }
-  const size_t count = part.timestamps_micros.size();
-  if (count == times.size()) return ReadValues(part, field, column);
-  if (absl::Status status = ReadValues(part, field, &of_part_); !status.ok()) return status;
-  if (column->values.empty()) column->values.assign(times.size(), kNoNumber);
-  size_t at = std::lower_bound(times.begin(), times.end(), part.timestamps_micros.back()) - times.begin();
-  for (size_t i = 0; i < count; ++i) {
-    while (times[at] < part.timestamps_micros[count - 1 - i]) ++at;
-    column->values[at] = of_part_.values[i];
-    if (!of_part_.rests.empty()) column->SetRest(at, of_part_.rests[i]);
-  }
-  return absl::OkStatus();
-}
-
-// The oldest first.
-absl::Status NumberPoints::ReadValues(const NumberRow::Part& part, const Field& field,
-                                      Numbers::Column* out) const {
-  const size_t count = part.timestamps_micros.size();
-  out->values.resize(count);
-  out->rests.clear();
-  if (!part.texts.empty()) {
-    for (size_t i = 0; i < count; ++i) {
-      const std::string_view text = part.texts[count - 1 - i];
-      const std::optional<ExactNumber> number = DecodeNumber(field, text);
-      if (!number) return NoNumber(field, text);
-      out->values[i] = number->value;
-      if (number->rest != 0) out->SetRest(i, number->rest);
+  std::sort(held_times_.begin(), held_times_.end());
+  held_times_.erase(std::unique(held_times_.begin(), held_times_.end()), held_times_.end());
+  times_ = held_times_;
+  for (const NumberRow::Part& part : parts_) {
+    Column& column = columns_[part.column];
+    const Field& field = schema_.fields[column.field];
+    const size_t count = part.timestamps_micros.size();
+    const bool is_whole = count == times_.size();
+    const absl::StatusOr<ColumnView> values =
+        Take(part.values, field, true, is_whole ? &column.held : &of_part_);
+    if (!values.ok()) return values.status();
+    if (!is_whole) {
+      if (column.values.empty()) {
+        column.held.Become(values->type());
+        column.held.ResizeMissing(times_.size());
+      }
+      size_t at = std::ranges::lower_bound(times_, part.timestamps_micros.back()) - times_.begin();
+      for (size_t i = 0; i < count; ++i) {
+        while (times_[at] < part.timestamps_micros[count - 1 - i]) ++at;
+        if (values->type() == ColumnType::kInt64) {
+          column.held.ints()[at] = values->ints()[i];
+        } else {
+          column.held.doubles()[at] = values->doubles()[i];
+        }
+        column.held.SetThere(at);
+      }
     }
-    return absl::OkStatus();
+    column.values = is_whole ? *values : column.held.View();
   }
-  double* const values = out->values.data();
-  std::reverse_copy(part.numbers.begin(), part.numbers.begin() + count, values);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ColumnView> NumberPoints::Take(const ColumnView& values, const Field& field, bool turns,
+                                              rows::Column* held) const {
+  const size_t count = values.size();
   const bool is_int = field.type == FieldType::kInt;
-  if (AreSurelyFine({values, count}, is_int)) return absl::OkStatus();
-  const double* const bad =
-      std::find_if(values, values + count, [is_int](double value) { return !IsFine(value, is_int); });
-  if (bad == values + count) return absl::OkStatus();
-  return NoNumber(field, fmt::format("{}", *bad));
+  const bool is_bad = values.type() == ColumnType::kDouble && !AreFine({values.doubles(), count}, is_int);
+  if (is_bad) {
+    // The oldest of them is told.
+    size_t bad = count - 1;
+    while (IsFine(values.doubles()[bad], is_int)) --bad;
+    return NoNumber(field, fmt::format("{}", values.doubles()[bad]));
+  }
+  if (!turns && values.type() == ColumnTypeOf(field)) return values;
+  held->Become(ColumnTypeOf(field));
+  held->ResizeDense(count);
+  const auto place = [&](size_t i) { return turns ? count - 1 - i : i; };
+  const auto copy = [&](const auto* from, auto* to) {
+    using To = std::remove_pointer_t<decltype(to)>;
+    if (turns) {
+      for (size_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[count - 1 - i]);
+    } else {
+      for (size_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i]);
+    }
+  };
+  switch (values.type()) {
+    case ColumnType::kDouble:
+      is_int ? copy(values.doubles(), held->ints()) : copy(values.doubles(), held->doubles());
+      break;
+    case ColumnType::kBytes:
+      for (size_t i = count; i-- > 0;) {  // the oldest first
+        const std::string_view text = values.bytes()[i];
+        const size_t to = place(i);
+        if (is_int ? !DecodeInt(field, text, &held->ints()[to])
+                   : !DecodeDouble(field, text, &held->doubles()[to])) {
+          return NoNumber(field, text);
+        }
+      }
+      break;
+    default:
+      is_int ? copy(values.ints(), held->ints()) : copy(values.ints(), held->doubles());
+  }
+  return held->View();
 }
 
 }  // namespace sonde::series

@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "model/table_access.h"
+#include "rows/batch.h"
 #include "series/key/key_codec.h"
-#include "series/query/numbers.h"
 #include "series/schema/schema.h"
 
 namespace sonde::series {
 
+// Not for several threads.
 class NumberPoints {
  public:
   // Whether rows of `schema` can be read so: the fields are numbers, in columns of their own of one family.
@@ -26,28 +28,37 @@ class NumberPoints {
   // Makes a read of rows in `ranges`, with which Read finds all points in [from, to).
   NumberRead MakeRead(int64_t from_micros, int64_t to_micros, std::vector<RowRange> ranges) const;
 
-  // Replaces *numbers by the points in [from, to) that `row` has.  `key`: its key, decoded.  DATA_LOSS: a
-  // cell that this declaration never writes.
+  // Appends to batch->columns, of the points in [from, to) that `row` has: a column of their times (kTime),
+  // and one a field (kInt64, kDouble).  Each time comes once; times ascend, or unless `ascending` may as well
+  // descend: then nothing is copied that lies as it is wanted.  Sets batch->rows; where it is 0, nothing is
+  // appended.  The columns view `row`, and this until the next call.  `key`: the row's key, decoded.
+  // DATA_LOSS: a cell that this declaration never writes.
   absl::Status Read(const NumberRow& row, const DecodedKey& key, int64_t from_micros, int64_t to_micros,
-                    Numbers* numbers);
+                    bool ascending, rows::Batch* batch);
 
  private:
-  void JoinTimes(absl::Span<const NumberRow::Part> parts, std::vector<int64_t>* times) const;
-  absl::Status AddPart(const NumberRow::Part& part, const std::vector<int64_t>& times,
-                       Numbers::Column* column);
-  // Replaces all of *out.
-  absl::Status ReadValues(const NumberRow::Part& part, const Field& field, Numbers::Column* out) const;
-
-  const SeriesSchema& schema_;
-  const std::vector<size_t> fields_;
   // Of what is read: the field of each column, and which of fields_ are that one.
   struct Column {
     size_t field = 0;
     std::vector<size_t> places;
+    rows::Column held{ColumnType::kInt64};  // values that cannot be viewed
+    ColumnView values;                      // of the row at hand
   };
+
+  bool HaveSharedTimes() const;
+  absl::Status ReadShared(bool ascending);
+  absl::Status ReadJoined();
+  // Values of `field`, in their order or turned around; they view `values` or *held.
+  absl::StatusOr<ColumnView> Take(const ColumnView& values, const Field& field, bool turns,
+                                  rows::Column* held) const;
+
+  const SeriesSchema& schema_;
+  const std::vector<size_t> fields_;
   std::vector<Column> columns_;
   std::vector<NumberRow::Part> parts_;  // in [from, to)
-  Numbers::Column of_part_;             // of a part that lacks some of the times
+  std::vector<int64_t> held_times_;     // that cannot be viewed
+  absl::Span<const int64_t> times_;
+  rows::Column of_part_;  // of a part that lacks some of the times
 };
 
 }  // namespace sonde::series

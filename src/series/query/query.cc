@@ -6,34 +6,35 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "series/query/bucket_fold.h"
-#include "series/query/merged_rows.h"
+#include "base/wide_int.h"
+#include "rows/bucket_fold.h"
+#include "rows/change.h"
+#include "rows/select.h"
+#include "series/query/answer.h"
 #include "series/query/newest_points.h"
-#include "series/query/numbers.h"
+#include "series/query/query_plan.h"
 #include "series/query/series_scan.h"
 #include "series/query/table_choice.h"
-#include "series/query/top_rows.h"
 
 namespace sonde::series {
 namespace {
 
-using RowCallback = std::function<bool(const ResultRow&)>;
+using TakeBatch = SeriesScan::TakeBatch;
 // Of the versions of a declaration, the oldest first: points of one are before those of the next.
 using Scans = std::vector<std::unique_ptr<SeriesScan>>;
 
 // Points one by one.
-absl::Status ReadRaw(const Scans& scans, const RowCallback& emit) {
+absl::Status ReadRaw(const Scans& scans, const TakeBatch& take) {
   bool is_enough = false;
   for (const auto& scan : scans) {
-    const absl::Status status = scan->ReadAll([&]() -> absl::StatusOr<bool> {
-      for (size_t i = 0; i < scan->points().Count() && !is_enough; ++i) {
-        const absl::StatusOr<ResultRow> result = scan->MakeResult(scan->points().Get(i));
-        if (!result.ok()) return result.status();
-        is_enough = !emit(*result);
-      }
-      return !is_enough;
+    const absl::Status status = scan->ReadPoints([&](const rows::Batch& batch) {
+      const absl::StatusOr<bool> goes_on = take(batch);
+      is_enough = goes_on.ok() && !*goes_on;
+      return goes_on;
     });
     if (!status.ok() || is_enough) return status;
   }
@@ -41,61 +42,79 @@ absl::Status ReadRaw(const Scans& scans, const RowCallback& emit) {
 }
 
 // Values of all series become changes; each series' come by time.
-class Changes {
+class ChangeStep {
  public:
-  Changes(const Query& query, const Scans& scans)
+  ChangeStep(const Query& query, const Scans& scans)
       : change_(query.change), is_by_series_(scans.size() == 1 && scans[0]->order().SeriesLieTogether()) {}
 
-  void Apply(const std::vector<std::string>& tags, Numbers* numbers) {
-    if (!change_) return;
+  // Batches of a scan, those of a series by time; what it gives holds until the next one.
+  const rows::Batch& Apply(const std::vector<std::string>& tags, const rows::Batch& batch) {
+    if (!change_) return batch;
     // A series whose rows lie together never comes again.
     if (is_by_series_ && !series_.contains(tags)) series_.clear();
-    series_[tags].Apply(*change_, numbers);
+    const size_t times = tags.size();
+    std::vector<rows::Changes>& changes = series_[tags];
+    changes.resize(batch.columns.size() - times - 1);
+    changed_.resize(changes.size());
+    batch_ = batch;
+    for (size_t i = 0; i < changes.size(); ++i) {
+      ColumnView& column = batch_.columns[times + 1 + i];
+      changes[i].Apply(*change_, {batch.columns[times].ints(), batch.rows}, column, &changed_[i]);
+      column = changed_[i].View();
+    }
+    return batch_;
   }
 
  private:
   const std::optional<Change> change_;
   const bool is_by_series_;
-  std::map<std::vector<std::string>, ChangesOfSeries> series_;
+  std::map<std::vector<std::string>, std::vector<rows::Changes>> series_;
+  std::vector<rows::Column> changed_;
+  rows::Batch batch_;
 };
 
-// The values of an answer to a question for changes alone; false: there is none.
-absl::StatusOr<bool> MakeChangeRow(const Query& query, const SeriesScan& scan, const Numbers& numbers,
-                                   size_t index, ResultRow* result) {
-  *result = {scan.tags(), numbers.times_micros[index], std::vector<ResultValue>(numbers.columns.size())};
-  bool has_any = false;
-  for (size_t column = 0; column < numbers.columns.size(); ++column) {
-    const ExactNumber number = numbers.columns[column].At(index);
-    if (!IsNumber(number.value)) continue;
-    has_any = true;
-    result->values[column] = number.value;
-    if (!numbers.columns[column].is_int) continue;
-    const absl::int128 integer = number.Int();
-    if (!IsInt(integer)) {
-      const Field& field = scan.schema().fields[scan.fields()[column]];
-      return LeavesInt(integer, NameOfValues(field, query.change));
-    }
-    result->values[column] = static_cast<int64_t>(integer);
+// Gives the rows that have a change.  OUT_OF_RANGE: one of ints leaves 64 bits; the rows before it are given.
+absl::StatusOr<bool> GiveChanges(const QueryPlan& plan, const SeriesScan& scan, const rows::Batch& batch,
+                                 const TakeBatch& take) {
+  const size_t times = scan.tags().size();
+  rows::Batch given = batch;
+  std::vector<ColumnType> types;
+  for (size_t i = times; i < batch.columns.size(); ++i) types.push_back(batch.columns[i].type());
+  rows::HeldBatch taken(types);
+  const std::vector<size_t> with_changes = rows::RowsWithValues(batch, times + 1);
+  if (with_changes.size() < batch.rows) {
+    rows::TakeRows(batch, with_changes, times, &taken);
+    given.Cut(0, with_changes.size());
+    given.columns.resize(times);
+    taken.View(&given);
   }
-  return has_any;
+  absl::Status status;
+  for (size_t i = times + 1; i < given.columns.size(); ++i) {
+    const ColumnView column = given.columns[i];
+    if (column.type() != ColumnType::kInt128) continue;
+    for (size_t row = 0; row < given.rows; ++row) {
+      if (!column.IsThere(row) || IsInt(column.wide_ints()[row])) continue;
+      const Field& field = scan.schema().fields[scan.fields()[i - times - 1]];
+      status = LeavesInt(column.wide_ints()[row], NameOfValues(field, plan.query.change));
+      given.Cut(0, row);
+    }
+  }
+  if (given.rows > 0) {
+    const absl::StatusOr<bool> goes_on = take(given);
+    if (!goes_on.ok() || !*goes_on) return goes_on;
+  }
+  return status.ok() ? absl::StatusOr<bool>(true) : status;
 }
 
-absl::Status ReadRawChanges(const Query& query, const Scans& scans, const RowCallback& emit) {
-  Changes changes(query, scans);
-  Numbers numbers;
-  ResultRow result;
+absl::Status ReadRawChanges(const QueryPlan& plan, const Scans& scans, const TakeBatch& take) {
+  ChangeStep changes(plan.query, scans);
   bool is_enough = false;
   for (const auto& scan : scans) {
-    const auto take = [&]() -> absl::StatusOr<bool> {
-      changes.Apply(scan->tags(), &numbers);
-      for (size_t i = 0; i < numbers.times_micros.size() && !is_enough; ++i) {
-        const absl::StatusOr<bool> has_any = MakeChangeRow(query, *scan, numbers, i, &result);
-        if (!has_any.ok()) return has_any.status();
-        if (*has_any) is_enough = !emit(result);
-      }
-      return !is_enough;
-    };
-    const absl::Status status = scan->ReadAllNumbers(NumberOrder::kByTime, &numbers, take);
+    const absl::Status status = scan->ReadNumbers(NumberOrder::kByTime, [&](const rows::Batch& batch) {
+      const absl::StatusOr<bool> goes_on = GiveChanges(plan, *scan, changes.Apply(scan->tags(), batch), take);
+      is_enough = goes_on.ok() && !*goes_on;
+      return goes_on;
+    });
     if (!status.ok() || is_enough) return status;
   }
   return absl::OkStatus();
@@ -110,37 +129,98 @@ bool IsByGroup(const Scans& scans, const Query& query) {
   return !scans[0]->is_open() && order.LieTogether(*query.group_by);
 }
 
-std::vector<std::string> GroupOf(const Query& query, const std::vector<std::string>& tags) {
-  if (!query.group_by) return tags;
-  std::vector<std::string> group;
-  for (const size_t tag : *query.group_by) group.push_back(tags[tag]);
-  return group;
+rows::Buckets BucketsOf(const TimeBuckets& every) {
+  return {.find =
+              [&every](int64_t time_micros) {
+                const TimeBuckets::Piece piece = every.Find(time_micros);
+                return rows::Bucket{piece.start_micros, piece.end_micros};
+              },
+          .begin_micros = kTimeBeginMicros,
+          .width_micros_min = every.MicrosMin()};
 }
 
-absl::Status ReadAggregates(const Query& query, const Scans& scans, const RowCallback& emit) {
+std::string TextOfLimit(rows::FoldLimit limit, int64_t needed) {
+  const rows::FoldLimits limits;
+  switch (limit) {
+    case rows::FoldLimit::kAccumulators:
+      return fmt::format(
+          "the answer needs more than {} buckets of fields at a time; ask for wider buckets, fewer fields, "
+          "fewer "
+          "groups or a shorter time",
+          limits.accumulators_max);
+    case rows::FoldLimit::kValuesHeld:
+      return fmt::format(
+          "percentiles need more than {} values at a time; ask for fewer groups, fewer fields or a shorter "
+          "time",
+          limits.values_held_max);
+    case rows::FoldLimit::kFilledBuckets:
+      return fmt::format(
+          "filling gaps of more than {} buckets a group; ask for wider buckets or a shorter time",
+          limits.filled_buckets_max);
+    case rows::FoldLimit::kJoins:
+      break;
+  }
+  return fmt::format(
+      "the windows join {} buckets and values or more; allowed: {}; ask for fewer or shorter --window, wider "
+      "buckets, fewer groups or a shorter time",
+      needed, limits.joins_max);
+}
+
+rows::FoldPlan FoldOf(const Query& query, const SeriesScan& scan) {
+  rows::FoldPlan fold{.aggregates = query.aggregates, .fill = query.fill, .limits = {.text = TextOfLimit}};
+  const size_t tags = scan.tags_count();
+  if (query.group_by) {
+    fold.keys = *query.group_by;
+  } else {
+    for (size_t tag = 0; tag < tags; ++tag) fold.keys.push_back(tag);
+  }
+  fold.times = tags;
+  for (size_t i = 0; i < scan.fields().size(); ++i) {
+    const Field& field = scan.schema().fields[scan.fields()[i]];
+    const ColumnType type = ColumnTypeOf(field);
+    fold.inputs.push_back({.column = tags + 1 + i,
+                           .type = query.change ? rows::TypeOfChange(*query.change, type) : type,
+                           .name = NameOfValues(field, query.change)});
+  }
+  if (query.every) fold.buckets = BucketsOf(*query.every);
+  if (!query.windows.empty()) fold.windows = query.windows;
+  if (query.selection.from_micros > kTimeBeginMicros) fold.from_micros = query.selection.from_micros;
+  if (query.selection.to_micros < kTimeEndMicros) fold.to_micros = query.selection.to_micros;
+  return fold;
+}
+
+absl::Status ReadAggregates(const Query& query, const Scans& scans, const TakeBatch& take) {
   const bool is_by_group = IsByGroup(scans, query);
-  BucketFold fold(query, scans[0]->schema(), scans[0]->fields());
-  Changes changes(query, scans);
-  Numbers numbers;
+  rows::BucketFold fold(FoldOf(query, *scans[0]), query.hold, query.interrupted);
+  const auto give = [&]() -> absl::StatusOr<bool> {
+    rows::Batch batch;
+    while (true) {
+      const absl::StatusOr<bool> has_more = fold.Next(&batch);
+      if (!has_more.ok()) return has_more;
+      if (!*has_more) return true;
+      const absl::StatusOr<bool> goes_on = take(batch);
+      if (!goes_on.ok() || !*goes_on) return goes_on;
+    }
+  };
+  ChangeStep changes(query, scans);
   bool is_enough = false;
   for (const auto& scan : scans) {
-    const auto take = [&]() -> absl::StatusOr<bool> {
-      changes.Apply(scan->tags(), &numbers);
-      const std::vector<std::string> group = GroupOf(query, scan->tags());
-      if (is_by_group && !fold.IsEmpty() && fold.first_group() != group) {
-        const absl::StatusOr<bool> goes_on = fold.Emit(emit);
+    const auto add = [&](const rows::Batch& points) -> absl::StatusOr<bool> {
+      const rows::Batch& batch = changes.Apply(scan->tags(), points);
+      if (is_by_group && fold.HoldsAnotherGroup(batch)) {
+        const absl::StatusOr<bool> goes_on = give();
         is_enough = goes_on.ok() && !*goes_on;
         if (!goes_on.ok() || is_enough) return goes_on;
       }
-      if (absl::Status added = fold.Add(group, numbers); !added.ok()) return added;
+      if (absl::Status added = fold.Add(batch); !added.ok()) return added;
       return true;
     };
     // Only changes depend on the order of the points.
     const NumberOrder order = query.change ? NumberOrder::kByTime : NumberOrder::kAny;
-    const absl::Status status = scan->ReadAllNumbers(order, &numbers, take);
+    const absl::Status status = scan->ReadNumbers(order, add);
     if (!status.ok() || is_enough) return status;
   }
-  return fold.Emit(emit).status();
+  return give().status();
 }
 
 // Windows look back behind the first bucket that is asked for.
@@ -150,7 +230,7 @@ Selection SelectionOf(const Query& query) {
   const int longest = *std::max_element(query.windows.begin(), query.windows.end());
   if (longest > 1) {
     selection.from_micros =
-        BucketsBefore(*query.every, query.every->Start(selection.from_micros), longest - 1);
+        rows::BucketsBefore(BucketsOf(*query.every), query.every->Start(selection.from_micros), longest - 1);
   }
   return selection;
 }
@@ -163,14 +243,14 @@ Selection PartOf(Selection selection, const SeriesSchema& version, int64_t from_
 }
 
 // Of copies that narrow the query more than the series' own tables do; none where there are no such.
-absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query, const Selection& selection,
-                                 TableAccess* tables) {
-  const absl::StatusOr<std::vector<TablePart>> parts = ChooseCopies(schema, query, selection, tables);
+absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const QueryPlan& plan,
+                                 const Selection& selection, TableAccess* tables) {
+  const absl::StatusOr<std::vector<TablePart>> parts = ChooseCopies(schema, plan, selection, tables);
   if (!parts.ok()) return parts.status();
   Scans scans;
   for (const TablePart& part : *parts) {
     absl::StatusOr<std::unique_ptr<SeriesScan>> scan =
-        SeriesScan::Plan(part.schema, nullptr, query, part.selection, tables);
+        SeriesScan::Plan(part.schema, nullptr, plan, part.selection, tables);
     // What a copy's keys can't do, those of the series may.
     if (!scan.ok()) return Scans();
     if (part.may_be_missing) (*scan)->TakeMissingAsEmpty();
@@ -179,11 +259,11 @@ absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const Query& query,
   return scans;
 }
 
-absl::StatusOr<Scans> PlanScans(const SeriesSchema& schema, const KnownSeries* open, const Query& query,
+absl::StatusOr<Scans> PlanScans(const SeriesSchema& schema, const KnownSeries* open, const QueryPlan& plan,
                                 TableAccess* tables) {
-  const Selection selection = SelectionOf(query);
+  const Selection selection = SelectionOf(plan.query);
   if (open == nullptr) {
-    absl::StatusOr<Scans> copies = PlanCopies(schema, query, selection, tables);
+    absl::StatusOr<Scans> copies = PlanCopies(schema, plan, selection, tables);
     if (!copies.ok() || !copies->empty()) return copies;
   }
   Scans scans;
@@ -193,7 +273,7 @@ absl::StatusOr<Scans> PlanScans(const SeriesSchema& schema, const KnownSeries* o
     from_micros = version.until_micros;
     // The first scan is there even if nothing is asked for: values are checked by its plan.
     if (part.from_micros >= part.to_micros && &version != &schema) return absl::OkStatus();
-    absl::StatusOr<std::unique_ptr<SeriesScan>> scan = SeriesScan::Plan(version, open, query, part, tables);
+    absl::StatusOr<std::unique_ptr<SeriesScan>> scan = SeriesScan::Plan(version, open, plan, part, tables);
     if (!scan.ok()) return scan.status();
     scans.push_back(*std::move(scan));
     return absl::OkStatus();
@@ -224,40 +304,28 @@ QueryStats StatsOf(const Scans& scans, const Query& query, int64_t results) {
 }
 
 // `of_latest`: where the scan is of its table of newest values; null elsewhere.
-absl::Status ReadSelected(const Query& query, const SeriesSchema* of_latest, const Scans& scans,
-                          const RowCallback& emit) {
-  if (of_latest != nullptr) return ReadNewestValues(*of_latest, query.now_micros, scans[0].get(), emit);
-  if (query.latest) return ReadNewestPoints(scans, *query.latest, emit);
-  if (!query.aggregates.empty()) return ReadAggregates(query, scans, emit);
-  return query.change ? ReadRawChanges(query, scans, emit) : ReadRaw(scans, emit);
+absl::Status ReadSelected(const QueryPlan& plan, const SeriesSchema* of_latest, const Scans& scans,
+                          const TakeBatch& take) {
+  const Query& query = plan.query;
+  if (of_latest != nullptr) return ReadNewestValues(*of_latest, query.now_micros, scans[0].get(), take);
+  if (query.latest) return ReadNewestPoints(scans, *query.latest, take);
+  if (!query.aggregates.empty()) return ReadAggregates(query, scans, take);
+  return query.change ? ReadRawChanges(plan, scans, take) : ReadRaw(scans, take);
 }
 
-absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* open, const Query& query,
-                               const ResultHeader& header, const SeriesSchema* of_latest, TableAccess* tables,
-                               const RowCallback& row) {
-  const absl::StatusOr<Scans> scans = PlanScans(schema, open, query, tables);
+absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* open, const QueryPlan& plan,
+                               const SeriesSchema* of_latest, TableAccess* tables, const RowCallback& row) {
+  const absl::StatusOr<Scans> scans = PlanScans(schema, open, plan, tables);
   if (!scans.ok()) return scans.status();
-  int64_t results = 0;
   const bool has_ranges =
       std::any_of(scans->begin(), scans->end(), [](const auto& s) { return !s->ranges().empty(); });
-  if (!has_ranges || query.rows_max == 0) return StatsOf(*scans, query, results);
-  const RowCallback emit = [&](const ResultRow& result) {
-    ++results;
-    return row(result) && !(query.rows_max && results >= *query.rows_max);
-  };
-  absl::Status status;
-  if (query.top) {
-    TopRows top(*query.top, header);
-    status = ReadSelected(query, of_latest, *scans, [&](const ResultRow& result) {
-      top.Add(result);
-      return true;
-    });
-    if (status.ok()) top.Emit(emit);
-  } else {
-    status = ReadSelected(query, of_latest, *scans, emit);
-  }
+  if (!has_ranges || plan.query.rows_max == 0) return StatsOf(*scans, plan.query, 0);
+  Answer answer(plan, row);
+  const absl::Status status = ReadSelected(
+      plan, of_latest, *scans, [&answer](const rows::Batch& batch) { return answer.Take(batch); });
   if (!status.ok()) return status;
-  return StatsOf(*scans, query, results);
+  answer.Finish();
+  return StatsOf(*scans, plan.query, answer.results());
 }
 
 // Whether conditions did not make less of the keys of an open series.
@@ -272,31 +340,29 @@ bool IsWholeSeries(const KnownSeries& series, const Query& query, const QuerySta
 
 }  // namespace
 
-std::optional<double> NumberOf(const ResultValue& value) {
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  if (const auto* number = std::get_if<int64_t>(&value)) return static_cast<double>(*number);
-  if (const auto* number = std::get_if<absl::int128>(&value)) return static_cast<double>(*number);
-  return std::nullopt;
-}
-
 absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& query, TableAccess* tables,
-                                    const std::function<bool(const ResultRow&)>& row) {
-  const absl::StatusOr<ResultHeader> header = HeaderOf(schema, query);
+                                    const RowCallback& row) {
+  absl::StatusOr<ResultHeader> header = HeaderOf(schema, query);
   if (!header.ok()) return header.status();
   const absl::StatusOr<std::optional<LatestTable>> latest = ChooseLatest(schema, query, tables);
   if (!latest.ok()) return latest.status();
+  const absl::StatusOr<QueryPlan> plan = QueryPlan::Make(schema, query, *std::move(header));
+  if (!plan.ok()) return plan.status();
   if (latest->has_value()) {
-    return Run(MakeLatestSchema(schema, **latest), nullptr, query, *header, &schema, tables, row);
+    return Run(MakeLatestSchema(schema, **latest), nullptr, *plan, &schema, tables, row);
   }
-  return Run(schema, nullptr, query, *header, nullptr, tables, row);
+  return Run(schema, nullptr, *plan, nullptr, tables, row);
 }
 
 absl::StatusOr<QueryStats> RunQuery(const KnownSeries& series, const Query& query, TableAccess* tables,
-                                    const std::function<bool(const ResultRow&)>& row) {
+                                    const RowCallback& row) {
   if (!series.is_open()) return RunQuery(series.schema, query, tables, row);
-  const absl::StatusOr<ResultHeader> header = HeaderOf(LabelsAsTags(series), query);
+  const SeriesSchema view = LabelsAsTags(series);
+  absl::StatusOr<ResultHeader> header = HeaderOf(view, query);
   if (!header.ok()) return header.status();
-  absl::StatusOr<QueryStats> stats = Run(series.schema, &series, query, *header, nullptr, tables, row);
+  const absl::StatusOr<QueryPlan> plan = QueryPlan::Make(view, query, *std::move(header));
+  if (!plan.ok()) return plan.status();
+  absl::StatusOr<QueryStats> stats = Run(series.schema, &series, *plan, nullptr, tables, row);
   if (stats.ok()) stats->is_whole_series = IsWholeSeries(series, query, *stats);
   return stats;
 }

@@ -1,17 +1,16 @@
-// What a query's answer looks like, and which queries there are not.
+#include "series/query/query_header.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <string_view>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "base/bytes.h"
-#include "series/query/query.h"
-#include "series/query/series_scan.h"
 
 namespace sonde::series {
 namespace {
-
-constexpr std::array<std::string_view, 4> kFillNames = {"none", "null", "previous", "linear"};
 
 absl::Status Refuse(std::string text) { return absl::InvalidArgumentError(std::move(text)); }
 
@@ -75,10 +74,28 @@ std::string NameOfValues(const Field& field, std::optional<Change> change) {
   return change ? fmt::format("{}({})", ChangeName(*change), field.name) : field.name;
 }
 
-std::optional<Fill> FillOfName(std::string_view name) {
-  const auto found = std::find(kFillNames.begin(), kFillNames.end(), name);
-  if (found == kFillNames.end()) return std::nullopt;
-  return static_cast<Fill>(found - kFillNames.begin());
+ColumnType ColumnTypeOf(const Field& field) {
+  switch (field.type) {
+    case FieldType::kInt:
+      return ColumnType::kInt64;
+    case FieldType::kDouble:
+      return ColumnType::kDouble;
+    case FieldType::kString:
+      break;
+  }
+  return ColumnType::kBytes;
+}
+
+std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query) {
+  if (!query.fields.empty()) return query.fields;
+  std::vector<size_t> fields;
+  const bool is_count_only = std::all_of(query.aggregates.begin(), query.aggregates.end(),
+                                         [](const Aggregate& a) { return a == Aggregate::kCount; });
+  const bool takes_texts = is_count_only && !query.change;
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    if (takes_texts || schema.fields[i].type != FieldType::kString) fields.push_back(i);
+  }
+  return fields;
 }
 
 absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& query) {

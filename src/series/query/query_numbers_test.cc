@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/wide_int.h"
 #include "catalog/catalog.h"
 #include "engine/rocks/rocks_engine.h"
 #include "series/input/ingest_batch.h"
@@ -61,8 +62,7 @@ class Watched final : public TableAccess, private NumberAccess {
                     const std::function<bool(const NumberRow&)>& row) override {
     return tables_->numbers()->Read(table, read, [&](const NumberRow& found) {
       for (const NumberRow::Part& part : found.parts) {
-        numbers_seen += part.numbers.size();
-        texts_seen += part.texts.size();
+        (part.values.type() == ColumnType::kBytes ? texts_seen : numbers_seen) += part.values.size();
       }
       return row(found);
     });
@@ -309,6 +309,36 @@ TEST_F(QueryNumbersTest, EndWhenTheyAreInterrupted) {
       }
     }
   }
+}
+
+// Ints beyond 2^53, too, come out of pages as numbers, packed as integers and as texts.
+TEST_F(QueryNumbersTest, SettledIntsBeyondDoublesAreNumbers) {
+  const SeriesSchema schema =
+      ParseSchema(
+          "series: s\ntags: { host: string }\nfields: { n: { type: int, encoding: int64_be }, t: int }\n"
+          "bucket: hour\nkey: [host, bucket]\n",
+          "x.yaml")
+          .value();
+  ASSERT_TRUE(EnsureSeriesTables(schema, local_.get()).ok());
+  PointWriter writer(schema, local_.get());
+  constexpr int64_t kFirst = (int64_t{1} << 53) + 1;
+  int64_t sum = 0;
+  for (int64_t i = 0; i < 500; ++i) {
+    const std::string text = fmt::format("{}", kFirst + 2 * i);
+    sum += kFirst + 2 * i;
+    ASSERT_TRUE(writer.Add({{"h"}, kStart + i * kMicrosPerSecond, {text, text}}).ok());
+  }
+  ASSERT_TRUE(writer.Flush().ok());
+  Settle();
+  Watched numbers(local_.get(), true);
+  EXPECT_EQ(Ask(schema,
+                {.aggregates = {Aggregate::kSum, Aggregate::kMin, Aggregate::kMax, Aggregate::kFirst,
+                                Aggregate::kLast}},
+                &numbers),
+            fmt::format("h {0} {1} {2} {3} {2} {3} {1} {2} {3} {2} {3}\n1000 cells", kStart, sum, kFirst,
+                        kFirst + 998));
+  EXPECT_EQ(numbers.numbers_seen, 1'000u);
+  EXPECT_EQ(numbers.texts_seen, 0u);
 }
 
 // Ints beyond 2^53, which doubles do not tell apart: in the head, in pages, and among others that are small.

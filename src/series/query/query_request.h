@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "series/query/query.h"
+#include "series/query/query_words.h"
 
 namespace sonde::series {
 

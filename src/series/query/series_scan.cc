@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "model/limits.h"
+#include "rows/held_memory.h"
+#include "rows/select.h"
 #include "series/key/field_codec.h"
-#include "series/query/held_memory.h"
 #include "series/query/merged_rows.h"
 
 namespace sonde::series {
@@ -18,6 +19,26 @@ constexpr size_t kOpenPrefixesMax = 1'000;
 // As WorkCheck counts them.
 constexpr size_t kStepsOfRow = 50;
 constexpr size_t kStepsOfCell = 10;
+// Of texts, a batch of points has about so much.
+constexpr size_t kTextBytesHeldMax = 256 << 10;
+
+// Appends the number that `value` is, if there is one.  False: it is none.
+bool AppendNumber(const Field& field, std::string_view value, rows::Column* column) {
+  if (value.data() == nullptr) {
+    column->AppendMissing();
+    return true;
+  }
+  int64_t integer = 0;
+  double number = 0;
+  if (field.type == FieldType::kInt && DecodeInt(field, value, &integer)) {
+    column->AppendInt(integer);
+  } else if (field.type == FieldType::kDouble && DecodeDouble(field, value, &number)) {
+    column->AppendDouble(number);
+  } else {
+    return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -25,34 +46,26 @@ int64_t KeptFromMicros(int64_t now_micros, int64_t max_age_micros) {
   return FloorMicros(now_micros - max_age_micros + kMicrosPerMilli - 1, kMicrosPerMilli);
 }
 
-std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query) {
-  if (!query.fields.empty()) return query.fields;
-  std::vector<size_t> fields;
-  const bool is_count_only = std::all_of(query.aggregates.begin(), query.aggregates.end(),
-                                         [](const Aggregate& a) { return a == Aggregate::kCount; });
-  const bool takes_texts = is_count_only && !query.change;
-  for (size_t i = 0; i < schema.fields.size(); ++i) {
-    if (takes_texts || schema.fields[i].type != FieldType::kString) fields.push_back(i);
-  }
-  return fields;
-}
-
-SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const Query& query,
-                       Selection selection, TagConditions conditions, TableAccess* tables)
+SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const QueryPlan& plan,
+                       Selection selection, TableAccess* tables)
     : codec_(schema),
       open_(open),
       selection_(std::move(selection)),
-      conditions_(std::move(conditions)),
+      conditions_(plan.conditions),
       tables_(tables),
-      fields_(FieldsOf(schema, query)),
+      fields_(FieldsOf(schema, plan.query)),
       order_(codec_, false),
       points_(codec_.schema(), fields_),
-      interrupted_(query.interrupted),
-      hold_(query.hold),
+      batch_rows_max_(plan.query.rows_max && !plan.query.top
+                          ? std::clamp<int64_t>(*plan.query.rows_max, 1, rows::kBatchRowsMax)
+                          : rows::kBatchRowsMax),
+      interrupted_(plan.query.interrupted),
+      hold_(plan.query.hold),
       rows_check_(interrupted_) {
   selection_.fields = fields_;
   stats_.table = schema.table;
-  if (schema.kept_longer_micros > 0 && query.now_micros) LeaveOutForgotten(*query.now_micros);
+  const std::optional<int64_t>& now_micros = plan.query.now_micros;
+  if (schema.kept_longer_micros > 0 && now_micros) LeaveOutForgotten(*now_micros);
 }
 
 void SeriesScan::LeaveOutForgotten(int64_t now_micros) {
@@ -75,23 +88,19 @@ void SeriesScan::LeaveOutForgotten(int64_t now_micros) {
 }
 
 absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema& schema,
-                                                             const KnownSeries* open, const Query& query,
+                                                             const KnownSeries* open, const QueryPlan& plan,
                                                              Selection selection, TableAccess* tables) {
-  const SeriesSchema view = open == nullptr ? schema : LabelsAsTags(*open);
-  absl::StatusOr<TagConditions> conditions = TagConditions::Compile(view, query.conditions);
-  if (!conditions.ok()) return conditions.status();
-  conditions->Narrow(view, &selection);
-  std::unique_ptr<SeriesScan> scan(
-      new SeriesScan(schema, open, query, std::move(selection), *std::move(conditions), tables));
+  plan.conditions.Narrow(open == nullptr ? schema : LabelsAsTags(*open), &selection);
+  std::unique_ptr<SeriesScan> scan(new SeriesScan(schema, open, plan, std::move(selection), tables));
   if (open != nullptr) {
     if (absl::Status status = scan->PlanOpen(); !status.ok()) return status;
     return scan;
   }
-  absl::StatusOr<ScanPlan> plan = PlanScan(scan->codec_, scan->selection_);
-  if (!plan.ok()) return plan.status();
-  scan->stats_.ranges = std::move(plan->ranges);
-  scan->stats_.is_full_scan = plan->is_full_scan;
-  scan->TakeStreams(*std::move(plan));
+  absl::StatusOr<ScanPlan> ranges = PlanScan(scan->codec_, scan->selection_);
+  if (!ranges.ok()) return ranges.status();
+  scan->stats_.ranges = std::move(ranges->ranges);
+  scan->stats_.is_full_scan = ranges->is_full_scan;
+  scan->TakeStreams(*std::move(ranges));
   return scan;
 }
 
@@ -221,8 +230,121 @@ absl::Status SeriesScan::ReadAll(bool is_reversed, const std::function<absl::Sta
   return StatusOf(status, problem);
 }
 
-bool SeriesScan::TakeNumbers(const NumberRow& found, NumberPoints* points, Numbers* numbers,
-                             const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem) {
+void SeriesScan::BeginBatch(const std::vector<std::string>& tags) {
+  tag_views_.assign(tags.begin(), tags.end());
+  batch_.columns.resize(tag_views_.size());
+}
+
+absl::StatusOr<bool> SeriesScan::GiveBatch(const TakeBatch& take) {
+  for (size_t i = 0; i < tag_views_.size(); ++i) {
+    batch_.columns[i] = ColumnView::Constant(&tag_views_[i], batch_.rows);
+  }
+  return take(batch_);
+}
+
+std::vector<ColumnType> SeriesScan::ColumnTypes() const {
+  std::vector<ColumnType> types = {ColumnType::kTime};
+  for (const size_t field : fields_) types.push_back(ColumnTypeOf(schema().fields[field]));
+  return types;
+}
+
+absl::Status SeriesScan::ReadPoints(const TakeBatch& take) {
+  HeldPoints held{rows::HeldBatch(std::vector<ColumnType>(tags_count(), ColumnType::kBytes)),
+                  rows::HeldBatch(ColumnTypes())};
+  bool is_enough = false;
+  const auto give = [&]() -> absl::StatusOr<bool> {
+    const absl::StatusOr<bool> goes_on = GivePoints(&held, take);
+    is_enough = goes_on.ok() && !*goes_on;
+    return goes_on;
+  };
+  const absl::Status status = ReadAll(false, [&]() -> absl::StatusOr<bool> {
+    absl::Status added;
+    for (size_t p = 0; p < points_.Count() && added.ok(); ++p) {
+      added = AddPoint(points_.Get(p), &held);
+      if (held.points.rows() < batch_rows_max_ && held.text_bytes < kTextBytesHeldMax) continue;
+      AddTags(&held);
+      const absl::StatusOr<bool> goes_on = give();
+      if (!goes_on.ok() || !*goes_on) return goes_on;
+    }
+    AddTags(&held);
+    return added.ok() ? absl::StatusOr<bool>(true) : added;
+  });
+  if (is_enough) return status;
+  // What comes before an error is given.
+  const absl::Status given = give().status();
+  return status.ok() ? given : status;
+}
+
+absl::Status SeriesScan::AddPoint(const RowPoint& point, HeldPoints* held) const {
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const Field& field = schema().fields[fields_[i]];
+    const std::string_view value = point.values[i];
+    rows::Column& column = held->points.columns[1 + i];
+    if (field.type == FieldType::kString && value.data() != nullptr) {
+      column.AppendBytes(value);
+      held->text_bytes += value.size();
+    } else if (!AppendNumber(field, value, &column)) {
+      const absl::StatusOr<FieldValue> wide = DecodeValue(field, value);
+      if (!wide.ok()) return wide.status();
+      column.AppendWideInt(std::get<absl::int128>(*wide));
+    }
+  }
+  // Last: a point that an error ends is none.
+  held->points.columns[0].AppendInt(point.time_micros);
+  return absl::OkStatus();
+}
+
+void SeriesScan::AddTags(HeldPoints* held) const {
+  if (held->tags.columns.empty()) return;
+  const size_t count = held->points.rows() - held->tags.rows();
+  if (count == 0) return;
+  for (size_t i = 0; i < held->tags.columns.size(); ++i) {
+    held->tags.columns[i].AppendBytes(tags()[i], count);
+    held->text_bytes += tags()[i].size();
+  }
+}
+
+absl::StatusOr<bool> SeriesScan::GivePoints(HeldPoints* held, const TakeBatch& take) {
+  if (held->points.rows() == 0) return true;
+  batch_.columns.clear();
+  held->tags.View(&batch_);
+  batch_.rows = held->points.rows();
+  for (const rows::Column& column : held->points.columns) {
+    batch_.columns.push_back(column.View().Part(0, batch_.rows));
+  }
+  absl::StatusOr<bool> goes_on = take(batch_);
+  held->tags.Clear();
+  held->points.Clear();
+  held->text_bytes = 0;
+  return goes_on;
+}
+
+absl::StatusOr<bool> SeriesScan::GivePointsAsNumbers(rows::HeldBatch* points, const TakeBatch& take) {
+  const size_t count = points_.Count();
+  if (count == 0) return true;
+  rows::Column& times = points->columns[0];
+  times.ResizeDense(count);
+  for (size_t p = 0; p < count; ++p) times.ints()[p] = points_.Get(p).time_micros;
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const Field& field = schema().fields[fields_[i]];
+    rows::Column& column = points->columns[1 + i];
+    column.Clear();
+    for (size_t p = 0; p < count; ++p) {
+      const std::string_view value = points_.Get(p).values[i];
+      if (field.type == FieldType::kString && value.data() != nullptr) {
+        column.AppendBytes("");
+      } else if (!AppendNumber(field, value, &column)) {
+        return NoNumber(field, value);
+      }
+    }
+  }
+  BeginBatch(tags());
+  points->View(&batch_);
+  return GiveBatch(take);
+}
+
+bool SeriesScan::TakeNumbers(const NumberRow& found, bool by_time, NumberPoints* points,
+                             const TakeBatch& take, absl::Status* problem) {
   size_t cells = 0;
   for (const NumberRow::Part& part : found.parts) cells += part.timestamps_micros.size();
   *problem = rows_check_.Step(kStepsOfRow + cells);
@@ -239,45 +361,55 @@ bool SeriesScan::TakeNumbers(const NumberRow& found, NumberPoints* points, Numbe
   }
   stats_.cells_read += static_cast<int64_t>(cells);
   for (const NumberRow::Part& part : found.parts) {
-    stats_.value_bytes_read += static_cast<int64_t>(part.numbers.size() * sizeof(double));
-    for (const std::string_view text : part.texts)
-      stats_.value_bytes_read += static_cast<int64_t>(text.size());
+    if (part.values.type() != ColumnType::kBytes) {
+      stats_.value_bytes_read += static_cast<int64_t>(part.values.size() * sizeof(int64_t));
+      continue;
+    }
+    for (size_t i = 0; i < part.values.size(); ++i)
+      stats_.value_bytes_read += static_cast<int64_t>(part.values.bytes()[i].size());
   }
   if (!is_asked_for_) return true;
-  *problem = points->Read(found, key_, selection_.from_micros, selection_.to_micros, numbers);
+  BeginBatch(tags());
+  *problem = points->Read(found, key_, selection_.from_micros, selection_.to_micros, by_time, &batch_);
   if (!problem->ok()) return false;
-  if (numbers->times_micros.empty()) return true;
-  const absl::StatusOr<bool> goes_on = row();
+  if (batch_.rows == 0) return true;
+  const absl::StatusOr<bool> goes_on = GiveBatch(take);
   *problem = goes_on.status();
   return goes_on.ok() && *goes_on;
 }
 
-absl::Status SeriesScan::ReadAllNumbers(NumberOrder numbers_order, Numbers* numbers,
-                                        const std::function<absl::StatusOr<bool>()>& row) {
-  if (numbers_order == NumberOrder::kAny) return ReadNumbersAsTheyLie(false, false, numbers, row);
+absl::Status SeriesScan::ReadNumbers(NumberOrder order, const TakeBatch& take) {
+  if (order == NumberOrder::kAny) return ReadNumbersAsTheyLie(false, false, take);
   switch (order_.times_of_field()) {
     case RowOrder::Times::kAscending:
-      return ReadNumbersAsTheyLie(false, true, numbers, row);
+      return ReadNumbersAsTheyLie(false, true, take);
     case RowOrder::Times::kDescending:
-      return ReadNumbersAsTheyLie(true, true, numbers, row);
+      return ReadNumbersAsTheyLie(true, true, take);
     case RowOrder::Times::kMixed:
       break;
   }
-  return ReadNumbersSorted(numbers, row);
+  return ReadNumbersSorted(take);
 }
 
-absl::Status SeriesScan::ReadNumbersSorted(Numbers* numbers,
-                                           const std::function<absl::StatusOr<bool>()>& row) {
-  std::map<std::vector<std::string>, Numbers> held;
+absl::Status SeriesScan::ReadNumbersSorted(const TakeBatch& take) {
+  std::map<std::vector<std::string>, rows::HeldBatch> held;
   size_t values_held = 0;
-  HeldMemory memory(hold_);
+  rows::HeldMemory memory(hold_);
   bool is_enough = false;
+  rows::HeldBatch sorted(ColumnTypes());
   const auto give = [&]() -> absl::StatusOr<bool> {
-    for (auto& [tags, series] : held) {
-      if (absl::Status status = series.SortByTime(&rows_check_); !status.ok()) return status;
-      *numbers = std::move(series);
-      key_.tags = tags;
-      const absl::StatusOr<bool> goes_on = row();
+    for (auto& [series_tags, series] : held) {
+      rows::Batch all;
+      series.View(&all);
+      const absl::StatusOr<std::vector<size_t>> order =
+          rows::OrderByTime({all.columns[0].ints(), all.rows}, &rows_check_);
+      if (!order.ok()) return order.status();
+      rows::TakeRows(all, *order, 0, &sorted);
+      series = rows::HeldBatch();
+      key_.tags = series_tags;
+      BeginBatch(tags());
+      sorted.View(&batch_);
+      const absl::StatusOr<bool> goes_on = GiveBatch(take);
       if (!goes_on.ok() || !*goes_on) return goes_on;
     }
     held.clear();
@@ -289,21 +421,24 @@ absl::Status SeriesScan::ReadNumbersSorted(Numbers* numbers,
     const std::vector<size_t>& tags = order_.tags_in_front();
     return std::all_of(tags.begin(), tags.end(), [&](size_t tag) { return a[tag] == b[tag]; });
   };
-  Numbers batch;
-  const auto hold = [&]() -> absl::StatusOr<bool> {
+  const auto hold = [&](const rows::Batch& batch) -> absl::StatusOr<bool> {
     if (!held.empty() && !is_same_in_front(held.begin()->first, key_.tags)) {
+      // What is held is given as a batch, too.
       const DecodedKey of_batch = key_;
+      const rows::Batch kept = batch;
       const absl::StatusOr<bool> goes_on = give();
       is_enough = goes_on.ok() && !*goes_on;
       if (!goes_on.ok() || is_enough) return goes_on;
       key_ = of_batch;
+      batch_ = kept;
     }
-    held[key_.tags].Append(batch);
-    values_held += batch.times_micros.size() * batch.columns.size();
+    const auto [series, is_new] = held.try_emplace(key_.tags, ColumnTypes());
+    series->second.Append(batch, tags().size());
+    const size_t columns = series->second.columns.size();
+    values_held += batch.rows * (columns - 1);
     if (values_held <= kValuesHeldMax) {
       // Values and times; vectors may be twice as long as they have to be.
-      const size_t numbers_held = batch.times_micros.size() * (batch.columns.size() + 1);
-      const absl::Status more = memory.Add(static_cast<int64_t>(numbers_held * 2 * sizeof(double)));
+      const absl::Status more = memory.Add(static_cast<int64_t>(batch.rows * columns * 2 * sizeof(double)));
       return more.ok() ? absl::StatusOr<bool>(true) : more;
     }
     return absl::InvalidArgumentError(fmt::format(
@@ -311,21 +446,17 @@ absl::Status SeriesScan::ReadNumbersSorted(Numbers* numbers,
         "for fewer series (by the tags in front of the salt), fewer fields or a shorter time",
         kValuesHeldMax));
   };
-  const absl::Status status = ReadNumbersAsTheyLie(false, true, &batch, hold);
+  const absl::Status status = ReadNumbersAsTheyLie(false, true, hold);
   if (!status.ok() || is_enough) return status;
   return give().status();
 }
 
-absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool whole_rows, Numbers* numbers,
-                                              const std::function<absl::StatusOr<bool>()>& row) {
+absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool by_time, const TakeBatch& take) {
   if (streams_.empty()) return absl::OkStatus();
   NumberAccess* const number_tables = tables_->numbers();
   if (number_tables == nullptr || !NumberPoints::CanRead(schema(), fields_)) {
-    return ReadAll(is_reversed, [&]() -> absl::StatusOr<bool> {
-      if (points_.Count() == 0) return true;
-      if (absl::Status status = ReadNumbers(numbers); !status.ok()) return status;
-      return row();
-    });
+    rows::HeldBatch points(ColumnTypes());
+    return ReadAll(is_reversed, [&] { return GivePointsAsNumbers(&points, take); });
   }
   NumberPoints points(schema(), fields_);
   std::vector<NumberRead> reads;
@@ -333,61 +464,32 @@ absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool whole_rows,
     reads.push_back(points.MakeRead(selection_.from_micros, selection_.to_micros, ranges));
     reads.back().start_micros = std::max(reads.back().start_micros, all_kept_from_micros_);
     reads.back().reversed = is_reversed;
-    reads.back().whole_rows = whole_rows;
+    reads.back().whole_rows = by_time;
     reads.back().interrupted = interrupted_;
   };
   std::for_each(streams_.begin(), streams_.end(), add);
   stats_.requests += static_cast<int64_t>(reads.size());
   absl::Status problem;
-  const auto take = [&](const NumberRow& found) {
-    return TakeNumbers(found, &points, numbers, row, &problem);
+  const auto row = [&](const NumberRow& found) {
+    return TakeNumbers(found, by_time, &points, take, &problem);
   };
   const absl::Status status = reads.size() == 1
-                                  ? number_tables->Read(stats_.table, reads[0], take)
+                                  ? number_tables->Read(stats_.table, reads[0], row)
                                   : ReadMergedNumbers(
                                         number_tables, stats_.table, reads,
-                                        [&](std::string_view key) { return codec_.MergeKey(key); }, take);
+                                        [&](std::string_view key) { return codec_.MergeKey(key); }, row);
   return StatusOf(status, problem);
 }
 
-absl::StatusOr<ResultRow> SeriesScan::MakeResult(const RowPoint& point) const {
-  ResultRow result{tags(), point.time_micros, std::vector<ResultValue>(fields_.size())};
+absl::StatusOr<std::vector<ResultValue>> SeriesScan::ValuesOf(const RowPoint& point) const {
+  std::vector<ResultValue> values(fields_.size());
   for (size_t i = 0; i < fields_.size(); ++i) {
     if (point.values[i].data() == nullptr) continue;
     absl::StatusOr<FieldValue> value = DecodeValue(schema().fields[fields_[i]], point.values[i]);
     if (!value.ok()) return value.status();
-    std::visit([&](auto&& held) { result.values[i] = std::forward<decltype(held)>(held); },
-               *std::move(value));
+    std::visit([&](auto&& held) { values[i] = std::forward<decltype(held)>(held); }, *std::move(value));
   }
-  return result;
-}
-
-absl::Status SeriesScan::ReadNumbers(Numbers* numbers) const {
-  numbers->columns.resize(fields_.size());
-  numbers->Clear();
-  for (size_t p = 0; p < points_.Count(); ++p) numbers->times_micros.push_back(points_.Get(p).time_micros);
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    const Field& field = schema().fields[fields_[i]];
-    Numbers::Column& column = numbers->columns[i];
-    column.is_text = field.type == FieldType::kString;
-    column.is_int = field.type == FieldType::kInt;
-    for (size_t p = 0; p < points_.Count(); ++p) {
-      const std::string_view value = points_.Get(p).values[i];
-      if (value.data() == nullptr) {
-        column.values.push_back(kNoNumber);
-        if (!column.rests.empty()) column.rests.push_back(0);
-        continue;
-      }
-      const std::optional<ExactNumber> number = column.is_text ? ExactNumber() : DecodeNumber(field, value);
-      if (!number) return NoNumber(field, value);
-      column.values.push_back(number->value);
-      if (number->rest != 0 || !column.rests.empty()) {
-        column.rests.resize(p + 1);
-        column.rests[p] = number->rest;
-      }
-    }
-  }
-  return absl::OkStatus();
+  return values;
 }
 
 }  // namespace sonde::series

@@ -6,20 +6,20 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
+#include "rows/batch.h"
+#include "rows/work_check.h"
 #include "series/key/key_codec.h"
 #include "series/key/row_order.h"
 #include "series/key/row_points.h"
 #include "series/known/declarations.h"
 #include "series/query/number_points.h"
-#include "series/query/numbers.h"
-#include "series/query/query.h"
-#include "series/query/tag_conditions.h"
-#include "series/query/work_check.h"
+#include "series/query/query_plan.h"
 
 namespace sonde::series {
 
@@ -32,11 +32,16 @@ enum class NumberOrder : uint8_t {
 class SeriesScan {
  public:
   // `open`: not null when `schema` is that of an open series; the tags of the query are then its labels.
-  // `tables` and `open` must outlive this; `selection`: the query's, perhaps with more time.  Errors: those
-  // of PlanScan and of the conditions.
+  // `plan`, `tables` and `open` must outlive this; `selection`: the query's, perhaps with more time.  Errors:
+  // those of PlanScan.
   static absl::StatusOr<std::unique_ptr<SeriesScan>> Plan(const SeriesSchema& schema, const KnownSeries* open,
-                                                          const Query& query, Selection selection,
+                                                          const QueryPlan& plan, Selection selection,
                                                           TableAccess* tables);
+
+  // Takes the points of a scan by batches.  Columns: tags() (kBytes); times (kTime); fields(), of
+  //   ColumnTypeOf.  A
+  // batch holds until this returns.  False ends the scan.
+  using TakeBatch = std::function<absl::StatusOr<bool>(const rows::Batch&)>;
 
   // No table is an empty one.
   void TakeMissingAsEmpty() { may_be_missing_ = true; }
@@ -45,61 +50,77 @@ class SeriesScan {
   RowRead MakeRead(std::vector<RowRange> ranges) const;
   const std::vector<RowRange>& ranges() const { return stats_.ranges; }
 
-  // Calls `row` with each row that was asked for, in order(), until it answers false; key() and points() are
-  // then of that row.  Rows of up to kScansMax salts are read at once and merged.  DATA_LOSS: a row that the
-  // declaration never writes.
-  absl::Status ReadAll(const std::function<absl::StatusOr<bool>()>& row) { return ReadAll(false, row); }
-  // Of the rows that ReadAll gives.
+  // The points of the rows that were asked for, in the order of order() and by time in a row; a batch may
+  // have several series.  Ints that leave 64 bits widen their column.  Rows of up to kScansMax salts are read
+  // at once and merged.  DATA_LOSS: a row or cell that the declaration never writes; the points before it are
+  // given first.
+  absl::Status ReadPoints(const TakeBatch& take);
+  // Of the rows that ReadPoints gives.
   const RowOrder& order() const { return order_; }
-  // The numbers of these rows, in *numbers, with their series in tags(); key() and points() mean nothing
-  // else. Much faster where the tables give numbers() and NumberPoints can read them.  By time: rows are read
-  // from their end where the newest come first, and where rows lie in no order of time, series are held until
-  // they are whole (those that agree in order().tags_in_front()) and sorted.  INVALID_ARGUMENT: more than
-  // kValuesHeldMax values would be held so.
-  absl::Status ReadAllNumbers(NumberOrder numbers_order, Numbers* numbers,
-                              const std::function<absl::StatusOr<bool>()>& row);
-  // Calls `row` as ReadAll, with the rows of one read and in its order: that of the keys as they lie.
+  // The same points to calculate with, where texts are only there or missing.  A batch is of one series, so
+  // that its columns of tags are constant.  Much faster where the tables
+  // give numbers() and NumberPoints can read them.  By time: rows are read from their end where the newest
+  // come first, and where rows lie in no order of time, series are held until they are whole (those that
+  // agree in order().tags_in_front()) and sorted.  INVALID_ARGUMENT: more than kValuesHeldMax values would be
+  // held so.
+  absl::Status ReadNumbers(NumberOrder order, const TakeBatch& take);
+  // Calls `row` with each row of a read that was asked for, in the order of the keys as they lie, until it
+  // answers false; key(), tags() and points() are then of that row.
   absl::Status Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row);
   RowOrder order_of_read() const { return RowOrder(codec_, false); }
   const DecodedKey& key() const { return key_; }
   // Those of the query.
   const std::vector<std::string>& tags() const { return open_ == nullptr ? key_.tags : labels_; }
+  size_t tags_count() const { return open_ == nullptr ? schema().tags.size() : open_->labels.size(); }
   const RowPoints& points() const { return points_; }
 
   // DATA_LOSS: a cell that the declaration never writes.
-  absl::StatusOr<ResultRow> MakeResult(const RowPoint& point) const;
+  absl::StatusOr<std::vector<ResultValue>> ValuesOf(const RowPoint& point) const;
+  // The columns of times and fields of a batch.
+  std::vector<ColumnType> ColumnTypes() const;
   bool is_open() const { return open_ != nullptr; }
   const KeyCodec& codec() const { return codec_; }
   const SeriesSchema& schema() const { return codec_.schema(); }
   const std::vector<size_t>& fields() const { return fields_; }
-  // As Query::hold.
-  const std::function<absl::Status(int64_t)>& hold() const { return hold_; }
+  const rows::Hold& hold() const { return hold_; }
   QueryStats& stats() { return stats_; }
 
  private:
-  SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const Query& query, Selection selection,
-             TagConditions conditions, TableAccess* tables);
+  SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const QueryPlan& plan, Selection selection,
+             TableAccess* tables);
   absl::Status PlanOpen();
   void TakeStreams(ScanPlan plan);
   absl::Status ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row);
-  absl::Status ReadNumbersAsTheyLie(bool is_reversed, bool whole_rows, Numbers* numbers,
-                                    const std::function<absl::StatusOr<bool>()>& row);
-  absl::Status ReadNumbersSorted(Numbers* numbers, const std::function<absl::StatusOr<bool>()>& row);
+  absl::Status ReadNumbersAsTheyLie(bool is_reversed, bool by_time, const TakeBatch& take);
+  absl::Status ReadNumbersSorted(const TakeBatch& take);
   // What is older than max_age, though the table has it still.
   void LeaveOutForgotten(int64_t now_micros);
   // False: enough, or *problem.
   bool TakeRow(ReadRow* found, const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
   absl::StatusOr<bool> IsAskedFor();
-  // Replaces *numbers by those of the points.
-  absl::Status ReadNumbers(Numbers* numbers) const;
+  // Makes batch_ have these tags only; they must stay until it is given.
+  void BeginBatch(const std::vector<std::string>& tags);
+  // Gives batch_, whose rows are those of the columns behind the tags.
+  absl::StatusOr<bool> GiveBatch(const TakeBatch& take);
+  // Points that wait until they are a batch.
+  struct HeldPoints {
+    rows::HeldBatch tags;
+    rows::HeldBatch points;
+    size_t text_bytes = 0;
+  };
+  absl::Status AddPoint(const RowPoint& point, HeldPoints* held) const;
+  // Gives tags() to the points that have none yet.
+  void AddTags(HeldPoints* held) const;
+  absl::StatusOr<bool> GivePoints(HeldPoints* held, const TakeBatch& take);
+  absl::StatusOr<bool> GivePointsAsNumbers(rows::HeldBatch* points, const TakeBatch& take);
   absl::Status StatusOf(const absl::Status& status, const absl::Status& problem) const;
-  bool TakeNumbers(const NumberRow& found, NumberPoints* points, Numbers* numbers,
-                   const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
+  bool TakeNumbers(const NumberRow& found, bool by_time, NumberPoints* points, const TakeBatch& take,
+                   absl::Status* problem);
 
   KeyCodec codec_;
   const KnownSeries* open_;
   Selection selection_;  // of the query's tags
-  TagConditions conditions_;
+  const TagConditions& conditions_;
   TableAccess* tables_;
   bool may_be_missing_ = false;
   std::map<std::string, int64_t> kept_from_micros_;  // by family; none: the table has what is asked for
@@ -114,15 +135,15 @@ class SeriesScan {
   bool is_asked_for_ = false;
   std::vector<std::string> labels_;  // of the row at hand, of an open series
   QueryStats stats_;
-  const std::function<absl::Status()> interrupted_;
-  const std::function<absl::Status(int64_t)> hold_;
-  WorkCheck rows_check_;
+  rows::Batch batch_;
+  std::vector<std::string_view> tag_views_;  // of batch_
+  const size_t batch_rows_max_;
+  const rows::Interrupted& interrupted_;
+  const rows::Hold& hold_;
+  rows::WorkCheck rows_check_;
 };
 
 // Points before this are forgotten at `now_micros`: timestamps of cells are whole milliseconds.
 int64_t KeptFromMicros(int64_t now_micros, int64_t max_age_micros);
-
-// The fields that the query's answer is made of.
-std::vector<size_t> FieldsOf(const SeriesSchema& schema, const Query& query);
 
 }  // namespace sonde::series

@@ -9,8 +9,6 @@
 
 #include "model/limits.h"
 #include "series/known/complete_tables.h"
-#include "series/query/series_scan.h"
-#include "series/query/tag_conditions.h"
 
 namespace sonde::series {
 namespace {
@@ -194,14 +192,12 @@ std::vector<TablePart> Chooser::Choose(const std::set<std::string>& complete) co
 
 }  // namespace
 
-absl::StatusOr<std::vector<TablePart>> ChooseCopies(const SeriesSchema& schema, const Query& query,
+absl::StatusOr<std::vector<TablePart>> ChooseCopies(const SeriesSchema& schema, const QueryPlan& plan,
                                                     const Selection& selection, TableAccess* tables) {
   if (schema.orders.empty() && schema.periods.empty()) return std::vector<TablePart>();
-  const absl::StatusOr<TagConditions> conditions = TagConditions::Compile(schema, query.conditions);
-  if (!conditions.ok()) return conditions.status();
   Selection narrowed = selection;
-  conditions->Narrow(schema, &narrowed);
-  const Chooser chooser(schema, query, narrowed);
+  plan.conditions.Narrow(schema, &narrowed);
+  const Chooser chooser(schema, plan.query, narrowed);
   std::set<std::string> all;
   for (const OrderTable& order : schema.orders) all.insert(order.table);
   for (const PeriodTable& period : schema.periods) all.insert(period.Pattern());

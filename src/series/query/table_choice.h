@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
 #include "series/key/scan_plan.h"
-#include "series/query/query.h"
+#include "series/query/query_plan.h"
 #include "series/schema/schema.h"
 
 namespace sonde::series {
@@ -25,8 +25,8 @@ struct TablePart {
 };
 
 // `selection`: the query's, perhaps with more time.  Empty: the series' own tables are best.  Otherwise the
-// parts in the order of time.  Errors: of the notes that are read, and of the query's patterns.
-absl::StatusOr<std::vector<TablePart>> ChooseCopies(const SeriesSchema& schema, const Query& query,
+// parts in the order of time.  Errors: of the notes that are read.
+absl::StatusOr<std::vector<TablePart>> ChooseCopies(const SeriesSchema& schema, const QueryPlan& plan,
                                                     const Selection& selection, TableAccess* tables);
 
 // The table of newest values that answers a question for the newest point of each series of all time: a point

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "series/known/complete_tables.h"
 #include "series/known/series_tables.h"
+#include "series/query/query.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/memory_tables_test_support.h"
 #include "series/write/point_writer.h"

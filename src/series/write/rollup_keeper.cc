@@ -104,12 +104,18 @@ struct TotalsOf {
 
 class Totals {
  public:
-  void Add(int64_t time_micros, const ExactNumber& number, bool is_int) {
-    if (is_int) {
-      AddTo<TotalsOf<int64_t, IntSum>>(time_micros, static_cast<int64_t>(number.Int()));
+  // False: `bytes` are no number of the field.
+  [[nodiscard]] bool Add(int64_t time_micros, const Field& field, std::string_view bytes) {
+    if (field.type == FieldType::kInt) {
+      int64_t number = 0;
+      if (!DecodeInt(field, bytes, &number)) return false;
+      AddTo<TotalsOf<int64_t, IntSum>>(time_micros, number);
     } else {
-      AddTo<TotalsOf<double, DoubleSum>>(time_micros, number.value);
+      double number = 0;
+      if (!DecodeDouble(field, bytes, &number)) return false;
+      AddTo<TotalsOf<double, DoubleSum>>(time_micros, number);
     }
+    return true;
   }
   bool IsEmpty() const { return totals_.index() == 0; }
   // Not of an empty one.
@@ -426,9 +432,9 @@ absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints&
                      for (size_t i = 0; i < rollup.fields.size(); ++i) {
                        if (point.values[i].data() == nullptr) continue;
                        const Field& field = rollup.series.fields[rollup.fields[i]];
-                       const std::optional<ExactNumber> number = DecodeNumber(field, point.values[i]);
-                       if (!number) return NoNumber(field, point.values[i]);
-                       piece[i].Add(point.time_micros, *number, field.type == FieldType::kInt);
+                       if (!piece[i].Add(point.time_micros, field, point.values[i])) {
+                         return NoNumber(field, point.values[i]);
+                       }
                      }
                      return true;
                    });

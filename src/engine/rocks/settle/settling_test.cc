@@ -90,7 +90,7 @@ class SettlingTest : public testing::Test {
         numbers_seen_ += numbers.numbers.size();
         for (size_t i = 0; i < numbers.numbers.size(); ++i) {
           result += fmt::format("{} {}@{}={}\n", piece.row_key, numbers.qualifier,
-                                numbers.timestamps_micros[i], numbers.numbers[i]);
+                                numbers.timestamps_micros[i], numbers.numbers.ints()[i]);
         }
       }
     }

@@ -1,4 +1,4 @@
-#include "series/query/plot.h"
+#include "series/output/plot.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <optional>
 
-#include "series/query/plot_axis.h"
-#include "series/query/result_writer.h"
+#include "series/output/plot_axis.h"
+#include "series/output/result_writer.h"
 #include "series/schema/calendar.h"
 
 namespace sonde::series {

@@ -1,11 +1,11 @@
-#include "series/query/plot.h"
+#include "series/output/plot.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "series/query/plot_axis.h"
-#include "series/query/result_writer.h"
+#include "series/output/plot_axis.h"
+#include "series/output/result_writer.h"
 #include "series/schema/calendar.h"
 #include "series/schema/time_format.h"
 

@@ -1,4 +1,4 @@
-#include "series/query/plot_axis.h"
+#include "series/output/plot_axis.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "series/query/result_writer.h"
+#include "series/output/result_writer.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "series/query/query.h"
+#include "series/query/query_words.h"
 
 namespace sonde::series {
 
