@@ -1,9 +1,10 @@
 #include "base/steady_cond_var.h"
 
+#include <gtest/gtest.h>
+
 #include <thread>
 
 #include "absl/time/clock.h"
-#include "gtest/gtest.h"
 
 namespace sonde {
 namespace {
