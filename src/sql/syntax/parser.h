@@ -1,0 +1,32 @@
+// Reads the text of a query.
+//
+//   absl::StatusOr<std::unique_ptr<Statement>> statement = ParseStatement("SELECT cf['q'] FROM t LIMIT 10");
+//
+// Errors, INVALID_ARGUMENT, in GoogleSQL's words and with a place:
+//   "Syntax error: ..."             the text is no query
+//   "Statement not supported: ..."  the text begins as another statement (INSERT, CREATE, ...) does
+//   the text is longer than kQueryTextBytesMax, or nests deeper than kNestingMax, or a list is longer than
+//   kListMax
+// Threads: any number may parse at once.
+// Cost: one pass; time and memory are linear in the text, and the stack is bounded by kNestingMax.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "sql/syntax/tree.h"
+
+namespace sonde::sql {
+
+constexpr size_t kQueryTextBytesMax = 1 << 20;
+constexpr int kNestingMax = 100;      // of expressions, queries and types in each other
+constexpr size_t kListMax = 100'000;  // of elements in one list
+
+// A trailing semicolon is taken.  EXPLAIN [ANALYZE] may stand in front.
+absl::StatusOr<std::unique_ptr<Statement>> ParseStatement(std::string_view text);
+// An expression by itself.
+absl::StatusOr<ExprPtr> ParseExpression(std::string_view text);
+
+}  // namespace sonde::sql
