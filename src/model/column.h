@@ -2,7 +2,8 @@
 // of a column that came as numbers (NumberColumn, NumberRow::Part), and a column of a batch of rows
 // (rows/batch.h).
 //
-// Shape: `size()` values of the type, as one array.  Times are microseconds since 1970-01-01.
+// Shape: `size()` values of the type, as one array.  Times are microseconds since 1970-01-01.  Arrays, structs and
+//   maps are lists (model/datum.h).
 //   there()          null: all values are there; else a byte for each value: 1 it is there, 0 it is missing
 //                    (NULL). What stands in the array in the place of a missing value means nothing.
 //   is_constant()    the array has one value, in place 0, which all `size()` rows share
@@ -17,11 +18,12 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/types/span.h"
+#include "model/datum.h"
 
 namespace sonde {
 
-// kInt128: ints that were added or subtracted, and left 64 bits on their way.
-enum class ColumnType : uint8_t { kInt64, kDouble, kBytes, kTime, kInt128 };
+// kInt128: ints that were added or subtracted, and left 64 bits on their way.  kList: values that hold others.
+enum class ColumnType : uint8_t { kInt64, kDouble, kBytes, kTime, kInt128, kList };
 
 class ColumnView {
  public:
@@ -43,9 +45,18 @@ class ColumnView {
   static ColumnView OfWideInts(absl::Span<const absl::int128> values, const uint8_t* there = nullptr) {
     return {ColumnType::kInt128, values.data(), values.size(), there, false};
   }
+  // A value that is not there stands in there(), too; the datum's own is_there is not looked at.
+  static ColumnView OfLists(absl::Span<const Datum> values, const uint8_t* there = nullptr) {
+    return {ColumnType::kList, values.data(), values.size(), there, false};
+  }
   // `*value`, `size` times.
   static ColumnView Constant(const std::string_view* value, size_t size) {
     return {ColumnType::kBytes, value, size, nullptr, true};
+  }
+  // The only value of `value`, `size` times.
+  static ColumnView Constant(const ColumnView& value, size_t size) {
+    assert(value.size() == 1);
+    return {value.type(), value.values_, size, value.there_, true};
   }
   // `size` values, none of them there.
   static ColumnView Missing(ColumnType type, size_t size) {
@@ -62,7 +73,7 @@ class ColumnView {
   // The place of a value in the array.
   size_t PlaceOf(size_t index) const { return is_constant() ? 0 : index; }
 
-  // The array, of the type that the column has: kInt64 and kTime; kDouble; kBytes; kInt128.
+  // The array, of the type that the column has: kInt64 and kTime; kDouble; kBytes; kInt128; kList.
   const int64_t* ints() const {
     assert(type() == ColumnType::kInt64 || type() == ColumnType::kTime);
     return static_cast<const int64_t*>(values_);
@@ -78,6 +89,10 @@ class ColumnView {
   const absl::int128* wide_ints() const {
     assert(type() == ColumnType::kInt128);
     return static_cast<const absl::int128*>(values_);
+  }
+  const Datum* lists() const {
+    assert(type() == ColumnType::kList);
+    return static_cast<const Datum*>(values_);
   }
 
   // `count` of the values, from `first` on.
@@ -98,7 +113,9 @@ class ColumnView {
   static constexpr int kTypeShift = 48;
   static constexpr int kConstantShift = 56;
 
-  size_t Width() const { return type() == ColumnType::kBytes || type() == ColumnType::kInt128 ? 16 : 8; }
+  size_t Width() const {
+    return type() == ColumnType::kInt64 || type() == ColumnType::kTime || type() == ColumnType::kDouble ? 8 : 16;
+  }
 
   const void* values_ = nullptr;
   const uint8_t* there_ = nullptr;
@@ -106,6 +123,6 @@ class ColumnView {
   // written and copied at once: of tall rows there are many views.
   uint64_t shape_ = 0;
 };
-static_assert(sizeof(std::string_view) == 16 && sizeof(absl::int128) == 16);
+static_assert(sizeof(std::string_view) == 16 && sizeof(absl::int128) == 16 && sizeof(Datum) == 16);
 
 }  // namespace sonde

@@ -263,6 +263,7 @@ void Accumulators::Add(size_t index, absl::Span<const int64_t> times_micros, con
       AddRun<double, double>(index, times_micros, {values.doubles(), count});
       break;
     case ColumnType::kBytes:
+    case ColumnType::kList:
       break;
   }
   counts_[index] += static_cast<int64_t>(count);

@@ -16,6 +16,8 @@ size_t Column::size() const {
       return doubles_.size();
     case ColumnType::kBytes:
       return bytes_.size();
+    case ColumnType::kList:
+      return lists_.size();
     case ColumnType::kInt128:
       break;
   }
@@ -31,12 +33,14 @@ void Column::Clear() {
   ints_.clear();
   doubles_.clear();
   wide_ints_.clear();
+  lists_.clear();
+  list_items_.Clear();
   there_.clear();
   type_ = declared_;
 }
 
 void Column::AppendInt(int64_t value) {
-  assert(type_ != ColumnType::kDouble && type_ != ColumnType::kBytes);
+  assert(type_ == ColumnType::kInt64 || type_ == ColumnType::kTime || type_ == ColumnType::kInt128);
   if (type_ == ColumnType::kInt128) {
     wide_ints_.push_back(value);
   } else {
@@ -78,6 +82,12 @@ void Column::AppendBytes(std::string_view value, size_t count) {
   }
 }
 
+void Column::AppendList(const Datum& list) {
+  assert(type_ == ColumnType::kList);
+  lists_.push_back(CopyTo(&list_items_, list));
+  NoteThere();
+}
+
 void Column::AppendMissing(size_t count) {
   if (there_.empty()) there_.assign(size(), 1);
   there_.resize(there_.size() + count, 0);
@@ -91,6 +101,9 @@ void Column::AppendMissing(size_t count) {
       break;
     case ColumnType::kBytes:
       bytes_.resize(bytes_.size() + count);
+      break;
+    case ColumnType::kList:
+      lists_.resize(lists_.size() + count);
       break;
     case ColumnType::kInt128:
       wide_ints_.resize(wide_ints_.size() + count);
@@ -121,13 +134,16 @@ void Column::AppendThere(const ColumnView& values, size_t place) {
       return AppendDouble(values.doubles()[place]);
     case ColumnType::kBytes:
       return AppendBytes(values.bytes()[place]);
+    case ColumnType::kList:
+      return AppendList(values.lists()[place]);
     case ColumnType::kInt128:
       return AppendWideInt(values.wide_ints()[place]);
   }
 }
 
 void Column::Append(const ColumnView& values) {
-  const bool is_plain = !values.is_constant() && values.type() == type_ && type_ != ColumnType::kBytes;
+  const bool is_plain = !values.is_constant() && values.type() == type_ && type_ != ColumnType::kBytes &&
+                        type_ != ColumnType::kList;
   if (!is_plain) {
     for (size_t i = 0; i < values.size(); ++i) {
       if (values.IsThere(i)) {
@@ -182,7 +198,7 @@ void PutThose(const Number* values, const uint8_t* there, size_t count, std::vec
 
 void Column::AppendThose(const ColumnView& values) {
   const bool is_plain = !values.is_constant() && values.there() != nullptr && values.type() == type_ &&
-                        type_ != ColumnType::kBytes && there_.empty();
+                        type_ != ColumnType::kBytes && type_ != ColumnType::kList && there_.empty();
   if (!is_plain) {
     for (size_t i = 0; i < values.size(); ++i) {
       if (values.IsThere(i)) AppendThere(values, values.PlaceOf(i));
@@ -197,7 +213,7 @@ void Column::AppendThose(const ColumnView& values) {
 }
 
 void Column::ResizeDense(size_t count) {
-  assert(type_ != ColumnType::kBytes && type_ != ColumnType::kInt128);
+  assert(type_ == ColumnType::kInt64 || type_ == ColumnType::kTime || type_ == ColumnType::kDouble);
   there_.clear();
   if (type_ == ColumnType::kDouble) {
     doubles_.resize(count);
@@ -226,6 +242,7 @@ void Column::CopyFromBefore(size_t place) {
   copy(&doubles_);
   copy(&wide_ints_);
   copy(&bytes_);
+  copy(&lists_);
 }
 
 ColumnView Column::View() const {
@@ -238,6 +255,8 @@ ColumnView Column::View() const {
       return ColumnView::OfDoubles(doubles_, there());
     case ColumnType::kBytes:
       return ColumnView::OfBytes(bytes_, there());
+    case ColumnType::kList:
+      return ColumnView::OfLists(lists_, there());
     case ColumnType::kInt128:
       break;
   }
@@ -245,8 +264,8 @@ ColumnView Column::View() const {
 }
 
 size_t Column::MemoryBytes() const {
-  return (ints_.size() + doubles_.size()) * 8 + (wide_ints_.size() + bytes_.size()) * 16 + there_.size() +
-         bytes_held_;
+  return (ints_.size() + doubles_.size()) * 8 + (wide_ints_.size() + bytes_.size() + lists_.size()) * 16 +
+         there_.size() + bytes_held_ + list_items_.MemoryBytes();
 }
 
 }  // namespace sonde::rows

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/arena.h"
 #include "codec/strings.h"
 #include "model/column.h"
 #include "rows/value.h"
@@ -54,6 +55,8 @@ class Column {
   }
   // `count` times, and kept once.
   void AppendBytes(std::string_view value, size_t count = 1);
+  // Copies the list, and all that it holds.
+  void AppendList(const Datum& list);
   void AppendMissing(size_t count = 1);
   // The value has the type of the column, or is missing.
   void AppendValue(const Value& value);
@@ -101,8 +104,10 @@ class Column {
   std::vector<double> doubles_;
   std::vector<absl::int128> wide_ints_;
   std::vector<std::string_view> bytes_;
-  codec::ByteArena arena_;      // what bytes_ view
-  size_t bytes_held_ = 0;       // in arena_
+  codec::ByteArena arena_;  // what bytes_ view
+  size_t bytes_held_ = 0;   // in arena_
+  std::vector<Datum> lists_;
+  Arena list_items_;            // what lists_ view
   std::vector<uint8_t> there_;  // empty: all values are there
 };
 

@@ -23,6 +23,7 @@ std::optional<long double> RankOf(const ColumnView& column, size_t row) {
     case ColumnType::kInt128:
       return static_cast<long double>(column.wide_ints()[place]);
     case ColumnType::kBytes:
+    case ColumnType::kList:
       break;
   }
   return std::nullopt;

@@ -36,7 +36,10 @@ void GetValue(const ColumnView& column, size_t row, Value* value) {
       }
       return;
     }
+    case ColumnType::kList:
+      break;
   }
+  *value = std::monostate();  // a list is more than a value by itself
 }
 
 std::optional<double> NumberOf(const Value& value) {
@@ -58,6 +61,7 @@ std::optional<double> NumberOf(const ColumnView& column, size_t row) {
     case ColumnType::kInt128:
       return static_cast<double>(column.wide_ints()[place]);
     case ColumnType::kBytes:
+    case ColumnType::kList:
       break;
   }
   return std::nullopt;

@@ -1,0 +1,174 @@
+// Logical plans: the operators that a query comes to.
+//
+// Shape: a tree of operators, each with the types of the columns that it gives.  Expressions of an operator read the columns of its
+//   input (of a join: those of the left input, then those of the right one).  Columns have no names but in BoundQuery.
+// Threads: a plan is immutable once made, and may be executed several times at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "model/row_range.h"
+#include "sql/expression/expression.h"
+#include "sql/value/type.h"
+
+namespace sonde::sql {
+
+struct Plan;
+using PlanPtr = std::unique_ptr<Plan>;
+
+// A column that a scan of a table gives.
+struct ScanColumn {
+  enum class Kind : uint8_t {
+    kKey,       // the row key: BYTES
+    kKeyField,  // field `index` of the row key by the table's row key schema
+    kFamily,    // the cells of a family as a map by qualifier
+    kCell,  // the cell of one qualifier: BYTES (or INT64 of an aggregate family); NULL without a cell.  With history an array
+    kWriteTimestamp,  // the time of the newest cell of one qualifier, or NULL
+    kNumber,  // the cell of one qualifier as INT64 or FLOAT64, written as `written` says; a value that is written otherwise
+    // is an error, or NULL if `is_safe`
+  };
+  Kind kind = Kind::kKey;
+  size_t index = 0;
+  std::string family;
+  std::string qualifier;
+  NumberBytes written = NumberBytes::kDecimalText;
+  bool is_safe = false;
+  Type type;
+};
+
+// t(with_history => TRUE, after => ...): which cells of each column count.  Expressions have no columns; null: not given.
+struct TemporalArguments {
+  bool with_history = false;
+  ExpressionPtr as_of;  // only cells at or before it: TIMESTAMP, as are the next four
+  ExpressionPtr after;  // exclusive
+  ExpressionPtr after_or_equal;
+  ExpressionPtr before;  // exclusive
+  ExpressionPtr before_or_equal;
+  ExpressionPtr latest_n;  // INT64: so many of each column, newest first
+};
+
+struct SortKey {
+  ExpressionPtr expr;
+  bool descending = false;
+  bool nulls_first = true;
+};
+
+struct AggregateItem {
+  const Function* function = nullptr;
+  const Overload* overload = nullptr;
+  Type type;
+  std::vector<ExpressionPtr> arguments;
+  bool distinct = false;
+  bool ignores_nulls = false;  // rows whose first argument is NULL do not count
+  ExpressionPtr having;        // only the rows where it is the most (or the least)
+  bool having_is_max = true;
+  std::vector<SortKey> order_by;
+  ExpressionPtr limit;
+};
+
+struct WindowItem {
+  struct Bound {
+    enum class Kind : uint8_t {
+      kUnboundedPreceding,
+      kPreceding,
+      kCurrentRow,
+      kFollowing,
+      kUnboundedFollowing
+    };
+    Kind kind = Kind::kUnboundedPreceding;
+    ExpressionPtr offset;
+    std::string part;  // of RANGE with INTERVAL over a TIMESTAMP: SECOND, ...
+  };
+  AggregateItem call;  // of a window function (Function::Kind::kWindow) or an aggregate
+  bool is_range = true;
+  Bound start;
+  Bound end{Bound::Kind::kCurrentRow, nullptr, ""};
+};
+
+struct Plan {
+  enum class Kind : uint8_t {
+    kSingleRow,  // one row without columns
+    kScan,       // `scan`
+    kUnpack,  // of rows with history, one row for each time: `history`; gives the input's columns, then _timestamp
+    kUnnest,  // for each row of the input the elements of the array `expressions[0]`: the input's columns, the element, with_offset its number.
+              // `is_outer`: a row whose array is empty or NULL comes once, with NULL
+    kFilter,  // the rows for which expressions[0] is TRUE
+    kProject,    // `expressions`
+    kAggregate,  // for each group by `expressions`: their values, then `aggregates`.  Without expressions one row, also of no rows
+    kWindow,  // the input's columns, then `windows`, over partitions by `expressions` in the order of `sort`
+    kSort,    // by `sort`
+    kLimit,   // `limit` and `offset`, expressions of INT64 without columns
+    kJoin,    // of two inputs: `join`, `condition`; `asof`
+    kUnion,   // the rows of all inputs, one after the other; all have the same types
+    kSetOperation,  // INTERSECT and EXCEPT of two inputs: `set_is_except`, `set_is_distinct`
+  };
+  enum class Join : uint8_t { kInner, kLeft, kRight, kFull };
+
+  struct Scan {
+    TableSchemaRef table;
+    std::vector<ScanColumn> columns;
+    TemporalArguments temporal;
+    // Conditions on the key that every row fulfils which comes further: the rows that are read (key_ranges.h).  They read the columns of the scan.
+    std::vector<ExpressionPtr> key_conditions;
+    bool reversed = false;
+    // A row counts if one of its cells does, whatever columns are read; false: only rows with a value in one of the
+    // columns matter to the plan.
+    bool needs_all_rows = true;
+    // Of the kUnpack above: conditions on the time, as in TemporalArguments, that every time fulfils which comes further.
+    std::vector<ExpressionPtr> time_conditions;
+    std::vector<std::string> hints;
+  };
+  // A column of kUnpack's input that has a history.
+  struct History {
+    size_t column = 0;
+    bool is_map = false;  // MAP<BYTES, ARRAY<STRUCT<timestamp, value>>>; else the array
+  };
+
+  Kind kind = Kind::kSingleRow;
+  std::vector<Type> types;
+  std::vector<PlanPtr> inputs;
+  std::vector<ExpressionPtr> expressions;
+  std::unique_ptr<Scan> scan;
+  std::vector<History> history;
+  bool with_offset = false;
+  bool is_outer = false;
+  std::vector<AggregateItem> aggregates;
+  std::vector<WindowItem> windows;
+  std::vector<SortKey> sort;
+  ExpressionPtr limit;
+  ExpressionPtr offset;
+  Join join = Join::kInner;
+  bool asof = false;  // of the right rows that match, the one that is nearest by `asof_order`
+  std::vector<SortKey> asof_order;
+  ExpressionPtr condition;  // null: TRUE
+  bool set_is_except = false;
+  bool set_is_distinct = true;
+};
+
+struct OutputColumn {
+  std::string name;  // never empty; may repeat
+  Type type;
+};
+
+struct QueryParameter {
+  std::string name;  // as declared; compared without case
+  Type type;
+};
+
+struct BoundQuery {
+  PlanPtr plan;
+  std::vector<OutputColumn> columns;
+  std::vector<QueryParameter> parameters;  // kParameter counts these
+  enum class Explain : uint8_t { kNo, kPlan, kAnalyze };
+  Explain explain = Explain::kNo;
+  std::vector<TableSchemaRef> tables;  // all that the query reads from, each once
+};
+
+}  // namespace sonde::sql

@@ -1,0 +1,160 @@
+#include "sql/value/value_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "absl/time/civil_time.h"
+#include "sql/value/value.h"
+
+namespace sonde::sql {
+namespace {
+
+// The shortest digits that read back, written as %g does.
+template <typename Number>
+std::string NumberText(Number number, int digits_max) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
+  if (number == 0) return "0";
+  char digits[64];
+  const auto written = std::to_chars(digits, digits + sizeof(digits), number, std::chars_format::scientific);
+  const std::string_view shortest(digits, written.ptr - digits);
+  const int count = static_cast<int>(std::count_if(shortest.begin(), shortest.begin() + shortest.find('e'),
+                                                   [](char c) { return c >= '0' && c <= '9'; }));
+  return fmt::format("{:.{}g}", number, std::max(count, digits_max));
+}
+
+void AppendEscaped(std::string_view bytes, bool is_text, std::string* out) {
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    switch (c) {
+      case '\n':
+        *out += "\\n";
+        break;
+      case '\r':
+        *out += "\\r";
+        break;
+      case '\t':
+        *out += "\\t";
+        break;
+      case '"':
+        *out += "\\\"";
+        break;
+      case '\\':
+        *out += "\\\\";
+        break;
+      default:
+        if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !is_text)) {
+          *out += fmt::format("\\x{:02x}", byte);
+        } else {
+          *out += c;
+        }
+    }
+  }
+}
+
+}  // namespace
+
+// %.15g where that reads back, as GoogleSQL writes numbers; else as many digits as are needed.
+std::string DoubleText(double number) { return NumberText(number, 15); }
+std::string FloatText(float number) { return NumberText(number, 6); }
+
+std::string DateText(int64_t days) {
+  const absl::CivilDay day = absl::CivilDay(1970, 1, 1) + days;
+  return fmt::format("{:04}-{:02}-{:02}", day.year(), day.month(), day.day());
+}
+
+std::string TimestampText(int64_t micros) {
+  constexpr int64_t kMicros = 1'000'000;
+  int64_t seconds = micros / kMicros;
+  int64_t fraction = micros % kMicros;
+  if (fraction < 0) {
+    fraction += kMicros;
+    --seconds;
+  }
+  const absl::CivilSecond civil = absl::CivilSecond(1970, 1, 1) + seconds;
+  std::string text = fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", civil.year(), civil.month(),
+                                 civil.day(), civil.hour(), civil.minute(), civil.second());
+  if (fraction % 1'000 != 0) {
+    text += fmt::format(".{:06}", fraction);
+  } else if (fraction != 0) {
+    text += fmt::format(".{:03}", fraction / 1'000);
+  }
+  return text + "+00";
+}
+
+std::string StringLiteral(std::string_view text) {
+  std::string literal = "\"";
+  AppendEscaped(text, /*is_text=*/true, &literal);
+  return literal + "\"";
+}
+
+std::string BytesLiteral(std::string_view bytes) {
+  std::string literal = "b\"";
+  AppendEscaped(bytes, /*is_text=*/false, &literal);
+  return literal + "\"";
+}
+
+namespace {
+
+// The parts of a list between brackets; of a map pairs.
+void AppendItems(const Type& type, const Datum& datum, std::string* text) {
+  const bool is_map = type.Is(TypeKind::kMap);
+  *text += type.Is(TypeKind::kStruct) ? '(' : is_map ? '{' : '[';
+  for (size_t i = 0; i < datum.size; ++i) {
+    if (i > 0) *text += is_map && i % 2 == 1 ? ": " : ", ";
+    const Type& inside = type.Is(TypeKind::kStruct) ? type.fields()[i].type
+                         : !is_map                  ? type.element()
+                         : i % 2 == 0               ? type.key()
+                                                    : type.value();
+    AppendSql(inside, datum.items[i], text);
+  }
+  *text += type.Is(TypeKind::kStruct) ? ')' : is_map ? '}' : ']';
+}
+
+}  // namespace
+
+void AppendSql(const Type& type, const Datum& datum, std::string* text) {
+  if (!datum.is_there) {
+    *text += "NULL";
+    return;
+  }
+  switch (type.kind()) {
+    case TypeKind::kBool:
+      *text += datum.integer != 0 ? "true" : "false";
+      return;
+    case TypeKind::kInt64:
+    case TypeKind::kEnum:
+      *text += fmt::format("{}", datum.integer);
+      return;
+    case TypeKind::kFloat32:
+      *text += FloatText(static_cast<float>(datum.number));
+      return;
+    case TypeKind::kFloat64:
+      *text += DoubleText(datum.number);
+      return;
+    case TypeKind::kString:
+      *text += StringLiteral(datum.bytes());
+      return;
+    case TypeKind::kBytes:
+    case TypeKind::kProto:
+      *text += BytesLiteral(datum.bytes());
+      return;
+    case TypeKind::kDate:
+      *text += "DATE \"" + DateText(datum.integer) + "\"";
+      return;
+    case TypeKind::kTimestamp:
+      *text += "TIMESTAMP \"" + TimestampText(datum.integer) + "\"";
+      return;
+    case TypeKind::kArray:
+    case TypeKind::kStruct:
+    case TypeKind::kMap:
+      AppendItems(type, datum, text);
+      return;
+  }
+}
+
+}  // namespace sonde::sql
