@@ -38,9 +38,9 @@ struct Path {
 
 // A type as it is written: INT64, ARRAY<STRUCT<a INT64, STRING>>, MAP<BYTES, INT64>, `bundle.pkg.Message`.
 struct TypeName {
-  Path path;                                          // of a simple type; else one of ARRAY, STRUCT, MAP
-  std::vector<std::unique_ptr<TypeName>> arguments;   // of ARRAY one, of MAP two, of STRUCT its fields
-  std::vector<std::string> field_names;               // of STRUCT, one an argument; empty: no name
+  Path path;                                         // of a simple type; else one of ARRAY, STRUCT, MAP
+  std::vector<std::unique_ptr<TypeName>> arguments;  // of ARRAY one, of MAP two, of STRUCT its fields
+  std::vector<std::string> field_names;              // of STRUCT, one an argument; empty: no name
   Position position;
 };
 
@@ -87,36 +87,36 @@ struct Expr {
   enum class Kind : uint8_t {
     // --- Leaves.
     kNull,
-    kBool,        // `boolean`
-    kInt,         // `text`: decimal or 0x..., without sign
-    kFloat,       // `text`
-    kString,      // `text`: the value, unescaped, valid UTF-8
-    kBytes,       // `text`: the value, unescaped
-    kDate,        // DATE '...': `text`
-    kTimestamp,   // TIMESTAMP '...': `text`
-    kParameter,   // @name: `text`
-    kName,        // a name: `text`; a.b is kField of kName.  Parts of dates (the MONTH of DATE_TRUNC) are names, too
+    kBool,       // `boolean`
+    kInt,        // `text`: decimal or 0x..., without sign
+    kFloat,      // `text`
+    kString,     // `text`: the value, unescaped, valid UTF-8
+    kBytes,      // `text`: the value, unescaped
+    kDate,       // DATE '...': `text`
+    kTimestamp,  // TIMESTAMP '...': `text`
+    kParameter,  // @name: `text`
+    kName,  // a name: `text`; a.b is kField of kName.  Parts of dates (the MONTH of DATE_TRUNC) are names, too
     // --- Operators.  Operands in `children`.
-    kField,       // children[0].text
-    kStarField,   // children[0].*, in select lists only
-    kIndex,       // children[0][children[1]]; `text`: "", OFFSET, ORDINAL, SAFE_OFFSET, SAFE_ORDINAL, KEY, SAFE_KEY
-    kUnary,       // `text`: -, +, ~, NOT
-    kBinary,      // `text`: || * / + - << >> & ^ | = != < <= > >= LIKE AND OR, IS DISTINCT FROM.  <> is !=.
-                  // AND and OR may have more than two operands.  `negated`: NOT LIKE, IS NOT DISTINCT FROM
-    kIs,          // children[0] IS [NOT] `text`: NULL, TRUE, FALSE; `negated`
-    kBetween,     // children[0] [NOT] BETWEEN children[1] AND children[2]; `negated`
-    kInList,      // children[0] [NOT] IN (children[1], ...); `negated`
-    kInUnnest,    // children[0] [NOT] IN UNNEST(children[1]); `negated`
-    kInQuery,     // children[0] [NOT] IN (query); `negated`
-    kCase,        // `has_operand`: children[0] is it; then WHEN, THEN pairs; then, with `has_else`, ELSE
-    kCast,        // CAST(children[0] AS type [FORMAT children[1]] [AT TIME ZONE children[2]]); `safe`: SAFE_CAST.
-                  // Children that are not there are null.
-    kExtract,     // EXTRACT(text FROM children[0] [AT TIME ZONE children[1]]); part in upper case, WEEK(MONDAY) too
-    kInterval,    // INTERVAL children[0] text; the part in upper case
-    kArray,       // [ARRAY[<type>]] [children...]; `type`: null unless written
-    kStruct,      // (a, b), STRUCT[<type>](a AS x, ...); `names`: one a child, empty where there is none
-    kLambda,      // names -> children[0]
-    kCall,        // a function call: `call`
+    kField,      // children[0].text
+    kStarField,  // children[0].*, in select lists only
+    kIndex,  // children[0][children[1]]; `text`: "", OFFSET, ORDINAL, SAFE_OFFSET, SAFE_ORDINAL, KEY, SAFE_KEY
+    kUnary,     // `text`: -, +, ~, NOT
+    kBinary,    // `text`: || * / + - << >> & ^ | = != < <= > >= LIKE AND OR, IS DISTINCT FROM.  <> is !=.
+                // AND and OR may have more than two operands.  `negated`: NOT LIKE, IS NOT DISTINCT FROM
+    kIs,        // children[0] IS [NOT] `text`: NULL, TRUE, FALSE; `negated`
+    kBetween,   // children[0] [NOT] BETWEEN children[1] AND children[2]; `negated`
+    kInList,    // children[0] [NOT] IN (children[1], ...); `negated`
+    kInUnnest,  // children[0] [NOT] IN UNNEST(children[1]); `negated`
+    kInQuery,   // children[0] [NOT] IN (query); `negated`
+    kCase,      // `has_operand`: children[0] is it; then WHEN, THEN pairs; then, with `has_else`, ELSE
+    kCast,  // CAST(children[0] AS type [FORMAT children[1]] [AT TIME ZONE children[2]]); `safe`: SAFE_CAST.
+            // Children that are not there are null.
+    kExtract,  // EXTRACT(text FROM children[0] [AT TIME ZONE children[1]]); part in upper case, WEEK(MONDAY) too
+    kInterval,  // INTERVAL children[0] text; the part in upper case
+    kArray,     // [ARRAY[<type>]] [children...]; `type`: null unless written
+    kStruct,  // (a, b), STRUCT[<type>](a AS x, ...); `names`: one a child, empty where there is none; `is_tuple`
+    kLambda,  // names -> children[0]
+    kCall,    // a function call: `call`
     // --- Queries.  `query`.
     kScalarQuery,
     kArrayQuery,   // ARRAY(query)
@@ -125,18 +125,18 @@ struct Expr {
 
   // The parts of a call that most calls do not have.
   struct Call {
-    Path name;                               // in upper case; SAFE.F has two parts, HLL_COUNT.INIT too
+    Path name;  // in upper case; SAFE.F has two parts, HLL_COUNT.INIT too
     std::vector<ExprPtr> arguments;
-    std::vector<NamedArgument> named;        // name => value, behind the others
-    bool star = false;                       // COUNT(*)
+    std::vector<NamedArgument> named;  // name => value, behind the others
+    bool star = false;                 // COUNT(*)
     bool distinct = false;
     enum class Nulls : uint8_t { kUnsaid, kIgnore, kRespect };
-    Nulls nulls = Nulls::kUnsaid;            // IGNORE NULLS, RESPECT NULLS, inside the parentheses
-    ExprPtr having_max;                      // HAVING MAX e
+    Nulls nulls = Nulls::kUnsaid;  // IGNORE NULLS, RESPECT NULLS, inside the parentheses
+    ExprPtr having_max;            // HAVING MAX e
     ExprPtr having_min;
     std::vector<OrderItem> order_by;
     ExprPtr limit;
-    std::unique_ptr<WindowSpec> over;        // OVER (...) or OVER name (only `base` is set)
+    std::unique_ptr<WindowSpec> over;  // OVER (...) or OVER name (only `base` is set)
   };
 
   Kind kind = Kind::kNull;
@@ -147,6 +147,7 @@ struct Expr {
   bool safe = false;
   bool has_operand = false;
   bool has_else = false;
+  bool is_tuple = false;       // of kStruct: (a, b), whose fields take no names from what they are made of
   bool parenthesized = false;  // (expr): printed so, and no alias is taken from it otherwise
   std::vector<ExprPtr> children;
   std::vector<std::string> names;
@@ -161,11 +162,11 @@ struct SelectItem {
     ExprPtr expr;
     std::string name;
   };
-  ExprPtr expr;       // null for *; of expr.* the part before the dot (`star` is set)
+  ExprPtr expr;  // null for *; of expr.* the part before the dot (`star` is set)
   bool star = false;
-  std::string alias;  // empty: none
-  std::vector<std::string> except;        // of stars
-  std::vector<Replacement> replace;       // of stars
+  std::string alias;                 // empty: none
+  std::vector<std::string> except;   // of stars
+  std::vector<Replacement> replace;  // of stars
   Position position;
 };
 
@@ -214,18 +215,18 @@ struct PipeOperator {
     kWhere,      // expr
     kAggregate,  // items (with order marks), group_by (with aliases and order marks)
     kDistinct,
-    kOrderBy,    // order_by
-    kLimit,      // limit, offset
-    kJoin,       // from: a join whose left is null
-    kCall,       // from: kUnpack or kFunction without its table; alias
-    kUnion,      // set operations with `queries`
+    kOrderBy,  // order_by
+    kLimit,    // limit, offset
+    kJoin,     // from: a join whose left is null
+    kCall,     // from: kUnpack or kFunction without its table; alias
+    kUnion,    // set operations with `queries`
   };
   Kind kind = Kind::kWhere;
   Position position;
   bool distinct = false;
   std::vector<SelectItem> items;
   std::vector<SelectItem> group_by;
-  std::vector<OrderItem> order_by;            // of kAggregate: GROUP AND ORDER BY and item marks, by ordinals
+  std::vector<OrderItem> order_by;  // of kAggregate: GROUP AND ORDER BY and item marks, by ordinals
   bool group_and_order_by = false;
   std::vector<std::pair<std::string, std::unique_ptr<WindowSpec>>> windows;
   std::vector<std::string> names;
@@ -233,7 +234,7 @@ struct PipeOperator {
   ExprPtr expr;
   ExprPtr limit, offset;
   FromItemPtr from;
-  std::string set_operation;                  // as Query::set_operation
+  std::string set_operation;  // as Query::set_operation
   std::vector<QueryPtr> queries;
 };
 
@@ -269,7 +270,8 @@ struct Query {
   std::vector<std::pair<std::string, std::unique_ptr<WindowSpec>>> windows;
 
   QueryPtr nested;
-  std::string set_operation;  // UNION ALL, UNION DISTINCT, INTERSECT ALL, INTERSECT DISTINCT, EXCEPT ALL, EXCEPT DISTINCT
+  std::string
+      set_operation;  // UNION ALL, UNION DISTINCT, INTERSECT ALL, INTERSECT DISTINCT, EXCEPT ALL, EXCEPT DISTINCT
   std::vector<QueryPtr> inputs;
 
   std::vector<OrderItem> order_by;
