@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "rows/batch.h"
@@ -42,6 +43,8 @@ class Execution {
   // Where an execution can go on behind the last batch that Next gave; nothing: it must begin anew.
   virtual std::optional<std::string> ResumePoint() const = 0;
   virtual int64_t now_micros() const = 0;
+  // Gives back what costs others while nobody asks for rows (scans that are open).  The next call of Next takes it again.
+  virtual void Suspend() = 0;
   // For EXPLAIN ANALYZE and the slow list: operator by operator, rows, cells, bytes and time.
   virtual std::string Describe() const = 0;
 };

@@ -28,7 +28,8 @@ std::string Joined(const Expression& expression, std::string_view between) {
 }
 
 std::string CallText(const Expression& expression) {
-  const std::string_view name = expression.function != nullptr ? expression.function->name : "?";
+  const std::string_view name =
+      expression.function != nullptr ? std::string_view(expression.function->name) : "?";
   if (expression.arguments.size() == 2 && !expression.is_safe) {
     for (const auto& [function, sign] : kInfix) {
       if (function == name) return fmt::format("({})", Joined(expression, fmt::format(" {} ", sign)));
