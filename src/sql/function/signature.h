@@ -5,6 +5,7 @@
 // A signature is written as in the documents:
 //   (INT64, [STRING]) -> STRING   the second argument may be left out
 //   (T1, T1...) -> T1             the last argument repeats: none or more of it
+//   STRUCT, STRUCT<key T1>        any struct; a struct of these fields (every field has a name)
 //   T1, T2                        any type; all arguments that are T1 come to one type, their common supertype
 //   PART                          a word: part of a date (MONTH, WEEK(MONDAY)) or a normal form (NFC).  Kernels get a constant
 //                                 STRING, in upper case
@@ -18,7 +19,8 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,13 +46,14 @@ struct ArgumentFacts {
 
 // A pattern of a type: INT64, T1, ARRAY<T1>, MAP<T1, T2>.
 struct TypePattern {
-  enum class Kind : uint8_t { kExact, kVariable, kArray, kMap, kAnyStruct };
+  enum class Kind : uint8_t { kExact, kVariable, kArray, kMap, kStruct, kAnyStruct };
   enum class Class : uint8_t { kAny, kComparable, kGroupable, kOrderable, kNumeric, kFloat };
   Kind kind = Kind::kExact;
   Type type;                        // of kExact
   int variable = 0;                 // of kVariable: 1 for T1, ...
   Class of = Class::kAny;           // of kVariable
-  std::vector<TypePattern> inside;  // of kArray one, of kMap two
+  std::vector<TypePattern> inside;  // of kArray one, of kMap two, of kStruct one a field
+  std::vector<std::string> names;   // of kStruct
 };
 
 class Signature {

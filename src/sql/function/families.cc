@@ -1,0 +1,12 @@
+#include "sql/function/families.h"
+
+namespace sonde::sql {
+
+absl::Span<const Family> Families() {
+  static constexpr Family kFamilies[] = {
+      OperatorFunctions,
+  };
+  return kFamilies;
+}
+
+}  // namespace sonde::sql
