@@ -290,7 +290,7 @@ std::vector<Function> RegexpFunctions() {
        .meaning = "Whether a regular expression (RE2) matches somewhere in a value.",
        .examples = {"REGEXP_CONTAINS('foo@example.com', r'@[a-z]+\\.')"}},
       extract,
-      AliasOf(extract, "REGEXP_SUBSTR"),
+      {.name = "REGEXP_SUBSTR", .alias_of = "REGEXP_EXTRACT"},
       {.name = "REGEXP_EXTRACT_ALL",
        .overloads = {Scalar("(STRING, STRING) -> ARRAY<STRING>", RowKernel<RegexpExtractAll<kString>>),
                      Scalar("(BYTES, BYTES) -> ARRAY<BYTES>", RowKernel<RegexpExtractAll<kBytes>>)},
