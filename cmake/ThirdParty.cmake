@@ -40,6 +40,13 @@ if(NOT SONDE_SANITIZE)
 endif()
 add_library(re2_static INTERFACE)
 target_link_libraries(re2_static INTERFACE ${RE2_STATIC_LIBRARY} Threads::Threads)
+# Unicode's cases and normal forms: its archive, so that the program carries the data that it was tested with.
+find_path(UTF8PROC_INCLUDE_DIR utf8proc.h REQUIRED)
+find_library(UTF8PROC_LIBRARY libutf8proc.a REQUIRED)
+add_library(utf8proc INTERFACE)
+target_include_directories(utf8proc SYSTEM INTERFACE ${UTF8PROC_INCLUDE_DIR})
+target_compile_definitions(utf8proc INTERFACE UTF8PROC_STATIC)
+target_link_libraries(utf8proc INTERFACE ${UTF8PROC_LIBRARY})
 # HTTP/2: its archive, as gRPC's are (docs/decisions/0023-own-grpc-server.md).
 find_path(NGHTTP2_INCLUDE_DIR nghttp2/nghttp2.h REQUIRED)
 if(SONDE_SANITIZE)

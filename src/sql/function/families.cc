@@ -4,7 +4,7 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
-      OperatorFunctions,
+      OperatorFunctions, StringFunctions, RegexpFunctions, JsonFunctions,
   };
   return kFamilies;
 }
