@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sql/function/calendar.h"
-#include "sql/function/function.h"
+#include "sql/function/function_list.h"
 #include "sql/function/row_kernel.h"
 #include "sql/function/time_functions.h"
 #include "sql/function/time_state.h"
@@ -62,8 +62,8 @@ Days DateSub(Call& call, int64_t days, int64_t count, std::string_view text) {
   const absl::StatusOr<DatePart> part = call.state<TimeState>().Part("DATE_SUB", kDate, text);
   if (!part.ok()) return part.status();
   if (count == std::numeric_limits<int64_t>::min()) {
-    return absl::OutOfRangeError(fmt::format("Subtracting {} {} from date {} causes overflow", count,
-                                             NameOf(*part), DateText(days)));
+    return absl::OutOfRangeError(
+        fmt::format("Subtracting {} {} from date {} causes overflow", count, NameOf(*part), DateText(days)));
   }
   return Add(*part, days, -count);
 }
@@ -79,8 +79,9 @@ Days DateTrunc(Call& call, int64_t days, std::string_view text) {
   if (!part.ok()) return part.status();
   const int64_t start = StartOf(*part, days);
   if (IsDate(start)) return start;
-  return absl::OutOfRangeError(fmt::format("Truncating date {} to {} resulted in an out of range date value: {}",
-                                           DateText(days), NameOf(*part), start));
+  return absl::OutOfRangeError(
+      fmt::format("Truncating date {} to {} resulted in an out of range date value: {}", DateText(days),
+                  NameOf(*part), start));
 }
 
 Days LastDayOf(Call& call, int64_t days, std::string_view text) {
@@ -88,8 +89,9 @@ Days LastDayOf(Call& call, int64_t days, std::string_view text) {
   if (!part.ok()) return part.status();
   const int64_t last = NextStartOf(*part, days) - 1;
   if (IsDate(last)) return last;
-  return absl::OutOfRangeError(fmt::format("Last day of date {} to {} resulted in an out of range date value: {}",
-                                           DateText(days), NameOf(*part), last));
+  return absl::OutOfRangeError(
+      fmt::format("Last day of date {} to {} resulted in an out of range date value: {}", DateText(days),
+                  NameOf(*part), last));
 }
 int64_t LastDayOfMonth(Call&, int64_t days) { return NextStartOf({.kind = DatePartKind::kMonth}, days) - 1; }
 
@@ -102,59 +104,59 @@ Days DateFromUnixDate(Call&, int64_t days) {
 }  // namespace
 
 std::vector<Function> DateFunctions() {
-  const auto overload = [](std::string_view signature, Kernel kernel) {
-    return Overload{.signature = Signature::Parse(signature), .kernel = kernel};
-  };
   std::vector<Function> functions;
   functions.push_back({.name = "CURRENT_DATE",
-                       .overloads = {overload("() -> DATE", RowKernel<CurrentDate>),
-                                     overload("(STRING) -> DATE", RowKernel<CurrentDateIn>)},
+                       .overloads = {Scalar("() -> DATE", RowKernel<CurrentDate>),
+                                     Scalar("(STRING) -> DATE", RowKernel<CurrentDateIn>)},
                        .meaning = "The date on which the statement began, in a time zone.",
                        .examples = {"CURRENT_DATE() >= DATE '2020-01-01'"}});
   functions.push_back(
       {.name = "DATE",
-       .overloads = {overload("(INT64, INT64, INT64) -> DATE", RowKernel<DateOfParts>),
-                     overload("(DATE) -> DATE", RowKernel<Same>),
-                     overload("(TIMESTAMP) -> DATE", RowKernel<DateOfTimestamp>),
-                     overload("(TIMESTAMP, STRING) -> DATE", RowKernel<DateOfTimestampIn>)},
+       .overloads = {Scalar("(INT64, INT64, INT64) -> DATE", RowKernel<DateOfParts>),
+                     Scalar("(DATE) -> DATE", RowKernel<Same>),
+                     Scalar("(TIMESTAMP) -> DATE", RowKernel<DateOfTimestamp>),
+                     Scalar("(TIMESTAMP, STRING) -> DATE", RowKernel<DateOfTimestampIn>)},
        .meaning = "The date of a year, month and day, or of a timestamp in a time zone.",
        .examples = {"DATE(2020, 2, 29)", "DATE(TIMESTAMP '2020-01-01 00:00:00', 'America/Los_Angeles')"}});
   functions.push_back(
       {.name = "DATE_ADD",
-       .overloads = {overload("(DATE, INTERVAL) -> DATE", RowKernel<DateAdd>),
-                     overload("(TIMESTAMP, INTERVAL) -> TIMESTAMP", TimestampAddKernel())},
-       .meaning = "A date some days, weeks, months, quarters or years later.  A month that is too short for the "
-                  "day gives its last day.",
+       .overloads = {Scalar("(DATE, INTERVAL) -> DATE", RowKernel<DateAdd>),
+                     Scalar("(TIMESTAMP, INTERVAL) -> TIMESTAMP", TimestampAddKernel())},
+       .meaning =
+           "A date some days, weeks, months, quarters or years later.  A month that is too short for the "
+           "day gives its last day.",
        .examples = {"DATE_ADD(DATE '2020-01-31', INTERVAL 1 MONTH)"}});
   functions.push_back({.name = "DATE_SUB",
-                       .overloads = {overload("(DATE, INTERVAL) -> DATE", RowKernel<DateSub>),
-                                     overload("(TIMESTAMP, INTERVAL) -> TIMESTAMP", TimestampSubKernel())},
+                       .overloads = {Scalar("(DATE, INTERVAL) -> DATE", RowKernel<DateSub>),
+                                     Scalar("(TIMESTAMP, INTERVAL) -> TIMESTAMP", TimestampSubKernel())},
                        .meaning = "A date some days, weeks, months, quarters or years earlier.",
                        .examples = {"DATE_SUB(DATE '2020-03-31', INTERVAL 1 MONTH)"}});
   functions.push_back(
       {.name = "DATE_DIFF",
-       .overloads = {overload("(DATE, DATE, PART) -> INT64", RowKernel<DateDiff>),
-                     overload("(TIMESTAMP, TIMESTAMP, PART) -> INT64", TimestampDiffKernel())},
-       .meaning = "How many days, weeks, months, quarters or years begin behind the second date, up to the first.",
+       .overloads = {Scalar("(DATE, DATE, PART) -> INT64", RowKernel<DateDiff>),
+                     Scalar("(TIMESTAMP, TIMESTAMP, PART) -> INT64", TimestampDiffKernel())},
+       .meaning =
+           "How many days, weeks, months, quarters or years begin behind the second date, up to the first.",
        .examples = {"DATE_DIFF(DATE '2020-02-01', DATE '2020-01-31', MONTH)"}});
   functions.push_back(
       {.name = "DATE_TRUNC",
-       .overloads = {overload("(DATE, PART) -> DATE", RowKernel<DateTrunc>),
-                     overload("(TIMESTAMP, PART) -> TIMESTAMP", TimestampTruncKernel()),
-                     overload("(TIMESTAMP, PART, STRING) -> TIMESTAMP", TimestampTruncKernel())},
+       .overloads = {Scalar("(DATE, PART) -> DATE", RowKernel<DateTrunc>),
+                     Scalar("(TIMESTAMP, PART) -> TIMESTAMP", TimestampTruncKernel()),
+                     Scalar("(TIMESTAMP, PART, STRING) -> TIMESTAMP", TimestampTruncKernel())},
        .meaning = "The first day of the week, month, quarter or year of a date.",
-       .examples = {"DATE_TRUNC(DATE '2020-02-29', QUARTER)", "DATE_TRUNC(DATE '2020-02-29', WEEK(MONDAY))"}});
+       .examples = {"DATE_TRUNC(DATE '2020-02-29', QUARTER)",
+                    "DATE_TRUNC(DATE '2020-02-29', WEEK(MONDAY))"}});
   functions.push_back({.name = "DATE_FROM_UNIX_DATE",
-                       .overloads = {overload("(INT64) -> DATE", RowKernel<DateFromUnixDate>)},
+                       .overloads = {Scalar("(INT64) -> DATE", RowKernel<DateFromUnixDate>)},
                        .meaning = "The date so many days after 1970-01-01.",
                        .examples = {"DATE_FROM_UNIX_DATE(18262)"}});
   functions.push_back({.name = "LAST_DAY",
-                       .overloads = {overload("(DATE) -> DATE", RowKernel<LastDayOfMonth>),
-                                     overload("(DATE, PART) -> DATE", RowKernel<LastDayOf>)},
+                       .overloads = {Scalar("(DATE) -> DATE", RowKernel<LastDayOfMonth>),
+                                     Scalar("(DATE, PART) -> DATE", RowKernel<LastDayOf>)},
                        .meaning = "The last day of the month, or of the week, quarter or year, of a date.",
                        .examples = {"LAST_DAY(DATE '2020-02-01')", "LAST_DAY(DATE '2020-02-01', YEAR)"}});
   functions.push_back({.name = "UNIX_DATE",
-                       .overloads = {overload("(DATE) -> INT64", RowKernel<Same>)},
+                       .overloads = {Scalar("(DATE) -> INT64", RowKernel<Same>)},
                        .meaning = "How many days a date lies after 1970-01-01.",
                        .examples = {"UNIX_DATE(DATE '2020-01-01')"}});
   return functions;

@@ -5,6 +5,11 @@ namespace sonde::sql {
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
       OperatorFunctions,
+      DateFunctions,
+      TimestampFunctions,
+      ArrayFunctions,
+      MapFunctions,
+      VectorFunctions,
   };
   return kFamilies;
 }

@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "model/datum.h"
 #include "sql/function/calendar.h"
+#include "sql/function/function_list.h"
 #include "sql/function/row_kernel.h"
 #include "sql/function/time_functions.h"
 #include "sql/function/time_state.h"
@@ -45,7 +46,8 @@ absl::StatusOr<List> IntsFromTo(Call& call, int64_t start, int64_t end, int64_t 
   if (steps >= kGeneratedElementsMax) return TooMany();
   auto* const items = call.arena()->New<Datum>(steps + 1);
   for (uint64_t i = 0; i <= steps; ++i) {
-    items[i] = Datum::Int(static_cast<int64_t>(static_cast<uint64_t>(start) + i * static_cast<uint64_t>(step)));
+    items[i] =
+        Datum::Int(static_cast<int64_t>(static_cast<uint64_t>(start) + i * static_cast<uint64_t>(step)));
   }
   return List(items, steps + 1);
 }
@@ -67,7 +69,9 @@ absl::StatusOr<List> DoublesFromTo(Call& call, double start, double end, double 
   }
   return Kept(call, items);
 }
-absl::StatusOr<List> Doubles(Call& call, double start, double end) { return DoublesFromTo(call, start, end, 1); }
+absl::StatusOr<List> Doubles(Call& call, double start, double end) {
+  return DoublesFromTo(call, start, end, 1);
+}
 
 absl::StatusOr<List> Dates(Call& call, int64_t start, int64_t end, int64_t count, std::string_view text) {
   const absl::StatusOr<DatePart> part = call.state<TimeState>().Part("GENERATE_DATE_ARRAY", "DATE", text);
@@ -85,7 +89,8 @@ absl::StatusOr<List> Dates(Call& call, int64_t start, int64_t end, int64_t count
 }
 absl::StatusOr<List> Days(Call& call, int64_t start, int64_t end) { return IntsFromTo(call, start, end, 1); }
 
-absl::StatusOr<List> Timestamps(Call& call, int64_t start, int64_t end, int64_t count, std::string_view text) {
+absl::StatusOr<List> Timestamps(Call& call, int64_t start, int64_t end, int64_t count,
+                                std::string_view text) {
   const absl::StatusOr<DatePart> part =
       call.state<TimeState>().Part("GENERATE_TIMESTAMP_ARRAY", "TIMESTAMP", text);
   if (!part.ok()) return part.status();
@@ -97,36 +102,36 @@ absl::StatusOr<List> Timestamps(Call& call, int64_t start, int64_t end, int64_t 
   return IntsFromTo(call, start, end, step);
 }
 
-Overload MakeOverload(std::string_view signature, Kernel kernel) {
-  return {.signature = Signature::Parse(signature), .kernel = kernel};
-}
-
 }  // namespace
 
 Function GenerateArrayFunction() {
-  return {.name = "GENERATE_ARRAY",
-          .overloads = {MakeOverload("(INT64, INT64) -> ARRAY<INT64>", RowKernel<Ints>),
-                        MakeOverload("(INT64, INT64, INT64) -> ARRAY<INT64>", RowKernel<IntsFromTo>),
-                        MakeOverload("(FLOAT64, FLOAT64) -> ARRAY<FLOAT64>", RowKernel<Doubles>),
-                        MakeOverload("(FLOAT64, FLOAT64, FLOAT64) -> ARRAY<FLOAT64>", RowKernel<DoublesFromTo>)},
-          .meaning = "The numbers from the first to the second, in steps of the third, or of 1.  At most 16,000.",
-          .examples = {"GENERATE_ARRAY(1, 5, 2)", "GENERATE_ARRAY(2.0, 1.0, -0.25)"}};
+  return {
+      .name = "GENERATE_ARRAY",
+      .overloads = {Scalar("(INT64, INT64) -> ARRAY<INT64>", RowKernel<Ints>),
+                    Scalar("(INT64, INT64, INT64) -> ARRAY<INT64>", RowKernel<IntsFromTo>),
+                    Scalar("(FLOAT64, FLOAT64) -> ARRAY<FLOAT64>", RowKernel<Doubles>),
+                    Scalar("(FLOAT64, FLOAT64, FLOAT64) -> ARRAY<FLOAT64>", RowKernel<DoublesFromTo>)},
+      .meaning = "The numbers from the first to the second, in steps of the third, or of 1.  At most 16,000.",
+      .examples = {"GENERATE_ARRAY(1, 5, 2)", "GENERATE_ARRAY(2.0, 1.0, -0.25)"}};
 }
 
 Function GenerateDateArrayFunction() {
-  return {.name = "GENERATE_DATE_ARRAY",
-          .overloads = {MakeOverload("(DATE, DATE) -> ARRAY<DATE>", RowKernel<Days>),
-                        MakeOverload("(DATE, DATE, INTERVAL) -> ARRAY<DATE>", RowKernel<Dates>)},
-          .meaning = "The dates from the first to the second, in steps of an interval, or of a day.  At most 16,000.",
-          .examples = {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-03-01', INTERVAL 1 MONTH)"}};
+  return {
+      .name = "GENERATE_DATE_ARRAY",
+      .overloads = {Scalar("(DATE, DATE) -> ARRAY<DATE>", RowKernel<Days>),
+                    Scalar("(DATE, DATE, INTERVAL) -> ARRAY<DATE>", RowKernel<Dates>)},
+      .meaning =
+          "The dates from the first to the second, in steps of an interval, or of a day.  At most 16,000.",
+      .examples = {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-03-01', INTERVAL 1 MONTH)"}};
 }
 
 Function GenerateTimestampArrayFunction() {
   return {
       .name = "GENERATE_TIMESTAMP_ARRAY",
-      .overloads = {MakeOverload("(TIMESTAMP, TIMESTAMP, INTERVAL) -> ARRAY<TIMESTAMP>", RowKernel<Timestamps>)},
+      .overloads = {Scalar("(TIMESTAMP, TIMESTAMP, INTERVAL) -> ARRAY<TIMESTAMP>", RowKernel<Timestamps>)},
       .meaning = "The timestamps from the first to the second, in steps of an interval.  At most 16,000.",
-      .examples = {"GENERATE_TIMESTAMP_ARRAY(TIMESTAMP '2020-01-01', TIMESTAMP '2020-01-02', INTERVAL 12 HOUR)"}};
+      .examples = {
+          "GENERATE_TIMESTAMP_ARRAY(TIMESTAMP '2020-01-01', TIMESTAMP '2020-01-02', INTERVAL 12 HOUR)"}};
 }
 
 }  // namespace sonde::sql

@@ -8,7 +8,7 @@
 #include "absl/numeric/int128.h"
 #include "base/wide_int.h"
 #include "sql/function/calendar.h"
-#include "sql/function/function.h"
+#include "sql/function/function_list.h"
 #include "sql/function/row_kernel.h"
 #include "sql/function/time_functions.h"
 #include "sql/function/time_text.h"
@@ -38,8 +38,8 @@ absl::StatusOr<int64_t> Multiply(int64_t a, int64_t b) {
   return absl::OutOfRangeError(fmt::format("int64 overflow: {} * {}", a, b));
 }
 
-absl::StatusOr<Width> InField(const absl::StatusOr<int64_t>& value, int64_t Width::* field, std::string_view name,
-                              int64_t bound) {
+absl::StatusOr<Width> InField(const absl::StatusOr<int64_t>& value, int64_t Width::* field,
+                              std::string_view name, int64_t bound) {
   if (!value.ok()) return value.status();
   if (*value < -bound || *value > bound) return LeavesInterval(name, *value, bound);
   Width width;
@@ -117,7 +117,8 @@ absl::StatusOr<int64_t> TimestampBucket(Call& call, int64_t micros, int64_t coun
   return absl::OutOfRangeError(fmt::format("Bucket for {} is outside of timestamp range",
                                            TimestampTextIn(absl::UTCTimeZone(), micros)));
 }
-absl::StatusOr<int64_t> TimestampBucketSince1950(Call& call, int64_t micros, int64_t count, std::string_view part) {
+absl::StatusOr<int64_t> TimestampBucketSince1950(Call& call, int64_t micros, int64_t count,
+                                                 std::string_view part) {
   return TimestampBucket(call, micros, count, part, kOriginDays * kMicrosPerDay);
 }
 
@@ -132,7 +133,8 @@ std::optional<int64_t> StartOfMonths(int64_t days, int64_t months, int64_t origi
   return start;
 }
 
-absl::StatusOr<int64_t> DateBucket(Call& call, int64_t days, int64_t count, std::string_view part, int64_t origin) {
+absl::StatusOr<int64_t> DateBucket(Call& call, int64_t days, int64_t count, std::string_view part,
+                                   int64_t origin) {
   const absl::StatusOr<Width>& width = WidthFor(call, count, part);
   if (!width.ok()) return width.status();
   if (width->micros != 0) {
@@ -151,30 +153,27 @@ absl::StatusOr<int64_t> DateBucketSince1950(Call& call, int64_t days, int64_t co
   return DateBucket(call, days, count, part, kOriginDays);
 }
 
-Overload MakeOverload(std::string_view signature, Kernel kernel) {
-  return {.signature = Signature::Parse(signature), .kernel = kernel};
-}
-
 }  // namespace
 
 Function TimestampBucketFunction() {
   return {.name = "TIMESTAMP_BUCKET",
-          .overloads =
-              {MakeOverload("(TIMESTAMP, INTERVAL) -> TIMESTAMP", RowKernel<TimestampBucketSince1950>),
-               MakeOverload("(TIMESTAMP, INTERVAL, TIMESTAMP) -> TIMESTAMP", RowKernel<TimestampBucket>),
-               MakeOverload("(DATE, INTERVAL) -> DATE", RowKernel<DateBucketSince1950>),
-               MakeOverload("(DATE, INTERVAL, DATE) -> DATE", RowKernel<DateBucket>)},
-          .meaning = "When the bucket of a timestamp begins, of buckets of one width.  One of them begins at the "
-                     "origin, 1950-01-01 00:00:00 UTC if there is none.",
+          .overloads = {Scalar("(TIMESTAMP, INTERVAL) -> TIMESTAMP", RowKernel<TimestampBucketSince1950>),
+                        Scalar("(TIMESTAMP, INTERVAL, TIMESTAMP) -> TIMESTAMP", RowKernel<TimestampBucket>),
+                        Scalar("(DATE, INTERVAL) -> DATE", RowKernel<DateBucketSince1950>),
+                        Scalar("(DATE, INTERVAL, DATE) -> DATE", RowKernel<DateBucket>)},
+          .meaning =
+              "When the bucket of a timestamp begins, of buckets of one width.  One of them begins at the "
+              "origin, 1950-01-01 00:00:00 UTC if there is none.",
           .examples = {"TIMESTAMP_BUCKET(TIMESTAMP '2020-01-01 12:34:56', INTERVAL 15 MINUTE)"}};
 }
 
 Function DateBucketFunction() {
   return {.name = "DATE_BUCKET",
-          .overloads = {MakeOverload("(DATE, INTERVAL) -> DATE", RowKernel<DateBucketSince1950>),
-                        MakeOverload("(DATE, INTERVAL, DATE) -> DATE", RowKernel<DateBucket>)},
-          .meaning = "When the bucket of a date begins, of buckets of some days or months.  One of them begins at "
-                     "the origin, 1950-01-01 if there is none.",
+          .overloads = {Scalar("(DATE, INTERVAL) -> DATE", RowKernel<DateBucketSince1950>),
+                        Scalar("(DATE, INTERVAL, DATE) -> DATE", RowKernel<DateBucket>)},
+          .meaning =
+              "When the bucket of a date begins, of buckets of some days or months.  One of them begins at "
+              "the origin, 1950-01-01 if there is none.",
           .examples = {"DATE_BUCKET(DATE '2020-05-15', INTERVAL 2 WEEK)"}};
 }
 

@@ -34,7 +34,8 @@ absl::StatusOr<int64_t> DayOfDayOfYear(int64_t year, int64_t day_of_year) {
 
 // Weeks and days of the year change what stands before them in the format.
 absl::Status UseWeekOrDayOfYear(TimeFields* fields) {
-  const bool by_day = fields->day_of_year && (fields->day_of_year.place > fields->week.place || !fields->weekday);
+  const bool by_day =
+      fields->day_of_year && (fields->day_of_year.place > fields->week.place || !fields->weekday);
   if (!by_day && !fields->week) return absl::OkStatus();
   const absl::StatusOr<int64_t> days =
       by_day ? DayOfDayOfYear(fields->year, fields->day_of_year.number) : DayOfWeek(fields->year, *fields);
@@ -46,16 +47,16 @@ absl::Status UseWeekOrDayOfYear(TimeFields* fields) {
   if (fields->day_place < place) fields->day = date.day;
   if (fields->day > DaysInMonth(fields->year, static_cast<int>(fields->month))) {
     return absl::OutOfRangeError(
-        fmt::format("Out-of-range datetime field in parsing function; year: {}, month: {}, day: {}", fields->year,
-                    fields->month, fields->day));
+        fmt::format("Out-of-range datetime field in parsing function; year: {}, month: {}, day: {}",
+                    fields->year, fields->month, fields->day));
   }
   return absl::OkStatus();
 }
 
 absl::Status UseIsoYear(TimeFields* fields) {
   const int64_t year = fields->iso_year.number;
-  const bool by_day = fields->iso_day_of_year &&
-                      (fields->iso_day_of_year.place > fields->iso_week.place || !fields->weekday);
+  const bool by_day =
+      fields->iso_day_of_year && (fields->iso_day_of_year.place > fields->iso_week.place || !fields->weekday);
   const int64_t start = IsoYearStart(year);
   const int64_t length = IsoYearStart(year + 1) - start;
   if (!by_day && fields->iso_week) {
@@ -67,8 +68,8 @@ absl::Status UseIsoYear(TimeFields* fields) {
   }
   const int64_t day = by_day ? fields->iso_day_of_year.number : 1;
   if (day > length) {
-    return absl::OutOfRangeError(fmt::format("ISO Year {} has {} days, but the specified day of year was {}", year,
-                                             length, day));
+    return absl::OutOfRangeError(
+        fmt::format("ISO Year {} has {} days, but the specified day of year was {}", year, length, day));
   }
   const CivilDate date = CivilOf(start + day - 1);
   fields->year = date.year;

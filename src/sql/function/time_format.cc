@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "sql/function/calendar.h"
-#include "sql/function/function.h"
+#include "sql/function/function_list.h"
 #include "sql/function/row_kernel.h"
 #include "sql/function/time_functions.h"
 #include "sql/function/time_parse.h"
@@ -36,7 +36,8 @@ size_t BytesOfTimeElement(std::string_view element) {
   if (IsOfTime(element[0])) return 1;
   if ((element[0] != 'E' && element[0] != 'O') || element.size() < 2) return 0;
   if (IsOfTime(element[1])) return 2;
-  const bool has_digits = element[0] == 'E' && (element[1] == '*' || (element[1] >= '0' && element[1] <= '9'));
+  const bool has_digits =
+      element[0] == 'E' && (element[1] == '*' || (element[1] >= '0' && element[1] <= '9'));
   return has_digits && element.size() > 2 && element[2] == 'S' ? 3 : 0;
 }
 
@@ -107,36 +108,35 @@ absl::StatusOr<int64_t> ParseTimestampInKernel(Call& call, std::string_view form
   return ParseTimestampAs(format, text, (*clock)->zone());
 }
 
-Overload MakeOverload(std::string_view signature, Kernel kernel) {
-  return {.signature = Signature::Parse(signature), .kernel = kernel};
-}
-
 }  // namespace
 
 std::vector<Function> TimeFormatFunctions() {
   std::vector<Function> functions;
-  functions.push_back({.name = "FORMAT_DATE",
-                       .overloads = {MakeOverload("(STRING, DATE) -> STRING", RowKernel<FormatDate>),
-                                     MakeOverload("(STRING, TIMESTAMP) -> STRING", RowKernel<FormatTimestamp>),
-                                     MakeOverload("(STRING, TIMESTAMP, STRING) -> STRING",
-                                                  RowKernel<FormatTimestampIn>)},
-                       .meaning = "A date as a text, by a format with elements such as %Y, %m and %d.",
-                       .examples = {"FORMAT_DATE('%b %d, %Y', DATE '2020-01-31')"}});
+  functions.push_back(
+      {.name = "FORMAT_DATE",
+       .overloads = {Scalar("(STRING, DATE) -> STRING", RowKernel<FormatDate>),
+                     Scalar("(STRING, TIMESTAMP) -> STRING", RowKernel<FormatTimestamp>),
+                     Scalar("(STRING, TIMESTAMP, STRING) -> STRING", RowKernel<FormatTimestampIn>)},
+       .meaning = "A date as a text, by a format with elements such as %Y, %m and %d.",
+       .examples = {"FORMAT_DATE('%b %d, %Y', DATE '2020-01-31')"}});
   functions.push_back(
       {.name = "FORMAT_TIMESTAMP",
-       .overloads = {MakeOverload("(STRING, TIMESTAMP) -> STRING", RowKernel<FormatTimestamp>),
-                     MakeOverload("(STRING, TIMESTAMP, STRING) -> STRING", RowKernel<FormatTimestampIn>)},
+       .overloads = {Scalar("(STRING, TIMESTAMP) -> STRING", RowKernel<FormatTimestamp>),
+                     Scalar("(STRING, TIMESTAMP, STRING) -> STRING", RowKernel<FormatTimestampIn>)},
        .meaning = "A timestamp in a time zone as a text, by a format with elements such as %Y, %H and %E*S.",
-       .examples = {"FORMAT_TIMESTAMP('%Y-%m-%dT%H:%M:%E*S%Ez', TIMESTAMP '2020-01-31 12:00:00.5', 'Asia/Kolkata')"}});
-  functions.push_back({.name = "PARSE_DATE",
-                       .overloads = {MakeOverload("(STRING, STRING) -> DATE", RowKernel<ParseDateKernel>)},
-                       .meaning = "The date that a text says, by a format with elements such as %Y, %m and %d.",
-                       .examples = {"PARSE_DATE('%d.%m.%Y', '31.01.2020')"}});
+       .examples = {
+           "FORMAT_TIMESTAMP('%Y-%m-%dT%H:%M:%E*S%Ez', TIMESTAMP '2020-01-31 12:00:00.5', 'Asia/Kolkata')"}});
+  functions.push_back(
+      {.name = "PARSE_DATE",
+       .overloads = {Scalar("(STRING, STRING) -> DATE", RowKernel<ParseDateKernel>)},
+       .meaning = "The date that a text says, by a format with elements such as %Y, %m and %d.",
+       .examples = {"PARSE_DATE('%d.%m.%Y', '31.01.2020')"}});
   functions.push_back(
       {.name = "PARSE_TIMESTAMP",
-       .overloads = {MakeOverload("(STRING, STRING) -> TIMESTAMP", RowKernel<ParseTimestampKernel>),
-                     MakeOverload("(STRING, STRING, STRING) -> TIMESTAMP", RowKernel<ParseTimestampInKernel>)},
-       .meaning = "The timestamp that a text says, by a format with elements such as %Y, %H and %E*S, in a time zone "
+       .overloads = {Scalar("(STRING, STRING) -> TIMESTAMP", RowKernel<ParseTimestampKernel>),
+                     Scalar("(STRING, STRING, STRING) -> TIMESTAMP", RowKernel<ParseTimestampInKernel>)},
+       .meaning = "The timestamp that a text says, by a format with elements such as %Y, %H and %E*S, in a "
+                  "time zone "
                   "if the text has none.",
        .examples = {"PARSE_TIMESTAMP('%d.%m.%Y %H:%M:%S', '31.01.2020 12:00:00', 'Europe/Rome')"}});
   return functions;

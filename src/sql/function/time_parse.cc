@@ -9,14 +9,15 @@
 #include "absl/strings/ascii.h"
 #include "sql/function/calendar.h"
 #include "sql/function/time_fields.h"
+#include "sql/function/time_text.h"
 #include "sql/function/time_zone.h"
-#include "sql/value/value_text.h"
 
 namespace sonde::sql {
 namespace {
 
-constexpr std::array<std::string_view, 12> kMonths = {"january", "february", "march",     "april",   "may",      "june",
-                                                      "july",    "august",   "september", "october", "november", "december"};
+constexpr std::array<std::string_view, 12> kMonths = {"january",   "february", "march",    "april",
+                                                      "may",       "june",     "july",     "august",
+                                                      "september", "october",  "november", "december"};
 constexpr std::array<std::string_view, 7> kDays = {"sunday",   "monday", "tuesday", "wednesday",
                                                    "thursday", "friday", "saturday"};
 constexpr size_t kShortNameBytes = 3;
@@ -42,7 +43,7 @@ class FormatReader {
 
  private:
   absl::Status Failed() const {
-    return absl::OutOfRangeError(fmt::format("Failed to parse input string {}", StringLiteral(text_)));
+    return absl::OutOfRangeError(fmt::format("Failed to parse input string {}", QuotedText(text_)));
   }
   bool Fail(absl::Status status) {
     status_ = std::move(status);
@@ -50,7 +51,8 @@ class FormatReader {
   }
 
   void SkipSpace() {
-    while (!rest_.empty() && absl::ascii_isspace(static_cast<unsigned char>(rest_.front()))) rest_.remove_prefix(1);
+    while (!rest_.empty() && absl::ascii_isspace(static_cast<unsigned char>(rest_.front())))
+      rest_.remove_prefix(1);
   }
   bool Take(char c) {
     if (rest_.empty() || rest_.front() != c) return false;
@@ -69,7 +71,7 @@ class FormatReader {
 
   bool ReadFormat(std::string_view format, bool is_inner);
   bool SkipRestOfFormat(std::string_view format);
-  bool Mismatch(char wanted);
+  bool Mismatch(std::string_view format);
   bool Element(std::string_view* format);
   bool ElementOfDate(char element, bool before_element);
   bool ElementOfWeek(char element);
@@ -141,8 +143,8 @@ bool FormatReader::Offset(bool may_have_colon) {
   const int64_t offset = hours * 60 + minutes;
   if (offset > 14 * 60) {
     return Fail(absl::OutOfRangeError(
-        fmt::format("Timezone offset out of valid range -14:00 to +14:00: {}{:02}:{:02}", sign < 0 ? '-' : '+', hours,
-                    minutes)));
+        fmt::format("Timezone offset out of valid range -14:00 to +14:00: {}{:02}:{:02}",
+                    sign < 0 ? '-' : '+', hours, minutes)));
   }
   fields_.offset_minutes = sign * offset;
   return true;
@@ -191,10 +193,18 @@ bool FormatReader::Meridian() {
   return true;
 }
 
-bool FormatReader::Mismatch(char wanted) {
+// The bytes of the first character; `text` is not empty.
+std::string_view FirstCharacter(std::string_view text) {
+  size_t bytes = 1;
+  while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) ++bytes;
+  return text.substr(0, bytes);
+}
+
+bool FormatReader::Mismatch(std::string_view format) {
   return Fail(absl::OutOfRangeError(
-      fmt::format("Mismatch between format character '{}' and string character '{}' at string index: {} with format: '{}'",
-                  wanted, rest_.front(), text_.size() - rest_.size(), format_)));
+      fmt::format("Mismatch between format character '{}' and string character '{}' at string index: {} with "
+                  "format: '{}'",
+                  FirstCharacter(format), FirstCharacter(rest_), text_.size() - rest_.size(), format_)));
 }
 
 // What is left of the format when the text has ended: only space may be.
@@ -217,7 +227,7 @@ bool FormatReader::ReadFormat(std::string_view format, bool is_inner) {
       SkipSpace();
       format.remove_prefix(1);
     } else if (format.front() != '%') {
-      if (!Take(format.front())) return is_inner ? false : Mismatch(format.front());
+      if (!Take(format.front())) return is_inner ? false : Mismatch(format);
       format.remove_prefix(1);
     } else {
       format.remove_prefix(1);
@@ -437,7 +447,8 @@ absl::Status CheckFormatOfDate(std::string_view format) {
 
 }  // namespace
 
-absl::StatusOr<int64_t> ParseTimestampAs(std::string_view format, std::string_view text, const absl::TimeZone& zone) {
+absl::StatusOr<int64_t> ParseTimestampAs(std::string_view format, std::string_view text,
+                                         const absl::TimeZone& zone) {
   return FormatReader(format, text, zone).Read();
 }
 

@@ -15,7 +15,8 @@
 namespace sonde::sql {
 
 // `zone`: where the text has none.  OUT_OF_RANGE: the text is none of the format, or says no timestamp.
-absl::StatusOr<int64_t> ParseTimestampAs(std::string_view format, std::string_view text, const absl::TimeZone& zone);
+absl::StatusOr<int64_t> ParseTimestampAs(std::string_view format, std::string_view text,
+                                         const absl::TimeZone& zone);
 // Elements of times of the day are errors.
 absl::StatusOr<int64_t> ParseDateAs(std::string_view format, std::string_view text);
 

@@ -11,9 +11,10 @@ void TimeState::ReadPart(std::string_view function, std::string_view type, std::
   part_text_ = text;
   const std::optional<DatePart> part = ParseDatePart(text);
   part_ = part.value_or(DatePart());
-  part_status_ = part.has_value() ? CheckDatePart(function, type, *part)
-                                  : absl::InvalidArgumentError(fmt::format(
-                                        "A valid date part name is required but found {}", text));
+  part_status_ =
+      part.has_value()
+          ? CheckDatePart(function, type, *part)
+          : absl::InvalidArgumentError(fmt::format("A valid date part name is required but found {}", text));
 }
 
 void TimeState::ReadZone(std::string_view name) {
@@ -27,8 +28,8 @@ void TimeState::ReadZone(std::string_view name) {
 namespace {
 
 absl::Status AddOverflows(const DatePart& part, int64_t micros, int64_t count) {
-  return absl::OutOfRangeError(fmt::format("Adding {} {} to timestamp {} causes overflow", count, NameOf(part),
-                                           TimestampTextWithMicros(micros)));
+  return absl::OutOfRangeError(fmt::format("Adding {} {} to timestamp {} causes overflow", count,
+                                           NameOf(part), TimestampTextWithMicros(micros)));
 }
 
 // Microseconds of so many parts.
@@ -46,9 +47,9 @@ absl::StatusOr<int64_t> MicrosOf(const DatePart& part, int64_t count) {
     seconds = count;
     if (!__builtin_mul_overflow(count, width, &micros)) return micros;
   }
-  return absl::OutOfRangeError(
-      fmt::format("Converting timestamp interval {} at TIMESTAMP_{} scale to TIMESTAMP_MICROSECOND scale causes overflow",
-                  seconds, width < kMicrosPerSecond ? "MILLISECOND" : "SECOND"));
+  return absl::OutOfRangeError(fmt::format(
+      "Converting timestamp interval {} at TIMESTAMP_{} scale to TIMESTAMP_MICROSECOND scale causes overflow",
+      seconds, width < kMicrosPerSecond ? "MILLISECOND" : "SECOND"));
 }
 
 }  // namespace
@@ -57,17 +58,18 @@ absl::StatusOr<int64_t> AddToTimestamp(const DatePart& part, int64_t micros, int
   const absl::StatusOr<int64_t> added = MicrosOf(part, count);
   if (!added.ok()) return added.status();
   int64_t sum = 0;
-  if (__builtin_add_overflow(micros, *added, &sum) || !IsTimestamp(sum)) return AddOverflows(part, micros, count);
+  if (__builtin_add_overflow(micros, *added, &sum) || !IsTimestamp(sum))
+    return AddOverflows(part, micros, count);
   return sum;
 }
 
 absl::StatusOr<int64_t> CheckedTimestamp(int64_t value, int64_t micros_of_one) {
   int64_t micros = 0;
   if (__builtin_mul_overflow(value, micros_of_one, &micros) || !IsTimestamp(micros)) {
-    return absl::OutOfRangeError(
-        fmt::format("Input value {} cannot be converted into a TIMESTAMP, because it would be out of the allowed "
-                    "range between {} to {} (microseconds)",
-                    value, kTimestampMin, kTimestampMax));
+    return absl::OutOfRangeError(fmt::format(
+        "Input value {} cannot be converted into a TIMESTAMP, because it would be out of the allowed "
+        "range between {} to {} (microseconds)",
+        value, kTimestampMin, kTimestampMax));
   }
   return micros;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sql/function/calendar.h"
-#include "sql/function/function.h"
+#include "sql/function/function_list.h"
 #include "sql/function/row_kernel.h"
 #include "sql/function/time_functions.h"
 #include "sql/function/time_state.h"
@@ -31,7 +31,9 @@ Micros OfTextIn(Call& call, std::string_view text, std::string_view zone) {
   if (!clock.ok()) return clock.status();
   return ParseTimestampWithoutZone(text, (*clock)->zone());
 }
-Micros OfDate(Call& call, int64_t days) { return MidnightOn(call.state<TimeState>().Clock(call.facts()), days); }
+Micros OfDate(Call& call, int64_t days) {
+  return MidnightOn(call.state<TimeState>().Clock(call.facts()), days);
+}
 Micros OfDateIn(Call& call, int64_t days, std::string_view zone) {
   const absl::StatusOr<LocalClock*> clock = call.state<TimeState>().Clock(zone);
   if (!clock.ok()) return clock.status();
@@ -80,49 +82,46 @@ int64_t ToUnix(Call&, int64_t micros) {
   return FloorDivide(micros, kMicrosOfOne);
 }
 
-Overload MakeOverload(std::string_view signature, Kernel kernel) {
-  return {.signature = Signature::Parse(signature), .kernel = kernel};
-}
-
 template <int64_t kMicrosOfOne>
 void AppendUnixFunctions(std::string_view unit, std::string_view counted, std::vector<Function>* functions) {
   functions->push_back(
       {.name = fmt::format("TIMESTAMP_{}", unit),
-       .overloads = {MakeOverload("(INT64) -> TIMESTAMP", RowKernel<OfUnix<kMicrosOfOne>>)},
+       .overloads = {Scalar("(INT64) -> TIMESTAMP", RowKernel<OfUnix<kMicrosOfOne>>)},
        .meaning = fmt::format("The timestamp so many {} after 1970-01-01 00:00:00 UTC.", counted),
        .examples = {fmt::format("TIMESTAMP_{}(1)", unit)}});
   functions->push_back(
       {.name = fmt::format("TIMESTAMP_FROM_UNIX_{}", unit),
-       .overloads = {MakeOverload("(INT64) -> TIMESTAMP", RowKernel<OfUnix<kMicrosOfOne>>),
-                     MakeOverload("(TIMESTAMP) -> TIMESTAMP", RowKernel<Same>)},
-       .meaning = fmt::format("The timestamp so many {} after 1970-01-01 00:00:00 UTC; a timestamp stays as it is.",
-                              counted),
+       .overloads = {Scalar("(INT64) -> TIMESTAMP", RowKernel<OfUnix<kMicrosOfOne>>),
+                     Scalar("(TIMESTAMP) -> TIMESTAMP", RowKernel<Same>)},
+       .meaning = fmt::format(
+           "The timestamp so many {} after 1970-01-01 00:00:00 UTC; a timestamp stays as it is.", counted),
        .examples = {fmt::format("TIMESTAMP_FROM_UNIX_{}(1)", unit)}});
   functions->push_back(
       {.name = fmt::format("UNIX_{}", unit),
-       .overloads = {MakeOverload("(TIMESTAMP) -> INT64", RowKernel<ToUnix<kMicrosOfOne>>)},
-       .meaning = fmt::format("How many {} a timestamp lies after 1970-01-01 00:00:00 UTC, rounded down.", counted),
+       .overloads = {Scalar("(TIMESTAMP) -> INT64", RowKernel<ToUnix<kMicrosOfOne>>)},
+       .meaning =
+           fmt::format("How many {} a timestamp lies after 1970-01-01 00:00:00 UTC, rounded down.", counted),
        .examples = {fmt::format("UNIX_{}(TIMESTAMP '1969-12-31 23:59:59.9999')", unit)}});
 }
 
 void AppendConstructors(std::vector<Function>* functions) {
   functions->push_back({.name = "CURRENT_TIMESTAMP",
-                        .overloads = {MakeOverload("() -> TIMESTAMP", RowKernel<CurrentTimestamp>)},
+                        .overloads = {Scalar("() -> TIMESTAMP", RowKernel<CurrentTimestamp>)},
                         .meaning = "The time when the statement began.",
                         .examples = {"CURRENT_TIMESTAMP() >= TIMESTAMP '2020-01-01'"}});
-  functions->push_back(
-      {.name = "TIMESTAMP",
-       .overloads = {MakeOverload("(STRING) -> TIMESTAMP", RowKernel<OfText>),
-                     MakeOverload("(STRING, STRING) -> TIMESTAMP", RowKernel<OfTextIn>),
-                     MakeOverload("(DATE) -> TIMESTAMP", RowKernel<OfDate>),
-                     MakeOverload("(DATE, STRING) -> TIMESTAMP", RowKernel<OfDateIn>),
-                     MakeOverload("(TIMESTAMP) -> TIMESTAMP", RowKernel<Same>)},
-       .meaning = "The timestamp that a text says, or when a date begins, in a time zone.",
-       .examples = {"TIMESTAMP('2020-01-01 12:00:00', 'Europe/Rome')", "TIMESTAMP(DATE '2020-01-01', '-08')"}});
+  functions->push_back({.name = "TIMESTAMP",
+                        .overloads = {Scalar("(STRING) -> TIMESTAMP", RowKernel<OfText>),
+                                      Scalar("(STRING, STRING) -> TIMESTAMP", RowKernel<OfTextIn>),
+                                      Scalar("(DATE) -> TIMESTAMP", RowKernel<OfDate>),
+                                      Scalar("(DATE, STRING) -> TIMESTAMP", RowKernel<OfDateIn>),
+                                      Scalar("(TIMESTAMP) -> TIMESTAMP", RowKernel<Same>)},
+                        .meaning = "The timestamp that a text says, or when a date begins, in a time zone.",
+                        .examples = {"TIMESTAMP('2020-01-01 12:00:00', 'Europe/Rome')",
+                                     "TIMESTAMP(DATE '2020-01-01', '-08')"}});
   functions->push_back({.name = "STRING",
-                        .overloads = {MakeOverload("(TIMESTAMP) -> STRING", RowKernel<TextOfTimestamp>),
-                                      MakeOverload("(TIMESTAMP, STRING) -> STRING", RowKernel<TextOfTimestampIn>),
-                                      MakeOverload("(DATE) -> STRING", RowKernel<TextOfDate>)},
+                        .overloads = {Scalar("(TIMESTAMP) -> STRING", RowKernel<TextOfTimestamp>),
+                                      Scalar("(TIMESTAMP, STRING) -> STRING", RowKernel<TextOfTimestampIn>),
+                                      Scalar("(DATE) -> STRING", RowKernel<TextOfDate>)},
                         .meaning = "A timestamp in a time zone, or a date, as a text.",
                         .examples = {"STRING(TIMESTAMP '2020-01-01 00:00:00.5', 'Asia/Kolkata')"}});
 }
@@ -130,23 +129,25 @@ void AppendConstructors(std::vector<Function>* functions) {
 void AppendArithmetic(std::vector<Function>* functions) {
   functions->push_back(
       {.name = "TIMESTAMP_ADD",
-       .overloads = {MakeOverload("(TIMESTAMP, INTERVAL) -> TIMESTAMP", TimestampAddKernel())},
-       .meaning = "A timestamp some microseconds, milliseconds, seconds, minutes, hours or days of 24 hours later.",
+       .overloads = {Scalar("(TIMESTAMP, INTERVAL) -> TIMESTAMP", TimestampAddKernel())},
+       .meaning =
+           "A timestamp some microseconds, milliseconds, seconds, minutes, hours or days of 24 hours later.",
        .examples = {"TIMESTAMP_ADD(TIMESTAMP '2020-01-01 00:00:00', INTERVAL 90 MINUTE)"}});
-  functions->push_back(
-      {.name = "TIMESTAMP_SUB",
-       .overloads = {MakeOverload("(TIMESTAMP, INTERVAL) -> TIMESTAMP", TimestampSubKernel())},
-       .meaning = "A timestamp some microseconds, milliseconds, seconds, minutes, hours or days of 24 hours earlier.",
-       .examples = {"TIMESTAMP_SUB(TIMESTAMP '2020-01-01 00:00:00', INTERVAL 1 DAY)"}});
+  functions->push_back({.name = "TIMESTAMP_SUB",
+                        .overloads = {Scalar("(TIMESTAMP, INTERVAL) -> TIMESTAMP", TimestampSubKernel())},
+                        .meaning = "A timestamp some microseconds, milliseconds, seconds, minutes, hours or "
+                                   "days of 24 hours earlier.",
+                        .examples = {"TIMESTAMP_SUB(TIMESTAMP '2020-01-01 00:00:00', INTERVAL 1 DAY)"}});
   functions->push_back(
       {.name = "TIMESTAMP_DIFF",
-       .overloads = {MakeOverload("(TIMESTAMP, TIMESTAMP, PART) -> INT64", TimestampDiffKernel())},
+       .overloads = {Scalar("(TIMESTAMP, TIMESTAMP, PART) -> INT64", TimestampDiffKernel())},
        .meaning = "How many whole units the first timestamp lies behind the second.",
-       .examples = {"TIMESTAMP_DIFF(TIMESTAMP '2020-01-01 01:00:00', TIMESTAMP '2020-01-01 00:00:01', HOUR)"}});
+       .examples = {
+           "TIMESTAMP_DIFF(TIMESTAMP '2020-01-01 01:00:00', TIMESTAMP '2020-01-01 00:00:01', HOUR)"}});
   functions->push_back(
       {.name = "TIMESTAMP_TRUNC",
-       .overloads = {MakeOverload("(TIMESTAMP, PART) -> TIMESTAMP", TimestampTruncKernel()),
-                     MakeOverload("(TIMESTAMP, PART, STRING) -> TIMESTAMP", TimestampTruncKernel())},
+       .overloads = {Scalar("(TIMESTAMP, PART) -> TIMESTAMP", TimestampTruncKernel()),
+                     Scalar("(TIMESTAMP, PART, STRING) -> TIMESTAMP", TimestampTruncKernel())},
        .meaning = "When the minute, hour, day, week, month, ... of a timestamp begins, in a time zone.",
        .examples = {"TIMESTAMP_TRUNC(TIMESTAMP '2020-01-01 12:34:56', HOUR)",
                     "TIMESTAMP_TRUNC(TIMESTAMP '2020-01-01 12:34:56', DAY, 'Asia/Kolkata')"}});

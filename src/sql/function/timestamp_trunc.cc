@@ -137,7 +137,8 @@ absl::StatusOr<TimestampTruncation*> TruncationFor(Call& call, std::string_view 
 
 // Whether all rows have a time, the same part and UTC: such a call has the short way.
 bool IsPlain(Call& call, absl::Span<const ColumnView> arguments) {
-  if (arguments[0].is_constant() || arguments[0].there() != nullptr || !arguments[1].is_constant()) return false;
+  if (arguments[0].is_constant() || arguments[0].there() != nullptr || !arguments[1].is_constant())
+    return false;
   if (arguments.size() == 2) return call.facts().time_zone == absl::UTCTimeZone();
   return arguments[2].is_constant() && arguments[2].IsThere(0) && arguments[2].bytes()[0] == "UTC";
 }
@@ -158,7 +159,8 @@ ColumnView TimestampTrunc(Call& call, absl::Span<const ColumnView> arguments) {
   auto* const there = call.arena()->New<uint8_t>(rows);
   for (size_t row = 0; row < rows; ++row) {
     starts[row] = 0;
-    there[row] = times.IsThere(row) && parts.IsThere(row) && (zones == nullptr || zones->IsThere(row)) ? 1 : 0;
+    there[row] =
+        times.IsThere(row) && parts.IsThere(row) && (zones == nullptr || zones->IsThere(row)) ? 1 : 0;
     if (there[row] == 0) continue;
     const std::optional<std::string_view> zone =
         zones == nullptr ? std::nullopt : std::optional(zones->bytes()[zones->PlaceOf(row)]);
