@@ -4,7 +4,15 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
-      OperatorFunctions, StringFunctions, RegexpFunctions, JsonFunctions,
+      OperatorFunctions,
+      StringFunctions,
+      RegexpFunctions,
+      JsonFunctions,
+      DateFunctions,
+      TimestampFunctions,
+      ArrayFunctions,
+      MapFunctions,
+      VectorFunctions,
   };
   return kFamilies;
 }
