@@ -25,6 +25,7 @@ EXTERNAL_HOMES = [
     (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "bench", "server"},
      "protobuf and gRPC"),
     (r"^nghttp2/", {"rpc"}, "nghttp2"),
+    (r"^openssl/", {"wire/sql"}, "OpenSSL"),
     (r"^rocksdb/", {"engine/rocks", "bench/inside"}, "RocksDB"),
     (r"^re2/", {"filter", "series", "sql"}, "RE2"),
     (r"^CLI/", {"cli", "bench/inside"}, "CLI11"),
