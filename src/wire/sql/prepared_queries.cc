@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "base/varint.h"
+#include "sql/message/query_values.h"
 #include "wire/call/data_target.h"
 #include "wire/call/grpc_status.h"
-#include "wire/sql/sql_types.h"
+#include "wire/sql/sql_parameters.h"
 
 namespace sonde {
 namespace {
@@ -75,7 +76,7 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(
   PreparedQueryToken token{.instance = instance, .query = text};
   for (const sql::QueryParameter& parameter : parameters) {
     google::bigtable::v2::Type type;
-    ToProto(parameter.type, &type);
+    sql::ToProto(parameter.type, &type);
     token.parameters.emplace_back(parameter.name, type.SerializeAsString());
   }
   token.fingerprint = FingerprintOf(query->tables);

@@ -12,13 +12,23 @@ namespace sonde {
 
 namespace pb = google::bigtable::v2;
 
+namespace {
+
+std::vector<sql::Type> TypesOf(const std::vector<sql::OutputColumn>& columns) {
+  std::vector<sql::Type> types;
+  for (const sql::OutputColumn& column : columns) types.push_back(column.type);
+  return types;
+}
+
+}  // namespace
+
 ResultStream::ResultStream(PreparedQueryRef prepared, std::unique_ptr<sql::Execution> execution,
                            uint64_t request_hash, const QueryTokens* tokens)
     : prepared_(std::move(prepared)),
       execution_(std::move(execution)),
       request_hash_(request_hash),
       tokens_(*tokens),
-      writer_(prepared_->query.columns) {}
+      writer_(TypesOf(prepared_->query.columns)) {}
 
 absl::StatusOr<std::optional<rpc::Message>> ResultStream::Next() {
   if (!outgoing_.has_value()) {

@@ -13,8 +13,8 @@
 #include "rows/batch.h"
 #include "rpc/call.h"
 #include "sql/exec/execution.h"
+#include "sql/message/proto_rows.h"
 #include "wire/sql/prepared_queries.h"
-#include "wire/sql/proto_rows.h"
 #include "wire/sql/query_tokens.h"
 
 namespace sonde {
@@ -60,7 +60,7 @@ class ResultStream {
   const std::unique_ptr<sql::Execution> execution_;
   const uint64_t request_hash_;
   const QueryTokens& tokens_;
-  ProtoRowsWriter writer_;
+  sql::ProtoRowsWriter writer_;
   rows::Batch batch_;
   size_t row_ = 0;  // the next one of batch_
   std::optional<Outgoing> outgoing_;

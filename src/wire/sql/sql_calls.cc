@@ -17,9 +17,10 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "sql/exec/execution.h"
+#include "sql/message/query_values.h"
 #include "wire/call/service_names.h"
 #include "wire/sql/result_stream.h"
-#include "wire/sql/sql_types.h"
+#include "wire/sql/sql_parameters.h"
 
 namespace sonde {
 namespace {
@@ -61,7 +62,7 @@ void WriteMetadata(const PreparedQuery& prepared, pb::ResultSetMetadata* metadat
   for (const sql::OutputColumn& column : prepared.query.columns) {
     pb::ColumnMetadata* const to = metadata->mutable_proto_schema()->add_columns();
     to->set_name(column.name);
-    ToProto(column.type, to->mutable_type());
+    sql::ToProto(column.type, to->mutable_type());
   }
 }
 

@@ -1,6 +1,5 @@
-#include "wire/sql/sql_types.h"
+#include "wire/sql/sql_parameters.h"
 
-#include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
@@ -18,12 +17,6 @@ Message Parse(const std::string& text) {
   return message;
 }
 
-std::string TextOf(const Type& type) {
-  pb::Type message;
-  ToProto(type, &message);
-  return message.ShortDebugString();
-}
-
 // The parameter as SQL, or the error.
 std::string Parameter(const std::string& type, const std::string& value) {
   const absl::StatusOr<Type> parsed = ParseParameterType("p", Parse<pb::Type>(type));
@@ -32,17 +25,7 @@ std::string Parameter(const std::string& type, const std::string& value) {
   return result.ok() ? result->ToSql() : std::string(result.status().message());
 }
 
-TEST(SqlTypes, AreWrittenAsTheApiHasThem) {
-  EXPECT_EQ(TextOf(Type::Map(TypeKind::kBytes, Type::Array(Type::Struct({{"timestamp", TypeKind::kTimestamp},
-                                                                         {"value", TypeKind::kInt64}})))),
-            "map_type { key_type { bytes_type { } } value_type { array_type { element_type { struct_type { "
-            "fields { field_name: \"timestamp\" type { timestamp_type { } } } "
-            "fields { field_name: \"value\" type { int64_type { } } } } } } } }");
-  EXPECT_EQ(TextOf(Type::Proto("b", "pkg.M")),
-            "proto_type { schema_bundle_id: \"b\" message_name: \"pkg.M\" }");
-}
-
-TEST(SqlTypes, ParametersAreOfScalarTypesAndArraysOfThem) {
+TEST(SqlParameters, AreOfScalarTypesAndArraysOfThem) {
   EXPECT_EQ(Parameter("bytes_type {}", R"(bytes_value: "a\377")"), R"(b"a\xff")");
   EXPECT_EQ(Parameter("string_type {}", R"(string_value: "a")"), R"("a")");
   EXPECT_EQ(Parameter("int64_type {}", "int_value: -5"), "-5");
@@ -59,7 +42,7 @@ TEST(SqlTypes, ParametersAreOfScalarTypesAndArraysOfThem) {
   EXPECT_EQ(Parameter("int64_type {}", "type { int64_type {} }"), "NULL");
 }
 
-TEST(SqlTypes, OtherParametersAreRefused) {
+TEST(SqlParameters, OfOtherTypesAreRefused) {
   const std::string cannot_have =
       "Error in field 'param_types' : Parameter 'p' has a type that parameters cannot have";
   EXPECT_EQ(Parameter("", ""), cannot_have);
@@ -70,7 +53,7 @@ TEST(SqlTypes, OtherParametersAreRefused) {
             cannot_have);
 }
 
-TEST(SqlTypes, ValuesOfAnotherTypeAreRefused) {
+TEST(SqlParameters, WithValuesOfAnotherTypeAreRefused) {
   const std::string none =
       "Error in field 'params' : Parameter 'p' is declared as INT64, and its value is none";
   EXPECT_EQ(Parameter("int64_type {}", R"(string_value: "1")"), none);

@@ -1,4 +1,4 @@
-#include "wire/sql/sql_types.h"
+#include "wire/sql/sql_parameters.h"
 
 #include <fmt/format.h>
 
@@ -90,56 +90,6 @@ absl::StatusOr<Value> ParseArray(const std::string& name, const Type& type, cons
 }
 
 }  // namespace
-
-void ToProto(const Type& type, pb::Type* out) {
-  switch (type.kind()) {
-    case TypeKind::kBool:
-      out->mutable_bool_type();
-      return;
-    case TypeKind::kInt64:
-      out->mutable_int64_type();
-      return;
-    case TypeKind::kFloat32:
-      out->mutable_float32_type();
-      return;
-    case TypeKind::kFloat64:
-      out->mutable_float64_type();
-      return;
-    case TypeKind::kString:
-      out->mutable_string_type();
-      return;
-    case TypeKind::kBytes:
-      out->mutable_bytes_type();
-      return;
-    case TypeKind::kDate:
-      out->mutable_date_type();
-      return;
-    case TypeKind::kTimestamp:
-      out->mutable_timestamp_type();
-      return;
-    case TypeKind::kArray:
-      return ToProto(type.element(), out->mutable_array_type()->mutable_element_type());
-    case TypeKind::kStruct:
-      out->mutable_struct_type();
-      for (const Type::Field& field : type.fields()) {
-        pb::Type::Struct::Field* const to = out->mutable_struct_type()->add_fields();
-        to->set_field_name(field.name);
-        ToProto(field.type, to->mutable_type());
-      }
-      return;
-    case TypeKind::kMap:
-      ToProto(type.key(), out->mutable_map_type()->mutable_key_type());
-      return ToProto(type.value(), out->mutable_map_type()->mutable_value_type());
-    case TypeKind::kProto:
-      out->mutable_proto_type()->set_schema_bundle_id(type.bundle());
-      out->mutable_proto_type()->set_message_name(type.name());
-      return;
-    case TypeKind::kEnum:
-      out->mutable_enum_type()->set_schema_bundle_id(type.bundle());
-      out->mutable_enum_type()->set_enum_name(type.name());
-      return;
-  }
-}
 
 absl::StatusOr<Type> ParseParameterType(const std::string& name, const pb::Type& type) {
   std::optional<Type> parsed = TypeOf(type);

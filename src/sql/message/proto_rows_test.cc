@@ -1,4 +1,4 @@
-#include "wire/sql/proto_rows.h"
+#include "sql/message/proto_rows.h"
 
 #include <google/bigtable/v2/data.pb.h>
 #include <gtest/gtest.h>
@@ -8,23 +8,20 @@
 #include "base/random.h"
 #include "sql/value/value.h"
 
-namespace sonde {
+namespace sonde::sql {
 namespace {
 
 namespace pb = google::bigtable::v2;
-using sql::Type;
-using sql::TypeKind;
-using sql::Value;
 
 // What a client reads of these values, one row of them.
 std::string Written(const std::vector<Value>& values) {
-  std::vector<sql::OutputColumn> columns;
+  std::vector<Type> types;
   rows::Batch batch{.rows = 1, .columns = {}};
   for (const Value& value : values) {
-    columns.push_back({"c", value.type()});
+    types.push_back(value.type());
     batch.columns.push_back(value.AsColumn(1));
   }
-  ProtoRowsWriter writer(columns);
+  ProtoRowsWriter writer(types);
   writer.Append(batch, 0);
   pb::ProtoRows rows;
   EXPECT_TRUE(rows.ParseFromString(writer.Take()));
@@ -98,28 +95,28 @@ void Fill(const Value& value, pb::Value* out) {
 
 TEST(ProtoRows, AreTheBytesThatMessagesWouldBe) {
   SeededRandom random(1);
-  const Type types[] = {TypeKind::kInt64, TypeKind::kFloat64, TypeKind::kBytes, Type::Array(TypeKind::kInt64),
+  const Type kinds[] = {TypeKind::kInt64, TypeKind::kFloat64, TypeKind::kBytes, Type::Array(TypeKind::kInt64),
                         Type::Array(TypeKind::kBytes)};
   for (int round = 0; round < 200; ++round) {
     pb::ProtoRows expected;
     std::vector<Value> values;
     for (uint64_t i = random.Uniform(8); i > 0; --i)
-      values.push_back(RandomValue(types[random.Uniform(5)], &random));
+      values.push_back(RandomValue(kinds[random.Uniform(5)], &random));
     rows::Batch batch{.rows = 1, .columns = {}};
-    std::vector<sql::OutputColumn> columns;
+    std::vector<Type> types;
     for (const Value& value : values) {
       Fill(value, expected.add_values());
-      columns.push_back({"c", value.type()});
+      types.push_back(value.type());
       batch.columns.push_back(value.AsColumn(1));
     }
-    ProtoRowsWriter writer(columns);
+    ProtoRowsWriter writer(types);
     writer.Append(batch, 0);
     EXPECT_EQ(writer.Take(), expected.SerializeAsString());
   }
 }
 
 TEST(ProtoRows, TakeBackTheLastRow) {
-  ProtoRowsWriter writer({{"c", TypeKind::kInt64}});
+  ProtoRowsWriter writer({TypeKind::kInt64});
   const std::vector<int64_t> ints = {1, 300};
   const rows::Batch batch{.rows = 2, .columns = {ColumnView::OfInts(ints)}};
   writer.Append(batch, 0);
@@ -133,4 +130,4 @@ TEST(ProtoRows, TakeBackTheLastRow) {
 }
 
 }  // namespace
-}  // namespace sonde
+}  // namespace sonde::sql

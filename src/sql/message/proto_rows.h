@@ -1,6 +1,6 @@
 // Writes rows as the bytes of google.bigtable.v2.ProtoRows, without message objects.
 //
-//   ProtoRowsWriter writer(query.columns);
+//   ProtoRowsWriter writer({TypeKind::kBytes, TypeKind::kInt64});
 //   for (size_t row = 0; row < batch.rows; ++row) writer.Append(batch, row);
 //   Send(writer.Take());
 //
@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "rows/batch.h"
-#include "sql/plan/plan.h"
+#include "sql/value/type.h"
 
-namespace sonde {
+namespace sonde::sql {
 
 class ProtoRowsWriter {
  public:
-  explicit ProtoRowsWriter(const std::vector<sql::OutputColumn>& columns);
+  explicit ProtoRowsWriter(std::vector<Type> types) : types_(std::move(types)) {}
 
   void Append(const rows::Batch& batch, size_t row);
 
@@ -42,10 +42,10 @@ class ProtoRowsWriter {
   }
 
  private:
-  std::vector<sql::Type> types_;
+  const std::vector<Type> types_;
   std::string bytes_;
   size_t rows_ = 0;
   size_t last_row_at_ = 0;
 };
 
-}  // namespace sonde
+}  // namespace sonde::sql

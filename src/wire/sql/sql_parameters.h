@@ -1,4 +1,4 @@
-// Types and parameters of SQL as messages of the API, and back.
+// Reads the parameters of queries from messages, and checks them.
 #pragma once
 
 #include <google/bigtable/v2/data.pb.h>
@@ -11,9 +11,6 @@
 #include "sql/value/value.h"
 
 namespace sonde {
-
-// Types in results carry no encodings.
-void ToProto(const sql::Type& type, google::bigtable::v2::Type* out);
 
 // The declared type of parameter `name`.  INVALID_ARGUMENT: a parameter cannot be of this type: only scalar types and arrays
 // of them can be sent.

@@ -1,4 +1,4 @@
-#include "wire/sql/proto_rows.h"
+#include "sql/message/proto_rows.h"
 
 #include <google/bigtable/v2/data.pb.h>
 
@@ -12,12 +12,10 @@
 #include "model/datum.h"
 #include "sql/value/value.h"
 
-namespace sonde {
+namespace sonde::sql {
 namespace {
 
 namespace pb = google::bigtable::v2;
-using sql::Type;
-using sql::TypeKind;
 
 constexpr uint32_t kVarintWire = 0;
 constexpr uint32_t kFixed64Wire = 1;
@@ -193,18 +191,14 @@ void AppendValue(const Type& type, const Datum& datum, std::string* out) {
 
 }  // namespace
 
-ProtoRowsWriter::ProtoRowsWriter(const std::vector<sql::OutputColumn>& columns) {
-  for (const sql::OutputColumn& column : columns) types_.push_back(column.type);
-}
-
 void ProtoRowsWriter::Append(const rows::Batch& batch, size_t row) {
   last_row_at_ = bytes_.size();
   for (size_t i = 0; i < types_.size(); ++i) {
-    const Datum datum = sql::DatumAt(batch.columns[i], row);
+    const Datum datum = DatumAt(batch.columns[i], row);
     PutLength(pb::ProtoRows::kValuesFieldNumber, ValueBytes(types_[i], datum), &bytes_);
     AppendValue(types_[i], datum, &bytes_);
   }
   ++rows_;
 }
 
-}  // namespace sonde
+}  // namespace sonde::sql
