@@ -7,7 +7,7 @@
 namespace sonde {
 namespace {
 
-TEST(ResultWriter, TextIsShownSafely) {
+TEST(DisplayText, IsSafe) {
   EXPECT_EQ(DisplayText("Zürich 温度"), "Zürich 温度");
   EXPECT_EQ(DisplayText("a\x1b[31m"), "a\\x1b[31m");
   EXPECT_EQ(DisplayText("a\xc3"), "a\\xc3");
