@@ -30,6 +30,7 @@ EXTERNAL_HOMES = [
     (r"^re2/", {"filter", "series", "sql"}, "RE2"),
     (r"^CLI/", {"cli", "bench/inside"}, "CLI11"),
     (r"^httplib", {"bench", "cli"}, "cpp-httplib"),
+    (r"^editline/", {"cli"}, "libedit"),
     (r"^yaml-cpp/", {"series", "server"}, "yaml-cpp"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
