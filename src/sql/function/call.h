@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -60,7 +60,9 @@ class Call {
   struct Site {
     const std::vector<Type>* argument_types = nullptr;
     const Type* result_type = nullptr;
-    bool is_safe = false;                          // SAFE.F(...): a row that fails is NULL
+    bool is_safe = false;  // SAFE.F(...): a row that fails is NULL
+    // By argument: its column is the same constant in every batch, as that of a literal or a parameter.  May be empty.
+    std::vector<bool> is_fixed;
     std::vector<std::unique_ptr<Lambda>> lambdas;  // one an argument; null: the argument is a value
     std::unique_ptr<CallState> state;
   };
@@ -75,6 +77,10 @@ class Call {
   const StatementFacts& facts() const { return facts_; }
   const Type& argument_type(size_t argument) const { return (*site_->argument_types)[argument]; }
   const Type& result_type() const { return *site_->result_type; }
+  bool is_safe() const { return site_->is_safe; }
+  bool is_fixed(size_t argument) const {
+    return argument < site_->is_fixed.size() && site_->is_fixed[argument];
+  }
   Lambda* lambda(size_t argument) { return site_->lambdas[argument].get(); }
 
   // The state of this call, made at its first use.  A call has one type of state.
@@ -98,6 +104,8 @@ class Call {
   }
   // OK: no row failed, or the call is safe.
   const absl::Status& status() const { return status_; }
+  // The row that status() is of, if it is not OK.
+  size_t failed_row() const { return failed_row_; }
 
  private:
   const StatementFacts& facts_;
