@@ -41,6 +41,15 @@ bool ReadsColumnsIn(const Expression& expression, size_t from, size_t to) {
   return false;
 }
 
+ExpressionPtr FieldOf(ExpressionPtr value, size_t field) {
+  auto access = std::make_unique<Expression>();
+  access->kind = Expression::Kind::kField;
+  access->type = value->type.fields()[field].type;
+  access->index = field;
+  access->arguments.push_back(std::move(value));
+  return access;
+}
+
 absl::StatusOr<ExpressionPtr> QueryBinder::Coerce(ExpressionPtr value, const Type& to, Position position) {
   if (value->kind == Expression::Kind::kLiteral && value->written == Expression::Written::kUntyped) {
     Value typed = value->value.is_null() || !to.Is(TypeKind::kArray) ? Value::Null(to)

@@ -126,6 +126,16 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindName(const Expr& expr, const Site
   return BindFound(*found, expr.text, expr.position);
 }
 
+Position QueryBinder::FieldPosition(const Expr& expr) const {
+  const Expr& base = *expr.children[0];
+  if (base.kind != Expr::Kind::kName && base.kind != Expr::Kind::kField) return expr.position;
+  const Position start = base.kind == Expr::Kind::kName ? base.position : FieldPosition(base);
+  size_t at = start.offset + base.text.size();
+  if (at > text_.size() || text_.substr(start.offset, base.text.size()) != base.text) return expr.position;
+  while (at < text_.size() && (text_[at] == ' ' || text_[at] == '.')) ++at;
+  return {static_cast<uint32_t>(at)};
+}
+
 absl::StatusOr<ExpressionPtr> QueryBinder::BindField(const Expr& expr, const Site& site) {
   const Expr& base = *expr.children[0];
   if (base.kind == Expr::Kind::kName) {
@@ -135,17 +145,17 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindField(const Expr& expr, const Sit
       const NamedColumn* column = nullptr;
       for (const NamedColumn& candidate : found->variable->columns) {
         if (!SameName(candidate.name, expr.text)) continue;
-        if (column != nullptr) return Error(expr.position, fmt::format("Column name {} is ambiguous", expr.text));
+        if (column != nullptr) return Error(FieldPosition(expr), fmt::format("Column name {} is ambiguous", expr.text));
         column = &candidate;
       }
       if (column == nullptr) {
-        return Error(expr.position, fmt::format("Name {} not found inside {}", expr.text, base.text));
+        return Error(FieldPosition(expr), fmt::format("Name {} not found inside {}", expr.text, base.text));
       }
       return Reference(*column, found->depth, base.position, fmt::format("{}.{}", base.text, expr.text));
     }
   }
   SONDE_TRY_SET(ExpressionPtr value, BindExpression(base, site));
-  return AccessField(std::move(value), expr.text, expr.position);
+  return AccessField(std::move(value), expr.text, FieldPosition(expr));
 }
 
 absl::StatusOr<ExpressionPtr> QueryBinder::AccessField(ExpressionPtr value, std::string_view name, Position position) {
@@ -159,12 +169,7 @@ absl::StatusOr<ExpressionPtr> QueryBinder::AccessField(ExpressionPtr value, std:
   if (fields.size() > 1) {
     return Error(position, fmt::format("Struct field name {} is ambiguous", name));
   }
-  auto access = std::make_unique<Expression>();
-  access->kind = Expression::Kind::kField;
-  access->type = value->type.fields()[fields[0]].type;
-  access->index = fields[0];
-  access->arguments.push_back(std::move(value));
-  return access;
+  return FieldOf(std::move(value), fields[0]);
 }
 
 absl::StatusOr<ExpressionPtr> QueryBinder::BindParameter(const Expr& expr) {
@@ -466,7 +471,7 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindStruct(const Expr& expr, const Si
       }
       SONDE_TRY_SET(value, Coerce(std::move(value), field.type, child.position));
       name = field.name;
-    } else if (name.empty() && !expr.names.empty()) {
+    } else if (name.empty() && !expr.is_tuple) {
       // STRUCT(a) names its field as a select list would.
       if (child.kind == Expr::Kind::kName || child.kind == Expr::Kind::kField) name = child.text;
     }

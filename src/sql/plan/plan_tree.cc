@@ -120,6 +120,28 @@ void NumberLambdas(ExpressionPtr* expression, size_t width) {
   NumberLambdas(&node.arguments[0], width + count);
 }
 
+// Makes the row that a subquery sees one of just the columns that it reads.  What reads nothing of that row gets none:
+// the rows further out are nearer by one then.
+void SeeOuterColumns(Expression* query, Plan* plan) {
+  std::vector<size_t>& seen = query->outer_columns;
+  const auto each = [plan](VisitNode visit) { VisitPlan(plan, visit, 1); };
+  each([&seen](ExpressionPtr* node, size_t level) {
+    if (IsReference(**node, level)) seen.push_back((*node)->index);
+    return false;
+  });
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  each([&](ExpressionPtr* node, size_t level) {
+    if (IsReference(**node, level)) {
+      const auto place = std::lower_bound(seen.begin(), seen.end(), (*node)->index);
+      (*node)->index = static_cast<size_t>(place - seen.begin());
+    } else if (!query->is_correlated && (*node)->kind == Expression::Kind::kOuter && (*node)->depth > level) {
+      --(*node)->depth;
+    }
+    return false;
+  });
+}
+
 void FinishSubqueries(ExpressionPtr* expression) {
   for (ExpressionPtr& argument : (*expression)->arguments) {
     if (argument != nullptr) FinishSubqueries(&argument);
@@ -135,6 +157,7 @@ void FinishSubqueries(ExpressionPtr* expression) {
       },
       1);
   (*expression)->is_correlated = correlated;
+  SeeOuterColumns(expression->get(), plan);
   FinishPlan(plan);
 }
 
@@ -281,6 +304,7 @@ ExpressionPtr CloneDeep(const Expression& expression) {
   copy->arguments = CloneAll(expression.arguments);
   if (expression.plan != nullptr) copy->plan = ClonePlan(*expression.plan);
   copy->is_correlated = expression.is_correlated;
+  copy->outer_columns = expression.outer_columns;
   copy->is_volatile = expression.is_volatile;
   copy->written = expression.written;
   return copy;
@@ -337,6 +361,15 @@ PlanPtr MakeProject(PlanPtr input, std::vector<ExpressionPtr> expressions) {
   for (const ExpressionPtr& expression : expressions) plan->types.push_back(expression->type);
   plan->inputs.push_back(std::move(input));
   plan->expressions = std::move(expressions);
+  return plan;
+}
+
+PlanPtr MakeDistinct(PlanPtr input) {
+  auto plan = std::make_unique<Plan>();
+  plan->kind = Plan::Kind::kAggregate;
+  plan->types = input->types;
+  for (size_t i = 0; i < input->types.size(); ++i) plan->expressions.push_back(MakeColumn(i, input->types[i]));
+  plan->inputs.push_back(std::move(input));
   return plan;
 }
 

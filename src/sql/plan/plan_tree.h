@@ -49,6 +49,8 @@ void FinishPlan(Plan* plan);
 PlanPtr MakeSingleRow();
 PlanPtr MakeFilter(PlanPtr input, ExpressionPtr condition);
 PlanPtr MakeProject(PlanPtr input, std::vector<ExpressionPtr> expressions);
+// Each different row once.
+PlanPtr MakeDistinct(PlanPtr input);
 PlanPtr MakeSort(PlanPtr input, std::vector<SortKey> sort);
 // AND of them, in order; null: there are none.
 ExpressionPtr MakeAnd(std::vector<ExpressionPtr> conditions);

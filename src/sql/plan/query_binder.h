@@ -24,6 +24,7 @@
 #include "sql/plan/binder.h"
 #include "sql/plan/names.h"
 #include "sql/plan/plan.h"
+#include "sql/syntax/syntax_error.h"
 #include "sql/syntax/tree.h"
 
 namespace sonde::sql {
@@ -61,7 +62,6 @@ struct Site {
   SelectCalls* aggregates = nullptr;     // null: aggregate functions are not allowed here
   SelectCalls* windows = nullptr;        // null: window functions are not allowed here
   const Expr* around = nullptr;          // the aggregate whose argument this is
-  const Scope* group_scope = nullptr;
 };
 
 // An argument of a call, bound as far as it can be before a signature is chosen.
@@ -126,6 +126,8 @@ class QueryBinder {
   Bound BindName(const Expr& expr, const Site& site);
   Bound BindFound(const FoundName& found, std::string_view name, Position position);
   Bound BindField(const Expr& expr, const Site& site);
+  // Where the name behind the dot stands.
+  Position FieldPosition(const Expr& expr) const;
   Bound AccessField(ExpressionPtr value, std::string_view name, Position position);
   Bound BindParameter(const Expr& expr);
   Bound BindIndex(const Expr& expr, const Site& site);
@@ -153,8 +155,7 @@ class QueryBinder {
   Bound CallOperator(std::string_view function, std::string_view shown, std::vector<ExpressionPtr> arguments,
                      Position position);
   Bound Negate(ExpressionPtr value, bool negated, Position position);
-  absl::Status RefuseNulls(std::string_view shown, const std::vector<const Expr*>& operands,
-                           const std::vector<ExpressionPtr>& bound) const;
+  absl::Status RefuseNull(std::string_view shown, const Expr& operand, const Expression& bound) const;
   absl::StatusOr<Kernel> EqualKernel(const Type& type, Position position);
 
   // --- Coercion (coercion.cc).
@@ -204,9 +205,16 @@ class QueryBinder {
   absl::StatusOr<Relation> BindBody(const Query& query, const Scope* outer);
   absl::StatusOr<Relation> BindSelect(const Query& query, const Scope* outer);
   absl::Status CheckWithoutFrom(const Query& query) const;
+  absl::Status CheckExtensions(const Query& query) const;
+  absl::Status CheckNamedWindows(const NamedWindows& windows) const;
+  // HAVING, QUALIFY, ORDER BY: what may name items of the select list.
+  absl::Status BindLaterClauses(const Query& query, const Site& site, SelectBlock* block);
+  void ResolveAliases(const SelectBlock& block, ExpressionPtr* expr) const;
+  static Relation AsStruct(Relation relation);
   absl::Status BindSelectItems(const std::vector<SelectItem>& items, const Site& site, SelectBlock* block);
   absl::Status BindStar(const SelectItem& item, const Site& site, SelectBlock* block);
-  absl::Status AppendStarColumn(const NamedColumn& column, Position position, std::vector<BoundItem>* items);
+  absl::Status AppendStarColumn(const NamedColumn& column, size_t depth, Position position,
+                                std::vector<BoundItem>* items);
   absl::Status ApplyExceptAndReplace(const SelectItem& item, const Site& site, std::vector<BoundItem>* items);
   absl::Status BindGroupBy(const Query& query, const Site& site, SelectBlock* block);
   absl::Status BindGroupItem(const Expr& expr, const Site& site, SelectBlock* block);
@@ -215,9 +223,9 @@ class QueryBinder {
   // The plan of a block: its items, in order.
   absl::StatusOr<Relation> FinishSelect(SelectBlock block);
   absl::Status FinishAggregation(SelectBlock* block);
-  absl::Status FinishWindows(SelectBlock* block);
+  static void FinishWindows(SelectBlock* block);
   absl::StatusOr<Relation> FinishItems(SelectBlock* block);
-  absl::Status SortDistinct(SelectBlock* block, Relation* relation);
+  absl::Status SortDistinct(SelectBlock* block, std::vector<ExpressionPtr> columns, Relation* relation);
   // Replaces what is one of `keys` by its column; columns of aggregates come behind the keys.
   absl::Status ReplaceByKeys(ExpressionPtr* expr, const std::vector<ExpressionPtr>& keys, std::string_view clause,
                              std::string_view why) const;
@@ -229,13 +237,15 @@ class QueryBinder {
   absl::Status BindHints(const std::vector<Hint>& hints, std::vector<std::string>* names) const;
 
   // --- FROM (from.cc, tables.cc, joins.cc).
-  // `left`: what stands further left in the same FROM clause, which arrays may name; null: nothing.
   absl::StatusOr<Relation> BindFrom(const FromItem& item, const Scope* outer);
   absl::StatusOr<Relation> BindTable(const FromItem& item, const Scope* outer);
   absl::Status BindTemporal(const FromItem& item, TemporalArguments* temporal);
+  absl::Status CheckTemporal(const FromItem& item, const TemporalArguments& temporal) const;
   absl::StatusOr<Relation> BindUnpack(Relation input, std::string_view alias, Position position);
   absl::StatusOr<Relation> BindJoin(const FromItem& item, Relation left, const Scope* outer);
+  // `item`: the array, or a join whose right side is one.
   absl::StatusOr<Relation> JoinArray(const FromItem& item, Relation left, const Scope* outer);
+  static absl::StatusOr<Relation> FilterOuterArray(Relation relation, ExpressionPtr condition, size_t left_width);
   absl::StatusOr<Relation> JoinRelations(const FromItem& item, Relation left, Relation right, const Scope* outer);
   absl::Status BindUsing(const FromItem& item, const NameList& left, const NameList& right, Plan* join,
                          NameList* names, std::vector<ExpressionPtr>* merged);
@@ -259,14 +269,15 @@ class QueryBinder {
 
   struct WithQuery {
     std::string name;
-    const Query* query = nullptr;
-    size_t visible = 0;  // how many of with_ it may name
+    Relation relation;  // each use copies it
   };
 
   const std::string_view text_;
   const BindOptions& options_;
   std::vector<WithQuery> with_;
   size_t next_lambda_ = 0;
+  size_t relations_ = 0;  // of FROM clauses, so far
+  std::vector<std::string> hints_;
   std::vector<TableSchemaRef> tables_;
   // Where references stand, and how they are written, for errors.  An entry may be of an expression that is gone.
   struct Mention {
@@ -286,6 +297,7 @@ std::string ShownType(const ArgumentFacts& facts);
 // The text behind "No matching signature for ".
 std::string NoSignatureText(std::string_view shown, const Function& function,
                             absl::Span<const ArgumentFacts> arguments);
+ExpressionPtr FieldOf(ExpressionPtr value, size_t field);
 // A relation whose plan has just the named columns, in their order.
 Relation Compact(Relation relation);
 // Makes `alias` the range variable of all columns; empty: there is none.
