@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "engine/memory/memory_engine.h"
 #include "sql/exec/execution.h"
+#include "sql/plan/binder.h"
 #include "sql/plan/plan.h"
 #include "sql/value/value.h"
 #include "table/mutate_row_test_support.h"
@@ -131,6 +132,32 @@ class ExecTest : public testing::Test {
   }
   std::string Rows(PlanPtr plan) { return Rows(std::move(plan), Environment()); }
 
+  // --- Queries as text.
+  absl::StatusOr<BoundQuery> BindText(std::string_view sql, std::vector<QueryParameter> parameters = {}) {
+    BindOptions options;
+    options.find_table = [this](std::string_view id) {
+      return catalog_->Find("projects/p/instances/i/tables/" + std::string(id));
+    };
+    options.parameters = std::move(parameters);
+    options.rewrite.numbers = reads_numbers_;
+    return ParseAndBind(sql, options);
+  }
+  static std::vector<Type> TypesOf(const BoundQuery& query) {
+    std::vector<Type> types;
+    for (const OutputColumn& column : query.columns) types.push_back(column.type);
+    return types;
+  }
+  // A line a row; after an error its text.
+  std::string Query(std::string_view sql, const ExecutionEnvironment& environment) {
+    const absl::StatusOr<BoundQuery> query = BindText(sql);
+    if (!query.ok()) return query.status().ToString();
+    const absl::StatusOr<std::unique_ptr<Execution>> execution = Execute(*query, {}, environment);
+    if (!execution.ok()) return execution.status().ToString();
+    return Rest(execution->get(), TypesOf(*query));
+  }
+  std::string Query(std::string_view sql) { return Query(sql, Environment()); }
+
+  bool reads_numbers_ = false;
   ManualClock clock_{kNow};
   std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
