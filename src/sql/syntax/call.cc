@@ -1,4 +1,7 @@
 // Calls of functions, with all that may stand in their parentheses and behind them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <utility>
 
 #include "sql/syntax/grammar.h"
@@ -29,6 +32,9 @@ ExprPtr Grammar::CallOf(ExprPtr function) {
   Path name{{}, position};
   if (PathOf(*function, &name.parts)) return CallWith(position, std::move(name), nullptr);
   if (function->kind == Kind::kField && !function->parenthesized) {
+    const Expr& base = *function->children[0];
+    if (!base.parenthesized && (base.kind == Kind::kInt || base.kind == Kind::kFloat))
+      tokens_.FailUnexpected();
     // e.f(...) means f(e, ...).
     name.parts.push_back(UpperCase(function->text));
     ExprPtr argument = std::move(function->children[0]);
@@ -95,13 +101,20 @@ void Grammar::Argument(Expr::Call* call) {
     call->named.push_back(Named());
     return;
   }
+  if (!call->named.empty()) RefuseArgument(call->name, call->named[0].position);
   const Position position = tokens_.position();
   ExprPtr argument = BeginsLambda() ? Lambda() : Expression();
   if (tokens_.Is("->")) tokens_.Fail(position, "Syntax error: Expecting lambda argument list");
-  if (!call->named.empty()) {
-    tokens_.Fail(position, "Syntax error: Positional arguments must not follow named arguments");
-  }
   call->arguments.push_back(std::move(argument));
+}
+
+// An argument without a name stands behind those with one, which begin at `position`.
+void Grammar::RefuseArgument(const Path& function, Position position) {
+  tokens_.Fail(
+      position,
+      fmt::format("Call to function {} must not specify positional arguments after named arguments; named "
+                  "arguments must be specified last in the argument list",
+                  fmt::join(function.parts, ".")));
 }
 
 NamedArgument Grammar::Named() {
@@ -174,7 +187,7 @@ std::unique_ptr<WindowSpec> Grammar::WindowInside() {
   tokens_.Expect("(");
   if (tokens_.IsName()) window->base = tokens_.TakeName();
   if (tokens_.Take("PARTITION")) {
-    tokens_.Expect("BY", {"BY", "@ for hint"});
+    ExpectBy();
     List([&] { window->partition_by.push_back(Expression()); });
   }
   if (tokens_.Is("ORDER")) window->order_by = OrderItems();
@@ -182,11 +195,11 @@ std::unique_ptr<WindowSpec> Grammar::WindowInside() {
   if (has_frame) window->frame = Frame();
   if (tokens_.Take(")")) return window;
   if (has_frame) {
-    tokens_.Expect(")");
+    tokens_.FailUnexpected({")"});
   } else if (!window->order_by.empty()) {
-    tokens_.FailUnexpected();
+    tokens_.FailUnexpected({")", "RANGE", "ROWS"});
   } else {
-    tokens_.FailUnexpected();
+    tokens_.FailUnexpected({")", "ORDER", "RANGE", "ROWS"});
   }
   return window;
 }
@@ -230,7 +243,7 @@ FrameBound Grammar::Bound() {
 std::vector<OrderItem> Grammar::OrderItems(bool takes_last_comma) {
   std::vector<OrderItem> items;
   tokens_.Expect("ORDER");
-  tokens_.Expect("BY", {"BY", "@ for hint"});
+  ExpectBy();
   do {
     if (takes_last_comma && !items.empty() && EndsList()) break;
     OrderItem item;
@@ -241,6 +254,11 @@ std::vector<OrderItem> Grammar::OrderItems(bool takes_last_comma) {
     CheckListLength(items.size());
   } while (tokens_.Take(","));
   return items;
+}
+
+void Grammar::ExpectBy() {
+  if (tokens_.Is("@{")) Unsupported(tokens_.position(), "Hint at this place is");
+  tokens_.Expect("BY", {"BY", "@ for hint"});
 }
 
 void Grammar::OrderMarks(OrderItem* item) {

@@ -72,12 +72,8 @@ bool Grammar::JoinWords(FromItem* join) {
   }
   if (BeginsSetOperation(tokens_.Is("OUTER", 1) ? 2 : 1)) return false;
   tokens_.Skip();
-  const bool has_outer = is_outer && tokens_.Take("OUTER");
-  if (is_outer && !has_outer) {
-    tokens_.Expect("JOIN", {"JOIN", "OUTER"});
-  } else {
-    tokens_.Expect("JOIN");
-  }
+  if (is_outer) tokens_.Take("OUTER");
+  tokens_.Expect("JOIN");
   return true;
 }
 
@@ -126,9 +122,11 @@ FromItemPtr Grammar::FromParentheses() {
     return item;
   }
   tokens_.Expect("(");
-  FromItemPtr item = Joins(FromPrimary(), false);
-  if (item->kind != FromKind::kJoin) tokens_.FailUnexpected();
-  tokens_.Expect(")");
+  FromItemPtr first = FromPrimary();
+  const FromItem* const alone = first.get();
+  FromItemPtr item = Joins(std::move(first), false);
+  if (item.get() == alone) tokens_.FailUnexpected({"JOIN"});
+  tokens_.Expect(")", {"JOIN"});
   return item;
 }
 
@@ -139,6 +137,7 @@ FromItemPtr Grammar::Unnest() {
   if (tokens_.Is("SELECT")) FailArgumentIsQuery("The argument to UNNEST is");
   item->array = Expression();
   tokens_.Expect(")", {")", ","});
+  RefuseElement();
   item->hints = Hints();
   item->alias = Alias();
   WithOffset(item.get());
@@ -159,59 +158,71 @@ FromItemPtr Grammar::Unpack() {
 FromItemPtr Grammar::Table() {
   FromItemPtr item = MakeItem(FromKind::kTable, tokens_.position());
   item->path = TablePath();
-  if (tokens_.Is("(")) TableArguments(item.get());
-  if (tokens_.Is("[")) {
-    tokens_.Fail(tokens_.position(),
-                 "Syntax error: Array element access is not allowed in the FROM clause without UNNEST; Use "
-                 "UNNEST(<expression>)");
-  }
+  const bool has_arguments = tokens_.Is("(");
+  if (has_arguments) TableArguments(item.get());
+  RefuseElement();
   item->hints = Hints();
   item->alias = Alias();
-  WithOffset(item.get());
+  if (!has_arguments) WithOffset(item.get());
   for (const Word word : {Word("TABLESAMPLE"), Word("FOR"), Word("PIVOT"), Word("UNPIVOT")}) {
     if (tokens_.Is(word)) Unsupported(tokens_.position(), fmt::format("{} is", word.text()));
   }
   return item;
 }
 
-// A path whose first name may have dashes: my-table, my-project-1.a.b.
+void Grammar::RefuseElement() {
+  if (!tokens_.Is("[")) return;
+  tokens_.Fail(tokens_.position(),
+               "Syntax error: Array element access is not allowed in the FROM clause without UNNEST; Use "
+               "UNNEST(<expression>)");
+}
+
+// A path whose names may have dashes: my-table, my-project-1.a.b.
 Path Grammar::TablePath() {
   Path path;
   path.position = tokens_.position();
-  const bool is_quoted = tokens_.Raw(tokens_.Peek()).starts_with('`');
-  path.parts.push_back(tokens_.TakeName());
-  while (!tokens_.failed() && tokens_.Is("-")) {
-    const bool is_part = tokens_.Is(Token::Kind::kName, 1) || tokens_.Is(Token::Kind::kKeyword, 1) ||
-                         tokens_.Is(Token::Kind::kInteger, 1) || tokens_.Is(Token::Kind::kFloat, 1);
-    if (!is_part || is_quoted || !tokens_.IsAdjacent(0) || !tokens_.IsAdjacent(1) ||
-        tokens_.Raw(tokens_.Peek(1)).starts_with('`')) {
-      tokens_.FailUnexpected();
-      break;
-    }
-    const std::string_view part = tokens_.Raw(tokens_.Peek(1));
-    path.parts.back() += fmt::format("-{}", part);
-    tokens_.Skip(2);
-    if (tokens_.Is(Token::Kind::kAttached)) {  // -1a
-      path.parts.back() += tokens_.Raw(tokens_.Peek());
-      tokens_.Skip();
-    } else if (part.ends_with('.')) {  // -1.a
-      path.parts.back().pop_back();
-      path.parts.push_back(tokens_.TakeName());
-      break;
-    }
-  }
-  while (tokens_.Take(".")) {
-    path.parts.push_back(tokens_.TakeName());
-    CheckListLength(path.parts.size());
-  }
+  do {
+    // A number may have brought the dot: of my-1.a, 1. is one.
+    do {
+      path.parts.emplace_back();
+      CheckListLength(path.parts.size());
+    } while (TablePathPart(&path.parts.back()));
+  } while (tokens_.Take("."));
   return path;
+}
+
+// True: it ends with a dot, which was taken.
+bool Grammar::TablePathPart(std::string* part) {
+  const bool is_quoted = tokens_.Raw(tokens_.Peek()).starts_with('`');
+  *part = tokens_.TakeName();
+  while (tokens_.Is("-")) {
+    const Token& next = tokens_.Peek(1);
+    const std::string_view raw = tokens_.Raw(next);
+    const bool is_number = next.kind == Token::Kind::kInteger || next.kind == Token::Kind::kFloat;
+    const bool is_part = is_number || next.kind == Token::Kind::kName || next.kind == Token::Kind::kKeyword;
+    if (!is_part || is_quoted || raw.starts_with('`') || !tokens_.IsAdjacent(0) || !tokens_.IsAdjacent(1)) {
+      tokens_.FailUnexpected();
+      return false;
+    }
+    *part += '-';
+    *part += raw;
+    tokens_.Skip(2);
+    if (raw.ends_with('.')) {
+      part->pop_back();
+      return true;
+    }
+    if (!tokens_.Is(Token::Kind::kAttached)) continue;
+    *part += tokens_.Raw(tokens_.Peek());  // -1a
+    tokens_.Skip();
+  }
+  return false;
 }
 
 // t(name => e, ...) is a table; with any other argument, or none, a table function.
 void Grammar::TableArguments(FromItem* table) {
   tokens_.Expect("(");
-  if (!tokens_.Is(")")) List([&] { TableArgument(table); });
-  tokens_.Expect(")", {")", ","});
+  if (!tokens_.Is(")") && !tokens_.Is(Token::Kind::kEnd)) List([&] { TableArgument(table); });
+  tokens_.Expect(")");
   if (table->arguments.empty() || !table->positional.empty() || !table->tables.empty())
     table->kind = FromKind::kFunction;
 }
@@ -241,10 +252,8 @@ void Grammar::TableArgument(FromItem* table) {
     table->arguments.push_back(Named());
     return;
   }
+  if (!table->arguments.empty()) RefuseArgument(table->path, table->arguments[0].position);
   table->positional.push_back(Expression());
-  if (!table->arguments.empty()) {
-    tokens_.Fail(position, "Syntax error: Positional arguments must not follow named arguments");
-  }
 }
 
 // TABLE t is SELECT * FROM t.
@@ -265,8 +274,8 @@ QueryPtr Grammar::TableAsQuery() {
 
 // [WITH OFFSET [[AS] alias]].
 void Grammar::WithOffset(FromItem* item) {
-  if (!tokens_.Is("WITH") || !tokens_.Is("OFFSET", 1)) return;
-  tokens_.Skip(2);
+  if (!tokens_.Take("WITH")) return;
+  tokens_.Expect("OFFSET");
   item->with_offset = true;
   item->offset_alias = Alias();
 }

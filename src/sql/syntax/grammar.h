@@ -86,6 +86,7 @@ class Grammar {
   ExprPtr Struct();
   ExprPtr Case();
   ExprPtr Cast();
+  std::string DatePart();
   ExprPtr TimeZone();
   ExprPtr Extract();
   ExprPtr Interval();
@@ -102,6 +103,7 @@ class Grammar {
   void Arguments(Expr::Call* call);
   void Argument(Expr::Call* call);
   void Modifiers(Expr::Call* call);
+  void RefuseArgument(const Path& function, Position position);
   bool BeginsLambda() const;
   ExprPtr Lambda();
   NamedArgument Named();
@@ -110,6 +112,7 @@ class Grammar {
   WindowFrame Frame();
   FrameBound Bound();
   std::vector<OrderItem> OrderItems(bool takes_last_comma = false);
+  void ExpectBy();
   void OrderMarks(OrderItem* item);
   void NullsMark(OrderItem* item);
 
@@ -134,6 +137,8 @@ class Grammar {
   FromItemPtr Unpack();
   FromItemPtr Table();
   Path TablePath();
+  bool TablePathPart(std::string* part);
+  void RefuseElement();
   void TableArguments(FromItem* table);
   void TableArgument(FromItem* table);
   QueryPtr TableAsQuery();
@@ -161,7 +166,7 @@ class Grammar {
   QueryPtr SetOperations(QueryPtr first);
   void OrderAndLimit(Query* query);
   void Limit(ExprPtr* limit, ExprPtr* offset);
-  // Whether a list ends behind the comma that was just taken.
+  // Whether no expression, nor a star, begins here: behind a comma, the list ended before it.
   bool EndsList() const;
 
   // --- pipe.cc

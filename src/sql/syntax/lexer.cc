@@ -115,7 +115,7 @@ class Lexer {
       return ReadNumber();
     if (c == '`') return ReadQuotedName();
     if (const std::optional<Word> symbol = Word::Symbol(Rest())) return ReadSymbol(*symbol);
-    if (c == '!' || c == '$' || c == '\\') return ReadOther();
+    if (c == '!' || c == '%' || c == '$' || c == '\\') return ReadOther();
     Fail(at_, fmt::format("Illegal input character \"{}\"", EscapedByte(Rest().front())));
   }
 
@@ -165,7 +165,11 @@ class Lexer {
     if (tokens_.tokens.empty()) return false;
     const Token& last = tokens_.tokens.back();
     if (last.kind == Kind::kName || last.kind == Kind::kString || last.kind == Kind::kBytes) return true;
-    if (last.kind == Kind::kKeyword) return !last.word.is_reserved();
+    if (last.kind == Kind::kKeyword) {
+      const size_t count = tokens_.tokens.size();
+      const bool is_parameter = count > 1 && tokens_.tokens[count - 2].word == "@";
+      return !last.word.is_reserved() || is_parameter;
+    }
     return last.word == ")" || last.word == "]" || last.word == "?" || last.word == "}";
   }
 
@@ -187,9 +191,12 @@ class Lexer {
       }
       const size_t sign_bytes = Peek(1) == '+' || Peek(1) == '-' ? 1 : 0;
       if ((Peek() == 'e' || Peek() == 'E') && absl::ascii_isdigit(Peek(1 + sign_bytes))) {
-        is_float = true;
+        const size_t exponent = at_;
         at_ += 1 + sign_bytes;
         skip_digits();
+        const bool is_name = sign_bytes == 0 && BeginsName(Peek());  // the e10k of 1e10k
+        if (is_name) at_ = exponent;
+        is_float = is_float || !is_name;
       }
     }
     Add(is_float ? Kind::kFloat : Kind::kInteger, begin, at_ - begin);

@@ -261,13 +261,14 @@ ExprPtr Grammar::BetweenTest(ExprPtr left, bool negated) {
   ExprPtr expr = Make(Kind::kBetween, left->position);
   expr->negated = negated;
   expr->children.push_back(std::move(left));
-  expr->children.push_back(Binary(0));
+  const bool is_negation = tokens_.Is("NOT");
+  expr->children.push_back(is_negation ? Negation() : Binary(0));
   // A comparison here would not be ambiguous, but the standard wants parentheses.
-  if (BeginsComparison() || tokens_.Is("OR")) {
+  if (is_negation || BeginsComparison() || tokens_.Is("OR")) {
     tokens_.Fail(expr->children.back()->position,
                  "Syntax error: Expression in BETWEEN must be parenthesized");
   }
-  tokens_.Expect("AND");
+  if (!tokens_.Take("AND")) tokens_.FailUnexpected();
   expr->children.push_back(Binary(0));
   return expr;
 }

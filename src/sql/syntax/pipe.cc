@@ -129,7 +129,7 @@ std::vector<SelectItem> Grammar::PipeItems() {
 void Grammar::PipeSet(PipeOperator* pipe) {
   pipe->kind = PipeKind::kSet;
   do {
-    if (!pipe->items.empty() && EndsList()) return;
+    if (!pipe->items.empty() && !tokens_.IsName()) return;
     SelectItem item;
     item.position = tokens_.position();
     item.alias = tokens_.TakeName();
@@ -150,7 +150,7 @@ void Grammar::PipeSet(PipeOperator* pipe) {
 void Grammar::PipeDrop(PipeOperator* pipe) {
   pipe->kind = PipeKind::kDrop;
   do {
-    if (!pipe->names.empty() && EndsList()) return;
+    if (!pipe->names.empty() && !tokens_.IsName()) return;
     const Position position = tokens_.position();
     pipe->names.push_back(tokens_.TakeName());
     if (tokens_.Is(".")) {
@@ -167,7 +167,7 @@ void Grammar::PipeDrop(PipeOperator* pipe) {
 void Grammar::PipeRename(PipeOperator* pipe) {
   pipe->kind = PipeKind::kRename;
   do {
-    if (!pipe->names.empty() && EndsList()) return;
+    if (!pipe->names.empty() && !tokens_.IsName()) return;
     const Position position = tokens_.position();
     pipe->names.push_back(tokens_.TakeName());
     if (tokens_.Is(".")) {
@@ -186,12 +186,12 @@ void Grammar::PipeRename(PipeOperator* pipe) {
 void Grammar::PipeAggregate(PipeOperator* pipe) {
   pipe->kind = PipeKind::kAggregate;
   std::vector<std::optional<OrderItem>> marks;
-  while (!EndsList()) {
-    if (tokens_.Is("*")) tokens_.FailUnexpected();
+  while (!EndsList() && !tokens_.Is("*")) {
     pipe->items.push_back(OneSelectItem());
     CheckListLength(pipe->items.size());
     marks.emplace_back();
-    if (tokens_.Is("ASC") || tokens_.Is("DESC")) OrderMarks(&marks.back().emplace());
+    const bool has_marks = tokens_.Is("ASC") || tokens_.Is("DESC");
+    if (has_marks && !pipe->items.back().star) OrderMarks(&marks.back().emplace());
     if (!tokens_.Take(",")) break;
   }
   if (tokens_.Is("GROUP")) PipeGroupBy(pipe);
@@ -251,7 +251,7 @@ void Grammar::PipeUnion(PipeOperator* pipe) {
   pipe->kind = PipeKind::kUnion;
   pipe->set_operation = SetOperation();
   do {
-    if (!pipe->queries.empty() && EndsList()) return;
+    if (!pipe->queries.empty() && !tokens_.Is("(")) return;
     pipe->queries.push_back(QueryInParentheses());
     CheckListLength(pipe->queries.size());
   } while (tokens_.Take(","));

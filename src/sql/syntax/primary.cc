@@ -17,15 +17,6 @@ bool ContinuesQuery(const Token& token) {
                           Word("LIMIT"), Word("|>")}) {
     if (token.word == word) return true;
   }
-  return token.kind == Token::Kind::kEnd;
-}
-
-// CURRENT_DATE and its like are calls without parentheses, unless they are quoted.
-bool IsCurrentTime(std::string_view raw) {
-  for (const std::string_view name :
-       {"CURRENT_DATE", "CURRENT_DATETIME", "CURRENT_TIME", "CURRENT_TIMESTAMP"}) {
-    if (IsSameWord(raw, name)) return true;
-  }
   return false;
 }
 
@@ -38,6 +29,7 @@ ExprPtr Grammar::Primary() {
     case Token::Kind::kFloat: {
       ExprPtr number = MakeText(token.kind == Token::Kind::kFloat ? Kind::kFloat : Kind::kInt,
                                 tokens_.position(), std::string(tokens_.Raw(token)));
+      if (number->text.starts_with('.')) number->text.insert(0, "0");  // a name could take the dot
       tokens_.Skip();
       return number;
     }
@@ -209,7 +201,7 @@ ExprPtr Grammar::Array() {
     TypeArguments(expr->type.get());
     tokens_.Expect("[");
   } else if (!tokens_.Take("[")) {
-    tokens_.FailUnexpected({"(", "<", "["});
+    tokens_.FailUnexpected({"<"});
   }
   if (tokens_.Take("]")) return expr;
   List([&] { expr->children.push_back(Expression()); });
@@ -228,7 +220,11 @@ ExprPtr Grammar::Struct() {
     TypeArguments(expr->type.get());
   }
   if (tokens_.Is("{")) Unsupported(tokens_.position(), "Braced constructors are");
-  tokens_.Expect("(", {"(", "<", "{"});
+  if (expr->type != nullptr) {
+    tokens_.Expect("(", {"(", "{"});
+  } else {
+    tokens_.Expect("(", {"<"});
+  }
   if (tokens_.Take(")")) return expr;
   List([&] {
     expr->children.push_back(Expression());
@@ -280,7 +276,7 @@ ExprPtr Grammar::Cast() {
   }
   expr->children[1] = Expression();
   if (tokens_.Is("AT")) expr->children[2] = TimeZone();
-  tokens_.Expect(")", {")", "AT"});
+  tokens_.Expect(")");
   return expr;
 }
 
@@ -291,14 +287,20 @@ ExprPtr Grammar::TimeZone() {
   return Expression();
 }
 
+// A part of a date, such as DAY: a name without backticks.
+std::string Grammar::DatePart() {
+  if (tokens_.Raw(tokens_.Peek()).starts_with('`')) tokens_.FailUnexpected();
+  return UpperCase(tokens_.TakeName());
+}
+
 // EXTRACT(part FROM e [AT TIME ZONE e]).
 ExprPtr Grammar::Extract() {
   ExprPtr expr = Make(Kind::kExtract, tokens_.position());
   tokens_.Expect("EXTRACT");
   tokens_.Expect("(");
-  expr->text = UpperCase(tokens_.TakeName());
+  expr->text = DatePart();
   if (tokens_.Take("(")) {
-    expr->text += fmt::format("({})", UpperCase(tokens_.TakeName()));
+    expr->text += fmt::format("({})", DatePart());
     tokens_.Expect(")");
   }
   if (!tokens_.Take("FROM")) tokens_.FailUnexpected();
@@ -317,8 +319,8 @@ ExprPtr Grammar::Interval() {
   ExprPtr expr = Make(Kind::kInterval, tokens_.position());
   tokens_.Expect("INTERVAL");
   expr->children.push_back(Expression());
-  expr->text = UpperCase(tokens_.TakeName());
-  if (tokens_.Take("TO")) expr->text += fmt::format(" TO {}", UpperCase(tokens_.TakeName()));
+  expr->text = DatePart();
+  if (tokens_.Take("TO")) expr->text += " TO " + DatePart();
   return expr;
 }
 

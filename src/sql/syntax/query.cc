@@ -1,6 +1,7 @@
 // Queries: SELECT with its clauses, FROM, WITH, set operations.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "sql/syntax/grammar.h"
@@ -154,12 +155,22 @@ void Grammar::SelectList(std::vector<SelectItem>* items) {
 }
 
 bool Grammar::EndsList() const {
-  for (const Word word : {Word("FROM"), Word("WHERE"), Word("GROUP"), Word("HAVING"), Word("QUALIFY"),
-                          Word("WINDOW"), Word("ORDER"), Word("LIMIT"), Word("UNION"), Word("INTERSECT"),
-                          Word("EXCEPT"), Word(")"), Word("|>"), Word(";"), Word(",")}) {
-    if (tokens_.Is(word)) return true;
+  const Token& token = tokens_.Peek();
+  const auto is_one_of = [&](std::initializer_list<Word> words) {
+    return std::find(words.begin(), words.end(), token.word) != words.end();
+  };
+  switch (token.kind) {
+    case Token::Kind::kEnd:
+      return true;
+    case Token::Kind::kSymbol:
+      return !is_one_of({"(", "[", "@", "@@", "?", "+", "-", "~", "*"});
+    case Token::Kind::kKeyword:
+      if (!token.word.is_reserved() || IsFunctionWord(token.word.text())) return false;
+      return !is_one_of({"NULL", "TRUE", "FALSE", "CASE", "CAST", "EXTRACT", "INTERVAL", "ARRAY", "STRUCT",
+                         "EXISTS", "NOT", "NEW", "WITH"});
+    default:
+      return false;
   }
-  return tokens_.Is(Token::Kind::kEnd);
 }
 
 SelectItem Grammar::OneSelectItem() {
@@ -216,7 +227,7 @@ void Grammar::SelectClauses(Query* query) {
 
 void Grammar::GroupBy(Query* query) {
   tokens_.Expect("GROUP");
-  tokens_.Expect("BY", {"BY", "@ for hint"});
+  ExpectBy();
   query->group_by_all = tokens_.Take("ALL");
   if (query->group_by_all) return;
   List([&] { query->group_by.push_back(GroupingItem()); });
@@ -235,7 +246,7 @@ void Grammar::Windows(std::vector<std::pair<std::string, std::unique_ptr<WindowS
                       bool takes_last_comma) {
   tokens_.Expect("WINDOW");
   do {
-    if (takes_last_comma && !windows->empty() && EndsList()) return;
+    if (takes_last_comma && !windows->empty() && !tokens_.IsName()) return;
     std::string name = tokens_.TakeName();
     tokens_.Expect("AS");
     windows->emplace_back(std::move(name), Window());
@@ -251,6 +262,7 @@ bool Grammar::BeginsSetOperation(size_t ahead) const {
 std::string Grammar::SetOperation() {
   std::string operation(tokens_.Peek().word.text());
   tokens_.Skip();
+  if (tokens_.Is("@{")) Unsupported(tokens_.position(), "Hint at this place is");
   const bool is_all = tokens_.Is("ALL");
   if (!is_all && !tokens_.Is("DISTINCT")) tokens_.FailUnexpected({"ALL", "DISTINCT"});
   tokens_.Skip();

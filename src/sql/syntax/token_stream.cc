@@ -112,7 +112,8 @@ void TokenStream::Fail(Position position, std::string_view message) {
 
 void TokenStream::FailUnexpected(std::initializer_list<Word> expected) {
   if (failed()) return;
-  const Token token = Peek();
+  const bool is_star = Is(".") && Is("*", 1);  // of a select list only
+  const Token token = Peek(is_star ? 1 : 0);
   if (token.kind == Token::Kind::kError) return Fail(Position{token.offset}, lexical_error_);
   if (token.word == "OVER") {
     return Fail(Position{token.offset}, "Syntax error: OVER keyword must follow a function call");
@@ -122,7 +123,7 @@ void TokenStream::FailUnexpected(std::initializer_list<Word> expected) {
   }
   std::set<std::string> expectations;
   for (const Word word : expected) expectations.insert(Expectation(word));
-  if (expectations.empty()) {
+  if (expectations.empty() || is_star) {
     return Fail(Position{token.offset}, fmt::format("Syntax error: Unexpected {}", Description(token)));
   }
   Fail(Position{token.offset}, fmt::format("Syntax error: Expected {} but got {}",

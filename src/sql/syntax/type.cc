@@ -49,7 +49,7 @@ void Grammar::StructFields(TypeName* type) {
     type->field_names.push_back(has_name ? tokens_.TakeName() : "");
     type->arguments.push_back(Type());
   });
-  if (!tokens_.TakeCloseOfType()) tokens_.FailUnexpected({">", ","});
+  if (!tokens_.TakeCloseOfType()) tokens_.FailUnexpected({">"});
 }
 
 Path Grammar::DottedPath() {

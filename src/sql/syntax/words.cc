@@ -61,4 +61,19 @@ bool IsReservedWord(std::string_view text) {
   return word.has_value() && word->is_reserved();
 }
 
+bool IsCurrentTime(std::string_view text) {
+  for (const std::string_view name :
+       {"CURRENT_DATE", "CURRENT_DATETIME", "CURRENT_TIME", "CURRENT_TIMESTAMP"}) {
+    if (IsSameWord(text, name)) return true;
+  }
+  return false;
+}
+
+bool IsFunctionWord(std::string_view text) {
+  for (const std::string_view name : {"IF", "LEFT", "RIGHT", "GROUPING", "COLLATE", "RANGE"}) {
+    if (text == name) return true;
+  }
+  return false;
+}
+
 }  // namespace sonde::sql

@@ -112,5 +112,9 @@ bool IsSameWord(std::string_view a, std::string_view b);
 
 // Whether `text`, unquoted, would be read as something else than a name.
 bool IsReservedWord(std::string_view text);
+// CURRENT_DATE and its like are calls without parentheses, unless they are quoted.
+bool IsCurrentTime(std::string_view text);
+// Whether `text`, a word in upper case, names a function although it is reserved: IF, LEFT, ...
+bool IsFunctionWord(std::string_view text);
 
 }  // namespace sonde::sql
