@@ -5,6 +5,14 @@ namespace sonde::sql {
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
       OperatorFunctions,
+      StringFunctions,
+      RegexpFunctions,
+      JsonFunctions,
+      DateFunctions,
+      TimestampFunctions,
+      ArrayFunctions,
+      MapFunctions,
+      VectorFunctions,
   };
   return kFamilies;
 }
