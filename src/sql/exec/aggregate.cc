@@ -8,6 +8,7 @@
 #include "sql/exec/aggregate_input.h"
 #include "sql/exec/groups.h"
 #include "sql/expression/evaluator.h"
+#include "sql/function/function.h"
 
 namespace sonde::sql {
 namespace {
@@ -17,6 +18,7 @@ class AggregateOperator final : public Operator {
   AggregateOperator(const QueryScope* scope, const Plan& plan,
                     std::vector<std::unique_ptr<AggregateInput>> aggregates, OperatorPtr from)
       : Operator(scope, plan.expressions.empty() ? "Aggregate" : "GroupBy"),
+        plan_(plan),
         aggregates_(std::move(aggregates)),
         groups_(TypesOfKeys(plan)),
         memory_(*scope->state, name()) {
@@ -95,8 +97,9 @@ class AggregateOperator final : public Operator {
     }
     return memory_.Set(bytes);
   }
-  std::string Details() const override { return fmt::format("; {} groups", Count()); }
+  std::string Details(bool has_run) const override;
 
+  const Plan& plan_;
   std::vector<Evaluator> keys_;
   const std::vector<std::unique_ptr<AggregateInput>> aggregates_;
   Groups groups_;
@@ -106,6 +109,20 @@ class AggregateOperator final : public Operator {
   Arena arena_;
   std::vector<ColumnView> key_columns_;  // of the batch at hand
 };
+
+std::string AggregateOperator::Details(bool has_run) const {
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  for (const ExpressionPtr& key : plan_.expressions) add(ToString(*key));
+  for (const AggregateItem& item : plan_.aggregates) {
+    std::string arguments;
+    for (const ExpressionPtr& argument : item.arguments) {
+      arguments += (arguments.empty() ? "" : ", ") + ToString(*argument);
+    }
+    add(fmt::format("{}({})", item.function != nullptr ? item.function->name : "aggregate", arguments));
+  }
+  return has_run ? fmt::format("{} groups; {}", Count(), text) : text;
+}
 
 }  // namespace
 

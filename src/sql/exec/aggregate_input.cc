@@ -4,20 +4,13 @@
 #include <utility>
 
 #include "sql/exec/sort_order.h"
+#include "sql/exec/volatile_parts.h"
 #include "sql/function/function.h"
 
 namespace sonde::sql {
 namespace {
 
 constexpr size_t kHeldColumns = 2;  // in front of the inputs that are held: group, generation
-
-bool HasVolatile(const Expression& expression) {
-  if (expression.is_volatile || (expression.function != nullptr && expression.function->is_volatile)) {
-    return true;
-  }
-  return std::ranges::any_of(expression.arguments,
-                             [](const ExpressionPtr& argument) { return HasVolatile(*argument); });
-}
 
 }  // namespace
 

@@ -5,11 +5,14 @@
 
 #include "base/check.h"
 #include "sql/exec/aggregate.h"
+#include "sql/exec/join.h"
 #include "sql/exec/scan.h"
+#include "sql/exec/set_operation.h"
 #include "sql/exec/sort.h"
 #include "sql/exec/streams.h"
 #include "sql/exec/unnest.h"
 #include "sql/exec/unpack.h"
+#include "sql/exec/window.h"
 
 namespace sonde::sql {
 
@@ -41,10 +44,12 @@ absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& 
       return MakeLimit(scope, plan, std::move(inputs[0]));
     case Plan::Kind::kUnion:
       return MakeUnion(scope, std::move(inputs));
-    case Plan::Kind::kWindow:
     case Plan::Kind::kJoin:
+      return MakeJoin(scope, plan, std::move(inputs[0]), std::move(inputs[1]));
     case Plan::Kind::kSetOperation:
-      break;
+      return MakeSetOperation(scope, plan, std::move(inputs[0]), std::move(inputs[1]));
+    case Plan::Kind::kWindow:
+      return MakeWindow(scope, plan, std::move(inputs[0]));
   }
   return absl::UnimplementedError("This operator is not built");
 }

@@ -66,7 +66,7 @@ class PlanExecution final : public Execution {
   void Suspend() override { root_->Suspend(); }
   std::string Describe() const override {
     std::string text;
-    root_->Describe(0, &text);
+    root_->Describe(0, /*has_run=*/true, &text);
     return text;
   }
 

@@ -5,8 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "sql/plan/binder.h"
-
 namespace sonde::sql {
 namespace {
 
@@ -20,17 +18,14 @@ class Explain final : public Operator {
  private:
   absl::StatusOr<bool> Produce(rows::Batch* batch) override {
     if (std::exchange(is_given_, true)) return false;
-    if (query_.explain == BoundQuery::Explain::kPlan) {
-      text_ = ToString(*query_.plan);
-    } else {
-      rows::Batch rows;
-      while (true) {
-        const absl::StatusOr<bool> more = input().Next(&rows);
-        if (!more.ok()) return more.status();
-        if (!*more) break;
-      }
-      input().Describe(0, &text_);
+    const bool runs = query_.explain == BoundQuery::Explain::kAnalyze;
+    rows::Batch rows;
+    while (runs) {
+      const absl::StatusOr<bool> more = input().Next(&rows);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
     }
+    input().Describe(0, runs, &text_);
     for (std::string_view rest = text_; !rest.empty();) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       lines_.push_back(line);

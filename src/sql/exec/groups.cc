@@ -73,18 +73,18 @@ size_t Groups::MemoryBytes() const {
   return bytes;
 }
 
-void Groups::Find(absl::Span<const ColumnView> keys, size_t rows) {
+void Groups::Find(absl::Span<const ColumnView> keys, size_t rows, bool adds) {
   rows_ = rows;
   runs_.clear();
   if (keys.empty()) {
-    size_ = 1;
-    runs_.push_back({0, rows, 0});
+    if (adds) size_ = 1;
+    runs_.push_back({0, rows, size_ == 0 ? kNone : 0});
     return;
   }
   FindRuns(keys);
   HashRuns(keys);
   for (size_t i = 0; i < runs_.size(); ++i) {
-    runs_[i].group = FindOrAdd(keys, runs_[i].first, run_hashes_[i]);
+    runs_[i].group = FindRow(keys, runs_[i].first, run_hashes_[i], adds);
   }
 }
 
@@ -142,11 +142,12 @@ void Groups::HashRuns(absl::Span<const ColumnView> keys) {
   }
 }
 
-uint32_t Groups::FindOrAdd(absl::Span<const ColumnView> keys, size_t row, uint64_t hash) {
+uint32_t Groups::FindRow(absl::Span<const ColumnView> keys, size_t row, uint64_t hash, bool adds) {
   const size_t mask = places_.size() - 1;
   for (size_t place = hash & mask;; place = (place + 1) & mask) {
     const uint32_t group = places_[place];
     if (group == kNone) {
+      if (!adds) return kNone;
       places_[place] = static_cast<uint32_t>(size_);
       Add(keys, row, hash);
       return static_cast<uint32_t>(size_ - 1);

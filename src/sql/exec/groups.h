@@ -30,13 +30,16 @@ class Groups {
     size_t rows = 0;
     uint32_t group = 0;
   };
-  static constexpr size_t kGroupsMax = uint32_t{0xffff'fffe};
+  static constexpr size_t kGroupsMax = 0xffff'fffe;
 
   // The types of the keys' columns.  Without keys all rows are of group 0.
   explicit Groups(const std::vector<ColumnType>& types);
 
   // Finds the groups of `rows` > 0 rows, and makes those that are new.  `keys`: a column of `rows` rows each.
-  void Find(absl::Span<const ColumnView> keys, size_t rows);
+  void Find(absl::Span<const ColumnView> keys, size_t rows) { Find(keys, rows, /*adds=*/true); }
+  // As Find, but makes none: rows of no group are of kNone.
+  static constexpr uint32_t kNone = uint32_t{0xffff'ffff};
+  void FindKnown(absl::Span<const ColumnView> keys, size_t rows) { Find(keys, rows, /*adds=*/false); }
   // Of the last Find: the runs, and for each row its group.
   const std::vector<Run>& runs() const { return runs_; }
   absl::Span<const uint32_t> of_rows();
@@ -51,12 +54,12 @@ class Groups {
 
  private:
   static constexpr size_t kRowsOfLongRun = 4;
-  static constexpr uint32_t kNone = uint32_t{0xffff'ffff};
 
+  void Find(absl::Span<const ColumnView> keys, size_t rows, bool adds);
   void FindRuns(absl::Span<const ColumnView> keys);
   void HashRuns(absl::Span<const ColumnView> keys);
-  // The group of a row, which is made if it is new.
-  uint32_t FindOrAdd(absl::Span<const ColumnView> keys, size_t row, uint64_t hash);
+  // The group of a row, or kNone.  With `adds` it is made if it is new.
+  uint32_t FindRow(absl::Span<const ColumnView> keys, size_t row, uint64_t hash, bool adds);
   bool IsOf(uint32_t group, absl::Span<const ColumnView> keys, size_t row) const;
   void Add(absl::Span<const ColumnView> keys, size_t row, uint64_t hash);
   void Grow();

@@ -29,13 +29,20 @@ absl::StatusOr<bool> Operator::Next(rows::Batch* batch) {
   }
 }
 
-void Operator::Describe(size_t depth, std::string* text) const {
-  Clock::duration own = time_;
-  for (const auto& input : inputs_) own -= input->time_;
-  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(own).count();
-  *text += fmt::format("{:{}}{}: {} rows, {} batches, {} us{}\n", "", 2 * depth, name_, rows_given_,
-                       batches_given_, std::max<int64_t>(micros, 0), Details());
-  for (const auto& input : inputs_) input->Describe(depth + 1, text);
+void Operator::Describe(size_t depth, bool has_run, std::string* text) const {
+  *text += fmt::format("{:{}}{}", "", 2 * depth, name_);
+  const char* before = ": ";
+  if (has_run) {
+    Clock::duration own = time_;
+    for (const auto& input : inputs_) own -= input->time_;
+    const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(own).count();
+    *text += fmt::format(": {} rows, {} batches, {} us", rows_given_, batches_given_,
+                         std::max<int64_t>(micros, 0));
+    before = "; ";
+  }
+  if (const std::string details = Details(has_run); !details.empty()) *text += before + details;
+  *text += '\n';
+  for (const auto& input : inputs_) input->Describe(depth + 1, has_run, text);
 }
 
 std::string Operator::Shape() const {

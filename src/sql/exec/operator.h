@@ -69,8 +69,8 @@ class Operator {
 
   // --- For EXPLAIN.
   const std::string& name() const { return name_; }
-  // Appends a line for each operator of the tree: rows, batches, and time (of the operator without its inputs).
-  void Describe(size_t depth, std::string* text) const;
+  // Appends a line for each operator of the tree.  `has_run`: with rows, batches, and time (of the operator without its inputs).
+  void Describe(size_t depth, bool has_run, std::string* text) const;
   // The names of the tree's operators: "Limit(Scan())".
   std::string Shape() const;
   uint64_t rows_given() const { return rows_given_; }
@@ -78,8 +78,8 @@ class Operator {
  protected:
   // As Next, but *batch is empty, and the batch that it gives may have no rows: then it is asked again.
   virtual absl::StatusOr<bool> Produce(rows::Batch* batch) = 0;
-  // What Describe adds: "; 3 ranges".
-  virtual std::string Details() const { return {}; }
+  // What Describe adds: "3 ranges".
+  virtual std::string Details(bool /*has_run*/) const { return {}; }
 
   void AddInput(std::unique_ptr<Operator> input) { inputs_.push_back(std::move(input)); }
   Operator& input(size_t number = 0) const { return *inputs_[number]; }

@@ -33,6 +33,7 @@ constexpr size_t kFirstBatchRows = 32;
 constexpr size_t kBatchBytesMax = 1 << 20;
 // After so many rows that did not pass the reader looks up.
 constexpr int64_t kRowsAtOnce = 256;
+constexpr size_t kRangesShown = 4;
 
 class Scan final : public Operator {
  public:
@@ -78,15 +79,13 @@ class Scan final : public Operator {
 
  private:
   absl::Status Open();
+  absl::StatusOr<std::vector<RowRange>> Ranges() const;
   absl::StatusOr<ReadRequest> MakeRequest();
   void Close();
   absl::StatusOr<bool> Produce(rows::Batch* batch) override;
   // Reads up to `rows_max` rows into the columns.
   absl::Status ReadRows(size_t rows_max);
-  std::string Details() const override {
-    const ReadStats stats = reader_ != nullptr ? reader_->stats() : stats_;
-    return fmt::format("; {} ranges, {} rows and {} cells read", ranges_, stats.rows_seen, stats.cells_seen);
-  }
+  std::string Details(bool has_run) const override;
 
   const Plan::Scan& scan_;
   const CellSelection selection_;
@@ -108,17 +107,19 @@ class Scan final : public Operator {
   OperatorMemory memory_;
 };
 
+absl::StatusOr<std::vector<RowRange>> Scan::Ranges() const {
+  absl::StatusOr<std::vector<RowRange>> ranges = KeyRanges(scan_, *evaluation());
+  if (!ranges.ok() || !behind_.has_value()) return ranges;
+  // The first key of all has none before it, and the end of a range cannot be empty.
+  if (scan_.reversed && behind_->empty()) return std::vector<RowRange>();
+  return ClipRanges(*ranges, scan_.reversed ? RowRange{"", *behind_} : RowRange{Successor(*behind_), ""});
+}
+
 absl::StatusOr<ReadRequest> Scan::MakeRequest() {
   ReadRequest request;
-  absl::StatusOr<std::vector<RowRange>> ranges = KeyRanges(scan_, *evaluation());
+  absl::StatusOr<std::vector<RowRange>> ranges = Ranges();
   if (!ranges.ok()) return ranges.status();
   request.ranges = *std::move(ranges);
-  if (behind_.has_value()) {
-    const RowRange rest = scan_.reversed ? RowRange{"", *behind_} : RowRange{Successor(*behind_), ""};
-    // The first key of all has none before it, and the end of a range cannot be empty.
-    request.ranges =
-        scan_.reversed && behind_->empty() ? std::vector<RowRange>() : ClipRanges(request.ranges, rest);
-  }
   ranges_ = request.ranges.size();
   if (const std::optional<FilterSpec> filter = FilterOf(scan_, selection_); filter.has_value()) {
     absl::StatusOr<std::shared_ptr<const CompiledFilter>> compiled = CompileFilter(*filter);
@@ -192,6 +193,24 @@ absl::StatusOr<bool> Scan::Produce(rows::Batch* batch) {
   if (absl::Status status = columns_->View(batch); !status.ok()) return status;
   if (absl::Status status = memory_.Set(arena_.MemoryBytes()); !status.ok()) return status;
   return true;
+}
+
+std::string Scan::Details(bool has_run) const {
+  if (!has_run) {
+    const absl::StatusOr<std::vector<RowRange>> ranges = Ranges();
+    if (!ranges.ok()) return std::string(ranges.status().message());
+    std::string text = fmt::format("{}{}, {} ranges", scan_.table->name, scan_.reversed ? " in reverse" : "",
+                                   ranges->size());
+    for (size_t i = 0; i < std::min(ranges->size(), kRangesShown); ++i) {
+      const RowRange& range = (*ranges)[i];
+      text +=
+          fmt::format(" [{}, {})", Printable(range.start), range.end.empty() ? "..." : Printable(range.end));
+    }
+    return text;
+  }
+  const ReadStats stats = reader_ != nullptr ? reader_->stats() : stats_;
+  return fmt::format("{}, {} ranges, {} rows and {} cells read", scan_.table->name, ranges_, stats.rows_seen,
+                     stats.cells_seen);
 }
 
 }  // namespace

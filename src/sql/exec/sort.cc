@@ -132,9 +132,13 @@ class Sort final : public Operator {
     if (order_.size() > rows_max_) order_.resize(rows_max_);
     return absl::OkStatus();
   }
-  std::string Details() const override {
+  std::string Details(bool /*has_run*/) const override {
+    std::string text;
+    for (const SortKey& key : plan_.sort) {
+      text += (text.empty() ? "" : ", ") + ToString(*key.expr) + (key.descending ? " DESC" : "");
+    }
     const bool is_limited = rows_max_ != std::numeric_limits<size_t>::max();
-    return is_limited ? fmt::format("; the first {}", rows_max_) : std::string();
+    return is_limited ? fmt::format("{}; the first {} rows", text, rows_max_) : text;
   }
 
   const Plan& plan_;

@@ -41,7 +41,7 @@ class SingleRow final : public Operator {
 class Filter final : public Operator {
  public:
   Filter(const QueryScope* scope, const Plan& plan, OperatorPtr from)
-      : Operator(scope, "Filter"), condition_(*plan.expressions[0], evaluation()) {
+      : Operator(scope, "Filter"), plan_(plan), condition_(*plan.expressions[0], evaluation()) {
     AddInput(std::move(from));
   }
 
@@ -74,6 +74,9 @@ class Filter final : public Operator {
     return true;
   }
 
+  std::string Details(bool /*has_run*/) const override { return ToString(*plan_.expressions[0]); }
+
+  const Plan& plan_;
   Evaluator condition_;
   rows::Batch in_;
   std::vector<size_t> selection_;  // rows of in_
@@ -82,7 +85,8 @@ class Filter final : public Operator {
 
 class Project final : public Operator {
  public:
-  Project(const QueryScope* scope, const Plan& plan, OperatorPtr from) : Operator(scope, "Project") {
+  Project(const QueryScope* scope, const Plan& plan, OperatorPtr from)
+      : Operator(scope, "Project"), plan_(plan) {
     for (const ExpressionPtr& expression : plan.expressions) {
       if (expression->kind == Expression::Kind::kColumn) {
         columns_.push_back({expression->index, std::nullopt});
@@ -100,6 +104,14 @@ class Project final : public Operator {
   std::string_view SourceKey(size_t row) const override { return input().SourceKey(row); }
 
  private:
+  std::string Details(bool /*has_run*/) const override {
+    std::string text;
+    for (const ExpressionPtr& expression : plan_.expressions) {
+      text += (text.empty() ? "" : ", ") + ToString(*expression);
+    }
+    return text;
+  }
+
   struct Column {
     size_t input = 0;  // a column of the input as it is, if there is no evaluator
     std::optional<Evaluator> evaluator;
@@ -122,6 +134,7 @@ class Project final : public Operator {
     return true;
   }
 
+  const Plan& plan_;
   std::vector<Column> columns_;
   rows::Batch in_;
   Arena arena_;
@@ -172,9 +185,9 @@ class LimitOperator final : public Operator {
     if (last_rows_ < batch->rows) batch->Cut(first_, last_rows_);
     return true;
   }
-  std::string Details() const override {
-    return offset_ == 0 ? fmt::format("; at most {}", count_)
-                        : fmt::format("; at most {} behind {}", count_, offset_);
+  std::string Details(bool /*has_run*/) const override {
+    return offset_ == 0 ? fmt::format("at most {} rows", count_)
+                        : fmt::format("at most {} rows behind {}", count_, offset_);
   }
 
   uint64_t count_;

@@ -10,7 +10,7 @@
 #include "model/column.h"
 #include "sql/function/array_families.h"
 #include "sql/function/column_of_datums.h"
-#include "sql/function/datum_equality.h"
+#include "sql/function/equality.h"
 #include "sql/function/function_list.h"
 #include "sql/function/lambda_over_lists.h"
 #include "sql/function/row_kernel.h"
@@ -20,9 +20,11 @@
 namespace sonde::sql {
 namespace {
 
+bool IsEqual(const Datum& a, const Datum& b) { return AreEqual(a, b) == Truth::kTrue; }
+
 bool Includes(Call&, List array, Datum target) {
   for (const Datum& item : array) {
-    if (AreEqual(item, target)) return true;
+    if (IsEqual(item, target)) return true;
   }
   return false;
 }
@@ -31,7 +33,7 @@ struct Hash {
   size_t operator()(const Datum& datum) const { return HashOf(datum); }
 };
 struct EqualAsValues {
-  bool operator()(const Datum& a, const Datum& b) const { return AreEqual(a, b); }
+  bool operator()(const Datum& a, const Datum& b) const { return IsEqual(a, b); }
 };
 struct EqualInOrder {
   bool operator()(const Datum& a, const Datum& b) const { return Compare(a, b) == 0; }
@@ -47,7 +49,7 @@ class Elements {
     if (!is_built_) {
       is_built_ = true;
       for (const Datum& item : array_) {
-        if (AreEqual(item, item)) set_.insert(item);  // what has NULL or NaN inside equals nothing
+        if (IsEqual(item, item)) set_.insert(item);  // what has NULL or NaN inside equals nothing
       }
     }
     return set_.count(target) > 0;
@@ -151,7 +153,7 @@ ColumnView SeekValue(Call& call, absl::Span<const ColumnView> arguments) {
     const Datum target = DatumAt(arguments[1], row);
     offsets.clear();
     for (size_t i = 0; i < array.size(); ++i) {
-      if (AreEqual(array[i], target)) offsets.push_back(i);
+      if (IsEqual(array[i], target)) offsets.push_back(i);
     }
     results.Set(row, array, offsets);
   }

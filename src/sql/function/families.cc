@@ -4,6 +4,7 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
+      AggregateFunctions,
       OperatorFunctions,
       StringFunctions,
       RegexpFunctions,

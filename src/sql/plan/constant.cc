@@ -71,16 +71,6 @@ absl::StatusOr<Value> CastValue(const Value& value, const Type& to) {
   return Value(to, DatumAt(result, 0));
 }
 
-absl::StatusOr<Value> EvaluateConstant(const Expression& expression, const EvaluationContext& context) {
-  Evaluator evaluator(expression, &context);
-  rows::Batch batch;
-  batch.rows = 1;
-  Arena arena;
-  const absl::StatusOr<ColumnView> column = evaluator.Evaluate(batch, &arena);
-  if (!column.ok()) return column.status();
-  return Value(expression.type, DatumAt(*column, 0));
-}
-
 void FoldConstants(ExpressionPtr* expression) {
   for (ExpressionPtr& argument : (*expression)->arguments) {
     if (argument != nullptr) FoldConstants(&argument);

@@ -13,8 +13,6 @@ namespace sonde::sql {
 
 // `value` as one of `to`, by CAST.  INVALID_ARGUMENT: there is no such cast.  Other errors: those of the cast.
 absl::StatusOr<Value> CastValue(const Value& value, const Type& to);
-// Of an expression without columns; parameters are those of the context.  Errors: those of its functions.
-absl::StatusOr<Value> EvaluateConstant(const Expression& expression, const EvaluationContext& context);
 // Evaluates ahead what is constant, and puts literals in its place.  What fails stays as it is.
 void FoldConstants(ExpressionPtr* expression);
 

@@ -224,8 +224,8 @@ std::optional<LiteralError> ReadLiteral(std::string_view literal, std::string* v
   return BodyReader(shape, value).Read();
 }
 
-std::string StringLiteral(std::string_view value) { return Escape(value, '\'', false); }
-std::string BytesLiteral(std::string_view value) { return "b" + Escape(value, '\'', true); }
+std::string QuotedString(std::string_view value) { return Escape(value, '\'', false); }
+std::string QuotedBytes(std::string_view value) { return "b" + Escape(value, '\'', true); }
 std::string QuotedName(std::string_view name) { return Escape(name, '`', false); }
 
 size_t Utf8PrefixBytes(std::string_view text) {

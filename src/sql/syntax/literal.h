@@ -21,8 +21,8 @@ struct LiteralError {
 std::optional<LiteralError> ReadLiteral(std::string_view literal, std::string* value);
 
 // Literals that ReadLiteral reads back; in quotes ' and b'.
-std::string StringLiteral(std::string_view value);
-std::string BytesLiteral(std::string_view value);
+std::string QuotedString(std::string_view value);
+std::string QuotedBytes(std::string_view value);
 // `name` in backticks.
 std::string QuotedName(std::string_view name);
 

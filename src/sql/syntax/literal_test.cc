@@ -44,18 +44,18 @@ TEST(Literal, KnowsUtf8) {
 }
 
 TEST(Literal, ReadsBackWhatItWrites) {
-  EXPECT_EQ(StringLiteral("it's\n\x01\x7F\xC3\xA9\\"), R"('it\'s\n\x01\x7f)"
+  EXPECT_EQ(QuotedString("it's\n\x01\x7F\xC3\xA9\\"), R"('it\'s\n\x01\x7f)"
                                                        "\xC3\xA9"
                                                        R"(\\')");
-  EXPECT_EQ(BytesLiteral("\xFF'"), R"(b'\xff\'')");
+  EXPECT_EQ(QuotedBytes("\xFF'"), R"(b'\xff\'')");
   EXPECT_EQ(QuotedName("a`b"), R"(`a\`b`)");
   SeededRandom random(1);
   for (int round = 0; round < 2'000; ++round) {
     std::string bytes;
     for (uint64_t i = random.Uniform(9); i > 0; --i) bytes.push_back(static_cast<char>(random.Uniform(256)));
-    EXPECT_EQ(Read(BytesLiteral(bytes)), bytes);
+    EXPECT_EQ(Read(QuotedBytes(bytes)), bytes);
     const std::string text = bytes.substr(0, Utf8PrefixBytes(bytes));
-    EXPECT_EQ(Read(StringLiteral(text)), text);
+    EXPECT_EQ(Read(QuotedString(text)), text);
     EXPECT_EQ(Read(QuotedName(text)), text);
   }
 }

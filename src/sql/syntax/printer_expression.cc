@@ -90,13 +90,13 @@ void Printer::Unwrapped(const Expr& expr) {
     case Kind::kFloat:
       return Add(expr.text);
     case Kind::kString:
-      return Add(StringLiteral(expr.text));
+      return Add(QuotedString(expr.text));
     case Kind::kBytes:
-      return Add(BytesLiteral(expr.text));
+      return Add(QuotedBytes(expr.text));
     case Kind::kDate:
-      return Add("DATE " + StringLiteral(expr.text));
+      return Add("DATE " + QuotedString(expr.text));
     case Kind::kTimestamp:
-      return Add("TIMESTAMP " + StringLiteral(expr.text));
+      return Add("TIMESTAMP " + QuotedString(expr.text));
     case Kind::kParameter:
       Add("@");
       return FieldName(expr.text);

@@ -37,7 +37,7 @@ void Dumper::Flag(bool holds, std::string_view name) {
 void Dumper::Texts(std::string_view name, const std::vector<std::string>& texts) {
   if (texts.empty()) return;
   Add(fmt::format(" ({}", name));
-  for (const std::string& text : texts) Add(" " + StringLiteral(text));
+  for (const std::string& text : texts) Add(" " + QuotedString(text));
   Add(")");
 }
 
@@ -48,7 +48,7 @@ void Dumper::One(const Expr& expr) {
       "between",   "in",     "in-unnest", "in-query", "case",   "cast",        "extract", "interval",
       "array",     "struct", "lambda",    "call",     "query",  "array-query", "exists"};
   Add(fmt::format("({}", kKinds[static_cast<size_t>(expr.kind)]));
-  if (!expr.text.empty()) Add(" " + BytesLiteral(expr.text).substr(1));
+  if (!expr.text.empty()) Add(" " + QuotedBytes(expr.text).substr(1));
   Flag(expr.boolean, "true");
   Flag(expr.negated, "not");
   Flag(expr.safe, "safe");
@@ -100,7 +100,7 @@ void Dumper::Named(const std::vector<NamedArgument>& arguments) {
 }
 
 void Dumper::Window(const WindowSpec& window) {
-  Add(fmt::format(" (window {}", StringLiteral(window.base)));
+  Add(fmt::format(" (window {}", QuotedString(window.base)));
   Children("partition", window.partition_by);
   Order(window.order_by);
   if (window.frame.has_value()) {
@@ -132,7 +132,7 @@ void Dumper::Type(const TypeName& type) {
   Add(" (type");
   Texts("path", type.path.parts);
   for (size_t i = 0; i < type.arguments.size(); ++i) {
-    if (i < type.field_names.size()) Add(" " + StringLiteral(type.field_names[i]));
+    if (i < type.field_names.size()) Add(" " + QuotedString(type.field_names[i]));
     Type(*type.arguments[i]);
   }
   Add(")");
@@ -151,7 +151,7 @@ void Dumper::Items(std::string_view name, const std::vector<SelectItem>& items) 
   for (const SelectItem& item : items) {
     if (item.expr != nullptr) Child("", item.expr);
     Flag(item.star, "*");
-    if (!item.alias.empty()) Add(" as " + StringLiteral(item.alias));
+    if (!item.alias.empty()) Add(" as " + QuotedString(item.alias));
     Texts("except", item.except);
     for (const SelectItem::Replacement& replacement : item.replace)
       Child("replace " + replacement.name, replacement.expr);
@@ -161,7 +161,7 @@ void Dumper::Items(std::string_view name, const std::vector<SelectItem>& items) 
 
 void Dumper::Windows(const std::vector<std::pair<std::string, std::unique_ptr<WindowSpec>>>& windows) {
   for (const auto& [name, window] : windows) {
-    Add(" " + StringLiteral(name));
+    Add(" " + QuotedString(name));
     Window(*window);
   }
 }
@@ -183,9 +183,9 @@ void Dumper::From(const FromItem& item) {
     if (item.on != nullptr) Child("on", item.on);
     Texts("using", item.using_columns);
   }
-  if (!item.alias.empty()) Add(" as " + StringLiteral(item.alias));
+  if (!item.alias.empty()) Add(" as " + QuotedString(item.alias));
   Flag(item.with_offset, "offset");
-  if (!item.offset_alias.empty()) Add(" as " + StringLiteral(item.offset_alias));
+  if (!item.offset_alias.empty()) Add(" as " + QuotedString(item.offset_alias));
   Add(")");
 }
 
@@ -206,7 +206,7 @@ void Dumper::Pipe(const PipeOperator& pipe) {
   if (pipe.limit != nullptr) Child("limit", pipe.limit);
   if (pipe.offset != nullptr) Child("offset", pipe.offset);
   if (pipe.from != nullptr) From(*pipe.from);
-  if (!pipe.set_operation.empty()) Add(" " + StringLiteral(pipe.set_operation));
+  if (!pipe.set_operation.empty()) Add(" " + QuotedString(pipe.set_operation));
   for (const QueryPtr& query : pipe.queries) OneQuery(*query);
   Add(")");
 }
@@ -216,7 +216,7 @@ void Dumper::OneQuery(const Query& query) {
   Add(fmt::format(" ({}", kKinds[static_cast<size_t>(query.kind)]));
   Flag(query.recursive, "recursive");
   for (const Query::With& with : query.with) {
-    Add(fmt::format(" (with {}", StringLiteral(with.name)));
+    Add(fmt::format(" (with {}", QuotedString(with.name)));
     OneQuery(*with.query);
     Add(")");
   }
@@ -233,7 +233,7 @@ void Dumper::OneQuery(const Query& query) {
   if (query.qualify != nullptr) Child("qualify", query.qualify);
   Windows(query.windows);
   if (query.nested != nullptr) OneQuery(*query.nested);
-  if (!query.set_operation.empty()) Add(" " + StringLiteral(query.set_operation));
+  if (!query.set_operation.empty()) Add(" " + QuotedString(query.set_operation));
   for (const QueryPtr& input : query.inputs) OneQuery(*input);
   Order(query.order_by);
   if (query.limit != nullptr) Child("limit", query.limit);
