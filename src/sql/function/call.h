@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -75,6 +75,7 @@ class Call {
   const StatementFacts& facts() const { return facts_; }
   const Type& argument_type(size_t argument) const { return (*site_->argument_types)[argument]; }
   const Type& result_type() const { return *site_->result_type; }
+  bool is_safe() const { return site_->is_safe; }
   Lambda* lambda(size_t argument) { return site_->lambdas[argument].get(); }
 
   // The state of this call, made at its first use.  A call has one type of state.
@@ -98,6 +99,8 @@ class Call {
   }
   // OK: no row failed, or the call is safe.
   const absl::Status& status() const { return status_; }
+  // The row that status() is of, if it is not OK.
+  size_t failed_row() const { return failed_row_; }
 
  private:
   const StatementFacts& facts_;

@@ -1,23 +1,16 @@
 #include "sql/function/cast.h"
 
-#include <string_view>
-
-#include "sql/function/row_kernel.h"
+#include "sql/function/cast_nested.h"
+#include "sql/function/cast_scalar.h"
 
 namespace sonde::sql {
-namespace {
-
-double DoubleOfInt(Call&, int64_t value) { return static_cast<double>(value); }
-double FloatOfDouble(Call&, double value) { return static_cast<float>(value); }
-std::string_view SameBytes(Call&, std::string_view value) { return value; }
-
-}  // namespace
 
 Kernel FindCast(const Type& from, const Type& to) {
-  if (from.Is(TypeKind::kInt64) && to.Is(TypeKind::kFloat64)) return RowKernel<DoubleOfInt>;
-  if (from.Is(TypeKind::kFloat64) && to.Is(TypeKind::kFloat32)) return RowKernel<FloatOfDouble>;
-  if (from.Is(TypeKind::kString) && to.Is(TypeKind::kBytes)) return RowKernel<SameBytes>;
-  return nullptr;
+  const bool is_nested = ColumnTypeOf(from) == ColumnType::kList || ColumnTypeOf(to) == ColumnType::kList;
+  if (is_nested) return FindNestedCast(from, to);
+  const bool is_named = from.Is(TypeKind::kProto) || from.Is(TypeKind::kEnum);
+  if (is_named && from.kind() == to.kind() && !(from == to)) return nullptr;
+  return FindScalarCast(from.kind(), to.kind());
 }
 
 Kernel FindFormatCast(const Type&, const Type&) { return nullptr; }

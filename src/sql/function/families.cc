@@ -4,7 +4,7 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
-      OperatorFunctions, StringFunctions, RegexpFunctions, JsonFunctions,
+      OperatorFunctions, StringFunctions, RegexpFunctions, FormatFunctions, JsonFunctions,
   };
   return kFamilies;
 }

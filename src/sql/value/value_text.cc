@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <string>
+#include <system_error>
 
 #include "absl/time/civil_time.h"
 #include "sql/value/value.h"
@@ -13,18 +14,18 @@
 namespace sonde::sql {
 namespace {
 
-// The shortest digits that read back, written as %g does.
+// As %g with `digits` where that reads back to the same number, else with `digits_more`.
 template <typename Number>
-std::string NumberText(Number number, int digits_max) {
+std::string NumberText(Number number, int digits, int digits_more) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
   if (number == 0) return "0";
-  char digits[64];
-  const auto written = std::to_chars(digits, digits + sizeof(digits), number, std::chars_format::scientific);
-  const std::string_view shortest(digits, written.ptr - digits);
-  const int count = static_cast<int>(std::count_if(shortest.begin(), shortest.begin() + shortest.find('e'),
-                                                   [](char c) { return c >= '0' && c <= '9'; }));
-  return fmt::format("{:.{}g}", number, std::max(count, digits_max));
+  fmt::memory_buffer text;
+  fmt::format_to(std::back_inserter(text), "{:.{}g}", number, digits);
+  Number read = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
+  if (error == std::errc() && read == number) return fmt::to_string(text);
+  return fmt::format("{:.{}g}", number, digits_more);
 }
 
 void AppendEscaped(std::string_view bytes, bool is_text, std::string* out) {
@@ -58,9 +59,9 @@ void AppendEscaped(std::string_view bytes, bool is_text, std::string* out) {
 
 }  // namespace
 
-// %.15g where that reads back, as GoogleSQL writes numbers; else as many digits as are needed.
-std::string DoubleText(double number) { return NumberText(number, 15); }
-std::string FloatText(float number) { return NumberText(number, 6); }
+// GoogleSQL gives a float eight digits, which do not always read back.
+std::string DoubleText(double number) { return NumberText(number, 15, 17); }
+std::string FloatText(float number) { return NumberText(number, 6, 8); }
 
 std::string DateText(int64_t days) {
   const absl::CivilDay day = absl::CivilDay(1970, 1, 1) + days;

@@ -7,9 +7,9 @@
 
 namespace sonde::sql {
 
-// As CAST(number AS STRING): the shortest text that reads back to the same number; whole numbers without a point
-// ("1"), large and small ones with an exponent ("1e+15", "1e-05"); "nan", "inf", "-inf"; -0.0 is "0"... see the
-// oracle.
+// As CAST(number AS STRING): %.15g where that reads back to the same number, else %.17g; of a float %.6g, else %.8g.
+// So whole numbers have no point ("1"), large and small ones an exponent ("1e+15", "1e-05"); "nan", "inf", "-inf"; -0.0 is
+// "0".
 std::string DoubleText(double number);
 std::string FloatText(float number);
 // 2020-01-31, years with four digits.
