@@ -14,6 +14,7 @@ absl::Span<const Family> Families() {
       ArrayFunctions,
       MapFunctions,
       VectorFunctions,
+      FormatFunctions,
   };
   return kFamilies;
 }
