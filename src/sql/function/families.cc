@@ -4,16 +4,17 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
-      AggregateFunctions,
       OperatorFunctions,
       StringFunctions,
       RegexpFunctions,
+      FormatFunctions,
       JsonFunctions,
       DateFunctions,
       TimestampFunctions,
       ArrayFunctions,
       MapFunctions,
       VectorFunctions,
+      AggregateFunctions,
   };
   return kFamilies;
 }
