@@ -212,6 +212,7 @@ class QueryBinder {
   void ResolveAliases(const SelectBlock& block, ExpressionPtr* expr) const;
   static Relation AsStruct(Relation relation);
   absl::Status BindSelectItems(const std::vector<SelectItem>& items, const Site& site, SelectBlock* block);
+  absl::Status BindSelectItem(const SelectItem& item, const Site& site, SelectBlock* block);
   absl::Status BindStar(const SelectItem& item, const Site& site, SelectBlock* block);
   absl::Status AppendStarColumn(const NamedColumn& column, size_t depth, Position position,
                                 std::vector<BoundItem>* items);

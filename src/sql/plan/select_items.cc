@@ -32,18 +32,23 @@ absl::Status QueryBinder::CheckNamedWindows(const NamedWindows& windows) const {
   return absl::OkStatus();
 }
 
+absl::Status QueryBinder::BindSelectItem(const SelectItem& item, const Site& site, SelectBlock* block) {
+  BoundItem bound;
+  SONDE_TRY_SET(bound.expr, BindExpression(*item.expr, site));
+  bound.has_alias = !item.alias.empty();
+  bound.name = bound.has_alias ? item.alias : InferredName(*item.expr);
+  bound.position = item.expr->position;
+  block->items.push_back(std::move(bound));
+  return absl::OkStatus();
+}
+
 absl::Status QueryBinder::BindSelectItems(const std::vector<SelectItem>& items, const Site& site, SelectBlock* block) {
   for (const SelectItem& item : items) {
     if (item.star) {
       SONDE_TRY(BindStar(item, site, block));
       continue;
     }
-    BoundItem bound;
-    SONDE_TRY_SET(bound.expr, BindExpression(*item.expr, site));
-    bound.has_alias = !item.alias.empty();
-    bound.name = bound.has_alias ? item.alias : InferredName(*item.expr);
-    bound.position = item.expr->position;
-    block->items.push_back(std::move(bound));
+    SONDE_TRY(BindSelectItem(item, site, block));
   }
   constexpr size_t kColumnsMax = 10'000;
   if (block->items.size() > kColumnsMax) {

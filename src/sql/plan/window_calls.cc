@@ -27,7 +27,8 @@ bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> name
 
 bool NeedsOrder(const Function& function) {
   return IsOneOf(function.name,
-                 {"RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD", "IRATE"});
+                 {"RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE",
+                  "NTH_VALUE", "IRATE"});
 }
 
 bool TakesFrame(const Function& function) {
@@ -159,6 +160,10 @@ absl::Status QueryBinder::BindWindowSpec(const WindowSpec& spec, const Function&
   }
   if (call->sort.empty() && NeedsOrder(function)) {
     return Error(spec.position, fmt::format("Window ORDER BY is required for analytic function {}",
+                                            absl::AsciiStrToLower(function.name)));
+  }
+  if (!call->sort.empty() && IsOneOf(function.name, {"PERCENTILE_CONT", "PERCENTILE_DISC"})) {
+    return Error(spec.position, fmt::format("Window ORDER BY is not allowed for analytic function {}",
                                             absl::AsciiStrToLower(function.name)));
   }
   if (flat.frame == nullptr) {
