@@ -8,13 +8,13 @@ absl::Span<const Family> Families() {
       OperatorFunctions,
       StringFunctions,
       RegexpFunctions,
+      FormatFunctions,
       JsonFunctions,
       DateFunctions,
       TimestampFunctions,
       ArrayFunctions,
       MapFunctions,
       VectorFunctions,
-      FormatFunctions,
   };
   return kFamilies;
 }
