@@ -5,6 +5,9 @@ namespace sonde::sql {
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
       OperatorFunctions,
+      ConversionFunctions,
+      MathFunctions,
+      NotBuiltFunctions,
   };
   return kFamilies;
 }
