@@ -7,6 +7,16 @@ absl::Span<const Family> Families() {
       OperatorFunctions,
       ConversionFunctions,
       MathFunctions,
+      StringFunctions,
+      RegexpFunctions,
+      FormatFunctions,
+      JsonFunctions,
+      DateFunctions,
+      TimestampFunctions,
+      ArrayFunctions,
+      MapFunctions,
+      VectorFunctions,
+      AggregateFunctions,
       NotBuiltFunctions,
   };
   return kFamilies;
