@@ -35,6 +35,8 @@ struct EvaluationContext {
   RunQuery run_query;
 };
 
+class EvaluatorNode;
+
 class Evaluator {
  public:
   // Both must outlive this.
@@ -49,9 +51,8 @@ class Evaluator {
                                       absl::Span<const rows::Batch> outer = {});
 
  private:
-  class Node;
-  std::unique_ptr<Node> root_;
-  const EvaluationContext* context_;
+  std::unique_ptr<Arena> kept_;  // what is evaluated once
+  std::unique_ptr<EvaluatorNode> root_;
 };
 
 // The rows of a batch for which a column of BOOL is TRUE, ascending.

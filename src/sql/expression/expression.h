@@ -64,9 +64,17 @@ struct Expression {
   std::shared_ptr<const Plan> plan;
   bool is_correlated =
       false;  // of queries: `plan` has a kOuter of this query's rows, and runs once for each of them
+  // Of correlated queries: the row that `plan` sees by kOuter has as column i the column outer_columns[i] of this
+  // query.  Empty: it sees the whole row as it is; such an expression cannot tell which columns it reads (ColumnsOf,
+  // MapColumns).
+  std::vector<size_t> outer_columns;
 
   // Whether each evaluation may give something else (RAND, ERROR): it is evaluated where it stands, and not ahead.
   bool is_volatile = false;
+  // Of kLiteral, while a query is bound: whether it stands so in the text, and coerces as a literal; kUntyped: NULL or
+  // [], which go with any type.
+  enum class Written : uint8_t { kNo, kLiteral, kUntyped };
+  Written written = Written::kNo;
 };
 
 ExpressionPtr MakeLiteral(Value value);
