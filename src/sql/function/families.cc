@@ -4,8 +4,9 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
-      AggregateFunctions,
       OperatorFunctions,
+      ConversionFunctions,
+      MathFunctions,
       StringFunctions,
       RegexpFunctions,
       FormatFunctions,
@@ -15,6 +16,8 @@ absl::Span<const Family> Families() {
       ArrayFunctions,
       MapFunctions,
       VectorFunctions,
+      AggregateFunctions,
+      NotBuiltFunctions,
   };
   return kFamilies;
 }
