@@ -4,7 +4,11 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
+      AggregateFunctions,
       OperatorFunctions,
+      SketchFunctions,
+      StatisticalFunctions,
+      WindowFunctions,
   };
   return kFamilies;
 }
