@@ -139,6 +139,13 @@ double WideSum::Mean(uint64_t count) const {
   return magnitude.negative ? -mean : mean;
 }
 
+long double WideSum::LongTotal() const {
+  if (has_nan_ || has_infinity_ || has_minus_infinity_) return *Total();
+  const Magnitude magnitude = MagnitudeOf();
+  const long double total = std::ldexp(static_cast<long double>(magnitude.top), magnitude.exponent);
+  return magnitude.negative ? -total : total;
+}
+
 void WideSum::Save(std::string* bytes) const {
   bytes->push_back(
       static_cast<char>((has_nan_ ? 1 : 0) | (has_infinity_ ? 2 : 0) | (has_minus_infinity_ ? 4 : 0)));
@@ -261,6 +268,15 @@ double DoubleSum::Mean(uint64_t count) const {
   all.Add(high_);
   all.Add(low_);
   return all.Mean(count);
+}
+
+long double DoubleSum::LongTotal() const {
+  const long double total = static_cast<long double>(high_) + low_;
+  if (wide_ == nullptr) return total;
+  WideSum all = *wide_;
+  all.Add(high_);
+  all.Add(low_);
+  return all.LongTotal();
 }
 
 void DoubleSum::Save(std::string* bytes) const {

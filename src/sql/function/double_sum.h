@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ class WideSum {
   absl::StatusOr<double> Total() const;
   // The sum divided by `count`: that is a double always.
   double Mean(uint64_t count) const;
+  // The sum to as many bits as a long double has.
+  long double LongTotal() const;
 
   void Save(std::string* bytes) const;
   bool Load(std::string_view* bytes);
@@ -79,6 +82,16 @@ class DoubleSum {
   absl::StatusOr<double> Total() const;
   // `count` is more than 0.
   double Mean(uint64_t count) const;
+  // The sum to as many bits as a long double has.
+  long double LongTotal() const;
+  // Two doubles whose sum is the sum; nothing: two do not hold it.
+  struct Parts {
+    double high = 0;
+    double low = 0;
+  };
+  std::optional<Parts> parts() const {
+    return wide_ == nullptr ? std::optional<Parts>({high_, low_}) : std::nullopt;
+  }
 
   size_t HeldBytes() const { return wide_ == nullptr ? 0 : sizeof(WideSum); }
   void Save(std::string* bytes) const;

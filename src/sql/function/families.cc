@@ -4,6 +4,7 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
+      AggregateFunctions,
       OperatorFunctions,
       ConversionFunctions,
       MathFunctions,
@@ -16,8 +17,10 @@ absl::Span<const Family> Families() {
       ArrayFunctions,
       MapFunctions,
       VectorFunctions,
-      AggregateFunctions,
       NotBuiltFunctions,
+      SketchFunctions,
+      StatisticalFunctions,
+      WindowFunctions,
   };
   return kFamilies;
 }
