@@ -8,6 +8,7 @@ absl::Span<const Family> Families() {
       OperatorFunctions,
       StringFunctions,
       RegexpFunctions,
+      FormatFunctions,
       JsonFunctions,
       DateFunctions,
       TimestampFunctions,

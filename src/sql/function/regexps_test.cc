@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "sql/function/function_test_support.h"
 #include "sql/function/test_expression.h"
 
 namespace sonde::sql {
@@ -477,6 +480,28 @@ TEST(Regexps, RegexpReplace) {
       {R"(REGEXP_REPLACE('a\nb', '(?m)^', '> '))", R"(STRING: "> a\n> b")"},
       // clang-format on
   });
+}
+
+TEST(Regexps, PatternAndTextTogetherAreBounded) {
+  const std::string text(3'000'000, 'a');
+  EXPECT_EQ(Called("REGEXP_CONTAINS", {text.c_str(), "(a{900}b){1}(a{900}c)"}),
+            "RESOURCE_EXHAUSTED: a regular expression of 1810 instructions is too large for a value of "
+            "3000000 bytes: together they may "
+            "have 4294967296");
+}
+
+TEST(Regexps, ManyMatchesAreInterrupted) {
+  TestCall call;
+  call.facts.interrupted = [] { return absl::CancelledError("stop"); };
+  const std::string text(100'000, 'a');
+  EXPECT_EQ(Called("REGEXP_EXTRACT_ALL", {text.c_str(), "a"}, call), "CANCELLED: stop");
+  EXPECT_EQ(Called("REGEXP_REPLACE", {text.c_str(), "a", "b"}, call), "CANCELLED: stop");
+}
+
+TEST(Regexps, PatternsOfRowsMayDiffer) {
+  for (const char* pattern : {"a", "b", "c", "d", "e", "f", "a"}) {
+    EXPECT_EQ(Called("REGEXP_EXTRACT", {"abcdef", pattern}), std::string("STRING: \"") + pattern + "\"");
+  }
 }
 
 }  // namespace

@@ -1,6 +1,18 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/arena.h"
+#include "model/datum.h"
+#include "sql/function/function_test_support.h"
+#include "sql/function/string_test_support.h"
 #include "sql/function/test_expression.h"
+#include "sql/function/utf8.h"
 
 namespace sonde::sql {
 namespace {
@@ -259,6 +271,61 @@ TEST(StringPieces, Split) {
       {R"(SPLIT('|a', '|'))", R"(ARRAY<STRING>: ["", "a"])"},
       // clang-format on
   });
+}
+
+// The characters of a text, found byte by byte.
+std::vector<std::string> CharactersOf(std::string_view text) {
+  std::vector<std::string> characters;
+  for (const char c : text) {
+    if ((c & 0xc0) != 0x80) characters.emplace_back();
+    characters.back() += c;
+  }
+  return characters;
+}
+
+std::string NaiveSubstr(std::string_view text, int64_t position, int64_t length) {
+  const std::vector<std::string> characters = CharactersOf(text);
+  const auto count = static_cast<int64_t>(characters.size());
+  int64_t first = position > 0 ? position - 1 : position == 0 ? 0 : std::max<int64_t>(count + position, 0);
+  std::string part;
+  for (; first < count && length > 0; ++first, --length) part += characters[first];
+  return part;
+}
+
+TEST(StringPieces, SubstrIsWhatANaiveOneGives) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 300; ++i) {
+    const std::string text = RandomText(random, 40);
+    const auto position = static_cast<int64_t>(random() % 100) - 50;
+    const auto length = static_cast<int64_t>(random() % 50);
+    SCOPED_TRACE(text);
+    EXPECT_EQ(Called("SUBSTR", {text.c_str(), position, length}),
+              TextOf(Value::String(NaiveSubstr(text, position, length))));
+    EXPECT_EQ(Called("LEFT", {text.c_str(), length}), TextOf(Value::String(NaiveSubstr(text, 0, length))));
+    EXPECT_EQ(Called("RIGHT", {text.c_str(), length}),
+              TextOf(Value::String(length == 0 ? "" : NaiveSubstr(text, -length, length))));
+    EXPECT_EQ(Called("LENGTH", {text.c_str()}),
+              TextOf(Value::Int(static_cast<int64_t>(CharactersOf(text).size()))));
+  }
+}
+
+TEST(StringPieces, WhatSplitGivesJoinedIsTheOriginal) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 300; ++i) {
+    const std::string text = RandomText(random, 60);
+    const std::string delimiter = RandomText(random, 2);
+    SCOPED_TRACE(text);
+    const absl::StatusOr<Value> split = CallFunction("SPLIT", {text.c_str(), delimiter.c_str()});
+    ASSERT_TRUE(split.ok()) << split.status();
+    std::string joined;
+    for (size_t piece = 0; piece < split->datum().size; ++piece) {
+      const std::string_view part = split->datum().items[piece].bytes();
+      EXPECT_TRUE(delimiter.empty() || part.find(delimiter) == std::string_view::npos);
+      if (piece > 0) joined += delimiter;
+      joined += part;
+    }
+    EXPECT_EQ(joined, text);
+  }
 }
 
 }  // namespace
