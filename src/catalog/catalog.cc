@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <random>
 
+#include "base/varint.h"
 #include "catalog/table_record.h"
 #include "model/limits.h"
 #include "model/names.h"
@@ -15,6 +17,7 @@ namespace {
 constexpr std::string_view kTablePrefix = "table/";        // + name
 constexpr std::string_view kDroppingPrefix = "dropping/";  // + table id [ / family id ]
 constexpr std::string_view kNextTableId = "next_table_id";
+constexpr std::string_view kSecretPrefix = "secret/";  // + name
 
 std::string TableKey(std::string_view name) { return fmt::format("{}{}", kTablePrefix, name); }
 
@@ -184,6 +187,23 @@ absl::StatusOr<bool> Catalog::AreWritten(const std::vector<RecordChange>& change
     if (value != change.value) return false;
   }
   return true;
+}
+
+absl::StatusOr<std::string> Catalog::Secret(std::string_view name) {
+  const std::string key = fmt::format("{}{}", kSecretPrefix, name);
+  std::random_device random;
+  std::string made;
+  while (made.size() < kSecretBytes) PutFixed32(&made, random());
+  while (true) {
+    const absl::StatusOr<std::vector<Record>> records = engine_->ReadRecords(key);
+    if (!records.ok()) return records.status();
+    for (const Record& record : *records) {
+      if (record.key == key) return record.value;
+    }
+    const absl::Status status = engine_->WriteRecords({{key, made, /*expected_version=*/0}});
+    // ABORTED: another server was first.  UNKNOWN: perhaps it is written.
+    if (!status.ok() && !absl::IsAborted(status) && !absl::IsUnknown(status)) return status;
+  }
 }
 
 void Catalog::WaitUntilSeen() const {

@@ -97,6 +97,11 @@ class Catalog {
   using SchemaChange = std::function<absl::Status(TableSchema* schema)>;
   absl::StatusOr<TableSchemaRef> Update(std::string_view table_name, const SchemaChange& change);
 
+  // Random bytes that every server of the store knows under this name, and nobody else: the key of tokens that
+  // must outlive a server.  They are made at the first call.  Errors: those of the engine.
+  static constexpr size_t kSecretBytes = 32;
+  absl::StatusOr<std::string> Secret(std::string_view name);
+
   // --- Authorized views.
   // NOT_FOUND: there is no such view.
   absl::StatusOr<AuthorizedViewRef> FindView(std::string_view view_name) const;

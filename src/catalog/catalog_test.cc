@@ -227,5 +227,17 @@ TEST_F(CatalogTest, ViewsSurviveARestartAndGoWithTheirTable) {
   }
 }
 
+TEST(Catalog, SecretsOutliveIt) {
+  const auto engine = MemoryEngine::Create();
+  const auto catalog = *Catalog::Open(engine.get());
+  const std::string secret = *catalog->Secret("a");
+  EXPECT_EQ(secret.size(), Catalog::kSecretBytes);
+  EXPECT_EQ(*catalog->Secret("a"), secret);
+  EXPECT_NE(*catalog->Secret("b"), secret);
+  EXPECT_NE(*catalog->Secret(""), secret);
+  EXPECT_EQ(*(*Catalog::Open(engine.get()))->Secret("a"), secret);
+  EXPECT_NE(*(*Catalog::Open(MemoryEngine::Create().get()))->Secret("a"), secret);
+}
+
 }  // namespace
 }  // namespace sonde

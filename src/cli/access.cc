@@ -27,27 +27,40 @@ absl::Status CheckDataDir(const std::string& data_dir) {
       fmt::format("--data-dir: {} is no data directory of Sonde (it has no file FORMAT)", data_dir));
 }
 
-absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags, DataDir data_dir) {
-  if (flags.data_dir.empty() == flags.endpoint.empty()) {
-    return absl::InvalidArgumentError("Give either --data-dir DIR or --endpoint HOST:PORT");
-  }
-  if (!flags.endpoint.empty()) {
-    absl::StatusOr<std::unique_ptr<RemoteTables>> remote = RemoteTables::Connect({.endpoint = flags.endpoint,
-                                                                                  .project = flags.project,
-                                                                                  .instance = flags.instance,
-                                                                                  .program = flags.program});
-    if (!remote.ok()) return remote.status();
-    return std::unique_ptr<TableAccess>(*std::move(remote));
-  }
+namespace {
+
+absl::Status CheckOneIsGiven(const AccessFlags& flags) {
+  if (flags.data_dir.empty() != flags.endpoint.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("Give either --data-dir DIR or --endpoint HOST:PORT");
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Tables>> OpenTables(const AccessFlags& flags, DataDir data_dir) {
+  if (absl::Status status = CheckOneIsGiven(flags); !status.ok()) return status;
   if (data_dir == DataDir::kIsThere) {
     if (absl::Status status = CheckDataDir(flags.data_dir); !status.ok()) return status;
   }
   absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open({.data_dir = flags.data_dir});
   if (!store.ok()) return store.status();
   const std::shared_ptr<LocalStore> held = *std::move(store);
-  return std::unique_ptr<TableAccess>(
-      std::make_unique<LocalTables>(std::shared_ptr<Tables>(held, &held->tables()),
-                                    fmt::format("projects/{}/instances/{}", flags.project, flags.instance)));
+  return std::shared_ptr<Tables>(held, &held->tables());
+}
+
+absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags, DataDir data_dir) {
+  if (absl::Status status = CheckOneIsGiven(flags); !status.ok()) return status;
+  if (flags.endpoint.empty()) {
+    absl::StatusOr<std::shared_ptr<Tables>> tables = OpenTables(flags, data_dir);
+    if (!tables.ok()) return tables.status();
+    return std::unique_ptr<TableAccess>(std::make_unique<LocalTables>(
+        *std::move(tables), fmt::format("projects/{}/instances/{}", flags.project, flags.instance)));
+  }
+  absl::StatusOr<std::unique_ptr<RemoteTables>> remote = RemoteTables::Connect({.endpoint = flags.endpoint,
+                                                                                .project = flags.project,
+                                                                                .instance = flags.instance,
+                                                                                .program = flags.program});
+  if (!remote.ok()) return remote.status();
+  return std::unique_ptr<TableAccess>(*std::move(remote));
 }
 
 }  // namespace sonde

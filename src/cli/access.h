@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
 #include "server/serve_settings.h"
+#include "table/tables.h"
 
 namespace sonde {
 
@@ -34,5 +35,9 @@ enum class DataDir : uint8_t { kIsThere, kMayBeMade };
 // directory must be there.
 absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags,
                                                         DataDir data_dir = DataDir::kIsThere);
+
+// The tables of flags.data_dir, opened in this process; they hold their store.  Errors as OpenAccess.
+absl::StatusOr<std::shared_ptr<Tables>> OpenTables(const AccessFlags& flags,
+                                                   DataDir data_dir = DataDir::kIsThere);
 
 }  // namespace sonde

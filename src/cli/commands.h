@@ -9,6 +9,7 @@ namespace sonde {
 
 void AddServeCommand(CLI::App& app, int* exit_status);
 void AddSeriesCommand(CLI::App& app, int* exit_status);
+void AddSqlCommand(CLI::App& app, int* exit_status);
 void AddKeyvizCommand(CLI::App& app, int* exit_status);
 void AddBenchCommand(CLI::App& app, int* exit_status);
 void AddCompactCommand(CLI::App& app, int* exit_status);

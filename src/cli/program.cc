@@ -39,6 +39,7 @@ int RunProgram(int argc, char** argv) {
   int exit_status = 0;
   AddServeCommand(app, &exit_status);
   AddSeriesCommand(app, &exit_status);
+  AddSqlCommand(app, &exit_status);
   AddKeyvizCommand(app, &exit_status);
   AddBenchCommand(app, &exit_status);
   AddCompactCommand(app, &exit_status);

@@ -1,12 +1,8 @@
 // `sonde series query`: questions to a declared series.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -15,8 +11,8 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/plot_flags.h"
 #include "cli/series_commands.h"
-#include "series/output/plot.h"
 #include "series/output/result_writer.h"
 #include "series/query/query.h"
 #include "series/query/query_request.h"
@@ -26,18 +22,12 @@ namespace sonde {
 namespace {
 
 constexpr size_t kRangesShownMax = 10;
-constexpr int kDefaultWidth = 100;
-constexpr int kDefaultHeight = 16;
 
 struct QueryOptions {
   std::string declaration;
   series::QueryRequest request;
   std::string format = "table";
-  bool has_plot = false;
-  std::string title;
-  int width = 0;
-  int height = kDefaultHeight;
-  std::string color = "auto";
+  PlotFlags plot;
   bool is_explained = false;
   AccessFlags access;
   const CLI::App* command = nullptr;
@@ -98,26 +88,11 @@ class PlotLines {
   std::map<std::vector<std::string>, std::vector<series::PlotLine>> lines_;
 };
 
-int TerminalWidth() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return kDefaultWidth;
-}
-
-void PrintPlot(const QueryOptions& options, const series::SeriesSchema& schema, const series::Query& query,
+void DrawLines(const QueryOptions& options, const series::SeriesSchema& schema, const series::Query& query,
                PlotLines* lines) {
-  series::PlotOptions plot;
-  plot.width = options.width > 0 ? options.width : std::min(TerminalWidth(), 2 * kDefaultWidth);
-  plot.height = options.height;
-  plot.has_color = options.color == "always" || (options.color == "auto" && isatty(STDOUT_FILENO) == 1 &&
-                                                 std::getenv("NO_COLOR") == nullptr);
-  plot.title = options.title;
-  if (plot.title.empty()) {
-    plot.title = lines->Title(schema.name);
-    if (query.every) plot.title += fmt::format(", by {}", query.every->Name());
-  }
-  const std::string text = series::RenderPlot(plot, lines->Take());
-  std::cout << (text.empty() ? "no numbers to plot\n" : "\n" + text);
+  std::string title = lines->Title(schema.name);
+  if (query.every) title += fmt::format(", by {}", query.every->Name());
+  PrintPlot(options.plot, title, lines->Take());
 }
 
 void PrintRanges(const std::string& table, absl::Span<const RowRange> ranges) {
@@ -178,7 +153,7 @@ int Ask(const QueryOptions& options) {
   PlotLines lines(*header);
   const auto take_row = [&](const series::ResultRow& row) {
     if (writer != nullptr) writer->Row(row);
-    if (options.has_plot) lines.Add(row);
+    if (options.plot.has_plot) lines.Add(row);
     return static_cast<bool>(std::cout);
   };
   const auto start = std::chrono::steady_clock::now();
@@ -196,7 +171,7 @@ int Ask(const QueryOptions& options) {
     }
     return ReportStatus(stats.status());
   }
-  if (options.has_plot) PrintPlot(options, opened->schema, *query, &lines);
+  if (options.plot.has_plot) DrawLines(options, opened->schema, *query, &lines);
   std::cout.flush();
   if (options.is_explained) PrintExplained(*opened, *stats, seconds);
   return 0;
@@ -264,16 +239,7 @@ void AddSeriesQuery(CLI::App& series, int* exit_status) {
   command->add_option("--format", options->format, "table, csv, json (an object a line), none")
       ->check(CLI::IsMember({"table", "csv", "json", "none"}))
       ->capture_default_str();
-  command->add_flag("--plot", options->has_plot, "draw the numbers over time");
-  command->add_option("--title", options->title, "of the plot");
-  command->add_option("--width", options->width, "of the plot, in characters (the terminal's)")
-      ->check(CLI::Range(30, 1000));
-  command->add_option("--height", options->height, "of the plot, in lines")
-      ->check(CLI::Range(6, 200))
-      ->capture_default_str();
-  command->add_option("--color", options->color, "of the plot: auto, always, never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
+  AddPlotFlags(*command, &options->plot);
   command->add_flag("--explain", options->is_explained,
                     "say on stderr which ranges, rows and cells were read");
   AddAccessFlags(*command, &options->access);

@@ -11,9 +11,10 @@ namespace {
 
 absl::Status MakeStatus(int code, std::string_view what, const std::string& message) {
   if (code == 0) return absl::OkStatus();
+  const std::string reason = message.empty() ? "the server gave no reason" : message;
   const bool known = code > 0 && code <= static_cast<int>(absl::StatusCode::kUnauthenticated);
   return absl::Status(known ? static_cast<absl::StatusCode>(code) : absl::StatusCode::kUnknown,
-                      fmt::format("{}: {}", what, message.empty() ? "the server gave no reason" : message));
+                      what.empty() ? reason : fmt::format("{}: {}", what, reason));
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ uint64_t RandomSeed() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<RemoteTables>> RemoteTables::Connect(RemoteOptions options) {
+absl::StatusOr<std::shared_ptr<grpc::Channel>> RemoteTables::Open(const RemoteOptions& options) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
@@ -119,7 +119,13 @@ absl::StatusOr<std::unique_ptr<RemoteTables>> RemoteTables::Connect(RemoteOption
                     "`sonde serve`, or correct the endpoint",
                     options.endpoint, options.connect_timeout.count()));
   }
-  return std::unique_ptr<RemoteTables>(new RemoteTables(std::move(options), std::move(channel)));
+  return channel;
+}
+
+absl::StatusOr<std::unique_ptr<RemoteTables>> RemoteTables::Connect(RemoteOptions options) {
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = Open(options);
+  if (!channel.ok()) return channel.status();
+  return std::unique_ptr<RemoteTables>(new RemoteTables(std::move(options), *std::move(channel)));
 }
 
 RemoteTables::RemoteTables(RemoteOptions options, std::shared_ptr<grpc::Channel> channel)

@@ -53,6 +53,8 @@ class RemoteTables final : public TableAccess {
   // Waits until the endpoint answers.  INVALID_ARGUMENT: an option is not what it must be.  UNAVAILABLE:
   // nothing answered within connect_timeout.
   static absl::StatusOr<std::unique_ptr<RemoteTables>> Connect(RemoteOptions options);
+  // The channel that Connect makes, with its errors.
+  static absl::StatusOr<std::shared_ptr<grpc::Channel>> Open(const RemoteOptions& options);
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override;
   absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override;

@@ -15,6 +15,8 @@
 #include "wire/data/data_service.h"
 #include "wire/health_service.h"
 #include "wire/reflection_service.h"
+#include "wire/sql/prepared_queries.h"
+#include "wire/sql/sql_calls.h"
 #include "work/turn_clock.h"
 #include "work/worker_pool.h"
 
@@ -57,8 +59,10 @@ size_t ReaderThreads(size_t asked) {
 }  // namespace
 
 struct GrpcServer::Parts {
-  Parts(const GrpcServerOptions& options, Tables* tables, KeyVisualizer* key_visualizer)
-      : workers(options.worker_threads, {}, turn_clock.get()),
+  Parts(const GrpcServerOptions& options, Tables* tables, KeyVisualizer* key_visualizer,
+        std::unique_ptr<PreparedQueries> prepared_queries)
+      : queries(std::move(prepared_queries)),
+        workers(options.worker_threads, {}, turn_clock.get()),
         large_readers(kLargeReaderThreads, kLargeWait, turn_clock.get()),
         large_waiters(kLargeWaiterThreads, kLargeWriteWait, turn_clock.get()),
         readers(ReaderThreads(options.reader_threads), {.wait_when_overloaded = kReadWaitWhenOverloaded},
@@ -94,6 +98,7 @@ struct GrpcServer::Parts {
               .large_waiters = &large_waiters,
               .large_room = options.large_room} {
     AddDataService(tables, &change_streams, calls, &router);
+    AddSqlCalls(tables, queries.get(), calls, &router);
     AddTableAdminService(tables, &change_streams.streams(), &operations, calls, &router);
     AddInstanceAdminService(tables, key_visualizer, calls, &router);
     AddOperationsService(&operations, calls, &router);
@@ -102,6 +107,7 @@ struct GrpcServer::Parts {
     router.SetFallback([](std::string_view path) { return ToCallStatus(CallNotBuilt(path)); });
   }
 
+  const std::unique_ptr<PreparedQueries> queries;
   RequestMetrics metrics;
   const std::unique_ptr<TurnClock> turn_clock = TurnClock::Start();
   WorkerPool workers;
@@ -129,7 +135,10 @@ GrpcServer::~GrpcServer() { Shutdown(absl::ZeroDuration()); }
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
                                                               Tables* tables, KeyVisualizer* key_visualizer) {
-  auto parts = std::make_unique<Parts>(options, tables, key_visualizer);
+  absl::StatusOr<std::unique_ptr<PreparedQueries>> queries =
+      PreparedQueries::Create(tables, options.sql_dialect);
+  if (!queries.ok()) return queries.status();
+  auto parts = std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries));
   rpc::ServerOptions transport;
   transport.host = options.host;
   transport.port = options.port;

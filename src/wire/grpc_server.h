@@ -12,6 +12,7 @@
 #include "metrics/figure.h"
 #include "metrics/request_metrics.h"
 #include "rpc/server.h"
+#include "sql/plan/binder.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
 
@@ -48,6 +49,8 @@ struct GrpcServerOptions {
   // Quotas.  A request over them is refused with RESOURCE_EXHAUSTED.  0: no quota.
   int64_t reads_per_second = 0;
   int64_t writes_per_second = 0;
+  // Which language PrepareQuery takes.
+  sql::Dialect sql_dialect = sql::Dialect::kSonde;
 };
 
 class CommitLine;

@@ -338,14 +338,11 @@ TEST_F(GrpcServerTest, CallsThatAreNotBuiltSayWhichTheyAreAndWhereToLook) {
     grpc::ClientContext context;
     return (stub->*method)(&context, request, &response);
   };
-  expect(call(data_.get(), &pb::Bigtable::Stub::PrepareQuery, pb::PrepareQueryRequest(),
-              pb::PrepareQueryResponse()),
-         "google.bigtable.v2.Bigtable/PrepareQuery");
-  grpc::ClientContext query_context;
-  const auto query = data_->ExecuteQuery(&query_context, pb::ExecuteQueryRequest());
-  pb::ExecuteQueryResponse rows;
-  EXPECT_FALSE(query->Read(&rows));
-  expect(query->Finish(), "google.bigtable.v2.Bigtable/ExecuteQuery");
+  grpc::ClientContext session_context;
+  const auto session = data_->OpenTable(&session_context);
+  pb::SessionResponse message;
+  EXPECT_FALSE(session->Read(&message));
+  expect(session->Finish(), "google.bigtable.v2.Bigtable/OpenTable");
   expect(call(admin_.get(), &admin::BigtableTableAdmin::Stub::SnapshotTable, admin::SnapshotTableRequest(),
               google::longrunning::Operation()),
          "google.bigtable.admin.v2.BigtableTableAdmin/SnapshotTable");
@@ -363,6 +360,33 @@ TEST_F(GrpcServerTest, CallsThatAreNotBuiltSayWhichTheyAreAndWhereToLook) {
   grpc::internal::BlockingUnaryCallImpl<google::protobuf::MessageLite, google::protobuf::MessageLite> other(
       channel.get(), method, &other_context, empty, &empty);
   expect(other.status(), "google.spanner.v1.Spanner/CreateSession");
+}
+
+TEST_F(GrpcServerTest, QueriesAreCheckedFieldByField) {
+  Start();
+  const auto prepare = [&](const pb::PrepareQueryRequest& request) {
+    grpc::ClientContext context;
+    pb::PrepareQueryResponse response;
+    return data_->PrepareQuery(&context, request, &response);
+  };
+  const auto execute = [&](const pb::ExecuteQueryRequest& request) {
+    return List<pb::ExecuteQueryResponse>(&pb::Bigtable::Stub::ExecuteQuery, request);
+  };
+  pb::PrepareQueryRequest prepared;
+  EXPECT_EQ(prepare(prepared).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  prepared.set_instance_name(kInstance);
+  ExpectInvalid(prepare(prepared), "Error in field 'query' : It is empty");
+  prepared.set_query("SELECT 1");
+  (*prepared.mutable_param_types())["p"].mutable_struct_type();
+  ExpectInvalid(prepare(prepared),
+                "Error in field 'param_types' : Parameter 'p' has a type that parameters cannot have");
+  pb::ExecuteQueryRequest query;
+  query.set_instance_name(kInstance);
+  ExpectInvalid(execute(query), "Exactly one of query and prepared_query must be set");
+  query.set_prepared_query("bytes");
+  ExpectInvalid(execute(query),
+                "Error in field 'prepared_query' : The bytes are no prepared query of this server; prepare the query "
+                "again");
 }
 
 TEST_F(GrpcServerTest, FieldsThatAreNotBuiltAreNamedWithTheirCall) {

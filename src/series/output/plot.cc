@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/text_table.h"
 #include "series/output/plot_axis.h"
 #include "series/output/result_writer.h"
 #include "series/schema/calendar.h"

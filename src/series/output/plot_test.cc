@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "base/text_table.h"
 #include "series/output/plot_axis.h"
 #include "series/output/result_writer.h"
 #include "series/schema/calendar.h"

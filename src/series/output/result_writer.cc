@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/text_table.h"
 #include "series/key/field_codec.h"
 
 namespace sonde::series {
@@ -46,101 +46,33 @@ std::string ShownText(const ResultValue& value) {
 
 class TableWriter final : public ResultWriter {
  public:
-  TableWriter(ResultHeader header, std::ostream* out) : header_(std::move(header)), out_(out) {
-    Line names = header_.tags;
-    names.push_back(fmt::format("time ({})", header_.zone ? header_.zone->name() : "UTC"));
-    for (const ResultHeader::Column& column : header_.values) names.push_back(column.name);
-    lines_.push_back(std::move(names));
-  }
+  TableWriter(const ResultHeader& header, std::ostream* out)
+      : zone_(header.zone), time_unit_(header.time_unit), table_(ColumnsOf(header), out) {}
 
   void Row(const ResultRow& row) override {
-    Line line;
+    std::vector<std::string> line;
     for (const std::string& tag : row.tags) line.push_back(DisplayText(tag));
-    line.push_back(ShortTimeText(LocalMicros(header_.zone, row.time_micros), header_.time_unit));
+    line.push_back(ShortTimeText(LocalMicros(zone_, row.time_micros), time_unit_));
     for (const ResultValue& value : row.values) line.push_back(ShownText(value));
-    lines_.push_back(std::move(line));
-    if (lines_.size() > kTableLinesMeasured || !widths_.empty()) Print();
+    table_.Row(std::move(line));
   }
 
-  void End() override { Print(); }
+  void End() override { table_.End(); }
 
  private:
-  using Line = std::vector<std::string>;
-
-  void Print() {
-    const bool is_first = widths_.empty();
-    widths_.resize(lines_.empty() ? widths_.size() : lines_[0].size());
-    if (is_first) {
-      for (const Line& line : lines_) {
-        for (size_t i = 0; i < line.size(); ++i) widths_[i] = std::max(widths_[i], DisplayWidth(line[i]));
-      }
-    }
-    for (size_t l = 0; l < lines_.size(); ++l) {
-      PrintLine(lines_[l]);
-      if (is_first && l == 0) PrintRule();
-    }
-    lines_.clear();
+  static std::vector<TextTable::Column> ColumnsOf(const ResultHeader& header) {
+    std::vector<TextTable::Column> columns;
+    for (const std::string& tag : header.tags) columns.push_back({tag});
+    columns.push_back({fmt::format("time ({})", header.zone ? header.zone->name() : "UTC")});
+    for (const ResultHeader::Column& column : header.values)
+      columns.push_back({column.name, column.is_number});
+    return columns;
   }
 
-  void PrintLine(const Line& line) {
-    std::string text;
-    for (size_t i = 0; i < line.size(); ++i) {
-      if (i != 0) text += "  ";
-      const size_t shown = DisplayWidth(line[i]);
-      const size_t blanks = shown < widths_[i] ? widths_[i] - shown : 0;
-      const size_t first_value = header_.tags.size() + 1;
-      const bool is_right = i >= first_value && header_.values[i - first_value].is_number;
-      if (is_right) text.append(blanks, ' ');
-      text += line[i];
-      if (!is_right) text.append(blanks, ' ');
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    *out_ << text << "\n";
-  }
-
-  void PrintRule() {
-    std::string text;
-    for (size_t i = 0; i < widths_.size(); ++i) {
-      if (i != 0) text += "  ";
-      for (size_t c = 0; c < widths_[i]; ++c) text += "─";
-    }
-    *out_ << text << "\n";
-  }
-
-  ResultHeader header_;
-  std::ostream* out_;
-  std::vector<Line> lines_;     // not printed yet; the first are the names
-  std::vector<size_t> widths_;  // empty: not measured yet
+  const std::optional<absl::TimeZone> zone_;
+  const TimeUnit time_unit_;
+  TextTable table_;
 };
-
-// The size of the code point of UTF-8 that `text` begins with.  It is 0 if `text` begins with none, or with a
-// control character.
-size_t CodePointBytes(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return first < ' ' || first == 0x7F ? 0 : 1;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  const size_t bytes = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  if (text.size() < bytes) return 0;
-  for (const char c : text.substr(1, bytes - 1)) {
-    if ((c & 0xC0) != 0x80) return 0;
-  }
-  const auto second = static_cast<unsigned char>(text[1]);
-  // U+0080 to U+009F are control characters; overlong forms and surrogates are no UTF-8.
-  const bool is_refused = (first == 0xC2 && second < 0xA0) || (first == 0xE0 && second < 0xA0) ||
-                          (first == 0xED && second >= 0xA0) || (first == 0xF0 && second < 0x90) ||
-                          (first == 0xF4 && second >= 0x90);
-  return is_refused ? 0 : bytes;
-}
-
-std::string CsvText(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted(1, '"');
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 class CsvWriter final : public ResultWriter {
  public:
@@ -212,7 +144,7 @@ std::unique_ptr<ResultWriter> MakeResultWriter(ResultFormat format, ResultHeader
     case ResultFormat::kTable:
       break;
   }
-  return std::make_unique<TableWriter>(std::move(header), out);
+  return std::make_unique<TableWriter>(header, out);
 }
 
 std::string JsonText(const ResultValue& value) {
@@ -237,21 +169,6 @@ std::string ShortTimeText(int64_t micros, TimeUnit unit) {
   if (unit == TimeUnit::kSecond) return text;
   if (unit == TimeUnit::kMillisecond) return text + fmt::format(".{:03}", t.micros / 1000);
   return text + fmt::format(".{:06}", t.micros);
-}
-
-std::string DisplayText(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const size_t bytes = CodePointBytes(text.substr(at));
-    if (bytes == 0) return Printable(text, kTextBytesShown);
-    if (at + bytes > kTextBytesShown) return fmt::format("{}…", text.substr(0, at));
-    at += bytes;
-  }
-  return std::string(text);
-}
-
-size_t DisplayWidth(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 }  // namespace sonde::series

@@ -18,10 +18,6 @@
 namespace sonde::series {
 
 constexpr int kTableDigits = 6;
-constexpr size_t kTextBytesShown = 60;
-// The table's widths are those of its first lines; longer values that come later stick out.
-constexpr size_t kTableLinesMeasured = 1'000;
-
 class ResultWriter {
  public:
   virtual ~ResultWriter() = default;
@@ -40,11 +36,5 @@ std::string JsonText(const ResultValue& value);
 
 // A time as a table shows it: 2021, 2021-03, 2021-03-05, 2021-03-05 12:04, ...
 std::string ShortTimeText(int64_t micros, TimeUnit unit);
-
-// UTF-8 without control characters as it is, everything else as Printable; cut after kTextBytesShown bytes.
-std::string DisplayText(std::string_view text);
-
-// The columns that a text takes on a terminal: its code points.
-size_t DisplayWidth(std::string_view text);
 
 }  // namespace sonde::series

@@ -71,14 +71,6 @@ TEST(ResultWriter, MembersOfJsonHaveNamesOfTheirOwn) {
             "\"x\":1.5,\"time_1\":\"noon\"}\n");
 }
 
-TEST(ResultWriter, TextIsShownSafely) {
-  EXPECT_EQ(DisplayText("Zürich 温度"), "Zürich 温度");
-  EXPECT_EQ(DisplayText("a\x1b[31m"), "a\\x1b[31m");
-  EXPECT_EQ(DisplayText("a\xc3"), "a\\xc3");
-  EXPECT_EQ(DisplayText("\xed\xa0\x80"), "\\xed\\xa0\\x80");
-  EXPECT_EQ(DisplayText(std::string(100, 'a')), std::string(60, 'a') + "…");
-}
-
 TEST(ResultWriter, TimesAreAsExactAsTheyAreMeant) {
   const auto text = [](const char* every) {
     return ShortTimeText(kTime + 1'500'001, TimeBuckets::Parse(every, "UTC")->Unit());

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "rows/batch.h"
@@ -29,9 +30,9 @@ struct ExecutionEnvironment {
   absl::Time deadline = absl::InfiniteFuture();
   std::function<absl::Status()> interrupted;  // as StatementFacts::interrupted
   rows::Hold hold;                            // the account of memory (rows/held_memory.h)
-  std::optional<int64_t> now_micros;  // CURRENT_TIMESTAMP of an execution that is resumed; else the clock's
-  std::string resume_after;           // Execution::ResumePoint of an earlier execution; empty: from the start
-  std::function<std::string()> caller;  // for observers of full scans
+  std::optional<int64_t> now_micros = {};  // CURRENT_TIMESTAMP of an execution that is resumed; else the clock's
+  std::string resume_after = {};           // Execution::ResumePoint of an earlier execution; empty: from the start
+  std::function<std::string()> caller = {};  // for observers of full scans
 };
 
 class Execution {
@@ -42,6 +43,8 @@ class Execution {
   // Where an execution can go on behind the last batch that Next gave; nothing: it must begin anew.
   virtual std::optional<std::string> ResumePoint() const = 0;
   virtual int64_t now_micros() const = 0;
+  // Gives back what costs others while nobody asks for rows (scans that are open).  The next call of Next takes it again.
+  virtual void Suspend() = 0;
   // For EXPLAIN ANALYZE and the slow list: operator by operator, rows, cells, bytes and time.
   virtual std::string Describe() const = 0;
 };

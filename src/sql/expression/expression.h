@@ -71,6 +71,10 @@ struct Expression {
 
   // Whether each evaluation may give something else (RAND, ERROR): it is evaluated where it stands, and not ahead.
   bool is_volatile = false;
+  // Of kLiteral, while a query is bound: whether it stands so in the text, and coerces as a literal; kUntyped: NULL or
+  // [], which go with any type.
+  enum class Written : uint8_t { kNo, kLiteral, kUntyped };
+  Written written = Written::kNo;
 };
 
 ExpressionPtr MakeLiteral(Value value);

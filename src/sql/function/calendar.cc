@@ -11,7 +11,7 @@
 namespace sonde::sql {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, DatePartKind>, 15> kPartNames = {{
+constexpr std::array<std::pair<std::string_view, DatePartKind>, 18> kPartNames = {{
     {"YEAR", DatePartKind::kYear},
     {"ISOYEAR", DatePartKind::kIsoYear},
     {"QUARTER", DatePartKind::kQuarter},
@@ -27,6 +27,9 @@ constexpr std::array<std::pair<std::string_view, DatePartKind>, 15> kPartNames =
     {"MILLISECOND", DatePartKind::kMillisecond},
     {"MICROSECOND", DatePartKind::kMicrosecond},
     {"DATE", DatePartKind::kDate},
+    {"NANOSECOND", DatePartKind::kNanosecond},
+    {"TIME", DatePartKind::kTime},
+    {"DATETIME", DatePartKind::kDatetime},
 }};
 
 constexpr std::array<std::string_view, 7> kWeekdays = {"SUNDAY",   "MONDAY", "TUESDAY", "WEDNESDAY",

@@ -52,6 +52,10 @@ enum class DatePartKind : uint8_t {
   kMillisecond,
   kMicrosecond,
   kDate,
+  // Of GoogleSQL; no function here takes them.
+  kNanosecond,
+  kTime,
+  kDatetime,
 };
 
 struct DatePart {
@@ -60,7 +64,7 @@ struct DatePart {
   bool is_weekday_named = false;  // WEEK(SUNDAY), not WEEK
 };
 
-// `text` as kernels get it, in upper case.  Nothing: GoogleSQL for Bigtable has no such part.
+// `text` as kernels get it, in upper case.  Nothing: GoogleSQL has no such part.
 std::optional<DatePart> ParseDatePart(std::string_view text);
 // As people write it: WEEK(MONDAY).
 std::string NameOf(const DatePart& part);

@@ -60,7 +60,9 @@ class Call {
   struct Site {
     const std::vector<Type>* argument_types = nullptr;
     const Type* result_type = nullptr;
-    bool is_safe = false;                          // SAFE.F(...): a row that fails is NULL
+    bool is_safe = false;  // SAFE.F(...): a row that fails is NULL
+    // By argument: its column is the same constant in every batch, as that of a literal or a parameter.  May be empty.
+    std::vector<bool> is_fixed;
     std::vector<std::unique_ptr<Lambda>> lambdas;  // one an argument; null: the argument is a value
     std::unique_ptr<CallState> state;
   };
@@ -76,6 +78,9 @@ class Call {
   const Type& argument_type(size_t argument) const { return (*site_->argument_types)[argument]; }
   const Type& result_type() const { return *site_->result_type; }
   bool is_safe() const { return site_->is_safe; }
+  bool is_fixed(size_t argument) const {
+    return argument < site_->is_fixed.size() && site_->is_fixed[argument];
+  }
   Lambda* lambda(size_t argument) { return site_->lambdas[argument].get(); }
 
   // The state of this call, made at its first use.  A call has one type of state.

@@ -4,11 +4,23 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
-      AggregateFunctions,
       OperatorFunctions,
-      SketchFunctions,
+      ConversionFunctions,
+      MathFunctions,
+      StringFunctions,
+      RegexpFunctions,
+      FormatFunctions,
+      JsonFunctions,
+      DateFunctions,
+      TimestampFunctions,
+      ArrayFunctions,
+      MapFunctions,
+      VectorFunctions,
+      AggregateFunctions,
       StatisticalFunctions,
+      SketchFunctions,
       WindowFunctions,
+      NotBuiltFunctions,
   };
   return kFamilies;
 }

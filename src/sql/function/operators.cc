@@ -1,22 +1,20 @@
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "sql/function/function.h"
-#include "sql/function/row_kernel.h"
+#include "sql/function/operator_families.h"
 
 namespace sonde::sql {
-namespace {
-
-bool Not(Call&, bool value) { return !value; }
-
-}  // namespace
 
 std::vector<Function> OperatorFunctions() {
-  return {
-      {.name = "$not",
-       .overloads = {{Signature::Parse("(BOOL) -> BOOL"), RowKernel<Not>}},
-       .meaning = "Gives TRUE for FALSE, and FALSE for TRUE.",
-       .examples = {"NOT TRUE"}},
-  };
+  std::vector<Function> all;
+  for (auto* const part : {ArithmeticOperators, BitwiseOperators, ComparisonOperators, MembershipOperators,
+                           LikeOperators, SubscriptOperators, LogicOperators, ConcatOperators}) {
+    std::vector<Function> functions = part();
+    std::move(functions.begin(), functions.end(), std::back_inserter(all));
+  }
+  return all;
 }
 
 }  // namespace sonde::sql

@@ -141,7 +141,8 @@ struct Function<Result (*)(Call&, Arguments...)> {
   using Value = typename Plain<Result>::type;
 
   template <auto kFunction, size_t... kIndex>
-  static ColumnView Run(Call& call, absl::Span<const ColumnView> arguments, std::index_sequence<kIndex...>) {
+  static ColumnView Run(Call& call, [[maybe_unused]] absl::Span<const ColumnView> arguments,
+                        std::index_sequence<kIndex...>) {
     // The arguments that make a row NULL.
     const bool all_there = ((Plain<Arguments>::kMayBeMissing || arguments[kIndex].there() == nullptr) && ...);
     constexpr bool kMayBeMissing = Plain<Result>::kMayBeMissing || Plain<Result>::kMayFail;

@@ -100,6 +100,8 @@ TypePattern SignatureReader::Pattern() {
     pattern.kind = TypePattern::Kind::kVariable;
     pattern.variable = word[1] - '0';
     if (Take(":")) pattern.of = ClassOf(Word());
+  } else if (word == "ANY") {
+    pattern.kind = TypePattern::Kind::kAny;
   } else {
     pattern.type = ScalarKind(word);
   }
@@ -222,7 +224,8 @@ bool Variables::Collect(const TypePattern& pattern, const ArgumentFacts& argumen
   }
   if (argument.is_untyped_null) {
     // [] goes with arrays only where the pattern shows an array.
-    return !argument.type.Is(TypeKind::kArray) || pattern.kind == TypePattern::Kind::kArray;
+    return !argument.type.Is(TypeKind::kArray) || pattern.kind == TypePattern::Kind::kArray ||
+           pattern.kind == TypePattern::Kind::kAny;
   }
   return CollectInside(pattern, argument);
 }
@@ -243,6 +246,7 @@ bool Variables::CollectInside(const TypePattern& pattern, const ArgumentFacts& a
         if (!Collect(pattern.inside[i], PlainFacts(type.fields()[i].type))) return false;
       }
       return true;
+    case TypePattern::Kind::kAny:
     case TypePattern::Kind::kExact:
     case TypePattern::Kind::kVariable:
       break;
@@ -348,8 +352,9 @@ bool Fitting::CollectLambda(size_t index, const Signature::LambdaResult& lambda_
 
 std::optional<Type> Fitting::TypeOfValue(size_t index, Coercion* total) const {
   const TypePattern& pattern = Slot(index).type;
-  std::optional<Type> type =
-      pattern.kind == TypePattern::Kind::kAnyStruct ? arguments_[index].type : variables_.Concrete(pattern);
+  const bool is_any =
+      pattern.kind == TypePattern::Kind::kAnyStruct || pattern.kind == TypePattern::Kind::kAny;
+  std::optional<Type> type = is_any ? arguments_[index].type : variables_.Concrete(pattern);
   if (!type.has_value()) return std::nullopt;
   const std::optional<Coercion> coercion = CoercionTo(arguments_[index], *type);
   if (!coercion.has_value()) return std::nullopt;

@@ -6,6 +6,7 @@
 //   (INT64, [STRING]) -> STRING   the second argument may be left out
 //   (T1, T1...) -> T1             the last argument repeats: none or more of it
 //   STRUCT, STRUCT<key T1>        any struct; a struct of these fields (every field has a name)
+//   ANY                           any type, whatever the others are
 //   T1, T2                        any type; all arguments that are T1 come to one type, their common supertype
 //   PART                          a word: part of a date (MONTH, WEEK(MONDAY)) or a normal form (NFC).  Kernels get a constant
 //                                 STRING, in upper case
@@ -46,7 +47,7 @@ struct ArgumentFacts {
 
 // A pattern of a type: INT64, T1, ARRAY<T1>, MAP<T1, T2>.
 struct TypePattern {
-  enum class Kind : uint8_t { kExact, kVariable, kArray, kMap, kStruct, kAnyStruct };
+  enum class Kind : uint8_t { kExact, kVariable, kArray, kMap, kStruct, kAnyStruct, kAny };
   enum class Class : uint8_t { kAny, kComparable, kGroupable, kOrderable, kNumeric, kFloat };
   Kind kind = Kind::kExact;
   Type type;                        // of kExact

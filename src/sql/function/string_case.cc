@@ -134,9 +134,9 @@ std::vector<Function> StringCaseFunctions() {
                        .examples = {"UPPER('foo Straße')"}};
   return {
       lower,
-      AliasOf(lower, "LCASE"),
+      {.name = "LCASE", .alias_of = "LOWER"},
       upper,
-      AliasOf(upper, "UCASE"),
+      {.name = "UCASE", .alias_of = "UPPER"},
       {.name = "INITCAP",
        .overloads = {Scalar("(STRING, [STRING]) -> STRING",
                             KernelByCount<1, RowKernel<CapitalizeWords>, RowKernel<CapitalizeBehind>>)},

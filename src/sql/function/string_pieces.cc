@@ -203,7 +203,7 @@ std::vector<Function> StringPieceFunctions() {
   functions.insert(
       functions.end(),
       {substr,
-       AliasOf(substr, "SUBSTRING"),
+       {.name = "SUBSTRING", .alias_of = "SUBSTR"},
        {.name = "LEFT",
         .overloads = {Scalar("(STRING, INT64) -> STRING", RowKernel<LeftPart<InCharacters>>),
                       Scalar("(BYTES, INT64) -> BYTES", RowKernel<LeftPart<InBytes>>)},

@@ -82,9 +82,9 @@ std::vector<Function> StringSizeFunctions() {
                              .examples = {"CHAR_LENGTH('naïve')"}};
   return {
       byte_length,
-      AliasOf(byte_length, "OCTET_LENGTH"),
+      {.name = "OCTET_LENGTH", .alias_of = "BYTE_LENGTH"},
       char_length,
-      AliasOf(char_length, "CHARACTER_LENGTH"),
+      {.name = "CHARACTER_LENGTH", .alias_of = "CHAR_LENGTH"},
       {.name = "LENGTH",
        .overloads = {Scalar("(STRING) -> INT64", RowKernel<CharacterCount>),
                      Scalar("(BYTES) -> INT64", RowKernel<ByteCount>)},

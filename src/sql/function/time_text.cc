@@ -125,13 +125,13 @@ absl::StatusOr<int64_t> Parse(std::string_view text, const absl::TimeZone& zone,
     return absl::OutOfRangeError(fmt::format("Invalid timestamp: '{}'", Quoted(text)));
   }
   if (!may_have_zone && !fields.zone.empty()) {
-    return absl::OutOfRangeError(fmt::format("Timezone is not allowed in {}", StringLiteral(text)));
+    return absl::OutOfRangeError(fmt::format("Timezone is not allowed in {}", QuotedText(text)));
   }
   const absl::StatusOr<absl::TimeZone> zone_of_text = ZoneOf(fields, zone);
   if (!zone_of_text.ok()) return zone_of_text.status();
   const std::optional<int64_t> micros = MicrosOf(fields, *zone_of_text);
   if (!micros.has_value()) {
-    return absl::OutOfRangeError(fmt::format("Invalid timestamp string {}", StringLiteral(text)));
+    return absl::OutOfRangeError(fmt::format("Invalid timestamp string {}", QuotedText(text)));
   }
   return *micros;
 }
@@ -156,6 +156,19 @@ absl::StatusOr<int64_t> ParseTimestamp(std::string_view text, const absl::TimeZo
 
 absl::StatusOr<int64_t> ParseTimestampWithoutZone(std::string_view text, const absl::TimeZone& zone) {
   return Parse(text, zone, /*may_have_zone=*/false);
+}
+
+std::string QuotedText(std::string_view text) {
+  std::string literal = StringLiteral(text);
+  if (text.find('"') == std::string_view::npos || text.find('\'') != std::string_view::npos) return literal;
+  std::string plain;
+  for (size_t i = 0; i < literal.size(); ++i) {
+    const bool is_escaped_quote = literal[i] == '\\' && literal[i + 1] == '"';
+    if (!is_escaped_quote) plain += literal[i];
+    if (literal[i] == '\\' && !is_escaped_quote) plain += literal[++i];
+  }
+  plain.front() = plain.back() = '\'';
+  return plain;
 }
 
 std::string TimestampTextIn(const absl::TimeZone& zone, int64_t micros) {

@@ -25,6 +25,8 @@ absl::StatusOr<int64_t> ParseTimestamp(std::string_view text, const absl::TimeZo
 // The same, but a zone in the text is an error, too.
 absl::StatusOr<int64_t> ParseTimestampWithoutZone(std::string_view text, const absl::TimeZone& zone);
 
+// A text as GoogleSQL's errors of dates and times quote it: "a'b", 'a"b'.
+std::string QuotedText(std::string_view text);
 // As CAST(timestamp AS STRING) in a zone: a fraction of three or six digits if there is one; the offset, in whole minutes.
 std::string TimestampTextIn(const absl::TimeZone& zone, int64_t micros);
 // In UTC, with six digits always, as errors have it.

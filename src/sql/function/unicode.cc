@@ -140,6 +140,18 @@ bool IsWhiteSpace(CodePoint character) {
          character == 0x2029 || character == 0x202f || character == 0x205f || character == 0x3000;
 }
 
+bool IsLetter(CodePoint character) {
+  if (character < 128) return (character | 0x20) >= 'a' && (character | 0x20) <= 'z';
+  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(character));
+  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+
+bool IsNumber(CodePoint character) {
+  if (character < 128) return character >= '0' && character <= '9';
+  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(character));
+  return category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO;
+}
+
 CodePoint SimpleUpper(CodePoint character) {
   // utf8proc gives the capital sharp s, Unicode none.
   if (character == kSharpS) return character;

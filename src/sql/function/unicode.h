@@ -15,6 +15,9 @@ namespace sonde::sql {
 
 // Unicode's property White_Space.
 bool IsWhiteSpace(CodePoint character);
+// Its general categories L and N.
+bool IsLetter(CodePoint character);
+bool IsNumber(CodePoint character);
 
 // The other case where that is one character: 'ß' and 'ŉ' have no upper case here.
 CodePoint SimpleUpper(CodePoint character);

@@ -24,11 +24,17 @@ enum class Dialect : uint8_t {
   kProduction,  // production's language only
 };
 
+struct RewriteOptions {
+  // TO_INT64(cf['q']) and its like are read as numbers (ScanColumn::Kind::kNumber).
+  bool numbers = false;
+};
+
 struct BindOptions {
   Dialect dialect = Dialect::kSonde;
   // Finds a table of the instance by its id; NOT_FOUND: there is none.
   std::function<absl::StatusOr<TableSchemaRef>(std::string_view table_id)> find_table;
   std::vector<QueryParameter> parameters;
+  RewriteOptions rewrite;
 };
 
 // `text`: what `statement` was parsed from, for places of errors.

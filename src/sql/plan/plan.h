@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/number_bytes.h"
 #include "catalog/catalog.h"
 #include "model/row_range.h"
 #include "sql/expression/expression.h"
@@ -122,6 +123,7 @@ struct Plan {
     // columns matter to the plan.
     bool needs_all_rows = true;
     // Of the kUnpack above: conditions on the time, as in TemporalArguments, that every time fulfils which comes further.
+    // They read one column, $0: the time, TIMESTAMP.
     std::vector<ExpressionPtr> time_conditions;
     std::vector<std::string> hints;
   };

@@ -114,9 +114,9 @@ struct Expr {
     kExtract,  // EXTRACT(text FROM children[0] [AT TIME ZONE children[1]]); part in upper case, WEEK(MONDAY) too
     kInterval,  // INTERVAL children[0] text; the part in upper case
     kArray,     // [ARRAY[<type>]] [children...]; `type`: null unless written
-    kStruct,    // (a, b), STRUCT[<type>](a AS x, ...); `names`: one a child, empty where there is none
-    kLambda,    // names -> children[0]
-    kCall,      // a function call: `call`
+    kStruct,  // (a, b), STRUCT[<type>](a AS x, ...); `names`: one a child, empty where there is none; `is_tuple`
+    kLambda,  // names -> children[0]
+    kCall,    // a function call: `call`
     // --- Queries.  `query`.
     kScalarQuery,
     kArrayQuery,   // ARRAY(query)
@@ -147,6 +147,7 @@ struct Expr {
   bool safe = false;
   bool has_operand = false;
   bool has_else = false;
+  bool is_tuple = false;       // of kStruct: (a, b), whose fields take no names from what they are made of
   bool parenthesized = false;  // (expr): printed so, and no alias is taken from it otherwise
   std::vector<ExprPtr> children;
   std::vector<std::string> names;

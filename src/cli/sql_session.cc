@@ -1,0 +1,227 @@
+#include "cli/sql_session.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "base/text_table.h"
+#include "client/remote_sql.h"
+#include "client/remote_tables.h"
+#include "server/local_store.h"
+#include "sql/exec/local_sql.h"
+#include "sql/value/value.h"
+#include "table/local_tables.h"
+
+namespace sonde {
+namespace {
+
+constexpr size_t kPlotPointsMax = 1'000'000;
+
+// Writes an answer, counts its rows, and keeps what can be drawn: numbers over the first column of times, a line for each of the
+// numeric columns and each combination of the others.
+class SessionSink final : public sql::AnswerSink {
+ public:
+  SessionSink(const SqlOptions& options, std::ostream* out)
+      : writer_(sql::MakeAnswerWriter(options.format, out)), out_(*out), has_plot_(options.plot.has_plot) {}
+
+  absl::Status TakeColumns(const std::vector<sql::AnswerColumn>& columns) override {
+    columns_ = columns;
+    return writer_->TakeColumns(columns);
+  }
+  absl::Status TakeRows(const rows::Batch& batch) override {
+    rows_ += batch.rows;
+    if (has_plot_) Keep(batch);
+    if (absl::Status status = writer_->TakeRows(batch); !status.ok()) return status;
+    return out_ ? absl::OkStatus() : absl::CancelledError("The output is closed");
+  }
+
+  void End() { writer_->End(); }
+  size_t rows() const { return rows_; }
+  std::vector<series::PlotLine> TakeLines() {
+    std::vector<series::PlotLine> lines;
+    for (auto& [name, line] : lines_) lines.push_back(std::move(line));
+    return lines;
+  }
+
+ private:
+  bool IsTime(size_t column) const {
+    return columns_[column].type.Is(sql::TypeKind::kTimestamp) ||
+           columns_[column].type.Is(sql::TypeKind::kDate);
+  }
+
+  void Keep(const rows::Batch& batch) {
+    size_t time = 0;
+    while (time < columns_.size() && !IsTime(time)) ++time;
+    if (time == columns_.size()) return;
+    for (size_t row = 0; row < batch.rows && points_ < kPlotPointsMax; ++row) {
+      const Datum at = sql::DatumAt(batch.columns[time], row);
+      if (at.is_there)
+        KeepRow(batch, row,
+                columns_[time].type.Is(sql::TypeKind::kDate) ? at.integer * 86'400'000'000 : at.integer);
+    }
+  }
+  void KeepRow(const rows::Batch& batch, size_t row, int64_t time_micros) {
+    std::string group;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const sql::Type& type = columns_[i].type;
+      if (!type.IsText() && !type.Is(sql::TypeKind::kBool)) continue;
+      group += (group.empty() ? "" : " ") + sql::ShownText(type, sql::DatumAt(batch.columns[i], row));
+    }
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const Datum number = sql::DatumAt(batch.columns[i], row);
+      if (!columns_[i].type.IsNumeric() || !number.is_there) continue;
+      series::PlotLine& line = lines_[{group, i}];
+      if (line.points.empty()) line.name = group.empty() ? columns_[i].name : group + " " + columns_[i].name;
+      line.points.emplace_back(time_micros, number.kind == Datum::Kind::kDouble
+                                                ? number.number
+                                                : static_cast<double>(number.integer));
+      ++points_;
+    }
+  }
+
+  const std::unique_ptr<sql::AnswerWriter> writer_;
+  std::ostream& out_;
+  const bool has_plot_;
+  std::vector<sql::AnswerColumn> columns_;
+  size_t rows_ = 0;
+  size_t points_ = 0;
+  std::map<std::pair<std::string, size_t>, series::PlotLine> lines_;
+};
+
+// Takes the only value of an answer.
+class ValueSink final : public sql::AnswerSink {
+ public:
+  absl::Status TakeColumns(const std::vector<sql::AnswerColumn>& columns) override {
+    type_ = columns[0].type;
+    return absl::OkStatus();
+  }
+  absl::Status TakeRows(const rows::Batch& batch) override {
+    if (batch.rows > 0) value_ = sql::Value(type_, sql::DatumAt(batch.columns[0], 0));
+    return absl::OkStatus();
+  }
+  const sql::Value& value() const { return value_; }
+
+ private:
+  sql::Type type_;
+  sql::Value value_;
+};
+
+template <typename Number>
+std::optional<Number> NumberOf(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+sql::Value ValueByLook(const std::string& text) {
+  if (const std::optional<int64_t> number = NumberOf<int64_t>(text)) return sql::Value::Int(*number);
+  if (const std::optional<double> number = NumberOf<double>(text)) return sql::Value::Double(*number);
+  if (absl::EqualsIgnoreCase(text, "true") || absl::EqualsIgnoreCase(text, "false")) {
+    return sql::Value::Bool(absl::EqualsIgnoreCase(text, "true"));
+  }
+  return sql::Value::String(text);
+}
+
+absl::Status ShowTables(const SqlSession& session, std::ostream* out) {
+  const absl::StatusOr<std::vector<std::string>> tables = session.tables->ListTables();
+  if (!tables.ok()) return tables.status();
+  for (const std::string& table : *tables) *out << table << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status Describe(const SqlSession& session, const std::string& table, std::ostream* out) {
+  const absl::StatusOr<std::vector<FamilyRequest>> families = session.tables->ListFamilies(table);
+  if (!families.ok()) return families.status();
+  TextTable text({{"column"}, {"type"}}, out);
+  text.Row({"_key", "BYTES"});
+  for (const FamilyRequest& family : *families) text.Row({family.name, "MAP<BYTES, BYTES>"});
+  text.End();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SqlSession> OpenSqlSession(const AccessFlags& flags) {
+  SqlSession session;
+  if (!flags.endpoint.empty() && flags.data_dir.empty()) {
+    absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(flags);
+    if (!tables.ok()) return tables.status();
+    absl::StatusOr<std::unique_ptr<RemoteSql>> remote = RemoteSql::Connect({.endpoint = flags.endpoint,
+                                                                            .project = flags.project,
+                                                                            .instance = flags.instance,
+                                                                            .program = flags.program});
+    if (!remote.ok()) return remote.status();
+    session.tables = *std::move(tables);
+    session.sql = *std::move(remote);
+    return session;
+  }
+  absl::StatusOr<std::shared_ptr<Tables>> tables = OpenTables(flags);
+  if (!tables.ok()) return tables.status();
+  const std::string instance = fmt::format("projects/{}/instances/{}", flags.project, flags.instance);
+  session.tables = std::make_unique<LocalTables>(*tables, instance);
+  session.sql = std::make_unique<sql::LocalSql>(*tables, instance);
+  return session;
+}
+
+absl::StatusOr<sql::Question::Parameter> ParseSqlParameter(const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string head = text.substr(0, equals);
+  const size_t colon = head.find(':');
+  const std::string name = head.substr(0, colon);
+  if (equals == std::string::npos || name.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("--param {}: a parameter is NAME=VALUE or NAME:TYPE=VALUE", text));
+  }
+  const std::string value = text.substr(equals + 1);
+  if (colon == std::string::npos) return sql::Question::Parameter{name, ValueByLook(value)};
+  const std::string type = head.substr(colon + 1);
+  const bool is_array = absl::StartsWithIgnoreCase(type, "ARRAY");
+  sql::LocalSql sql(nullptr, "");
+  ValueSink sink;
+  sql::Question question{.text = fmt::format("SELECT CAST({} AS {})", is_array ? value : "@value", type)};
+  if (!is_array) question.parameters = {{"value", sql::Value::String(value)}};
+  if (absl::Status status = sql.Ask(question, &sink); !status.ok()) {
+    return absl::InvalidArgumentError(fmt::format("--param {}: {}", text, std::string(status.message())));
+  }
+  return sql::Question::Parameter{name, sink.value()};
+}
+
+absl::Status RunStatement(const SqlSession& session, const std::string& text, const SqlOptions& options,
+                          std::ostream* out) {
+  std::string statement(absl::StripAsciiWhitespace(text));
+  while (!statement.empty() && (statement.back() == ';' || absl::ascii_isspace(statement.back()))) {
+    statement.pop_back();
+  }
+  const std::vector<std::string> words =
+      absl::StrSplit(statement, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty());
+  if (words.size() == 2 && absl::EqualsIgnoreCase(words[0], "SHOW") &&
+      absl::EqualsIgnoreCase(words[1], "TABLES")) {
+    return ShowTables(session, out);
+  }
+  if (words.size() == 2 && absl::EqualsIgnoreCase(words[0], "DESCRIBE"))
+    return Describe(session, words[1], out);
+  SessionSink sink(options, out);
+  const auto start = std::chrono::steady_clock::now();
+  const absl::Status status = session.sql->Ask({.text = statement, .parameters = options.parameters}, &sink);
+  sink.End();
+  if (!status.ok()) return status;
+  if (options.plot.has_plot)
+    PrintPlot(options.plot, statement.substr(0, statement.find('\n')), sink.TakeLines());
+  out->flush();
+  if (options.says_how_many) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    fmt::print(stderr, "{} {} in {:.1f} ms\n", sink.rows(), sink.rows() == 1 ? "row" : "rows",
+               seconds * 1000);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sonde

@@ -1,0 +1,42 @@
+// SQL of a Bigtable endpoint: PrepareQuery and ExecuteQuery over gRPC without TLS.
+//
+// A stream that breaks goes on behind its last token; rows are given out only once a token says that they stay.
+// A query that has expired between its two calls is prepared once more.
+// Threads: all functions may be called at once.
+#pragma once
+
+#include <google/bigtable/v2/bigtable.grpc.pb.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/remote_tables.h"
+#include "sql/access/sql_access.h"
+
+namespace sonde {
+
+class RemoteSql final : public sql::SqlAccess {
+ public:
+  // Errors: those of RemoteTables::Connect.
+  static absl::StatusOr<std::unique_ptr<RemoteSql>> Connect(const RemoteOptions& options);
+
+  // INTERNAL: the server broke the protocol.
+  absl::Status Ask(const sql::Question& question, sql::AnswerSink* sink) override;
+
+ private:
+  struct Stream;
+
+  RemoteSql(const RemoteOptions& options, std::unique_ptr<google::bigtable::v2::Bigtable::Stub> stub);
+
+  absl::StatusOr<google::bigtable::v2::PrepareQueryResponse> Prepare(const sql::Question& question);
+  // Reads one stream to its end, or until it breaks.
+  absl::Status Read(const sql::Question& question, Stream* stream, sql::AnswerSink* sink);
+
+  const RemoteOptions options_;
+  const std::string instance_;
+  const std::unique_ptr<google::bigtable::v2::Bigtable::Stub> stub_;
+};
+
+}  // namespace sonde

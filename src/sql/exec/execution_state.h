@@ -1,0 +1,70 @@
+// What all operators of one execution share.
+//
+// Ownership: operators view the statement, which outlives them.
+// Threads: as an Execution, one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "rows/batch.h"
+#include "rows/held_memory.h"
+#include "rows/work_check.h"
+#include "sql/expression/evaluator.h"
+#include "table/tables.h"
+
+namespace sonde::sql {
+
+struct ExecutionState {
+  Tables* tables = nullptr;  // null: the query reads no table
+  absl::Time deadline = absl::InfiniteFuture();
+  EvaluationContext evaluation;
+  rows::Interrupted interrupted;  // asks for the deadline, too
+  rows::Hold hold;
+  std::function<std::string()> caller;
+};
+
+// A query of a statement, or a subquery of it: the same plan may run for one row around it after the other.
+struct QueryScope {
+  const ExecutionState* state = nullptr;
+  absl::Span<const rows::Batch> outer;  // the rows of the queries around this one, the nearest first
+
+  const EvaluationContext* evaluation() const { return &state->evaluation; }
+};
+
+// The memory of one operator, told to the account of the query.
+class OperatorMemory {
+ public:
+  OperatorMemory(const ExecutionState& state, std::string_view operator_name)
+      : held_(state.hold), operator_name_(operator_name) {}
+
+  // About so many bytes are held now.  RESOURCE_EXHAUSTED: the account refuses them; the text names the operator.
+  absl::Status Set(size_t bytes) {
+    const auto now = static_cast<int64_t>(bytes);
+    if (now == bytes_) return absl::OkStatus();
+    const absl::Status status = held_.Add(now - bytes_);
+    bytes_ = now;
+    return status.ok() ? status : Refused(status);
+  }
+  // Nothing is held any more.
+  void Clear() {
+    held_.Clear();
+    bytes_ = 0;
+  }
+  size_t bytes() const { return static_cast<size_t>(bytes_); }
+
+ private:
+  absl::Status Refused(const absl::Status& why) const;
+
+  rows::HeldMemory held_;
+  const std::string operator_name_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace sonde::sql

@@ -1,0 +1,44 @@
+#include "sql/exec/local_sql.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/bytes.h"
+#include "sql/exec/execution.h"
+
+namespace sonde::sql {
+
+absl::Status LocalSql::Ask(const Question& question, AnswerSink* sink) {
+  BindOptions options{.dialect = dialect_,
+                      .find_table =
+                          [this](std::string_view id) {
+                            return tables_->catalog().Find(fmt::format("{}/tables/{}", instance_, id));
+                          },
+                      .parameters = {}};
+  std::vector<Value> values;
+  for (const Question::Parameter& parameter : question.parameters) {
+    options.parameters.push_back({parameter.name, parameter.value.type()});
+    values.push_back(parameter.value);
+  }
+  const absl::StatusOr<BoundQuery> query = ParseAndBind(question.text, options);
+  if (!query.ok()) return query.status();
+  std::vector<AnswerColumn> columns;
+  for (const OutputColumn& column : query->columns) columns.push_back({column.name, column.type});
+  if (absl::Status status = sink->TakeColumns(columns); !status.ok()) return status;
+  const absl::StatusOr<std::unique_ptr<Execution>> execution =
+      Execute(*query, std::move(values),
+              {.tables = tables_.get(), .interrupted = question.interrupted, .hold = {}, .caller = [&] {
+                 return Printable(question.text);
+               }});
+  if (!execution.ok()) return execution.status();
+  rows::Batch batch;
+  while (true) {
+    const absl::StatusOr<bool> more = (*execution)->Next(&batch);
+    if (!more.ok()) return more.status();
+    if (!*more) return absl::OkStatus();
+    if (absl::Status status = sink->TakeRows(batch); !status.ok()) return status;
+  }
+}
+
+}  // namespace sonde::sql

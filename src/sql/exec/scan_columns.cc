@@ -1,0 +1,230 @@
+#include "sql/exec/scan_columns.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace sonde::sql {
+namespace {
+
+using Kind = ScanColumn::Kind;
+
+constexpr size_t kIntBytes = 8;
+
+int64_t BigEndianInt(std::string_view bytes) {
+  uint64_t number = 0;
+  for (const char byte : bytes.substr(0, kIntBytes)) number = number << 8 | static_cast<uint8_t>(byte);
+  return static_cast<int64_t>(number);
+}
+
+bool HasIntCells(AggregateKind kind) { return kind != AggregateKind::kNone && !IsHll(kind); }
+
+using Cells = absl::Span<const FilterCell>;
+
+// The cells of one family, or of one qualifier, of cells in order.
+Cells OfFamily(Cells cells, uint32_t family) {
+  const auto begin = std::ranges::lower_bound(cells, family, {}, &FilterCell::family);
+  const auto end = std::ranges::upper_bound(begin, cells.end(), family, {}, &FilterCell::family);
+  return cells.subspan(begin - cells.begin(), end - begin);
+}
+
+size_t CellsOfFirstColumn(Cells cells) {
+  size_t count = 1;
+  while (count < cells.size() && cells[count].cell.qualifier == cells[0].cell.qualifier) ++count;
+  return count;
+}
+
+Cells OfQualifier(Cells cells, std::string_view qualifier) {
+  const auto begin = std::ranges::lower_bound(cells, qualifier, {},
+                                              [](const FilterCell& cell) { return cell.cell.qualifier; });
+  const Cells from = cells.subspan(begin - cells.begin());
+  if (from.empty() || from[0].cell.qualifier != qualifier) return {};
+  return from.subspan(0, CellsOfFirstColumn(from));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ScanColumns>> ScanColumns::Create(const Plan::Scan& scan,
+                                                                 const EvaluationContext& evaluation) {
+  std::unique_ptr<ScanColumns> columns(new ScanColumns(scan));
+  for (const ScanColumn& spec : scan.columns) {
+    Column& column = columns->columns_.emplace_back();
+    column.spec = &spec;
+    if (spec.kind == Kind::kKey) continue;
+    if (spec.kind == Kind::kKeyField) return absl::UnimplementedError("Fields of row keys are not built");
+    const FamilySchema* const family = scan.table->FindFamily(spec.family);
+    DCHECK(family != nullptr);
+    column.family = static_cast<uint32_t>(family - scan.table->families.data());
+    column.is_int = HasIntCells(family->aggregate);
+    column.is_history = scan.temporal.with_history && spec.kind != Kind::kWriteTimestamp;
+    if (spec.kind != Kind::kNumber) continue;
+    absl::StatusOr<std::unique_ptr<NumberValues>> numbers = NumberValues::Create(spec, evaluation.facts);
+    if (!numbers.ok()) return numbers.status();
+    column.numbers = numbers->get();
+    columns->numbers_.push_back(*std::move(numbers));
+  }
+  return columns;
+}
+
+void ScanColumns::Clear(Arena* arena) {
+  arena_ = arena;
+  rows_ = 0;
+  for (Column& column : columns_) {
+    column.bytes.clear();
+    column.ints.clear();
+    column.lists.clear();
+    column.there.clear();
+    column.last_map = {};
+  }
+}
+
+bool ScanColumns::Append(std::string_view row_key, Cells cells) {
+  bool has_any = false;
+  for (Column& column : columns_) {
+    if (column.spec->kind == Kind::kKey) {
+      column.bytes.push_back(row_key);
+      column.there.push_back(1);
+    } else {
+      const bool is_one_family =
+          !cells.empty() && cells.front().family == column.family && cells.back().family == column.family;
+      has_any |= AppendCells(column, is_one_family ? cells : OfFamily(cells, column.family));
+    }
+  }
+  ++rows_;
+  return has_any;
+}
+
+bool ScanColumns::AppendCells(Column& column, Cells of_family) {
+  if (column.spec->kind == Kind::kFamily) {
+    AppendMap(column, of_family);
+    return !of_family.empty();
+  }
+  const Cells of_column = OfQualifier(of_family, column.spec->qualifier);
+  if (of_column.empty()) {
+    AppendMissing(column);
+  } else {
+    AppendCell(column, of_column);
+  }
+  return !of_column.empty();
+}
+
+void ScanColumns::AppendMap(Column& column, Cells of_family) {
+  size_t qualifiers = 0;
+  for (size_t i = 0; i < of_family.size(); i += CellsOfFirstColumn(of_family.subspan(i))) ++qualifiers;
+  auto* const items = arena_->New<Datum>(2 * qualifiers);
+  size_t item = 0;
+  for (size_t first = 0; first < of_family.size();) {
+    const size_t count = CellsOfFirstColumn(of_family.subspan(first));
+    const std::string_view qualifier = of_family[first].cell.qualifier;
+    const bool is_known = item < column.last_map.size() && column.last_map[item].bytes() == qualifier;
+    items[item] = is_known ? column.last_map[item] : Datum::Bytes(arena_->Copy(qualifier));
+    items[item + 1] = column.is_history ? HistoryOf(column, of_family.subspan(first, count))
+                                        : ValueOf(column, of_family[first]);
+    item += 2;
+    first += count;
+  }
+  column.last_map = {items, item};
+  column.lists.push_back(Datum::List(column.last_map));
+  column.there.push_back(1);
+}
+
+Datum ScanColumns::ValueOf(const Column& column, const FilterCell& cell) {
+  if (!column.is_int) return Datum::Bytes(arena_->Copy(cell.cell.value));
+  return cell.cell.value.size() == kIntBytes ? Datum::Int(BigEndianInt(cell.cell.value)) : Datum::Missing();
+}
+
+Datum ScanColumns::HistoryOf(const Column& column, Cells of_column) {
+  constexpr size_t kFields = 2;  // timestamp, value
+  auto* const points = arena_->New<Datum>(of_column.size());
+  auto* const fields = arena_->New<Datum>(kFields * of_column.size());
+  for (size_t i = 0; i < of_column.size(); ++i) {
+    fields[kFields * i] = Datum::Int(of_column[i].cell.timestamp_micros);
+    fields[kFields * i + 1] = ValueOf(column, of_column[i]);
+    points[i] = Datum::List({fields + kFields * i, kFields});
+  }
+  return Datum::List({points, of_column.size()});
+}
+
+void ScanColumns::AppendCell(Column& column, Cells of_column) {
+  column.there.push_back(1);
+  if (column.spec->kind == Kind::kWriteTimestamp) {
+    column.ints.push_back(of_column[0].cell.timestamp_micros);
+  } else if (column.is_history) {
+    column.lists.push_back(HistoryOf(column, of_column));
+  } else if (column.is_int) {
+    const Datum value = ValueOf(column, of_column[0]);
+    column.ints.push_back(value.integer);
+    column.there.back() = value.is_there ? 1 : 0;
+  } else {
+    column.bytes.push_back(arena_->Copy(of_column[0].cell.value));
+  }
+}
+
+ColumnType ScanColumns::TypeOf(const Column& column) const {
+  if (column.spec->kind == Kind::kKey) return ColumnType::kBytes;
+  if (column.spec->kind == Kind::kFamily || column.is_history) return ColumnType::kList;
+  if (column.spec->kind == Kind::kWriteTimestamp || column.is_int) return ColumnType::kInt64;
+  return ColumnType::kBytes;  // numbers come later
+}
+
+void ScanColumns::AppendMissing(Column& column) {
+  column.there.push_back(0);
+  switch (TypeOf(column)) {
+    case ColumnType::kList:
+      column.lists.push_back(Datum::Missing());
+      break;
+    case ColumnType::kBytes:
+      column.bytes.emplace_back();
+      break;
+    default:
+      column.ints.push_back(0);
+  }
+}
+
+void ScanColumns::RemoveLast() {
+  DCHECK(rows_ > 0);
+  --rows_;
+  for (Column& column : columns_) {
+    column.there.pop_back();
+    switch (TypeOf(column)) {
+      case ColumnType::kList:
+        column.lists.pop_back();
+        break;
+      case ColumnType::kBytes:
+        column.bytes.pop_back();
+        break;
+      default:
+        column.ints.pop_back();
+    }
+  }
+}
+
+absl::StatusOr<ColumnView> ScanColumns::ViewOf(Column& column) {
+  const bool are_all_there = std::find(column.there.begin(), column.there.end(), 0) == column.there.end();
+  const uint8_t* const there = are_all_there ? nullptr : column.there.data();
+  switch (TypeOf(column)) {
+    case ColumnType::kList:
+      return ColumnView::OfLists(column.lists, there);
+    case ColumnType::kBytes:
+      break;
+    default:
+      return ColumnView::OfInts(column.ints, there);
+  }
+  const ColumnView bytes = ColumnView::OfBytes(column.bytes, there);
+  if (column.numbers == nullptr) return bytes;
+  return column.numbers->Of(bytes, arena_);
+}
+
+absl::Status ScanColumns::View(rows::Batch* batch) {
+  batch->rows = rows_;
+  for (Column& column : columns_) {
+    const absl::StatusOr<ColumnView> view = ViewOf(column);
+    if (!view.ok()) return view.status();
+    batch->columns.push_back(*view);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sonde::sql

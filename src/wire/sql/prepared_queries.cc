@@ -1,0 +1,170 @@
+#include "wire/sql/prepared_queries.h"
+
+#include <fmt/format.h>
+#include <google/bigtable/v2/types.pb.h>
+#include <google/rpc/error_details.pb.h>
+#include <xxhash.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/varint.h"
+#include "sql/message/query_values.h"
+#include "wire/call/data_target.h"
+#include "wire/call/grpc_status.h"
+#include "wire/sql/sql_parameters.h"
+
+namespace sonde {
+namespace {
+
+// What a query's binding has used of its tables.
+uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables) {
+  std::string facts;
+  for (const TableSchemaRef& table : tables) {
+    PutVarint(&facts, table->id);
+    PutVarint(&facts, table->families.size());
+    for (const FamilySchema& family : table->families) {
+      PutBytes(&facts, family.name);
+      PutVarint(&facts, family.id);
+      PutVarint(&facts, static_cast<uint64_t>(family.aggregate));
+      PutBytes(&facts, family.value_type);
+    }
+  }
+  return XXH3_64bits(facts.data(), facts.size());
+}
+
+absl::Status Expired(std::string_view why) {
+  absl::Status status =
+      absl::FailedPreconditionError(fmt::format("The prepared query has expired: {}; prepare it again", why));
+  google::rpc::PreconditionFailure failure;
+  google::rpc::PreconditionFailure::Violation* const violation = failure.add_violations();
+  violation->set_type("PREPARED_QUERY_EXPIRED");
+  violation->set_description(std::string(why));
+  AddDetail(failure, &status);
+  return status;
+}
+
+constexpr std::string_view kTablesHaveChanged = "a table that it reads has changed";
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PreparedQueries>> PreparedQueries::Create(Tables* tables,
+                                                                         sql::Dialect dialect) {
+  absl::StatusOr<std::string> key = tables->catalog().Secret("query-tokens");
+  if (!key.ok()) return key.status();
+  return std::unique_ptr<PreparedQueries>(new PreparedQueries(tables, dialect, *std::move(key)));
+}
+
+absl::StatusOr<sql::BoundQuery> PreparedQueries::Bind(
+    const std::string& instance, const std::string& text,
+    const std::vector<sql::QueryParameter>& parameters) const {
+  const sql::BindOptions options{.dialect = dialect_,
+                                 .find_table =
+                                     [&](std::string_view table_id) {
+                                       return FindDataTable(tables_->catalog(),
+                                                            fmt::format("{}/tables/{}", instance, table_id));
+                                     },
+                                 .parameters = parameters};
+  return sql::ParseAndBind(text, options);
+}
+
+absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(
+    const std::string& instance, const std::string& text,
+    const std::vector<sql::QueryParameter>& parameters) {
+  absl::StatusOr<sql::BoundQuery> query = Bind(instance, text, parameters);
+  if (!query.ok()) return query.status();
+  PreparedQueryToken token{.instance = instance, .query = text};
+  for (const sql::QueryParameter& parameter : parameters) {
+    google::bigtable::v2::Type type;
+    sql::ToProto(parameter.type, &type);
+    token.parameters.emplace_back(parameter.name, type.SerializeAsString());
+  }
+  token.fingerprint = FingerprintOf(query->tables);
+  token.issued_micros = tables_->clock().NowMicros();
+  auto prepared = std::make_shared<const PreparedQuery>(
+      PreparedQuery{tokens_.Write(token), instance, text, token.issued_micros, *std::move(query)});
+  Keep(prepared);
+  return prepared;
+}
+
+absl::StatusOr<PreparedQueryRef> PreparedQueries::Find(const std::string& instance, const std::string& token,
+                                                       bool is_resumed) {
+  PreparedQueryRef prepared = FindKept(token);
+  if (prepared == nullptr) {
+    const absl::StatusOr<PreparedQueryToken> read = tokens_.ReadPrepared(token);
+    if (!read.ok()) return read.status();
+    absl::StatusOr<PreparedQueryRef> bound = BindAgain(token, *read);
+    if (!bound.ok()) return bound.status();
+    prepared = *std::move(bound);
+  } else if (!IsCurrent(*prepared)) {
+    return Expired(kTablesHaveChanged);
+  }
+  if (prepared->instance != instance) {
+    return absl::InvalidArgumentError(
+        fmt::format("Error in field 'prepared_query' : The query was prepared for instance '{}', not '{}'",
+                    prepared->instance, instance));
+  }
+  const int64_t age_micros = tables_->clock().NowMicros() - prepared->issued_micros;
+  if (!is_resumed && age_micros > absl::ToInt64Microseconds(kValidFor)) {
+    return Expired("it was prepared more than an hour ago");
+  }
+  return prepared;
+}
+
+absl::StatusOr<PreparedQueryRef> PreparedQueries::BindAgain(const std::string& token_bytes,
+                                                            const PreparedQueryToken& token) {
+  std::vector<sql::QueryParameter> parameters;
+  for (const auto& [name, bytes] : token.parameters) {
+    google::bigtable::v2::Type type;
+    if (!type.ParseFromString(bytes)) return absl::InternalError("A type of a prepared query cannot be read");
+    absl::StatusOr<sql::Type> parsed = ParseParameterType(name, type);
+    if (!parsed.ok()) return parsed.status();
+    parameters.push_back({name, *std::move(parsed)});
+  }
+  absl::StatusOr<sql::BoundQuery> query = Bind(token.instance, token.query, parameters);
+  // What was bound once and is not now, is not because of its tables.
+  if (absl::IsNotFound(query.status()) || absl::IsInvalidArgument(query.status())) {
+    return Expired(kTablesHaveChanged);
+  }
+  if (!query.ok()) return query.status();
+  if (FingerprintOf(query->tables) != token.fingerprint) return Expired(kTablesHaveChanged);
+  auto prepared = std::make_shared<const PreparedQuery>(
+      PreparedQuery{token_bytes, token.instance, token.query, token.issued_micros, *std::move(query)});
+  Keep(prepared);
+  return prepared;
+}
+
+bool PreparedQueries::IsCurrent(const PreparedQuery& prepared) const {
+  std::vector<TableSchemaRef> now;
+  bool are_same = true;
+  for (const TableSchemaRef& table : prepared.query.tables) {
+    absl::StatusOr<TableSchemaRef> found = tables_->catalog().Find(table->name);
+    if (!found.ok()) return false;
+    are_same = are_same && *found == table;
+    now.push_back(*std::move(found));
+  }
+  return are_same || FingerprintOf(now) == FingerprintOf(prepared.query.tables);
+}
+
+PreparedQueryRef PreparedQueries::FindKept(const std::string& token) {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = by_token_.find(token);
+  if (found == by_token_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, found->second);
+  return *found->second;
+}
+
+void PreparedQueries::Keep(PreparedQueryRef prepared) {
+  const absl::MutexLock lock(&mutex_);
+  if (by_token_.contains(prepared->token)) return;
+  text_bytes_ += prepared->text.size();
+  kept_.push_front(std::move(prepared));
+  by_token_[kept_.front()->token] = kept_.begin();
+  while (kept_.size() > 1 && (kept_.size() > kQueriesMax || text_bytes_ > kTextBytesMax)) {
+    text_bytes_ -= kept_.back()->text.size();
+    by_token_.erase(kept_.back()->token);
+    kept_.pop_back();
+  }
+}
+
+}  // namespace sonde

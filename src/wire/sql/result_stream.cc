@@ -1,0 +1,124 @@
+#include "wire/sql/result_stream.h"
+
+#include <google/bigtable/v2/bigtable.pb.h>
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "base/crc32c.h"
+#include "wire/call/calls.h"
+
+namespace sonde {
+
+namespace pb = google::bigtable::v2;
+
+namespace {
+
+std::vector<sql::Type> TypesOf(const std::vector<sql::OutputColumn>& columns) {
+  std::vector<sql::Type> types;
+  for (const sql::OutputColumn& column : columns) types.push_back(column.type);
+  return types;
+}
+
+}  // namespace
+
+ResultStream::ResultStream(PreparedQueryRef prepared, std::unique_ptr<sql::Execution> execution,
+                           uint64_t request_hash, const QueryTokens* tokens)
+    : prepared_(std::move(prepared)),
+      execution_(std::move(execution)),
+      request_hash_(request_hash),
+      tokens_(*tokens),
+      writer_(TypesOf(prepared_->query.columns)) {}
+
+absl::StatusOr<std::optional<rpc::Message>> ResultStream::Next() {
+  if (!outgoing_.has_value()) {
+    const absl::StatusOr<bool> filled = Fill();
+    if (!filled.ok()) return filled.status();
+    if (!*filled) {
+      // A stream that had rows ends with a token behind all of them.
+      if (!has_begun_ || std::exchange(end_is_told_, true)) return std::nullopt;
+      return Finish(TokenHere(/*is_end=*/true), "", std::nullopt);
+    }
+  }
+  return NextPiece();
+}
+
+absl::StatusOr<bool> ResultStream::Fill() {
+  const absl::Time begun = absl::Now();
+  while (true) {
+    for (; row_ < batch_.rows && writer_.bytes() < kBatchBytes; ++row_) writer_.Append(batch_, row_);
+    if (writer_.bytes() >= kBatchBytes || (writer_.rows() > 0 && absl::Now() - begun > kWaitForOthers)) {
+      TakeBatch(/*is_end=*/false);
+      return true;
+    }
+    if (is_ended_) break;
+    row_ = 0;
+    const absl::StatusOr<bool> more = execution_->Next(&batch_);
+    if (!more.ok()) return more.status();
+    is_ended_ = !*more;
+    if (is_ended_) batch_.rows = 0;
+  }
+  if (writer_.rows() == 0) return false;
+  TakeBatch(/*is_end=*/true);
+  return true;
+}
+
+void ResultStream::TakeBatch(bool is_end) {
+  Outgoing& batch = outgoing_.emplace();
+  const size_t rows = writer_.rows();
+  batch.bytes = writer_.Take();
+  batch.checksum = Crc32c(batch.bytes);
+  if (batch.checksum == 0 && rows > 1) {
+    // One client takes a checksum of 0 for none: the last row comes in the next batch.
+    writer_.PutBack(batch.bytes.substr(writer_.bytes_before_last_row()));
+    batch.bytes.resize(batch.bytes.size() - writer_.bytes());
+    batch.checksum = Crc32c(batch.bytes);
+    is_end = false;
+  }
+  end_is_told_ = is_end;
+  // Only behind the last row of what the execution gave can it go on.
+  if (is_end || (row_ == batch_.rows && writer_.rows() == 0)) batch.token = TokenHere(is_end);
+}
+
+std::string ResultStream::TokenHere(bool is_end) const {
+  ResumeToken token{.request_hash = request_hash_, .now_micros = execution_->now_micros(), .is_end = is_end};
+  if (is_end) return tokens_.Write(token);
+  std::optional<std::string> place = execution_->ResumePoint();
+  if (!place.has_value()) return "";
+  token.place = *std::move(place);
+  return tokens_.Write(token);
+}
+
+rpc::Message ResultStream::NextPiece() {
+  Outgoing& batch = *outgoing_;
+  const bool is_last = batch.bytes.size() - batch.sent <= kMessageBytes;
+  std::string piece =
+      batch.sent == 0 && is_last ? batch.bytes : batch.bytes.substr(batch.sent, kMessageBytes);
+  batch.sent += piece.size();
+  if (!is_last) return Finish("", std::move(piece), std::nullopt);
+  const uint32_t checksum = batch.checksum;
+  std::string token = std::move(batch.token);
+  outgoing_.reset();
+  return Finish(std::move(token), std::move(piece), checksum);
+}
+
+rpc::Message ResultStream::Finish(std::string token, std::string data, std::optional<uint32_t> checksum) {
+  pb::ExecuteQueryResponse response;
+  pb::PartialResultSet* const results = response.mutable_results();
+  if (!std::exchange(has_begun_, true)) results->set_reset(true);
+  if (!data.empty()) results->mutable_proto_rows_batch()->set_batch_data(std::move(data));
+  if (checksum.has_value()) results->set_batch_checksum(*checksum);
+  if (!token.empty()) results->set_resume_token(std::move(token));
+  rpc::Message message = ToMessage(response);
+  message_bytes_ = message.bytes();
+  return message;
+}
+
+rpc::Message ResultStream::EndMessage(std::string token) {
+  pb::ExecuteQueryResponse response;
+  response.mutable_results()->set_reset(true);
+  response.mutable_results()->set_resume_token(std::move(token));
+  return ToMessage(response);
+}
+
+}  // namespace sonde

@@ -1,0 +1,315 @@
+#include "wire/sql/sql_calls.h"
+
+#include <fmt/format.h>
+#include <google/bigtable/v2/bigtable.pb.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "base/bytes.h"
+#include "base/varint.h"
+#include "model/limits.h"
+#include "model/names.h"
+#include "sql/exec/execution.h"
+#include "sql/message/query_values.h"
+#include "wire/call/service_names.h"
+#include "wire/sql/result_stream.h"
+#include "wire/sql/sql_parameters.h"
+
+namespace sonde {
+namespace {
+
+namespace pb = google::bigtable::v2;
+
+// The memory of a query under way beside its request, its message and what its operators account for.
+constexpr int64_t kQueryBytes = 128 * 1024;
+// One query may have this part of the room of all reads.
+constexpr int64_t kQueryShare = 4;
+constexpr size_t kParametersMax = 10'000;
+constexpr int64_t kParametersBytesMax = 16 << 20;
+constexpr size_t kCallerBytesMax = 200;
+
+absl::StatusOr<std::vector<sql::QueryParameter>> ParseParameterTypes(const pb::PrepareQueryRequest& request) {
+  if (request.param_types_size() > static_cast<int>(kParametersMax)) {
+    return absl::InvalidArgumentError(
+        fmt::format("Error in field 'param_types' : {} parameters; {} are allowed",
+                    request.param_types_size(), kParametersMax));
+  }
+  std::vector<sql::QueryParameter> parameters;
+  for (const auto& [name, type] : request.param_types()) {
+    absl::StatusOr<sql::Type> parsed = ParseParameterType(name, type);
+    if (!parsed.ok()) return parsed.status();
+    parameters.push_back({name, *std::move(parsed)});
+  }
+  std::sort(parameters.begin(), parameters.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return parameters;
+}
+
+absl::Status CheckQuery(const std::string& instance, const std::string& query) {
+  if (absl::Status status = CheckInstanceName(instance); !status.ok()) return status;
+  if (query.empty()) return absl::InvalidArgumentError("Error in field 'query' : It is empty");
+  return absl::OkStatus();
+}
+
+void WriteMetadata(const PreparedQuery& prepared, pb::ResultSetMetadata* metadata) {
+  for (const sql::OutputColumn& column : prepared.query.columns) {
+    pb::ColumnMetadata* const to = metadata->mutable_proto_schema()->add_columns();
+    to->set_name(column.name);
+    sql::ToProto(column.type, to->mutable_type());
+  }
+}
+
+absl::Status PrepareQuery(PreparedQueries* queries, const pb::PrepareQueryRequest& request,
+                          pb::PrepareQueryResponse* response) {
+  if (absl::Status status = CheckQuery(request.instance_name(), request.query()); !status.ok()) return status;
+  const absl::StatusOr<std::vector<sql::QueryParameter>> parameters = ParseParameterTypes(request);
+  if (!parameters.ok()) return parameters.status();
+  const absl::StatusOr<PreparedQueryRef> prepared =
+      queries->Prepare(request.instance_name(), request.query(), *parameters);
+  if (!prepared.ok()) return prepared.status();
+  WriteMetadata(**prepared, response->mutable_metadata());
+  response->set_prepared_query((*prepared)->token);
+  const int64_t valid_until_micros =
+      (*prepared)->issued_micros + absl::ToInt64Microseconds(PreparedQueries::kValidFor);
+  response->mutable_valid_until()->set_seconds(valid_until_micros / 1'000'000);
+  response->mutable_valid_until()->set_nanos(static_cast<int32_t>(valid_until_micros % 1'000'000 * 1'000));
+  return absl::OkStatus();
+}
+
+// The values of the query's parameters, in its order.
+absl::StatusOr<std::vector<sql::Value>> ParseParameters(const sql::BoundQuery& query,
+                                                        const pb::ExecuteQueryRequest& request) {
+  std::vector<sql::Value> values(query.parameters.size());
+  std::vector<bool> are_given(values.size());
+  for (const auto& [name, value] : request.params()) {
+    const auto declared = std::find_if(
+        query.parameters.begin(), query.parameters.end(), [&](const sql::QueryParameter& parameter) {
+          return absl::AsciiStrToLower(parameter.name) == absl::AsciiStrToLower(name);
+        });
+    if (declared == query.parameters.end()) {
+      return absl::InvalidArgumentError(
+          fmt::format("Error in field 'params' : The query has no parameter '{}'", Printable(name)));
+    }
+    const size_t index = declared - query.parameters.begin();
+    absl::StatusOr<sql::Value> parsed = ParseParameter(name, declared->type, value);
+    if (!parsed.ok()) return parsed.status();
+    values[index] = *std::move(parsed);
+    are_given[index] = true;
+  }
+  const auto missing = std::find(are_given.begin(), are_given.end(), false);
+  if (missing != are_given.end()) {
+    return absl::InvalidArgumentError(fmt::format("Error in field 'params' : No value for parameter '{}'",
+                                                  query.parameters[missing - are_given.begin()].name));
+  }
+  return values;
+}
+
+// Of all in the request but its resume token.
+uint64_t HashOfRequest(const PreparedQuery& prepared, const std::vector<sql::Value>& parameters) {
+  std::string facts = prepared.token;
+  for (const sql::Value& value : parameters) PutBytes(&facts, value.ToSql());
+  return XXH3_64bits(facts.data(), facts.size());
+}
+
+class ExecuteQueryHandler final : public rpc::Handler {
+ public:
+  ExecuteQueryHandler(rpc::Call* call, Tables* tables, PreparedQueries* queries,
+                      const CallResources& resources)
+      : call_(call),
+        kind_(KindOf(resources)),
+        tables_(tables),
+        queries_(queries),
+        metrics_(resources.metrics) {}
+
+  Room OnLength(size_t bytes) override {
+    if (absl::Status status = CheckLength(kind_, kMethod, bytes); !status.ok()) End(status);
+    return Room::kTake;
+  }
+
+  void OnMessage(rpc::MessageBytes bytes) override {
+    absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
+    if (!place.ok()) return End(place.status());
+    place_ = *std::move(place);
+    kind_.workers->Submit(call_->deadline(), [this, bytes = std::move(bytes)](absl::Status status) mutable {
+      if (status.ok()) status = Open(&bytes);
+      if (!status.ok()) return End(status);
+      if (first_.has_value()) return Send(*std::exchange(first_, std::nullopt));
+      Produce();
+    });
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) return End(absl::CancelledError("The client has gone"));
+    message_bytes_ = 0;
+    if (stream_ == nullptr) return End(absl::OkStatus());
+    if (!kind_.workers->Submit([this] { Produce(); })) End(Overloaded());
+  }
+
+ private:
+  static constexpr std::string_view kMethod = "ExecuteQuery";
+  static CallKind KindOf(const CallResources& resources) {
+    CallKind kind = resources.Reads();
+    kind.held_bytes = kQueryBytes;
+    kind.request_bytes_max = kParametersBytesMax;
+    return kind;
+  }
+
+  absl::Status Open(rpc::MessageBytes* bytes) {
+    ParsedRequest<pb::ExecuteQueryRequest> parsed;
+    if (absl::Status status = parsed.Parse(bytes, &place_); !status.ok()) return status;
+    held_bytes_ = place_.bytes();
+    const pb::ExecuteQueryRequest& request = parsed.message();
+    if (absl::Status status = CheckInstanceName(request.instance_name()); !status.ok()) return status;
+    absl::StatusOr<PreparedQueryRef> prepared = FindQuery(request);
+    if (!prepared.ok()) return prepared.status();
+    absl::StatusOr<std::vector<sql::Value>> parameters = ParseParameters((*prepared)->query, request);
+    if (!parameters.ok()) return parameters.status();
+    return Begin(*std::move(prepared), *std::move(parameters), request.resume_token());
+  }
+
+// Its fields from before there were prepared queries are served like all others.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  absl::StatusOr<PreparedQueryRef> FindQuery(const pb::ExecuteQueryRequest& request) {
+    if (request.query().empty() == request.prepared_query().empty()) {
+      return absl::InvalidArgumentError("Exactly one of query and prepared_query must be set");
+    }
+    if (request.query().empty()) {
+      if (request.has_proto_format()) {
+        return absl::InvalidArgumentError(
+            "Error in field 'data_format' : It must not be set with prepared_query, which has one");
+      }
+      return queries_->Find(request.instance_name(), request.prepared_query(),
+                            !request.resume_token().empty());
+    }
+    std::vector<sql::QueryParameter> parameters;
+    for (const auto& [name, value] : request.params()) {
+      absl::StatusOr<sql::Type> type = ParseParameterType(name, value.type());
+      if (!type.ok()) return type.status();
+      parameters.push_back({name, *std::move(type)});
+    }
+    std::sort(parameters.begin(), parameters.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    absl::StatusOr<PreparedQueryRef> prepared =
+        queries_->Prepare(request.instance_name(), request.query(), parameters);
+    if (prepared.ok() && request.resume_token().empty()) {
+      pb::ExecuteQueryResponse response;
+      WriteMetadata(**prepared, response.mutable_metadata());
+      first_ = ToMessage(response);
+    }
+    return prepared;
+  }
+#pragma GCC diagnostic pop
+
+  absl::Status Begin(PreparedQueryRef prepared, std::vector<sql::Value> parameters,
+                     const std::string& resume) {
+    const uint64_t request_hash = HashOfRequest(*prepared, parameters);
+    sql::ExecutionEnvironment environment{
+        .tables = tables_,
+        .deadline = call_->deadline(),
+        .interrupted =
+            [this] {
+              if (call_->IsCancelled()) return absl::CancelledError("The client has gone");
+              if (absl::Now() > call_->deadline()) {
+                return absl::DeadlineExceededError("The deadline has passed during the query");
+              }
+              return absl::OkStatus();
+            },
+        .hold = [this](int64_t more_bytes) { return Hold(more_bytes); },
+        .caller = [text = prepared->text] { return Printable(text, kCallerBytesMax); }};
+    if (!resume.empty()) {
+      absl::StatusOr<ResumeToken> token = queries_->tokens().ReadResume(resume);
+      if (!token.ok()) return token.status();
+      if (token->request_hash != request_hash) {
+        return absl::InvalidArgumentError(
+            "Error in field 'resume_token' : The request is not the one whose results the token is of");
+      }
+      if (token->is_end) {
+        first_ = ResultStream::EndMessage(resume);
+        return absl::OkStatus();
+      }
+      environment.now_micros = token->now_micros;
+      environment.resume_after = token->place;
+    }
+    absl::StatusOr<std::unique_ptr<sql::Execution>> execution =
+        sql::Execute(prepared->query, std::move(parameters), environment);
+    if (!execution.ok()) return execution.status();
+    stream_ = std::make_unique<ResultStream>(std::move(prepared), *std::move(execution), request_hash,
+                                             &queries_->tokens());
+    return absl::OkStatus();
+  }
+
+  // The account of the query's memory.  One thread at a time.
+  absl::Status Hold(int64_t more_bytes) {
+    const int64_t operators = operator_bytes_ + more_bytes;
+    const int64_t most = kind_.admission->limits().bytes / kQueryShare;
+    if (more_bytes > 0 && operators > most) {
+      return absl::ResourceExhaustedError(
+          fmt::format("The query needs {} bytes of memory; {} is the limit of a query", operators, most));
+    }
+    absl::Status status = place_.Resize(held_bytes_ + operators + message_bytes_);
+    if (status.ok() || more_bytes <= 0) operator_bytes_ = operators;
+    return status;
+  }
+
+  // Makes one message and sends it.  The end of this object may come before it returns.
+  void Produce() {
+    absl::StatusOr<std::optional<rpc::Message>> message = stream_->Next();
+    if (!message.ok()) return End(message.status());
+    if (!message->has_value()) return End(absl::OkStatus());
+    message_bytes_ = static_cast<int64_t>(stream_->message_bytes());
+    if (absl::Status status = Hold(0); !status.ok()) return End(status);
+    Send(**std::move(message));
+  }
+
+  void Send(rpc::Message message) {
+    AddMetadata(absl::OkStatus());
+    call_->Write(std::move(message));
+  }
+
+  void AddMetadata(const absl::Status& status) {
+    if (!std::exchange(metadata_added_, true)) AddServerMetadata(call_, came_, status);
+  }
+
+  void End(const absl::Status& status) {
+    stream_.reset();  // gives its memory back to place_
+    metrics_->Record(kMethod, status.code(), absl::ToInt64Microseconds(absl::Now() - came_));
+    AddMetadata(status);
+    call_->Finish(ToCallStatus(status));
+  }
+
+  rpc::Call* const call_;
+  const CallKind kind_;
+  Tables* const tables_;
+  PreparedQueries* const queries_;
+  RequestMetrics* const metrics_;
+  const absl::Time came_ = absl::Now();
+  Admission::Place place_;
+  int64_t held_bytes_ = 0;      // of place_: the request and the query itself
+  int64_t operator_bytes_ = 0;  // of place_: what operators hold
+  int64_t message_bytes_ = 0;   // of place_: the message on its way
+  bool metadata_added_ = false;
+  std::optional<rpc::Message> first_;     // a message that comes before the stream's
+  std::unique_ptr<ResultStream> stream_;  // last: it uses the account above until its end
+};
+
+}  // namespace
+
+void AddSqlCalls(Tables* tables, PreparedQueries* queries, const CallResources& resources,
+                 rpc::Router* router) {
+  Service service(kDataService, resources.metrics, router);
+  service.AddUnary<pb::PrepareQueryRequest, pb::PrepareQueryResponse>(
+      resources.Reads(), [queries](const auto& in, auto* out) { return PrepareQuery(queries, in, out); });
+  service.Add("ExecuteQuery", [tables, queries, resources](rpc::Call* call) {
+    return std::make_unique<ExecuteQueryHandler>(call, tables, queries, resources);
+  });
+}
+
+}  // namespace sonde
