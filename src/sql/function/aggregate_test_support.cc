@@ -169,8 +169,8 @@ std::string Aggregated(std::string_view name, const std::vector<TestColumn>& col
   if (other_status.ok()) {
     one_by_one->Clear(2);
     const std::vector<uint32_t> twos(aggregate.rows(), 2);
-    EXPECT_TRUE(one_by_one->Add(all, twos).ok());
-    EXPECT_EQ(aggregate.Result(2, one_by_one.get()), result);
+    const absl::Status added = one_by_one->Add(all, twos);
+    EXPECT_EQ(added.ok() ? aggregate.Result(2, one_by_one.get()) : TextOfStatus(added), result);
     one_by_one->Clear(2);
     EXPECT_EQ(aggregate.Result(2, one_by_one.get()), empty);
   } else {

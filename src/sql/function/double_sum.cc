@@ -146,6 +146,17 @@ long double WideSum::LongTotal() const {
   return magnitude.negative ? -total : total;
 }
 
+void WideSum::AppendParts(std::vector<double>* parts) const {
+  WideSum rest = *this;
+  for (Magnitude magnitude = MagnitudeOf(); magnitude.top != 0; magnitude = rest.MagnitudeOf()) {
+    // The first 53 bits, of which no double is too large but that of a sum beyond doubles.
+    const double size = std::ldexp(static_cast<double>(magnitude.top >> 11), magnitude.exponent + 11);
+    const double part = std::min(size, std::numeric_limits<double>::max());
+    parts->push_back(magnitude.negative ? -part : part);
+    rest.Add(-parts->back());
+  }
+}
+
 void WideSum::Save(std::string* bytes) const {
   bytes->push_back(
       static_cast<char>((has_nan_ ? 1 : 0) | (has_infinity_ ? 2 : 0) | (has_minus_infinity_ ? 4 : 0)));

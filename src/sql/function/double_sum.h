@@ -15,9 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -35,6 +35,8 @@ class WideSum {
   double Mean(uint64_t count) const;
   // The sum to as many bits as a long double has.
   long double LongTotal() const;
+  // Appends doubles whose sum is the sum, exactly; of what is infinite or NaN nothing.
+  void AppendParts(std::vector<double>* parts) const;
 
   void Save(std::string* bytes) const;
   bool Load(std::string_view* bytes);
@@ -84,13 +86,11 @@ class DoubleSum {
   double Mean(uint64_t count) const;
   // The sum to as many bits as a long double has.
   long double LongTotal() const;
-  // Two doubles whose sum is the sum; nothing: two do not hold it.
-  struct Parts {
-    double high = 0;
-    double low = 0;
-  };
-  std::optional<Parts> parts() const {
-    return wide_ == nullptr ? std::optional<Parts>({high_, low_}) : std::nullopt;
+  // Appends doubles whose sum is the sum, exactly; of what is infinite or NaN nothing.
+  void AppendParts(std::vector<double>* parts) const {
+    parts->push_back(high_);
+    parts->push_back(low_);
+    if (wide_ != nullptr) wide_->AppendParts(parts);
   }
 
   size_t HeldBytes() const { return wide_ == nullptr ? 0 : sizeof(WideSum); }

@@ -4,7 +4,6 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
-      AggregateFunctions,
       OperatorFunctions,
       ConversionFunctions,
       MathFunctions,
@@ -21,6 +20,7 @@ absl::Span<const Family> Families() {
       SketchFunctions,
       StatisticalFunctions,
       WindowFunctions,
+      AggregateFunctions,
   };
   return kFamilies;
 }

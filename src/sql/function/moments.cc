@@ -2,7 +2,8 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/varint.h"
 #include "sql/function/aggregator_states.h"
@@ -27,12 +28,6 @@ ExactProduct ProductOf(double a, double b) {
   const double product = a * b;
   const double rest = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
   return {product, rest};
-}
-
-void AddProduct(double a, double b, DoubleSum* sum) {
-  const ExactProduct product = ProductOf(a, b);
-  sum->Add(product.product);
-  sum->Add(product.rest);
 }
 
 // Whether products with a number, and products of these, are exact.
@@ -108,7 +103,11 @@ void Moments<kVariables>::Add(const Row& row) {
   ++count_;
   for (size_t x = 0; x < kVariables; ++x) {
     sums_[x].Add(row[x]);
-    for (size_t y = x; y < kVariables; ++y) AddProduct(row[x], row[y], &products_[Place(x, y)]);
+    for (size_t y = x; y < kVariables; ++y) {
+      const ExactProduct product = ProductOf(row[x], row[y]);
+      products_[Place(x, y)].products.Add(product.product);
+      products_[Place(x, y)].rests.Add(product.rest);
+    }
   }
 }
 
@@ -143,23 +142,24 @@ void Moments<kVariables>::MakeRough() {
 
 template <size_t kVariables>
 long double Moments<kVariables>::ExactDeviations(size_t x, size_t y) const {
-  // The sum of x * y, less the sum of x times the sum of y divided by the count.  All of it times the count is whole.
-  const auto count = static_cast<double>(count_);
-  const std::optional<DoubleSum::Parts> of_x = sums_[x].parts();
-  const std::optional<DoubleSum::Parts> of_y = sums_[y].parts();
-  const std::optional<DoubleSum::Parts> of_products = products_[Place(x, y)].parts();
-  if (!of_x.has_value() || !of_y.has_value() || !of_products.has_value()) {
-    // Numbers of sizes that far apart deviate so much that nothing is lost.
-    const long double products = products_[Place(x, y)].LongTotal();
-    return products - sums_[x].LongTotal() * sums_[y].LongTotal() / static_cast<long double>(count_);
-  }
+  // Count times the sum of x * y, less the sum of x times the sum of y: exactly, as all of these are sums of doubles.
+  std::vector<double> products;
+  std::vector<double> of_x;
+  std::vector<double> of_y;
+  products_[Place(x, y)].products.AppendParts(&products);
+  products_[Place(x, y)].rests.AppendParts(&products);
+  sums_[x].AppendParts(&of_x);
+  sums_[y].AppendParts(&of_y);
   DoubleSum deviations;
-  AddProduct(count, of_products->high, &deviations);
-  AddProduct(count, of_products->low, &deviations);
-  AddProduct(-of_x->high, of_y->high, &deviations);
-  AddProduct(-of_x->high, of_y->low, &deviations);
-  AddProduct(-of_x->low, of_y->high, &deviations);
-  AddProduct(-of_x->low, of_y->low, &deviations);
+  const auto add_product = [&deviations](double a, double b) {
+    const ExactProduct product = ProductOf(a, b);
+    deviations.Add(product.product);
+    deviations.Add(product.rest);
+  };
+  for (const double part : products) add_product(static_cast<double>(count_), part);
+  for (const double part_x : of_x) {
+    for (const double part_y : of_y) add_product(-part_x, part_y);
+  }
   return deviations.LongTotal() / static_cast<long double>(count_);
 }
 
@@ -178,7 +178,10 @@ absl::Status Moments<kVariables>::Merge(const Moments& other) {
   if (rough_ == nullptr && other.rough_ == nullptr) {
     count_ += other.count_;
     for (size_t x = 0; x < kVariables; ++x) sums_[x].Add(other.sums_[x]);
-    for (size_t i = 0; i < kProducts; ++i) products_[i].Add(other.products_[i]);
+    for (size_t i = 0; i < kProducts; ++i) {
+      products_[i].products.Add(other.products_[i].products);
+      products_[i].rests.Add(other.products_[i].rests);
+    }
     return absl::OkStatus();
   }
   Moments added = other;
@@ -204,7 +207,7 @@ template <size_t kVariables>
 size_t Moments<kVariables>::HeldBytes() const {
   size_t held = rough_ == nullptr ? 0 : sizeof(Rough);
   for (const DoubleSum& sum : sums_) held += sum.HeldBytes();
-  for (const DoubleSum& sum : products_) held += sum.HeldBytes();
+  for (const ProductSum& sum : products_) held += sum.products.HeldBytes() + sum.rests.HeldBytes();
   return held;
 }
 
@@ -214,7 +217,10 @@ void Moments<kVariables>::Save(std::string* bytes) const {
   bytes->push_back(rough_ == nullptr ? 0 : 1);
   if (rough_ == nullptr) {
     for (const DoubleSum& sum : sums_) sum.Save(bytes);
-    for (const DoubleSum& sum : products_) sum.Save(bytes);
+    for (const ProductSum& sum : products_) {
+      sum.products.Save(bytes);
+      sum.rests.Save(bytes);
+    }
   } else {
     for (const long double mean : rough_->means) SaveLong(mean, bytes);
     for (const long double deviations : rough_->deviations) SaveLong(deviations, bytes);
@@ -229,7 +235,9 @@ bool Moments<kVariables>::Load(std::string_view* bytes) {
   bool is_right = is_rough == 0 || is_rough == 1;
   if (is_rough == 0) {
     for (DoubleSum& sum : sums_) is_right = is_right && sum.Load(bytes);
-    for (DoubleSum& sum : products_) is_right = is_right && sum.Load(bytes);
+    for (ProductSum& sum : products_) {
+      is_right = is_right && sum.products.Load(bytes) && sum.rests.Load(bytes);
+    }
   } else {
     rough_ = std::make_unique<Rough>();
     for (long double& mean : rough_->means) is_right = is_right && LoadLong(bytes, &mean);

@@ -48,6 +48,11 @@ class Moments {
  private:
   static constexpr size_t kProducts = kVariables * (kVariables + 1) / 2;
   // The place of the product of two variables: (0, 0), (0, 1), (1, 1).
+  // The sum of products: of the products themselves, and of what these lost by rounding.
+  struct ProductSum {
+    DoubleSum products;
+    DoubleSum rests;
+  };
   static constexpr size_t Place(size_t x, size_t y) { return x + y; }
 
   struct Rough {
@@ -62,7 +67,7 @@ class Moments {
 
   int64_t count_ = 0;
   std::array<DoubleSum, kVariables> sums_;
-  std::array<DoubleSum, kProducts> products_;
+  std::array<ProductSum, kProducts> products_;
   std::unique_ptr<Rough> rough_;  // null: the sums are exact; else nothing is in them
 };
 
