@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -61,7 +62,16 @@ bool PushIntoJoin(Plan* join, ExpressionPtr* condition) {
     PutBelow(&join->inputs[0], std::move(*condition));
     return true;
   }
-  if (!keeps_right || columns.front() < left_width) return false;
+  if (columns.front() < left_width) {
+    // A condition on both sides of an inner join is one of its conditions.
+    if (join->asof || join->join != Plan::Join::kInner || columns.back() < left_width) return false;
+    std::vector<ExpressionPtr> conditions;
+    if (join->condition != nullptr) conditions.push_back(std::move(join->condition));
+    conditions.push_back(std::move(*condition));
+    join->condition = MakeAnd(std::move(conditions));
+    return true;
+  }
+  if (!keeps_right) return false;
   MapReferences(condition, [left_width](size_t index) { return index - left_width; });
   PutBelow(&join->inputs[1], std::move(*condition));
   return true;
@@ -104,6 +114,21 @@ bool Push(Plan* plan, ExpressionPtr* condition) {
   }
 }
 
+// Conditions of an inner join that are about one side filter that side.
+void PushJoinCondition(Plan* join) {
+  if (join->asof || join->join != Plan::Join::kInner || join->condition == nullptr) return;
+  std::vector<ExpressionPtr> conjuncts;
+  SplitAnd(std::move(join->condition), &conjuncts);
+  std::vector<ExpressionPtr> kept;
+  for (ExpressionPtr& conjunct : conjuncts) {
+    if (HasVolatile(*conjunct) || !PushIntoJoin(join, &conjunct)) kept.push_back(std::move(conjunct));
+  }
+  if (join->condition != nullptr) kept.push_back(std::move(join->condition));
+  std::vector<ExpressionPtr> flat;
+  for (ExpressionPtr& condition : kept) SplitAnd(std::move(condition), &flat);
+  join->condition = MakeAnd(std::move(flat));
+}
+
 void PushFilter(PlanPtr* plan) {
   std::vector<ExpressionPtr> conjuncts;
   PlanPtr input;
@@ -126,6 +151,7 @@ void PushFilter(PlanPtr* plan) {
 
 void PushFilters(PlanPtr* plan) {
   if ((*plan)->kind == Plan::Kind::kFilter) PushFilter(plan);
+  if ((*plan)->kind == Plan::Kind::kJoin) PushJoinCondition(plan->get());
   for (PlanPtr& input : (*plan)->inputs) PushFilters(&input);
   ForEachSubquery(plan->get(), [](Expression::Kind /*kind*/, PlanPtr* subquery) { PushFilters(subquery); });
 }
