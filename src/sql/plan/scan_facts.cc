@@ -55,11 +55,6 @@ bool IsNullWith(const Expression& expression, const std::vector<size_t>& columns
   }
 }
 
-bool IsCallOf(const Expression& expression, std::string_view name) {
-  return expression.kind == Expression::Kind::kCall && expression.function != nullptr &&
-         expression.function->name == name;
-}
-
 bool IsFalseOrNullWith(const Expression& condition, const std::vector<size_t>& columns);
 
 // Whether a condition is not FALSE where these columns are NULL.
