@@ -16,11 +16,6 @@ const Function& WriteTimestamp() {
   return *function;
 }
 
-bool IsCallOf(const Expression& expression, std::string_view name) {
-  return expression.kind == Expression::Kind::kCall && expression.function != nullptr &&
-         expression.function->name == name;
-}
-
 bool IsReferenceToMap(const Expression& expression) {
   return (expression.kind == Expression::Kind::kColumn || expression.kind == Expression::Kind::kOuter) &&
          expression.type.Is(TypeKind::kMap) && expression.type.key().Is(TypeKind::kBytes);

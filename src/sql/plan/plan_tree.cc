@@ -217,6 +217,24 @@ void ForEachExpression(Plan* plan, absl::FunctionRef<void(ExpressionPtr*)> visit
   all(plan->scan->time_conditions);
 }
 
+namespace {
+
+void VisitSubqueries(Expression* expression, absl::FunctionRef<void(Expression::Kind, PlanPtr*)> visit) {
+  for (ExpressionPtr& argument : expression->arguments) {
+    if (argument != nullptr) VisitSubqueries(argument.get(), visit);
+  }
+  if (expression->plan == nullptr) return;
+  auto subquery = std::make_unique<Plan>(std::move(*OwnPlan(expression)));
+  visit(expression->kind, &subquery);
+  expression->plan = std::move(subquery);
+}
+
+}  // namespace
+
+void ForEachSubquery(Plan* plan, absl::FunctionRef<void(Expression::Kind kind, PlanPtr* subquery)> visit) {
+  ForEachExpression(plan, [visit](ExpressionPtr* expression) { VisitSubqueries(expression->get(), visit); });
+}
+
 bool IsReference(const Expression& node, size_t level) {
   return level == 0 ? node.kind == Expression::Kind::kColumn
                     : node.kind == Expression::Kind::kOuter && node.depth == level;
