@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/number_bytes.h"
 #include "sql/expression/expression.h"
@@ -23,10 +24,13 @@ struct Access {
 
   // Whether the same is wanted, be the family what it is.
   bool IsSameAs(const Access& other) const {
-    return kind == other.kind && qualifier == other.qualifier && written == other.written && is_safe == other.is_safe &&
-           type == other.type;
+    return kind == other.kind && qualifier == other.qualifier && written == other.written &&
+           is_safe == other.is_safe && type == other.type;
   }
 };
+
+// Whether an expression calls the function of this name.
+bool IsCallOf(const Expression& expression, std::string_view function);
 
 // WRITE_TIMESTAMP(family, qualifier): a call without a kernel, which only a scan can answer.
 ExpressionPtr MakeWriteTimestamp(ExpressionPtr family, ExpressionPtr qualifier);
