@@ -4,8 +4,9 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
-      AggregateFunctions,
       OperatorFunctions,
+      ConversionFunctions,
+      MathFunctions,
       StringFunctions,
       RegexpFunctions,
       FormatFunctions,
@@ -15,6 +16,11 @@ absl::Span<const Family> Families() {
       ArrayFunctions,
       MapFunctions,
       VectorFunctions,
+      NotBuiltFunctions,
+      SketchFunctions,
+      StatisticalFunctions,
+      WindowFunctions,
+      AggregateFunctions,
   };
   return kFamilies;
 }
