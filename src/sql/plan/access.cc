@@ -72,11 +72,6 @@ std::optional<Access> NumberOf(const Expression& expression) {
 
 }  // namespace
 
-bool IsCallOf(const Expression& expression, std::string_view function) {
-  return expression.kind == Expression::Kind::kCall && expression.function != nullptr &&
-         expression.function->name == function;
-}
-
 ExpressionPtr MakeWriteTimestamp(ExpressionPtr family, ExpressionPtr qualifier) {
   auto call = std::make_unique<Expression>();
   call->kind = Expression::Kind::kCall;

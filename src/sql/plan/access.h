@@ -6,7 +6,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/number_bytes.h"
 #include "sql/expression/expression.h"
@@ -28,9 +27,6 @@ struct Access {
            is_safe == other.is_safe && type == other.type;
   }
 };
-
-// Whether an expression calls the function of this name.
-bool IsCallOf(const Expression& expression, std::string_view function);
 
 // WRITE_TIMESTAMP(family, qualifier): a call without a kernel, which only a scan can answer.
 ExpressionPtr MakeWriteTimestamp(ExpressionPtr family, ExpressionPtr qualifier);

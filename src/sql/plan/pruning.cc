@@ -444,8 +444,42 @@ absl::Status Narrower::NarrowInputs(Plan* plan, const Needs& needs, Places* plac
 
 }  // namespace
 
+namespace {
+
+// Whether a scan reads something else of a cell that it reads as a number.
+bool ReadsNumbersTwice(const Plan::Scan& scan) {
+  for (const ScanColumn& number : scan.columns) {
+    if (number.kind != ScanColumn::Kind::kNumber) continue;
+    for (const ScanColumn& other : scan.columns) {
+      if (&other == &number || other.family != number.family) continue;
+      const bool is_whole = other.kind == ScanColumn::Kind::kFamily;
+      const bool is_cell = other.kind == ScanColumn::Kind::kCell || other.kind == ScanColumn::Kind::kNumber;
+      if (is_whole || (is_cell && other.qualifier == number.qualifier)) return true;
+    }
+  }
+  return false;
+}
+
+bool ReadsNumbersTwice(Plan* plan) {
+  if (plan->kind == Plan::Kind::kScan) return ReadsNumbersTwice(*plan->scan);
+  bool twice = false;
+  for (const PlanPtr& input : plan->inputs) twice = twice || ReadsNumbersTwice(input.get());
+  ForEachSubquery(plan, [&twice](Expression::Kind /*kind*/, PlanPtr* subquery) {
+    twice = twice || ReadsNumbersTwice(subquery->get());
+  });
+  return twice;
+}
+
+}  // namespace
+
 absl::Status NarrowColumns(const RewriteOptions& options, PlanPtr* plan) {
-  return Narrower(options.numbers).NarrowRoot(plan, /*needs_columns=*/true);
+  if (!options.numbers) return Narrower(false).NarrowRoot(plan, /*needs_columns=*/true);
+  PlanPtr with_numbers = ClonePlan(**plan);
+  SONDE_TRY(Narrower(true).NarrowRoot(&with_numbers, /*needs_columns=*/true));
+  // A cell that is wanted as it is, too, would be read twice.
+  if (ReadsNumbersTwice(with_numbers.get())) return Narrower(false).NarrowRoot(plan, /*needs_columns=*/true);
+  *plan = std::move(with_numbers);
+  return absl::OkStatus();
 }
 
 }  // namespace sonde::sql
