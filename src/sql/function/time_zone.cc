@@ -33,7 +33,10 @@ std::optional<int> TakeNumber(std::string_view* text) {
 
 bool MayBeZoneName(std::string_view name) {
   if (name.size() > kNameBytesMax || std::isalpha(static_cast<unsigned char>(name[0])) == 0) return false;
-  if (name == "localtime" || name.substr(0, 6) == "Fixed/") return false;
+  // Files of the database that are no zones of their own.
+  for (const std::string_view prefix : {"localtime", "posix", "right/"}) {
+    if (name.substr(0, prefix.size()) == prefix) return false;
+  }
   return std::all_of(name.begin(), name.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '+' || c == '/';
   });
@@ -108,9 +111,9 @@ void LocalClock::Load(int64_t micros) {
   };
   absl::TimeZone::CivilTransition change;
   to_ = zone_.NextTransition(time, &change) ? std::min(time_of(change), kListedUntil) : kListedUntil;
-  // A change at `time` itself is the one before what comes behind it.
-  from_ = zone_.PrevTransition(time + absl::Microseconds(1), &change) ? time_of(change)
-                                                                      : std::numeric_limits<int64_t>::min();
+  // The library looks at whole seconds; a change at `time` itself is the one before what comes behind it.
+  from_ = zone_.PrevTransition(time + absl::Seconds(1), &change) ? time_of(change)
+                                                                 : std::numeric_limits<int64_t>::min();
 }
 
 int64_t LocalClock::Midnight(int64_t days) const {

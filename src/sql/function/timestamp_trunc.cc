@@ -60,7 +60,10 @@ absl::StatusOr<int64_t> TimestampTruncation::Find(int64_t micros) {
     start_days = StartOf(part_, days);
     local_start = start_days * kMicrosPerDay;
     local_end = NextStartOf(part_, days) * kMicrosPerDay;
-    start = clock_.Midnight(start_days);
+    // Only a change of clocks less than a day before can make midnight another time.
+    constexpr int64_t kChangeMax = 2 * kMicrosPerDay;
+    start = local_start - offset;
+    if (start < kTimestampMin || start - kChangeMax < clock_.from()) start = clock_.Midnight(start_days);
   }
   const bool has_iso_year = part_.kind != DatePartKind::kIsoYear || IsDate(days);
   if (start < kTimestampMin || !has_iso_year) return LeavesRange(micros, days, start_days);
@@ -135,12 +138,20 @@ absl::StatusOr<TimestampTruncation*> TruncationFor(Call& call, std::string_view 
   return state.truncation.get();
 }
 
-// Whether all rows have a time, the same part and UTC: such a call has the short way.
-bool IsPlain(Call& call, absl::Span<const ColumnView> arguments) {
-  if (arguments[0].is_constant() || arguments[0].there() != nullptr || !arguments[1].is_constant())
+// The short way of UTC.  False: it does not lead to the results.
+bool TruncateInUtc(Call& call, absl::Span<const ColumnView> arguments, int64_t* starts) {
+  const ColumnView& times = arguments[0];
+  if (times.is_constant() || times.there() != nullptr || !arguments[1].is_constant() ||
+      !arguments[1].IsThere(0)) {
     return false;
-  if (arguments.size() == 2) return call.facts().time_zone == absl::UTCTimeZone();
-  return arguments[2].is_constant() && arguments[2].IsThere(0) && arguments[2].bytes()[0] == "UTC";
+  }
+  const bool is_utc = arguments.size() == 2 ? call.facts().time_zone == absl::UTCTimeZone()
+                                            : arguments[2].is_constant() && arguments[2].IsThere(0) &&
+                                                  arguments[2].bytes()[0] == "UTC";
+  if (!is_utc) return false;
+  const absl::StatusOr<DatePart> part =
+      call.state<TruncState>().Part("TIMESTAMP_TRUNC", "TIMESTAMP", arguments[1].bytes()[0]);
+  return part.ok() && TruncateInUtc(part->kind, times.ints(), call.rows(), starts);
 }
 
 ColumnView TimestampTrunc(Call& call, absl::Span<const ColumnView> arguments) {
@@ -149,26 +160,23 @@ ColumnView TimestampTrunc(Call& call, absl::Span<const ColumnView> arguments) {
   const ColumnView* const zones = arguments.size() > 2 ? &arguments[2] : nullptr;
   const size_t rows = call.rows();
   auto* const starts = call.arena()->New<int64_t>(rows);
-  if (rows > 0 && parts.IsThere(0) && IsPlain(call, arguments)) {
-    const absl::StatusOr<DatePart> part =
-        call.state<TruncState>().Part("TIMESTAMP_TRUNC", "TIMESTAMP", parts.bytes()[0]);
-    if (part.ok() && TruncateInUtc(part->kind, times.ints(), rows, starts)) {
-      return ColumnView::OfInts({starts, rows});
-    }
-  }
+  if (rows > 0 && TruncateInUtc(call, arguments, starts)) return ColumnView::OfInts({starts, rows});
   auto* const there = call.arena()->New<uint8_t>(rows);
+  const bool is_same = parts.is_constant() && (zones == nullptr || zones->is_constant());
+  absl::StatusOr<TimestampTruncation*> truncation = nullptr;
   for (size_t row = 0; row < rows; ++row) {
     starts[row] = 0;
     there[row] =
         times.IsThere(row) && parts.IsThere(row) && (zones == nullptr || zones->IsThere(row)) ? 1 : 0;
     if (there[row] == 0) continue;
-    const std::optional<std::string_view> zone =
-        zones == nullptr ? std::nullopt : std::optional(zones->bytes()[zones->PlaceOf(row)]);
-    const absl::StatusOr<TimestampTruncation*> truncation =
-        TruncationFor(call, parts.bytes()[parts.PlaceOf(row)], zone);
-    if (truncation.ok() && (*truncation)->TryStart(times.ints()[times.PlaceOf(row)], &starts[row])) continue;
-    const absl::StatusOr<int64_t> start =
-        truncation.ok() ? (*truncation)->Start(times.ints()[times.PlaceOf(row)]) : truncation.status();
+    if (!is_same || !truncation.ok() || *truncation == nullptr) {
+      truncation =
+          TruncationFor(call, parts.bytes()[parts.PlaceOf(row)],
+                        zones == nullptr ? std::nullopt : std::optional(zones->bytes()[zones->PlaceOf(row)]));
+    }
+    const int64_t time = times.ints()[times.PlaceOf(row)];
+    if (truncation.ok() && (*truncation)->TryStart(time, &starts[row])) continue;
+    const absl::StatusOr<int64_t> start = truncation.ok() ? (*truncation)->Start(time) : truncation.status();
     if (start.ok()) {
       starts[row] = *start;
     } else {

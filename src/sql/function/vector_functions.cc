@@ -22,6 +22,8 @@ namespace sonde::sql {
 namespace {
 
 struct Plain {
+  // A sum that is not finite may have left the range.
+  bool IsTrusted(double sum) { return std::isfinite(sum); }
   double Add(double a, double b) { return a + b; }
   double Subtract(double a, double b) { return a - b; }
   double Multiply(double a, double b) { return a * b; }
@@ -29,6 +31,7 @@ struct Plain {
 
 // Remembers the first operation of finite numbers whose result is none.
 struct Checked {
+  bool IsTrusted(double) { return true; }
   double Add(double a, double b) { return Check(a, '+', b, a + b); }
   double Subtract(double a, double b) { return Check(a, '-', b, a - b); }
   double Multiply(double a, double b) { return Check(a, '*', b, a * b); }
@@ -68,10 +71,10 @@ template <typename Measure>
 absl::StatusOr<double> OfPair(List a, List b, const Measure& measure) {
   if (absl::Status status = CheckPair(a, b); !status.ok()) return status;
   Plain plain;
-  const absl::StatusOr<double> result = measure(plain);
+  absl::StatusOr<double> result = measure(plain);
   if (result.ok() && std::isfinite(*result)) return result;
   Checked checked;
-  measure(checked).IgnoreError();
+  result = measure(checked);
   if (!checked.status.ok()) return checked.status;
   return result;
 }
@@ -89,6 +92,7 @@ absl::StatusOr<double> CosineDistance(Call&, List a, List b) {
       squares_a = math.Add(squares_a, math.Multiply(x, x));
       squares_b = math.Add(squares_b, math.Multiply(y, y));
     }
+    if (!math.IsTrusted(squares_a) || !math.IsTrusted(squares_b)) return std::nan("");
     if (squares_a == 0 || squares_b == 0) {
       return absl::OutOfRangeError("Cannot compute cosine distance against zero vector");
     }
