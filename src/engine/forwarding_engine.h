@@ -1,5 +1,7 @@
 // An engine that passes all calls on to another one.  Tests derive from it, to change, count or fail some
 // calls.
+//
+// Threads: as the other engine.
 #pragma once
 
 #include <functional>

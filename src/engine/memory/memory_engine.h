@@ -1,9 +1,10 @@
 // The engine that keeps all data in maps, and forgets it when it ends.  It is the reference that the
 // conformance suite (tests/engine) is written against, and the engine of fast tests of upper layers.
 //
-// One lock for all: reads share it, a row at a time; Apply, Update and drops take it alone.  So `decide` must
-// not call the engine, Apply is atomic over its rows (more than Engine promises), and a scan's deadline is
-// checked between rows. A scan goes on after its table was dropped, and then ends as if the table were empty.
+// Threads: all functions may be called at once.  One lock is for all: reads share it, a row at a time; Apply,
+// Update and drops take it alone.  So `decide` must not call the engine, Apply is atomic over its rows (more
+// than Engine promises), and a scan's deadline is checked between rows.  A scan goes on after its table was
+// dropped, and then ends as if the table were empty.
 #pragma once
 
 #include <cstddef>
