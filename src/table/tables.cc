@@ -144,7 +144,7 @@ absl::Status Tables::MutateByRowTime(const TableSchema& schema, const RowMutatio
   const AccessTimer timer;
   const RowTurn turn(&turns_, schema.id, row.row_key);
   const int64_t now_micros = turn.now_micros();
-  // Of all families, none and no column are asked for, but those that the time and the token need.
+  // The hints ask only for the cells that the time and the token need.
   const RowTime time(schema, now_micros, {row.mutations});
   ReadHints hints{.families = std::vector<FamilyId>(),
                   .columns = std::vector<ReadHints::ColumnRange>(),
