@@ -111,10 +111,11 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline) override;
 
   // The engine remembers what may be forgotten until it is closed; settling drops it.
-  absl::Status CreateTable(const TableSpec& spec) override;
-  absl::Status AlterTable(const TableSpec& spec) override;
-  absl::Status DropTable(TableId table) override;
-  absl::Status DropFamily(TableId table, FamilyId family) override;
+  absl::Status CreateTable(const TableSpec& spec, absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::Status AlterTable(const TableSpec& spec, absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::Status DropTable(TableId table, absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::Status DropFamily(TableId table, FamilyId family,
+                          absl::Time deadline = absl::InfiniteFuture()) override;
 
   absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                   ScanOptions options) override;
