@@ -52,7 +52,7 @@ class Column {
     doubles_.push_back(value);
     NoteThere();
   }
-  // `count` times, and kept once.
+  // `count` times, and kept once; if it is the value before, that one is shown again.
   void AppendBytes(std::string_view value, size_t count = 1);
   void AppendMissing(size_t count = 1);
   // The value has the type of the column, or is missing.
