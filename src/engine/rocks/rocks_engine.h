@@ -213,8 +213,6 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
                          const std::function<void(size_t index, const absl::Status& why)>& refuse);
   absl::Status ApplyTogether(TableId table, RowSource* rows);
   absl::StatusOr<bool> HasWhatGuardForbids(TableId table, const RowChange& change) const;
-  // Whether a change of the row would have to wait now, though changes of other rows would not.
-  bool RowMustWait(TableId table, std::string_view row_key);
 
   const RocksOptions options_;
   OpenFilesEnv own_env_;
