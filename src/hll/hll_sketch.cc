@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "base/varint.h"
@@ -114,6 +117,31 @@ absl::Status ParseSparse(std::string_view bytes, int precision, int sparse_preci
   return absl::OkStatus();
 }
 
+// Ertl's series: what registers that are 0, and those that are at their most, add to the sum of powers of the others.
+double Sigma(double zeros) {
+  if (zeros == 1) return std::numeric_limits<double>::infinity();
+  double sum = zeros;
+  double before = 0;
+  for (double power = 1, x = zeros; sum != before; power *= 2) {
+    before = sum;
+    x *= x;
+    sum += x * power;
+  }
+  return sum;
+}
+
+double Tau(double others) {
+  if (others == 0 || others == 1) return 0;
+  double sum = 1 - others;
+  double before = 0;
+  for (double power = 0.5, x = others; sum != before; power /= 2) {
+    before = sum;
+    x = std::sqrt(x);
+    sum -= (1 - x) * (1 - x) * power;
+  }
+  return sum / 3;
+}
+
 }  // namespace
 
 HllSketch HllSketch::Of(int64_t value) {
@@ -128,15 +156,44 @@ HllSketch HllSketch::Of(std::string_view value) {
   return sketch;
 }
 
-void HllSketch::AddHash(uint64_t hash) {
+uint32_t HllSketch::SparseOf(uint64_t hash) {
   const auto index = static_cast<uint32_t>(hash >> (kHashBits - kSparsePrecision));
   constexpr uint32_t kMore = kSparsePrecision - kPrecision;
-  uint32_t value = index;
-  if ((index & ((1u << kMore) - 1)) == 0) {
-    value = kRankFlag | (index >> kMore) << kRankBits | RankOf(hash, kHashBits - kSparsePrecision);
-  }
-  AddSparse(value);
+  if ((index & ((1u << kMore) - 1)) != 0) return index;
+  return kRankFlag | (index >> kMore) << kRankBits | RankOf(hash, kHashBits - kSparsePrecision);
+}
+
+void HllSketch::AddHash(uint64_t hash) {
+  AddSparse(SparseOf(hash));
   values_count_ = 1;
+}
+
+void HllSketch::AddHashes(absl::Span<const uint64_t> hashes) {
+  values_count_ = static_cast<int64_t>(static_cast<uint64_t>(values_count_) + hashes.size());
+  if (!is_sparse()) {
+    for (const uint64_t hash : hashes) AddToRegisters(SparseOf(hash));
+    return;
+  }
+  std::vector<uint32_t> values;
+  values.reserve(hashes.size());
+  for (const uint64_t hash : hashes) values.push_back(SparseOf(hash));
+  std::sort(values.begin(), values.end());
+  if (!values.empty()) MergeSparse(values);
+}
+
+int64_t HllSketch::Estimate() const {
+  if (is_sparse()) {
+    constexpr double kIndexes = 1 << kSparsePrecision;
+    return std::llround(kIndexes * std::log(kIndexes / (kIndexes - static_cast<double>(sparse_.size()))));
+  }
+  constexpr int kRankMax = kHashBits - kPrecision + 1;
+  std::array<double, kRankMax + 1> counts = {};
+  for (const char rank : registers_) ++counts[static_cast<size_t>(rank)];
+  constexpr double kAll = kRegisters;
+  double sum = kAll * Tau(1 - counts[kRankMax] / kAll);
+  for (int rank = kRankMax - 1; rank >= 1; --rank) sum = (sum + counts[rank]) / 2;
+  sum += kAll * Sigma(counts[0] / kAll);
+  return std::llround(kAll * kAll / (2 * std::log(2.0)) / sum);
 }
 
 void HllSketch::AddToRegisters(uint32_t sparse_value) {
@@ -263,6 +320,11 @@ absl::StatusOr<HllSketch> HllSketch::Parse(AggregateKind kind, std::string_view 
     return NoSketch(fmt::format("value type {}; the family's is {}", value_type, ValueTypeOf(kind)));
   }
   return result;
+}
+
+absl::StatusOr<HllSketch> HllSketch::ParseAny(std::string_view state) {
+  absl::StatusOr<HllSketch> sketch = Parse(AggregateKind::kHllInt64, state);
+  return sketch.ok() ? sketch : Parse(AggregateKind::kHllBytes, state);
 }
 
 absl::Status HllSketch::ParseSketch(std::string_view bytes) {

@@ -158,5 +158,43 @@ TEST(HllSketch, RefusesWhatIsNone) {
   }
 }
 
+TEST(HllSketch, AddsManyHashesAsItMergesOneByOne) {
+  for (const int64_t count : {0, 1, 5, 1'000, 20'000}) {
+    HllSketch at_once(kInt64);
+    std::vector<uint64_t> hashes;
+    for (int64_t i = 0; i < count; ++i) {
+      hashes.push_back(Fingerprint2011(i));
+      if (i % 777 == 0) {
+        at_once.AddHashes(hashes);
+        hashes.clear();
+      }
+    }
+    at_once.AddHashes(hashes);
+    EXPECT_EQ(at_once.Serialize(), Integers(0, count).Serialize()) << count;
+  }
+}
+
+TEST(HllSketch, EstimatesHowManyValuesThereWere) {
+  EXPECT_EQ(HllSketch(kInt64).Estimate(), 0);
+  EXPECT_EQ(Integers(0, 1).Estimate(), 1);
+  EXPECT_EQ(Integers(0, 100).Estimate(), 100);
+  HllSketch sketch(kInt64);
+  std::vector<uint64_t> hashes;
+  int64_t next = 0;
+  for (const int64_t count : {1'000, 10'000, 15'000, 30'000, 60'000, 100'000, 1'000'000, 5'000'000}) {
+    for (hashes.clear(); next < count; ++next) hashes.push_back(Fingerprint2011(next));
+    sketch.AddHashes(hashes);
+    EXPECT_NEAR(static_cast<double>(sketch.Estimate()), static_cast<double>(count),
+                static_cast<double>(count) * 0.015)
+        << count;
+  }
+}
+
+TEST(HllSketch, ParsesStatesOfEitherKind) {
+  EXPECT_EQ(HllSketch::ParseAny(Integers(0, 5).Serialize())->kind(), kInt64);
+  EXPECT_EQ(HllSketch::ParseAny(Strings(0, 5).Serialize())->kind(), kBytes);
+  EXPECT_FALSE(HllSketch::ParseAny("x").ok());
+}
+
 }  // namespace
 }  // namespace sonde

@@ -6,7 +6,7 @@ usage: check_includes.py --source DIR --folders FILE
 FILE is what cmake/Layers.cmake writes at configure time: a line `folder:dep,dep:test_dep,test_dep` for each folder.
 The rules:
   - a file includes from its own folder and from folders that it declares, nothing else; a *_test.cc, and what
-    supports them (*_test_support.h), also from TEST_DEPS;
+    supports them (*_test_support.h and .cc), also from TEST_DEPS;
   - what supports tests is included by tests and their support only;
   - a project header is included in quotes by its path from src/, and exists;
   - foo.cc includes its own foo.h first; every header says #pragma once;
@@ -65,7 +65,7 @@ def check_project_include(source, folders, path, header):
     target = folders.of(pathlib.PurePosixPath(header))
     if target is None or not (source / header).is_file():
         return f'"{header}" is no file of a declared folder under src/; external headers take <>'
-    is_test = path.name.endswith(("_test.cc", "_test_support.h"))
+    is_test = path.name.endswith(("_test.cc", "_test_support.h", "_test_support.cc"))
     if header.endswith("_test_support.h") and not is_test:
         return f'"{header}" is for tests'
     allowed = {folder} | folders.deps[folder] | (folders.test_deps[folder] if is_test else set())

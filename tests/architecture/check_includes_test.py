@@ -77,6 +77,7 @@ class CheckIncludes(unittest.TestCase):
         self.expect_finding({**support, "filter/match.cc": include},
                             'src/filter/match.cc:1: "model/cells_test_support.h" is for tests')
         self.assertEqual(self.run_on({**support, "filter/match_test.cc": include})[0], 0)
+        self.assertEqual(self.run_on({**support, "model/cells_test_support.cc": include})[0], 0)
 
     def test_finds_a_project_header_in_angle_brackets(self):
         self.expect_finding({"filter/match.cc": "#include <base/bytes.h>\n"},

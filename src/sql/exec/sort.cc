@@ -17,7 +17,6 @@ namespace {
 
 // With a limit: rows beyond it are held until there are so many.
 constexpr size_t kRowsBeyondLimitMin = 4 * rows::kBatchRowsMax;
-constexpr size_t kOrderBytesOfRow = 40;  // of SortOrder and its result
 
 class Sort final : public Operator {
  public:

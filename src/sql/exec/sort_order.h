@@ -16,6 +16,9 @@
 
 namespace sonde::sql {
 
+// What a row takes in SortOrder and its result.
+constexpr size_t kOrderBytesOfRow = 40;
+
 struct SortColumn {
   ColumnView values;
   bool descending = false;

@@ -19,7 +19,6 @@
 namespace sonde::sql {
 namespace {
 
-constexpr size_t kOrderBytesOfRow = 40;  // of SortOrder and its result
 
 class WindowOperator final : public Operator {
  public:

@@ -18,6 +18,11 @@ bool LoadNumber(std::string_view* bytes, int64_t* number) {
   return true;
 }
 
+bool LoadCount(std::string_view* bytes, int64_t* count) {
+  constexpr int64_t kCountMax = int64_t{1} << 48;
+  return LoadNumber(bytes, count) && *count >= 0 && *count <= kCountMax;
+}
+
 bool LoadNumber(std::string_view* bytes, double* number) {
   uint64_t bits = 0;
   if (!GetFixed64(bytes, &bits)) return false;

@@ -159,6 +159,8 @@ void SaveNumber(double number, std::string* bytes);
 bool LoadNumber(std::string_view* bytes, uint64_t* number);
 bool LoadNumber(std::string_view* bytes, int64_t* number);
 bool LoadNumber(std::string_view* bytes, double* number);
+// A number of rows: from 0 to 2^48, so that sums of them do not overflow whatever was loaded.
+bool LoadCount(std::string_view* bytes, int64_t* count);
 inline void SaveNumber(int64_t number, std::string* bytes) {
   SaveNumber(static_cast<uint64_t>(number), bytes);
 }

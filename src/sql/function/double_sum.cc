@@ -139,6 +139,24 @@ double WideSum::Mean(uint64_t count) const {
   return magnitude.negative ? -mean : mean;
 }
 
+long double WideSum::LongTotal() const {
+  if (has_nan_ || has_infinity_ || has_minus_infinity_) return *Total();
+  const Magnitude magnitude = MagnitudeOf();
+  const long double total = std::ldexp(static_cast<long double>(magnitude.top), magnitude.exponent);
+  return magnitude.negative ? -total : total;
+}
+
+void WideSum::AppendParts(std::vector<double>* parts) const {
+  WideSum rest = *this;
+  for (Magnitude magnitude = MagnitudeOf(); magnitude.top != 0; magnitude = rest.MagnitudeOf()) {
+    // The first 53 bits, of which no double is too large but that of a sum beyond doubles.
+    const double size = std::ldexp(static_cast<double>(magnitude.top >> 11), magnitude.exponent + 11);
+    const double part = std::min(size, std::numeric_limits<double>::max());
+    parts->push_back(magnitude.negative ? -part : part);
+    rest.Add(-parts->back());
+  }
+}
+
 void WideSum::Save(std::string* bytes) const {
   bytes->push_back(
       static_cast<char>((has_nan_ ? 1 : 0) | (has_infinity_ ? 2 : 0) | (has_minus_infinity_ ? 4 : 0)));
@@ -261,6 +279,15 @@ double DoubleSum::Mean(uint64_t count) const {
   all.Add(high_);
   all.Add(low_);
   return all.Mean(count);
+}
+
+long double DoubleSum::LongTotal() const {
+  const long double total = static_cast<long double>(high_) + low_;
+  if (wide_ == nullptr) return total;
+  WideSum all = *wide_;
+  all.Add(high_);
+  all.Add(low_);
+  return all.LongTotal();
 }
 
 void DoubleSum::Save(std::string* bytes) const {

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -32,6 +33,10 @@ class WideSum {
   absl::StatusOr<double> Total() const;
   // The sum divided by `count`: that is a double always.
   double Mean(uint64_t count) const;
+  // The sum to as many bits as a long double has.
+  long double LongTotal() const;
+  // Appends doubles whose sum is the sum, exactly; of what is infinite or NaN nothing.
+  void AppendParts(std::vector<double>* parts) const;
 
   void Save(std::string* bytes) const;
   bool Load(std::string_view* bytes);
@@ -79,6 +84,14 @@ class DoubleSum {
   absl::StatusOr<double> Total() const;
   // `count` is more than 0.
   double Mean(uint64_t count) const;
+  // The sum to as many bits as a long double has.
+  long double LongTotal() const;
+  // Appends doubles whose sum is the sum, exactly; of what is infinite or NaN nothing.
+  void AppendParts(std::vector<double>* parts) const {
+    parts->push_back(high_);
+    parts->push_back(low_);
+    if (wide_ != nullptr) wide_->AppendParts(parts);
+  }
 
   size_t HeldBytes() const { return wide_ == nullptr ? 0 : sizeof(WideSum); }
   void Save(std::string* bytes) const;

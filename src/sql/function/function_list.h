@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "base/check.h"
@@ -15,6 +18,14 @@ namespace sonde::sql {
 
 inline Overload Scalar(std::string_view signature, Kernel kernel) {
   return Overload{.signature = Signature::Parse(signature), .kernel = kernel};
+}
+
+// The function under another name.
+inline Function AliasOf(const Function& function, std::string name) {
+  Function alias = function;
+  alias.alias_of = function.name;
+  alias.name = std::move(name);
+  return alias;
 }
 
 // The kernel of a function whose last arguments may be left out: the first of kKernels carries out calls of kLeast arguments,

@@ -90,7 +90,7 @@ class ListAggregator : public StatesOf<ListState> {
         if (absl::Status status = (*hold_)(items_bytes); !status.ok()) return status;
       }
       auto* const items = arena->New<Datum>(state.count);
-      std::string_view values = state.values;
+      std::string_view values = arena->Copy(state.values);
       for (size_t item = 0; item < state.count; ++item) {
         CHECK(TakeDatumBytes(element_, &values, arena, &items[item]));
       }
@@ -152,7 +152,7 @@ class FirstAggregator : public StatesOf<FirstState> {
   absl::StatusOr<ColumnView> Results(uint32_t first, size_t count, Arena* arena) override {
     std::vector<Datum> data(count);
     for (size_t i = 0; i < count; ++i) {
-      std::string_view value = states_[first + i].value;
+      std::string_view value = arena->Copy(states_[first + i].value);
       if (!value.empty()) CHECK(TakeDatumBytes(type_, &value, arena, &data[i]));
     }
     const auto result = [&](auto&& value_of) {

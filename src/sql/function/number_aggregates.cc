@@ -25,7 +25,7 @@ struct CountState {
   }
   static constexpr size_t HeldBytes() { return 0; }
   void Save(std::string* bytes) const { SaveNumber(count, bytes); }
-  bool Load(std::string_view* bytes) { return LoadNumber(bytes, &count) && count >= 0; }
+  bool Load(std::string_view* bytes) { return LoadCount(bytes, &count); }
 };
 
 class CountBase : public StatesOf<CountState> {
@@ -99,11 +99,11 @@ struct IntSumState {
   bool Load(std::string_view* bytes) {
     uint64_t low = 0;
     int64_t high = 0;
-    if (!LoadNumber(bytes, &count) || !LoadNumber(bytes, &low) || !LoadNumber(bytes, &high)) return false;
+    if (!LoadCount(bytes, &count) || !LoadNumber(bytes, &low) || !LoadNumber(bytes, &high)) return false;
     sum = absl::MakeInt128(high, low);
     // No sum of so many values is further from 0.
     const absl::int128 bound = absl::int128(count) << 63;
-    return count >= 0 && sum >= -bound && sum <= bound;
+    return sum >= -bound && sum <= bound;
   }
 
   absl::StatusOr<std::optional<int64_t>> Total() const {
@@ -195,7 +195,7 @@ struct DoubleSumState {
     SaveNumber(count, bytes);
     sum.Save(bytes);
   }
-  bool Load(std::string_view* bytes) { return LoadNumber(bytes, &count) && count >= 0 && sum.Load(bytes); }
+  bool Load(std::string_view* bytes) { return LoadCount(bytes, &count) && sum.Load(bytes); }
 
   absl::StatusOr<std::optional<double>> Total() const {
     if (count == 0) return std::nullopt;

@@ -59,7 +59,7 @@ absl::Status NoValue(const Type& type) {
 }
 
 // The type of item `index` of a list.
-const Type& InsideOf(const Type& type, size_t index) {
+const Type& TypeOfItem(const Type& type, size_t index) {
   if (type.Is(TypeKind::kArray)) return type.element();
   return type.fields()[index].type;
 }
@@ -85,7 +85,7 @@ absl::StatusOr<Datum> ListOf(const Type& type, const pb::ArrayValue& values, Are
   if (type.Is(TypeKind::kStruct) && size != type.fields().size()) return NoValue(type);
   auto* const items = arena->New<Datum>(size);
   for (size_t i = 0; i < size; ++i) {
-    const absl::StatusOr<Datum> item = DatumOf(InsideOf(type, i), values.values(static_cast<int>(i)), arena);
+    const absl::StatusOr<Datum> item = DatumOf(TypeOfItem(type, i), values.values(static_cast<int>(i)), arena);
     if (!item.ok()) return item.status();
     items[i] = *item;
   }

@@ -36,9 +36,10 @@ bool IsAmong(const Expression& expression, const std::vector<ExpressionPtr>& arg
 absl::StatusOr<ExpressionPtr> QueryBinder::BindAggregateCall(const Expr& expr, const Function& function,
                                                              const Site& site) {
   if (site.around != nullptr) {
-    return Error(site.around->position,
-                 "Multi-level aggregation requires the enclosing aggregate function to have one or more GROUP BY "
-                 "modifiers.");
+    return Error(
+        site.around->position,
+        "Multi-level aggregation requires the enclosing aggregate function to have one or more GROUP BY "
+        "modifiers.");
   }
   if (site.aggregates == nullptr) {
     return Error(expr.position, fmt::format("Aggregate function {}{} not allowed in {}", function.name,
@@ -80,24 +81,28 @@ absl::Status QueryBinder::CheckModifiers(const Expr& expr, const Function& funct
     return Error(expr.position, fmt::format("Analytic function {} does not support DISTINCT", function.name));
   }
   if (!call.order_by.empty() && (is_window || !TakesOrder(function))) {
-    return Error(call.order_by[0].expr->position,
+    return Error(WordBefore(call.order_by[0].expr->position, "ORDER"),
                  is_window ? fmt::format("ORDER BY in arguments is not supported on analytic functions")
-                           : fmt::format("Aggregate function {} does not support ORDER BY in arguments", function.name));
+                           : fmt::format("Aggregate function {} does not support ORDER BY in arguments",
+                                         function.name));
   }
   if (call.limit != nullptr && (is_window || !TakesOrder(function))) {
-    return Error(call.limit->position,
-                 is_window ? fmt::format("LIMIT in arguments is not supported on analytic functions")
-                           : fmt::format("Aggregate function {} does not support LIMIT in arguments", function.name));
+    return Error(
+        WordBefore(call.limit->position, "LIMIT"),
+        is_window ? fmt::format("LIMIT in arguments is not supported on analytic functions")
+                  : fmt::format("Aggregate function {} does not support LIMIT in arguments", function.name));
   }
-  static constexpr std::string_view kWindowsWithNulls[] = {"FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "PERCENTILE_CONT",
-                                                           "PERCENTILE_DISC", "LAG", "LEAD"};
+  static constexpr std::string_view kWindowsWithNulls[] = {
+      "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "PERCENTILE_CONT", "PERCENTILE_DISC", "LAG", "LEAD"};
   bool takes_nulls_modifier = TakesNullsModifier(function);
-  for (const std::string_view name : kWindowsWithNulls) takes_nulls_modifier |= is_window && function.name == name;
+  for (const std::string_view name : kWindowsWithNulls)
+    takes_nulls_modifier |= is_window && function.name == name;
   if (call.nulls != Expr::Call::Nulls::kUnsaid && !takes_nulls_modifier) {
     const bool is_aggregate = function.kind == Function::Kind::kAggregate;
-    return Error(expr.position, fmt::format("IGNORE NULLS and RESPECT NULLS are not allowed for {} function {}",
-                                            is_aggregate ? "aggregate" : "analytic",
-                                            is_aggregate ? absl::AsciiStrToLower(function.name) : function.name));
+    return Error(expr.position,
+                 fmt::format("IGNORE NULLS and RESPECT NULLS are not allowed for {} function {}",
+                             is_aggregate ? "aggregate" : "analytic",
+                             is_aggregate ? absl::AsciiStrToLower(function.name) : function.name));
   }
   return absl::OkStatus();
 }
@@ -110,8 +115,9 @@ absl::Status QueryBinder::BindModifiers(const Expr& expr, const Function& /*func
   if (call.distinct) {
     for (const ExpressionPtr& argument : item->arguments) {
       if (argument->type.IsGroupable()) continue;
-      return Error(expr.position, fmt::format("Aggregate functions with DISTINCT cannot be used with arguments of type {}",
-                                              argument->type.ToString()));
+      return Error(expr.position,
+                   fmt::format("Aggregate functions with DISTINCT cannot be used with arguments of type {}",
+                               argument->type.ToString()));
     }
   }
   const Expr* const having = call.having_max != nullptr ? call.having_max.get() : call.having_min.get();
@@ -127,12 +133,13 @@ absl::Status QueryBinder::BindModifiers(const Expr& expr, const Function& /*func
     SortKey key;
     SONDE_TRY_SET(key.expr, BindExpression(*order.expr, inside));
     if (!key.expr->type.IsOrderable()) {
-      return Error(order.expr->position,
-                   fmt::format("ORDER BY does not support expressions of type {}", key.expr->type.ToString()));
+      return Error(order.expr->position, fmt::format("ORDER BY does not support expressions of type {}",
+                                                     key.expr->type.ToString()));
     }
     if (call.distinct && !IsAmong(*key.expr, item->arguments)) {
-      return Error(order.expr->position, "An aggregate function that has both DISTINCT and ORDER BY arguments can only "
-                                         "ORDER BY expressions that are arguments to the function");
+      return Error(order.expr->position,
+                   "An aggregate function that has both DISTINCT and ORDER BY arguments can only "
+                   "ORDER BY expressions that are arguments to the function");
     }
     key.descending = order.descending;
     key.nulls_first = order.nulls_first.value_or(!order.descending);

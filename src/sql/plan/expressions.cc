@@ -74,12 +74,13 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindExpression(const Expr& expr, cons
   return absl::InternalError("an expression of no kind");
 }
 
-absl::StatusOr<ExpressionPtr> QueryBinder::BindCondition(const Expr& expr, const Site& site, std::string_view clause) {
+absl::StatusOr<ExpressionPtr> QueryBinder::BindCondition(const Expr& expr, const Site& site,
+                                                         std::string_view clause) {
   SONDE_TRY_SET(ExpressionPtr condition, BindExpression(expr, site));
   if (IsUntypedNull(*condition)) return Coerce(std::move(condition), TypeKind::kBool, expr.position);
   if (!condition->type.Is(TypeKind::kBool)) {
-    return Error(expr.position,
-                 fmt::format("{} should return type BOOL, but returns {}", clause, condition->type.ToString()));
+    return Error(expr.position, fmt::format("{} should return type BOOL, but returns {}", clause,
+                                            condition->type.ToString()));
   }
   return condition;
 }
@@ -145,7 +146,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindField(const Expr& expr, const Sit
       const NamedColumn* column = nullptr;
       for (const NamedColumn& candidate : found->variable->columns) {
         if (!SameName(candidate.name, expr.text)) continue;
-        if (column != nullptr) return Error(FieldPosition(expr), fmt::format("Column name {} is ambiguous", expr.text));
+        if (column != nullptr)
+          return Error(FieldPosition(expr), fmt::format("Column name {} is ambiguous", expr.text));
         column = &candidate;
       }
       if (column == nullptr) {
@@ -158,9 +160,11 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindField(const Expr& expr, const Sit
   return AccessField(std::move(value), expr.text, FieldPosition(expr));
 }
 
-absl::StatusOr<ExpressionPtr> QueryBinder::AccessField(ExpressionPtr value, std::string_view name, Position position) {
+absl::StatusOr<ExpressionPtr> QueryBinder::AccessField(ExpressionPtr value, std::string_view name,
+                                                       Position position) {
   if (!value->type.Is(TypeKind::kStruct)) {
-    return Error(position, fmt::format("Cannot access field {} on a value with type {}", name, value->type.ToString()));
+    return Error(position,
+                 fmt::format("Cannot access field {} on a value with type {}", name, value->type.ToString()));
   }
   const std::vector<size_t> fields = FieldsNamed(value->type, name);
   if (fields.empty()) {
@@ -181,7 +185,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindParameter(const Expr& expr) {
     parameter->index = i;
     return parameter;
   }
-  return Error(expr.position, fmt::format("Query parameter '{}' not found", absl::AsciiStrToLower(expr.text)));
+  return Error(expr.position,
+               fmt::format("Query parameter '{}' not found", absl::AsciiStrToLower(expr.text)));
 }
 
 absl::StatusOr<ExpressionPtr> QueryBinder::BindIndex(const Expr& expr, const Site& site) {
@@ -191,7 +196,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindIndex(const Expr& expr, const Sit
   const bool by_key = how == "KEY" || how == "SAFE_KEY";
   std::vector<ExpressionPtr> arguments;
   if (base->type.Is(TypeKind::kMap) && (how.empty() || by_key)) {
-    if (how == "KEY") return absl::UnimplementedError("Subscript access by KEY is not built; SAFE_KEY and [k] are");
+    if (how == "KEY")
+      return absl::UnimplementedError("Subscript access by KEY is not built; SAFE_KEY and [k] are");
     arguments.push_back(std::move(base));
     arguments.push_back(std::move(place));
     return CallOperator("$map_at", "operator []", std::move(arguments), expr.position);
@@ -201,6 +207,11 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindIndex(const Expr& expr, const Sit
                  fmt::format("Subscript access using [{}{}{}{}] is not supported on values of type {}", how,
                              how.empty() ? "" : "(", place->type.ToString(), how.empty() ? "" : ")",
                              base->type.ToString()));
+  }
+  if (!CoercionCost(FactsOf(*place), TypeKind::kInt64).has_value()) {
+    return Error(expr.children[1]->position,
+                 fmt::format("Array position in [] must be coercible to INT64 type, but has type {}",
+                             ShownType(FactsOf(*place))));
   }
   std::string_view function = "$array_at_offset";
   if (how == "ORDINAL") function = "$array_at_ordinal";
@@ -257,10 +268,11 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCase(const Expr& expr, const Site
       SONDE_TRY_SET(condition, Coerce(std::move(condition), TypeKind::kBool, expr.position));
     }
     if (!condition->type.Is(TypeKind::kBool)) {
-      return Error(expr.position,
-                   fmt::format("No matching signature for operator CASE; all WHEN argument types must be BOOL but "
-                               "found: {}; {}",
-                               condition->type.ToString(), shown()));
+      return Error(
+          expr.position,
+          fmt::format("No matching signature for operator CASE; all WHEN argument types must be BOOL but "
+                      "found: {}; {}",
+                      condition->type.ToString(), shown()));
     }
   }
   const std::string actual = shown();
@@ -270,9 +282,10 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCase(const Expr& expr, const Site
   }
   SONDE_TRY_SET(std::optional<Type> common, CoerceToCommon(&values, positions));
   if (!common.has_value()) {
-    return Error(expr.position, fmt::format("No matching signature for operator CASE; all THEN/ELSE arguments must be "
-                                            "coercible to a common type but found: {}; {}",
-                                            found, actual));
+    return Error(expr.position,
+                 fmt::format("No matching signature for operator CASE; all THEN/ELSE arguments must be "
+                             "coercible to a common type but found: {}; {}",
+                             found, actual));
   }
   auto choice = std::make_unique<Expression>();
   choice->kind = Expression::Kind::kCase;
@@ -321,9 +334,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCast(const Expr& expr, const Site
   const Kernel kernel = FindFormatCast(value->type, to);
   const std::string pair = fmt::format("cast from {} to {}", value->type.ToString(), to.ToString());
   if (kernel == nullptr || (format == nullptr && zone != nullptr)) {
-    return format == nullptr
-               ? Error(zone->position, fmt::format("AT TIME ZONE is not allowed for {}", pair))
-               : Error(format->position, fmt::format("FORMAT is not allowed for {}", pair));
+    return format == nullptr ? Error(zone->position, fmt::format("AT TIME ZONE is not allowed for {}", pair))
+                             : Error(format->position, fmt::format("FORMAT is not allowed for {}", pair));
   }
   if (zone != nullptr && !value->type.Is(TypeKind::kTimestamp) && !to.Is(TypeKind::kTimestamp)) {
     return Error(zone->position, fmt::format("AT TIME ZONE is not allowed for {}", pair));
@@ -341,9 +353,10 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCast(const Expr& expr, const Site
     if (extra == nullptr) continue;
     SONDE_TRY_SET(ExpressionPtr bound, BindExpression(*extra, site));
     if (!CoercionCost(FactsOf(*bound), TypeKind::kString).has_value()) {
-      return Error(extra->position, fmt::format("{} should be a STRING, but is {}",
-                                                extra == format ? "FORMAT expression" : "AT TIME ZONE expression",
-                                                bound->type.ToString()));
+      return Error(extra->position,
+                   fmt::format("{} should be a STRING, but is {}",
+                               extra == format ? "FORMAT expression" : "AT TIME ZONE expression",
+                               bound->type.ToString()));
     }
     SONDE_TRY_SET(bound, Coerce(std::move(bound), TypeKind::kString, extra->position));
     cast->arguments.push_back(std::move(bound));
@@ -357,8 +370,9 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindExtract(const Expr& expr, const S
   SONDE_TRY_SET(ExpressionPtr value, BindExpression(*expr.children[0], site));
   const ArgumentFacts facts = FactsOf(*value);
   if (!value->type.Is(TypeKind::kDate) && !value->type.Is(TypeKind::kTimestamp) && !facts.is_untyped_null) {
-    return Error(expr.position, fmt::format("EXTRACT does not support {}{} arguments",
-                                            facts.literal.has_value() ? "literal " : "", value->type.ToString()));
+    return Error(expr.position,
+                 fmt::format("EXTRACT does not support {}{} arguments",
+                             facts.literal.has_value() ? "literal " : "", value->type.ToString()));
   }
   const bool is_date = value->type.Is(TypeKind::kDate);
   arguments.push_back(std::move(value));
@@ -369,8 +383,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindExtract(const Expr& expr, const S
   }
   std::string part = expr.text.substr(0, expr.text.find('('));
   static constexpr std::string_view kTimeParts[] = {"HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"};
-  static constexpr std::string_view kDateParts[] = {"YEAR", "ISOYEAR", "QUARTER", "MONTH", "WEEK",
-                                                    "ISOWEEK", "DAY", "DAYOFWEEK", "DAYOFYEAR", "DATE"};
+  static constexpr std::string_view kDateParts[] = {"YEAR",    "ISOYEAR", "QUARTER",   "MONTH",     "WEEK",
+                                                    "ISOWEEK", "DAY",     "DAYOFWEEK", "DAYOFYEAR", "DATE"};
   const auto among = [&part](const auto& parts) {
     for (const std::string_view known : parts) {
       if (part == known) return true;
@@ -378,7 +392,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindExtract(const Expr& expr, const S
     return false;
   };
   if (!among(kTimeParts) && !among(kDateParts)) {
-    return Error(expr.position, fmt::format("A valid date part name is required but found {}", expr.text));
+    return Error(WordFrom(WordFrom(expr.position, "("), expr.text),
+                 fmt::format("A valid date part name is required but found {}", expr.text));
   }
   if (is_date && (among(kTimeParts) || part == "DATE")) {
     return Error(expr.position, fmt::format("EXTRACT from DATE does not support the {} date part", part));
@@ -393,9 +408,10 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindArray(const Expr& expr, const Sit
   for (const ExprPtr& child : expr.children) {
     SONDE_TRY_SET(ExpressionPtr element, BindExpression(*child, site));
     if (element->type.Is(TypeKind::kArray) && !IsUntypedNull(*element)) {
-      return Error(child->position, fmt::format("Cannot construct array with element type {} because nested arrays "
-                                                "are not supported",
-                                                element->type.ToString()));
+      return Error(child->position,
+                   fmt::format("Cannot construct array with element type {} because nested arrays "
+                               "are not supported",
+                               element->type.ToString()));
     }
     are_literals = are_literals && element->kind == Expression::Kind::kLiteral &&
                    element->written != Expression::Written::kNo;
@@ -425,7 +441,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindArray(const Expr& expr, const Sit
           types += (types.empty() ? "" : ", ") + seen[i];
         }
       }
-      return Error(expr.position, fmt::format("Array elements of types {{{}}} do not have a common supertype", types));
+      return Error(expr.position,
+                   fmt::format("Array elements of types {{{}}} do not have a common supertype", types));
     }
     element_type = *common;
   }
@@ -450,9 +467,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindStruct(const Expr& expr, const Si
   if (expr.type != nullptr) {
     SONDE_TRY_SET(wanted, BindType(*expr.type));
     if (wanted->fields().size() != expr.children.size()) {
-      return Error(expr.position,
-                   fmt::format("STRUCT type has {} fields but constructor call has {} fields", wanted->fields().size(),
-                               expr.children.size()));
+      return Error(expr.position, fmt::format("STRUCT type has {} fields but constructor call has {} fields",
+                                              wanted->fields().size(), expr.children.size()));
     }
   }
   auto made = std::make_unique<Expression>();
@@ -466,8 +482,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindStruct(const Expr& expr, const Si
     if (wanted.has_value()) {
       const Type::Field& field = wanted->fields()[i];
       if (!CoercionCost(FactsOf(*value), field.type).has_value()) {
-        return Error(child.position, fmt::format("Struct field {} has type {} which does not coerce to {}", i + 1,
-                                                 value->type.ToString(), field.type.ToString()));
+        return Error(child.position, fmt::format("Struct field {} has type {} which does not coerce to {}",
+                                                 i + 1, value->type.ToString(), field.type.ToString()));
       }
       SONDE_TRY_SET(value, Coerce(std::move(value), field.type, child.position));
       name = field.name;

@@ -209,12 +209,30 @@ void ForEachExpression(Plan* plan, absl::FunctionRef<void(ExpressionPtr*)> visit
   one(plan->condition);
   if (plan->scan == nullptr) return;
   TemporalArguments& temporal = plan->scan->temporal;
-  for (ExpressionPtr* argument : {&temporal.as_of, &temporal.after, &temporal.after_or_equal, &temporal.before,
-                                  &temporal.before_or_equal, &temporal.latest_n}) {
+  for (ExpressionPtr* argument : {&temporal.as_of, &temporal.after, &temporal.after_or_equal,
+                                  &temporal.before, &temporal.before_or_equal, &temporal.latest_n}) {
     one(*argument);
   }
   all(plan->scan->key_conditions);
   all(plan->scan->time_conditions);
+}
+
+namespace {
+
+void VisitSubqueries(Expression* expression, absl::FunctionRef<void(Expression::Kind, PlanPtr*)> visit) {
+  for (ExpressionPtr& argument : expression->arguments) {
+    if (argument != nullptr) VisitSubqueries(argument.get(), visit);
+  }
+  if (expression->plan == nullptr) return;
+  auto subquery = std::make_unique<Plan>(std::move(*OwnPlan(expression)));
+  visit(expression->kind, &subquery);
+  expression->plan = std::move(subquery);
+}
+
+}  // namespace
+
+void ForEachSubquery(Plan* plan, absl::FunctionRef<void(Expression::Kind kind, PlanPtr* subquery)> visit) {
+  ForEachExpression(plan, [visit](ExpressionPtr* expression) { VisitSubqueries(expression->get(), visit); });
 }
 
 bool IsReference(const Expression& node, size_t level) {
@@ -368,7 +386,8 @@ PlanPtr MakeDistinct(PlanPtr input) {
   auto plan = std::make_unique<Plan>();
   plan->kind = Plan::Kind::kAggregate;
   plan->types = input->types;
-  for (size_t i = 0; i < input->types.size(); ++i) plan->expressions.push_back(MakeColumn(i, input->types[i]));
+  for (size_t i = 0; i < input->types.size(); ++i)
+    plan->expressions.push_back(MakeColumn(i, input->types[i]));
   plan->inputs.push_back(std::move(input));
   return plan;
 }

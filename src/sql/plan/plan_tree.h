@@ -25,7 +25,10 @@ void VisitNodes(ExpressionPtr* expression, VisitNode visit, size_t level = 0);
 // For each expression of an operator; `visit` gets those that are there.
 void ForEachExpression(Plan* plan, absl::FunctionRef<void(ExpressionPtr*)> visit);
 
-// The index that a node refers to, if it is a reference to the columns at level 0.
+// For each subquery in the expressions of an operator, but not those inside of other subqueries; `visit` may replace it.
+void ForEachSubquery(Plan* plan, absl::FunctionRef<void(Expression::Kind kind, PlanPtr* subquery)> visit);
+
+// Whether a node is a reference to the columns at level 0.
 bool IsReference(const Expression& node, size_t level);
 // The columns that an expression and its subqueries refer to, ascending, each once.
 std::vector<size_t> ReferencesOf(const Expression& expression);

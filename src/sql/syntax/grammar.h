@@ -1,8 +1,10 @@
-// The grammar, by recursive descent: a function a rule, which takes the rule's tokens and returns its part of the tree.
+// The grammar, by recursive descent: a function a rule, which takes the rule's tokens and returns its part of
+// the tree.
 //
-// After an error (TokenStream::Fail) the rules return at once what they have, which nobody may use; an Expr is never null.
-// Depth: rules within rules, and the height of the tree, which chains of operators make higher than rules are deep, are
-// bounded, so that neither reading a tree nor walking or freeing it needs more than some hundred KiB of stack.
+// After an error (TokenStream::Fail) the rules return at once what they have, which nobody may use.  An Expr is
+// never null.
+// Depth: rules within rules are bounded by kNestingMax.  Chains of operators make a tree higher than rules are
+// deep: its height is bounded by kTreeHeightMax.
 #pragma once
 
 #include <memory>
@@ -33,6 +35,19 @@ class Grammar {
     ~Level();
     Level(const Level&) = delete;
     Level& operator=(const Level&) = delete;
+
+   private:
+    Grammar& grammar_;
+    const int outer_height_;
+  };
+
+  // A rule whose tree stands beside those that were read before it, not upon them.
+  class Side {
+   public:
+    explicit Side(Grammar* grammar);
+    ~Side();
+    Side(const Side&) = delete;
+    Side& operator=(const Side&) = delete;
 
    private:
     Grammar& grammar_;

@@ -1,8 +1,9 @@
 // Cuts the text of a query into tokens.
 //
-// Names behind a dot may be reserved words and may begin with a digit: t.select, a.1b.  Comments (#, --, /* */) are gone.
-// Errors end the tokens with one of kind kError: a literal, quoted name or comment that is not closed, and a character that
-//   begins nothing.  A parser that stops earlier never sees it.
+// Names behind a dot may be reserved words and may begin with a digit: t.select, a.1b.  Comments (#, --, /* */)
+//   are gone.
+// Errors end the tokens with one of kind kError: a literal, quoted name or comment that is not closed, and a
+//   character that begins nothing.  A parser that stops earlier never sees it.
 // Source: GoogleSQL's lexical structure, with its messages.
 #pragma once
 

@@ -118,8 +118,8 @@ class BodyReader {
     }
   }
 
-  // Reads `digits_count` digits that stand `before` bytes behind the backslash's next one.  Of bytes a byte, of strings a
-  // code point.
+  // Reads `digits_count` digits, which stand behind the backslash and `before` bytes: a byte of bytes, a code
+  // point of strings.
   void ReadNumber(size_t digits_count, size_t before, uint32_t base, std::string_view rule) {
     const std::string_view escape = body_.substr(at_, 1 + before + digits_count);
     const std::optional<uint32_t> number = Digits(escape.substr(1 + before), digits_count, base);

@@ -1,6 +1,8 @@
-// Operators, by precedence: OR, AND, NOT, comparisons, then kBinaryLevels, then signs, then what follows an operand.
+// Operators, by precedence: OR, AND, NOT, comparisons, then kBinaryLevels, then signs, then what follows an
+// operand.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -11,9 +13,6 @@ namespace sonde::sql {
 namespace {
 
 using Kind = Expr::Kind;
-
-// A chain of operators makes a tree as high as it is long: this bounds both.
-constexpr int kHeightMax = 1'000;
 
 // From the weakest; operators of one level group from the left.
 struct BinaryLevel {
@@ -82,12 +81,18 @@ Grammar::Level::~Level() {
   grammar_.height_ = std::max(outer_height_, grammar_.height_);
 }
 
+Grammar::Side::Side(Grammar* grammar) : grammar_(*grammar), outer_height_(grammar->height_) {
+  grammar_.height_ = 0;
+}
+
+Grammar::Side::~Side() { grammar_.height_ = std::max(outer_height_, grammar_.height_); }
+
 void Grammar::GrowTree() {
-  if (++height_ <= kHeightMax) return;
+  if (++height_ <= kTreeHeightMax) return;
   tokens_.Fail(
       tokens_.position(),
       fmt::format("Query is too deep: more than {} operators or expressions stand one upon the other",
-                  kHeightMax));
+                  kTreeHeightMax));
 }
 
 void Grammar::CheckListLength(size_t count) {
@@ -128,6 +133,7 @@ ExprPtr Grammar::Expression() {
 
 // e AND e AND ...
 ExprPtr Grammar::Conjunction() {
+  const Side side(this);
   ExprPtr first = Negation();
   if (!tokens_.Is("AND")) return first;
   ExprPtr expr = MakeText(Kind::kBinary, first->position, "AND");
@@ -150,6 +156,7 @@ ExprPtr Grammar::Negation() {
 }
 
 ExprPtr Grammar::Comparison() {
+  const Side side(this);
   ExprPtr expr = Binary(0);
   while (BeginsComparison()) {
     expr = ComparisonWith(std::move(expr));
@@ -275,6 +282,7 @@ ExprPtr Grammar::BetweenTest(ExprPtr left, bool negated) {
 
 // Operators of this level and of stronger ones.
 ExprPtr Grammar::Binary(int level_min) {
+  const Side side(this);
   ExprPtr left = Unary();
   while (true) {
     const Word operation = tokens_.Peek().word;
@@ -300,6 +308,7 @@ ExprPtr Grammar::Unary() {
 }
 
 ExprPtr Grammar::Postfix() {
+  const Side side(this);
   ExprPtr expr = Primary();
   while (true) {
     if (tokens_.Is("[")) {

@@ -240,6 +240,10 @@ TEST(Parser, BoundsTheHeightOfTrees) {
   EXPECT_EQ(Printed("SELECT 1 FROM a" + Repeated(", a", 1'001)).substr(0, too_high.size()), too_high);
   EXPECT_EQ(Printed("SELECT 1 FROM a" + Repeated(" JOIN a ON b", 1'001)).substr(0, too_high.size()),
             too_high);
+  // Chains beside each other.
+  EXPECT_TRUE(ParseStatement("SELECT a" + Repeated("+1", 900) + " = b" + Repeated("+1", 900)).ok());
+  EXPECT_TRUE(ParseStatement("SELECT a" + Repeated(" AND b.c = d + 1 OR e IS NULL", 5'000)).ok());
+  EXPECT_TRUE(ParseStatement("SELECT f(a" + Repeated("+1", 900) + ", b" + Repeated("+1", 900) + ")").ok());
   // Chains in chains.
   std::string chain = "a" + Repeated("+1", 300);
   for (int i = 0; i < 4; ++i) chain = "(" + chain + ")" + Repeated("+1", 300);

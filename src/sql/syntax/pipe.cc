@@ -196,9 +196,10 @@ void Grammar::PipeAggregate(PipeOperator* pipe) {
   }
   if (tokens_.Is("GROUP")) PipeGroupBy(pipe);
   for (size_t i = 0; i < marks.size(); ++i) {
-    if (!marks[i]) continue;
-    pipe->order_by.push_back(
-        OrderByColumn(*std::move(marks[i]), pipe->group_by.size() + i + 1, pipe->items[i].position));
+    std::optional<OrderItem>& mark = marks[i];
+    if (!mark.has_value()) continue;
+    const size_t ordinal = pipe->group_by.size() + i + 1;
+    pipe->order_by.push_back(OrderByColumn(*std::move(mark), ordinal, pipe->items[i].position));
   }
 }
 

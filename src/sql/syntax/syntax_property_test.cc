@@ -1,4 +1,5 @@
-// Random trees, and random damage to their texts: what is printed is read as the same tree, and nothing else happens.
+// Random trees, and random damage to their texts: what is printed is read as the same tree, and nothing else
+// happens.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -52,8 +52,8 @@ struct ErrorCase {
 // Expects each statement to be refused in these words.
 void ExpectErrors(const std::vector<ErrorCase>& cases);
 
-// What makes `text` a bad example of a statement: it is refused, or what it is printed as is not read as the same tree.
-// Empty: it is a good one.
+// How printing fails `statement`: the text is refused, or read as a tree that is printed otherwise.  Empty: it
+// does not.
 std::string RoundTripFault(const Statement& statement);
 
 }  // namespace sonde::sql::syntax_test

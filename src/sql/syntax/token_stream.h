@@ -1,7 +1,7 @@
 // Tokens, one after the other, and the error that ends them.
 //
-// The first error stays, and the stream is at its end from then on: every question about the token here is answered with no.
-// So code that reads goes on without asking after each step, and its loops end.
+// The first error stays, and the stream is at its end from then on: every question about the token here is
+// answered with no.  So code that reads goes on without asking after each step, and its loops end.
 #pragma once
 
 #include <cstddef>

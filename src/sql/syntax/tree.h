@@ -89,7 +89,7 @@ struct Expr {
     kNull,
     kBool,       // `boolean`
     kInt,        // `text`: decimal or 0x..., without sign
-    kFloat,      // `text`
+    kFloat,      // `text`; 0.5 for .5
     kString,     // `text`: the value, unescaped, valid UTF-8
     kBytes,      // `text`: the value, unescaped
     kDate,       // DATE '...': `text`
@@ -178,9 +178,9 @@ struct FromItem {
     kTable,     // `path`, `arguments`, `hints`: a table, a view, a WITH name, or a path to an array
     kUnnest,    // UNNEST(array) [WITH OFFSET [AS offset_alias]]
     kQuery,     // (query)
-    kUnpack,    // UNPACK((query))
-    kJoin,      // left, right, ...
-    kFunction,  // a table function: `path`(`arguments`, `table_arguments`), such as GAP_FILL
+    kUnpack,    // UNPACK((query)); in a pipe operator without `query`
+    kJoin,      // left, right, ...; `position`: of its first word, such as LEFT; `hints`: behind JOIN
+    kFunction,  // a table function: `path`(`tables`, `positional`, `arguments`), such as GAP_FILL
   };
   enum class Join : uint8_t { kComma, kCross, kInner, kLeft, kRight, kFull };
 
@@ -191,9 +191,9 @@ struct FromItem {
   std::vector<ExprPtr> positional;  // of kFunction: arguments without a name
   std::vector<QueryPtr> tables;     // of kFunction: TABLE t (as SELECT * FROM t) and (query) arguments
   std::vector<Hint> hints;
-  std::string alias;  // empty: none
-  ExprPtr array;      // of kUnnest
-  bool with_offset = false;
+  std::string alias;         // empty: none
+  ExprPtr array;             // of kUnnest
+  bool with_offset = false;  // of kUnnest, and of kTable, which may be an array
   std::string offset_alias;
   QueryPtr query;
   Join join = Join::kCross;

@@ -1,4 +1,5 @@
-// The words of the language: reserved and other keywords, and the symbols, each a number that is known when this compiles.
+// The words of the language: reserved and other keywords, and the symbols.  Each is a number that is known when
+// this compiles.
 //
 //   if (token.word == Word("SELECT")) ...   // a word that does not exist fails to compile
 //
