@@ -1,5 +1,6 @@
 #include "sql/function/cast.h"
 
+#include "sql/function/cast_format.h"
 #include "sql/function/cast_nested.h"
 #include "sql/function/cast_scalar.h"
 
@@ -13,6 +14,6 @@ Kernel FindCast(const Type& from, const Type& to) {
   return FindScalarCast(from.kind(), to.kind());
 }
 
-Kernel FindFormatCast(const Type&, const Type&) { return nullptr; }
+Kernel FindFormatCast(const Type& from, const Type& to) { return FindCastWithFormat(from.kind(), to.kind()); }
 
 }  // namespace sonde::sql

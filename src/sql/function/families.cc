@@ -4,20 +4,9 @@ namespace sonde::sql {
 
 absl::Span<const Family> Families() {
   static constexpr Family kFamilies[] = {
-      OperatorFunctions,
-      ConversionFunctions,
-      MathFunctions,
-      StringFunctions,
-      RegexpFunctions,
-      FormatFunctions,
-      JsonFunctions,
-      DateFunctions,
-      TimestampFunctions,
-      ArrayFunctions,
-      MapFunctions,
-      VectorFunctions,
-      AggregateFunctions,
-      NotBuiltFunctions,
+      OperatorFunctions, ConversionFunctions, MathFunctions,      StringFunctions,    RegexpFunctions,
+      FormatFunctions,   JsonFunctions,       DateFunctions,      TimestampFunctions, ArrayFunctions,
+      MapFunctions,      VectorFunctions,     AggregateFunctions, NotBuiltFunctions,
   };
   return kFamilies;
 }
