@@ -109,7 +109,7 @@ std::vector<Function> DateFunctions() {
                        .overloads = {Scalar("() -> DATE", RowKernel<CurrentDate>),
                                      Scalar("(STRING) -> DATE", RowKernel<CurrentDateIn>)},
                        .meaning = "The date on which the statement began, in a time zone.",
-                       .examples = {"CURRENT_DATE() >= DATE '2020-01-01'"}});
+                       .examples = {"CURRENT_DATE() = DATE(CURRENT_TIMESTAMP())"}});
   functions.push_back(
       {.name = "DATE",
        .overloads = {Scalar("(INT64, INT64, INT64) -> DATE", RowKernel<DateOfParts>),

@@ -108,7 +108,7 @@ void AppendConstructors(std::vector<Function>* functions) {
   functions->push_back({.name = "CURRENT_TIMESTAMP",
                         .overloads = {Scalar("() -> TIMESTAMP", RowKernel<CurrentTimestamp>)},
                         .meaning = "The time when the statement began.",
-                        .examples = {"CURRENT_TIMESTAMP() >= TIMESTAMP '2020-01-01'"}});
+                        .examples = {"CURRENT_TIMESTAMP() = CURRENT_TIMESTAMP()"}});
   functions->push_back({.name = "TIMESTAMP",
                         .overloads = {Scalar("(STRING) -> TIMESTAMP", RowKernel<OfText>),
                                       Scalar("(STRING, STRING) -> TIMESTAMP", RowKernel<OfTextIn>),
