@@ -16,23 +16,10 @@ using Family = std::vector<Function> (*)();
 // All families.  A function with an alias_of and without overloads gets the overloads, meaning and examples of the function that
 // it names.
 constexpr Family kFamilies[] = {
-    OperatorFunctions,
-    ConversionFunctions,
-    MathFunctions,
-    StringFunctions,
-    RegexpFunctions,
-    FormatFunctions,
-    JsonFunctions,
-    DateFunctions,
-    TimestampFunctions,
-    ArrayFunctions,
-    MapFunctions,
-    VectorFunctions,
-    AggregateFunctions,
-    StatisticalFunctions,
-    SketchFunctions,
-    WindowFunctions,
-    NotBuiltFunctions,
+    OperatorFunctions, ConversionFunctions, MathFunctions,      StringFunctions,      RegexpFunctions,
+    FormatFunctions,   JsonFunctions,       DateFunctions,      TimestampFunctions,   ArrayFunctions,
+    MapFunctions,      VectorFunctions,     AggregateFunctions, StatisticalFunctions, SketchFunctions,
+    WindowFunctions,   NotBuiltFunctions,
 };
 
 bool NameIsLess(const Function& a, std::string_view name) { return a.name < name; }
