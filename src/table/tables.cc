@@ -67,7 +67,13 @@ absl::StatusOr<std::unique_ptr<RowReader>> Tables::Read(TableSchemaRef schema, R
 absl::Status Tables::ReadNumbers(const TableSchemaRef& schema, const NumberRead& read,
                                  const std::function<bool(const NumberRow&)>& row,
                                  const std::function<std::string()>& caller) {
-  return ReadNumbersOf(engine_, *schema, clock_->NowMicros(), read, {observer_, caller}, row);
+  return ReadNumbersOf(engine_, schema, clock_->NowMicros(), read, {observer_, caller}, row);
+}
+
+absl::StatusOr<std::unique_ptr<NumberStream>> Tables::OpenNumbers(TableSchemaRef schema, NumberRead read,
+                                                                  std::function<std::string()> caller) {
+  return NumberStream::Open(engine_, std::move(schema), clock_->NowMicros(), std::move(read), observer_,
+                            std::move(caller));
 }
 
 absl::Status Tables::Confirmed(const TableSchema& schema, absl::Status applied) const {
