@@ -1,6 +1,7 @@
 // Calls of aggregate functions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,17 @@ bool TakesOrder(const Function& function) {
 
 bool TakesNullsModifier(const Function& function) {
   return function.name == "ARRAY_AGG" || function.name == "ANY_VALUE";
+}
+
+// Whether two aggregates give the same; of what has an order or a limit, nobody asks.
+bool IsSameAggregate(const AggregateItem& a, const AggregateItem& b) {
+  const auto is_simple = [](const AggregateItem& item) {
+    return item.having == nullptr && item.order_by.empty() && item.limit == nullptr;
+  };
+  return is_simple(a) && is_simple(b) && a.overload == b.overload && a.type == b.type &&
+         a.distinct == b.distinct && a.ignores_nulls == b.ignores_nulls &&
+         std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), b.arguments.end(),
+                    [](const ExpressionPtr& x, const ExpressionPtr& y) { return IsSame(*x, *y); });
 }
 
 bool IsAmong(const Expression& expression, const std::vector<ExpressionPtr>& arguments) {
@@ -46,9 +58,13 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindAggregateCall(const Expr& expr, c
                                             expr.call->star ? "(*)" : "", site.clause));
   }
   SONDE_TRY_SET(AggregateItem item, BindAggregateItem(expr, function, site));
+  std::vector<AggregateItem>& items = site.aggregates->aggregates;
+  const auto same = std::find_if(items.begin(), items.end(),
+                                 [&](const AggregateItem& other) { return IsSameAggregate(item, other); });
+  const size_t place = static_cast<size_t>(same - items.begin());
   Type type = item.type;
-  site.aggregates->aggregates.push_back(std::move(item));
-  return MakeColumn(kAggregateBase + site.aggregates->aggregates.size() - 1, std::move(type));
+  if (same == items.end()) items.push_back(std::move(item));
+  return MakeColumn(kAggregateBase + place, std::move(type));
 }
 
 absl::StatusOr<AggregateItem> QueryBinder::BindAggregateItem(const Expr& expr, const Function& function,

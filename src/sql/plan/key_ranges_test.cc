@@ -51,7 +51,8 @@ std::string RangesText(std::string_view condition, std::string_view k = "b", std
     if (range.IsSingleRow()) {
       text += StringLiteral(range.start);
     } else {
-      text += "[" + StringLiteral(range.start) + ", " + (range.end.empty() ? "" : StringLiteral(range.end)) + ")";
+      text +=
+          "[" + StringLiteral(range.start) + ", " + (range.end.empty() ? "" : StringLiteral(range.end)) + ")";
     }
   }
   return text;
@@ -132,7 +133,8 @@ size_t Below(Random& random, size_t end) { return std::uniform_int_distribution<
 
 std::string RandomBytes(Random& random, std::string_view letters, size_t length_max) {
   std::string bytes;
-  for (size_t length = Below(random, length_max + 1); length > 0; --length) bytes += letters[Below(random, letters.size())];
+  for (size_t length = Below(random, length_max + 1); length > 0; --length)
+    bytes += letters[Below(random, letters.size())];
   return bytes;
 }
 
@@ -201,7 +203,8 @@ TEST(KeyRanges, HoldAllRowsThatAConditionLetsThrough) {
     const std::string condition = RandomCondition(random, kLetters, 3);
     std::vector<Value> ks;
     for (size_t count = Below(random, 4); count > 0; --count) {
-      ks.push_back(Below(random, 6) == 0 ? Value::Null(TypeKind::kBytes) : Value::Bytes(RandomBytes(random, kLetters, 3)));
+      ks.push_back(Below(random, 6) == 0 ? Value::Null(TypeKind::kBytes)
+                                         : Value::Bytes(RandomBytes(random, kLetters, 3)));
     }
     const Query query = QueryOf(condition, RandomBytes(random, kLetters, 2), std::move(ks));
     if (query.Filter().kind != Plan::Kind::kFilter) continue;
@@ -220,7 +223,8 @@ TEST(KeyRanges, HoldAllRowsThatAConditionLetsThrough) {
       ASSERT_TRUE(is_held) << condition << " at " << BytesLiteral(keys[row]);
     }
     for (const std::string& key : keys) {
-      read += std::any_of(ranges->begin(), ranges->end(), [&](const RowRange& range) { return range.Contains(key); });
+      read += std::any_of(ranges->begin(), ranges->end(),
+                          [&](const RowRange& range) { return range.Contains(key); });
     }
   }
   // Ranges bound something: most conditions are on the key.

@@ -191,9 +191,8 @@ absl::StatusOr<Relation> QueryBinder::PipeAggregate(const PipeOperator& pipe, Re
   site.clause = "pipe AGGREGATE";
   site.aggregates = &block.calls;
   for (const SelectItem& item : pipe.items) {
-    const size_t before = block.calls.aggregates.size();
     SONDE_TRY(BindSelectItem(item, site, &block));
-    if (block.calls.aggregates.size() == before) {
+    if (!ReadsColumnsIn(*block.items.back().expr, kAggregateBase, kWindowBase)) {
       return Error(item.expr->position, "Pipe AGGREGATE cannot include non-aggregate expressions");
     }
   }

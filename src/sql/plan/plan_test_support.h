@@ -45,6 +45,11 @@ inline BindOptions FakeOptions() {
   return options;
 }
 
+struct Transcript {
+  std::string_view query;
+  std::string_view plan;
+};
+
 // The columns of a query, or where it has errors those; then its plan.
 inline std::string Planned(std::string_view query, const BindOptions& options) {
   const absl::StatusOr<BoundQuery> bound = ParseAndBind(query, options);

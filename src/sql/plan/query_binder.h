@@ -3,7 +3,7 @@
 // Columns: an expression reads the columns of its clause's input.  While a SELECT is bound, three more ranges of columns
 //   stand for what has no place yet: results of aggregates from kAggregateBase on, of window functions from kWindowBase
 //   on, and items of the select list, named by their aliases, from kSelectBase on.  FinishSelect gives them places.
-// Files: expressions.cc, operators.cc, literals.cc, calls.cc, special_calls.cc, aggregate_calls.cc, window_calls.cc,
+// Files: expressions.cc, casts.cc, constructors.cc, operators.cc, literals.cc, calls.cc, special_calls.cc, aggregate_calls.cc, window_calls.cc,
 //   subqueries.cc; from.cc, tables.cc, joins.cc; select.cc, select_items.cc, order.cc, set_operations.cc, pipes.cc.
 // Threads: not for several threads.
 #pragma once
@@ -47,6 +47,13 @@ struct WindowCall {
 };
 
 using NamedWindows = std::vector<std::pair<std::string, std::unique_ptr<WindowSpec>>>;
+
+// A window with what it has from the windows that it names.
+struct FlatWindow {
+  const std::vector<ExprPtr>* partition_by = nullptr;
+  const std::vector<OrderItem>* order_by = nullptr;
+  const WindowFrame* frame = nullptr;
+};
 
 // The calls of a SELECT that are not evaluated row by row.
 struct SelectCalls {
@@ -135,10 +142,15 @@ class QueryBinder {
   Bound BindParameter(const Expr& expr);
   Bound BindIndex(const Expr& expr, const Site& site);
   Bound BindCase(const Expr& expr, const Site& site);
+  // Makes the conditions of a CASE BOOL, and its values one type, which is the result.
+  absl::StatusOr<Type> CoerceCase(const Expr& expr, const std::vector<Position>& positions,
+                                  std::vector<ExpressionPtr>* conditions, std::vector<ExpressionPtr>* values);
   Bound BindCast(const Expr& expr, const Site& site);
   Bound MakeCast(ExpressionPtr value, const Type& to, bool is_safe, Position position);
   Bound BindExtract(const Expr& expr, const Site& site);
   Bound BindArray(const Expr& expr, const Site& site);
+  absl::StatusOr<Type> CoerceElements(const Expr& expr, const std::vector<Position>& positions,
+                                      std::vector<ExpressionPtr>* elements);
   Bound BindStruct(const Expr& expr, const Site& site);
   absl::StatusOr<Type> BindType(const TypeName& name);
   ExpressionPtr Reference(const NamedColumn& column, size_t depth, Position position, std::string_view shown);
@@ -197,6 +209,8 @@ class QueryBinder {
   absl::Status BindModifiers(const Expr& expr, const Function& function, const Site& inside,
                              AggregateItem* item);
   Bound BindWindowCall(const Expr& expr, const Function& function, const Site& site);
+  absl::StatusOr<FlatWindow> FlattenWindow(const WindowSpec& spec, const NamedWindows* named) const;
+  absl::Status BindWindowKeys(const FlatWindow& flat, const Site& site, WindowCall* call);
   absl::Status BindWindowSpec(const WindowSpec& spec, const Function& function, const Site& site,
                               WindowCall* call);
   absl::Status BindFrame(const WindowFrame& frame, Position position, const Site& site, WindowCall* call);

@@ -72,13 +72,6 @@ BoundKind KindOf(FrameBound::Kind kind) {
   return BoundKind::kUnboundedFollowing;
 }
 
-// A window with what it has from the windows that it names.
-struct FlatWindow {
-  const std::vector<ExprPtr>* partition_by = nullptr;
-  const std::vector<OrderItem>* order_by = nullptr;
-  const WindowFrame* frame = nullptr;
-};
-
 }  // namespace
 
 absl::StatusOr<ExpressionPtr> QueryBinder::BindWindowCall(const Expr& expr, const Function& function,
@@ -101,12 +94,11 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindWindowCall(const Expr& expr, cons
   return MakeColumn(kWindowBase + site.windows->windows.size() - 1, std::move(type));
 }
 
-absl::Status QueryBinder::BindWindowSpec(const WindowSpec& spec, const Function& function, const Site& site,
-                                         WindowCall* call) {
+absl::StatusOr<FlatWindow> QueryBinder::FlattenWindow(const WindowSpec& spec,
+                                                      const NamedWindows* named) const {
   // Named windows may name those before them.
   FlatWindow flat;
   const WindowSpec* at = &spec;
-  const NamedWindows* const named = site.windows->named_windows;
   size_t visible = named == nullptr ? 0 : named->size();
   for (bool is_first = true;; is_first = false) {
     if (!at->partition_by.empty()) {
@@ -140,6 +132,10 @@ absl::Status QueryBinder::BindWindowSpec(const WindowSpec& spec, const Function&
     at = (*named)[found].second.get();
     visible = found;
   }
+  return flat;
+}
+
+absl::Status QueryBinder::BindWindowKeys(const FlatWindow& flat, const Site& site, WindowCall* call) {
   Site inside = site;
   inside.windows = nullptr;
   if (flat.partition_by != nullptr) {
@@ -167,6 +163,13 @@ absl::Status QueryBinder::BindWindowSpec(const WindowSpec& spec, const Function&
       call->sort.push_back(std::move(key));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status QueryBinder::BindWindowSpec(const WindowSpec& spec, const Function& function, const Site& site,
+                                         WindowCall* call) {
+  SONDE_TRY_SET(const FlatWindow flat, FlattenWindow(spec, site.windows->named_windows));
+  SONDE_TRY(BindWindowKeys(flat, site, call));
   if (call->sort.empty() && NeedsOrder(function)) {
     return Error(spec.position, fmt::format("Window ORDER BY is required for analytic function {}",
                                             absl::AsciiStrToLower(function.name)));
