@@ -10,15 +10,17 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/datum.h"
 #include "sql/function/bounds.h"
 #include "sql/function/call.h"
+#include "sql/function/format_text.h"
 #include "sql/function/function.h"
 #include "sql/function/function_list.h"
 #include "sql/function/row_kernel.h"
 #include "sql/function/string_families.h"
 #include "sql/function/text_search.h"
 #include "sql/function/utf8.h"
-#include "sql/value/value_text.h"
+#include "sql/value/type.h"
 
 namespace sonde::sql {
 namespace {
@@ -170,8 +172,8 @@ absl::StatusOr<absl::flat_hash_map<CodePoint, std::string_view>> Translations(st
     const std::string_view other = to.empty() ? std::string_view() : to.substr(0, CharacterBytes(to));
     to.remove_prefix(other.size());
     if (!translations.emplace(TakeCharacter(&from), other).second) {
-      return absl::OutOfRangeError(
-          fmt::format("Duplicate character {} in TRANSLATE source characters", StringLiteral(written)));
+      return absl::OutOfRangeError(fmt::format("Duplicate character {} in TRANSLATE source characters",
+                                               LiteralText(TypeKind::kString, Datum::Bytes(written))));
     }
   }
   return translations;

@@ -255,6 +255,7 @@ TEST(StringSearch, Translate) {
       {R"(TRANSLATE('été', 'é', 'E'))", R"(STRING: "EtE")"},
       {R"(TRANSLATE('aba', 'ab', 'ba'))", R"(STRING: "bab")"},
       {R"(TRANSLATE('abc', 'aa', 'x'))", R"(OUT_OF_RANGE: Duplicate character "a" in TRANSLATE source characters)"},
+      {R"(TRANSLATE('abc', '""', 'x'))", R"(OUT_OF_RANGE: Duplicate character '"' in TRANSLATE source characters)"},
       {R"(TRANSLATE('abc', 'éé', 'x'))", R"(OUT_OF_RANGE: Duplicate character "é" in TRANSLATE source characters)"},
       {R"(TRANSLATE(b'abc', b'aa', b'x'))", R"(OUT_OF_RANGE: Duplicate byte 0x61 in TRANSLATE source bytes)"},
       {R"(TRANSLATE(b'\xff\x00', b'\xff', b'a'))", R"(BYTES: b"a\x00")"},
