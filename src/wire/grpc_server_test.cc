@@ -422,9 +422,10 @@ TEST_F(GrpcServerTest, QueriesAreCheckedFieldByField) {
   query.set_instance_name(kInstance);
   ExpectInvalid(execute(query), "Exactly one of query and prepared_query must be set");
   query.set_prepared_query("bytes");
-  ExpectInvalid(execute(query),
-                "Error in field 'prepared_query' : The bytes are no prepared query of this server; prepare the query "
-                "again");
+  ExpectInvalid(
+      execute(query),
+      "Error in field 'prepared_query' : The bytes are no prepared query of this server; prepare the query "
+      "again");
 }
 
 TEST_F(GrpcServerTest, FieldsThatAreNotBuiltAreNamedWithTheirCall) {

@@ -376,7 +376,8 @@ constexpr ErrorCase kErrors[] = {
 
 TEST(BinderErrors, AreGoogleSqls) {
   for (const ErrorCase& one : kErrors) {
-    EXPECT_EQ(Planned(one.query, FakeOptions()), "INVALID_ARGUMENT: " + std::string(one.error) + "\n") << one.query;
+    EXPECT_EQ(Planned(one.query, FakeOptions()), "INVALID_ARGUMENT: " + std::string(one.error) + "\n")
+        << one.query;
   }
 }
 

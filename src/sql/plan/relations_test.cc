@@ -171,7 +171,8 @@ project $1
 // clang-format on
 
 TEST(Relations, AreJoined) {
-  for (const Transcript& one : kRelations) EXPECT_EQ(Planned(one.query, FakeOptions()), one.plan) << one.query;
+  for (const Transcript& one : kRelations)
+    EXPECT_EQ(Planned(one.query, FakeOptions()), one.plan) << one.query;
 }
 
 }  // namespace
