@@ -66,6 +66,8 @@ absl::StatusOr<BoundQuery> Bind(const Statement& statement, std::string_view tex
   SONDE_TRY_SET(BoundQuery query, binder.BindStatement(statement));
   SONDE_TRY(Rewrite(options.rewrite, &query.plan));
   FinishPlan(query.plan.get());
+  // The rows of EXPLAIN are the plan's, a line each.
+  if (query.explain != BoundQuery::Explain::kNo) query.columns = {{"plan", TypeKind::kString}};
   return query;
 }
 

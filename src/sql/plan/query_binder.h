@@ -232,6 +232,7 @@ class QueryBinder {
   // HAVING, QUALIFY, ORDER BY: what may name items of the select list.
   absl::Status BindLaterClauses(const Query& query, const Site& site, SelectBlock* block);
   void ResolveAliases(const SelectBlock& block, ExpressionPtr* expr) const;
+  void ResolveAliasesInCalls(SelectBlock* block) const;
   static Relation AsStruct(Relation relation);
   absl::Status BindSelectItems(const std::vector<SelectItem>& items, const Site& site, SelectBlock* block);
   absl::Status BindSelectItem(const SelectItem& item, const Site& site, SelectBlock* block);
