@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "catalog/catalog.h"
 #include "sql/plan/plan.h"
+#include "sql/plan/rewrite_options.h"
 #include "sql/syntax/tree.h"
 
 namespace sonde::sql {
@@ -22,12 +23,6 @@ namespace sonde::sql {
 enum class Dialect : uint8_t {
   kSonde,       // production's language and Sonde's extensions
   kProduction,  // production's language only
-};
-
-struct RewriteOptions {
-  // TO_INT64(cf['q']) and its like are read as numbers (ScanColumn::Kind::kNumber).  A cell that is no such number is an
-  // error then even in a row that a condition leaves out, or where IF does not choose it.
-  bool numbers = false;
 };
 
 struct BindOptions {
