@@ -21,7 +21,7 @@
 #include "absl/types/span.h"
 #include "sql/expression/expression.h"
 #include "sql/function/signature.h"
-#include "sql/plan/bind_options.h"
+#include "sql/plan/binder.h"
 #include "sql/plan/names.h"
 #include "sql/plan/plan.h"
 #include "sql/syntax/syntax_error.h"

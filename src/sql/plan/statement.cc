@@ -1,5 +1,4 @@
-#include "sql/plan/binder.h"
-
+// Statements: text, tree, plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sql/plan/binder.h"
 #include "sql/plan/plan_tree.h"
 #include "sql/plan/query_binder.h"
 #include "sql/plan/rewrite.h"
