@@ -51,7 +51,7 @@ int Run(const Options& options) {
   return Report(RunStatement(*session, query, sql, &std::cout));
 }
 
-constexpr char kExamples[] =
+constexpr char kSqlExamples[] =
     "Without a query there is a prompt, with history and completion; - reads the query from stdin.  A "
     "table's columns are\n"
     "_key and its families, each a map of its newest cells: cf['q'].  docs/sql.md has all functions.\n\n"
@@ -81,7 +81,7 @@ void AddSqlCommand(CLI::App& app, int* exit_status) {
       ->capture_default_str();
   AddPlotFlags(*command, &options->plot);
   AddAccessFlags(*command, &options->access);
-  command->footer(kExamples);
+  command->footer(kSqlExamples);
   command->callback([options, exit_status] { *exit_status = Run(*options); });
 }
 

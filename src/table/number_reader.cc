@@ -28,47 +28,108 @@ std::vector<size_t> OrderOf(const NumberRead& read) {
   return order;
 }
 
-class NumberReader {
- public:
-  NumberReader(const NumberRead& read, std::vector<size_t> order, const GcRuleEvaluator& rule,
-               ReadWatch* watch, const std::function<bool(const NumberRow&)>& row)
-      : read_(read),
-        order_(std::move(order)),
-        rule_(rule),
-        watch_(watch),
-        row_(row),
-        counts_cells_(!rule.KeepsEverything() || read.cells_per_column_max > 0),
-        columns_(read.columns.size()) {}
+ReadHints HintsOf(const NumberRead& read, const std::vector<size_t>& order) {
+  ReadHints hints;
+  hints.columns.emplace();
+  for (const size_t index : order) {
+    const NumberRead::Column& column = read.columns[index];
+    hints.columns->push_back({column.qualifier, column.qualifier + std::string(1, '\0')});
+    hints.numbers.push_back(column.written);
+  }
+  hints.time_range = {read.start_micros, read.end_micros};
+  if (read.cells_per_column_max > 0 && read.end_micros == 0) {
+    hints.newest_per_column = read.cells_per_column_max;
+  }
+  return hints;
+}
 
-  // False: `row` wants no more.
-  bool Take(const RowPiece& piece) {
-    if (rows_seen_ == 0 || piece.row_key != row_key_) {
-      if (!Emit()) return false;
-      row_key_ = piece.row_key;
-      if (counts_cells_) columns_.assign(columns_.size(), {});
-      ++rows_seen_;
-      if (watch_ != nullptr) watch_->Saw(row_key_);
+}  // namespace
+
+class NumberStream::Reader {
+ public:
+  Reader(TableSchemaRef schema, NumberRead read, int64_t now_micros, AccessObserver* observer,
+         std::function<std::string()> caller)
+      : schema_(std::move(schema)),
+        read_(std::move(read)),
+        caller_(std::move(caller)),
+        family_(*schema_->FindFamily(read_.family)),
+        order_(OrderOf(read_)),
+        rule_(family_.gc_rule, now_micros),
+        counts_cells_(!rule_.KeepsEverything() || read_.cells_per_column_max > 0),
+        columns_(read_.columns.size()) {
+    if (observer != nullptr) watch_.emplace(observer, schema_->id);
+  }
+
+  absl::Status Start(Engine* engine, std::vector<RowRange> ranges) {
+    reads_all_ = ranges.size() == 1 && ranges[0].start.empty() && ranges[0].end.empty();
+    Engine::ScanOptions options;
+    options.reverse = read_.reversed;
+    options.interrupted = read_.interrupted;
+    options.hints = HintsOf(read_, order_);
+    options.hints.families = std::vector<FamilyId>{family_.id};
+    RefineReadHints({rule_}, &options.hints);
+    absl::StatusOr<std::unique_ptr<RowStream>> stream =
+        engine->Scan(schema_->id, std::move(ranges), std::move(options));
+    if (stream.ok()) stream_ = *std::move(stream);
+    return stream.status();
+  }
+
+  absl::StatusOr<bool> Next(NumberRow* row) {
+    if (std::exchange(gives_held_, false)) held_.Clear();
+    while (true) {
+      if (!has_piece_) {
+        const absl::StatusOr<bool> more = NextPiece();
+        if (!more.ok()) return more;
+        if (!*more) return GiveHeld(row);
+      }
+      const bool is_new = rows_seen_ == 0 || piece_.row_key != row_key_;
+      if (is_new && GiveHeld(row)) return true;
+      has_piece_ = false;
+      if (is_new) BeginRow();
+      parts_.clear();
+      TakeNumbers(piece_.numbers);
+      if (!piece_.cells.empty()) TakeCells(piece_.cells);
+      if (parts_.empty()) continue;
+      if (!read_.whole_rows || (piece_.last_of_row && held_.IsEmpty())) {
+        *row = {row_key_, parts_};
+        return true;
+      }
+      held_.Add({row_key_, parts_});
     }
-    parts_.clear();
-    TakeNumbers(piece.numbers);
-    if (!piece.cells.empty()) TakeCells(piece.cells);
-    if (parts_.empty()) return true;
-    if (!read_.whole_rows || (piece.last_of_row && held_.IsEmpty())) return row_({row_key_, parts_});
-    held_.Add({row_key_, parts_});
+  }
+
+ private:
+  absl::StatusOr<bool> NextPiece() {
+    while (!is_over_) {
+      const absl::StatusOr<bool> more = stream_->Next(&piece_);
+      if (!more.ok()) {
+        if (watch_.has_value()) watch_->Fail(piece_.row_key);
+        return more;
+      }
+      if (*more && piece_.family != family_.id) continue;
+      has_piece_ = *more;
+      if (*more) return true;
+      is_over_ = true;
+      if (watch_.has_value()) watch_->End(reads_all_, rows_seen_, caller_);
+    }
+    return false;
+  }
+
+  // Gives out what is held of the last row; false: nothing is.
+  bool GiveHeld(NumberRow* row) {
+    if (held_.IsEmpty()) return false;
+    *row = held_.View();
+    gives_held_ = true;
     return true;
   }
 
-  // Gives out what was held of the last row.
-  bool Emit() {
-    if (held_.IsEmpty()) return true;
-    const bool goes_on = row_(held_.View());
-    held_.Clear();
-    return goes_on;
+  void BeginRow() {
+    row_key_ = piece_.row_key;
+    if (counts_cells_) columns_.assign(columns_.size(), {});
+    ++rows_seen_;
+    if (watch_.has_value()) watch_->Saw(row_key_);
   }
 
-  int64_t rows_seen() const { return rows_seen_; }
-
- private:
   // The columns of the row at hand.
   struct Column {
     int64_t kept = 0;      // cells that the rule keeps
@@ -105,7 +166,7 @@ class NumberReader {
                           .timestamps_micros = found.timestamps_micros.subspan(begin, cells),
                           .values = found.numbers.Part(begin, cells)});
       }
-      if (watch_ != nullptr) watch_->Returned(cells, cells * sizeof(int64_t));
+      if (watch_.has_value()) watch_->Returned(cells, cells * sizeof(int64_t));
     }
   }
 
@@ -131,7 +192,7 @@ class NumberReader {
         }
         uint64_t bytes = 0;
         for (const std::string_view text : texts) bytes += text.size();
-        if (watch_ != nullptr && begin < end) watch_->Returned(end - begin, bytes);
+        if (watch_.has_value() && begin < end) watch_->Returned(end - begin, bytes);
       }
       first = last;
     }
@@ -165,12 +226,20 @@ class NumberReader {
     return {from - first, to - first};
   }
 
-  const NumberRead& read_;
+  const TableSchemaRef schema_;
+  const NumberRead read_;
+  const std::function<std::string()> caller_;
+  const FamilySchema& family_;
   const std::vector<size_t> order_;  // as the hints' columns
-  const GcRuleEvaluator& rule_;
-  ReadWatch* const watch_;
-  const std::function<bool(const NumberRow&)>& row_;
-  const bool counts_cells_;  // what is to be seen depends on what came before of the row
+  const GcRuleEvaluator rule_;
+  const bool counts_cells_;         // what is to be seen depends on what came before of the row
+  std::optional<ReadWatch> watch_;  // nothing: nobody watches
+  std::unique_ptr<RowStream> stream_;
+  bool reads_all_ = false;  // the whole table
+  RowPiece piece_;
+  bool has_piece_ = false;   // piece_ is yet to be taken
+  bool gives_held_ = false;  // held_ was given out, and is of no more use
+  bool is_over_ = false;
   std::string row_key_;
   std::vector<Column> columns_;  // as in read_
   int64_t rows_seen_ = 0;
@@ -180,61 +249,42 @@ class NumberReader {
   std::vector<std::string_view> texts_;
 };
 
-ReadHints HintsOf(const NumberRead& read, const std::vector<size_t>& order) {
-  ReadHints hints;
-  hints.columns.emplace();
-  for (const size_t index : order) {
-    const NumberRead::Column& column = read.columns[index];
-    hints.columns->push_back({column.qualifier, column.qualifier + std::string(1, '\0')});
-    hints.numbers.push_back(column.written);
+NumberStream::NumberStream() = default;
+NumberStream::~NumberStream() = default;
+
+absl::StatusOr<std::unique_ptr<NumberStream>> NumberStream::Open(Engine* engine, TableSchemaRef schema,
+                                                                 int64_t now_micros, NumberRead read,
+                                                                 AccessObserver* observer,
+                                                                 std::function<std::string()> caller) {
+  if (schema->FindFamily(read.family) == nullptr) {
+    return absl::NotFoundError(fmt::format("{}: no family '{}'", schema->name, read.family));
   }
-  hints.time_range = {read.start_micros, read.end_micros};
-  if (read.cells_per_column_max > 0 && read.end_micros == 0) {
-    hints.newest_per_column = read.cells_per_column_max;
-  }
-  return hints;
+  std::unique_ptr<NumberStream> stream(new NumberStream);
+  std::vector<RowRange> ranges = NormalizeRanges(read.ranges);
+  if (ranges.empty()) return stream;
+  stream->reader_ =
+      std::make_unique<Reader>(std::move(schema), std::move(read), now_micros, observer, std::move(caller));
+  if (absl::Status status = stream->reader_->Start(engine, std::move(ranges)); !status.ok()) return status;
+  return stream;
 }
 
-}  // namespace
+absl::StatusOr<bool> NumberStream::Next(NumberRow* row) {
+  if (reader_ == nullptr) return false;
+  return reader_->Next(row);
+}
 
-absl::Status ReadNumbersOf(Engine* engine, const TableSchema& schema, int64_t now_micros,
+absl::Status ReadNumbersOf(Engine* engine, const TableSchemaRef& schema, int64_t now_micros,
                            const NumberRead& read, const ReadObserver& observed,
                            const std::function<bool(const NumberRow&)>& row) {
-  const FamilySchema* const family = schema.FindFamily(read.family);
-  if (family == nullptr) {
-    return absl::NotFoundError(fmt::format("{}: no family '{}'", schema.name, read.family));
-  }
-  std::vector<RowRange> ranges = NormalizeRanges(read.ranges);
-  if (ranges.empty()) return absl::OkStatus();
-  const bool whole_table = ranges.size() == 1 && ranges[0].start.empty() && ranges[0].end.empty();
-  const std::vector<GcRuleEvaluator> rules = {GcRuleEvaluator(family->gc_rule, now_micros)};
-  const std::vector<size_t> order = OrderOf(read);
-  Engine::ScanOptions options;
-  options.reverse = read.reversed;
-  options.interrupted = read.interrupted;
-  options.hints = HintsOf(read, order);
-  options.hints.families = std::vector<FamilyId>{family->id};
-  RefineReadHints(rules, &options.hints);
-  absl::StatusOr<std::unique_ptr<RowStream>> stream =
-      engine->Scan(schema.id, std::move(ranges), std::move(options));
+  const absl::StatusOr<std::unique_ptr<NumberStream>> stream =
+      NumberStream::Open(engine, schema, now_micros, read, observed.observer, observed.caller);
   if (!stream.ok()) return stream.status();
-
-  std::optional<ReadWatch> watch;
-  if (observed.observer != nullptr) watch.emplace(observed.observer, schema.id);
-  NumberReader reader(read, order, rules[0], watch.has_value() ? &*watch : nullptr, row);
-  RowPiece piece;
+  NumberRow next;
   while (true) {
-    absl::StatusOr<bool> more = (*stream)->Next(&piece);
-    if (!more.ok()) {
-      if (watch.has_value()) watch->Fail(piece.row_key);
-      return more.status();
-    }
-    if (!*more) break;
-    if (piece.family == family->id && !reader.Take(piece)) return absl::OkStatus();
+    const absl::StatusOr<bool> more = (*stream)->Next(&next);
+    if (!more.ok()) return more.status();
+    if (!*more || !row(next)) return absl::OkStatus();
   }
-  if (!reader.Emit()) return absl::OkStatus();
-  if (watch.has_value()) watch->End(whole_table, reader.rows_seen(), observed.caller);
-  return absl::OkStatus();
 }
 
 }  // namespace sonde

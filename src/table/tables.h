@@ -28,6 +28,7 @@
 #include "model/mutation.h"
 #include "model/table_access.h"
 #include "table/access_observer.h"
+#include "table/number_reader.h"
 #include "table/read_modify_write.h"
 #include "table/row_reader.h"
 #include "table/row_turns.h"
@@ -64,6 +65,9 @@ class Tables {
   absl::Status ReadNumbers(const TableSchemaRef& schema, const NumberRead& read,
                            const std::function<bool(const NumberRow&)>& row,
                            const std::function<std::string()>& caller = {});
+  // The rows that ReadNumbers gives, pulled.  Errors: as ReadNumbers.
+  absl::StatusOr<std::unique_ptr<NumberStream>> OpenNumbers(TableSchemaRef schema, NumberRead read,
+                                                            std::function<std::string()> caller = {});
 
   // All functions below take an authorized view; null: the whole table.  PERMISSION_DENIED: as CheckInView.
 

@@ -6,7 +6,9 @@
 #include "base/check.h"
 #include "sql/exec/aggregate.h"
 #include "sql/exec/join.h"
+#include "sql/exec/number_unpack.h"
 #include "sql/exec/scan.h"
+#include "sql/exec/scan_cells.h"
 #include "sql/exec/set_operation.h"
 #include "sql/exec/sort.h"
 #include "sql/exec/streams.h"
@@ -16,7 +18,22 @@
 
 namespace sonde::sql {
 
+namespace {
+
+// UNPACK over a scan of numbers is one operator; null: it is not that.
+absl::StatusOr<OperatorPtr> BuildNumberUnpack(const QueryScope* scope, const Plan& plan) {
+  if (plan.kind != Plan::Kind::kUnpack || plan.inputs[0]->kind != Plan::Kind::kScan) return nullptr;
+  const absl::StatusOr<CellSelection> selection = SelectCells(*plan.inputs[0]->scan, *scope->evaluation());
+  if (!selection.ok()) return selection.status();
+  if (!FitsNumberUnpack(plan, *selection)) return nullptr;
+  return MakeNumberUnpack(scope, plan, *selection);
+}
+
+}  // namespace
+
 absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& plan) {
+  absl::StatusOr<OperatorPtr> numbers = BuildNumberUnpack(scope, plan);
+  if (!numbers.ok() || *numbers != nullptr) return numbers;
   std::vector<OperatorPtr> inputs;
   for (const PlanPtr& input : plan.inputs) {
     absl::StatusOr<OperatorPtr> built = BuildOperators(scope, *input);

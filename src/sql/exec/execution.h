@@ -30,8 +30,9 @@ struct ExecutionEnvironment {
   absl::Time deadline = absl::InfiniteFuture();
   std::function<absl::Status()> interrupted;  // as StatementFacts::interrupted
   rows::Hold hold;                            // the account of memory (rows/held_memory.h)
-  std::optional<int64_t> now_micros = {};  // CURRENT_TIMESTAMP of an execution that is resumed; else the clock's
-  std::string resume_after = {};           // Execution::ResumePoint of an earlier execution; empty: from the start
+  std::optional<int64_t> now_micros =
+      {};                         // CURRENT_TIMESTAMP of an execution that is resumed; else the clock's
+  std::string resume_after = {};  // Execution::ResumePoint of an earlier execution; empty: from the start
   std::function<std::string()> caller = {};  // for observers of full scans
 };
 

@@ -1,17 +1,293 @@
-// Queries as text, with the rows that GoogleSQL's reference implementation gives.
+// Queries over literals, with the rows that GoogleSQL's reference implementation gives for them.
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "sql/exec/exec_test_support.h"
 
 namespace sonde::sql {
 namespace {
 
-class QueryTest : public ExecTest {};
+struct Case {
+  std::string_view query;
+  std::string_view rows;  // " | " between them; or the error
+};
 
-TEST_F(QueryTest, Smoke) {
-  if (const char* const sql = std::getenv("SONDE_TEST_SQL"); sql != nullptr) {
-    Put("r1", "a", "q", 2, "q2");
-    std::cout << Query(sql) << std::endl;
+// clang-format off
+const Case kCases[] = {
+    {R"(SELECT 1 AS a, 'x' AS b, NULL AS c)",
+     R"(1 "x" NULL)"},
+    {R"(SELECT x + 1 FROM UNNEST([1, 2, NULL, 4]) AS x WHERE x > 1 ORDER BY 1)",
+     R"(3 | 5)"},
+    {R"(SELECT x FROM UNNEST([3, 1, 2]) AS x ORDER BY x DESC LIMIT 2)",
+     R"(3 | 2)"},
+    {R"(SELECT x FROM UNNEST([3, 1, 2]) AS x ORDER BY x LIMIT 2 OFFSET 2)",
+     R"(3)"},
+    {R"(SELECT x FROM UNNEST([3, 1, 2]) AS x ORDER BY x LIMIT 0)",
+     R"()"},
+    {R"(SELECT x FROM UNNEST([1.0, NULL, CAST('nan' AS FLOAT64), -1]) x ORDER BY x)",
+     R"(NULL | nan | -1 | 1)"},
+    {R"(SELECT x FROM UNNEST([1.0, NULL, CAST('nan' AS FLOAT64), -1]) x ORDER BY x DESC)",
+     R"(1 | -1 | nan | NULL)"},
+    {R"(SELECT x FROM UNNEST([1, NULL, 2]) x ORDER BY x NULLS LAST)",
+     R"(1 | 2 | NULL)"},
+    {R"(SELECT x FROM UNNEST([1, NULL, 2]) x ORDER BY x DESC NULLS FIRST)",
+     R"(NULL | 2 | 1)"},
+    {R"(SELECT x, y FROM UNNEST([STRUCT('b' AS x, 1 AS y), STRUCT('a', 2), STRUCT('a', 1)]) ORDER BY x, y DESC)",
+     R"("a" 2 | "a" 1 | "b" 1)"},
+    {R"(SELECT DISTINCT x FROM UNNEST([1, NULL, 1, NULL, 2]) x ORDER BY x)",
+     R"(NULL | 1 | 2)"},
+    {R"(SELECT DISTINCT x FROM UNNEST([0.0, -0.0, CAST('nan' AS FLOAT64), CAST('nan' AS FLOAT64)]) x ORDER BY x)",
+     R"(nan | 0)"},
+    {R"(SELECT COUNT(*), COUNT(x), SUM(x), MIN(x), MAX(x), AVG(x) FROM UNNEST([1, NULL, 2, 4]) x)",
+     R"(4 3 7 1 4 2.3333333333333335)"},
+    {R"(SELECT COUNT(*), COUNT(x), SUM(x), MIN(x), MAX(x), AVG(x) FROM UNNEST(ARRAY<INT64>[]) x)",
+     R"(0 0 NULL NULL NULL NULL)"},
+    {R"(SELECT x, COUNT(*) FROM UNNEST(ARRAY<INT64>[]) x GROUP BY x)",
+     R"()"},
+    {R"(SELECT x, COUNT(*), SUM(y) FROM UNNEST([STRUCT('b' AS x, 1 AS y), STRUCT('a', 2), STRUCT('a', NULL), STRUCT(NULL, 7), STRUCT(NULL, 8)]) GROUP BY x ORDER BY x)",
+     R"(NULL 2 15 | "a" 2 2 | "b" 1 1)"},
+    {R"(SELECT x, COUNT(*) FROM UNNEST([1.0, NULL, CAST('nan' AS FLOAT64), CAST('nan' AS FLOAT64), NULL, 0.0, -0.0]) x GROUP BY x ORDER BY x)",
+     R"(NULL 2 | nan 2 | 0 2 | 1 1)"},
+    {R"(SELECT x, y, COUNT(*) FROM UNNEST([STRUCT(1 AS x, 'a' AS y), STRUCT(1, 'b'), STRUCT(1, 'a'), STRUCT(2, 'a'), STRUCT(NULL, 'a'), STRUCT(NULL, NULL)]) GROUP BY x, y ORDER BY x, y)",
+     R"(NULL NULL 1 | NULL "a" 1 | 1 "a" 2 | 1 "b" 1 | 2 "a" 1)"},
+    {R"(SELECT MOD(x, 3) AS m, SUM(x) FROM UNNEST([1, 2, 3, 4, 5, 6, 7]) x GROUP BY m HAVING SUM(x) > 8 ORDER BY m)",
+     R"(0 9 | 1 12)"},
+    {R"(SELECT SUM(x) FROM UNNEST([9223372036854775807, 1]) x)",
+     R"(OUT_OF_RANGE: int64 overflow)"},
+    {R"(SELECT ARRAY_AGG(x IGNORE NULLS ORDER BY x LIMIT 1) FROM UNNEST([NULL, 2, 1]) x)",
+     R"([1])"},
+    {R"(SELECT ARRAY_AGG(x ORDER BY x LIMIT 2) FROM UNNEST([NULL, 2, 1]) x)",
+     R"([NULL, 1])"},
+    {R"(SELECT ARRAY_AGG(x ORDER BY x DESC) FROM UNNEST([NULL, 2, 1]) x)",
+     R"([2, 1, NULL])"},
+    {R"(SELECT STRING_AGG(x ORDER BY x LIMIT 2) FROM UNNEST([NULL, 'b', 'a', 'c']) x)",
+     R"("a,b")"},
+    {R"(SELECT STRING_AGG(x, '-' LIMIT 2) FROM UNNEST(['z', NULL, 'b', 'a', 'c']) x)",
+     R"("z-b")"},
+    {R"(SELECT STRING_AGG(x, '; ' ORDER BY y DESC) FROM UNNEST([STRUCT('b' AS x, 1 AS y), STRUCT('a', 2), STRUCT('c', 3)]))",
+     R"("c; a; b")"},
+    {R"(SELECT ARRAY_AGG(DISTINCT x ORDER BY x LIMIT 3) FROM UNNEST([NULL, 2, 1, 2, NULL]) x)",
+     R"([NULL, 1, 2])"},
+    {R"(SELECT g, ARRAY_AGG(x ORDER BY x LIMIT 2), COUNT(DISTINCT x), STRING_AGG(DISTINCT CAST(x AS STRING), ',' ORDER BY CAST(x AS STRING)) FROM UNNEST([STRUCT(1 AS g, 5 AS x), STRUCT(2, 3), STRUCT(1, 4), STRUCT(1, 5), STRUCT(2, NULL), STRUCT(1, 9)]) GROUP BY g ORDER BY g)",
+     R"(1 [4, 5] 3 "4,5,9" | 2 [NULL, 3] 1 "3")"},
+    {R"(SELECT ANY_VALUE(x HAVING MAX y) FROM UNNEST([STRUCT(1 AS x, NULL AS y), STRUCT(2, 5), STRUCT(3, 4)]))",
+     R"(2)"},
+    {R"(SELECT ANY_VALUE(x HAVING MAX y) FROM UNNEST([STRUCT(1 AS x, CAST(NULL AS INT64) AS y)]))",
+     R"(NULL)"},
+    {R"(SELECT ARRAY_AGG(x HAVING MIN y) FROM UNNEST([STRUCT(1 AS x, NULL AS y), STRUCT(2, 5), STRUCT(3, 5)]))",
+     R"([2, 3])"},
+    {R"(SELECT ANY_VALUE(x HAVING MAX y) FROM UNNEST([STRUCT(1 AS x, 1.0 AS y), STRUCT(2, CAST('nan' AS FLOAT64)), STRUCT(3, 4)]))",
+     R"(NULL)"},
+    {R"(SELECT ANY_VALUE(x HAVING MIN y) FROM UNNEST([STRUCT(1 AS x, 1.0 AS y), STRUCT(2, CAST('nan' AS FLOAT64)), STRUCT(3, 4)]))",
+     R"(NULL)"},
+    {R"(SELECT ANY_VALUE(x HAVING MAX y) FROM UNNEST([STRUCT(CAST(NULL AS INT64) AS x, 7 AS y), STRUCT(2, 5)]))",
+     R"(NULL)"},
+    {R"(SELECT SUM(x HAVING MAX y), COUNT(DISTINCT x HAVING MAX y) FROM UNNEST([STRUCT(1 AS x, 1 AS y), STRUCT(2, 2), STRUCT(3, 2), STRUCT(3, 2), STRUCT(9, 1)]))",
+     R"(8 2)"},
+    {R"(SELECT ANY_VALUE(x HAVING MAX y), ANY_VALUE(x HAVING MIN y) FROM UNNEST([STRUCT('a' AS x, 'kk' AS y), STRUCT('b', 'zzzz'), STRUCT('c', 'z'), STRUCT('d', 'a')]))",
+     R"("b" "d")"},
+    {R"(SELECT COUNT(DISTINCT x) FROM UNNEST([NULL, 2, 1, 2, NULL]) x)",
+     R"(2)"},
+    {R"(SELECT ARRAY_AGG(DISTINCT x) FROM UNNEST([0.0, -0.0, 1.0]) x)",
+     R"([0, 1])"},
+    {R"(SELECT ARRAY_AGG(x LIMIT 0) FROM UNNEST([1, 2, 3]) x)",
+     R"(NULL)"},
+    {R"(SELECT x FROM UNNEST([1, 2, 3]) x ORDER BY x LIMIT CAST('-1' AS INT64))",
+     R"(OUT_OF_RANGE: Limit requires non-negative count and offset)"},
+    {R"(SELECT a, o FROM UNNEST(['x', NULL, 'z']) AS a WITH OFFSET o ORDER BY o)",
+     R"("x" 0 | NULL 1 | "z" 2)"},
+    {R"(SELECT s.k, v, o FROM UNNEST([STRUCT('a' AS k, [1, 2] AS l), STRUCT('b', ARRAY<INT64>[]), STRUCT('c', NULL), STRUCT('d', [3])]) AS s, UNNEST(s.l) AS v WITH OFFSET o ORDER BY 1, 3)",
+     R"("a" 1 0 | "a" 2 1 | "d" 3 0)"},
+    {R"(SELECT s.k, v, o FROM UNNEST([STRUCT('a' AS k, [1, 2] AS l), STRUCT('b', ARRAY<INT64>[]), STRUCT('c', NULL), STRUCT('d', [3])]) AS s LEFT JOIN UNNEST(s.l) AS v WITH OFFSET o ORDER BY 1, 3)",
+     R"("a" 1 0 | "a" 2 1 | "b" NULL NULL | "c" NULL NULL | "d" 3 0)"},
+    {R"(SELECT x, ROW_NUMBER() OVER (ORDER BY x DESC) FROM UNNEST([10, 30, 20]) x ORDER BY x)",
+     R"(10 3 | 20 2 | 30 1)"},
+    {R"(SELECT x, PERCENT_RANK() OVER (ORDER BY x), CUME_DIST() OVER (ORDER BY x), RANK() OVER (ORDER BY x), DENSE_RANK() OVER (ORDER BY x) FROM UNNEST([1, 2, 2, 4, NULL]) x ORDER BY x)",
+     R"(NULL 0 0.2 1 1 | 1 0.25 0.4 2 2 | 2 0.5 0.8 3 3 | 2 0.5 0.8 3 3 | 4 1 1 5 4)"},
+    {R"(SELECT CUME_DIST() OVER (ORDER BY x), PERCENT_RANK() OVER (ORDER BY x) FROM UNNEST([1]) x)",
+     R"(1 0)"},
+    {R"(SELECT x, NTILE(3) OVER (ORDER BY x), NTILE(100) OVER (ORDER BY x DESC) FROM UNNEST([1, 2, 3, 4, 5, 6, 7, 8]) x ORDER BY x)",
+     R"(1 1 8 | 2 1 7 | 3 1 6 | 4 2 5 | 5 2 4 | 6 2 3 | 7 3 2 | 8 3 1)"},
+    {R"(SELECT x, LAG(x, 1, 9) OVER (ORDER BY x), LEAD(x) OVER (ORDER BY x), LEAD(x, 2, 7) OVER (ORDER BY x), LAG(x, 0) OVER (ORDER BY x) FROM UNNEST([1, 2, 3]) x ORDER BY x)",
+     R"(1 9 2 3 1 | 2 1 3 7 2 | 3 2 NULL 7 3)"},
+    {R"(SELECT LAG(x, CAST('-1' AS INT64)) OVER (ORDER BY x) FROM UNNEST([1, 2, 3]) x)",
+     R"(OUT_OF_RANGE: The offset to the function LAG must not be negative)"},
+    {R"(SELECT LAG(x, 9223372036854775807) OVER (ORDER BY x) FROM UNNEST([1]) x)",
+     R"(NULL)"},
+    {R"(SELECT x, FIRST_VALUE(x) OVER (ORDER BY x), LAST_VALUE(x) OVER (ORDER BY x), NTH_VALUE(x, 2) OVER (ORDER BY x) FROM UNNEST([1, 2, 2, NULL]) x ORDER BY x)",
+     R"(NULL NULL NULL NULL | 1 NULL 1 1 | 2 NULL 2 1 | 2 NULL 2 1)"},
+    {R"(SELECT x, FIRST_VALUE(x IGNORE NULLS) OVER (ORDER BY x DESC ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM UNNEST([1, 2, NULL, 4]) x ORDER BY x)",
+     R"(NULL 1 | 1 2 | 2 4 | 4 4)"},
+    {R"(SELECT o, LAST_VALUE(x IGNORE NULLS) OVER (ORDER BY o ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), NTH_VALUE(x, 2 IGNORE NULLS) OVER (ORDER BY o ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), NTH_VALUE(x, 2) OVER (ORDER BY o) FROM UNNEST([NULL, 1, NULL, 4]) x WITH OFFSET o ORDER BY o)",
+     R"(0 NULL NULL NULL | 1 1 NULL 1 | 2 1 NULL 1 | 3 4 4 1)"},
+    {R"(SELECT x, FIRST_VALUE(x) OVER (ORDER BY x ROWS BETWEEN 2 FOLLOWING AND 3 FOLLOWING) FROM UNNEST([1, 2, 3]) x ORDER BY x)",
+     R"(1 3 | 2 NULL | 3 NULL)"},
+    {R"(SELECT x, SUM(x) OVER (), COUNT(*) OVER () FROM UNNEST([1, 2, NULL]) x ORDER BY x)",
+     R"(NULL 3 3 | 1 3 3 | 2 3 3)"},
+    {R"(SELECT x, SUM(x) OVER (ORDER BY x), COUNT(*) OVER (ORDER BY x) FROM UNNEST([1, 2, 2, 3, NULL]) x ORDER BY x)",
+     R"(NULL NULL 1 | 1 1 2 | 2 5 4 | 2 5 4 | 3 8 5)"},
+    {R"(SELECT x, SUM(x) OVER (ORDER BY x ROWS UNBOUNDED PRECEDING) FROM UNNEST([1, 2, 3, NULL]) x ORDER BY x)",
+     R"(NULL NULL | 1 1 | 2 3 | 3 6)"},
+    {R"(SELECT x, SUM(x) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM UNNEST([1, 2, 3, 4, 5]) x ORDER BY x)",
+     R"(1 3 | 2 6 | 3 9 | 4 12 | 5 9)"},
+    {R"(SELECT x, SUM(x) OVER (ORDER BY x ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM UNNEST([1, 2, 3, 4, 5]) x ORDER BY x)",
+     R"(1 15 | 2 14 | 3 12 | 4 9 | 5 5)"},
+    {R"(SELECT x, SUM(x) OVER (ORDER BY x ROWS BETWEEN 2 FOLLOWING AND 3 FOLLOWING), COUNT(*) OVER (ORDER BY x ROWS BETWEEN 2 PRECEDING AND 3 PRECEDING) FROM UNNEST([1, 2, 3]) x ORDER BY x)",
+     R"(1 3 0 | 2 NULL 0 | 3 NULL 0)"},
+    {R"(SELECT SUM(x) OVER (ORDER BY x ROWS BETWEEN 9223372036854775807 PRECEDING AND 9223372036854775807 FOLLOWING) FROM UNNEST([1, 1]) x)",
+     R"(2 | 2)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM UNNEST([1.0, 2, 3, NULL, NULL, CAST('nan' AS FLOAT64), CAST('inf' AS FLOAT64)]) x ORDER BY x)",
+     R"(NULL 2 | NULL 2 | nan 1 | 1 2 | 2 3 | 3 2 | inf 1)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x DESC RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM UNNEST([1, 2, 3, NULL, NULL]) x ORDER BY x)",
+     R"(NULL 2 | NULL 2 | 1 2 | 2 2 | 3 1)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x RANGE BETWEEN 9223372036854775807 PRECEDING AND CURRENT ROW) FROM UNNEST([-9223372036854775807, 2, 3]) x ORDER BY x)",
+     R"(-9223372036854775807 1 | 2 1 | 3 2)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x RANGE BETWEEN 1 FOLLOWING AND 9223372036854775807 FOLLOWING) FROM UNNEST([1, 2, 3, 9223372036854775807, NULL]) x ORDER BY x)",
+     R"(NULL 1 | 1 3 | 2 2 | 3 1 | 9223372036854775807 0)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x RANGE BETWEEN 9223372036854775807 FOLLOWING AND UNBOUNDED FOLLOWING) FROM UNNEST([1, 2, 3, 9223372036854775807, NULL]) x ORDER BY x)",
+     R"(NULL 5 | 1 0 | 2 0 | 3 0 | 9223372036854775807 0)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x RANGE BETWEEN 2 PRECEDING AND 1 PRECEDING) FROM UNNEST([1, 2, 3, 3, NULL]) x ORDER BY x)",
+     R"(NULL 1 | 1 0 | 2 1 | 3 2 | 3 2)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), COUNT(*) OVER (ORDER BY x RANGE BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) FROM UNNEST([1, 2, 3, 3, NULL]) x ORDER BY x)",
+     R"(NULL 1 5 | 1 1 3 | 2 2 2 | 3 3 0 | 3 3 0)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x RANGE BETWEEN 1 FOLLOWING AND 2 FOLLOWING) FROM UNNEST([1.0, 2, 3, NULL, CAST('nan' AS FLOAT64)]) x ORDER BY x)",
+     R"(NULL 1 | nan 1 | 1 2 | 2 1 | 3 0)"},
+    {R"(SELECT x, SUM(x) OVER (ORDER BY x DESC RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM UNNEST([1, 2, 3, 5]) x ORDER BY x)",
+     R"(1 3 | 2 6 | 3 5 | 5 5)"},
+    {R"(SELECT x, SUM(x) OVER (ORDER BY x DESC RANGE BETWEEN 9223372036854775807 PRECEDING AND CURRENT ROW) FROM UNNEST([-5, -3, 9223372036854775800]) x ORDER BY x)",
+     R"(-5 9223372036854775792 | -3 9223372036854775797 | 9223372036854775800 9223372036854775800)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x RANGE BETWEEN CAST('inf' AS FLOAT64) PRECEDING AND CURRENT ROW) FROM UNNEST([1.0, CAST('inf' AS FLOAT64)]) x)",
+     R"(OUT_OF_RANGE: Offset value cannot be positive infinity when there exists a positive infinity order key for an offset PRECEDING on an ascending partition)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x DESC RANGE BETWEEN CURRENT ROW AND CAST('inf' AS FLOAT64) FOLLOWING) FROM UNNEST([1.0, CAST('inf' AS FLOAT64)]) x)",
+     R"(OUT_OF_RANGE: Offset value cannot be positive infinity when there exists a positive infinity order key for an offset FOLLOWING on a descending partition)"},
+    {R"(SELECT x, COUNT(*) OVER (ORDER BY x RANGE BETWEEN CAST('inf' AS FLOAT64) PRECEDING AND CURRENT ROW) FROM UNNEST([1.0, 2, CAST('-inf' AS FLOAT64)]) x ORDER BY x)",
+     R"(-inf 1 | 1 2 | 2 3)"},
+    {R"(SELECT SUM(x) OVER (ORDER BY x RANGE BETWEEN CAST('nan' AS FLOAT64) PRECEDING AND CURRENT ROW) FROM UNNEST([1.0, 2, 3]) x)",
+     R"(OUT_OF_RANGE: Window frame offset for PRECEDING or FOLLOWING must be non-negative, but was nan)"},
+    {R"(SELECT PERCENTILE_CONT(x, 0.5) OVER () FROM UNNEST([1.0, 2, NULL, 4]) x)",
+     R"(2 | 2 | 2 | 2)"},
+    {R"(SELECT PERCENTILE_DISC(x, 0.5) OVER () FROM UNNEST([1, 2, NULL, 4]) x)",
+     R"(2 | 2 | 2 | 2)"},
+    {R"(SELECT PERCENTILE_CONT(x, 0.5 RESPECT NULLS) OVER (), PERCENTILE_CONT(x, 0.1 RESPECT NULLS) OVER (), PERCENTILE_CONT(x, 0.4 RESPECT NULLS) OVER () FROM UNNEST([1.0, 2, NULL, 4, NULL]) x)",
+     R"(1 NULL 1 | 1 NULL 1 | 1 NULL 1 | 1 NULL 1 | 1 NULL 1)"},
+    {R"(SELECT PERCENTILE_DISC(x, 0.0) OVER (), PERCENTILE_DISC(x, 1) OVER (), PERCENTILE_DISC(x, 0.25) OVER (), PERCENTILE_DISC(x, 0.26) OVER () FROM UNNEST(['a', 'b', 'c', 'd']) x)",
+     R"("a" "d" "a" "b" | "a" "d" "a" "b" | "a" "d" "a" "b" | "a" "d" "a" "b")"},
+    {R"(SELECT PERCENTILE_CONT(x, 0.3) OVER () FROM UNNEST([1.0, CAST('nan' AS FLOAT64), 3, CAST('inf' AS FLOAT64), CAST('-inf' AS FLOAT64)]) x)",
+     R"(-inf | -inf | -inf | -inf | -inf)"},
+    {R"(SELECT PERCENTILE_CONT(x, 0.7) OVER () FROM UNNEST([1.0, 2.0, 4.0]) x)",
+     R"(2.8 | 2.8 | 2.8)"},
+    {R"(SELECT o, ARRAY_AGG(x) OVER (ORDER BY o ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING), COUNT(x) OVER (ORDER BY o ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) FROM UNNEST([NULL, 1, NULL, 4]) x WITH OFFSET o ORDER BY o)",
+     R"(0 [1, NULL] 1 | 1 [NULL, 4] 1 | 2 [4] 1 | 3 NULL 0)"},
+    {R"(SELECT o, ARRAY_AGG(x IGNORE NULLS) OVER (ORDER BY o) FROM UNNEST([NULL, 1, NULL, 4]) x WITH OFFSET o ORDER BY o)",
+     R"(0 NULL | 1 [1] | 2 [1] | 3 [1, 4])"},
+    {R"(SELECT x, SUM(DISTINCT x) OVER () FROM UNNEST([1, 2, 2, 4]) x ORDER BY x)",
+     R"(1 7 | 2 7 | 2 7 | 4 7)"},
+    {R"(SELECT p, x, SUM(x) OVER (PARTITION BY p ORDER BY x), COUNT(*) OVER (PARTITION BY p), MAX(x) OVER () FROM UNNEST([STRUCT('a' AS p, 1 AS x), STRUCT('b', 2), STRUCT('a', 3), STRUCT(NULL, 4), STRUCT('b', 5), STRUCT(NULL, 6)]) ORDER BY p, x)",
+     R"(NULL 4 4 2 6 | NULL 6 10 2 6 | "a" 1 1 2 6 | "a" 3 4 2 6 | "b" 2 2 2 6 | "b" 5 7 2 6)"},
+    {R"(SELECT x FROM UNNEST([1, 2, 3, 4]) x WHERE true QUALIFY ROW_NUMBER() OVER (ORDER BY x DESC) <= 2 ORDER BY x)",
+     R"(3 | 4)"},
+    {R"(SELECT a, b FROM UNNEST([1, 2, NULL]) a JOIN UNNEST([2, 3, NULL]) b ON a = b)",
+     R"(2 2)"},
+    {R"(SELECT a, b FROM UNNEST([1, 2, NULL]) a LEFT JOIN UNNEST([2, 2, 3, NULL]) b ON a = b ORDER BY 1, 2)",
+     R"(NULL NULL | 1 NULL | 2 2 | 2 2)"},
+    {R"(SELECT a, b FROM UNNEST([1, 2, NULL]) a RIGHT JOIN UNNEST([2, 2, 3, NULL]) b ON a = b ORDER BY 1, 2)",
+     R"(NULL NULL | NULL 3 | 2 2 | 2 2)"},
+    {R"(SELECT a, b FROM UNNEST([1, NULL, 2]) a FULL JOIN UNNEST([2, NULL, 3]) b ON a = b ORDER BY 1, 2)",
+     R"(NULL NULL | NULL NULL | NULL 3 | 1 NULL | 2 2)"},
+    {R"(SELECT a, b FROM UNNEST([1, 2]) a CROSS JOIN UNNEST(['x', 'y']) b ORDER BY 1, 2)",
+     R"(1 "x" | 1 "y" | 2 "x" | 2 "y")"},
+    {R"(SELECT a, b FROM UNNEST([1, 2, 3]) a JOIN UNNEST([1, 2, 3]) b ON a < b ORDER BY 1, 2)",
+     R"(1 2 | 1 3 | 2 3)"},
+    {R"(SELECT a, b FROM UNNEST([1, 2, 3]) a LEFT JOIN UNNEST([1, 2, 3]) b ON a = b AND b > 1 ORDER BY 1, 2)",
+     R"(1 NULL | 2 2 | 3 3)"},
+    {R"(SELECT a, b FROM UNNEST([1, 2, 3]) a FULL JOIN UNNEST([1, 2, 3]) b ON a = b AND a > 1 ORDER BY 1, 2)",
+     R"(NULL 1 | 1 NULL | 2 2 | 3 3)"},
+    {R"(SELECT a, b FROM UNNEST([1, 2]) a JOIN UNNEST([2.0, CAST('nan' AS FLOAT64)]) b ON a = b)",
+     R"(2 2)"},
+    {R"(SELECT a, b FROM UNNEST([CAST('nan' AS FLOAT64)]) a JOIN UNNEST([CAST('nan' AS FLOAT64)]) b ON a = b)",
+     R"()"},
+    {R"(SELECT a, b FROM UNNEST([0.0]) a JOIN UNNEST([-0.0]) b ON a = b)",
+     R"(0 0)"},
+    {R"(SELECT a, b FROM UNNEST([1, 2]) a LEFT JOIN UNNEST(ARRAY<INT64>[]) b ON TRUE ORDER BY 1)",
+     R"(1 NULL | 2 NULL)"},
+    {R"(SELECT x FROM UNNEST([1, 2]) x UNION ALL SELECT y FROM UNNEST([2, 3]) y ORDER BY 1)",
+     R"(1 | 2 | 2 | 3)"},
+    {R"(SELECT x FROM UNNEST([1, 2]) x UNION DISTINCT SELECT y FROM UNNEST([2, 3]) y ORDER BY 1)",
+     R"(1 | 2 | 3)"},
+    {R"(SELECT x FROM UNNEST([1, 2, 2, 3]) x EXCEPT ALL SELECT y FROM UNNEST([2]) y ORDER BY 1)",
+     R"(1 | 2 | 3)"},
+    {R"(SELECT x FROM UNNEST([1, 2, 2, 3, NULL, NULL]) x EXCEPT DISTINCT SELECT y FROM UNNEST([3]) y ORDER BY 1)",
+     R"(NULL | 1 | 2)"},
+    {R"(SELECT x FROM UNNEST([1, 2, 2, 3]) x INTERSECT ALL SELECT y FROM UNNEST([2, 2, 2]) y)",
+     R"(2 | 2)"},
+    {R"(SELECT x FROM UNNEST([1, 2, 2, 3, NULL, NULL]) x INTERSECT DISTINCT SELECT y FROM UNNEST([2, NULL]) y ORDER BY 1)",
+     R"(NULL | 2)"},
+    {R"(SELECT (SELECT x FROM UNNEST([1, 2]) x))",
+     R"(OUT_OF_RANGE: More than one element)"},
+    {R"(SELECT (SELECT x FROM UNNEST(ARRAY<INT64>[]) x))",
+     R"(NULL)"},
+    {R"(SELECT x, (SELECT SUM(y) FROM UNNEST([1, 2, 3]) y WHERE y <= x) FROM UNNEST([1, 2, 3]) x ORDER BY x)",
+     R"(1 1 | 2 3 | 3 6)"},
+    {R"(SELECT x, EXISTS(SELECT 1 FROM UNNEST([2, 3]) y WHERE y = x), ARRAY(SELECT y * x FROM UNNEST([1, 2]) y ORDER BY y) FROM UNNEST([1, 2]) x ORDER BY x)",
+     R"(1 false [1, 2] | 2 true [2, 4])"},
+    {R"(SELECT x FROM UNNEST([1, 2, 3, NULL]) x WHERE x IN (SELECT y FROM UNNEST([2, 3]) y) ORDER BY x)",
+     R"(2 | 3)"},
+    {R"(SELECT x FROM UNNEST([1, 2]) x WHERE x NOT IN (SELECT y FROM UNNEST([2, NULL]) y))",
+     R"()"},
+    {R"(WITH a AS (SELECT x FROM UNNEST([1, 2, 3]) x), b AS (SELECT x * 2 AS x FROM a) SELECT SUM(x) FROM (SELECT * FROM a UNION ALL SELECT * FROM b))",
+     R"(18)"},
+    {R"(SELECT x, (SELECT COUNT(*) FROM UNNEST(GENERATE_ARRAY(1, x)) y WHERE EXISTS(SELECT 1 FROM UNNEST([1, 2]) z WHERE z = y AND z < x)) FROM UNNEST([1, 2, 3]) x ORDER BY x)",
+     R"(1 0 | 2 1 | 3 2)"},
+    {R"(SELECT 1 / x FROM UNNEST([1, 0]) x)",
+     R"(OUT_OF_RANGE: division by zero: 1 / 0)"},
+    {R"(SELECT x FROM UNNEST([1, 2, 3]) x WHERE 10 / (x - 2) > 0)",
+     R"(OUT_OF_RANGE: division by zero: 10 / 0)"},
+    {R"(SELECT COUNT(*) FROM UNNEST(GENERATE_ARRAY(1, 5000)) a WHERE MOD(a, 7) = 0)",
+     R"(714)"},
+    {R"(SELECT MOD(a, 10) AS m, COUNT(*), SUM(a), MIN(a), MAX(a) FROM UNNEST(GENERATE_ARRAY(1, 5000)) a GROUP BY m ORDER BY m)",
+     R"(0 500 1252500 10 5000 | 1 500 1248000 1 4991 | 2 500 1248500 2 4992 | 3 500 1249000 3 4993 | 4 500 1249500 4 4994 | 5 500 1250000 5 4995 | 6 500 1250500 6 4996 | 7 500 1251000 7 4997 | 8 500 1251500 8 4998 | 9 500 1252000 9 4999)"},
+    {R"(SELECT a FROM UNNEST(GENERATE_ARRAY(1, 5000)) a ORDER BY MOD(a * 7919, 5003) LIMIT 5)",
+     R"(4140 | 3277 | 2414 | 1551 | 688)"},
+    {R"(SELECT COUNT(*), SUM(a * b) FROM UNNEST(GENERATE_ARRAY(1, 300)) a JOIN UNNEST(GENERATE_ARRAY(1, 300)) b ON MOD(a, 50) = MOD(b, 50))",
+     R"(1800 41145300)"},
+    {R"(SELECT SUM(s) FROM (SELECT SUM(a) OVER (ORDER BY a ROWS BETWEEN 10 PRECEDING AND 10 FOLLOWING) AS s FROM UNNEST(GENERATE_ARRAY(1, 3000)) a))",
+     R"(94366445)"},
+};
+// clang-format on
+
+class QueryTest : public ExecTest {
+ protected:
+  // Rows without an order of their own are put into one.
+  static std::string InOrder(std::string_view query, std::string_view rows, std::string_view between) {
+    const size_t order = query.rfind("ORDER BY");
+    const size_t parenthesis = query.rfind(')');
+    const bool is_ordered =
+        order != std::string_view::npos && query.find("OVER", order) == std::string_view::npos &&
+        (parenthesis == std::string_view::npos || order > parenthesis ||
+         std::count(query.begin() + static_cast<std::ptrdiff_t>(order), query.end(), '(') ==
+             std::count(query.begin() + static_cast<std::ptrdiff_t>(order), query.end(), ')'));
+    std::vector<std::string> lines;
+    while (!rows.empty()) {
+      const size_t end = std::min(rows.find(between), rows.size());
+      lines.emplace_back(rows.substr(0, end));
+      rows.remove_prefix(std::min(end + between.size(), rows.size()));
+    }
+    if (!is_ordered) std::sort(lines.begin(), lines.end());
+    std::string text;
+    for (const std::string& line : lines) text += (text.empty() ? "" : " | ") + line;
+    return text;
+  }
+};
+
+TEST_F(QueryTest, GivesTheRowsOfTheReference) {
+  for (const Case& test : kCases) {
+    EXPECT_EQ(InOrder(test.query, Query(test.query), "\n"), InOrder(test.query, test.rows, " | "))
+        << test.query;
   }
 }
 

@@ -7,23 +7,16 @@
 #include <optional>
 #include <utility>
 
-#include "base/bytes.h"
 #include "base/check.h"
 #include "base/varint.h"
 #include "filter/compiled_filter.h"
 #include "model/row_range.h"
+#include "sql/exec/number_scan.h"
+#include "sql/exec/number_source.h"
 #include "sql/exec/scan_cells.h"
 #include "sql/exec/scan_columns.h"
+#include "sql/exec/scan_ranges.h"
 #include "table/row_reader.h"
-#if __has_include("sql/plan/key_ranges.h")
-#include "sql/plan/key_ranges.h"
-#else
-namespace sonde::sql {
-inline absl::StatusOr<std::vector<RowRange>> KeyRanges(const Plan::Scan&, const EvaluationContext&) {
-  return std::vector<RowRange>{RowRange::All()};
-}
-}  // namespace sonde::sql
-#endif
 
 namespace sonde::sql {
 namespace {
@@ -33,7 +26,6 @@ constexpr size_t kFirstBatchRows = 32;
 constexpr size_t kBatchBytesMax = 1 << 20;
 // After so many rows that did not pass the reader looks up.
 constexpr int64_t kRowsAtOnce = 256;
-constexpr size_t kRangesShown = 4;
 
 class Scan final : public Operator {
  public:
@@ -108,11 +100,9 @@ class Scan final : public Operator {
 };
 
 absl::StatusOr<std::vector<RowRange>> Scan::Ranges() const {
-  absl::StatusOr<std::vector<RowRange>> ranges = KeyRanges(scan_, *evaluation());
-  if (!ranges.ok() || !behind_.has_value()) return ranges;
-  // The first key of all has none before it, and the end of a range cannot be empty.
-  if (scan_.reversed && behind_->empty()) return std::vector<RowRange>();
-  return ClipRanges(*ranges, scan_.reversed ? RowRange{"", *behind_} : RowRange{Successor(*behind_), ""});
+  std::optional<ScanStart> start;
+  if (behind_.has_value()) start = ScanStart{*behind_, false};
+  return ScanRanges(scan_, *evaluation(), start);
 }
 
 absl::StatusOr<ReadRequest> Scan::MakeRequest() {
@@ -155,7 +145,7 @@ void Scan::Close() {
 }
 
 absl::Status Scan::ReadRows(size_t rows_max) {
-  while (columns_->rows() < rows_max && arena_.MemoryBytes() < kBatchBytesMax) {
+  while (columns_->rows() < rows_max && arena_.UsedBytes() < kBatchBytesMax) {
     const absl::StatusOr<RowReader::Step> step = reader_->Next(kRowsAtOnce);
     if (!step.ok()) return step.status();
     if (*step == RowReader::Step::kEnd) {
@@ -199,14 +189,7 @@ std::string Scan::Details(bool has_run) const {
   if (!has_run) {
     const absl::StatusOr<std::vector<RowRange>> ranges = Ranges();
     if (!ranges.ok()) return std::string(ranges.status().message());
-    std::string text = fmt::format("{}{}, {} ranges", scan_.table->name, scan_.reversed ? " in reverse" : "",
-                                   ranges->size());
-    for (size_t i = 0; i < std::min(ranges->size(), kRangesShown); ++i) {
-      const RowRange& range = (*ranges)[i];
-      text +=
-          fmt::format(" [{}, {})", Printable(range.start), range.end.empty() ? "..." : Printable(range.end));
-    }
-    return text;
+    return RangesText(scan_, *ranges);
   }
   const ReadStats stats = reader_ != nullptr ? reader_->stats() : stats_;
   return fmt::format("{}, {} ranges, {} rows and {} cells read", scan_.table->name, ranges_, stats.rows_seen,
@@ -219,6 +202,10 @@ absl::StatusOr<OperatorPtr> MakeScan(const QueryScope* scope, const Plan& plan) 
   CHECK(scope->state->tables != nullptr);
   const absl::StatusOr<CellSelection> selection = SelectCells(*plan.scan, *scope->evaluation());
   if (!selection.ok()) return selection.status();
+  if (!plan.scan->temporal.with_history && !selection->IsEmpty() &&
+      NumberSource::Fits(*plan.scan, *selection)) {
+    return MakeNumberScan(scope, *plan.scan, *selection);
+  }
   absl::StatusOr<std::unique_ptr<ScanColumns>> columns =
       ScanColumns::Create(*plan.scan, *scope->evaluation());
   if (!columns.ok()) return columns.status();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "sql/value/value.h"
 
 namespace sonde::sql {
 namespace {
@@ -76,6 +77,8 @@ void ScanColumns::Clear(Arena* arena) {
     column.ints.clear();
     column.lists.clear();
     column.there.clear();
+    column.history_bytes.clear();
+    column.history_numbers.clear();
     column.last_map = {};
   }
 }
@@ -135,13 +138,17 @@ Datum ScanColumns::ValueOf(const Column& column, const FilterCell& cell) {
   return cell.cell.value.size() == kIntBytes ? Datum::Int(BigEndianInt(cell.cell.value)) : Datum::Missing();
 }
 
-Datum ScanColumns::HistoryOf(const Column& column, Cells of_column) {
+Datum ScanColumns::HistoryOf(Column& column, Cells of_column) {
   constexpr size_t kFields = 2;  // timestamp, value
   auto* const points = arena_->New<Datum>(of_column.size());
   auto* const fields = arena_->New<Datum>(kFields * of_column.size());
   for (size_t i = 0; i < of_column.size(); ++i) {
     fields[kFields * i] = Datum::Int(of_column[i].cell.timestamp_micros);
     fields[kFields * i + 1] = ValueOf(column, of_column[i]);
+    if (column.numbers != nullptr) {
+      column.history_bytes.push_back(fields[kFields * i + 1].bytes());
+      column.history_numbers.push_back(&fields[kFields * i + 1]);
+    }
     points[i] = Datum::List({fields + kFields * i, kFields});
   }
   return Datum::List({points, of_column.size()});
@@ -201,7 +208,21 @@ void ScanColumns::RemoveLast() {
   }
 }
 
+absl::Status ScanColumns::SetHistoryNumbers(Column& column) {
+  if (column.history_bytes.empty()) return absl::OkStatus();
+  const absl::StatusOr<ColumnView> numbers =
+      column.numbers->Of(ColumnView::OfBytes(column.history_bytes), arena_);
+  if (!numbers.ok()) return numbers.status();
+  for (size_t i = 0; i < column.history_numbers.size(); ++i) {
+    *column.history_numbers[i] = DatumAt(*numbers, i);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ColumnView> ScanColumns::ViewOf(Column& column) {
+  if (column.is_history && column.numbers != nullptr) {
+    if (absl::Status status = SetHistoryNumbers(column); !status.ok()) return status;
+  }
   const bool are_all_there = std::find(column.there.begin(), column.there.end(), 0) == column.there.end();
   const uint8_t* const there = are_all_there ? nullptr : column.there.data();
   switch (TypeOf(column)) {

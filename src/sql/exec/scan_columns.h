@@ -59,6 +59,9 @@ class ScanColumns {
     std::vector<int64_t> ints;
     std::vector<Datum> lists;
     std::vector<uint8_t> there;
+    // Of histories of numbers: the bytes of all values, and where the numbers that are made of them belong.
+    std::vector<std::string_view> history_bytes;
+    std::vector<Datum*> history_numbers;
     absl::Span<const Datum> last_map;  // of the last row that had one: its qualifiers mostly come again
   };
   using Cells = absl::Span<const FilterCell>;
@@ -69,9 +72,10 @@ class ScanColumns {
   void AppendMap(Column& column, Cells of_family);
   void AppendCell(Column& column, Cells of_column);
   void AppendMissing(Column& column);
-  Datum HistoryOf(const Column& column, Cells of_column);
+  Datum HistoryOf(Column& column, Cells of_column);
   Datum ValueOf(const Column& column, const FilterCell& cell);
   ColumnType TypeOf(const Column& column) const;
+  absl::Status SetHistoryNumbers(Column& column);
   absl::StatusOr<ColumnView> ViewOf(Column& column);
 
   const Plan::Scan& scan_;

@@ -24,9 +24,9 @@ Value Seconds(int64_t seconds) { return Value::Timestamp(seconds * kSecond); }
 
 TEST_F(ScanTest, GivesTheNewestCellOfEachColumn) {
   EXPECT_EQ(Rows(Scan({KeyColumn(), OfFamily("a"), OfCell("a", "p"), OfTime("a", "q")})),
-            "b\"r1\" {b\"p\": b\"p3\", b\"q\": b\"q2\"} b\"p3\" 1970-01-01 00:00:02+00\n"
+            "b\"r1\" {b\"p\": b\"p3\", b\"q\": b\"q2\"} b\"p3\" TIMESTAMP \"1970-01-01 00:00:02+00\"\n"
             "b\"r2\" {} NULL NULL\n"
-            "b\"r3\" {b\"q\": b\"q4\"} NULL 1970-01-01 00:00:04+00\n");
+            "b\"r3\" {b\"q\": b\"q4\"} NULL TIMESTAMP \"1970-01-01 00:00:04+00\"\n");
 }
 
 TEST_F(ScanTest, DecodesNumbersOfAggregateFamilies) {
@@ -68,8 +68,8 @@ TEST_F(ScanTest, HistoryIsBoundedByTemporalArguments) {
     Value value;
     std::string expected;  // of a:p in r1
   };
-  const std::string p3 = "(1970-01-01 00:00:03+00, b\"p3\")";
-  const std::string p1 = "(1970-01-01 00:00:01+00, b\"p1\")";
+  const std::string p3 = "(TIMESTAMP \"1970-01-01 00:00:03+00\", b\"p3\")";
+  const std::string p1 = "(TIMESTAMP \"1970-01-01 00:00:01+00\", b\"p1\")";
   const Case cases[] = {
       {nullptr, {}, "[" + p3 + ", " + p1 + "]"},
       {&TemporalArguments::after, Seconds(1), "[" + p3 + "]"},
@@ -112,10 +112,10 @@ TEST_F(ScanTest, UnpackGivesARowForEachTime) {
                          std::move(scan));
   plan->history = {{1, true}, {2, false}};
   EXPECT_EQ(Rows(std::move(plan)),
-            "b\"r1\" {b\"p\": b\"p3\"} b\"p3\" 1970-01-01 00:00:03+00\n"
-            "b\"r1\" {b\"q\": b\"q2\"} NULL 1970-01-01 00:00:02+00\n"
-            "b\"r1\" {b\"p\": b\"p1\"} b\"p1\" 1970-01-01 00:00:01+00\n"
-            "b\"r3\" {b\"q\": b\"q4\"} NULL 1970-01-01 00:00:04+00\n");
+            "b\"r1\" {b\"p\": b\"p3\"} b\"p3\" TIMESTAMP \"1970-01-01 00:00:03+00\"\n"
+            "b\"r1\" {b\"q\": b\"q2\"} NULL TIMESTAMP \"1970-01-01 00:00:02+00\"\n"
+            "b\"r1\" {b\"p\": b\"p1\"} b\"p1\" TIMESTAMP \"1970-01-01 00:00:01+00\"\n"
+            "b\"r3\" {b\"q\": b\"q4\"} NULL TIMESTAMP \"1970-01-01 00:00:04+00\"\n");
 }
 
 TEST_F(ScanTest, ResumesBehindEachBatch) {

@@ -19,7 +19,6 @@
 namespace sonde::sql {
 namespace {
 
-
 class WindowOperator final : public Operator {
  public:
   // What a window is computed by.

@@ -180,6 +180,11 @@ bool IsSame(const Expression& a, const Expression& b) {
                     [](const ExpressionPtr& x, const ExpressionPtr& y) { return IsSame(*x, *y); });
 }
 
+bool IsCallOf(const Expression& expression, std::string_view name) {
+  return expression.kind == Expression::Kind::kCall && expression.function != nullptr &&
+         expression.function->name == name;
+}
+
 bool IsConstant(const Expression& expression) {
   std::vector<Parameters> lambdas;
   return IsConstantInside(expression, &lambdas);

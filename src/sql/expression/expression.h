@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sql/function/call.h"
@@ -82,6 +83,8 @@ ExpressionPtr MakeColumn(size_t index, Type type);
 ExpressionPtr Clone(const Expression& expression);
 // Whether two expressions are the same, and give the same value for the same row.
 bool IsSame(const Expression& a, const Expression& b);
+// Whether it is a call of the function of this name.
+bool IsCallOf(const Expression& expression, std::string_view name);
 // No columns, no parameters, nothing volatile inside.
 bool IsConstant(const Expression& expression);
 // The columns that it reads, ascending, each once; parameters of lambdas are not among them.

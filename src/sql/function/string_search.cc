@@ -30,7 +30,7 @@ bool BeginsWith(Call&, std::string_view text, std::string_view part) { return te
 bool EndsIn(Call&, std::string_view text, std::string_view part) { return text.ends_with(part); }
 
 // Places of bytes and of what is counted, and steps from one to the next.
-struct OfCharacters {
+struct PlacesOfCharacters {
   static int64_t Position(std::string_view text, size_t place) {
     return static_cast<int64_t>(CountCharacters(text.substr(0, place))) + 1;
   }
@@ -40,7 +40,7 @@ struct OfCharacters {
     return place + CharacterBytes(text.substr(place));
   }
 };
-struct OfBytes {
+struct PlacesOfBytes {
   static int64_t Position(std::string_view, size_t place) { return static_cast<int64_t>(place) + 1; }
   static size_t Place(std::string_view bytes, size_t count) { return std::min(bytes.size(), count); }
   static size_t Count(std::string_view bytes) { return bytes.size(); }
@@ -204,14 +204,14 @@ std::vector<Function> FindingFunctions() {
        .meaning = "Whether a value ends with another one.",
        .examples = {"ENDS_WITH('apple', 'e')"}},
       {.name = "STRPOS",
-       .overloads = {Scalar("(STRING, STRING) -> INT64", RowKernel<FirstPosition<OfCharacters>>),
-                     Scalar("(BYTES, BYTES) -> INT64", RowKernel<FirstPosition<OfBytes>>)},
+       .overloads = {Scalar("(STRING, STRING) -> INT64", RowKernel<FirstPosition<PlacesOfCharacters>>),
+                     Scalar("(BYTES, BYTES) -> INT64", RowKernel<FirstPosition<PlacesOfBytes>>)},
        .meaning =
            "The position, from 1, at which the second value first stands in the first one; 0 if it does not.",
        .examples = {"STRPOS('foo@example.com', '@')"}},
       {.name = "INSTR",
-       .overloads = {Scalar("(STRING, STRING, [INT64], [INT64]) -> INT64", kInstr<OfCharacters>),
-                     Scalar("(BYTES, BYTES, [INT64], [INT64]) -> INT64", kInstr<OfBytes>)},
+       .overloads = {Scalar("(STRING, STRING, [INT64], [INT64]) -> INT64", kInstr<PlacesOfCharacters>),
+                     Scalar("(BYTES, BYTES, [INT64], [INT64]) -> INT64", kInstr<PlacesOfBytes>)},
        .meaning = "The position, from 1, at which the second value stands in the first one; 0 if it does "
                   "not.  The third argument says "
                   "where the search begins (negative: from the end, backwards), the fourth which occurrence "

@@ -1,0 +1,135 @@
+// Memory, time and explanations: queries end when they are told to, and hold no more than they may.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "sql/exec/exec_test_support.h"
+
+namespace sonde::sql {
+namespace {
+
+// Queries that work for long, each in another operator.
+constexpr std::string_view kLongQueries[] = {
+    "SELECT COUNT(*) FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, UNNEST(GENERATE_ARRAY(1, 1000)) b, "
+    "UNNEST(GENERATE_ARRAY(1, 1000)) c",
+    "SELECT a FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, UNNEST(GENERATE_ARRAY(1, 1000)) b WHERE a + b < 0",
+    "SELECT a * b AS p FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, UNNEST(GENERATE_ARRAY(1, 3000)) b ORDER BY -p "
+    "LIMIT 5",
+    "SELECT a * b AS p FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, UNNEST(GENERATE_ARRAY(1, 2000)) b ORDER BY -p",
+    "SELECT a * b AS p, COUNT(*) FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, UNNEST(GENERATE_ARRAY(1, 3000)) b "
+    "GROUP BY p",
+    "SELECT SUM(a) OVER (ORDER BY a ROWS BETWEEN 50000 PRECEDING AND 50000 FOLLOWING) FROM "
+    "UNNEST(GENERATE_ARRAY(1, 200000)) a",
+    "SELECT a FROM UNNEST(GENERATE_ARRAY(1, 100000)) a JOIN UNNEST(GENERATE_ARRAY(1, 100000)) b ON a + b < 0",
+    "SELECT ARRAY_AGG(a ORDER BY -a) FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, UNNEST(GENERATE_ARRAY(1, 2000)) "
+    "b",
+    "SELECT a FROM UNNEST(GENERATE_ARRAY(1, 1000)) a WHERE (SELECT SUM(b) FROM UNNEST(GENERATE_ARRAY(1, "
+    "100000)) b "
+    "WHERE b > a) < 0",
+};
+
+double CpuSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+class BoundsTest : public ExecTest {};
+
+TEST_F(BoundsTest, AsksOftenWhetherItIsInterrupted) {
+  for (const std::string_view sql : kLongQueries) {
+    const double start = CpuSeconds();
+    double last = start;
+    double longest = 0;
+    ExecutionEnvironment environment = Environment();
+    environment.interrupted = [&]() -> absl::Status {
+      const double now = CpuSeconds();
+      longest = std::max(longest, now - last);
+      last = now;
+      return now - start > 0.3 ? absl::CancelledError("enough") : absl::OkStatus();
+    };
+    const std::string rows = Query(sql, environment);
+    longest = std::max(longest, CpuSeconds() - last);
+    EXPECT_LT(longest, 0.1) << sql;
+    EXPECT_TRUE(rows.ends_with("CANCELLED: enough")) << sql << ": " << rows.substr(0, 200);
+  }
+}
+
+TEST_F(BoundsTest, EndsAtTheDeadline) {
+  ExecutionEnvironment environment = Environment();
+  environment.deadline = absl::Now() + absl::Milliseconds(50);
+  EXPECT_EQ(Query(kLongQueries[0], environment), "DEADLINE_EXCEEDED: The deadline of the query has passed");
+}
+
+TEST_F(BoundsTest, RefusesToHoldMoreThanItMay) {
+  const std::pair<std::string_view, std::string_view> kQueries[] = {
+      {"SELECT a * b AS p FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, UNNEST(GENERATE_ARRAY(1, 2000)) b ORDER BY "
+       "p",
+       "Sort"},
+      {"SELECT a * 1000 + b AS p, COUNT(*) FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, UNNEST(GENERATE_ARRAY(1, "
+       "1000)) b "
+       "GROUP BY p",
+       "GroupBy"},
+      {"SELECT SUM(a) OVER (PARTITION BY b) FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, UNNEST(GENERATE_ARRAY(1, "
+       "2000)) b",
+       "Window"},
+      {"SELECT 1 FROM UNNEST([1]) x JOIN (SELECT a * b AS y FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, "
+       "UNNEST(GENERATE_ARRAY(1, 2000)) b) ON x = y",
+       "Join"},
+      {"SELECT 1 EXCEPT DISTINCT SELECT a * 1000 + b FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, "
+       "UNNEST(GENERATE_ARRAY(1, 1000)) b",
+       "Except"},
+      {"SELECT ARRAY(SELECT a * 1000 + b FROM UNNEST(GENERATE_ARRAY(1, 1000)) a, UNNEST(GENERATE_ARRAY(1, "
+       "1000)) b)",
+       "Subquery"},
+  };
+  for (const auto& [sql, name] : kQueries) {
+    constexpr int64_t kMax = 6 << 20;
+    int64_t held = 0;
+    ExecutionEnvironment environment = Environment();
+    environment.hold = [&](int64_t more) -> absl::Status {
+      if (more > 0 && held + more > kMax)
+        return absl::ResourceExhaustedError("the query may hold 6291456 bytes");
+      held += more;
+      return absl::OkStatus();
+    };
+    const std::string rows = Query(sql, environment);
+    EXPECT_TRUE(rows.starts_with("RESOURCE_EXHAUSTED: " + std::string(name) + " holds "))
+        << sql << rows.substr(0, 200);
+    EXPECT_TRUE(rows.ends_with(" bytes: the query may hold 6291456 bytes")) << rows.substr(0, 200);
+    EXPECT_EQ(held, 0) << sql;
+  }
+}
+
+TEST_F(BoundsTest, ALimitBoundsWhatASortHolds) {
+  int64_t held = 0;
+  int64_t most = 0;
+  ExecutionEnvironment environment = Environment();
+  environment.hold = [&](int64_t more) {
+    held += more;
+    most = std::max(most, held);
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(
+      Query(
+          "SELECT a * 1000 + b AS p FROM UNNEST(GENERATE_ARRAY(1, 300)) a, UNNEST(GENERATE_ARRAY(1, 1000)) b "
+          "ORDER BY p DESC LIMIT 3",
+          environment),
+      "301000\n300999\n300998\n");
+  EXPECT_LT(most, 4 << 20);
+}
+
+TEST_F(BoundsTest, ExplainsAndMeasures) {
+  Put("r1", "a", "q", 1, "v");
+  const std::string plan =
+      Query("EXPLAIN SELECT _key FROM t WHERE STARTS_WITH(_key, 'r') AND a['q'] = 'v' LIMIT 3");
+  EXPECT_NE(plan.find("Scan: projects/p/instances/i/tables/t, 1 ranges [r, s)"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("Limit: at most 3 rows"), std::string::npos) << plan;
+  const std::string measured = Query("EXPLAIN ANALYZE SELECT _key FROM t WHERE a['q'] = 'v'");
+  EXPECT_NE(measured.find("Scan: 1 rows, 1 batches, "), std::string::npos) << measured;
+  EXPECT_NE(measured.find("1 rows and 1 cells read"), std::string::npos) << measured;
+}
+
+}  // namespace
+}  // namespace sonde::sql

@@ -1,0 +1,19 @@
+// UNPACK over a scan of numbers: the rows of pages as they lie there, without a cell between.
+//
+// Shape, order: as Unpack over Scan.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "sql/exec/operator.h"
+#include "sql/exec/scan_cells.h"
+#include "sql/plan/plan.h"
+
+namespace sonde::sql {
+
+// Whether `plan` (kUnpack) is of a scan that can be read so.
+bool FitsNumberUnpack(const Plan& plan, const CellSelection& selection);
+// `plan` fits; it must outlive the operator, as must the scope.
+absl::StatusOr<OperatorPtr> MakeNumberUnpack(const QueryScope* scope, const Plan& plan,
+                                             const CellSelection& selection);
+
+}  // namespace sonde::sql

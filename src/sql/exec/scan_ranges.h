@@ -1,0 +1,27 @@
+// The rows that a scan reads, as ranges.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/row_range.h"
+#include "sql/expression/evaluator.h"
+#include "sql/plan/plan.h"
+
+namespace sonde::sql {
+
+// Where a scan goes on that has read some rows: behind a key, or at it.
+struct ScanStart {
+  std::string key;
+  bool takes_key = false;
+};
+
+// In normal form; nothing of `start`: all of them.
+absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const EvaluationContext& evaluation,
+                                                 const std::optional<ScanStart>& start);
+// The ranges in words.
+std::string RangesText(const Plan::Scan& scan, const std::vector<RowRange>& ranges);
+
+}  // namespace sonde::sql
