@@ -1,4 +1,6 @@
 // Random numbers, behind an interface that a test can seed.
+//
+// Threads: a source is not for several threads.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // The sum of the cells of a ReadRows stream, without making rows of them.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <google/bigtable/v2/bigtable.pb.h>

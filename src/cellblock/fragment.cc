@@ -38,11 +38,10 @@ void FindColumns(absl::Span<const CellView> cells, Columns* columns) {
   columns->qualifiers.clear();
   columns->starts.clear();
   for (size_t i = 0; i < cells.size(); ++i) {
-    const bool is_same = i > 0 && cells[i].qualifier == cells[i - 1].qualifier;
+    const int order = i == 0 ? -1 : cells[i - 1].qualifier.compare(cells[i].qualifier);
     // What is out of order would be read as damage, of a write that was acknowledged.
-    CHECK(i == 0 || (is_same ? cells[i - 1].timestamp_micros > cells[i].timestamp_micros
-                             : cells[i - 1].qualifier < cells[i].qualifier));
-    if (!is_same) {
+    CHECK(order < 0 || (order == 0 && cells[i - 1].timestamp_micros > cells[i].timestamp_micros));
+    if (order != 0) {
       columns->qualifiers.push_back(cells[i].qualifier);
       columns->starts.push_back(i);
     }

@@ -146,7 +146,7 @@ class PageCursor {
   // False: the numbers are none that doubles say; they are to come as cells.
   absl::StatusOr<bool> DecodeNumbers(const ReadAs& read_as, codec::ValueColumn* values,
                                      Decoded* decoded) const;
-  // Of each group, the cells that lie so many behind it.
+  // Fills in the cells that lie `shift` cells behind each group's.
   void FillPiece(std::string_view key, absl::Span<const Group> groups, size_t shift, RowPiece* piece) const;
 
   PageReader* reader_;

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <utility>
 
+#include "client/remote_sql.h"
 #include "client/remote_tables.h"
 #include "server/local_store.h"
+#include "sql/exec/local_sql.h"
 #include "table/local_tables.h"
 
 namespace sonde {
@@ -34,6 +37,19 @@ absl::Status CheckOneIsGiven(const AccessFlags& flags) {
   return absl::InvalidArgumentError("Give either --data-dir DIR or --endpoint HOST:PORT");
 }
 
+std::string InstanceOf(const AccessFlags& flags) {
+  return fmt::format("projects/{}/instances/{}", flags.project, flags.instance);
+}
+
+RemoteOptions RemoteOptionsOf(const AccessFlags& flags) {
+  RemoteOptions options;
+  options.endpoint = flags.endpoint;
+  options.project = flags.project;
+  options.instance = flags.instance;
+  options.program = flags.program;
+  return options;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Tables>> OpenTables(const AccessFlags& flags, DataDir data_dir) {
@@ -52,15 +68,21 @@ absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags
   if (flags.endpoint.empty()) {
     absl::StatusOr<std::shared_ptr<Tables>> tables = OpenTables(flags, data_dir);
     if (!tables.ok()) return tables.status();
-    return std::unique_ptr<TableAccess>(std::make_unique<LocalTables>(
-        *std::move(tables), fmt::format("projects/{}/instances/{}", flags.project, flags.instance)));
+    return std::unique_ptr<TableAccess>(std::make_unique<LocalTables>(*std::move(tables), InstanceOf(flags)));
   }
-  absl::StatusOr<std::unique_ptr<RemoteTables>> remote = RemoteTables::Connect({.endpoint = flags.endpoint,
-                                                                                .project = flags.project,
-                                                                                .instance = flags.instance,
-                                                                                .program = flags.program});
+  absl::StatusOr<std::unique_ptr<RemoteTables>> remote = RemoteTables::Connect(RemoteOptionsOf(flags));
   if (!remote.ok()) return remote.status();
   return std::unique_ptr<TableAccess>(*std::move(remote));
+}
+
+absl::StatusOr<std::unique_ptr<sql::SqlAccess>> OpenSql(const AccessFlags& flags,
+                                                        std::shared_ptr<Tables> tables) {
+  if (tables != nullptr)
+    return std::unique_ptr<sql::SqlAccess>(
+        std::make_unique<sql::LocalSql>(std::move(tables), InstanceOf(flags)));
+  absl::StatusOr<std::unique_ptr<RemoteSql>> remote = RemoteSql::Connect(RemoteOptionsOf(flags));
+  if (!remote.ok()) return remote.status();
+  return std::unique_ptr<sql::SqlAccess>(*std::move(remote));
 }
 
 }  // namespace sonde

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
 #include "server/serve_settings.h"
+#include "sql/access/sql_access.h"
 #include "table/tables.h"
 
 namespace sonde {
@@ -35,6 +36,10 @@ enum class DataDir : uint8_t { kIsThere, kMayBeMade };
 // directory must be there.
 absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags,
                                                         DataDir data_dir = DataDir::kIsThere);
+
+// SQL of the endpoint, or of the data directory: whichever is given.  `tables` are those of OpenTables, null with an endpoint.
+absl::StatusOr<std::unique_ptr<sql::SqlAccess>> OpenSql(const AccessFlags& flags,
+                                                        std::shared_ptr<Tables> tables);
 
 // The tables of flags.data_dir, opened in this process; they hold their store.  Errors as OpenAccess.
 absl::StatusOr<std::shared_ptr<Tables>> OpenTables(const AccessFlags& flags,

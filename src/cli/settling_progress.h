@@ -1,4 +1,6 @@
 // How far the settling of a data directory has come, in words, for who waits for it.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <chrono>

@@ -12,9 +12,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "base/text_table.h"
-#include "client/remote_sql.h"
-#include "client/remote_tables.h"
-#include "server/local_store.h"
 #include "sql/exec/local_sql.h"
 #include "sql/value/value.h"
 #include "table/local_tables.h"
@@ -150,24 +147,22 @@ absl::Status Describe(const SqlSession& session, const std::string& table, std::
 }  // namespace
 
 absl::StatusOr<SqlSession> OpenSqlSession(const AccessFlags& flags) {
+  std::shared_ptr<Tables> held;
   SqlSession session;
-  if (!flags.endpoint.empty() && flags.data_dir.empty()) {
+  if (flags.endpoint.empty()) {
+    absl::StatusOr<std::shared_ptr<Tables>> tables = OpenTables(flags);
+    if (!tables.ok()) return tables.status();
+    held = *std::move(tables);
+    session.tables = std::make_unique<LocalTables>(
+        held, fmt::format("projects/{}/instances/{}", flags.project, flags.instance));
+  } else {
     absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(flags);
     if (!tables.ok()) return tables.status();
-    absl::StatusOr<std::unique_ptr<RemoteSql>> remote = RemoteSql::Connect({.endpoint = flags.endpoint,
-                                                                            .project = flags.project,
-                                                                            .instance = flags.instance,
-                                                                            .program = flags.program});
-    if (!remote.ok()) return remote.status();
     session.tables = *std::move(tables);
-    session.sql = *std::move(remote);
-    return session;
   }
-  absl::StatusOr<std::shared_ptr<Tables>> tables = OpenTables(flags);
-  if (!tables.ok()) return tables.status();
-  const std::string instance = fmt::format("projects/{}/instances/{}", flags.project, flags.instance);
-  session.tables = std::make_unique<LocalTables>(*tables, instance);
-  session.sql = std::make_unique<sql::LocalSql>(*tables, instance);
+  absl::StatusOr<std::unique_ptr<sql::SqlAccess>> sql = OpenSql(flags, std::move(held));
+  if (!sql.ok()) return sql.status();
+  session.sql = *std::move(sql);
   return session;
 }
 

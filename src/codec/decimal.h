@@ -5,6 +5,8 @@
 // `digits_min` digits before the point, filled up with zeros.  So {2, 2, 1} writes 3.20 and 0.07, {5, 0, 1}
 // writes 9.5 and 94558, {1, 1, 1} Python's 9.0, {0, 0, 4} 0007.  A text that a style would not write again
 // byte by byte is not of that style: 1e3, +1, -0, .5, 1. and blanks are of no style.
+//
+// Threads: the functions are pure; a DecimalSurvey is not for several threads.
 #pragma once
 
 #include <array>

@@ -10,6 +10,8 @@
 //
 // A block's bits are written from its last token to its first, then both states, then a 1 and zeros up to a
 // byte.  So a block is read from its end backwards; its bits lie at the end of its bytes, behind any others.
+//
+// Threads: const functions may be called by several at once.
 #pragma once
 
 #include <array>

@@ -1,5 +1,7 @@
 // An engine that passes all calls on to another one.  Tests derive from it, to change, count or fail some
 // calls.
+//
+// Threads: as the other engine.
 #pragma once
 
 #include <functional>
@@ -34,11 +36,17 @@ class ForwardingEngine : public Engine {
   absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline) override {
     return engine_->RecordsVersion(deadline);
   }
-  absl::Status CreateTable(const TableSpec& spec) override { return engine_->CreateTable(spec); }
-  absl::Status AlterTable(const TableSpec& spec) override { return engine_->AlterTable(spec); }
-  absl::Status DropTable(TableId table) override { return engine_->DropTable(table); }
-  absl::Status DropFamily(TableId table, FamilyId family) override {
-    return engine_->DropFamily(table, family);
+  absl::Status CreateTable(const TableSpec& spec, absl::Time deadline) override {
+    return engine_->CreateTable(spec, deadline);
+  }
+  absl::Status AlterTable(const TableSpec& spec, absl::Time deadline) override {
+    return engine_->AlterTable(spec, deadline);
+  }
+  absl::Status DropTable(TableId table, absl::Time deadline) override {
+    return engine_->DropTable(table, deadline);
+  }
+  absl::Status DropFamily(TableId table, FamilyId family, absl::Time deadline) override {
+    return engine_->DropFamily(table, family, deadline);
   }
   absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                   ScanOptions options) override {

@@ -17,7 +17,7 @@
 //                       disk is missing
 //   RESOURCE_EXHAUSTED  a budget or the disk is used up
 //   DATA_LOSS           a checksum did not match; do not try again
-//   DEADLINE_EXCEEDED   as WriteOptions and ScanOptions say
+//   DEADLINE_EXCEEDED   the deadline had passed before anything was done; ScanOptions says how scans end
 #pragma once
 
 #include <cstddef>
@@ -107,19 +107,20 @@ class RowStore {
  public:
   virtual ~RowStore() = default;
 
-  // --- Tables.
+  // --- Tables.  DEADLINE_EXCEEDED: the deadline had passed before anything was done.
   // Makes the table.  If the table exists, alters it as AlterTable does.  So a caller may repeat the call
   // after a crash, and tells a newly opened store what may be forgotten.
-  virtual absl::Status CreateTable(const TableSpec& spec) = 0;
+  virtual absl::Status CreateTable(const TableSpec& spec, absl::Time deadline = absl::InfiniteFuture()) = 0;
   // Changes which cells may be forgotten.  Split keys are ignored.  Families that `spec` leaves out keep
   // their cells.
-  virtual absl::Status AlterTable(const TableSpec& spec) = 0;
+  virtual absl::Status AlterTable(const TableSpec& spec, absl::Time deadline = absl::InfiniteFuture()) = 0;
   // Drops the table: later readers see none of its cells, nor of its change log; the space comes back in the
   // background.  A caller may repeat the call after a crash, also for a table that does not exist.  An open
   // stream may go on, end early, or answer NOT_FOUND.
-  virtual absl::Status DropTable(TableId table) = 0;
+  virtual absl::Status DropTable(TableId table, absl::Time deadline = absl::InfiniteFuture()) = 0;
   // Drops the cells of a family in the same way.  An open stream may go on with or without them.
-  virtual absl::Status DropFamily(TableId table, FamilyId family) = 0;
+  virtual absl::Status DropFamily(TableId table, FamilyId family,
+                                  absl::Time deadline = absl::InfiniteFuture()) = 0;
 
   // --- Rows.
   struct ScanOptions {

@@ -13,6 +13,8 @@
 //
 // Merging is associative and commutative in what a sketch counts.  (In its bytes nearly: whether a sketch
 // that is at kSparseBytesMax has become registers may depend on the order.)
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <cstdint>

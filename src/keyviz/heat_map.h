@@ -1,4 +1,6 @@
 // The counts as a picture: time across, keys down.
+//
+// Threads: a HeatMap is plain data; the functions are pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 // Writes figures in the text format that Prometheus reads (its documentation, "Exposition formats", version
 // 0.0.4).
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 //
 // Messages from outside are never held parsed: messages of two bytes each would take fifty times as much.
 //
+// Threads: the functions are pure; a RemoteSamples is not for several threads.
 // Errors: INVALID_ARGUMENT: not snappy, not such a message, or a label that is not there, or more of
 // something than is allowed; RESOURCE_EXHAUSTED: too many bytes when unpacked.
 #pragma once

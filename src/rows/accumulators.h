@@ -12,7 +12,7 @@
 // Ownership: accumulators copy what they keep.
 // Threads: not for several threads.
 // Errors: none.
-// Cost: 0.5 to 2 ns a value, by what is kept.  Of a run with missing values, the others are copied first.
+// Cost: 0.5 to 2 ns a value, by what is kept.  If a run has missing values, the others are copied first.
 #pragma once
 
 #include <cstdint>

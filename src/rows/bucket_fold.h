@@ -111,7 +111,7 @@ class BucketFold {
 
  private:
   using Key = std::vector<std::string>;
-  // Of each bucket, its start and the number of its accumulators.
+  // By the start of a bucket: the number of its accumulators.
   using Places = std::map<int64_t, size_t>;
   struct Group {
     Group() = default;

@@ -75,7 +75,9 @@ std::string_view Column::Keep(std::string_view bytes) {
 
 void Column::AppendBytes(std::string_view value, size_t count) {
   assert(type_ == ColumnType::kBytes);
-  const std::string_view kept = Keep(value);
+  // Rows of one series come one behind the other, and have the same tags.
+  const bool is_again = !value.empty() && !bytes_.empty() && bytes_.back() == value;
+  const std::string_view kept = is_again ? bytes_.back() : Keep(value);
   for (; count > 0; --count) {
     bytes_.push_back(kept);
     NoteThere();

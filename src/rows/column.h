@@ -53,7 +53,7 @@ class Column {
     doubles_.push_back(value);
     NoteThere();
   }
-  // `count` times, and kept once.
+  // `count` times, and kept once; if it is the value before, that one is shown again.
   void AppendBytes(std::string_view value, size_t count = 1);
   // Copies the list, and all that it holds.
   void AppendList(const Datum& list);

@@ -2,7 +2,7 @@
 //
 // Order: Result gives the first of them first.  Rows of one value go by the columns in front of it (bytes and
 //   ints, ascending); rows without a value are out.  NaN is less than all other numbers.
-// Ownership: the rows that are in are copied.  Of the others only the value is looked at.
+// Ownership: the rows that are in are copied.  Only the values of the others are looked at.
 // Threads: not for several threads.
 #pragma once
 

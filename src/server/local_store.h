@@ -1,4 +1,6 @@
 // The embedded engine with all that stands on it, opened as one.
+//
+// Threads: all functions may be called at once.
 #pragma once
 
 #include <memory>

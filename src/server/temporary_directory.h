@@ -3,6 +3,8 @@
 // It is `sonde-temporary-XXXXXX` in the directory for temporary files, locked (flock) as long as its process
 // lives.  The directory of a process that was killed is not locked any more; the next process that makes one
 // removes it.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <filesystem>

@@ -107,11 +107,13 @@ absl::StatusOr<std::vector<absl::Status>> LocalTables::MutateRows(const std::str
     }
     requests.push_back({row.row_key, absl::MakeConstSpan(mutations).subspan(first)});
   }
-  uint64_t bytes = 0;
-  for (const RowMutations& row : requests) bytes += BytesOf(row.mutations);
-  // What is long would keep others waiting; this thread waits anyway.
+  if (line_ == nullptr) return tables_->MutateRows(**schema, requests);
+  // A long write would keep others waiting; this thread waits anyway.
   constexpr uint64_t kTogetherBytesMax = 64 << 10;
-  if (line_ == nullptr || bytes > kTogetherBytesMax) return tables_->MutateRows(**schema, requests);
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < requests.size() && bytes <= kTogetherBytesMax; ++i)
+    bytes += BytesOf(requests[i].mutations);
+  if (bytes > kTogetherBytesMax) return tables_->MutateRows(**schema, requests);
   absl::Notification done;
   absl::StatusOr<std::vector<absl::Status>> statuses;
   line_->Add(std::make_unique<WaitedFor>(*schema, requests, bytes, &statuses, &done));

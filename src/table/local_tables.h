@@ -1,5 +1,7 @@
 // TableAccess in this process: the series layer uses it for the tables of a data directory.  It gives
 // numbers, too.
+//
+// Threads: all functions may be called at once.
 #pragma once
 
 #include <memory>

@@ -23,14 +23,14 @@ namespace {
 // Rows of a range that are deleted in one commit.
 constexpr size_t kRowsPerDeletion = 1'000;
 
-// Whether one of several rows may have got this, of which none was written, only for what another is: a row
-// whose types do not match refuses all, and on a full disk those who add refuse those who delete.
+// Whether the status of rows that were refused together may be the fault of one of them: a row whose types do
+// not match refuses all others, and on a full disk rows that add refuse rows that delete.
 bool MayBeOfAnother(const absl::Status& status) {
   return !status.ok() && !absl::IsUnavailable(status) && !absl::IsUnknown(status) &&
          !absl::IsInternal(status) && !absl::IsDataLoss(status);
 }
 
-// Whose writes take turns: those of the server's time.
+// Returns the keys of the rows that take turns: those that ask for the server's time.
 std::vector<std::string_view> RowsOfTurns(absl::Span<const RowMutations> rows) {
   std::vector<std::string_view> row_keys;
   for (const RowMutations& row : rows) {
@@ -150,7 +150,7 @@ absl::Status Tables::MutateByRowTime(const TableSchema& schema, const RowMutatio
   const AccessTimer timer;
   const RowTurn turn(&turns_, schema.id, row.row_key);
   const int64_t now_micros = turn.now_micros();
-  // Of all families, none and no column are asked for, but those that the time and the token need.
+  // The hints ask only for the cells that the time and the token need.
   const RowTime time(schema, now_micros, {row.mutations});
   ReadHints hints{.families = std::vector<FamilyId>(),
                   .columns = std::vector<ReadHints::ColumnRange>(),

@@ -5,6 +5,8 @@
 //
 // The answer shows the first kCellsPerRowShown cells of a row and the first kValueBytesShown bytes of a
 // value.  `next` is the key to go on from, or null.
+//
+// Threads: one thread at a time.
 #pragma once
 
 #include <cstddef>

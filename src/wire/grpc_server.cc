@@ -93,7 +93,8 @@ struct GrpcServer::Parts {
               .read_cost = &read_cost,
               .commit_line = &commit_line,
               .metrics = &metrics,
-              .writes_block = options.writes_block,
+              .writes_block = options.writes_block || tables->engine().traits().waits_for_network,
+              .reads_block = tables->engine().traits().waits_for_network,
               .large_readers = &large_readers,
               .large_waiters = &large_waiters,
               .large_room = options.large_room} {

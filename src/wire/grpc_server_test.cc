@@ -3,6 +3,8 @@
 #include <google/bigtable/admin/v2/bigtable_instance_admin.grpc.pb.h>
 #include <grpcpp/impl/client_unary_call.h>
 
+#include "absl/synchronization/notification.h"
+#include "engine/forwarding_engine.h"
 #include "wire/grpc_server_test_support.h"
 
 namespace sonde {
@@ -303,6 +305,42 @@ TEST_F(GrpcServerTest, AServerThatEndsSaysSoToItsChangeStreams) {
   ending.join();
 }
 
+// An engine behind a network, whose scans begin when they may.
+class FarEngine final : public ForwardingEngine {
+ public:
+  using ForwardingEngine::ForwardingEngine;
+
+  EngineTraits traits() const override { return {.waits_for_network = true}; }
+  absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
+                                                  ScanOptions options) override {
+    if (!has_begun.HasBeenNotified()) has_begun.Notify();
+    may_go_on.WaitForNotification();
+    return engine_->Scan(table, std::move(ranges), std::move(options));
+  }
+
+  absl::Notification has_begun, may_go_on;
+};
+
+TEST_F(GrpcServerTest, AReadThatWaitsForTheNetworkKeepsNoOtherCallWaiting) {
+  FarEngine far(engine_.get());
+  tables_ = std::make_unique<Tables>(&far, catalog_.get(), &clock_, /*seed=*/1);
+  Start();
+  StallRead();
+  far.has_begun.WaitForNotification();
+  // It is of the same connection, so that the same thread has both.
+  pb::PingAndWarmRequest ping;
+  ping.set_name(kInstance);
+  const grpc::Status other =
+      Call<pb::PingAndWarmResponse>(data_.get(), &pb::Bigtable::Stub::PingAndWarm, ping);
+  EXPECT_TRUE(other.ok()) << other.error_message();
+  far.may_go_on.Notify();
+  pb::ReadRowsResponse response;
+  while (reads_.back()->Read(&response)) {
+  }
+  EXPECT_TRUE(reads_.back()->Finish().ok());
+  server_.reset();  // before the engine
+}
+
 TEST_F(GrpcServerTest, AFilterTooDeepToBeParsedIsCalledDeep) {
   Start();
   auto request = OfTable<pb::ReadRowsRequest>();
@@ -384,9 +422,10 @@ TEST_F(GrpcServerTest, QueriesAreCheckedFieldByField) {
   query.set_instance_name(kInstance);
   ExpectInvalid(execute(query), "Exactly one of query and prepared_query must be set");
   query.set_prepared_query("bytes");
-  ExpectInvalid(execute(query),
-                "Error in field 'prepared_query' : The bytes are no prepared query of this server; prepare the query "
-                "again");
+  ExpectInvalid(
+      execute(query),
+      "Error in field 'prepared_query' : The bytes are no prepared query of this server; prepare the query "
+      "again");
 }
 
 TEST_F(GrpcServerTest, FieldsThatAreNotBuiltAreNamedWithTheirCall) {

@@ -81,9 +81,9 @@ class BuggyEngine final : public ForwardingEngine {
     for (std::thread& thread : late_) thread.join();
   }
 
-  absl::Status DropTable(TableId table) override {
+  absl::Status DropTable(TableId table, absl::Time deadline) override {
     if (bug_ == PlantedBug::kDroppedTableStays) return absl::OkStatus();
-    return engine_->DropTable(table);
+    return engine_->DropTable(table, deadline);
   }
   absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) override {
     if (!options.may_wait) return engine_->Apply(table, rows, options);

@@ -141,20 +141,20 @@ absl::StatusOr<int64_t> ClusterMember::RecordsVersion(absl::Time deadline) {
   return Send(false, [&] { return engine_->RecordsVersion(deadline); });
 }
 
-absl::Status ClusterMember::CreateTable(const TableSpec& spec) {
-  return Send(true, [&] { return engine_->CreateTable(spec); });
+absl::Status ClusterMember::CreateTable(const TableSpec& spec, absl::Time deadline) {
+  return Send(true, [&] { return engine_->CreateTable(spec, deadline); });
 }
 
-absl::Status ClusterMember::AlterTable(const TableSpec& spec) {
-  return Send(true, [&] { return engine_->AlterTable(spec); });
+absl::Status ClusterMember::AlterTable(const TableSpec& spec, absl::Time deadline) {
+  return Send(true, [&] { return engine_->AlterTable(spec, deadline); });
 }
 
-absl::Status ClusterMember::DropTable(TableId table) {
-  return Send(true, [&] { return engine_->DropTable(table); });
+absl::Status ClusterMember::DropTable(TableId table, absl::Time deadline) {
+  return Send(true, [&] { return engine_->DropTable(table, deadline); });
 }
 
-absl::Status ClusterMember::DropFamily(TableId table, FamilyId family) {
-  return Send(true, [&] { return engine_->DropFamily(table, family); });
+absl::Status ClusterMember::DropFamily(TableId table, FamilyId family, absl::Time deadline) {
+  return Send(true, [&] { return engine_->DropFamily(table, family, deadline); });
 }
 
 absl::StatusOr<std::unique_ptr<RowStream>> ClusterMember::Scan(TableId table, std::vector<RowRange> ranges,

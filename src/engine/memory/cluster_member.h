@@ -49,10 +49,10 @@ class ClusterMember : public ForwardingEngine {
   absl::Status WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) override;
   absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view prefix, absl::Time deadline) override;
   absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline) override;
-  absl::Status CreateTable(const TableSpec& spec) override;
-  absl::Status AlterTable(const TableSpec& spec) override;
-  absl::Status DropTable(TableId table) override;
-  absl::Status DropFamily(TableId table, FamilyId family) override;
+  absl::Status CreateTable(const TableSpec& spec, absl::Time deadline) override;
+  absl::Status AlterTable(const TableSpec& spec, absl::Time deadline) override;
+  absl::Status DropTable(TableId table, absl::Time deadline) override;
+  absl::Status DropFamily(TableId table, FamilyId family, absl::Time deadline) override;
   absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                   ScanOptions options) override;
   absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) override;

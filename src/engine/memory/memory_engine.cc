@@ -156,25 +156,29 @@ absl::StatusOr<int64_t> MemoryEngine::RecordsVersion(absl::Time deadline) {
   return records_version_;
 }
 
-absl::Status MemoryEngine::CreateTable(const TableSpec& spec) {
+absl::Status MemoryEngine::CreateTable(const TableSpec& spec, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const absl::WriterMutexLock guard(&lock_);
   tables_.try_emplace(spec.id);
   return absl::OkStatus();
 }
 
 // It forgets nothing, so it need not know what it may forget.
-absl::Status MemoryEngine::AlterTable(const TableSpec& spec) {
+absl::Status MemoryEngine::AlterTable(const TableSpec& spec, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const absl::ReaderMutexLock guard(&lock_);
   return FindTable(spec.id) == nullptr ? NoTable(spec.id) : absl::OkStatus();
 }
 
-absl::Status MemoryEngine::DropTable(TableId table) {
+absl::Status MemoryEngine::DropTable(TableId table, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const absl::WriterMutexLock guard(&lock_);
   tables_.erase(table);
   return absl::OkStatus();
 }
 
-absl::Status MemoryEngine::DropFamily(TableId table, FamilyId family) {
+absl::Status MemoryEngine::DropFamily(TableId table, FamilyId family, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const absl::WriterMutexLock guard(&lock_);
   MemoryTable* found = FindTable(table);
   if (found == nullptr) return NoTable(table);

@@ -1,9 +1,10 @@
 // The engine that keeps all data in maps, and forgets it when it ends.  It is the reference that the
 // conformance suite (tests/engine) is written against, and the engine of fast tests of upper layers.
 //
-// One lock for all: reads share it, a row at a time; Apply, Update and drops take it alone.  So `decide` must
-// not call the engine, Apply is atomic over its rows (more than Engine promises), and a scan's deadline is
-// checked between rows. A scan goes on after its table was dropped, and then ends as if the table were empty.
+// Threads: all functions may be called at once.  One lock is for all: reads share it, a row at a time; Apply,
+// Update and drops take it alone.  So `decide` must not call the engine, Apply is atomic over its rows (more
+// than Engine promises), and a scan's deadline is checked between rows.  A scan goes on after its table was
+// dropped, and then ends as if the table were empty.
 #pragma once
 
 #include <cstddef>
@@ -45,10 +46,11 @@ class MemoryEngine final : public Engine, private RowLog, private RangeSizes, pr
   absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view prefix, absl::Time deadline) override;
   absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline) override;
 
-  absl::Status CreateTable(const TableSpec& spec) override;
-  absl::Status AlterTable(const TableSpec& spec) override;
-  absl::Status DropTable(TableId table) override;
-  absl::Status DropFamily(TableId table, FamilyId family) override;
+  absl::Status CreateTable(const TableSpec& spec, absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::Status AlterTable(const TableSpec& spec, absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::Status DropTable(TableId table, absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::Status DropFamily(TableId table, FamilyId family,
+                          absl::Time deadline = absl::InfiniteFuture()) override;
 
   absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                   ScanOptions options) override;

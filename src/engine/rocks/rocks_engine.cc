@@ -325,12 +325,14 @@ absl::StatusOr<int64_t> RocksEngine::RecordsVersion(absl::Time deadline) {
   return records_.Version();
 }
 
-absl::Status RocksEngine::CreateTable(const TableSpec& spec) {
+absl::Status RocksEngine::CreateTable(const TableSpec& spec, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   if (absl::Status status = records_.CreateTable(spec.id); !status.ok()) return status;
-  return AlterTable(spec);
+  return AlterTable(spec, absl::InfiniteFuture());
 }
 
-absl::Status RocksEngine::AlterTable(const TableSpec& spec) {
+absl::Status RocksEngine::AlterTable(const TableSpec& spec, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   if (absl::Status status = records_.CheckTable(spec.id); !status.ok()) return status;
   GcRules rules;
   for (const TableSpec::Family& family : spec.families) {
@@ -341,7 +343,8 @@ absl::Status RocksEngine::AlterTable(const TableSpec& spec) {
   return absl::OkStatus();
 }
 
-absl::Status RocksEngine::DropTable(TableId table) {
+absl::Status RocksEngine::DropTable(TableId table, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   if (absl::Status status = records_.DropTable(table); !status.ok()) return status;
   {
     const absl::WriterMutexLock lock(&gc_rules_mutex_);
@@ -352,7 +355,8 @@ absl::Status RocksEngine::DropTable(TableId table) {
   return log_->Drop(table);
 }
 
-absl::Status RocksEngine::DropFamily(TableId table, FamilyId family) {
+absl::Status RocksEngine::DropFamily(TableId table, FamilyId family, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   if (absl::Status status = records_.DropFamily(table, family); !status.ok()) return status;
   return settling_->FreeFamily(table, family);
@@ -478,7 +482,7 @@ absl::Status RocksEngine::KeepOnly(TableId table) {
   if (absl::Status status = records_.CheckTable(table); !status.ok()) return status;
   for (const TableId other : records_.tables()) {
     if (other == table) continue;
-    if (absl::Status status = DropTable(other); !status.ok()) return status;
+    if (absl::Status status = DropTable(other, absl::InfiniteFuture()); !status.ok()) return status;
   }
   // The caller's go, too: it knows which are the table's.
   if (absl::Status status = records_.Clear(); !status.ok()) return status;

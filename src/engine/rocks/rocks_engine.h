@@ -111,10 +111,11 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline) override;
 
   // The engine remembers what may be forgotten until it is closed; settling drops it.
-  absl::Status CreateTable(const TableSpec& spec) override;
-  absl::Status AlterTable(const TableSpec& spec) override;
-  absl::Status DropTable(TableId table) override;
-  absl::Status DropFamily(TableId table, FamilyId family) override;
+  absl::Status CreateTable(const TableSpec& spec, absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::Status AlterTable(const TableSpec& spec, absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::Status DropTable(TableId table, absl::Time deadline = absl::InfiniteFuture()) override;
+  absl::Status DropFamily(TableId table, FamilyId family,
+                          absl::Time deadline = absl::InfiniteFuture()) override;
 
   absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
                                                   ScanOptions options) override;
@@ -212,8 +213,6 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
                          const std::function<void(size_t index, const absl::Status& why)>& refuse);
   absl::Status ApplyTogether(TableId table, RowSource* rows);
   absl::StatusOr<bool> HasWhatGuardForbids(TableId table, const RowChange& change) const;
-  // Whether a change of the row would have to wait now, though changes of other rows would not.
-  bool RowMustWait(TableId table, std::string_view row_key);
 
   const RocksOptions options_;
   OpenFilesEnv own_env_;

@@ -18,23 +18,10 @@ namespace {
 
 void AppendStripes(const RowLocks& locks, TableId table, absl::Span<const RowChange> changes,
                    BatchRowLocks::Stripes* stripes) {
-  stripes->reserve(stripes->size() + changes.size());
   for (const RowChange& change : changes) stripes->push_back(locks.StripeOf(table, change.row_key));
 }
 
-BatchRowLocks::Stripes StripesOf(const RowLocks& locks, TableId table, absl::Span<const RowChange> changes) {
-  BatchRowLocks::Stripes stripes;
-  AppendStripes(locks, table, changes, &stripes);
-  return stripes;
-}
-
 }  // namespace
-
-bool RocksEngine::RowMustWait(TableId table, std::string_view row_key) {
-  if (store_->long_rows().AnyFull() && store_->long_rows().IsFull(table, row_key)) return true;
-  const std::shared_lock lock(row_locks_.stripe(row_locks_.StripeOf(table, row_key)), std::try_to_lock);
-  return !lock.owns_lock();
-}
 
 absl::StatusOr<bool> RocksEngine::HasWhatGuardForbids(TableId table, const RowChange& change) const {
   const RowGuard& guard = *change.guard;
@@ -78,14 +65,26 @@ absl::Status RocksEngine::ApplyPart(
   }
   RowCommit commit(store_.get(), records_.shapes(), disk_guard_.get(), table);
   // The log tells in which order the changes of a row were applied, so they are applied one by one.
-  const bool is_logged = std::any_of(changes.begin(), changes.end(), IsLogged);
-  const bool is_guarded = std::any_of(changes.begin(), changes.end(), IsGuarded);
-  BatchRowLocks::Stripes stripes = StripesOf(row_locks_, table, changes);
+  bool is_logged = false;
+  bool is_guarded = false;
+  for (const RowChange& change : changes) {
+    is_logged |= IsLogged(change);
+    is_guarded |= IsGuarded(change);
+  }
+  BatchRowLocks::Stripes stripes;
+  stripes.reserve(changes.size());
   if (!is_guarded) {
-    if (absl::Status status = commit.Add(changes); !status.ok()) return status;
+    // A part may have a hundred thousand changes: each stays in the processor's cache until it is done with.
+    constexpr size_t kChangesAtOnce = 64;
+    for (size_t i = 0; i < changes.size(); i += kChangesAtOnce) {
+      const absl::Span<const RowChange> some = changes.subspan(i, kChangesAtOnce);
+      if (absl::Status status = commit.Add(some); !status.ok()) return status;
+      AppendStripes(row_locks_, table, some, &stripes);
+    }
     const BatchRowLocks locks(&row_locks_, std::move(stripes), /*alone=*/is_logged);
     return commit.Commit(log_.get(), is_logged ? changes : absl::Span<const RowChange>());
   }
+  AppendStripes(row_locks_, table, changes, &stripes);
   const BatchRowLocks locks(&row_locks_, std::move(stripes), /*alone=*/true);
   std::vector<RowChange> left;
   for (size_t i = 0; i < changes.size(); ++i) {
@@ -106,30 +105,32 @@ absl::Status RocksEngine::ApplyPart(
 absl::Status RocksEngine::ApplyTogether(TableId table, RowSource* rows) {
   RowCommit commit(store_.get(), records_.shapes(), disk_guard_.get(), table);
   BatchRowLocks::Stripes stripes;
+  TakenStripes taken(&row_locks_);
   absl::flat_hash_set<std::string_view> refused;  // row keys
+  const auto must_wait = [&](const RowChange& change, size_t stripe) {
+    const LongRows& long_rows = store_->long_rows();
+    return taken.IsTaken(stripe) || IsLogged(change) || IsGuarded(change) ||
+           (long_rows.AnyFull() && long_rows.IsFull(table, change.row_key)) ||
+           (!refused.empty() && refused.contains(change.row_key));
+  };
   std::vector<RowChange> left;
   size_t index = 0;
   while (const std::optional<absl::Span<const RowChange>> changes = rows->Next()) {
-    absl::Span<const RowChange> taken = *changes;
-    if (!refused.empty() || std::any_of(taken.begin(), taken.end(), [&](const RowChange& change) {
-          return IsLogged(change) || IsGuarded(change) || RowMustWait(table, change.row_key);
-        })) {
-      left.clear();
-      for (size_t i = 0; i < changes->size(); ++i) {
-        const RowChange& change = (*changes)[i];
-        const bool must_wait = refused.contains(change.row_key) || IsLogged(change) || IsGuarded(change) ||
-                               RowMustWait(table, change.row_key);
-        if (must_wait) {
-          refused.insert(change.row_key);
-          rows->OnRefused(index + i, absl::AbortedError("The row would keep others waiting"));
-        } else {
-          left.push_back(change);
-        }
+    bool is_whole = true;  // no change of the part is refused; else those that are not are in `left`
+    for (size_t i = 0; i < changes->size(); ++i) {
+      const RowChange& change = (*changes)[i];
+      const size_t stripe = row_locks_.StripeOf(table, change.row_key);
+      if (!must_wait(change, stripe)) {
+        stripes.push_back(stripe);
+        if (!is_whole) left.push_back(change);
+        continue;
       }
-      taken = left;
+      if (std::exchange(is_whole, false)) left.assign(changes->begin(), changes->begin() + i);
+      refused.insert(change.row_key);
+      rows->OnRefused(index + i, absl::AbortedError("The row would keep others waiting"));
     }
-    if (absl::Status status = commit.Add(taken); !status.ok()) return status;
-    AppendStripes(row_locks_, table, taken, &stripes);
+    if (absl::Status status = commit.Add(is_whole ? *changes : absl::MakeConstSpan(left)); !status.ok())
+      return status;
     index += changes->size();
   }
   const BatchRowLocks locks(&row_locks_, std::move(stripes), /*alone=*/false);

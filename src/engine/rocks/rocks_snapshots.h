@@ -1,6 +1,8 @@
 // Snapshots of tables as directories beside the databases: snapshots/NAME@TABLE.  Each is a data directory of
 // one table (RocksEngine::Checkpoint).  Its files are hard links, so it takes space only as the table moves
 // on.
+//
+// Threads: all functions may be called at once; snapshots are made and dropped one by one.
 #pragma once
 
 #include <functional>

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <shared_mutex>
 #include <string_view>
@@ -17,14 +19,40 @@ namespace sonde {
 
 class RowLocks {
  public:
+  static constexpr size_t kStripes = 1024;
+
   size_t StripeOf(TableId table, std::string_view row_key) const {
     return absl::HashOf(table, row_key) % kStripes;
   }
   std::shared_mutex& stripe(size_t index) { return stripes_[index]; }
 
  private:
-  static constexpr size_t kStripes = 1024;
   std::array<std::shared_mutex, kStripes> stripes_;
+};
+
+// Remembers which stripes a writer would have to wait for, as each was when it was asked about first.
+//
+// Belongs to one thread.
+class TakenStripes {
+ public:
+  // `locks` must outlive this.
+  explicit TakenStripes(RowLocks* locks) : locks_(locks) {}
+
+  // Whether somebody has the stripe alone.  Cheap from the second time on.
+  bool IsTaken(size_t stripe) {
+    State& state = states_[stripe];
+    if (state == State::kUnknown) {
+      const std::shared_lock lock(locks_->stripe(stripe), std::try_to_lock);
+      state = lock.owns_lock() ? State::kFree : State::kTaken;
+    }
+    return state == State::kTaken;
+  }
+
+ private:
+  enum class State : uint8_t { kUnknown, kFree, kTaken };
+
+  RowLocks* const locks_;
+  std::array<State, RowLocks::kStripes> states_{};
 };
 
 // Holds the locks of many rows, shared or alone.  `stripes` may come in any order, and may repeat.

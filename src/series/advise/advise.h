@@ -4,6 +4,8 @@
 // and times of the sample.  Three things are compared: the cells that the queries read, bytes a point, and
 // the share of writes on the hottest tablet.  These are counted, so that the same sample always gets the same
 // advice.  The time that the queries took is told, but on a small sample it is noise.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <cstdint>

@@ -213,10 +213,9 @@ absl::Status AnswerQuery(const HttpRequest& request, HttpBody* body, HttpRespons
   if (text.empty() && request.method == "POST") {
     const absl::StatusOr<std::string> form = body->ReadAll();
     if (!form.ok()) return form.status();
-    // q=CREATE+DATABASE+..., as forms have it: only the words matter here.
-    text = form->substr(form->find("q=") == std::string::npos ? 0 : form->find("q=") + 2);
-    for (char& c : text) c = c == '+' ? ' ' : c;
-    for (size_t at; (at = text.find("%20")) != std::string::npos;) text.replace(at, 3, " ");
+    const auto fields = ParseQueryOfTarget("?" + *form);
+    const auto query = fields.find("q");
+    text = query == fields.end() ? *form : query->second;
   }
   std::string words = text.substr(0, 16);
   std::transform(words.begin(), words.end(), words.begin(), [](unsigned char c) { return std::toupper(c); });

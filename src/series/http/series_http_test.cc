@@ -47,6 +47,22 @@ TEST(SeriesHttp, TakesLineProtocolAndAnswersQueries) {
             R"([["2023-11-14T22:13:20Z",1.0]])");
 }
 
+TEST(SeriesHttp, AnswersTheTwoQueriesThatSendersAskFirst) {
+  Fixture fixture;
+  EXPECT_EQ(fixture.Call("GET", "/query?q=CREATE DATABASE \"x\"").body,
+            "{\"results\":[{\"statement_id\":0}]}\n");
+  // In a body they are a form.
+  for (const char* form :
+       {"q=SHOW+DATABASES", "q=show%20databases", "epoch=ns&q=SHOW+DATABASES&db=x", "SHOW DATABASES"}) {
+    const HttpResponse response = fixture.Call("POST", "/query", form);
+    EXPECT_EQ(response.code, 200) << form;
+    EXPECT_THAT(response.body, testing::HasSubstr("databases")) << form;
+  }
+  const HttpResponse other = fixture.Call("POST", "/query", "db=x&q=DROP+DATABASE+%22x%22");
+  EXPECT_EQ(other.code, 400);
+  EXPECT_THAT(other.body, testing::HasSubstr("InfluxQL 'DROP DATABASE"));
+}
+
 TEST(SeriesHttp, TakesTimesBefore1970OfSeriesWithAnOrigin) {
   Fixture fixture;
   ASSERT_EQ(fixture

@@ -5,6 +5,8 @@
 // refused (CsvMapping::refuses_unknown).  An empty value of a field
 // is no value; blanks around numbers and times do not count.  A line that is not a point is reported with its
 // number, and the others are loaded.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,8 @@
 // separators, line ends and (doubled) quotes.  Empty lines and a byte order mark in front are skipped.
 //
 // Memory is one buffer, which grows to the longest record, up to kCsvRecordBytesMax.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <cstdint>

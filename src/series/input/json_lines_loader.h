@@ -6,6 +6,8 @@
 // listed and counted, or refused with their line (CsvMapping::refuses_unknown).  A time that is a number is
 // in the unit that time_format names (epoch_ms, ...).  A line that is not a point is reported with its
 // number, and the others are loaded.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <map>

@@ -4,6 +4,8 @@
 // before a quote or backslash, and may hold line ends.  A line end anywhere else ends the line, and so does
 // the first one behind a quote that never ends.  Lines that begin with # (behind blanks, too) and empty ones
 // are passed over, and so is a byte order mark at the front.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <cstdint>

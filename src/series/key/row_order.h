@@ -2,6 +2,8 @@
 //
 // Keys are read from left to right: what stands in front of a part decides before it does.  A salt of time
 // stands for all rows of one salt, whatever their time; so behind it, times begin anew with each salt.
+//
+// Threads: const functions may be called by several at once.
 #pragma once
 
 #include <cstdint>

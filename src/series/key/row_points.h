@@ -1,4 +1,6 @@
 // The points that a row holds, whatever its layout.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,8 @@
 // gets such a rule, a note says from when on it has all points (StoreNote, kind kKeptFromNote, of
 // "TABLE:FAMILY"; the text is the time in microseconds).  Notes only ever move forward; they are gone when
 // the table is made anew.
+//
+// Threads: const functions may be called by several at once.
 #pragma once
 
 #include <cstdint>

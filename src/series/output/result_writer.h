@@ -5,6 +5,8 @@
 // are meant, and numbers to kTableDigits digits.  A member of a JSON object has the name of its tag or
 // column; a column that is called `time`, and a tag that is called so or as a column, is NAME_1 there (or _2,
 // ..., where that is taken, too).
+//
+// Threads: a writer is not for several threads.
 #pragma once
 
 #include <memory>

@@ -37,7 +37,7 @@ class NumberPoints {
                     bool ascending, rows::Batch* batch);
 
  private:
-  // Of what is read: the field of each column, and which of fields_ are that one.
+  // A column that is read: its field, and which of fields_ are that one.
   struct Column {
     size_t field = 0;
     std::vector<size_t> places;

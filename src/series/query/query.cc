@@ -24,7 +24,7 @@ namespace sonde::series {
 namespace {
 
 using TakeBatch = SeriesScan::TakeBatch;
-// Of the versions of a declaration, the oldest first: points of one are before those of the next.
+// The scans of a declaration's versions, the oldest first: the points of each are before those of the next.
 using Scans = std::vector<std::unique_ptr<SeriesScan>>;
 
 // Points one by one.
@@ -242,7 +242,8 @@ Selection PartOf(Selection selection, const SeriesSchema& version, int64_t from_
   return selection;
 }
 
-// Of copies that narrow the query more than the series' own tables do; none where there are no such.
+// Scans of copies that narrow the query more than the series' own tables do; none if there are no such
+// copies.
 absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const QueryPlan& plan,
                                  const Selection& selection, TableAccess* tables) {
   const absl::StatusOr<std::vector<TablePart>> parts = ChooseCopies(schema, plan, selection, tables);

@@ -36,7 +36,7 @@ using rows::NumberOf;
 // may hold: rows::FoldLimits.
 constexpr size_t kValuesHeldMax = 16'000'000;
 constexpr int kWindowBucketsMax = 1'000;
-// Of an answer, tags and time left out.
+// Columns of an answer, beside tags and time.
 constexpr size_t kColumnsMax = 10'000;
 constexpr size_t kTopMax = 100'000;
 constexpr size_t kPatternBytesMax = 1'000;
@@ -67,8 +67,8 @@ struct Query {
   std::optional<std::vector<size_t>>
       group_by;              // tags; series that agree in them are one group.  None: all tags
   std::vector<int> windows;  // aggregates over the last so many buckets, this one included; empty: {1}
-  // Of buckets without points, between `from` and `to` (where these are open: between the first and the last
-  // point of the group).  Counts are 0 there, whichever.
+  // Values for buckets without points, between `from` and `to` (where these are open: between the first and
+  // the last point of the group).  Counts are 0 there, whichever.
   Fill fill = Fill::kNone;
   std::optional<Top> top;
   std::optional<int64_t> now_micros;  // when it is asked: which points are forgotten goes by it
@@ -105,7 +105,8 @@ struct QueryStats {
   std::string table;  // the last one, of the newest points
   std::vector<RowRange> ranges;
   bool is_full_scan = false;
-  // Of an open series: conditions were asked that its keys do not begin with, so all its rows were read.
+  // The series is open, and its keys do not begin with the conditions that were asked; so all its rows were
+  // read.
   bool is_whole_series = false;
   int64_t requests = 0;
   int64_t rows_read = 0;

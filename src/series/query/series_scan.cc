@@ -19,7 +19,7 @@ constexpr size_t kOpenPrefixesMax = 1'000;
 // As WorkCheck counts them.
 constexpr size_t kStepsOfRow = 50;
 constexpr size_t kStepsOfCell = 10;
-// Of texts, a batch of points has about so much.
+// About how many bytes of texts a batch of points has.
 constexpr size_t kTextBytesHeldMax = 256 << 10;
 
 // Appends the number that `value` is, if there is one.  False: it is none.

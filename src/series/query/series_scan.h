@@ -46,7 +46,7 @@ class SeriesScan {
   // No table is an empty one.
   void TakeMissingAsEmpty() { may_be_missing_ = true; }
 
-  // Of the rows of what was asked for that are in `ranges`.
+  // A read of the rows in `ranges` that were asked for.
   RowRead MakeRead(std::vector<RowRange> ranges) const;
   const std::vector<RowRange>& ranges() const { return stats_.ranges; }
 
@@ -55,7 +55,7 @@ class SeriesScan {
   // at once and merged.  DATA_LOSS: a row or cell that the declaration never writes; the points before it are
   // given first.
   absl::Status ReadPoints(const TakeBatch& take);
-  // Of the rows that ReadPoints gives.
+  // The order of the rows that ReadPoints gives.
   const RowOrder& order() const { return order_; }
   // The same points to calculate with, where texts are only there or missing.  A batch is of one series, so
   // that its columns of tags are constant.  Much faster where the tables
@@ -130,7 +130,7 @@ class SeriesScan {
   RowOrder order_;
   RowPoints points_;
   DecodedKey key_;
-  // Of numbers: the row that came last, which may go on, and whether it is asked for.
+  // The row of numbers that came last, which may go on, and whether it is asked for.
   std::string last_row_key_;
   bool is_asked_for_ = false;
   std::vector<std::string> labels_;  // of the row at hand, of an open series

@@ -1,4 +1,6 @@
 // Regular expressions over tags: what they say of the row keys, and whether a series matches.
+//
+// Threads: const functions may be called by several at once.
 #pragma once
 
 #include <re2/re2.h>

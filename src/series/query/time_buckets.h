@@ -7,6 +7,8 @@
 // hours of it may last five or seven.  Whole weeks begin on Monday, several of them counted from 1969-12-29.
 // Every time lies in one piece, and pieces touch.  Nothing begins before kTimeBeginMicros: what would, begins
 // there.
+//
+// Threads: const functions may be called by several at once.
 #pragma once
 
 #include <cstdint>

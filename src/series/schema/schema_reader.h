@@ -1,4 +1,6 @@
 // Reads a declaration.  Only schema_parser.h uses it.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <functional>

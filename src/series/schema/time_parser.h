@@ -1,4 +1,6 @@
 // Times as files have them, to microseconds since 1970-01-01T00:00:00Z.
+//
+// Threads: const functions may be called by several at once.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // YAML with exact complaints: what schema_parser.cc reads maps, texts and numbers with.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <yaml-cpp/yaml.h>

@@ -143,7 +143,7 @@ void Scan::Close() {
 }
 
 absl::Status Scan::ReadRows(size_t rows_max) {
-  while (columns_->rows() < rows_max && arena_.MemoryBytes() < kBatchBytesMax) {
+  while (columns_->rows() < rows_max && arena_.UsedBytes() < kBatchBytesMax) {
     const absl::StatusOr<RowReader::Step> step = reader_->Next(kRowsAtOnce);
     if (!step.ok()) return step.status();
     if (*step == RowReader::Step::kEnd) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sql/expression/scatter.h"
 #include "sql/function/call.h"
 
 namespace sonde::sql {

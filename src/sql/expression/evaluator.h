@@ -18,22 +18,13 @@
 #include "absl/status/statusor.h"
 #include "base/arena.h"
 #include "rows/batch.h"
+#include "sql/expression/evaluation_context.h"
 #include "sql/expression/expression.h"
+#include "sql/expression/scatter.h"
 #include "sql/function/call.h"
 #include "sql/value/value.h"
 
 namespace sonde::sql {
-
-// What the expressions of one execution share.  Nothing is owned.
-struct EvaluationContext {
-  StatementFacts facts;
-  std::vector<Value> parameters;
-  // Runs the plan of a subquery: its columns, all rows together.  `outer`: the rows of the queries around it, the
-  // nearest first, for kOuter; each is a batch of one row.  Unset: there are no subqueries.
-  using RunQuery = std::function<absl::StatusOr<rows::Batch>(
-      const Plan& plan, absl::Span<const rows::Batch> outer, Arena* arena)>;
-  RunQuery run_query;
-};
 
 class EvaluatorNode;
 
@@ -55,10 +46,6 @@ class Evaluator {
   std::unique_ptr<EvaluatorNode> root_;
 };
 
-// The rows of a batch for which a column of BOOL is TRUE, ascending.
-void RowsThatAreTrue(const ColumnView& condition, std::vector<size_t>* rows);
-// The rows of `column` at these places, as a column in the arena.
-ColumnView Gather(const ColumnView& column, absl::Span<const size_t> places, Arena* arena);
 // The value of an expression without columns.
 absl::StatusOr<Value> EvaluateConstant(const Expression& expression, const EvaluationContext& context);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sql/expression/scatter.h"
 #include "sql/function/function.h"
 
 namespace sonde::sql {

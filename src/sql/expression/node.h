@@ -19,7 +19,7 @@
 #include "model/column.h"
 #include "model/datum.h"
 #include "rows/batch.h"
-#include "sql/expression/evaluator.h"
+#include "sql/expression/evaluation_context.h"
 #include "sql/expression/expression.h"
 
 namespace sonde::sql {

@@ -8,7 +8,6 @@
 #include "absl/numeric/int128.h"
 #include "base/check.h"
 #include "model/datum.h"
-#include "sql/expression/evaluator.h"
 
 namespace sonde::sql {
 namespace {

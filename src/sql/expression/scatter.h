@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "base/arena.h"
@@ -37,5 +38,10 @@ class Scatter {
   void* values_;
   uint8_t* there_;
 };
+
+// The rows of a batch for which a column of BOOL is TRUE, ascending.
+void RowsThatAreTrue(const ColumnView& condition, std::vector<size_t>* rows);
+// The rows of `column` at these places, as a column in the arena.
+ColumnView Gather(const ColumnView& column, absl::Span<const size_t> places, Arena* arena);
 
 }  // namespace sonde::sql

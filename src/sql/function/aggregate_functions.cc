@@ -90,7 +90,7 @@ std::vector<Function> Bits() {
   };
 }
 
-std::vector<Function> Lists() {
+std::vector<Function> ListAggregates() {
   return {
       {.name = "ARRAY_AGG",
        .kind = Function::Kind::kAggregate,
@@ -116,7 +116,7 @@ std::vector<Function> Lists() {
 
 std::vector<Function> AggregateFunctions() {
   std::vector<Function> all;
-  for (auto* const make : {ExtremesAndCounts, Sums, Bits, Lists}) {
+  for (auto* const make : {ExtremesAndCounts, Sums, Bits, ListAggregates}) {
     std::vector<Function> functions = make();
     std::move(functions.begin(), functions.end(), std::back_inserter(all));
   }

@@ -183,6 +183,9 @@ TEST(Array, IsFilteredAndTransformed) {
       {"ARRAY_TRANSFORM([1,2,3], (e, i) -> e * i)", "ARRAY<INT64>: [0, 2, 6]"},
       {"ARRAY_TRANSFORM([1,NULL,3], e -> e IS NULL)", "ARRAY<BOOL>: [false, true, false]"},
       {"ARRAY_TRANSFORM(CAST(NULL AS ARRAY<INT64>), e -> e)", "ARRAY<INT64>: NULL"},
+      {"ARRAY_TRANSFORM([1,0,3], e -> DIV(1, e))", "OUT_OF_RANGE: division by zero: 1 / 0"},
+      {"SAFE.ARRAY_TRANSFORM([1,0,3], e -> DIV(1, e))", "ARRAY<INT64>: NULL"},
+      {"ARRAY_TRANSFORM(['a','b'], x -> CONCAT(x, 'z'))", R"(ARRAY<STRING>: ["az", "bz"])"},
   });
 }
 

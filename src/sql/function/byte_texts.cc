@@ -24,7 +24,7 @@ int Base32Value(char digit) {
   return -1;
 }
 
-int HexValue(char digit) {
+int HexDigitValue(char digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
   const char lower = absl::ascii_tolower(static_cast<unsigned char>(digit));
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
@@ -102,7 +102,7 @@ absl::StatusOr<std::string> FromHex(std::string_view text) {
   // The last digit lies in the lower half of the last byte.
   const size_t skipped = text.size() % 2;
   for (size_t i = 0; i < text.size(); ++i) {
-    const int value = HexValue(text[i]);
+    const int value = HexDigitValue(text[i]);
     if (value < 0) {
       return absl::OutOfRangeError(fmt::format(
           "Failed to decode invalid hexadecimal string due to character at offset {}: {}", i, text));

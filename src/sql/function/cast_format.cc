@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "sql/function/bounds.h"
 #include "sql/function/byte_texts.h"
 #include "sql/function/calendar.h"
@@ -171,10 +172,10 @@ absl::StatusOr<std::string_view> DateToText(Call& call, int64_t days, std::strin
 absl::StatusOr<std::string_view> WriteTimestamp(Call& call, int64_t micros, std::string_view format,
                                                 std::optional<std::string_view> zone) {
   ModelState& state = call.state<ModelState>();
-  const auto model = state.Model(format);
-  if (!model.ok()) return model.status();
   const auto clock = state.Clock(call, zone);
   if (!clock.ok()) return clock.status();
+  const auto model = state.Model(format);
+  if (!model.ok()) return model.status();
   const int64_t offset = (*clock)->Offset(micros);
   const auto text = (*model)->Format(micros + offset, offset);
   if (!text.ok()) return text.status();
@@ -184,11 +185,11 @@ absl::StatusOr<std::string_view> WriteTimestamp(Call& call, int64_t micros, std:
 absl::StatusOr<int64_t> ReadTime(Call& call, std::string_view text, std::string_view format,
                                  std::optional<std::string_view> zone, bool is_date) {
   ModelState& state = call.state<ModelState>();
+  const auto clock = state.Clock(call, zone);
+  if (!clock.ok()) return clock.status();
   const auto model = state.Model(format);
   if (!model.ok()) return model.status();
   if (absl::Status status = (*model)->CheckReads(is_date); !status.ok()) return status;
-  const auto clock = state.Clock(call, zone);
-  if (!clock.ok()) return clock.status();
   const absl::TimeZone in = is_date ? absl::UTCTimeZone() : (*clock)->zone();
   const auto micros = (*model)->Parse(text, in, call.facts().now_micros);
   if (!micros.ok() || !is_date) return micros;

@@ -33,7 +33,7 @@ TEST(CastWithFormat, IsGoogleSqls) {
       {"CAST(b'a' AS STRING FORMAT NULL)", "STRING: NULL"},
       {"CAST(b'a' AS STRING FORMAT CAST(NULL AS STRING))", "STRING: NULL"},
       {"CAST('dead' AS BYTES FORMAT 'HEX')", R"sql(BYTES: b"\xde\xad")sql"},
-      {"CAST('dea' AS BYTES FORMAT 'HEX')", R"sql(BYTES: b"\x0d\xea")sql"},
+      {"CAST('dea' AS BYTES FORMAT 'HEX')", R"sql(BYTES: b"\r\xea")sql"},
       {"CAST('xyz' AS BYTES FORMAT 'HEX')",
        "OUT_OF_RANGE: Failed to decode invalid hexadecimal string due to character at offset 0: xyz"},
       {"CAST('000000100001000100111011' AS BYTES FORMAT 'BASE2')", R"sql(BYTES: b"\x02\x11;")sql"},

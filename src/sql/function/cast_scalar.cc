@@ -173,11 +173,11 @@ class ZoneState : public CallState {
   LocalClock clock_;
 };
 
-int64_t DateOfTimestamp(Call& call, int64_t micros) {
+int64_t DateInZone(Call& call, int64_t micros) {
   return FloorDivide(call.state<ZoneState>().clock(call).Local(micros), kMicrosPerDay);
 }
 
-absl::StatusOr<int64_t> TimestampOfDate(Call& call, int64_t days) {
+absl::StatusOr<int64_t> MidnightInZone(Call& call, int64_t days) {
   const int64_t micros = call.state<ZoneState>().clock(call).Midnight(days);
   if (!IsTimestamp(micros)) {
     return absl::OutOfRangeError(fmt::format("Cannot convert Date {} to Timestamp", DateText(days)));
@@ -185,9 +185,9 @@ absl::StatusOr<int64_t> TimestampOfDate(Call& call, int64_t days) {
   return micros;
 }
 
-ColumnView Same(Call&, absl::Span<const ColumnView> arguments) { return arguments[0]; }
+ColumnView SameColumn(Call&, absl::Span<const ColumnView> arguments) { return arguments[0]; }
 
-Kernel FromString(TypeKind to) {
+Kernel CastFromString(TypeKind to) {
   switch (to) {
     case TypeKind::kInt64:
       return RowKernel<IntOfString>;
@@ -198,7 +198,7 @@ Kernel FromString(TypeKind to) {
     case TypeKind::kBool:
       return RowKernel<BoolOfString>;
     case TypeKind::kBytes:
-      return Same;
+      return SameColumn;
     case TypeKind::kDate:
       return RowKernel<DateOfString>;
     case TypeKind::kTimestamp:
@@ -208,7 +208,7 @@ Kernel FromString(TypeKind to) {
   }
 }
 
-Kernel FromInt(TypeKind to) {
+Kernel CastFromInt(TypeKind to) {
   switch (to) {
     case TypeKind::kBool:
       return RowKernel<BoolOfInt>;
@@ -223,13 +223,13 @@ Kernel FromInt(TypeKind to) {
   }
 }
 
-Kernel FromDouble(TypeKind from, TypeKind to) {
+Kernel CastFromDouble(TypeKind from, TypeKind to) {
   const bool is_float = from == TypeKind::kFloat32;
   switch (to) {
     case TypeKind::kInt64:
       return RowKernel<IntOfDouble>;
     case TypeKind::kFloat64:
-      return Same;
+      return SameColumn;
     case TypeKind::kFloat32:
       return RowKernel<FloatOfDouble>;
     case TypeKind::kString:
@@ -239,7 +239,7 @@ Kernel FromDouble(TypeKind from, TypeKind to) {
   }
 }
 
-Kernel ToString(TypeKind from) {
+Kernel CastToString(TypeKind from) {
   switch (from) {
     case TypeKind::kBool:
       return RowKernel<StringOfBool>;
@@ -257,16 +257,16 @@ Kernel ToString(TypeKind from) {
 }  // namespace
 
 Kernel FindScalarCast(TypeKind from, TypeKind to) {
-  if (from == to) return Same;
-  if (from == TypeKind::kString) return FromString(to);
-  if (from == TypeKind::kInt64) return FromInt(to);
-  if (from == TypeKind::kFloat32 || from == TypeKind::kFloat64) return FromDouble(from, to);
-  if (to == TypeKind::kString) return ToString(from);
+  if (from == to) return SameColumn;
+  if (from == TypeKind::kString) return CastFromString(to);
+  if (from == TypeKind::kInt64) return CastFromInt(to);
+  if (from == TypeKind::kFloat32 || from == TypeKind::kFloat64) return CastFromDouble(from, to);
+  if (to == TypeKind::kString) return CastToString(from);
   if (from == TypeKind::kBool && to == TypeKind::kInt64) return RowKernel<IntOfBool>;
-  if (from == TypeKind::kDate && to == TypeKind::kTimestamp) return RowKernel<TimestampOfDate>;
-  if (from == TypeKind::kTimestamp && to == TypeKind::kDate) return RowKernel<DateOfTimestamp>;
-  if (from == TypeKind::kEnum && to == TypeKind::kInt64) return Same;
-  if (from == TypeKind::kProto && to == TypeKind::kBytes) return Same;
+  if (from == TypeKind::kDate && to == TypeKind::kTimestamp) return RowKernel<MidnightInZone>;
+  if (from == TypeKind::kTimestamp && to == TypeKind::kDate) return RowKernel<DateInZone>;
+  if (from == TypeKind::kEnum && to == TypeKind::kInt64) return SameColumn;
+  if (from == TypeKind::kProto && to == TypeKind::kBytes) return SameColumn;
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -63,8 +64,11 @@ struct CheckedDoubleOp {
   using Out = double;
   static constexpr bool kMayFail = true;
 
-  // Infinite and NaN are, which finite operands do not give.
-  static uint64_t Suspect(double, double, double result) { return result - result == 0 ? 0 : 1; }
+  // Infinite and NaN are, which finite operands do not give.  Their exponents are all ones, and overflow.
+  static uint64_t Suspect(double, double, double result) {
+    constexpr uint64_t kExponent = 0x7ff0000000000000;
+    return ((std::bit_cast<uint64_t>(result) & kExponent) + (uint64_t{1} << 52)) >> 63;
+  }
   static absl::Status CheckFinite(double a, char sign, double b, double result) {
     if (std::isfinite(result) || !std::isfinite(a) || !std::isfinite(b)) return absl::OkStatus();
     return absl::OutOfRangeError(fmt::format("double overflow: {:g} {} {:g}", a, sign, b));

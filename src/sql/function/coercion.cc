@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
+#include "sql/function/utf8.h"
 #include "sql/value/value.h"
 
 namespace sonde::sql {
@@ -55,10 +55,6 @@ bool IsOpenLiteral(const ArgumentFacts& argument) {
 // Whether any value of `from` becomes one of `to`.
 bool ValuesCoerce(const Type& from, const Type& to) {
   return from == to || (to.Is(TypeKind::kFloat64) && from.IsNumeric());
-}
-
-bool IsAscii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isascii(c); });
 }
 
 // Whether a literal of a scalar type becomes one of `to`.

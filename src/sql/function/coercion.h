@@ -1,14 +1,37 @@
-// How far a value is from a type: what chooses between the overloads of a function.
+// Which values become values of another type without a CAST, and how far they are from it, which chooses between the overloads
+// of a function.
 //
-// Source: GoogleSQL's conversion rules; the numbers are such that the same overloads are chosen.
+// Source: GoogleSQL's coercion rules: docs/conversion_rules.  The numbers are such that the same overloads are chosen.
+// Threads: all functions may be called at once.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
-#include "sql/function/signature.h"
+#include "absl/types/span.h"
 #include "sql/value/type.h"
+#include "sql/value/value.h"
 
 namespace sonde::sql {
+
+// What is known of an argument of a call before a signature is chosen.
+struct ArgumentFacts {
+  enum class Kind : uint8_t { kValue, kPart, kInterval, kLambda };
+  Kind kind = Kind::kValue;
+  Type type;                     // of kValue
+  bool is_untyped_null = false;  // NULL, or an empty array [], that goes with any type
+  bool is_parameter = false;
+  std::optional<Value>
+      literal;  // a literal coerces to more types than other values; an array of literals, too
+  size_t lambda_parameters = 0;  // of kLambda
+};
+
+// Whether a value of `from` becomes one of `to` without a CAST, by GoogleSQL's rules for values, literals and
+// parameters; and how far the types are apart (0: they are the same).
+std::optional<int> CoercionCost(const ArgumentFacts& from, const Type& to);
+// The type to which all of these coerce (of CASE, of arrays, of UNION); nothing: there is none.
+std::optional<Type> CommonSupertype(absl::Span<const ArgumentFacts> values);
 
 // What coercing one or more arguments takes.  Fewer values that are no literals count most, then how far these are from
 // their types, then the literals.

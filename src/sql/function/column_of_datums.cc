@@ -10,7 +10,7 @@ namespace {
 
 // Missing values may have any kind; what stands in their place means nothing.
 template <typename T, typename Part>
-absl::Span<const T> Parts(absl::Span<const Datum> values, Arena* arena, Part part) {
+absl::Span<const T> PartsOf(absl::Span<const Datum> values, Arena* arena, Part part) {
   T* const parts = arena->New<T>(values.size());
   for (size_t i = 0; i < values.size(); ++i) parts[i] = values[i].is_there ? part(values[i]) : T();
   return {parts, values.size()};
@@ -28,15 +28,15 @@ ColumnView ColumnOfDatums(const Type& type, absl::Span<const Datum> values, Aren
   switch (ColumnTypeOf(type)) {
     case ColumnType::kDouble:
       return ColumnView::OfDoubles(
-          Parts<double>(values, arena, [](const Datum& value) { return value.number; }), there);
+          PartsOf<double>(values, arena, [](const Datum& value) { return value.number; }), there);
     case ColumnType::kBytes:
       return ColumnView::OfBytes(
-          Parts<std::string_view>(values, arena, [](const Datum& value) { return value.bytes(); }), there);
+          PartsOf<std::string_view>(values, arena, [](const Datum& value) { return value.bytes(); }), there);
     case ColumnType::kList:
       return ColumnView::OfLists(values, there);
     default:
       return ColumnView::OfInts(
-          Parts<int64_t>(values, arena, [](const Datum& value) { return value.integer; }), there);
+          PartsOf<int64_t>(values, arena, [](const Datum& value) { return value.integer; }), there);
   }
 }
 

@@ -192,7 +192,7 @@ std::vector<Function> CodePoints() {
   };
 }
 
-std::vector<Function> Digits() {
+std::vector<Function> DigitTexts() {
   return {
       One("TO_BASE32", "(BYTES) -> STRING", RowKernel<Encode<ToBase32>>, "The bytes as text in base 32.",
           "TO_BASE32(b'abcde')"),
@@ -213,7 +213,7 @@ std::vector<Function> Digits() {
 
 std::vector<Function> ConversionFunctions() {
   std::vector<Function> all = NumbersOfCells();
-  for (auto* const part : {CodePoints, Digits, HashFunctions}) {
+  for (auto* const part : {CodePoints, DigitTexts, HashFunctions}) {
     for (Function& function : part()) all.push_back(std::move(function));
   }
   Function error = One("ERROR", "(STRING) -> INT64", RowKernel<Error>,

@@ -19,7 +19,7 @@ namespace {
 using Days = absl::StatusOr<int64_t>;
 constexpr std::string_view kDate = "DATE";
 
-int64_t Same(Call&, int64_t days) { return days; }
+int64_t SameDate(Call&, int64_t days) { return days; }
 
 Days DateOfParts(Call&, int64_t year, int64_t month, int64_t day) {
   const bool is_date = year >= 1 && year <= 9'999 && month >= 1 && month <= 12 && day >= 1 &&
@@ -45,7 +45,7 @@ Days CurrentDateIn(Call& call, std::string_view zone) {
   return DateOfTimestampIn(call, call.facts().now_micros, zone);
 }
 
-Days Add(const DatePart& part, int64_t days, int64_t count) {
+Days AddInterval(const DatePart& part, int64_t days, int64_t count) {
   const std::optional<int64_t> sum = AddToDate(part, days, count);
   if (sum.has_value()) return *sum;
   return absl::OutOfRangeError(
@@ -55,7 +55,7 @@ Days Add(const DatePart& part, int64_t days, int64_t count) {
 Days DateAdd(Call& call, int64_t days, int64_t count, std::string_view text) {
   const absl::StatusOr<DatePart> part = call.state<TimeState>().Part("DATE_ADD", kDate, text);
   if (!part.ok()) return part.status();
-  return Add(*part, days, count);
+  return AddInterval(*part, days, count);
 }
 
 Days DateSub(Call& call, int64_t days, int64_t count, std::string_view text) {
@@ -65,7 +65,7 @@ Days DateSub(Call& call, int64_t days, int64_t count, std::string_view text) {
     return absl::OutOfRangeError(
         fmt::format("Subtracting {} {} from date {} causes overflow", count, NameOf(*part), DateText(days)));
   }
-  return Add(*part, days, -count);
+  return AddInterval(*part, days, -count);
 }
 
 absl::StatusOr<int64_t> DateDiff(Call& call, int64_t a, int64_t b, std::string_view text) {
@@ -109,11 +109,11 @@ std::vector<Function> DateFunctions() {
                        .overloads = {Scalar("() -> DATE", RowKernel<CurrentDate>),
                                      Scalar("(STRING) -> DATE", RowKernel<CurrentDateIn>)},
                        .meaning = "The date on which the statement began, in a time zone.",
-                       .examples = {"CURRENT_DATE() >= DATE '2020-01-01'"}});
+                       .examples = {"CURRENT_DATE() = DATE(CURRENT_TIMESTAMP())"}});
   functions.push_back(
       {.name = "DATE",
        .overloads = {Scalar("(INT64, INT64, INT64) -> DATE", RowKernel<DateOfParts>),
-                     Scalar("(DATE) -> DATE", RowKernel<Same>),
+                     Scalar("(DATE) -> DATE", RowKernel<SameDate>),
                      Scalar("(TIMESTAMP) -> DATE", RowKernel<DateOfTimestamp>),
                      Scalar("(TIMESTAMP, STRING) -> DATE", RowKernel<DateOfTimestampIn>)},
        .meaning = "The date of a year, month and day, or of a timestamp in a time zone.",
@@ -156,7 +156,7 @@ std::vector<Function> DateFunctions() {
                        .meaning = "The last day of the month, or of the week, quarter or year, of a date.",
                        .examples = {"LAST_DAY(DATE '2020-02-01')", "LAST_DAY(DATE '2020-02-01', YEAR)"}});
   functions.push_back({.name = "UNIX_DATE",
-                       .overloads = {Scalar("(DATE) -> INT64", RowKernel<Same>)},
+                       .overloads = {Scalar("(DATE) -> INT64", RowKernel<SameDate>)},
                        .meaning = "How many days a date lies after 1970-01-01.",
                        .examples = {"UNIX_DATE(DATE '2020-01-01')"}});
   return functions;

@@ -14,46 +14,53 @@
 namespace sonde::sql {
 namespace {
 
-using Category = DateModel::Category;
-using Letters = DateModel::Letters;
-using Element = DateModel::Element;
-
 struct Known {
   std::string_view name;
-  Category category;
+  DateModel::Category category;
 };
 
 constexpr Known kKnown[] = {
-    {"YYYY", Category::kYear},     {"YYY", Category::kYear},     {"YY", Category::kYear},
-    {"Y", Category::kYear},        {"RRRR", Category::kYear},    {"RR", Category::kYear},
-    {"Y,YYY", Category::kYear},    {"IYYY", Category::kYear},    {"IYY", Category::kYear},
-    {"IY", Category::kYear},       {"I", Category::kYear},       {"SYYYY", Category::kYear},
-    {"YEAR", Category::kYear},     {"SYEAR", Category::kYear},   {"MM", Category::kMonth},
-    {"MON", Category::kMonth},     {"MONTH", Category::kMonth},  {"RM", Category::kMonth},
-    {"DDD", Category::kDay},       {"DD", Category::kDay},       {"D", Category::kDay},
-    {"DAY", Category::kDay},       {"DY", Category::kDay},       {"J", Category::kDay},
-    {"HH", Category::kHour},       {"HH12", Category::kHour},    {"HH24", Category::kHour},
-    {"MI", Category::kMinute},     {"SS", Category::kSecond},    {"SSSSS", Category::kSecond},
-    {"FF1", Category::kSecond},    {"FF2", Category::kSecond},   {"FF3", Category::kSecond},
-    {"FF4", Category::kSecond},    {"FF5", Category::kSecond},   {"FF6", Category::kSecond},
-    {"FF7", Category::kSecond},    {"FF8", Category::kSecond},   {"FF9", Category::kSecond},
-    {"FF10", Category::kSecond},   {"FF11", Category::kSecond},  {"FF12", Category::kSecond},
-    {"AM", Category::kMeridian},   {"PM", Category::kMeridian},  {"A.M.", Category::kMeridian},
-    {"P.M.", Category::kMeridian}, {"TZH", Category::kTimeZone}, {"TZM", Category::kTimeZone},
-    {"CC", Category::kOther},      {"SCC", Category::kOther},    {"Q", Category::kOther},
-    {"IW", Category::kOther},      {"WW", Category::kOther},     {"W", Category::kOther},
-    {"AD", Category::kOther},      {"BC", Category::kOther},     {"A.D.", Category::kOther},
-    {"B.C.", Category::kOther},    {"SP", Category::kOther},     {"TH", Category::kOther},
-    {"SPTH", Category::kOther},    {"THSP", Category::kOther},   {"FM", Category::kOther},
+    {"YYYY", DateModel::Category::kYear},     {"YYY", DateModel::Category::kYear},
+    {"YY", DateModel::Category::kYear},       {"Y", DateModel::Category::kYear},
+    {"RRRR", DateModel::Category::kYear},     {"RR", DateModel::Category::kYear},
+    {"Y,YYY", DateModel::Category::kYear},    {"IYYY", DateModel::Category::kYear},
+    {"IYY", DateModel::Category::kYear},      {"IY", DateModel::Category::kYear},
+    {"I", DateModel::Category::kYear},        {"SYYYY", DateModel::Category::kYear},
+    {"YEAR", DateModel::Category::kYear},     {"SYEAR", DateModel::Category::kYear},
+    {"MM", DateModel::Category::kMonth},      {"MON", DateModel::Category::kMonth},
+    {"MONTH", DateModel::Category::kMonth},   {"RM", DateModel::Category::kMonth},
+    {"DDD", DateModel::Category::kDay},       {"DD", DateModel::Category::kDay},
+    {"D", DateModel::Category::kDay},         {"DAY", DateModel::Category::kDay},
+    {"DY", DateModel::Category::kDay},        {"J", DateModel::Category::kDay},
+    {"HH", DateModel::Category::kHour},       {"HH12", DateModel::Category::kHour},
+    {"HH24", DateModel::Category::kHour},     {"MI", DateModel::Category::kMinute},
+    {"SS", DateModel::Category::kSecond},     {"SSSSS", DateModel::Category::kSecond},
+    {"FF1", DateModel::Category::kSecond},    {"FF2", DateModel::Category::kSecond},
+    {"FF3", DateModel::Category::kSecond},    {"FF4", DateModel::Category::kSecond},
+    {"FF5", DateModel::Category::kSecond},    {"FF6", DateModel::Category::kSecond},
+    {"FF7", DateModel::Category::kSecond},    {"FF8", DateModel::Category::kSecond},
+    {"FF9", DateModel::Category::kSecond},    {"FF10", DateModel::Category::kSecond},
+    {"FF11", DateModel::Category::kSecond},   {"FF12", DateModel::Category::kSecond},
+    {"AM", DateModel::Category::kMeridian},   {"PM", DateModel::Category::kMeridian},
+    {"A.M.", DateModel::Category::kMeridian}, {"P.M.", DateModel::Category::kMeridian},
+    {"TZH", DateModel::Category::kTimeZone},  {"TZM", DateModel::Category::kTimeZone},
+    {"CC", DateModel::Category::kOther},      {"SCC", DateModel::Category::kOther},
+    {"Q", DateModel::Category::kOther},       {"IW", DateModel::Category::kOther},
+    {"WW", DateModel::Category::kOther},      {"W", DateModel::Category::kOther},
+    {"AD", DateModel::Category::kOther},      {"BC", DateModel::Category::kOther},
+    {"A.D.", DateModel::Category::kOther},    {"B.C.", DateModel::Category::kOther},
+    {"SP", DateModel::Category::kOther},      {"TH", DateModel::Category::kOther},
+    {"SPTH", DateModel::Category::kOther},    {"THSP", DateModel::Category::kOther},
+    {"FM", DateModel::Category::kOther},
 };
 
 constexpr std::string_view kSigns = "-./,';:";
 
-constexpr std::array<std::string_view, 12> kMonths = {"January",   "February", "March",    "April",
-                                                      "May",       "June",     "July",     "August",
-                                                      "September", "October",  "November", "December"};
-constexpr std::array<std::string_view, 7> kWeekdays = {"Sunday",   "Monday", "Tuesday", "Wednesday",
-                                                       "Thursday", "Friday", "Saturday"};
+constexpr std::array<std::string_view, 12> kMonthNames = {"January",   "February", "March",    "April",
+                                                          "May",       "June",     "July",     "August",
+                                                          "September", "October",  "November", "December"};
+constexpr std::array<std::string_view, 7> kWeekdayNames = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                                           "Thursday", "Friday", "Saturday"};
 
 bool StartsWithoutCase(std::string_view text, std::string_view start) {
   return text.size() >= start.size() &&
@@ -62,15 +69,16 @@ bool StartsWithoutCase(std::string_view text, std::string_view start) {
 }
 
 // How the letters of what is written follow those of the element.
-Letters LettersOf(std::string_view written, Category category) {
-  if (absl::ascii_islower(static_cast<unsigned char>(written[0]))) return Letters::kLower;
-  const bool second_counts = category != Category::kMeridian && written.size() > 1;
-  return second_counts && absl::ascii_islower(static_cast<unsigned char>(written[1])) ? Letters::kFirstUpper
-                                                                                      : Letters::kUpper;
+DateModel::Letters LettersOf(std::string_view written, DateModel::Category category) {
+  if (absl::ascii_islower(static_cast<unsigned char>(written[0]))) return DateModel::Letters::kLower;
+  const bool second_counts = category != DateModel::Category::kMeridian && written.size() > 1;
+  return second_counts && absl::ascii_islower(static_cast<unsigned char>(written[1]))
+             ? DateModel::Letters::kFirstUpper
+             : DateModel::Letters::kUpper;
 }
 
-absl::StatusOr<Element> ReadQuoted(std::string_view text) {
-  Element element;
+absl::StatusOr<DateModel::Element> ReadQuoted(std::string_view text) {
+  DateModel::Element element;
   element.name = "\"";
   for (size_t i = 1; i < text.size(); ++i) {
     if (text[i] == '"') {
@@ -86,8 +94,8 @@ absl::StatusOr<Element> ReadQuoted(std::string_view text) {
 }
 
 // The longest element that `text`, which is not empty, begins with.
-absl::StatusOr<Element> ReadElement(std::string_view text) {
-  Element element;
+absl::StatusOr<DateModel::Element> ReadElement(std::string_view text) {
+  DateModel::Element element;
   if (text[0] == '"') return ReadQuoted(text);
   if (text[0] == ' ') {
     element.name = " ";
@@ -136,23 +144,24 @@ std::string Fraction(int64_t micros, int digits) {
 }
 
 // A name with its first letter in upper case, or a number.  Nothing: there is no such element.
-std::optional<std::string> DateText(const Element& element, const Moment& moment) {
+std::optional<std::string> DatePartText(const DateModel::Element& element, const Moment& moment) {
   if (element.is("MM")) return fmt::format("{:02}", moment.date.month);
-  if (element.is("MONTH")) return std::string(kMonths[moment.date.month - 1]);
-  if (element.is("MON")) return std::string(kMonths[moment.date.month - 1].substr(0, 3));
+  if (element.is("MONTH")) return std::string(kMonthNames[moment.date.month - 1]);
+  if (element.is("MON")) return std::string(kMonthNames[moment.date.month - 1].substr(0, 3));
   if (element.is("D")) return fmt::format("{}", WeekdayOf(moment.day) + 1);
   if (element.is("DD")) return fmt::format("{:02}", moment.date.day);
   if (element.is("DDD")) return fmt::format("{:03}", DayOfYear(moment.day));
-  if (element.is("DAY")) return std::string(kWeekdays[WeekdayOf(moment.day)]);
-  if (element.is("DY")) return std::string(kWeekdays[WeekdayOf(moment.day)].substr(0, 3));
-  if (element.category != Category::kYear || element.name.find_first_not_of("YR") != std::string::npos)
+  if (element.is("DAY")) return std::string(kWeekdayNames[WeekdayOf(moment.day)]);
+  if (element.is("DY")) return std::string(kWeekdayNames[WeekdayOf(moment.day)].substr(0, 3));
+  if (element.category != DateModel::Category::kYear ||
+      element.name.find_first_not_of("YR") != std::string::npos)
     return std::nullopt;
   int64_t bound = 1;
   for (size_t i = 0; i < element.length; ++i) bound *= 10;
   return fmt::format("{:0{}}", moment.date.year % bound, element.length);
 }
 
-std::optional<std::string> TimeText(const Element& element, const Moment& moment) {
+std::optional<std::string> TimePartText(const DateModel::Element& element, const Moment& moment) {
   if (element.is("HH") || element.is("HH12")) return fmt::format("{:02}", (moment.hour() + 11) % 12 + 1);
   if (element.is("HH24")) return fmt::format("{:02}", moment.hour());
   if (element.is("MI")) return fmt::format("{:02}", moment.of_day / kMicrosPerMinute % 60);
@@ -178,7 +187,7 @@ std::string DateModel::Element::ToString() const {
 absl::StatusOr<DateModel> DateModel::Read(std::string_view text) {
   DateModel model;
   for (size_t place = 0; place < text.size();) {
-    absl::StatusOr<Element> element = ReadElement(text.substr(place));
+    absl::StatusOr<DateModel::Element> element = ReadElement(text.substr(place));
     if (!element.ok()) {
       return absl::OutOfRangeError(fmt::format("{} at {}", std::string(element.status().message()), place));
     }
@@ -189,8 +198,8 @@ absl::StatusOr<DateModel> DateModel::Read(std::string_view text) {
 }
 
 absl::Status DateModel::CheckWritesDate() const {
-  for (const Element& element : elements_) {
-    if (element.category > Category::kDay) {
+  for (const DateModel::Element& element : elements_) {
+    if (element.category > DateModel::Category::kDay) {
       return absl::OutOfRangeError("DATE does not support " + element.ToString());
     }
   }
@@ -200,16 +209,16 @@ absl::Status DateModel::CheckWritesDate() const {
 absl::StatusOr<std::string> DateModel::Format(int64_t local, int64_t offset) const {
   const Moment moment(local, offset);
   std::string text;
-  for (const Element& element : elements_) {
-    if (element.category == Category::kLiteral) {
+  for (const DateModel::Element& element : elements_) {
+    if (element.category == DateModel::Category::kLiteral) {
       text += element.is(" ") ? std::string(element.length, ' ') : element.literal;
       continue;
     }
-    std::optional<std::string> part = DateText(element, moment);
-    if (!part.has_value()) part = TimeText(element, moment);
+    std::optional<std::string> part = DatePartText(element, moment);
+    if (!part.has_value()) part = TimePartText(element, moment);
     if (!part.has_value()) return absl::OutOfRangeError("Unsupported format element " + element.ToString());
-    if (element.letters == Letters::kUpper) absl::AsciiStrToUpper(&*part);
-    if (element.letters == Letters::kLower) absl::AsciiStrToLower(&*part);
+    if (element.letters == DateModel::Letters::kUpper) absl::AsciiStrToUpper(&*part);
+    if (element.letters == DateModel::Letters::kLower) absl::AsciiStrToLower(&*part);
     text += *part;
   }
   return text;

@@ -26,35 +26,32 @@
 namespace sonde::sql {
 namespace {
 
-using Category = DateModel::Category;
-using Element = DateModel::Element;
-
 constexpr std::string_view kReadable[] = {"YYYY", "YYY", "YY",    "Y",    "RRRR", "RR",   "Y,YYY",
                                           "MM",   "MON", "MONTH", "DD",   "HH",   "HH12", "HH24",
                                           "MI",   "SS",  "SSSSS", "A.M.", "P.M.", "TZH",  "TZM"};
 
-bool IsReadable(const Element& element) {
-  return element.category == Category::kLiteral || element.digits > 0 ||
+bool IsReadable(const DateModel::Element& element) {
+  return element.category == DateModel::Category::kLiteral || element.digits > 0 ||
          std::find(std::begin(kReadable), std::end(kReadable), element.name) != std::end(kReadable);
 }
 
-std::string_view NameOf(Category category) {
+std::string_view NameOf(DateModel::Category category) {
   switch (category) {
-    case Category::kYear:
+    case DateModel::Category::kYear:
       return "YEAR";
-    case Category::kMonth:
+    case DateModel::Category::kMonth:
       return "MONTH";
-    case Category::kDay:
+    case DateModel::Category::kDay:
       return "DAY";
-    case Category::kHour:
+    case DateModel::Category::kHour:
       return "HOUR";
-    case Category::kMinute:
+    case DateModel::Category::kMinute:
       return "MINUTE";
-    case Category::kSecond:
+    case DateModel::Category::kSecond:
       return "SECOND";
-    case Category::kMeridian:
+    case DateModel::Category::kMeridian:
       return "MERIDIAN_INDICATOR";
-    case Category::kTimeZone:
+    case DateModel::Category::kTimeZone:
       return "TIME_ZONE";
     default:
       return "";
@@ -62,39 +59,39 @@ std::string_view NameOf(Category category) {
 }
 
 // The elements of a model by what they are.
-class Elements {
+class ModelElements {
  public:
-  explicit Elements(const std::vector<Element>& elements) : elements_(elements) {}
+  explicit ModelElements(const std::vector<DateModel::Element>& elements) : elements_(elements) {}
 
-  const Element* Named(std::string_view name) const {
+  const DateModel::Element* Named(std::string_view name) const {
     const auto found =
         std::find_if(elements_.begin(), elements_.end(), [&](const auto& one) { return one.is(name); });
     return found == elements_.end() ? nullptr : &*found;
   }
   // The first of a category; the second where there is one.
-  const Element* Of(Category category, size_t number = 0) const {
-    for (const Element& element : elements_) {
+  const DateModel::Element* Of(DateModel::Category category, size_t number = 0) const {
+    for (const DateModel::Element& element : elements_) {
       if (element.category == category && number-- == 0) return &element;
     }
     return nullptr;
   }
 
-  absl::Status NotOf(Category category, std::string_view type) const {
-    const Element* const element = Of(category);
+  absl::Status NotOf(DateModel::Category category, std::string_view type) const {
+    const DateModel::Element* const element = Of(category);
     if (element == nullptr) return absl::OkStatus();
     return absl::OutOfRangeError(
         fmt::format("Format element in category {} ({}) is not allowed for output type {}", NameOf(category),
                     element->ToString(), type));
   }
-  absl::Status OneOf(Category category) const {
-    const Element* const second = Of(category, 1);
+  absl::Status OneOf(DateModel::Category category) const {
+    const DateModel::Element* const second = Of(category, 1);
     if (second == nullptr) return absl::OkStatus();
     return absl::OutOfRangeError(fmt::format("More than one format element in category {} exist: {} and {}",
                                              NameOf(category), Of(category)->ToString(), second->ToString()));
   }
-  absl::Status NotBoth(std::string_view name, Category category) const {
-    const Element* const named = Named(name);
-    const Element* const other = Of(category);
+  absl::Status NotBoth(std::string_view name, DateModel::Category category) const {
+    const DateModel::Element* const named = Named(name);
+    const DateModel::Element* const other = Of(category);
     if (named == nullptr || other == nullptr) return absl::OkStatus();
     return absl::OutOfRangeError(
         fmt::format("Format element in category {} ({}) and format element {} cannot exist "
@@ -102,9 +99,9 @@ class Elements {
                     NameOf(category), other->ToString(), named->ToString()));
   }
   absl::Status MeridianWithHour() const {
-    const Element* hour = Named("HH");
+    const DateModel::Element* hour = Named("HH");
     if (hour == nullptr) hour = Named("HH12");
-    const Element* const meridian = Of(Category::kMeridian);
+    const DateModel::Element* const meridian = Of(DateModel::Category::kMeridian);
     if (hour != nullptr && meridian == nullptr) {
       return absl::OutOfRangeError(
           fmt::format("Format element in category MERIDIAN_INDICATOR is required when format "
@@ -120,15 +117,15 @@ class Elements {
     return absl::OkStatus();
   }
   absl::Status SecondOfDayAlone() const {
-    const Element* const of_day = Named("SSSSS");
-    const Element* const of_minute = Named("SS");
+    const DateModel::Element* const of_day = Named("SSSSS");
+    const DateModel::Element* const of_minute = Named("SS");
     if (of_day == nullptr || of_minute == nullptr) return absl::OkStatus();
     return absl::OutOfRangeError(fmt::format("Format elements {} and {} cannot exist simultaneously",
                                              of_day->ToString(), of_minute->ToString()));
   }
 
  private:
-  const std::vector<Element>& elements_;
+  const std::vector<DateModel::Element>& elements_;
 };
 
 absl::Status FirstOf(std::initializer_list<absl::Status> statuses) {
@@ -138,15 +135,15 @@ absl::Status FirstOf(std::initializer_list<absl::Status> statuses) {
   return absl::OkStatus();
 }
 
-// Elements of one kind, other than literals, stand once.
-absl::Status CheckEachIsReadable(const std::vector<Element>& elements) {
+// ModelElements of one kind, other than literals, stand once.
+absl::Status CheckEachIsReadable(const std::vector<DateModel::Element>& elements) {
   for (size_t i = 0; i < elements.size(); ++i) {
-    const Element& element = elements[i];
+    const DateModel::Element& element = elements[i];
     if (!IsReadable(element)) {
       return absl::OutOfRangeError(
           fmt::format("Format element {} is not supported for parsing", element.ToString()));
     }
-    if (element.category == Category::kLiteral) continue;
+    if (element.category == DateModel::Category::kLiteral) continue;
     for (size_t before = 0; before < i; ++before) {
       const bool both_fractions = element.digits > 0 && elements[before].digits > 0;
       if (!elements[before].is(element.name) && !both_fractions) continue;
@@ -157,12 +154,12 @@ absl::Status CheckEachIsReadable(const std::vector<Element>& elements) {
   return absl::OkStatus();
 }
 
-bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
+bool IsDecimalDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 
 // The text that is being read, and what was read of it.
 class TextReader {
  public:
-  TextReader(const std::vector<Element>& elements, std::string_view text, const CivilDate& today)
+  TextReader(const std::vector<DateModel::Element>& elements, std::string_view text, const CivilDate& today)
       : elements_(elements), text_(text), year_(today.year), month_(today.month) {}
 
   absl::Status Run();
@@ -189,13 +186,13 @@ class TextReader {
   bool PrecedesDigit(size_t index) const;
   Digits DigitsOf(size_t index) const;
   bool Take(size_t index);
-  bool TakeYear(const Element& element, Digits digits);
-  bool TakeMonth(const Element& element, Digits digits);
-  bool TakeTime(const Element& element, Digits digits);
-  bool TakeFraction(const Element& element, Digits digits);
-  bool TakeZone(const Element& element, Digits digits);
+  bool TakeYear(const DateModel::Element& element, Digits digits);
+  bool TakeMonth(const DateModel::Element& element, Digits digits);
+  bool TakeTime(const DateModel::Element& element, Digits digits);
+  bool TakeFraction(const DateModel::Element& element, Digits digits);
+  bool TakeZone(const DateModel::Element& element, Digits digits);
 
-  const std::vector<Element>& elements_;
+  const std::vector<DateModel::Element>& elements_;
   const std::string_view text_;
   size_t place_ = 0;
 
@@ -235,7 +232,7 @@ std::optional<int> TextReader::TakeName(const std::array<std::string_view, kCoun
 std::optional<int64_t> TextReader::TakeNumber(Digits digits, int64_t least, int64_t most) {
   int64_t number = 0;
   size_t count = 0;
-  while (count < digits.max && count < rest().size() && IsDigit(rest()[count]))
+  while (count < digits.max && count < rest().size() && IsDecimalDigit(rest()[count]))
     number = number * 10 + (rest()[count++] - '0');
   if (count == 0 || count < digits.min || number < least || number > most) return std::nullopt;
   place_ += count;
@@ -244,9 +241,10 @@ std::optional<int64_t> TextReader::TakeNumber(Digits digits, int64_t least, int6
 
 bool TextReader::PrecedesDigit(size_t index) const {
   for (size_t next = index + 1; next < elements_.size(); ++next) {
-    const Element& element = elements_[next];
+    const DateModel::Element& element = elements_[next];
     if (element.is("\"") && element.literal.empty()) continue;
-    if (element.category == Category::kLiteral) return element.is("\"") && IsDigit(element.literal[0]);
+    if (element.category == DateModel::Category::kLiteral)
+      return element.is("\"") && IsDecimalDigit(element.literal[0]);
     return !element.is("MON") && !element.is("MONTH") && !element.is("A.M.") && !element.is("P.M.") &&
            !element.is("TZH");
   }
@@ -254,7 +252,7 @@ bool TextReader::PrecedesDigit(size_t index) const {
 }
 
 TextReader::Digits TextReader::DigitsOf(size_t index) const {
-  const Element& element = elements_[index];
+  const DateModel::Element& element = elements_[index];
   size_t count = element.length;
   if (element.digits > 0) count = static_cast<size_t>(element.digits);
   if (element.is("HH12") || element.is("HH24") || element.is("TZH") || element.is("TZM")) count = 2;
@@ -263,7 +261,7 @@ TextReader::Digits TextReader::DigitsOf(size_t index) const {
   return {1, count};
 }
 
-bool TextReader::TakeYear(const Element& element, Digits digits) {
+bool TextReader::TakeYear(const DateModel::Element& element, Digits digits) {
   if (element.is("Y,YYY")) {
     const auto thousands = TakeNumber({1, 2}, 0, 10);
     if (!thousands.has_value() || !TakeText(",")) return false;
@@ -293,7 +291,7 @@ bool TextReader::TakeYear(const Element& element, Digits digits) {
   return true;
 }
 
-bool TextReader::TakeMonth(const Element& element, Digits digits) {
+bool TextReader::TakeMonth(const DateModel::Element& element, Digits digits) {
   static constexpr std::array<std::string_view, 12> kShort = {"JAN", "FEB", "MAR", "APR", "MAY", "JUN",
                                                               "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
   static constexpr std::array<std::string_view, 12> kLong = {"JANUARY",   "FEBRUARY", "MARCH",    "APRIL",
@@ -309,7 +307,7 @@ bool TextReader::TakeMonth(const Element& element, Digits digits) {
   return month.has_value();
 }
 
-bool TextReader::TakeTime(const Element& element, Digits digits) {
+bool TextReader::TakeTime(const DateModel::Element& element, Digits digits) {
   constexpr int64_t kSecondsPerDay = 86'400;
   if (element.digits > 0) return TakeFraction(element, digits);
   if (element.is("A.M.") || element.is("P.M.")) {
@@ -329,11 +327,11 @@ bool TextReader::TakeTime(const Element& element, Digits digits) {
   return true;
 }
 
-bool TextReader::TakeFraction(const Element&, Digits digits) {
+bool TextReader::TakeFraction(const DateModel::Element&, Digits digits) {
   constexpr size_t kMicrosDigits = 6;
   size_t count = 0;
   int64_t micros = 0;
-  for (; count < digits.max && count < rest().size() && IsDigit(rest()[count]); ++count) {
+  for (; count < digits.max && count < rest().size() && IsDecimalDigit(rest()[count]); ++count) {
     if (count < kMicrosDigits) micros = micros * 10 + (rest()[count] - '0');
   }
   if (count == 0 || count < digits.min) return false;
@@ -343,7 +341,7 @@ bool TextReader::TakeFraction(const Element&, Digits digits) {
   return true;
 }
 
-bool TextReader::TakeZone(const Element& element, Digits digits) {
+bool TextReader::TakeZone(const DateModel::Element& element, Digits digits) {
   has_zone_ = true;
   if (element.is("TZM")) {
     const auto minutes = TakeNumber(digits, 0, 59);
@@ -360,25 +358,25 @@ bool TextReader::TakeZone(const Element& element, Digits digits) {
 }
 
 bool TextReader::Take(size_t index) {
-  const Element& element = elements_[index];
+  const DateModel::Element& element = elements_[index];
   const Digits digits = DigitsOf(index);
   switch (element.category) {
-    case Category::kLiteral: {
+    case DateModel::Category::kLiteral: {
       if (!element.is(" ")) return TakeText(element.literal);
       const size_t start = place_;
       SkipSpaces();
       return place_ > start;
     }
-    case Category::kYear:
+    case DateModel::Category::kYear:
       return TakeYear(element, digits);
-    case Category::kMonth:
+    case DateModel::Category::kMonth:
       return TakeMonth(element, digits);
-    case Category::kDay: {
+    case DateModel::Category::kDay: {
       const auto day = TakeNumber(digits, 1, 31);
       day_ = day.value_or(day_);
       return day.has_value();
     }
-    case Category::kTimeZone:
+    case DateModel::Category::kTimeZone:
       return TakeZone(element, digits);
     default:
       return TakeTime(element, digits);
@@ -429,20 +427,22 @@ absl::StatusOr<int64_t> TextReader::Timestamp(const absl::TimeZone& zone) const 
 
 absl::Status DateModel::CheckReads(bool is_date) const {
   if (absl::Status status = CheckEachIsReadable(elements_); !status.ok()) return status;
-  const Elements elements(elements_);
+  const ModelElements elements(elements_);
   if (is_date) {
-    for (const Category category :
-         {Category::kHour, Category::kMinute, Category::kSecond, Category::kMeridian, Category::kTimeZone}) {
+    for (const DateModel::Category category :
+         {DateModel::Category::kHour, DateModel::Category::kMinute, DateModel::Category::kSecond,
+          DateModel::Category::kMeridian, DateModel::Category::kTimeZone}) {
       if (absl::Status status = elements.NotOf(category, "DATE"); !status.ok()) return status;
     }
   }
-  for (const Category category : {Category::kMeridian, Category::kYear, Category::kMonth, Category::kDay,
-                                  Category::kHour, Category::kMinute}) {
+  for (const DateModel::Category category :
+       {DateModel::Category::kMeridian, DateModel::Category::kYear, DateModel::Category::kMonth,
+        DateModel::Category::kDay, DateModel::Category::kHour, DateModel::Category::kMinute}) {
     if (absl::Status status = elements.OneOf(category); !status.ok()) return status;
   }
-  return FirstOf({elements.NotBoth("HH24", Category::kMeridian), elements.MeridianWithHour(),
-                  elements.NotBoth("SSSSS", Category::kHour), elements.NotBoth("SSSSS", Category::kMinute),
-                  elements.SecondOfDayAlone()});
+  return FirstOf({elements.NotBoth("HH24", DateModel::Category::kMeridian), elements.MeridianWithHour(),
+                  elements.NotBoth("SSSSS", DateModel::Category::kHour),
+                  elements.NotBoth("SSSSS", DateModel::Category::kMinute), elements.SecondOfDayAlone()});
 }
 
 absl::StatusOr<int64_t> DateModel::Parse(std::string_view text, const absl::TimeZone& zone,

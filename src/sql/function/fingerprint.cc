@@ -28,7 +28,7 @@ uint64_t Load32(const char* at) {
 uint64_t Fold(uint64_t word) { return word ^ word >> 47; }
 uint64_t Turn(uint64_t word, int bits) { return std::rotr(word, bits); }
 
-uint64_t Join(uint64_t a, uint64_t b, uint64_t factor) {
+uint64_t MixTwo(uint64_t a, uint64_t b, uint64_t factor) {
   const uint64_t first = Fold((a ^ b) * factor);
   return Fold((b ^ first) * factor) * factor;
 }
@@ -38,9 +38,9 @@ uint64_t OfUpTo16(const char* at, size_t size) {
   if (size >= 8) {
     const uint64_t a = Load64(at) + kThird;
     const uint64_t b = Load64(at + size - 8);
-    return Join(Turn(b, 37) * factor + a, (Turn(a, 25) + b) * factor, factor);
+    return MixTwo(Turn(b, 37) * factor + a, (Turn(a, 25) + b) * factor, factor);
   }
-  if (size >= 4) return Join(size + (Load32(at) << 3), Load32(at + size - 4), factor);
+  if (size >= 4) return MixTwo(size + (Load32(at) << 3), Load32(at + size - 4), factor);
   if (size == 0) return kThird;
   const auto byte = [&](size_t place) -> uint64_t { return static_cast<unsigned char>(at[place]); };
   const uint64_t a = byte(0) + (byte(size / 2) << 8);
@@ -54,7 +54,7 @@ uint64_t OfUpTo32(const char* at, size_t size) {
   const uint64_t b = Load64(at + 8);
   const uint64_t c = Load64(at + size - 8) * factor;
   const uint64_t d = Load64(at + size - 16) * kThird;
-  return Join(Turn(a + b, 43) + Turn(c, 30) + d, a + Turn(b + kThird, 18) + c, factor);
+  return MixTwo(Turn(a + b, 43) + Turn(c, 30) + d, a + Turn(b + kThird, 18) + c, factor);
 }
 
 uint64_t OfUpTo64(const char* at, size_t size) {
@@ -64,12 +64,12 @@ uint64_t OfUpTo64(const char* at, size_t size) {
   const uint64_t c = Load64(at + size - 8) * factor;
   const uint64_t d = Load64(at + size - 16) * kThird;
   const uint64_t first = Turn(a + b, 43) + Turn(c, 30) + d;
-  const uint64_t second = Join(first, a + Turn(b + kThird, 18) + c, factor);
+  const uint64_t second = MixTwo(first, a + Turn(b + kThird, 18) + c, factor);
   const uint64_t e = Load64(at + 16) * factor;
   const uint64_t f = Load64(at + 24);
   const uint64_t g = (first + Load64(at + size - 32)) * factor;
   const uint64_t h = (second + Load64(at + size - 24)) * factor;
-  return Join(Turn(e + f, 43) + Turn(g, 30) + h, e + Turn(f + a, 18) + g, factor);
+  return MixTwo(Turn(e + f, 43) + Turn(g, 30) + h, e + Turn(f + a, 18) + g, factor);
 }
 
 using Pair = std::pair<uint64_t, uint64_t>;
@@ -125,8 +125,8 @@ uint64_t FarmFingerprint(std::string_view bytes) {
   state.v.first += state.w.first;
   state.w.first += state.v.first;
   state.Mix(at + size - kBlockBytes, factor, 9);
-  return Join(Join(state.v.first, state.w.first, factor) + Fold(state.y) * kFirst + state.z,
-              Join(state.v.second, state.w.second, factor) + state.x, factor);
+  return MixTwo(MixTwo(state.v.first, state.w.first, factor) + Fold(state.y) * kFirst + state.z,
+                MixTwo(state.v.second, state.w.second, factor) + state.x, factor);
 }
 
 }  // namespace sonde::sql

@@ -154,7 +154,7 @@ std::string ScalarText(const Type& type, const Datum& datum, Writing writing) {
 }
 
 // The types of the items of a list in turn.
-const Type& ItemType(const Type& type, size_t item) {
+const Type& ItemTypeOf(const Type& type, size_t item) {
   if (type.Is(TypeKind::kStruct)) return type.fields()[item].type;
   if (type.Is(TypeKind::kArray)) return type.element();
   return item % 2 == 0 ? type.key() : type.value();
@@ -177,7 +177,7 @@ void AppendValue(const Type& type, const Datum& datum, Writing writing, std::str
     // FORMAT will refuse the text.
     if (static_cast<int64_t>(text->size()) > 4 * kFormattedBytesMax) return;
     if (i > 0) *text += is_map && i % 2 == 1 ? ": " : ", ";
-    AppendValue(ItemType(type, i), datum.items[i], writing, text);
+    AppendValue(ItemTypeOf(type, i), datum.items[i], writing, text);
   }
   *text += is_map ? '}' : is_struct ? ')' : ']';
 }

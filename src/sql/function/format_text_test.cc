@@ -250,6 +250,11 @@ TEST(FormatText, Integers) {
 TEST(FormatText, Numbers) {
   ExpectAll({
       // clang-format off
+      {R"(FORMAT('%#.0g', 1.5))", R"(STRING: "2.")"},
+      {R"(FORMAT('%#.1g', 0.0))", R"(STRING: "0.")"},
+      {R"(FORMAT('%#.1g', 1e20))", R"(STRING: "1.e+20")"},
+      {R"(FORMAT('%#.1g', 0.04))", R"(STRING: "0.04")"},
+      {R"(FORMAT('%#.2g', 1.0))", R"(STRING: "1.0")"},
       {R"(FORMAT('%f', 0.0))", R"(STRING: "0.000000")"},
       {R"(FORMAT('%F', 0.0))", R"(STRING: "0.000000")"},
       {R"(FORMAT('%e', 0.0))", R"(STRING: "0.000000e+00")"},

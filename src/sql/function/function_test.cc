@@ -6,7 +6,6 @@
 #include <string>
 
 #include "sql/function/function_test_support.h"
-#include "sql/function/test_expression.h"
 
 namespace sonde::sql {
 namespace {
@@ -38,8 +37,6 @@ TEST(Function, HasMeaningExampleAndWhatCarriesItOut) {
 TEST(Function, IsCalled) {
   EXPECT_EQ(Called("$not", {true}), "BOOL: false");
   EXPECT_EQ(Called("$not", {TestArgument::Null()}), "BOOL: NULL");
-  EXPECT_EQ(Evaluated("NOT NOT TRUE"), "BOOL: true");
-  EXPECT_EQ(Evaluated("[1, 2.5, NULL]"), "ARRAY<FLOAT64>: [1, 2.5, NULL]");
   EXPECT_EQ(Called("$not", {1}), "INVALID_ARGUMENT: No matching signature for function $not");
 }
 

@@ -87,7 +87,9 @@ absl::StatusOr<List> Dates(Call& call, int64_t start, int64_t end, int64_t count
   }
   return Kept(call, items);
 }
-absl::StatusOr<List> Days(Call& call, int64_t start, int64_t end) { return IntsFromTo(call, start, end, 1); }
+absl::StatusOr<List> DaysFrom(Call& call, int64_t start, int64_t end) {
+  return IntsFromTo(call, start, end, 1);
+}
 
 absl::StatusOr<List> Timestamps(Call& call, int64_t start, int64_t end, int64_t count,
                                 std::string_view text) {
@@ -118,7 +120,7 @@ Function GenerateArrayFunction() {
 Function GenerateDateArrayFunction() {
   return {
       .name = "GENERATE_DATE_ARRAY",
-      .overloads = {Scalar("(DATE, DATE) -> ARRAY<DATE>", RowKernel<Days>),
+      .overloads = {Scalar("(DATE, DATE) -> ARRAY<DATE>", RowKernel<DaysFrom>),
                     Scalar("(DATE, DATE, INTERVAL) -> ARRAY<DATE>", RowKernel<Dates>)},
       .meaning =
           "The dates from the first to the second, in steps of an interval, or of a day.  At most 16,000.",

@@ -14,13 +14,13 @@ namespace sonde::sql {
 namespace {
 
 template <std::string (*kDigest)(std::string_view)>
-std::string_view Hash(Call& call, std::string_view bytes) {
+std::string_view HashBytes(Call& call, std::string_view bytes) {
   return call.arena()->Copy(kDigest(bytes));
 }
 
 int64_t Fingerprint(Call&, std::string_view bytes) { return static_cast<int64_t>(FarmFingerprint(bytes)); }
 
-Function HashOf(std::string name, Kernel kernel, std::string meaning) {
+Function DigestFunction(std::string name, Kernel kernel, std::string meaning) {
   std::string example = "TO_HEX(" + name + "('abc'))";
   return {.name = std::move(name),
           .overloads = {Scalar("(STRING) -> BYTES", kernel), Scalar("(BYTES) -> BYTES", kernel)},
@@ -32,10 +32,13 @@ Function HashOf(std::string name, Kernel kernel, std::string meaning) {
 
 std::vector<Function> HashFunctions() {
   return {
-      HashOf("MD5", RowKernel<Hash<Md5>>, "The 16 bytes of the MD5 hash of a text or of bytes."),
-      HashOf("SHA1", RowKernel<Hash<Sha1>>, "The 20 bytes of the SHA-1 hash of a text or of bytes."),
-      HashOf("SHA256", RowKernel<Hash<Sha256>>, "The 32 bytes of the SHA-256 hash of a text or of bytes."),
-      HashOf("SHA512", RowKernel<Hash<Sha512>>, "The 64 bytes of the SHA-512 hash of a text or of bytes."),
+      DigestFunction("MD5", RowKernel<HashBytes<Md5>>, "The 16 bytes of the MD5 hash of a text or of bytes."),
+      DigestFunction("SHA1", RowKernel<HashBytes<Sha1>>,
+                     "The 20 bytes of the SHA-1 hash of a text or of bytes."),
+      DigestFunction("SHA256", RowKernel<HashBytes<Sha256>>,
+                     "The 32 bytes of the SHA-256 hash of a text or of bytes."),
+      DigestFunction("SHA512", RowKernel<HashBytes<Sha512>>,
+                     "The 64 bytes of the SHA-512 hash of a text or of bytes."),
       {.name = "FARM_FINGERPRINT",
        .overloads = {Scalar("(STRING) -> INT64", RowKernel<Fingerprint>),
                      Scalar("(BYTES) -> INT64", RowKernel<Fingerprint>)},

@@ -54,8 +54,8 @@ absl::Status StatusOfFault(const JsonScanner& scanner) {
       "JSON parsing failed due to deeply nested array/struct. Maximum nesting depth is 1000");
 }
 
-using Text = absl::StatusOr<std::optional<std::string_view>>;
-using Texts = absl::StatusOr<std::optional<absl::Span<const Datum>>>;
+using JsonText = absl::StatusOr<std::optional<std::string_view>>;
+using JsonTexts = absl::StatusOr<std::optional<absl::Span<const Datum>>>;
 
 template <typename Result>
 absl::StatusOr<std::optional<Result>> NothingAt(const JsonScanner& scanner) {
@@ -105,7 +105,7 @@ bool TakeScalar(Call& call, JsonScanner* scanner, std::optional<std::string_view
 }
 
 template <JsonPathStyle kStyle>
-Text JsonScalar(Call& call, std::string_view json, std::string_view path) {
+JsonText JsonScalar(Call& call, std::string_view json, std::string_view path) {
   JsonScanner scanner(json);
   const absl::StatusOr<bool> is_found = FindPath(call, json, path, kStyle, &scanner);
   if (!is_found.ok()) return is_found.status();
@@ -115,12 +115,12 @@ Text JsonScalar(Call& call, std::string_view json, std::string_view path) {
 }
 
 template <JsonPathStyle kStyle>
-Text JsonScalarOfRoot(Call& call, std::string_view json) {
+JsonText JsonScalarOfRoot(Call& call, std::string_view json) {
   return JsonScalar<kStyle>(call, json, "$");
 }
 
 template <JsonPathStyle kStyle>
-Text JsonSubtree(Call& call, std::string_view json, std::string_view path) {
+JsonText JsonSubtree(Call& call, std::string_view json, std::string_view path) {
   JsonScanner scanner(json);
   const absl::StatusOr<bool> is_found = FindPath(call, json, path, kStyle, &scanner);
   if (!is_found.ok()) return is_found.status();
@@ -131,7 +131,7 @@ Text JsonSubtree(Call& call, std::string_view json, std::string_view path) {
   return call.arena()->Copy(subtree);
 }
 
-Texts KeepElements(Call& call, const std::vector<Datum>& elements) {
+JsonTexts KeepElements(Call& call, const std::vector<Datum>& elements) {
   Datum* const kept = call.arena()->New<Datum>(elements.size());
   std::copy(elements.begin(), elements.end(), kept);
   return absl::MakeConstSpan(kept, elements.size());
@@ -139,8 +139,8 @@ Texts KeepElements(Call& call, const std::vector<Datum>& elements) {
 
 // The elements of the array at a path.  `take` takes one; false: it has none, and so the whole has none.
 template <typename Take>
-Texts JsonElements(Call& call, std::string_view json, std::string_view path, JsonPathStyle style,
-                   const Take& take) {
+JsonTexts JsonElements(Call& call, std::string_view json, std::string_view path, JsonPathStyle style,
+                       const Take& take) {
   JsonScanner scanner(json);
   const absl::StatusOr<bool> is_found = FindPath(call, json, path, style, &scanner);
   if (!is_found.ok()) return is_found.status();
@@ -159,7 +159,7 @@ Texts JsonElements(Call& call, std::string_view json, std::string_view path, Jso
 }
 
 template <JsonPathStyle kStyle>
-Texts JsonSubtrees(Call& call, std::string_view json, std::string_view path) {
+JsonTexts JsonSubtrees(Call& call, std::string_view json, std::string_view path) {
   std::string element;
   return JsonElements(call, json, path, kStyle, [&](JsonScanner* scanner, Datum* datum) {
     element.clear();
@@ -170,7 +170,7 @@ Texts JsonSubtrees(Call& call, std::string_view json, std::string_view path) {
 }
 
 template <JsonPathStyle kStyle>
-Texts JsonScalars(Call& call, std::string_view json, std::string_view path) {
+JsonTexts JsonScalars(Call& call, std::string_view json, std::string_view path) {
   return JsonElements(call, json, path, kStyle, [&](JsonScanner* scanner, Datum* datum) {
     std::optional<std::string_view> text;
     if (!TakeScalar(call, scanner, &text)) return false;
@@ -180,11 +180,11 @@ Texts JsonScalars(Call& call, std::string_view json, std::string_view path) {
 }
 
 template <JsonPathStyle kStyle>
-Texts JsonSubtreesOfRoot(Call& call, std::string_view json) {
+JsonTexts JsonSubtreesOfRoot(Call& call, std::string_view json) {
   return JsonSubtrees<kStyle>(call, json, "$");
 }
 template <JsonPathStyle kStyle>
-Texts JsonScalarsOfRoot(Call& call, std::string_view json) {
+JsonTexts JsonScalarsOfRoot(Call& call, std::string_view json) {
   return JsonScalars<kStyle>(call, json, "$");
 }
 

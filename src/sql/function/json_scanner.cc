@@ -14,11 +14,11 @@ namespace {
 constexpr uint64_t kEachByte = 0x0101010101010101;
 
 bool IsJsonSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsJsonDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsOctalDigit(char c) { return c >= '0' && c <= '7'; }
 
-int HexValue(char c) {
-  if (IsDigit(c)) return c - '0';
+int ValueOfHex(char c) {
+  if (IsJsonDigit(c)) return c - '0';
   const char lower = static_cast<char>(c | 0x20);
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
@@ -27,7 +27,7 @@ int HexValue(char c) {
 uint64_t ZeroBytes(uint64_t word) { return (word - kEachByte) & ~word & (kEachByte << 7); }
 
 // The first quote or backslash; `end`: there is none.
-const char* FindQuoteOrBackslash(const char* at, const char* end, char quote) {
+inline const char* FindQuoteOrBackslash(const char* at, const char* end, char quote) {
   if constexpr (std::endian::native == std::endian::little) {
     const uint64_t quotes = kEachByte * static_cast<unsigned char>(quote);
     const uint64_t backslashes = kEachByte * static_cast<unsigned char>('\\');
@@ -49,7 +49,7 @@ size_t AppendEscape(std::string_view escape, std::string* text) {
     const size_t bytes = kind == 'u' ? 6 : 4;
     CodePoint character = 0;
     for (size_t i = 2; i < bytes; ++i)
-      character = character * 16 + static_cast<CodePoint>(HexValue(escape[i]));
+      character = character * 16 + static_cast<CodePoint>(ValueOfHex(escape[i]));
     // Halves of pairs are not put together, as GoogleSQL has it.
     const bool is_half = character >= 0xd800 && character < 0xe000;
     AppendCharacter(is_half ? 0xfffd : character, text);
@@ -77,12 +77,16 @@ size_t AppendEscape(std::string_view escape, std::string* text) {
 
 }  // namespace
 
-char JsonScanner::Skip() {
-  while (at_ != end_ && IsJsonSpace(*at_)) ++at_;
-  return at_ == end_ ? '\0' : *at_;
+inline char JsonScanner::Skip() {
+  while (true) {
+    if (at_ == end_) return '\0';
+    const char next = *at_;
+    if (static_cast<unsigned char>(next) > ' ' || !IsJsonSpace(next)) return next;
+    ++at_;
+  }
 }
 
-bool JsonScanner::Enter() {
+inline bool JsonScanner::Enter() {
   ++at_;
   if (depth_ == kDepthMax) {
     is_too_deep_ = true;
@@ -92,7 +96,7 @@ bool JsonScanner::Enter() {
   return true;
 }
 
-JsonScanner::Next JsonScanner::AfterItem(char closing) {
+inline JsonScanner::Next JsonScanner::AfterItem(char closing) {
   char next = Skip();
   if (next == ',') {
     ++at_;
@@ -116,13 +120,15 @@ bool JsonScanner::SkipEscape() {
   const ptrdiff_t bytes = kind == 'u' ? 6 : 4;
   if (end_ - at_ < bytes) return false;
   for (ptrdiff_t i = 2; i < bytes; ++i) {
-    if (HexValue(at_[i]) < 0) return false;
+    if (ValueOfHex(at_[i]) < 0) return false;
   }
   at_ += bytes;
   return true;
 }
 
-bool JsonScanner::TakeString(String* string) {
+bool JsonScanner::TakeString(String* string) { return ScanString(string); }
+
+inline bool JsonScanner::ScanString(String* string) {
   const char quote = *at_++;
   const char* const begin = at_;
   string->has_escapes = false;
@@ -138,9 +144,9 @@ bool JsonScanner::TakeString(String* string) {
   return true;
 }
 
-bool JsonScanner::TakeKey(String* key) {
+inline bool JsonScanner::TakeKey(String* key) {
   const char quote = Skip();
-  if ((quote != '"' && quote != '\'') || !TakeString(key)) return false;
+  if ((quote != '"' && quote != '\'') || !ScanString(key)) return false;
   if (Skip() != ':') return false;
   ++at_;
   return true;
@@ -152,10 +158,10 @@ bool JsonScanner::TakeWord(std::string_view word) {
   return true;
 }
 
-bool JsonScanner::TakeNumber() {
+inline bool JsonScanner::TakeNumber() {
   const auto take_digits = [this] {
     const char* const begin = at_;
-    while (at_ != end_ && IsDigit(*at_)) ++at_;
+    while (at_ != end_ && IsJsonDigit(*at_)) ++at_;
     return at_ != begin;
   };
   if (*at_ == '-') ++at_;
@@ -194,7 +200,7 @@ JsonScanner::Kind JsonScanner::Peek() {
     case ']':
       return Kind::kNull;
     default:
-      return first == '-' || IsDigit(first) ? Kind::kNumber : Kind::kFault;
+      return first == '-' || IsJsonDigit(first) ? Kind::kNumber : Kind::kFault;
   }
 }
 
@@ -222,18 +228,24 @@ bool JsonScanner::TakePlain(std::string_view* text) {
   return is_whole;
 }
 
-bool JsonScanner::SkipPlain() {
-  const Kind kind = Peek();
-  if (kind == Kind::kFault) return false;
-  if (kind == Kind::kString) {
+// `first`: the byte that it begins with.
+inline bool JsonScanner::SkipPlain(char first) {
+  if (first == '"' || first == '\'') {
     String string;
-    return TakeString(&string);
+    return ScanString(&string);
   }
+  if (first == '-' || IsJsonDigit(first)) return TakeNumber();
+  if (Peek() == Kind::kFault) return false;
   std::string_view text;
   return TakePlain(&text);
 }
 
 bool JsonScanner::SkipValue() {
+  const char begin = Skip();
+  return begin == '{' || begin == '[' ? SkipContainer() : SkipPlain(begin);
+}
+
+bool JsonScanner::SkipContainer() {
   const int outer = depth_;
   String key;
   while (true) {
@@ -249,7 +261,7 @@ bool JsonScanner::SkipValue() {
       }
       ++at_;
       --depth_;
-    } else if (!SkipPlain()) {
+    } else if (!SkipPlain(first)) {
       return false;
     }
     // A value ended here, and perhaps others that it is in.

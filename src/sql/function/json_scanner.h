@@ -71,11 +71,13 @@ class JsonScanner {
   Next AfterItem(char closing);
   // Goes behind a key and its colon.
   bool TakeKey(String* key);
+  bool ScanString(String* string);
   bool TakeWord(std::string_view word);
   bool TakeNumber();
   bool SkipEscape();
-  // Goes behind a value that has none within.
-  bool SkipPlain();
+  // Goes behind a value that has none within, and begins with this byte.
+  bool SkipPlain(char first);
+  bool SkipContainer();
   bool WriteItems(char closing, std::string* out);
 
   Found FindStep(const JsonPath& path, size_t step);

@@ -18,20 +18,20 @@
 namespace sonde::sql {
 namespace {
 
-bool IsNan(const Datum& value) { return value.kind == Datum::Kind::kDouble && std::isnan(value.number); }
+bool IsNanDatum(const Datum& value) { return value.kind == Datum::Kind::kDouble && std::isnan(value.number); }
 
 // The greatest or least of the values of a row.  A NULL or, if there is none, a NaN among them is the result; of equal values the
 // first.
 template <bool kGreatest>
-Datum ExtremeOf(absl::Span<const ColumnView> arguments, size_t row) {
+Datum ExtremeInRow(absl::Span<const ColumnView> arguments, size_t row) {
   Datum best;
   bool is_first = true;
   for (const ColumnView& column : arguments) {
     const Datum value = DatumAt(column, row);
     if (!value.is_there) return value;
-    if (is_first || (!IsNan(best) && IsNan(value))) {
+    if (is_first || (!IsNanDatum(best) && IsNanDatum(value))) {
       best = value;
-    } else if (!IsNan(best)) {
+    } else if (!IsNanDatum(best)) {
       const int order = Compare(value, best);
       if (kGreatest ? order > 0 : order < 0) best = value;
     }
@@ -41,17 +41,17 @@ Datum ExtremeOf(absl::Span<const ColumnView> arguments, size_t row) {
 }
 
 template <bool kGreatest>
-ColumnView Extreme(Call& call, absl::Span<const ColumnView> arguments) {
+ColumnView ExtremeOfRow(Call& call, absl::Span<const ColumnView> arguments) {
   auto* const results = call.arena()->New<Datum>(call.rows());
-  for (size_t row = 0; row < call.rows(); ++row) results[row] = ExtremeOf<kGreatest>(arguments, row);
+  for (size_t row = 0; row < call.rows(); ++row) results[row] = ExtremeInRow<kGreatest>(arguments, row);
   return ColumnOfDatums(call.result_type(), {results, call.rows()}, call.arena());
 }
 
 // How many values of the array, which ascend, are not greater than the point.
-absl::StatusOr<std::optional<int64_t>> Bucket(Call&, Datum point, absl::Span<const Datum> bounds) {
+absl::StatusOr<std::optional<int64_t>> RangeBucket(Call&, Datum point, absl::Span<const Datum> bounds) {
   for (size_t i = 0; i < bounds.size(); ++i) {
     const bool ascends =
-        bounds[i].is_there && !IsNan(bounds[i]) && (i == 0 || Compare(bounds[i - 1], bounds[i]) <= 0);
+        bounds[i].is_there && !IsNanDatum(bounds[i]) && (i == 0 || Compare(bounds[i - 1], bounds[i]) <= 0);
     if (!ascends && i > 0) {
       return absl::OutOfRangeError(
           fmt::format("Elements in input array to RANGE_BUCKET must be in ascending order. "
@@ -59,7 +59,7 @@ absl::StatusOr<std::optional<int64_t>> Bucket(Call&, Datum point, absl::Span<con
                       i, i + 1));
     }
   }
-  if (IsNan(point)) return std::optional<int64_t>();
+  if (IsNanDatum(point)) return std::optional<int64_t>();
   int64_t count = 0;
   while (count < static_cast<int64_t>(bounds.size()) && Compare(bounds[count], point) <= 0) ++count;
   return std::optional<int64_t>(count);
@@ -70,17 +70,17 @@ absl::StatusOr<std::optional<int64_t>> Bucket(Call&, Datum point, absl::Span<con
 std::vector<Function> ExtremeFunctions() {
   return {
       {.name = "GREATEST",
-       .overloads = {Scalar("(T1:ORDERABLE, T1...) -> T1", Extreme<true>)},
+       .overloads = {Scalar("(T1:ORDERABLE, T1...) -> T1", ExtremeOfRow<true>)},
        .meaning =
            "The greatest of several values.  NULL if one of them is NULL, else NaN if one of them is NaN.",
        .examples = {"GREATEST(3, 5, 1)"}},
       {.name = "LEAST",
-       .overloads = {Scalar("(T1:ORDERABLE, T1...) -> T1", Extreme<false>)},
+       .overloads = {Scalar("(T1:ORDERABLE, T1...) -> T1", ExtremeOfRow<false>)},
        .meaning =
            "The least of several values.  NULL if one of them is NULL, else NaN if one of them is NaN.",
        .examples = {"LEAST('b', 'a')"}},
       {.name = "RANGE_BUCKET",
-       .overloads = {Scalar("(T1:ORDERABLE, ARRAY<T1>) -> INT64", RowKernel<Bucket>)},
+       .overloads = {Scalar("(T1:ORDERABLE, ARRAY<T1>) -> INT64", RowKernel<RangeBucket>)},
        .meaning = "How many elements of an array, which ascend, are not greater than the value.",
        .examples = {"RANGE_BUCKET(20, [0, 10, 20, 30])"}},
   };

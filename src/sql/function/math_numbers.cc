@@ -67,8 +67,8 @@ std::optional<int64_t> SafeNegateInt(Call&, int64_t number) {
 }
 double NegateDouble(Call&, double number) { return -number; }
 
-bool IsInfinite(Call&, double number) { return std::isinf(number); }
-bool IsNan(Call&, double number) { return std::isnan(number); }
+bool NumberIsInfinite(Call&, double number) { return std::isinf(number); }
+bool NumberIsNan(Call&, double number) { return std::isnan(number); }
 
 int64_t CountBits(Call&, int64_t number) { return std::popcount(static_cast<uint64_t>(number)); }
 int64_t CountBitsOfBytes(Call&, std::string_view bytes) {
@@ -150,11 +150,11 @@ std::vector<Function> NumberFunctions() {
        .meaning = "The quotient of two numbers, which is infinite or NaN where / is an error.",
        .examples = {"IEEE_DIVIDE(1, 0)"}},
       {.name = "IS_INF",
-       .overloads = {Scalar("(FLOAT64) -> BOOL", RowKernel<IsInfinite>)},
+       .overloads = {Scalar("(FLOAT64) -> BOOL", RowKernel<NumberIsInfinite>)},
        .meaning = "Whether a number is infinite.",
        .examples = {"IS_INF(IEEE_DIVIDE(1, 0))"}},
       {.name = "IS_NAN",
-       .overloads = {Scalar("(FLOAT64) -> BOOL", RowKernel<IsNan>)},
+       .overloads = {Scalar("(FLOAT64) -> BOOL", RowKernel<NumberIsNan>)},
        .meaning = "Whether a number is NaN.",
        .examples = {"IS_NAN(1.5)"}},
       {.name = "BIT_COUNT",

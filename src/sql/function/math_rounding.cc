@@ -24,10 +24,10 @@ double Floor(Call&, double number) { return std::floor(number); }
 // How numbers are rounded to digits: divided by a power of ten, rounded, multiplied again, all in a wider type, so that numbers
 // that end within the digits stay as they are.  `T` is the type of the numbers.
 template <typename T>
-struct Digits;
+struct DecimalRange;
 
 template <>
-struct Digits<double> {
+struct DecimalRange<double> {
   using Wide = long double;
   static constexpr int kPowerMin =
       std::numeric_limits<double>::min_exponent10 - std::numeric_limits<double>::digits10 - 1;
@@ -35,7 +35,7 @@ struct Digits<double> {
 };
 
 template <>
-struct Digits<float> {
+struct DecimalRange<float> {
   using Wide = double;
   static constexpr int kPowerMin =
       std::numeric_limits<float>::min_exponent10 - std::numeric_limits<float>::digits10 - 1;
@@ -46,37 +46,37 @@ struct Digits<float> {
 template <typename T>
 class Powers {
  public:
-  using Wide = typename Digits<T>::Wide;
+  using Wide = typename DecimalRange<T>::Wide;
 
   static Wide Of(int power) {
     static const Powers powers;
-    return powers.values_[power - Digits<T>::kPowerMin];
+    return powers.values_[power - DecimalRange<T>::kPowerMin];
   }
 
  private:
   Powers() {
     long double value = 1;
-    for (int power = 0; power <= Digits<T>::kPowerMax; ++power, value *= 10) Set(power, value);
+    for (int power = 0; power <= DecimalRange<T>::kPowerMax; ++power, value *= 10) Set(power, value);
     value = 1;
-    for (int power = 0; power >= Digits<T>::kPowerMin; --power, value /= 10) Set(power, value);
+    for (int power = 0; power >= DecimalRange<T>::kPowerMin; --power, value /= 10) Set(power, value);
   }
   // Never larger than the value itself: a quotient that is too small would lose its last whole number.
   void Set(int power, long double value) {
     auto narrow = static_cast<Wide>(value);
     if (narrow > value) narrow = std::nextafter(narrow, Wide{0});
-    values_[power - Digits<T>::kPowerMin] = narrow;
+    values_[power - DecimalRange<T>::kPowerMin] = narrow;
   }
 
-  std::array<Wide, Digits<T>::kPowerMax - Digits<T>::kPowerMin + 1> values_;
+  std::array<Wide, DecimalRange<T>::kPowerMax - DecimalRange<T>::kPowerMin + 1> values_;
 };
 
 // The number rounded by `round`, which takes and gives Wide.
 template <typename T, typename Rounding>
 absl::StatusOr<double> ToDigits(double number, int64_t digits, Rounding round) {
-  if (digits > -Digits<T>::kPowerMin || !std::isfinite(number)) return number;
-  if (digits < -Digits<T>::kPowerMax) return 0.0;
+  if (digits > -DecimalRange<T>::kPowerMin || !std::isfinite(number)) return number;
+  if (digits < -DecimalRange<T>::kPowerMax) return 0.0;
   const auto power = Powers<T>::Of(static_cast<int>(-digits));
-  const auto result = round(static_cast<typename Digits<T>::Wide>(number) / power) * power;
+  const auto result = round(static_cast<typename DecimalRange<T>::Wide>(number) / power) * power;
   if (std::abs(result) > std::numeric_limits<T>::max()) {
     return absl::OutOfRangeError(
         fmt::format("Floating point overflow in function: ROUND({:g}, {})", number, -digits));

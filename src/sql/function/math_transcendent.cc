@@ -159,7 +159,7 @@ absl::StatusOr<double> Logarithm(Call&, double x, double base) {
 }
 
 template <typename F>
-Function Of(std::string meaning) {
+Function OfNumber(std::string meaning) {
   const std::string name(F::kName);
   const char* const at = name == "ACOSH" ? "1.5" : "0.5";
   return {.name = name,
@@ -172,28 +172,29 @@ Function Of(std::string meaning) {
 
 std::vector<Function> TranscendentFunctions() {
   return {
-      Of<Sine>("The sine of an angle in radians."),
-      Of<Cosine>("The cosine of an angle in radians."),
-      Of<Tangent>("The tangent of an angle in radians."),
-      Of<Cotangent>("The cotangent of an angle in radians.  Of 0 it is an error."),
-      Of<Secant>("The secant of an angle in radians."),
-      Of<Cosecant>("The cosecant of an angle in radians.  Of 0 it is an error."),
-      Of<ArcSine>("The angle whose sine is the number, which lies between -1 and 1."),
-      Of<ArcCosine>("The angle whose cosine is the number, which lies between -1 and 1."),
-      Of<ArcTangent>("The angle whose tangent is the number."),
-      Of<HyperbolicSine>("The hyperbolic sine."),
-      Of<HyperbolicCosine>("The hyperbolic cosine."),
-      Of<HyperbolicTangent>("The hyperbolic tangent."),
-      Of<HyperbolicCotangent>("The hyperbolic cotangent.  Of 0 it is an error."),
-      Of<HyperbolicSecant>("The hyperbolic secant."),
-      Of<HyperbolicCosecant>("The hyperbolic cosecant.  Of 0 it is an error."),
-      Of<AreaSine>("The number whose hyperbolic sine is the argument."),
-      Of<AreaCosine>("The number whose hyperbolic cosine is the argument, which is 1 or more."),
-      Of<AreaTangent>("The number whose hyperbolic tangent is the argument, which lies between -1 and 1."),
-      Of<Exponential>("The power of e."),
-      Of<NaturalLogarithm>("The natural logarithm of a number above 0."),
-      Of<DecimalLogarithm>("The logarithm to base 10 of a number above 0."),
-      Of<CubeRoot>("The cube root."),
+      OfNumber<Sine>("The sine of an angle in radians."),
+      OfNumber<Cosine>("The cosine of an angle in radians."),
+      OfNumber<Tangent>("The tangent of an angle in radians."),
+      OfNumber<Cotangent>("The cotangent of an angle in radians.  Of 0 it is an error."),
+      OfNumber<Secant>("The secant of an angle in radians."),
+      OfNumber<Cosecant>("The cosecant of an angle in radians.  Of 0 it is an error."),
+      OfNumber<ArcSine>("The angle whose sine is the number, which lies between -1 and 1."),
+      OfNumber<ArcCosine>("The angle whose cosine is the number, which lies between -1 and 1."),
+      OfNumber<ArcTangent>("The angle whose tangent is the number."),
+      OfNumber<HyperbolicSine>("The hyperbolic sine."),
+      OfNumber<HyperbolicCosine>("The hyperbolic cosine."),
+      OfNumber<HyperbolicTangent>("The hyperbolic tangent."),
+      OfNumber<HyperbolicCotangent>("The hyperbolic cotangent.  Of 0 it is an error."),
+      OfNumber<HyperbolicSecant>("The hyperbolic secant."),
+      OfNumber<HyperbolicCosecant>("The hyperbolic cosecant.  Of 0 it is an error."),
+      OfNumber<AreaSine>("The number whose hyperbolic sine is the argument."),
+      OfNumber<AreaCosine>("The number whose hyperbolic cosine is the argument, which is 1 or more."),
+      OfNumber<AreaTangent>(
+          "The number whose hyperbolic tangent is the argument, which lies between -1 and 1."),
+      OfNumber<Exponential>("The power of e."),
+      OfNumber<NaturalLogarithm>("The natural logarithm of a number above 0."),
+      OfNumber<DecimalLogarithm>("The logarithm to base 10 of a number above 0."),
+      OfNumber<CubeRoot>("The cube root."),
       {.name = "LOG",
        .overloads = {Scalar("(FLOAT64) -> FLOAT64", RowKernel<Apply<NaturalLogarithm>>),
                      Scalar("(FLOAT64, FLOAT64) -> FLOAT64", RowKernel<Logarithm>)},

@@ -33,7 +33,7 @@ struct Xor : BitwiseOp {
 
 // Of each byte by itself.
 template <typename Op>
-absl::StatusOr<std::string_view> OfBytes(Call& call, std::string_view a, std::string_view b) {
+absl::StatusOr<std::string_view> OfEachByte(Call& call, std::string_view a, std::string_view b) {
   if (a.size() != b.size()) {
     return absl::OutOfRangeError(
         fmt::format("Bitwise binary operator for BYTES requires equal length of the inputs. Got "
@@ -106,17 +106,17 @@ std::vector<Function> BitwiseOperators() {
        .examples = {"~5"}},
       {.name = "$bitwise_and",
        .overloads = {Scalar("(INT64, INT64) -> INT64", BinaryKernel<And>),
-                     Scalar("(BYTES, BYTES) -> BYTES", RowKernel<OfBytes<And>>)},
+                     Scalar("(BYTES, BYTES) -> BYTES", RowKernel<OfEachByte<And>>)},
        .meaning = "The bits that both values have.  BYTES must be of the same length.",
        .examples = {"12 & 10"}},
       {.name = "$bitwise_or",
        .overloads = {Scalar("(INT64, INT64) -> INT64", BinaryKernel<Or>),
-                     Scalar("(BYTES, BYTES) -> BYTES", RowKernel<OfBytes<Or>>)},
+                     Scalar("(BYTES, BYTES) -> BYTES", RowKernel<OfEachByte<Or>>)},
        .meaning = "The bits that one of the values has, or both.  BYTES must be of the same length.",
        .examples = {"12 | 10"}},
       {.name = "$bitwise_xor",
        .overloads = {Scalar("(INT64, INT64) -> INT64", BinaryKernel<Xor>),
-                     Scalar("(BYTES, BYTES) -> BYTES", RowKernel<OfBytes<Xor>>)},
+                     Scalar("(BYTES, BYTES) -> BYTES", RowKernel<OfEachByte<Xor>>)},
        .meaning = "The bits in which the values differ.  BYTES must be of the same length.",
        .examples = {"12 ^ 10"}},
       {.name = "$shift_left",

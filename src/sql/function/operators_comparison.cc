@@ -112,7 +112,7 @@ ColumnView Between(Call& call, absl::Span<const ColumnView> arguments) {
   return BothTrue(call, at_least, LessOrEqual(call, to));
 }
 
-ColumnView IsDistinct(Call& call, absl::Span<const ColumnView> arguments) {
+ColumnView IsDistinctFrom(Call& call, absl::Span<const ColumnView> arguments) {
   auto* const results = call.arena()->New<int64_t>(call.rows());
   for (size_t row = 0; row < call.rows(); ++row) {
     results[row] = Compare(arguments[0], row, arguments[1], row) != 0 ? 1 : 0;
@@ -153,7 +153,7 @@ std::vector<Function> ComparisonOperators() {
        .meaning = "Whether a value lies between two others, or is equal to one of them.",
        .examples = {"5 BETWEEN 1 AND 5"}},
       {.name = "$is_distinct",
-       .overloads = {Scalar("(T1:COMPARABLE, T1) -> BOOL", IsDistinct)},
+       .overloads = {Scalar("(T1:COMPARABLE, T1) -> BOOL", IsDistinctFrom)},
        .meaning =
            "Whether two values differ, where NULL is a value like others: NULL and NULL do not differ.",
        .examples = {"NULL IS DISTINCT FROM 1"}},

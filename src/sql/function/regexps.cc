@@ -20,8 +20,8 @@
 namespace sonde::sql {
 namespace {
 
-constexpr PatternOver kString = PatternOver::kString;
-constexpr PatternOver kBytes = PatternOver::kBytes;
+constexpr PatternOver kOverString = PatternOver::kString;
+constexpr PatternOver kOverBytes = PatternOver::kBytes;
 
 // The pattern, ready for a text.  Counts the work of one match over the whole text.
 absl::StatusOr<const Pattern*> PatternFor(Call& call, std::string_view text, std::string_view written,
@@ -101,7 +101,7 @@ template <PatternOver kOver>
 std::string_view TextFrom(std::string_view text, int64_t position) {
   const auto skipped = static_cast<size_t>(position - 1);
   return WithData(
-      text.substr(kOver == kString ? BytesOfFirst(text, skipped) : std::min(text.size(), skipped)));
+      text.substr(kOver == kOverString ? BytesOfFirst(text, skipped) : std::min(text.size(), skipped)));
 }
 
 using Extracted = absl::StatusOr<std::optional<std::string_view>>;
@@ -173,7 +173,7 @@ absl::StatusOr<int64_t> RegexpInstrAfter(Call& call, std::string_view text, std:
   if (extraction.found().data() == nullptr) return 0;
   size_t place = extraction.EndOfFound();
   if (after == 0) place -= extraction.found().size();
-  const size_t passed = kOver == kString ? CountCharacters(rest.substr(0, place)) : place;
+  const size_t passed = kOver == kOverString ? CountCharacters(rest.substr(0, place)) : place;
   return static_cast<int64_t>(passed) + position;
 }
 
@@ -274,8 +274,8 @@ constexpr Kernel kRegexpInstr =
 std::vector<Function> RegexpFunctions() {
   const Function extract{
       .name = "REGEXP_EXTRACT",
-      .overloads = {Scalar("(STRING, STRING, [INT64], [INT64]) -> STRING", kRegexpExtract<kString>),
-                    Scalar("(BYTES, BYTES, [INT64], [INT64]) -> BYTES", kRegexpExtract<kBytes>)},
+      .overloads = {Scalar("(STRING, STRING, [INT64], [INT64]) -> STRING", kRegexpExtract<kOverString>),
+                    Scalar("(BYTES, BYTES, [INT64], [INT64]) -> BYTES", kRegexpExtract<kOverBytes>)},
       .meaning =
           "What the group of a regular expression (RE2) captures in its first match; the match itself where "
           "the expression has no "
@@ -285,27 +285,28 @@ std::vector<Function> RegexpFunctions() {
                    "REGEXP_EXTRACT('foo@example.com', r'@(.*)\\.')"}};
   return {
       {.name = "REGEXP_CONTAINS",
-       .overloads = {Scalar("(STRING, STRING) -> BOOL", RowKernel<RegexpContains<kString>>),
-                     Scalar("(BYTES, BYTES) -> BOOL", RowKernel<RegexpContains<kBytes>>)},
+       .overloads = {Scalar("(STRING, STRING) -> BOOL", RowKernel<RegexpContains<kOverString>>),
+                     Scalar("(BYTES, BYTES) -> BOOL", RowKernel<RegexpContains<kOverBytes>>)},
        .meaning = "Whether a regular expression (RE2) matches somewhere in a value.",
        .examples = {"REGEXP_CONTAINS('foo@example.com', r'@[a-z]+\\.')"}},
       extract,
       {.name = "REGEXP_SUBSTR", .alias_of = "REGEXP_EXTRACT"},
       {.name = "REGEXP_EXTRACT_ALL",
-       .overloads = {Scalar("(STRING, STRING) -> ARRAY<STRING>", RowKernel<RegexpExtractAll<kString>>),
-                     Scalar("(BYTES, BYTES) -> ARRAY<BYTES>", RowKernel<RegexpExtractAll<kBytes>>)},
+       .overloads = {Scalar("(STRING, STRING) -> ARRAY<STRING>", RowKernel<RegexpExtractAll<kOverString>>),
+                     Scalar("(BYTES, BYTES) -> ARRAY<BYTES>", RowKernel<RegexpExtractAll<kOverBytes>>)},
        .meaning = "As REGEXP_EXTRACT, of all matches; none of them begins within another one.",
        .examples = {"REGEXP_EXTRACT_ALL('Try `func(x)` or `func(y)`', '`(.+?)`')"}},
       {.name = "REGEXP_INSTR",
-       .overloads = {Scalar("(STRING, STRING, [INT64], [INT64], [INT64]) -> INT64", kRegexpInstr<kString>),
-                     Scalar("(BYTES, BYTES, [INT64], [INT64], [INT64]) -> INT64", kRegexpInstr<kBytes>)},
+       .overloads = {Scalar("(STRING, STRING, [INT64], [INT64], [INT64]) -> INT64",
+                            kRegexpInstr<kOverString>),
+                     Scalar("(BYTES, BYTES, [INT64], [INT64], [INT64]) -> INT64", kRegexpInstr<kOverBytes>)},
        .meaning = "The position, from 1, of what REGEXP_EXTRACT would give, or of what comes behind it where "
                   "the fifth argument is 1; 0 where "
                   "nothing matches.",
        .examples = {"REGEXP_INSTR('ab@cd-ef', '@[^-]*')", "REGEXP_INSTR('ab@cd-ef', '@[^-]*', 1, 1, 1)"}},
       {.name = "REGEXP_REPLACE",
-       .overloads = {Scalar("(STRING, STRING, STRING) -> STRING", RowKernel<RegexpReplace<kString>>),
-                     Scalar("(BYTES, BYTES, BYTES) -> BYTES", RowKernel<RegexpReplace<kBytes>>)},
+       .overloads = {Scalar("(STRING, STRING, STRING) -> STRING", RowKernel<RegexpReplace<kOverString>>),
+                     Scalar("(BYTES, BYTES, BYTES) -> BYTES", RowKernel<RegexpReplace<kOverBytes>>)},
        .meaning = "A value with all matches of a regular expression replaced.  In the replacement \\1 to \\9 "
                   "stand for what the groups "
                   "captured, \\0 for the match.",

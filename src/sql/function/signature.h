@@ -28,22 +28,10 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "sql/function/coercion.h"
 #include "sql/value/type.h"
-#include "sql/value/value.h"
 
 namespace sonde::sql {
-
-// What is known of an argument of a call before a signature is chosen.
-struct ArgumentFacts {
-  enum class Kind : uint8_t { kValue, kPart, kInterval, kLambda };
-  Kind kind = Kind::kValue;
-  Type type;                     // of kValue
-  bool is_untyped_null = false;  // NULL, or an empty array [], that goes with any type
-  bool is_parameter = false;
-  std::optional<Value>
-      literal;  // a literal coerces to more types than other values; an array of literals, too
-  size_t lambda_parameters = 0;  // of kLambda
-};
 
 // A pattern of a type: INT64, T1, ARRAY<T1>, MAP<T1, T2>.
 struct TypePattern {
@@ -97,11 +85,5 @@ class Signature {
   std::vector<Argument> arguments_;
   TypePattern result_;
 };
-
-// Whether a value of `from` becomes one of `to` without a CAST, by GoogleSQL's rules for values, literals and
-// parameters; and how far the types are apart (0: they are the same).
-std::optional<int> CoercionCost(const ArgumentFacts& from, const Type& to);
-// The type to which all of these coerce (of CASE, of arrays, of UNION); nothing: there is none.
-std::optional<Type> CommonSupertype(absl::Span<const ArgumentFacts> values);
 
 }  // namespace sonde::sql

@@ -69,7 +69,7 @@ char* WriteRepeated(std::string_view pattern, size_t bytes, char* to) {
   return to + bytes;
 }
 
-Assembled Repeat(Call& call, std::string_view text, int64_t count) {
+Assembled RepeatText(Call& call, std::string_view text, int64_t count) {
   if (count < 0) return absl::OutOfRangeError("Second argument (repeat count) for REPEAT cannot be negative");
   if (text.empty() || count == 0) return "";
   if (static_cast<uint64_t>(count) > kAssembledBytesMax / text.size()) {
@@ -185,8 +185,8 @@ std::vector<Function> StringAssemblyFunctions() {
        .meaning = "The arguments one after the other.  NULL if one of them is NULL.",
        .examples = {"CONCAT('T.P.', ' ', 'Bar')"}},
       {.name = "REPEAT",
-       .overloads = {Scalar("(STRING, INT64) -> STRING", RowKernel<Repeat>),
-                     Scalar("(BYTES, INT64) -> BYTES", RowKernel<Repeat>)},
+       .overloads = {Scalar("(STRING, INT64) -> STRING", RowKernel<RepeatText>),
+                     Scalar("(BYTES, INT64) -> BYTES", RowKernel<RepeatText>)},
        .meaning = "A value as many times as the second argument says, one after the other; at most 1 MiB.",
        .examples = {"REPEAT('abc', 3)"}},
       {.name = "LPAD",

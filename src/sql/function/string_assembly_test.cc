@@ -131,9 +131,7 @@ TEST(StringAssembly, ReverseOfReverseIsTheOriginal) {
 }
 
 TEST(StringAssembly, GivesAtMostOneMebibyte) {
-  const std::string half(1 << 19, 'x');
-  EXPECT_TRUE(CallFunction("REPEAT", {half.c_str(), 2}).ok());
-  EXPECT_EQ(Called("REPEAT", {half.c_str(), 3}),
+  EXPECT_EQ(Called("REPEAT", {"ab", (1 << 19) + 1}),
             "OUT_OF_RANGE: Output of REPEAT exceeds max allowed output size of 1MB");
   EXPECT_EQ(Called("LPAD", {"é", (1 << 19) + 1, "é"}),
             "OUT_OF_RANGE: Output of LPAD/RPAD exceeds max allowed output size of 1MB");

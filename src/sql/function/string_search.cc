@@ -10,15 +10,17 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/datum.h"
 #include "sql/function/bounds.h"
 #include "sql/function/call.h"
+#include "sql/function/format_text.h"
 #include "sql/function/function.h"
 #include "sql/function/function_list.h"
 #include "sql/function/row_kernel.h"
 #include "sql/function/string_families.h"
 #include "sql/function/text_search.h"
 #include "sql/function/utf8.h"
-#include "sql/value/value_text.h"
+#include "sql/value/type.h"
 
 namespace sonde::sql {
 namespace {
@@ -30,7 +32,7 @@ bool BeginsWith(Call&, std::string_view text, std::string_view part) { return te
 bool EndsIn(Call&, std::string_view text, std::string_view part) { return text.ends_with(part); }
 
 // Places of bytes and of what is counted, and steps from one to the next.
-struct OfCharacters {
+struct PlacesOfCharacters {
   static int64_t Position(std::string_view text, size_t place) {
     return static_cast<int64_t>(CountCharacters(text.substr(0, place))) + 1;
   }
@@ -40,7 +42,7 @@ struct OfCharacters {
     return place + CharacterBytes(text.substr(place));
   }
 };
-struct OfBytes {
+struct PlacesOfBytes {
   static int64_t Position(std::string_view, size_t place) { return static_cast<int64_t>(place) + 1; }
   static size_t Place(std::string_view bytes, size_t count) { return std::min(bytes.size(), count); }
   static size_t Count(std::string_view bytes) { return bytes.size(); }
@@ -170,8 +172,8 @@ absl::StatusOr<absl::flat_hash_map<CodePoint, std::string_view>> Translations(st
     const std::string_view other = to.empty() ? std::string_view() : to.substr(0, CharacterBytes(to));
     to.remove_prefix(other.size());
     if (!translations.emplace(TakeCharacter(&from), other).second) {
-      return absl::OutOfRangeError(
-          fmt::format("Duplicate character {} in TRANSLATE source characters", StringLiteral(written)));
+      return absl::OutOfRangeError(fmt::format("Duplicate character {} in TRANSLATE source characters",
+                                               LiteralText(TypeKind::kString, Datum::Bytes(written))));
     }
   }
   return translations;
@@ -204,14 +206,14 @@ std::vector<Function> FindingFunctions() {
        .meaning = "Whether a value ends with another one.",
        .examples = {"ENDS_WITH('apple', 'e')"}},
       {.name = "STRPOS",
-       .overloads = {Scalar("(STRING, STRING) -> INT64", RowKernel<FirstPosition<OfCharacters>>),
-                     Scalar("(BYTES, BYTES) -> INT64", RowKernel<FirstPosition<OfBytes>>)},
+       .overloads = {Scalar("(STRING, STRING) -> INT64", RowKernel<FirstPosition<PlacesOfCharacters>>),
+                     Scalar("(BYTES, BYTES) -> INT64", RowKernel<FirstPosition<PlacesOfBytes>>)},
        .meaning =
            "The position, from 1, at which the second value first stands in the first one; 0 if it does not.",
        .examples = {"STRPOS('foo@example.com', '@')"}},
       {.name = "INSTR",
-       .overloads = {Scalar("(STRING, STRING, [INT64], [INT64]) -> INT64", kInstr<OfCharacters>),
-                     Scalar("(BYTES, BYTES, [INT64], [INT64]) -> INT64", kInstr<OfBytes>)},
+       .overloads = {Scalar("(STRING, STRING, [INT64], [INT64]) -> INT64", kInstr<PlacesOfCharacters>),
+                     Scalar("(BYTES, BYTES, [INT64], [INT64]) -> INT64", kInstr<PlacesOfBytes>)},
        .meaning = "The position, from 1, at which the second value stands in the first one; 0 if it does "
                   "not.  The third argument says "
                   "where the search begins (negative: from the end, backwards), the fourth which occurrence "

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "absl/types/span.h"
-#include "sql/function/function_test_support.h"
+#include "sql/function/call.h"
 
 namespace sonde::sql {
 

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 7> kDays = {"sunday",   "monday", "tuesda
                                                    "thursday", "friday", "saturday"};
 constexpr size_t kShortNameBytes = 3;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDigitOfTime(char c) { return c >= '0' && c <= '9'; }
 
 // Reads a text element by element.  A function that gives false did not find what it was to read.
 class FormatReader {
@@ -101,7 +101,7 @@ bool FormatReader::Number(size_t bytes_max, int64_t min, int64_t max, int64_t* n
   if (is_negative) --bytes_max;
   int64_t value = 0;
   size_t bytes = 0;
-  while (bytes < bytes_max && bytes < rest_.size() && IsDigit(rest_[bytes])) {
+  while (bytes < bytes_max && bytes < rest_.size() && IsDigitOfTime(rest_[bytes])) {
     if (value <= max) value = value * 10 + (rest_[bytes] - '0');
     ++bytes;
   }
@@ -136,7 +136,7 @@ bool FormatReader::Offset(bool may_have_colon) {
   int64_t minutes = 0;
   std::string_view behind = rest_;
   if (may_have_colon && !behind.empty() && behind.front() == ':') behind.remove_prefix(1);
-  if (behind.size() >= 2 && IsDigit(behind[0]) && IsDigit(behind[1]) && behind[0] < '6') {
+  if (behind.size() >= 2 && IsDigitOfTime(behind[0]) && IsDigitOfTime(behind[1]) && behind[0] < '6') {
     minutes = (behind[0] - '0') * 10 + (behind[1] - '0');
     rest_ = behind.substr(2);
   }
@@ -167,7 +167,7 @@ bool FormatReader::Micros(size_t digits_max) {
   constexpr size_t kMicrosDigits = 6;
   size_t digits = 0;
   int64_t micros = 0;
-  for (; digits < digits_max && digits < rest_.size() && IsDigit(rest_[digits]); ++digits) {
+  for (; digits < digits_max && digits < rest_.size() && IsDigitOfTime(rest_[digits]); ++digits) {
     if (digits < kMicrosDigits) micros = micros * 10 + (rest_[digits] - '0');
   }
   for (size_t i = digits; i < kMicrosDigits; ++i) micros *= 10;
@@ -435,7 +435,7 @@ absl::Status CheckFormatOfDate(std::string_view format) {
     if (format[i] != '%') continue;
     const size_t start = ++i;
     if ((format[i] == 'E' || format[i] == 'O') && i + 1 < format.size()) ++i;
-    const bool has_digits = format[start] == 'E' && (format[i] == '*' || IsDigit(format[i])) &&
+    const bool has_digits = format[start] == 'E' && (format[i] == '*' || IsDigitOfTime(format[i])) &&
                             i + 1 < format.size() && format[i + 1] == 'S';
     if (has_digits) ++i;
     if (!is_of_time(format[i])) continue;

@@ -171,23 +171,57 @@ std::string QuotedText(std::string_view text) {
   return plain;
 }
 
+namespace {
+
+// Appends digits to a text.
+class Writer {
+ public:
+  explicit Writer(std::string* text) : text_(*text) {}
+
+  void Put(char c) { text_ += c; }
+  // At least so many digits, with zeros in front.
+  void Put(int64_t number, int digits) {
+    char reversed[20];
+    int count = 0;
+    for (; number > 0 || count < digits; number /= 10)
+      reversed[count++] = static_cast<char>('0' + number % 10);
+    while (count > 0) text_ += reversed[--count];
+  }
+  void PutPart(char before, int64_t number) {
+    Put(before);
+    Put(number, 2);
+  }
+
+ private:
+  std::string& text_;
+};
+
+}  // namespace
+
 std::string TimestampTextIn(const absl::TimeZone& zone, int64_t micros) {
-  const int offset_minutes = zone.At(absl::FromUnixMicros(micros)).offset / 60;
+  const int offset_minutes =
+      zone == absl::UTCTimeZone() ? 0 : zone.At(absl::FromUnixMicros(micros)).offset / 60;
   const int64_t local = micros + offset_minutes * kMicrosPerMinute;
   const int64_t days = FloorDivide(local, kMicrosPerDay);
   const CivilDate date = CivilOf(days);
   const int64_t second = (local - days * kMicrosPerDay) / kMicrosPerSecond;
   const int64_t fraction = FloorModulo(local, kMicrosPerSecond);
-  std::string text = fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", date.year, date.month, date.day,
-                                 second / 3'600, second / 60 % 60, second % 60);
-  if (fraction % 1'000 != 0) {
-    text += fmt::format(".{:06}", fraction);
-  } else if (fraction != 0) {
-    text += fmt::format(".{:03}", fraction / 1'000);
+  std::string text;
+  Writer writer(&text);
+  writer.Put(date.year, 4);
+  writer.PutPart('-', date.month);
+  writer.PutPart('-', date.day);
+  writer.PutPart(' ', second / 3'600);
+  writer.PutPart(':', second / 60 % 60);
+  writer.PutPart(':', second % 60);
+  if (fraction != 0) {
+    const bool is_of_millis = fraction % 1'000 == 0;
+    writer.Put('.');
+    writer.Put(is_of_millis ? fraction / 1'000 : fraction, is_of_millis ? 3 : 6);
   }
   const int minutes = std::abs(offset_minutes);
-  text += fmt::format("{}{:02}", offset_minutes < 0 ? '-' : '+', minutes / 60);
-  if (minutes % 60 != 0) text += fmt::format(":{:02}", minutes % 60);
+  writer.PutPart(offset_minutes < 0 ? '-' : '+', minutes / 60);
+  if (minutes % 60 != 0) writer.PutPart(':', minutes % 60);
   return text;
 }
 

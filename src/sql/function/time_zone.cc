@@ -18,13 +18,13 @@ namespace {
 constexpr int kOffsetMinutesMax = 14 * 60;
 constexpr size_t kNameBytesMax = 64;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDigitOfOffset(char c) { return c >= '0' && c <= '9'; }
 
 // One or two digits.
 std::optional<int> TakeNumber(std::string_view* text) {
-  if (text->empty() || !IsDigit(text->front())) return std::nullopt;
+  if (text->empty() || !IsDigitOfOffset(text->front())) return std::nullopt;
   int number = 0;
-  for (int i = 0; i < 2 && !text->empty() && IsDigit(text->front()); ++i) {
+  for (int i = 0; i < 2 && !text->empty() && IsDigitOfOffset(text->front()); ++i) {
     number = number * 10 + (text->front() - '0');
     text->remove_prefix(1);
   }

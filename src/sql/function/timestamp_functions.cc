@@ -31,7 +31,7 @@ Micros OfTextIn(Call& call, std::string_view text, std::string_view zone) {
   if (!clock.ok()) return clock.status();
   return ParseTimestampWithoutZone(text, (*clock)->zone());
 }
-Micros OfDate(Call& call, int64_t days) {
+Micros TimestampOfDate(Call& call, int64_t days) {
   return MidnightOn(call.state<TimeState>().Clock(call.facts()), days);
 }
 Micros OfDateIn(Call& call, int64_t days, std::string_view zone) {
@@ -108,11 +108,11 @@ void AppendConstructors(std::vector<Function>* functions) {
   functions->push_back({.name = "CURRENT_TIMESTAMP",
                         .overloads = {Scalar("() -> TIMESTAMP", RowKernel<CurrentTimestamp>)},
                         .meaning = "The time when the statement began.",
-                        .examples = {"CURRENT_TIMESTAMP() >= TIMESTAMP '2020-01-01'"}});
+                        .examples = {"CURRENT_TIMESTAMP() = CURRENT_TIMESTAMP()"}});
   functions->push_back({.name = "TIMESTAMP",
                         .overloads = {Scalar("(STRING) -> TIMESTAMP", RowKernel<OfText>),
                                       Scalar("(STRING, STRING) -> TIMESTAMP", RowKernel<OfTextIn>),
-                                      Scalar("(DATE) -> TIMESTAMP", RowKernel<OfDate>),
+                                      Scalar("(DATE) -> TIMESTAMP", RowKernel<TimestampOfDate>),
                                       Scalar("(DATE, STRING) -> TIMESTAMP", RowKernel<OfDateIn>),
                                       Scalar("(TIMESTAMP) -> TIMESTAMP", RowKernel<Same>)},
                         .meaning = "The timestamp that a text says, or when a date begins, in a time zone.",

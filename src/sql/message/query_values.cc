@@ -85,7 +85,8 @@ absl::StatusOr<Datum> ListOf(const Type& type, const pb::ArrayValue& values, Are
   if (type.Is(TypeKind::kStruct) && size != type.fields().size()) return NoValue(type);
   auto* const items = arena->New<Datum>(size);
   for (size_t i = 0; i < size; ++i) {
-    const absl::StatusOr<Datum> item = DatumOf(TypeOfItem(type, i), values.values(static_cast<int>(i)), arena);
+    const absl::StatusOr<Datum> item =
+        DatumOf(TypeOfItem(type, i), values.values(static_cast<int>(i)), arena);
     if (!item.ok()) return item.status();
     items[i] = *item;
   }

@@ -29,7 +29,8 @@ bool IsLiteralBytes(const Expression& expression) {
 std::optional<Access> CellOf(const Expression& expression) {
   const bool is_cell = IsCallOf(expression, "$map_at");
   if (!is_cell && !IsWriteTimestamp(expression)) return std::nullopt;
-  if (!IsReferenceToMap(*expression.arguments[0]) || !IsLiteralBytes(*expression.arguments[1])) return std::nullopt;
+  if (!IsReferenceToMap(*expression.arguments[0]) || !IsLiteralBytes(*expression.arguments[1]))
+    return std::nullopt;
   Access access;
   access.kind = is_cell ? ScanColumn::Kind::kCell : ScanColumn::Kind::kWriteTimestamp;
   access.qualifier = expression.arguments[1]->value.datum().bytes();
@@ -50,7 +51,8 @@ std::optional<Access> NumberOf(const Expression& expression) {
   } else if (IsCallOf(expression, "TO_FLOAT64")) {
     written = NumberBytes::kBigEndianDouble;
   } else if (expression.kind == Expression::Kind::kCast && expression.arguments.size() == 1 &&
-             cell->kind == Expression::Kind::kCast && cell->type.Is(TypeKind::kString) && cell->arguments.size() == 1) {
+             cell->kind == Expression::Kind::kCast && cell->type.Is(TypeKind::kString) &&
+             cell->arguments.size() == 1) {
     // SAFE_CAST(CAST(x AS STRING) AS INT64) fails where x is no UTF-8: only both forms are one.
     if (cell->is_safe != expression.is_safe) return std::nullopt;
     cell = cell->arguments[0].get();

@@ -23,8 +23,8 @@ struct Access {
 
   // Whether the same is wanted, be the family what it is.
   bool IsSameAs(const Access& other) const {
-    return kind == other.kind && qualifier == other.qualifier && written == other.written && is_safe == other.is_safe &&
-           type == other.type;
+    return kind == other.kind && qualifier == other.qualifier && written == other.written &&
+           is_safe == other.is_safe && type == other.type;
   }
 };
 

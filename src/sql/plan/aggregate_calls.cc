@@ -1,6 +1,7 @@
 // Calls of aggregate functions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,17 @@ bool TakesNullsModifier(const Function& function) {
   return function.name == "ARRAY_AGG" || function.name == "ANY_VALUE";
 }
 
+// Whether two aggregates give the same; of what has an order or a limit, nobody asks.
+bool IsSameAggregate(const AggregateItem& a, const AggregateItem& b) {
+  const auto is_simple = [](const AggregateItem& item) {
+    return item.having == nullptr && item.order_by.empty() && item.limit == nullptr;
+  };
+  return is_simple(a) && is_simple(b) && a.overload == b.overload && a.type == b.type &&
+         a.distinct == b.distinct && a.ignores_nulls == b.ignores_nulls &&
+         std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), b.arguments.end(),
+                    [](const ExpressionPtr& x, const ExpressionPtr& y) { return IsSame(*x, *y); });
+}
+
 bool IsAmong(const Expression& expression, const std::vector<ExpressionPtr>& arguments) {
   for (const ExpressionPtr& argument : arguments) {
     if (IsSame(expression, *argument)) return true;
@@ -36,18 +48,23 @@ bool IsAmong(const Expression& expression, const std::vector<ExpressionPtr>& arg
 absl::StatusOr<ExpressionPtr> QueryBinder::BindAggregateCall(const Expr& expr, const Function& function,
                                                              const Site& site) {
   if (site.around != nullptr) {
-    return Error(site.around->position,
-                 "Multi-level aggregation requires the enclosing aggregate function to have one or more GROUP BY "
-                 "modifiers.");
+    return Error(
+        site.around->position,
+        "Multi-level aggregation requires the enclosing aggregate function to have one or more GROUP BY "
+        "modifiers.");
   }
   if (site.aggregates == nullptr) {
     return Error(expr.position, fmt::format("Aggregate function {}{} not allowed in {}", function.name,
                                             expr.call->star ? "(*)" : "", site.clause));
   }
   SONDE_TRY_SET(AggregateItem item, BindAggregateItem(expr, function, site));
+  std::vector<AggregateItem>& items = site.aggregates->aggregates;
+  const auto same = std::find_if(items.begin(), items.end(),
+                                 [&](const AggregateItem& other) { return IsSameAggregate(item, other); });
+  const size_t place = static_cast<size_t>(same - items.begin());
   Type type = item.type;
-  site.aggregates->aggregates.push_back(std::move(item));
-  return MakeColumn(kAggregateBase + site.aggregates->aggregates.size() - 1, std::move(type));
+  if (same == items.end()) items.push_back(std::move(item));
+  return MakeColumn(kAggregateBase + place, std::move(type));
 }
 
 absl::StatusOr<AggregateItem> QueryBinder::BindAggregateItem(const Expr& expr, const Function& function,
@@ -80,24 +97,28 @@ absl::Status QueryBinder::CheckModifiers(const Expr& expr, const Function& funct
     return Error(expr.position, fmt::format("Analytic function {} does not support DISTINCT", function.name));
   }
   if (!call.order_by.empty() && (is_window || !TakesOrder(function))) {
-    return Error(call.order_by[0].expr->position,
+    return Error(WordBefore(call.order_by[0].expr->position, "ORDER"),
                  is_window ? fmt::format("ORDER BY in arguments is not supported on analytic functions")
-                           : fmt::format("Aggregate function {} does not support ORDER BY in arguments", function.name));
+                           : fmt::format("Aggregate function {} does not support ORDER BY in arguments",
+                                         function.name));
   }
   if (call.limit != nullptr && (is_window || !TakesOrder(function))) {
-    return Error(call.limit->position,
-                 is_window ? fmt::format("LIMIT in arguments is not supported on analytic functions")
-                           : fmt::format("Aggregate function {} does not support LIMIT in arguments", function.name));
+    return Error(
+        WordBefore(call.limit->position, "LIMIT"),
+        is_window ? fmt::format("LIMIT in arguments is not supported on analytic functions")
+                  : fmt::format("Aggregate function {} does not support LIMIT in arguments", function.name));
   }
-  static constexpr std::string_view kWindowsWithNulls[] = {"FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "PERCENTILE_CONT",
-                                                           "PERCENTILE_DISC", "LAG", "LEAD"};
+  static constexpr std::string_view kWindowsWithNulls[] = {
+      "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "PERCENTILE_CONT", "PERCENTILE_DISC", "LAG", "LEAD"};
   bool takes_nulls_modifier = TakesNullsModifier(function);
-  for (const std::string_view name : kWindowsWithNulls) takes_nulls_modifier |= is_window && function.name == name;
+  for (const std::string_view name : kWindowsWithNulls)
+    takes_nulls_modifier |= is_window && function.name == name;
   if (call.nulls != Expr::Call::Nulls::kUnsaid && !takes_nulls_modifier) {
     const bool is_aggregate = function.kind == Function::Kind::kAggregate;
-    return Error(expr.position, fmt::format("IGNORE NULLS and RESPECT NULLS are not allowed for {} function {}",
-                                            is_aggregate ? "aggregate" : "analytic",
-                                            is_aggregate ? absl::AsciiStrToLower(function.name) : function.name));
+    return Error(expr.position,
+                 fmt::format("IGNORE NULLS and RESPECT NULLS are not allowed for {} function {}",
+                             is_aggregate ? "aggregate" : "analytic",
+                             is_aggregate ? absl::AsciiStrToLower(function.name) : function.name));
   }
   return absl::OkStatus();
 }
@@ -110,8 +131,9 @@ absl::Status QueryBinder::BindModifiers(const Expr& expr, const Function& /*func
   if (call.distinct) {
     for (const ExpressionPtr& argument : item->arguments) {
       if (argument->type.IsGroupable()) continue;
-      return Error(expr.position, fmt::format("Aggregate functions with DISTINCT cannot be used with arguments of type {}",
-                                              argument->type.ToString()));
+      return Error(expr.position,
+                   fmt::format("Aggregate functions with DISTINCT cannot be used with arguments of type {}",
+                               argument->type.ToString()));
     }
   }
   const Expr* const having = call.having_max != nullptr ? call.having_max.get() : call.having_min.get();
@@ -127,12 +149,13 @@ absl::Status QueryBinder::BindModifiers(const Expr& expr, const Function& /*func
     SortKey key;
     SONDE_TRY_SET(key.expr, BindExpression(*order.expr, inside));
     if (!key.expr->type.IsOrderable()) {
-      return Error(order.expr->position,
-                   fmt::format("ORDER BY does not support expressions of type {}", key.expr->type.ToString()));
+      return Error(order.expr->position, fmt::format("ORDER BY does not support expressions of type {}",
+                                                     key.expr->type.ToString()));
     }
     if (call.distinct && !IsAmong(*key.expr, item->arguments)) {
-      return Error(order.expr->position, "An aggregate function that has both DISTINCT and ORDER BY arguments can only "
-                                         "ORDER BY expressions that are arguments to the function");
+      return Error(order.expr->position,
+                   "An aggregate function that has both DISTINCT and ORDER BY arguments can only "
+                   "ORDER BY expressions that are arguments to the function");
     }
     key.descending = order.descending;
     key.nulls_first = order.nulls_first.value_or(!order.descending);

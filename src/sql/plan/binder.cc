@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,6 +20,20 @@ namespace sonde::sql {
 
 absl::Status QueryBinder::Error(Position position, std::string_view message) const {
   return ErrorAt(text_, position, message);
+}
+
+Position QueryBinder::WordBefore(Position position, std::string_view word) const {
+  for (size_t at = std::min<size_t>(position.offset, text_.size()); at-- > 0;) {
+    if (SameName(text_.substr(at, word.size()), word)) return {static_cast<uint32_t>(at)};
+  }
+  return position;
+}
+
+Position QueryBinder::WordFrom(Position position, std::string_view word) const {
+  for (size_t at = position.offset; at + word.size() <= text_.size(); ++at) {
+    if (SameName(text_.substr(at, word.size()), word)) return {static_cast<uint32_t>(at)};
+  }
+  return position;
 }
 
 absl::Status QueryBinder::RequireExtension(Position position, std::string_view construct) const {
@@ -45,7 +60,8 @@ absl::StatusOr<BoundQuery> QueryBinder::BindStatement(const Statement& statement
   return query;
 }
 
-absl::StatusOr<BoundQuery> Bind(const Statement& statement, std::string_view text, const BindOptions& options) {
+absl::StatusOr<BoundQuery> Bind(const Statement& statement, std::string_view text,
+                                const BindOptions& options) {
   QueryBinder binder(text, options);
   SONDE_TRY_SET(BoundQuery query, binder.BindStatement(statement));
   SONDE_TRY(Rewrite(options.rewrite, &query.plan));

@@ -36,7 +36,8 @@ bool Takes(const Function& function, size_t place, ArgumentFacts::Kind kind) {
 // The text of a part: MONTH, or WEEK(MONDAY); empty: the expression is none.
 std::string PartOf(const Expr& expr) {
   if (expr.kind == Expr::Kind::kName) return absl::AsciiStrToUpper(expr.text);
-  if (expr.kind != Expr::Kind::kCall || expr.call->name.parts.size() != 1 || expr.call->arguments.size() != 1) return "";
+  if (expr.kind != Expr::Kind::kCall || expr.call->name.parts.size() != 1 || expr.call->arguments.size() != 1)
+    return "";
   const Expr& day = *expr.call->arguments[0];
   if (day.kind != Expr::Kind::kName) return "";
   return absl::AsciiStrToUpper(expr.call->name.parts[0]) + "(" + absl::AsciiStrToUpper(day.text) + ")";
@@ -44,8 +45,9 @@ std::string PartOf(const Expr& expr) {
 
 bool IsDatePart(std::string_view part) {
   static constexpr std::string_view kParts[] = {
-      "YEAR", "ISOYEAR", "QUARTER", "MONTH", "WEEK", "ISOWEEK", "DAY", "DAYOFWEEK", "DAYOFYEAR", "HOUR", "MINUTE",
-      "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND", "DATE", "DATETIME", "TIME"};
+      "YEAR",        "ISOYEAR",     "QUARTER",    "MONTH", "WEEK",     "ISOWEEK",
+      "DAY",         "DAYOFWEEK",   "DAYOFYEAR",  "HOUR",  "MINUTE",   "SECOND",
+      "MILLISECOND", "MICROSECOND", "NANOSECOND", "DATE",  "DATETIME", "TIME"};
   const std::string_view word = part.substr(0, part.find('('));
   return std::find(std::begin(kParts), std::end(kParts), word) != std::end(kParts);
 }
@@ -66,7 +68,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCall(const Expr& expr, const Site
   if (function->kind == Function::Kind::kNotBuilt) {
     return absl::UnimplementedError(fmt::format("Function {} is not built", name));
   }
-  if (call.star && name != "COUNT") return Error(expr.position, "Argument * can only be used in COUNT(*)");
+  if (call.star && name != "COUNT")
+    return Error(WordFrom(expr.position, "*"), "Argument * can only be used in COUNT(*)");
   if (call.over != nullptr) {
     if (function->kind == Function::Kind::kScalar) {
       return Error(expr.position, fmt::format("Function {} does not support an OVER clause", name));
@@ -74,24 +77,27 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCall(const Expr& expr, const Site
     return BindWindowCall(expr, *function, site);
   }
   if (function->kind == Function::Kind::kWindow) {
-    return Error(expr.position, fmt::format("Analytic function {} cannot be called without an OVER clause", name));
+    return Error(expr.position,
+                 fmt::format("Analytic function {} cannot be called without an OVER clause", name));
   }
   if (function->kind == Function::Kind::kAggregate) return BindAggregateCall(expr, *function, site);
   return BindScalarCall(expr, *function, is_safe, site);
 }
 
-absl::StatusOr<ExpressionPtr> QueryBinder::BindScalarCall(const Expr& expr, const Function& function, bool is_safe,
-                                                          const Site& site) {
+absl::StatusOr<ExpressionPtr> QueryBinder::BindScalarCall(const Expr& expr, const Function& function,
+                                                          bool is_safe, const Site& site) {
   const Expr::Call& call = *expr.call;
   if (call.distinct) {
     return Error(expr.position,
                  fmt::format("Non-aggregate function {} cannot be called with DISTINCT", function.name));
   }
   if (!call.order_by.empty()) {
-    return Error(call.order_by[0].expr->position, "ORDER BY in arguments is not supported on scalar functions");
+    return Error(WordBefore(call.order_by[0].expr->position, "ORDER"),
+                 "ORDER BY in arguments is not supported on scalar functions");
   }
   if (call.limit != nullptr) {
-    return Error(call.limit->position, "LIMIT in arguments is not supported on scalar functions");
+    return Error(WordBefore(call.limit->position, "LIMIT"),
+                 "LIMIT in arguments is not supported on scalar functions");
   }
   if (call.nulls != Expr::Call::Nulls::kUnsaid) {
     return Error(expr.position, "IGNORE NULLS and RESPECT NULLS are not supported on scalar functions");
@@ -112,8 +118,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindScalarCall(const Expr& expr, cons
   return made;
 }
 
-absl::StatusOr<CallArgument> QueryBinder::BindArgument(const Expr& expr, const Function& function, size_t place,
-                                                       const Site& site) {
+absl::StatusOr<CallArgument> QueryBinder::BindArgument(const Expr& expr, const Function& function,
+                                                       size_t place, const Site& site) {
   CallArgument argument;
   argument.expr = &expr;
   if (expr.kind == Expr::Kind::kLambda) {
@@ -125,16 +131,19 @@ absl::StatusOr<CallArgument> QueryBinder::BindArgument(const Expr& expr, const F
     argument.facts.kind = ArgumentFacts::Kind::kInterval;
     argument.part = expr.text;
     if (!IsDatePart(argument.part)) {
-      return Error(expr.position, fmt::format("A valid date part name is required but found {}", expr.text));
+      return Error(WordFrom(expr.children[0]->position, expr.text),
+                   fmt::format("A valid date part name is required but found {}", expr.text));
     }
     SONDE_TRY_SET(argument.bound, BindExpression(*expr.children[0], site));
     const ArgumentFacts facts = FactsOf(*argument.bound);
     const bool is_text = facts.literal.has_value() && argument.bound->type.Is(TypeKind::kString);
     if (!is_text && !CoercionCost(facts, TypeKind::kInt64).has_value()) {
-      return Error(expr.children[0]->position,
-                   fmt::format("Interval value must be coercible to INT64 type, but has type {}", ShownType(facts)));
+      return Error(
+          expr.children[0]->position,
+          fmt::format("Interval value must be coercible to INT64 type, but has type {}", ShownType(facts)));
     }
-    SONDE_TRY_SET(argument.bound, Coerce(std::move(argument.bound), TypeKind::kInt64, expr.children[0]->position));
+    SONDE_TRY_SET(argument.bound,
+                  Coerce(std::move(argument.bound), TypeKind::kInt64, expr.children[0]->position));
     argument.facts.type = TypeKind::kInt64;
     return argument;
   }
@@ -157,7 +166,8 @@ absl::StatusOr<CallArgument> QueryBinder::BindArgument(const Expr& expr, const F
   return argument;
 }
 
-absl::StatusOr<std::vector<CallArgument>> QueryBinder::BindArguments(const Expr& expr, const Function& function,
+absl::StatusOr<std::vector<CallArgument>> QueryBinder::BindArguments(const Expr& expr,
+                                                                     const Function& function,
                                                                      const Site& site) {
   std::vector<CallArgument> arguments;
   for (const ExprPtr& child : expr.call->arguments) {
@@ -213,8 +223,8 @@ absl::StatusOr<ChosenOverload> QueryBinder::Choose(const Expr& expr, const Funct
   if (chosen.has_value()) return *std::move(chosen);
   if (!lambda_error.ok()) return lambda_error;
   const std::string_view what = function.kind == Function::Kind::kAggregate ? "aggregate function"
-                                : function.kind == Function::Kind::kWindow ? "analytic function"
-                                                                           : "function";
+                                : function.kind == Function::Kind::kWindow  ? "analytic function"
+                                                                            : "function";
   return Error(expr.position, NoSignatureText(fmt::format("{} {}", what, function.name), function, facts));
 }
 
@@ -243,7 +253,8 @@ absl::StatusOr<std::vector<ExpressionPtr>> QueryBinder::FinishArguments(const Ch
         break;
       }
       case ArgumentFacts::Kind::kValue: {
-        SONDE_TRY_SET(ExpressionPtr value, Coerce(std::move(argument.bound), wanted, argument.expr->position));
+        SONDE_TRY_SET(ExpressionPtr value,
+                      Coerce(std::move(argument.bound), wanted, argument.expr->position));
         finished.push_back(std::move(value));
         break;
       }
@@ -262,7 +273,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindLambda(const Expr& expr, const st
   for (size_t i = 0; i < parameters.size(); ++i) {
     for (const NamedColumn& other : names.columns) {
       if (SameName(other.name, expr.names[i])) {
-        return Error(expr.position, fmt::format("Lambda argument name `{}` is already defined", expr.names[i]));
+        return Error(expr.position,
+                     fmt::format("Lambda argument name `{}` is already defined", expr.names[i]));
       }
     }
     names.columns.push_back({expr.names[i], kLambdaBase + next_lambda_++, parameters[i]});

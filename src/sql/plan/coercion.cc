@@ -52,8 +52,8 @@ ExpressionPtr FieldOf(ExpressionPtr value, size_t field) {
 
 absl::StatusOr<ExpressionPtr> QueryBinder::Coerce(ExpressionPtr value, const Type& to, Position position) {
   if (value->kind == Expression::Kind::kLiteral && value->written == Expression::Written::kUntyped) {
-    Value typed = value->value.is_null() || !to.Is(TypeKind::kArray) ? Value::Null(to)
-                                                                     : Value::Array(to.element(), {});
+    Value typed =
+        value->value.is_null() || !to.Is(TypeKind::kArray) ? Value::Null(to) : Value::Array(to.element(), {});
     ExpressionPtr literal = MakeLiteral(std::move(typed));
     if (to == value->type) literal->written = Expression::Written::kUntyped;
     return literal;
@@ -62,7 +62,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::Coerce(ExpressionPtr value, const Typ
   if (value->kind == Expression::Kind::kLiteral) {
     absl::StatusOr<Value> cast = CastValue(value->value, to);
     if (!cast.ok()) {
-      return Error(position, fmt::format("Could not cast literal {} to type {}", value->value.ToSql(), to.ToString()));
+      return Error(position,
+                   fmt::format("Could not cast literal {} to type {}", value->value.ToSql(), to.ToString()));
     }
     return MakeLiteral(*std::move(cast));
   }
@@ -137,11 +138,12 @@ std::string Fault(const Signature& signature, absl::Span<const ArgumentFacts> ar
   for (size_t i = 0; i < arguments.size(); ++i) {
     const size_t place = std::min(i, signature.arguments().size() - 1);
     const Signature::Argument& wanted = signature.arguments()[place];
-    if (wanted.kind != ArgumentFacts::Kind::kValue || arguments[i].kind != ArgumentFacts::Kind::kValue) continue;
+    if (wanted.kind != ArgumentFacts::Kind::kValue || arguments[i].kind != ArgumentFacts::Kind::kValue)
+      continue;
     if (wanted.type.kind != TypePattern::Kind::kExact) continue;
     if (CoercionCost(arguments[i], wanted.type.type).has_value()) continue;
-    return fmt::format("Argument {}: Unable to coerce type {} to expected type {}", i + 1, ShownType(arguments[i]),
-                       wanted.type.type.ToString());
+    return fmt::format("Argument {}: Unable to coerce type {} to expected type {}", i + 1,
+                       ShownType(arguments[i]), wanted.type.type.ToString());
   }
   return "";
 }
@@ -160,9 +162,9 @@ std::string ArgumentsOf(const Signature& signature) {
 std::string NoSignatureText(std::string_view shown, const Function& function,
                             absl::Span<const ArgumentFacts> arguments) {
   std::string text = fmt::format("No matching signature for {}", shown);
-  const bool is_comparison = shown.starts_with("operator ") &&
-                             (shown.find('=') != std::string_view::npos || shown == "operator <" ||
-                              shown == "operator >");
+  const bool is_comparison =
+      shown.starts_with("operator ") &&
+      (shown.find('=') != std::string_view::npos || shown == "operator <" || shown == "operator >");
   const std::string types = ShownTypes(arguments);
   if (is_comparison) {
     text += " for argument types: " + types;

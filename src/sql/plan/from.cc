@@ -86,7 +86,8 @@ absl::StatusOr<Relation> QueryBinder::BindFrom(const FromItem& item, const Scope
 
 bool QueryBinder::IsArray(const FromItem& item, const NameList& left, const Scope* outer) const {
   if (item.kind == FromItem::Kind::kUnnest) return true;
-  if (item.kind != FromItem::Kind::kTable || item.path.parts.size() < 2 || !item.arguments.empty()) return false;
+  if (item.kind != FromItem::Kind::kTable || item.path.parts.size() < 2 || !item.arguments.empty())
+    return false;
   const Scope scope{&left, outer, true};
   const absl::StatusOr<FoundName> found = FindName(scope, item.path.parts[0]);
   return !found.ok() || found->kind != FoundName::Kind::kNothing;
@@ -118,8 +119,10 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindArrayOf(const FromItem& item, con
   }
   if (IsUntypedNull(*array)) return Coerce(std::move(array), Type::Array(TypeKind::kInt64), position);
   if (!array->type.Is(TypeKind::kArray)) {
-    return Error(position, fmt::format("Values referenced in UNNEST must be arrays. UNNEST contains expression of type {}",
-                                       array->type.ToString()));
+    return Error(
+        position,
+        fmt::format("Values referenced in UNNEST must be arrays. UNNEST contains expression of type {}",
+                    array->type.ToString()));
   }
   return array;
 }

@@ -73,11 +73,12 @@ absl::StatusOr<Relation> QueryBinder::BindJoin(const FromItem& item, Relation le
     for (const WithQuery& with : with_) is_with = is_with || SameName(with.name, right.path.parts[0]);
     if (is_name && !is_with && options_.find_table != nullptr &&
         absl::IsNotFound(options_.find_table(right.path.parts[0]).status())) {
-      return ErrorAt(text_, right.path.position,
-                     absl::NotFoundError(fmt::format(
-                         "Table not found: {0} (Unqualified identifiers in a FROM clause are always resolved as tables. "
-                         "Identifier {0} is in scope but unqualified names cannot be resolved here.)",
-                         right.path.parts[0])));
+      return ErrorAt(
+          text_, right.path.position,
+          absl::NotFoundError(fmt::format(
+              "Table not found: {0} (Unqualified identifiers in a FROM clause are always resolved as tables. "
+              "Identifier {0} is in scope but unqualified names cannot be resolved here.)",
+              right.path.parts[0])));
     }
   }
   SONDE_TRY_SET(Relation bound, BindFrom(right, outer));
@@ -90,14 +91,16 @@ absl::StatusOr<Relation> QueryBinder::JoinArray(const FromItem& item, Relation l
   const bool is_left = is_join && item.join == FromItem::Join::kLeft;
   for (const RangeVariable& variable : left.names.variables) {
     if (!array_item.alias.empty() && SameName(variable.name, array_item.alias)) {
-      return Error(array_item.position, fmt::format("Duplicate table alias {} in the same FROM clause", array_item.alias));
+      return Error(array_item.position,
+                   fmt::format("Duplicate table alias {} in the same FROM clause", array_item.alias));
     }
   }
   const size_t left_width = left.plan->types.size();
   const Scope scope{&left.names, outer, true};
   SONDE_TRY_SET(ExpressionPtr array, BindArrayOf(array_item, scope));
   const bool filters = is_join && !IsLiteralTrue(item.on.get());
-  SONDE_TRY_SET(Relation relation, UnnestOver(array_item, std::move(array), std::move(left), is_left && !filters));
+  SONDE_TRY_SET(Relation relation,
+                UnnestOver(array_item, std::move(array), std::move(left), is_left && !filters));
   if (!filters) return relation;
   const Scope joined{&relation.names, outer, true};
   Site site;
@@ -111,7 +114,8 @@ absl::StatusOr<Relation> QueryBinder::JoinArray(const FromItem& item, Relation l
   return FilterOuterArray(std::move(relation), std::move(condition), left_width);
 }
 
-absl::StatusOr<Relation> QueryBinder::FilterOuterArray(Relation relation, ExpressionPtr condition, size_t left_width) {
+absl::StatusOr<Relation> QueryBinder::FilterOuterArray(Relation relation, ExpressionPtr condition,
+                                                       size_t left_width) {
   // LEFT JOIN UNNEST(array) ON condition: the elements that fulfil it are found by a subquery over the left row, and
   // unnested then.
   Plan& unnest = *relation.plan;
@@ -209,31 +213,36 @@ absl::StatusOr<Relation> QueryBinder::JoinRelations(const FromItem& item, Relati
   if (merged.empty()) return relation;
   // FULL JOIN USING: what is not NULL on one of the sides comes behind the columns of the join.
   std::vector<ExpressionPtr> columns;
-  for (size_t i = 0; i < relation.plan->types.size(); ++i) columns.push_back(MakeColumn(i, relation.plan->types[i]));
+  for (size_t i = 0; i < relation.plan->types.size(); ++i)
+    columns.push_back(MakeColumn(i, relation.plan->types[i]));
   for (ExpressionPtr& expr : merged) columns.push_back(std::move(expr));
   relation.plan = MakeProject(std::move(relation.plan), std::move(columns));
   return relation;
 }
 
-absl::Status QueryBinder::BindUsing(const FromItem& item, const NameList& left, const NameList& right, Plan* join,
-                                    NameList* names, std::vector<ExpressionPtr>* merged) {
+absl::Status QueryBinder::BindUsing(const FromItem& item, const NameList& left, const NameList& right,
+                                    Plan* join, NameList* names, std::vector<ExpressionPtr>* merged) {
   const size_t left_width = join->inputs[0]->types.size();
+  const Position using_position = WordFrom(item.right->position, "USING");
   std::vector<ExpressionPtr> conditions;
   for (const std::string& name : item.using_columns) {
     const NamedColumn* const a = OnlyColumn(left, name);
     const NamedColumn* const b = OnlyColumn(right, name);
     if (a == nullptr || b == nullptr) {
-      return Error(item.position, fmt::format("Column {} in USING clause not found on {} side of join", name,
-                                              a == nullptr ? "left" : "right"));
+      return Error(WordFrom(using_position, name),
+                   fmt::format("Column {} in USING clause not found on {} side of join", name,
+                               a == nullptr ? "left" : "right"));
     }
     std::vector<ExpressionPtr> sides;
     sides.push_back(MakeColumn(a->index, a->type));
     sides.push_back(MakeColumn(b->index + left_width, b->type));
-    absl::StatusOr<ExpressionPtr> equal = CallOperator("$equal", "operator =", std::move(sides), item.position);
+    absl::StatusOr<ExpressionPtr> equal =
+        CallOperator("$equal", "operator =", std::move(sides), item.position);
     if (!equal.ok()) {
-      return Error(item.position, fmt::format("Column '{}' in USING has incompatible types that cannot be directly "
-                                              "compared using equality on either side of the join: {} and {}",
-                                              name, a->type.ToString(), b->type.ToString()));
+      return Error(WordFrom(using_position, name),
+                   fmt::format("Column '{}' in USING has incompatible types that cannot be directly "
+                               "compared using equality on either side of the join: {} and {}",
+                               name, a->type.ToString(), b->type.ToString()));
     }
     conditions.push_back(*std::move(equal));
     NamedColumn both = *a;
@@ -244,7 +253,8 @@ absl::Status QueryBinder::BindUsing(const FromItem& item, const NameList& left, 
       std::vector<ExpressionPtr> values;
       values.push_back(MakeColumn(a->index, a->type));
       values.push_back(MakeColumn(b->index + left_width, b->type));
-      SONDE_TRY_SET(const std::optional<Type> common, CoerceToCommon(&values, {item.position, item.position}));
+      SONDE_TRY_SET(const std::optional<Type> common,
+                    CoerceToCommon(&values, {item.position, item.position}));
       auto coalesce = std::make_unique<Expression>();
       coalesce->kind = Expression::Kind::kCoalesce;
       coalesce->type = common.value_or(a->type);
@@ -301,7 +311,8 @@ absl::Status QueryBinder::BindAsof(const FromItem& item, size_t left_width, Plan
       return Error(item.position, "ASOF JOIN needs exactly one inequality between the two sides");
     }
     // left >= right: the greatest of the right side is the nearest.
-    join->asof_order.push_back({CloneDeep(is_straight ? b : a), is_greater == is_straight, true});
+    const bool descending = is_greater == is_straight;
+    join->asof_order.push_back({CloneDeep(is_straight ? b : a), descending, !descending});
   }
   if (join->asof_order.empty()) {
     return Error(item.position, "ASOF JOIN needs exactly one inequality between the two sides");

@@ -26,7 +26,9 @@ Ranges Union(Ranges a, const Ranges& b) {
   return NormalizeRanges(std::move(a));
 }
 
-bool EndsBefore(const RowRange& a, const RowRange& b) { return !a.end.empty() && (b.end.empty() || a.end < b.end); }
+bool EndsBefore(const RowRange& a, const RowRange& b) {
+  return !a.end.empty() && (b.end.empty() || a.end < b.end);
+}
 
 Ranges Intersection(const Ranges& a, const Ranges& b) {
   Ranges both;
@@ -127,7 +129,8 @@ class Finder {
 };
 
 std::optional<Value> Finder::Constant(const Expression& expression) const {
-  if (!ReferencesOf(expression).empty() || HasOuter(expression) || HasSubquery(expression) || HasVolatile(expression)) {
+  if (!ReferencesOf(expression).empty() || HasOuter(expression) || HasSubquery(expression) ||
+      HasVolatile(expression)) {
     return std::nullopt;
   }
   absl::StatusOr<Value> value = EvaluateConstant(expression, context_);
@@ -158,7 +161,8 @@ Finder::Side Finder::SideOf(const Expression& expression, std::string* delimiter
   const std::optional<Value> place = Constant(*expression.arguments[1]);
   const std::optional<Value> between = Constant(*split.arguments[1]);
   const bool is_first = place.has_value() && !place->is_null() && place->datum().integer == 0;
-  if (!is_first || !between.has_value() || between->is_null() || between->datum().bytes().empty()) return Side::kNone;
+  if (!is_first || !between.has_value() || between->is_null() || between->datum().bytes().empty())
+    return Side::kNone;
   *delimiter = between->datum().bytes();
   return Side::kFirstPart;
 }
@@ -180,7 +184,8 @@ Ranges Finder::Find(const Expression& condition, bool wanted) const {
       if (all) {
         ranges = Intersection(ranges, part);
       } else {
-        ranges.insert(ranges.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
+        ranges.insert(ranges.end(), std::make_move_iterator(part.begin()),
+                      std::make_move_iterator(part.end()));
       }
     }
     return all ? ranges : NormalizeRanges(std::move(ranges));
@@ -205,7 +210,8 @@ Ranges Finder::FindOfCall(const Expression& call, bool wanted) const {
   }
   const bool is_prefix = name == "STARTS_WITH";
   if (is_prefix || name == "$like") {
-    const std::optional<Value> value = IsKey(*call.arguments[0]) ? Constant(*call.arguments[1]) : std::nullopt;
+    const std::optional<Value> value =
+        IsKey(*call.arguments[0]) ? Constant(*call.arguments[1]) : std::nullopt;
     if (!value.has_value()) return Everything();
     if (value->is_null()) return Nothing();
     const std::string_view bytes = value->datum().bytes();

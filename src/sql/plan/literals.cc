@@ -70,7 +70,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindLiteral(const Expr& expr) {
   const bool is_date = expr.kind == Expr::Kind::kDate;
   absl::StatusOr<Value> value =
       CastValue(Value::String(expr.text), is_date ? TypeKind::kDate : TypeKind::kTimestamp);
-  if (!value.ok()) return Error(expr.position, fmt::format("Invalid {} literal", is_date ? "DATE" : "TIMESTAMP"));
+  if (!value.ok())
+    return Error(expr.position, fmt::format("Invalid {} literal", is_date ? "DATE" : "TIMESTAMP"));
   return Written(*std::move(value));
 }
 
@@ -101,9 +102,9 @@ absl::StatusOr<Type> QueryBinder::BindType(const TypeName& name) {
   }
   if (!inside.empty()) return not_found();
   static constexpr std::pair<std::string_view, TypeKind> kNames[] = {
-      {"BOOL", TypeKind::kBool},       {"BOOLEAN", TypeKind::kBool},     {"INT64", TypeKind::kInt64},
-      {"FLOAT32", TypeKind::kFloat32}, {"FLOAT64", TypeKind::kFloat64},  {"STRING", TypeKind::kString},
-      {"BYTES", TypeKind::kBytes},     {"DATE", TypeKind::kDate},        {"TIMESTAMP", TypeKind::kTimestamp},
+      {"BOOL", TypeKind::kBool},       {"BOOLEAN", TypeKind::kBool},    {"INT64", TypeKind::kInt64},
+      {"FLOAT32", TypeKind::kFloat32}, {"FLOAT64", TypeKind::kFloat64}, {"STRING", TypeKind::kString},
+      {"BYTES", TypeKind::kBytes},     {"DATE", TypeKind::kDate},       {"TIMESTAMP", TypeKind::kTimestamp},
   };
   for (const auto& [known, kind] : kNames) {
     if (word == known) return Type(kind);

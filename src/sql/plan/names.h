@@ -19,8 +19,9 @@ struct NamedColumn {
   std::string name;  // empty: none
   size_t index = 0;  // of the plan's columns
   Type type;
-  bool is_value = false;  // an element of UNNEST, or of SELECT AS VALUE: * gives the fields of a struct, whose names
-                          // are names by themselves, too
+  bool is_value =
+      false;  // an element of UNNEST, or of SELECT AS VALUE: * gives the fields of a struct, whose names
+              // are names by themselves, too
   bool in_star = true;
 };
 

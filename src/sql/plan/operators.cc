@@ -22,12 +22,15 @@ struct Operator {
 };
 
 constexpr Operator kBinary[] = {
-    {"+", "$add"},          {"-", "$subtract"},    {"*", "$multiply"},
-    {"/", "$divide"},       {"||", "$concat"},     {"<<", "$shift_left"},
-    {">>", "$shift_right"}, {"&", "$bitwise_and"}, {"|", "$bitwise_or"},
-    {"^", "$bitwise_xor"},  {"=", "$equal"},       {"!=", "$not_equal"},
-    {"<", "$less"},         {"<=", "$less_or_equal"}, {">", "$greater"},
-    {">=", "$greater_or_equal"}, {"LIKE", "$like"}, {"IS DISTINCT FROM", "$is_distinct"},
+    {"+", "$add"},          {"-", "$subtract"},
+    {"*", "$multiply"},     {"/", "$divide"},
+    {"||", "$concat"},      {"<<", "$shift_left"},
+    {">>", "$shift_right"}, {"&", "$bitwise_and"},
+    {"|", "$bitwise_or"},   {"^", "$bitwise_xor"},
+    {"=", "$equal"},        {"!=", "$not_equal"},
+    {"<", "$less"},         {"<=", "$less_or_equal"},
+    {">", "$greater"},      {">=", "$greater_or_equal"},
+    {"LIKE", "$like"},      {"IS DISTINCT FROM", "$is_distinct"},
 };
 
 std::string_view FunctionOf(std::string_view text) {
@@ -40,7 +43,9 @@ std::string_view FunctionOf(std::string_view text) {
 }  // namespace
 
 absl::StatusOr<ExpressionPtr> QueryBinder::CallOperator(std::string_view name, std::string_view shown,
-                                                        std::vector<ExpressionPtr> arguments, Position position) {
+                                                        std::vector<ExpressionPtr> arguments,
+                                                        Position position,
+                                                        const std::vector<ExprPtr>* places) {
   const Function* const function = FindFunction(name);
   if (function == nullptr) {
     return absl::UnimplementedError(fmt::format("{} is not built", shown));
@@ -61,7 +66,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::CallOperator(std::string_view name, s
   call->is_volatile = function->is_volatile;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (facts[i].kind == ArgumentFacts::Kind::kValue) {
-      SONDE_TRY_SET(arguments[i], Coerce(std::move(arguments[i]), chosen->match.argument_types[i], position));
+      const Position place = places == nullptr || i >= places->size() ? position : (*places)[i]->position;
+      SONDE_TRY_SET(arguments[i], Coerce(std::move(arguments[i]), chosen->match.argument_types[i], place));
     }
     call->arguments.push_back(std::move(arguments[i]));
   }
@@ -72,8 +78,7 @@ absl::StatusOr<Kernel> QueryBinder::EqualKernel(const Type& type, Position posit
   std::vector<ExpressionPtr> sides;
   sides.push_back(MakeColumn(0, type));
   sides.push_back(MakeColumn(0, type));
-  SONDE_TRY_SET(const ExpressionPtr equal,
-                CallOperator("$equal", "operator =", std::move(sides), position));
+  SONDE_TRY_SET(const ExpressionPtr equal, CallOperator("$equal", "operator =", std::move(sides), position));
   return equal->overload->kernel;
 }
 
@@ -84,7 +89,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::Negate(ExpressionPtr value, bool nega
   return CallOperator("$not", "operator NOT", std::move(arguments), position);
 }
 
-absl::Status QueryBinder::RefuseNull(std::string_view shown, const Expr& operand, const Expression& bound) const {
+absl::Status QueryBinder::RefuseNull(std::string_view shown, const Expr& operand,
+                                     const Expression& bound) const {
   if (!IsUntypedNull(bound)) return absl::OkStatus();
   return Error(operand.position, fmt::format("Operands of {} cannot be literal NULL", shown));
 }
@@ -104,7 +110,9 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindUnary(const Expr& expr, const Sit
     literal->written = Expression::Written::kLiteral;
     return literal;
   }
-  const std::string_view function = expr.text == "-" ? "$unary_minus" : expr.text == "~" ? "$bitwise_not" : "$not";
+  const std::string_view function = expr.text == "-"   ? "$unary_minus"
+                                    : expr.text == "~" ? "$bitwise_not"
+                                                       : "$not";
   std::vector<ExpressionPtr> arguments;
   arguments.push_back(std::move(value));
   return CallOperator(function, fmt::format("operator {}", expr.text), std::move(arguments), expr.position);
@@ -124,13 +132,14 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindAndOr(const Expr& expr, const Sit
     if (!CoercionCost(facts[i], TypeKind::kBool).has_value()) {
       std::string types;
       for (const ArgumentFacts& fact : facts) types += (types.empty() ? "" : ", ") + ShownType(fact);
-      return Error(expr.position,
-                   fmt::format("No matching signature for operator {0}\n  Argument types: {1}\n  Signature: BOOL {0} "
-                               "([BOOL, ...])\n    Argument {2}: Unable to coerce type {3} to expected type BOOL",
-                               expr.text, types, i + 1, ShownType(facts[i])));
+      return Error(
+          expr.position,
+          fmt::format("No matching signature for operator {0}\n  Argument types: {1}\n  Signature: BOOL {0} "
+                      "([BOOL, ...])\n    Argument {2}: Unable to coerce type {3} to expected type BOOL",
+                      expr.text, types, i + 1, ShownType(facts[i])));
     }
-    SONDE_TRY_SET(both->arguments[i], Coerce(std::move(both->arguments[i]), TypeKind::kBool,
-                                             expr.children[i]->position));
+    SONDE_TRY_SET(both->arguments[i],
+                  Coerce(std::move(both->arguments[i]), TypeKind::kBool, expr.children[i]->position));
   }
   return both;
 }
@@ -147,17 +156,19 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindBinary(const Expr& expr, const Si
   const std::string_view function = FunctionOf(expr.text);
   if (function.empty()) return absl::UnimplementedError(fmt::format("Operator {} is not built", expr.text));
   SONDE_TRY_SET(ExpressionPtr call, CallOperator(function, fmt::format("operator {}", expr.text),
-                                                 std::move(arguments), expr.position));
+                                                 std::move(arguments), expr.position, &expr.children));
   return Negate(std::move(call), expr.negated, expr.position);
 }
 
 absl::StatusOr<ExpressionPtr> QueryBinder::BindIs(const Expr& expr, const Site& site) {
   SONDE_TRY_SET(ExpressionPtr value, BindExpression(*expr.children[0], site));
-  const std::string_view function = expr.text == "NULL" ? "$is_null" : expr.text == "TRUE" ? "$is_true" : "$is_false";
+  const std::string_view function = expr.text == "NULL"   ? "$is_null"
+                                    : expr.text == "TRUE" ? "$is_true"
+                                                          : "$is_false";
   std::vector<ExpressionPtr> arguments;
   arguments.push_back(std::move(value));
   SONDE_TRY_SET(ExpressionPtr call, CallOperator(function, fmt::format("operator IS {}", expr.text),
-                                                 std::move(arguments), expr.position));
+                                                 std::move(arguments), expr.position, &expr.children));
   return Negate(std::move(call), expr.negated, expr.position);
 }
 
@@ -167,8 +178,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindBetween(const Expr& expr, const S
     SONDE_TRY_SET(ExpressionPtr operand, BindExpression(*child, site));
     arguments.push_back(std::move(operand));
   }
-  SONDE_TRY_SET(ExpressionPtr call,
-                CallOperator("$between", "operator BETWEEN", std::move(arguments), expr.position));
+  SONDE_TRY_SET(ExpressionPtr call, CallOperator("$between", "operator BETWEEN", std::move(arguments),
+                                                 expr.position, &expr.children));
   return Negate(std::move(call), expr.negated, expr.position);
 }
 
@@ -204,10 +215,10 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindIn(const Expr& expr, const Site& 
       text = fmt::format("No matching signature for operator IN for argument types {}{} and {{{}}}",
                          facts[0].literal.has_value() ? "literal " : "", ShownType(facts[0]), set);
     }
-    return Error(expr.position, text);
+    return Error(WordFrom(expr.children[0]->position, expr.negated ? "NOT IN" : "IN"), text);
   }
   SONDE_TRY_SET(ExpressionPtr call, CallOperator(name, in_array ? "operator IN UNNEST" : "operator IN",
-                                                 std::move(arguments), expr.position));
+                                                 std::move(arguments), expr.position, &expr.children));
   return Negate(std::move(call), expr.negated, expr.position);
 }
 

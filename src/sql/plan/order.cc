@@ -50,16 +50,18 @@ absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, Sele
   if (expr.kind == Expr::Kind::kInt) {
     const size_t ordinal = OrdinalOf(expr);
     if (ordinal == 0 || ordinal > block->items.size()) {
-      return Error(expr.position, fmt::format("GROUP BY is out of SELECT column number range: {}", expr.text));
+      return Error(expr.position,
+                   fmt::format("GROUP BY is out of SELECT column number range: {}", expr.text));
     }
     item = &block->items[ordinal - 1];
   } else if (expr.kind == Expr::Kind::kName) {
     for (const BoundItem& candidate : block->items) {
       if (!candidate.has_alias || !SameName(candidate.name, expr.text)) continue;
       if (item != nullptr && !IsSame(*item->expr, *candidate.expr)) {
-        return Error(expr.position, fmt::format("Name {} in GROUP BY clause is ambiguous; it may refer to multiple "
-                                                "columns in the SELECT-list",
-                                                expr.text));
+        return Error(expr.position,
+                     fmt::format("Name {} in GROUP BY clause is ambiguous; it may refer to multiple "
+                                 "columns in the SELECT-list",
+                                 expr.text));
       }
       item = &candidate;
     }
@@ -67,8 +69,9 @@ absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, Sele
   if (item != nullptr) {
     if (HasCalls(*item->expr)) {
       const bool is_window = !ReadsColumnsIn(*item->expr, kAggregateBase, kWindowBase);
-      return Error(expr.position, fmt::format("Column {} contains an {} function, which is not allowed in GROUP BY",
-                                              expr.text, is_window ? "analytic" : "aggregation"));
+      return Error(expr.position,
+                   fmt::format("Column {} contains an {} function, which is not allowed in GROUP BY",
+                               expr.text, is_window ? "analytic" : "aggregation"));
     }
     return AddGroupKey(CloneDeep(*item->expr), expr.position, block);
   }
@@ -81,7 +84,8 @@ absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, Sele
 
 absl::Status QueryBinder::AddGroupKey(ExpressionPtr key, Position position, SelectBlock* block) {
   if (!key->type.IsGroupable()) {
-    return Error(position, fmt::format("Grouping by expressions of type {} is not allowed", key->type.ToString()));
+    return Error(position,
+                 fmt::format("Grouping by expressions of type {} is not allowed", key->type.ToString()));
   }
   for (const ExpressionPtr& other : block->keys) {
     if (IsSame(*other, *key)) return absl::OkStatus();
@@ -90,7 +94,8 @@ absl::Status QueryBinder::AddGroupKey(ExpressionPtr key, Position position, Sele
   return absl::OkStatus();
 }
 
-absl::Status QueryBinder::BindOrderBy(const std::vector<OrderItem>& order_by, const Site& site, SelectBlock* block) {
+absl::Status QueryBinder::BindOrderBy(const std::vector<OrderItem>& order_by, const Site& site,
+                                      SelectBlock* block) {
   for (const OrderItem& item : order_by) {
     BoundOrder order;
     order.position = item.expr->position;
@@ -115,14 +120,16 @@ absl::Status QueryBinder::BindOrderBy(const std::vector<OrderItem>& order_by, co
     }
     const Type& type = order.expr != nullptr ? order.expr->type : block->items[order.item].expr->type;
     if (!type.IsOrderable()) {
-      return Error(item.expr->position, fmt::format("ORDER BY does not support expressions of type {}", type.ToString()));
+      return Error(item.expr->position,
+                   fmt::format("ORDER BY does not support expressions of type {}", type.ToString()));
     }
     block->order.push_back(std::move(order));
   }
   return absl::OkStatus();
 }
 
-absl::Status QueryBinder::SortRelation(const std::vector<OrderItem>& order_by, const Scope* outer, Relation* relation) {
+absl::Status QueryBinder::SortRelation(const std::vector<OrderItem>& order_by, const Scope* outer,
+                                       Relation* relation) {
   const Scope scope{&relation->names, outer, true};
   SelectCalls calls;
   Site site;
@@ -143,8 +150,8 @@ absl::Status QueryBinder::SortRelation(const std::vector<OrderItem>& order_by, c
       SONDE_TRY_SET(key.expr, BindExpression(*item.expr, site));
     }
     if (!key.expr->type.IsOrderable()) {
-      return Error(item.expr->position,
-                   fmt::format("ORDER BY does not support expressions of type {}", key.expr->type.ToString()));
+      return Error(item.expr->position, fmt::format("ORDER BY does not support expressions of type {}",
+                                                    key.expr->type.ToString()));
     }
     key.descending = item.descending;
     key.nulls_first = item.nulls_first.value_or(!item.descending);
@@ -162,7 +169,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCount(const Expr& expr) {
   site.clause = "LIMIT";
   SONDE_TRY_SET(ExpressionPtr count, BindExpression(expr, site));
   if (!CoercionCost(FactsOf(*count), TypeKind::kInt64).has_value()) {
-    return Error(expr.position, fmt::format("LIMIT ... OFFSET ... expects INT64, got {}", count->type.ToString()));
+    return Error(expr.position,
+                 fmt::format("LIMIT ... OFFSET ... expects INT64, got {}", count->type.ToString()));
   }
   return Coerce(std::move(count), TypeKind::kInt64, expr.position);
 }

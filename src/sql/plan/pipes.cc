@@ -78,7 +78,8 @@ absl::StatusOr<Relation> QueryBinder::BindPipe(const PipeOperator& pipe, Relatio
   return absl::InternalError("a pipe operator of no kind");
 }
 
-absl::StatusOr<Relation> QueryBinder::PipeSelect(const PipeOperator& pipe, Relation input, const Scope* outer) {
+absl::StatusOr<Relation> QueryBinder::PipeSelect(const PipeOperator& pipe, Relation input,
+                                                 const Scope* outer) {
   SONDE_TRY(CheckNamedWindows(pipe.windows));
   SelectBlock block;
   block.input = std::move(input);
@@ -93,7 +94,8 @@ absl::StatusOr<Relation> QueryBinder::PipeSelect(const PipeOperator& pipe, Relat
   return FinishSelect(std::move(block));
 }
 
-absl::StatusOr<Relation> QueryBinder::PipeExtend(const PipeOperator& pipe, Relation input, const Scope* outer) {
+absl::StatusOr<Relation> QueryBinder::PipeExtend(const PipeOperator& pipe, Relation input,
+                                                 const Scope* outer) {
   SONDE_TRY(CheckNamedWindows(pipe.windows));
   SelectBlock block;
   block.input = std::move(input);
@@ -108,14 +110,16 @@ absl::StatusOr<Relation> QueryBinder::PipeExtend(const PipeOperator& pipe, Relat
   SONDE_TRY(BindSelectItems(pipe.items, site, &block));
   NameList names = block.input.names;
   SONDE_TRY_SET(Relation relation, FinishSelect(std::move(block)));
-  for (size_t i = width; i < relation.names.columns.size(); ++i) names.columns.push_back(relation.names.columns[i]);
+  for (size_t i = width; i < relation.names.columns.size(); ++i)
+    names.columns.push_back(relation.names.columns[i]);
   relation.names = std::move(names);
   return relation;
 }
 
 absl::StatusOr<Relation> QueryBinder::PipeSet(const PipeOperator& pipe, Relation input, const Scope* outer) {
   std::vector<ExpressionPtr> columns;
-  for (size_t i = 0; i < input.plan->types.size(); ++i) columns.push_back(MakeColumn(i, input.plan->types[i]));
+  for (size_t i = 0; i < input.plan->types.size(); ++i)
+    columns.push_back(MakeColumn(i, input.plan->types[i]));
   NameList names = input.names;
   const Scope scope{&input.names, outer, true};
   Site site;
@@ -124,8 +128,9 @@ absl::StatusOr<Relation> QueryBinder::PipeSet(const PipeOperator& pipe, Relation
   for (const SelectItem& item : pipe.items) {
     const size_t count = CountNamed(names, item.alias);
     if (count != 1) {
-      return Error(item.position, fmt::format("Column name in pipe SET {} input table: {}",
-                                              count == 0 ? "not found in" : "exists more than once in", item.alias));
+      return Error(item.position,
+                   fmt::format("Column name in pipe SET {} input table: {}",
+                               count == 0 ? "not found in" : "exists more than once in", item.alias));
     }
     SONDE_TRY_SET(ExpressionPtr value, BindExpression(*item.expr, site));
     for (NamedColumn& column : names.columns) {
@@ -138,13 +143,15 @@ absl::StatusOr<Relation> QueryBinder::PipeSet(const PipeOperator& pipe, Relation
 
 absl::StatusOr<Relation> QueryBinder::PipeDrop(const PipeOperator& pipe, Relation input) {
   for (const std::string& name : pipe.names) {
-    const size_t dropped = std::erase_if(input.names.columns,
-                                         [&name](const NamedColumn& column) { return SameName(column.name, name); });
+    const size_t dropped = std::erase_if(
+        input.names.columns, [&name](const NamedColumn& column) { return SameName(column.name, name); });
     if (dropped == 0) {
-      return Error(pipe.position, fmt::format("Column name in pipe DROP not found in input table: {}", name));
+      return Error(WordFrom({pipe.position.offset + 4}, name),
+                   fmt::format("Column name in pipe DROP not found in input table: {}", name));
     }
   }
-  if (input.names.columns.empty()) return Error(pipe.position, "Pipe DROP dropped all columns in the input table");
+  if (input.names.columns.empty())
+    return Error(pipe.position, "Pipe DROP dropped all columns in the input table");
   return input;
 }
 
@@ -153,8 +160,9 @@ absl::StatusOr<Relation> QueryBinder::PipeRename(const PipeOperator& pipe, Relat
   for (size_t i = 0; i < pipe.names.size(); ++i) {
     const size_t count = CountNamed(before, pipe.names[i]);
     if (count != 1) {
-      return Error(pipe.position, fmt::format("Column name in pipe RENAME {} input table: {}",
-                                              count == 0 ? "not found in" : "exists more than once in", pipe.names[i]));
+      return Error(WordFrom({pipe.position.offset + 6}, pipe.names[i]),
+                   fmt::format("Column name in pipe RENAME {} input table: {}",
+                               count == 0 ? "not found in" : "exists more than once in", pipe.names[i]));
     }
     for (size_t j = 0; j < before.columns.size(); ++j) {
       if (SameName(before.columns[j].name, pipe.names[i])) input.names.columns[j].name = pipe.new_names[i];
@@ -163,7 +171,8 @@ absl::StatusOr<Relation> QueryBinder::PipeRename(const PipeOperator& pipe, Relat
   return input;
 }
 
-absl::StatusOr<Relation> QueryBinder::PipeAggregate(const PipeOperator& pipe, Relation input, const Scope* outer) {
+absl::StatusOr<Relation> QueryBinder::PipeAggregate(const PipeOperator& pipe, Relation input,
+                                                    const Scope* outer) {
   SelectBlock block;
   block.input = std::move(input);
   block.is_grouped = !pipe.group_by.empty();
@@ -182,9 +191,8 @@ absl::StatusOr<Relation> QueryBinder::PipeAggregate(const PipeOperator& pipe, Re
   site.clause = "pipe AGGREGATE";
   site.aggregates = &block.calls;
   for (const SelectItem& item : pipe.items) {
-    const size_t before = block.calls.aggregates.size();
     SONDE_TRY(BindSelectItem(item, site, &block));
-    if (block.calls.aggregates.size() == before) {
+    if (!ReadsColumnsIn(*block.items.back().expr, kAggregateBase, kWindowBase)) {
       return Error(item.expr->position, "Pipe AGGREGATE cannot include non-aggregate expressions");
     }
   }
@@ -203,7 +211,8 @@ absl::StatusOr<Relation> QueryBinder::PipeDistinct(Relation input, Position posi
   return input;
 }
 
-absl::StatusOr<Relation> QueryBinder::PipeSetOperation(const PipeOperator& pipe, Relation input, const Scope* outer) {
+absl::StatusOr<Relation> QueryBinder::PipeSetOperation(const PipeOperator& pipe, Relation input,
+                                                       const Scope* outer) {
   SONDE_TRY(RequireExtension(pipe.position, pipe.set_operation));
   std::vector<Relation> inputs;
   std::vector<Position> positions;
@@ -218,7 +227,8 @@ absl::StatusOr<Relation> QueryBinder::PipeSetOperation(const PipeOperator& pipe,
 }
 
 absl::StatusOr<Relation> QueryBinder::PipeCall(const PipeOperator& pipe, Relation input) {
-  if (pipe.from->kind == FromItem::Kind::kUnpack) return BindUnpack(std::move(input), pipe.from->alias, pipe.position);
+  if (pipe.from->kind == FromItem::Kind::kUnpack)
+    return BindUnpack(std::move(input), pipe.from->alias, pipe.position);
   std::string name;
   for (const std::string& part : pipe.from->path.parts) name += (name.empty() ? "" : ".") + part;
   if (SameName(name, "GAP_FILL")) return absl::UnimplementedError("GAP_FILL is not built");

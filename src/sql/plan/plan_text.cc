@@ -83,19 +83,20 @@ std::string ColumnText(const ScanColumn& column) {
   const std::string_view written = column.written == NumberBytes::kBigEndianInteger  ? "big-endian integer"
                                    : column.written == NumberBytes::kBigEndianDouble ? "big-endian double"
                                                                                      : "text";
-  return fmt::format("{} of {} in {}{}", column.type.ToString(), written, cell(), column.is_safe ? " or NULL" : "");
+  return fmt::format("{} of {} in {}{}", column.type.ToString(), written, cell(),
+                     column.is_safe ? " or NULL" : "");
 }
 
 std::string ScanText(const Plan::Scan& scan) {
   std::string columns;
   for (const ScanColumn& column : scan.columns) columns += (columns.empty() ? "" : ", ") + ColumnText(column);
-  std::string text = fmt::format("scan {}: {}", scan.table->name.substr(scan.table->name.rfind('/') + 1), columns);
+  std::string text =
+      fmt::format("scan {}: {}", scan.table->name.substr(scan.table->name.rfind('/') + 1), columns);
   const TemporalArguments& temporal = scan.temporal;
   if (temporal.with_history) text += "; with history";
   const std::pair<std::string_view, const ExpressionPtr*> arguments[] = {
-      {"as of", &temporal.as_of},   {"after", &temporal.after},
-      {"from", &temporal.after_or_equal}, {"before", &temporal.before},
-      {"up to", &temporal.before_or_equal}, {"latest", &temporal.latest_n},
+      {"as of", &temporal.as_of},   {"after", &temporal.after},           {"from", &temporal.after_or_equal},
+      {"before", &temporal.before}, {"up to", &temporal.before_or_equal}, {"latest", &temporal.latest_n},
   };
   for (const auto& [name, value] : arguments) {
     if (*value != nullptr) text += fmt::format("; {} {}", name, ToString(**value));
@@ -130,7 +131,8 @@ std::string JoinText(const Plan& plan) {
 
 std::string AggregateText(const Plan& plan) {
   std::string text = "aggregate";
-  for (size_t i = 0; i < plan.aggregates.size(); ++i) text += (i == 0 ? " " : ", ") + ItemText(plan.aggregates[i]);
+  for (size_t i = 0; i < plan.aggregates.size(); ++i)
+    text += (i == 0 ? " " : ", ") + ItemText(plan.aggregates[i]);
   if (!plan.expressions.empty()) text += " by " + List(plan.expressions);
   return text;
 }
@@ -139,8 +141,8 @@ std::string WindowText(const Plan& plan) {
   std::string text = "window";
   for (size_t i = 0; i < plan.windows.size(); ++i) {
     const WindowItem& item = plan.windows[i];
-    text += fmt::format("{} {} {} {} TO {}", i == 0 ? "" : ",", ItemText(item.call), item.is_range ? "RANGE" : "ROWS",
-                        BoundText(item.start), BoundText(item.end));
+    text += fmt::format("{} {} {} {} TO {}", i == 0 ? "" : ",", ItemText(item.call),
+                        item.is_range ? "RANGE" : "ROWS", BoundText(item.start), BoundText(item.end));
   }
   if (!plan.expressions.empty()) text += " partitions by " + List(plan.expressions);
   if (!plan.sort.empty()) text += " in order of " + SortText(plan.sort);
@@ -190,7 +192,8 @@ std::string OperatorText(const Plan& plan) {
     case Plan::Kind::kUnion:
       return "union";
     case Plan::Kind::kSetOperation:
-      return fmt::format("{} {}", plan.set_is_except ? "except" : "intersect", plan.set_is_distinct ? "distinct" : "all");
+      return fmt::format("{} {}", plan.set_is_except ? "except" : "intersect",
+                         plan.set_is_distinct ? "distinct" : "all");
   }
   return "";
 }

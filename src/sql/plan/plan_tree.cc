@@ -209,8 +209,8 @@ void ForEachExpression(Plan* plan, absl::FunctionRef<void(ExpressionPtr*)> visit
   one(plan->condition);
   if (plan->scan == nullptr) return;
   TemporalArguments& temporal = plan->scan->temporal;
-  for (ExpressionPtr* argument : {&temporal.as_of, &temporal.after, &temporal.after_or_equal, &temporal.before,
-                                  &temporal.before_or_equal, &temporal.latest_n}) {
+  for (ExpressionPtr* argument : {&temporal.as_of, &temporal.after, &temporal.after_or_equal,
+                                  &temporal.before, &temporal.before_or_equal, &temporal.latest_n}) {
     one(*argument);
   }
   all(plan->scan->key_conditions);
@@ -386,7 +386,8 @@ PlanPtr MakeDistinct(PlanPtr input) {
   auto plan = std::make_unique<Plan>();
   plan->kind = Plan::Kind::kAggregate;
   plan->types = input->types;
-  for (size_t i = 0; i < input->types.size(); ++i) plan->expressions.push_back(MakeColumn(i, input->types[i]));
+  for (size_t i = 0; i < input->types.size(); ++i)
+    plan->expressions.push_back(MakeColumn(i, input->types[i]));
   plan->inputs.push_back(std::move(input));
   return plan;
 }

@@ -124,7 +124,8 @@ absl::Status Narrower::Collect(ExpressionPtr* expression, const Plan& of, Needs*
       return true;
     }
     if (IsWriteTimestamp(**node) && level == 0) {
-      status = absl::InvalidArgumentError("The first argument of WRITE_TIMESTAMP must be a column family of a table");
+      status = absl::InvalidArgumentError(
+          "The first argument of WRITE_TIMESTAMP must be a column family of a table");
       return true;
     }
     if (IsReference(**node, level) && (*node)->index < kLambdaBase) needs->Add((*node)->index, std::nullopt);
@@ -293,8 +294,7 @@ absl::Status Narrower::NarrowProject(PlanPtr* plan, const Needs& needs, Places* 
   for (const Need& need : needs.list()) {
     ExpressionPtr& expression = project.expressions[need.column];
     if (need.access.has_value()) {
-      kept.push_back(
-          MakeColumn(below_places[below.Find(expression->index, need.access)], need.access->type));
+      kept.push_back(MakeColumn(below_places[below.Find(expression->index, need.access)], need.access->type));
     } else {
       kept.push_back(CloneDeep(*expression));
       Replace(&kept.back(), below, below_places);
@@ -353,7 +353,8 @@ absl::Status Narrower::NarrowWindow(PlanPtr* plan, const Needs& needs, Places* p
   }
   std::vector<WindowItem> kept;
   std::vector<size_t> moved(is_needed.size(), 0);
-  std::vector<Type> types((*plan)->types.begin(), (*plan)->types.begin() + static_cast<std::ptrdiff_t>(width));
+  std::vector<Type> types((*plan)->types.begin(),
+                          (*plan)->types.begin() + static_cast<std::ptrdiff_t>(width));
   for (size_t i = 0; i < is_needed.size(); ++i) {
     if (!is_needed[i]) continue;
     moved[i] = kept.size();
@@ -419,7 +420,8 @@ absl::Status Narrower::NarrowUnpack(Plan* plan, const Needs& needs, Places* plac
     history.column = place;
   }
   for (const Need& need : needs.list()) {
-    places->push_back(need.column < width ? below_places[below.Find(need.column, std::nullopt)] : plan->types.size());
+    places->push_back(need.column < width ? below_places[below.Find(need.column, std::nullopt)]
+                                          : plan->types.size());
   }
   plan->types.emplace_back(TypeKind::kTimestamp);
   return absl::OkStatus();
@@ -432,7 +434,8 @@ absl::Status Narrower::NarrowInputs(Plan* plan, const Needs& needs, Places* plac
   }
   // A set operation compares all columns; and a union of rows without columns keeps one.
   const bool is_whole = plan->kind == Plan::Kind::kSetOperation;
-  for (size_t i = 0; i < plan->types.size() && (is_whole || below.list().empty()); ++i) below.Add(i, std::nullopt);
+  for (size_t i = 0; i < plan->types.size() && (is_whole || below.list().empty()); ++i)
+    below.Add(i, std::nullopt);
   for (PlanPtr& input : plan->inputs) SONDE_TRY(NarrowExactly(&input, below));
   plan->types = plan->inputs[0]->types;
   for (const Need& need : needs.list()) places->push_back(below.Find(need.column, need.access));
@@ -441,8 +444,42 @@ absl::Status Narrower::NarrowInputs(Plan* plan, const Needs& needs, Places* plac
 
 }  // namespace
 
+namespace {
+
+// Whether a scan reads something else of a cell that it reads as a number.
+bool ReadsNumbersTwice(const Plan::Scan& scan) {
+  for (const ScanColumn& number : scan.columns) {
+    if (number.kind != ScanColumn::Kind::kNumber) continue;
+    for (const ScanColumn& other : scan.columns) {
+      if (&other == &number || other.family != number.family) continue;
+      const bool is_whole = other.kind == ScanColumn::Kind::kFamily;
+      const bool is_cell = other.kind == ScanColumn::Kind::kCell || other.kind == ScanColumn::Kind::kNumber;
+      if (is_whole || (is_cell && other.qualifier == number.qualifier)) return true;
+    }
+  }
+  return false;
+}
+
+bool ReadsNumbersTwice(Plan* plan) {
+  if (plan->kind == Plan::Kind::kScan) return ReadsNumbersTwice(*plan->scan);
+  bool twice = false;
+  for (const PlanPtr& input : plan->inputs) twice = twice || ReadsNumbersTwice(input.get());
+  ForEachSubquery(plan, [&twice](Expression::Kind /*kind*/, PlanPtr* subquery) {
+    twice = twice || ReadsNumbersTwice(subquery->get());
+  });
+  return twice;
+}
+
+}  // namespace
+
 absl::Status NarrowColumns(const RewriteOptions& options, PlanPtr* plan) {
-  return Narrower(options.numbers).NarrowRoot(plan, /*needs_columns=*/true);
+  if (!options.numbers) return Narrower(false).NarrowRoot(plan, /*needs_columns=*/true);
+  PlanPtr with_numbers = ClonePlan(**plan);
+  SONDE_TRY(Narrower(true).NarrowRoot(&with_numbers, /*needs_columns=*/true));
+  // A cell that is wanted as it is, too, would be read twice.
+  if (ReadsNumbersTwice(with_numbers.get())) return Narrower(false).NarrowRoot(plan, /*needs_columns=*/true);
+  *plan = std::move(with_numbers);
+  return absl::OkStatus();
 }
 
 }  // namespace sonde::sql

@@ -27,9 +27,13 @@ bool IsCheap(const Expression& expression) {
   }
 }
 
-bool AllBelow(const std::vector<size_t>& columns, size_t end) { return columns.empty() || columns.back() < end; }
+bool AllBelow(const std::vector<size_t>& columns, size_t end) {
+  return columns.empty() || columns.back() < end;
+}
 
-void PutBelow(PlanPtr* input, ExpressionPtr condition) { *input = MakeFilter(std::move(*input), std::move(condition)); }
+void PutBelow(PlanPtr* input, ExpressionPtr condition) {
+  *input = MakeFilter(std::move(*input), std::move(condition));
+}
 
 bool PushIntoProject(Plan* project, ExpressionPtr* condition) {
   for (const size_t column : ReferencesOf(**condition)) {
@@ -57,7 +61,8 @@ bool PushIntoJoin(Plan* join, ExpressionPtr* condition) {
   const std::vector<size_t> columns = ReferencesOf(**condition);
   if (columns.empty()) return false;
   const bool keeps_left = join->join == Plan::Join::kInner || join->join == Plan::Join::kLeft;
-  const bool keeps_right = !join->asof && (join->join == Plan::Join::kInner || join->join == Plan::Join::kRight);
+  const bool keeps_right =
+      !join->asof && (join->join == Plan::Join::kInner || join->join == Plan::Join::kRight);
   if (keeps_left && columns.back() < left_width) {
     PutBelow(&join->inputs[0], std::move(*condition));
     return true;
@@ -136,7 +141,8 @@ void PushFilter(PlanPtr* plan) {
   while ((*plan)->kind == Plan::Kind::kFilter) {
     std::vector<ExpressionPtr> more;
     SplitAnd(std::move((*plan)->expressions[0]), &more);
-    conjuncts.insert(conjuncts.begin(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    conjuncts.insert(conjuncts.begin(), std::make_move_iterator(more.begin()),
+                     std::make_move_iterator(more.end()));
     input = std::move((*plan)->inputs[0]);
     *plan = std::move(input);
   }

@@ -3,7 +3,7 @@
 // Columns: an expression reads the columns of its clause's input.  While a SELECT is bound, three more ranges of columns
 //   stand for what has no place yet: results of aggregates from kAggregateBase on, of window functions from kWindowBase
 //   on, and items of the select list, named by their aliases, from kSelectBase on.  FinishSelect gives them places.
-// Files: expressions.cc, operators.cc, literals.cc, calls.cc, special_calls.cc, aggregate_calls.cc, window_calls.cc,
+// Files: expressions.cc, casts.cc, constructors.cc, operators.cc, literals.cc, calls.cc, special_calls.cc, aggregate_calls.cc, window_calls.cc,
 //   subqueries.cc; from.cc, tables.cc, joins.cc; select.cc, select_items.cc, order.cc, set_operations.cc, pipes.cc.
 // Threads: not for several threads.
 #pragma once
@@ -21,7 +21,7 @@
 #include "absl/types/span.h"
 #include "sql/expression/expression.h"
 #include "sql/function/signature.h"
-#include "sql/plan/binder.h"
+#include "sql/plan/bind_options.h"
 #include "sql/plan/names.h"
 #include "sql/plan/plan.h"
 #include "sql/syntax/syntax_error.h"
@@ -48,6 +48,13 @@ struct WindowCall {
 
 using NamedWindows = std::vector<std::pair<std::string, std::unique_ptr<WindowSpec>>>;
 
+// A window with what it has from the windows that it names.
+struct FlatWindow {
+  const std::vector<ExprPtr>* partition_by = nullptr;
+  const std::vector<OrderItem>* order_by = nullptr;
+  const WindowFrame* frame = nullptr;
+};
+
 // The calls of a SELECT that are not evaluated row by row.
 struct SelectCalls {
   std::vector<AggregateItem> aggregates;  // columns kAggregateBase, ...
@@ -58,10 +65,10 @@ struct SelectCalls {
 // Where an expression stands.
 struct Site {
   const Scope* scope = nullptr;
-  std::string_view clause;               // "WHERE clause", for errors
-  SelectCalls* aggregates = nullptr;     // null: aggregate functions are not allowed here
-  SelectCalls* windows = nullptr;        // null: window functions are not allowed here
-  const Expr* around = nullptr;          // the aggregate whose argument this is
+  std::string_view clause;            // "WHERE clause", for errors
+  SelectCalls* aggregates = nullptr;  // null: aggregate functions are not allowed here
+  SelectCalls* windows = nullptr;     // null: window functions are not allowed here
+  const Expr* around = nullptr;       // the aggregate whose argument this is
 };
 
 // An argument of a call, bound as far as it can be before a signature is chosen.
@@ -116,6 +123,9 @@ class QueryBinder {
 
   // --- Errors.
   absl::Status Error(Position position, std::string_view message) const;
+  // Where a word of the text stands, before or from a position on; the position, if it is not there.
+  Position WordBefore(Position position, std::string_view word) const;
+  Position WordFrom(Position position, std::string_view word) const;
   // UNIMPLEMENTED in production's dialect; else OK.
   absl::Status RequireExtension(Position position, std::string_view construct) const;
 
@@ -132,10 +142,15 @@ class QueryBinder {
   Bound BindParameter(const Expr& expr);
   Bound BindIndex(const Expr& expr, const Site& site);
   Bound BindCase(const Expr& expr, const Site& site);
+  // Makes the conditions of a CASE BOOL, and its values one type, which is the result.
+  absl::StatusOr<Type> CoerceCase(const Expr& expr, const std::vector<Position>& positions,
+                                  std::vector<ExpressionPtr>* conditions, std::vector<ExpressionPtr>* values);
   Bound BindCast(const Expr& expr, const Site& site);
   Bound MakeCast(ExpressionPtr value, const Type& to, bool is_safe, Position position);
   Bound BindExtract(const Expr& expr, const Site& site);
   Bound BindArray(const Expr& expr, const Site& site);
+  absl::StatusOr<Type> CoerceElements(const Expr& expr, const std::vector<Position>& positions,
+                                      std::vector<ExpressionPtr>* elements);
   Bound BindStruct(const Expr& expr, const Site& site);
   absl::StatusOr<Type> BindType(const TypeName& name);
   ExpressionPtr Reference(const NamedColumn& column, size_t depth, Position position, std::string_view shown);
@@ -152,8 +167,9 @@ class QueryBinder {
   Bound BindBetween(const Expr& expr, const Site& site);
   Bound BindIn(const Expr& expr, const Site& site);
   // A call of the operator `function` ($add), which the text writes as `shown`.
+  // `places`: where the arguments stand; none: all at `position`.
   Bound CallOperator(std::string_view function, std::string_view shown, std::vector<ExpressionPtr> arguments,
-                     Position position);
+                     Position position, const std::vector<ExprPtr>* places = nullptr);
   Bound Negate(ExpressionPtr value, bool negated, Position position);
   absl::Status RefuseNull(std::string_view shown, const Expr& operand, const Expression& bound) const;
   absl::StatusOr<Kernel> EqualKernel(const Type& type, Position position);
@@ -181,19 +197,25 @@ class QueryBinder {
                                         std::vector<CallArgument>* arguments, const Site& site);
   // Arguments as the kernel takes them.
   absl::StatusOr<std::vector<ExpressionPtr>> FinishArguments(const ChosenOverload& chosen,
-                                                             std::vector<CallArgument> arguments, const Site& site);
+                                                             std::vector<CallArgument> arguments,
+                                                             const Site& site);
   Bound BindLambda(const Expr& expr, const std::vector<Type>& parameters, const Site& site);
 
   // --- Calls of aggregates and window functions (aggregate_calls.cc, window_calls.cc).
   Bound BindAggregateCall(const Expr& expr, const Function& function, const Site& site);
-  absl::StatusOr<AggregateItem> BindAggregateItem(const Expr& expr, const Function& function, const Site& site);
+  absl::StatusOr<AggregateItem> BindAggregateItem(const Expr& expr, const Function& function,
+                                                  const Site& site);
   absl::Status CheckModifiers(const Expr& expr, const Function& function) const;
-  absl::Status BindModifiers(const Expr& expr, const Function& function, const Site& inside, AggregateItem* item);
+  absl::Status BindModifiers(const Expr& expr, const Function& function, const Site& inside,
+                             AggregateItem* item);
   Bound BindWindowCall(const Expr& expr, const Function& function, const Site& site);
-  absl::Status BindWindowSpec(const WindowSpec& spec, const Function& function, const Site& site, WindowCall* call);
+  absl::StatusOr<FlatWindow> FlattenWindow(const WindowSpec& spec, const NamedWindows* named) const;
+  absl::Status BindWindowKeys(const FlatWindow& flat, const Site& site, WindowCall* call);
+  absl::Status BindWindowSpec(const WindowSpec& spec, const Function& function, const Site& site,
+                              WindowCall* call);
   absl::Status BindFrame(const WindowFrame& frame, Position position, const Site& site, WindowCall* call);
-  absl::Status BindFrameOffset(const FrameBound& bound, bool is_range, const WindowCall& call, const Site& site,
-                               WindowItem::Bound* to);
+  absl::Status BindFrameOffset(const FrameBound& bound, bool is_range, const WindowCall& call,
+                               const Site& site, WindowItem::Bound* to);
 
   // --- Subqueries in expressions (subqueries.cc).
   Bound BindSubquery(const Expr& expr, const Site& site);
@@ -228,8 +250,8 @@ class QueryBinder {
   absl::StatusOr<Relation> FinishItems(SelectBlock* block);
   absl::Status SortDistinct(SelectBlock* block, std::vector<ExpressionPtr> columns, Relation* relation);
   // Replaces what is one of `keys` by its column; columns of aggregates come behind the keys.
-  absl::Status ReplaceByKeys(ExpressionPtr* expr, const std::vector<ExpressionPtr>& keys, std::string_view clause,
-                             std::string_view why) const;
+  absl::Status ReplaceByKeys(ExpressionPtr* expr, const std::vector<ExpressionPtr>& keys,
+                             std::string_view clause, std::string_view why) const;
   absl::Status SortRelation(const std::vector<OrderItem>& order_by, const Scope* outer, Relation* relation);
   absl::Status LimitRelation(const Expr* limit, const Expr* offset, Relation* relation);
   Bound BindCount(const Expr& expr);
@@ -246,12 +268,15 @@ class QueryBinder {
   absl::StatusOr<Relation> BindJoin(const FromItem& item, Relation left, const Scope* outer);
   // `item`: the array, or a join whose right side is one.
   absl::StatusOr<Relation> JoinArray(const FromItem& item, Relation left, const Scope* outer);
-  static absl::StatusOr<Relation> FilterOuterArray(Relation relation, ExpressionPtr condition, size_t left_width);
-  absl::StatusOr<Relation> JoinRelations(const FromItem& item, Relation left, Relation right, const Scope* outer);
+  static absl::StatusOr<Relation> FilterOuterArray(Relation relation, ExpressionPtr condition,
+                                                   size_t left_width);
+  absl::StatusOr<Relation> JoinRelations(const FromItem& item, Relation left, Relation right,
+                                         const Scope* outer);
   absl::Status BindUsing(const FromItem& item, const NameList& left, const NameList& right, Plan* join,
                          NameList* names, std::vector<ExpressionPtr>* merged);
   absl::Status BindAsof(const FromItem& item, size_t left_width, Plan* join);
-  absl::StatusOr<Relation> UnnestOver(const FromItem& item, ExpressionPtr array, Relation left, bool is_outer);
+  absl::StatusOr<Relation> UnnestOver(const FromItem& item, ExpressionPtr array, Relation left,
+                                      bool is_outer);
   // Whether the item is an array: UNNEST, or a path that begins with a name of `left`.
   bool IsArray(const FromItem& item, const NameList& left, const Scope* outer) const;
   Bound BindArrayOf(const FromItem& item, const Scope& scope);

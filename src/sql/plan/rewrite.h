@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "sql/plan/binder.h"
+#include "sql/plan/bind_options.h"
 #include "sql/plan/plan.h"
 
 namespace sonde::sql {

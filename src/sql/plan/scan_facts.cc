@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sql/plan/access.h"
 #include "sql/plan/plan_tree.h"
 
 namespace sonde::sql {
@@ -17,13 +18,52 @@ bool Has(const std::vector<size_t>& columns, size_t column) {
 
 // Functions whose result is NULL if one of their arguments is.
 bool IsStrict(const Function& function) {
-  static constexpr std::string_view kStrict[] = {
-      "$add", "$subtract", "$multiply", "$divide", "$unary_minus", "$bitwise_not", "$bitwise_and", "$bitwise_or",
-      "$bitwise_xor", "$shift_left", "$shift_right", "$concat", "$equal", "$not_equal", "$less", "$less_or_equal",
-      "$greater", "$greater_or_equal", "$like", "$not", "$extract", "TO_INT64", "TO_FLOAT64", "TO_FLOAT32", "LENGTH",
-      "BYTE_LENGTH", "CHAR_LENGTH", "SUBSTR", "LOWER", "UPPER", "STARTS_WITH", "ENDS_WITH", "REGEXP_CONTAINS", "ABS",
-      "SAFE_CONVERT_BYTES_TO_STRING", "TIMESTAMP_TRUNC", "TIMESTAMP_ADD", "TIMESTAMP_SUB", "TIMESTAMP_DIFF", "DIV",
-      "MOD", "ROUND", "FLOOR", "CEIL", "TRUNC", "JSON_VALUE"};
+  static constexpr std::string_view kStrict[] = {"$add",
+                                                 "$subtract",
+                                                 "$multiply",
+                                                 "$divide",
+                                                 "$unary_minus",
+                                                 "$bitwise_not",
+                                                 "$bitwise_and",
+                                                 "$bitwise_or",
+                                                 "$bitwise_xor",
+                                                 "$shift_left",
+                                                 "$shift_right",
+                                                 "$concat",
+                                                 "$equal",
+                                                 "$not_equal",
+                                                 "$less",
+                                                 "$less_or_equal",
+                                                 "$greater",
+                                                 "$greater_or_equal",
+                                                 "$like",
+                                                 "$not",
+                                                 "$extract",
+                                                 "TO_INT64",
+                                                 "TO_FLOAT64",
+                                                 "TO_FLOAT32",
+                                                 "LENGTH",
+                                                 "BYTE_LENGTH",
+                                                 "CHAR_LENGTH",
+                                                 "SUBSTR",
+                                                 "LOWER",
+                                                 "UPPER",
+                                                 "STARTS_WITH",
+                                                 "ENDS_WITH",
+                                                 "REGEXP_CONTAINS",
+                                                 "ABS",
+                                                 "SAFE_CONVERT_BYTES_TO_STRING",
+                                                 "TIMESTAMP_TRUNC",
+                                                 "TIMESTAMP_ADD",
+                                                 "TIMESTAMP_SUB",
+                                                 "TIMESTAMP_DIFF",
+                                                 "DIV",
+                                                 "MOD",
+                                                 "ROUND",
+                                                 "FLOOR",
+                                                 "CEIL",
+                                                 "TRUNC",
+                                                 "JSON_VALUE"};
   return std::find(std::begin(kStrict), std::end(kStrict), function.name) != std::end(kStrict);
 }
 
@@ -65,7 +105,9 @@ bool IsTrueOrNullWith(const Expression& condition, const std::vector<size_t>& co
 }
 
 bool IsFalseOrNullWith(const Expression& condition, const std::vector<size_t>& columns) {
-  const auto rejects = [&columns](const ExpressionPtr& argument) { return IsFalseOrNullWith(*argument, columns); };
+  const auto rejects = [&columns](const ExpressionPtr& argument) {
+    return IsFalseOrNullWith(*argument, columns);
+  };
   switch (condition.kind) {
     case Expression::Kind::kAnd:
       return std::any_of(condition.arguments.begin(), condition.arguments.end(), rejects);
@@ -75,7 +117,8 @@ bool IsFalseOrNullWith(const Expression& condition, const std::vector<size_t>& c
       break;
   }
   if (IsCallOf(condition, "$not")) return IsTrueOrNullWith(*condition.arguments[0], columns);
-  if (IsCallOf(condition, "$is_true") || IsCallOf(condition, "$is_false") || IsCallOf(condition, "$in_array")) {
+  if (IsCallOf(condition, "$is_true") || IsCallOf(condition, "$is_false") ||
+      IsCallOf(condition, "$in_array")) {
     return IsNullWith(*condition.arguments[0], columns);
   }
   return IsNullWith(condition, columns);
@@ -104,10 +147,11 @@ void CollectKeyConditions(const Expression& condition, Plan::Scan* scan) {
     return;
   }
   const std::vector<size_t> columns = ReferencesOf(condition);
-  const bool is_of_key = !columns.empty() && std::all_of(columns.begin(), columns.end(), [scan](size_t column) {
-    const ScanColumn::Kind kind = scan->columns[column].kind;
-    return kind == ScanColumn::Kind::kKey || kind == ScanColumn::Kind::kKeyField;
-  });
+  const bool is_of_key =
+      !columns.empty() && std::all_of(columns.begin(), columns.end(), [scan](size_t column) {
+        const ScanColumn::Kind kind = scan->columns[column].kind;
+        return kind == ScanColumn::Kind::kKey || kind == ScanColumn::Kind::kKeyField;
+      });
   if (is_of_key && IsPlain(condition)) scan->key_conditions.push_back(CloneDeep(condition));
 }
 
@@ -136,8 +180,8 @@ Plan::Scan* ScanBelow(Plan* unpack) {
 }
 
 bool IsComparison(const Expression& condition) {
-  static constexpr std::string_view kComparisons[] = {"$equal",   "$less",    "$less_or_equal",
-                                                      "$greater", "$greater_or_equal", "$between"};
+  static constexpr std::string_view kComparisons[] = {
+      "$equal", "$less", "$less_or_equal", "$greater", "$greater_or_equal", "$between"};
   return condition.kind == Expression::Kind::kCall && condition.function != nullptr &&
          std::find(std::begin(kComparisons), std::end(kComparisons), condition.function->name) !=
              std::end(kComparisons);
@@ -148,7 +192,8 @@ void CollectTimeConditions(const Expression& condition, size_t time, Plan::Scan*
     for (const ExpressionPtr& argument : condition.arguments) CollectTimeConditions(*argument, time, scan);
     return;
   }
-  if (ReferencesOf(condition) != std::vector<size_t>{time} || !IsComparison(condition) || !IsPlain(condition)) return;
+  if (ReferencesOf(condition) != std::vector<size_t>{time} || !IsComparison(condition) || !IsPlain(condition))
+    return;
   ExpressionPtr of_time = CloneDeep(condition);
   MapReferences(&of_time, [](size_t) { return size_t{0}; });
   scan->time_conditions.push_back(std::move(of_time));
@@ -163,8 +208,7 @@ void OfFilter(Plan* filter) {
   }
   if (input.kind != Plan::Kind::kUnpack) return;
   Plan::Scan* const scan = ScanBelow(&input);
-  // The newest n cells are taken before the conditions on times are asked.
-  if (scan == nullptr || scan->temporal.latest_n != nullptr) return;
+  if (scan == nullptr) return;
   for (const ScanColumn& column : scan->columns) {
     if (column.kind == ScanColumn::Kind::kWriteTimestamp) return;
   }
@@ -222,7 +266,8 @@ void CollectScanFacts(PlanPtr* plan) {
   if ((*plan)->kind == Plan::Kind::kFilter) OfFilter(plan->get());
   if ((*plan)->kind == Plan::Kind::kUnpack) OfUnpack(plan->get());
   for (PlanPtr& input : (*plan)->inputs) CollectScanFacts(&input);
-  ForEachSubquery(plan->get(), [](Expression::Kind /*kind*/, PlanPtr* subquery) { CollectScanFacts(subquery); });
+  ForEachSubquery(plan->get(),
+                  [](Expression::Kind /*kind*/, PlanPtr* subquery) { CollectScanFacts(subquery); });
 }
 
 }  // namespace sonde::sql

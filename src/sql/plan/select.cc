@@ -76,12 +76,13 @@ absl::Status QueryBinder::CheckWithoutFrom(const Query& query) const {
   for (const SelectItem& item : query.items) {
     if (item.star && item.expr == nullptr) return Error(item.position, "SELECT * must have a FROM clause");
   }
-  if (query.where != nullptr) return refuse(query.where->position, "a WHERE");
-  if (!query.group_by.empty()) return refuse(query.group_by[0]->position, "a GROUP BY");
+  if (query.where != nullptr) return refuse(WordBefore(query.where->position, "WHERE"), "a WHERE");
+  if (!query.group_by.empty()) return refuse(WordBefore(query.group_by[0]->position, "GROUP"), "a GROUP BY");
   if (query.group_by_all) return refuse(query.position, "a GROUP BY");
-  if (query.having != nullptr) return refuse(query.having->position, "a HAVING");
-  if (query.qualify != nullptr) return refuse(query.qualify->position, "a QUALIFY");
-  if (!query.order_by.empty()) return refuse(query.order_by[0].expr->position, "an ORDER BY");
+  if (query.having != nullptr) return refuse(WordBefore(query.having->position, "HAVING"), "a HAVING");
+  if (query.qualify != nullptr) return refuse(WordBefore(query.qualify->position, "QUALIFY"), "a QUALIFY");
+  if (!query.order_by.empty())
+    return refuse(WordBefore(query.order_by[0].expr->position, "ORDER"), "an ORDER BY");
   return absl::OkStatus();
 }
 
@@ -119,7 +120,7 @@ absl::StatusOr<Relation> QueryBinder::BindSelect(const Query& query, const Scope
   block.distinct = query.distinct;
   SONDE_TRY_SET(Relation relation, FinishSelect(std::move(block)));
   if (query.as_value && relation.names.columns.size() != 1) {
-    return Error(query.items[0].position, "SELECT AS VALUE query must have exactly one column");
+    return Error(query.position, "SELECT AS VALUE query must have exactly one column");
   }
   if (query.as_struct) relation = AsStruct(std::move(relation));
   if (query.as_struct || query.as_value) {
@@ -164,7 +165,8 @@ absl::Status QueryBinder::BindLaterClauses(const Query& query, const Site& site,
     SONDE_TRY_SET(block->having, BindCondition(*query.having, later, "HAVING clause"));
     ResolveAliases(*block, &block->having);
     if (!block->is_grouped && block->calls.aggregates.empty()) {
-      return Error(query.having->position, "The HAVING clause requires GROUP BY or aggregation to be present");
+      return Error(query.having->position,
+                   "The HAVING clause requires GROUP BY or aggregation to be present");
     }
     later.windows = site.windows;
   }
@@ -271,7 +273,8 @@ bool IsSameList(const std::vector<ExpressionPtr>& a, const std::vector<Expressio
 bool IsSameSort(const std::vector<SortKey>& a, const std::vector<SortKey>& b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i].descending != b[i].descending || a[i].nulls_first != b[i].nulls_first || !IsSame(*a[i].expr, *b[i].expr)) {
+    if (a[i].descending != b[i].descending || a[i].nulls_first != b[i].nulls_first ||
+        !IsSame(*a[i].expr, *b[i].expr)) {
       return false;
     }
   }
@@ -351,7 +354,8 @@ absl::StatusOr<Relation> QueryBinder::FinishItems(SelectBlock* block) {
   return relation;
 }
 
-absl::Status QueryBinder::SortDistinct(SelectBlock* block, std::vector<ExpressionPtr> columns, Relation* relation) {
+absl::Status QueryBinder::SortDistinct(SelectBlock* block, std::vector<ExpressionPtr> columns,
+                                       Relation* relation) {
   std::vector<SortKey> sort;
   for (BoundOrder& order : block->order) {
     if (order.expr == nullptr) {
@@ -365,11 +369,12 @@ absl::Status QueryBinder::SortDistinct(SelectBlock* block, std::vector<Expressio
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i]->type.IsGroupable()) continue;
     const std::string name = block->items[i].name.empty() ? fmt::format("{}", i + 1) : block->items[i].name;
-    return Error(block->items[i].position, fmt::format("Column {} of type {} cannot be used in SELECT DISTINCT", name,
-                                                       columns[i]->type.ToString()));
+    return Error(block->items[i].position,
+                 fmt::format("Column {} of type {} cannot be used in SELECT DISTINCT", name,
+                             columns[i]->type.ToString()));
   }
-  relation->plan = MakeSort(MakeDistinct(MakeProject(std::move(block->input.plan), std::move(columns))),
-                            std::move(sort));
+  relation->plan =
+      MakeSort(MakeDistinct(MakeProject(std::move(block->input.plan), std::move(columns))), std::move(sort));
   return absl::OkStatus();
 }
 

@@ -25,7 +25,8 @@ absl::Status QueryBinder::CheckNamedWindows(const NamedWindows& windows) const {
   for (size_t i = 0; i < windows.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (SameName(windows[i].first, windows[j].first)) {
-        return Error(windows[i].second->position, fmt::format("Duplicate window alias {}", windows[i].first));
+        return Error(WordBefore(windows[i].second->position, windows[i].first),
+                     fmt::format("Duplicate window alias {}", windows[i].first));
       }
     }
   }
@@ -42,7 +43,8 @@ absl::Status QueryBinder::BindSelectItem(const SelectItem& item, const Site& sit
   return absl::OkStatus();
 }
 
-absl::Status QueryBinder::BindSelectItems(const std::vector<SelectItem>& items, const Site& site, SelectBlock* block) {
+absl::Status QueryBinder::BindSelectItems(const std::vector<SelectItem>& items, const Site& site,
+                                          SelectBlock* block) {
   for (const SelectItem& item : items) {
     if (item.star) {
       SONDE_TRY(BindStar(item, site, block));
@@ -120,9 +122,11 @@ absl::Status QueryBinder::BindStar(const SelectItem& item, const Site& site, Sel
 absl::Status QueryBinder::ApplyExceptAndReplace(const SelectItem& item, const Site& site,
                                                 std::vector<BoundItem>* items) {
   for (const std::string& name : item.except) {
-    const size_t removed = std::erase_if(*items, [&name](const BoundItem& bound) { return SameName(bound.name, name); });
+    const size_t removed =
+        std::erase_if(*items, [&name](const BoundItem& bound) { return SameName(bound.name, name); });
     if (removed == 0) {
-      return Error(item.position, fmt::format("Column {} in SELECT * EXCEPT list does not exist", name));
+      return Error(WordFrom(WordFrom(item.position, "EXCEPT"), name),
+                   fmt::format("Column {} in SELECT * EXCEPT list does not exist", name));
     }
   }
   if (items->empty() && !item.except.empty()) {
@@ -138,7 +142,7 @@ absl::Status QueryBinder::ApplyExceptAndReplace(const SelectItem& item, const Si
       is_found = true;
     }
     if (!is_found) {
-      return Error(item.position,
+      return Error(replacement.expr->position,
                    fmt::format("Column {} in SELECT * REPLACE list does not exist", replacement.name));
     }
   }

@@ -50,15 +50,17 @@ PlanPtr Combine(std::string_view operation, std::vector<PlanPtr> inputs) {
 
 }  // namespace
 
-absl::StatusOr<Relation> QueryBinder::BindSetOperation(std::string_view operation, std::vector<Relation> inputs,
+absl::StatusOr<Relation> QueryBinder::BindSetOperation(std::string_view operation,
+                                                       std::vector<Relation> inputs,
                                                        const std::vector<Position>& positions) {
   for (Relation& input : inputs) input = Compact(std::move(input));
   const size_t width = inputs[0].plan->types.size();
   for (size_t i = 1; i < inputs.size(); ++i) {
     const size_t other = inputs[i].plan->types.size();
     if (other == width) continue;
-    return Error(positions[i], fmt::format("Queries in {} have mismatched column count; query 1 has {}, query {} has {}",
-                                           operation, CountText(width), i + 1, CountText(other)));
+    return Error(positions[i],
+                 fmt::format("Queries in {} have mismatched column count; query 1 has {}, query {} has {}",
+                             operation, CountText(width), i + 1, CountText(other)));
   }
   std::vector<Type> types;
   for (size_t column = 0; column < width; ++column) {
@@ -74,8 +76,9 @@ absl::StatusOr<Relation> QueryBinder::BindSetOperation(std::string_view operatio
                    fmt::format("Column {} in {} has incompatible types: {}", column + 1, operation, shown));
     }
     if (operation != "UNION ALL" && !common->IsGroupable()) {
-      return Error(positions[0], fmt::format("Column {} in {} has type that does not support set operation comparisons: {}",
-                                             column + 1, operation, common->ToString()));
+      return Error(positions[0],
+                   fmt::format("Column {} in {} has type that does not support set operation comparisons: {}",
+                               column + 1, operation, common->ToString()));
     }
     types.push_back(*common);
   }
@@ -85,7 +88,8 @@ absl::StatusOr<Relation> QueryBinder::BindSetOperation(std::string_view operatio
     if (plan->types != types) {
       if (plan->kind != Plan::Kind::kProject) {
         std::vector<ExpressionPtr> columns;
-        for (size_t column = 0; column < width; ++column) columns.push_back(MakeColumn(column, plan->types[column]));
+        for (size_t column = 0; column < width; ++column)
+          columns.push_back(MakeColumn(column, plan->types[column]));
         plan = MakeProject(std::move(plan), std::move(columns));
       }
       for (size_t column = 0; column < width; ++column) {

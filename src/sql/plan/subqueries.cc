@@ -47,9 +47,10 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindSubquery(const Expr& expr, const 
     if (expr.kind == Expr::Kind::kInQuery) {
       return Error(expr.query->position, "Subquery of type IN must have only one output column");
     }
-    return Error(expr.position, fmt::format("{} subquery cannot have more than one column unless using SELECT AS STRUCT "
-                                            "to build STRUCT values",
-                                            expr.kind == Expr::Kind::kArrayQuery ? "ARRAY" : "Scalar"));
+    return Error(expr.position,
+                 fmt::format("{} subquery cannot have more than one column unless using SELECT AS STRUCT "
+                             "to build STRUCT values",
+                             expr.kind == Expr::Kind::kArrayQuery ? "ARRAY" : "Scalar"));
   }
   relation = Compact(std::move(relation));
   const Type type = relation.plan->types[0];
@@ -61,9 +62,10 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindSubquery(const Expr& expr, const 
   }
   if (expr.kind == Expr::Kind::kArrayQuery) {
     if (type.Is(TypeKind::kArray)) {
-      return Error(expr.position, fmt::format("Cannot use array subquery with column of type {} because nested arrays are "
-                                              "not supported",
-                                              type.ToString()));
+      return Error(expr.position,
+                   fmt::format("Cannot use array subquery with column of type {} because nested arrays are "
+                               "not supported",
+                               type.ToString()));
     }
     made->kind = Expression::Kind::kArrayQuery;
     made->type = Type::Array(type);
@@ -81,7 +83,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindSubquery(const Expr& expr, const 
   SONDE_TRY_SET(sought, Coerce(std::move(sought), *common, expr.position));
   if (type != *common) {
     std::vector<ExpressionPtr> columns;
-    SONDE_TRY_SET(ExpressionPtr cast, MakeCast(MakeColumn(0, type), *common, /*is_safe=*/false, expr.position));
+    SONDE_TRY_SET(ExpressionPtr cast,
+                  MakeCast(MakeColumn(0, type), *common, /*is_safe=*/false, expr.position));
     columns.push_back(std::move(cast));
     relation.plan = MakeProject(std::move(relation.plan), std::move(columns));
   }

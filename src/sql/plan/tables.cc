@@ -47,7 +47,8 @@ std::string PathText(const Path& path) {
 absl::Status QueryBinder::BindHints(const std::vector<Hint>& hints, std::vector<std::string>* names) const {
   for (const Hint& hint : hints) {
     const std::string name = PathText(hint.name);
-    if (!SameName(name, "allow_incomplete_view")) return Error(hint.name.position, fmt::format("Unknown hint: {}", name));
+    if (!SameName(name, "allow_incomplete_view"))
+      return Error(hint.name.position, fmt::format("Unknown hint: {}", name));
     if (hint.value->kind != Expr::Kind::kBool) {
       return Error(hint.value->position, fmt::format("Hint {} must have a BOOL literal", name));
     }
@@ -69,7 +70,8 @@ absl::StatusOr<Relation> QueryBinder::BindTable(const FromItem& item, const Scop
       return relation;
     }
   }
-  absl::StatusOr<TableSchemaRef> table = options_.find_table == nullptr ? absl::NotFoundError("") : options_.find_table(name);
+  absl::StatusOr<TableSchemaRef> table =
+      options_.find_table == nullptr ? absl::NotFoundError("") : options_.find_table(name);
   if (absl::IsNotFound(table.status())) {
     return ErrorAt(text_, item.path.position, absl::NotFoundError(fmt::format("Table not found: {}", name)));
   }
@@ -163,10 +165,8 @@ absl::Status QueryBinder::CheckTemporal(const FromItem& item, const TemporalArgu
     return Error(position, "Argument as_of cannot be used with with_history => TRUE");
   }
   const std::pair<std::string_view, const ExpressionPtr*> of_history[] = {
-      {"after", &temporal.after},
-      {"after_or_equal", &temporal.after_or_equal},
-      {"before", &temporal.before},
-      {"before_or_equal", &temporal.before_or_equal},
+      {"after", &temporal.after},       {"after_or_equal", &temporal.after_or_equal},
+      {"before", &temporal.before},     {"before_or_equal", &temporal.before_or_equal},
       {"latest_n", &temporal.latest_n},
   };
   for (const auto& [name, value] : of_history) {

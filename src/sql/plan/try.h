@@ -17,7 +17,7 @@
   if (::absl::Status tried_status = (expression); !tried_status.ok()) return tried_status
 
 // Assigns the value of `expression`, a StatusOr, to `target`; or returns its status.
-#define SONDE_TRY_SET(target, expression)                                        \
-  auto SONDE_TRY_JOIN(tried_, __LINE__) = (expression);                          \
+#define SONDE_TRY_SET(target, expression)                                                       \
+  auto SONDE_TRY_JOIN(tried_, __LINE__) = (expression);                                         \
   if (!SONDE_TRY_JOIN(tried_, __LINE__).ok()) return SONDE_TRY_JOIN(tried_, __LINE__).status(); \
   target = *std::move(SONDE_TRY_JOIN(tried_, __LINE__))

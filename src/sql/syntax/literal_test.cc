@@ -45,8 +45,8 @@ TEST(Literal, KnowsUtf8) {
 
 TEST(Literal, ReadsBackWhatItWrites) {
   EXPECT_EQ(QuotedString("it's\n\x01\x7F\xC3\xA9\\"), R"('it\'s\n\x01\x7f)"
-                                                       "\xC3\xA9"
-                                                       R"(\\')");
+                                                      "\xC3\xA9"
+                                                      R"(\\')");
   EXPECT_EQ(QuotedBytes("\xFF'"), R"(b'\xff\'')");
   EXPECT_EQ(QuotedName("a`b"), R"(`a\`b`)");
   SeededRandom random(1);

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "absl/time/civil_time.h"
-#include "sql/value/value.h"
+#include "base/format.h"
 
 namespace sonde::sql {
 namespace {
@@ -97,65 +97,6 @@ std::string BytesLiteral(std::string_view bytes) {
   std::string literal = "b\"";
   AppendEscaped(bytes, /*is_text=*/false, &literal);
   return literal + "\"";
-}
-
-namespace {
-
-// The parts of a list between brackets; of a map pairs.
-void AppendItems(const Type& type, const Datum& datum, std::string* text) {
-  const bool is_map = type.Is(TypeKind::kMap);
-  *text += type.Is(TypeKind::kStruct) ? '(' : is_map ? '{' : '[';
-  for (size_t i = 0; i < datum.size; ++i) {
-    if (i > 0) *text += is_map && i % 2 == 1 ? ": " : ", ";
-    const Type& inside = type.Is(TypeKind::kStruct) ? type.fields()[i].type
-                         : !is_map                  ? type.element()
-                         : i % 2 == 0               ? type.key()
-                                                    : type.value();
-    AppendSql(inside, datum.items[i], text);
-  }
-  *text += type.Is(TypeKind::kStruct) ? ')' : is_map ? '}' : ']';
-}
-
-}  // namespace
-
-void AppendSql(const Type& type, const Datum& datum, std::string* text) {
-  if (!datum.is_there) {
-    *text += "NULL";
-    return;
-  }
-  switch (type.kind()) {
-    case TypeKind::kBool:
-      *text += datum.integer != 0 ? "true" : "false";
-      return;
-    case TypeKind::kInt64:
-    case TypeKind::kEnum:
-      *text += fmt::format("{}", datum.integer);
-      return;
-    case TypeKind::kFloat32:
-      *text += FloatText(static_cast<float>(datum.number));
-      return;
-    case TypeKind::kFloat64:
-      *text += DoubleText(datum.number);
-      return;
-    case TypeKind::kString:
-      *text += StringLiteral(datum.bytes());
-      return;
-    case TypeKind::kBytes:
-    case TypeKind::kProto:
-      *text += BytesLiteral(datum.bytes());
-      return;
-    case TypeKind::kDate:
-      *text += "DATE \"" + DateText(datum.integer) + "\"";
-      return;
-    case TypeKind::kTimestamp:
-      *text += "TIMESTAMP \"" + TimestampText(datum.integer) + "\"";
-      return;
-    case TypeKind::kArray:
-    case TypeKind::kStruct:
-    case TypeKind::kMap:
-      AppendItems(type, datum, text);
-      return;
-  }
 }
 
 }  // namespace sonde::sql

@@ -1,4 +1,6 @@
 // Reads the parameters of a request's URL: each known, in its limits, or the answer says what is allowed.
+//
+// Threads: not for several threads.
 #pragma once
 
 #include <cstdint>

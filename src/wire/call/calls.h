@@ -111,6 +111,7 @@ struct CallResources {
   CommitLine* commit_line;
   RequestMetrics* metrics;
   bool writes_block;  // MutateRow and MutateRows wait for the disk
+  bool reads_block;   // ReadRows waits for other machines
   WorkerPool* large_readers;
   WorkerPool* large_waiters;
   LargeRoom* large_room;  // null: large requests count like small ones

@@ -75,6 +75,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
         readers_(resources.readers),
         stalled_reads_(resources.stalled_reads),
         cost_(resources.read_cost),
+        blocks_(resources.reads_block),
         metrics_(resources.metrics),
         large_readers_(resources.large_readers),
         large_room_(resources.large_room) {}
@@ -97,7 +98,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return FinishWith(place.status());
     place_ = *std::move(place);
-    if (cost_->IsHigh()) {
+    if (GoesAmongReaders()) {
       return readers_->Submit(call_->deadline(),
                               [this, bytes = std::move(bytes)](const absl::Status& status) mutable {
                                 if (!status.ok()) return FinishWith(status);
@@ -115,7 +116,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     if (!ok) return FinishWith(absl::CancelledError("The client has gone"));
     if (absl::Status status = ResizePlace(0); !status.ok()) return End(status);
     if (large_wanted_bytes_ > 0) return ProduceInTurn();
-    if (large_place_.bytes() > 0 || cost_->IsHigh()) return ProduceAmongReaders();
+    if (large_place_.bytes() > 0 || GoesAmongReaders()) return ProduceAmongReaders();
     Produce(kRowsInlineMax, /*inline_only=*/true);
   }
   bool IsAwaited() const override { return large_place_.bytes() > 0 && large_room_->IsAwaited(); }
@@ -136,6 +137,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     kind.held_bytes = kReadBytes;
     return kind;
   }
+
+  // Whether the thread that requests come in on is not to read: it must not wait, nor be busy for long.
+  bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh(); }
 
   // UNAVAILABLE: this connection has its share of all reads.
   absl::Status CheckShare() {
@@ -430,6 +434,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   WorkerPool* const readers_;
   StalledReads* const stalled_reads_;
   StepCost* const cost_;
+  const bool blocks_;  // the store is behind a network
   RequestMetrics* const metrics_;
   WorkerPool* const large_readers_;
   LargeRoom* const large_room_;  // may be null

@@ -52,6 +52,11 @@ absl::StatusOr<bool> ResultStream::Fill() {
       return true;
     }
     if (is_ended_) break;
+    // Here the execution can go on, so here a token is worth a batch that is not full.
+    if (writer_.bytes() >= kTokenBytes && execution_->ResumePoint().has_value()) {
+      TakeBatch(/*is_end=*/false);
+      return true;
+    }
     row_ = 0;
     const absl::StatusOr<bool> more = execution_->Next(&batch_);
     if (!more.ok()) return more.status();

@@ -3,6 +3,8 @@
 //
 // The database shares its descriptors with connections, which come and go.  A file that was not opened at all
 // lost nothing.
+//
+// Threads: all functions may be called at once.
 #pragma once
 
 #include <string_view>

@@ -3,6 +3,8 @@
 // After a failed sync nobody knows what is on the disk, and a second sync may succeed although data is lost.
 // So writes stay refused until the directory is opened (and checked) again.  RocksDB recovers by itself from
 // a full disk, and from too many open files (open_files.h).
+//
+// Threads: all functions may be called at once.
 #pragma once
 
 #include <atomic>

@@ -2,6 +2,8 @@
 // records. Every write is synced, even if writes of cells are not.
 //
 // It is opened before the cells: their merge function needs the shapes before their log is replayed.
+//
+// Threads: all functions may be called at once, but for Open and Close.
 #pragma once
 
 #include <memory>

@@ -1,11 +1,10 @@
-#include "sql/function/aggregate_test_support.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <utility>
 
 #include "base/check.h"
+#include "sql/function/aggregate_test_support.h"
 #include "sql/function/aggregator_states.h"
 
 namespace sonde::sql {

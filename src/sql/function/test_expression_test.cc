@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "sql/function/cast.h"
 #include "sql/function/function.h"
+#include "sql/function/function_test_support.h"
 
 namespace sonde::sql {
 namespace {
@@ -573,6 +574,14 @@ Type Reader::ReadType() {
 }
 
 }  // namespace
+
+TEST(TestExpression, IsRead) {
+  EXPECT_EQ(Evaluated("NOT NOT TRUE"), "BOOL: true");
+  EXPECT_EQ(Evaluated("[1, 2.5, NULL]"), "ARRAY<FLOAT64>: [1, 2.5, NULL]");
+  EXPECT_EQ(Evaluated("[(1, 'a'), (2, b'\\xff')]"),
+            R"(ARRAY<STRUCT<INT64, BYTES>>: [(1, b"a"), (2, b"\xff")])");
+  EXPECT_EQ(Evaluated("(1 + 2) * 3 - -4"), "INT64: 13");
+}
 
 std::string Evaluated(std::string_view expression, const StatementFacts& facts) {
   return TextOf(Reader(Tokens(expression).Take(), facts).Run());

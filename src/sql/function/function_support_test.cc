@@ -1,5 +1,3 @@
-#include "sql/function/function_test_support.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "model/column.h"
 #include "sql/function/cast.h"
 #include "sql/function/function.h"
+#include "sql/function/function_test_support.h"
 
 namespace sonde::sql {
 namespace {
