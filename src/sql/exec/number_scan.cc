@@ -15,7 +15,6 @@
 namespace sonde::sql {
 namespace {
 
-constexpr size_t kFirstNumberRows = 32;  // each later batch is twice as long
 
 class NumberScan final : public Operator {
  public:
@@ -53,7 +52,7 @@ class NumberScan final : public Operator {
  private:
   absl::Status Open() {
     is_open_ = true;
-    batch_rows_ = kFirstNumberRows;
+    batch_rows_ = kRowsOfFirstBatch;
     std::optional<ScanStart> start;
     if (behind_.has_value()) start = ScanStart{*behind_, false};
     absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, *evaluation(), start);
@@ -113,7 +112,7 @@ class NumberScan final : public Operator {
   bool is_open_ = false;
   bool is_over_ = false;
   size_t rows_given_ = 0;
-  size_t batch_rows_ = kFirstNumberRows;
+  size_t batch_rows_ = kRowsOfFirstBatch;
   std::vector<std::string_view> keys_;      // of the last batch, in arena_
   std::vector<std::vector<Datum>> values_;  // by column
   Arena arena_;

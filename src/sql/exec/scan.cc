@@ -21,8 +21,6 @@
 namespace sonde::sql {
 namespace {
 
-// The first batch is small, so that the first rows come soon, and each later one twice as long.
-constexpr size_t kFirstBatchRows = 32;
 constexpr size_t kBatchBytesMax = 1 << 20;
 // After so many rows that did not pass the reader looks up.
 constexpr int64_t kRowsAtOnce = 256;
@@ -91,7 +89,7 @@ class Scan final : public Operator {
   bool is_open_ = false;
   std::unique_ptr<RowReader> reader_;  // null: there are no more rows
   size_t rows_given_ = 0;
-  size_t batch_rows_ = kFirstBatchRows;
+  size_t batch_rows_ = kRowsOfFirstBatch;
   size_t ranges_ = 0;
   ReadStats stats_;
   Arena arena_;
@@ -128,7 +126,7 @@ absl::StatusOr<ReadRequest> Scan::MakeRequest() {
 
 absl::Status Scan::Open() {
   is_open_ = true;
-  batch_rows_ = kFirstBatchRows;
+  batch_rows_ = kRowsOfFirstBatch;
   if (selection_.IsEmpty()) return absl::OkStatus();
   absl::StatusOr<ReadRequest> request = MakeRequest();
   if (!request.ok()) return request.status();

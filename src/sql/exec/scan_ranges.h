@@ -1,6 +1,7 @@
 // The rows that a scan reads, as ranges.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "sql/plan/plan.h"
 
 namespace sonde::sql {
+
+// The first batch of a scan is small, so that the first rows come soon, and each later one is twice as long.
+constexpr size_t kRowsOfFirstBatch = 32;
 
 // Where a scan goes on that has read some rows: behind a key, or at it.
 struct ScanStart {
