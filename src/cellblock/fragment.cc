@@ -38,10 +38,11 @@ void FindColumns(absl::Span<const CellView> cells, Columns* columns) {
   columns->qualifiers.clear();
   columns->starts.clear();
   for (size_t i = 0; i < cells.size(); ++i) {
-    const int order = i == 0 ? -1 : cells[i - 1].qualifier.compare(cells[i].qualifier);
+    const int qualifier_order = i == 0 ? -1 : cells[i - 1].qualifier.compare(cells[i].qualifier);
     // What is out of order would be read as damage, of a write that was acknowledged.
-    CHECK(order < 0 || (order == 0 && cells[i - 1].timestamp_micros > cells[i].timestamp_micros));
-    if (order != 0) {
+    CHECK(qualifier_order < 0 ||
+          (qualifier_order == 0 && cells[i - 1].timestamp_micros > cells[i].timestamp_micros));
+    if (qualifier_order != 0) {
       columns->qualifiers.push_back(cells[i].qualifier);
       columns->starts.push_back(i);
     }

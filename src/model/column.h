@@ -114,7 +114,8 @@ class ColumnView {
   static constexpr int kConstantShift = 56;
 
   size_t Width() const {
-    return type() == ColumnType::kInt64 || type() == ColumnType::kTime || type() == ColumnType::kDouble ? 8 : 16;
+    return type() == ColumnType::kInt64 || type() == ColumnType::kTime || type() == ColumnType::kDouble ? 8
+                                                                                                        : 16;
   }
 
   const void* values_ = nullptr;

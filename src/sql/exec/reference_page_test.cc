@@ -43,7 +43,7 @@ class RowsAsText final : public AnswerSink {
 std::string ResultOf(const Function& function, const std::string& example) {
   if (function.is_volatile || example.find("CURRENT_") != std::string::npos) return "";
   const bool is_query =
-      example.starts_with("SELECT") || example.starts_with("WITH") || example.starts_with("FROM");
+      example.starts_with("SELECT ") || example.starts_with("WITH ") || example.starts_with("FROM ");
   LocalSql sql(nullptr, "");
   RowsAsText rows;
   const absl::Status status = sql.Ask({.text = is_query ? example : "SELECT " + example}, &rows);

@@ -267,6 +267,8 @@ ArgumentFacts FieldFacts(const ArgumentFacts& of_struct, size_t field) {
   if (of_struct.literal.has_value()) {
     const Datum& datum = of_struct.literal->datum();
     facts.literal = Value(facts.type, datum.is_there ? datum.items[field] : Datum::Missing());
+    // A NULL among literals was written without a type.
+    facts.is_untyped_null = facts.literal->is_null();
   }
   return facts;
 }

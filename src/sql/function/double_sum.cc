@@ -130,15 +130,6 @@ absl::StatusOr<double> WideSum::Total() const {
   return magnitude.negative ? -total : total;
 }
 
-double WideSum::Mean(uint64_t count) const {
-  if (has_nan_ || has_infinity_ || has_minus_infinity_) return *Total();
-  const Magnitude magnitude = MagnitudeOf();
-  // Divided before it is brought to its size, so that neither overflows.
-  const double total = static_cast<double>(magnitude.top | (magnitude.has_more ? 1 : 0));
-  const double mean = std::ldexp(total / static_cast<double>(count), magnitude.exponent);
-  return magnitude.negative ? -mean : mean;
-}
-
 long double WideSum::LongTotal() const {
   if (has_nan_ || has_infinity_ || has_minus_infinity_) return *Total();
   const Magnitude magnitude = MagnitudeOf();
@@ -273,12 +264,7 @@ absl::StatusOr<double> DoubleSum::Total() const {
 }
 
 double DoubleSum::Mean(uint64_t count) const {
-  const double total = high_ + low_;
-  if (wide_ == nullptr && IsFarFromOverflow(total)) return total / static_cast<double>(count);
-  WideSum all = wide_ == nullptr ? WideSum() : *wide_;
-  all.Add(high_);
-  all.Add(low_);
-  return all.Mean(count);
+  return static_cast<double>(LongTotal() / static_cast<long double>(count));
 }
 
 long double DoubleSum::LongTotal() const {

@@ -31,9 +31,7 @@ class WideSum {
   void Add(const WideSum& other);
   // OUT_OF_RANGE: "double overflow": it is beyond the greatest double.
   absl::StatusOr<double> Total() const;
-  // The sum divided by `count`: that is a double always.
-  double Mean(uint64_t count) const;
-  // The sum to as many bits as a long double has.
+  // The sum to as many bits as a long double has, in whose range all sums are.
   long double LongTotal() const;
   // Appends doubles whose sum is the sum, exactly; of what is infinite or NaN nothing.
   void AppendParts(std::vector<double>* parts) const;
@@ -82,9 +80,9 @@ class DoubleSum {
   void Add(const DoubleSum& other);
 
   absl::StatusOr<double> Total() const;
-  // `count` is more than 0.
+  // The sum divided by `count`, which is more than 0: that is a double always.
   double Mean(uint64_t count) const;
-  // The sum to as many bits as a long double has.
+  // The sum to as many bits as a long double has, in whose range all sums are.
   long double LongTotal() const;
   // Appends doubles whose sum is the sum, exactly; of what is infinite or NaN nothing.
   void AppendParts(std::vector<double>* parts) const {

@@ -186,7 +186,16 @@ void AppendValue(const Type& type, const Datum& datum, Writing writing, std::str
 std::string FloatDigits(const FormatSpec& spec, double magnitude) {
   constexpr int kDefaultPrecision = 6;
   const std::string pattern = fmt::format("{{:{}.{{}}{}}}", spec.is_alternative ? "#" : "", spec.specifier);
-  return fmt::format(fmt::runtime(pattern), magnitude, spec.precision.value_or(kDefaultPrecision));
+  const int precision = spec.precision.value_or(kDefaultPrecision);
+  std::string digits = fmt::format(fmt::runtime(pattern), magnitude, precision);
+  // Of one digit with %#g, C writes "2." or "2.e+20" where fmt writes "2.0".
+  const bool is_general = spec.specifier == 'g' || spec.specifier == 'G';
+  const bool ends_at_zero = digits.size() == 3 || (digits.size() > 3 && (digits[3] | 0x20) == 'e');
+  if (spec.is_alternative && is_general && precision <= 1 && ends_at_zero &&
+      digits.compare(1, 2, ".0") == 0) {
+    digits.erase(2, 1);
+  }
+  return digits;
 }
 
 }  // namespace

@@ -50,9 +50,9 @@ const std::vector<std::pair<std::string, Value>> kLists = {
 
 TEST(AnswerWriter, WritesTables) {
   EXPECT_EQ(Written(AnswerFormat::kTable, kScalars),
-            "_key               n     x  nan  t                        d           b     n     empty\n"
-            "──────  ─────────────  ────  ───  ───────────────────────  ──────────  ────  ────  ─────\n"
-            "a,\\xff  1000000000000   1.5  nan  1970-01-01 00:00:01.500  1970-01-01  true  \"ö\"\n"
+            "_key                n     x   nan  t                        d           b     n     empty\n"
+            "──────  ─────────────  ────  ────  ───────────────────────  ──────────  ────  ────  ─────\n"
+            "a,\\xff  1000000000000   1.5   nan  1970-01-01 00:00:01.500  1970-01-01  true  \"ö\"\n"
             "NULL             NULL  NULL  NULL  NULL                     NULL        NULL  NULL  NULL\n");
   EXPECT_EQ(Written(AnswerFormat::kTable, kLists),
             "m               s       none\n"

@@ -127,7 +127,9 @@ absl::Status QueryBinder::BindModifiers(const Expr& expr, const Function& /*func
                                         AggregateItem* item) {
   const Expr::Call& call = *expr.call;
   item->distinct = call.distinct;
-  item->ignores_nulls = call.nulls == Expr::Call::Nulls::kIgnore;
+  const bool ignores_unless_told = item->function->name.starts_with("PERCENTILE_");
+  item->ignores_nulls = call.nulls == Expr::Call::Nulls::kIgnore ||
+                        (ignores_unless_told && call.nulls != Expr::Call::Nulls::kRespect);
   if (call.distinct) {
     for (const ExpressionPtr& argument : item->arguments) {
       if (argument->type.IsGroupable()) continue;

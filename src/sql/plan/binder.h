@@ -14,11 +14,24 @@
 
 #include "absl/status/statusor.h"
 #include "catalog/catalog.h"
-#include "sql/plan/bind_options.h"
 #include "sql/plan/plan.h"
+#include "sql/plan/rewrite_options.h"
 #include "sql/syntax/tree.h"
 
 namespace sonde::sql {
+
+enum class Dialect : uint8_t {
+  kSonde,       // production's language and Sonde's extensions
+  kProduction,  // production's language only
+};
+
+struct BindOptions {
+  Dialect dialect = Dialect::kSonde;
+  // Finds a table of the instance by its id; NOT_FOUND: there is none.
+  std::function<absl::StatusOr<TableSchemaRef>(std::string_view table_id)> find_table;
+  std::vector<QueryParameter> parameters;
+  RewriteOptions rewrite;
+};
 
 // `text`: what `statement` was parsed from, for places of errors.
 absl::StatusOr<BoundQuery> Bind(const Statement& statement, std::string_view text,

@@ -94,7 +94,7 @@ project IF(($0 = b"a"), $1, $2), CASE WHEN ($0 = b"a") THEN 1 ELSE 2 END
   scan t: _key, cf[b"b"], cf[b"c"]
 )"},
     {R"(EXPLAIN SELECT _key FROM t)",
-     R"(_key BYTES
+     R"(plan STRING
 scan t: _key
 )"},
     {R"(SELECT 1 AS value)",

@@ -50,6 +50,27 @@ ExpressionPtr FieldOf(ExpressionPtr value, size_t field) {
   return access;
 }
 
+namespace {
+
+// A literal as one of `to`.  A NULL inside becomes one of whatever type stands there.
+absl::StatusOr<Value> CastLiteral(const Value& value, const Type& to) {
+  if (value.is_null()) return Value::Null(to);
+  const bool is_struct = value.type().Is(TypeKind::kStruct) && to.Is(TypeKind::kStruct) &&
+                         value.type().fields().size() == to.fields().size();
+  const bool is_array = value.type().Is(TypeKind::kArray) && to.Is(TypeKind::kArray);
+  if (!is_struct && !is_array) return CastValue(value, to);
+  std::vector<Value> items;
+  for (size_t i = 0; i < value.datum().size; ++i) {
+    const Type& from = is_struct ? value.type().fields()[i].type : value.type().element();
+    SONDE_TRY_SET(Value item, CastLiteral(Value(from, value.datum().items[i]),
+                                          is_struct ? to.fields()[i].type : to.element()));
+    items.push_back(std::move(item));
+  }
+  return is_struct ? Value::Struct(to, items) : Value::Array(to.element(), items);
+}
+
+}  // namespace
+
 absl::StatusOr<ExpressionPtr> QueryBinder::Coerce(ExpressionPtr value, const Type& to, Position position) {
   if (value->kind == Expression::Kind::kLiteral && value->written == Expression::Written::kUntyped) {
     Value typed =
@@ -60,7 +81,7 @@ absl::StatusOr<ExpressionPtr> QueryBinder::Coerce(ExpressionPtr value, const Typ
   }
   if (value->type == to) return value;
   if (value->kind == Expression::Kind::kLiteral) {
-    absl::StatusOr<Value> cast = CastValue(value->value, to);
+    absl::StatusOr<Value> cast = CastLiteral(value->value, to);
     if (!cast.ok()) {
       return Error(position,
                    fmt::format("Could not cast literal {} to type {}", value->value.ToSql(), to.ToString()));

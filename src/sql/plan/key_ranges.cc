@@ -129,6 +129,7 @@ class Finder {
 };
 
 std::optional<Value> Finder::Constant(const Expression& expression) const {
+  if (expression.kind == Expression::Kind::kLiteral) return expression.value;
   if (!ReferencesOf(expression).empty() || HasOuter(expression) || HasSubquery(expression) ||
       HasVolatile(expression)) {
     return std::nullopt;

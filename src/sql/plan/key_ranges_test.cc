@@ -192,14 +192,14 @@ std::vector<std::string> AllKeys(std::string_view letters, size_t length_max) {
 
 TEST(KeyRanges, HoldAllRowsThatAConditionLetsThrough) {
   constexpr std::string_view kLetters("ab#\0\xff", 5);
-  const std::vector<std::string> keys = AllKeys(kLetters, 4);
+  const std::vector<std::string> keys = AllKeys(kLetters, 3);
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   rows::Batch batch;
   batch.rows = keys.size();
   batch.columns.push_back(ColumnView::OfBytes(views));
   Random random(7);
   size_t read = 0;
-  for (int trial = 0; trial < 2'000; ++trial) {
+  for (int trial = 0; trial < 1'000; ++trial) {
     const std::string condition = RandomCondition(random, kLetters, 3);
     std::vector<Value> ks;
     for (size_t count = Below(random, 4); count > 0; --count) {
@@ -228,7 +228,7 @@ TEST(KeyRanges, HoldAllRowsThatAConditionLetsThrough) {
     }
   }
   // Ranges bound something: most conditions are on the key.
-  EXPECT_LT(read, keys.size() * 2'000 * 3 / 4);
+  EXPECT_LT(read, keys.size() * 1'000 * 3 / 4);
 }
 
 }  // namespace

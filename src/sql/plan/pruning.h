@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "sql/plan/bind_options.h"
 #include "sql/plan/plan.h"
+#include "sql/plan/rewrite_options.h"
 
 namespace sonde::sql {
 

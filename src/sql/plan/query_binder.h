@@ -21,7 +21,7 @@
 #include "absl/types/span.h"
 #include "sql/expression/expression.h"
 #include "sql/function/signature.h"
-#include "sql/plan/bind_options.h"
+#include "sql/plan/binder.h"
 #include "sql/plan/names.h"
 #include "sql/plan/plan.h"
 #include "sql/syntax/syntax_error.h"
@@ -232,6 +232,7 @@ class QueryBinder {
   // HAVING, QUALIFY, ORDER BY: what may name items of the select list.
   absl::Status BindLaterClauses(const Query& query, const Site& site, SelectBlock* block);
   void ResolveAliases(const SelectBlock& block, ExpressionPtr* expr) const;
+  void ResolveAliasesInCalls(SelectBlock* block) const;
   static Relation AsStruct(Relation relation);
   absl::Status BindSelectItems(const std::vector<SelectItem>& items, const Site& site, SelectBlock* block);
   absl::Status BindSelectItem(const SelectItem& item, const Site& site, SelectBlock* block);

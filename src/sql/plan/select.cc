@@ -189,7 +189,26 @@ void QueryBinder::ResolveAliases(const SelectBlock& block, ExpressionPtr* expr) 
   });
 }
 
+void QueryBinder::ResolveAliasesInCalls(SelectBlock* block) const {
+  const auto resolve = [&](ExpressionPtr* expr) {
+    if (*expr != nullptr) ResolveAliases(*block, expr);
+  };
+  const auto resolve_call = [&](AggregateItem* call) {
+    for (ExpressionPtr& argument : call->arguments) resolve(&argument);
+    resolve(&call->having);
+    for (SortKey& key : call->order_by) resolve(&key.expr);
+  };
+  for (AggregateItem& call : block->calls.aggregates) resolve_call(&call);
+  for (WindowCall& window : block->calls.windows) {
+    resolve_call(&window.item.call);
+    for (ExpressionPtr& key : window.partition) resolve(&key);
+    for (SortKey& key : window.sort) resolve(&key.expr);
+  }
+}
+
 absl::StatusOr<Relation> QueryBinder::FinishSelect(SelectBlock block) {
+  // Calls in HAVING, QUALIFY and ORDER BY may name items of the select list, too.
+  ResolveAliasesInCalls(&block);
   if (block.is_grouped || !block.calls.aggregates.empty()) SONDE_TRY(FinishAggregation(&block));
   if (!block.calls.windows.empty()) FinishWindows(&block);
   return FinishItems(&block);

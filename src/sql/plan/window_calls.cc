@@ -267,7 +267,10 @@ absl::Status QueryBinder::BindFrameOffset(const FrameBound& bound, bool is_range
                  "A RANGE-based window whose ORDER BY key is a TIMESTAMP is bounded by INTERVAL");
   }
   SONDE_TRY_SET(to->offset, BindExpression(*number, site));
-  if (to->offset->kind != Expression::Kind::kLiteral && to->offset->kind != Expression::Kind::kParameter) {
+  // A CAST of a literal is one, too.
+  const Expression& offset =
+      to->offset->kind == Expression::Kind::kCast ? *to->offset->arguments[0] : *to->offset;
+  if (offset.kind != Expression::Kind::kLiteral && offset.kind != Expression::Kind::kParameter) {
     return Error(expr.position, "Window framing expression must be a literal or parameter");
   }
   const ArgumentFacts facts = FactsOf(*to->offset);

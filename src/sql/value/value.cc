@@ -16,8 +16,14 @@ namespace sonde::sql {
 
 Value::Value(Type type, const Datum& datum) : type_(std::move(type)) {
   auto held = std::make_shared<Held>();
-  held->datum = CopyTo(&held->arena, datum);
-  if (held->datum.is_there && held->datum.kind == Datum::Kind::kBytes) held->bytes = held->datum.bytes();
+  if (datum.is_there && datum.kind == Datum::Kind::kBytes) {
+    // Most values are strings, and there may be many: each would take a block of an arena.
+    held->text = datum.bytes();
+    held->bytes = held->text;
+    held->datum = Datum::Bytes(held->bytes);
+  } else {
+    held->datum = CopyTo(&held->arena, datum);
+  }
   datum_ = held->datum;
   held_ = std::move(held);
 }

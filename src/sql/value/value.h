@@ -49,7 +49,8 @@ class Value {
 
  private:
   struct Held {
-    Arena arena;
+    Arena arena;             // of a list
+    std::string text;        // of a string
     Datum datum;             // what AsColumn views
     std::string_view bytes;  // likewise, of a string
   };

@@ -69,7 +69,7 @@ absl::StatusOr<bool> ResultStream::Fill() {
 }
 
 void ResultStream::TakeBatch(bool is_end) {
-  Outgoing& batch = outgoing_.emplace();
+  OutgoingBatch& batch = outgoing_.emplace();
   const size_t rows = writer_.rows();
   batch.bytes = writer_.Take();
   batch.checksum = Crc32c(batch.bytes);
@@ -95,7 +95,7 @@ std::string ResultStream::TokenHere(bool is_end) const {
 }
 
 rpc::Message ResultStream::NextPiece() {
-  Outgoing& batch = *outgoing_;
+  OutgoingBatch& batch = *outgoing_;
   const bool is_last = batch.bytes.size() - batch.sent <= kMessageBytes;
   std::string piece =
       batch.sent == 0 && is_last ? batch.bytes : batch.bytes.substr(batch.sent, kMessageBytes);

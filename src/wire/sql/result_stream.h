@@ -19,6 +19,14 @@
 
 namespace sonde {
 
+// A batch that is on its way.
+struct OutgoingBatch {
+  std::string bytes;
+  uint32_t checksum = 0;
+  size_t sent = 0;
+  std::string token;  // empty: none goes with it
+};
+
 class ResultStream {
  public:
   // A batch ends with the row that makes it so long.
@@ -43,14 +51,6 @@ class ResultStream {
   static rpc::Message EndMessage(std::string token);
 
  private:
-  // A batch that is on its way.
-  struct Outgoing {
-    std::string bytes;
-    uint32_t checksum = 0;
-    size_t sent = 0;
-    std::string token;  // empty: none goes with it
-  };
-
   // Fills `outgoing_`; false: there are no more rows.
   absl::StatusOr<bool> Fill();
   void TakeBatch(bool is_end);
@@ -65,7 +65,7 @@ class ResultStream {
   sql::ProtoRowsWriter writer_;
   rows::Batch batch_;
   size_t row_ = 0;  // the next one of batch_
-  std::optional<Outgoing> outgoing_;
+  std::optional<OutgoingBatch> outgoing_;
   bool is_ended_ = false;     // the execution has no more rows
   bool end_is_told_ = false;  // by a token
   bool has_begun_ = false;    // a message was given

@@ -1,5 +1,4 @@
-#include "sql/plan/binder.h"
-
+// Statements: text, tree, plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sql/plan/binder.h"
 #include "sql/plan/plan_tree.h"
 #include "sql/plan/query_binder.h"
 #include "sql/plan/rewrite.h"
@@ -66,6 +66,8 @@ absl::StatusOr<BoundQuery> Bind(const Statement& statement, std::string_view tex
   SONDE_TRY_SET(BoundQuery query, binder.BindStatement(statement));
   SONDE_TRY(Rewrite(options.rewrite, &query.plan));
   FinishPlan(query.plan.get());
+  // The rows of EXPLAIN are the plan's, a line each.
+  if (query.explain != BoundQuery::Explain::kNo) query.columns = {{"plan", TypeKind::kString}};
   return query;
 }
 
