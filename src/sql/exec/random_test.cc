@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <tuple>
 
 #include "rows/column.h"
 #include "sql/exec/exec_test_support.h"
@@ -159,6 +160,25 @@ TEST_F(RandomQueryTest, JoinsAreFilteredPairs) {
       ExpectSame(
           "SELECT a.x, b.x FROM " + a + " a FULL JOIN " + b + " b ON " + condition,
           "SELECT a.x, b.x FROM " + a + " a FULL JOIN " + b + " b ON IF(" + condition + ", TRUE, FALSE)");
+    }
+  }
+}
+
+TEST_F(RandomQueryTest, AsofJoinsTakeTheNearest) {
+  for (int round = 0; round < 6; ++round) {
+    const std::string a = "(SELECT x, s, o FROM " + Rows(60, 20) + " WITH OFFSET o)";
+    const std::string b = "(SELECT DISTINCT x, s FROM " + Rows(60, 20) + ")";
+    const std::tuple<std::string, std::string, std::string> kWays[] = {{"a.x >= b.x", "MAX", "b.x <= a.x"},
+                                                                       {"a.x > b.x", "MAX", "b.x < a.x"},
+                                                                       {"a.x <= b.x", "MIN", "b.x >= a.x"},
+                                                                       {"b.x > a.x", "MIN", "b.x > a.x"}};
+    for (const auto& [join, extreme, condition] : kWays) {
+      ExpectSame("SELECT a.o, b.x FROM " + a + " a ASOF LEFT JOIN " + b + " b ON a.s = b.s AND " + join,
+                 "SELECT a.o, (SELECT " + extreme + "(b.x) FROM " + b + " b WHERE a.s = b.s AND " +
+                     condition + ") FROM " + a + " a");
+      ExpectSame("SELECT a.o, b.x FROM " + a + " a ASOF JOIN " + b + " b ON " + join + " AND b.s = a.s",
+                 "SELECT a.o, b.x FROM " + a + " a ASOF LEFT JOIN " + b + " b ON a.s = b.s AND " + join +
+                     " WHERE b.x IS NOT NULL");
     }
   }
 }
