@@ -204,6 +204,22 @@ TEST_F(RandomQueryTest, WindowsAreSubqueries) {
   }
 }
 
+TEST_F(RandomQueryTest, TheFirstRowsOfAnOrderAreThoseOfTheWholeOrder) {
+  const std::string rows =
+      "(SELECT MOD(x * 7919 + y * 104729, 10007) AS k, MOD(x + y, 13) AS j, x * 100 + y AS n "
+      "FROM UNNEST(GENERATE_ARRAY(0, 199)) x, UNNEST(GENERATE_ARRAY(0, 99)) y)";
+  for (const std::string order : {"k, n", "j DESC, n", "n DESC", "j, k DESC, n"}) {
+    const std::string all = Query("SELECT k, j, n FROM " + rows + " ORDER BY " + order);
+    for (const size_t count : {1, 10, 1000, 6000}) {
+      size_t end = 0;
+      for (size_t i = 0; i < count; ++i) end = all.find('\n', end) + 1;
+      EXPECT_TRUE(Query("SELECT k, j, n FROM " + rows + " ORDER BY " + order + " LIMIT " +
+                        std::to_string(count)) == all.substr(0, end))
+          << order << " " << count;
+    }
+  }
+}
+
 TEST_F(RandomQueryTest, GroupsAreSubqueries) {
   for (int round = 0; round < 4; ++round) {
     const std::string rows = "(SELECT x, y, s FROM " + Rows(150, 10) + ")";
