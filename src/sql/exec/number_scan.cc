@@ -15,7 +15,6 @@
 namespace sonde::sql {
 namespace {
 
-
 class NumberScan final : public Operator {
  public:
   NumberScan(const QueryScope* scope, const Plan::Scan& scan, std::unique_ptr<NumberSource> source)
