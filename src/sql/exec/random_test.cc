@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <tuple>
 
 #include "rows/column.h"
 #include "sql/exec/exec_test_support.h"
@@ -163,6 +164,25 @@ TEST_F(RandomQueryTest, JoinsAreFilteredPairs) {
   }
 }
 
+TEST_F(RandomQueryTest, AsofJoinsTakeTheNearest) {
+  for (int round = 0; round < 6; ++round) {
+    const std::string a = "(SELECT x, s, o FROM " + Rows(60, 20) + " WITH OFFSET o)";
+    const std::string b = "(SELECT DISTINCT x, s FROM " + Rows(60, 20) + ")";
+    const std::tuple<std::string, std::string, std::string> kWays[] = {{"a.x >= b.x", "MAX", "b.x <= a.x"},
+                                                                       {"a.x > b.x", "MAX", "b.x < a.x"},
+                                                                       {"a.x <= b.x", "MIN", "b.x >= a.x"},
+                                                                       {"b.x > a.x", "MIN", "b.x > a.x"}};
+    for (const auto& [join, extreme, condition] : kWays) {
+      ExpectSame("SELECT a.o, b.x FROM " + a + " a ASOF LEFT JOIN " + b + " b ON a.s = b.s AND " + join,
+                 "SELECT a.o, (SELECT " + extreme + "(b.x) FROM " + b + " b WHERE a.s = b.s AND " +
+                     condition + ") FROM " + a + " a");
+      ExpectSame("SELECT a.o, b.x FROM " + a + " a ASOF JOIN " + b + " b ON " + join + " AND b.s = a.s",
+                 "SELECT a.o, b.x FROM " + a + " a ASOF LEFT JOIN " + b + " b ON a.s = b.s AND " + join +
+                     " WHERE b.x IS NOT NULL");
+    }
+  }
+}
+
 TEST_F(RandomQueryTest, WindowsAreSubqueries) {
   for (int round = 0; round < 4; ++round) {
     const std::string rows = "(SELECT x, s, o FROM " + Rows(80, 12) + " WITH OFFSET o)";
@@ -180,6 +200,22 @@ TEST_F(RandomQueryTest, WindowsAreSubqueries) {
                  "SELECT o, (SELECT SUM(b.x) FROM " + rows + " b WHERE " + condition +
                      "), (SELECT COUNT(b.x) FROM " + rows + " b WHERE " + condition +
                      "), (SELECT MAX(b.x) FROM " + rows + " b WHERE " + condition + ") FROM " + rows + " a");
+    }
+  }
+}
+
+TEST_F(RandomQueryTest, TheFirstRowsOfAnOrderAreThoseOfTheWholeOrder) {
+  const std::string rows =
+      "(SELECT MOD(x * 7919 + y * 104729, 10007) AS k, MOD(x + y, 13) AS j, x * 100 + y AS n "
+      "FROM UNNEST(GENERATE_ARRAY(0, 199)) x, UNNEST(GENERATE_ARRAY(0, 99)) y)";
+  for (const std::string order : {"k, n", "j DESC, n", "n DESC", "j, k DESC, n"}) {
+    const std::string all = Query("SELECT k, j, n FROM " + rows + " ORDER BY " + order);
+    for (const size_t count : {1, 10, 1000, 6000}) {
+      size_t end = 0;
+      for (size_t i = 0; i < count; ++i) end = all.find('\n', end) + 1;
+      EXPECT_TRUE(Query("SELECT k, j, n FROM " + rows + " ORDER BY " + order + " LIMIT " +
+                        std::to_string(count)) == all.substr(0, end))
+          << order << " " << count;
     }
   }
 }

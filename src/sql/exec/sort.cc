@@ -41,7 +41,7 @@ class Sort final : public Operator {
     held_.Clear();
     order_.clear();
     memory_.Clear();
-    is_read_ = false;
+    is_read_ = has_bound_ = false;
     next_ = 0;
   }
 
@@ -101,11 +101,26 @@ class Sort final : public Operator {
       if (!values.ok()) return values.status();
       columns.push_back(*values);
     }
-    held_.Append(columns, in.rows);
+    if (has_bound_) {
+      HoldThoseBeforeBound(columns, in.rows);
+    } else {
+      held_.Append(columns, in.rows);
+    }
     if (rows_max_ < held_.rows() && held_.rows() - rows_max_ >= std::max(rows_max_, kRowsBeyondLimitMin)) {
       if (absl::Status status = Shrink(); !status.ok()) return status;
     }
     return memory_.Set(held_.MemoryBytes() + kOrderBytesOfRow * held_.rows());
+  }
+
+  // Most rows are not among the first: they come behind the last of those so far.
+  void HoldThoseBeforeBound(const std::vector<ColumnView>& columns, size_t rows) {
+    const std::vector<SortColumn> keys = KeyColumns([&columns](size_t column) { return columns[column]; });
+    const std::vector<SortColumn> held = KeyColumns([this](size_t column) { return held_.View(column); });
+    std::vector<size_t> places;
+    for (size_t row = 0; row < rows; ++row) {
+      if (CompareRows(keys, row, held, rows_max_ - 1) < 0) places.push_back(row);
+    }
+    if (!places.empty()) held_.AppendPlaces(columns, places);
   }
 
   // Keeps the first rows_max_ of the rows so far.
@@ -115,16 +130,23 @@ class Sort final : public Operator {
     RowBuffer kept(TypesOf(plan_));
     kept.AppendPlaces(held_.Views(), order_);
     held_.Swap(kept);
+    has_bound_ = true;
     return absl::OkStatus();
   }
 
-  absl::Status Order() {
+  template <typename ViewOf>
+  std::vector<SortColumn> KeyColumns(const ViewOf& view_of) const {
     std::vector<SortColumn> columns;
     size_t behind = column_count_;
     for (size_t i = 0; i < keys_.size(); ++i) {
       const size_t column = keys_[i].evaluator.has_value() ? behind++ : keys_[i].column;
-      columns.push_back({held_.View(column), plan_.sort[i].descending, plan_.sort[i].nulls_first});
+      columns.push_back({view_of(column), plan_.sort[i].descending, plan_.sort[i].nulls_first});
     }
+    return columns;
+  }
+
+  absl::Status Order() {
+    const std::vector<SortColumn> columns = KeyColumns([this](size_t column) { return held_.View(column); });
     absl::StatusOr<std::vector<size_t>> order = SortOrder(columns, held_.rows(), &check_);
     if (!order.ok()) return order.status();
     order_ = *std::move(order);
@@ -148,6 +170,7 @@ class Sort final : public Operator {
   rows::WorkCheck check_;
   OperatorMemory memory_;
   bool is_read_ = false;
+  bool has_bound_ = false;  // row rows_max_ - 1 of held_ is the last of the first ones so far
   std::vector<size_t> order_;
   size_t next_ = 0;
   Arena arena_;
