@@ -50,9 +50,9 @@ class Arena {
   }
   // Takes everything back.
   void Clear();
-  // What was given out since the last Clear, and the ends of blocks that were too short for more.
+  // The bytes that were given out since the last Clear, with the ends of blocks that were too short for more.
   size_t UsedBytes() const { return held_bytes_ - left_; }
-  // What the arena holds, used or not.
+  // The bytes that the arena holds, used or not.
   size_t MemoryBytes() const { return held_bytes_; }
 
  private:

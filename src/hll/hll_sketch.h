@@ -41,7 +41,7 @@ class HllSketch {
   static absl::StatusOr<HllSketch> Parse(AggregateKind kind, std::string_view state);
   std::string Serialize() const;
 
-  // Of whichever kind the state is.
+  // Parses a state of either kind of values; kind() tells which it is.
   static absl::StatusOr<HllSketch> ParseAny(std::string_view state);
 
   // `other` is of the same kind.
@@ -49,7 +49,7 @@ class HllSketch {
   // Adds values by their hashes (fingerprint.h), many at a time: a sparse sketch is written anew each time.
   void AddHashes(absl::Span<const uint64_t> hashes);
 
-  // How many distinct values there were, about: within 1 % mostly.  Of a few thousand it is nearly exact.
+  // How many distinct values there were, about: within 1 % mostly.  The count of a few thousand is nearly exact.
   // Source: linear counting while the sketch is sparse, as in HyperLogLog++; else Ertl: New cardinality estimation
   // algorithms for HyperLogLog sketches (2017), section 4, which needs no table of corrections.
   int64_t Estimate() const;

@@ -95,7 +95,7 @@ class AggregateInput {
   };
   std::vector<Taken> taken_;  // by group
 
-  // Of the batch at hand.
+  // These belong to the batch at hand.
   Arena arena_;
   std::vector<ColumnView> columns_;  // of inputs_
   std::vector<size_t> places_;       // the rows that are left

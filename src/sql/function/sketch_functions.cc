@@ -25,15 +25,14 @@ std::vector<Function> Approximations() {
        .overloads = {SketchOverload("(T1:ORDERABLE, INT64) -> ARRAY<T1>", MakeApproxQuantiles)},
        .meaning =
            "Divides the values into so many parts of like size, and gives where the parts begin and end: the "
-           "least value first, the greatest last.  Of up to 2,048 values the places are exact.",
+           "least value first, the greatest last.  The places of up to 2,048 values are exact.",
        .examples = {"SELECT APPROX_QUANTILES(x, 2) FROM UNNEST([1, 1, 1, 4, 5, 6, 7, 8, 9, 10]) AS x"}},
       {.name = "APPROX_TOP_COUNT",
        .kind = Function::Kind::kAggregate,
        .overloads = {SketchOverload("(T1:GROUPABLE, INT64) -> ARRAY<STRUCT<value T1, count INT64>>",
                                     MakeApproxTopCount)},
-       .meaning = "Gives so many values that come most often, with their counts.  Of up to 16,384 distinct "
-                  "values the "
-                  "counts are exact.",
+       .meaning = "Gives so many values that come most often, with their counts.  The counts of up to 16,384 "
+                  "distinct values are exact.",
        .examples = {"SELECT APPROX_TOP_COUNT(x, 2) FROM UNNEST(['pear', 'apple', 'pear', 'fig', 'fig', "
                     "'pear']) AS x"},
        .takes_nulls = true},
@@ -44,8 +43,8 @@ std::vector<Function> Approximations() {
                      SketchOverload("(T1:GROUPABLE, FLOAT64, INT64) -> ARRAY<STRUCT<value T1, sum FLOAT64>>",
                                     MakeApproxTopSum)},
        .meaning =
-           "Gives so many values that weigh most, with the sums of their weights.  Of up to 16,384 distinct "
-           "values the sums are exact.",
+           "Gives so many values that weigh most, with the sums of their weights.  The sums of up to 16,384 "
+           "distinct values are exact.",
        .examples =
            {"SELECT APPROX_TOP_SUM(f.x, f.w, 2) FROM UNNEST([STRUCT('pear' AS x, 3 AS w), ('fig', 5), "
             "('pear', 4)]) AS f"},
