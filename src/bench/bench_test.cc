@@ -17,10 +17,11 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "bench/report.h"
 
 namespace sonde::bench {
@@ -66,7 +67,7 @@ class FakeData final : public data::Bigtable::Service {
 
   template <typename Mutations>
   grpc::Status Apply(const std::string& table, const std::string& key, const Mutations& mutations) {
-    const std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     if (key == bad_row) return grpc::Status(grpc::StatusCode::OUT_OF_RANGE, "bad row");
     if (key == lost_row) return grpc::Status::OK;
     for (const auto& mutation : mutations) {
@@ -136,7 +137,7 @@ class FakeData final : public data::Bigtable::Service {
     if (request->reversed() && context->client_metadata().count("bigtable-features") == 0) {
       return {grpc::StatusCode::UNIMPLEMENTED, "the client has not announced that it understands this"};
     }
-    const std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     const Filters filters(request->filter());
     std::vector<data::ReadRowsResponse> rows;
     for (const auto& [key, row] : tables_[request->table_name()]) {
@@ -190,8 +191,8 @@ class FakeData final : public data::Bigtable::Service {
     return grpc::Status::OK;
   }
 
-  std::mutex mutex_;
-  std::map<std::string, std::map<std::string, Row>> tables_;
+  absl::Mutex mutex_;
+  std::map<std::string, std::map<std::string, Row>> tables_ ABSL_GUARDED_BY(mutex_);
 };
 
 class BenchTest : public ::testing::Test {

@@ -11,7 +11,9 @@
 
 #include <deque>
 #include <map>
-#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 
 namespace sonde {
 namespace {
@@ -68,15 +70,18 @@ class FakeData final : public data::Bigtable::Service {
     return answer.end;
   }
 
-  void Add(Answer answer) { answers_.push_back(std::move(answer)); }
+  void Add(Answer answer) {
+    const absl::MutexLock lock(&mutex_);
+    answers_.push_back(std::move(answer));
+  }
   std::vector<std::string> calls() {
-    const std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     return calls_;
   }
 
  private:
   Answer Next(const std::string& call) {
-    const std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     calls_.push_back(call);
     if (answers_.empty()) return {{}, {}, grpc::Status(grpc::StatusCode::INTERNAL, "no answer was written")};
     Answer answer = std::move(answers_.front());
@@ -84,9 +89,9 @@ class FakeData final : public data::Bigtable::Service {
     return answer;
   }
 
-  std::mutex mutex_;
-  std::deque<Answer> answers_;
-  std::vector<std::string> calls_;
+  absl::Mutex mutex_;
+  std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> calls_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Tables in a map; `failures` come first.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "engine/range_sizes.h"
 #include "engine/record_store.h"
 #include "engine/row_log.h"
@@ -48,8 +49,9 @@ class Engine : public RowStore, public RecordStore {
   virtual std::vector<Figure> Figures() const = 0;
 
   // OK while writes go on.  An error says why they have stopped: for now, or until the store is opened again.
-  // It writes nothing that is read, and may wait for as long as a write.
-  virtual absl::Status CheckWrites() = 0;
+  // It writes nothing that is read, and may wait for as long as a write.  DEADLINE_EXCEEDED: `deadline` has
+  // passed.
+  virtual absl::Status CheckWrites(absl::Time deadline = absl::InfiniteFuture()) = 0;
 };
 
 }  // namespace sonde

@@ -67,7 +67,7 @@ class ForwardingEngine : public Engine {
   }
   double WritePressure() const override { return engine_->WritePressure(); }
   std::vector<Figure> Figures() const override { return engine_->Figures(); }
-  absl::Status CheckWrites() override { return engine_->CheckWrites(); }
+  absl::Status CheckWrites(absl::Time deadline) override { return engine_->CheckWrites(deadline); }
 
  protected:
   Engine* const engine_;

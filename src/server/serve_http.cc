@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/format.h"
 #include "server/table_declarations.h"
 #include "table/local_tables.h"
@@ -20,14 +22,18 @@
 namespace sonde {
 namespace {
 
+// A server whose store has not answered by then is not ready.
+constexpr absl::Duration kReadyPatience = absl::Seconds(5);
+
 absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_accepting) {
   if (is_accepting && !is_accepting()) {
     return absl::UnavailableError(
         "The gRPC port takes no connections: no file descriptor is left; it goes on when there are some "
         "again");
   }
-  if (absl::Status status = tables->engine().CheckWrites(); !status.ok()) return status;
-  return tables->engine().ReadRecords("readyz").status();
+  const absl::Time deadline = absl::Now() + kReadyPatience;
+  if (absl::Status status = tables->engine().CheckWrites(deadline); !status.ok()) return status;
+  return tables->engine().ReadRecords("readyz", deadline).status();
 }
 
 Router Routes(const ServerFacts& facts, series::IngestService* ingest) {

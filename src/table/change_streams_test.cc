@@ -24,8 +24,8 @@ TEST_F(ChangeStreamsTest, EveryCallThatChangesARowIsLogged) {
   EXPECT_EQ(Drain(reader.get()), "a: -f -g -s f:q=1 s:n+=5; c: -f -g -s f:q=1 s:n+=5; ");
 
   const std::vector<Mutation> if_true = {SetCell{"f", "t", 0, "yes"}};
-  EXPECT_TRUE(*tables_.CheckAndMutateRow(schema, "a", nullptr, if_true, {}));
-  EXPECT_FALSE(*tables_.CheckAndMutateRow(schema, "none", nullptr, if_true, {}));
+  EXPECT_TRUE(*tables_.CheckAndMutateRow(schema, "a", {nullptr, if_true, {}}));
+  EXPECT_FALSE(*tables_.CheckAndMutateRow(schema, "none", {nullptr, if_true, {}}));
   EXPECT_EQ(Drain(reader.get()), "a: f:t=yes; ") << "nothing was changed in the other row";
 
   const std::vector<ReadModifyWriteRule> rules = {{"f", "q", ReadModifyWriteRule::Append{"2"}},

@@ -98,7 +98,8 @@ TEST_F(ClusterTest, AConditionalWriteIsNotHiddenEither) {
   ASSERT_EQ(fast_->Write("row", Set("first")), absl::OkStatus());
   const TableSchemaRef schema = *slow_->catalog->Find(kName);
   const std::vector<Mutation> second = Set("second");
-  EXPECT_EQ(slow_->tables->CheckAndMutateRow(schema, "row", nullptr, second, {}), absl::StatusOr<bool>(true));
+  EXPECT_EQ(slow_->tables->CheckAndMutateRow(schema, "row", {nullptr, second, {}}),
+            absl::StatusOr<bool>(true));
   EXPECT_EQ(*slow_->Newest("row", "f", "q"), "second");
 }
 
@@ -199,7 +200,7 @@ TEST_F(ClusterTest, AWriteByASchemaOfThePastIsFoundOut) {
   ASSERT_TRUE(fast_->catalog->Modify(kName, {DropFamily{"f"}, CreateFamily{{.name = "f"}}}).ok());
   for (const std::vector<Mutation>& mutations : {now, then})
     EXPECT_EQ(MutateRow(*slow_->tables, *old, {"row", mutations}).code(), StatusCode::kUnknown);
-  EXPECT_EQ(slow_->tables->CheckAndMutateRow(old, "row", nullptr, now, now).status().code(),
+  EXPECT_EQ(slow_->tables->CheckAndMutateRow(old, "row", {nullptr, now, now}).status().code(),
             StatusCode::kUnknown);
   const ReadModifyWriteRule rule{"f", "sum", ReadModifyWriteRule::Increment{1}};
   EXPECT_EQ(slow_->tables->ReadModifyWriteRow(old, "row", {&rule, 1}).status().code(), StatusCode::kUnknown);

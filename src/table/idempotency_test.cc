@@ -210,7 +210,7 @@ TEST_F(IdempotencyTest, TokensAreNoRowsAndOutliveTheirRow) {
   EXPECT_EQ(Add("token 01"), absl::OkStatus());
   Put("r", {DeleteFromRow{}});
   EXPECT_EQ(Read({}), "");
-  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", nullptr, {}, {}), false);
+  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", {nullptr, {}, {}}), false);
   EXPECT_EQ(Add("token 01"), absl::OkStatus());
   EXPECT_EQ(Read({}), "");
 }

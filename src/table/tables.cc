@@ -9,9 +9,9 @@
 
 #include "base/bytes.h"
 #include "base/random.h"
-#include "filter/filter_evaluator.h"
 #include "model/limits.h"
 #include "mutation/normalize.h"
+#include "table/check_and_mutate.h"
 #include "table/number_reader.h"
 #include "table/row_assembler.h"
 #include "table/row_time.h"
@@ -37,24 +37,6 @@ std::vector<std::string_view> RowsOfTurns(absl::Span<const RowMutations> rows) {
     if (WantsServerTime(row)) row_keys.push_back(row.row_key);
   }
   return row_keys;
-}
-
-// `samples`: of the whole table, the last its end.
-std::vector<RowKeySample> ClipSamples(const std::vector<RowKeySample>& samples,
-                                      absl::Span<const RowRange> ranges) {
-  std::vector<RowKeySample> clipped;
-  std::optional<uint64_t> offset_before;
-  auto at = samples.begin();
-  for (const RowRange& range : ranges) {
-    uint64_t last_offset = 0;
-    for (; !at->row_key.empty() && at->row_key <= range.start; ++at) last_offset = at->offset_bytes;
-    if (!offset_before.has_value()) offset_before = last_offset;
-    for (; !at->row_key.empty() && (range.end.empty() || at->row_key < range.end); ++at) {
-      clipped.push_back({at->row_key, at->offset_bytes - *offset_before});
-    }
-    clipped.push_back({range.end, at->offset_bytes - *offset_before});
-  }
-  return clipped;
 }
 
 }  // namespace
@@ -211,59 +193,18 @@ void Tables::TellOfWrite(TableId table, std::string_view row_key, WrittenSize si
 }
 
 absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
-                                               std::shared_ptr<const CompiledFilter> predicate,
-                                               absl::Span<const Mutation> if_true,
-                                               absl::Span<const Mutation> if_false,
-                                               const AuthorizedViewRef& view) {
+                                               RowCheck check, const AuthorizedViewRef& view) {
   const AccessTimer timer;
   const RowTurn turn(&turns_, schema->id, row_key);
-  const int64_t now_micros = turn.now_micros();
-  const VisibleCells visible(schema, now_micros, view);
-  FilterBudget budget;
-  ReadHints hints;
-  if (predicate != nullptr) {
-    if (absl::Status status = predicate->CheckFamilies(*schema); !status.ok()) return status;
-    hints = predicate->Needs(*schema, &budget).hints;
-    RefineReadHints(visible.rules(), &hints);
-  }
-  if (view != nullptr) RestrictReadHints(*view, *schema, &hints);
-  if (!hints.families.has_value()) hints.families = FamilyIds(*schema);
-  const RowTime time(*schema, now_micros, {if_true, if_false});
-  if (is_shared_) time.AddTo(&hints);
-  // A view must allow both branches.  What a table has to say to them, it says to the one that is taken.
-  for (const absl::Span<const Mutation> branch : {if_true, if_false}) {
-    if (view == nullptr) break;
-    if (absl::Status status = CheckInView(*view, *schema, row_key, branch); !status.ok()) return status;
-  }
-  bool matched = false;
-  std::optional<ChangeLogger> logger;
-  const auto decide = [&](const std::vector<RowFamily>& row) -> absl::StatusOr<std::optional<RowDelta>> {
-    std::vector<FilterCell> cells;
-    AssembleRow(row, visible, &cells);
-    if (predicate != nullptr && !cells.empty()) {
-      SeededRandom random(next_seed_++);
-      FilterEvaluator evaluator(*predicate, *schema, &budget, &random);
-      if (!predicate->RowKeyMayPass(row_key, &budget)) {
-        cells.clear();
-      } else if (absl::Status status = evaluator.Run(row_key, &cells); !status.ok()) {
-        return status;
-      }
-    }
-    matched = !cells.empty();
-    const absl::Span<const Mutation> mutations = matched ? if_true : if_false;
-    if (mutations.empty()) return std::nullopt;
-    RowDelta delta;
-    const int64_t time_micros = is_shared_ ? time.Of(row) : now_micros;
-    if (absl::Status status = Normalize(*schema, row_key, mutations, time_micros, &delta); !status.ok())
-      return status;
-    logger.emplace(*schema, time_micros).Log(row_key, mutations, &delta);
-    return delta;
-  };
+  CheckAndMutator mutator(schema, row_key, std::move(check), view, turn.now_micros(), is_shared_,
+                          next_seed_++);
+  if (absl::Status status = mutator.Check(); !status.ok()) return status;
+  const ReadHints hints = mutator.Hints();
+  const auto decide = [&](const std::vector<RowFamily>& row) { return mutator.Decide(row); };
   const absl::Status status = Confirmed(*schema, engine_->Update(schema->id, row_key, hints, decide));
-  const absl::Span<const Mutation> taken = matched ? if_true : if_false;
-  TellOfWrite(schema->id, row_key, {taken.size(), BytesOf(taken)}, timer, status);
+  TellOfWrite(schema->id, row_key, {mutator.taken().size(), BytesOf(mutator.taken())}, timer, status);
   if (!status.ok()) return status;
-  return matched;
+  return mutator.matched();
 }
 
 absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
@@ -309,22 +250,7 @@ absl::StatusOr<std::vector<RowKeySample>> Tables::SampleRowKeys(const TableSchem
     std::set_union(splits.begin(), splits.end(), by_load.begin(), by_load.end(), std::back_inserter(both));
     splits = std::move(both);
   }
-  std::vector<RowKeySample> samples;
-  uint64_t offset_bytes = 0;
-  auto split = splits.begin();
-  for (const RangeStats& range : *ranges) {
-    // A split inside a range is put where the range's bytes before it would lie, were they spread evenly.
-    auto last = split;
-    while (last != splits.end() && (range.end_key.empty() || *last < range.end_key)) ++last;
-    const auto inside = static_cast<uint64_t>(last - split);
-    for (uint64_t i = 1; split != last; ++split, ++i) {
-      samples.push_back({*split, offset_bytes + range.bytes * i / (inside + 1)});
-    }
-    if (split != splits.end() && *split == range.end_key) ++split;
-    offset_bytes += range.bytes;
-    samples.push_back({range.end_key, offset_bytes});
-  }
-  return ClipSamples(samples, clip);
+  return ClipSamples(SamplesOf(*ranges, splits), clip);
 }
 
 absl::Status Tables::DropRowRange(const TableSchema& schema, const RowRange& range) {

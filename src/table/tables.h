@@ -28,19 +28,15 @@
 #include "model/mutation.h"
 #include "model/table_access.h"
 #include "table/access_observer.h"
+#include "table/check_and_mutate.h"
 #include "table/number_reader.h"
 #include "table/read_modify_write.h"
+#include "table/row_key_samples.h"
 #include "table/row_reader.h"
 #include "table/row_turns.h"
 #include "table/row_writes.h"
 
 namespace sonde {
-
-// A key near which a table could be divided.
-struct RowKeySample {
-  std::string row_key;        // empty: the end of the table, which is the last sample if it is there
-  uint64_t offset_bytes = 0;  // about how many bytes come before it; ascending
-};
 
 class Tables {
  public:
@@ -79,13 +75,9 @@ class Tables {
                                        const AuthorizedView* view = nullptr,
                                        const std::function<absl::Status()>& interrupted = {});
 
-  // Decides and mutates atomically.  Without a predicate the decision is whether the row has any cell.
-  // Returns whether it matched.  Errors: those of CompiledFilter::CheckFamilies, and those of Normalize for
-  // the branch that is taken.  The other branch may name families that do not exist.
-  absl::StatusOr<bool> CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key,
-                                         std::shared_ptr<const CompiledFilter> predicate,
-                                         absl::Span<const Mutation> if_true,
-                                         absl::Span<const Mutation> if_false,
+  // Decides and mutates atomically (CheckAndMutator).  Returns whether the predicate matched.  Errors: those of
+  // CheckAndMutator, and of the engine.
+  absl::StatusOr<bool> CheckAndMutateRow(TableSchemaRef schema, std::string_view row_key, RowCheck check,
                                          const AuthorizedViewRef& view = nullptr);
 
   // Applies rules atomically and in order, each to the newest cell of its column.  A written cell carries

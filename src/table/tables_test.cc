@@ -56,8 +56,8 @@ TEST_F(TablesTest, ForgottenCellsAreNeverReturned) {
 TEST_F(TablesTest, AForgottenCellDoesNotMatchAPredicate) {
   Put("r", {SetCell{"day", "q", kNow - 86'401 * kSecond, "x"}});
   const std::vector<Mutation> mark = {SetCell{"z", "matched", 0, ""}}, not_mark = {SetCell{"z", "no", 0, ""}};
-  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", nullptr, mark, not_mark), false);
-  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", nullptr, mark, not_mark), true);
+  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", {nullptr, mark, not_mark}), false);
+  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", {nullptr, mark, not_mark}), true);
   EXPECT_EQ(Read({}), "r: z:matched= z:no=\n");
 }
 
@@ -75,10 +75,10 @@ TEST_F(TablesTest, ABranchThatIsNotTakenMayNameAnything) {
       {{SetCell{"z", "q", 1, "v"}}, ""},
       {{DeleteFromColumn{"z", "q", {1, 0}}}, ""}};
   for (const auto& [wrong, text] : wrongs) {
-    EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", nullptr, mark, wrong), true);
-    EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "s", nullptr, wrong, {}), false);
+    EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "r", {nullptr, mark, wrong}), true);
+    EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "s", {nullptr, wrong, {}}), false);
     for (const char* row : {"r", "s"}) {
-      const absl::Status status = tables_.CheckAndMutateRow(schema_, row, nullptr, wrong, wrong).status();
+      const absl::Status status = tables_.CheckAndMutateRow(schema_, row, {nullptr, wrong, wrong}).status();
       EXPECT_FALSE(status.ok());
       const std::string wanted =
           text.empty() ? std::string(status.message()) : fmt::format(fmt::runtime(text), row);
@@ -167,7 +167,7 @@ TEST_F(TablesTest, AFilterThatNamesAFamilyThatIsNotThereIsRefused) {
   EXPECT_EQ(Read({.filter = Filter({FilterSpec::Interleave{{none, all}}})}), missing);
   EXPECT_EQ(Read({.filter = Filter({FilterSpec::FamilyRegex{"none|z"}})}), "a: z:q=v\n");
   const std::vector<Mutation> set = {SetCell{"z", "q", 0, "w"}};
-  EXPECT_EQ(tables_.CheckAndMutateRow(schema_, "a", Filter(none), set, set).status().ToString(), missing);
+  EXPECT_EQ(tables_.CheckAndMutateRow(schema_, "a", {Filter(none), set, set}).status().ToString(), missing);
 }
 
 // Goes on by a second with each reading; somebody comes in between at the first.
@@ -194,7 +194,7 @@ TEST_F(TablesTest, ServerTimesAreInTheOrderOfTheChangesOfARow) {
   Tables* tables = nullptr;
   const auto interrupt = [&] {
     matched = std::async(std::launch::async, [&] {
-      return tables->CheckAndMutateRow(schema_, "r", is_write, set("after"), set("before"));
+      return tables->CheckAndMutateRow(schema_, "r", {is_write, set("after"), set("before")});
     });
     // It would be done long before, were it not the write's turn.
     matched.wait_for(std::chrono::milliseconds(50));

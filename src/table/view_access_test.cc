@@ -102,13 +102,14 @@ TEST_F(ViewTest, DeletesRowsWhenAllOfThemIsInIt) {
 TEST_F(ViewTest, PredicatesAndRulesSeeNoMore) {
   const std::vector<Mutation> mark = {SetCell{"z", "p", 0, "marked"}}, out = {SetCell{"z", "q", 0, "v"}};
   const auto is_two = Filter({FilterSpec::ValueRegex{"2"}}), is_three = Filter({FilterSpec::ValueRegex{"3"}});
-  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "a#1", is_two, mark, {}, view_), false);
-  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "a#1", is_three, mark, {}, view_), true);
-  EXPECT_EQ(tables_.CheckAndMutateRow(schema_, "a#1", is_three, mark, out, view_).status().ToString(),
+  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "a#1", {is_two, mark, {}}, view_), false);
+  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "a#1", {is_three, mark, {}}, view_), true);
+  EXPECT_EQ(tables_.CheckAndMutateRow(schema_, "a#1", {is_three, mark, out}, view_).status().ToString(),
             kOutside);
-  EXPECT_EQ(tables_.CheckAndMutateRow(schema_, "b", nullptr, mark, {}, view_).status().ToString(), kOutside);
+  EXPECT_EQ(tables_.CheckAndMutateRow(schema_, "b", {nullptr, mark, {}}, view_).status().ToString(),
+            kOutside);
   Put("a#9", {SetCell{"z", "q", 0, "not in the view"}});
-  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "a#9", nullptr, {}, mark, view_), false);
+  EXPECT_EQ(*tables_.CheckAndMutateRow(schema_, "a#9", {nullptr, {}, mark}, view_), false);
 
   using Rule = ReadModifyWriteRule;
   const std::vector<Rule> in = {{"z", "p", Rule::Append{"+"}}},

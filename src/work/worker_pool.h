@@ -53,7 +53,7 @@ class WorkerPool {
   // A thread without work.
   struct Idle {
     absl::CondVar wake;
-    bool woken = false;  // guarded by the pool's mutex_
+    bool woken = false;  // only under the mutex_ of the pool, which the analysis of locks cannot name here
   };
   absl::Status Enqueue(Waiting* waiting, absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // Wakes the thread that became idle last.

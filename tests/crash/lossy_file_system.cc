@@ -58,7 +58,7 @@ class LossyFileSystem::Directory final : public rocksdb::FSDirectory {
  public:
   Directory(LossyFileSystem* system, std::string name) : system_(system), name_(std::move(name)) {}
   IOStatus Fsync(const IOOptions&, IODebugContext*) override {
-    std::lock_guard lock(system_->mutex_);
+    const absl::MutexLock lock(&system_->mutex_);
     IOStatus status = system_->Step();
     if (status.ok() && !system_->lies_.about_directory_syncs) system_->SyncNames(name_);
     return status;
@@ -78,37 +78,37 @@ LossyFileSystem::LossyFileSystem(std::string root, uint64_t seed, Lies lies)
 }
 
 void LossyFileSystem::CrashAtCall(uint64_t calls_from_now) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   crash_at_call_ = calls_from_now == 0 ? 0 : counts_.calls + calls_from_now;
 }
 
 void LossyFileSystem::CrashNow() {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   crashed_ = true;
 }
 
 bool LossyFileSystem::crashed() const {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   return crashed_;
 }
 
 void LossyFileSystem::FailSync(uint64_t syncs_from_now) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   fail_at_sync_ = syncs_from_now == 0 ? 0 : counts_.syncs + syncs_from_now;
 }
 
 void LossyFileSystem::SetCapacity(uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   capacity_bytes_ = bytes;
 }
 
 uint64_t LossyFileSystem::used_bytes() const {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   return used_bytes_;
 }
 
 LossyFileSystem::Counts LossyFileSystem::counts() const {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   return counts_;
 }
 
@@ -121,7 +121,7 @@ IOStatus LossyFileSystem::Step() {
 
 IOStatus LossyFileSystem::Append(const std::string& name, rocksdb::FSWritableFile* file,
                                  const rocksdb::Slice& data) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   if (crashed_) return PowerIsOff();
   IOStatus status = Step();
   size_t bytes = data.size();
@@ -140,7 +140,7 @@ IOStatus LossyFileSystem::Append(const std::string& name, rocksdb::FSWritableFil
 }
 
 IOStatus LossyFileSystem::Sync(const std::string& name) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   if (IOStatus status = Step(); !status.ok()) return status;
   State& state = files_[name];
   if (++counts_.syncs == fail_at_sync_) {
@@ -153,7 +153,7 @@ IOStatus LossyFileSystem::Sync(const std::string& name) {
 }
 
 IOStatus LossyFileSystem::Truncate(const std::string& name, rocksdb::FSWritableFile* file, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   if (IOStatus status = Step(); !status.ok()) return status;
   if (IOStatus status = file->Truncate(bytes, IOOptions(), nullptr); !status.ok()) return status;
   State& state = files_[name];
@@ -166,7 +166,7 @@ IOStatus LossyFileSystem::Truncate(const std::string& name, rocksdb::FSWritableF
 IOStatus LossyFileSystem::NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
                                           std::unique_ptr<rocksdb::FSWritableFile>* file,
                                           IODebugContext* debug) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   if (IOStatus status = Step(); !status.ok()) return status;
   const std::string clean = Clean(name);
   const bool existed = fs::exists(clean);
@@ -183,7 +183,7 @@ IOStatus LossyFileSystem::NewWritableFile(const std::string& name, const rocksdb
 IOStatus LossyFileSystem::ReopenWritableFile(const std::string& name, const rocksdb::FileOptions& options,
                                              std::unique_ptr<rocksdb::FSWritableFile>* file,
                                              IODebugContext* debug) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   if (IOStatus status = Step(); !status.ok()) return status;
   const std::string clean = Clean(name);
   std::unique_ptr<rocksdb::FSWritableFile> made;
@@ -235,7 +235,7 @@ std::string LossyFileSystem::Backup(const std::string& name) {
 
 IOStatus LossyFileSystem::DeleteFile(const std::string& name, const IOOptions& options,
                                      IODebugContext* debug) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   if (IOStatus status = Step(); !status.ok()) return status;
   const std::string clean = Clean(name);
   if (!fs::exists(clean)) return target()->DeleteFile(clean, options, debug);  // its error
@@ -245,7 +245,7 @@ IOStatus LossyFileSystem::DeleteFile(const std::string& name, const IOOptions& o
 
 IOStatus LossyFileSystem::RenameFile(const std::string& from, const std::string& to, const IOOptions& options,
                                      IODebugContext* debug) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   if (IOStatus status = Step(); !status.ok()) return status;
   NameChange change{.kind = NameChange::Kind::kRenamed, .name = Clean(to), .from = Clean(from)};
   if (fs::exists(change.name)) change.backup = Backup(change.name);
@@ -262,7 +262,7 @@ IOStatus LossyFileSystem::RenameFile(const std::string& from, const std::string&
 
 IOStatus LossyFileSystem::LinkFile(const std::string& from, const std::string& to, const IOOptions& options,
                                    IODebugContext* debug) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   if (IOStatus status = Step(); !status.ok()) return status;
   if (IOStatus status = target()->LinkFile(from, to, options, debug); !status.ok()) return status;
   name_changes_.push_back({.kind = NameChange::Kind::kCreated, .name = Clean(to)});
@@ -271,7 +271,7 @@ IOStatus LossyFileSystem::LinkFile(const std::string& from, const std::string& t
 
 IOStatus LossyFileSystem::GetFreeSpace(const std::string&, const IOOptions&, uint64_t* free_bytes,
                                        IODebugContext*) {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   *free_bytes = capacity_bytes_ > used_bytes_ ? capacity_bytes_ - used_bytes_ : 0;
   return IOStatus::OK();
 }
@@ -326,7 +326,7 @@ void LossyFileSystem::LoseBytes(const std::string& name, State* state) {
 }
 
 void LossyFileSystem::Restart() {
-  std::lock_guard lock(mutex_);
+  const absl::MutexLock lock(&mutex_);
   if (crashed_) {
     ++counts_.crashes;
     for (uint64_t undone = random_.Uniform(name_changes_.size() + 1); undone > 0; --undone) {

@@ -16,10 +16,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "base/random.h"
 #include "rocksdb/file_system.h"
 
@@ -97,8 +98,8 @@ class LossyFileSystem final : public rocksdb::FileSystemWrapper {
     std::string backup;  // what was at `name` before, if anything
   };
 
-  // Counts a call; with mutex_ held.  An error after the crash, or at it.
-  rocksdb::IOStatus Step();
+  // Counts a call.  An error after the crash, or at it.
+  rocksdb::IOStatus Step() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   rocksdb::IOStatus Append(const std::string& name, rocksdb::FSWritableFile* file,
                            const rocksdb::Slice& data);
   rocksdb::IOStatus Sync(const std::string& name);
@@ -113,17 +114,17 @@ class LossyFileSystem final : public rocksdb::FileSystemWrapper {
   const std::string shadow_;  // where what is deleted waits
   const Lies lies_;
 
-  mutable std::mutex mutex_;
-  SeededRandom random_;                   // all that follows is guarded by mutex_
-  std::map<std::string, State> files_;    // by name
-  std::vector<NameChange> name_changes_;  // oldest first
-  Counts counts_;
-  uint64_t crash_at_call_ = 0;
-  uint64_t fail_at_sync_ = 0;
-  uint64_t capacity_bytes_ = UINT64_MAX;
-  uint64_t used_bytes_ = 0;
-  uint64_t backups_count_ = 0;
-  bool crashed_ = false;
+  mutable absl::Mutex mutex_;
+  SeededRandom random_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, State> files_ ABSL_GUARDED_BY(mutex_);    // by name
+  std::vector<NameChange> name_changes_ ABSL_GUARDED_BY(mutex_);  // oldest first
+  Counts counts_ ABSL_GUARDED_BY(mutex_);
+  uint64_t crash_at_call_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t fail_at_sync_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t capacity_bytes_ ABSL_GUARDED_BY(mutex_) = UINT64_MAX;
+  uint64_t used_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t backups_count_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool crashed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sonde

@@ -4,10 +4,11 @@
 #include <deque>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "base/varint.h"
 #include "engine/forwarding_engine.h"
 #include "engine/rocks/files/log_scan.h"
@@ -98,7 +99,7 @@ class BuggyEngine final : public ForwardingEngine {
     switch (bug_) {
       case PlantedBug::kAckBeforeWrite: {
         auto owned = std::make_shared<OwnedChanges>(changes);
-        std::lock_guard lock(mutex_);
+        const absl::MutexLock lock(&mutex_);
         late_.emplace_back([this, table, owned] {
           Pause();
           engine_->Apply(table, owned->changes()).IgnoreError();
@@ -249,8 +250,8 @@ class BuggyEngine final : public ForwardingEngine {
   std::string early_copy_;
   std::map<std::string, int64_t> given_;  // timestamps, by row key
   std::atomic<uint64_t> calls_ = 0;
-  std::mutex mutex_;
-  std::vector<std::thread> late_;  // guarded by mutex_
+  absl::Mutex mutex_;
+  std::vector<std::thread> late_ ABSL_GUARDED_BY(mutex_);
   TableId deleted_table_ = 0;
   std::unique_ptr<OwnedChanges> deleted_;
 };

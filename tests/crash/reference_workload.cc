@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "apply_in_parts.h"
 #include "base/varint.h"
 #include "observed_rows.h"
@@ -149,7 +149,7 @@ absl::Status ReferenceWorkload::DropARange(Engine* engine) {
 }
 
 absl::Status ReferenceWorkload::Count(Engine* engine) {
-  std::mutex mutex;
+  absl::Mutex mutex;
   absl::Status result;
   const auto count = [&] {
     for (int i = 0; i < kIncrements; ++i) {
@@ -172,7 +172,7 @@ absl::Status ReferenceWorkload::Count(Engine* engine) {
       RowDelta add;
       add.families.push_back({.family = kSum, .aggregate = AggregateKind::kSum, .adds = {{"n", 0, 1}}});
       const absl::Status added = engine->Apply(kCountTable, {{kHotRow, add}});
-      std::lock_guard lock(mutex);
+      const absl::MutexLock lock(&mutex);
       updated.ok() ? ++counted_ : ++may_be_counted_;
       added.ok() ? ++added_ : ++may_be_added_;
       others_acknowledged_ += updated.ok() + added.ok();

@@ -105,6 +105,8 @@ TEST_P(EngineConformance, ADeadlineThatHasPassedIsTold) {
   const StatusCode kLate = StatusCode::kDeadlineExceeded;
   EXPECT_EQ(engine_->Apply(kTable, {&change, 1}, {.deadline = past}).code(), kLate);
   EXPECT_EQ(engine_->Update(kTable, "r", {}, decide, {.deadline = past}).code(), kLate);
+  EXPECT_EQ(engine_->CheckWrites(past).code(), kLate);
+  EXPECT_TRUE(engine_->CheckWrites().ok());
   EXPECT_EQ(engine_->CreateTable({.id = kTable + 1}, past).code(), kLate);
   EXPECT_EQ(engine_->AlterTable({.id = kTable}, past).code(), kLate);
   EXPECT_EQ(engine_->DropTable(kTable, past).code(), kLate);

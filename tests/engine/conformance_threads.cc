@@ -1,11 +1,12 @@
 // What holds when several threads call at once.
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "apply_in_parts.h"
 #include "base/random.h"
 #include "engine_conformance.h"
@@ -26,21 +27,21 @@ class FirstError {
  public:
   void Note(const absl::Status& status) {
     if (status.ok()) return;
-    const std::lock_guard guard(lock_);
+    const absl::MutexLock guard(&lock_);
     if (status_.ok()) status_ = status;
   }
   bool ok() {
-    const std::lock_guard guard(lock_);
+    const absl::MutexLock guard(&lock_);
     return status_.ok();
   }
   absl::Status status() {
-    const std::lock_guard guard(lock_);
+    const absl::MutexLock guard(&lock_);
     return status_;
   }
 
  private:
-  std::mutex lock_;
-  absl::Status status_;
+  absl::Mutex lock_;
+  absl::Status status_ ABSL_GUARDED_BY(lock_);
 };
 
 // The number that every cell of the row holds; INTERNAL when they differ.

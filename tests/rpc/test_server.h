@@ -1,16 +1,17 @@
 // A server for tests, whose methods do as their names say; and what its handlers have seen.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "rpc/call.h"
 #include "rpc/server.h"
 
@@ -20,42 +21,41 @@ namespace sonde::rpc {
 class Diary {
  public:
   void Note(const std::string& event) {
-    const std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     ++events_[event];
-    changed_.notify_all();
   }
   int Count(const std::string& event) {
-    const std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     return events_[event];
   }
   bool WaitFor(const std::string& event, int count = 1) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return events_[event] >= count; });
+    const absl::MutexLock lock(&mutex_);
+    const auto seen = [&] { return events_[event] >= count; };
+    return mutex_.AwaitWithTimeout(absl::Condition(&seen), absl::Seconds(10));
   }
   // A call that is to be worked on by the test.
   void Leave(Call* call) {
-    const std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     calls_.push_back(call);
-    changed_.notify_all();
   }
   // The next that was left; null after a while.
   Call* Take() {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::seconds(10), [&] { return !calls_.empty(); })) return nullptr;
+    const absl::MutexLock lock(&mutex_);
+    const auto is_left = [&] { return !calls_.empty(); };
+    if (!mutex_.AwaitWithTimeout(absl::Condition(&is_left), absl::Seconds(10))) return nullptr;
     Call* const call = calls_.front();
     calls_.erase(calls_.begin());
     return call;
   }
   size_t left() {
-    const std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     return calls_.size();
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, int> events_;
-  std::vector<Call*> calls_;
+  absl::Mutex mutex_;
+  std::map<std::string, int> events_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Call*> calls_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Notes everything.

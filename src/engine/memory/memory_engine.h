@@ -17,7 +17,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "engine/engine.h"
+#include "engine/engine_errors.h"
 #include "engine/memory/memory_table.h"
 
 namespace sonde {
@@ -66,7 +68,7 @@ class MemoryEngine final : public Engine, private RowLog, private RangeSizes, pr
   double WritePressure() const override { return 0; }  // there is nothing to wait for
   // Figures: tables, rows, and pieces in the change logs.
   std::vector<Figure> Figures() const override;
-  absl::Status CheckWrites() override { return absl::OkStatus(); }
+  absl::Status CheckWrites(absl::Time deadline) override { return CheckDeadline(deadline); }
 
  private:
   class Stream;

@@ -406,7 +406,8 @@ absl::Status RocksEngine::Trim(TableId table, int64_t position, absl::Time deadl
   return log_->Trim(table, position);
 }
 
-absl::Status RocksEngine::CheckWrites() {
+absl::Status RocksEngine::CheckWrites(absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   if (absl::Status status = disk_guard_->AdmitWrite(); !status.ok()) return status;
   return store_->CheckWrites();
 }

@@ -130,7 +130,7 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
 
   double WritePressure() const override { return store_->WritePressure(); }
   std::vector<Figure> Figures() const override;
-  absl::Status CheckWrites() override;
+  absl::Status CheckWrites(absl::Time deadline = absl::InfiniteFuture()) override;
 
   // Copies all tables into `directory`, which must not exist.  The copy is a consistent prefix of the commit
   // order: all writes that were acknowledged before the call are in it, and a write that comes meanwhile is

@@ -9,12 +9,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "base/random.h"
 #include "engine/rocks/rocks_engine.h"
 #include "rocksdb/env.h"
@@ -78,7 +79,7 @@ class HeldWorkEnv final : public rocksdb::EnvWrapper {
 
   void Schedule(void (*work)(void*), void* argument, Priority pool, void* tag,
                 void (*forget)(void*)) override {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     if (pool == held_) {
       waiting_.push_back({work, argument, tag, forget});
     } else {
@@ -88,7 +89,7 @@ class HeldWorkEnv final : public rocksdb::EnvWrapper {
   int UnSchedule(void* tag, Priority pool) override {
     std::vector<Work> forgotten;
     {
-      std::lock_guard lock(mutex_);
+      const absl::MutexLock lock(&mutex_);
       const auto others = std::stable_partition(waiting_.begin(), waiting_.end(),
                                                 [&](const Work& work) { return work.tag != tag; });
       if (pool == held_) {
@@ -101,11 +102,11 @@ class HeldWorkEnv final : public rocksdb::EnvWrapper {
   }
 
   void Hold(Priority pool) {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     held_ = pool;
   }
   void Release() {
-    std::lock_guard lock(mutex_);
+    const absl::MutexLock lock(&mutex_);
     for (const Work& work : waiting_)
       EnvWrapper::Schedule(work.work, work.argument, held_, work.tag, work.forget);
     waiting_.clear();
@@ -119,9 +120,9 @@ class HeldWorkEnv final : public rocksdb::EnvWrapper {
     void* tag;
     void (*forget)(void*);
   };
-  std::mutex mutex_;
-  Priority held_ = TOTAL;      // guarded by mutex_
-  std::vector<Work> waiting_;  // guarded by mutex_
+  absl::Mutex mutex_;
+  Priority held_ ABSL_GUARDED_BY(mutex_) = TOTAL;
+  std::vector<Work> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 class RocksEngineFaultsTest : public testing::Test {
@@ -366,14 +367,14 @@ TEST_F(RocksEngineFaultsTest, AfterAFailedSyncNothingIsAcknowledgedUntilTheNextO
 }
 
 TEST_F(RocksEngineFaultsTest, ADamagedBlockIsDataLossForItsRowsAndFoundByTheScrub) {
-  std::mutex mutex;
+  absl::Mutex mutex;
   std::string told;
   const Tell tell = [&](TellLevel level, const std::string& text) {
-    const std::lock_guard lock(mutex);
+    const absl::MutexLock lock(&mutex);
     told += (level == TellLevel::kInfo ? "info: " : "warning: ") + text + "\n";
   };
   const auto take_told = [&] {
-    const std::lock_guard lock(mutex);
+    const absl::MutexLock lock(&mutex);
     return std::exchange(told, "");
   };
   Open({.sync = false, .tell = tell});
@@ -460,17 +461,17 @@ TEST_F(RocksEngineFaultsTest, ATableThatCannotBeOpenedIsDataLossForItsRowsOnly) 
     file.seekp(bytes - 53);
     file << std::string(53, 'x');
   }
-  std::mutex mutex;
+  absl::Mutex mutex;
   std::string told;
   RocksOptions telling = options;
   telling.tell = [&](TellLevel, const std::string& text) {
-    const std::lock_guard lock(mutex);
+    const absl::MutexLock lock(&mutex);
     told += text;
   };
   for (int restart = 0; restart < 2; ++restart) {
     Open(telling);
     {
-      const std::lock_guard lock(mutex);
+      const absl::MutexLock lock(&mutex);
       EXPECT_THAT(told, AllOf(HasSubstr("cannot be opened"), HasSubstr(pages.filename())));
     }
     for (int i = 0; i < kRows; ++i) {

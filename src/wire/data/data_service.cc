@@ -43,7 +43,7 @@ absl::Status CheckAndMutateRow(Tables* tables, const pb::CheckAndMutateRowReques
     predicate = *std::move(filter);
   }
   absl::StatusOr<bool> matched = tables->CheckAndMutateRow(
-      target->schema, request.row_key(), std::move(predicate), if_true, if_false, target->view);
+      target->schema, request.row_key(), {std::move(predicate), if_true, if_false}, target->view);
   if (!matched.ok()) return matched.status();
   response->set_predicate_matched(*matched);
   return absl::OkStatus();
