@@ -1,15 +1,14 @@
 #include "work/turn_clock.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
 
 #include "base/processors.h"
+#include "work/schedule_times.h"
 
 namespace sonde {
 namespace {
@@ -25,18 +24,6 @@ absl::Duration TimeOf(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
   return absl::DurationFromTimespec(time);
-}
-
-// From "run_nanos wait_nanos turns"; 0 where that cannot be read.
-int64_t WaitedNanos(int file) {
-  char text[64];
-  const ssize_t size = pread(file, text, sizeof text, 0);
-  if (size <= 0) return 0;
-  const char* const end = text + size;
-  const char* const space = std::find(static_cast<const char*>(text), end, ' ');
-  int64_t nanos = 0;
-  if (space != end) std::from_chars(space + 1, end, nanos);
-  return nanos;
 }
 
 }  // namespace
@@ -64,10 +51,10 @@ TurnClock::~TurnClock() {
 }
 
 int TurnClock::Watch() {
-  const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  const int file = OpenScheduleTimes();
   if (file < 0) return file;
   const absl::MutexLock lock(&mutex_);
-  watched_nanos_[file] = WaitedNanos(file);
+  watched_nanos_[file] = ReadScheduleTimes(file).waited_nanos;
   return file;
 }
 
@@ -82,7 +69,7 @@ TurnClock::ProcessorTimes TurnClock::Read() {
   ProcessorTimes times{.passed = TimeOf(CLOCK_MONOTONIC), .ran = TimeOf(CLOCK_PROCESS_CPUTIME_ID)};
   const absl::MutexLock lock(&mutex_);
   for (auto& [file, before] : watched_nanos_) {
-    const int64_t nanos = WaitedNanos(file);
+    const int64_t nanos = ReadScheduleTimes(file).waited_nanos;
     waited_nanos_ += std::max<int64_t>(0, nanos - before);
     before = nanos;
   }
