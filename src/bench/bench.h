@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "bench/data/series_data.h"
 #include "bench/histogram.h"
+#include "sql/access/sql_access.h"
 
 namespace sonde::bench {
 
@@ -30,16 +31,20 @@ struct Options {
   std::string instance = "sonde";
   std::string table;  // empty: bench_tall or bench_bucket, by the schema
   DataShape shape;
-  int clients = 2;                // threads, each with a connection of its own
-  std::optional<int> in_flight;   // requests that a client has under way at a time; a scan has one
-  int rows_per_request = 100;     // of ingest
-  int64_t cells = 1'000'000;      // of ingest, rounded up to whole steps of all hosts
-  std::optional<int64_t> steps;   // that every entity has made, when it is known: instead of cells
-  int64_t requests = 100'000;     // of point-read, point-write, latest and range, over all clients
-  int point_write_cells = 1;      // in a request of point-write
-  int range_seconds = 3'600;      // of a request of range
+  int clients = 2;               // threads, each with a connection of its own
+  std::optional<int> in_flight;  // requests that a client has under way at a time; a scan has one
+  int rows_per_request = 100;    // of ingest
+  int64_t cells = 1'000'000;     // of ingest, rounded up to whole steps of all hosts
+  std::optional<int64_t> steps;  // that every entity has made, when it is known: instead of cells
+  int64_t requests =
+      100'000;                // of point-read, point-write, latest, range, sql and its like, over all clients
+  int point_write_cells = 1;  // in a request of point-write
+  int range_seconds = 3'600;  // of a request of range
   std::optional<double> seconds;  // ends ingest and what counts requests; instead of cells and requests
   LargeRow large_row;
+  // Of sql and its like.  An empty text is the workload's own.
+  sql::Question question;
+  int blob_bytes = 300;                          // of json-blobs: a value
   std::string http_endpoint = "127.0.0.1:8087";  // of lines
   std::string data_dir;                // the server's; empty: bytes on disk are what SampleRowKeys says
   std::string durability = "unknown";  // as the server was told; only printed
@@ -57,6 +62,7 @@ inline constexpr double kMixedSeconds = 5;
 
 inline constexpr int kLargeRowColumnsMax = 10'000'000;
 inline constexpr int64_t kLargeRowValueBytesMin = 16;  // a number that tells a cell from the others
+inline constexpr int kBlobBytesMin = 100;
 inline constexpr int kClientsMax = 256;
 inline constexpr int kInFlightMax = 1024;
 inline constexpr int kRowsPerRequestMax = 100'000;

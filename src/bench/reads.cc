@@ -114,6 +114,28 @@ class PointRead final : public Read {
   int group_ = 0;
 };
 
+class ColumnRead final : public Read {
+ public:
+  using Read::Read;
+
+ private:
+  void Ask(data::ReadRowsRequest* request) override {
+    const int group = RandomGroup();
+    request->set_rows_limit(1);
+    request->mutable_rows()->clear_row_keys();
+    request->mutable_rows()->add_row_keys(
+        keys_.RowKey(RandomEntity(), group, keys_.StepMicros(RandomStep(steps_))));
+    auto* chain = request->mutable_filter()->mutable_chain();
+    chain->clear_filters();
+    auto* column = chain->add_filters()->mutable_column_range_filter();
+    column->set_family_name(std::string(kFamily));
+    column->set_start_qualifier_closed(FieldsOf(group)[0].name);
+    column->set_end_qualifier_closed(FieldsOf(group)[0].name);
+    chain->add_filters()->set_cells_per_column_limit_filter(1);
+  }
+  uint64_t CellsWanted() const override { return 1; }
+};
+
 class LatestRead final : public Read {
  public:
   using Read::Read;
@@ -181,6 +203,8 @@ std::unique_ptr<Call> MakeRead(ReadKind kind, data::Bigtable::Stub* stub, const 
   switch (kind) {
     case ReadKind::kPoint:
       return std::make_unique<PointRead>(stub, options, random, quota, result);
+    case ReadKind::kColumn:
+      return std::make_unique<ColumnRead>(stub, options, random, quota, result);
     case ReadKind::kLatest:
       return std::make_unique<LatestRead>(stub, options, random, quota, result);
     case ReadKind::kRange:
@@ -206,6 +230,9 @@ absl::StatusOr<Result> RunReads(const std::string& name, ReadKind kind, const Op
 
 absl::StatusOr<Result> RunPointRead(const Options& options) {
   return RunReads("point-read", ReadKind::kPoint, options);
+}
+absl::StatusOr<Result> RunColumnRead(const Options& options) {
+  return RunReads("column-read", ReadKind::kColumn, options);
 }
 absl::StatusOr<Result> RunLatest(const Options& options) {
   return RunReads("latest", ReadKind::kLatest, options);

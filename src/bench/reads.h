@@ -13,6 +13,7 @@ namespace sonde::bench {
 
 enum class ReadKind : uint8_t {
   kPoint,   // all fields of one entity's group at one step
+  kColumn,  // the newest cell of one column of such a row
   kLatest,  // the newest of all fields of one entity's group
   kRange,   // one field of one entity over options.range_seconds
 };

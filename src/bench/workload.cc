@@ -101,6 +101,12 @@ constexpr KnownWorkload kKnownWorkloads[] = {
     {{"point-write", "write single rows (MutateRow)"}, RunAlone<RunPointWrite>, true},
     {{"latest", "read the newest values of single series (ReadRows, reversed)"}, RunAlone<RunLatest>, true},
     {{"range", "read one field of single series over some time (ReadRows)"}, RunAlone<RunRange>, true},
+    {{"column-read", "read the newest cell of one column of single rows (ReadRows)"},
+     RunAlone<RunColumnRead>},
+    {{"sql", "ask one --query again and again, prepared once (ExecuteQuery)"}, RunAlone<RunSql>},
+    {{"sql-point", "ask a --query for single rows, by parameter k (ExecuteQuery)"}, RunAlone<RunSqlPoint>},
+    {{"sql-prepare", "prepare one --query again and again (PrepareQuery)"}, RunAlone<RunSqlPrepare>},
+    {{"json-blobs", "write --cells rows of one JSON text each (MutateRows)"}, RunAlone<RunJsonBlobs>},
     {{"mixed", "go on with ingest, while series are read beside it"}, RunMixed},
     {{"large-row", "append to a large row and read its newest cell, beside a small row"}, RunLargeRow},
     {{"large-values",
@@ -148,6 +154,7 @@ int64_t StepsOf(const Options& options) {
 }
 
 std::string PointTable(const Options& options) { return DataTable(options) + "_points"; }
+std::string BlobTable(const Options& options) { return DataTable(options) + "_blobs"; }
 
 absl::Status EnsureTable(const Options& options, const std::string& table) {
   RemoteOptions remote;
@@ -282,8 +289,12 @@ absl::Status CheckOptions(const Options& options) {
         CheckRange("--row-columns", options.large_row.columns, 1, kLargeRowColumnsMax),
         CheckRange<int64_t>("--value-bytes", options.large_row.value_bytes, kLargeRowValueBytesMin,
                             kValueBytesMax),
+        CheckRange("--blob-bytes", options.blob_bytes, kBlobBytesMin, 1'000'000),
         CheckRange("--seconds", options.seconds.value_or(1), 0.001, 1e6)}) {
     if (!status.ok()) return status;
+  }
+  if (shape.big_endian && shape.kind != DataKind::kCpu) {
+    return absl::InvalidArgumentError("--big-endian is for --data cpu, whose numbers are whole");
   }
   if (options.data_dir.empty() || std::filesystem::is_directory(options.data_dir)) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format("--data-dir is not a directory: \"{}\"", options.data_dir));

@@ -22,6 +22,8 @@ std::string TableName(const Options& options, const std::string& table);
 // The table of the data, and the one that point-write writes.
 std::string DataTable(const Options& options);
 std::string PointTable(const Options& options);
+// The table of json-blobs.
+std::string BlobTable(const Options& options);
 
 // The steps that the table's entities have made.
 int64_t StepsOf(const Options& options);
@@ -85,11 +87,16 @@ absl::StatusOr<Result> RunIngest(const Options& options);
 absl::StatusOr<Result> RunScan(const Options& options);
 absl::StatusOr<Result> RunPointRead(const Options& options);
 absl::StatusOr<Result> RunPointWrite(const Options& options);
+absl::StatusOr<Result> RunColumnRead(const Options& options);
 absl::StatusOr<Result> RunLatest(const Options& options);
 absl::StatusOr<Result> RunRange(const Options& options);
 absl::StatusOr<std::vector<Result>> RunMixed(const Options& options);
 absl::StatusOr<std::vector<Result>> RunLargeRow(const Options& options);
 absl::StatusOr<std::vector<Result>> RunLargeValues(const Options& options);
 absl::StatusOr<Result> RunLines(const Options& options);
+absl::StatusOr<Result> RunJsonBlobs(const Options& options);
+absl::StatusOr<Result> RunSql(const Options& options);
+absl::StatusOr<Result> RunSqlPoint(const Options& options);
+absl::StatusOr<Result> RunSqlPrepare(const Options& options);
 
 }  // namespace sonde::bench

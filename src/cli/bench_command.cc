@@ -11,6 +11,7 @@
 #include "bench/bench.h"
 #include "bench/report.h"
 #include "cli/commands.h"
+#include "cli/sql_session.h"
 
 namespace sonde {
 namespace {
@@ -37,6 +38,7 @@ struct Flags {
   bool no_build = false;
   std::string schema = "bucket";
   int cells_per_row = 0;
+  std::vector<std::string> parameters;
   int in_flight = 0;
   double seconds = 0;
   bool json = false;
@@ -102,6 +104,12 @@ void AddFlags(CLI::App& command, Flags* flags) {
                   "of large-row: of a value; of large-values [100 MiB]")
       ->capture_default_str();
   command.add_flag("--no-build", flags->no_build, "of large-row: the row is there already");
+  command.add_flag("--big-endian", options.shape.big_endian,
+                   "of cpu: values are INT64 in eight bytes; text otherwise");
+  command.add_option("--query", options.question.text, "of sql and its like: the statement");
+  command.add_option("--param", flags->parameters,
+                     "of sql: NAME=VALUE or NAME:TYPE=VALUE (sonde sql --help)");
+  command.add_option("--blob-bytes", options.blob_bytes, "of json-blobs: of a text")->capture_default_str();
   command.add_option("--http-endpoint", options.http_endpoint, "of lines: HOST:PORT of the server")
       ->capture_default_str();
   command.add_option("--seconds", flags->seconds, "ends by the clock, instead of --cells and --requests");
@@ -127,6 +135,15 @@ void RunBench(const CLI::App& command, Flags flags, int* exit_status) {
   }
   if (command.count("--in-flight") > 0) options.in_flight = flags.in_flight;
   if (command.count("--seconds") > 0) options.seconds = flags.seconds;
+  for (const std::string& text : flags.parameters) {
+    auto parameter = ParseSqlParameter(text);
+    if (!parameter.ok()) {
+      fmt::print(stderr, "sonde bench {}: {}\n", name, std::string(parameter.status().message()));
+      *exit_status = 2;
+      return;
+    }
+    options.question.parameters.push_back(*std::move(parameter));
+  }
   const auto results = bench::RunWorkloads(name, options);
   if (!results.ok()) {
     fmt::print(stderr, "sonde bench {}: {}\n", name, results.status().ToString());

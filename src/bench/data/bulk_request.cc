@@ -1,6 +1,8 @@
 #include "bench/data/bulk_request.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstring>
 
 #include "base/varint.h"
@@ -47,11 +49,32 @@ char* Write(char* out, std::string_view bytes) {
   return out + bytes.size();
 }
 
+// The value of a cell, as text or as eight bytes: views the cell, or `bytes`.
+class CellValue {
+ public:
+  CellValue(const ReadingCell& cell, bool is_big_endian)
+      : text_(cell.value()), is_big_endian_(is_big_endian) {
+    if (!is_big_endian) return;
+    int64_t number = 0;
+    std::from_chars(text_.data(), text_.data() + text_.size(), number);
+    for (size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<char>(number >> (56 - 8 * i));
+  }
+  std::string_view view() const {
+    return is_big_endian_ ? std::string_view(bytes_.data(), bytes_.size()) : text_;
+  }
+
+ private:
+  std::string_view text_;
+  std::array<char, 8> bytes_{};
+  bool is_big_endian_;
+};
+
 }  // namespace
 
 BulkRequests::BulkRequests(const DataShape& shape, std::string_view table_name, int entity_begin,
                            int entity_end, int64_t steps, int rows_per_request)
     : keys_(shape),
+      is_big_endian_(shape.big_endian),
       steps_(steps),
       rows_per_request_(rows_per_request),
       entity_begin_(entity_begin),
@@ -101,8 +124,11 @@ void BulkRequests::AppendRow(const Reading& reading) {
       WriteVarint(timestamp_bytes + 1, static_cast<uint64_t>(reading.micros)) - timestamp_bytes);
 
   // A cell in its mutation in its entry: each a tag, a length, and what is in it.
+  const auto value_size = [&](const ReadingCell& cell) {
+    return is_big_endian_ ? sizeof(int64_t) : size_t{cell.size};
+  };
   const auto cell_size = [&](const ReadingCell& cell) {
-    return columns[cell.field].names.size() + timestamp.size() + kValueHeadBytes + cell.size;
+    return columns[cell.field].names.size() + timestamp.size() + kValueHeadBytes + value_size(cell);
   };
   const auto mutation_size = [](size_t cell_bytes) { return 1 + VarintBytes(cell_bytes) + cell_bytes; };
   size_t entry_size = 1 + VarintBytes(key.size()) + key.size();
@@ -121,16 +147,17 @@ void BulkRequests::AppendRow(const Reading& reading) {
   for (const ReadingCell& cell : reading.cells) {
     const Column& column = columns[cell.field];
     const size_t cell_bytes = cell_size(cell);
+    const CellValue value(cell, is_big_endian_);
     *out++ = static_cast<char>(kEntryMutations);
     out = WriteVarint(out, mutation_size(cell_bytes));
     *out++ = static_cast<char>(kMutationSetCell);
     out = WriteVarint(out, cell_bytes);
     out = Write(Write(out, column.names), timestamp);
     *out++ = static_cast<char>(kSetCellValue);
-    *out++ = static_cast<char>(cell.size);
-    out = Write(out, cell.value());
-    sum_.Add(row, column.qualifier, reading.micros, CellSum::Hash(cell.value()));
-    cell_bytes_ += key.size() + column.name_bytes + sizeof(int64_t) + cell.size;
+    *out++ = static_cast<char>(value_size(cell));
+    out = Write(out, value.view());
+    sum_.Add(row, column.qualifier, reading.micros, CellSum::Hash(value.view()));
+    cell_bytes_ += key.size() + column.name_bytes + sizeof(int64_t) + value_size(cell);
   }
   ++rows_;
 }

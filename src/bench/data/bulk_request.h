@@ -48,6 +48,7 @@ class BulkRequests {
   void AppendRow(const Reading& reading);
 
   const RowKeys keys_;
+  const bool is_big_endian_;
   const int64_t steps_;
   const int rows_per_request_;
   const int entity_begin_;

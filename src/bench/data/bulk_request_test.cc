@@ -50,6 +50,19 @@ TEST(BulkRequests, AreTheBytesThatProtobufMakes) {
   }
 }
 
+TEST(BulkRequests, HaveNumbersOfEightBytesThatAreTheTexts) {
+  DataShape shape{.hosts = 1, .cells_per_row = 1};
+  const auto value_of = [](const DataShape& of) {
+    BulkRequests requests(of, "t", 0, 1, 1, 1);
+    MutateRowsRequest request;
+    EXPECT_TRUE(request.ParseFromString(std::string(requests.Next())));
+    return request.entries(0).mutations(0).set_cell().value();
+  };
+  const std::string text = value_of(shape);
+  shape.big_endian = true;
+  EXPECT_EQ(value_of(shape), std::string(7, '\0') + static_cast<char>(std::stoi(text)));
+}
+
 TEST(BulkRequests, FillRequestsAndEndWithTheRest) {
   std::vector<int> rows;
   const auto cells = Cells(BulkRequests({.hosts = 3, .cells_per_row = 2}, "t", 0, 3, 3, 4), &rows);

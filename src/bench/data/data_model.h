@@ -72,6 +72,7 @@ struct DataShape {
   int hosts = 100;         // or trucks, meters, ...
   int cells_per_row = 10;  // of cpu; the others have their own
   uint64_t seed = 1;
+  bool big_endian = false;  // of cpu: values are INT64 in eight bytes, not decimal text
 };
 
 DataModel ModelOf(const DataShape& shape);
