@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "sql/value/value.h"
@@ -12,6 +13,8 @@ namespace sonde::sql {
 namespace {
 
 constexpr size_t kPlacesMin = 64;
+// While the table grows: how many places move with each new group.  It grows when it is half full, so 2 would do.
+constexpr size_t kPlacesMovedAtOnce = 16;
 
 // Whether two values of one column, or of two columns of one type, are one key.  Both are there.
 bool AreSame(int64_t a, int64_t b) { return a == b; }
@@ -53,22 +56,33 @@ decltype(auto) WithValues(const ColumnView& column, With with) {
 
 }  // namespace
 
-Groups::Groups(const std::vector<ColumnType>& types) {
+// Memory from calloc costs nothing before it is touched.
+Groups::Places::Places(size_t count)
+    : count(count), array(count == 0 ? nullptr : static_cast<Place*>(std::calloc(count, sizeof(Place)))) {
+  CHECK(count == 0 || array != nullptr);
+}
+
+Groups::Place* Groups::Places::Empty(uint32_t hash) const {
+  size_t place = hash & (count - 1);
+  while (array[place].group != 0) place = (place + 1) & (count - 1);
+  return &array[place];
+}
+
+Groups::Groups(const std::vector<ColumnType>& types) : places_(kPlacesMin), old_places_(0) {
   for (const ColumnType type : types) keys_.emplace_back(type);
   for (const rows::Column& column : keys_) views_.push_back(column.View());
-  places_.assign(kPlacesMin, kNone);
 }
 
 void Groups::Clear() {
   for (rows::Column& column : keys_) column.Clear();
   for (size_t i = 0; i < keys_.size(); ++i) views_[i] = keys_[i].View();
   size_ = 0;
-  hashes_.clear();
-  places_.assign(kPlacesMin, kNone);
+  places_ = Places(kPlacesMin);
+  old_places_ = Places(0);
 }
 
 size_t Groups::MemoryBytes() const {
-  size_t bytes = hashes_.capacity() * sizeof(uint64_t) + places_.capacity() * sizeof(uint32_t);
+  size_t bytes = (places_.count + old_places_.count) * sizeof(Place);
   for (const rows::Column& column : keys_) bytes += column.MemoryBytes();
   return bytes;
 }
@@ -142,18 +156,32 @@ void Groups::HashRuns(absl::Span<const ColumnView> keys) {
   }
 }
 
-uint32_t Groups::FindRow(absl::Span<const ColumnView> keys, size_t row, uint64_t hash, bool adds) {
-  const size_t mask = places_.size() - 1;
-  for (size_t place = hash & mask;; place = (place + 1) & mask) {
-    const uint32_t group = places_[place];
-    if (group == kNone) {
-      if (!adds) return kNone;
-      places_[place] = static_cast<uint32_t>(size_);
-      Add(keys, row, hash);
-      return static_cast<uint32_t>(size_ - 1);
+uint32_t Groups::Probe(const Places& places, absl::Span<const ColumnView> keys, size_t row, uint32_t hash,
+                       Place** empty) const {
+  const size_t mask = places.count - 1;
+  for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    Place& place = places.array[i];
+    if (place.group == 0) {
+      *empty = &place;
+      return kNone;
     }
-    if (hashes_[group] == hash && IsOf(group, keys, row)) return group;
+    if (place.hash == hash && IsOf(place.group - 1, keys, row)) return place.group - 1;
   }
+}
+
+uint32_t Groups::FindRow(absl::Span<const ColumnView> keys, size_t row, uint64_t hash, bool adds) {
+  const auto short_hash = static_cast<uint32_t>(hash);
+  Place* empty = nullptr;
+  uint32_t group = Probe(places_, keys, row, short_hash, &empty);
+  if (group == kNone && old_places_.count > 0) {
+    Place* old_empty = nullptr;
+    group = Probe(old_places_, keys, row, short_hash, &old_empty);
+  }
+  if (group != kNone || !adds) return group;
+  Add(keys, row);
+  *empty = {static_cast<uint32_t>(size_), short_hash};
+  Grow();
+  return static_cast<uint32_t>(size_ - 1);
 }
 
 bool Groups::IsOf(uint32_t group, absl::Span<const ColumnView> keys, size_t row) const {
@@ -183,25 +211,27 @@ bool Groups::IsOf(uint32_t group, absl::Span<const ColumnView> keys, size_t row)
   return true;
 }
 
-void Groups::Add(absl::Span<const ColumnView> keys, size_t row, uint64_t hash) {
+void Groups::Add(absl::Span<const ColumnView> keys, size_t row) {
   CHECK(size_ < kGroupsMax);
   for (size_t i = 0; i < keys.size(); ++i) {
     keys_[i].AppendPlaces(keys[i], {&row, 1});
     views_[i] = keys_[i].View();
   }
-  hashes_.push_back(hash);
   ++size_;
-  if (2 * size_ > places_.size()) Grow();
 }
 
 void Groups::Grow() {
-  places_.assign(2 * places_.size(), kNone);
-  const size_t mask = places_.size() - 1;
-  for (uint32_t group = 0; group < size_; ++group) {
-    size_t place = hashes_[group] & mask;
-    while (places_[place] != kNone) place = (place + 1) & mask;
-    places_[place] = group;
+  if (old_places_.count == 0) {
+    if (2 * size_ <= places_.count) return;
+    old_places_ = std::exchange(places_, Places(2 * places_.count));
+    moved_ = 0;
   }
+  const size_t end = std::min(moved_ + kPlacesMovedAtOnce, old_places_.count);
+  for (; moved_ < end; ++moved_) {
+    const Place& place = old_places_.array[moved_];
+    if (place.group != 0) *places_.Empty(place.hash) = place;
+  }
+  if (moved_ == old_places_.count) old_places_ = Places(0);
 }
 
 }  // namespace sonde::sql

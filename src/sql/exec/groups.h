@@ -9,11 +9,13 @@
 // Ownership: keys are copied.
 // Threads: not for several threads.
 // Cost: rows are first cut into runs of equal keys, by comparing each row with the one before; constant columns are not looked
-//   at.  Only the first row of a run is hashed.
+//   at.  Only the first row of a run is hashed.  The table of places grows step by step, so that no call takes long because of it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -61,14 +63,37 @@ class Groups {
   // The group of a row, or kNone.  With `adds` it is made if it is new.
   uint32_t FindRow(absl::Span<const ColumnView> keys, size_t row, uint64_t hash, bool adds);
   bool IsOf(uint32_t group, absl::Span<const ColumnView> keys, size_t row) const;
-  void Add(absl::Span<const ColumnView> keys, size_t row, uint64_t hash);
+  void Add(absl::Span<const ColumnView> keys, size_t row);
+
+  // Open addressing; `count` is a power of two.
+  struct Place {
+    uint32_t group = 0;  // the number of the group, plus 1; 0: nothing is here
+    uint32_t hash = 0;   // of its keys
+  };
+  struct Free {
+    void operator()(Place* places) const { std::free(places); }
+  };
+  struct Places {
+    explicit Places(size_t count);
+    // Where a group with such a hash can be put.
+    Place* Empty(uint32_t hash) const;
+
+    size_t count;
+    std::unique_ptr<Place[], Free> array;
+  };
+  // The group, if it is among `places`; else kNone, and *empty is where it would be.
+  uint32_t Probe(const Places& places, absl::Span<const ColumnView> keys, size_t row, uint32_t hash,
+                 Place** empty) const;
+  // Goes on with a growth that has begun, or begins one.
   void Grow();
 
   std::vector<rows::Column> keys_;
   std::vector<ColumnView> views_;  // of keys_
   size_t size_ = 0;
-  std::vector<uint64_t> hashes_;  // by group
-  std::vector<uint32_t> places_;  // open addressing: groups, or kNone; a power of two
+  Places places_;
+  // While the table grows: the places before, of which the first moved_ are in places_, too.
+  Places old_places_;
+  size_t moved_ = 0;
 
   // Of the last Find.
   size_t rows_ = 0;

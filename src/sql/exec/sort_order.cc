@@ -54,18 +54,17 @@ int CompareKey(const SortColumn& a, size_t row_a, const SortColumn& b, size_t ro
   return a.descending ? -order : order;
 }
 
-// Numbers that are ordered as the values of a key are, but that some unequal values share one.
-uint64_t PrefixOf(int64_t value) {
+uint64_t PrefixOfValue(int64_t value) {
   return static_cast<uint64_t>(value) ^ uint64_t { 1 } << 63;
 }
 
-uint64_t PrefixOf(double value) {
+uint64_t PrefixOfValue(double value) {
   if (std::isnan(value)) return 0;
   const auto bits = std::bit_cast<uint64_t>(value == 0 ? 0.0 : value);
   return bits >> 63 != 0 ? ~bits : bits | uint64_t{1} << 63;
 }
 
-uint64_t PrefixOf(std::string_view bytes) {
+uint64_t PrefixOfValue(std::string_view bytes) {
   uint64_t prefix = 0;
   for (size_t i = 0; i < sizeof(prefix); ++i) {
     prefix = prefix << 8 | (i < bytes.size() ? static_cast<uint8_t>(bytes[i]) : 0);
@@ -83,16 +82,18 @@ class Sorter {
   Sorter(absl::Span<const SortColumn> columns, rows::WorkCheck* check) : columns_(columns), check_(check) {}
 
   absl::Status Sort(size_t rows) {
-    entries_.resize(rows);
-    for (size_t row = 0; row < rows; ++row) entries_[row].row = row;
-    if (!columns_.empty()) SetPrefixes(columns_[0]);
+    entries_.reserve(rows);
     const auto is_before = [this](const Entry& a, const Entry& b) { return IsBefore(a, b); };
     for (size_t first = 0; first < rows; first += kRowsOfChunk) {
+      const size_t behind = std::min(first + kRowsOfChunk, rows);
+      for (size_t row = first; row < behind; ++row) {
+        entries_.push_back({columns_.empty() ? 0 : PrefixOf(columns_[0], row), row});
+      }
       const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(std::min(first + kRowsOfChunk, rows));
-      if (std::is_sorted(begin, end, is_before)) continue;
-      if (absl::Status status = check_->Step(kRowsOfChunk * 8); !status.ok()) return status;
-      std::sort(begin, end, is_before);
+      const bool is_in_order = std::is_sorted(begin, entries_.end(), is_before);
+      if (absl::Status status = check_->Step(kRowsOfChunk * (is_in_order ? 1 : 8)); !status.ok())
+        return status;
+      if (!is_in_order) std::sort(begin, entries_.end(), is_before);
     }
     for (size_t width = kRowsOfChunk; width < rows; width *= 2) {
       if (absl::Status status = MergePairs(width); !status.ok()) return status;
@@ -100,32 +101,19 @@ class Sorter {
     return absl::OkStatus();
   }
 
-  std::vector<size_t> Rows() const {
-    std::vector<size_t> rows(entries_.size());
-    for (size_t i = 0; i < rows.size(); ++i) rows[i] = entries_[i].row;
+  absl::StatusOr<std::vector<size_t>> Rows() const {
+    std::vector<size_t> rows;
+    rows.reserve(entries_.size());
+    for (const Entry& entry : entries_) {
+      if (rows.size() % kRowsOfChunk == 0) {
+        if (absl::Status status = check_->Step(kRowsOfChunk); !status.ok()) return status;
+      }
+      rows.push_back(entry.row);
+    }
     return rows;
   }
 
  private:
-  void SetPrefixes(const SortColumn& column) {
-    const ColumnView& values = column.values;
-    if (values.is_constant() || values.type() == ColumnType::kList) return;
-    for (Entry& entry : entries_) {
-      if (!values.IsThere(entry.row)) {
-        entry.prefix = column.nulls_first ? 0 : std::numeric_limits<uint64_t>::max();
-        continue;
-      }
-      if (values.type() == ColumnType::kDouble) {
-        entry.prefix = PrefixOf(values.doubles()[entry.row]);
-      } else if (values.type() == ColumnType::kBytes) {
-        entry.prefix = PrefixOf(values.bytes()[entry.row]);
-      } else {
-        entry.prefix = PrefixOf(values.ints()[entry.row]);
-      }
-      if (column.descending) entry.prefix = ~entry.prefix;
-    }
-  }
-
   bool IsBefore(const Entry& a, const Entry& b) const {
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
     const int order = CompareRows(columns_, a.row, columns_, b.row);
@@ -134,8 +122,9 @@ class Sorter {
 
   // Merges stretches of `width` rows, which are in order, by two.
   absl::Status MergePairs(size_t width) {
-    merged_.resize(entries_.size());
     const size_t rows = entries_.size();
+    merged_.clear();
+    merged_.reserve(rows);  // touched chunk by chunk, as a page that is new takes time
     for (size_t first = 0; first < rows; first += 2 * width) {
       const size_t middle = std::min(first + width, rows);
       const size_t end = std::min(first + 2 * width, rows);
@@ -147,7 +136,7 @@ class Sorter {
           if (absl::Status status = check_->Step(kRowsOfChunk); !status.ok()) return status;
         }
         const bool takes_a = b == end || (a < middle && (is_in_order || !IsBefore(entries_[b], entries_[a])));
-        merged_[to] = takes_a ? entries_[a++] : entries_[b++];
+        merged_.push_back(takes_a ? entries_[a++] : entries_[b++]);
       }
     }
     entries_.swap(merged_);
@@ -161,6 +150,29 @@ class Sorter {
 };
 
 }  // namespace
+
+uint64_t PrefixOf(const SortColumn& column, size_t row) {
+  const ColumnView& values = column.values;
+  if (!values.IsThere(row)) return column.nulls_first ? 0 : std::numeric_limits<uint64_t>::max();
+  const size_t place = values.PlaceOf(row);
+  uint64_t prefix = 0;
+  switch (values.type()) {
+    case ColumnType::kDouble:
+      prefix = PrefixOfValue(values.doubles()[place]);
+      break;
+    case ColumnType::kBytes:
+      prefix = PrefixOfValue(values.bytes()[place]);
+      break;
+    case ColumnType::kInt64:
+    case ColumnType::kTime:
+      prefix = PrefixOfValue(values.ints()[place]);
+      break;
+    default:
+      // Lists may share one with NULL, and so do all values of an order that tells nothing of them.
+      return column.nulls_first ? 0 : std::numeric_limits<uint64_t>::max();
+  }
+  return column.descending ? ~prefix : prefix;
+}
 
 int CompareRows(absl::Span<const SortColumn> columns_a, size_t a, absl::Span<const SortColumn> columns_b,
                 size_t b) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +29,9 @@ struct SortColumn {
 // Less than 0: row a of `columns_a` comes before row b of `columns_b`; 0: their keys are equal.
 int CompareRows(absl::Span<const SortColumn> columns_a, size_t a, absl::Span<const SortColumn> columns_b,
                 size_t b);
+
+// Numbers that are ordered as the values of a key are, but that some unequal values share one.
+uint64_t PrefixOf(const SortColumn& column, size_t row);
 
 // The rows [0, rows) in their order.  Errors: those of `check`.
 absl::StatusOr<std::vector<size_t>> SortOrder(absl::Span<const SortColumn> columns, size_t rows,
