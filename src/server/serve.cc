@@ -22,6 +22,7 @@
 #include "server/memory_shares.h"
 #include "server/serve_http.h"
 #include "server/temporary_directory.h"
+#include "sql/plan/binder.h"
 #include "wire/grpc_server.h"
 
 namespace sonde {
@@ -95,6 +96,10 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
               }};
 }
 
+sql::Dialect DialectOf(const ServeSettings& settings) {
+  return settings.sql_dialect == "production" ? sql::Dialect::kProduction : sql::Dialect::kSonde;
+}
+
 void LogLine(TellLevel level, const std::string& text) {
   spdlog::log(level == TellLevel::kInfo ? spdlog::level::info : spdlog::level::warn, "{}", text);
 }
@@ -153,7 +158,8 @@ absl::Status Serve(ServeSettings settings) {
                          .incoming_bytes_max = static_cast<int64_t>(settings.memory_bytes / 2),
                          .connections_max = connections_max,
                          .reads_per_second = settings.reads_per_second,
-                         .writes_per_second = settings.writes_per_second},
+                         .writes_per_second = settings.writes_per_second,
+                         .sql_dialect = DialectOf(settings)},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return server.status();
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =
