@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,7 @@
 #include "server/memory_shares.h"
 #include "server/serve_http.h"
 #include "server/temporary_directory.h"
+#include "sql/http/sql_answer.h"
 #include "sql/plan/binder.h"
 #include "wire/grpc_server.h"
 
@@ -101,6 +103,16 @@ sql::Dialect DialectOf(const ServeSettings& settings) {
   return settings.sql_dialect == "production" ? sql::Dialect::kProduction : sql::Dialect::kSonde;
 }
 
+sql::SqlService SqlOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
+                      series::IngestService* ingest, const std::atomic<bool>* is_ending) {
+  return {.tables = &store->tables(),
+          .dialect = DialectOf(settings),
+          .admission = &ingest->admission(),
+          .requests = server->request_metrics(),
+          .queries = server->query_metrics(),
+          .is_ending = is_ending};
+}
+
 void LogLine(TellLevel level, const std::string& text) {
   spdlog::log(level == TellLevel::kInfo ? spdlog::level::info : spdlog::level::warn, "{}", text);
 }
@@ -166,8 +178,10 @@ absl::Status Serve(ServeSettings settings) {
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =
       OpenIngest(settings, &(*store)->tables(), (*server)->commit_line());
   if (!ingest.ok()) return ingest.status();
-  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
-      settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()), ingest->get());
+  std::atomic<bool> is_ending = false;
+  absl::StatusOr<std::unique_ptr<HttpServer>> http =
+      StartHttp(settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()),
+                SqlOf(settings, store->get(), server->get(), ingest->get(), &is_ending), ingest->get());
   if (!http.ok()) return http.status();
   RocksEngine* const engine = &(*store)->engine();
   memory.Start(
@@ -188,6 +202,7 @@ absl::Status Serve(ServeSettings settings) {
   sigwait(&ending, &signal);
   spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
   EndInTime();
+  is_ending = true;
   http->reset();
   memory.Stop();
   ingest->reset();  // which refreshes the roll-ups that wait
