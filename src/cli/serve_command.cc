@@ -66,6 +66,12 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
                         "a quota for requests of the Bigtable API that read: RESOURCE_EXHAUSTED beyond it");
   CLI::Option* writes_per_second = serve->add_option("--writes-per-second", flags->values.writes_per_second,
                                                      "the same for those that write");
+  CLI::Option* sql_dialect =
+      serve
+          ->add_option("--sql-dialect", flags->values.sql_dialect,
+                       "extended: queries are in production's GoogleSQL with Sonde's extensions (subqueries, "
+                       "WITH, joins, set operations, ...); production: such extensions are refused by name")
+          ->capture_default_str();
   CLI::Option* durability = serve
                                 ->add_option("--durability", flags->values.durability,
                                              "fsync: a write that was acknowledged survives the loss of "
@@ -94,6 +100,7 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     if (*declared_series_only) settings.declared_series_only = flags->values.declared_series_only;
     if (*reads_per_second) settings.reads_per_second = flags->values.reads_per_second;
     if (*writes_per_second) settings.writes_per_second = flags->values.writes_per_second;
+    if (*sql_dialect) settings.sql_dialect = flags->values.sql_dialect;
     if (*no_keyviz) settings.no_keyviz = flags->values.no_keyviz;
     if (*data_dir) settings.data_dir = flags->data_dir;
     if (*temporary) settings.temporary = flags->values.temporary;

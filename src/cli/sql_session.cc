@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "base/text_table.h"
-#include "sql/exec/local_sql.h"
+#include "sql/exec/parameter_values.h"
 #include "sql/value/value.h"
 #include "table/local_tables.h"
 
@@ -92,41 +90,6 @@ class SessionSink final : public sql::AnswerSink {
   std::map<std::pair<std::string, size_t>, series::PlotLine> lines_;
 };
 
-// Takes the only value of an answer.
-class ValueSink final : public sql::AnswerSink {
- public:
-  absl::Status TakeColumns(const std::vector<sql::AnswerColumn>& columns) override {
-    type_ = columns[0].type;
-    return absl::OkStatus();
-  }
-  absl::Status TakeRows(const rows::Batch& batch) override {
-    if (batch.rows > 0) value_ = sql::Value(type_, sql::DatumAt(batch.columns[0], 0));
-    return absl::OkStatus();
-  }
-  const sql::Value& value() const { return value_; }
-
- private:
-  sql::Type type_;
-  sql::Value value_;
-};
-
-template <typename Number>
-std::optional<Number> NumberOf(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-sql::Value ValueByLook(const std::string& text) {
-  if (const std::optional<int64_t> number = NumberOf<int64_t>(text)) return sql::Value::Int(*number);
-  if (const std::optional<double> number = NumberOf<double>(text)) return sql::Value::Double(*number);
-  if (absl::EqualsIgnoreCase(text, "true") || absl::EqualsIgnoreCase(text, "false")) {
-    return sql::Value::Bool(absl::EqualsIgnoreCase(text, "true"));
-  }
-  return sql::Value::String(text);
-}
-
 absl::Status ShowTables(const SqlSession& session, std::ostream* out) {
   const absl::StatusOr<std::vector<std::string>> tables = session.tables->ListTables();
   if (!tables.ok()) return tables.status();
@@ -176,17 +139,14 @@ absl::StatusOr<sql::Question::Parameter> ParseSqlParameter(const std::string& te
         fmt::format("--param {}: a parameter is NAME=VALUE or NAME:TYPE=VALUE", text));
   }
   const std::string value = text.substr(equals + 1);
-  if (colon == std::string::npos) return sql::Question::Parameter{name, ValueByLook(value)};
+  if (colon == std::string::npos) return sql::Question::Parameter{name, sql::ValueByLook(value)};
   const std::string type = head.substr(colon + 1);
-  const bool is_array = absl::StartsWithIgnoreCase(type, "ARRAY");
-  sql::LocalSql sql(nullptr, "");
-  ValueSink sink;
-  sql::Question question{.text = fmt::format("SELECT CAST({} AS {})", is_array ? value : "@value", type)};
-  if (!is_array) question.parameters = {{"value", sql::Value::String(value)}};
-  if (absl::Status status = sql.Ask(question, &sink); !status.ok()) {
-    return absl::InvalidArgumentError(fmt::format("--param {}: {}", text, std::string(status.message())));
-  }
-  return sql::Question::Parameter{name, sink.value()};
+  const absl::StatusOr<sql::Value> typed = absl::StartsWithIgnoreCase(type, "ARRAY")
+                                               ? sql::CastExpressionToNamed(value, type)
+                                               : sql::CastToNamed(sql::Value::String(value), type);
+  if (typed.ok()) return sql::Question::Parameter{name, *typed};
+  return absl::InvalidArgumentError(
+      fmt::format("--param {}: {}", text, std::string(typed.status().message())));
 }
 
 absl::Status RunStatement(const SqlSession& session, const std::string& text, const SqlOptions& options,

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,8 @@
 #include "server/memory_shares.h"
 #include "server/serve_http.h"
 #include "server/temporary_directory.h"
+#include "sql/http/sql_answer.h"
+#include "sql/plan/binder.h"
 #include "wire/grpc_server.h"
 
 namespace sonde {
@@ -78,7 +81,8 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .memory_bytes = settings.memory_bytes,
           .tables = &store->tables(),
           .key_visualizer = store->key_visualizer(),
-          .requests = &server->request_metrics(),
+          .requests = server->request_metrics(),
+          .queries = server->query_metrics(),
           .under_way = {{"reads", &server->reads()},
                         {"writes", &server->writes()},
                         {"series_writes", &ingest.admission()}},
@@ -93,6 +97,20 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
                   states = {{"allocated", bytes->allocated}, {"resident", bytes->resident}};
                 return states;
               }};
+}
+
+sql::Dialect DialectOf(const ServeSettings& settings) {
+  return settings.sql_dialect == "production" ? sql::Dialect::kProduction : sql::Dialect::kSonde;
+}
+
+sql::SqlService SqlOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
+                      series::IngestService* ingest, const std::atomic<bool>* is_ending) {
+  return {.tables = &store->tables(),
+          .dialect = DialectOf(settings),
+          .admission = &ingest->admission(),
+          .requests = server->request_metrics(),
+          .queries = server->query_metrics(),
+          .is_ending = is_ending};
 }
 
 void LogLine(TellLevel level, const std::string& text) {
@@ -153,14 +171,17 @@ absl::Status Serve(ServeSettings settings) {
                          .incoming_bytes_max = static_cast<int64_t>(settings.memory_bytes / 2),
                          .connections_max = connections_max,
                          .reads_per_second = settings.reads_per_second,
-                         .writes_per_second = settings.writes_per_second},
+                         .writes_per_second = settings.writes_per_second,
+                         .sql_dialect = DialectOf(settings)},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return server.status();
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =
       OpenIngest(settings, &(*store)->tables(), (*server)->commit_line());
   if (!ingest.ok()) return ingest.status();
-  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
-      settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()), ingest->get());
+  std::atomic<bool> is_ending = false;
+  absl::StatusOr<std::unique_ptr<HttpServer>> http =
+      StartHttp(settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()),
+                SqlOf(settings, store->get(), server->get(), ingest->get(), &is_ending), ingest->get());
   if (!http.ok()) return http.status();
   RocksEngine* const engine = &(*store)->engine();
   memory.Start(
@@ -181,6 +202,7 @@ absl::Status Serve(ServeSettings settings) {
   sigwait(&ending, &signal);
   spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
   EndInTime();
+  is_ending = true;
   http->reset();
   memory.Stop();
   ingest->reset();  // which refreshes the roll-ups that wait

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "base/format.h"
 #include "server/table_declarations.h"
+#include "sql/http/sql_routes.h"
 #include "table/local_tables.h"
 #include "web/health.h"
 #include "web/overview_api.h"
@@ -36,12 +37,13 @@ absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_acceptin
   return tables->engine().ReadRecords("readyz", deadline).status();
 }
 
-Router Routes(const ServerFacts& facts, series::IngestService* ingest) {
+Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::IngestService* ingest) {
   Router router;
   Tables* const tables = facts.tables;
   AddHealth([tables, is_accepting = facts.is_accepting] { return CheckReady(tables, is_accepting); },
             &router);
   ingest->AddRoutes(&router);
+  sql::AddSqlRoutes(sql, kProjectUsual, kInstanceUsual, &router);
   AddPage(&router);
   AddOverviewApi(facts, &router);
   const auto declarations = std::make_shared<TableDeclarations>(tables);
@@ -74,11 +76,12 @@ absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSet
 }
 
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, const ServerFacts& facts,
+                                                      const sql::SqlService& sql,
                                                       series::IngestService* ingest) {
   if (settings.no_http) return nullptr;
   const int wanted = settings.http_port.value_or(kHttpPortUsual);
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(
-      {.host = settings.host, .port = wanted, .counts = facts.http_counts}, Routes(facts, ingest));
+      {.host = settings.host, .port = wanted, .counts = facts.http_counts}, Routes(facts, sql, ingest));
   if (server.ok()) return server;
   const std::string why(server.status().message());
   if (settings.http_port.has_value()) {
@@ -86,7 +89,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
         fmt::format("--http-port {}: {}; give another, 0 for any that is free, or --no-http", wanted, why));
   }
   server = HttpServer::Start({.host = settings.host, .port = 0, .counts = facts.http_counts},
-                             Routes(facts, ingest));
+                             Routes(facts, sql, ingest));
   if (server.ok()) {
     spdlog::warn("http: {}; took port {} instead (--http-port chooses, --no-http does without)", why,
                  (*server)->port());

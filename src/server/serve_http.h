@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "series/http/ingest_service.h"
 #include "server/serve_settings.h"
+#include "sql/http/sql_answer.h"
 #include "web/http/http_server.h"
 #include "web/server_facts.h"
 
@@ -18,10 +19,11 @@ class CommitLine;
 absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
                                                                   Tables* tables, CommitLine* line);
 
-// The objects that `facts` points to, and `ingest`, must outlive the server.  Returns null if the settings
+// The objects that `facts`, `sql` and `ingest` point to must outlive the server.  Returns null if the settings
 // want none. If the settings name no port and the usual one is taken, the server takes a free one, and the
 // log says so. FAILED_PRECONDITION: the port that the settings name cannot be had.
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, const ServerFacts& facts,
+                                                      const sql::SqlService& sql,
                                                       series::IngestService* ingest);
 
 }  // namespace sonde

@@ -52,11 +52,13 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->reads_per_second = value.as<int64_t>();
   } else if (key == "writes_per_second") {
     settings->writes_per_second = value.as<int64_t>();
+  } else if (key == "sql_dialect") {
+    settings->sql_dialect = value.as<std::string>();
   } else {
     return absl::InvalidArgumentError(fmt::format(
         "unknown key '{}'; known are host, port, http_port, no_http, no_keyviz, data_dir, temporary, "
         "memory, durability, log_level, "
-        "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second",
+        "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second, sql_dialect",
         key));
   }
   return absl::OkStatus();
@@ -121,6 +123,10 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
   if (std::find(kLogLevels.begin(), kLogLevels.end(), settings.log_level) == kLogLevels.end()) {
     return absl::InvalidArgumentError(fmt::format("--log-level must be one of {}, but is '{}'",
                                                   fmt::join(kLogLevels, ", "), settings.log_level));
+  }
+  if (settings.sql_dialect != "extended" && settings.sql_dialect != "production") {
+    return absl::InvalidArgumentError(
+        fmt::format("--sql-dialect must be extended or production, but is '{}'", settings.sql_dialect));
   }
   if (!IsLoopback(settings.host) && !settings.insecure_allow_remote) {
     return absl::InvalidArgumentError(fmt::format(

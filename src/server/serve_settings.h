@@ -36,11 +36,14 @@ struct ServeSettings {
   // Quotas for requests of the Bigtable API; 0: none.
   int64_t reads_per_second = 0;
   int64_t writes_per_second = 0;
+  // The language of queries: "extended", production's GoogleSQL with Sonde's extensions; or "production", which refuses these
+  // by name.
+  std::string sql_dialect = "extended";
 };
 
 // Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, temporary,
 // memory, durability, log_level, insecure_allow_remote, declared_series_only, reads_per_second,
-// writes_per_second. INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
+// writes_per_second, sql_dialect. INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
 absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
 
 // INVALID_ARGUMENT, naming the flag, what is allowed and the value.

@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "model/names.h"
 #include "web/http/query_reader.h"
 
@@ -74,6 +76,7 @@ std::vector<Figure> EngineFigures(const ServerFacts& facts) {
   }
   if (facts.transport_figures) MergeFigures(facts.transport_figures(), &figures);
   MergeFigures(facts.http_counts->Figures(), &figures);
+  if (facts.queries != nullptr) MergeFigures(facts.queries->Figures(), &figures);
   MergeFigures({std::move(used), std::move(limit), std::move(requests), std::move(requests_max)}, &figures);
   return figures;
 }
@@ -126,6 +129,23 @@ Json Methods(const RequestMetrics& requests) {
   return methods;
 }
 
+Json SlowQueries(const ServerFacts& facts) {
+  Json slow = Json::array();
+  if (facts.queries == nullptr) return slow;
+  for (const EndedQuery& query : facts.queries->Slowest(absl::Now())) {
+    slow.push_back({{"query", query.text},
+                    {"method", query.method},
+                    {"status", std::string(absl::StatusCodeToString(query.code))},
+                    {"ended_seconds", absl::ToUnixSeconds(query.ended)},
+                    {"took_ms", absl::ToInt64Milliseconds(query.took)},
+                    {"rows", query.rows},
+                    {"bytes", query.bytes},
+                    {"rows_scanned", query.rows_scanned},
+                    {"memory_bytes", query.memory_bytes}});
+  }
+  return slow;
+}
+
 std::string OverviewJson(const ServerFacts& facts) {
   const int64_t now = facts.tables->clock().NowMicros() / 1'000'000;
   uint64_t bytes = 0;
@@ -155,6 +175,7 @@ std::string OverviewJson(const ServerFacts& facts) {
       {"cpu_seconds", CpuSeconds()},
       {"figures", FiguresToJson(figures)},
       {"methods", Methods(*facts.requests)},
+      {"slow_queries", SlowQueries(facts)},
       {"second_columns",
        {"second", "reads", "writes", "read_bytes", "write_bytes", "requests", "latency_micros", "errors"}},
       {"seconds", std::move(seconds)},

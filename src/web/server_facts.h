@@ -12,6 +12,7 @@
 #include "base/large_room.h"
 #include "keyviz/key_visualizer.h"
 #include "metrics/figure.h"
+#include "metrics/query_metrics.h"
 #include "metrics/request_metrics.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
@@ -29,6 +30,7 @@ struct ServerFacts {
   Tables* tables = nullptr;
   KeyVisualizer* key_visualizer = nullptr;  // null when nobody watches
   const RequestMetrics* requests = nullptr;
+  const QueryMetrics* queries = nullptr;
   // The work that is under way and its limits, by kind: "reads", "writes", ...
   struct UnderWay {
     std::string kind;

@@ -99,7 +99,7 @@ struct GrpcServer::Parts {
               .large_waiters = &large_waiters,
               .large_room = options.large_room} {
     AddDataService(tables, &change_streams, calls, &router);
-    AddSqlCalls(tables, queries.get(), calls, &router);
+    AddSqlCalls(tables, queries.get(), &query_metrics, calls, &router);
     AddTableAdminService(tables, &change_streams.streams(), &operations, calls, &router);
     AddInstanceAdminService(tables, key_visualizer, calls, &router);
     AddOperationsService(&operations, calls, &router);
@@ -110,6 +110,7 @@ struct GrpcServer::Parts {
 
   const std::unique_ptr<PreparedQueries> queries;
   RequestMetrics metrics;
+  QueryMetrics query_metrics;
   const std::unique_ptr<TurnClock> turn_clock = TurnClock::Start();
   WorkerPool workers;
   WorkerPool large_readers;
@@ -157,7 +158,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
 int GrpcServer::port() const { return parts_->server->port(); }
 rpc::ServerFacts GrpcServer::transport_facts() const { return parts_->server->facts(); }
 bool GrpcServer::is_accepting() const { return parts_->server->is_accepting(); }
-const RequestMetrics& GrpcServer::request_metrics() const { return parts_->metrics; }
+RequestMetrics* GrpcServer::request_metrics() { return &parts_->metrics; }
+QueryMetrics* GrpcServer::query_metrics() { return &parts_->query_metrics; }
 const Admission& GrpcServer::reads() const { return parts_->reads; }
 const Admission& GrpcServer::writes() const { return parts_->writes; }
 CommitLine* GrpcServer::commit_line() { return &parts_->commit_line; }

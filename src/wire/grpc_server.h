@@ -10,6 +10,7 @@
 #include "base/admission.h"
 #include "base/large_room.h"
 #include "metrics/figure.h"
+#include "metrics/query_metrics.h"
 #include "metrics/request_metrics.h"
 #include "rpc/server.h"
 #include "sql/plan/binder.h"
@@ -66,7 +67,9 @@ class GrpcServer {
   ~GrpcServer();
 
   int port() const;
-  const RequestMetrics& request_metrics() const;
+  // Where requests are counted, those of other ports, too.
+  RequestMetrics* request_metrics();
+  QueryMetrics* query_metrics();
   // The reads and the writes that are under way, and their limits.
   const Admission& reads() const;
   const Admission& writes() const;

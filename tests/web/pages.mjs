@@ -303,13 +303,121 @@ test("a map of 1,000 x 1,000 is drawn smoothly", async () => {
   assert.ok(slowest < 1000, `slowest ${slowest} ms`);
 });
 
+const drawnQuery = "SELECT TIMESTAMP_ADD(TIMESTAMP '2024-01-01', INTERVAL n HOUR) AS t, -- by the hour\n  CAST(n AS STRING) LIKE '%0' AS round, n * 2 AS twice\nFROM UNNEST(GENERATE_ARRAY(1, @count)) AS n";
+const gridRows = (count) => page.waitForSelector(`.grid[data-rows="${count}"] [role="gridcell"]`);
+
+test("a query in SQL is written, run, drawn, explained, and kept", async () => {
+  await open("#/sql");
+  await page.waitForSelector(".list summary");
+  await page.fill("textarea", drawnQuery);
+  await page.fill('input[name="p.count"]', "100");
+  await page.press("textarea", "Control+Enter");
+  await gridRows(100);
+  await page.waitForSelector(".sql-status >> text=100 rows in");
+  await page.waitForSelector(".grid >> text=2024-01-01T01:00:00Z");
+  const link = page.url();
+  await page.click("button:has-text('Chart')");
+  await page.waitForSelector('[data-chart="sql"][data-points="100"][data-lines="2"] canvas');
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await picture(`sql-chart-${scheme}`);
+  }
+  // The link holds the query and its parameters.
+  await open(link.slice(base.length));
+  assert.equal(await page.inputValue("textarea"), drawnQuery);
+  assert.equal(await page.inputValue('input[name="p.count"]'), "100");
+  await page.click("button:has-text('Explain analyze')");
+  await page.waitForSelector(".grid >> text=Unnest");
+  await page.click("text=/^Run$/");
+  await gridRows(100);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("button:has-text('CSV')")]);
+  assert.equal(fs.readFileSync(await download.path(), "utf8").trimEnd().split("\r\n").length, 101);
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await picture(`sql-rows-${scheme}`);
+  }
+  await page.fill("textarea", "SELECT 1");
+  await page.selectOption("select[aria-label=History]", "0");
+  assert.equal(await page.inputValue("textarea"), drawnQuery);
+});
+
+test("the page of queries in SQL fits a phone", async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open(`#/sql?${new URLSearchParams({ query: drawnQuery, "p.count": "=20" })}`);
+  await page.press("textarea", "Control+Enter");
+  await gridRows(20);
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  await picture("sql-phone");
+  await page.setViewportSize({ width: 1440, height: 900 });
+  assert.equal(width, 390);
+});
+
+test("tables, families and functions complete a query in SQL", async () => {
+  await open("#/sql");
+  await page.waitForSelector(".list summary");
+  await page.waitForSelector(".sql-editor");
+  await page.focus("textarea");
+  await page.keyboard.type("SELECT char_len");
+  await page.keyboard.press("Control+Space");
+  await page.waitForSelector(".sql-words li[aria-selected=true] >> text=CHAR_LENGTH(");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("CAST(_key AS STRING)) AS n FROM wea");
+  await page.keyboard.press("Control+Space");
+  await picture("sql-completion");
+  await page.keyboard.press("Enter");
+  assert.match(await page.inputValue("textarea"), /^SELECT CHAR_LENGTH\(CAST\(_key AS STRING\)\) AS n FROM weather$/);
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector(".grid[data-rows]");
+});
+
+test("the place of an error is marked, and values are as the server has them", async () => {
+  await open("#/sql");
+  await page.fill("textarea", "SELECT 1,\n  nope");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector(".sql-status .problem >> text=Unrecognized name: nope [at 2:3]");
+  assert.equal(await page.textContent(".sql-copy .wrong"), "nope");
+  expected(/status of 400 .*\/api\/v1\/sql/);
+  await picture("sql-error");
+  await page.fill("textarea", "SELECT 9007199254740993 AS large, NULL AS none, '<b>x</b>' AS markup, '{\"a\":[1,2]}' AS json");
+  await page.press("textarea", "Control+Enter");
+  await gridRows(1);
+  assert.deepEqual(await page.locator('.grid [role="gridcell"]').allTextContents(), ["9007199254740993", "NULL", "<b>x</b>", '{"a":[1,2]}']);
+  await page.focus(".grid");
+  await page.keyboard.press("Home");
+  for (let i = 0; i < 3; ++i) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".sql-value pre");
+  assert.equal(await page.textContent(".sql-value pre"), JSON.stringify({ a: [1, 2] }, null, 2));
+});
+
+test("many rows of a query in SQL cost few elements, and a long query is cancelled", async () => {
+  await open("#/sql");
+  await page.fill("textarea", "SELECT a, b, a * 1000 + b AS both FROM UNNEST(GENERATE_ARRAY(1, 300)) AS a, UNNEST(GENERATE_ARRAY(1, 1000)) AS b");
+  await page.press("textarea", "Control+Enter");
+  await gridRows(100_000);
+  await page.waitForSelector(".sql-status >> text=which is what the page shows");
+  await page.focus(".grid");
+  await page.keyboard.press("End");
+  await page.waitForSelector('.grid [aria-rowindex="100001"]');
+  assert.ok(await page.locator(".grid .grid-row").count() < 100);
+  await picture("sql-many-rows");
+  const array = "UNNEST(GENERATE_ARRAY(1, 10000))";
+  await page.fill("textarea", `SELECT COUNT(*) FROM ${array} a, ${array} b, ${array} c`);
+  await page.press("textarea", "Control+Enter");
+  await page.waitForTimeout(300);
+  await page.click("button:has-text('Cancel')");
+  await page.waitForSelector(".sql-status >> text=Cancelled after");
+  await open("#/");
+  await page.waitForSelector("[data-part=slow] >> text=SELECT COUNT(*) FROM UNNEST");
+});
+
 test("every page in light and in dark", async () => {
   for (const scheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme: scheme });
     for (const [name, hash] of [["overview", "#/"], ["tables", `#/tables?table=${encodeURIComponent(tableName)}`],
-      ["series", "#/series?name=weather"], ["keys", `#/keys?table=${encodeURIComponent(tableName)}&window=120`]]) {
+      ["series", "#/series?name=weather"], ["sql", "#/sql?query=SELECT%201"], ["keys", `#/keys?table=${encodeURIComponent(tableName)}&window=120`]]) {
       await open(hash);
-      await page.waitForSelector({ overview: ".bars, .finding, .empty", tables: "table.data", series: "[data-points]", keys: "canvas[data-total]" }[name]);
+      await page.waitForSelector({ overview: ".bars, .finding, .empty", tables: "table.data", series: "[data-points]", sql: ".list summary", keys: "canvas[data-total]" }[name]);
       await page.waitForTimeout(700);
       await picture(`${name}-${scheme}`);
     }
@@ -354,7 +462,8 @@ test("the metrics are as Prometheus wants them", async () => {
   const metrics = (await get(`${base}metrics`)).body;
   for (const name of ["sonde_requests_total", "sonde_request_duration_seconds_bucket", "sonde_table_cells_total", "sonde_memory_budget_bytes",
     'sonde_memory_used_bytes{user="blocks"}', 'sonde_memory_used_bytes{user="writes"}', 'sonde_memory_used_bytes{user="series_writes"}', "sonde_requests_under_way",
-    "sonde_rocksdb_write_buffer_bytes", "sonde_rocksdb_file_bytes", "sonde_rocksdb_level0_files", "sonde_rocksdb_pending_compaction_bytes", "sonde_rocksdb_flushes_running",
+    "sonde_sql_rows_returned_total", "sonde_sql_rows_scanned_total", "sonde_sql_bytes_returned_total", "sonde_sql_memory_bytes",
+    'sonde_requests_total{method="POST /api/v1/sql",code="OK"}', "sonde_rocksdb_write_buffer_bytes", "sonde_rocksdb_file_bytes", "sonde_rocksdb_level0_files", "sonde_rocksdb_pending_compaction_bytes", "sonde_rocksdb_flushes_running",
     "sonde_rocksdb_write_stopped", "sonde_rocksdb_stall_seconds_total", "sonde_rocksdb_log_bytes_total", "sonde_rocksdb_compaction_written_bytes_total",
     "sonde_rocksdb_block_cache_hits_total", "sonde_settling_steps_total", "sonde_settling_waiting_bytes", "sonde_gc_cells_dropped_total", "sonde_gc_last_visit_seconds",
     'sonde_gc_visit_pages{state="done"}', "sonde_space_freed_bytes_total", "sonde_space_dead_bytes",

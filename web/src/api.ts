@@ -18,7 +18,11 @@ export interface Method { name: string; requests: number; errors: number; p50_ms
 export interface Overview {
   version: string; now_seconds: number; started_seconds: number; grpc_address: string; data_dir: string;
   watches_keys: boolean; tables: number; table_bytes: number; resident_bytes: number; memory_bytes: number;
-  cpu_seconds: number; figures: Record<string, Figure>; methods: Method[]; seconds: number[][];
+  cpu_seconds: number; figures: Record<string, Figure>; methods: Method[]; seconds: number[][]; slow_queries: SlowQuery[];
+}
+export interface SlowQuery {
+  query: string; method: string; status: string; ended_seconds: number; took_ms: number; rows: number; bytes: number;
+  rows_scanned: number; memory_bytes: number;
 }
 export interface Figure { help: string; samples: { labels: Record<string, string>; value: number }[] }
 

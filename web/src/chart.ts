@@ -4,7 +4,13 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { clock } from "./format";
 
-export interface Line { label: string; values: (number | null)[]; colour?: string; fill?: boolean }
+export interface Line {
+  label: string;
+  // null: a gap; undefined: another line has a point there, and this one none.
+  values: (number | null | undefined)[];
+  colour?: string;
+  fill?: boolean;
+}
 export interface ChartOptions {
   height: number;
   text: (value: number) => string;
@@ -51,8 +57,9 @@ function panning(zoom?: (from: number, to: number) => void): uPlot.Plugin {
 
 // Points with nothing beside them: a line would not show them.
 const alone = (values: ArrayLike<number | null | undefined>): number[] => {
-  const is = (index: number) => values[index] !== null && values[index] !== undefined;
-  return Array.from({ length: values.length }, (_, index) => index).filter((index) => is(index) && !is(index - 1) && !is(index + 1));
+  const told = Array.from({ length: values.length }, (_, index) => index).filter((index) => values[index] !== undefined);
+  const is = (place: number) => place >= 0 && place < told.length && values[told[place]] !== null;
+  return told.filter((_, place) => is(place) && !is(place - 1) && !is(place + 1));
 };
 
 export function chart(where: HTMLElement, times: number[], lines: Line[], options: ChartOptions): uPlot {

@@ -5,6 +5,7 @@ import { route, type Page } from "./page";
 import { keysPage } from "./pages/keys";
 import { overviewPage } from "./pages/overview";
 import { seriesPage } from "./pages/series";
+import { sqlPage } from "./pages/sql";
 import { tablesPage } from "./pages/tables";
 import { applyTheme, otherTheme } from "./theme";
 
@@ -12,6 +13,7 @@ const pages: [path: string, name: string, mark: string, make: () => Page][] = [
   ["/", "Overview", "M3 12h4l3-8 4 16 3-8h4", overviewPage],
   ["/tables", "Tables", "M3 5h18v14H3zM3 10h18M3 15h18M9 5v14", tablesPage],
   ["/series", "Series", "M3 17l5-6 4 3 5-8 4 5M3 21h18", seriesPage],
+  ["/sql", "SQL", "M4 6c0-2 16-2 16 0v12c0 2-16 2-16 0zM4 6c0 2 16 2 16 0M4 12c0 2 16 2 16 0", sqlPage],
   ["/keys", "Key visualizer", "M3 3h5v5H3zM10 3h5v5h-5zM17 3h4v5h-4zM3 10h5v5H3zM10 10h5v5h-5zM3 17h5v4H3zM17 17h4v4h-4z", keysPage],
 ];
 
@@ -52,6 +54,6 @@ show(document.getElementById("app")!,
 addEventListener("hashchange", draw);
 // Colours of charts are drawn, not styled.
 let first = true;
-addEventListener("themechange", () => { if (!first && route().path !== "/keys") draw(); });
+addEventListener("themechange", () => { if (!first && !["/keys", "/sql"].includes(route().path)) draw(); });
 draw();
 first = false;

@@ -63,6 +63,7 @@ class PlanExecution final : public Execution {
 
   std::optional<std::string> ResumePoint() const override;
   int64_t now_micros() const override { return state_.evaluation.facts.now_micros; }
+  uint64_t rows_scanned() const override { return state_.rows_scanned.load(std::memory_order_relaxed); }
   void Suspend() override { root_->Suspend(); }
   std::string Describe() const override {
     std::string text;

@@ -33,7 +33,7 @@ struct ExecutionEnvironment {
   std::optional<int64_t> now_micros =
       {};                         // CURRENT_TIMESTAMP of an execution that is resumed; else the clock's
   std::string resume_after = {};  // Execution::ResumePoint of an earlier execution; empty: from the start
-  std::function<std::string()> caller = {};  // for observers of full scans
+  std::function<std::string()> caller = {};  // for observers of full scans: NameOfQuery
 };
 
 class Execution {
@@ -46,6 +46,8 @@ class Execution {
   virtual int64_t now_micros() const = 0;
   // Gives back what costs others while nobody asks for rows (scans that are open).  The next call of Next takes it again.
   virtual void Suspend() = 0;
+  // Rows of tables that were read so far, also those that a filter has dropped.
+  virtual uint64_t rows_scanned() const = 0;
   // For EXPLAIN ANALYZE and the slow list: operator by operator, rows, cells, bytes and time.
   virtual std::string Describe() const = 0;
 };

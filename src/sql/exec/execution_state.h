@@ -4,6 +4,7 @@
 // Threads: as an Execution, one at a time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,10 @@ struct ExecutionState {
   rows::Interrupted interrupted;  // asks for the deadline, too
   rows::Hold hold;
   std::function<std::string()> caller;
+  // Rows of tables that scans have read so far.  Any thread may add to it.
+  mutable std::atomic<uint64_t> rows_scanned = 0;
+
+  void CountScanned(uint64_t rows) const { rows_scanned.fetch_add(rows, std::memory_order_relaxed); }
 };
 
 // A query of a statement, or a subquery of it: the same plan may run for one row around it after the other.

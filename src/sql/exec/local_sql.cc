@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "base/bytes.h"
 #include "sql/exec/execution.h"
+#include "sql/exec/query_name.h"
 
 namespace sonde::sql {
 
@@ -29,7 +29,7 @@ absl::Status LocalSql::Ask(const Question& question, AnswerSink* sink) {
   const absl::StatusOr<std::unique_ptr<Execution>> execution =
       Execute(*query, std::move(values),
               {.tables = tables_.get(), .interrupted = question.interrupted, .hold = {}, .caller = [&] {
-                 return Printable(question.text);
+                 return NameOfQuery(question.text);
                }});
   if (!execution.ok()) return execution.status();
   rows::Batch batch;

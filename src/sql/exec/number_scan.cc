@@ -72,6 +72,7 @@ class NumberScan final : public Operator {
     while (!is_over_ && keys_.size() < wanted) {
       if (absl::Status status = TakeRow(); !status.ok()) return status;
     }
+    state().CountScanned(keys_.size());
     if (keys_.empty()) return false;
     batch_rows_ = std::min(2 * batch_rows_, rows::kBatchRowsMax);
     batch->rows = keys_.size();

@@ -118,6 +118,7 @@ absl::StatusOr<bool> NumberUnpack::NextRow() {
     if (!more.ok()) return more;
     if (!*more) break;
     ++rows_read_;
+    state().CountScanned(1);
     const absl::Span<const int64_t> times = source_->Times();
     next_time_ = 0;
     if (resumed_.has_value()) {

@@ -72,6 +72,8 @@ class Scan final : public Operator {
   absl::StatusOr<std::vector<RowRange>> Ranges() const;
   absl::StatusOr<ReadRequest> MakeRequest();
   void Close();
+  // Tells the statement of the rows that the reader has read since the last call.
+  void CountScanned();
   absl::StatusOr<bool> Produce(rows::Batch* batch) override;
   // Reads up to `rows_max` rows into the columns.
   absl::Status ReadRows(size_t rows_max);
@@ -92,6 +94,7 @@ class Scan final : public Operator {
   size_t batch_rows_ = kRowsOfFirstBatch;
   size_t ranges_ = 0;
   ReadStats stats_;
+  int64_t rows_counted_ = 0;  // of the reader, told to the statement
   Arena arena_;
   std::vector<std::string_view> keys_;  // of the last batch, in the arena
   OperatorMemory memory_;
@@ -134,12 +137,21 @@ absl::Status Scan::Open() {
   absl::StatusOr<std::unique_ptr<RowReader>> reader = state().tables->Read(scan_.table, *std::move(request));
   if (!reader.ok()) return reader.status();
   reader_ = *std::move(reader);
+  rows_counted_ = 0;
   return absl::OkStatus();
 }
 
 void Scan::Close() {
+  CountScanned();
   if (reader_ != nullptr) stats_ = reader_->stats();
   reader_.reset();
+}
+
+void Scan::CountScanned() {
+  if (reader_ == nullptr) return;
+  const int64_t rows = reader_->stats().rows_seen;
+  state().CountScanned(static_cast<uint64_t>(rows - rows_counted_));
+  rows_counted_ = rows;
 }
 
 absl::Status Scan::ReadRows(size_t rows_max) {
@@ -175,6 +187,7 @@ absl::StatusOr<bool> Scan::Produce(rows::Batch* batch) {
   if (absl::Status status = ReadRows(std::min(batch_rows_, rows_max_ - rows_given_)); !status.ok()) {
     return status;
   }
+  CountScanned();
   if (columns_->rows() == 0) return reader_ != nullptr;  // true: only rows that do not count so far
   batch_rows_ = std::min(2 * batch_rows_, rows::kBatchRowsMax);
   rows_given_ += columns_->rows();

@@ -208,6 +208,35 @@ class JsonWriter final : public AnswerWriter {
   std::vector<std::string> members_;  // in quotes
 };
 
+class JsonArraysWriter final : public AnswerWriter {
+ public:
+  explicit JsonArraysWriter(std::ostream* out) : out_(out) {}
+
+  absl::Status TakeColumns(const std::vector<AnswerColumn>& columns) override {
+    *out_ << "{\"columns\":[";
+    for (const AnswerColumn& column : columns) {
+      *out_ << (types_.empty() ? "" : ",") << "{\"name\":" << Quoted(column.name)
+            << ",\"type\":" << Quoted(column.type.ToString()) << '}';
+      types_.push_back(column.type);
+    }
+    *out_ << "]}\n";
+    return absl::OkStatus();
+  }
+  absl::Status TakeRows(const rows::Batch& batch) override {
+    for (size_t row = 0; row < batch.rows; ++row) {
+      for (size_t i = 0; i < types_.size(); ++i) {
+        *out_ << (i == 0 ? '[' : ',') << JsonText(types_[i], DatumAt(batch.columns[i], row));
+      }
+      *out_ << "]\n";
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::ostream* out_;
+  std::vector<Type> types_;
+};
+
 }  // namespace
 
 std::optional<AnswerFormat> AnswerFormatOfName(std::string_view name) {
@@ -223,6 +252,8 @@ std::unique_ptr<AnswerWriter> MakeAnswerWriter(AnswerFormat format, std::ostream
       return std::make_unique<CsvWriter>(out);
     case AnswerFormat::kJson:
       return std::make_unique<JsonWriter>(out);
+    case AnswerFormat::kJsonArrays:
+      return std::make_unique<JsonArraysWriter>(out);
     case AnswerFormat::kTable:
       break;
   }

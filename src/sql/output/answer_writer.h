@@ -5,6 +5,7 @@
 //   CSV    NULL is an empty field, an empty text is ""; bytes that are no UTF-8, as Printable; arrays, structs and maps as JSON
 //   JSON   numbers as they are, NaN and infinities as the texts "NaN", "Infinity", "-Infinity"; bytes that are no UTF-8, as Printable; structs
 //          and maps are objects
+//   JSON arrays  a line {"columns": [{"name": ..., "type": ...}, ...]}, then an array a row, with values as in JSON
 // A member of a JSON object has the name of its column; a name that comes again is NAME_1 there (or _2, ...).
 // Threads: not for several threads.
 #pragma once
@@ -21,7 +22,13 @@
 
 namespace sonde::sql {
 
-enum class AnswerFormat : uint8_t { kTable, kCsv, kJson };
+enum class AnswerFormat : uint8_t {
+  kTable,
+  kCsv,
+  kJson,
+  kJsonArrays,  // of HTTP: names of columns may repeat, and a row is never taken for another line
+};
+// "table", "csv", "json".
 std::optional<AnswerFormat> AnswerFormatOfName(std::string_view name);
 
 class AnswerWriter : public AnswerSink {

@@ -85,5 +85,12 @@ TEST(AnswerWriter, WritesJson) {
             "{\"m\":null,\"s\":null,\"none\":null}\n");
 }
 
+TEST(AnswerWriter, WritesJsonArraysBehindTheColumns) {
+  EXPECT_EQ(Written(AnswerFormat::kJsonArrays, {{"n", Value::Int(1)}, {"n", Value::String("\"")}}),
+            "{\"columns\":[{\"name\":\"n\",\"type\":\"INT64\"},{\"name\":\"n\",\"type\":\"STRING\"}]}\n"
+            "[1,\"\\\"\"]\n"
+            "[null,null]\n");
+}
+
 }  // namespace
 }  // namespace sonde::sql

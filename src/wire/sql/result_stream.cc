@@ -6,6 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "base/crc32c.h"
+#include "sql/exec/query_name.h"
 #include "wire/call/calls.h"
 
 namespace sonde {
@@ -80,6 +81,7 @@ void ResultStream::TakeBatch(bool is_end) {
     batch.checksum = Crc32c(batch.bytes);
     is_end = false;
   }
+  rows_ += rows - writer_.rows();
   end_is_told_ = is_end;
   // Only behind the last row of what the execution gave can it go on.
   if (is_end || (row_ == batch_.rows && writer_.rows() == 0)) batch.token = TokenHere(is_end);
@@ -116,7 +118,15 @@ rpc::Message ResultStream::Finish(std::string token, std::string data, std::opti
   if (!token.empty()) results->set_resume_token(std::move(token));
   rpc::Message message = ToMessage(response);
   message_bytes_ = message.bytes();
+  bytes_ += message_bytes_;
   return message;
+}
+
+EndedQuery ResultStream::Ended() const {
+  return {.text = sql::NameOfQuery(prepared_->text),
+          .rows = rows_,
+          .bytes = bytes_,
+          .rows_scanned = execution_->rows_scanned()};
 }
 
 rpc::Message ResultStream::EndMessage(std::string token) {

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "metrics/query_metrics.h"
 #include "rows/batch.h"
 #include "rpc/call.h"
 #include "sql/exec/execution.h"
@@ -46,6 +47,8 @@ class ResultStream {
   absl::StatusOr<std::optional<rpc::Message>> Next();
   // Of the message that Next gave last.
   size_t message_bytes() const { return message_bytes_; }
+  // The query, and how many rows and bytes it has returned and scanned so far.
+  EndedQuery Ended() const;
 
   // The message of a stream that is asked for what comes behind its end.
   static rpc::Message EndMessage(std::string token);
@@ -70,6 +73,8 @@ class ResultStream {
   bool end_is_told_ = false;  // by a token
   bool has_begun_ = false;    // a message was given
   size_t message_bytes_ = 0;
+  uint64_t rows_ = 0;   // in batches that were taken
+  uint64_t bytes_ = 0;  // of all messages
 };
 
 }  // namespace sonde

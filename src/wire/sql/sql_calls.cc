@@ -17,6 +17,7 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "sql/exec/execution.h"
+#include "sql/exec/query_name.h"
 #include "sql/message/query_values.h"
 #include "wire/call/service_names.h"
 #include "wire/sql/result_stream.h"
@@ -33,7 +34,6 @@ constexpr int64_t kQueryBytes = 128 * 1024;
 constexpr int64_t kQueryShare = 4;
 constexpr size_t kParametersMax = 10'000;
 constexpr int64_t kParametersBytesMax = 16 << 20;
-constexpr size_t kCallerBytesMax = 200;
 
 absl::StatusOr<std::vector<sql::QueryParameter>> ParseParameterTypes(const pb::PrepareQueryRequest& request) {
   if (request.param_types_size() > static_cast<int>(kParametersMax)) {
@@ -120,13 +120,14 @@ uint64_t HashOfRequest(const PreparedQuery& prepared, const std::vector<sql::Val
 
 class ExecuteQueryHandler final : public rpc::Handler {
  public:
-  ExecuteQueryHandler(rpc::Call* call, Tables* tables, PreparedQueries* queries,
+  ExecuteQueryHandler(rpc::Call* call, Tables* tables, PreparedQueries* queries, QueryMetrics* query_metrics,
                       const CallResources& resources)
       : call_(call),
         kind_(KindOf(resources)),
         tables_(tables),
         queries_(queries),
-        metrics_(resources.metrics) {}
+        metrics_(resources.metrics),
+        query_metrics_(*query_metrics) {}
 
   Room OnLength(size_t bytes) override {
     if (absl::Status status = CheckLength(kind_, kMethod, bytes); !status.ok()) End(status);
@@ -223,7 +224,7 @@ class ExecuteQueryHandler final : public rpc::Handler {
               return absl::OkStatus();
             },
         .hold = [this](int64_t more_bytes) { return Hold(more_bytes); },
-        .caller = [text = prepared->text] { return Printable(text, kCallerBytesMax); }};
+        .caller = [text = prepared->text] { return sql::NameOfQuery(text); }};
     if (!resume.empty()) {
       absl::StatusOr<ResumeToken> token = queries_->tokens().ReadResume(resume);
       if (!token.ok()) return token.status();
@@ -255,7 +256,10 @@ class ExecuteQueryHandler final : public rpc::Handler {
           fmt::format("The query needs {} bytes of memory; {} is the limit of a query", operators, most));
     }
     absl::Status status = place_.Resize(held_bytes_ + operators + message_bytes_);
-    if (status.ok() || more_bytes <= 0) operator_bytes_ = operators;
+    if (!status.ok() && more_bytes > 0) return status;
+    operator_bytes_ = operators;
+    operator_bytes_max_ = std::max(operator_bytes_max_, operators);
+    query_metrics_.Hold(more_bytes);
     return status;
   }
 
@@ -279,8 +283,18 @@ class ExecuteQueryHandler final : public rpc::Handler {
   }
 
   void End(const absl::Status& status) {
+    const absl::Time now = absl::Now();
+    if (stream_ != nullptr) {
+      EndedQuery query = stream_->Ended();
+      query.method = kMethod;
+      query.code = status.code();
+      query.ended = now;
+      query.took = now - came_;
+      query.memory_bytes = static_cast<uint64_t>(operator_bytes_max_);
+      query_metrics_.Record(std::move(query));
+    }
     stream_.reset();  // gives its memory back to place_
-    metrics_->Record(kMethod, status.code(), absl::ToInt64Microseconds(absl::Now() - came_));
+    metrics_->Record(kMethod, status.code(), absl::ToInt64Microseconds(now - came_));
     AddMetadata(status);
     call_->Finish(ToCallStatus(status));
   }
@@ -290,11 +304,13 @@ class ExecuteQueryHandler final : public rpc::Handler {
   Tables* const tables_;
   PreparedQueries* const queries_;
   RequestMetrics* const metrics_;
+  QueryMetrics& query_metrics_;
   const absl::Time came_ = absl::Now();
   Admission::Place place_;
   int64_t held_bytes_ = 0;      // of place_: the request and the query itself
   int64_t operator_bytes_ = 0;  // of place_: what operators hold
-  int64_t message_bytes_ = 0;   // of place_: the message on its way
+  int64_t operator_bytes_max_ = 0;
+  int64_t message_bytes_ = 0;  // of place_: the message on its way
   bool metadata_added_ = false;
   std::optional<rpc::Message> first_;     // a message that comes before the stream's
   std::unique_ptr<ResultStream> stream_;  // last: it uses the account above until its end
@@ -302,13 +318,13 @@ class ExecuteQueryHandler final : public rpc::Handler {
 
 }  // namespace
 
-void AddSqlCalls(Tables* tables, PreparedQueries* queries, const CallResources& resources,
-                 rpc::Router* router) {
+void AddSqlCalls(Tables* tables, PreparedQueries* queries, QueryMetrics* query_metrics,
+                 const CallResources& resources, rpc::Router* router) {
   Service service(kDataService, resources.metrics, router);
   service.AddUnary<pb::PrepareQueryRequest, pb::PrepareQueryResponse>(
       resources.Reads(), [queries](const auto& in, auto* out) { return PrepareQuery(queries, in, out); });
-  service.Add("ExecuteQuery", [tables, queries, resources](rpc::Call* call) {
-    return std::make_unique<ExecuteQueryHandler>(call, tables, queries, resources);
+  service.Add("ExecuteQuery", [tables, queries, query_metrics, resources](rpc::Call* call) {
+    return std::make_unique<ExecuteQueryHandler>(call, tables, queries, query_metrics, resources);
   });
 }
 

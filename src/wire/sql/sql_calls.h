@@ -6,13 +6,14 @@
 //  `estimated_batch_size` stays 0; no checksum is 0, since one client takes that for none.
 #pragma once
 
+#include "metrics/query_metrics.h"
 #include "wire/call/calls.h"
 #include "wire/sql/prepared_queries.h"
 
 namespace sonde {
 
 // Adds both methods of the data service.  Nothing is owned.
-void AddSqlCalls(Tables* tables, PreparedQueries* queries, const CallResources& resources,
-                 rpc::Router* router);
+void AddSqlCalls(Tables* tables, PreparedQueries* queries, QueryMetrics* query_metrics,
+                 const CallResources& resources, rpc::Router* router);
 
 }  // namespace sonde

@@ -2,7 +2,7 @@
 import type uPlot from "uplot";
 import { get, type Finding, type Overview, type Table } from "../api";
 import { chart, fit } from "../chart";
-import { h, problem, show } from "../dom";
+import { empty, h, problem, show } from "../dom";
 import { findingCards } from "../findings";
 import { bytes, duration, micros, number } from "../format";
 import { address, every, type Page } from "../page";
@@ -71,6 +71,18 @@ function engineFacts(overview: Overview): [string, string][] {
   return lines;
 }
 
+// The slowest queries in SQL of the last day.
+function slowQueries(overview: Overview): HTMLElement {
+  if (overview.slow_queries.length === 0) return empty("None", "No query in SQL took 100 ms or more within the last day.");
+  return h("div", { class: "scroll" }, h("table", { class: "data" },
+    h("thead", {}, h("tr", {}, ["Query", "Took", "Rows", "Scanned", "Memory", "Status", "Ended"].map((name) => h("th", {}, name)))),
+    h("tbody", {}, overview.slow_queries.map((one) => h("tr", {},
+      h("th", { scope: "row", title: one.query }, h("a", { href: address("/sql", { query: one.query }) }, one.query)),
+      h("td", { class: "number" }, micros(one.took_ms * 1000)), h("td", { class: "number" }, number(one.rows)), h("td", { class: "number" }, number(one.rows_scanned)),
+      h("td", { class: "number" }, bytes(one.memory_bytes)), h("td", { class: one.status !== "OK" && "bad" }, one.status),
+      h("td", { class: "time" }, new Date(one.ended_seconds * 1000).toLocaleTimeString()))))));
+}
+
 const windowSeconds = 300;
 
 export function overviewPage(): Page {
@@ -79,11 +91,13 @@ export function overviewPage(): Page {
   const latency = h("div", { class: "chart", "data-chart": "latency" });
   const findings = h("section", { class: "card" });
   const methods = h("section", { class: "card" });
+  const slow = h("section", { class: "card", "data-part": "slow" });
   const storage = h("section", { class: "card" });
   const memory = h("section", { class: "card", "data-part": "memory" });
   const engine = h("section", { class: "card", "data-part": "engine" });
   const message = h("div");
   let charts: uPlot[] = [];
+  let slowShown = "";
   let cpu: [seconds: number, at: number] | undefined;
 
   const draw = (overview: Overview) => {
@@ -117,6 +131,9 @@ export function overviewPage(): Page {
     show(memory, h("h2", {}, "Memory", h("small", {}, `by user, of ${bytes(overview.memory_bytes)}`)), memoryBars(overview));
     show(engine, h("h2", {}, "In the background", h("small", {}, h("a", { href: "/metrics" }, "all figures"))),
       h("dl", { class: "facts" }, engineFacts(overview).map(([label, text]) => [h("dt", {}, label), h("dd", {}, text)])));
+    const slowest = JSON.stringify(overview.slow_queries);
+    if (slowest !== slowShown) show(slow, h("h2", {}, "Slow queries", h("small", {}, "in SQL, of the last day")), slowQueries(overview));
+    slowShown = slowest;
     show(methods, h("h2", {}, "Requests"), overview.methods.length === 0
       ? h("p", { class: "muted" }, `None yet. Clients connect to ${overview.grpc_address}.`)
       : h("table", {}, h("thead", {}, h("tr", {}, ["Method", "Requests", "Errors", "Median", "99%"].map((text, index) =>
@@ -157,7 +174,7 @@ export function overviewPage(): Page {
       h("div", { class: "two" },
         h("section", { class: "card" }, h("h2", {}, "Throughput"), throughput),
         h("section", { class: "card" }, h("h2", {}, "Latency"), latency)),
-      findings, h("div", { class: "two" }, methods, storage), h("div", { class: "two" }, memory, engine)),
+      findings, h("div", { class: "two" }, methods, storage), slow, h("div", { class: "two" }, memory, engine)),
     leave: () => {
       stopFast();
       stopSlow();

@@ -1,0 +1,105 @@
+// The answer to a query over HTTP, as text that is made while it is taken.  So a slow client holds one part of it.
+//
+// JSON: a line {"columns": [...]}, an array a row (sql/output), and a last line: {"stats": {...}}, or after an error
+//   {"error": {"code", "status", "message"}}.  An answer whose last line is neither was cut off.
+// CSV: an error after the first part breaks the connection off, since no line could tell of it.
+// Ownership: all that is given must outlive it.
+// Threads: one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/admission.h"
+#include "catalog/catalog.h"
+#include "metrics/query_metrics.h"
+#include "metrics/request_metrics.h"
+#include "rows/batch.h"
+#include "sql/exec/execution.h"
+#include "sql/http/sql_request.h"
+#include "sql/output/answer_writer.h"
+#include "sql/plan/binder.h"
+#include "table/tables.h"
+
+namespace sonde::sql {
+
+// What answers share.  Nothing is owned.
+struct SqlService {
+  Tables* tables = nullptr;
+  Dialect dialect = Dialect::kSonde;
+  Admission* admission = nullptr;  // where the memory of queries counts
+  RequestMetrics* requests = nullptr;
+  QueryMetrics* queries = nullptr;
+  const std::atomic<bool>* is_ending =
+      nullptr;  // queries under way end (UNAVAILABLE); null: they never have to
+};
+
+class SqlAnswer {
+ public:
+  // One query may hold this part of the room of `admission`.
+  static constexpr int64_t kShareOfRoom = 4;
+  // By this name requests are counted.
+  static constexpr char kMethod[] = "POST /api/v1/sql";
+
+  // `came`: when the request did.
+  SqlAnswer(const SqlService* service, absl::Time came) : service_(*service), came_(came) {}
+  // Counts the query; one that did not come to its end as CANCELLED.
+  ~SqlAnswer();
+  SqlAnswer(const SqlAnswer&) = delete;
+  SqlAnswer& operator=(const SqlAnswer&) = delete;
+
+  // Takes the room of a request whose body has so many bytes so far; parsed they may take many times as much.
+  // UNAVAILABLE: there is none now.
+  absl::Status Admit(size_t body_bytes);
+  // Makes the first part.  Errors of the query's text, and those that come before its first rows, come from here.
+  absl::Status Begin(SqlRequest request, std::function<absl::Status()> interrupted);
+  // As HttpResponse::stream.
+  absl::StatusOr<bool> Next(std::string* part);
+  // Counts a request that comes to nothing; its error.
+  absl::Status Fail(absl::Status status);
+
+ private:
+  // The account of the query's memory.
+  absl::Status Hold(int64_t more_bytes);
+  absl::Status Start(std::function<absl::Status()> interrupted);
+  // Writes rows until there is a part.  OK: `is_over_` says whether there are more.
+  absl::Status Fill();
+  absl::Status WriteRows();
+  // The bytes that were written, and their place in the account.
+  absl::Status TakeText(std::string* part);
+  void WriteEnd();
+  void Record(const absl::Status& status);
+
+  const SqlService& service_;
+  const absl::Time came_;
+  Admission::Place place_;
+  int64_t request_bytes_ = 0;   // of place_
+  int64_t operator_bytes_ = 0;  // of place_
+  int64_t text_bytes_ = 0;      // of place_
+  int64_t operator_bytes_max_ = 0;
+  bool is_recorded_ = false;
+  SqlRequest request_;
+  BoundQuery query_;
+  std::unique_ptr<Execution> execution_;  // uses all above
+  rows::Batch batch_;                     // of which rows_written_ are written
+  size_t rows_written_ = 0;
+  size_t rows_at_once_ = 1;
+  bool is_over_ = false;
+  absl::Time given_ = absl::InfiniteFuture();  // when the client was given the last part
+  bool is_slow_ = false;                       // the client
+  std::ostringstream out_;
+  std::unique_ptr<AnswerWriter> writer_;
+  std::string first_;  // the part that Begin made
+  uint64_t rows_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace sonde::sql
