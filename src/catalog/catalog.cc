@@ -49,6 +49,18 @@ TableSpec SpecOf(const TableSchema& schema) {
   return spec;
 }
 
+// SQL knows the fields of keys and the families of a table by their names.
+absl::Status CheckKeyFields(const TableSchema& schema) {
+  if (!schema.row_key_schema.has_value()) return absl::OkStatus();
+  for (const RowKeyField& field : schema.row_key_schema->fields) {
+    if (schema.FindFamily(field.name) == nullptr) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' cannot be both a column family and a field of the row key schema of table {}",
+                    field.name, schema.name));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Catalog>> Catalog::Open(Engine* engine, const CatalogOptions& options) {
@@ -307,6 +319,7 @@ absl::StatusOr<TableSchemaRef> Catalog::TryCreate(TableSchema schema) {
     }
     schema.families[i].id = next_family_id++;
   }
+  if (absl::Status checked = CheckKeyFields(schema); !checked.ok()) return checked;
   absl::Status status = Write({{std::string(kNextTableId), std::to_string(schema.id + 1)},
                                {TableKey(schema.name), EncodeTableRecord({schema, next_family_id})}});
   if (!status.ok()) return status;
@@ -429,6 +442,7 @@ absl::StatusOr<TableSchemaRef> Catalog::TryModify(std::string_view table_name,
     }
   }
 
+  if (absl::Status status = CheckKeyFields(schema); !status.ok()) return status;
   std::vector<RecordChange> records = {{TableKey(table_name), EncodeTableRecord({schema, next_family_id})}};
   for (const std::string& key : *dropping) records.push_back({key, ""});
   return WriteTable(std::move(schema), next_family_id, std::move(records));
@@ -446,6 +460,7 @@ absl::StatusOr<TableSchemaRef> Catalog::TryUpdate(std::string_view table_name, c
   if (!found.ok()) return found.status();
   TableSchema schema = *found->schema;
   if (absl::Status status = change(&schema); !status.ok()) return status;
+  if (absl::Status status = CheckKeyFields(schema); !status.ok()) return status;
   std::vector<RecordChange> records = {
       {TableKey(table_name), EncodeTableRecord({schema, found->next_family_id})}};
   return WriteTable(std::move(schema), found->next_family_id, std::move(records));

@@ -80,7 +80,7 @@ class Catalog {
   absl::Status Confirm(const TableSchema& schema) const;
 
   // Creates a table.  The ids of `schema` are ignored; its families may be in any order.  ALREADY_EXISTS: the
-  // name is in use.  INVALID_ARGUMENT: a family is named twice.  RESOURCE_EXHAUSTED: more than kTablesMax or
+  // name is in use.  INVALID_ARGUMENT: a family is named twice, or as a field of the row keys.  RESOURCE_EXHAUSTED: more than kTablesMax or
   // kFamiliesPerTableMax.
   absl::StatusOr<TableSchemaRef> Create(TableSchema schema);
   // Deletes a table and its authorized views.  NOT_FOUND: there is no such table.  FAILED_PRECONDITION: the
@@ -88,12 +88,12 @@ class Catalog {
   absl::Status Delete(std::string_view table_name);
   // Applies all modifications in order, or none.  ALREADY_EXISTS, NOT_FOUND: as the first failing
   // modification says. FAILED_PRECONDITION: a drop in a protected table.  INVALID_ARGUMENT: another type for
-  // an aggregate.
+  // an aggregate, or a family that is named as a field of the row keys.
   absl::StatusOr<TableSchemaRef> Modify(std::string_view table_name,
                                         const std::vector<FamilyModification>& modifications);
   // Alters a schema, but not its families.  `change` gets a copy of the schema; name, id and families must
-  // stay as they are.  NOT_FOUND: there is no such table.  An error of `change` is the answer, and alters
-  // nothing.
+  // stay as they are.  NOT_FOUND: there is no such table.  INVALID_ARGUMENT: a field of the row keys is named as
+  // a family.  An error of `change` is the answer, and alters nothing.
   using SchemaChange = std::function<absl::Status(TableSchema* schema)>;
   absl::StatusOr<TableSchemaRef> Update(std::string_view table_name, const SchemaChange& change);
 

@@ -43,6 +43,13 @@ TEST(TableRecord, RoundTrips) {
            {{GcRule::MaxVersions{2}}, {GcRule::Intersection{{{GcRule::MaxAge{5000}}, {}}}}}}}},
       {.name = "s", .id = 2, .aggregate = AggregateKind::kMin, .value_type = std::string("\x12\x00", 2)}};
   record.schema.change_stream = {.retention_micros = 5, .start_micros = 6, .partition_points = {"a", "\xff"}};
+  record.schema.row_key_schema = {
+      .encoding = RowKeySchema::Encoding::kDelimited,
+      .delimiter = "\xff#",
+      .fields = {{.name = "a", .kind = RowKeyField::Kind::kString, .null_escape = std::string(1, '\0')},
+                 {.name = "b",
+                  .kind = RowKeyField::Kind::kTimestamp,
+                  .number_encoding = RowKeyField::NumberEncoding::kOrderedCode}}};
   const absl::StatusOr<TableRecord> again = DecodeTableRecord(EncodeTableRecord(record));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->schema, record.schema);
@@ -142,13 +149,33 @@ TEST_F(CatalogTest, ProtectionKeepsTableAndFamilies) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(TableRecord, ReadsRecordsFromBeforeChangeStreams) {
+TEST_F(CatalogTest, AFieldOfTheRowKeysIsNoFamily) {
+  TableSchema schema = Named("t", {"a"});
+  schema.row_key_schema = {.fields = {{.name = "a"}}};
+  const absl::Status both = absl::InvalidArgumentError(
+      "'a' cannot be both a column family and a field of the row key schema of table " + Name("t"));
+  EXPECT_EQ(catalog_->Create(schema).status(), both);
+  schema.row_key_schema->fields[0].name = "b";
+  ASSERT_TRUE(catalog_->Create(schema).ok());
+  EXPECT_EQ(catalog_->Modify(Name("t"), {CreateFamily{{.name = "b"}}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  const auto rename = [](TableSchema* of) {
+    of->row_key_schema->fields[0].name = "a";
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(catalog_->Update(Name("t"), rename).status(), both);
+  Reopen();
+  EXPECT_EQ((*catalog_->Find(Name("t")))->row_key_schema, schema.row_key_schema);
+}
+
+TEST(TableRecord, ReadsRecordsFromBeforeChangeStreamsAndRowKeySchemas) {
   const absl::StatusOr<TableRecord> old = DecodeTableRecord(
       R"({"version":1,"name":"projects/p/instances/i/tables/t","id":3,"granularity_micros":1000,)"
       R"("deletion_protection":false,"families":[],"split_points":[],"next_family_id":1})");
   ASSERT_TRUE(old.ok()) << old.status();
   EXPECT_EQ(old->schema.id, 3u);
   EXPECT_FALSE(old->schema.change_stream.has_value());
+  EXPECT_FALSE(old->schema.row_key_schema.has_value());
 }
 
 TEST_F(CatalogTest, AChangeStreamKeepsItsTable) {

@@ -43,6 +43,41 @@ GcRule GcRuleFromJson(const json& j) {
   return {GcRule::Union{list(j.at("union"))}};
 }
 
+json KeySchemaToJson(const RowKeySchema& schema) {
+  json fields = json::array();
+  for (const RowKeyField& field : schema.fields) {
+    fields.push_back({{"name", field.name},
+                      {"kind", static_cast<int>(field.kind)},
+                      {"number_encoding", static_cast<int>(field.number_encoding)},
+                      {"null_escape", ToHex(field.null_escape)}});
+  }
+  return {{"encoding", static_cast<int>(schema.encoding)},
+          {"delimiter", ToHex(schema.delimiter)},
+          {"fields", fields}};
+}
+
+// The value of an enum from 0 to `last`.
+template <typename Enum>
+Enum EnumFromJson(const json& number, Enum last) {
+  const int value = number.get<int>();
+  if (value < 0 || value > static_cast<int>(last)) throw std::invalid_argument("unknown value of an enum");
+  return static_cast<Enum>(value);
+}
+
+RowKeySchema KeySchemaFromJson(const json& j) {
+  RowKeySchema schema;
+  schema.encoding = EnumFromJson(j.at("encoding"), RowKeySchema::Encoding::kOrderedCode);
+  schema.delimiter = FromHex(j.at("delimiter").get<std::string>());
+  for (const json& field : j.at("fields")) {
+    schema.fields.push_back({.name = field.at("name").get<std::string>(),
+                             .kind = EnumFromJson(field.at("kind"), RowKeyField::Kind::kTimestamp),
+                             .number_encoding = EnumFromJson(field.at("number_encoding"),
+                                                             RowKeyField::NumberEncoding::kOrderedCode),
+                             .null_escape = FromHex(field.at("null_escape").get<std::string>())});
+  }
+  return schema;
+}
+
 }  // namespace
 
 std::string EncodeTableRecord(const TableRecord& record) {
@@ -73,6 +108,8 @@ std::string EncodeTableRecord(const TableRecord& record) {
               {"families", families},
               {"split_points", splits},
               {"change_stream", change_stream},
+              {"row_key_schema",
+               schema.row_key_schema.has_value() ? KeySchemaToJson(*schema.row_key_schema) : json(nullptr)},
               {"next_family_id", record.next_family_id}}
       .dump();
 }
@@ -89,19 +126,15 @@ absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes) {
                                                                     : TimestampGranularity::kMillis;
     schema.deletion_protection = j.at("deletion_protection").get<bool>();
     for (const json& family : j.at("families")) {
-      const int aggregate = family.at("aggregate").get<int>();
-      if (aggregate < 0 || aggregate > static_cast<int>(kAggregateKindLast)) {
-        throw std::invalid_argument("unknown aggregate");
-      }
       schema.families.push_back({.name = family.at("name").get<std::string>(),
                                  .id = family.at("id").get<FamilyId>(),
                                  .gc_rule = GcRuleFromJson(family.at("gc_rule")),
-                                 .aggregate = static_cast<AggregateKind>(aggregate),
+                                 .aggregate = EnumFromJson(family.at("aggregate"), kAggregateKindLast),
                                  .value_type = FromHex(family.at("value_type").get<std::string>())});
     }
     for (const json& split : j.at("split_points"))
       schema.split_points.push_back(FromHex(split.get<std::string>()));
-    // Older records have none.
+    // Older records do not have all of what follows.
     if (const auto stream = j.find("change_stream"); stream != j.end() && !stream->is_null()) {
       schema.change_stream.emplace();
       schema.change_stream->retention_micros = stream->at("retention_micros").get<int64_t>();
@@ -109,6 +142,9 @@ absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes) {
       for (const json& point : stream->at("partition_points")) {
         schema.change_stream->partition_points.push_back(FromHex(point.get<std::string>()));
       }
+    }
+    if (const auto keys = j.find("row_key_schema"); keys != j.end() && !keys->is_null()) {
+      schema.row_key_schema = KeySchemaFromJson(*keys);
     }
     record.next_family_id = j.at("next_family_id").get<FamilyId>();
     return record;

@@ -27,6 +27,10 @@ constexpr int kFilterDepthMax = 20;
 constexpr size_t kGcRuleBytesMax = 500;
 constexpr size_t kFamiliesPerTableMax = 1'000;
 constexpr size_t kTablesMax = 10'000;
+constexpr size_t kRowKeyDelimiterBytesMax = 50;
+// Limits of Sonde's own.
+constexpr size_t kRowKeyFieldsMax = 100;
+constexpr size_t kRowKeyFieldNameBytesMax = 300;
 constexpr size_t kInitialSplitsMax = 10'000;
 constexpr size_t kListTablesPageMax = 1'000;
 constexpr size_t kAuthorizedViewsMax = 10'000;

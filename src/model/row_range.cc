@@ -41,6 +41,32 @@ bool AreNormal(const std::vector<RowRange>& ranges) {
   return true;
 }
 
+std::vector<RowRange> IntersectRanges(const std::vector<RowRange>& a, const std::vector<RowRange>& b) {
+  std::vector<RowRange> both;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    RowRange part{std::max(a[i].start, b[j].start), EndLess(a[i].end, b[j].end) ? a[i].end : b[j].end};
+    if (!part.IsEmpty()) both.push_back(std::move(part));
+    if (EndLess(a[i].end, b[j].end)) {
+      ++i;
+    } else {
+      ++j;
+    }
+  }
+  return both;
+}
+
+std::vector<RowRange> ComplementRanges(const std::vector<RowRange>& ranges) {
+  std::vector<RowRange> rest;
+  std::string start;
+  for (const RowRange& range : ranges) {
+    if (start < range.start) rest.push_back({start, range.start});
+    if (range.end.empty()) return rest;
+    start = range.end;
+  }
+  rest.push_back({start, ""});
+  return rest;
+}
+
 std::vector<RowRange> ClipRanges(const std::vector<RowRange>& ranges, const RowRange& window) {
   DCHECK(AreNormal(ranges));
   std::vector<RowRange> result;

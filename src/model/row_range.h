@@ -31,6 +31,10 @@ std::vector<RowRange> NormalizeRanges(std::vector<RowRange> ranges);
 // Whether these ranges are in the normal form.
 bool AreNormal(const std::vector<RowRange>& ranges);
 
+// Of ranges in the normal form: the keys that are in both, and the keys that are in none of `ranges`.
+std::vector<RowRange> IntersectRanges(const std::vector<RowRange>& a, const std::vector<RowRange>& b);
+std::vector<RowRange> ComplementRanges(const std::vector<RowRange>& ranges);
+
 // The part of `ranges` (normal form, DCHECKed) that is in `window`.
 std::vector<RowRange> ClipRanges(const std::vector<RowRange>& ranges, const RowRange& window);
 

@@ -9,6 +9,7 @@
 
 #include "model/cell.h"
 #include "model/gc_rule.h"
+#include "model/row_key_schema.h"
 
 namespace sonde {
 
@@ -43,6 +44,7 @@ struct TableSchema {
   std::vector<FamilySchema> families;     // by name, ascending
   std::vector<std::string> split_points;  // ascending; where the table was split when it was created
   std::optional<ChangeStreamSchema> change_stream;  // nullopt: changes are not logged
+  std::optional<RowKeySchema> row_key_schema;       // keys are not checked against it when they are written
 
   // Returns null if there is no family of this name or id.
   const FamilySchema* FindFamily(std::string_view family) const;

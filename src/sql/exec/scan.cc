@@ -25,6 +25,10 @@ constexpr size_t kBatchBytesMax = 1 << 20;
 // After so many rows that did not pass the reader looks up.
 constexpr int64_t kRowsAtOnce = 256;
 
+bool IsOfKey(const ScanColumn& column) {
+  return column.kind == ScanColumn::Kind::kKey || column.kind == ScanColumn::Kind::kKeyField;
+}
+
 class Scan final : public Operator {
  public:
   Scan(const QueryScope* scope, const Plan::Scan& scan, CellSelection selection,
@@ -34,8 +38,7 @@ class Scan final : public Operator {
         selection_(selection),
         columns_(std::move(columns)),
         drops_rows_(!scan.needs_all_rows && !ReadsKeysOnly(scan)),
-        has_key_(std::ranges::any_of(
-            scan.columns, [](const ScanColumn& column) { return column.kind == ScanColumn::Kind::kKey; })),
+        has_key_(std::ranges::any_of(scan.columns, IsOfKey)),
         memory_(*scope->state, name()) {}
 
   void LimitRows(size_t rows_max) override { rows_max_ = std::min(rows_max_, rows_max); }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "sql/key/row_key_codec.h"
 #include "sql/value/value.h"
 
 namespace sonde::sql {
@@ -53,8 +54,8 @@ absl::StatusOr<std::unique_ptr<ScanColumns>> ScanColumns::Create(const Plan::Sca
   for (const ScanColumn& spec : scan.columns) {
     Column& column = columns->columns_.emplace_back();
     column.spec = &spec;
-    if (spec.kind == Kind::kKey) continue;
-    if (spec.kind == Kind::kKeyField) return absl::UnimplementedError("Fields of row keys are not built");
+    if (spec.kind == Kind::kKeyField) columns->reads_key_fields_ = true;
+    if (spec.kind == Kind::kKey || spec.kind == Kind::kKeyField) continue;
     const FamilySchema* const family = scan.table->FindFamily(spec.family);
     DCHECK(family != nullptr);
     column.family = static_cast<uint32_t>(family - scan.table->families.data());
@@ -72,6 +73,7 @@ absl::StatusOr<std::unique_ptr<ScanColumns>> ScanColumns::Create(const Plan::Sca
 void ScanColumns::Clear(Arena* arena) {
   arena_ = arena;
   rows_ = 0;
+  keys_.clear();
   for (Column& column : columns_) {
     column.bytes.clear();
     column.ints.clear();
@@ -85,7 +87,9 @@ void ScanColumns::Clear(Arena* arena) {
 
 bool ScanColumns::Append(std::string_view row_key, Cells cells) {
   bool has_any = false;
+  if (reads_key_fields_) keys_.push_back(row_key);
   for (Column& column : columns_) {
+    if (column.spec->kind == Kind::kKeyField) continue;
     if (column.spec->kind == Kind::kKey) {
       column.bytes.push_back(row_key);
       column.there.push_back(1);
@@ -170,7 +174,9 @@ void ScanColumns::AppendCell(Column& column, Cells of_column) {
 }
 
 ColumnType ScanColumns::TypeOf(const Column& column) const {
-  if (column.spec->kind == Kind::kKey) return ColumnType::kBytes;
+  if (column.spec->kind == Kind::kKey || column.spec->kind == Kind::kKeyField) {
+    return ColumnTypeOf(column.spec->type);
+  }
   if (column.spec->kind == Kind::kFamily || column.is_history) return ColumnType::kList;
   if (column.spec->kind == Kind::kWriteTimestamp || column.is_int) return ColumnType::kInt64;
   return ColumnType::kBytes;  // numbers come later
@@ -193,7 +199,9 @@ void ScanColumns::AppendMissing(Column& column) {
 void ScanColumns::RemoveLast() {
   DCHECK(rows_ > 0);
   --rows_;
+  if (reads_key_fields_) keys_.pop_back();
   for (Column& column : columns_) {
+    if (column.spec->kind == Kind::kKeyField) continue;
     column.there.pop_back();
     switch (TypeOf(column)) {
       case ColumnType::kList:
@@ -238,7 +246,30 @@ absl::StatusOr<ColumnView> ScanColumns::ViewOf(Column& column) {
   return column.numbers->Of(bytes, arena_);
 }
 
+absl::Status ScanColumns::ReadKeys() {
+  const RowKeySchema& schema = *scan_.table->row_key_schema;
+  std::vector<Datum> fields(schema.fields.size());
+  for (const std::string_view key : keys_) {
+    if (absl::Status status = ReadRowKey(schema, key, arena_, absl::MakeSpan(fields)); !status.ok())
+      return status;
+    for (Column& column : columns_) {
+      if (column.spec->kind != Kind::kKeyField) continue;
+      const Datum& field = fields[column.spec->index];
+      column.there.push_back(field.is_there ? 1 : 0);
+      if (TypeOf(column) == ColumnType::kBytes) {
+        column.bytes.push_back(field.is_there ? field.bytes() : std::string_view());
+      } else {
+        column.ints.push_back(field.integer);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ScanColumns::View(rows::Batch* batch) {
+  if (reads_key_fields_) {
+    if (absl::Status status = ReadKeys(); !status.ok()) return status;
+  }
   batch->rows = rows_;
   for (Column& column : columns_) {
     const absl::StatusOr<ColumnView> view = ViewOf(column);

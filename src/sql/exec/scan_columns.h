@@ -5,7 +5,7 @@
 //   columns.Append(row_key, cells);
 //   absl::Status status = columns.View(&arena, &batch);
 //
-// Shape: the columns of Plan::Scan::columns.  A family without cells is an empty map; a cell, a time or a number without a cell
+// Shape: the columns of Plan::Scan::columns.  Fields of the row key come of all keys of a batch at once.  A family without cells is an empty map; a cell, a time or a number without a cell
 //   is NULL, and so is a history.
 // Ownership: what is taken of cells is copied into the arena, as the cells are gone with the next row.
 // Threads: not for several threads.
@@ -32,7 +32,7 @@ namespace sonde::sql {
 
 class ScanColumns {
  public:
-  // Both must outlive this.  UNIMPLEMENTED: a column is of a kind that is not built.
+  // Both must outlive this.
   static absl::StatusOr<std::unique_ptr<ScanColumns>> Create(const Plan::Scan& scan,
                                                              const EvaluationContext& evaluation);
 
@@ -44,6 +44,7 @@ class ScanColumns {
   void RemoveLast();
   size_t rows() const { return rows_; }
   // The rows, as views of this and of the arena.  OUT_OF_RANGE: a number is not written as it must be.
+  // INVALID_ARGUMENT: a field of the row key is a column, and a key does not fit the schema.
   absl::Status View(rows::Batch* batch);
 
  private:
@@ -77,10 +78,14 @@ class ScanColumns {
   ColumnType TypeOf(const Column& column) const;
   absl::Status SetHistoryNumbers(Column& column);
   absl::StatusOr<ColumnView> ViewOf(Column& column);
+  // Makes the columns that are fields of the row key.
+  absl::Status ReadKeys();
 
   const Plan::Scan& scan_;
   std::vector<Column> columns_;
   std::vector<std::unique_ptr<NumberValues>> numbers_;
+  bool reads_key_fields_ = false;
+  std::vector<std::string_view> keys_;  // of the rows, if fields are read
   size_t rows_ = 0;
   Arena* arena_ = nullptr;
 };

@@ -3,6 +3,7 @@
 //   _key = @k                           one row
 //   _key >= 'a' AND _key < 'b'          [a, b)
 //   STARTS_WITH(_key, 'a#'), _key LIKE 'a#%', SPLIT(_key, '#')[OFFSET(0)] = 'a'    prefixes
+//   a = 'x' AND b >= 5, fields of the row key schema     from x#5 up to the end of the prefix x#
 //
 // The ranges hold every row for which all conditions are TRUE, and maybe more: the conditions are still to be asked.
 // Cost: linear in the conditions, and in the values of their lists.

@@ -62,7 +62,7 @@ std::string BoundText(const WindowItem::Bound& bound) {
   return "UNBOUNDED FOLLOWING";
 }
 
-std::string ColumnText(const ScanColumn& column) {
+std::string ColumnText(const ScanColumn& column, const TableSchema& table) {
   const auto cell = [&column] {
     return fmt::format("{}[{}]", column.family, BytesLiteral(column.qualifier));
   };
@@ -70,7 +70,7 @@ std::string ColumnText(const ScanColumn& column) {
     case ScanColumn::Kind::kKey:
       return "_key";
     case ScanColumn::Kind::kKeyField:
-      return fmt::format("key field {}", column.index);
+      return table.row_key_schema->fields[column.index].name + " of _key";
     case ScanColumn::Kind::kFamily:
       return column.family;
     case ScanColumn::Kind::kCell:
@@ -89,7 +89,8 @@ std::string ColumnText(const ScanColumn& column) {
 
 std::string ScanText(const Plan::Scan& scan) {
   std::string columns;
-  for (const ScanColumn& column : scan.columns) columns += (columns.empty() ? "" : ", ") + ColumnText(column);
+  for (const ScanColumn& column : scan.columns)
+    columns += (columns.empty() ? "" : ", ") + ColumnText(column, *scan.table);
   std::string text =
       fmt::format("scan {}: {}", scan.table->name.substr(scan.table->name.rfind('/') + 1), columns);
   const TemporalArguments& temporal = scan.temporal;

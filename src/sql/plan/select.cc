@@ -44,7 +44,10 @@ absl::StatusOr<Relation> QueryBinder::BindQueryWithoutWith(const Query& query, c
   for (const PipeOperator& pipe : query.pipes) {
     SONDE_TRY_SET(relation, BindPipe(pipe, std::move(relation), outer));
   }
-  return relation;
+  // A query of no SELECT gives what * gives.
+  const size_t hidden =
+      std::erase_if(relation.names.columns, [](const NamedColumn& column) { return !column.in_star; });
+  return hidden == 0 ? std::move(relation) : Compact(std::move(relation));
 }
 
 absl::StatusOr<Relation> QueryBinder::BindBody(const Query& query, const Scope* outer) {

@@ -23,6 +23,37 @@ Type ValueTypeOf(const FamilySchema& family) {
   return is_number ? TypeKind::kInt64 : TypeKind::kBytes;
 }
 
+Type TypeOf(const RowKeyField& field) {
+  switch (field.kind) {
+    case RowKeyField::Kind::kBytes:
+      return TypeKind::kBytes;
+    case RowKeyField::Kind::kString:
+      return TypeKind::kString;
+    case RowKeyField::Kind::kInt64:
+      return TypeKind::kInt64;
+    case RowKeyField::Kind::kTimestamp:
+      break;
+  }
+  return TypeKind::kTimestamp;
+}
+
+// The key, which * gives unless it gives its fields.
+void AddKeyColumns(const TableSchema& table, Plan::Scan* scan, NameList* names) {
+  ScanColumn key;
+  key.type = TypeKind::kBytes;
+  scan->columns.push_back(key);
+  names->columns.push_back({"_key", 0, key.type, /*is_value=*/false, !table.row_key_schema.has_value()});
+  if (!table.row_key_schema.has_value()) return;
+  for (const RowKeyField& field : table.row_key_schema->fields) {
+    ScanColumn column;
+    column.kind = ScanColumn::Kind::kKeyField;
+    column.index = &field - table.row_key_schema->fields.data();
+    column.type = TypeOf(field);
+    names->columns.push_back({field.name, scan->columns.size(), column.type});
+    scan->columns.push_back(std::move(column));
+  }
+}
+
 Type HistoryOf(Type value) {
   return Type::Array(Type::Struct({{"timestamp", TypeKind::kTimestamp}, {"value", std::move(value)}}));
 }
@@ -87,10 +118,7 @@ absl::StatusOr<Relation> QueryBinder::BindTable(const FromItem& item, const Scop
   SONDE_TRY(BindHints(item.hints, &plan->scan->hints));
   SONDE_TRY(BindTemporal(item, &plan->scan->temporal));
   Relation relation;
-  ScanColumn key;
-  key.type = TypeKind::kBytes;
-  plan->scan->columns.push_back(key);
-  relation.names.columns.push_back({"_key", 0, key.type});
+  AddKeyColumns(**table, plan->scan.get(), &relation.names);
   for (const FamilySchema& family : (*table)->families) {
     ScanColumn column;
     column.kind = ScanColumn::Kind::kFamily;

@@ -11,6 +11,8 @@ struct Type::Inside {
   std::vector<Field> fields = {};  // of ARRAY its element, of MAP key and value
   std::string bundle = {};
   std::string name = {};
+  std::shared_ptr<const MessageType> message = nullptr;
+  std::shared_ptr<const EnumType> enumeration = nullptr;
 };
 
 Type Type::Array(Type element) {
@@ -26,14 +28,16 @@ Type Type::Map(Type key, Type value) {
           std::make_shared<Inside>(Inside{.fields = {{"", std::move(key)}, {"", std::move(value)}}})};
 }
 
-Type Type::Proto(std::string bundle, std::string name) {
+Type Type::Proto(std::string bundle, std::string name, std::shared_ptr<const MessageType> message) {
   return {TypeKind::kProto,
-          std::make_shared<Inside>(Inside{.bundle = std::move(bundle), .name = std::move(name)})};
+          std::make_shared<Inside>(
+              Inside{.bundle = std::move(bundle), .name = std::move(name), .message = std::move(message)})};
 }
 
-Type Type::Enum(std::string bundle, std::string name) {
+Type Type::Enum(std::string bundle, std::string name, std::shared_ptr<const EnumType> enumeration) {
   return {TypeKind::kEnum,
-          std::make_shared<Inside>(Inside{.bundle = std::move(bundle), .name = std::move(name)})};
+          std::make_shared<Inside>(Inside{
+              .bundle = std::move(bundle), .name = std::move(name), .enumeration = std::move(enumeration)})};
 }
 
 const Type& Type::element() const {
@@ -64,6 +68,16 @@ const std::string& Type::bundle() const {
 const std::string& Type::name() const {
   DCHECK(kind_ == TypeKind::kProto || kind_ == TypeKind::kEnum);
   return inside_->name;
+}
+
+const std::shared_ptr<const MessageType>& Type::message() const {
+  DCHECK(kind_ == TypeKind::kProto);
+  return inside_->message;
+}
+
+const std::shared_ptr<const EnumType>& Type::enumeration() const {
+  DCHECK(kind_ == TypeKind::kEnum);
+  return inside_->enumeration;
 }
 
 bool Type::IsComparable() const {

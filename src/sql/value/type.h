@@ -21,6 +21,9 @@
 
 namespace sonde::sql {
 
+struct EnumType;     // sql/value/message_type.h
+struct MessageType;  // sql/value/message_type.h
+
 enum class TypeKind : uint8_t {
   kBool,
   kInt64,
@@ -46,9 +49,12 @@ class Type {
   static Type Array(Type element);
   static Type Struct(std::vector<Field> fields);
   static Type Map(Type key, Type value);
-  // A message or enum of a schema bundle: bundle id, and full name.
-  static Type Proto(std::string bundle, std::string name);
-  static Type Enum(std::string bundle, std::string name);
+  // A message or enum of a schema bundle: bundle id, and full name.  The description may be null: a type that came in an answer
+  // has none.
+  static Type Proto(std::string bundle, std::string name,
+                    std::shared_ptr<const MessageType> message = nullptr);
+  static Type Enum(std::string bundle, std::string name,
+                   std::shared_ptr<const EnumType> enumeration = nullptr);
 
   TypeKind kind() const { return kind_; }
   bool Is(TypeKind kind) const { return kind_ == kind; }
@@ -59,12 +65,14 @@ class Type {
   // STRING or BYTES.
   bool IsText() const { return kind_ == TypeKind::kString || kind_ == TypeKind::kBytes; }
 
-  const Type& element() const;               // of ARRAY
-  const std::vector<Field>& fields() const;  // of STRUCT
-  const Type& key() const;                   // of MAP
-  const Type& value() const;                 // of MAP
-  const std::string& bundle() const;         // of PROTO and ENUM
-  const std::string& name() const;           // of PROTO and ENUM
+  const Type& element() const;                                 // of ARRAY
+  const std::vector<Field>& fields() const;                    // of STRUCT
+  const Type& key() const;                                     // of MAP
+  const Type& value() const;                                   // of MAP
+  const std::string& bundle() const;                           // of PROTO and ENUM
+  const std::string& name() const;                             // of PROTO and ENUM
+  const std::shared_ptr<const MessageType>& message() const;   // of PROTO
+  const std::shared_ptr<const EnumType>& enumeration() const;  // of ENUM
 
   // Whether = compares them; whether GROUP BY and DISTINCT take them; whether ORDER BY and < do.
   bool IsComparable() const;
@@ -74,7 +82,7 @@ class Type {
   // GoogleSQL's name of the type.
   std::string ToString() const;
 
-  // Names of fields count.
+  // Names of fields count; descriptions of messages and enums do not.
   bool operator==(const Type& other) const;
 
  private:

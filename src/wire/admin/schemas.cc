@@ -8,6 +8,7 @@
 #include "gc/gc_rule.h"
 #include "model/limits.h"
 #include "model/names.h"
+#include "wire/admin/row_key_schemas.h"
 #include "wire/call/cluster.h"
 #include "wire/call/not_built.h"
 #include "wire/call/requests.h"
@@ -213,7 +214,6 @@ absl::StatusOr<TableSchema> ParseCreateTable(const admin::CreateTableRequest& re
   const admin::Table& table = request.table();
   constexpr std::string_view kCall = "CreateTable";
   if (table.has_automated_backup_policy()) return FieldNotBuilt("automated_backup_policy", kCall);
-  if (table.has_row_key_schema()) return FieldNotBuilt("row_key_schema", kCall);
   if (table.has_tiered_storage_config()) return FieldNotBuilt("tiered_storage_config", kCall);
   TableSchema schema;
   schema.name = fmt::format("{}/tables/{}", request.parent(), request.table_id());
@@ -225,6 +225,11 @@ absl::StatusOr<TableSchema> ParseCreateTable(const admin::CreateTableRequest& re
     absl::StatusOr<FamilySchema> parsed = ParseFamily(name, family);
     if (!parsed.ok()) return parsed.status();
     schema.families.push_back(*std::move(parsed));
+  }
+  if (table.has_row_key_schema()) {
+    absl::StatusOr<RowKeySchema> keys = ParseRowKeySchema(table.row_key_schema());
+    if (!keys.ok()) return keys.status();
+    schema.row_key_schema = *std::move(keys);
   }
   if (table.has_change_stream_config()) {
     absl::StatusOr<int64_t> retention_micros = ParseRetention(table.change_stream_config());
@@ -280,6 +285,7 @@ void ToProto(const TableSchema& schema, admin::Table::View view, admin::Table::V
       *out->mutable_change_stream_config()->mutable_retention_period() =
           google::protobuf::util::TimeUtil::MicrosecondsToDuration(schema.change_stream->retention_micros);
     }
+    if (schema.row_key_schema.has_value()) ToProto(*schema.row_key_schema, out->mutable_row_key_schema());
     for (const FamilySchema& family : schema.families) {
       admin::ColumnFamily& column_family = (*out->mutable_column_families())[family.name];
       if (!family.gc_rule.KeepsEverything()) GcRuleToProto(family.gc_rule, column_family.mutable_gc_rule());

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/format.h"
 #include "model/names.h"
+#include "wire/admin/row_key_schemas.h"
 #include "wire/admin/schemas.h"
 #include "wire/call/not_built.h"
 
@@ -25,7 +26,7 @@ std::string_view FieldOf(std::string_view path) { return path.substr(0, path.fin
 
 absl::Status CheckPath(const std::string& path) {
   if (path == "deletion_protection" || path == "change_stream_config" ||
-      path == "change_stream_config.retention_period") {
+      path == "change_stream_config.retention_period" || path == "row_key_schema") {
     return absl::OkStatus();
   }
   if (path == "*") return MaskError("the wildcard '*' is not supported; name the fields to update");
@@ -33,12 +34,47 @@ absl::Status CheckPath(const std::string& path) {
   if (field == "column_families") {
     return NotBuilt("UpdateTable does not update column_families, ModifyColumnFamilies does");
   }
-  for (const std::string_view known :
-       {"automated_backup_policy", "row_key_schema", "tiered_storage_config"}) {
+  if (field == "row_key_schema") return MaskError("'row_key_schema' is only set or removed as a whole");
+  for (const std::string_view known : {"automated_backup_policy", "tiered_storage_config"}) {
     if (field == known) return FieldNotBuilt(Printable(path), "UpdateTable");
   }
-  return MaskError(fmt::format("'{}' cannot be updated; deletion_protection and change_stream_config can",
-                               Printable(path)));
+  return MaskError(
+      fmt::format("'{}' cannot be updated; deletion_protection, change_stream_config and row_key_schema can",
+                  Printable(path)));
+}
+
+// A row key schema as it is to be.
+struct KeySchemaUpdate {
+  std::optional<RowKeySchema> schema;  // nullopt: it is removed
+  bool ignores_warnings = false;
+};
+
+absl::StatusOr<KeySchemaUpdate> ParseKeySchemaUpdate(const admin::UpdateTableRequest& request) {
+  KeySchemaUpdate update{.ignores_warnings = request.ignore_warnings()};
+  if (!request.table().has_row_key_schema()) return update;
+  absl::StatusOr<RowKeySchema> schema = ParseRowKeySchema(request.table().row_key_schema());
+  if (!schema.ok()) return schema.status();
+  update.schema = *std::move(schema);
+  return update;
+}
+
+absl::Status Apply(const KeySchemaUpdate& update, TableSchema* table) {
+  std::optional<RowKeySchema>& schema = table->row_key_schema;
+  if (update.schema.has_value() && schema.has_value() && *update.schema != *schema) {
+    return absl::InvalidArgumentError(
+        fmt::format("Error in field 'row_key_schema' : table {} has a row key schema, which cannot be "
+                    "replaced; it can be removed",
+                    table->name));
+  }
+  if (!update.schema.has_value() && schema.has_value() && !update.ignores_warnings) {
+    return absl::InvalidArgumentError(
+        fmt::format("Error in field 'row_key_schema' : without the row key schema of table {} queries of its "
+                    "fields fail; set "
+                    "ignore_warnings to remove it all the same",
+                    table->name));
+  }
+  schema = update.schema;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -50,10 +86,15 @@ absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const ChangeStreams* stre
   std::optional<bool> deletion_protection;
   bool updates_stream = false;
   std::optional<int64_t> retention_micros;  // nullopt: the stream is disabled
+  std::optional<KeySchemaUpdate> keys;
   for (const std::string& path : request.update_mask().paths()) {
     if (absl::Status status = CheckPath(path); !status.ok()) return status;
     if (path == "deletion_protection") {
       deletion_protection = request.table().deletion_protection();
+    } else if (path == "row_key_schema") {
+      absl::StatusOr<KeySchemaUpdate> update = ParseKeySchemaUpdate(request);
+      if (!update.ok()) return update.status();
+      keys = *std::move(update);
     } else if (path == "change_stream_config" && !request.table().has_change_stream_config()) {
       updates_stream = true;
     } else {
@@ -65,6 +106,9 @@ absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const ChangeStreams* stre
   }
   return [=](TableSchema* schema) {
     if (deletion_protection.has_value()) schema->deletion_protection = *deletion_protection;
+    if (keys.has_value()) {
+      if (absl::Status status = Apply(*keys, schema); !status.ok()) return status;
+    }
     if (!updates_stream) return absl::OkStatus();
     if (!retention_micros.has_value()) {
       schema->change_stream.reset();

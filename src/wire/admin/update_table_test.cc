@@ -89,6 +89,51 @@ TEST_F(UpdateTableTest, EnablesAltersAndDisablesTheChangeStream) {
   EXPECT_EQ(catalog_->Delete(kTable), absl::OkStatus());
 }
 
+TEST_F(UpdateTableTest, SetsAndRemovesTheRowKeySchemaButDoesNotReplaceIt) {
+  const auto keys = [this] { return (*catalog_->Find(kTable))->row_key_schema; };
+  ASSERT_TRUE(catalog_->Modify(kTable, {CreateFamily{{.name = "fam"}}}).ok());
+  EXPECT_EQ(Update({"row_key_schema"}), absl::OkStatus()) << "there is none to remove";
+  auto* const type = request_.mutable_table()->mutable_row_key_schema();
+  type->mutable_encoding()->mutable_ordered_code_bytes();
+  auto* const field = type->add_fields();
+  field->mutable_type()->mutable_bytes_type()->mutable_encoding()->mutable_raw();
+  field->set_field_name("fam");
+  EXPECT_EQ(
+      Update({"row_key_schema"}),
+      absl::InvalidArgumentError("'fam' cannot be both a column family and a field of the row key schema of "
+                                 "table projects/p/instances/i/tables/t"));
+  field->set_field_name("id");
+  EXPECT_EQ(Update({"row_key_schema.fields"}),
+            absl::InvalidArgumentError(
+                "Error in field 'update_mask' : 'row_key_schema' is only set or removed as a whole"));
+  EXPECT_FALSE(keys().has_value());
+  ASSERT_EQ(Update({"row_key_schema"}), absl::OkStatus());
+  ASSERT_EQ(Update({"row_key_schema"}), absl::OkStatus()) << "it stays as it is";
+  admin::Table table;
+  ASSERT_TRUE(operation_.response().UnpackTo(&table));
+  EXPECT_EQ(table.row_key_schema().SerializeAsString(), type->SerializeAsString());
+  EXPECT_EQ(catalog_->Modify(kTable, {CreateFamily{{.name = "id"}}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+
+  field->set_field_name("other");
+  request_.set_ignore_warnings(true);
+  EXPECT_EQ(Update({"row_key_schema"}),
+            absl::InvalidArgumentError(
+                "Error in field 'row_key_schema' : table projects/p/instances/i/tables/t has a "
+                "row key schema, which cannot be replaced; it can be removed"));
+  request_.mutable_table()->clear_row_key_schema();
+  request_.set_ignore_warnings(false);
+  EXPECT_EQ(
+      Update({"row_key_schema"}),
+      absl::InvalidArgumentError("Error in field 'row_key_schema' : without the row key schema of table "
+                                 "projects/p/instances/i/tables/t queries of its fields fail; set "
+                                 "ignore_warnings to remove it all the same"));
+  EXPECT_EQ(keys()->fields[0].name, "id");
+  request_.set_ignore_warnings(true);
+  ASSERT_EQ(Update({"row_key_schema"}), absl::OkStatus());
+  EXPECT_FALSE(keys().has_value());
+}
+
 TEST_F(UpdateTableTest, ChangesOnlyWhatTheMaskNames) {
   EXPECT_EQ(Update({}).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Update({"*"}).code(), absl::StatusCode::kInvalidArgument);
@@ -96,9 +141,10 @@ TEST_F(UpdateTableTest, ChangesOnlyWhatTheMaskNames) {
   EXPECT_EQ(Update({"name"}).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Update({"column_families"}).code(), absl::StatusCode::kUnimplemented);
   EXPECT_EQ(Update({"column_families.f"}).code(), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(Update({"deletion_protection", "row_key_schema"}),
-            absl::UnimplementedError(
-                "row_key_schema of UpdateTable is not built; docs/compatibility.md of Sonde lists what is"));
+  EXPECT_EQ(
+      Update({"deletion_protection", "tiered_storage_config"}),
+      absl::UnimplementedError("tiered_storage_config of UpdateTable is not built; docs/compatibility.md of "
+                               "Sonde lists what is"));
   request_.mutable_table()->set_name("t");
   EXPECT_EQ(Update({"deletion_protection"}).code(), absl::StatusCode::kInvalidArgument);
   request_.mutable_table()->set_name("projects/p/instances/i/tables/none");

@@ -17,6 +17,18 @@
 namespace sonde {
 namespace {
 
+void AppendFacts(const RowKeySchema& schema, std::string* facts) {
+  PutVarint(facts, static_cast<uint64_t>(schema.encoding));
+  PutBytes(facts, schema.delimiter);
+  PutVarint(facts, schema.fields.size());
+  for (const RowKeyField& field : schema.fields) {
+    PutBytes(facts, field.name);
+    PutVarint(facts, static_cast<uint64_t>(field.kind));
+    PutVarint(facts, static_cast<uint64_t>(field.number_encoding));
+    PutBytes(facts, field.null_escape);
+  }
+}
+
 // What a query's binding has used of its tables.
 uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables) {
   std::string facts;
@@ -29,6 +41,8 @@ uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables) {
       PutVarint(&facts, static_cast<uint64_t>(family.aggregate));
       PutBytes(&facts, family.value_type);
     }
+    PutVarint(&facts, table->row_key_schema.has_value() ? 1 : 0);
+    if (table->row_key_schema.has_value()) AppendFacts(*table->row_key_schema, &facts);
   }
   return XXH3_64bits(facts.data(), facts.size());
 }

@@ -310,7 +310,7 @@ func TestAnswersUnimplementedForWhatIsNotBuilt(t *testing.T) {
 	expectError(t, "snapshots", err, codes.Unimplemented,
 		"google.bigtable.admin.v2.BigtableTableAdmin/CreateTableFromSnapshot is not built; docs/compatibility.md")
 	_, err = f.tables.CreateTable(f.ctx, &adminpb.CreateTableRequest{Parent: f.instanceName(), TableId: "t",
-		Table: &adminpb.Table{RowKeySchema: &adminpb.Type_Struct{}}})
-	expectError(t, "a schema of row keys", err, codes.Unimplemented,
-		"row_key_schema of CreateTable is not built; docs/compatibility.md")
+		Table: &adminpb.Table{TieredStorageConfig: &adminpb.TieredStorageConfig{}}})
+	expectError(t, "tiered storage", err, codes.Unimplemented,
+		"tiered_storage_config of CreateTable is not built; docs/compatibility.md")
 }
