@@ -161,15 +161,14 @@ void SchemaReader::ReadOrder(const YAML::Node& node) {
   } else {
     Complain(order.line, "'order' has no 'key'");
   }
-  std::optional<Layout> layout = schema_.FindPart(KeyPart::Kind::kTime) != nullptr && !series.IsRowPerPoint()
-                                     ? Layout::kRow
-                                     : series.layout;
-  if (const auto text = map.Text("layout")) layout = LayoutOfName(*text);
-  if (layout != series.layout && layout != Layout::kRow && layout != Layout::kCells) {
-    Complain(order.line, "'layout' of 'order'; allowed: that of the series, cells, row");
-    layout.reset();
-  }
-  if (layout && problems_->empty()) {
+  const Layout usual = schema_.FindPart(KeyPart::Kind::kTime) != nullptr && !series.IsRowPerPoint()
+                           ? Layout::kRow
+                           : series.layout;
+  const auto text = map.Text("layout");
+  const std::optional<Layout> layout = text ? LayoutOfName(*text) : std::optional<Layout>(usual);
+  const bool layout_fits = layout == series.layout || layout == Layout::kRow || layout == Layout::kCells;
+  if (!layout_fits) Complain(order.line, "'layout' of 'order'; allowed: that of the series, cells, row");
+  if (layout_fits && problems_->empty()) {
     schema_.layout = *layout;
     schema_.layout_line = order.line;
     CheckKey();
@@ -177,7 +176,7 @@ void SchemaReader::ReadOrder(const YAML::Node& node) {
   }
   order.key = std::move(schema_.key);
   order.bucket = schema_.bucket;
-  order.layout = layout.value_or(series.layout);
+  order.layout = layout_fits ? *layout : series.layout;
   schema_ = series;
   if (map.Has("retention")) order.retention = ReadRetention(map.Find("retention"), "'order'");
   CheckAge(MakeOrderSchema(schema_, order), order.line);
