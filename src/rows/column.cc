@@ -24,6 +24,27 @@ size_t Column::size() const {
   return wide_ints_.size();
 }
 
+void Column::Reserve(size_t count) {
+  switch (type_) {
+    case ColumnType::kInt64:
+    case ColumnType::kTime:
+      ints_.reserve(count);
+      break;
+    case ColumnType::kInt128:
+      wide_ints_.reserve(count);
+      break;
+    case ColumnType::kDouble:
+      doubles_.reserve(count);
+      break;
+    case ColumnType::kBytes:
+      bytes_.reserve(count);
+      break;
+    case ColumnType::kList:
+      lists_.reserve(count);
+      break;
+  }
+}
+
 void Column::Clear() {
   if (type_ == ColumnType::kBytes) {
     bytes_.clear();

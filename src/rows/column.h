@@ -38,6 +38,8 @@ class Column {
   // Takes all values away, and keeps their memory.  A column that has widened gets the type back that it was
   // made with.
   void Clear();
+  // Takes memory for `count` values of the type, so that it does not grow before it holds more.
+  void Reserve(size_t count);
   // Clears it, and makes it a column of `type`.
   void Become(ColumnType type) {
     declared_ = type;

@@ -33,6 +33,15 @@ TEST(Column, HoldsValuesOfItsTypeAndMissingOnes) {
   EXPECT_EQ(Text(bytes.View()), "");
 }
 
+TEST(Column, DoesNotGrowBelowWhatWasReserved) {
+  Column column(ColumnType::kInt64);
+  column.Reserve(1'000);
+  const int64_t* const ints = column.ints();
+  for (int64_t i = 0; i < 1'000; ++i) column.AppendInt(i);
+  EXPECT_EQ(column.ints(), ints);
+  EXPECT_EQ(column.size(), 1'000u);
+}
+
 TEST(Column, WidensForWhatLeaves64Bits) {
   Column column;
   column.AppendInt(INT64_MAX);

@@ -29,11 +29,13 @@ class RowBuffer {
   size_t columns() const { return columns_.size(); }
   // Appends `rows` rows: a column for each of the buffer's.
   void Append(absl::Span<const ColumnView> columns, size_t rows) {
+    GrowApart(rows);
     for (size_t i = 0; i < columns_.size(); ++i) columns_[i].Append(columns[i]);
     rows_ += rows;
   }
   // Appends the rows in these places.
   void AppendPlaces(absl::Span<const ColumnView> columns, absl::Span<const size_t> places) {
+    GrowApart(places.size());
     for (size_t i = 0; i < columns_.size(); ++i) columns_[i].AppendPlaces(columns[i], places);
     rows_ += places.size();
   }
@@ -59,6 +61,16 @@ class RowBuffer {
   }
 
  private:
+  // A buffer gets large with this row.
+  static constexpr size_t kLargeRows = 64 << 10;
+  // Gives each column of a buffer that gets large another capacity.  Capacities double from then on, so that no
+  // two columns are moved at once: a query that is cancelled ends after one such move.
+  void GrowApart(size_t more) {
+    if (columns_.empty() || rows_ >= kLargeRows || rows_ + more < kLargeRows) return;
+    const size_t step = kLargeRows / columns_.size();
+    for (size_t i = 0; i < columns_.size(); ++i) columns_[i].Reserve(rows_ + more + (i + 1) * step);
+  }
+
   std::vector<rows::Column> columns_;
   size_t rows_ = 0;
 };
