@@ -24,6 +24,8 @@ namespace {
 constexpr size_t kBatchBytesMax = 1 << 20;
 // After so many rows that did not pass the reader looks up.
 constexpr int64_t kRowsAtOnce = 256;
+// Whoever may interrupt is asked once in so many rows.
+constexpr uint32_t kRowsPerQuestion = 16;
 
 class Scan final : public Operator {
  public:
@@ -91,6 +93,7 @@ class Scan final : public Operator {
   size_t rows_given_ = 0;
   size_t batch_rows_ = kRowsOfFirstBatch;
   size_t ranges_ = 0;
+  uint32_t asked_ = 0;
   ReadStats stats_;
   Arena arena_;
   std::vector<std::string_view> keys_;  // of the last batch, in the arena
@@ -116,7 +119,13 @@ absl::StatusOr<ReadRequest> Scan::MakeRequest() {
   }
   request.reversed = scan_.reversed;
   request.deadline = state().deadline;
-  request.interrupted = state().interrupted;
+  if (state().interrupted) {
+    // A reader asks for each row; rows may take less than a look at the clock.
+    request.interrupted = [this]() -> absl::Status {
+      if (asked_++ % kRowsPerQuestion != 0) return absl::OkStatus();
+      return state().interrupted();
+    };
+  }
   request.caller = state().caller;
   if (state().hold) {
     request.take_row_room = [this](size_t bytes) { return memory_.Set(arena_.MemoryBytes() + bytes); };
@@ -178,7 +187,7 @@ absl::StatusOr<bool> Scan::Produce(rows::Batch* batch) {
   if (columns_->rows() == 0) return reader_ != nullptr;  // true: only rows that do not count so far
   batch_rows_ = std::min(2 * batch_rows_, rows::kBatchRowsMax);
   rows_given_ += columns_->rows();
-  if (absl::Status status = columns_->View(batch); !status.ok()) return status;
+  columns_->View(batch);
   if (absl::Status status = memory_.Set(arena_.MemoryBytes()); !status.ok()) return status;
   return true;
 }
@@ -204,8 +213,7 @@ absl::StatusOr<OperatorPtr> MakeScan(const QueryScope* scope, const Plan& plan) 
       NumberSource::Fits(*plan.scan, *selection)) {
     return MakeNumberScan(scope, *plan.scan, *selection);
   }
-  absl::StatusOr<std::unique_ptr<ScanColumns>> columns =
-      ScanColumns::Create(*plan.scan, *scope->evaluation());
+  absl::StatusOr<std::unique_ptr<ScanColumns>> columns = ScanColumns::Create(*plan.scan);
   if (!columns.ok()) return columns.status();
   return std::make_unique<Scan>(scope, *plan.scan, *selection, *std::move(columns));
 }
