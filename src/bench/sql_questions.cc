@@ -1,6 +1,7 @@
 // Questions in SQL, prepared once and asked again and again; and preparing them.
 #include <fmt/format.h>
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
+#include <google/protobuf/arena.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/support/async_unary_call.h>
 
@@ -24,6 +25,7 @@ namespace {
 namespace data = google::bigtable::v2;
 
 constexpr int kSqlInFlight = 1;
+constexpr size_t kArenaStartBytes = 256 << 10;
 
 std::string InstanceName(const Options& options) {
   return fmt::format("projects/{}/instances/{}", options.project, options.instance);
@@ -95,12 +97,14 @@ class SqlCall : public StreamCall<data::ExecuteQueryResponse> {
     batch_ += results.proto_rows_batch().batch_data();
     if (!results.has_batch_checksum()) return absl::OkStatus();
     const uint32_t checksum = Crc32c(batch_);
-    if (checksum != results.batch_checksum() || !rows_.ParseFromString(batch_)) {
+    arena_.Reset();
+    auto* const rows = google::protobuf::Arena::CreateMessage<data::ProtoRows>(&arena_);
+    if (checksum != results.batch_checksum() || !rows->ParseFromString(batch_)) {
       return absl::DataLossError("A batch of results is not what its checksum says");
     }
     batch_.clear();
     result_->sum.Add(0, 0, 0, checksum);
-    result_->rows += rows_.values_size() / columns_;
+    result_->rows += rows->values_size() / columns_;
     return absl::OkStatus();
   }
 
@@ -109,7 +113,9 @@ class SqlCall : public StreamCall<data::ExecuteQueryResponse> {
   Quota* const quota_;
   ClientResult* const result_;
   std::string batch_;
-  data::ProtoRows rows_;
+  // Of the values of a batch, which are many small messages.
+  std::vector<char> arena_start_ = std::vector<char>(kArenaStartBytes);
+  google::protobuf::Arena arena_{arena_start_.data(), arena_start_.size()};
 };
 
 // Asks for the first group of an entity at a step: parameter k is its row's key.

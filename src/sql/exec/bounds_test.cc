@@ -143,11 +143,12 @@ TEST_F(BoundsTest, ExplainsAndMeasures) {
   Put("r1", "a", "q", 1, "v");
   const std::string plan =
       Query("EXPLAIN SELECT _key FROM t WHERE STARTS_WITH(_key, 'r') AND a['q'] = 'v' LIMIT 3");
-  EXPECT_NE(plan.find("Scan: projects/p/instances/i/tables/t, 1 ranges [r, s)"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("ScanColumns: projects/p/instances/i/tables/t, 1 ranges [r, s)"), std::string::npos)
+      << plan;
   EXPECT_NE(plan.find("Limit: at most 3 rows"), std::string::npos) << plan;
   const std::string measured = Query("EXPLAIN ANALYZE SELECT _key FROM t WHERE a['q'] = 'v'");
-  EXPECT_NE(measured.find("Scan: 1 rows, 1 batches, "), std::string::npos) << measured;
-  EXPECT_NE(measured.find("1 rows and 1 cells read"), std::string::npos) << measured;
+  EXPECT_NE(measured.find("ScanColumns: 1 rows, 1 batches, "), std::string::npos) << measured;
+  EXPECT_NE(measured.find("1 rows read"), std::string::npos) << measured;
 }
 
 }  // namespace

@@ -18,22 +18,11 @@
 
 namespace sonde::sql {
 
-namespace {
-
-// UNPACK over a scan of numbers is one operator; null: it is not that.
-absl::StatusOr<OperatorPtr> BuildNumberUnpack(const QueryScope* scope, const Plan& plan) {
-  if (plan.kind != Plan::Kind::kUnpack || plan.inputs[0]->kind != Plan::Kind::kScan) return nullptr;
-  const absl::StatusOr<CellSelection> selection = SelectCells(*plan.inputs[0]->scan, *scope->evaluation());
-  if (!selection.ok()) return selection.status();
-  if (!FitsNumberUnpack(plan, *selection)) return nullptr;
-  return MakeNumberUnpack(scope, plan, *selection);
-}
-
-}  // namespace
-
 absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& plan) {
-  absl::StatusOr<OperatorPtr> numbers = BuildNumberUnpack(scope, plan);
-  if (!numbers.ok() || *numbers != nullptr) return numbers;
+  CellSelection selection;
+  if (plan.kind == Plan::Kind::kUnpack && FitsNumberUnpack(plan, *scope->evaluation(), &selection)) {
+    return MakeNumberUnpack(scope, plan, selection);
+  }
   std::vector<OperatorPtr> inputs;
   for (const PlanPtr& input : plan.inputs) {
     absl::StatusOr<OperatorPtr> built = BuildOperators(scope, *input);

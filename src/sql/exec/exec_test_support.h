@@ -157,7 +157,7 @@ class ExecTest : public testing::Test {
   }
   std::string Query(std::string_view sql) { return Query(sql, Environment()); }
 
-  bool reads_numbers_ = false;
+  bool reads_numbers_ = true;
   ManualClock clock_{kNow};
   std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());

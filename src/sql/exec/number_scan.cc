@@ -15,13 +15,18 @@
 namespace sonde::sql {
 namespace {
 
+constexpr size_t kBatchBytesOfNumbersMax = 1 << 20;
+
 class NumberScan final : public Operator {
  public:
   NumberScan(const QueryScope* scope, const Plan::Scan& scan, std::unique_ptr<NumberSource> source)
-      : Operator(scope, "ScanNumbers"),
+      : Operator(scope, "ScanColumns"),
         scan_(scan),
         source_(std::move(source)),
-        values_(scan.columns.size()) {}
+        values_(scan.columns.size()),
+        memory_(*scope->state, name()),
+        needs_keys_(std::ranges::any_of(
+            scan.columns, [](const ScanColumn& column) { return column.kind == ScanColumn::Kind::kKey; })) {}
 
   void LimitRows(size_t rows_max) override { rows_max_ = std::min(rows_max_, rows_max); }
   void Restart() override {
@@ -33,6 +38,7 @@ class NumberScan final : public Operator {
   }
 
   bool HasPlaces() const override { return true; }
+  void KeepPlaces() override { needs_keys_ = true; }
   void SavePlace(size_t rows, std::string* place) const override {
     const bool is_at_start = rows == 0 && !behind_.has_value();
     PutVarint(place, is_at_start ? 0 : 1);
@@ -69,10 +75,11 @@ class NumberScan final : public Operator {
       if (absl::Status status = Open(); !status.ok()) return status;
     }
     const size_t wanted = std::min(batch_rows_, rows_max_ - std::min(rows_max_, rows_given_));
-    while (!is_over_ && keys_.size() < wanted) {
+    while (!is_over_ && keys_.size() < wanted && arena_.UsedBytes() < kBatchBytesOfNumbersMax) {
       if (absl::Status status = TakeRow(); !status.ok()) return status;
     }
     state().CountScanned(keys_.size());
+    if (absl::Status status = memory_.Set(arena_.MemoryBytes()); !status.ok()) return status;
     if (keys_.empty()) return false;
     batch_rows_ = std::min(2 * batch_rows_, rows::kBatchRowsMax);
     batch->rows = keys_.size();
@@ -90,19 +97,19 @@ class NumberScan final : public Operator {
     if (!more.ok()) return more.status();
     is_over_ = !*more;
     if (is_over_) return absl::OkStatus();
-    keys_.push_back(arena_.Copy(source_->row_key()));
+    keys_.push_back(needs_keys_ ? arena_.Copy(source_->row_key()) : std::string_view());
     for (size_t i = 0; i < scan_.columns.size(); ++i) {
       if (scan_.columns[i].kind == ScanColumn::Kind::kKey) continue;
-      const absl::StatusOr<Datum> value = source_->Newest(i, &arena_);
-      if (!value.ok()) return value.status();
-      values_[i].push_back(*value);
+      values_[i].push_back(source_->Newest(i, &arena_));
     }
     return absl::OkStatus();
   }
 
-  std::string Details(bool /*has_run*/) const override {
+  std::string Details(bool has_run) const override {
     const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, *evaluation(), std::nullopt);
-    return ranges.ok() ? RangesText(scan_, *ranges) : std::string(ranges.status().message());
+    if (!ranges.ok()) return std::string(ranges.status().message());
+    const std::string text = RangesText(scan_, *ranges);
+    return has_run ? fmt::format("{}; {} rows read", text, rows_given_) : text;
   }
 
   const Plan::Scan& scan_;
@@ -116,15 +123,14 @@ class NumberScan final : public Operator {
   std::vector<std::string_view> keys_;      // of the last batch, in arena_
   std::vector<std::vector<Datum>> values_;  // by column
   Arena arena_;
+  OperatorMemory memory_;
+  bool needs_keys_;  // as a column, or for places
 };
 
 }  // namespace
 
-absl::StatusOr<OperatorPtr> MakeNumberScan(const QueryScope* scope, const Plan::Scan& scan,
-                                           const CellSelection& selection) {
-  absl::StatusOr<std::unique_ptr<NumberSource>> source = NumberSource::Create(scan, selection, *scope->state);
-  if (!source.ok()) return source.status();
-  return std::make_unique<NumberScan>(scope, scan, *std::move(source));
+OperatorPtr MakeNumberScan(const QueryScope* scope, const Plan::Scan& scan, const CellSelection& selection) {
+  return std::make_unique<NumberScan>(scope, scan, NumberSource::Create(scan, selection, *scope->state));
 }
 
 }  // namespace sonde::sql

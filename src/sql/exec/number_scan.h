@@ -3,7 +3,6 @@
 // Shape, order: as Scan.
 #pragma once
 
-#include "absl/status/statusor.h"
 #include "sql/exec/operator.h"
 #include "sql/exec/scan_cells.h"
 #include "sql/plan/plan.h"
@@ -11,7 +10,6 @@
 namespace sonde::sql {
 
 // `scan` has no history, and NumberSource::Fits it.  It must outlive the operator, as must the scope.
-absl::StatusOr<OperatorPtr> MakeNumberScan(const QueryScope* scope, const Plan::Scan& scan,
-                                           const CellSelection& selection);
+OperatorPtr MakeNumberScan(const QueryScope* scope, const Plan::Scan& scan, const CellSelection& selection);
 
 }  // namespace sonde::sql

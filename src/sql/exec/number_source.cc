@@ -1,37 +1,53 @@
 #include "sql/exec/number_source.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <utility>
 
+#include "base/varint.h"
+#include "sql/expression/node.h"
 #include "sql/value/value.h"
-#include "sql/value/value_text.h"
 
 namespace sonde::sql {
 namespace {
 
 using Kind = ScanColumn::Kind;
 
-constexpr double kExactMax = 9'007'199'254'740'992;  // 2^53
-
 // The type of the numbers, with or without a history.
 const Type& NumberTypeOf(const ScanColumn& column) {
   return column.type.Is(TypeKind::kArray) ? column.type.element().fields()[1].type : column.type;
 }
 
-bool HasKnownForm(const ScanColumn& column) {
-  const Type& type = NumberTypeOf(column);
-  switch (column.written) {
-    case NumberBytes::kBigEndianInteger:
-      return type.Is(TypeKind::kInt64);
-    case NumberBytes::kBigEndianDouble:
-      return type.Is(TypeKind::kFloat64);
-    case NumberBytes::kDecimalText:
-      break;
+// A cell that is wanted as it is, whatever it says.
+bool IsCell(const ScanColumn& column) {
+  return column.kind == Kind::kCell && NumberTypeOf(column).Is(TypeKind::kBytes);
+}
+
+bool IsOfNumber(const ScanColumn& column) {
+  return column.kind == Kind::kNumber || column.kind == Kind::kNumberBytes;
+}
+
+// Integers of eight bytes as these.
+ColumnView AsBytes(const ColumnView& values, Arena* arena) {
+  const size_t count = values.size();
+  auto* const bytes = arena->New<uint64_t>(count);
+  auto* const views = arena->New<std::string_view>(count);
+  for (size_t i = 0; i < count; ++i) {
+    bytes[i] = ToBigEndian(static_cast<uint64_t>(values.ints()[i]));
+    views[i] = {reinterpret_cast<const char*>(bytes + i), sizeof(uint64_t)};
   }
-  return type.Is(TypeKind::kInt64) || type.Is(TypeKind::kFloat64);
+  return ColumnView::OfBytes({views, count});
+}
+
+// Integers, as text, become doubles where these are wanted.
+ColumnView AsType(const ColumnView& values, ColumnType wanted, Arena* arena) {
+  if (values.type() == wanted) return values;
+  if (wanted == ColumnType::kBytes) return AsBytes(values, arena);
+  const size_t count = values.size();
+  auto* const doubles = arena->New<double>(count);
+  for (size_t i = 0; i < count; ++i) doubles[i] = static_cast<double>(values.ints()[i]);
+  return ColumnView::OfDoubles({doubles, count});
 }
 
 }  // namespace
@@ -42,23 +58,20 @@ bool NumberSource::Fits(const Plan::Scan& scan, const CellSelection& selection) 
   const ScanColumn* first = nullptr;
   for (const ScanColumn& column : scan.columns) {
     if (column.kind == Kind::kKey) continue;
-    if (column.kind != Kind::kNumber || !HasKnownForm(column)) return false;
+    if (!IsOfNumber(column) && !IsCell(column)) return false;
     if (first == nullptr) first = &column;
     if (column.family != first->family) return false;
     // One qualifier is read in one way.
     for (const ScanColumn& other : scan.columns) {
-      if (other.kind == Kind::kNumber && other.qualifier == column.qualifier &&
-          other.written != column.written) {
-        return false;
-      }
+      if (other.qualifier != column.qualifier || other.kind == Kind::kKey) continue;
+      if (other.written != column.written || IsCell(other) != IsCell(column)) return false;
     }
   }
   return first != nullptr && scan.table->FindFamily(first->family)->aggregate == AggregateKind::kNone;
 }
 
-absl::StatusOr<std::unique_ptr<NumberSource>> NumberSource::Create(const Plan::Scan& scan,
-                                                                   const CellSelection& selection,
-                                                                   const ExecutionState& state) {
+std::unique_ptr<NumberSource> NumberSource::Create(const Plan::Scan& scan, const CellSelection& selection,
+                                                   const ExecutionState& state) {
   std::unique_ptr<NumberSource> source(new NumberSource(scan, selection, state));
   NumberRead& read = source->read_;
   for (const ScanColumn& spec : scan.columns) {
@@ -67,10 +80,10 @@ absl::StatusOr<std::unique_ptr<NumberSource>> NumberSource::Create(const Plan::S
     read.family = spec.family;
     size_t place = 0;
     while (place < read.columns.size() && read.columns[place].qualifier != spec.qualifier) ++place;
-    if (place == read.columns.size()) read.columns.push_back({spec.qualifier, spec.written});
-    absl::StatusOr<std::unique_ptr<NumberValues>> values = NumberValues::Create(spec, state.evaluation.facts);
-    if (!values.ok()) return values.status();
-    column.emplace(Column{place, NumberTypeOf(spec), *std::move(values)});
+    // Integers are what bytes can be made of again.
+    const NumberBytes written = IsCell(spec) ? NumberBytes::kBigEndianInteger : spec.written;
+    if (place == read.columns.size()) read.columns.push_back({spec.qualifier, written});
+    column.emplace(Column{place, spec.kind, NumberTypeOf(spec)});
   }
   CellTimes times = selection.times;
   times.KeepFrom(selection.times_further.first_micros);
@@ -125,75 +138,37 @@ absl::Span<const int64_t> NumberSource::Times() {
   return times_;
 }
 
-absl::StatusOr<Datum> NumberSource::Newest(size_t column, Arena* arena) {
-  Column& of = *columns_[column];
-  for (const NumberRow::Part& part : row_.parts) {
-    if (part.column != of.read_column) continue;
-    const absl::StatusOr<ColumnView> value = Convert(of, part.values.Part(0, 1), arena);
-    if (!value.ok()) return value.status();
-    return DatumAt(*value, 0);
-  }
-  return Datum::Missing();
+bool NumberSource::Column::Takes(const NumberRow::Part& part) const {
+  if (part.column != read_column) return false;
+  return kind == Kind::kCell || (kind == Kind::kNumberBytes) == (part.values.type() == ColumnType::kBytes);
 }
 
-absl::StatusOr<ColumnView> NumberSource::Values(size_t column, Arena* arena) {
+Datum NumberSource::Newest(size_t column, Arena* arena) {
+  const Column& of = *columns_[column];
+  const auto newest = std::ranges::find(row_.parts, of.read_column, &NumberRow::Part::column);
+  if (newest == row_.parts.end() || !of.Takes(*newest)) return Datum::Missing();
+  const Datum value = DatumAt(AsType(newest->values.Part(0, 1), ColumnTypeOf(of.type), arena), 0);
+  return of.type.Is(TypeKind::kBytes) ? Datum::Bytes(arena->Copy(value.bytes())) : value;
+}
+
+ColumnView NumberSource::Values(size_t column, Arena* arena) {
   if (!has_times_) FindTimes();
-  Column& of = *columns_[column];
-  const bool is_double = of.type.Is(TypeKind::kFloat64);
-  if (has_shared_times_) {
-    for (const NumberRow::Part& part : row_.parts) {
-      if (part.column == of.read_column) return Convert(of, part.values, arena);
-    }
-    return ColumnView::Missing(is_double ? ColumnType::kDouble : ColumnType::kInt64, times_.size());
-  }
-  auto* const there = arena->New<uint8_t>(times_.size());
-  std::fill_n(there, times_.size(), 0);
-  auto* const ints = arena->New<int64_t>(times_.size());  // of doubles, the same bytes
-  auto* const doubles = reinterpret_cast<double*>(ints);
+  const Column& of = *columns_[column];
+  const auto takes = [&of](const NumberRow::Part& part) { return of.Takes(part); };
+  const auto first = std::ranges::find_if(row_.parts, takes);
+  if (first == row_.parts.end()) return NullColumn(of.type, times_.size());
+  if (has_shared_times_) return AsType(first->values, ColumnTypeOf(of.type), arena);
+  std::vector<Datum> data(times_.size());
+  size_t place = 0;
   for (const NumberRow::Part& part : row_.parts) {
-    if (part.column != of.read_column) continue;
-    const absl::StatusOr<ColumnView> values = Convert(of, part.values, arena);
-    if (!values.ok()) return values;
-    size_t place =
-        std::lower_bound(times_.begin(), times_.end(), part.timestamps_micros[0], std::greater<>()) -
-        times_.begin();
-    for (size_t i = 0; i < part.timestamps_micros.size(); ++i) {
+    if (!of.Takes(part)) continue;
+    const ColumnView values = AsType(part.values, ColumnTypeOf(of.type), arena);
+    for (size_t i = 0; i < values.size(); ++i) {
       while (times_[place] > part.timestamps_micros[i]) ++place;
-      if (!values->IsThere(i)) continue;
-      there[place] = 1;
-      if (is_double) {
-        doubles[place] = values->doubles()[values->PlaceOf(i)];
-      } else {
-        ints[place] = values->ints()[values->PlaceOf(i)];
-      }
+      data[place] = DatumAt(values, i);
     }
   }
-  return is_double ? ColumnView::OfDoubles({doubles, times_.size()}, there)
-                   : ColumnView::OfInts({ints, times_.size()}, there);
-}
-
-absl::StatusOr<ColumnView> NumberSource::Convert(Column& column, const ColumnView& values, Arena* arena) {
-  const bool is_double = column.type.Is(TypeKind::kFloat64);
-  const size_t count = values.size();
-  if (values.type() == ColumnType::kBytes) return column.values->Of(values, arena);
-  if (is_double == (values.type() == ColumnType::kDouble)) return values;
-  if (is_double) {
-    auto* const doubles = arena->New<double>(count);
-    for (size_t i = 0; i < count; ++i) doubles[i] = static_cast<double>(values.ints()[i]);
-    return ColumnView::OfDoubles({doubles, count});
-  }
-  // Whole numbers came among others; those that are none are told as they would be by CAST.
-  auto* const texts = arena->New<std::string_view>(count);
-  auto* const ints = arena->New<int64_t>(count);
-  bool are_ints = true;
-  for (size_t i = 0; i < count && are_ints; ++i) {
-    const double number = values.doubles()[i];
-    are_ints = std::trunc(number) == number && std::abs(number) <= kExactMax;
-    if (are_ints) ints[i] = static_cast<int64_t>(number);
-  }
-  if (are_ints) return ColumnView::OfInts({ints, count});
-  for (size_t i = 0; i < count; ++i) texts[i] = arena->Copy(DoubleText(values.doubles()[i]));
-  return column.values->Of(ColumnView::OfBytes({texts, count}), arena);
+  return ColumnOfData(of.type, data, arena);
 }
 
 }  // namespace sonde::sql

@@ -1,9 +1,10 @@
-// Rows of numbers for a scan whose columns are numbers of one family, and the key.
+// Rows of columns, as pages have them, for a scan whose columns are cells of one family, by qualifier, and the key.
 //
-// Shape: NumberRow's parts become columns of INT64 or FLOAT64, as the scan asks for.
+// Shape: NumberRow's parts become columns of INT64 or FLOAT64 (kNumber) where they are numbers, and of BYTES (kNumberBytes)
+//   where they are not; kCell is BYTES in either case.
 // Ownership: views of a row hold until the next one.
 // Threads: not for several threads.
-// Errors: those of Tables::ReadNumbers and of NumberValues.
+// Errors: those of Tables::ReadNumbers.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,6 @@
 #include "model/datum.h"
 #include "model/row_range.h"
 #include "sql/exec/execution_state.h"
-#include "sql/exec/number_values.h"
 #include "sql/exec/scan_cells.h"
 #include "sql/plan/plan.h"
 #include "table/number_reader.h"
@@ -29,13 +29,12 @@ namespace sonde::sql {
 
 class NumberSource {
  public:
-  // Whether the scan is of this kind: only rows with one of the numbers matter to it.
+  // Whether the scan is of this kind: only rows with one of the cells matter to it.
   static bool Fits(const Plan::Scan& scan, const CellSelection& selection);
 
-  // `scan` fits, and must outlive this, as must `state`.  UNIMPLEMENTED: as NumberValues::Create.
-  static absl::StatusOr<std::unique_ptr<NumberSource>> Create(const Plan::Scan& scan,
-                                                              const CellSelection& selection,
-                                                              const ExecutionState& state);
+  // `scan` fits, and must outlive this, as must `state`.
+  static std::unique_ptr<NumberSource> Create(const Plan::Scan& scan, const CellSelection& selection,
+                                              const ExecutionState& state);
 
   // Begins to read the rows of `ranges`, in normal form.
   absl::Status Open(std::vector<RowRange> ranges);
@@ -47,23 +46,25 @@ class NumberSource {
   // The times of the row at hand that one of the columns has, newest first; and the values of a column of the scan at these
   // times, in the arena.  `column` is one of numbers.
   absl::Span<const int64_t> Times();
-  absl::StatusOr<ColumnView> Values(size_t column, Arena* arena);
+  ColumnView Values(size_t column, Arena* arena);
   // The newest value of the row at hand; missing: there is none.
-  absl::StatusOr<Datum> Newest(size_t column, Arena* arena);
+  Datum Newest(size_t column, Arena* arena);
 
  private:
   // A column of the scan: where its parts are among those of the row.
   struct Column {
     size_t read_column = 0;  // index in NumberRead::columns
+    ScanColumn::Kind kind = ScanColumn::Kind::kNumber;
     Type type;
-    std::unique_ptr<NumberValues> values;
+
+    // Whether the values of a part are this column's.
+    bool Takes(const NumberRow::Part& part) const;
   };
 
   NumberSource(const Plan::Scan& scan, const CellSelection& selection, const ExecutionState& state)
       : scan_(scan), selection_(selection), state_(state) {}
 
   void FindTimes();
-  absl::StatusOr<ColumnView> Convert(Column& column, const ColumnView& values, Arena* arena);
 
   const Plan::Scan& scan_;
   const CellSelection selection_;

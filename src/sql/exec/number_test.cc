@@ -149,67 +149,11 @@ class NumberTest : public ExecTest {
     }
   }
 
-  static ScanColumn Number(std::string qualifier, NumberBytes written, Type type, bool is_safe,
-                           bool history) {
-    ScanColumn column = OfCell("a", std::move(qualifier), history ? HistoryOf(type) : type);
-    column.kind = ScanColumn::Kind::kNumber;
-    column.written = written;
-    column.is_safe = is_safe;
-    return column;
-  }
-
-  std::vector<ScanColumn> Columns(bool history, bool reads_odd) {
-    using Bytes = NumberBytes;
-    std::vector<ScanColumn> columns = {
-        KeyColumn(),
-        Number("int", Bytes::kDecimalText, TypeKind::kInt64, false, history),
-        Number("int", Bytes::kDecimalText, TypeKind::kFloat64, false, history),
-        Number("double", Bytes::kDecimalText, TypeKind::kFloat64, false, history),
-        Number("int8", Bytes::kBigEndianInteger, TypeKind::kInt64, false, history),
-        Number("double8", Bytes::kBigEndianDouble, TypeKind::kFloat64, false, history)};
-    if (reads_odd) columns.push_back(Number("odd", Bytes::kDecimalText, TypeKind::kInt64, true, history));
-    return columns;
-  }
-
-  // By numbers, or (as all rows count) by cells of the rows that have one of the columns.
-  PlanPtr Scan(std::vector<ScanColumn> columns, bool history) {
-    PlanPtr plan = ScanPlan(table_, std::move(columns));
-    plan->scan->temporal.with_history = history;
-    plan->scan->needs_all_rows = false;
-    return plan;
-  }
-  PlanPtr Unpack(PlanPtr scan) {
-    std::vector<Type> types;
-    std::vector<Plan::History> history;
-    for (size_t i = 0; i < scan->types.size(); ++i) {
-      const bool is_history = scan->types[i].Is(TypeKind::kArray);
-      types.push_back(is_history ? scan->types[i].element().fields()[1].type : scan->types[i]);
-      if (is_history) history.push_back({i, false});
-    }
-    types.emplace_back(TypeKind::kTimestamp);
-    PlanPtr plan = NewPlan(Plan::Kind::kUnpack, std::move(types), std::move(scan));
-    plan->history = std::move(history);
-    return plan;
-  }
-  // The same rows, but by cells: a column more makes the scan one that no numbers fit.
-  PlanPtr ByCells(PlanPtr plan) {
-    Plan* scan = plan.get();
-    while (!scan->inputs.empty()) scan = scan->inputs[0].get();
-    ScanColumn other = OfTime("a", "int");
-    scan->types.push_back(other.type);
-    scan->scan->columns.push_back(other);
-    if (plan->kind == Plan::Kind::kUnpack) plan->types.insert(plan->types.end() - 1, other.type);
-    std::vector<ExpressionPtr> columns;
-    std::vector<Type> types;
-    const size_t other_place = plan->types.size() - (plan->kind == Plan::Kind::kUnpack ? 2 : 1);
-    for (size_t i = 0; i < plan->types.size(); ++i) {
-      if (i == other_place) continue;
-      columns.push_back(MakeColumn(i, plan->types[i]));
-      types.push_back(plan->types[i]);
-    }
-    PlanPtr project = NewPlan(Plan::Kind::kProject, std::move(types), std::move(plan));
-    project->expressions = std::move(columns);
-    return project;
+  std::string Ask(std::string_view sql, bool reads_numbers, Tables* tables) {
+    reads_numbers_ = reads_numbers;
+    ExecutionEnvironment environment = Environment();
+    environment.tables = tables;
+    return Query(sql, environment);
   }
 
   std::deque<std::string> values_;
@@ -218,58 +162,107 @@ class NumberTest : public ExecTest {
   Tables of_numbers_{&numbers_, catalog_.get(), &clock_, /*seed=*/1};
 };
 
+constexpr std::string_view kUnpacked =
+    "(SELECT _key, TO_INT64(i8) i8, TO_FLOAT64(d8) d8, CAST(CAST(i AS STRING) AS FLOAT64) i, CAST(CAST(d AS "
+    "STRING) AS "
+    "FLOAT64) d, SAFE_CAST(SAFE_CAST(odd AS STRING) AS FLOAT64) odd, _timestamp FROM UNPACK((SELECT _key, "
+    "a['int8'] i8, "
+    "a['double8'] d8, a['int'] i, a['double'] d, a['odd'] odd FROM t(with_history => TRUE, after_or_equal => "
+    "TIMESTAMP_SECONDS(100), before => TIMESTAMP_SECONDS(900)))))";
+
+// What is compared: queries over numbers, of which each value that is looked at is one.
+constexpr std::string_view kRight[] = {
+    "SELECT * FROM $",
+    "SELECT _key, COUNT(*), SUM(i8), AVG(d), MAX(i), MIN(d8) FROM $ GROUP BY 1",
+    "SELECT TIMESTAMP_TRUNC(_timestamp, MINUTE) m, SUM(i8), COUNT(odd), COUNT(d8) FROM $ GROUP BY 1",
+    "SELECT * FROM $ WHERE i8 > 300 AND d8 < 50",
+    "SELECT _key, i8 FROM $ ORDER BY _key DESC",
+    "SELECT IF(i8 > 0, d, d8), COALESCE(d8, d, 0) FROM $",
+    "SELECT x.i8, y.d FROM $ x JOIN $ y ON x._key = y._key AND x._timestamp = y._timestamp WHERE x._key < "
+    "b'r120'",
+    "SELECT COUNT(*) FROM UNPACK((SELECT a['int8'] x, a['odd'] y FROM t(with_history => TRUE)))",
+    "SELECT _key, _timestamp FROM UNPACK((SELECT _key, a['double8'] x FROM t(with_history => TRUE) WHERE "
+    "_key >= 'r12' AND "
+    "ENDS_WITH(_key, '5')))",
+    "SELECT TO_INT64(x), y FROM UNPACK((SELECT a['int8'] x, a['odd'] y FROM t(with_history => TRUE)))",
+    "SELECT TO_INT64(x), x FROM UNPACK((SELECT a['int8'] x FROM t(with_history => TRUE, latest_n => 3)))",
+    "SELECT TO_INT64(a['int8']), TO_FLOAT64(a['double8']) FROM t WHERE TO_INT64(a['int8']) <> 7",
+    "SELECT CAST(CAST(a['double'] AS STRING) AS FLOAT64) + TO_INT64(a['int8']) FROM t",
+    "SELECT _key FROM t WHERE CAST(CAST(a['int'] AS STRING) AS FLOAT64) BETWEEN -100 AND 100 ORDER BY _key "
+    "DESC",
+    "SELECT COUNT(a['odd']), MAX(a['int8']), COUNTIF(a['double'] > b'5') FROM t",
+    "SELECT _key, a['odd'], a['int8'], TO_FLOAT64(a['double8']) FROM t WHERE a['odd'] <> b'x' OR a['int8'] "
+    "IS NOT NULL",
+    "SELECT a['int'], a['double8'] FROM t WHERE LENGTH(a['int']) > 2 ORDER BY _key DESC",
+    // A value that is none fails only where it is looked at.
+    "SELECT IF(a['odd'] = 'x', -1, CAST(CAST(a['odd'] AS STRING) AS FLOAT64)) FROM t WHERE a['odd'] IS NOT "
+    "NULL",
+    "SELECT IFERROR(CAST(CAST(y AS STRING) AS FLOAT64), -5) FROM UNPACK((SELECT a['odd'] y FROM "
+    "t(with_history => TRUE)))",
+    "SELECT SAFE.TO_INT64(y) FROM UNPACK((SELECT a['double'] y FROM t(with_history => TRUE)))",
+    "SELECT COUNT(SAFE_CAST(CAST(y AS STRING) AS FLOAT64)), COUNT(*) FROM UNPACK((SELECT a['odd'] y FROM "
+    "t(with_history => TRUE)))",
+};
+
+std::string WithTable(std::string_view sql) {
+  std::string text(sql);
+  for (size_t at = text.find('$'); at != std::string::npos; at = text.find('$', at + kUnpacked.size())) {
+    text.replace(at, 1, kUnpacked);
+  }
+  return text;
+}
+
 TEST_F(NumberTest, AreWhatCellsAre) {
-  for (const bool reads_odd : {false, true}) {
-    for (const bool history : {false, true}) {
-      for (const bool reversed : {false, true}) {
-        const auto make = [&] {
-          PlanPtr plan = Scan(Columns(history, reads_odd), history);
-          plan->scan->reversed = reversed;
-          plan->scan->temporal.after_or_equal = MakeLiteral(Value::Timestamp(100 * kSecond));
-          plan->scan->temporal.before = MakeLiteral(Value::Timestamp(900 * kSecond));
-          return history ? Unpack(std::move(plan)) : std::move(plan);
-        };
-        const std::string expected = Rows(ByCells(make()));
-        EXPECT_GT(expected.size(), 1000);
-        EXPECT_EQ(Rows(make()), expected);
-        ExecutionEnvironment environment = Environment();
-        environment.tables = &of_numbers_;
-        const int given = NumberGivingEngine::given();
-        EXPECT_EQ(Rows(make(), environment), expected);
-        EXPECT_GT(NumberGivingEngine::given(), given);
-      }
-    }
+  for (const std::string_view sql : kRight) {
+    const std::string text = WithTable(sql);
+    const std::string expected = Ask(text, false, &tables_);
+    EXPECT_GT(expected.size(), 3) << text;
+    EXPECT_EQ(expected.find("OUT_OF_RANGE"), std::string::npos) << text;
+    EXPECT_EQ(expected.find("INVALID"), std::string::npos) << expected;
+    EXPECT_TRUE(Ask(text, true, &tables_) == expected) << text;
+    EXPECT_TRUE(Ask(text, true, &of_numbers_) == expected) << text;
+  }
+}
+
+TEST_F(NumberTest, ComeFromTheEngine) {
+  for (const std::string_view sql : {kRight[0], kRight[2], kRight[3], kRight[7], kRight[8], kRight[11]}) {
+    const int given = NumberGivingEngine::given();
+    Ask(WithTable(sql), true, &of_numbers_);
+    EXPECT_GT(NumberGivingEngine::given(), given) << sql;
   }
 }
 
 TEST_F(NumberTest, ErrAsCellsDo) {
-  const auto make = [&](std::string qualifier, NumberBytes written) {
-    return Scan({Number(std::move(qualifier), written, TypeKind::kInt64, false, false)}, false);
-  };
-  ExecutionEnvironment environment = Environment();
-  environment.tables = &of_numbers_;
-  const std::string expected = Rows(ByCells(make("odd", NumberBytes::kDecimalText)));
-  EXPECT_TRUE(expected.ends_with("OUT_OF_RANGE: Bad int64 value: x")) << expected;
-  const std::string error = Rows(make("odd", NumberBytes::kDecimalText), environment);
-  EXPECT_TRUE(error.ends_with("OUT_OF_RANGE: Bad int64 value: x")) << error;
+  for (const std::string_view sql :
+       {"SELECT SUM(CAST(CAST(y AS STRING) AS FLOAT64)) FROM UNPACK((SELECT a['odd'] y FROM t(with_history "
+        "=> TRUE)))",
+        "SELECT MAX(TO_INT64(y)) FROM UNPACK((SELECT a['double'] y FROM t(with_history => TRUE)))",
+        "SELECT MAX(TO_INT64(a['odd'])) FROM t WHERE TO_INT64(a['odd']) > 0"}) {
+    const std::string expected = Ask(sql, false, &tables_);
+    EXPECT_NE(expected.find("OUT_OF_RANGE"), std::string::npos) << expected;
+    EXPECT_EQ(Ask(sql, true, &tables_), expected);
+    EXPECT_EQ(Ask(sql, true, &of_numbers_), expected);
+  }
 }
 
 TEST_F(NumberTest, GoOnWhereTheyWere) {
-  BoundQuery query;
-  query.plan = Unpack(Scan(Columns(true, true), true));
+  reads_numbers_ = true;
+  const absl::StatusOr<BoundQuery> query = BindText(kUnpacked);
+  ASSERT_TRUE(query.ok()) << query.status();
+  const std::vector<Type> types = TypesOf(*query);
   ExecutionEnvironment environment = Environment();
   environment.tables = &of_numbers_;
-  std::unique_ptr<Execution> execution = *Execute(query, {}, environment);
-  const std::string all = Rest(Execute(query, {}, environment)->get(), query.plan->types);
+  std::unique_ptr<Execution> execution = *Execute(*query, {}, environment);
+  const std::string all = Rest(Execute(*query, {}, environment)->get(), types);
   std::string before;
   rows::Batch batch;
   size_t batches = 0;
   while (*execution->Next(&batch)) {
     ++batches;
-    AppendRows(query.plan->types, batch, &before);
+    AppendRows(types, batch, &before);
     ExecutionEnvironment from_here = environment;
     from_here.resume_after = *execution->ResumePoint();
-    EXPECT_TRUE(before + Rest(Execute(query, {}, from_here)->get(), query.plan->types) == all) << batches;
+    EXPECT_TRUE(before + Rest(Execute(*query, {}, from_here)->get(), types) == all) << batches;
   }
   EXPECT_GT(batches, 5);
 }

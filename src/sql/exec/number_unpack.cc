@@ -10,6 +10,8 @@
 #include "sql/exec/number_source.h"
 #include "sql/exec/row_buffer.h"
 #include "sql/exec/scan_ranges.h"
+#include "sql/expression/evaluator.h"
+#include "sql/plan/plan_tree.h"
 
 namespace sonde::sql {
 namespace {
@@ -18,13 +20,22 @@ namespace {
 constexpr size_t kTimesOfLongRow = 128;
 constexpr size_t kTimesAtOnce = 4 * rows::kBatchRowsMax;
 
+// The scan below, and maybe below a filter.
+const Plan::Scan& ScanOf(const Plan& unpack) {
+  const Plan& input = *unpack.inputs[0];
+  return input.kind == Plan::Kind::kFilter ? *input.inputs[0]->scan : *input.scan;
+}
+
 class NumberUnpack final : public Operator {
  public:
   NumberUnpack(const QueryScope* scope, const Plan& plan, std::unique_ptr<NumberSource> source)
-      : Operator(scope, "UnpackNumbers"),
-        scan_(*plan.inputs[0]->scan),
+      : Operator(scope, "UnpackColumns"),
+        scan_(ScanOf(plan)),
         source_(std::move(source)),
-        short_rows_(plan.types) {}
+        short_rows_(plan.types) {
+    const Plan& input = *plan.inputs[0];
+    if (input.kind == Plan::Kind::kFilter) condition_.emplace(*input.expressions[0], evaluation());
+  }
 
   void Suspend() override {}
   void Restart() override {
@@ -68,6 +79,8 @@ class NumberUnpack final : public Operator {
 
   absl::StatusOr<bool> Produce(rows::Batch* batch) override;
   absl::Status Open();
+  // Whether the row that the source is at passes the filter, which looks at the key alone.
+  absl::StatusOr<bool> Passes();
   // Goes to the next row of the table that has times to give; false: there are no more.
   absl::StatusOr<bool> NextRow();
   // Appends the columns of the times [next_time_, next_time_ + count) of the row at hand.
@@ -83,6 +96,7 @@ class NumberUnpack final : public Operator {
 
   const Plan::Scan& scan_;
   const std::unique_ptr<NumberSource> source_;
+  std::optional<Evaluator> condition_;  // nothing: all rows pass
   bool is_open_ = false;
   bool is_over_ = false;
   std::optional<Within> resumed_;
@@ -111,6 +125,18 @@ absl::Status NumberUnpack::Open() {
   return is_over_ ? absl::OkStatus() : source_->Open(*std::move(ranges));
 }
 
+absl::StatusOr<bool> NumberUnpack::Passes() {
+  if (!condition_.has_value()) return true;
+  rows::Batch row{.rows = 1, .columns = std::vector<ColumnView>(scan_.columns.size())};
+  const std::string_view key = source_->row_key();
+  for (size_t i = 0; i < scan_.columns.size(); ++i) {
+    if (scan_.columns[i].kind == ScanColumn::Kind::kKey) row.columns[i] = ColumnView::OfBytes({&key, 1});
+  }
+  const absl::StatusOr<ColumnView> passes = condition_->Evaluate(row, &row_arena_, outer());
+  if (!passes.ok()) return passes.status();
+  return passes->IsThere(0) && passes->ints()[passes->PlaceOf(0)] != 0;
+}
+
 absl::StatusOr<bool> NumberUnpack::NextRow() {
   while (!is_over_) {
     row_arena_.Clear();
@@ -119,6 +145,9 @@ absl::StatusOr<bool> NumberUnpack::NextRow() {
     if (!*more) break;
     ++rows_read_;
     state().CountScanned(1);
+    const absl::StatusOr<bool> passes = Passes();
+    if (!passes.ok()) return passes;
+    if (!*passes) continue;
     const absl::Span<const int64_t> times = source_->Times();
     next_time_ = 0;
     if (resumed_.has_value()) {
@@ -135,9 +164,7 @@ absl::StatusOr<bool> NumberUnpack::NextRow() {
         columns_.push_back(ColumnView::Constant(&key_, times.size()));
         continue;
       }
-      const absl::StatusOr<ColumnView> values = source_->Values(i, &row_arena_);
-      if (!values.ok()) return values.status();
-      columns_.push_back(*values);
+      columns_.push_back(source_->Values(i, &row_arena_));
     }
     columns_.push_back(ColumnView::OfInts(times));
     has_row_ = true;
@@ -211,23 +238,30 @@ std::string NumberUnpack::Details(bool has_run) const {
 
 }  // namespace
 
-bool FitsNumberUnpack(const Plan& plan, const CellSelection& selection) {
-  const Plan& input = *plan.inputs[0];
-  if (input.kind != Plan::Kind::kScan || selection.IsEmpty() || !NumberSource::Fits(*input.scan, selection)) {
-    return false;
+bool FitsNumberUnpack(const Plan& plan, const EvaluationContext& evaluation, CellSelection* selection) {
+  const Plan* input = plan.inputs[0].get();
+  const Expression* condition = nullptr;
+  if (input->kind == Plan::Kind::kFilter) {
+    condition = input->expressions[0].get();
+    input = input->inputs[0].get();
   }
+  if (input->kind != Plan::Kind::kScan) return false;
+  const std::vector<ScanColumn>& columns = input->scan->columns;
+  const auto is_key = [&columns](size_t column) { return columns[column].kind == ScanColumn::Kind::kKey; };
+  if (condition != nullptr && !std::ranges::all_of(ReferencesOf(*condition), is_key)) return false;
+  const absl::StatusOr<CellSelection> selected = SelectCells(*input->scan, evaluation);
+  // Its error is told by the scan.
+  if (!selected.ok() || selected->IsEmpty() || !NumberSource::Fits(*input->scan, *selected)) return false;
+  *selection = *selected;
   // Each number has a history.
-  return std::ranges::all_of(input.scan->columns, [](const ScanColumn& column) {
+  return std::ranges::all_of(columns, [](const ScanColumn& column) {
     return column.kind == ScanColumn::Kind::kKey || column.type.Is(TypeKind::kArray);
   });
 }
 
-absl::StatusOr<OperatorPtr> MakeNumberUnpack(const QueryScope* scope, const Plan& plan,
-                                             const CellSelection& selection) {
-  absl::StatusOr<std::unique_ptr<NumberSource>> source =
-      NumberSource::Create(*plan.inputs[0]->scan, selection, *scope->state);
-  if (!source.ok()) return source.status();
-  return std::make_unique<NumberUnpack>(scope, plan, *std::move(source));
+OperatorPtr MakeNumberUnpack(const QueryScope* scope, const Plan& plan, const CellSelection& selection) {
+  return std::make_unique<NumberUnpack>(scope, plan,
+                                        NumberSource::Create(ScanOf(plan), selection, *scope->state));
 }
 
 }  // namespace sonde::sql

@@ -3,17 +3,15 @@
 // Shape, order: as Unpack over Scan.
 #pragma once
 
-#include "absl/status/statusor.h"
 #include "sql/exec/operator.h"
 #include "sql/exec/scan_cells.h"
 #include "sql/plan/plan.h"
 
 namespace sonde::sql {
 
-// Whether `plan` (kUnpack) is of a scan that can be read so.
-bool FitsNumberUnpack(const Plan& plan, const CellSelection& selection);
+// Whether `plan` (kUnpack) is of a scan that can be read so, maybe through a filter of row keys; and which cells it reads.
+bool FitsNumberUnpack(const Plan& plan, const EvaluationContext& evaluation, CellSelection* selection);
 // `plan` fits; it must outlive the operator, as must the scope.
-absl::StatusOr<OperatorPtr> MakeNumberUnpack(const QueryScope* scope, const Plan& plan,
-                                             const CellSelection& selection);
+OperatorPtr MakeNumberUnpack(const QueryScope* scope, const Plan& plan, const CellSelection& selection);
 
 }  // namespace sonde::sql

@@ -24,6 +24,8 @@ namespace {
 constexpr size_t kBatchBytesMax = 1 << 20;
 // After so many rows that did not pass the reader looks up.
 constexpr int64_t kRowsAtOnce = 256;
+// Whoever may interrupt is asked once in so many rows.
+constexpr uint32_t kRowsPerQuestion = 16;
 
 bool IsOfKey(const ScanColumn& column) {
   return column.kind == ScanColumn::Kind::kKey || column.kind == ScanColumn::Kind::kKeyField;
@@ -96,6 +98,7 @@ class Scan final : public Operator {
   size_t rows_given_ = 0;
   size_t batch_rows_ = kRowsOfFirstBatch;
   size_t ranges_ = 0;
+  uint32_t asked_ = 0;
   ReadStats stats_;
   int64_t rows_counted_ = 0;  // of the reader, told to the statement
   Arena arena_;
@@ -122,7 +125,13 @@ absl::StatusOr<ReadRequest> Scan::MakeRequest() {
   }
   request.reversed = scan_.reversed;
   request.deadline = state().deadline;
-  request.interrupted = state().interrupted;
+  if (state().interrupted) {
+    // A reader asks for each row; rows may take less than a look at the clock.
+    request.interrupted = [this]() -> absl::Status {
+      if (asked_++ % kRowsPerQuestion != 0) return absl::OkStatus();
+      return state().interrupted();
+    };
+  }
   request.caller = state().caller;
   if (state().hold) {
     request.take_row_room = [this](size_t bytes) { return memory_.Set(arena_.MemoryBytes() + bytes); };
@@ -220,8 +229,7 @@ absl::StatusOr<OperatorPtr> MakeScan(const QueryScope* scope, const Plan& plan) 
       NumberSource::Fits(*plan.scan, *selection)) {
     return MakeNumberScan(scope, *plan.scan, *selection);
   }
-  absl::StatusOr<std::unique_ptr<ScanColumns>> columns =
-      ScanColumns::Create(*plan.scan, *scope->evaluation());
+  absl::StatusOr<std::unique_ptr<ScanColumns>> columns = ScanColumns::Create(*plan.scan);
   if (!columns.ok()) return columns.status();
   return std::make_unique<Scan>(scope, *plan.scan, *selection, *std::move(columns));
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "sql/expression/node.h"
 #include "sql/key/row_key_codec.h"
 #include "sql/value/value.h"
 
@@ -48,8 +49,7 @@ Cells OfQualifier(Cells cells, std::string_view qualifier) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ScanColumns>> ScanColumns::Create(const Plan::Scan& scan,
-                                                                 const EvaluationContext& evaluation) {
+absl::StatusOr<std::unique_ptr<ScanColumns>> ScanColumns::Create(const Plan::Scan& scan) {
   std::unique_ptr<ScanColumns> columns(new ScanColumns(scan));
   for (const ScanColumn& spec : scan.columns) {
     Column& column = columns->columns_.emplace_back();
@@ -61,11 +61,6 @@ absl::StatusOr<std::unique_ptr<ScanColumns>> ScanColumns::Create(const Plan::Sca
     column.family = static_cast<uint32_t>(family - scan.table->families.data());
     column.is_int = HasIntCells(family->aggregate);
     column.is_history = scan.temporal.with_history && spec.kind != Kind::kWriteTimestamp;
-    if (spec.kind != Kind::kNumber) continue;
-    absl::StatusOr<std::unique_ptr<NumberValues>> numbers = NumberValues::Create(spec, evaluation.facts);
-    if (!numbers.ok()) return numbers.status();
-    column.numbers = numbers->get();
-    columns->numbers_.push_back(*std::move(numbers));
   }
   return columns;
 }
@@ -79,8 +74,6 @@ void ScanColumns::Clear(Arena* arena) {
     column.ints.clear();
     column.lists.clear();
     column.there.clear();
-    column.history_bytes.clear();
-    column.history_numbers.clear();
     column.last_map = {};
   }
 }
@@ -90,6 +83,7 @@ bool ScanColumns::Append(std::string_view row_key, Cells cells) {
   if (reads_key_fields_) keys_.push_back(row_key);
   for (Column& column : columns_) {
     if (column.spec->kind == Kind::kKeyField) continue;
+    if (column.spec->kind == Kind::kNumber) continue;  // cells come as bytes
     if (column.spec->kind == Kind::kKey) {
       column.bytes.push_back(row_key);
       column.there.push_back(1);
@@ -118,8 +112,12 @@ bool ScanColumns::AppendCells(Column& column, Cells of_family) {
 }
 
 void ScanColumns::AppendMap(Column& column, Cells of_family) {
-  size_t qualifiers = 0;
-  for (size_t i = 0; i < of_family.size(); i += CellsOfFirstColumn(of_family.subspan(i))) ++qualifiers;
+  // Without a history there is about one cell of each.
+  size_t qualifiers = column.is_history ? 0 : of_family.size();
+  for (size_t i = 0; column.is_history && i < of_family.size();
+       i += CellsOfFirstColumn(of_family.subspan(i))) {
+    ++qualifiers;
+  }
   auto* const items = arena_->New<Datum>(2 * qualifiers);
   size_t item = 0;
   for (size_t first = 0; first < of_family.size();) {
@@ -149,10 +147,6 @@ Datum ScanColumns::HistoryOf(Column& column, Cells of_column) {
   for (size_t i = 0; i < of_column.size(); ++i) {
     fields[kFields * i] = Datum::Int(of_column[i].cell.timestamp_micros);
     fields[kFields * i + 1] = ValueOf(column, of_column[i]);
-    if (column.numbers != nullptr) {
-      column.history_bytes.push_back(fields[kFields * i + 1].bytes());
-      column.history_numbers.push_back(&fields[kFields * i + 1]);
-    }
     points[i] = Datum::List({fields + kFields * i, kFields});
   }
   return Datum::List({points, of_column.size()});
@@ -179,7 +173,7 @@ ColumnType ScanColumns::TypeOf(const Column& column) const {
   }
   if (column.spec->kind == Kind::kFamily || column.is_history) return ColumnType::kList;
   if (column.spec->kind == Kind::kWriteTimestamp || column.is_int) return ColumnType::kInt64;
-  return ColumnType::kBytes;  // numbers come later
+  return ColumnType::kBytes;
 }
 
 void ScanColumns::AppendMissing(Column& column) {
@@ -202,6 +196,7 @@ void ScanColumns::RemoveLast() {
   if (reads_key_fields_) keys_.pop_back();
   for (Column& column : columns_) {
     if (column.spec->kind == Kind::kKeyField) continue;
+    if (column.spec->kind == Kind::kNumber) continue;
     column.there.pop_back();
     switch (TypeOf(column)) {
       case ColumnType::kList:
@@ -216,34 +211,18 @@ void ScanColumns::RemoveLast() {
   }
 }
 
-absl::Status ScanColumns::SetHistoryNumbers(Column& column) {
-  if (column.history_bytes.empty()) return absl::OkStatus();
-  const absl::StatusOr<ColumnView> numbers =
-      column.numbers->Of(ColumnView::OfBytes(column.history_bytes), arena_);
-  if (!numbers.ok()) return numbers.status();
-  for (size_t i = 0; i < column.history_numbers.size(); ++i) {
-    *column.history_numbers[i] = DatumAt(*numbers, i);
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<ColumnView> ScanColumns::ViewOf(Column& column) {
-  if (column.is_history && column.numbers != nullptr) {
-    if (absl::Status status = SetHistoryNumbers(column); !status.ok()) return status;
-  }
+ColumnView ScanColumns::ViewOf(const Column& column) const {
+  if (column.spec->kind == Kind::kNumber) return NullColumn(column.spec->type, rows_);
   const bool are_all_there = std::find(column.there.begin(), column.there.end(), 0) == column.there.end();
   const uint8_t* const there = are_all_there ? nullptr : column.there.data();
   switch (TypeOf(column)) {
     case ColumnType::kList:
       return ColumnView::OfLists(column.lists, there);
     case ColumnType::kBytes:
-      break;
+      return ColumnView::OfBytes(column.bytes, there);
     default:
       return ColumnView::OfInts(column.ints, there);
   }
-  const ColumnView bytes = ColumnView::OfBytes(column.bytes, there);
-  if (column.numbers == nullptr) return bytes;
-  return column.numbers->Of(bytes, arena_);
 }
 
 absl::Status ScanColumns::ReadKeys() {
@@ -271,11 +250,7 @@ absl::Status ScanColumns::View(rows::Batch* batch) {
     if (absl::Status status = ReadKeys(); !status.ok()) return status;
   }
   batch->rows = rows_;
-  for (Column& column : columns_) {
-    const absl::StatusOr<ColumnView> view = ViewOf(column);
-    if (!view.ok()) return view.status();
-    batch->columns.push_back(*view);
-  }
+  for (const Column& column : columns_) batch->columns.push_back(ViewOf(column));
   return absl::OkStatus();
 }
 

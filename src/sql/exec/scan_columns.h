@@ -24,7 +24,6 @@
 #include "base/arena.h"
 #include "filter/filter_cell.h"
 #include "rows/batch.h"
-#include "sql/exec/number_values.h"
 #include "sql/expression/evaluator.h"
 #include "sql/plan/plan.h"
 
@@ -32,9 +31,8 @@ namespace sonde::sql {
 
 class ScanColumns {
  public:
-  // Both must outlive this.
-  static absl::StatusOr<std::unique_ptr<ScanColumns>> Create(const Plan::Scan& scan,
-                                                             const EvaluationContext& evaluation);
+  // `scan` must outlive this.  UNIMPLEMENTED: a column is of a kind that is not built.
+  static absl::StatusOr<std::unique_ptr<ScanColumns>> Create(const Plan::Scan& scan);
 
   // Begins a batch, whose values go into `arena`.
   void Clear(Arena* arena);
@@ -43,26 +41,22 @@ class ScanColumns {
   // Takes the last row away again.
   void RemoveLast();
   size_t rows() const { return rows_; }
-  // The rows, as views of this and of the arena.  OUT_OF_RANGE: a number is not written as it must be.
-  // INVALID_ARGUMENT: a field of the row key is a column, and a key does not fit the schema.
+  // The rows, as views of this and of the arena.  Cells come as bytes, so no number is there.  INVALID_ARGUMENT: a
+  // field of the row key is a column, and a key does not fit the schema.
   absl::Status View(rows::Batch* batch);
 
  private:
   struct Column {
     const ScanColumn* spec = nullptr;
-    uint32_t family = 0;              // index in the schema
-    bool is_int = false;              // cells are numbers of an aggregate family
-    bool is_history = false;          // all cells of a column come, and not one
-    NumberValues* numbers = nullptr;  // of kNumber
+    uint32_t family = 0;      // index in the schema
+    bool is_int = false;      // cells are numbers of an aggregate family
+    bool is_history = false;  // all cells of a column come, and not one
 
     // The values: those of the column's type.
     std::vector<std::string_view> bytes;
     std::vector<int64_t> ints;
     std::vector<Datum> lists;
     std::vector<uint8_t> there;
-    // Of histories of numbers: the bytes of all values, and where the numbers that are made of them belong.
-    std::vector<std::string_view> history_bytes;
-    std::vector<Datum*> history_numbers;
     absl::Span<const Datum> last_map;  // of the last row that had one: its qualifiers mostly come again
   };
   using Cells = absl::Span<const FilterCell>;
@@ -76,14 +70,12 @@ class ScanColumns {
   Datum HistoryOf(Column& column, Cells of_column);
   Datum ValueOf(const Column& column, const FilterCell& cell);
   ColumnType TypeOf(const Column& column) const;
-  absl::Status SetHistoryNumbers(Column& column);
-  absl::StatusOr<ColumnView> ViewOf(Column& column);
+  ColumnView ViewOf(const Column& column) const;
   // Makes the columns that are fields of the row key.
   absl::Status ReadKeys();
 
   const Plan::Scan& scan_;
   std::vector<Column> columns_;
-  std::vector<std::unique_ptr<NumberValues>> numbers_;
   bool reads_key_fields_ = false;
   std::vector<std::string_view> keys_;  // of the rows, if fields are read
   size_t rows_ = 0;

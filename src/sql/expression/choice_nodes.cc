@@ -120,18 +120,21 @@ class CoalesceNode : public EvaluatorNode {
 
  protected:
   absl::StatusOr<ColumnView> Compute(const Frame& frame) override {
+    // Mostly the first one is there, for all rows.
+    absl::StatusOr<ColumnView> first = part(0).Evaluate(frame);
+    if (!first.ok() || first->there() == nullptr) return first;
     std::optional<Scatter> scatter;
     std::vector<size_t> pending = AllRows(frame.rows());
-    for (const NodePtr& part : parts()) {
-      const absl::StatusOr<ColumnView> column = EvaluateFor(pending, frame, part.get());
+    for (size_t i = 0; i < parts().size(); ++i) {
+      const absl::StatusOr<ColumnView> column = i == 0 ? first : EvaluateFor(pending, frame, &part(i));
       if (!column.ok()) return column;
       const bool is_for_all = pending.size() == frame.rows();
       if (is_for_all && column->there() == nullptr) return column;
       if (!scatter.has_value()) scatter.emplace(ColumnTypeOf(type()), frame.rows(), frame.arena);
       scatter->Put(pending, *column);
       size_t left = 0;
-      for (size_t i = 0; i < pending.size(); ++i) {
-        if (!column->IsThere(i)) pending[left++] = pending[i];
+      for (size_t row = 0; row < pending.size(); ++row) {
+        if (!column->IsThere(row)) pending[left++] = pending[row];
       }
       pending.resize(left);
       if (pending.empty()) break;

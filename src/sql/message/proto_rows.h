@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "rows/batch.h"
+#include "sql/message/backward_bytes.h"
 #include "sql/value/type.h"
 
 namespace sonde::sql {
@@ -44,6 +45,7 @@ class ProtoRowsWriter {
  private:
   const std::vector<Type> types_;
   std::string bytes_;
+  BackwardBytes row_;  // the one that is written
   size_t rows_ = 0;
   size_t last_row_at_ = 0;
 };

@@ -39,34 +39,34 @@ std::optional<Access> CellOf(const Expression& expression) {
   return access;
 }
 
-// TO_INT64(cf['q']), TO_FLOAT64(cf['q']), CAST(CAST(cf['q'] AS STRING) AS INT64 | FLOAT64).
-std::optional<Access> NumberOf(const Expression& expression) {
-  const bool is_number = expression.type.Is(TypeKind::kInt64) || expression.type.Is(TypeKind::kFloat64);
-  if (!is_number || expression.arguments.empty()) return std::nullopt;
-  NumberBytes written = NumberBytes::kDecimalText;
-  const Expression* cell = expression.arguments[0].get();
-  bool is_safe = expression.is_safe;
+// The argument of a conversion of bytes to a number; null: it is none.
+const ExpressionPtr* ConvertedOf(const Expression& expression, NumberBytes* written) {
+  if (expression.arguments.size() != 1) return nullptr;
+  const ExpressionPtr& argument = expression.arguments[0];
   if (IsCallOf(expression, "TO_INT64")) {
-    written = NumberBytes::kBigEndianInteger;
-  } else if (IsCallOf(expression, "TO_FLOAT64")) {
-    written = NumberBytes::kBigEndianDouble;
-  } else if (expression.kind == Expression::Kind::kCast && expression.arguments.size() == 1 &&
-             cell->kind == Expression::Kind::kCast && cell->type.Is(TypeKind::kString) &&
-             cell->arguments.size() == 1) {
-    // SAFE_CAST(CAST(x AS STRING) AS INT64) fails where x is no UTF-8: only both forms are one.
-    if (cell->is_safe != expression.is_safe) return std::nullopt;
-    cell = cell->arguments[0].get();
-  } else {
-    return std::nullopt;
+    *written = NumberBytes::kBigEndianInteger;
+    return &argument;
   }
-  std::optional<Access> access = CellOf(*cell);
-  if (!access.has_value() || access->kind != ScanColumn::Kind::kCell || !access->type.Is(TypeKind::kBytes)) {
-    return std::nullopt;
+  if (IsCallOf(expression, "TO_FLOAT64")) {
+    *written = NumberBytes::kBigEndianDouble;
+    return &argument;
   }
-  access->kind = ScanColumn::Kind::kNumber;
-  access->written = written;
-  access->is_safe = is_safe;
-  access->type = expression.type;
+  // INT64 is none: of numbers as text a table says what they are, and not whether there was 9 or 9.0.
+  const bool is_cast = expression.kind == Expression::Kind::kCast && expression.type.Is(TypeKind::kFloat64) &&
+                       argument->kind == Expression::Kind::kCast && argument->type.Is(TypeKind::kString) &&
+                       argument->arguments.size() == 1;
+  *written = NumberBytes::kDecimalText;
+  return is_cast ? &argument->arguments[0] : nullptr;
+}
+
+NumberAccess MakeNumberAccess(NumberBytes written, const Type& number) {
+  NumberAccess access;
+  access.number.kind = ScanColumn::Kind::kNumber;
+  access.number.written = written;
+  access.number.type = number;
+  access.bytes.kind = ScanColumn::Kind::kNumberBytes;
+  access.bytes.written = written;
+  access.bytes.type = TypeKind::kBytes;
   return access;
 }
 
@@ -86,12 +86,40 @@ bool IsWriteTimestamp(const Expression& expression) {
   return expression.kind == Expression::Kind::kCall && expression.function == &WriteTimestamp();
 }
 
-std::optional<Access> AccessOf(const Expression& expression, bool numbers) {
-  if (numbers) {
-    std::optional<Access> number = NumberOf(expression);
-    if (number.has_value()) return number;
+std::optional<Access> AccessOf(const Expression& expression) { return CellOf(expression); }
+
+std::optional<NumberAccess> NumberAccessOf(const Expression& expression) {
+  NumberBytes written = NumberBytes::kDecimalText;
+  const ExpressionPtr* const converted = ConvertedOf(expression, &written);
+  if (converted == nullptr || !(*converted)->type.Is(TypeKind::kBytes)) return std::nullopt;
+  NumberAccess access = MakeNumberAccess(written, expression.type);
+  access.cell = converted->get();
+  const Expression* reference = access.cell;
+  if (const std::optional<Access> cell = CellOf(*access.cell); cell.has_value()) {
+    if (cell->kind != ScanColumn::Kind::kCell) return std::nullopt;
+    access.number.qualifier = access.bytes.qualifier = cell->qualifier;
+    reference = cell->family;
+  } else if (reference->kind != Expression::Kind::kColumn && reference->kind != Expression::Kind::kOuter) {
+    return std::nullopt;
   }
-  return CellOf(expression);
+  access.number.family = access.bytes.family = reference;
+  return access;
+}
+
+NumberAccess AccessOfTimes() { return MakeNumberAccess(NumberBytes::kBigEndianInteger, TypeKind::kInt64); }
+
+ExpressionPtr MakeOfNumber(const Expression& expression, const NumberAccess& access, ExpressionPtr number,
+                           ExpressionPtr bytes) {
+  ExpressionPtr of_bytes = Clone(expression);
+  ExpressionPtr* at = &of_bytes->arguments[0];
+  if (expression.arguments[0].get() != access.cell) at = &(*at)->arguments[0];
+  *at = std::move(bytes);
+  auto either = std::make_unique<Expression>();
+  either->kind = Expression::Kind::kCoalesce;
+  either->type = expression.type;
+  either->arguments.push_back(std::move(number));
+  either->arguments.push_back(std::move(of_bytes));
+  return either;
 }
 
 }  // namespace sonde::sql

@@ -104,9 +104,9 @@ project 1
 )"},
     {R"(SELECT TO_INT64(cf['a']) FROM t WHERE TO_INT64(cf['a']) > 5)",
      R"($col1 INT64
-project TO_INT64($0)
-  filter (TO_INT64($0) > 5)
-    scan t: cf[b"a"]; rows with a value
+project COALESCE($0, TO_INT64($1))
+  filter (COALESCE($0, TO_INT64($1)) > 5)
+    scan t: INT64 of big-endian integer in cf[b"a"], cf[b"a"] otherwise; rows with a value
 )"},
     {R"(SELECT * EXCEPT (cf), 1 FROM t)",
      R"(_key BYTES, n MAP<BYTES, INT64>, $col3 INT64
@@ -186,7 +186,7 @@ aggregate ANY_VALUE($0 HAVING MAX $1), ARRAY_AGG(DISTINCT $2 IGNORE NULLS ORDER 
      R"($col1 INT64
 project $array_at_offset($0, 2)
   aggregate APPROX_QUANTILES($0, 4)
-    scan t: n[b"x"]
+    scan t: n[b"x"]; rows with a value
 )"},
     {R"(SELECT cf['a'] AS a, COUNT(*) FROM t GROUP BY ROLLUP(a))",
      R"(INVALID_ARGUMENT: ROLLUP and CUBE are not supported [at 1:47]

@@ -32,15 +32,15 @@ struct ScanColumn {
     kFamily,    // the cells of a family as a map by qualifier
     kCell,  // the cell of one qualifier: BYTES (or INT64 of an aggregate family); NULL without a cell.  With history an array
     kWriteTimestamp,  // the time of the newest cell of one qualifier, or NULL
-    kNumber,  // the cell of one qualifier as INT64 or FLOAT64, written as `written` says; a value that is written otherwise
-    // is an error, or NULL if `is_safe`
+    kNumber,  // the cell of one qualifier as INT64 or FLOAT64, where the table keeps it as a number that is written as `written` says;
+    // else NULL
+    kNumberBytes,  // the cell of such a qualifier where it does not come as kNumber: BYTES
   };
   Kind kind = Kind::kKey;
   size_t index = 0;
   std::string family;
   std::string qualifier;
   NumberBytes written = NumberBytes::kDecimalText;
-  bool is_safe = false;
   Type type;
 };
 

@@ -77,14 +77,15 @@ std::string ColumnText(const ScanColumn& column, const TableSchema& table) {
       return cell();
     case ScanColumn::Kind::kWriteTimestamp:
       return fmt::format("time of {}", cell());
+    case ScanColumn::Kind::kNumberBytes:
+      return fmt::format("{} otherwise", cell());
     case ScanColumn::Kind::kNumber:
       break;
   }
   const std::string_view written = column.written == NumberBytes::kBigEndianInteger  ? "big-endian integer"
                                    : column.written == NumberBytes::kBigEndianDouble ? "big-endian double"
                                                                                      : "text";
-  return fmt::format("{} of {} in {}{}", column.type.ToString(), written, cell(),
-                     column.is_safe ? " or NULL" : "");
+  return fmt::format("{} of {} in {}", column.type.ToString(), written, cell());
 }
 
 std::string ScanText(const Plan::Scan& scan) {

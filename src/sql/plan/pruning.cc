@@ -76,6 +76,49 @@ bool IsFamily(const Plan& plan, size_t column) {
   }
 }
 
+// Whether a column of an input of kUnpack is the history of a cell, so that the scan can give it as numbers.
+bool IsCellHistory(const Plan& plan, size_t column) {
+  if (plan.kind == Plan::Kind::kFilter) return IsCellHistory(*plan.inputs[0], column);
+  if (plan.kind != Plan::Kind::kProject) return false;
+  const Expression& expression = *plan.expressions[column];
+  if (expression.kind == Expression::Kind::kColumn) return IsCellHistory(*plan.inputs[0], expression.index);
+  const std::optional<Access> cell = AccessOf(expression);
+  return cell.has_value() && cell->kind == ScanColumn::Kind::kCell && cell->type.Is(TypeKind::kArray) &&
+         cell->type.element().fields()[1].type.Is(TypeKind::kBytes) &&
+         cell->family->kind == Expression::Kind::kColumn && IsFamily(*plan.inputs[0], cell->family->index);
+}
+
+// Whether a column of a plan is what UNPACK makes of such a history.
+bool IsUnpackedCell(const Plan& plan, size_t column) {
+  switch (plan.kind) {
+    case Plan::Kind::kFilter:
+    case Plan::Kind::kSort:
+    case Plan::Kind::kLimit:
+      return IsUnpackedCell(*plan.inputs[0], column);
+    case Plan::Kind::kUnnest:
+    case Plan::Kind::kWindow:
+      return column < plan.inputs[0]->types.size() && IsUnpackedCell(*plan.inputs[0], column);
+    case Plan::Kind::kJoin: {
+      const size_t left = plan.inputs[0]->types.size();
+      return column < left ? IsUnpackedCell(*plan.inputs[0], column)
+                           : IsUnpackedCell(*plan.inputs[1], column - left);
+    }
+    case Plan::Kind::kProject: {
+      const Expression& expression = *plan.expressions[column];
+      return expression.kind == Expression::Kind::kColumn &&
+             IsUnpackedCell(*plan.inputs[0], expression.index);
+    }
+    case Plan::Kind::kUnpack:
+      return std::ranges::any_of(plan.history,
+                                 [column](const Plan::History& history) {
+                                   return history.column == column && !history.is_map;
+                                 }) &&
+             IsCellHistory(*plan.inputs[0], column);
+    default:
+      return false;
+  }
+}
+
 class Narrower {
  public:
   explicit Narrower(bool numbers) : numbers_(numbers) {}
@@ -100,24 +143,65 @@ class Narrower {
   // What an expression over `input` (of a join: over two) needs.
   absl::Status Collect(ExpressionPtr* expression, const Plan& of, Needs* needs) const;
   void Replace(ExpressionPtr* expression, const Needs& needs, const Places& places) const;
+  // Of an expression that is a number of a cell.  False: it is none, or `of` does not say so.
+  bool CollectNumber(const Expression& node, size_t level, const Plan& of, Needs* needs) const;
+  bool ReplaceNumber(ExpressionPtr* node, size_t level, const Needs& needs, const Places& places) const;
   absl::Status CollectAll(Plan* plan, Needs* needs) const;
   void ReplaceAll(Plan* plan, const Needs& needs, const Places& places) const;
 
   const bool numbers_;
 };
 
-// Whether column `column` of the rows that expressions of `plan` read is a family.
-bool IsFamilyOfInput(const Plan& plan, size_t column) {
+// Whether `is(plan, column)` of the rows that expressions of `plan` read.
+bool IsOfInput(const Plan& plan, size_t column, bool (*is)(const Plan& plan, size_t column)) {
   if (plan.inputs.empty()) return false;
   const size_t left = plan.inputs[0]->types.size();
-  if (column < left) return IsFamily(*plan.inputs[0], column);
-  return plan.kind == Plan::Kind::kJoin && IsFamily(*plan.inputs[1], column - left);
+  if (column < left) return is(*plan.inputs[0], column);
+  return plan.kind == Plan::Kind::kJoin && is(*plan.inputs[1], column - left);
+}
+bool IsFamilyOfInput(const Plan& plan, size_t column) { return IsOfInput(plan, column, IsFamily); }
+
+// A reference to a column of the plan's input, from a subquery so many levels further in.
+ExpressionPtr MakeReference(size_t column, const Type& type, size_t level) {
+  ExpressionPtr reference = MakeColumn(column, type);
+  if (level > 0) {
+    reference->kind = Expression::Kind::kOuter;
+    reference->depth = level;
+  }
+  return reference;
+}
+
+bool Narrower::CollectNumber(const Expression& node, size_t level, const Plan& of, Needs* needs) const {
+  if (!numbers_) return false;
+  const std::optional<NumberAccess> access = NumberAccessOf(node);
+  if (!access.has_value() || !IsReference(*access->number.family, level)) return false;
+  const size_t column = access->number.family->index;
+  const bool is_column = access->cell == access->number.family;
+  if (column >= kLambdaBase || !IsOfInput(of, column, is_column ? IsUnpackedCell : IsFamily)) return false;
+  needs->Add(column, access->number);
+  needs->Add(column, access->bytes);
+  return true;
+}
+
+bool Narrower::ReplaceNumber(ExpressionPtr* node, size_t level, const Needs& needs,
+                             const Places& places) const {
+  if (!numbers_) return false;
+  const std::optional<NumberAccess> access = NumberAccessOf(**node);
+  if (!access.has_value() || !IsReference(*access->number.family, level)) return false;
+  const size_t column = access->number.family->index;
+  const size_t number = needs.Find(column, access->number);
+  if (number == needs.list().size()) return false;
+  const size_t bytes = needs.Find(column, access->bytes);
+  *node = MakeOfNumber(**node, *access, MakeReference(places[number], access->number.type, level),
+                       MakeReference(places[bytes], access->bytes.type, level));
+  return true;
 }
 
 absl::Status Narrower::Collect(ExpressionPtr* expression, const Plan& of, Needs* needs) const {
   absl::Status status;
   VisitNodes(expression, [&](ExpressionPtr* node, size_t level) {
-    const std::optional<Access> access = AccessOf(**node, numbers_);
+    if (CollectNumber(**node, level, of, needs)) return true;
+    const std::optional<Access> access = AccessOf(**node);
     if (access.has_value() && IsReference(*access->family, level) && access->family->index < kLambdaBase &&
         IsFamilyOfInput(of, access->family->index)) {
       needs->Add(access->family->index, access);
@@ -136,16 +220,12 @@ absl::Status Narrower::Collect(ExpressionPtr* expression, const Plan& of, Needs*
 
 void Narrower::Replace(ExpressionPtr* expression, const Needs& needs, const Places& places) const {
   VisitNodes(expression, [&](ExpressionPtr* node, size_t level) {
-    const std::optional<Access> access = AccessOf(**node, numbers_);
+    if (ReplaceNumber(node, level, needs, places)) return true;
+    const std::optional<Access> access = AccessOf(**node);
     if (access.has_value() && IsReference(*access->family, level) && access->family->index < kLambdaBase) {
       const size_t need = needs.Find(access->family->index, access);
       if (need < needs.list().size()) {
-        ExpressionPtr column = MakeColumn(places[need], access->type);
-        if (level > 0) {
-          column->kind = Expression::Kind::kOuter;
-          column->depth = level;
-        }
-        *node = std::move(column);
+        *node = MakeReference(places[need], access->type, level);
         return true;
       }
     }
@@ -245,7 +325,6 @@ void Narrower::NarrowScan(Plan* plan, const Needs& needs, Places* places) const 
       column.kind = need.access->kind;
       column.qualifier = need.access->qualifier;
       column.written = need.access->written;
-      column.is_safe = need.access->is_safe;
       column.type = need.access->type;
     }
     places->push_back(columns.size());
@@ -277,14 +356,25 @@ absl::Status Narrower::NarrowThrough(Plan* plan, const Needs& needs, Places* pla
   return absl::OkStatus();
 }
 
+// The need of a project's input for a need of its columns that is an access: the column is a plain one, or a cell's history that is
+// wanted as numbers.
+Need BelowProject(const Expression& expression, const Access& access) {
+  if (expression.kind == Expression::Kind::kColumn) return {expression.index, access};
+  const std::optional<Access> cell = AccessOf(expression);
+  CHECK(cell.has_value());
+  Need need{cell->family->index, access};
+  need.access->qualifier = cell->qualifier;
+  return need;
+}
+
 absl::Status Narrower::NarrowProject(PlanPtr* plan, const Needs& needs, Places* places) {
   Plan& project = **plan;
   Needs below;
   std::vector<ExpressionPtr> kept;
   for (const Need& need : needs.list()) {
     if (need.access.has_value()) {
-      // IsFamily has found a plain column here.
-      below.Add(project.expressions[need.column]->index, need.access);
+      const Need of_input = BelowProject(*project.expressions[need.column], *need.access);
+      below.Add(of_input.column, of_input.access);
       continue;
     }
     SONDE_TRY(Collect(&project.expressions[need.column], project, &below));
@@ -294,7 +384,9 @@ absl::Status Narrower::NarrowProject(PlanPtr* plan, const Needs& needs, Places* 
   for (const Need& need : needs.list()) {
     ExpressionPtr& expression = project.expressions[need.column];
     if (need.access.has_value()) {
-      kept.push_back(MakeColumn(below_places[below.Find(expression->index, need.access)], need.access->type));
+      const Need of_input = BelowProject(*expression, *need.access);
+      kept.push_back(
+          MakeColumn(below_places[below.Find(of_input.column, of_input.access)], need.access->type));
     } else {
       kept.push_back(CloneDeep(*expression));
       Replace(&kept.back(), below, below_places);
@@ -402,25 +494,55 @@ absl::Status Narrower::NarrowJoin(Plan* plan, const Needs& needs, Places* places
   return absl::OkStatus();
 }
 
-// Histories say which rows there are, so all of them stay.
+// The same access, to a history of such values.
+Access OfHistory(Access access, const Type& history) {
+  const std::vector<Type::Field>& fields = history.element().fields();
+  access.type = Type::Array(Type::Struct({fields[0], {fields[1].name, access.type}}));
+  return access;
+}
+
+// Histories say which rows there are, so all of them stay, be it as numbers.
 absl::Status Narrower::NarrowUnpack(Plan* plan, const Needs& needs, Places* places) {
-  const size_t width = plan->inputs[0]->types.size();
-  Needs below;
-  for (const Plan::History& history : plan->history) below.Add(history.column, std::nullopt);
-  for (const Need& need : needs.list()) {
-    if (need.column < width) below.Add(need.column, std::nullopt);
+  const Plan& input = *plan->inputs[0];
+  const size_t width = input.types.size();
+  Needs wanted = needs;
+  for (const Plan::History& history : plan->history) {
+    const auto is_of_it = [&history](const Need& need) { return need.column == history.column; };
+    if (std::ranges::any_of(needs.list(), is_of_it)) continue;
+    if (numbers_ && !history.is_map && IsCellHistory(input, history.column)) {
+      const NumberAccess times = AccessOfTimes();
+      wanted.Add(history.column, times.number);
+      wanted.Add(history.column, times.bytes);
+    } else {
+      wanted.Add(history.column, std::nullopt);
+    }
   }
+  Needs below;
+  const auto below_of = [&](const Need& need) -> std::optional<Access> {
+    if (!need.access.has_value()) return std::nullopt;
+    return OfHistory(*need.access, input.types[need.column]);
+  };
+  std::vector<std::optional<Access>> accesses;
+  for (const Need& need : wanted.list()) {
+    accesses.push_back(need.column < width ? below_of(need) : std::nullopt);
+    if (need.column < width) below.Add(need.column, accesses.back());
+  }
+  const std::vector<Type> before = plan->types;
   Places below_places;
   SONDE_TRY(Narrow(&plan->inputs[0], below, &below_places));
-  const std::vector<Type> before = plan->types;
   plan->types = plan->inputs[0]->types;
-  for (Plan::History& history : plan->history) {
-    const size_t place = below_places[below.Find(history.column, std::nullopt)];
-    plan->types[place] = before[history.column];
-    history.column = place;
+  const std::vector<Plan::History> histories = std::exchange(plan->history, {});
+  for (size_t i = 0; i < wanted.list().size(); ++i) {
+    const Need& need = wanted.list()[i];
+    const auto history = std::ranges::find(histories, need.column, &Plan::History::column);
+    if (history == histories.end()) continue;
+    const size_t place = below_places[below.Find(need.column, accesses[i])];
+    plan->types[place] = need.access.has_value() ? need.access->type : before[need.column];
+    plan->history.push_back({place, history->is_map});
   }
-  for (const Need& need : needs.list()) {
-    places->push_back(need.column < width ? below_places[below.Find(need.column, std::nullopt)]
+  for (size_t i = 0; i < needs.list().size(); ++i) {
+    const Need& need = wanted.list()[i];
+    places->push_back(need.column < width ? below_places[below.Find(need.column, accesses[i])]
                                           : plan->types.size());
   }
   plan->types.emplace_back(TypeKind::kTimestamp);
@@ -448,13 +570,15 @@ namespace {
 
 // Whether a scan reads something else of a cell that it reads as a number.
 bool ReadsNumbersTwice(const Plan::Scan& scan) {
+  using Kind = ScanColumn::Kind;
   for (const ScanColumn& number : scan.columns) {
-    if (number.kind != ScanColumn::Kind::kNumber) continue;
+    if (number.kind != Kind::kNumber) continue;
     for (const ScanColumn& other : scan.columns) {
-      if (&other == &number || other.family != number.family) continue;
-      const bool is_whole = other.kind == ScanColumn::Kind::kFamily;
-      const bool is_cell = other.kind == ScanColumn::Kind::kCell || other.kind == ScanColumn::Kind::kNumber;
-      if (is_whole || (is_cell && other.qualifier == number.qualifier)) return true;
+      if (other.family != number.family) continue;
+      if (other.kind == Kind::kFamily) return true;
+      if (other.qualifier != number.qualifier) continue;
+      const bool is_number = other.kind == Kind::kNumber || other.kind == Kind::kNumberBytes;
+      if (other.kind == Kind::kCell || (is_number && other.written != number.written)) return true;
     }
   }
   return false;

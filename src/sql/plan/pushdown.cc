@@ -23,7 +23,7 @@ bool IsCheap(const Expression& expression) {
     case Expression::Kind::kField:
       return IsCheap(*expression.arguments[0]);
     default:
-      return AccessOf(expression, /*numbers=*/true).has_value();
+      return AccessOf(expression).has_value() || NumberAccessOf(expression).has_value();
   }
 }
 

@@ -82,6 +82,10 @@ bool IsNullWith(const Expression& expression, const std::vector<size_t>& columns
     case Expression::Kind::kCast:
     case Expression::Kind::kField:
       return IsNullWith(*expression.arguments[0], columns);
+    case Expression::Kind::kCoalesce:
+      return std::ranges::all_of(expression.arguments, [&columns](const ExpressionPtr& argument) {
+        return IsNullWith(*argument, columns);
+      });
     case Expression::Kind::kCall: {
       if (expression.function == nullptr) return false;
       if (IsStrict(*expression.function)) return any(expression.arguments);
@@ -130,7 +134,7 @@ std::vector<size_t> CellsOf(const Plan::Scan& scan) {
   for (size_t i = 0; i < scan.columns.size(); ++i) {
     const ScanColumn::Kind kind = scan.columns[i].kind;
     if (kind == ScanColumn::Kind::kCell || kind == ScanColumn::Kind::kWriteTimestamp ||
-        kind == ScanColumn::Kind::kNumber) {
+        kind == ScanColumn::Kind::kNumber || kind == ScanColumn::Kind::kNumberBytes) {
       cells.push_back(i);
     }
   }
@@ -222,6 +226,19 @@ void OfUnpack(Plan* unpack) {
   if (at->kind == Plan::Kind::kScan) at->scan->needs_all_rows = false;
 }
 
+// Rows without values do not matter to a total that leaves NULL out.
+void OfAggregate(Plan* aggregate) {
+  const Plan& input = *aggregate->inputs[0];
+  if (input.kind != Plan::Kind::kScan || !aggregate->expressions.empty() || aggregate->aggregates.empty())
+    return;
+  const std::vector<size_t> cells = CellsOf(*input.scan);
+  const bool leaves_out = std::ranges::all_of(aggregate->aggregates, [&cells](const AggregateItem& item) {
+    return item.function != nullptr && !item.function->takes_nulls && item.having == nullptr &&
+           !item.arguments.empty() && IsNullWith(*item.arguments[0], cells);
+  });
+  if (leaves_out) input.scan->needs_all_rows = false;
+}
+
 // The scan whose row key a column is, if its rows come in the order of the scan; null: there is none.
 Plan::Scan* ScanInOrder(Plan* plan, size_t column, bool* repeats) {
   switch (plan->kind) {
@@ -265,6 +282,7 @@ void CollectScanFacts(PlanPtr* plan) {
   if ((*plan)->kind == Plan::Kind::kSort) OfSort(plan);
   if ((*plan)->kind == Plan::Kind::kFilter) OfFilter(plan->get());
   if ((*plan)->kind == Plan::Kind::kUnpack) OfUnpack(plan->get());
+  if ((*plan)->kind == Plan::Kind::kAggregate) OfAggregate(plan->get());
   for (PlanPtr& input : (*plan)->inputs) CollectScanFacts(&input);
   ForEachSubquery(plan->get(),
                   [](Expression::Kind /*kind*/, PlanPtr* subquery) { CollectScanFacts(subquery); });

@@ -10,6 +10,7 @@
 
 #include "base/varint.h"
 #include "sql/message/query_values.h"
+#include "sql/plan/point_query.h"
 #include "wire/call/data_target.h"
 #include "wire/call/grpc_status.h"
 #include "wire/sql/sql_parameters.h"
@@ -58,6 +59,13 @@ absl::Status Expired(std::string_view why) {
   return status;
 }
 
+PreparedQueryRef MakePrepared(std::string token_bytes, const PreparedQueryToken& token,
+                              sql::BoundQuery query) {
+  const bool is_point = query.explain == sql::BoundQuery::Explain::kNo && sql::IsPointQuery(*query.plan);
+  return std::make_shared<const PreparedQuery>(PreparedQuery{
+      std::move(token_bytes), token.instance, token.query, token.issued_micros, std::move(query), is_point});
+}
+
 constexpr std::string_view kTablesHaveChanged = "a table that it reads has changed";
 
 }  // namespace
@@ -95,8 +103,7 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(
   }
   token.fingerprint = FingerprintOf(query->tables);
   token.issued_micros = tables_->clock().NowMicros();
-  auto prepared = std::make_shared<const PreparedQuery>(
-      PreparedQuery{tokens_.Write(token), instance, text, token.issued_micros, *std::move(query)});
+  PreparedQueryRef prepared = MakePrepared(tokens_.Write(token), token, *std::move(query));
   Keep(prepared);
   return prepared;
 }
@@ -142,8 +149,7 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::BindAgain(const std::string& t
   }
   if (!query.ok()) return query.status();
   if (FingerprintOf(query->tables) != token.fingerprint) return Expired(kTablesHaveChanged);
-  auto prepared = std::make_shared<const PreparedQuery>(
-      PreparedQuery{token_bytes, token.instance, token.query, token.issued_micros, *std::move(query)});
+  PreparedQueryRef prepared = MakePrepared(token_bytes, token, *std::move(query));
   Keep(prepared);
   return prepared;
 }

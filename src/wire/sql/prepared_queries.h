@@ -31,6 +31,7 @@ struct PreparedQuery {
   std::string text;
   int64_t issued_micros = 0;
   sql::BoundQuery query;
+  bool is_point = false;  // sql::IsPointQuery
 };
 using PreparedQueryRef = std::shared_ptr<const PreparedQuery>;
 

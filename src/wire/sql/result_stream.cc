@@ -100,7 +100,7 @@ rpc::Message ResultStream::NextPiece() {
   OutgoingBatch& batch = *outgoing_;
   const bool is_last = batch.bytes.size() - batch.sent <= kMessageBytes;
   std::string piece =
-      batch.sent == 0 && is_last ? batch.bytes : batch.bytes.substr(batch.sent, kMessageBytes);
+      batch.sent == 0 && is_last ? std::move(batch.bytes) : batch.bytes.substr(batch.sent, kMessageBytes);
   batch.sent += piece.size();
   if (!is_last) return Finish("", std::move(piece), std::nullopt);
   const uint32_t checksum = batch.checksum;

@@ -35,6 +35,12 @@ constexpr int64_t kQueryShare = 4;
 constexpr size_t kParametersMax = 10'000;
 constexpr int64_t kParametersBytesMax = 16 << 20;
 
+// Bounds of what is answered on the thread that requests come in on: that of the request, of the memory of operators, and
+// of the time.  What turns out larger begins again among the readers.
+constexpr size_t kShortRequestBytesMax = 64 << 10;
+constexpr int64_t kShortQueryBytesMax = 1 << 20;
+constexpr absl::Duration kShortQueryTime = absl::Milliseconds(2);
+
 absl::StatusOr<std::vector<sql::QueryParameter>> ParseParameterTypes(const pb::PrepareQueryRequest& request) {
   if (request.param_types_size() > static_cast<int>(kParametersMax)) {
     return absl::InvalidArgumentError(
@@ -126,6 +132,8 @@ class ExecuteQueryHandler final : public rpc::Handler {
         kind_(KindOf(resources)),
         tables_(tables),
         queries_(queries),
+        cost_(resources.read_cost),
+        blocks_(resources.reads_block),
         metrics_(resources.metrics),
         query_metrics_(*query_metrics) {}
 
@@ -138,12 +146,11 @@ class ExecuteQueryHandler final : public rpc::Handler {
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return End(place.status());
     place_ = *std::move(place);
-    kind_.workers->Submit(call_->deadline(), [this, bytes = std::move(bytes)](absl::Status status) mutable {
-      if (status.ok()) status = Open(&bytes);
-      if (!status.ok()) return End(status);
-      if (first_.has_value()) return Send(*std::exchange(first_, std::nullopt));
-      Produce();
-    });
+    if (!GoesAmongReaders() && bytes.size() <= kShortRequestBytesMax) {
+      if (absl::Status status = Parse(&bytes); !status.ok()) return End(status);
+      if (const PreparedQueryRef prepared = FindPoint(); prepared != nullptr) return AnswerHere(prepared);
+    }
+    AnswerAmongReaders(std::move(bytes));
   }
 
   void OnWriteDone(bool ok) override {
@@ -162,17 +169,57 @@ class ExecuteQueryHandler final : public rpc::Handler {
     return kind;
   }
 
-  absl::Status Open(rpc::MessageBytes* bytes) {
-    ParsedRequest<pb::ExecuteQueryRequest> parsed;
-    if (absl::Status status = parsed.Parse(bytes, &place_); !status.ok()) return status;
+  // Whether the thread that requests come in on is not to read (ReadRows decides so, too).
+  bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh(); }
+
+  absl::Status Parse(rpc::MessageBytes* bytes) {
+    request_.emplace();
+    if (absl::Status status = request_->Parse(bytes, &place_); !status.ok()) return status;
     held_bytes_ = place_.bytes();
-    const pb::ExecuteQueryRequest& request = parsed.message();
-    if (absl::Status status = CheckInstanceName(request.instance_name()); !status.ok()) return status;
+    return CheckInstanceName(request_->message().instance_name());
+  }
+
+  // The query of the request, if it is one for a single row, in memory, and is asked from its beginning.
+  PreparedQueryRef FindPoint() {
+    const pb::ExecuteQueryRequest& request = request_->message();
+    if (request.prepared_query().empty() || !request.resume_token().empty()) return nullptr;
+    absl::StatusOr<PreparedQueryRef> prepared = FindQuery(request);
+    // Whoever answers it finds the error again.
+    return prepared.ok() && (*prepared)->is_point ? *std::move(prepared) : nullptr;
+  }
+
+  void AnswerHere(PreparedQueryRef prepared) {
+    const StepCost::Timer timer(cost_);
+    short_until_ = absl::Now() + kShortQueryTime;
+    const absl::Status begun = Begin(std::move(prepared), request_->message());
+    absl::StatusOr<std::optional<rpc::Message>> message(begun.ok() ? stream_->Next() : begun);
+    if (absl::IsAborted(message.status())) {
+      stream_.reset();
+      return AnswerAmongReaders({});
+    }
+    short_until_.reset();
+    Send(std::move(message));
+  }
+
+  // `bytes`: those of the request, unless it is parsed already.
+  void AnswerAmongReaders(rpc::MessageBytes bytes) {
+    short_until_.reset();
+    kind_.workers->Submit(call_->deadline(), [this, bytes = std::move(bytes)](absl::Status status) mutable {
+      if (status.ok() && !request_.has_value()) status = Parse(&bytes);
+      if (status.ok()) status = Open();
+      if (!status.ok()) return End(status);
+      if (first_.has_value()) return Write(*std::exchange(first_, std::nullopt));
+      Produce();
+    });
+  }
+
+  absl::Status Open() {
+    const pb::ExecuteQueryRequest& request = request_->message();
     absl::StatusOr<PreparedQueryRef> prepared = FindQuery(request);
     if (!prepared.ok()) return prepared.status();
-    absl::StatusOr<std::vector<sql::Value>> parameters = ParseParameters((*prepared)->query, request);
-    if (!parameters.ok()) return parameters.status();
-    return Begin(*std::move(prepared), *std::move(parameters), request.resume_token());
+    absl::Status status = Begin(*std::move(prepared), request);
+    request_.reset();
+    return status;
   }
 
 // Its fields from before there were prepared queries are served like all others.
@@ -209,16 +256,20 @@ class ExecuteQueryHandler final : public rpc::Handler {
   }
 #pragma GCC diagnostic pop
 
-  absl::Status Begin(PreparedQueryRef prepared, std::vector<sql::Value> parameters,
-                     const std::string& resume) {
-    const uint64_t request_hash = HashOfRequest(*prepared, parameters);
+  absl::Status Begin(PreparedQueryRef prepared, const pb::ExecuteQueryRequest& request) {
+    absl::StatusOr<std::vector<sql::Value>> parameters = ParseParameters(prepared->query, request);
+    if (!parameters.ok()) return parameters.status();
+    const std::string& resume = request.resume_token();
+    const uint64_t request_hash = HashOfRequest(*prepared, *parameters);
     sql::ExecutionEnvironment environment{
         .tables = tables_,
         .deadline = call_->deadline(),
         .interrupted =
             [this] {
               if (call_->IsCancelled()) return absl::CancelledError("The client has gone");
-              if (absl::Now() > call_->deadline()) {
+              const absl::Time now = absl::Now();
+              if (short_until_.has_value() && now > *short_until_) return IsNotShort();
+              if (now > call_->deadline()) {
                 return absl::DeadlineExceededError("The deadline has passed during the query");
               }
               return absl::OkStatus();
@@ -240,7 +291,7 @@ class ExecuteQueryHandler final : public rpc::Handler {
       environment.resume_after = token->place;
     }
     absl::StatusOr<std::unique_ptr<sql::Execution>> execution =
-        sql::Execute(prepared->query, std::move(parameters), environment);
+        sql::Execute(prepared->query, *std::move(parameters), environment);
     if (!execution.ok()) return execution.status();
     stream_ = std::make_unique<ResultStream>(std::move(prepared), *std::move(execution), request_hash,
                                              &queries_->tokens());
@@ -250,6 +301,7 @@ class ExecuteQueryHandler final : public rpc::Handler {
   // The account of the query's memory.  One thread at a time.
   absl::Status Hold(int64_t more_bytes) {
     const int64_t operators = operator_bytes_ + more_bytes;
+    if (short_until_.has_value() && operators > kShortQueryBytesMax) return IsNotShort();
     const int64_t most = kind_.admission->limits().bytes / kQueryShare;
     if (more_bytes > 0 && operators > most) {
       return absl::ResourceExhaustedError(
@@ -263,17 +315,21 @@ class ExecuteQueryHandler final : public rpc::Handler {
     return status;
   }
 
+  static absl::Status IsNotShort() { return absl::AbortedError("The query goes on among the readers"); }
+
   // Makes one message and sends it.  The end of this object may come before it returns.
-  void Produce() {
-    absl::StatusOr<std::optional<rpc::Message>> message = stream_->Next();
+  void Produce() { Send(stream_->Next()); }
+
+  void Send(absl::StatusOr<std::optional<rpc::Message>> message) {
     if (!message.ok()) return End(message.status());
     if (!message->has_value()) return End(absl::OkStatus());
+    if (stream_->IsOver()) return End(absl::OkStatus(), **std::move(message));
     message_bytes_ = static_cast<int64_t>(stream_->message_bytes());
     if (absl::Status status = Hold(0); !status.ok()) return End(status);
-    Send(**std::move(message));
+    Write(**std::move(message));
   }
 
-  void Send(rpc::Message message) {
+  void Write(rpc::Message message) {
     AddMetadata(absl::OkStatus());
     call_->Write(std::move(message));
   }
@@ -282,7 +338,7 @@ class ExecuteQueryHandler final : public rpc::Handler {
     if (!std::exchange(metadata_added_, true)) AddServerMetadata(call_, came_, status);
   }
 
-  void End(const absl::Status& status) {
+  void End(const absl::Status& status, std::optional<rpc::Message> last = std::nullopt) {
     const absl::Time now = absl::Now();
     if (stream_ != nullptr) {
       EndedQuery query = stream_->Ended();
@@ -296,6 +352,7 @@ class ExecuteQueryHandler final : public rpc::Handler {
     stream_.reset();  // gives its memory back to place_
     metrics_->Record(kMethod, status.code(), absl::ToInt64Microseconds(now - came_));
     AddMetadata(status);
+    if (last.has_value()) return call_->WriteAndFinish(*std::move(last), ToCallStatus(status));
     call_->Finish(ToCallStatus(status));
   }
 
@@ -303,6 +360,8 @@ class ExecuteQueryHandler final : public rpc::Handler {
   const CallKind kind_;
   Tables* const tables_;
   PreparedQueries* const queries_;
+  StepCost* const cost_;
+  const bool blocks_;  // the store is behind a network
   RequestMetrics* const metrics_;
   QueryMetrics& query_metrics_;
   const absl::Time came_ = absl::Now();
@@ -312,7 +371,9 @@ class ExecuteQueryHandler final : public rpc::Handler {
   int64_t operator_bytes_max_ = 0;
   int64_t message_bytes_ = 0;  // of place_: the message on its way
   bool metadata_added_ = false;
-  std::optional<rpc::Message> first_;     // a message that comes before the stream's
+  std::optional<ParsedRequest<pb::ExecuteQueryRequest>> request_;  // until the query begins
+  std::optional<absl::Time> short_until_;                          // set: it is answered where it came in
+  std::optional<rpc::Message> first_;                              // a message that comes before the stream's
   std::unique_ptr<ResultStream> stream_;  // last: it uses the account above until its end
 };
 
