@@ -18,11 +18,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "base/format.h"
+#include "base/processors.h"
 #include "server/local_store.h"
 #include "server/memory_shares.h"
 #include "server/serve_http.h"
 #include "server/temporary_directory.h"
 #include "wire/grpc_server.h"
+#include "work/idle_workers.h"
 
 namespace sonde {
 namespace {
@@ -156,8 +158,9 @@ absl::Status Serve(ServeSettings settings) {
                          .writes_per_second = settings.writes_per_second},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return server.status();
+  IdleWorkers idle_workers(UsableProcessors());
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =
-      OpenIngest(settings, &(*store)->tables(), (*server)->commit_line());
+      OpenIngest(settings, &(*store)->tables(), (*server)->commit_line(), &idle_workers);
   if (!ingest.ok()) return ingest.status();
   absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
       settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()), ingest->get());
