@@ -208,9 +208,10 @@ void AddSeriesQuery(CLI::App& series, int* exit_status) {
     command->add_option(flag, *list, help)->delimiter(',')->allow_extra_args(false);
   };
   command
-      ->add_option(
-          "--where", request.where,
-          "TAG=VALUE, TAG=PREFIX*, TAG=~REGEX, TAG!=VALUE, TAG!~REGEX; several = of one tag: any of them")
+      ->add_option("--where", request.where,
+                   "TAG=VALUE, TAG=PREFIX*, TAG=~REGEX, TAG!=VALUE, TAG!~REGEX, FIELD>NUMBER (>=, <, <=); "
+                   "several = of one tag: "
+                   "any of them")
       ->allow_extra_args(false);
   add_list("--field,--fields", &request.fields, "only these, separated by commas (all)");
   command->add_option("--from", request.from, "the first time");

@@ -1,4 +1,5 @@
-// Measures how many bytes ranges of rows take, as far as a store can tell without reading them.
+// Measures how many bytes ranges of rows take, and divides ranges, as far as a store can tell without reading
+// them.
 //
 // Threads: all functions may be called at once.  Errors: those of row_store.h.
 #pragma once
@@ -10,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "model/cell.h"
+#include "model/divided_ranges.h"
+#include "model/row_range.h"
 
 namespace sonde {
 
@@ -21,6 +24,11 @@ class RangeSizes {
   virtual absl::StatusOr<std::vector<uint64_t>> Measure(TableId table, const std::vector<std::string>& starts,
                                                         const std::string& end,
                                                         absl::Time deadline = absl::InfiniteFuture()) = 0;
+
+  // Divides `ranges` (normal form) by what is stored of the family.  One part: it is little, or nobody can
+  // tell.  Costs a microsecond a part and page.
+  virtual absl::StatusOr<DividedRanges> Divide(TableId table, FamilyId family,
+                                               const std::vector<RowRange>& ranges) = 0;
 
  protected:
   ~RangeSizes() = default;

@@ -19,6 +19,7 @@
 #include "absl/types/span.h"
 #include "base/number_bytes.h"
 #include "model/column.h"
+#include "model/divided_ranges.h"
 #include "model/gc_rule.h"
 #include "model/row_range.h"
 
@@ -116,6 +117,13 @@ class NumberAccess {
   // returns.  A `row` that returns false ends the scan early.
   virtual absl::Status Read(const std::string& table, const NumberRead& read,
                             const std::function<bool(const NumberRow&)>& row) = 0;
+
+  // Divides the read's ranges, which must be in normal form (NormalizeRanges), for several reads at once.  One
+  // part: it is not worth while.
+  virtual absl::StatusOr<DividedRanges> Divide(const std::string& table, const std::string& family,
+                                               const std::vector<RowRange>& ranges) = 0;
+  // Tells whoever observes the tables that reads of all parts of a table have read it whole, `rows` rows.
+  virtual void NoteFullScan(const std::string& table, int64_t rows) = 0;
 };
 
 class TableAccess {

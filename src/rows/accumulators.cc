@@ -277,15 +277,31 @@ void Accumulators::MergeKept(size_t index, const Kept<Number>& other, size_t oth
   if (needs_.has_ends) AddEnds(index, other.ends[other_index], &kept);
 }
 
+template <typename Number>
+void Accumulators::CopyKept(size_t index, const Kept<Number>& other, size_t other_index) {
+  auto& kept = std::get<Kept<Number>>(kept_);
+  if (needs_.has_sum) kept.sums[index] = other.sums[other_index];
+  if (needs_.has_extremes) kept.extremes[index] = other.extremes[other_index];
+  if (needs_.has_ends) kept.ends[index] = other.ends[other_index];
+}
+
 void Accumulators::Merge(size_t index, const Accumulators& other, size_t other_index) {
   const int64_t count = other.counts_[other_index];
   if (count == 0) return;
-  if (needs_.has_moments) AddMoments(index, count, other.moments_[other_index]);
-  if (const auto* ints = std::get_if<Kept<absl::int128>>(&other.kept_)) {
-    MergeKept(index, *ints, other_index);
-  } else if (const auto* doubles = std::get_if<Kept<double>>(&other.kept_)) {
-    MergeKept(index, *doubles, other_index);
+  const bool is_empty = counts_[index] == 0;
+  if (needs_.has_moments) {
+    if (is_empty) {
+      moments_[index] = other.moments_[other_index];
+    } else {
+      AddMoments(index, count, other.moments_[other_index]);
+    }
   }
+  const auto merge = [&](const auto& kept) {
+    if constexpr (!std::is_same_v<std::decay_t<decltype(kept)>, std::monostate>) {
+      is_empty ? CopyKept(index, kept, other_index) : MergeKept(index, kept, other_index);
+    }
+  };
+  std::visit(merge, other.kept_);
   if (needs_.has_values) {
     const std::vector<double>& more = other.values_[other_index].numbers;
     values_[index].numbers.insert(values_[index].numbers.end(), more.begin(), more.end());

@@ -44,7 +44,8 @@ class Accumulators {
 
   // Adds a run of rows: values.size() == times_micros.size(), one time a value.
   void Add(size_t index, absl::Span<const int64_t> times_micros, const ColumnView& values);
-  // As if all values of an accumulator of `other` had been added.  `other` has the same type and needs.
+  // As if all values of an accumulator of `other` had been added: an empty one becomes the same, bit by bit.
+  // `other` has the same type and needs.
   void Merge(size_t index, const Accumulators& other, size_t other_index);
 
   bool AreInts() const { return std::holds_alternative<Kept<absl::int128>>(kept_); }
@@ -112,6 +113,8 @@ class Accumulators {
   void AddEnds(size_t index, const Ends<Number>& ends, Kept<Number>* kept) const;
   template <typename Number>
   void MergeKept(size_t index, const Kept<Number>& other, size_t other_index);
+  template <typename Number>
+  void CopyKept(size_t index, const Kept<Number>& other, size_t other_index);
   // Adds the moments of `count` values to those of counts_[index] values.
   void AddMoments(size_t index, int64_t count, const Moments& moments);
   double Percentile(size_t index, double percentile) const;

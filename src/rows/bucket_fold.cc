@@ -93,9 +93,20 @@ BucketFold::Group* BucketFold::FindGroup(const Batch& batch, int64_t first_micro
       assert(batch.columns[column].is_constant());
       key.emplace_back(*batch.columns[column].bytes());
     }
+    return FindGroup(std::move(key), first_micros);
+  }
+  last_group_->second.first_micros = std::min(last_group_->second.first_micros, first_micros);
+  return &last_group_->second;
+}
+
+BucketFold::Group* BucketFold::FindGroup(Key key, int64_t first_micros) {
+  if (last_group_ == groups_.end() || last_group_->first != key) {
     bool is_new = false;
     std::tie(last_group_, is_new) = groups_.try_emplace(std::move(key));
-    if (is_new) last_group_->second.first_micros = first_micros;
+    if (is_new) {
+      last_group_->second.first_micros = first_micros;
+      in_order_.push_back(last_group_);
+    }
   }
   Group* const group = &last_group_->second;
   group->first_micros = std::min(group->first_micros, first_micros);
@@ -121,7 +132,10 @@ absl::StatusOr<size_t> BucketFold::FindBucket(Group* group, int64_t time_micros)
   if (time_micros < bucket_.start_micros || time_micros >= bucket_.end_micros) {
     bucket_ = plan_.buckets ? plan_.buckets->find(time_micros) : kAllTimes;
   }
-  const int64_t start_micros = bucket_.start_micros;
+  return PlaceOf(group, bucket_.start_micros);
+}
+
+absl::StatusOr<size_t> BucketFold::PlaceOf(Group* group, int64_t start_micros) {
   const auto found = FindPlace(group, start_micros);
   if (found != group->places.end() && found->first == start_micros) {
     group->last_place = found;
@@ -161,9 +175,37 @@ absl::Status BucketFold::Add(const Batch& batch) {
     }
     begin += count;
   }
+  return HoldValues(values_held_ - values_before);
+}
+
+// `values`: those of values_held_ that are new.
+absl::Status BucketFold::HoldValues(size_t values) {
   const auto needed = static_cast<int64_t>(values_held_);
   if (needed > plan_.limits.values_held_max) return Exceeds(FoldLimit::kValuesHeld, needed);
-  return held_.Add(static_cast<int64_t>((values_held_ - values_before) * 2 * sizeof(double)));
+  return held_.Add(static_cast<int64_t>(values * 2 * sizeof(double)));
+}
+
+bool BucketFold::HoldsAnotherGroup(const BucketFold& part, size_t group) const {
+  return !groups_.empty() && groups_.begin()->first != part.in_order_[group]->first;
+}
+
+absl::Status BucketFold::AddGroup(const BucketFold& part, size_t number) {
+  const auto& [key, of_part] = *part.in_order_[number];
+  Group* const group = FindGroup(key, of_part.first_micros);
+  size_t values = 0;
+  for (const auto& [start_micros, place_of_part] : of_part.places) {
+    const absl::StatusOr<size_t> place = PlaceOf(group, start_micros);
+    if (!place.ok()) return place.status();
+    for (size_t i = 0; i < accumulators_.size(); ++i) {
+      values += part.accumulators_[i].ValuesHeld(place_of_part);
+      if (absl::Status status = check_.Step(1 + part.accumulators_[i].ValuesHeld(place_of_part));
+          !status.ok())
+        return status;
+      accumulators_[i].Merge(*place, part.accumulators_[i], place_of_part);
+    }
+  }
+  values_held_ += values;
+  return HoldValues(values);
 }
 
 absl::Status BucketFold::FindStarts(const Group& group) {
@@ -371,13 +413,14 @@ absl::StatusOr<bool> BucketFold::Next(Batch* batch) {
     }
     ++*giving_;
   }
-  Forget();
+  Clear();
   return false;
 }
 
-void BucketFold::Forget() {
+void BucketFold::Clear() {
   giving_.reset();
   groups_.clear();
+  in_order_.clear();
   last_group_ = groups_.end();
   for (Accumulators& some : accumulators_) some.Resize(0);
   values_held_ = 0;

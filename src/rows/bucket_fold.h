@@ -21,6 +21,9 @@
 //   OUT_OF_RANGE      an aggregate that is an int leaves 64 bits
 //   and the errors of `hold` and of `interrupted`
 // Cost: a run of rows in one bucket costs a search and, for each input, a loop over its values.
+// Parts: several threads may fold a part of the rows each; AddGroup puts one's groups behind another's.  A
+//   bucket whose rows are in one part has the same results, bit by bit; elsewhere ints do, and sums of doubles
+//   may differ in the last bit, as their parts are summed first.
 #pragma once
 
 #include <cstddef>
@@ -104,10 +107,19 @@ class BucketFold {
   // other: the group so far is whole then, and Next can give it.
   bool HoldsAnotherGroup(const Batch& batch) const;
 
+  // For folds of the parts of what is folded, which have the same plan: how many groups there are, by a number
+  // in the order in which they came.
+  size_t groups() const { return in_order_.size(); }
+  // As HoldsAnotherGroup and Add, for the rows of a group of `part`.
+  bool HoldsAnotherGroup(const BucketFold& part, size_t group) const;
+  absl::Status AddGroup(const BucketFold& part, size_t group);
+
   // Gives the next rows.  False: there are none left, and all is forgotten; rows of other groups may be
   //   added.
   // Rows that come before an error are given before it.
   absl::StatusOr<bool> Next(Batch* batch);
+  // Forgets all rows.
+  void Clear();
 
  private:
   using Key = std::vector<std::string>;
@@ -126,10 +138,15 @@ class BucketFold {
 
   bool IsOfGroup(const Batch& batch, const Key& key) const;
   Group* FindGroup(const Batch& batch, int64_t first_micros);
+  // Makes last_group_ the one with this key.
+  Group* FindGroup(Key key, int64_t first_micros);
   // The group's first place at this start or behind it.
   static Places::iterator FindPlace(Group* group, int64_t start_micros);
   // Makes bucket_ the bucket that holds `time_micros`, and returns the number of its accumulators.
   absl::StatusOr<size_t> FindBucket(Group* group, int64_t time_micros);
+  // The number of the accumulators of the bucket that starts here; new ones if there are none.
+  absl::StatusOr<size_t> PlaceOf(Group* group, int64_t start_micros);
+  absl::Status HoldValues(size_t values);
   // Sets starts_ to the starts of the buckets that go out, ascending.
   absl::Status FindStarts(const Group& group);
   absl::Status BeginGroup(const Group& group);
@@ -146,7 +163,6 @@ class BucketFold {
                             Column* out);
   absl::Status FillGaps();
   void GiveRows(const Key& key, Batch* batch);
-  void Forget();
 
   const FoldPlan plan_;
   const AggregateNeeds needs_;
@@ -158,6 +174,7 @@ class BucketFold {
 
   Groups groups_;
   Groups::iterator last_group_;             // the one that rows were added to last; end: none
+  std::vector<Groups::iterator> in_order_;  // in which they came
   std::vector<Accumulators> accumulators_;  // one for each input, for the buckets of all groups
   Bucket bucket_;                           // the one that was found last
   size_t values_held_ = 0;

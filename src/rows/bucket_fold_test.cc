@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -82,6 +83,65 @@ TEST(BucketFold, TellsWhenAGroupIsWhole) {
   ASSERT_TRUE(Add(&fold, "a", {{1, 1, {}}}).ok());
   EXPECT_FALSE(fold.HoldsAnotherGroup(of_a));
   EXPECT_TRUE(fold.HoldsAnotherGroup(of_b));
+}
+
+// What several folds made of parts of the rows is what one makes of all, bit by bit where a bucket's rows are
+// in one part.
+TEST(BucketFold, PartsBecomeWhatOneFoldIs) {
+  SeededRandom random(9);
+  for (int round = 0; round < 200; ++round) {
+    FoldPlan plan = PlanOf({Aggregate::kCount, Aggregate::kSum, Aggregate::kMin, Aggregate::kMax,
+                            Aggregate::kLast, Aggregate::kStddev, Aggregate::Percentile(40)});
+    if (round % 3 == 0) plan.windows = {1, 3};
+    BucketFold whole(plan, kNoAccount, kNobody), joined(plan, kNoAccount, kNobody);
+    std::vector<std::unique_ptr<BucketFold>> parts;
+    int64_t time = 0;
+    for (int run = 0; run < 30; ++run) {
+      // Each run is of another bucket.
+      time += 10;
+      std::vector<Point> points;
+      for (uint64_t i = 0; i < 1 + random.Uniform(9); ++i) {
+        points.push_back({time + static_cast<int64_t>(i), static_cast<int64_t>(random.Uniform(1'000)),
+                          static_cast<double>(random.Uniform(1'000'000)) / 7});
+      }
+      const std::string key(1, static_cast<char>('d' - run / 8));
+      if (parts.empty() || random.Uniform(4) == 0) {
+        parts.push_back(std::make_unique<BucketFold>(plan, kNoAccount, kNobody));
+      }
+      ASSERT_TRUE(Add(&whole, key, points).ok());
+      ASSERT_TRUE(Add(parts.back().get(), key, points).ok());
+    }
+    for (const auto& part : parts) {
+      for (size_t group = 0; group < part->groups(); ++group) {
+        ASSERT_TRUE(joined.AddGroup(*part, group).ok());
+      }
+    }
+    Batch of_whole, of_joined;
+    while (*whole.Next(&of_whole)) {
+      ASSERT_TRUE(*joined.Next(&of_joined));
+      ASSERT_EQ(Text(of_joined), Text(of_whole));
+      for (size_t i = 2; i < of_whole.columns.size(); ++i) {
+        const ColumnView &a = of_whole.columns[i], &b = of_joined.columns[i];
+        if (a.type() != ColumnType::kDouble) continue;
+        for (size_t row = 0; row < of_whole.rows; ++row) ASSERT_EQ(a.doubles()[row], b.doubles()[row]);
+      }
+    }
+    ASSERT_FALSE(*joined.Next(&of_joined));
+  }
+}
+
+TEST(BucketFold, GroupsOfPartsComeInTheOrderOfTheirRows) {
+  BucketFold part(PlanOf({Aggregate::kCount}), kNoAccount, kNobody),
+      fold(PlanOf({Aggregate::kCount}), kNoAccount, kNobody);
+  ASSERT_TRUE(Add(&part, "b", {{1, 1, {}}}).ok());
+  ASSERT_TRUE(Add(&part, "a", {{1, 1, {}}}).ok());
+  ASSERT_EQ(part.groups(), 2);
+  ASSERT_TRUE(fold.AddGroup(part, 0).ok());
+  EXPECT_FALSE(fold.HoldsAnotherGroup(part, 0));
+  EXPECT_TRUE(fold.HoldsAnotherGroup(part, 1));
+  EXPECT_EQ(All(&fold), "b 0 1 0\n");
+  part.Clear();
+  EXPECT_EQ(part.groups(), 0);
 }
 
 TEST(BucketFold, WithoutBucketsARowAGroupUnderItsFirstTime) {

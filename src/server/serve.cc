@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "base/format.h"
+#include "base/processors.h"
 #include "server/local_store.h"
 #include "server/memory_shares.h"
 #include "server/serve_http.h"
@@ -26,6 +27,7 @@
 #include "sql/http/sql_answer.h"
 #include "sql/plan/binder.h"
 #include "wire/grpc_server.h"
+#include "work/idle_workers.h"
 
 namespace sonde {
 namespace {
@@ -175,8 +177,9 @@ absl::Status Serve(ServeSettings settings) {
                          .sql_dialect = DialectOf(settings)},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return server.status();
+  IdleWorkers idle_workers(UsableProcessors());
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =
-      OpenIngest(settings, &(*store)->tables(), (*server)->commit_line());
+      OpenIngest(settings, &(*store)->tables(), (*server)->commit_line(), &idle_workers);
   if (!ingest.ok()) return ingest.status();
   std::atomic<bool> is_ending = false;
   absl::StatusOr<std::unique_ptr<HttpServer>> http =

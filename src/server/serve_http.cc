@@ -57,7 +57,8 @@ Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::Inge
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
-                                                                  Tables* tables, CommitLine* line) {
+                                                                  Tables* tables, CommitLine* line,
+                                                                  IdleWorkers* idle_workers) {
   const std::string instance = fmt::format("projects/{}/instances/{}", kProjectUsual, kInstanceUsual);
   auto local = std::make_unique<LocalTables>(tables, instance, "Sonde itself", line);
   // All threads may have a batch each, and these a quarter of the memory.
@@ -69,6 +70,7 @@ absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSet
   return series::IngestService::Open(std::move(local), &tables->clock(),
                                      {.ingest = ingest,
                                       .bytes_under_way_max = static_cast<int64_t>(settings.memory_bytes / 4),
+                                      .idle_workers = idle_workers,
                                       .tables_of_caller = [tables, instance, line](std::string caller) {
                                         return std::make_unique<LocalTables>(tables, instance,
                                                                              std::move(caller), line);

@@ -13,11 +13,14 @@
 namespace sonde {
 
 class CommitLine;
+class IdleWorkers;
 
 // Series are kept in this instance (its project and name are what `sonde series` has when nobody names
-// others). `tables`, and `line` (where short writes are committed), must outlive it.  Errors as IngestService::Open.
+// others). `tables`, `line` (where short writes are committed) and `idle_workers` (for questions) must outlive it.
+// Errors as IngestService::Open.
 absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
-                                                                  Tables* tables, CommitLine* line);
+                                                                  Tables* tables, CommitLine* line,
+                                                                  IdleWorkers* idle_workers);
 
 // The objects that `facts`, `sql` and `ingest` point to must outlive the server.  Returns null if the settings
 // want none. If the settings name no port and the usual one is taken, the server takes a free one, and the

@@ -157,4 +157,16 @@ absl::Status LocalTables::Read(const std::string& table, const NumberRead& read,
   return tables_->ReadNumbers(*schema, read, row, [this] { return caller_; });
 }
 
+absl::StatusOr<DividedRanges> LocalTables::Divide(const std::string& table, const std::string& family,
+                                                  const std::vector<RowRange>& ranges) {
+  absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(NameOf(table));
+  if (!schema.ok()) return schema.status();
+  return tables_->Divide(**schema, family, ranges);
+}
+
+void LocalTables::NoteFullScan(const std::string& table, int64_t rows) {
+  const absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(NameOf(table));
+  if (schema.ok()) tables_->NoteFullScan(**schema, rows, [this] { return caller_; });
+}
+
 }  // namespace sonde

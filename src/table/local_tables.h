@@ -46,6 +46,9 @@ class LocalTables final : public TableAccess, private NumberAccess {
  private:
   absl::Status Read(const std::string& table, const NumberRead& read,
                     const std::function<bool(const NumberRow&)>& row) override;
+  absl::StatusOr<DividedRanges> Divide(const std::string& table, const std::string& family,
+                                       const std::vector<RowRange>& ranges) override;
+  void NoteFullScan(const std::string& table, int64_t rows) override;
   std::string NameOf(const std::string& table) const { return instance_ + "/tables/" + table; }
 
   const std::shared_ptr<Tables> tables_;

@@ -239,6 +239,20 @@ absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
   return written;
 }
 
+absl::StatusOr<DividedRanges> Tables::Divide(const TableSchema& schema, const std::string& family,
+                                             const std::vector<RowRange>& ranges) {
+  const FamilySchema* const found = schema.FindFamily(family);
+  if (found == nullptr) return absl::NotFoundError(fmt::format("{}: no family '{}'", schema.name, family));
+  RangeSizes* const sizes = engine_->range_sizes();
+  if (sizes == nullptr) return DividedRanges{.parts = {ranges}, .rest = {}};
+  return sizes->Divide(schema.id, found->id, ranges);
+}
+
+void Tables::NoteFullScan(const TableSchema& schema, int64_t rows,
+                          const std::function<std::string()>& caller) {
+  if (observer_ != nullptr) observer_->OnFullScan(schema.id, {rows, caller ? caller() : "Somebody unknown"});
+}
+
 absl::StatusOr<std::vector<RowKeySample>> Tables::SampleRowKeys(const TableSchema& schema,
                                                                 absl::Span<const RowRange> clip) {
   absl::StatusOr<std::vector<RangeStats>> ranges = engine_->Ranges(schema.id);

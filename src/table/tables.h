@@ -65,6 +65,13 @@ class Tables {
   absl::StatusOr<std::unique_ptr<NumberStream>> OpenNumbers(TableSchemaRef schema, NumberRead read,
                                                             std::function<std::string()> caller = {});
 
+  // Divides ranges (normal form) of a family for several reads at once: as RangeSizes::Divide; one part where
+  // the engine can't tell sizes.  NOT_FOUND: there is no such family.
+  absl::StatusOr<DividedRanges> Divide(const TableSchema& schema, const std::string& family,
+                                       const std::vector<RowRange>& ranges);
+  // Tells the observer of a table that was read whole in parts, `rows` rows.  `caller` as in ReadRequest.
+  void NoteFullScan(const TableSchema& schema, int64_t rows, const std::function<std::string()>& caller);
+
   // All functions below take an authorized view; null: the whole table.  PERMISSION_DENIED: as CheckInView.
 
   // Mutates rows, each atomically.  All accepted rows are one commit, in their order.  Returns one status a

@@ -123,7 +123,7 @@ void PartsInOrder::WakeHelpers() {
 void PartsInOrder::DoOne() {
   const size_t part = begun_++;
   workers_->mutex_.Unlock();
-  absl::Status status = work_(part);
+  absl::Status status = work_(*this, part);
   workers_->mutex_.Lock();
   if (!status.ok() && !IsInVain(part)) wanted_end_.store(part + 1, std::memory_order_relaxed);
   done_parts_[part] = std::move(status);

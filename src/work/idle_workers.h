@@ -1,7 +1,9 @@
 // Threads beside those of the questions: a question over many rows is divided into parts, and helpers do parts
 // of it on the processors that are idle.
 //
-//   PartsInOrder parts(&workers, 64, 8, [&](size_t part) { return Scan(ranges[part], &results[part]); });
+//   PartsInOrder parts(&workers, 64, 8, [&](const PartsInOrder& all, size_t part) {
+//     return Scan(ranges[part], &results[part]);       // may ask all.IsInVain(part) now and then
+//   });
 //   while (true) {
 //     absl::StatusOr<std::optional<size_t>> part = parts.Next();   // 0, 1, 2, ...
 //     ...
@@ -75,8 +77,8 @@ class IdleWorkers {
 // The parts of one question.  Each is done once, by any thread; what they made is taken in their order.
 class PartsInOrder {
  public:
-  // Does a part; called by several threads at once.  Its work is seen by who takes the part.
-  using Work = absl::AnyInvocable<absl::Status(size_t part) const>;
+  // Does a part of `all`; called by several threads at once.  Its work is seen by who takes the part.
+  using Work = absl::AnyInvocable<absl::Status(const PartsInOrder& all, size_t part) const>;
 
   // Parts [0, count).  No part is begun that lies `ahead_max` (> 0) or more behind the one that Next gives
   // next: so many results wait at most.  `workers` must outlive this.

@@ -46,7 +46,7 @@ TEST(IdleWorkers, GivesPartsInOrderAndDoesEachOnce) {
   IdleWorkers workers(4);
   for (size_t count : {0, 1, 2, 1'000}) {
     std::vector<int> results(count);
-    PartsInOrder parts(&workers, count, 5, [&](size_t part) {
+    PartsInOrder parts(&workers, count, 5, [&](const PartsInOrder&, size_t part) {
       if (part % 7 == 0) absl::SleepFor(absl::Microseconds(part % 50));
       results[part] += static_cast<int>(part) + 1;
       return absl::OkStatus();
@@ -63,7 +63,7 @@ TEST(IdleWorkers, OneProcessorHasNoHelpers) {
     IdleWorkers workers(processors);
     EXPECT_EQ(workers.helpers(), 0);
     const std::thread::id here = std::this_thread::get_id();
-    PartsInOrder parts(&workers, 3, 1, [&](size_t) {
+    PartsInOrder parts(&workers, 3, 1, [&](const PartsInOrder&, size_t) {
       EXPECT_EQ(std::this_thread::get_id(), here);
       return absl::OkStatus();
     });
@@ -76,7 +76,7 @@ TEST(IdleWorkers, HelpersDoPartsWhileTheQuestionDoesNone) {
   IdleWorkers workers(2);
   absl::Notification helped;
   const std::thread::id here = std::this_thread::get_id();
-  PartsInOrder parts(&workers, 2, 2, [&](size_t part) {
+  PartsInOrder parts(&workers, 2, 2, [&](const PartsInOrder&, size_t part) {
     if (part == 1) helped.Notify();
     EXPECT_NE(std::this_thread::get_id(), here);
     return absl::OkStatus();
@@ -89,7 +89,7 @@ TEST(IdleWorkers, HelpersDoPartsWhileTheQuestionDoesNone) {
 TEST(IdleWorkers, AnErrorComesAfterThePartsBeforeIt) {
   IdleWorkers workers(3);
   std::atomic<size_t> last_begun = 0;
-  PartsInOrder parts(&workers, 100, 10, [&](size_t part) -> absl::Status {
+  PartsInOrder parts(&workers, 100, 10, [&](const PartsInOrder&, size_t part) -> absl::Status {
     last_begun = std::max<size_t>(last_begun, part);
     if (part == 42) absl::SleepFor(absl::Milliseconds(5));
     return part == 42 || part == 44 ? absl::DataLossError(absl::StrCat("part ", part)) : absl::OkStatus();
@@ -107,7 +107,7 @@ TEST(IdleWorkers, NoPartIsBegunFarAhead) {
   IdleWorkers workers(4);
   std::atomic<size_t> taken = 0;
   std::atomic<size_t> ahead = 0;
-  PartsInOrder parts(&workers, 200, 3, [&](size_t part) {
+  PartsInOrder parts(&workers, 200, 3, [&](const PartsInOrder&, size_t part) {
     ahead = std::max<size_t>(ahead, part - std::min<size_t>(taken, part));
     return absl::OkStatus();
   });
@@ -125,15 +125,13 @@ TEST(IdleWorkers, GoesAwayFromAQuestionThatEndsEarly) {
   absl::Notification begun;
   std::atomic<bool> was_in_vain = false;
   {
-    std::atomic<PartsInOrder*> all = nullptr;
-    PartsInOrder parts(&workers, 10, 10, [&](size_t part) {
+    PartsInOrder parts(&workers, 10, 10, [&](const PartsInOrder& all, size_t part) {
       if (part > 0) return absl::OkStatus();
       begun.Notify();
-      while (all == nullptr || !all.load()->IsInVain(part)) absl::SleepFor(absl::Microseconds(100));
+      while (!all.IsInVain(part)) absl::SleepFor(absl::Microseconds(100));
       was_in_vain = true;
       return absl::CancelledError();
     });
-    all = &parts;
     begun.WaitForNotification();
   }
   EXPECT_TRUE(was_in_vain);
@@ -148,7 +146,7 @@ TEST(IdleWorkers, QuestionsAndHelpersAreNoMoreThanProcessors) {
   const auto count = [&] {
     if (std::this_thread::get_id() != here) ++by_helper;
   };
-  PartsInOrder first(&workers, 50, 50, [&](size_t part) {
+  PartsInOrder first(&workers, 50, 50, [&](const PartsInOrder&, size_t part) {
     count();
     if (part == 0) {
       helped.Notify();
@@ -158,7 +156,7 @@ TEST(IdleWorkers, QuestionsAndHelpersAreNoMoreThanProcessors) {
   });
   helped.WaitForNotification();
   {
-    PartsInOrder second(&workers, 50, 50, [&](size_t) {
+    PartsInOrder second(&workers, 50, 50, [&](const PartsInOrder&, size_t) {
       count();
       return absl::OkStatus();
     });
@@ -178,10 +176,11 @@ TEST(IdleWorkers, ManyQuestionsAtOnce) {
     threads.emplace_back([&, i] {
       for (int round = 0; round < 50; ++round) {
         std::vector<size_t> results(20);
-        PartsInOrder parts(&workers, results.size(), 1 + i, [&](size_t part) -> absl::Status {
-          results[part] = part + round;
-          return part == 15 && round % 5 == 0 ? absl::AbortedError("15") : absl::OkStatus();
-        });
+        PartsInOrder parts(
+            &workers, results.size(), 1 + i, [&](const PartsInOrder&, size_t part) -> absl::Status {
+              results[part] = part + round;
+              return part == 15 && round % 5 == 0 ? absl::AbortedError("15") : absl::OkStatus();
+            });
         for (size_t part = 0; part < results.size(); ++part) {
           const auto next = parts.Next();
           if (!next.ok()) break;
@@ -207,7 +206,7 @@ TEST(IdleWorkers, GivesTheProcessorBackToOthers) {
     IdleWorkers workers(2);
     const std::thread::id here = std::this_thread::get_id();
     std::atomic<int> by_helper = 0;
-    PartsInOrder parts(&workers, 120, 10, [&](size_t) {
+    PartsInOrder parts(&workers, 120, 10, [&](const PartsInOrder&, size_t) {
       UseProcessor(absl::Milliseconds(1));
       if (std::this_thread::get_id() != here) ++by_helper;
       return absl::OkStatus();

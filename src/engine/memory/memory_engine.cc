@@ -262,6 +262,12 @@ absl::StatusOr<std::vector<uint64_t>> MemoryEngine::Measure(TableId table,
   return bytes;
 }
 
+// A table in memory is small.
+absl::StatusOr<DividedRanges> MemoryEngine::Divide(TableId /*table*/, FamilyId /*family*/,
+                                                   const std::vector<RowRange>& ranges) {
+  return DividedRanges{.parts = {ranges}, .rest = {}};
+}
+
 absl::StatusOr<RowLog::End> MemoryEngine::FindEnd(TableId table, const RowRange& /*partition*/,
                                                   int64_t frontier_min, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;

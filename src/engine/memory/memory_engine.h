@@ -85,6 +85,8 @@ class MemoryEngine final : public Engine, private RowLog, private RangeSizes, pr
   // -- RangeSizes --
   absl::StatusOr<std::vector<uint64_t>> Measure(TableId table, const std::vector<std::string>& starts,
                                                 const std::string& end, absl::Time deadline) override;
+  absl::StatusOr<DividedRanges> Divide(TableId table, FamilyId family,
+                                       const std::vector<RowRange>& ranges) override;
   // -- Snapshots --
   absl::Status Make(std::string_view name, TableId table, absl::Time deadline) override;
   absl::StatusOr<std::vector<Facts>> List(absl::Time deadline) override;

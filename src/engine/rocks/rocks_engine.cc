@@ -387,6 +387,12 @@ absl::StatusOr<std::vector<uint64_t>> RocksEngine::Measure(TableId table,
   return MeasureRowRanges(*store_, table, starts, end);
 }
 
+absl::StatusOr<DividedRanges> RocksEngine::Divide(TableId table, FamilyId family,
+                                                  const std::vector<RowRange>& ranges) {
+  if (absl::Status status = CheckCall(table, absl::InfiniteFuture()); !status.ok()) return status;
+  return DivideRowRanges(*store_, table, family, ranges);
+}
+
 // One log a table: what holds for all of it holds for each partition.
 absl::StatusOr<RowLog::End> RocksEngine::FindEnd(TableId table, const RowRange& /*partition*/,
                                                  int64_t frontier_min, absl::Time deadline) {

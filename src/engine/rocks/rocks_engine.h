@@ -204,6 +204,8 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   // -- RangeSizes --
   absl::StatusOr<std::vector<uint64_t>> Measure(TableId table, const std::vector<std::string>& starts,
                                                 const std::string& end, absl::Time deadline) override;
+  absl::StatusOr<DividedRanges> Divide(TableId table, FamilyId family,
+                                       const std::vector<RowRange>& ranges) override;
 
   // Checks before each call that the table exists and the deadline has not passed.
   absl::Status CheckCall(TableId table, absl::Time deadline) const;

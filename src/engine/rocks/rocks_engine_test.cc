@@ -1,5 +1,6 @@
 #include "engine/rocks/rocks_engine.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 #include "base/random.h"
 #include "engine/rocks/store/key.h"
 #include "model/expiring_family.h"
+#include "model/row_range.h"
 
 namespace sonde {
 namespace {
@@ -154,6 +156,35 @@ TEST_F(RocksEngineTest, TellsOfItsMemoryAndItsWork) {
   ASSERT_TRUE(engine->Scrub().ok());
   EXPECT_EQ(value("sonde_scrub_passes_total"), 1);
   EXPECT_GT(value("sonde_scrub_files", {{"state", "done"}}), 0);
+}
+
+TEST_F(RocksEngineTest, DividesRangesWherePagesBegin) {
+  auto engine = *RocksEngine::Open(
+      {.data_dir = path_, .memory_bytes = 64 << 20, .sync = false, .page = {.cells_max = 10}});
+  ASSERT_TRUE(engine->CreateTable({.id = 1}).ok());
+  const auto key = [](int row) { return fmt::format("row{:04}", row); };
+  for (int row = 0; row < 1'000; ++row) {
+    ASSERT_TRUE(engine->Apply(1, {Put(key(row), 2, {{"a", 1000, "1"}, {"b", 1000, "2"}})}).ok());
+  }
+  const auto divide = [&](FamilyId family, const std::vector<RowRange>& ranges) {
+    const absl::StatusOr<DividedRanges> divided = engine->range_sizes()->Divide(1, family, ranges);
+    EXPECT_TRUE(divided.ok() && divided->rest.empty());
+    // The parts are the ranges.
+    std::vector<RowRange> all;
+    for (const auto& part : divided->parts) all.insert(all.end(), part.begin(), part.end());
+    EXPECT_EQ(NormalizeRanges(all), NormalizeRanges(ranges));
+    return divided->parts;
+  };
+  EXPECT_EQ(divide(2, {RowRange::All()}).size(), 1);  // in the head
+  ASSERT_TRUE(engine->SettleAll().ok());
+  const auto parts = divide(2, {RowRange::All()});
+  EXPECT_GT(parts.size(), 15);
+  EXPECT_LT(parts.size(), 30);
+  EXPECT_EQ(divide(3, {RowRange::All()}).size(), 1);
+  EXPECT_EQ(divide(2, {{key(500), key(502)}}).size(), 1);
+  EXPECT_GT(divide(2, {{key(100), key(300)}, {key(300) + "x", key(301)}, {key(700), ""}}).size(), 7);
+  EXPECT_EQ(divide(2, {}).size(), 0);
+  EXPECT_TRUE(absl::IsNotFound(engine->range_sizes()->Divide(9, 2, {RowRange::All()}).status()));
 }
 
 // Where RocksDB's estimates are coarser than the table: beside others in one buffer, and in one block of a

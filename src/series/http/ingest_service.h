@@ -21,6 +21,7 @@
 #include "series/known/declarations.h"
 #include "series/write/rollup_refresher.h"
 #include "web/http/router.h"
+#include "work/idle_workers.h"
 
 namespace sonde::series {
 
@@ -38,6 +39,7 @@ class IngestService {
   struct Settings {
     IngestSettings ingest;
     int64_t bytes_under_way_max = 256 << 20;
+    IdleWorkers* idle_workers = nullptr;  // for questions; null: each is one thread's work
     // The same tables, in somebody's name (HttpRequest::Caller); unset: it makes no difference who asks.
     std::function<std::unique_ptr<TableAccess>(std::string caller)> tables_of_caller;
   };
@@ -58,6 +60,7 @@ class IngestService {
   Declarations& declarations() { return declarations_; }
   RollupRefresher& refresher() { return refresher_; }
   const Clock& clock() const { return *clock_; }
+  IdleWorkers* idle_workers() const { return settings_.idle_workers; }
   const IngestSettings& ingest_settings() const { return settings_.ingest; }
 
   // Room for the body of this request; what questions hold counts, too (query_memory.h).  UNAVAILABLE: there

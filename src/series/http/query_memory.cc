@@ -7,6 +7,7 @@
 namespace sonde::series {
 
 absl::Status QueryMemory::Hold(int64_t more_bytes) {
+  const absl::MutexLock lock(&mutex_);
   const int64_t bytes = bytes_ + more_bytes;
   const int64_t bytes_max = admission_->limits().bytes;
   if (more_bytes > 0 && bytes > bytes_max) {

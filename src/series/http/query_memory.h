@@ -9,28 +9,31 @@
 #include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "base/admission.h"
 #include "rows/held_memory.h"
 
 namespace sonde::series {
 
-// Not for several threads.
+// Threads: all functions may be called at once.
 class QueryMemory {
  public:
   // `admission` must outlive it.
   explicit QueryMemory(Admission* admission) : admission_(admission) {}
 
   // As Query::hold.  UNAVAILABLE: there is no room now; INVALID_ARGUMENT: more than there ever is.
-  absl::Status Hold(int64_t more_bytes);
+  absl::Status Hold(int64_t more_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   Admission* const admission_;
-  std::optional<Admission::Place> place_;  // when there was something
-  int64_t bytes_ = 0;
+  absl::Mutex mutex_;
+  std::optional<Admission::Place> place_ ABSL_GUARDED_BY(mutex_);  // when there was something
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// A long text, in parts, each of which is freed when it is taken.
+// A long text, in parts, each of which is freed when it is taken.  Not for several threads.
 class AnswerText {
  public:
   // A part of so many bytes is worth being one.

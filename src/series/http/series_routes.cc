@@ -325,9 +325,25 @@ class JsonAnswer {
   void Row(const ResultRow& row) {
     text_ += is_first_ ? "[" : ",\n[";
     is_first_ = false;
-    for (const std::string& tag : row.tags) Append(tag);
-    Append(TimeTextIn(zone_, row.time_micros));
-    for (const ResultValue& value : row.values) text_.append(JsonText(value)).append(1, ',');
+    // Rows mostly have the tags of the row before.
+    if (row.tags != tags_) {
+      tags_ = row.tags;
+      tags_text_.clear();
+      for (const std::string& tag : tags_) {
+        tags_text_ += Json(tag).dump(-1, ' ', false, Json::error_handler_t::replace);
+        tags_text_ += ',';
+      }
+    }
+    text_ += tags_text_;
+    text_.append(1, '"').append(TimeTextIn(zone_, row.time_micros)).append("\",");
+    for (const ResultValue& value : row.values) {
+      if (const auto* const number = std::get_if<int64_t>(&value)) {
+        const fmt::format_int digits(*number);
+        text_.append(digits.data(), digits.size()).append(1, ',');
+      } else {
+        text_.append(JsonText(value)).append(1, ',');
+      }
+    }
     text_.back() = ']';
   }
 
@@ -342,12 +358,9 @@ class JsonAnswer {
   std::string TakeText() { return std::exchange(text_, {}); }
 
  private:
-  void Append(const Json& value) {
-    text_ += value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    text_ += ',';
-  }
-
   std::optional<absl::TimeZone> zone_;
+  std::vector<std::string> tags_;
+  std::string tags_text_;  // of tags_, each with a comma behind it
   std::string text_;
   bool is_first_ = true;
 };
@@ -379,6 +392,7 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
   absl::StatusOr<Query> query = ParseQuery(view, asked, service->clock().NowMicros());
   if (!query.ok()) return members.InWordsOfHere(query.status());
   query->interrupted = InterruptedWhenGone(request);
+  query->idle_workers = service->idle_workers();
   const absl::StatusOr<ResultHeader> header = HeaderOf(view, *query);
   if (!header.ok()) return members.InWordsOfHere(header.status());
   const auto memory = std::make_shared<QueryMemory>(&service->admission());

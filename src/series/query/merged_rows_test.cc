@@ -51,6 +51,11 @@ class SaltedRows final : public TableAccess, private NumberAccess {
   std::atomic<int> given = 0;
 
  private:
+  absl::StatusOr<DividedRanges> Divide(const std::string&, const std::string&,
+                                       const std::vector<RowRange>& ranges) override {
+    return DividedRanges{.parts = {ranges}, .rest = {}};
+  }
+  void NoteFullScan(const std::string&, int64_t) override {}
   absl::Status Read(const std::string& table, const NumberRead& read,
                     const std::function<bool(const NumberRow&)>& row) override {
     return ReadRows(table, {.ranges = read.ranges}, [&](ReadRow&& found) {

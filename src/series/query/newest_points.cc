@@ -21,8 +21,9 @@ namespace sonde::series {
 namespace {
 
 // A scan for newest points passes over so many rows of a series that it is done with before it seeks to the
-// next.
+// next.  Rows of a bucket's points take as long to read as a seek.
 constexpr int kRowsPassedOverMax = 16;
+constexpr int kBucketsPassedOverMax = 0;
 
 // By time, the newest first.
 using NewestRows = std::map<int64_t, std::vector<ResultValue>, std::greater<>>;
@@ -81,6 +82,7 @@ absl::StatusOr<std::string> SeriesPrefix(const KeyCodec& codec, const std::vecto
 
 absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
   const bool is_forward = scan->order_of_read().times_of_series() == RowOrder::Times::kDescending;
+  const int passed_over_max = scan->schema().bucket ? kBucketsPassedOverMax : kRowsPassedOverMax;
   std::vector<RowRange> ranges = scan->ranges();
   while (!ranges.empty()) {
     RowRead read = scan->MakeRead(ranges);
@@ -96,7 +98,7 @@ absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
     const absl::Status status = scan->Read(read, [&]() -> absl::StatusOr<bool> {
       NewestRows& newest = all->Of(scan->tags());
       if (newest.size() >= count) {
-        seeks = ++rows_passed_over > kRowsPassedOverMax;
+        seeks = ++rows_passed_over > passed_over_max;
         return !seeks;
       }
       rows_passed_over = 0;

@@ -1,9 +1,6 @@
 #include "series/query/query.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,63 +12,41 @@
 #include "rows/change.h"
 #include "rows/select.h"
 #include "series/query/answer.h"
+#include "series/query/change_step.h"
 #include "series/query/newest_points.h"
 #include "series/query/query_plan.h"
+#include "series/query/read_aggregates.h"
 #include "series/query/series_scan.h"
 #include "series/query/table_choice.h"
+#include "series/query/value_conditions.h"
 
 namespace sonde::series {
 namespace {
 
 using TakeBatch = SeriesScan::TakeBatch;
-// The scans of a declaration's versions, the oldest first: the points of each are before those of the next.
-using Scans = std::vector<std::unique_ptr<SeriesScan>>;
 
 // Points one by one.
-absl::Status ReadRaw(const Scans& scans, const TakeBatch& take) {
+absl::Status ReadRaw(const Query& query, const Scans& scans, const TakeBatch& take) {
   bool is_enough = false;
   for (const auto& scan : scans) {
-    const absl::Status status = scan->ReadPoints([&](const rows::Batch& batch) {
-      const absl::StatusOr<bool> goes_on = take(batch);
+    ValueFilter filter(query.value_conditions, scan->fields());
+    const auto give = [&](const rows::Batch& batch) -> absl::StatusOr<bool> {
+      const rows::Batch& given = filter.Apply(batch, scan->tags_count() + 1);
+      if (given.rows == 0) return true;
+      const absl::StatusOr<bool> goes_on = take(given);
       is_enough = goes_on.ok() && !*goes_on;
       return goes_on;
-    });
+    };
+    // Where few points of many go out, they are best read as numbers; their order is the same.
+    const bool as_numbers = !query.value_conditions.empty() &&
+                            scan->order().times_of_field() == RowOrder::Times::kAscending &&
+                            scan->CanDivide();
+    const absl::Status status =
+        as_numbers ? scan->ReadNumbers(NumberOrder::kByTime, give) : scan->ReadPoints(give);
     if (!status.ok() || is_enough) return status;
   }
   return absl::OkStatus();
 }
-
-// Values of all series become changes; each series' come by time.
-class ChangeStep {
- public:
-  ChangeStep(const Query& query, const Scans& scans)
-      : change_(query.change), is_by_series_(scans.size() == 1 && scans[0]->order().SeriesLieTogether()) {}
-
-  // Batches of a scan, those of a series by time; what it gives holds until the next one.
-  const rows::Batch& Apply(const std::vector<std::string>& tags, const rows::Batch& batch) {
-    if (!change_) return batch;
-    // A series whose rows lie together never comes again.
-    if (is_by_series_ && !series_.contains(tags)) series_.clear();
-    const size_t times = tags.size();
-    std::vector<rows::Changes>& changes = series_[tags];
-    changes.resize(batch.columns.size() - times - 1);
-    changed_.resize(changes.size());
-    batch_ = batch;
-    for (size_t i = 0; i < changes.size(); ++i) {
-      ColumnView& column = batch_.columns[times + 1 + i];
-      changes[i].Apply(*change_, {batch.columns[times].ints(), batch.rows}, column, &changed_[i]);
-      column = changed_[i].View();
-    }
-    return batch_;
-  }
-
- private:
-  const std::optional<Change> change_;
-  const bool is_by_series_;
-  std::map<std::vector<std::string>, std::vector<rows::Changes>> series_;
-  std::vector<rows::Column> changed_;
-  rows::Batch batch_;
-};
 
 // Gives the rows that have a change.  OUT_OF_RANGE: one of ints leaves 64 bits; the rows before it are given.
 absl::StatusOr<bool> GiveChanges(const QueryPlan& plan, const SeriesScan& scan, const rows::Batch& batch,
@@ -118,109 +93,6 @@ absl::Status ReadRawChanges(const QueryPlan& plan, const Scans& scans, const Tak
     if (!status.ok() || is_enough) return status;
   }
   return absl::OkStatus();
-}
-
-// Whether the rows of a group lie one behind the other.
-bool IsByGroup(const Scans& scans, const Query& query) {
-  if (scans.size() > 1) return false;
-  const RowOrder& order = scans[0]->order();
-  if (!query.group_by) return order.SeriesLieTogether();
-  // The labels of an open series are one tag of its keys.
-  return !scans[0]->is_open() && order.LieTogether(*query.group_by);
-}
-
-rows::Buckets BucketsOf(const TimeBuckets& every) {
-  return {.find =
-              [&every](int64_t time_micros) {
-                const TimeBuckets::Piece piece = every.Find(time_micros);
-                return rows::Bucket{piece.start_micros, piece.end_micros};
-              },
-          .begin_micros = kTimeBeginMicros,
-          .width_micros_min = every.MicrosMin()};
-}
-
-std::string TextOfLimit(rows::FoldLimit limit, int64_t needed) {
-  const rows::FoldLimits limits;
-  switch (limit) {
-    case rows::FoldLimit::kAccumulators:
-      return fmt::format(
-          "the answer needs more than {} buckets of fields at a time; ask for wider buckets, fewer fields, "
-          "fewer "
-          "groups or a shorter time",
-          limits.accumulators_max);
-    case rows::FoldLimit::kValuesHeld:
-      return fmt::format(
-          "percentiles need more than {} values at a time; ask for fewer groups, fewer fields or a shorter "
-          "time",
-          limits.values_held_max);
-    case rows::FoldLimit::kFilledBuckets:
-      return fmt::format(
-          "filling gaps of more than {} buckets a group; ask for wider buckets or a shorter time",
-          limits.filled_buckets_max);
-    case rows::FoldLimit::kJoins:
-      break;
-  }
-  return fmt::format(
-      "the windows join {} buckets and values or more; allowed: {}; ask for fewer or shorter --window, wider "
-      "buckets, fewer groups or a shorter time",
-      needed, limits.joins_max);
-}
-
-rows::FoldPlan FoldOf(const Query& query, const SeriesScan& scan) {
-  rows::FoldPlan fold{.aggregates = query.aggregates, .fill = query.fill, .limits = {.text = TextOfLimit}};
-  const size_t tags = scan.tags_count();
-  if (query.group_by) {
-    fold.keys = *query.group_by;
-  } else {
-    for (size_t tag = 0; tag < tags; ++tag) fold.keys.push_back(tag);
-  }
-  fold.times = tags;
-  for (size_t i = 0; i < scan.fields().size(); ++i) {
-    const Field& field = scan.schema().fields[scan.fields()[i]];
-    const ColumnType type = ColumnTypeOf(field);
-    fold.inputs.push_back({.column = tags + 1 + i,
-                           .type = query.change ? rows::TypeOfChange(*query.change, type) : type,
-                           .name = NameOfValues(field, query.change)});
-  }
-  if (query.every) fold.buckets = BucketsOf(*query.every);
-  if (!query.windows.empty()) fold.windows = query.windows;
-  if (query.selection.from_micros > kTimeBeginMicros) fold.from_micros = query.selection.from_micros;
-  if (query.selection.to_micros < kTimeEndMicros) fold.to_micros = query.selection.to_micros;
-  return fold;
-}
-
-absl::Status ReadAggregates(const Query& query, const Scans& scans, const TakeBatch& take) {
-  const bool is_by_group = IsByGroup(scans, query);
-  rows::BucketFold fold(FoldOf(query, *scans[0]), query.hold, query.interrupted);
-  const auto give = [&]() -> absl::StatusOr<bool> {
-    rows::Batch batch;
-    while (true) {
-      const absl::StatusOr<bool> has_more = fold.Next(&batch);
-      if (!has_more.ok()) return has_more;
-      if (!*has_more) return true;
-      const absl::StatusOr<bool> goes_on = take(batch);
-      if (!goes_on.ok() || !*goes_on) return goes_on;
-    }
-  };
-  ChangeStep changes(query, scans);
-  bool is_enough = false;
-  for (const auto& scan : scans) {
-    const auto add = [&](const rows::Batch& points) -> absl::StatusOr<bool> {
-      const rows::Batch& batch = changes.Apply(scan->tags(), points);
-      if (is_by_group && fold.HoldsAnotherGroup(batch)) {
-        const absl::StatusOr<bool> goes_on = give();
-        is_enough = goes_on.ok() && !*goes_on;
-        if (!goes_on.ok() || is_enough) return goes_on;
-      }
-      if (absl::Status added = fold.Add(batch); !added.ok()) return added;
-      return true;
-    };
-    // Only changes depend on the order of the points.
-    const NumberOrder order = query.change ? NumberOrder::kByTime : NumberOrder::kAny;
-    const absl::Status status = scan->ReadNumbers(order, add);
-    if (!status.ok() || is_enough) return status;
-  }
-  return give().status();
 }
 
 // Windows look back behind the first bucket that is asked for.
@@ -311,7 +183,7 @@ absl::Status ReadSelected(const QueryPlan& plan, const SeriesSchema* of_latest, 
   if (of_latest != nullptr) return ReadNewestValues(*of_latest, query.now_micros, scans[0].get(), take);
   if (query.latest) return ReadNewestPoints(scans, *query.latest, take);
   if (!query.aggregates.empty()) return ReadAggregates(query, scans, take);
-  return query.change ? ReadRawChanges(plan, scans, take) : ReadRaw(scans, take);
+  return query.change ? ReadRawChanges(plan, scans, take) : ReadRaw(query, scans, take);
 }
 
 absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* open, const QueryPlan& plan,

@@ -41,6 +41,29 @@ absl::Status CheckBuckets(const Query& query) {
   return absl::OkStatus();
 }
 
+absl::Status CheckValueConditions(const SeriesSchema& schema, const Query& query,
+                                  const std::vector<size_t>& fields) {
+  for (const ValueCondition& condition : query.value_conditions) {
+    const Field& field = schema.fields[condition.field];
+    if (query.latest || query.change || !query.aggregates.empty()) {
+      return Refuse(
+          fmt::format("--where of field '{}' asks for points one by one: without --latest, --agg, --every, "
+                      "--group-by and "
+                      "--change",
+                      field.name));
+    }
+    if (field.type == FieldType::kString) {
+      return Refuse(
+          fmt::format("--where of field '{}', which is a string; allowed: fields of numbers", field.name));
+    }
+    if (std::find(fields.begin(), fields.end(), condition.field) == fields.end()) {
+      return Refuse(
+          fmt::format("--where of field '{}', which is not among --field: ask for it, too", field.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTop(const Query& query, const ResultHeader& header) {
   if (!query.top) return absl::OkStatus();
   if (query.top->count < 1 || query.top->count > kTopMax) {
@@ -113,6 +136,7 @@ absl::StatusOr<ResultHeader> HeaderOf(const SeriesSchema& schema, const Query& q
     header.zone = query.every->zone();
   }
   const std::vector<size_t> fields = FieldsOf(schema, query);
+  if (absl::Status status = CheckValueConditions(schema, query, fields); !status.ok()) return status;
   const size_t columns = fields.size() * std::max<size_t>(query.aggregates.size(), 1) *
                          std::max<size_t>(query.windows.size(), 1);
   if (columns > kColumnsMax) {

@@ -5,12 +5,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/random.h"
 #include "base/wide_int.h"
 #include "catalog/catalog.h"
@@ -22,6 +26,7 @@
 #include "series/schema/schema_parser.h"
 #include "series/write/point_writer.h"
 #include "table/local_tables.h"
+#include "work/idle_workers.h"
 
 namespace sonde::series {
 namespace {
@@ -56,16 +61,31 @@ class Watched final : public TableAccess, private NumberAccess {
   NumberAccess* numbers() override { return gives_numbers_ ? this : nullptr; }
 
   std::atomic<size_t> numbers_seen = 0, texts_seen = 0;  // salts are read side by side
+  std::atomic<bool> waits_for_helper = false;
+  std::atomic<int> threads = 0, threads_max = 0;  // that read
 
  private:
   absl::Status Read(const std::string& table, const NumberRead& read,
                     const std::function<bool(const NumberRow&)>& row) override {
-    return tables_->numbers()->Read(table, read, [&](const NumberRow& found) {
+    threads_max = std::max<int>(threads_max, ++threads);
+    // The question's own thread may have done all before a helper comes.
+    for (int i = 0; waits_for_helper && threads_max < 2 && i < 10'000; ++i)
+      absl::SleepFor(absl::Milliseconds(1));
+    const absl::Status status = tables_->numbers()->Read(table, read, [&](const NumberRow& found) {
       for (const NumberRow::Part& part : found.parts) {
         (part.values.type() == ColumnType::kBytes ? texts_seen : numbers_seen) += part.values.size();
       }
       return row(found);
     });
+    --threads;
+    return status;
+  }
+  absl::StatusOr<DividedRanges> Divide(const std::string& table, const std::string& family,
+                                       const std::vector<RowRange>& ranges) override {
+    return tables_->numbers()->Divide(table, family, ranges);
+  }
+  void NoteFullScan(const std::string& table, int64_t rows) override {
+    tables_->numbers()->NoteFullScan(table, rows);
   }
 
   TableAccess* const tables_;
@@ -186,16 +206,24 @@ TEST_P(QueryNumbersTest, AnswerAsRowsDo) {
           .value();
   ASSERT_TRUE(EnsureSeriesTables(schema, local_.get()).ok());
   Watched numbers(local_.get(), true), rows(local_.get(), false);
+  IdleWorkers workers(3);
   SeededRandom random(3);
   for (int round = 0; round < 4; ++round) {
     has_gaps_ = round > 0;
     Write(schema, &random, 1'500);
     if (round % 2 == 0) Settle();
     for (int i = 0; i < 50; ++i) {
-      const Query query = RandomQuery(&random);
-      ASSERT_EQ(Ask(schema, query, &numbers), Ask(schema, query, &rows))
-          << "round " << round << ", question " << i;
+      Query query = RandomQuery(&random);
+      const std::string answer = Ask(schema, query, &rows);
+      ASSERT_EQ(Ask(schema, query, &numbers), answer) << "round " << round << ", question " << i;
+      query.idle_workers = &workers;
+      ASSERT_EQ(Ask(schema, query, &numbers), answer) << "in parts, round " << round << ", question " << i;
     }
+  }
+  for (const ValueCondition::Order order :
+       {ValueCondition::Order::kGreater, ValueCondition::Order::kLessOrEqual}) {
+    const Query query{.value_conditions = {{1, order, 250}}, .fields = {0, 1}};
+    ASSERT_EQ(Ask(schema, query, &numbers), Ask(schema, query, &rows));
   }
   if (schema.layout == Layout::kOffsets) return;
   EXPECT_GT(numbers.numbers_seen, 10'000u);
@@ -216,6 +244,58 @@ INSTANTIATE_TEST_SUITE_P(
                     "layout: row\nkey: [host, time]\nretention: { max_versions: 3 }",
                     // No field of these has a column of its own.
                     "layout: offsets\nbucket: hour\nslot: 1s\nkey: [host, bucket]"));
+
+// Limits, accounts and errors are those of one thread; and several threads do read.
+TEST_F(QueryNumbersTest, PartsKeepToWhatOneThreadKeepsTo) {
+  const SeriesSchema schema = ParseSchema(
+                                  "series: s\ntags: { host: string }\nfields: { n: int }\n"
+                                  "bucket: hour\nkey: [host, bucket]\n",
+                                  "x.yaml")
+                                  .value();
+  ASSERT_TRUE(EnsureSeriesTables(schema, local_.get()).ok());
+  PointWriter writer(schema, local_.get());
+  for (int64_t i = 0; i < 40'000; ++i) {
+    const std::string host = fmt::format("h{:04}", i / 40);
+    // The sum of the last host leaves 64 bits.
+    const std::string n = i < 39'990 ? fmt::format("{}", i) : "4611686018427387904";
+    ASSERT_TRUE(writer.Add({{host}, kStart + i % 40 * kMicrosPerSecond, {n}}).ok());
+    ASSERT_TRUE(writer.FlushIfFull().ok());
+  }
+  ASSERT_TRUE(writer.Flush().ok());
+  Settle();
+  Watched numbers(local_.get(), true);
+  IdleWorkers workers(3);
+  const auto both = [&](Query query, const std::function<void(Query*)>& begin = {}) {
+    if (begin) begin(&query);
+    const std::string alone = Ask(schema, query, &numbers);
+    query.idle_workers = &workers;
+    if (begin) begin(&query);
+    EXPECT_EQ(Ask(schema, query, &numbers), alone);
+    return alone;
+  };
+  const std::string most = both({.aggregates = {Aggregate::kMax}}, [&](Query* query) {
+    numbers.waits_for_helper = query->idle_workers != nullptr;
+  });
+  EXPECT_THAT(most, testing::HasSubstr("h0999 "));
+  EXPECT_GT(numbers.threads_max, 1);
+  EXPECT_THAT(both({.aggregates = {Aggregate::kSum}}),
+              testing::HasSubstr("OUT_OF_RANGE: sum(n): 46116860184275078275 leaves the 64 bits of an int"));
+  // Percentiles keep all values of all series: more than this account has room for.
+  Query percentiles{.aggregates = {Aggregate::Percentile(50)}};
+  percentiles.group_by.emplace();
+  std::atomic<int64_t> held = 0;
+  percentiles.hold = [&](int64_t more_bytes) {
+    if ((held += more_bytes) <= 400'000 || more_bytes < 0) return absl::OkStatus();
+    held -= more_bytes;
+    return absl::ResourceExhaustedError("no more room");
+  };
+  percentiles.every = ParseBucketWidth("1m").value();
+  both(percentiles);
+  EXPECT_EQ(held, 0);
+  // The caller has enough.
+  Query some{.aggregates = {Aggregate::kCount}, .rows_max = 3};
+  EXPECT_EQ(std::ranges::count(both(some), '\n'), 3);
+}
 
 // All that is asked for lies in pages: nothing has to come as cells.
 TEST_F(QueryNumbersTest, SettledNumbersAreNumbers) {
@@ -258,6 +338,7 @@ TEST_F(QueryNumbersTest, AnswerOfOpenSeriesAsRowsDo) {
   }
   Settle();
   Watched numbers(local_.get(), true), rows(local_.get(), false);
+  IdleWorkers workers(3);
   const KnownSeriesRef series = declarations.Find("s");
   ASSERT_NE(series, nullptr);
   for (const std::vector<size_t>& fields : std::vector<std::vector<size_t>>{{}, {0}, {1}, {1, 0}}) {
@@ -266,7 +347,12 @@ TEST_F(QueryNumbersTest, AnswerOfOpenSeriesAsRowsDo) {
       query.selection.tags = {{.values = {"host1", "host4"}}};
       query.every = ParseBucketWidth("10m").value();
       if (has_change) query.change = Change::kIncrease;
-      ASSERT_EQ(Ask(*series, query, &numbers), Ask(*series, query, &rows));
+      const std::string answer = Ask(*series, query, &rows);
+      ASSERT_EQ(Ask(*series, query, &numbers), answer);
+      query.selection.tags = {{}};
+      const std::string of_all = Ask(*series, query, &rows);
+      query.idle_workers = &workers;
+      ASSERT_EQ(Ask(*series, query, &numbers), of_all);
     }
   }
   EXPECT_GT(numbers.numbers_seen, 500u);
@@ -274,6 +360,7 @@ TEST_F(QueryNumbersTest, AnswerOfOpenSeriesAsRowsDo) {
 
 // Also while nothing that is read was asked for.
 TEST_F(QueryNumbersTest, EndWhenTheyAreInterrupted) {
+  IdleWorkers workers(3);
   for (const char* key : {"bucket: hour\nkey: [host, bucket]", "layout: row\nkey: [host, time]",
                           "layout: row\nkey: [{ salt: 4, of: time }, host, time]"}) {
     const std::string name = fmt::format("s{}", std::string_view(key).size());
@@ -304,6 +391,9 @@ TEST_F(QueryNumbersTest, EndWhenTheyAreInterrupted) {
           return ++asked >= 3 ? absl::CancelledError("nobody waits") : absl::OkStatus();
         };
         EXPECT_EQ(Ask(schema, query, tables), "CANCELLED: nobody waits") << key;
+        asked = 0;
+        query.idle_workers = &workers;
+        EXPECT_EQ(Ask(schema, query, tables), "CANCELLED: nobody waits") << key << " in parts";
         query.interrupted = [] { return absl::OkStatus(); };
         EXPECT_THAT(Ask(schema, query, tables), testing::HasSubstr(" cells")) << key;
       }

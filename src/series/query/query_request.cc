@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "base/bytes.h"
 #include "series/schema/status_text.h"
 #include "series/schema/time_parser.h"
@@ -40,9 +41,27 @@ absl::Status AddEqual(const std::string& text, size_t tag, std::string value, Se
   return absl::OkStatus();
 }
 
+// `text`: FIELD>NUMBER, or with >=, < or <=.  False: it is none.
+bool ReadValueCondition(const SeriesSchema& schema, std::string_view text, Query* query) {
+  const size_t sign = text.find_first_of("<>");
+  if (sign == std::string_view::npos) return false;
+  const std::optional<size_t> field = schema.FindField(std::string(text.substr(0, sign)));
+  const bool is_greater = text[sign] == '>';
+  const bool has_equal = text.substr(sign + 1).starts_with('=');
+  using Order = ValueCondition::Order;
+  ValueCondition condition{.order = is_greater ? (has_equal ? Order::kGreaterOrEqual : Order::kGreater)
+                                               : (has_equal ? Order::kLessOrEqual : Order::kLess)};
+  const std::string number(text.substr(sign + (has_equal ? 2 : 1)));
+  if (!field || !absl::SimpleAtod(number, &condition.number)) return false;
+  condition.field = *field;
+  query->value_conditions.push_back(condition);
+  return true;
+}
+
 absl::Status ReadWhere(const SeriesSchema& schema, const QueryRequest& request, Query* query) {
   query->selection.tags.resize(schema.tags.size());
   for (const std::string& text : request.where) {
+    if (ReadValueCondition(schema, text, query)) continue;
     const size_t sign = text.find_first_of("=!");
     const std::optional<size_t> tag = schema.FindTag(text.substr(0, sign));
     const std::string_view rest =
@@ -50,7 +69,7 @@ absl::Status ReadWhere(const SeriesSchema& schema, const QueryRequest& request, 
     if (!tag || !(rest.starts_with("=") || rest.starts_with("!=") || rest.starts_with("!~"))) {
       return absl::InvalidArgumentError(
           fmt::format("--where '{}'; allowed: TAG=VALUE, TAG=PREFIX*, TAG=~REGEX, TAG!=VALUE or TAG!~REGEX, "
-                      "with the tags {}",
+                      "with the tags {}; or FIELD>NUMBER, FIELD>=NUMBER, FIELD<NUMBER or FIELD<=NUMBER",
                       Printable(text), TagNames(schema)));
     }
     if (rest.starts_with("=~") || rest.starts_with("!~")) {

@@ -11,8 +11,8 @@
 namespace sonde::series {
 
 struct QueryRequest {
-  // TAG=VALUE, TAG=PREFIX*, TAG=~REGEX, TAG!=VALUE, TAG!~REGEX.  Several `=` of one tag: any of them; all
-  // else must hold, too.
+  // TAG=VALUE, TAG=PREFIX*, TAG=~REGEX, TAG!=VALUE, TAG!~REGEX; of points one by one also FIELD>NUMBER,
+  // FIELD>=NUMBER, FIELD<NUMBER, FIELD<=NUMBER.  Several `=` of one tag: any of them; all else must hold, too.
   std::vector<std::string> where;
   std::vector<std::string> fields;
   std::string from;    // RFC 3339, or a date; UTC where it names no zone

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -115,6 +116,38 @@ TEST(Query, RawPointsComeInOrder) {
     EXPECT_FALSE(fixture.stats_.is_full_scan);
     EXPECT_EQ(fixture.Ask({.selection = {{{{}, "t"}}}, .fields = {0}}), Rows{"t 2 2021-03-04T01:00:00Z 8"});
     EXPECT_EQ(fixture.Ask({.fields = {0}, .rows_max = 1}), Rows{"s 1 2021-03-04T00:00:00Z 1"});
+  }
+}
+
+TEST(Query, ConditionsOnValuesLetPointsThrough) {
+  using Order = ValueCondition::Order;
+  for (const char* text : {"bucket: day\nkey: [a, b, bucket]", "layout: row\nkey: [a, b, time]",
+                           "layout: row\nkey: [a, b, { time: epoch_ms, reverse: true }]"}) {
+    Fixture fixture(text);
+    fixture.Write(kPoints);
+    const auto ask = [&](std::vector<ValueCondition> conditions) {
+      Rows rows = fixture.Ask({.value_conditions = std::move(conditions)});
+      std::sort(rows.begin(), rows.end());
+      return rows;
+    };
+    EXPECT_EQ(ask({{0, Order::kGreater, 2}}),
+              (Rows{"s 1 2021-03-05T01:00:00Z 4 30 w", "t 2 2021-03-04T01:00:00Z 8 40 w"}));
+    EXPECT_EQ(ask({{0, Order::kGreaterOrEqual, 2}, {0, Order::kLess, 4}}),
+              Rows{"s 1 2021-03-04T01:00:00Z 2 - w"});
+    // A point without the value is none.
+    EXPECT_EQ(ask({{1, Order::kLessOrEqual, 30}}),
+              (Rows{"s 1 2021-03-04T00:00:00Z 1 10 w", "s 1 2021-03-05T01:00:00Z 4 30 w"}));
+    EXPECT_EQ(ask({{1, Order::kLess, 29.5}, {0, Order::kGreater, 1}}), Rows{});
+    EXPECT_EQ(
+        fixture.Ask({.value_conditions = {{0, Order::kGreater, 3}}, .fields = {0}, .rows_max = 1}).size(), 1);
+    EXPECT_EQ(fixture.ErrorOf({.value_conditions = {{1, Order::kLess, 3}}, .fields = {0}}),
+              "--where of field 'n', which is not among --field: ask for it, too");
+    EXPECT_EQ(fixture.ErrorOf({.value_conditions = {{2, Order::kLess, 3}}}),
+              "--where of field 'w', which is a string; allowed: fields of numbers");
+    EXPECT_EQ(
+        fixture.ErrorOf({.value_conditions = {{0, Order::kLess, 3}}, .aggregates = {Aggregate::kSum}}),
+        "--where of field 'x' asks for points one by one: without --latest, --agg, --every, --group-by and "
+        "--change");
   }
 }
 

@@ -17,6 +17,7 @@
 #include "series/key/scan_plan.h"
 #include "series/query/time_buckets.h"
 #include "series/schema/schema.h"
+#include "work/idle_workers.h"
 
 namespace sonde::series {
 
@@ -48,6 +49,14 @@ struct TagCondition {
   bool is_negated = false;
 };
 
+// Holds for a point that has a value of the field, which is a number and in this order to `number`.
+struct ValueCondition {
+  enum class Order : uint8_t { kLess, kLessOrEqual, kGreater, kGreaterOrEqual };
+  size_t field = 0;  // one of those that are asked for
+  Order order = Order::kGreater;
+  double number = 0;
+};
+
 // Only the rows with the largest values of a column; ties go by tags and time; rows without a value are out.
 struct Top {
   size_t count = 0;
@@ -57,12 +66,13 @@ struct Top {
 
 struct Query {
   Selection selection;
-  std::vector<TagCondition> conditions;  // all of them hold
-  std::vector<size_t> fields;            // indexes; empty: all (of aggregates and changes: all numbers)
-  std::optional<int64_t> latest;         // only the newest so many points of each series, newest first
-  std::optional<TimeBuckets> every;      // aggregated over these
-  std::vector<Aggregate> aggregates;     // without `every`: over all time, under the time of the first point
-  std::optional<int64_t> rows_max;       // of the answer
+  std::vector<TagCondition> conditions;          // all of them hold
+  std::vector<ValueCondition> value_conditions;  // these, too; of points one by one
+  std::vector<size_t> fields;         // indexes; empty: all (of aggregates and changes: all numbers)
+  std::optional<int64_t> latest;      // only the newest so many points of each series, newest first
+  std::optional<TimeBuckets> every;   // aggregated over these
+  std::vector<Aggregate> aggregates;  // without `every`: over all time, under the time of the first point
+  std::optional<int64_t> rows_max;    // of the answer
   std::optional<Change> change;  // takes the place of a value; a series' first value in the range has none
   std::optional<std::vector<size_t>>
       group_by;              // tags; series that agree in them are one group.  None: all tags
@@ -71,9 +81,10 @@ struct Query {
   // the last point of the group).  Counts are 0 there, whichever.
   Fill fill = Fill::kNone;
   std::optional<Top> top;
-  std::optional<int64_t> now_micros;  // when it is asked: which points are forgotten goes by it
-  rows::Interrupted interrupted;      // asked by several threads; not OK ends the query within 100 ms
-  rows::Hold hold;
+  std::optional<int64_t> now_micros;    // when it is asked: which points are forgotten goes by it
+  rows::Interrupted interrupted;        // asked by several threads; not OK ends the query within 100 ms
+  rows::Hold hold;                      // called by several threads at once
+  IdleWorkers* idle_workers = nullptr;  // null: the query's own thread does all
 };
 
 struct ResultHeader {

@@ -47,8 +47,9 @@ int64_t KeptFromMicros(int64_t now_micros, int64_t max_age_micros) {
 }
 
 SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const QueryPlan& plan,
-                       Selection selection, TableAccess* tables)
-    : codec_(schema),
+                       Selection selection, TableAccess* tables, const rows::Interrupted& interrupted)
+    : plan_(plan),
+      codec_(schema),
       open_(open),
       selection_(std::move(selection)),
       conditions_(plan.conditions),
@@ -59,7 +60,7 @@ SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, cons
       batch_rows_max_(plan.query.rows_max && !plan.query.top
                           ? std::clamp<int64_t>(*plan.query.rows_max, 1, rows::kBatchRowsMax)
                           : rows::kBatchRowsMax),
-      interrupted_(plan.query.interrupted),
+      interrupted_(interrupted),
       hold_(plan.query.hold),
       rows_check_(interrupted_) {
   selection_.fields = fields_;
@@ -91,7 +92,8 @@ absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema&
                                                              const KnownSeries* open, const QueryPlan& plan,
                                                              Selection selection, TableAccess* tables) {
   plan.conditions.Narrow(open == nullptr ? schema : LabelsAsTags(*open), &selection);
-  std::unique_ptr<SeriesScan> scan(new SeriesScan(schema, open, plan, std::move(selection), tables));
+  std::unique_ptr<SeriesScan> scan(
+      new SeriesScan(schema, open, plan, std::move(selection), tables, plan.query.interrupted));
   if (open != nullptr) {
     if (absl::Status status = scan->PlanOpen(); !status.ok()) return status;
     return scan;
@@ -155,7 +157,16 @@ absl::StatusOr<bool> SeriesScan::IsAskedFor() {
   if (open_ == nullptr) return Matches(codec_, selection_, key_) && conditions_.Match(key_.tags);
   const Selection times{.tags = {}, .from_micros = selection_.from_micros, .to_micros = selection_.to_micros};
   if (!Matches(codec_, times, key_)) return false;
+  // The rows of a series lie together.
+  if (key_.tags[0] == labels_text_) return are_labels_asked_for_;
+  labels_text_.clear();
   if (absl::Status status = ParseLabelsText(*open_, key_.tags[0], &labels_); !status.ok()) return status;
+  labels_text_ = key_.tags[0];
+  are_labels_asked_for_ = AreLabelsAskedFor();
+  return are_labels_asked_for_;
+}
+
+bool SeriesScan::AreLabelsAskedFor() const {
   for (size_t i = 0; i < labels_.size(); ++i) {
     const TagFilter& filter = selection_.tags[i];
     if (filter.IsAny() || (filter.prefix && labels_[i].starts_with(*filter.prefix))) continue;
@@ -479,6 +490,39 @@ absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool by_time, co
                                         number_tables, stats_.table, reads,
                                         [&](std::string_view key) { return codec_.MergeKey(key); }, row);
   return StatusOf(status, problem);
+}
+
+bool SeriesScan::CanDivide() const {
+  return streams_.size() == 1 && tables_->numbers() != nullptr && NumberPoints::CanRead(schema(), fields_);
+}
+
+std::unique_ptr<SeriesScan> SeriesScan::Fork(const rows::Interrupted& interrupted) const {
+  std::unique_ptr<SeriesScan> fork(new SeriesScan(schema(), open_, plan_, selection_, tables_, interrupted));
+  fork->may_be_missing_ = may_be_missing_;
+  return fork;
+}
+
+absl::StatusOr<DividedRanges> SeriesScan::Divide(const std::vector<RowRange>& ranges) const {
+  return tables_->numbers()->Divide(stats_.table, schema().fields[fields_[0]].family, ranges);
+}
+
+absl::Status SeriesScan::ReadRanges(const std::vector<RowRange>& ranges, const TakeBatch& take) {
+  streams_ = {ranges};
+  return ReadNumbersAsTheyLie(false, false, take);
+}
+
+void SeriesScan::TakeStats(SeriesScan* fork) {
+  QueryStats& stats = fork->stats_;
+  stats_.rows_read += std::exchange(stats.rows_read, 0);
+  stats_.cells_read += std::exchange(stats.cells_read, 0);
+  stats_.value_bytes_read += std::exchange(stats.value_bytes_read, 0);
+}
+
+void SeriesScan::NoteDivided() {
+  ++stats_.requests;
+  const bool is_all =
+      stats_.ranges.size() == 1 && stats_.ranges[0].start.empty() && stats_.ranges[0].end.empty();
+  if (is_all) tables_->numbers()->NoteFullScan(stats_.table, stats_.rows_read);
 }
 
 absl::StatusOr<std::vector<ResultValue>> SeriesScan::ValuesOf(const RowPoint& point) const {

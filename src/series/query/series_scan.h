@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/divided_ranges.h"
 #include "model/table_access.h"
 #include "rows/batch.h"
 #include "rows/work_check.h"
@@ -64,6 +65,20 @@ class SeriesScan {
   // agree in order().tags_in_front()) and sorted.  INVALID_ARGUMENT: more than kValuesHeldMax values would be
   // held so.
   absl::Status ReadNumbers(NumberOrder order, const TakeBatch& take);
+  // For several threads, each with a scan of its own, that read numbers of any order in parts: whether the
+  // store may tell such parts.
+  bool CanDivide() const;
+  // A scan of the same rows, which has read nothing yet.  This one, and `interrupted`, which takes the place of
+  // the query's, must outlive it.
+  std::unique_ptr<SeriesScan> Fork(const rows::Interrupted& interrupted) const;
+  // Divides some of ranges() in normal form.  CanDivide().  Errors: those of the table.
+  absl::StatusOr<DividedRanges> Divide(const std::vector<RowRange>& ranges) const;
+  // As ReadNumbers, of any order, for some of ranges().
+  absl::Status ReadRanges(const std::vector<RowRange>& ranges, const TakeBatch& take);
+  // Adds what `fork` has read, and forgets it there.
+  void TakeStats(SeriesScan* fork);
+  // Forks have read all.
+  void NoteDivided();
   // Calls `row` with each row of a read that was asked for, in the order of the keys as they lie, until it
   // answers false; key(), tags() and points() are then of that row.
   absl::Status Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row);
@@ -87,7 +102,7 @@ class SeriesScan {
 
  private:
   SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const QueryPlan& plan, Selection selection,
-             TableAccess* tables);
+             TableAccess* tables, const rows::Interrupted& interrupted);
   absl::Status PlanOpen();
   void TakeStreams(ScanPlan plan);
   absl::Status ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row);
@@ -98,6 +113,7 @@ class SeriesScan {
   // False: enough, or *problem.
   bool TakeRow(ReadRow* found, const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
   absl::StatusOr<bool> IsAskedFor();
+  bool AreLabelsAskedFor() const;
   // Makes batch_ have these tags only; they must stay until it is given.
   void BeginBatch(const std::vector<std::string>& tags);
   // Gives batch_, whose rows are those of the columns behind the tags.
@@ -117,6 +133,7 @@ class SeriesScan {
   bool TakeNumbers(const NumberRow& found, bool by_time, NumberPoints* points, const TakeBatch& take,
                    absl::Status* problem);
 
+  const QueryPlan& plan_;
   KeyCodec codec_;
   const KnownSeries* open_;
   Selection selection_;  // of the query's tags
@@ -133,7 +150,11 @@ class SeriesScan {
   // The row of numbers that came last, which may go on, and whether it is asked for.
   std::string last_row_key_;
   bool is_asked_for_ = false;
-  std::vector<std::string> labels_;  // of the row at hand, of an open series
+  // Of an open series: the labels of the row at hand, what they were read from, and whether they are asked
+  // for.
+  std::vector<std::string> labels_;
+  std::string labels_text_;
+  bool are_labels_asked_for_ = false;
   QueryStats stats_;
   rows::Batch batch_;
   std::vector<std::string_view> tag_views_;  // of batch_
@@ -142,6 +163,9 @@ class SeriesScan {
   const rows::Hold& hold_;
   rows::WorkCheck rows_check_;
 };
+
+// The scans of a declaration's versions, the oldest first: the points of each are before those of the next.
+using Scans = std::vector<std::unique_ptr<SeriesScan>>;
 
 // Points before this are forgotten at `now_micros`: timestamps of cells are whole milliseconds.
 int64_t KeptFromMicros(int64_t now_micros, int64_t max_age_micros);

@@ -19,4 +19,8 @@ absl::StatusOr<std::vector<uint64_t>> MeasureRowRanges(const CellStore& store, T
                                                        const std::vector<std::string>& starts,
                                                        const std::string& end);
 
+// As RangeSizes::Divide.  Parts begin where pages begin: the heads hold little, as their cells go to pages.
+absl::StatusOr<DividedRanges> DivideRowRanges(const CellStore& store, TableId table, FamilyId family,
+                                              const std::vector<RowRange>& ranges);
+
 }  // namespace sonde
