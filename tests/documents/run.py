@@ -9,11 +9,11 @@ Commands (tests/conformance/transcript.py has the form of the files; README.md h
     delete TABLE KEY...
     read TABLE [key=K]... [prefix=P] [start=K] [end=K] [limit=N] [columns=REGEX] [family=REGEX] [value=REGEX]
                [latest=N] [from=TIME] [to=TIME]
-    sql                                     the query is the input
+    sql                                     the input is a statement; the names of its columns come on a line, then a line a row
 Rows are a key on a line, then a line a cell:
       family:qualifier @TIME "value"
 TIME is 2021-03-05-1204 where it is a whole minute, otherwise milliseconds since 1970.  Bytes that are not printable
-ASCII are written \\xNN.  The answer of `sql` is a line of column names, then a line a row; or "error CODE: text".
+ASCII are written \\xNN.
 """
 
 import argparse
@@ -69,9 +69,9 @@ class Tables:
 
     def execute(self, block):
         command, *arguments = block.command
-        if command == "sql" and not arguments:
-            return self.sql("\n".join(block.input))
         run = {"create": self.create, "write": self.write, "delete": self.delete, "read": self.read}.get(command)
+        if command == "sql" and not arguments:
+            return self.sql(" ".join(block.input))
         if run is None or not arguments:
             raise transcript.TranscriptError(f"line {block.line}: '{block.text}' is no command")
         return run(arguments[0], arguments[1:], block.input) or []
@@ -149,40 +149,34 @@ class Tables:
                       f'"{from_bytes(cell.value)}"' for cell in row.cells]
         return lines
 
-    def sql(self, query):
+
+    def sql(self, statement):
         from google.api_core.exceptions import GoogleAPICallError
 
         try:
-            rows = self.data.execute_query(query, self.instance)
-            answer = [sql_row(row) for row in rows]
-            return [" | ".join(column.column_name for column in rows.metadata.columns), *answer]
+            result = self.data.execute_query(statement, self.instance)
+            rows = [" | ".join(shown(row[i]) for i in range(len(row.fields))) for row in result]
+            return [" | ".join(column.column_name or "-" for column in result.metadata.columns), *rows]
         except GoogleAPICallError as error:
-            return f"error {error.grpc_status_code.name}: {error.message}".split("\n")
+            return [f"{error.grpc_status_code.name}: {line}" if i == 0 else line for i, line in enumerate(error.message.split("\n"))]
 
 
-def sql_row(row):
-    return " | ".join(sql_value(value) for _, value in row.fields)
-
-
-def sql_value(value):
-    from google.cloud.bigtable.data.execute_query import Struct
-
+def shown(value):
+    """A value of a result, as a person would write it."""
     if value is None:
         return "NULL"
-    if isinstance(value, bool):
-        return str(value).upper()
     if isinstance(value, bytes):
         return f'"{from_bytes(value)}"'
-    if isinstance(value, str):
-        return f"'{value}'"
-    if isinstance(value, datetime.datetime):
-        return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ").replace(".000000Z", "Z")
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{sql_value(key)}: {sql_value(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, Struct):
-        return "(" + ", ".join(sql_value(one) for _, one in value.fields) + ")"
+    if isinstance(value, bool):
+        return str(value).upper()
     if isinstance(value, list):
-        return "[" + ", ".join(map(sql_value, value)) + "]"
+        return "[" + ", ".join(shown(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{shown(key)}: {shown(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, datetime.datetime):
+        return "@" + from_micros(round(value.timestamp() * 1_000_000))
+    if hasattr(value, "fields"):
+        return "(" + ", ".join(shown(item) for _, item in value.fields) + ")"
     return str(value)
 
 
