@@ -22,6 +22,7 @@
 #include "server/memory_shares.h"
 #include "server/serve_http.h"
 #include "server/temporary_directory.h"
+#include "sql/spill/spill_space.h"
 #include "wire/grpc_server.h"
 
 namespace sonde {
@@ -142,6 +143,7 @@ absl::Status Serve(ServeSettings settings) {
                                                                         .tell = LogLine},
                                                                        /*watch=*/!settings.no_keyviz);
   if (!store.ok()) return store.status();
+  sql::SpillSpace spill((std::filesystem::path(data_dir) / "spill").native(), {});
   memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,
@@ -150,6 +152,7 @@ absl::Status Serve(ServeSettings settings) {
                          .read_bytes_max = static_cast<int64_t>(settings.memory_bytes / 4),
                          .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8),
                          .large_room = memory.room(),
+                         .sql_spill = &spill,
                          .incoming_bytes_max = static_cast<int64_t>(settings.memory_bytes / 2),
                          .connections_max = connections_max,
                          .reads_per_second = settings.reads_per_second,

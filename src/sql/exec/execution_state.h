@@ -17,6 +17,7 @@
 #include "rows/held_memory.h"
 #include "rows/work_check.h"
 #include "sql/expression/evaluator.h"
+#include "sql/spill/spill_space.h"
 #include "table/tables.h"
 
 namespace sonde::sql {
@@ -28,6 +29,12 @@ struct ExecutionState {
   rows::Interrupted interrupted;  // asks for the deadline, too
   rows::Hold hold;
   std::function<std::string()> caller;
+  QuerySpill* spill = nullptr;  // null: no rows can be put on disk
+
+  // Whether rows go to disk as the account has refused memory: the query's limit, or what all queries have, is reached.
+  bool SpillsAfter(const absl::Status& refused) const {
+    return spill != nullptr && (absl::IsResourceExhausted(refused) || absl::IsUnavailable(refused));
+  }
 };
 
 // A query of a statement, or a subquery of it: the same plan may run for one row around it after the other.

@@ -44,6 +44,8 @@ class ResultStream {
 
   // The next message; nothing: the stream is over.  An error ends it.
   absl::StatusOr<std::optional<rpc::Message>> Next();
+  // As Execution::Suspend: the next call of Next goes on.
+  void Suspend() { execution_->Suspend(); }
   // Of the message that Next gave last.
   size_t message_bytes() const { return message_bytes_; }
 

@@ -11,13 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
+#include "absl/synchronization/mutex.h"
 #include "base/bytes.h"
 #include "base/varint.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "sql/exec/execution.h"
 #include "sql/message/query_values.h"
+#include "wire/call/connection_share.h"
 #include "wire/call/service_names.h"
 #include "wire/sql/result_stream.h"
 #include "wire/sql/sql_parameters.h"
@@ -29,8 +32,10 @@ namespace pb = google::bigtable::v2;
 
 // The memory of a query under way beside its request, its message and what its operators account for.
 constexpr int64_t kQueryBytes = 128 * 1024;
-// One query may have this part of the room of all reads.
-constexpr int64_t kQueryShare = 4;
+// One query may have this part of the room of all reads: an eighth of --memory.
+constexpr int64_t kQueryShare = 2;
+// What it keeps of kQueryBytes while its client takes nothing.
+constexpr int64_t kStalledQueryBytes = 32 * 1024;
 constexpr size_t kParametersMax = 10'000;
 constexpr int64_t kParametersBytesMax = 16 << 20;
 constexpr size_t kCallerBytesMax = 200;
@@ -118,15 +123,22 @@ uint64_t HashOfRequest(const PreparedQuery& prepared, const std::vector<sql::Val
   return XXH3_64bits(facts.data(), facts.size());
 }
 
-class ExecuteQueryHandler final : public rpc::Handler {
+class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read {
  public:
   ExecuteQueryHandler(rpc::Call* call, Tables* tables, PreparedQueries* queries,
                       const CallResources& resources)
       : call_(call),
+        share_(call),
         kind_(KindOf(resources)),
         tables_(tables),
         queries_(queries),
+        stalled_reads_(resources.stalled_reads),
+        spill_(resources.spill),
         metrics_(resources.metrics) {}
+
+  ~ExecuteQueryHandler() override {
+    if (watched_) stalled_reads_->Remove(this);
+  }
 
   Room OnLength(size_t bytes) override {
     if (absl::Status status = CheckLength(kind_, kMethod, bytes); !status.ok()) End(status);
@@ -134,6 +146,7 @@ class ExecuteQueryHandler final : public rpc::Handler {
   }
 
   void OnMessage(rpc::MessageBytes bytes) override {
+    if (absl::Status status = share_.Take(kind_); !status.ok()) return End(status);
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return End(place.status());
     place_ = *std::move(place);
@@ -146,10 +159,19 @@ class ExecuteQueryHandler final : public rpc::Handler {
   }
 
   void OnWriteDone(bool ok) override {
+    SetWaitingSince(absl::InfiniteFuture());
     if (!ok) return End(absl::CancelledError("The client has gone"));
     message_bytes_ = 0;
     if (stream_ == nullptr) return End(absl::OkStatus());
     if (!kind_.workers->Submit([this] { Produce(); })) End(Overloaded());
+  }
+  void SuspendIfWaiting(absl::Time since) override {
+    const absl::MutexLock lock(&waiting_mutex_);
+    if (waiting_since_ >= since || stream_ == nullptr) return;
+    stream_->Suspend();
+    // Until it goes on it has no more than it holds, so that many such do not keep others out.
+    const int64_t bytes = held_bytes_ - kQueryBytes + kStalledQueryBytes + operator_bytes_ + message_bytes_;
+    if (bytes < place_.bytes()) place_.Resize(bytes).IgnoreError();  // to give back is no error
   }
 
  private:
@@ -223,7 +245,8 @@ class ExecuteQueryHandler final : public rpc::Handler {
               return absl::OkStatus();
             },
         .hold = [this](int64_t more_bytes) { return Hold(more_bytes); },
-        .caller = [text = prepared->text] { return Printable(text, kCallerBytesMax); }};
+        .caller = [text = prepared->text] { return Printable(text, kCallerBytesMax); },
+        .spill = spill_};
     if (!resume.empty()) {
       absl::StatusOr<ResumeToken> token = queries_->tokens().ReadResume(resume);
       if (!token.ok()) return token.status();
@@ -271,7 +294,14 @@ class ExecuteQueryHandler final : public rpc::Handler {
 
   void Send(rpc::Message message) {
     AddMetadata(absl::OkStatus());
+    SetWaitingSince(absl::Now());
+    if (!std::exchange(watched_, true)) stalled_reads_->Add(this);
     call_->Write(std::move(message));
+  }
+
+  void SetWaitingSince(absl::Time time) {
+    const absl::MutexLock lock(&waiting_mutex_);
+    waiting_since_ = time;
   }
 
   void AddMetadata(const absl::Status& status) {
@@ -286,9 +316,12 @@ class ExecuteQueryHandler final : public rpc::Handler {
   }
 
   rpc::Call* const call_;
+  ConnectionShare share_;
   const CallKind kind_;
   Tables* const tables_;
   PreparedQueries* const queries_;
+  StalledReads* const stalled_reads_;
+  sql::SpillSpace* const spill_;
   RequestMetrics* const metrics_;
   const absl::Time came_ = absl::Now();
   Admission::Place place_;
@@ -296,6 +329,10 @@ class ExecuteQueryHandler final : public rpc::Handler {
   int64_t operator_bytes_ = 0;  // of place_: what operators hold
   int64_t message_bytes_ = 0;   // of place_: the message on its way
   bool metadata_added_ = false;
+  bool watched_ = false;  // by stalled_reads_
+  absl::Mutex waiting_mutex_;
+  // When a message was written that the client has not taken yet; the stream is not in use meanwhile.
+  absl::Time waiting_since_ ABSL_GUARDED_BY(waiting_mutex_) = absl::InfiniteFuture();
   std::optional<rpc::Message> first_;     // a message that comes before the stream's
   std::unique_ptr<ResultStream> stream_;  // last: it uses the account above until its end
 };
