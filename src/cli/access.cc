@@ -9,6 +9,7 @@
 #include "client/remote_tables.h"
 #include "server/local_store.h"
 #include "sql/exec/local_sql.h"
+#include "sql/spill/spill_space.h"
 #include "table/local_tables.h"
 
 namespace sonde {
@@ -78,8 +79,9 @@ absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags
 absl::StatusOr<std::unique_ptr<sql::SqlAccess>> OpenSql(const AccessFlags& flags,
                                                         std::shared_ptr<Tables> tables) {
   if (tables != nullptr)
-    return std::unique_ptr<sql::SqlAccess>(
-        std::make_unique<sql::LocalSql>(std::move(tables), InstanceOf(flags)));
+    return std::unique_ptr<sql::SqlAccess>(std::make_unique<sql::LocalSql>(
+        std::move(tables), InstanceOf(flags), sql::Dialect::kSonde,
+        std::make_unique<sql::SpillSpace>(flags.data_dir + "/spill", sql::SpillSpace::Limits())));
   absl::StatusOr<std::unique_ptr<RemoteSql>> remote = RemoteSql::Connect(RemoteOptionsOf(flags));
   if (!remote.ok()) return remote.status();
   return std::unique_ptr<sql::SqlAccess>(*std::move(remote));

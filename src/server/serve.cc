@@ -26,6 +26,7 @@
 #include "server/temporary_directory.h"
 #include "sql/http/sql_answer.h"
 #include "sql/plan/binder.h"
+#include "sql/spill/spill_space.h"
 #include "wire/grpc_server.h"
 #include "work/idle_workers.h"
 
@@ -106,10 +107,12 @@ sql::Dialect DialectOf(const ServeSettings& settings) {
 }
 
 sql::SqlService SqlOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
-                      series::IngestService* ingest, const std::atomic<bool>* is_ending) {
+                      series::IngestService* ingest, sql::SpillSpace* spill,
+                      const std::atomic<bool>* is_ending) {
   return {.tables = &store->tables(),
           .dialect = DialectOf(settings),
           .admission = &ingest->admission(),
+          .spill = spill,
           .requests = server->request_metrics(),
           .queries = server->query_metrics(),
           .is_ending = is_ending};
@@ -162,6 +165,7 @@ absl::Status Serve(ServeSettings settings) {
                                                                         .tell = LogLine},
                                                                        /*watch=*/!settings.no_keyviz);
   if (!store.ok()) return store.status();
+  sql::SpillSpace spill((std::filesystem::path(data_dir) / "spill").native(), {});
   memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,
@@ -170,6 +174,7 @@ absl::Status Serve(ServeSettings settings) {
                          .read_bytes_max = static_cast<int64_t>(settings.memory_bytes / 4),
                          .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8),
                          .large_room = memory.room(),
+                         .sql_spill = &spill,
                          .incoming_bytes_max = static_cast<int64_t>(settings.memory_bytes / 2),
                          .connections_max = connections_max,
                          .reads_per_second = settings.reads_per_second,
@@ -182,9 +187,9 @@ absl::Status Serve(ServeSettings settings) {
       OpenIngest(settings, &(*store)->tables(), (*server)->commit_line(), &idle_workers);
   if (!ingest.ok()) return ingest.status();
   std::atomic<bool> is_ending = false;
-  absl::StatusOr<std::unique_ptr<HttpServer>> http =
-      StartHttp(settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()),
-                SqlOf(settings, store->get(), server->get(), ingest->get(), &is_ending), ingest->get());
+  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
+      settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()),
+      SqlOf(settings, store->get(), server->get(), ingest->get(), &spill, &is_ending), ingest->get());
   if (!http.ok()) return http.status();
   RocksEngine* const engine = &(*store)->engine();
   memory.Start(

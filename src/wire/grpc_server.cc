@@ -97,7 +97,8 @@ struct GrpcServer::Parts {
               .reads_block = tables->engine().traits().waits_for_network,
               .large_readers = &large_readers,
               .large_waiters = &large_waiters,
-              .large_room = options.large_room} {
+              .large_room = options.large_room,
+              .spill = options.sql_spill} {
     AddDataService(tables, &change_streams, calls, &router);
     AddSqlCalls(tables, queries.get(), &query_metrics, calls, &router);
     AddTableAdminService(tables, &change_streams.streams(), &operations, calls, &router);

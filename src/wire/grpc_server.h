@@ -14,6 +14,7 @@
 #include "metrics/request_metrics.h"
 #include "rpc/server.h"
 #include "sql/plan/binder.h"
+#include "sql/spill/spill_space.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
 
@@ -39,6 +40,8 @@ struct GrpcServerOptions {
   // Requests and rows of kLargeBytes or more take their places here.  Null: they count like smaller ones.
   // Must outlive the server.
   LargeRoom* large_room = nullptr;
+  // Where queries put rows that their memory has no room for.  Null: nowhere.  Must outlive the server.
+  sql::SpillSpace* sql_spill = nullptr;
   // Limit of the bytes of requests that are still coming in; a single request may have more.  Requests beyond
   // it are refused with UNAVAILABLE.
   int64_t incoming_bytes_max = int64_t{512} << 20;

@@ -1,7 +1,14 @@
 // What one client can take of a server, and what others have then.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/time/clock.h"
+#include "sql/spill/spill_space.h"
 #include "wire/grpc_server_test_support.h"
 
 namespace sonde {
@@ -90,6 +97,111 @@ TEST_F(GrpcServerLimitsTest, AReadThatNobodyTakesLeavesItsPlaceToOthersAndGoesOn
     EXPECT_EQ(rows, 50);
   }
   EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes == 0; }));
+}
+
+// Queries.
+class GrpcServerQueryLimitsTest : public GrpcServerLimitsTest {
+ protected:
+  using Reader = std::unique_ptr<grpc::ClientReader<pb::ExecuteQueryResponse>>;
+
+  // Rows of some 1,000 bytes, a thousand of them a unit.
+  static std::string Rows(int thousands) {
+    return "(SELECT x * 1000 + y AS n, REPEAT('v', 1000) AS v FROM UNNEST(GENERATE_ARRAY(1, " +
+           std::to_string(thousands) + ")) x, UNNEST(GENERATE_ARRAY(1, 1000)) y)";
+  }
+  std::string Prepare(const std::string& text) {
+    pb::PrepareQueryRequest request;
+    request.set_instance_name(kInstance);
+    request.set_query(text);
+    grpc::ClientContext context;
+    pb::PrepareQueryResponse response;
+    const grpc::Status status = data_->PrepareQuery(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.prepared_query();
+  }
+  Reader Execute(const std::string& prepared) {
+    pb::ExecuteQueryRequest request;
+    request.set_instance_name(kInstance);
+    request.set_prepared_query(prepared);
+    return data_->ExecuteQuery(&contexts_.emplace_back(), request);
+  }
+  // How many bytes of rows come.
+  static size_t ReadAll(const Reader& reader) {
+    size_t bytes = 0;
+    pb::ExecuteQueryResponse response;
+    while (reader->Read(&response)) bytes += response.results().proto_rows_batch().batch_data().size();
+    return bytes;
+  }
+};
+
+TEST_F(GrpcServerQueryLimitsTest, AQueryThatNobodyTakesLeavesItsPlaceToOthersAndGoesOn) {
+  Start({.read_bytes_max = 16 << 20, .read_patience = absl::Milliseconds(200)});
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(WriteRow("row" + std::to_string(i), 1, 10'000).ok());
+  const std::string prepared = Prepare("SELECT _key, f FROM t");
+  std::vector<Reader> readers;
+  for (int i = 0; i < 20; ++i) readers.push_back(Execute(prepared));
+  ASSERT_TRUE(Soon([&] { return server_->reads().Taken().requests == 20; }));
+  // What a query keeps, and a message.
+  const int64_t held_bytes = 20 * (32 + 80) * 1024;
+  EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes <= held_bytes; }))
+      << server_->reads().Taken().bytes;
+  for (const Reader& reader : readers) {
+    EXPECT_GT(ReadAll(reader), 500'000);
+    const grpc::Status status = reader->Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes == 0; }));
+}
+
+TEST_F(GrpcServerQueryLimitsTest, AConnectionHasAShareOfTheReads) {
+  Start({.reads_max = 40, .read_patience = absl::Seconds(60)});
+  const std::string prepared = Prepare("SELECT * FROM " + Rows(10));
+  std::vector<Reader> readers;
+  for (int i = 0; i < 40; ++i) readers.push_back(Execute(prepared));
+  ASSERT_TRUE(Soon([&] { return server_->reads().Taken().requests == 20; }));
+  Reader another = Execute(prepared);
+  EXPECT_EQ(ReadAll(another), 0);
+  ExpectBusy(another->Finish(),
+             "reads of this connection are under way, and while there are many the limit is 10");
+  for (grpc::ClientContext& context : contexts_) context.TryCancel();
+  for (const Reader& reader : readers) {
+    ReadAll(reader);
+    reader->Finish();
+  }
+  EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes == 0; }));
+}
+
+TEST_F(GrpcServerQueryLimitsTest, AQueryHoldsHalfOfTheRoomOfReads) {
+  Start({.read_bytes_max = 16 << 20});
+  const std::string prepared = Prepare("SELECT n, v FROM " + Rows(16) + " ORDER BY n DESC");
+  const Reader reader = Execute(prepared);
+  EXPECT_EQ(ReadAll(reader), 0);
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("Sort holds "));
+  EXPECT_THAT(status.error_message(), HasSubstr("; 8388608 is the limit of a query"));
+  EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes == 0; }));
+}
+
+TEST_F(GrpcServerQueryLimitsTest, WhatAQueryMayNotHoldGoesToDisk) {
+  std::string directory = testing::TempDir() + "spill-XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  sql::SpillSpace spill(directory, {.free_percent_min = 0});
+  Start({.read_bytes_max = 16 << 20, .sql_spill = &spill});
+  const std::string prepared = Prepare("SELECT n, v FROM " + Rows(16) + " ORDER BY n DESC");
+  {
+    const Reader reader = Execute(prepared);
+    EXPECT_GT(ReadAll(reader), 16'000'000);
+    const grpc::Status status = reader->Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes == 0 && spill.bytes() == 0; }));
+  // A client that goes while rows are on disk.
+  const Reader reader = Execute(prepared);
+  ASSERT_TRUE(Soon([&] { return spill.bytes() > 0; }));
+  contexts_.back().TryCancel();
+  EXPECT_TRUE(Soon([&] { return server_->reads().Taken().bytes == 0 && spill.bytes() == 0; }));
+  EXPECT_EQ(::rmdir(directory.c_str()), 0);
 }
 
 TEST_F(GrpcServerLimitsTest, EndsInItsGraceWhateverClientsDo) {

@@ -14,8 +14,13 @@ constexpr size_t kHeldColumns = 2;  // in front of the inputs that are held: gro
 
 }  // namespace
 
-AggregateInput::AggregateInput(const AggregateItem& item, const QueryScope* scope)
-    : item_(item), scope_(scope), check_(scope->state->interrupted) {
+AggregateInput::AggregateInput(const AggregateItem& item, const QueryScope* scope,
+                               std::string_view operator_name)
+    : item_(item),
+      scope_(scope),
+      operator_name_(operator_name),
+      check_(scope->state->interrupted),
+      memory_(*scope->state, operator_name) {
   for (const ExpressionPtr& argument : item.arguments) {
     argument_types_.push_back(argument->type);
     AddInput(*argument);
@@ -24,14 +29,16 @@ AggregateInput::AggregateInput(const AggregateItem& item, const QueryScope* scop
   if (item.having != nullptr) having_.emplace(*item.having, scope->evaluation());
   selects_ = item.ignores_nulls || item.having != nullptr || item.distinct || !item.order_by.empty() ||
              item.limit != nullptr;
+  can_save_ = item.having == nullptr && !item.distinct && item.order_by.empty() && item.limit == nullptr;
   skips_nulls_ = !item.arguments.empty() &&
                  (item.ignores_nulls || (item.function != nullptr && !item.function->takes_nulls));
   Begin();
 }
 
 absl::StatusOr<std::unique_ptr<AggregateInput>> AggregateInput::Create(const AggregateItem& item,
-                                                                       const QueryScope* scope) {
-  std::unique_ptr<AggregateInput> input(new AggregateInput(item, scope));
+                                                                       const QueryScope* scope,
+                                                                       std::string_view operator_name) {
+  std::unique_ptr<AggregateInput> input(new AggregateInput(item, scope, operator_name));
   if (item.limit == nullptr) return input;
   const absl::StatusOr<Value> limit = EvaluateConstant(*item.limit, *scope->evaluation());
   if (!limit.ok()) return limit.status();
@@ -52,19 +59,37 @@ void AggregateInput::Begin() {
   aggregator_ = item_.overload->aggregator(site);
   taken_.clear();
   if (having_.has_value()) extremes_.emplace(item_.having_is_max);
-  const std::vector<ColumnType> in_front(kHeldColumns, ColumnType::kInt64);
+  memory_.Clear();
+  waiting_.reset();
+  waiting_level_ = 0;
   if (item_.distinct) {
-    std::vector<ColumnType> types = in_front;
+    std::vector<ColumnType> types(kHeldColumns, ColumnType::kInt64);
     for (const Type& type : argument_types_) types.push_back(ColumnTypeOf(type));
     distinct_.emplace(types);
   }
-  if (!item_.order_by.empty()) {
-    std::vector<ColumnType> types = in_front;
-    for (const Input& input : inputs_) {
-      if (!input.is_fixed) types.push_back(ColumnTypeOf(input.evaluator.type()));
-    }
-    sorted_.emplace(types);
+  if (!item_.order_by.empty()) sorted_.emplace(*scope_->state, operator_name_, TypesOfHeld(), KeysOfHeld());
+}
+
+std::vector<ColumnType> AggregateInput::TypesOfHeld() const {
+  std::vector<ColumnType> types(kHeldColumns, ColumnType::kInt64);
+  for (const Input& input : inputs_) {
+    if (!input.is_fixed) types.push_back(ColumnTypeOf(input.evaluator.type()));
   }
+  return types;
+}
+
+std::vector<RowKey> AggregateInput::KeysOfHeld() const {
+  std::vector<RowKey> keys = {{.column = 0}};
+  size_t column = kHeldColumns;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].is_fixed) continue;
+    if (i >= Arguments()) {
+      const SortKey& key = item_.order_by[i - Arguments()];
+      keys.push_back({column, key.descending, key.nulls_first});
+    }
+    ++column;
+  }
+  return keys;
 }
 
 void AggregateInput::Clear() { Begin(); }
@@ -72,8 +97,6 @@ void AggregateInput::Clear() { Begin(); }
 size_t AggregateInput::MemoryBytes() const {
   size_t bytes = aggregator_->MemoryBytes() + taken_.capacity() * sizeof(Taken);
   if (extremes_.has_value()) bytes += extremes_->MemoryBytes();
-  if (distinct_.has_value()) bytes += distinct_->MemoryBytes();
-  if (sorted_.has_value()) bytes += sorted_->MemoryBytes();
   return bytes;
 }
 
@@ -117,12 +140,15 @@ absl::Status AggregateInput::AddSome(const rows::Batch& batch, absl::Span<const 
     if (!values.ok()) return values.status();
     extremes_->Keep(*values, groups, &places_, aggregator_.get());
   }
-  if (distinct_.has_value()) KeepDistinct(groups);
-  if (places_.empty()) return absl::OkStatus();
-  if (sorted_.has_value()) {
-    Hold(groups);
-    return check_.Step(places_.size());
+  if (distinct_.has_value()) {
+    if (absl::Status status = KeepDistinct(groups); !status.ok()) return status;
   }
+  return AddKept(groups);
+}
+
+absl::Status AggregateInput::AddKept(absl::Span<const uint32_t> groups) {
+  if (places_.empty()) return absl::OkStatus();
+  if (sorted_.has_value()) return sorted_->Add(HeldColumns(groups), places_.size());
   if (limit_.has_value()) KeepFirst(groups);
   return AddPlaces(groups);
 }
@@ -133,16 +159,21 @@ void AggregateInput::KeepThere() {
   std::erase_if(places_, [&first](size_t place) { return !first.IsThere(place); });
 }
 
-void AggregateInput::KeepDistinct(absl::Span<const uint32_t> groups) {
-  if (places_.empty()) return;
-  numbers_.clear();
-  generations_.clear();
-  for (const size_t place : places_) {
-    numbers_.push_back(groups[place]);
-    generations_.push_back(GenerationOf(groups[place]));
-  }
-  std::vector<ColumnView> keys = {ColumnView::OfInts(numbers_), ColumnView::OfInts(generations_)};
+absl::Status AggregateInput::KeepDistinct(absl::Span<const uint32_t> groups) {
+  if (places_.empty()) return absl::OkStatus();
+  std::vector<ColumnView> keys = GroupColumns(groups);
   for (size_t i = 0; i < Arguments(); ++i) keys.push_back(Gather(columns_[i], places_, &arena_));
+  if (waiting_.has_value()) {
+    // Rows that are known were taken before; the others may be new.
+    distinct_->FindKnown(keys, places_.size());
+    std::vector<size_t> unknown;
+    for (const Groups::Run& run : distinct_->runs()) {
+      for (size_t i = 0; run.group == Groups::kNone && i < run.rows; ++i) unknown.push_back(run.first + i);
+    }
+    absl::Status status = waiting_->AppendPlaces(keys, HeldColumns(groups), unknown);
+    places_.clear();
+    return status.ok() ? check_.Step(8 * unknown.size()) : status;
+  }
   size_t known = distinct_->size();
   distinct_->Find(keys, places_.size());
   std::vector<size_t> first_ones;
@@ -152,6 +183,16 @@ void AggregateInput::KeepDistinct(absl::Span<const uint32_t> groups) {
     known = run.group + 1;
   }
   places_ = std::move(first_ones);
+  return TellDistinct();
+}
+
+absl::Status AggregateInput::TellDistinct() {
+  const absl::Status refused = memory_.Set(distinct_->MemoryBytes());
+  const ExecutionState& state = *scope_->state;
+  if (refused.ok() || !state.SpillsAfter(refused)) return refused;
+  if (waiting_level_ == Partitions::kLevelsMax) return refused;
+  waiting_.emplace(state.spill, operator_name_, TypesOfHeld(), waiting_level_);
+  return absl::OkStatus();
 }
 
 void AggregateInput::KeepFirst(absl::Span<const uint32_t> groups) {
@@ -178,72 +219,109 @@ absl::Status AggregateInput::AddPlaces(absl::Span<const uint32_t> groups) {
   return aggregator_->Add(some, some_groups_);
 }
 
-void AggregateInput::Hold(absl::Span<const uint32_t> groups) {
-  numbers_.clear();
-  generations_.clear();
-  for (const size_t place : places_) {
-    numbers_.push_back(groups[place]);
-    generations_.push_back(GenerationOf(groups[place]));
+std::vector<ColumnView> AggregateInput::GroupColumns(absl::Span<const uint32_t> groups) {
+  int64_t* const numbers = arena_.New<int64_t>(places_.size());
+  int64_t* const generations = arena_.New<int64_t>(places_.size());
+  for (size_t i = 0; i < places_.size(); ++i) {
+    numbers[i] = groups[places_[i]];
+    generations[i] = GenerationOf(groups[places_[i]]);
   }
-  std::vector<ColumnView> held = {ColumnView::OfInts(numbers_), ColumnView::OfInts(generations_)};
+  return {ColumnView::OfInts({numbers, places_.size()}), ColumnView::OfInts({generations, places_.size()})};
+}
+
+std::vector<ColumnView> AggregateInput::HeldColumns(absl::Span<const uint32_t> groups) {
+  std::vector<ColumnView> held = GroupColumns(groups);
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (!inputs_[i].is_fixed) held.push_back(Gather(columns_[i], places_, &arena_));
   }
-  sorted_->Append(held, places_.size());
+  return held;
 }
 
-absl::Status AggregateInput::Finish(size_t groups) {
-  aggregator_->Resize(groups);
-  return sorted_.has_value() ? AddSorted() : absl::OkStatus();
-}
-
-absl::Status AggregateInput::AddSorted() {
-  const std::vector<ColumnView> held = sorted_->Views();
-  std::vector<SortColumn> keys = {{held[0], false, true}};
+absl::Status AggregateInput::TakeHeld(const rows::Batch& held, std::vector<uint32_t>* groups) {
+  arena_.Clear();
+  columns_.clear();
+  places_.clear();
+  groups->clear();
   size_t column = kHeldColumns;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].is_fixed) continue;
-    if (i >= Arguments()) {
-      const SortKey& key = item_.order_by[i - Arguments()];
-      keys.push_back({held[column], key.descending, key.nulls_first});
+  for (Input& input : inputs_) {
+    if (!input.is_fixed) {
+      columns_.push_back(held.columns[column++]);
+      continue;
     }
-    ++column;
+    const absl::StatusOr<ColumnView> values = ValuesOf(input, {.rows = held.rows, .columns = {}});
+    if (!values.ok()) return values.status();
+    columns_.push_back(*values);
   }
-  const absl::StatusOr<std::vector<size_t>> order = SortOrder(keys, sorted_->rows(), &check_);
-  if (!order.ok()) return order.status();
-  for (size_t first = 0; first < order->size(); first += rows::kBatchRowsMax) {
-    const auto rows = absl::MakeConstSpan(*order).subspan(first, rows::kBatchRowsMax);
-    if (absl::Status status = check_.Step(rows.size()); !status.ok()) return status;
-    if (absl::Status status = AddSortedRows(rows, held); !status.ok()) return status;
+  for (size_t row = 0; row < held.rows; ++row) {
+    groups->push_back(static_cast<uint32_t>(held.columns[0].ints()[row]));
+    if (GenerationOf(groups->back()) == held.columns[1].ints()[row]) places_.push_back(row);
   }
   return absl::OkStatus();
 }
 
-absl::Status AggregateInput::AddSortedRows(absl::Span<const size_t> rows,
-                                           const std::vector<ColumnView>& held) {
-  arena_.Clear();
-  places_.clear();
-  some_groups_.clear();
-  for (const size_t row : rows) {
-    const auto group = static_cast<uint32_t>(held[0].ints()[row]);
-    if (GenerationOf(group) != held[1].ints()[row]) continue;
-    if (limit_.has_value() && !TakesOneMore(group)) continue;
-    places_.push_back(row);
-    some_groups_.push_back(group);
+absl::Status AggregateInput::Finish(size_t groups) {
+  aggregator_->Resize(groups);
+  if (distinct_.has_value()) {
+    if (absl::Status status = AddWaiting(); !status.ok()) return status;
   }
-  if (places_.empty()) return absl::OkStatus();
-  std::vector<ColumnView> arguments;
-  size_t column = kHeldColumns;
-  for (size_t i = 0; i < Arguments(); ++i) {
-    if (inputs_[i].is_fixed) {
-      const absl::StatusOr<ColumnView> values = ValuesOf(inputs_[i], {.rows = places_.size(), .columns = {}});
-      if (!values.ok()) return values.status();
-      arguments.push_back(*values);
-    } else {
-      arguments.push_back(Gather(held[column++], places_, &arena_));
+  return sorted_.has_value() ? AddSorted() : absl::OkStatus();
+}
+
+absl::Status AggregateInput::AddWaiting() {
+  struct Part {
+    std::unique_ptr<SpilledRows> rows;
+    uint32_t level = 0;  // of its own partitions
+  };
+  std::vector<Part> parts;
+  while (true) {
+    if (waiting_.has_value()) {
+      if (absl::Status status = waiting_->Finish(); !status.ok()) return status;
+      for (size_t i = 0; i < Partitions::kCount; ++i) {
+        std::unique_ptr<SpilledRows> rows = waiting_->Take(i);
+        if (rows != nullptr) parts.push_back({std::move(rows), waiting_level_ + 1});
+      }
+      waiting_.reset();
     }
+    distinct_->Clear();
+    memory_.Clear();
+    if (parts.empty()) return absl::OkStatus();
+    const Part part = std::move(parts.back());
+    parts.pop_back();
+    waiting_level_ = part.level;
+    if (absl::Status status = AddWaitingOf(part.rows.get()); !status.ok()) return status;
   }
-  return aggregator_->Add(arguments, some_groups_);
+}
+
+absl::Status AggregateInput::AddWaitingOf(SpilledRows* waiting) {
+  rows::Batch held;
+  std::vector<uint32_t> groups;
+  while (true) {
+    const absl::StatusOr<bool> more = waiting->Next(&held);
+    if (!more.ok()) return more.status();
+    if (!*more) return absl::OkStatus();
+    if (absl::Status status = check_.Step(16 * held.rows); !status.ok()) return status;
+    if (absl::Status status = TakeHeld(held, &groups); !status.ok()) return status;
+    if (absl::Status status = KeepDistinct(groups); !status.ok()) return status;
+    if (absl::Status status = AddKept(groups); !status.ok()) return status;
+  }
+}
+
+absl::Status AggregateInput::AddSorted() {
+  if (absl::Status status = sorted_->Finish(); !status.ok()) return status;
+  rows::Batch held;
+  std::vector<uint32_t> groups;
+  while (true) {
+    const absl::StatusOr<bool> more = sorted_->Next(&held);
+    if (!more.ok()) return more.status();
+    if (!*more) break;
+    if (absl::Status status = check_.Step(held.rows); !status.ok()) return status;
+    if (absl::Status status = TakeHeld(held, &groups); !status.ok()) return status;
+    if (limit_.has_value()) KeepFirst(groups);
+    if (absl::Status status = AddPlaces(groups); !status.ok()) return status;
+    if (absl::Status status = memory_.Set(aggregator_->MemoryBytes()); !status.ok()) return status;
+  }
+  sorted_->Clear();
+  return absl::OkStatus();
 }
 
 }  // namespace sonde::sql

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,18 +23,20 @@
 #include "sql/exec/aggregate_having.h"
 #include "sql/exec/execution_state.h"
 #include "sql/exec/groups.h"
-#include "sql/exec/row_buffer.h"
+#include "sql/exec/row_sorter.h"
 #include "sql/expression/evaluator.h"
 #include "sql/function/aggregator.h"
 #include "sql/plan/plan.h"
+#include "sql/spill/spill_rows.h"
 
 namespace sonde::sql {
 
 class AggregateInput {
  public:
-  // Both must outlive this.  OUT_OF_RANGE: the limit is negative.
+  // `item` and `scope` must outlive this.  OUT_OF_RANGE: the limit is negative.
   static absl::StatusOr<std::unique_ptr<AggregateInput>> Create(const AggregateItem& item,
-                                                                const QueryScope* scope);
+                                                                const QueryScope* scope,
+                                                                std::string_view operator_name);
 
   // Adds the rows of a batch, whose groups are those that `groups` found last.
   absl::Status Add(const rows::Batch& batch, Groups* groups);
@@ -42,7 +46,14 @@ class AggregateInput {
   absl::StatusOr<ColumnView> Results(size_t first, size_t count, Arena* arena) {
     return aggregator_->Results(static_cast<uint32_t>(first), count, arena);
   }
+  // Of what grows with the groups and their states.  What DISTINCT and ORDER BY hold is told to the account by this.
   size_t MemoryBytes() const;
+  // Whether the states of groups, before it is finished, can be put on disk and come back.
+  bool CanSave() const { return can_save_; }
+  // As Aggregator.
+  void Save(uint32_t group, std::string* bytes) const { aggregator_->Save(group, bytes); }
+  void Resize(size_t groups) { aggregator_->Resize(groups); }
+  absl::Status Load(uint32_t group, std::string_view bytes) { return aggregator_->Load(group, bytes); }
   // Begins anew.
   void Clear();
 
@@ -53,7 +64,7 @@ class AggregateInput {
     Evaluator evaluator;
   };
 
-  AggregateInput(const AggregateItem& item, const QueryScope* scope);
+  AggregateInput(const AggregateItem& item, const QueryScope* scope, std::string_view operator_name);
 
   void AddInput(const Expression& expression);
   void Begin();
@@ -62,22 +73,36 @@ class AggregateInput {
   absl::Status AddSome(const rows::Batch& batch, absl::Span<const uint32_t> groups);
   // Each takes rows out of places_.
   void KeepThere();
-  void KeepDistinct(absl::Span<const uint32_t> groups);
+  absl::Status KeepDistinct(absl::Span<const uint32_t> groups);
   void KeepFirst(absl::Span<const uint32_t> groups);
-  // Gives the rows in places_ to the aggregate, or holds them.
+  // Gives the rows in places_ to the aggregate, or holds them until they are sorted.
+  absl::Status AddKept(absl::Span<const uint32_t> groups);
   absl::Status AddPlaces(absl::Span<const uint32_t> groups);
-  void Hold(absl::Span<const uint32_t> groups);
+  // Of the rows in places_: group, generation.
+  std::vector<ColumnView> GroupColumns(absl::Span<const uint32_t> groups);
+  // The same, and then the inputs that are not fixed.
+  std::vector<ColumnView> HeldColumns(absl::Span<const uint32_t> groups);
+  std::vector<ColumnType> TypesOfHeld() const;
+  std::vector<RowKey> KeysOfHeld() const;
+  // Sets columns_ and places_ from such rows, but for those of a generation that does not count any more.
+  absl::Status TakeHeld(const rows::Batch& held, std::vector<uint32_t>* groups);
+  // Tells the account; if that refuses, rows that are not known to DISTINCT wait on disk from now on.
+  absl::Status TellDistinct();
+  absl::Status AddWaiting();
+  absl::Status AddWaitingOf(SpilledRows* waiting);
+  absl::Status AddSorted();
   bool TakesOneMore(uint32_t group);
   uint32_t GenerationOf(uint32_t group) const {
     return extremes_.has_value() ? extremes_->Generation(group) : 0;
   }
-  absl::Status AddSorted();
-  absl::Status AddSortedRows(absl::Span<const size_t> rows, const std::vector<ColumnView>& held);
   size_t Arguments() const { return item_.arguments.size(); }
 
   const AggregateItem& item_;
   const QueryScope* const scope_;
+  const std::string operator_name_;
   rows::WorkCheck check_;
+  OperatorMemory memory_;  // of distinct_, and of states while rows that were sorted are added
+  bool can_save_ = false;
   bool selects_ = false;      // not all rows go to the aggregate as they come
   bool skips_nulls_ = false;  // rows whose first argument is NULL
   std::vector<Type> argument_types_;
@@ -85,8 +110,10 @@ class AggregateInput {
   std::vector<Input> inputs_;  // the arguments, then the keys of ORDER BY
   std::optional<Evaluator> having_;
   std::optional<GroupExtremes> extremes_;
-  std::optional<Groups> distinct_;   // by group, its generation, arguments
-  std::optional<RowBuffer> sorted_;  // group, its generation, the inputs that are not fixed
+  std::optional<Groups> distinct_;     // by group, its generation, arguments
+  std::optional<Partitions> waiting_;  // by the same: rows that distinct_ has no room for, as HeldColumns
+  uint32_t waiting_level_ = 0;         // that waiting_ has, or will have
+  std::optional<RowSorter> sorted_;    // as HeldColumns
   std::optional<int64_t> limit_;
   // With a limit: how many rows of a group were given to the aggregate.
   struct Taken {
@@ -100,8 +127,6 @@ class AggregateInput {
   std::vector<ColumnView> columns_;  // of inputs_
   std::vector<size_t> places_;       // the rows that are left
   std::vector<uint32_t> some_groups_;
-  std::vector<int64_t> numbers_;      // groups and generations as a column
-  std::vector<int64_t> generations_;  // likewise
 };
 
 }  // namespace sonde::sql

@@ -23,11 +23,12 @@ class PlanExecution final : public Execution {
  public:
   PlanExecution(const BoundQuery& query, std::vector<Value> parameters,
                 const ExecutionEnvironment& environment)
-      : query_(query), subqueries_(&state_) {
+      : query_(query), spill_(environment.spill), subqueries_(&state_) {
     state_.tables = environment.tables;
     state_.deadline = environment.deadline;
     state_.hold = environment.hold;
     state_.caller = environment.caller;
+    if (spill_.is_there()) state_.spill = &spill_;
     SetInterrupted(environment);
     SetFacts(environment);
     state_.evaluation.parameters = std::move(parameters);
@@ -110,6 +111,7 @@ class PlanExecution final : public Execution {
   bool Resume(std::string_view point);
 
   const BoundQuery& query_;
+  QuerySpill spill_;
   ExecutionState state_;
   QueryScope scope_;
   Subqueries subqueries_;

@@ -20,6 +20,7 @@
 #include "rows/batch.h"
 #include "rows/held_memory.h"
 #include "sql/plan/plan.h"
+#include "sql/spill/spill_space.h"
 #include "sql/value/value.h"
 #include "table/tables.h"
 
@@ -34,6 +35,7 @@ struct ExecutionEnvironment {
       {};                         // CURRENT_TIMESTAMP of an execution that is resumed; else the clock's
   std::string resume_after = {};  // Execution::ResumePoint of an earlier execution; empty: from the start
   std::function<std::string()> caller = {};  // for observers of full scans: NameOfQuery
+  SpillSpace* spill = nullptr;  // not owned; where rows go that the account refuses; null: nowhere
 };
 
 class Execution {

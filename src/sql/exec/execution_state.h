@@ -18,6 +18,7 @@
 #include "rows/held_memory.h"
 #include "rows/work_check.h"
 #include "sql/expression/evaluator.h"
+#include "sql/spill/spill_space.h"
 #include "table/tables.h"
 
 namespace sonde::sql {
@@ -33,6 +34,12 @@ struct ExecutionState {
   mutable std::atomic<uint64_t> rows_scanned = 0;
 
   void CountScanned(uint64_t rows) const { rows_scanned.fetch_add(rows, std::memory_order_relaxed); }
+  QuerySpill* spill = nullptr;  // null: no rows can be put on disk
+
+  // Whether rows go to disk as the account has refused memory: the query's limit, or what all queries have, is reached.
+  bool SpillsAfter(const absl::Status& refused) const {
+    return spill != nullptr && (absl::IsResourceExhausted(refused) || absl::IsUnavailable(refused));
+  }
 };
 
 // A query of a statement, or a subquery of it: the same plan may run for one row around it after the other.

@@ -3,15 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "sql/exec/join_condition.h"
+#include "sql/exec/join_inputs.h"
 #include "sql/exec/join_table.h"
+#include "sql/exec/volatile_parts.h"
 #include "sql/expression/evaluator.h"
 #include "sql/expression/node.h"
 
 namespace sonde::sql {
 namespace {
+
+bool CanSplit(const JoinCondition& condition) {
+  return !condition.equal.empty() && std::ranges::none_of(condition.equal, [](const JoinKey& key) {
+    return HasVolatile(*key.left) || HasVolatile(*key.right);
+  });
+}
 
 class JoinOperator final : public Operator {
  public:
@@ -24,24 +34,31 @@ class JoinOperator final : public Operator {
         keeps_left_(plan.join == Plan::Join::kLeft || plan.join == Plan::Join::kFull),
         keeps_right_(plan.join == Plan::Join::kRight || plan.join == Plan::Join::kFull),
         condition_(std::move(condition)),
+        can_split_(CanSplit(condition_)),
         table_(right_types_, condition_, scope),
         memory_(*scope->state, name()) {
     for (const Expression* other : condition_.others) others_.emplace_back(*other, evaluation());
     AddInput(std::move(left));
     AddInput(std::move(right));
+    inputs_.emplace(state(), name(), &input(0), &input(1), left_types_, right_types_);
   }
 
   void Restart() override {
     Operator::Restart();
-    table_.Clear();
-    memory_.Clear();
-    is_right_read_ = is_left_over_ = has_left_ = false;
-    next_right_ = 0;
+    inputs_->Restart();
+    Begin();
+    left_matches_ = {};
   }
 
  private:
   absl::StatusOr<bool> Produce(rows::Batch* batch) override;
+  // Makes it ready for other right rows.
+  void Begin();
+  // Reads the right rows, or as many of them as memory has room for.
   absl::Status ReadRight();
+  absl::StatusOr<bool> MakeRoom(const absl::Status& refused);
+  // Goes on with the right rows that were not read yet, or with the next part; false: there are none.
+  absl::StatusOr<bool> GoOn();
   // Reads the next left batch; false: there are no more.
   absl::StatusOr<bool> ReadLeft();
   // Takes the next pairs to look at; none: there are no more of the left batch.
@@ -66,11 +83,17 @@ class JoinOperator final : public Operator {
   const bool keeps_left_;
   const bool keeps_right_;
   const JoinCondition condition_;
+  const bool can_split_;  // by equal keys, which have the same values when they are evaluated again
   JoinTable table_;
   std::vector<Evaluator> others_;
   OperatorMemory memory_;
 
+  std::optional<JoinInputs> inputs_;
   bool is_right_read_ = false;
+  // Not all right rows of the inputs, or of the part, are in the table: left rows are read once for each table.
+  bool has_more_right_ = false;
+  std::vector<bool> left_matches_;  // by left row: it had a match in the tables before
+  size_t left_rows_before_ = 0;     // this batch
   std::vector<ColumnView> right_columns_;
   std::vector<uint8_t> has_right_match_;
   size_t next_right_ = 0;  // of those without a match
@@ -88,24 +111,63 @@ class JoinOperator final : public Operator {
   Arena arena_;
 };
 
+void JoinOperator::Begin() {
+  table_.Clear();
+  memory_.Clear();
+  is_right_read_ = is_left_over_ = has_left_ = has_more_right_ = false;
+  next_right_ = left_rows_before_ = 0;
+  left_.rows = 0;
+}
+
 absl::Status JoinOperator::ReadRight() {
   rows::Batch in;
   while (true) {
-    const absl::StatusOr<bool> more = input(1).Next(&in);
+    const absl::StatusOr<bool> more = inputs_->NextRight(&in);
     if (!more.ok()) return more.status();
     if (!*more) break;
     if (absl::Status status = table_.Add(in); !status.ok()) return status;
-    if (absl::Status status = memory_.Set(table_.MemoryBytes()); !status.ok()) return status;
+    const absl::Status refused = memory_.Set(table_.MemoryBytes() + table_.rows());
+    if (refused.ok()) continue;
+    const absl::StatusOr<bool> goes_on = MakeRoom(refused);
+    if (!goes_on.ok()) return goes_on.status();
+    if (!*goes_on) break;
   }
   if (absl::Status status = table_.Finish(); !status.ok()) return status;
   is_right_read_ = true;
   right_columns_ = table_.Views();
   has_right_match_.assign(table_.rows(), 0);
-  return memory_.Set(table_.MemoryBytes() + has_right_match_.size());
+  return absl::OkStatus();
+}
+
+// Rows with keys are divided by them.  Those that are not, or cannot be, come one table after the other.
+// False: no more right rows are read now.
+absl::StatusOr<bool> JoinOperator::MakeRoom(const absl::Status& refused) {
+  if (!state().SpillsAfter(refused)) return refused;
+  if (can_split_ && inputs_->CanSplit()) {
+    if (absl::Status status = inputs_->Split(&table_); !status.ok()) return status;
+    memory_.Clear();
+    return inputs_->NextPart();
+  }
+  if (plan_.asof) return refused;
+  has_more_right_ = true;
+  if (absl::Status status = inputs_->KeepLeft(); !status.ok()) return status;
+  return false;
+}
+
+absl::StatusOr<bool> JoinOperator::GoOn() {
+  if (has_more_right_) {
+    if (absl::Status status = inputs_->RereadLeft(); !status.ok()) return status;
+  } else {
+    left_matches_ = {};
+    if (!inputs_->NextPart()) return false;
+  }
+  Begin();
+  return true;
 }
 
 absl::StatusOr<bool> JoinOperator::ReadLeft() {
-  const absl::StatusOr<bool> more = input(0).Next(&left_);
+  left_rows_before_ += left_.rows;
+  const absl::StatusOr<bool> more = inputs_->NextLeft(&left_);
   if (!more.ok() || !*more) return more;
   if (absl::Status status = table_.Find(left_); !status.ok()) return status;
   has_left_ = true;
@@ -184,9 +246,19 @@ absl::Status JoinOperator::GivePairs(rows::Batch* batch) {
 }
 
 void JoinOperator::GiveLeftWithoutMatch(rows::Batch* batch) {
+  if (has_more_right_ && left_matches_.size() < left_rows_before_ + left_.rows) {
+    left_matches_.resize(left_rows_before_ + left_.rows);
+  }
   left_rows_.clear();
   for (size_t row = 0; row < left_.rows; ++row) {
-    if (has_left_match_[row] == 0) left_rows_.push_back(row);
+    const size_t place = left_rows_before_ + row;
+    const bool has_match =
+        has_left_match_[row] != 0 || (place < left_matches_.size() && left_matches_[place]);
+    if (has_more_right_) {
+      left_matches_[place] = has_match;
+    } else if (!has_match) {
+      left_rows_.push_back(row);
+    }
   }
   batch->rows = left_rows_.size();
   AppendRows(left_.columns, left_rows_, batch);
@@ -209,9 +281,14 @@ absl::StatusOr<bool> JoinOperator::Produce(rows::Batch* batch) {
   if (!is_right_read_) {
     if (absl::Status status = ReadRight(); !status.ok()) return status;
   }
-  if (is_left_over_) return keeps_right_ && GiveRightWithoutMatch(batch);
+  if (is_left_over_) {
+    if (keeps_right_ && GiveRightWithoutMatch(batch)) return true;
+    batch->columns.clear();
+    return GoOn();
+  }
   if (!has_left_) {
-    const bool needs_no_left = table_.rows() == 0 && !keeps_left_;
+    // Left rows that are kept for other tables have to be read.
+    const bool needs_no_left = table_.rows() == 0 && !keeps_left_ && !has_more_right_;
     const absl::StatusOr<bool> more = needs_no_left ? false : ReadLeft();
     if (!more.ok()) return more;
     is_left_over_ = !*more;
@@ -230,7 +307,10 @@ absl::StatusOr<bool> JoinOperator::Produce(rows::Batch* batch) {
 std::string JoinOperator::Details(bool has_run) const {
   std::string text = plan_.condition == nullptr ? "TRUE" : ToString(*plan_.condition);
   text += condition_.equal.empty() ? "; every pair" : fmt::format("; by {} keys", condition_.equal.size());
-  return has_run ? fmt::format("{}; {} right rows", text, table_.rows()) : text;
+  if (!has_run) return text;
+  text += fmt::format("; {} right rows", table_.rows());
+  if (inputs_->bytes_on_disk() > 0) text += fmt::format("; {} bytes on disk", inputs_->bytes_on_disk());
+  return text;
 }
 
 }  // namespace

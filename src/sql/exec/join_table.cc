@@ -9,6 +9,8 @@
 namespace sonde::sql {
 namespace {
 
+constexpr size_t kRowsAtOnce = 1'024;
+
 std::vector<Type> TypesOf(std::vector<Type> types, const JoinCondition& condition) {
   for (const JoinCondition::Inequality& inequality : condition.inequalities) {
     types.push_back(inequality.key.right->type);
@@ -33,7 +35,8 @@ JoinTable::JoinTable(const std::vector<Type>& types, const JoinCondition& condit
     : scope_(scope),
       condition_(condition),
       column_count_(types.size()),
-      rows_(TypesOf(types, condition)),
+      types_(TypesOf(types, condition)),
+      rows_(types_),
       groups_(TypesOfKeys(condition)),
       check_(scope->state->interrupted) {
   const auto add = [&](const JoinKey& key) {
@@ -55,6 +58,13 @@ absl::Status JoinTable::Evaluate(Evaluators& keys, const rows::Batch& batch,
     columns->push_back(*column);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ColumnView>> JoinTable::EqualKeys(Evaluators& keys, const rows::Batch& batch) {
+  std::vector<ColumnView> columns;
+  if (absl::Status status = Evaluate(keys, batch, &columns); !status.ok()) return status;
+  columns.resize(condition_.equal.size());
+  return columns;
 }
 
 void JoinTable::LeaveOut(absl::Span<const ColumnView> keys, std::vector<uint32_t>* groups) const {
@@ -96,6 +106,9 @@ absl::Status JoinTable::Finish() {
   }
   ordered_.resize(bucket_ends_.back());
   for (size_t i = 0; i < group_of_row_.size(); ++i) {
+    if (i % kRowsAtOnce == 0) {
+      if (absl::Status status = check_.Step(kRowsAtOnce); !status.ok()) return status;
+    }
     const size_t row = in_order.empty() ? i : in_order[i];
     // The end of the group before is where the next row of the group goes, and so becomes the end of the group.
     if (group_of_row_[row] != Groups::kNone) ordered_[bucket_ends_[group_of_row_[row]]++] = row;
@@ -105,11 +118,12 @@ absl::Status JoinTable::Finish() {
 }
 
 void JoinTable::Clear() {
-  rows_.Clear();
-  groups_.Clear();
-  group_of_row_.clear();
-  bucket_ends_.clear();
-  ordered_.clear();
+  // What is cleared keeps its memory, of which there may be much.
+  rows_ = RowBuffer(types_);
+  groups_ = Groups(TypesOfKeys(condition_));
+  group_of_row_ = {};
+  bucket_ends_ = {};
+  ordered_ = {};
   order_.clear();
 }
 
@@ -150,8 +164,9 @@ std::vector<ColumnView> JoinTable::Views() const {
 }
 
 size_t JoinTable::MemoryBytes() const {
+  const size_t of_order = condition_.inequalities.empty() ? 0 : kOrderBytesOfRow;
   return rows_.MemoryBytes() + groups_.MemoryBytes() + group_of_row_.capacity() * sizeof(uint32_t) +
-         rows_.rows() * sizeof(size_t) + bucket_ends_.capacity() * sizeof(size_t);
+         rows_.rows() * (sizeof(size_t) + of_order) + groups_.size() * sizeof(size_t);
 }
 
 }  // namespace sonde::sql

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "base/arena.h"
 #include "rows/batch.h"
@@ -23,9 +24,9 @@
 #include "sql/exec/execution_state.h"
 #include "sql/exec/groups.h"
 #include "sql/exec/join_condition.h"
-#include "sql/exec/row_buffer.h"
 #include "sql/exec/sort_order.h"
 #include "sql/expression/evaluator.h"
+#include "sql/spill/row_buffer.h"
 
 namespace sonde::sql {
 
@@ -44,15 +45,25 @@ class JoinTable {
   // The right rows that match a row of that batch.
   absl::Span<const size_t> Matches(size_t left_row) const;
 
+  // The equal keys of the rows of a batch.  They hold until rows are added, or found, or the next call.
+  absl::StatusOr<std::vector<ColumnView>> LeftKeys(const rows::Batch& left) {
+    return EqualKeys(left_keys_, left);
+  }
+  absl::StatusOr<std::vector<ColumnView>> RightKeys(const rows::Batch& right) {
+    return EqualKeys(right_keys_, right);
+  }
+
   size_t rows() const { return rows_.rows(); }
   // The columns of all right rows.
   std::vector<ColumnView> Views() const;
+  // With what Finish will need.
   size_t MemoryBytes() const;
 
  private:
   using Evaluators = std::vector<Evaluator>;
 
   absl::Status Evaluate(Evaluators& keys, const rows::Batch& batch, std::vector<ColumnView>* columns);
+  absl::StatusOr<std::vector<ColumnView>> EqualKeys(Evaluators& keys, const rows::Batch& batch);
   // Sets the groups of rows with a key that is NULL or NaN to kNone.
   absl::Span<const size_t> Fulfilling(absl::Span<const size_t> rows, size_t left_row) const;
   void LeaveOut(absl::Span<const ColumnView> keys, std::vector<uint32_t>* groups) const;
@@ -60,6 +71,7 @@ class JoinTable {
   const QueryScope* const scope_;
   const JoinCondition& condition_;
   const size_t column_count_;
+  const std::vector<Type> types_;
   Evaluators left_keys_;  // the equal ones, then that of the inequality
   Evaluators right_keys_;
   RowBuffer rows_;  // the columns, then the right side of the inequality

@@ -26,11 +26,23 @@ absl::Status LocalSql::Ask(const Question& question, AnswerSink* sink) {
   std::vector<AnswerColumn> columns;
   for (const OutputColumn& column : query->columns) columns.push_back({column.name, column.type});
   if (absl::Status status = sink->TakeColumns(columns); !status.ok()) return status;
+  int64_t held_bytes = 0;
+  const auto hold = [&held_bytes](int64_t more_bytes) {
+    if (more_bytes > 0 && held_bytes + more_bytes > kMemoryBytes) {
+      return absl::ResourceExhaustedError(
+          fmt::format("The query needs {} bytes of memory; {} is the limit of a query",
+                      held_bytes + more_bytes, kMemoryBytes));
+    }
+    held_bytes += more_bytes;
+    return absl::OkStatus();
+  };
   const absl::StatusOr<std::unique_ptr<Execution>> execution =
       Execute(*query, std::move(values),
-              {.tables = tables_.get(), .interrupted = question.interrupted, .hold = {}, .caller = [&] {
-                 return NameOfQuery(question.text);
-               }});
+              {.tables = tables_.get(),
+               .interrupted = question.interrupted,
+               .hold = hold,
+               .caller = [&] { return NameOfQuery(question.text); },
+               .spill = spill_.get()});
   if (!execution.ok()) return execution.status();
   rows::Batch batch;
   while (true) {

@@ -1,6 +1,7 @@
 // SQL over tables of this process.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "absl/status/status.h"
 #include "sql/access/sql_access.h"
 #include "sql/plan/binder.h"
+#include "sql/spill/spill_space.h"
 #include "table/tables.h"
 
 namespace sonde::sql {
@@ -15,9 +17,16 @@ namespace sonde::sql {
 // Threads: all functions may be called at once.
 class LocalSql final : public SqlAccess {
  public:
-  // `instance`: projects/P/instances/I.
-  LocalSql(std::shared_ptr<Tables> tables, std::string instance, Dialect dialect = Dialect::kSonde)
-      : tables_(std::move(tables)), instance_(std::move(instance)), dialect_(dialect) {}
+  // A query holds no more memory; what it does not hold goes to disk.
+  static constexpr int64_t kMemoryBytes = int64_t{256} << 20;
+
+  // `instance`: projects/P/instances/I.  `spill`: may be null, and is kept.
+  LocalSql(std::shared_ptr<Tables> tables, std::string instance, Dialect dialect = Dialect::kSonde,
+           std::unique_ptr<SpillSpace> spill = nullptr)
+      : tables_(std::move(tables)),
+        instance_(std::move(instance)),
+        dialect_(dialect),
+        spill_(std::move(spill)) {}
 
   absl::Status Ask(const Question& question, AnswerSink* sink) override;
 
@@ -25,6 +34,7 @@ class LocalSql final : public SqlAccess {
   const std::shared_ptr<Tables> tables_;
   const std::string instance_;
   const Dialect dialect_;
+  const std::unique_ptr<SpillSpace> spill_;
 };
 
 }  // namespace sonde::sql

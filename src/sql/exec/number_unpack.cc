@@ -8,7 +8,7 @@
 
 #include "base/varint.h"
 #include "sql/exec/number_source.h"
-#include "sql/exec/row_buffer.h"
+#include "sql/spill/row_buffer.h"
 #include "sql/exec/scan_ranges.h"
 #include "sql/expression/evaluator.h"
 #include "sql/plan/plan_tree.h"

@@ -28,6 +28,9 @@ std::optional<Number> NumberOf(const std::string& text) {
   return number;
 }
 
+// Memory in which the value of one parameter is made.
+constexpr int64_t kValueBytesMax = 64 << 20;
+
 // Only what the name of a type can hold: the name becomes a part of a query.
 absl::Status CheckTypeName(std::string_view type) {
   const bool fits = !type.empty() && type.size() <= kTypeNameBytesMax &&
@@ -56,8 +59,18 @@ absl::StatusOr<Value> OnlyValue(const std::string& text, std::vector<QueryParame
                             .parameters = std::move(declared)};
   const absl::StatusOr<BoundQuery> query = ParseAndBind(text, options);
   if (!query.ok()) return WithoutPlace(query.status());
+  int64_t held_bytes = 0;
+  const auto hold = [&held_bytes](int64_t more_bytes) {
+    if (more_bytes > 0 && held_bytes + more_bytes > kValueBytesMax) {
+      return absl::ResourceExhaustedError(
+          fmt::format("The value of a parameter takes {} bytes to be made; {} is the limit",
+                      held_bytes + more_bytes, kValueBytesMax));
+    }
+    held_bytes += more_bytes;
+    return absl::OkStatus();
+  };
   const absl::StatusOr<std::unique_ptr<Execution>> execution =
-      Execute(*query, std::move(values), {.interrupted = interrupted, .hold = {}});
+      Execute(*query, std::move(values), {.interrupted = interrupted, .hold = hold});
   if (!execution.ok()) return WithoutPlace(execution.status());
   rows::Batch batch;
   const absl::StatusOr<bool> more = (*execution)->Next(&batch);

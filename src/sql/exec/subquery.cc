@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sql/exec/build.h"
-#include "sql/exec/row_buffer.h"
+#include "sql/spill/row_buffer.h"
 
 namespace sonde::sql {
 namespace {

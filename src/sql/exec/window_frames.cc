@@ -107,7 +107,7 @@ absl::StatusOr<FrameBounds> FrameBounds::Create(const WindowItem& item, const Ev
   return bounds;
 }
 
-absl::Status FrameBounds::FindByRows(const PartitionRows& partition, bool is_end,
+absl::Status FrameBounds::FindByRows(const PartitionRows& partition, bool is_end, rows::WorkCheck* check,
                                      std::vector<size_t>* ends) const {
   const WindowItem::Bound& bound = is_end ? item_.end : item_.start;
   const absl::int128 rows = partition.rows;
@@ -116,13 +116,14 @@ absl::Status FrameBounds::FindByRows(const PartitionRows& partition, bool is_end
                             : bound.kind == Kind::kFollowing ? offset
                                                              : absl::int128(0);
   for (size_t row = 0; row < partition.rows; ++row) {
+    if (absl::Status status = check->Step(1); !status.ok()) return status;
     const absl::int128 place = absl::int128(row) + away + (is_end ? 1 : 0);
     (*ends)[row] = static_cast<size_t>(std::clamp(place, absl::int128(0), rows));
   }
   return absl::OkStatus();
 }
 
-absl::Status FrameBounds::FindByKeys(const PartitionRows& partition, bool is_end,
+absl::Status FrameBounds::FindByKeys(const PartitionRows& partition, bool is_end, rows::WorkCheck* check,
                                      std::vector<size_t>* ends) const {
   const WindowItem::Bound& bound = is_end ? item_.end : item_.start;
   const Offset& offset = is_end ? end_ : start_;
@@ -138,6 +139,7 @@ absl::Status FrameBounds::FindByKeys(const PartitionRows& partition, bool is_end
   // Rows without a number see only their peers.
   *ends = is_end ? partition.peers_end : partition.peers_begin;
   for (size_t row = numbers.begin; row < numbers.end; ++row) {
+    if (absl::Status status = check->Step(8); !status.ok()) return status;
     if (row > numbers.begin && partition.peers_begin[row] != row) {
       (*ends)[row] = (*ends)[row - 1];
     } else if (is_double) {
@@ -153,7 +155,7 @@ absl::Status FrameBounds::FindByKeys(const PartitionRows& partition, bool is_end
   return absl::OkStatus();
 }
 
-absl::Status FrameBounds::Find(const PartitionRows& partition, Frames* frames) const {
+absl::Status FrameBounds::Find(const PartitionRows& partition, rows::WorkCheck* check, Frames* frames) const {
   for (const bool is_end : {false, true}) {
     const WindowItem::Bound& bound = is_end ? item_.end : item_.start;
     std::vector<size_t>* const ends = is_end ? &frames->end : &frames->begin;
@@ -164,11 +166,11 @@ absl::Status FrameBounds::Find(const PartitionRows& partition, Frames* frames) c
     } else if (bound.kind == Kind::kUnboundedFollowing) {
       std::fill(ends->begin(), ends->end(), partition.rows);
     } else if (!item_.is_range) {
-      status = FindByRows(partition, is_end, ends);
+      status = FindByRows(partition, is_end, check, ends);
     } else if (bound.kind == Kind::kCurrentRow) {
       *ends = is_end ? partition.peers_end : partition.peers_begin;
     } else {
-      status = FindByKeys(partition, is_end, ends);
+      status = FindByKeys(partition, is_end, check, ends);
     }
     if (!status.ok()) return status;
   }

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/column.h"
+#include "rows/work_check.h"
 #include "sql/expression/evaluator.h"
 #include "sql/plan/plan.h"
 
@@ -38,8 +39,8 @@ class FrameBounds {
   // `item` must outlive this.  OUT_OF_RANGE: an offset is NULL, negative or NaN.
   static absl::StatusOr<FrameBounds> Create(const WindowItem& item, const EvaluationContext& evaluation);
 
-  // OUT_OF_RANGE: infinite offsets from infinite keys.
-  absl::Status Find(const PartitionRows& partition, Frames* frames) const;
+  // OUT_OF_RANGE: infinite offsets from infinite keys; errors of `check`.
+  absl::Status Find(const PartitionRows& partition, rows::WorkCheck* check, Frames* frames) const;
 
  private:
   using Kind = WindowItem::Bound::Kind;
@@ -50,8 +51,10 @@ class FrameBounds {
 
   explicit FrameBounds(const WindowItem& item) : item_(item) {}
 
-  absl::Status FindByRows(const PartitionRows& partition, bool is_end, std::vector<size_t>* ends) const;
-  absl::Status FindByKeys(const PartitionRows& partition, bool is_end, std::vector<size_t>* ends) const;
+  absl::Status FindByRows(const PartitionRows& partition, bool is_end, rows::WorkCheck* check,
+                          std::vector<size_t>* ends) const;
+  absl::Status FindByKeys(const PartitionRows& partition, bool is_end, rows::WorkCheck* check,
+                          std::vector<size_t>* ends) const;
 
   const WindowItem& item_;
   Offset start_;

@@ -88,7 +88,8 @@ absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted) {
                .deadline = came_ + request_.timeout,
                .interrupted = std::move(interrupted),
                .hold = [this](int64_t more_bytes) { return Hold(more_bytes); },
-               .caller = [this] { return NameOfQuery(request_.query); }});
+               .caller = [this] { return NameOfQuery(request_.query); },
+               .spill = service_.spill});
   if (!execution.ok()) return execution.status();
   execution_ = *std::move(execution);
   std::vector<AnswerColumn> columns;

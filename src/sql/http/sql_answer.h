@@ -27,6 +27,7 @@
 #include "sql/http/sql_request.h"
 #include "sql/output/answer_writer.h"
 #include "sql/plan/binder.h"
+#include "sql/spill/spill_space.h"
 #include "table/tables.h"
 
 namespace sonde::sql {
@@ -36,6 +37,7 @@ struct SqlService {
   Tables* tables = nullptr;
   Dialect dialect = Dialect::kSonde;
   Admission* admission = nullptr;  // where the memory of queries counts
+  SpillSpace* spill = nullptr;     // where rows go for which there is no memory; null: nowhere
   RequestMetrics* requests = nullptr;
   QueryMetrics* queries = nullptr;
   const std::atomic<bool>* is_ending =

@@ -26,6 +26,10 @@
 #include "wire/call/step_cost.h"
 #include "work/worker_pool.h"
 
+namespace sonde::sql {
+class SpillSpace;
+}  // namespace sonde::sql
+
 namespace sonde {
 
 class CommitLine;
@@ -114,7 +118,8 @@ struct CallResources {
   bool reads_block;   // ReadRows waits for other machines
   WorkerPool* large_readers;
   WorkerPool* large_waiters;
-  LargeRoom* large_room;  // null: large requests count like small ones
+  LargeRoom* large_room;             // null: large requests count like small ones
+  sql::SpillSpace* spill = nullptr;  // null: queries put no rows on disk
 
   CallKind Reads() const { return {reads, readers, true, kReadRowsRequestBytesMax}; }
   CallKind Writes() const {

@@ -16,6 +16,7 @@
 #include "model/limits.h"
 #include "wire/call/calls.h"
 #include "wire/call/client_features.h"
+#include "wire/call/connection_share.h"
 #include "wire/call/data_target.h"
 #include "wire/call/not_built.h"
 #include "wire/call/requests.h"
@@ -35,11 +36,6 @@ constexpr int64_t kRowsPerStep = 4096;
 
 // The memory of a read whose client has taken nothing for a while, beside its request and its message.
 constexpr int64_t kStalledReadBytes = 8 * 1024;
-
-// While reads take half of what there is for them, one connection has a quarter at most: what it leaves to
-// its stalled reads must not be all that others need.
-constexpr double kBusyLoad = 0.5;
-constexpr int64_t kConnectionShare = 4;
 
 // The memory of a read while it waits for its client: a message, unless it is long, the engine's place in the
 // table, the call (tests/conformance/python/test_stalled_readers.py).
@@ -70,6 +66,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
  public:
   ReadRowsHandler(rpc::Call* call, Tables* tables, const CallResources& resources)
       : call_(call),
+        share_(call),
         kind_(KindOf(resources)),
         tables_(tables),
         readers_(resources.readers),
@@ -82,7 +79,6 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
 
   ~ReadRowsHandler() override {
     if (watched_) stalled_reads_->Remove(this);
-    if (is_tallied_) call_->connection_tally().fetch_sub(1, std::memory_order_relaxed);
     if (large_place_.bytes() == 0) return;
     // To give the place back takes a while.
     const bool is_taken = large_readers_->Submit([place = std::move(large_place_)] {});
@@ -94,7 +90,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     return Room::kTake;
   }
   void OnMessage(rpc::MessageBytes bytes) override {
-    if (absl::Status status = CheckShare(); !status.ok()) return FinishWith(status);
+    if (absl::Status status = share_.Take(kind_); !status.ok()) return FinishWith(status);
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return FinishWith(place.status());
     place_ = *std::move(place);
@@ -140,19 +136,6 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
 
   // Whether the thread that requests come in on is not to read: it must not wait, nor be busy for long.
   bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh(); }
-
-  // UNAVAILABLE: this connection has its share of all reads.
-  absl::Status CheckShare() {
-    const Admission::Limits& limits = kind_.admission->limits();
-    const int64_t share = std::min(limits.requests, limits.bytes / kReadBytes) / kConnectionShare;
-    const int64_t others = call_->connection_tally().fetch_add(1, std::memory_order_relaxed);
-    is_tallied_ = true;
-    if (others <= share || kind_.admission->Load() < kBusyLoad) return absl::OkStatus();
-    return absl::UnavailableError(
-        fmt::format("The server is busy: {} reads of this connection are under way, and while there are many "
-                    "the limit is {}; nothing was done, try again",
-                    others, share));
-  }
 
   absl::Status Open(rpc::MessageBytes* bytes) {
     ParsedRequest<pb::ReadRowsRequest> parsed;
@@ -429,6 +412,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   rpc::Call* const call_;
+  ConnectionShare share_;
   const CallKind kind_;
   Tables* const tables_;
   WorkerPool* const readers_;
@@ -452,8 +436,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   size_t row_bytes_ = 0;                   // of that row, so far
   std::optional<absl::Time> stats_since_;  // when stats were asked for
   std::optional<bool> tells_last_scanned_;
-  bool is_tallied_ = false;  // among the reads of its connection
-  bool watched_ = false;     // by stalled_reads_
+  bool watched_ = false;  // by stalled_reads_
   absl::Mutex waiting_mutex_;
   // When a message was written that the client has not taken yet; the reader is not in use meanwhile.
   absl::Time waiting_since_ ABSL_GUARDED_BY(waiting_mutex_) = absl::InfiniteFuture();

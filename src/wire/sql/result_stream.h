@@ -47,6 +47,8 @@ class ResultStream {
   absl::StatusOr<std::optional<rpc::Message>> Next();
   // Whether the message that Next gave last was the last one.
   bool IsOver() const { return is_ended_ && end_is_told_ && !outgoing_.has_value() && writer_.rows() == 0; }
+  // As Execution::Suspend: the next call of Next goes on.
+  void Suspend() { execution_->Suspend(); }
   // Of the message that Next gave last.
   size_t message_bytes() const { return message_bytes_; }
   // The query, and how many rows and bytes it has returned and scanned so far.

@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
+#include "absl/synchronization/mutex.h"
 #include "base/bytes.h"
 #include "base/varint.h"
 #include "model/limits.h"
@@ -19,6 +21,7 @@
 #include "sql/exec/execution.h"
 #include "sql/exec/query_name.h"
 #include "sql/message/query_values.h"
+#include "wire/call/connection_share.h"
 #include "wire/call/service_names.h"
 #include "wire/sql/result_stream.h"
 #include "wire/sql/sql_parameters.h"
@@ -30,8 +33,10 @@ namespace pb = google::bigtable::v2;
 
 // The memory of a query under way beside its request, its message and what its operators account for.
 constexpr int64_t kQueryBytes = 128 * 1024;
-// One query may have this part of the room of all reads.
-constexpr int64_t kQueryShare = 4;
+// One query may have this part of the room of all reads: an eighth of --memory.
+constexpr int64_t kQueryShare = 2;
+// What it keeps of kQueryBytes while its client takes nothing.
+constexpr int64_t kStalledQueryBytes = 32 * 1024;
 constexpr size_t kParametersMax = 10'000;
 constexpr int64_t kParametersBytesMax = 16 << 20;
 
@@ -124,18 +129,25 @@ uint64_t HashOfRequest(const PreparedQuery& prepared, const std::vector<sql::Val
   return XXH3_64bits(facts.data(), facts.size());
 }
 
-class ExecuteQueryHandler final : public rpc::Handler {
+class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read {
  public:
   ExecuteQueryHandler(rpc::Call* call, Tables* tables, PreparedQueries* queries, QueryMetrics* query_metrics,
                       const CallResources& resources)
       : call_(call),
+        share_(call),
         kind_(KindOf(resources)),
         tables_(tables),
         queries_(queries),
         cost_(resources.read_cost),
         blocks_(resources.reads_block),
+        stalled_reads_(resources.stalled_reads),
+        spill_(resources.spill),
         metrics_(resources.metrics),
         query_metrics_(*query_metrics) {}
+
+  ~ExecuteQueryHandler() override {
+    if (watched_) stalled_reads_->Remove(this);
+  }
 
   Room OnLength(size_t bytes) override {
     if (absl::Status status = CheckLength(kind_, kMethod, bytes); !status.ok()) End(status);
@@ -143,6 +155,7 @@ class ExecuteQueryHandler final : public rpc::Handler {
   }
 
   void OnMessage(rpc::MessageBytes bytes) override {
+    if (absl::Status status = share_.Take(kind_); !status.ok()) return End(status);
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return End(place.status());
     place_ = *std::move(place);
@@ -154,10 +167,19 @@ class ExecuteQueryHandler final : public rpc::Handler {
   }
 
   void OnWriteDone(bool ok) override {
+    SetWaitingSince(absl::InfiniteFuture());
     if (!ok) return End(absl::CancelledError("The client has gone"));
     message_bytes_ = 0;
     if (stream_ == nullptr) return End(absl::OkStatus());
     if (!kind_.workers->Submit([this] { Produce(); })) End(Overloaded());
+  }
+  void SuspendIfWaiting(absl::Time since) override {
+    const absl::MutexLock lock(&waiting_mutex_);
+    if (waiting_since_ >= since || stream_ == nullptr) return;
+    stream_->Suspend();
+    // Until it goes on it has no more than it holds, so that many such do not keep others out.
+    const int64_t bytes = held_bytes_ - kQueryBytes + kStalledQueryBytes + operator_bytes_ + message_bytes_;
+    if (bytes < place_.bytes()) place_.Resize(bytes).IgnoreError();  // to give back is no error
   }
 
  private:
@@ -275,7 +297,8 @@ class ExecuteQueryHandler final : public rpc::Handler {
               return absl::OkStatus();
             },
         .hold = [this](int64_t more_bytes) { return Hold(more_bytes); },
-        .caller = [text = prepared->text] { return sql::NameOfQuery(text); }};
+        .caller = [text = prepared->text] { return sql::NameOfQuery(text); },
+        .spill = spill_};
     if (!resume.empty()) {
       absl::StatusOr<ResumeToken> token = queries_->tokens().ReadResume(resume);
       if (!token.ok()) return token.status();
@@ -331,7 +354,14 @@ class ExecuteQueryHandler final : public rpc::Handler {
 
   void Write(rpc::Message message) {
     AddMetadata(absl::OkStatus());
+    SetWaitingSince(absl::Now());
+    if (!std::exchange(watched_, true)) stalled_reads_->Add(this);
     call_->Write(std::move(message));
+  }
+
+  void SetWaitingSince(absl::Time time) {
+    const absl::MutexLock lock(&waiting_mutex_);
+    waiting_since_ = time;
   }
 
   void AddMetadata(const absl::Status& status) {
@@ -357,11 +387,14 @@ class ExecuteQueryHandler final : public rpc::Handler {
   }
 
   rpc::Call* const call_;
+  ConnectionShare share_;
   const CallKind kind_;
   Tables* const tables_;
   PreparedQueries* const queries_;
   StepCost* const cost_;
   const bool blocks_;  // the store is behind a network
+  StalledReads* const stalled_reads_;
+  sql::SpillSpace* const spill_;
   RequestMetrics* const metrics_;
   QueryMetrics& query_metrics_;
   const absl::Time came_ = absl::Now();
@@ -371,6 +404,10 @@ class ExecuteQueryHandler final : public rpc::Handler {
   int64_t operator_bytes_max_ = 0;
   int64_t message_bytes_ = 0;  // of place_: the message on its way
   bool metadata_added_ = false;
+  bool watched_ = false;  // by stalled_reads_
+  absl::Mutex waiting_mutex_;
+  // When a message was written that the client has not taken yet; the stream is not in use meanwhile.
+  absl::Time waiting_since_ ABSL_GUARDED_BY(waiting_mutex_) = absl::InfiniteFuture();
   std::optional<ParsedRequest<pb::ExecuteQueryRequest>> request_;  // until the query begins
   std::optional<absl::Time> short_until_;                          // set: it is answered where it came in
   std::optional<rpc::Message> first_;                              // a message that comes before the stream's

@@ -51,8 +51,14 @@ class RowBuffer {
     for (const rows::Column& column : columns_) bytes += column.MemoryBytes();
     return bytes;
   }
+  // Keeps the memory for other rows.
   void Clear() {
     for (rows::Column& column : columns_) column.Clear();
+    rows_ = 0;
+  }
+  // As Clear, and gives its memory back.
+  void Release() {
+    for (rows::Column& column : columns_) column = rows::Column(column.type());
     rows_ = 0;
   }
   void Swap(RowBuffer& other) {
