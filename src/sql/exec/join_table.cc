@@ -9,7 +9,7 @@
 namespace sonde::sql {
 namespace {
 
-constexpr size_t kRowsAtOnce = 1'024;
+constexpr size_t kRowsHashedAtOnce = 1'024;
 
 std::vector<Type> TypesOf(std::vector<Type> types, const JoinCondition& condition) {
   for (const JoinCondition::Inequality& inequality : condition.inequalities) {
@@ -106,8 +106,8 @@ absl::Status JoinTable::Finish() {
   }
   ordered_.resize(bucket_ends_.back());
   for (size_t i = 0; i < group_of_row_.size(); ++i) {
-    if (i % kRowsAtOnce == 0) {
-      if (absl::Status status = check_.Step(kRowsAtOnce); !status.ok()) return status;
+    if (i % kRowsHashedAtOnce == 0) {
+      if (absl::Status status = check_.Step(kRowsHashedAtOnce); !status.ok()) return status;
     }
     const size_t row = in_order.empty() ? i : in_order[i];
     // The end of the group before is where the next row of the group goes, and so becomes the end of the group.
