@@ -4,7 +4,7 @@ set(SONDE_LAYERS
   "base=0"
   "work=1" "metrics=1" "model=1" "codec=1" "series/schema=1" "sql/syntax=1"
   "hll=2" "filter=2" "mutation=2" "changes=2" "gc=2" "cellblock=2" "engine=2" "rows=2" "sql/value=2"
-  "catalog=3" "engine/memory=3" "series/key=3" "rpc=3" "engine/rocks/files=3" "sql/function=3" "sql/access=3" "sql/message=3" "sql/output=3" "sql/spill=3"
+  "catalog=3" "engine/memory=3" "series/key=3" "rpc=3" "engine/rocks/files=3" "sql/proto=3" "sql/function=3" "sql/descriptor=3" "sql/access=3" "sql/message=3" "sql/output=3" "sql/spill=3"
   "table=4" "client=4" "engine/rocks/store=4" "sql/key=4" "sql/expression=4"
   "series/known=5" "keyviz=5" "wire/call=5" "web/http=5" "engine/rocks/scan=5" "sql/plan=5"
   "series/write=6" "series/query=6" "sql/exec=6" "wire/sql=6" "wire/data=6" "wire/admin=6" "web=6" "engine/rocks/settle=6"

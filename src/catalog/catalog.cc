@@ -95,6 +95,10 @@ absl::StatusOr<Catalog::State> Catalog::ReadState() const {
   if (!views.ok()) return views.status();
   for (const auto& [key, value, version] : *views) state.versions[key] = version;
   if (absl::Status status = state.views.Load(*views); !status.ok()) return status;
+  auto bundles = engine_->ReadRecords(SchemaBundles::kRecordPrefix);
+  if (!bundles.ok()) return bundles.status();
+  for (const auto& [key, value, version] : *bundles) state.versions[key] = version;
+  if (absl::Status status = state.bundles.Load(*bundles); !status.ok()) return status;
   auto next = engine_->ReadRecords(kNextTableId);
   if (!next.ok()) return next.status();
   for (const auto& [key, value, version] : *next) {
@@ -363,12 +367,15 @@ absl::Status Catalog::TryDelete(std::string_view table_name, std::string* droppi
     }
     records.push_back(AuthorizedViews::NoRecordOf(view->name));
   }
+  const std::vector<SchemaBundleRef> bundles = ListBundles(table_name);
+  for (const SchemaBundleRef& bundle : bundles) records.push_back(SchemaBundles::NoRecordOf(bundle->name));
   if (absl::Status status = Write(std::move(records)); !status.ok()) return status;
   const absl::MutexLock lock(&mutex_);
   if (lease_ == nullptr) {
     state_.tables.erase(state_.tables.find(table_name));
     state_.by_id.erase((*schema)->id);
     for (const AuthorizedViewRef& view : views) state_.views.Erase(view->name);
+    for (const SchemaBundleRef& bundle : bundles) state_.bundles.Erase(bundle->name);
   }
   return absl::OkStatus();
 }

@@ -32,6 +32,7 @@
 #include "absl/time/time.h"
 #include "catalog/authorized_views.h"
 #include "catalog/records_lease.h"
+#include "catalog/schema_bundles.h"
 #include "engine/engine.h"
 #include "model/table_schema.h"
 
@@ -83,7 +84,7 @@ class Catalog {
   // name is in use.  INVALID_ARGUMENT: a family is named twice, or as a field of the row keys.  RESOURCE_EXHAUSTED: more than kTablesMax or
   // kFamiliesPerTableMax.
   absl::StatusOr<TableSchemaRef> Create(TableSchema schema);
-  // Deletes a table and its authorized views.  NOT_FOUND: there is no such table.  FAILED_PRECONDITION: the
+  // Deletes a table, its authorized views and its schema bundles.  NOT_FOUND: there is no such table.  FAILED_PRECONDITION: the
   // table or one of its views is protected, or the table has a change stream.
   absl::Status Delete(std::string_view table_name);
   // Applies all modifications in order, or none.  ALREADY_EXISTS, NOT_FOUND: as the first failing
@@ -119,6 +120,22 @@ class Catalog {
   // NOT_FOUND: there is no such view.  ABORTED: as UpdateView.  FAILED_PRECONDITION: the view is protected.
   absl::Status DeleteView(std::string_view view_name, std::string_view etag);
 
+  // --- Schema bundles.  The catalog does not look into their descriptors.
+  // NOT_FOUND: there is no such bundle.
+  absl::StatusOr<SchemaBundleRef> FindBundle(std::string_view bundle_name) const;
+  // Returns the bundles of a table, by id.
+  std::vector<SchemaBundleRef> ListBundles(std::string_view table_name) const;
+  // The etag of `bundle` is ignored.  NOT_FOUND: the bundle's table does not exist.  ALREADY_EXISTS: the name is in use.
+  // RESOURCE_EXHAUSTED: more than kSchemaBundlesPerTableMax.
+  absl::StatusOr<SchemaBundleRef> CreateBundle(SchemaBundle bundle);
+  // `change` gets a copy of the bundle, whose name must stay as it is; an error of it is the answer, and alters nothing.
+  // NOT_FOUND: there is no such bundle.  ABORTED: `etag` is neither empty nor that of the bundle as it was.
+  using BundleChange = std::function<absl::Status(SchemaBundle* bundle)>;
+  absl::StatusOr<SchemaBundleRef> UpdateBundle(std::string_view bundle_name, std::string_view etag,
+                                               const BundleChange& change);
+  // NOT_FOUND: there is no such bundle.  ABORTED: as UpdateBundle.
+  absl::Status DeleteBundle(std::string_view bundle_name, std::string_view etag);
+
  private:
   explicit Catalog(Engine* engine) : engine_(engine) {}
 
@@ -127,11 +144,12 @@ class Catalog {
     TableSchemaRef schema;
     FamilyId next_family_id = 1;
   };
-  // The tables and views that the catalog serves.
+  // The tables, views and bundles that the catalog serves.
   struct State {
     std::map<std::string, Table, std::less<>> tables;
     absl::flat_hash_map<TableId, TableSchemaRef> by_id;
     AuthorizedViews views;
+    SchemaBundles bundles;
     TableId next_table_id = 1;
     std::map<std::string, int64_t, std::less<>> versions;  // by key of the record
 
@@ -180,6 +198,15 @@ class Catalog {
   absl::Status TryDeleteView(std::string_view view_name, std::string_view etag)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::StatusOr<AuthorizedViewRef> WriteView(AuthorizedView view)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<SchemaBundleRef> TryCreateBundle(SchemaBundle bundle)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<SchemaBundleRef> TryUpdateBundle(std::string_view bundle_name, std::string_view etag,
+                                                  const BundleChange& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status TryDeleteBundle(std::string_view bundle_name, std::string_view etag)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<SchemaBundleRef> WriteBundle(SchemaBundle bundle)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
   Engine* const engine_;

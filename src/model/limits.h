@@ -36,6 +36,8 @@ constexpr size_t kListTablesPageMax = 1'000;
 constexpr size_t kAuthorizedViewsMax = 10'000;
 // Number of row prefixes, qualifiers and qualifier prefixes of a view together.
 constexpr size_t kAuthorizedViewParametersMax = 100;
+constexpr size_t kSchemaBundlesPerTableMax = 10;
+constexpr size_t kSchemaBundleBytesMax = 4'000'000;
 constexpr size_t kListAuthorizedViewsPageMax = 1'000;
 constexpr int64_t kChangeStreamRetentionDaysMin = 1;
 constexpr int64_t kChangeStreamRetentionDaysMax = 7;

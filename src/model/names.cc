@@ -51,6 +51,7 @@ absl::Status CheckId(std::string_view id, std::string_view what) {
 }
 
 constexpr std::string_view kAuthorizedViews = "/authorizedViews/";
+constexpr std::string_view kSchemaBundles = "/schemaBundles/";
 
 }  // namespace
 
@@ -63,6 +64,8 @@ absl::Status CheckInstanceName(std::string_view name) {
 absl::Status CheckTableId(std::string_view id) { return CheckId(id, "table"); }
 
 absl::Status CheckAuthorizedViewId(std::string_view id) { return CheckId(id, "authorized view"); }
+
+absl::Status CheckSchemaBundleId(std::string_view id) { return CheckId(id, "schema bundle"); }
 
 absl::Status CheckTableName(std::string_view name) {
   const size_t at = name.rfind("/tables/");
@@ -80,6 +83,16 @@ absl::Status CheckAuthorizedViewName(std::string_view name) {
   return absl::InvalidArgumentError(
       fmt::format("Invalid authorized view name '{}': it must be "
                   "projects/<project>/instances/<instance>/tables/<table>/authorizedViews/<authorized_view>",
+                  Printable(name)));
+}
+
+absl::Status CheckSchemaBundleName(std::string_view name) {
+  const size_t at = name.rfind(kSchemaBundles);
+  if (at != std::string_view::npos && CheckTableName(name.substr(0, at)).ok())
+    return CheckSchemaBundleId(IdOfSchemaBundle(name));
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid schema bundle name '{}': it must be "
+                  "projects/<project>/instances/<instance>/tables/<table>/schemaBundles/<schema_bundle>",
                   Printable(name)));
 }
 
@@ -107,6 +120,14 @@ std::string_view TableOfAuthorizedView(std::string_view view_name) {
 
 std::string_view IdOfAuthorizedView(std::string_view view_name) {
   return view_name.substr(view_name.rfind(kAuthorizedViews) + kAuthorizedViews.size());
+}
+
+std::string_view TableOfSchemaBundle(std::string_view bundle_name) {
+  return bundle_name.substr(0, bundle_name.rfind(kSchemaBundles));
+}
+
+std::string_view IdOfSchemaBundle(std::string_view bundle_name) {
+  return bundle_name.substr(bundle_name.rfind(kSchemaBundles) + kSchemaBundles.size());
 }
 
 }  // namespace sonde

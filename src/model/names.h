@@ -1,5 +1,6 @@
-// Names of resources: instances (projects/P/instances/I), tables (projects/P/instances/I/tables/T) and
-// authorized views (projects/P/instances/I/tables/T/authorizedViews/V).
+// Names of resources: instances (projects/P/instances/I), tables (projects/P/instances/I/tables/T), authorized
+// views (projects/P/instances/I/tables/T/authorizedViews/V) and schema bundles
+// (projects/P/instances/I/tables/T/schemaBundles/B).
 #pragma once
 
 #include <string>
@@ -28,6 +29,12 @@ absl::Status CheckAuthorizedViewId(std::string_view id);
 // INVALID_ARGUMENT unless `name` is a table's name, then /authorizedViews/ and the id of a view.
 absl::Status CheckAuthorizedViewName(std::string_view name);
 
+// INVALID_ARGUMENT unless `id` could be a table's id.
+absl::Status CheckSchemaBundleId(std::string_view id);
+
+// INVALID_ARGUMENT unless `name` is a table's name, then /schemaBundles/ and the id of a bundle.
+absl::Status CheckSchemaBundleName(std::string_view name);
+
 // Returns projects/P/instances/I of a table's name that passed CheckTableName.
 std::string_view InstanceOfTable(std::string_view table_name);
 // Returns T of a table's name that passed CheckTableName.
@@ -37,5 +44,10 @@ std::string_view IdOfTable(std::string_view table_name);
 std::string_view TableOfAuthorizedView(std::string_view view_name);
 // Returns V of a view's name that passed CheckAuthorizedViewName.
 std::string_view IdOfAuthorizedView(std::string_view view_name);
+
+// Returns the table's name in a bundle's name that passed CheckSchemaBundleName.
+std::string_view TableOfSchemaBundle(std::string_view bundle_name);
+// Returns B of a bundle's name that passed CheckSchemaBundleName.
+std::string_view IdOfSchemaBundle(std::string_view bundle_name);
 
 }  // namespace sonde

@@ -107,10 +107,11 @@ sql::Dialect DialectOf(const ServeSettings& settings) {
 }
 
 sql::SqlService SqlOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
-                      series::IngestService* ingest, sql::SpillSpace* spill,
+                      series::IngestService* ingest, sql::BundleFinder* bundles, sql::SpillSpace* spill,
                       const std::atomic<bool>* is_ending) {
   return {.tables = &store->tables(),
           .dialect = DialectOf(settings),
+          .bundles = bundles,
           .admission = &ingest->admission(),
           .spill = spill,
           .requests = server->request_metrics(),
@@ -186,10 +187,12 @@ absl::Status Serve(ServeSettings settings) {
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =
       OpenIngest(settings, &(*store)->tables(), (*server)->commit_line(), &idle_workers);
   if (!ingest.ok()) return ingest.status();
+  sql::BundleFinder bundles(&(*store)->tables().catalog());
   std::atomic<bool> is_ending = false;
-  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
-      settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()),
-      SqlOf(settings, store->get(), server->get(), ingest->get(), &spill, &is_ending), ingest->get());
+  absl::StatusOr<std::unique_ptr<HttpServer>> http =
+      StartHttp(settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()),
+                SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &spill, &is_ending),
+                ingest->get());
   if (!http.ok()) return http.status();
   RocksEngine* const engine = &(*store)->engine();
   memory.Start(

@@ -22,7 +22,7 @@ import sys
 
 # A pattern of <...> or "..." headers, the folders that may include it, and its name.
 EXTERNAL_HOMES = [
-    (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "bench", "server", "sql/message"},
+    (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "bench", "server", "sql/descriptor", "sql/message"},
      "protobuf and gRPC"),
     (r"^nghttp2/", {"rpc"}, "nghttp2"),
     (r"^openssl/", {"wire/sql"}, "OpenSSL"),

@@ -15,6 +15,8 @@ absl::Status LocalSql::Ask(const Question& question, AnswerSink* sink) {
                           [this](std::string_view id) {
                             return tables_->catalog().Find(fmt::format("{}/tables/{}", instance_, id));
                           },
+                      .find_bundle = [this](const TableSchema& table,
+                                            std::string_view id) { return bundles_.Find(table, id); },
                       .parameters = {}};
   std::vector<Value> values;
   for (const Question::Parameter& parameter : question.parameters) {

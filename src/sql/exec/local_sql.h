@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "sql/access/sql_access.h"
+#include "sql/exec/bundle_finder.h"
 #include "sql/plan/binder.h"
 #include "sql/spill/spill_space.h"
 #include "table/tables.h"
@@ -26,6 +27,7 @@ class LocalSql final : public SqlAccess {
       : tables_(std::move(tables)),
         instance_(std::move(instance)),
         dialect_(dialect),
+        bundles_(&tables_->catalog()),
         spill_(std::move(spill)) {}
 
   absl::Status Ask(const Question& question, AnswerSink* sink) override;
@@ -34,6 +36,7 @@ class LocalSql final : public SqlAccess {
   const std::shared_ptr<Tables> tables_;
   const std::string instance_;
   const Dialect dialect_;
+  BundleFinder bundles_;
   const std::unique_ptr<SpillSpace> spill_;
 };
 

@@ -12,6 +12,7 @@
 #include "sql/expression/leaf_nodes.h"
 #include "sql/expression/list_nodes.h"
 #include "sql/expression/node.h"
+#include "sql/expression/proto_nodes.h"
 #include "sql/expression/query_nodes.h"
 
 namespace sonde::sql {
@@ -78,7 +79,7 @@ MakeKind MakeOf(Expression::Kind kind) {
     case Kind::kInQuery:
       return MakeInQueryNode;
     case Kind::kProtoField:
-      break;
+      return MakeProtoFieldNode;
   }
   return [](NodeMaking making) -> NodePtr { return std::make_unique<NotBuiltNode>(std::move(making)); };
 }

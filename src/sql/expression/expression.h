@@ -42,7 +42,7 @@ struct Expression {
     kArray,        // an array of `arguments`
     kStruct,       // a struct of `arguments`
     kField,        // field `index` of the struct arguments[0]
-    kProtoField,   // field of the message arguments[0]: `value` is its path... built with schema bundles
+    kProtoField,   // field `index` of the message arguments[0]; if `count` is 1, whether the message has it
     kLambda,  // an argument of kCall: the body is arguments[0]; its `count` parameters are columns `index`, `index` + 1, ...
     kScalarQuery,  // the only value of `plan`; NULL if it has no row
     kArrayQuery,   // an array of the values of `plan`

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sql/expression/expression.h"
+#include "sql/value/message_type.h"
 
 namespace sonde::sql {
 namespace {
@@ -105,7 +106,8 @@ std::string ToString(const Expression& expression) {
           has_name ? type.fields()[expression.index].name : fmt::format("{}", expression.index));
     }
     case Kind::kProtoField:
-      return fmt::format("{}.{}", ToString(*expression.arguments[0]), expression.value.ToSql());
+      return fmt::format("{}.{}{}", ToString(*expression.arguments[0]), expression.count == 1 ? "has_" : "",
+                         expression.arguments[0]->type.message()->fields[expression.index].name);
     case Kind::kLambda:
       return LambdaText(expression);
     case Kind::kScalarQuery:

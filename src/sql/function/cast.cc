@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "sql/function/cast_format.h"
+#include "sql/function/cast_proto.h"
 #include "sql/function/cast_scalar.h"
 #include "sql/function/column_of_datums.h"
 #include "sql/value/value.h"
@@ -177,7 +178,8 @@ Kernel FindCast(const Type& from, const Type& to) {
   if (is_nested) return FindNestedCast(from, to);
   const bool is_named = from.Is(TypeKind::kProto) || from.Is(TypeKind::kEnum);
   if (is_named && from.kind() == to.kind() && !(from == to)) return nullptr;
-  return FindScalarCast(from.kind(), to.kind());
+  const Kernel kernel = FindProtoCast(from.kind(), to.kind());
+  return kernel != nullptr ? kernel : FindScalarCast(from.kind(), to.kind());
 }
 
 Kernel FindFormatCast(const Type& from, const Type& to) { return FindCastWithFormat(from.kind(), to.kind()); }

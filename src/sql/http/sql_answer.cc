@@ -72,6 +72,8 @@ absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted) {
             return service_.tables->catalog().Find(
                 fmt::format("projects/{}/instances/{}/tables/{}", request_.project, request_.instance, id));
           },
+      .find_bundle = [this](const TableSchema& table,
+                            std::string_view id) { return service_.bundles->Find(table, id); },
       .parameters = {}};
   std::vector<Value> values;
   for (Question::Parameter& parameter : request_.parameters) {

@@ -23,6 +23,7 @@
 #include "metrics/query_metrics.h"
 #include "metrics/request_metrics.h"
 #include "rows/batch.h"
+#include "sql/exec/bundle_finder.h"
 #include "sql/exec/execution.h"
 #include "sql/http/sql_request.h"
 #include "sql/output/answer_writer.h"
@@ -36,6 +37,7 @@ namespace sonde::sql {
 struct SqlService {
   Tables* tables = nullptr;
   Dialect dialect = Dialect::kSonde;
+  BundleFinder* bundles = nullptr;
   Admission* admission = nullptr;  // where the memory of queries counts
   SpillSpace* spill = nullptr;     // where rows go for which there is no memory; null: nowhere
   RequestMetrics* requests = nullptr;

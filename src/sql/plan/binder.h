@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "sql/plan/plan.h"
 #include "sql/plan/rewrite_options.h"
 #include "sql/syntax/tree.h"
+#include "sql/value/message_type.h"
 
 namespace sonde::sql {
 
@@ -25,10 +27,18 @@ enum class Dialect : uint8_t {
   kProduction,  // production's language only
 };
 
+struct FoundBundle {
+  BundleUse use;
+  std::shared_ptr<const BundleTypes> types;
+};
+
 struct BindOptions {
   Dialect dialect = Dialect::kSonde;
   // Finds a table of the instance by its id; NOT_FOUND: there is none.
   std::function<absl::StatusOr<TableSchemaRef>(std::string_view table_id)> find_table;
+  // Finds a schema bundle of a table by its id; NOT_FOUND: there is none.  Unset: no table has any.
+  std::function<absl::StatusOr<FoundBundle>(const TableSchema& table, std::string_view bundle_id)>
+      find_bundle = {};
   std::vector<QueryParameter> parameters;
   RewriteOptions rewrite;
 };

@@ -162,6 +162,7 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindField(const Expr& expr, const Sit
 
 absl::StatusOr<ExpressionPtr> QueryBinder::AccessField(ExpressionPtr value, std::string_view name,
                                                        Position position) {
+  if (value->type.Is(TypeKind::kProto)) return AccessMessageField(std::move(value), name, position);
   if (!value->type.Is(TypeKind::kStruct)) {
     return Error(position,
                  fmt::format("Cannot access field {} on a value with type {}", name, value->type.ToString()));

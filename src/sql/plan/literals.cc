@@ -76,11 +76,13 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindLiteral(const Expr& expr) {
 }
 
 absl::StatusOr<Type> QueryBinder::BindType(const TypeName& name) {
-  const auto not_found = [&] {
-    std::string path;
-    for (const std::string& part : name.path.parts) path += (path.empty() ? "" : ".") + part;
-    return Error(name.position, fmt::format("Type not found: {}", path));
-  };
+  std::string path;
+  for (const std::string& part : name.path.parts) path += (path.empty() ? "" : ".") + part;
+  const auto not_found = [&] { return Error(name.position, fmt::format("Type not found: {}", path)); };
+  if (name.arguments.empty() && path.find('.') != std::string::npos) {
+    SONDE_TRY_SET(std::optional<Type> type, FindBundleType(path));
+    return type.has_value() ? absl::StatusOr<Type>(*std::move(type)) : not_found();
+  }
   if (name.path.parts.size() != 1) return not_found();
   const std::string word = absl::AsciiStrToUpper(name.path.parts.front());
   std::vector<Type> inside;

@@ -164,6 +164,12 @@ struct QueryParameter {
   Type type;
 };
 
+// A schema bundle as it was when a query was bound.
+struct BundleUse {
+  std::string name;  // projects/P/instances/I/tables/T/schemaBundles/B
+  std::string etag;
+};
+
 struct BoundQuery {
   PlanPtr plan;
   std::vector<OutputColumn> columns;
@@ -171,6 +177,7 @@ struct BoundQuery {
   enum class Explain : uint8_t { kNo, kPlan, kAnalyze };
   Explain explain = Explain::kNo;
   std::vector<TableSchemaRef> tables;  // all that the query reads from, each once
+  std::vector<BundleUse> bundles;      // whose types it names, each once
 };
 
 }  // namespace sonde::sql

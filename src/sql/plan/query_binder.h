@@ -3,7 +3,7 @@
 // Columns: an expression reads the columns of its clause's input.  While a SELECT is bound, three more ranges of columns
 //   stand for what has no place yet: results of aggregates from kAggregateBase on, of window functions from kWindowBase
 //   on, and items of the select list, named by their aliases, from kSelectBase on.  FinishSelect gives them places.
-// Files: expressions.cc, casts.cc, constructors.cc, operators.cc, literals.cc, calls.cc, special_calls.cc, aggregate_calls.cc, window_calls.cc,
+// Files: expressions.cc, messages.cc, casts.cc, constructors.cc, operators.cc, literals.cc, calls.cc, special_calls.cc, aggregate_calls.cc, window_calls.cc,
 //   subqueries.cc; from.cc, tables.cc, joins.cc; select.cc, select_items.cc, order.cc, set_operations.cc, pipes.cc.
 // Threads: not for several threads.
 #pragma once
@@ -153,6 +153,9 @@ class QueryBinder {
                                       std::vector<ExpressionPtr>* elements);
   Bound BindStruct(const Expr& expr, const Site& site);
   absl::StatusOr<Type> BindType(const TypeName& name);
+  // A message or enum of a schema bundle of one of the tables so far: BUNDLE.PACKAGE.NAME.  Nothing: there is none.
+  absl::StatusOr<std::optional<Type>> FindBundleType(std::string_view path);
+  Bound AccessMessageField(ExpressionPtr value, std::string_view name, Position position);
   ExpressionPtr Reference(const NamedColumn& column, size_t depth, Position position, std::string_view shown);
 
   // --- Literals (literals.cc).
@@ -306,6 +309,7 @@ class QueryBinder {
   size_t relations_ = 0;  // of FROM clauses, so far
   std::vector<std::string> hints_;
   std::vector<TableSchemaRef> tables_;
+  std::vector<BundleUse> bundles_;
   // Where references stand, and how they are written, for errors.  An entry may be of an expression that is gone.
   struct Mention {
     Position position;

@@ -57,6 +57,7 @@ absl::StatusOr<BoundQuery> QueryBinder::BindStatement(const Statement& statement
                   : statement.explain == Statement::Explain::kPlan ? BoundQuery::Explain::kPlan
                                                                    : BoundQuery::Explain::kAnalyze;
   query.tables = std::move(tables_);
+  query.bundles = std::move(bundles_);
   return query;
 }
 

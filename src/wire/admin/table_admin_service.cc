@@ -6,6 +6,7 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/admin/authorized_views.h"
+#include "wire/admin/schema_bundles.h"
 #include "wire/admin/schemas.h"
 #include "wire/admin/update_table.h"
 #include "wire/call/calls.h"
@@ -162,6 +163,23 @@ void AddAuthorizedViews(const AdminParts& parts, AdminService* service) {
       [parts](const auto& in, auto*) { return DeleteAuthorizedView(&parts.tables->catalog(), in); });
 }
 
+void AddSchemaBundles(const AdminParts& parts, AdminService* service) {
+  service->Add<admin::CreateSchemaBundleRequest, google::longrunning::Operation>(
+      [parts](const auto& in, auto* out) {
+        return CreateSchemaBundle(parts.tables, parts.operations, in, out);
+      });
+  service->Add<admin::UpdateSchemaBundleRequest, google::longrunning::Operation>(
+      [parts](const auto& in, auto* out) {
+        return UpdateSchemaBundle(parts.tables, parts.operations, in, out);
+      });
+  service->Add<admin::ListSchemaBundlesRequest, admin::ListSchemaBundlesResponse>(
+      [parts](const auto& in, auto* out) { return ListSchemaBundles(parts.tables->catalog(), in, out); });
+  service->Add<admin::GetSchemaBundleRequest, admin::SchemaBundle>(
+      [parts](const auto& in, auto* out) { return GetSchemaBundle(parts.tables->catalog(), in, out); });
+  service->Add<admin::DeleteSchemaBundleRequest, google::protobuf::Empty>(
+      [parts](const auto& in, auto*) { return DeleteSchemaBundle(&parts.tables->catalog(), in); });
+}
+
 void AddConsistency(const AdminParts& parts, AdminService* service) {
   service->Add<admin::GenerateConsistencyTokenRequest, admin::GenerateConsistencyTokenResponse>(
       [parts](const auto& in, auto* out) {
@@ -181,6 +199,7 @@ void AddTableAdminService(Tables* tables, const ChangeStreams* streams, Operatio
   AdminService service(resources, router);
   AddTables(parts, &service);
   AddAuthorizedViews(parts, &service);
+  AddSchemaBundles(parts, &service);
   AddConsistency(parts, &service);
 }
 

@@ -30,8 +30,9 @@ void AppendFacts(const RowKeySchema& schema, std::string* facts) {
   }
 }
 
-// What a query's binding has used of its tables.
-uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables) {
+// What a query's binding has used of its tables and of their schema bundles.
+uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables,
+                       const std::vector<sql::BundleUse>& bundles) {
   std::string facts;
   for (const TableSchemaRef& table : tables) {
     PutVarint(&facts, table->id);
@@ -44,6 +45,10 @@ uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables) {
     }
     PutVarint(&facts, table->row_key_schema.has_value() ? 1 : 0);
     if (table->row_key_schema.has_value()) AppendFacts(*table->row_key_schema, &facts);
+  }
+  for (const sql::BundleUse& bundle : bundles) {
+    PutBytes(&facts, bundle.name);
+    PutBytes(&facts, bundle.etag);
   }
   return XXH3_64bits(facts.data(), facts.size());
 }
@@ -66,7 +71,7 @@ PreparedQueryRef MakePrepared(std::string token_bytes, const PreparedQueryToken&
       std::move(token_bytes), token.instance, token.query, token.issued_micros, std::move(query), is_point});
 }
 
-constexpr std::string_view kTablesHaveChanged = "a table that it reads has changed";
+constexpr std::string_view kTablesHaveChanged = "a table or schema bundle that it reads has changed";
 
 }  // namespace
 
@@ -77,16 +82,17 @@ absl::StatusOr<std::unique_ptr<PreparedQueries>> PreparedQueries::Create(Tables*
   return std::unique_ptr<PreparedQueries>(new PreparedQueries(tables, dialect, *std::move(key)));
 }
 
-absl::StatusOr<sql::BoundQuery> PreparedQueries::Bind(
-    const std::string& instance, const std::string& text,
-    const std::vector<sql::QueryParameter>& parameters) const {
-  const sql::BindOptions options{.dialect = dialect_,
-                                 .find_table =
-                                     [&](std::string_view table_id) {
-                                       return FindDataTable(tables_->catalog(),
-                                                            fmt::format("{}/tables/{}", instance, table_id));
-                                     },
-                                 .parameters = parameters};
+absl::StatusOr<sql::BoundQuery> PreparedQueries::Bind(const std::string& instance, const std::string& text,
+                                                      const std::vector<sql::QueryParameter>& parameters) {
+  const sql::BindOptions options{
+      .dialect = dialect_,
+      .find_table =
+          [&](std::string_view table_id) {
+            return FindDataTable(tables_->catalog(), fmt::format("{}/tables/{}", instance, table_id));
+          },
+      .find_bundle = [this](const TableSchema& table,
+                            std::string_view id) { return bundles_.Find(table, id); },
+      .parameters = parameters};
   return sql::ParseAndBind(text, options);
 }
 
@@ -101,7 +107,7 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(
     sql::ToProto(parameter.type, &type);
     token.parameters.emplace_back(parameter.name, type.SerializeAsString());
   }
-  token.fingerprint = FingerprintOf(query->tables);
+  token.fingerprint = FingerprintOf(query->tables, query->bundles);
   token.issued_micros = tables_->clock().NowMicros();
   PreparedQueryRef prepared = MakePrepared(tokens_.Write(token), token, *std::move(query));
   Keep(prepared);
@@ -148,7 +154,7 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::BindAgain(const std::string& t
     return Expired(kTablesHaveChanged);
   }
   if (!query.ok()) return query.status();
-  if (FingerprintOf(query->tables) != token.fingerprint) return Expired(kTablesHaveChanged);
+  if (FingerprintOf(query->tables, query->bundles) != token.fingerprint) return Expired(kTablesHaveChanged);
   PreparedQueryRef prepared = MakePrepared(token_bytes, token, *std::move(query));
   Keep(prepared);
   return prepared;
@@ -163,7 +169,11 @@ bool PreparedQueries::IsCurrent(const PreparedQuery& prepared) const {
     are_same = are_same && *found == table;
     now.push_back(*std::move(found));
   }
-  return are_same || FingerprintOf(now) == FingerprintOf(prepared.query.tables);
+  for (const sql::BundleUse& use : prepared.query.bundles) {
+    const absl::StatusOr<SchemaBundleRef> found = tables_->catalog().FindBundle(use.name);
+    if (!found.ok() || (*found)->etag != use.etag) return false;
+  }
+  return are_same || FingerprintOf(now, {}) == FingerprintOf(prepared.query.tables, {});
 }
 
 PreparedQueryRef PreparedQueries::FindKept(const std::string& token) {

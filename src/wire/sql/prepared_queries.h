@@ -1,7 +1,7 @@
 // Prepared queries: bound once, found again by their tokens.
 //
 // A token says all that it takes to bind its query again, so a query that is no longer in memory, or that another server prepared,
-// is bound anew.  A query whose tables have changed since, or that was prepared more than an hour ago, has expired; clients prepare
+// is bound anew.  A query whose tables, or whose schema bundles, have changed since, or that was prepared more than an hour ago, has expired; clients prepare
 // it again by themselves then.
 //
 // Threads: all functions may be called at once.
@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "sql/exec/bundle_finder.h"
 #include "sql/plan/binder.h"
 #include "table/tables.h"
 #include "wire/sql/query_tokens.h"
@@ -60,18 +61,19 @@ class PreparedQueries {
   static constexpr size_t kTextBytesMax = 4 << 20;
 
   PreparedQueries(Tables* tables, sql::Dialect dialect, std::string key)
-      : tables_(tables), dialect_(dialect), tokens_(std::move(key)) {}
+      : tables_(tables), dialect_(dialect), bundles_(&tables->catalog()), tokens_(std::move(key)) {}
 
   absl::StatusOr<sql::BoundQuery> Bind(const std::string& instance, const std::string& text,
-                                       const std::vector<sql::QueryParameter>& parameters) const;
+                                       const std::vector<sql::QueryParameter>& parameters);
   absl::StatusOr<PreparedQueryRef> BindAgain(const std::string& token_bytes, const PreparedQueryToken& token);
-  // Whether the tables are as they were when the query was bound.
+  // Whether the tables and schema bundles are as they were when the query was bound.
   bool IsCurrent(const PreparedQuery& prepared) const;
   PreparedQueryRef FindKept(const std::string& token);
   void Keep(PreparedQueryRef prepared);
 
   Tables* const tables_;
   const sql::Dialect dialect_;
+  sql::BundleFinder bundles_;
   const QueryTokens tokens_;
 
   absl::Mutex mutex_;
