@@ -68,6 +68,7 @@ class CallNode : public EvaluatorNode {
                                : nullptr;
       lambdas_.push_back(lambda);
       site_.lambdas.push_back(lambda == nullptr ? nullptr : std::make_unique<LambdaOfCall>(lambda));
+      site_.is_fixed.push_back(lambda == nullptr && part->is_fixed());
       may_be_constant_ &= lambda == nullptr || lambda->is_fixed();
     }
     may_be_constant_ &= !is_volatile();

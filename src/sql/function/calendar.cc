@@ -130,7 +130,8 @@ constexpr PartRule kRules[] = {
     {"GENERATE_DATE_ARRAY", "DATE", kAddToDate, false, ""},
     {"GENERATE_TIMESTAMP_ARRAY", "TIMESTAMP", kFixed, false, ""},
     {"EXTRACT", "DATE", kExtract, true, ""},
-    {"EXTRACT", "TIMESTAMP", kExtract | kOfDay | Bit(DatePartKind::kDate), true, ""},
+    {"EXTRACT", "TIMESTAMP", kExtract | kOfDay | Bit(DatePartKind::kNanosecond) | Bit(DatePartKind::kDate),
+     true, ""},
 };
 
 }  // namespace
@@ -273,6 +274,8 @@ int64_t ExtractFromTimeOfDay(DatePartKind kind, int64_t micros_of_day) {
       return micros_of_day / kMicrosPerSecond % 60;
     case DatePartKind::kMillisecond:
       return micros_of_day / kMicrosPerMillisecond % 1'000;
+    case DatePartKind::kNanosecond:
+      return micros_of_day % kMicrosPerSecond * 1'000;
     default:
       return micros_of_day % kMicrosPerSecond;
   }

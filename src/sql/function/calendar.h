@@ -52,8 +52,8 @@ enum class DatePartKind : uint8_t {
   kMillisecond,
   kMicrosecond,
   kDate,
+  kNanosecond,  // of EXTRACT only
   // Of GoogleSQL; no function here takes them.
-  kNanosecond,
   kTime,
   kDatetime,
 };

@@ -18,6 +18,7 @@
 #include "sql/function/byte_texts.h"
 #include "sql/function/calendar.h"
 #include "sql/function/date_model.h"
+#include "sql/function/number_model.h"
 #include "sql/function/row_kernel.h"
 #include "sql/function/time_zone.h"
 #include "sql/function/utf8.h"
@@ -214,6 +215,29 @@ absl::StatusOr<int64_t> TextToTimestampIn(Call& call, std::string_view text, std
   return ReadTime(call, text, format, zone, /*is_date=*/false);
 }
 
+// The last model of a cast of numbers, parsed.
+class NumberModelState : public CallState {
+ public:
+  const absl::StatusOr<NumberModel>& Model(std::string_view text) {
+    if (!model_.has_value() || text != text_) {
+      text_ = text;
+      model_ = NumberModel::Parse(text);
+    }
+    return *model_;
+  }
+
+ private:
+  std::string text_;
+  std::optional<absl::StatusOr<NumberModel>> model_;
+};
+
+template <typename Number>
+absl::StatusOr<std::string_view> NumberToText(Call& call, Number number, std::string_view format) {
+  const absl::StatusOr<NumberModel>& model = call.state<NumberModelState>().Model(format);
+  if (!model.ok()) return model.status();
+  return call.arena()->Copy(model->Format(number));
+}
+
 template <Kernel kWithoutZone, Kernel kWithZone>
 ColumnView MaybeWithZone(Call& call, absl::Span<const ColumnView> arguments) {
   return arguments.size() == 2 ? kWithoutZone(call, arguments) : kWithZone(call, arguments);
@@ -231,6 +255,10 @@ Kernel FindCastWithFormat(TypeKind from, TypeKind to) {
   }
   if (from == TypeKind::kString && to == TypeKind::kTimestamp) {
     return MaybeWithZone<RowKernel<TextToTimestamp>, RowKernel<TextToTimestampIn>>;
+  }
+  if (from == TypeKind::kInt64 && to == TypeKind::kString) return RowKernel<NumberToText<int64_t>>;
+  if ((from == TypeKind::kFloat32 || from == TypeKind::kFloat64) && to == TypeKind::kString) {
+    return RowKernel<NumberToText<double>>;
   }
   return nullptr;
 }

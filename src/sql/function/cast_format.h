@@ -1,4 +1,4 @@
-// CAST with a FORMAT: dates and timestamps by models (date_model.h), bytes as texts of digits or characters.
+// CAST with a FORMAT: dates and timestamps by models (date_model.h), numbers by others (number_model.h), bytes as texts of digits or characters.
 #pragma once
 
 #include "sql/function/call.h"

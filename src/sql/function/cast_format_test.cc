@@ -303,5 +303,41 @@ TEST(CastWithFormat, IsGoogleSqls) {
   ExpectAll(kCases, facts);
 }
 
+TEST(CastWithFormat, WritesNumbersByModels) {
+  static constexpr ExpressionCase kCases[] = {
+      {"CAST(-12 AS STRING FORMAT '999')", R"(STRING: " -12")"},
+      {"CAST(1234 AS STRING FORMAT '999')", R"(STRING: " ###")"},
+      {"CAST(0 AS STRING FORMAT '000')", R"(STRING: " 000")"},
+      {"CAST(12345 AS STRING FORMAT '9,999')", R"(STRING: " #,###")"},
+      {"CAST(5 AS STRING FORMAT '9,099')", R"(STRING: "   005")"},
+      {"CAST(12.345 AS STRING FORMAT '99.99')", R"(STRING: " 12.35")"},
+      {"CAST(0.125 AS STRING FORMAT '9.99')", R"(STRING: "  .12")"},
+      {"CAST(-0.04 AS STRING FORMAT '9.9')", R"(STRING: " -.0")"},
+      {"CAST(12 AS STRING FORMAT 'S999')", R"(STRING: " +12")"},
+      {"CAST(-12 AS STRING FORMAT '999S')", R"(STRING: " 12-")"},
+      {"CAST(12 AS STRING FORMAT '999MI')", R"(STRING: " 12 ")"},
+      {"CAST(-5 AS STRING FORMAT '$0,000PR')", R"(STRING: "<$0,005>")"},
+      {"CAST(12 AS STRING FORMAT 'C999')", R"(STRING: "  USD12")"},
+      {"CAST(12.5 AS STRING FORMAT 'FM999.990')", R"(STRING: "12.5")"},
+      {"CAST(0 AS STRING FORMAT 'B999')", R"(STRING: "    ")"},
+      {"CAST(1.25 AS STRING FORMAT '9V99')", R"(STRING: " 125")"},
+      {"CAST(-255 AS STRING FORMAT 'XXXX')", R"(STRING: "  -FF")"},
+      {"CAST(255 AS STRING FORMAT '0X0x')", R"(STRING: " 00ff")"},
+      {"CAST(1234.5 AS STRING FORMAT '9.99EEEE')", R"(STRING: " 1.23E+03")"},
+      {"CAST(1e300 AS STRING FORMAT '9.99EEEE')", R"(STRING: " 1.00E+300")"},
+      {"CAST(CAST('nan' AS FLOAT64) AS STRING FORMAT '$999PR')", R"(STRING: " $NAN ")"},
+      {"CAST(CAST('-inf' AS FLOAT64) AS STRING FORMAT '999.99')", R"(STRING: "-INF   ")"},
+      {"CAST(12 AS STRING FORMAT '')",
+       "OUT_OF_RANGE: Error in format string: Format string must contain at least one of 'X', '0' or '9'"},
+      {"CAST(12 AS STRING FORMAT '9.9.9')",
+       "OUT_OF_RANGE: Error in format string: There can be at most one of '.', 'D', or 'V'"},
+      {"CAST(12 AS STRING FORMAT 'X9')",
+       "OUT_OF_RANGE: Error in format string: 'X' cannot appear together with '9'"},
+      {"SAFE_CAST(12 AS STRING FORMAT 'abc')", "STRING: NULL"},
+      {"CAST(12 AS STRING FORMAT NULL)", "STRING: NULL"},
+  };
+  ExpectAll(kCases);
+}
+
 }  // namespace
 }  // namespace sonde::sql

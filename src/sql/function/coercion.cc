@@ -262,6 +262,7 @@ ArgumentFacts ElementFacts(const ArgumentFacts& array) {
 }
 
 ArgumentFacts FieldFacts(const ArgumentFacts& of_struct, size_t field) {
+  if (!of_struct.fields.empty()) return of_struct.fields[field];
   ArgumentFacts facts = PlainFacts(of_struct.type.fields()[field].type);
   facts.is_parameter = of_struct.is_parameter;
   if (of_struct.literal.has_value()) {

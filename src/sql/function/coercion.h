@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "sql/value/type.h"
@@ -24,7 +25,8 @@ struct ArgumentFacts {
   bool is_parameter = false;
   std::optional<Value>
       literal;  // a literal coerces to more types than other values; an array of literals, too
-  size_t lambda_parameters = 0;  // of kLambda
+  size_t lambda_parameters = 0;            // of kLambda
+  std::vector<ArgumentFacts> fields = {};  // of a struct whose fields are written out: each by itself
 };
 
 // Whether a value of `from` becomes one of `to` without a CAST, by GoogleSQL's rules for values, literals and

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +59,10 @@ absl::StatusOr<double> ToFloat32(Call&, std::string_view bytes) {
 // --- Code points.
 
 bool IsCodePoint(int64_t code) { return code >= 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff); }
+// A NULL makes the result NULL, whatever the other codes are.
+bool HasNullCode(absl::Span<const Datum> codes) {
+  return std::any_of(codes.begin(), codes.end(), [](const Datum& code) { return !code.is_there; });
+}
 absl::Status BadCodePoint(int64_t code) {
   return absl::OutOfRangeError(fmt::format("Invalid codepoint {}", code));
 }
@@ -73,8 +78,8 @@ absl::StatusOr<std::optional<std::string_view>> StringOfCodePoints(Call& call,
                                                                    absl::Span<const Datum> codes) {
   if (absl::Status status = AskForRoom(call, codes.size()); !status.ok()) return status;
   std::string text;
+  if (HasNullCode(codes)) return std::optional<std::string_view>();
   for (const Datum& code : codes) {
-    if (!code.is_there) return std::optional<std::string_view>();
     if (!IsCodePoint(code.integer)) return BadCodePoint(code.integer);
     AppendCharacter(static_cast<CodePoint>(code.integer), &text);
   }
@@ -82,10 +87,10 @@ absl::StatusOr<std::optional<std::string_view>> StringOfCodePoints(Call& call,
 }
 
 absl::StatusOr<std::optional<std::string_view>> BytesOfCodePoints(Call& call, absl::Span<const Datum> codes) {
+  if (HasNullCode(codes)) return std::optional<std::string_view>();
   if (absl::Status status = AskForRoom(call, codes.size()); !status.ok()) return status;
   char* const bytes = call.arena()->New<char>(codes.size());
   for (size_t i = 0; i < codes.size(); ++i) {
-    if (!codes[i].is_there) return std::optional<std::string_view>();
     if (codes[i].integer < 0 || codes[i].integer > 255) {
       return absl::OutOfRangeError(fmt::format("Invalid ASCII value {}", codes[i].integer));
     }

@@ -25,8 +25,9 @@ Days DateOfParts(Call&, int64_t year, int64_t month, int64_t day) {
   const bool is_date = year >= 1 && year <= 9'999 && month >= 1 && month <= 12 && day >= 1 &&
                        day <= DaysInMonth(year, static_cast<int>(month));
   if (!is_date) {
-    return absl::OutOfRangeError(
-        fmt::format("Input calculates to invalid date: {:04}-{:02}-{:02}", year, month, day));
+    return absl::OutOfRangeError(fmt::format("Input calculates to invalid date: {:04}-{:02}-{:02}",
+                                             static_cast<int32_t>(year), static_cast<int32_t>(month),
+                                             static_cast<int32_t>(day)));
   }
   return DaysOf(year, static_cast<int>(month), day);
 }

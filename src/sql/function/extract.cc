@@ -20,7 +20,8 @@ absl::StatusOr<int64_t> OfTimestampOn(LocalClock* clock, const DatePart& part, i
   if (part.kind == DatePartKind::kDate) return DateOn(clock, micros);
   const int64_t local = clock->Local(micros);
   const int64_t days = FloorDivide(local, kMicrosPerDay);
-  const bool is_of_day = part.kind != DatePartKind::kDay && FixedMicros(part.kind).has_value();
+  const bool is_of_day = part.kind == DatePartKind::kNanosecond ||
+                         (part.kind != DatePartKind::kDay && FixedMicros(part.kind).has_value());
   return is_of_day ? ExtractFromTimeOfDay(part.kind, local - days * kMicrosPerDay)
                    : ExtractFromDate(part, days);
 }

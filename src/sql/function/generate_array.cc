@@ -29,10 +29,16 @@ absl::Status TooMany() {
 }
 absl::Status ZeroStep() { return absl::OutOfRangeError("Sequence step cannot be 0."); }
 
-List Kept(Call& call, const std::vector<Datum>& items) {
+absl::Status AskForElements(const Call& call, size_t count) {
+  if (count <= kGeneratedElementsFree || call.facts().hold == nullptr) return absl::OkStatus();
+  return call.facts().hold(count * sizeof(Datum));
+}
+
+absl::StatusOr<List> Kept(Call& call, const std::vector<Datum>& items) {
+  if (absl::Status status = AskForElements(call, items.size()); !status.ok()) return status;
   auto* const kept = call.arena()->New<Datum>(items.size());
   std::copy(items.begin(), items.end(), kept);
-  return {kept, items.size()};
+  return List(kept, items.size());
 }
 
 // start, start + step, ... up to end.
@@ -44,6 +50,7 @@ absl::StatusOr<List> IntsFromTo(Call& call, int64_t start, int64_t end, int64_t 
   const uint64_t width = step > 0 ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
   const uint64_t steps = distance / width;
   if (steps >= kGeneratedElementsMax) return TooMany();
+  if (absl::Status status = AskForElements(call, steps + 1); !status.ok()) return status;
   auto* const items = call.arena()->New<Datum>(steps + 1);
   for (uint64_t i = 0; i <= steps; ++i) {
     items[i] =
@@ -59,8 +66,9 @@ absl::StatusOr<List> DoublesFromTo(Call& call, double start, double end, double 
     return absl::OutOfRangeError("Sequence start, end, and step cannot be NaN.");
   }
   if (std::isinf(step)) return absl::OutOfRangeError("Sequence step cannot be +/-inf.");
-  std::vector<Datum> items;
   if (std::isinf(start) && start == end) return Kept(call, {Datum::Double(start)});
+  if ((end - start) / step >= static_cast<double>(kGeneratedElementsMax)) return TooMany();
+  std::vector<Datum> items;
   for (size_t i = 0;; ++i) {
     const double number = start + static_cast<double>(i) * step;
     if (step > 0 ? number > end : number < end) break;
@@ -107,14 +115,14 @@ absl::StatusOr<List> Timestamps(Call& call, int64_t start, int64_t end, int64_t 
 }  // namespace
 
 Function GenerateArrayFunction() {
-  return {
-      .name = "GENERATE_ARRAY",
-      .overloads = {Scalar("(INT64, INT64) -> ARRAY<INT64>", RowKernel<Ints>),
-                    Scalar("(INT64, INT64, INT64) -> ARRAY<INT64>", RowKernel<IntsFromTo>),
-                    Scalar("(FLOAT64, FLOAT64) -> ARRAY<FLOAT64>", RowKernel<Doubles>),
-                    Scalar("(FLOAT64, FLOAT64, FLOAT64) -> ARRAY<FLOAT64>", RowKernel<DoublesFromTo>)},
-      .meaning = "The numbers from the first to the second, in steps of the third, or of 1.  At most 16,000.",
-      .examples = {"GENERATE_ARRAY(1, 5, 2)", "GENERATE_ARRAY(2.0, 1.0, -0.25)"}};
+  return {.name = "GENERATE_ARRAY",
+          .overloads = {Scalar("(INT64, INT64) -> ARRAY<INT64>", RowKernel<Ints>),
+                        Scalar("(INT64, INT64, INT64) -> ARRAY<INT64>", RowKernel<IntsFromTo>),
+                        Scalar("(FLOAT64, FLOAT64) -> ARRAY<FLOAT64>", RowKernel<Doubles>),
+                        Scalar("(FLOAT64, FLOAT64, FLOAT64) -> ARRAY<FLOAT64>", RowKernel<DoublesFromTo>)},
+          .meaning =
+              "The numbers from the first to the second, in steps of the third, or of 1.  At most 1,048,576.",
+          .examples = {"GENERATE_ARRAY(1, 5, 2)", "GENERATE_ARRAY(2.0, 1.0, -0.25)"}};
 }
 
 Function GenerateDateArrayFunction() {
@@ -123,7 +131,7 @@ Function GenerateDateArrayFunction() {
       .overloads = {Scalar("(DATE, DATE) -> ARRAY<DATE>", RowKernel<DaysFrom>),
                     Scalar("(DATE, DATE, INTERVAL) -> ARRAY<DATE>", RowKernel<Dates>)},
       .meaning =
-          "The dates from the first to the second, in steps of an interval, or of a day.  At most 16,000.",
+          "The dates from the first to the second, in steps of an interval, or of a day.  At most 1,048,576.",
       .examples = {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-03-01', INTERVAL 1 MONTH)"}};
 }
 
@@ -131,7 +139,7 @@ Function GenerateTimestampArrayFunction() {
   return {
       .name = "GENERATE_TIMESTAMP_ARRAY",
       .overloads = {Scalar("(TIMESTAMP, TIMESTAMP, INTERVAL) -> ARRAY<TIMESTAMP>", RowKernel<Timestamps>)},
-      .meaning = "The timestamps from the first to the second, in steps of an interval.  At most 16,000.",
+      .meaning = "The timestamps from the first to the second, in steps of an interval.  At most 1,048,576.",
       .examples = {
           "GENERATE_TIMESTAMP_ARRAY(TIMESTAMP '2020-01-01', TIMESTAMP '2020-01-02', INTERVAL 12 HOUR)"}};
 }

@@ -8,8 +8,10 @@
 
 namespace sonde::sql {
 
-// GoogleSQL's limit.  So no array is large (StatementFacts::hold), and none takes long.
-constexpr size_t kGeneratedElementsMax = 16'000;
+// The evaluator of GoogleSQL stops at 16,000, which is 11 days of minutes.  Here larger arrays are asked for first
+// (StatementFacts::hold), and this bounds the time that one takes.
+constexpr size_t kGeneratedElementsMax = 1 << 20;
+constexpr size_t kGeneratedElementsFree = 16'000;
 
 Function GenerateArrayFunction();
 

@@ -14,6 +14,7 @@
 #include "model/column.h"
 #include "sql/function/array_families.h"
 #include "sql/function/column_of_datums.h"
+#include "sql/function/format_text.h"
 #include "sql/function/function_list.h"
 #include "sql/function/lambda_over_lists.h"
 #include "sql/function/map_lookup.h"
@@ -71,7 +72,10 @@ absl::StatusOr<List> FromArray(Call& call, List pairs) {
   for (size_t i = 0; i < entries.size(); ++i) {
     if (i > 0 && Compare(entries[i - 1][0], entries[i][0]) == 0) {
       std::string key;
-      AppendSql(call.result_type().key(), entries[i][0], &key);
+      const Type& type = call.result_type().key();
+      const bool is_time = type.Is(TypeKind::kDate) || type.Is(TypeKind::kTimestamp);
+      key = is_time ? PlainText(type, entries[i][0]) : "";
+      if (!is_time) AppendSql(type, entries[i][0], &key);
       return absl::OutOfRangeError(
           fmt::format("Duplicate map keys are not allowed, but got multiple instances of key: {}", key));
     }

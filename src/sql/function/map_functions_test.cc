@@ -45,6 +45,8 @@ TEST(Map, IsAskedFor) {
       {"MAP_VALUES_SORTED(MAP_FROM_ARRAY([('b',NULL),('a',2)]))", "ARRAY<INT64>: [NULL, 2]"},
       {"MAP_FROM_ARRAY([(2,1),(2,2)])",
        "OUT_OF_RANGE: Duplicate map keys are not allowed, but got multiple instances of key: 2"},
+      {"MAP_FROM_ARRAY([(DATE '2020-01-01', 1), (DATE '2020-01-01', 2)])",
+       "OUT_OF_RANGE: Duplicate map keys are not allowed, but got multiple instances of key: 2020-01-01"},
       {"MAP_FROM_ARRAY([(b'b',1.5),(b'a',NULL)])", R"(MAP<BYTES, FLOAT64>: {b"a": NULL, b"b": 1.5})"},
   });
 }

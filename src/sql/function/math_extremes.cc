@@ -49,17 +49,23 @@ ColumnView ExtremeOfRow(Call& call, absl::Span<const ColumnView> arguments) {
 
 // How many values of the array, which ascend, are not greater than the point.
 absl::StatusOr<std::optional<int64_t>> RangeBucket(Call&, Datum point, absl::Span<const Datum> bounds) {
+  if (IsNanDatum(point)) return std::optional<int64_t>();
   for (size_t i = 0; i < bounds.size(); ++i) {
     const bool ascends =
         bounds[i].is_there && !IsNanDatum(bounds[i]) && (i == 0 || Compare(bounds[i - 1], bounds[i]) <= 0);
-    if (!ascends && i > 0) {
+    if (!ascends && i == 0) {
+      const bool is_null = !bounds[i].is_there;
+      return absl::OutOfRangeError(
+          fmt::format("Elements in input array to RANGE_BUCKET cannot be {}. {} element found at position 1",
+                      is_null ? "null" : "NaN", is_null ? "Null" : "NaN"));
+    }
+    if (!ascends) {
       return absl::OutOfRangeError(
           fmt::format("Elements in input array to RANGE_BUCKET must be in ascending order. "
                       "Nonconforming elements found at position {} and {}",
                       i, i + 1));
     }
   }
-  if (IsNanDatum(point)) return std::optional<int64_t>();
   int64_t count = 0;
   while (count < static_cast<int64_t>(bounds.size()) && Compare(bounds[count], point) <= 0) ++count;
   return std::optional<int64_t>(count);

@@ -301,6 +301,9 @@ TEST(MathFunctions, AreGoogleSqls) {
       {"IS_NAN(1.5)", "BOOL: false"},
       {"IS_INF(CAST('-inf' AS FLOAT64))", "BOOL: true"},
       {"RANGE_BUCKET(5, [1,2,3])", "INT64: 3"},
+      {"RANGE_BUCKET(1, [NULL, 2])",
+       "OUT_OF_RANGE: Elements in input array to RANGE_BUCKET cannot be null. Null element found at position "
+       "1"},
       {"RANGE_BUCKET(CAST('nan' AS FLOAT64), [1.0,2.0])", "INT64: NULL"},
       {"RANGE_BUCKET(1, CAST([] AS ARRAY<INT64>))", "INT64: 0"},
       {"RANGE_BUCKET(2, [3,1])",

@@ -8,6 +8,8 @@
 namespace sonde::sql {
 
 std::vector<Function> ArithmeticOperators();
+Overload TimestampPlusInterval();
+Overload TimestampMinusInterval();
 std::vector<Function> BitwiseOperators();
 std::vector<Function> ComparisonOperators();
 std::vector<Function> MembershipOperators();  // IN

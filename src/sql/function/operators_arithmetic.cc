@@ -55,15 +55,19 @@ std::vector<Function> ArithmeticOperators() {
        .overloads = {Scalar("(INT64, INT64) -> INT64", BinaryKernel<AddInts>),
                      Scalar("(FLOAT64, FLOAT64) -> FLOAT64", BinaryKernel<AddDoubles>),
                      Scalar("(DATE, INT64) -> DATE", RowKernel<AddDays>),
-                     Scalar("(INT64, DATE) -> DATE", RowKernel<AddDaysBefore>)},
-       .meaning = "The sum of two numbers, or the date that is so many days after another.",
-       .examples = {"1 + 2", "DATE '2024-02-28' + 2"}},
+                     Scalar("(INT64, DATE) -> DATE", RowKernel<AddDaysBefore>), TimestampPlusInterval()},
+       .meaning =
+           "The sum of two numbers, the date that is so many days after another, or the timestamp that is an "
+           "interval after another.",
+       .examples = {"1 + 2", "DATE '2024-02-28' + 2", "TIMESTAMP '2024-02-28 12:00:00' + INTERVAL 1 WEEK"}},
       {.name = "$subtract",
        .overloads = {Scalar("(INT64, INT64) -> INT64", BinaryKernel<SubtractInts>),
                      Scalar("(FLOAT64, FLOAT64) -> FLOAT64", BinaryKernel<SubtractDoubles>),
-                     Scalar("(DATE, INT64) -> DATE", RowKernel<SubtractDays>)},
-       .meaning = "The difference of two numbers, or the date that is so many days before another.",
-       .examples = {"1.5 - 2"}},
+                     Scalar("(DATE, INT64) -> DATE", RowKernel<SubtractDays>), TimestampMinusInterval()},
+       .meaning =
+           "The difference of two numbers, the date that is so many days before another, or the timestamp "
+           "that is an interval before another.",
+       .examples = {"1.5 - 2", "TIMESTAMP '2024-02-28 12:00:00' - INTERVAL 90 SECOND"}},
       {.name = "$multiply",
        .overloads = {Scalar("(INT64, INT64) -> INT64", BinaryKernel<MultiplyInts>),
                      Scalar("(FLOAT64, FLOAT64) -> FLOAT64", BinaryKernel<MultiplyDoubles>)},

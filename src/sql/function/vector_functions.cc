@@ -16,7 +16,6 @@
 #include "sql/function/array_families.h"
 #include "sql/function/function_list.h"
 #include "sql/function/row_kernel.h"
-#include "sql/value/value_text.h"
 
 namespace sonde::sql {
 namespace {
@@ -37,8 +36,7 @@ struct Checked {
   double Multiply(double a, double b) { return Check(a, '*', b, a * b); }
   double Check(double a, char sign, double b, double result) {
     if (!std::isfinite(result) && std::isfinite(a) && std::isfinite(b) && status.ok()) {
-      status =
-          absl::OutOfRangeError(fmt::format("double overflow: {} {} {}", DoubleText(a), sign, DoubleText(b)));
+      status = absl::OutOfRangeError(fmt::format("double overflow: {:.6g} {} {:.6g}", a, sign, b));
     }
     return result;
   }

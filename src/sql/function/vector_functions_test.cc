@@ -38,6 +38,7 @@ TEST(Vector, HasDistancesAndNorms) {
       {"DOT_PRODUCT([1,NULL],[3,4])", "OUT_OF_RANGE: NULL array element in first argument"},
       {"DOT_PRODUCT([9223372036854775807],[3])", "FLOAT64: 2.7670116110564327e+19"},
       {"DOT_PRODUCT(CAST([] AS ARRAY<INT64>),CAST([] AS ARRAY<INT64>))", "FLOAT64: 0"},
+      {"L2_NORM([-1.7976931348623157e308])", "OUT_OF_RANGE: double overflow: -1.79769e+308 * -1.79769e+308"},
       {"DOT_PRODUCT([1e300],[1e300])", "OUT_OF_RANGE: double overflow: 1e+300 * 1e+300"},
       {"DOT_PRODUCT(ARRAY<FLOAT32>[1,2],ARRAY<FLOAT32>[3,4])", "FLOAT64: 11"},
       {"MANHATTAN_DISTANCE([1,2],[3,5])", "FLOAT64: 5"},

@@ -79,6 +79,12 @@ absl::StatusOr<AggregateItem> QueryBinder::BindAggregateItem(const Expr& expr, c
   inside.windows = nullptr;
   inside.clause = is_window ? "argument of analytic function" : "argument of aggregate function";
   SONDE_TRY_SET(std::vector<CallArgument> arguments, BindArguments(expr, function, inside));
+  const bool makes_arrays =
+      function.name == "ARRAY_AGG" && arguments.size() == 1 && arguments[0].bound != nullptr;
+  if (makes_arrays && arguments[0].bound->type.Is(TypeKind::kArray)) {
+    return Error(expr.position, fmt::format("The argument to ARRAY_AGG must not be an array type but was {}",
+                                            arguments[0].bound->type.ToString()));
+  }
   SONDE_TRY_SET(const ChosenOverload chosen, Choose(expr, function, &arguments, inside));
   AggregateItem item;
   item.function = &function;
@@ -150,6 +156,9 @@ absl::Status QueryBinder::BindModifiers(const Expr& expr, const Function& /*func
   for (const OrderItem& order : call.order_by) {
     SortKey key;
     SONDE_TRY_SET(key.expr, BindExpression(*order.expr, inside));
+    if (key.expr->kind == Expression::Kind::kLiteral && key.expr->written != Expression::Written::kNo) {
+      return Error(order.expr->position, "Cannot ORDER BY literal values");
+    }
     if (!key.expr->type.IsOrderable()) {
       return Error(order.expr->position, fmt::format("ORDER BY does not support expressions of type {}",
                                                      key.expr->type.ToString()));

@@ -16,6 +16,30 @@ struct ErrorCase {
 
 // clang-format off
 constexpr ErrorCase kErrors[] = {
+    {R"(SELECT DATE_TRUNC(DATE '2020-01-01', HOUR))",
+     R"(DATE_TRUNC does not support the HOUR date part [at 1:8])"},
+    {R"(SELECT DATE_ADD(CAST(NULL AS TIMESTAMP), INTERVAL 1 YEAR))",
+     R"(DATE_ADD does not support the YEAR date part when the argument is TIMESTAMP type [at 1:8])"},
+    {R"(SELECT TIMESTAMP_DIFF(TIMESTAMP '2020-01-01', TIMESTAMP '2020-01-01', WEEK(MONDAY)))",
+     R"(TIMESTAMP_DIFF does not support the WEEK(MONDAY) date part when the argument is TIMESTAMP type [at 1:8])"},
+    {R"(SELECT LAST_DAY(DATE '2020-01-01', HOUR))",
+     R"(LAST_DAY does not support the HOUR date part [at 1:8])"},
+    {R"(SELECT GENERATE_TIMESTAMP_ARRAY(TIMESTAMP '2020-01-01', TIMESTAMP '2020-01-01', INTERVAL 1 WEEK))",
+     R"(GENERATE_TIMESTAMP_ARRAY does not support the WEEK date part [at 1:8])"},
+    {R"(SELECT EXTRACT(NANOSECOND FROM DATE '2020-01-01'))",
+     R"(EXTRACT from DATE does not support the NANOSECOND date part [at 1:8])"},
+    {R"(SELECT FORMAT('%d', 'a'))",
+     R"(Invalid type for argument 2 to FORMAT; Expected integer; Got STRING [at 1:8])"},
+    {R"(SELECT FORMAT('%q', 1))",
+     R"(Invalid format specifier character "q" in FORMAT string: "%q" [at 1:8])"},
+    {R"(SELECT ARRAY_AGG([1]) FROM UNNEST([1]))",
+     R"(The argument to ARRAY_AGG must not be an array type but was ARRAY<INT64> [at 1:8])"},
+    {R"(SELECT STRING_AGG(x ORDER BY 'a') FROM UNNEST(['b']) AS x)",
+     R"(Cannot ORDER BY literal values [at 1:30])"},
+    {R"(SELECT NULL + INTERVAL 1 DAY)",
+     R"(Operands of + cannot be literal NULL [at 1:8])"},
+    {R"(SELECT NULL & 4)",
+     R"(Operands of & cannot be literal NULL [at 1:8])"},
     {R"(SELECT SUBSTR(1))",
      R"(No matching signature for function SUBSTR
   Argument types: INT64

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "sql/function/calendar.h"
 #include "sql/function/cast.h"
 #include "sql/plan/plan_tree.h"
 #include "sql/plan/query_binder.h"
@@ -100,24 +101,19 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindExtract(const Expr& expr, const S
     SONDE_TRY_SET(ExpressionPtr zone, BindExpression(*expr.children[1], site));
     arguments.push_back(std::move(zone));
   }
-  std::string part = expr.text.substr(0, expr.text.find('('));
-  static constexpr std::string_view kTimeParts[] = {"HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"};
-  static constexpr std::string_view kDateParts[] = {"YEAR",    "ISOYEAR", "QUARTER",   "MONTH",     "WEEK",
-                                                    "ISOWEEK", "DAY",     "DAYOFWEEK", "DAYOFYEAR", "DATE"};
-  const auto among = [&part](const auto& parts) {
-    for (const std::string_view known : parts) {
-      if (part == known) return true;
-    }
-    return false;
-  };
-  if (!among(kTimeParts) && !among(kDateParts)) {
+  const std::optional<DatePart> part = ParseDatePart(expr.text);
+  const bool is_known =
+      part.has_value() && part->kind != DatePartKind::kTime && part->kind != DatePartKind::kDatetime;
+  if (!is_known) {
     return Error(WordFrom(WordFrom(expr.position, "("), expr.text),
                  fmt::format("A valid date part name is required but found {}", expr.text));
   }
-  if (is_date && (among(kTimeParts) || part == "DATE")) {
-    return Error(expr.position, fmt::format("EXTRACT from DATE does not support the {} date part", part));
-  }
-  return CallOperator("$extract", "function EXTRACT", std::move(arguments), expr.position);
+  const absl::Status taken = CheckDatePart("EXTRACT", is_date ? "DATE" : "TIMESTAMP", *part);
+  if (!taken.ok()) return Error(expr.position, std::string(taken.message()));
+  SONDE_TRY_SET(ExpressionPtr call,
+                CallOperator("$extract", "function EXTRACT", std::move(arguments), expr.position));
+  if (part->kind == DatePartKind::kDate) call->type = TypeKind::kDate;
+  return call;
 }
 
 }  // namespace sonde::sql

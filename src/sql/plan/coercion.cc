@@ -26,6 +26,9 @@ ArgumentFacts FactsOf(const Expression& expression) {
     facts.is_untyped_null = expression.written == Expression::Written::kUntyped;
     if (expression.written == Expression::Written::kLiteral) facts.literal = expression.value;
   }
+  if (expression.kind == Expression::Kind::kStruct) {
+    for (const ExpressionPtr& field : expression.arguments) facts.fields.push_back(FactsOf(*field));
+  }
   return facts;
 }
 
@@ -88,7 +91,14 @@ absl::StatusOr<ExpressionPtr> QueryBinder::Coerce(ExpressionPtr value, const Typ
     }
     return MakeLiteral(*std::move(cast));
   }
-  return MakeCast(std::move(value), to, /*is_safe=*/false, position);
+  const bool is_made_here = value->kind == Expression::Kind::kStruct && to.Is(TypeKind::kStruct) &&
+                            value->arguments.size() == to.fields().size();
+  if (!is_made_here) return MakeCast(std::move(value), to, /*is_safe=*/false, position);
+  for (size_t i = 0; i < value->arguments.size(); ++i) {
+    SONDE_TRY_SET(value->arguments[i], Coerce(std::move(value->arguments[i]), to.fields()[i].type, position));
+  }
+  value->type = to;
+  return value;
 }
 
 absl::StatusOr<std::optional<Type>> QueryBinder::CoerceToCommon(std::vector<ExpressionPtr>* values,

@@ -146,13 +146,18 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindAndOr(const Expr& expr, const Sit
 
 absl::StatusOr<ExpressionPtr> QueryBinder::BindBinary(const Expr& expr, const Site& site) {
   if (expr.text == "AND" || expr.text == "OR") return BindAndOr(expr, site);
-  const bool is_distinct = expr.text == "IS DISTINCT FROM";
+  if ((expr.text == "+" || expr.text == "-") &&
+      (expr.children[0]->kind == Expr::Kind::kInterval || expr.children[1]->kind == Expr::Kind::kInterval)) {
+    return BindIntervalOperator(expr, site);
+  }
+  const bool takes_null = expr.text == "IS DISTINCT FROM" || expr.text == "<<" || expr.text == ">>";
   std::vector<ExpressionPtr> arguments;
   for (const ExprPtr& child : expr.children) {
     SONDE_TRY_SET(ExpressionPtr operand, BindExpression(*child, site));
-    if (!is_distinct) SONDE_TRY(RefuseNull(expr.text, *child, *operand));
+    if (!takes_null) SONDE_TRY(RefuseNull(expr.text, *child, *operand));
     arguments.push_back(std::move(operand));
   }
+  if (expr.text == "||") SONDE_TRY(CastToTexts({&arguments[0], &arguments[1]}, expr.position));
   const std::string_view function = FunctionOf(expr.text);
   if (function.empty()) return absl::UnimplementedError(fmt::format("Operator {} is not built", expr.text));
   SONDE_TRY_SET(ExpressionPtr call, CallOperator(function, fmt::format("operator {}", expr.text),

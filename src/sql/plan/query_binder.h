@@ -167,12 +167,17 @@ class QueryBinder {
   Bound BindBinary(const Expr& expr, const Site& site);
   Bound BindAndOr(const Expr& expr, const Site& site);
   Bound BindIs(const Expr& expr, const Site& site);
+  // TIMESTAMP plus or minus INTERVAL (intervals.cc).
+  Bound BindIntervalOperator(const Expr& expr, const Site& site);
   Bound BindBetween(const Expr& expr, const Site& site);
   Bound BindIn(const Expr& expr, const Site& site);
   // A call of the operator `function` ($add), which the text writes as `shown`.
   // `places`: where the arguments stand; none: all at `position`.
   Bound CallOperator(std::string_view function, std::string_view shown, std::vector<ExpressionPtr> arguments,
                      Position position, const std::vector<ExprPtr>* places = nullptr);
+  // What CONCAT and || take, as texts, unless one of the values has none (concat.cc).
+  absl::Status CastToTexts(const std::vector<ExpressionPtr*>& values, Position position);
+  absl::Status CastArgumentsToTexts(std::vector<CallArgument>* arguments, Position position);
   Bound Negate(ExpressionPtr value, bool negated, Position position);
   absl::Status RefuseNull(std::string_view shown, const Expr& operand, const Expression& bound) const;
   absl::StatusOr<Kernel> EqualKernel(const Type& type, Position position);
@@ -198,6 +203,11 @@ class QueryBinder {
                                    std::vector<CallArgument>* arguments, const Site& site);
   absl::StatusOr<ChosenOverload> Choose(const Expr& expr, const Function& function,
                                         std::vector<CallArgument>* arguments, const Site& site);
+  // INVALID_ARGUMENT: the function does not take a part of a date for such a value (intervals.cc).
+  absl::Status CheckParts(const Expr& expr, const Function& function, const ChosenOverload& chosen,
+                          const std::vector<CallArgument>& arguments) const;
+  // INVALID_ARGUMENT: the pattern of a FORMAT is a literal that does not fit the other arguments.
+  absl::Status CheckFormat(const Expr& expr, const std::vector<CallArgument>& arguments) const;
   // Arguments as the kernel takes them.
   absl::StatusOr<std::vector<ExpressionPtr>> FinishArguments(const ChosenOverload& chosen,
                                                              std::vector<CallArgument> arguments,

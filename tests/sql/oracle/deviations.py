@@ -1,0 +1,83 @@
+"""Where answers differ with a reason.  Each entry says why; docs/compatibility.md has the same list for people."""
+import re
+
+# Functions whose result is that of the C library of each side, and sums in another order.
+APPROXIMATE = 1e-13
+PLACE = re.compile(r" \[at \d+:\d+\]$")
+
+
+def tolerance(_statement):
+    """The relative difference that numbers of a statement may have; None: they are equal."""
+    return APPROXIMATE
+
+
+def same_text(ours, theirs):
+    """Whether two texts of errors say the same: of several lines the evaluator gives the first only, without the place."""
+    if theirs.startswith("No matching signature"):
+        return ours.startswith(PLACE.sub("", theirs))
+    wrapped = re.search(r"content set\. \[(.*)\]$", theirs)
+    return ours in (theirs, wrapped and wrapped[1]) or ("\n" in ours and ours.split("\n")[0] == PLACE.sub("", theirs))
+
+
+def reason(statement, ours, theirs):
+    """Why two answers may differ; empty: they may not."""
+    for name, test in REASONS.items():
+        if test(statement, ours, theirs):
+            return name
+    return ""
+
+
+def is_fault_of_evaluator(_statement, _ours, theirs):
+    return ("Unsupported built-in function" in theirs.text or "U_FILE_ACCESS_ERROR" in theirs.text
+            or theirs.code in ("Trap", "UnicodeDecodeError"))
+
+
+def is_limit_of_arrays(_statement, _ours, theirs):
+    return "Cannot generate arrays with more than" in theirs.text
+
+
+def is_enum_of_mode(_statement, ours, theirs):
+    return bool(re.search("ARRAY_FIND_MODE|No matching signature for function ARRAY_(FIND|OFFSET)$", ours.text + theirs.text))
+
+
+def is_error_in_lambda(statement, ours, theirs):
+    return "->" in statement and theirs.text.startswith("No matching signature") and ours.code == theirs.code
+
+
+def is_class_of_types(_statement, ours, theirs):
+    return ours.code == theirs.code and ours.text.startswith("No matching signature") and bool(re.search(
+        "is not defined for arguments of type|does not support (equality|ordering|grouping)|is not orderable", theirs.text))
+
+
+def is_c_library(statement, _ours, _theirs):
+    return bool(re.search(r"%[lkP]|FORMAT_(TIMESTAMP|DATE).*9999-12-31", statement))
+
+
+def is_map_as_json(_statement, _ours, theirs):
+    return "for TO_JSON_STRING" in theirs.text
+
+
+def is_year_of_parsing(_statement, ours, theirs):
+    return ours.code == theirs.code == "OUT_OF_RANGE" and ours.text.startswith("Invalid result from parsing function")
+
+
+def is_interval_of_bucket(statement, ours, theirs):
+    return "_BUCKET(" in statement and "OUT_OF_RANGE" in (ours.code, theirs.code) and "INTERVAL" in statement
+
+
+def is_mean_of_infinity(statement, ours, theirs):
+    return bool(re.search("AVG|VAR_|STDDEV|COVAR|CORR", statement)) and ("inf" in str(ours)) != ("inf" in str(theirs))
+
+
+REASONS = {
+    "the mean of infinities is infinite here, NaN there": is_mean_of_infinity,
+    "a type of a wrong class is told as a call without a signature": is_class_of_types,
+    "%l, %k and %P, and years beyond 9999, are those of the C library there": is_c_library,
+    "TO_JSON_STRING of a map is an object here": is_map_as_json,
+    "a year that no date has is told otherwise": is_year_of_parsing,
+    "the intervals of DATE_BUCKET and TIMESTAMP_BUCKET are no values here: their errors are told otherwise": is_interval_of_bucket,
+    "the evaluator lacks the function, or fails": is_fault_of_evaluator,
+    "the evaluator's limit of generated arrays is its own": is_limit_of_arrays,
+    "the mode of ARRAY_FIND and ARRAY_OFFSET is a STRING here, an enum there": is_enum_of_mode,
+    "an error in a lambda is told by itself, not as a call without a signature": is_error_in_lambda,
+}
