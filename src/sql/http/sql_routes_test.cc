@@ -33,6 +33,7 @@ class SqlRoutesTest : public testing::Test {
     router_ = Router();
     AddSqlRoutes({.tables = &tables_,
                   .dialect = dialect,
+                  .bundles = &bundles_,
                   .admission = admission_.get(),
                   .requests = &requests_,
                   .queries = &queries_,
@@ -96,6 +97,7 @@ class SqlRoutesTest : public testing::Test {
 
   const std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
   const std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
+  BundleFinder bundles_{catalog_.get()};
   SystemClock clock_;
   Tables tables_{engine_.get(), catalog_.get(), &clock_, /*seed=*/1};
   TableSchemaRef schema_;
