@@ -15,6 +15,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "sql/function/function.h"
+#include "sql/library/library.h"
 
 namespace sonde {
 namespace {

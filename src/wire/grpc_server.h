@@ -13,7 +13,7 @@
 #include "metrics/query_metrics.h"
 #include "metrics/request_metrics.h"
 #include "rpc/server.h"
-#include "sql/plan/binder.h"
+#include "sql/bind/binder.h"
 #include "sql/spill/spill_space.h"
 #include "table/change_streams.h"
 #include "table/tables.h"

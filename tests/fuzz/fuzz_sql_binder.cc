@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "sql/plan/binder.h"
+#include "sql/bind/binder.h"
 #include "target.h"
 
 namespace sonde::sql {

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "sql/function/json_path.h"
-#include "sql/function/json_scanner.h"
+#include "sql/text/json_path.h"
+#include "sql/text/json_scanner.h"
 #include "target.h"
 
 namespace sonde::sql {

@@ -18,8 +18,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "sql/bind/binder.h"
 #include "sql/exec/execution.h"
-#include "sql/plan/binder.h"
 #include "sql/value/value.h"
 
 namespace sonde::sql {

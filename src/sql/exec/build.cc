@@ -4,17 +4,17 @@
 #include <vector>
 
 #include "base/check.h"
-#include "sql/exec/aggregate.h"
-#include "sql/exec/join.h"
-#include "sql/exec/number_unpack.h"
-#include "sql/exec/scan.h"
-#include "sql/exec/scan_cells.h"
-#include "sql/exec/set_operation.h"
-#include "sql/exec/sort.h"
 #include "sql/exec/streams.h"
-#include "sql/exec/unnest.h"
-#include "sql/exec/unpack.h"
-#include "sql/exec/window.h"
+#include "sql/relation/aggregate.h"
+#include "sql/relation/join.h"
+#include "sql/relation/set_operation.h"
+#include "sql/relation/sort.h"
+#include "sql/relation/unnest.h"
+#include "sql/relation/unpack.h"
+#include "sql/relation/window.h"
+#include "sql/scan/number_unpack.h"
+#include "sql/scan/scan.h"
+#include "sql/scan/scan_cells.h"
 
 namespace sonde::sql {
 

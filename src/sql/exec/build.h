@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "sql/exec/operator.h"
+#include "sql/operator/operator.h"
 #include "sql/plan/plan.h"
 
 namespace sonde::sql {

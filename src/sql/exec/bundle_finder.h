@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "catalog/catalog.h"
+#include "sql/bind/binder.h"
 #include "sql/descriptor/bundle_cache.h"
-#include "sql/plan/binder.h"
 
 namespace sonde::sql {
 

@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "engine/memory/memory_engine.h"
+#include "sql/bind/binder.h"
 #include "sql/exec/execution.h"
-#include "sql/plan/binder.h"
 #include "sql/plan/plan.h"
 #include "sql/value/value.h"
 #include "table/mutate_row_test_support.h"

@@ -8,9 +8,9 @@
 #include "base/crc32c.h"
 #include "base/varint.h"
 #include "sql/exec/build.h"
-#include "sql/exec/execution_state.h"
 #include "sql/exec/explain.h"
 #include "sql/exec/subquery.h"
+#include "sql/operator/execution_state.h"
 
 namespace sonde::sql {
 namespace {

@@ -1,7 +1,7 @@
 // EXPLAIN and EXPLAIN ANALYZE: one STRING column, a line of text a row.
 #pragma once
 
-#include "sql/exec/operator.h"
+#include "sql/operator/operator.h"
 #include "sql/plan/plan.h"
 
 namespace sonde::sql {

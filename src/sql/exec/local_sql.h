@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "sql/access/sql_access.h"
+#include "sql/bind/binder.h"
 #include "sql/exec/bundle_finder.h"
-#include "sql/plan/binder.h"
 #include "sql/spill/spill_space.h"
 #include "table/tables.h"
 

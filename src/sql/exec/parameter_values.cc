@@ -12,8 +12,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "base/bytes.h"
+#include "sql/bind/binder.h"
 #include "sql/exec/execution.h"
-#include "sql/plan/binder.h"
 
 namespace sonde::sql {
 namespace {

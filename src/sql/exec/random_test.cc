@@ -9,8 +9,8 @@
 
 #include "rows/column.h"
 #include "sql/exec/exec_test_support.h"
-#include "sql/exec/groups.h"
-#include "sql/exec/sort_order.h"
+#include "sql/operator/groups.h"
+#include "sql/operator/sort_order.h"
 
 namespace sonde::sql {
 namespace {

@@ -9,7 +9,8 @@
 #include <string>
 
 #include "sql/exec/local_sql.h"
-#include "sql/function/reference.h"
+#include "sql/library/library.h"
+#include "sql/library/reference.h"
 #include "sql/value/value.h"
 
 namespace sonde::sql {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sql/exec/operator.h"
+#include "sql/operator/operator.h"
 #include "sql/plan/plan.h"
 
 namespace sonde::sql {

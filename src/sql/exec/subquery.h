@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "base/arena.h"
 #include "rows/batch.h"
-#include "sql/exec/operator.h"
+#include "sql/operator/operator.h"
 #include "sql/plan/plan.h"
 
 namespace sonde::sql {

@@ -44,11 +44,6 @@ struct Function {
   std::string alias_of = {};  // another name of this function (POWER of POW)
 };
 
-// Null: there is no such function.  `name` in upper case.
-const Function* FindFunction(std::string_view name);
-// All of them, by name.
-absl::Span<const Function> AllFunctions();
-
 // The best overload for a call, and what the call comes to.  Nothing: none fits.
 struct ChosenOverload {
   const Overload* overload = nullptr;
@@ -57,24 +52,5 @@ struct ChosenOverload {
 std::optional<ChosenOverload> ChooseOverload(const Function& function,
                                              absl::Span<const ArgumentFacts> arguments,
                                              const Signature::LambdaResult& lambda_result = {});
-
-// --- The families of functions, each in a file of its name.  FindFunction knows them all.
-std::vector<Function> OperatorFunctions();    // arithmetic, comparison, logic
-std::vector<Function> ConversionFunctions();  // TO_INT64, TO_BASE64, TO_JSON_STRING...
-std::vector<Function> MathFunctions();
-std::vector<Function> StringFunctions();
-std::vector<Function> RegexpFunctions();
-std::vector<Function> FormatFunctions();  // FORMAT, FORMAT_DATE...
-std::vector<Function> JsonFunctions();
-std::vector<Function> DateFunctions();
-std::vector<Function> TimestampFunctions();
-std::vector<Function> ArrayFunctions();
-std::vector<Function> MapFunctions();
-std::vector<Function> VectorFunctions();
-std::vector<Function> AggregateFunctions();
-std::vector<Function> StatisticalFunctions();
-std::vector<Function> SketchFunctions();  // HLL_COUNT.*, APPROX_*
-std::vector<Function> WindowFunctions();
-std::vector<Function> NotBuiltFunctions();  // of geography
 
 }  // namespace sonde::sql

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "sql/function/function.h"
+#include "sql/library/library.h"
 #include "sql/value/value.h"
 
 namespace sonde::sql {

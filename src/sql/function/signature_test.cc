@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sql/function/coercion.h"
-#include "sql/function/function_test_support.h"
+#include "sql/testing/function_calls.h"
 
 namespace sonde::sql {
 namespace {

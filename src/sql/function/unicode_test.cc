@@ -5,8 +5,8 @@
 #include <random>
 #include <string>
 
-#include "sql/function/string_test_support.h"
 #include "sql/function/utf8.h"
+#include "sql/text/string_test_support.h"
 
 namespace sonde::sql {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "sql/function/string_test_support.h"
+#include "sql/text/string_test_support.h"
 
 namespace sonde::sql {
 namespace {

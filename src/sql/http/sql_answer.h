@@ -23,11 +23,11 @@
 #include "metrics/query_metrics.h"
 #include "metrics/request_metrics.h"
 #include "rows/batch.h"
+#include "sql/bind/binder.h"
 #include "sql/exec/bundle_finder.h"
 #include "sql/exec/execution.h"
 #include "sql/http/sql_request.h"
 #include "sql/output/answer_writer.h"
-#include "sql/plan/binder.h"
 #include "sql/spill/spill_space.h"
 #include "table/tables.h"
 

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "sql/function/function.h"
 #include "sql/http/sql_request.h"
+#include "sql/library/library.h"
 #include "sql/syntax/words.h"
 #include "web/http/query_reader.h"
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "base/arena.h"
 #include "rows/batch.h"
-#include "sql/function/cast.h"
+#include "sql/cast/cast.h"
 
 namespace sonde::sql {
 namespace {

@@ -13,10 +13,10 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "rows/batch.h"
+#include "sql/bind/plan_test_support.h"
 #include "sql/key/random_key_test_support.h"
 #include "sql/key/row_key_codec.h"
 #include "sql/plan/key_ranges.h"
-#include "sql/plan/plan_test_support.h"
 #include "sql/value/value_text.h"
 
 namespace sonde::sql {

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "rows/batch.h"
-#include "sql/plan/plan_test_support.h"
+#include "sql/bind/plan_test_support.h"
 #include "sql/value/value_text.h"
 
 namespace sonde::sql {

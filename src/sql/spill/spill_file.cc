@@ -23,6 +23,13 @@ uint32_t CheckOf(int64_t place, std::string_view block) {
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<SpillFile>> SpillFile::Create(QuerySpill* spill,
+                                                             std::string_view operator_name) {
+  const absl::StatusOr<int> descriptor = spill->Open(operator_name);
+  if (!descriptor.ok()) return descriptor.status();
+  return std::unique_ptr<SpillFile>(new SpillFile(spill, *descriptor, operator_name));
+}
+
 SpillFile::~SpillFile() {
   ::close(descriptor_);
   spill_->Give(bytes_);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -18,9 +19,8 @@ namespace sonde::sql {
 
 class SpillFile {
  public:
-  // Takes the descriptor; `spill` must outlive this.
-  SpillFile(QuerySpill* spill, int descriptor, std::string_view operator_name)
-      : spill_(spill), descriptor_(descriptor), operator_name_(operator_name) {}
+  // `spill` has a space, and must outlive the file.
+  static absl::StatusOr<std::unique_ptr<SpillFile>> Create(QuerySpill* spill, std::string_view operator_name);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
@@ -34,6 +34,9 @@ class SpillFile {
   int64_t bytes() const { return bytes_; }
 
  private:
+  // Takes the descriptor.
+  SpillFile(QuerySpill* spill, int descriptor, std::string_view operator_name)
+      : spill_(spill), descriptor_(descriptor), operator_name_(operator_name) {}
   absl::Status Write(std::string_view bytes, int64_t place);
   absl::Status ReadAt(int64_t place, char* to, size_t bytes) const;
 

@@ -92,7 +92,7 @@ absl::Status Partitions::AppendPlaces(absl::Span<const ColumnView> keys, absl::S
   for (size_t i = 0; i < kCount; ++i) {
     if (places_[i].empty()) continue;
     if (rows_[i] == nullptr) {
-      absl::StatusOr<std::unique_ptr<SpillFile>> file = spill_->NewFile(operator_name_);
+      absl::StatusOr<std::unique_ptr<SpillFile>> file = SpillFile::Create(spill_, operator_name_);
       if (!file.ok()) return file.status();
       rows_[i] = std::make_unique<SpilledRows>(types_, *std::move(file));
     }

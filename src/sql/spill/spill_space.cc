@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "sql/spill/spill_file.h"
 
 namespace sonde::sql {
 namespace {
@@ -86,11 +85,9 @@ QuerySpill::~QuerySpill() {
   if (taken_bytes_ > 0) space_->Give(taken_bytes_);
 }
 
-absl::StatusOr<std::unique_ptr<SpillFile>> QuerySpill::NewFile(std::string_view operator_name) {
+absl::StatusOr<int> QuerySpill::Open(std::string_view operator_name) const {
   CHECK(is_there());
-  const absl::StatusOr<int> descriptor = space_->Open(operator_name);
-  if (!descriptor.ok()) return descriptor.status();
-  return std::make_unique<SpillFile>(this, *descriptor, operator_name);
+  return space_->Open(operator_name);
 }
 
 absl::Status QuerySpill::Take(std::string_view operator_name, int64_t bytes) {

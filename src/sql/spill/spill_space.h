@@ -3,7 +3,7 @@
 //
 //   SpillSpace space("/data/spill", {});
 //   QuerySpill spill(&space);
-//   absl::StatusOr<std::unique_ptr<SpillFile>> file = spill.NewFile("Sort");
+//   absl::StatusOr<std::unique_ptr<SpillFile>> file = SpillFile::Create(&spill, "Sort");
 //
 // Threads: the functions of a SpillSpace may be called at once.  A QuerySpill and its files belong to one thread at a time.
 // Errors: RESOURCE_EXHAUSTED: the query, all queries together, or the disk have no more room; the text names the operator,
@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -21,8 +20,6 @@
 #include "absl/synchronization/mutex.h"
 
 namespace sonde::sql {
-
-class SpillFile;
 
 class SpillSpace {
  public:
@@ -69,8 +66,6 @@ class QuerySpill {
   QuerySpill& operator=(const QuerySpill&) = delete;
 
   bool is_there() const { return space_ != nullptr; }
-  // The file must not outlive this.
-  absl::StatusOr<std::unique_ptr<SpillFile>> NewFile(std::string_view operator_name);
   // Of all files now, and of all that were written so far.
   int64_t bytes() const { return bytes_; }
   int64_t bytes_written() const { return bytes_written_; }
@@ -78,6 +73,8 @@ class QuerySpill {
  private:
   friend class SpillFile;
 
+  // The descriptor of a new file without a name.
+  absl::StatusOr<int> Open(std::string_view operator_name) const;
   absl::Status Take(std::string_view operator_name, int64_t bytes);
   void Give(int64_t bytes);
 

@@ -14,6 +14,7 @@
 
 #include "rows/column.h"
 #include "sql/spill/row_bytes.h"
+#include "sql/spill/spill_file.h"
 #include "sql/spill/spill_rows.h"
 #include "sql/spill/spill_space.h"
 #include "sql/value/value.h"
@@ -84,7 +85,7 @@ TEST_F(SpillTest, GivesRowsBackAsTheyWere) {
   SpillSpace space(directory_ + "/spill", {.free_percent_min = 0});
   QuerySpill spill(&space);
   std::mt19937_64 random(1);
-  SpilledRows rows(kTypes, *spill.NewFile("Sort"));
+  SpilledRows rows(kTypes, *SpillFile::Create(&spill, "Sort"));
   EXPECT_EQ(NamesInDirectory(), 0);
   std::vector<std::string> expected;
   for (int i = 0; i < 20; ++i) {
@@ -160,7 +161,7 @@ TEST_F(SpillTest, EqualKeysGoToOnePartition) {
 TEST_F(SpillTest, FindsDamage) {
   SpillSpace space(directory_ + "/spill", {.free_percent_min = 0});
   QuerySpill spill(&space);
-  ASSERT_TRUE(spill.NewFile("Sort").ok());  // makes the directory
+  ASSERT_TRUE(SpillFile::Create(&spill, "Sort").ok());  // makes the directory
   std::string name = directory_ + "/XXXXXX";
   const int descriptor = ::mkstemp(name.data());
   ::unlink(name.c_str());
@@ -206,13 +207,13 @@ TEST_F(SpillTest, BoundsAQueryAndAllQueries) {
   const std::string block(9'992, 'x');
   QuerySpill first(&space);
   QuerySpill second(&space);
-  std::unique_ptr<SpillFile> file = *first.NewFile("Sort");
+  std::unique_ptr<SpillFile> file = *SpillFile::Create(&first, "Sort");
   ASSERT_TRUE(file->Append(block).ok());
   ASSERT_TRUE(file->Append(block).ok());
   EXPECT_EQ(file->Append(block).ToString(),
             "RESOURCE_EXHAUSTED: Sort needs 10000 more bytes on disk: the query has 20000; 20000 is the "
             "limit of a query");
-  std::unique_ptr<SpillFile> other = *second.NewFile("Join");
+  std::unique_ptr<SpillFile> other = *SpillFile::Create(&second, "Join");
   EXPECT_EQ(other->Append(block).ToString(),
             "RESOURCE_EXHAUSTED: Join needs 20000 more bytes on disk: all queries have 20000; 30000 is the "
             "limit of all "
@@ -225,7 +226,7 @@ TEST_F(SpillTest, LeavesRoomOnTheDisk) {
   SpillSpace space(directory_ + "/spill",
                    {.free_percent_min = 100, .free_bytes_max = std::numeric_limits<int64_t>::max()});
   QuerySpill spill(&space);
-  std::unique_ptr<SpillFile> file = *spill.NewFile("GroupBy");
+  std::unique_ptr<SpillFile> file = *SpillFile::Create(&spill, "GroupBy");
   const absl::Status status = file->Append("rows");
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NE(status.message().find("GroupBy needs 16777216 more bytes on disk: "), std::string::npos)
@@ -235,7 +236,7 @@ TEST_F(SpillTest, LeavesRoomOnTheDisk) {
 TEST_F(SpillTest, TellsOfADirectoryThatCannotBeWritten) {
   SpillSpace space("/proc/nothing/spill", {});
   QuerySpill spill(&space);
-  EXPECT_EQ(spill.NewFile("Sort").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(SpillFile::Create(&spill, "Sort").status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(RowBytesTest, RefusesBytesThatAreNone) {

@@ -19,8 +19,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "sql/bind/binder.h"
 #include "sql/exec/bundle_finder.h"
-#include "sql/plan/binder.h"
 #include "table/tables.h"
 #include "wire/sql/query_tokens.h"
 

@@ -1,0 +1,55 @@
+// Binds a query: finds its tables, columns, functions and types, and makes a plan of it.
+//
+// Errors (INVALID_ARGUMENT unless said otherwise), in GoogleSQL's words and with a place where it gives one:
+//   "Unrecognized name: x", "Function not found: F", "Query parameter 'p' not found", "No matching signature for ...", ...
+//   NOT_FOUND      "Table not found: t"
+//   UNIMPLEMENTED  what is not built; in production's dialect what production does not have, by name
+// Threads: any number may bind at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "catalog/catalog.h"
+#include "sql/plan/plan.h"
+#include "sql/rewrite/rewrite_options.h"
+#include "sql/syntax/tree.h"
+#include "sql/value/message_type.h"
+
+namespace sonde::sql {
+
+enum class Dialect : uint8_t {
+  kSonde,       // production's language and Sonde's extensions
+  kProduction,  // production's language only
+};
+
+struct FoundBundle {
+  BundleUse use;
+  std::shared_ptr<const BundleTypes> types;
+};
+
+struct BindOptions {
+  Dialect dialect = Dialect::kSonde;
+  // Finds a table of the instance by its id; NOT_FOUND: there is none.
+  std::function<absl::StatusOr<TableSchemaRef>(std::string_view table_id)> find_table;
+  // Finds a schema bundle of a table by its id; NOT_FOUND: there is none.  Unset: no table has any.
+  std::function<absl::StatusOr<FoundBundle>(const TableSchema& table, std::string_view bundle_id)>
+      find_bundle = {};
+  std::vector<QueryParameter> parameters;
+  RewriteOptions rewrite;
+};
+
+// `text`: what `statement` was parsed from, for places of errors.
+absl::StatusOr<BoundQuery> Bind(const Statement& statement, std::string_view text,
+                                const BindOptions& options);
+// Parses and binds.
+absl::StatusOr<BoundQuery> ParseAndBind(std::string_view text, const BindOptions& options);
+
+// The plan as text, an operator a line, for EXPLAIN.
+std::string ToString(const Plan& plan);
+
+}  // namespace sonde::sql

@@ -1,0 +1,194 @@
+// GROUP BY, ORDER BY, LIMIT: clauses that name items of the select list, or count them.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sql/bind/query_binder.h"
+#include "sql/plan/plan_tree.h"
+#include "sql/plan/try.h"
+
+namespace sonde::sql {
+namespace {
+
+// The number that a literal counts items by; 0: out of any range.
+size_t OrdinalOf(const Expr& expr) {
+  size_t ordinal = 0;
+  const auto [end, error] = std::from_chars(expr.text.data(), expr.text.data() + expr.text.size(), ordinal);
+  return error == std::errc() && end == expr.text.data() + expr.text.size() ? ordinal : 0;
+}
+
+bool HasCalls(const Expression& expr) { return ReadsColumnsIn(expr, kAggregateBase, kSelectBase); }
+
+}  // namespace
+
+absl::Status QueryBinder::BindGroupBy(const Query& query, const Site& site, SelectBlock* block) {
+  block->is_grouped = query.group_by_all || !query.group_by.empty();
+  if (query.group_by_all) {
+    for (const BoundItem& item : block->items) {
+      if (HasCalls(*item.expr) || ReferencesOf(*item.expr).empty()) continue;
+      SONDE_TRY(AddGroupKey(CloneDeep(*item.expr), item.position, block));
+    }
+    return absl::OkStatus();
+  }
+  Site inside = site;
+  inside.clause = "GROUP BY";
+  inside.aggregates = nullptr;
+  inside.windows = nullptr;
+  for (const ExprPtr& expr : query.group_by) SONDE_TRY(BindGroupItem(*expr, inside, block));
+  return absl::OkStatus();
+}
+
+absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, SelectBlock* block) {
+  const BoundItem* item = nullptr;
+  if (expr.kind == Expr::Kind::kInt) {
+    const size_t ordinal = OrdinalOf(expr);
+    if (ordinal == 0 || ordinal > block->items.size()) {
+      return Error(expr.position,
+                   fmt::format("GROUP BY is out of SELECT column number range: {}", expr.text));
+    }
+    item = &block->items[ordinal - 1];
+  } else if (expr.kind == Expr::Kind::kName) {
+    for (const BoundItem& candidate : block->items) {
+      if (!candidate.has_alias || !SameName(candidate.name, expr.text)) continue;
+      if (item != nullptr && !IsSame(*item->expr, *candidate.expr)) {
+        return Error(expr.position,
+                     fmt::format("Name {} in GROUP BY clause is ambiguous; it may refer to multiple "
+                                 "columns in the SELECT-list",
+                                 expr.text));
+      }
+      item = &candidate;
+    }
+  }
+  if (item != nullptr) {
+    if (HasCalls(*item->expr)) {
+      const bool is_window = !ReadsColumnsIn(*item->expr, kAggregateBase, kWindowBase);
+      return Error(expr.position,
+                   fmt::format("Column {} contains an {} function, which is not allowed in GROUP BY",
+                               expr.text, is_window ? "analytic" : "aggregation"));
+    }
+    return AddGroupKey(CloneDeep(*item->expr), expr.position, block);
+  }
+  SONDE_TRY_SET(ExpressionPtr key, BindExpression(expr, site));
+  if (key->kind == Expression::Kind::kLiteral && key->written != Expression::Written::kNo) {
+    return Error(expr.position, "Cannot GROUP BY literal values");
+  }
+  return AddGroupKey(std::move(key), expr.position, block);
+}
+
+absl::Status QueryBinder::AddGroupKey(ExpressionPtr key, Position position, SelectBlock* block) {
+  if (!key->type.IsGroupable()) {
+    return Error(position,
+                 fmt::format("Grouping by expressions of type {} is not allowed", key->type.ToString()));
+  }
+  for (const ExpressionPtr& other : block->keys) {
+    if (IsSame(*other, *key)) return absl::OkStatus();
+  }
+  block->keys.push_back(std::move(key));
+  return absl::OkStatus();
+}
+
+absl::Status QueryBinder::BindOrderBy(const std::vector<OrderItem>& order_by, const Site& site,
+                                      SelectBlock* block) {
+  for (const OrderItem& item : order_by) {
+    BoundOrder order;
+    order.position = item.expr->position;
+    order.descending = item.descending;
+    order.nulls_first = item.nulls_first.value_or(!item.descending);
+    if (item.expr->kind == Expr::Kind::kInt) {
+      const size_t ordinal = OrdinalOf(*item.expr);
+      if (ordinal == 0 || ordinal > block->items.size()) {
+        return Error(item.expr->position,
+                     fmt::format("ORDER BY is out of SELECT column number range: {}", item.expr->text));
+      }
+      order.item = ordinal - 1;
+    } else {
+      SONDE_TRY_SET(order.expr, BindExpression(*item.expr, site));
+      if (order.expr->kind == Expression::Kind::kColumn && order.expr->index >= kSelectBase &&
+          order.expr->index < kLambdaBase) {
+        order.item = order.expr->index - kSelectBase;
+        order.expr = nullptr;
+      } else {
+        ResolveAliases(*block, &order.expr);
+      }
+    }
+    const Type& type = order.expr != nullptr ? order.expr->type : block->items[order.item].expr->type;
+    if (!type.IsOrderable()) {
+      return Error(item.expr->position,
+                   fmt::format("ORDER BY does not support expressions of type {}", type.ToString()));
+    }
+    block->order.push_back(std::move(order));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status QueryBinder::SortRelation(const std::vector<OrderItem>& order_by, const Scope* outer,
+                                       Relation* relation) {
+  const Scope scope{&relation->names, outer, true};
+  SelectCalls calls;
+  Site site;
+  site.scope = &scope;
+  site.clause = "ORDER BY clause";
+  std::vector<SortKey> sort;
+  for (const OrderItem& item : order_by) {
+    SortKey key;
+    if (item.expr->kind == Expr::Kind::kInt) {
+      const size_t ordinal = OrdinalOf(*item.expr);
+      if (ordinal == 0 || ordinal > relation->names.columns.size()) {
+        return Error(item.expr->position,
+                     fmt::format("ORDER BY is out of SELECT column number range: {}", item.expr->text));
+      }
+      const NamedColumn& column = relation->names.columns[ordinal - 1];
+      key.expr = MakeColumn(column.index, column.type);
+    } else {
+      SONDE_TRY_SET(key.expr, BindExpression(*item.expr, site));
+    }
+    if (!key.expr->type.IsOrderable()) {
+      return Error(item.expr->position, fmt::format("ORDER BY does not support expressions of type {}",
+                                                    key.expr->type.ToString()));
+    }
+    key.descending = item.descending;
+    key.nulls_first = item.nulls_first.value_or(!item.descending);
+    sort.push_back(std::move(key));
+  }
+  relation->plan = MakeSort(std::move(relation->plan), std::move(sort));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExpressionPtr> QueryBinder::BindCount(const Expr& expr) {
+  const NameList none;
+  const Scope scope{&none, nullptr, false};
+  Site site;
+  site.scope = &scope;
+  site.clause = "LIMIT";
+  SONDE_TRY_SET(ExpressionPtr count, BindExpression(expr, site));
+  if (!CoercionCost(FactsOf(*count), TypeKind::kInt64).has_value()) {
+    return Error(expr.position,
+                 fmt::format("LIMIT ... OFFSET ... expects INT64, got {}", count->type.ToString()));
+  }
+  return Coerce(std::move(count), TypeKind::kInt64, expr.position);
+}
+
+absl::Status QueryBinder::LimitRelation(const Expr* limit, const Expr* offset, Relation* relation) {
+  if (limit == nullptr && offset == nullptr) return absl::OkStatus();
+  auto plan = std::make_unique<Plan>();
+  plan->kind = Plan::Kind::kLimit;
+  plan->types = relation->plan->types;
+  if (limit != nullptr) {
+    SONDE_TRY_SET(plan->limit, BindCount(*limit));
+  }
+  if (offset != nullptr) {
+    SONDE_TRY_SET(plan->offset, BindCount(*offset));
+  }
+  plan->inputs.push_back(std::move(relation->plan));
+  relation->plan = std::move(plan);
+  return absl::OkStatus();
+}
+
+}  // namespace sonde::sql

@@ -1,0 +1,80 @@
+// Statements: text, tree, plan.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sql/bind/binder.h"
+#include "sql/bind/query_binder.h"
+#include "sql/plan/plan_tree.h"
+#include "sql/plan/try.h"
+#include "sql/rewrite/rewrite.h"
+#include "sql/syntax/parser.h"
+#include "sql/syntax/syntax_error.h"
+
+namespace sonde::sql {
+
+absl::Status QueryBinder::Error(Position position, std::string_view message) const {
+  return ErrorAt(text_, position, message);
+}
+
+Position QueryBinder::WordBefore(Position position, std::string_view word) const {
+  for (size_t at = std::min<size_t>(position.offset, text_.size()); at-- > 0;) {
+    if (SameName(text_.substr(at, word.size()), word)) return {static_cast<uint32_t>(at)};
+  }
+  return position;
+}
+
+Position QueryBinder::WordFrom(Position position, std::string_view word) const {
+  for (size_t at = position.offset; at + word.size() <= text_.size(); ++at) {
+    if (SameName(text_.substr(at, word.size()), word)) return {static_cast<uint32_t>(at)};
+  }
+  return position;
+}
+
+absl::Status QueryBinder::RequireExtension(Position position, std::string_view construct) const {
+  if (options_.dialect == Dialect::kSonde) return absl::OkStatus();
+  return ErrorAt(text_, position,
+                 absl::UnimplementedError(fmt::format("Not in the language of Bigtable: {}", construct)));
+}
+
+absl::StatusOr<BoundQuery> QueryBinder::BindStatement(const Statement& statement) {
+  if (statement.explain != Statement::Explain::kNo) SONDE_TRY(RequireExtension({}, "EXPLAIN"));
+  SONDE_TRY_SET(Relation relation, BindQuery(*statement.query, nullptr));
+  relation = Compact(std::move(relation));
+  BoundQuery query;
+  for (size_t i = 0; i < relation.names.columns.size(); ++i) {
+    const NamedColumn& column = relation.names.columns[i];
+    query.columns.push_back({column.name.empty() ? fmt::format("$col{}", i + 1) : column.name, column.type});
+  }
+  query.plan = std::move(relation.plan);
+  query.parameters = options_.parameters;
+  query.explain = statement.explain == Statement::Explain::kNo     ? BoundQuery::Explain::kNo
+                  : statement.explain == Statement::Explain::kPlan ? BoundQuery::Explain::kPlan
+                                                                   : BoundQuery::Explain::kAnalyze;
+  query.tables = std::move(tables_);
+  query.bundles = std::move(bundles_);
+  return query;
+}
+
+absl::StatusOr<BoundQuery> Bind(const Statement& statement, std::string_view text,
+                                const BindOptions& options) {
+  QueryBinder binder(text, options);
+  SONDE_TRY_SET(BoundQuery query, binder.BindStatement(statement));
+  SONDE_TRY(Rewrite(options.rewrite, &query.plan));
+  FinishPlan(query.plan.get());
+  // The rows of EXPLAIN are the plan's, a line each.
+  if (query.explain != BoundQuery::Explain::kNo) query.columns = {{"plan", TypeKind::kString}};
+  return query;
+}
+
+absl::StatusOr<BoundQuery> ParseAndBind(std::string_view text, const BindOptions& options) {
+  SONDE_TRY_SET(const std::unique_ptr<Statement> statement, ParseStatement(text));
+  return Bind(*statement, text, options);
+}
+
+}  // namespace sonde::sql

@@ -1,0 +1,16 @@
+// GROUP BY and aggregates: a row for each group.
+//
+// Order: groups in the order in which their first rows came.
+// Errors: RESOURCE_EXHAUSTED: the groups do not fit into the memory of the query.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "sql/operator/operator.h"
+#include "sql/plan/plan.h"
+
+namespace sonde::sql {
+
+// `plan` (kAggregate) and `scope` must outlive the operator.
+absl::StatusOr<OperatorPtr> MakeAggregate(const QueryScope* scope, const Plan& plan, OperatorPtr input);
+
+}  // namespace sonde::sql

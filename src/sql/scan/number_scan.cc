@@ -1,0 +1,136 @@
+#include "sql/scan/number_scan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/varint.h"
+#include "sql/expression/node.h"
+#include "sql/scan/number_source.h"
+#include "sql/scan/scan_ranges.h"
+
+namespace sonde::sql {
+namespace {
+
+constexpr size_t kBatchBytesOfNumbersMax = 1 << 20;
+
+class NumberScan final : public Operator {
+ public:
+  NumberScan(const QueryScope* scope, const Plan::Scan& scan, std::unique_ptr<NumberSource> source)
+      : Operator(scope, "ScanColumns"),
+        scan_(scan),
+        source_(std::move(source)),
+        values_(scan.columns.size()),
+        memory_(*scope->state, name()),
+        needs_keys_(std::ranges::any_of(
+            scan.columns, [](const ScanColumn& column) { return column.kind == ScanColumn::Kind::kKey; })) {}
+
+  void LimitRows(size_t rows_max) override { rows_max_ = std::min(rows_max_, rows_max); }
+  void Restart() override {
+    source_->Close();
+    is_open_ = is_over_ = false;
+    rows_given_ = 0;
+    keys_.clear();
+    behind_.reset();
+  }
+
+  bool HasPlaces() const override { return true; }
+  void KeepPlaces() override { needs_keys_ = true; }
+  void SavePlace(size_t rows, std::string* place) const override {
+    const bool is_at_start = rows == 0 && !behind_.has_value();
+    PutVarint(place, is_at_start ? 0 : 1);
+    if (!is_at_start) PutBytes(place, rows == 0 ? std::string_view(*behind_) : keys_[rows - 1]);
+  }
+  bool RestorePlace(std::string_view* place) override {
+    uint64_t has_key = 0;
+    std::string_view key;
+    if (!GetVarint(place, &has_key) || has_key > 1) return false;
+    if (has_key == 1 && !GetBytes(place, &key)) return false;
+    if (has_key == 1) behind_ = std::string(key);
+    return true;
+  }
+  std::string_view SourceKey(size_t row) const override { return keys_[row]; }
+
+ private:
+  absl::Status Open() {
+    is_open_ = true;
+    batch_rows_ = kRowsOfFirstBatch;
+    std::optional<ScanStart> start;
+    if (behind_.has_value()) start = ScanStart{*behind_, false};
+    absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, *evaluation(), start);
+    if (!ranges.ok()) return ranges.status();
+    is_over_ = ranges->empty();
+    return is_over_ ? absl::OkStatus() : source_->Open(*std::move(ranges));
+  }
+
+  absl::StatusOr<bool> Produce(rows::Batch* batch) override {
+    if (!keys_.empty()) behind_ = std::string(keys_.back());
+    keys_.clear();
+    arena_.Clear();
+    for (std::vector<Datum>& values : values_) values.clear();
+    if (!is_open_) {
+      if (absl::Status status = Open(); !status.ok()) return status;
+    }
+    const size_t wanted = std::min(batch_rows_, rows_max_ - std::min(rows_max_, rows_given_));
+    while (!is_over_ && keys_.size() < wanted && arena_.UsedBytes() < kBatchBytesOfNumbersMax) {
+      if (absl::Status status = TakeRow(); !status.ok()) return status;
+    }
+    state().CountScanned(keys_.size());
+    if (absl::Status status = memory_.Set(arena_.MemoryBytes()); !status.ok()) return status;
+    if (keys_.empty()) return false;
+    batch_rows_ = std::min(2 * batch_rows_, rows::kBatchRowsMax);
+    batch->rows = keys_.size();
+    rows_given_ += batch->rows;
+    for (size_t i = 0; i < scan_.columns.size(); ++i) {
+      const bool is_key = scan_.columns[i].kind == ScanColumn::Kind::kKey;
+      batch->columns.push_back(is_key ? ColumnView::OfBytes(keys_)
+                                      : ColumnOfData(scan_.columns[i].type, values_[i], &arena_));
+    }
+    return true;
+  }
+
+  absl::Status TakeRow() {
+    const absl::StatusOr<bool> more = source_->Next();
+    if (!more.ok()) return more.status();
+    is_over_ = !*more;
+    if (is_over_) return absl::OkStatus();
+    keys_.push_back(needs_keys_ ? arena_.Copy(source_->row_key()) : std::string_view());
+    for (size_t i = 0; i < scan_.columns.size(); ++i) {
+      if (scan_.columns[i].kind == ScanColumn::Kind::kKey) continue;
+      values_[i].push_back(source_->Newest(i, &arena_));
+    }
+    return absl::OkStatus();
+  }
+
+  std::string Details(bool has_run) const override {
+    const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, *evaluation(), std::nullopt);
+    if (!ranges.ok()) return std::string(ranges.status().message());
+    const std::string text = RangesText(scan_, *ranges);
+    return has_run ? fmt::format("{}; {} rows read", text, rows_given_) : text;
+  }
+
+  const Plan::Scan& scan_;
+  const std::unique_ptr<NumberSource> source_;
+  size_t rows_max_ = std::numeric_limits<size_t>::max();
+  std::optional<std::string> behind_;  // the key behind which the last batch began
+  bool is_open_ = false;
+  bool is_over_ = false;
+  size_t rows_given_ = 0;
+  size_t batch_rows_ = kRowsOfFirstBatch;
+  std::vector<std::string_view> keys_;      // of the last batch, in arena_
+  std::vector<std::vector<Datum>> values_;  // by column
+  Arena arena_;
+  OperatorMemory memory_;
+  bool needs_keys_;  // as a column, or for places
+};
+
+}  // namespace
+
+OperatorPtr MakeNumberScan(const QueryScope* scope, const Plan::Scan& scan, const CellSelection& selection) {
+  return std::make_unique<NumberScan>(scope, scan, NumberSource::Create(scan, selection, *scope->state));
+}
+
+}  // namespace sonde::sql

@@ -1,0 +1,237 @@
+#include "sql/scan/scan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "base/varint.h"
+#include "filter/compiled_filter.h"
+#include "model/row_range.h"
+#include "sql/scan/number_scan.h"
+#include "sql/scan/number_source.h"
+#include "sql/scan/scan_cells.h"
+#include "sql/scan/scan_columns.h"
+#include "sql/scan/scan_ranges.h"
+#include "table/row_reader.h"
+
+namespace sonde::sql {
+namespace {
+
+constexpr size_t kBatchBytesMax = 1 << 20;
+// After so many rows that did not pass the reader looks up.
+constexpr int64_t kRowsAtOnce = 256;
+// Whoever may interrupt is asked once in so many rows.
+constexpr uint32_t kRowsPerQuestion = 16;
+
+bool IsOfKey(const ScanColumn& column) {
+  return column.kind == ScanColumn::Kind::kKey || column.kind == ScanColumn::Kind::kKeyField;
+}
+
+class Scan final : public Operator {
+ public:
+  Scan(const QueryScope* scope, const Plan::Scan& scan, CellSelection selection,
+       std::unique_ptr<ScanColumns> columns)
+      : Operator(scope, "Scan"),
+        scan_(scan),
+        selection_(selection),
+        columns_(std::move(columns)),
+        drops_rows_(!scan.needs_all_rows && !ReadsKeysOnly(scan)),
+        has_key_(std::ranges::any_of(scan.columns, IsOfKey)),
+        memory_(*scope->state, name()) {}
+
+  void LimitRows(size_t rows_max) override { rows_max_ = std::min(rows_max_, rows_max); }
+  void Suspend() override {
+    if (reader_ != nullptr) reader_->Suspend();
+  }
+  void Restart() override {
+    Close();
+    is_open_ = false;
+    rows_given_ = 0;
+    behind_.reset();
+  }
+
+  bool HasPlaces() const override { return true; }
+  void KeepPlaces() override { keeps_places_ = true; }
+  void SavePlace(size_t rows, std::string* place) const override {
+    DCHECK(keeps_places_ && rows <= keys_.size());
+    const bool is_at_start = rows == 0 && !behind_.has_value();
+    PutVarint(place, is_at_start ? 0 : 1);
+    if (!is_at_start) PutBytes(place, rows == 0 ? *behind_ : keys_[rows - 1]);
+  }
+  bool RestorePlace(std::string_view* place) override {
+    uint64_t has_key = 0;
+    std::string_view key;
+    if (!GetVarint(place, &has_key) || has_key > 1) return false;
+    if (has_key == 1 && !GetBytes(place, &key)) return false;
+    if (has_key == 1) behind_ = std::string(key);
+    return true;
+  }
+  std::string_view SourceKey(size_t row) const override { return keeps_places_ ? keys_[row] : ""; }
+
+ private:
+  absl::Status Open();
+  absl::StatusOr<std::vector<RowRange>> Ranges() const;
+  absl::StatusOr<ReadRequest> MakeRequest();
+  void Close();
+  // Tells the statement of the rows that the reader has read since the last call.
+  void CountScanned();
+  absl::StatusOr<bool> Produce(rows::Batch* batch) override;
+  // Reads up to `rows_max` rows into the columns.
+  absl::Status ReadRows(size_t rows_max);
+  std::string Details(bool has_run) const override;
+
+  const Plan::Scan& scan_;
+  const CellSelection selection_;
+  const std::unique_ptr<ScanColumns> columns_;
+  const bool drops_rows_;  // those without a value in the columns
+  const bool has_key_;
+  bool keeps_places_ = false;
+  size_t rows_max_ = std::numeric_limits<size_t>::max();
+  std::optional<std::string> behind_;  // the key behind which the last batch began; nothing: from the start
+
+  bool is_open_ = false;
+  std::unique_ptr<RowReader> reader_;  // null: there are no more rows
+  size_t rows_given_ = 0;
+  size_t batch_rows_ = kRowsOfFirstBatch;
+  size_t ranges_ = 0;
+  uint32_t asked_ = 0;
+  ReadStats stats_;
+  int64_t rows_counted_ = 0;  // of the reader, told to the statement
+  Arena arena_;
+  std::vector<std::string_view> keys_;  // of the last batch, in the arena
+  OperatorMemory memory_;
+};
+
+absl::StatusOr<std::vector<RowRange>> Scan::Ranges() const {
+  std::optional<ScanStart> start;
+  if (behind_.has_value()) start = ScanStart{*behind_, false};
+  return ScanRanges(scan_, *evaluation(), start);
+}
+
+absl::StatusOr<ReadRequest> Scan::MakeRequest() {
+  ReadRequest request;
+  absl::StatusOr<std::vector<RowRange>> ranges = Ranges();
+  if (!ranges.ok()) return ranges.status();
+  request.ranges = *std::move(ranges);
+  ranges_ = request.ranges.size();
+  if (const std::optional<FilterSpec> filter = FilterOf(scan_, selection_); filter.has_value()) {
+    absl::StatusOr<std::shared_ptr<const CompiledFilter>> compiled = CompileFilter(*filter);
+    if (!compiled.ok()) return compiled.status();
+    request.filter = *std::move(compiled);
+  }
+  request.reversed = scan_.reversed;
+  request.deadline = state().deadline;
+  if (state().interrupted) {
+    // A reader asks for each row; rows may take less than a look at the clock.
+    request.interrupted = [this]() -> absl::Status {
+      if (asked_++ % kRowsPerQuestion != 0) return absl::OkStatus();
+      return state().interrupted();
+    };
+  }
+  request.caller = state().caller;
+  if (state().hold) {
+    request.take_row_room = [this](size_t bytes) { return memory_.Set(arena_.MemoryBytes() + bytes); };
+  }
+  return request;
+}
+
+absl::Status Scan::Open() {
+  is_open_ = true;
+  batch_rows_ = kRowsOfFirstBatch;
+  if (selection_.IsEmpty()) return absl::OkStatus();
+  absl::StatusOr<ReadRequest> request = MakeRequest();
+  if (!request.ok()) return request.status();
+  if (request->ranges.empty()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<RowReader>> reader = state().tables->Read(scan_.table, *std::move(request));
+  if (!reader.ok()) return reader.status();
+  reader_ = *std::move(reader);
+  rows_counted_ = 0;
+  return absl::OkStatus();
+}
+
+void Scan::Close() {
+  CountScanned();
+  if (reader_ != nullptr) stats_ = reader_->stats();
+  reader_.reset();
+}
+
+void Scan::CountScanned() {
+  if (reader_ == nullptr) return;
+  const int64_t rows = reader_->stats().rows_seen;
+  state().CountScanned(static_cast<uint64_t>(rows - rows_counted_));
+  rows_counted_ = rows;
+}
+
+absl::Status Scan::ReadRows(size_t rows_max) {
+  while (columns_->rows() < rows_max && arena_.UsedBytes() < kBatchBytesMax) {
+    const absl::StatusOr<RowReader::Step> step = reader_->Next(kRowsAtOnce);
+    if (!step.ok()) return step.status();
+    if (*step == RowReader::Step::kEnd) {
+      Close();
+      break;
+    }
+    if (*step == RowReader::Step::kPaused) continue;  // it asks for itself whether it is interrupted
+    DCHECK(*step == RowReader::Step::kRow);
+    const bool keeps_key = has_key_ || keeps_places_;
+    const std::string_view key = keeps_key ? arena_.Copy(reader_->row_key()) : std::string_view();
+    if (!columns_->Append(key, reader_->cells()) && drops_rows_) {
+      columns_->RemoveLast();
+      continue;
+    }
+    if (keeps_places_) keys_.push_back(key);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Scan::Produce(rows::Batch* batch) {
+  if (keeps_places_ && !keys_.empty()) behind_ = std::string(keys_.back());
+  keys_.clear();
+  arena_.Clear();
+  if (!is_open_) {
+    if (absl::Status status = Open(); !status.ok()) return status;
+  }
+  if (reader_ == nullptr || rows_given_ >= rows_max_) return false;
+  columns_->Clear(&arena_);
+  if (absl::Status status = ReadRows(std::min(batch_rows_, rows_max_ - rows_given_)); !status.ok()) {
+    return status;
+  }
+  CountScanned();
+  if (columns_->rows() == 0) return reader_ != nullptr;  // true: only rows that do not count so far
+  batch_rows_ = std::min(2 * batch_rows_, rows::kBatchRowsMax);
+  rows_given_ += columns_->rows();
+  if (absl::Status status = columns_->View(batch); !status.ok()) return status;
+  if (absl::Status status = memory_.Set(arena_.MemoryBytes()); !status.ok()) return status;
+  return true;
+}
+
+std::string Scan::Details(bool has_run) const {
+  if (!has_run) {
+    const absl::StatusOr<std::vector<RowRange>> ranges = Ranges();
+    if (!ranges.ok()) return std::string(ranges.status().message());
+    return RangesText(scan_, *ranges);
+  }
+  const ReadStats stats = reader_ != nullptr ? reader_->stats() : stats_;
+  return fmt::format("{}, {} ranges, {} rows and {} cells read", scan_.table->name, ranges_, stats.rows_seen,
+                     stats.cells_seen);
+}
+
+}  // namespace
+
+absl::StatusOr<OperatorPtr> MakeScan(const QueryScope* scope, const Plan& plan) {
+  CHECK(scope->state->tables != nullptr);
+  const absl::StatusOr<CellSelection> selection = SelectCells(*plan.scan, *scope->evaluation());
+  if (!selection.ok()) return selection.status();
+  if (!plan.scan->temporal.with_history && !selection->IsEmpty() &&
+      NumberSource::Fits(*plan.scan, *selection)) {
+    return MakeNumberScan(scope, *plan.scan, *selection);
+  }
+  absl::StatusOr<std::unique_ptr<ScanColumns>> columns = ScanColumns::Create(*plan.scan);
+  if (!columns.ok()) return columns.status();
+  return std::make_unique<Scan>(scope, *plan.scan, *selection, *std::move(columns));
+}
+
+}  // namespace sonde::sql

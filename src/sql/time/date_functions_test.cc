@@ -1,0 +1,314 @@
+#include <gtest/gtest.h>
+
+#include "absl/time/time.h"
+#include "sql/function/call.h"
+#include "sql/testing/test_expression.h"
+
+namespace sonde::sql {
+namespace {
+
+TEST(Date, IsMade) {
+  ExpectAll({
+      {"DATE(2020, 2, 30)", "OUT_OF_RANGE: Input calculates to invalid date: 2020-02-30"},
+      {"DATE(2020, 13, 1)", "OUT_OF_RANGE: Input calculates to invalid date: 2020-13-01"},
+      {"DATE(10000, 1, 1)", "OUT_OF_RANGE: Input calculates to invalid date: 10000-01-01"},
+      {"DATE(TIMESTAMP '2020-01-01 00:00:00', 'America/Los_Angeles')", R"(DATE: DATE "2019-12-31")"},
+      {"DATE(TIMESTAMP '2020-01-01 00:00:00')", R"(DATE: DATE "2020-01-01")"},
+      {"DATE(DATE '2020-01-01')", R"(DATE: DATE "2020-01-01")"},
+      {"DATE('2020-01-01')", R"(DATE: DATE "2020-01-01")"},
+      {"DATE(NULL, 1, 1)", "DATE: NULL"},
+      {"DATE_FROM_UNIX_DATE(2932897)",
+       "OUT_OF_RANGE: DATE_FROM_UNIX_DATE range is -719162 to 2932896 but saw 2932897"},
+      {"DATE_FROM_UNIX_DATE(-719163)",
+       "OUT_OF_RANGE: DATE_FROM_UNIX_DATE range is -719162 to 2932896 but saw -719163"},
+      {"UNIX_DATE(DATE '1970-01-02')", "INT64: 1"},
+      {"CURRENT_DATE('foo')", "OUT_OF_RANGE: Invalid time zone: foo"},
+      {"DATE(TIMESTAMP '9999-12-31 23:00:00', '+05')",
+       "OUT_OF_RANGE: Invalid date extracted from timestamp 10000-01-01 04:00:00+05"},
+      {"DATE(TIMESTAMP '0001-01-01 00:00:00', '-05')",
+       "OUT_OF_RANGE: Invalid date extracted from timestamp 0000-12-31 19:00:00-05"},
+      {"UNIX_DATE('2020-01-01')", "INT64: 18262"},
+      {"DATE(0, 1, 1)", "OUT_OF_RANGE: Input calculates to invalid date: 0000-01-01"},
+      {"DATE(-5, 1, 1)", "OUT_OF_RANGE: Input calculates to invalid date: -005-01-01"},
+      {"DATE(2020, 0, 1)", "OUT_OF_RANGE: Input calculates to invalid date: 2020-00-01"},
+      {"DATE(2020, 1, 0)", "OUT_OF_RANGE: Input calculates to invalid date: 2020-01-00"},
+      {"CURRENT_DATE(NULL)", "DATE: NULL"},
+      {"UNIX_DATE(DATE '0001-01-01')", "INT64: -719162"},
+      {"UNIX_DATE(DATE '9999-12-31')", "INT64: 2932896"},
+      {"DATE_FROM_UNIX_DATE(0)", R"(DATE: DATE "1970-01-01")"},
+      {"DATE_FROM_UNIX_DATE(-719162)", R"(DATE: DATE "0001-01-01")"},
+      {"DATE_FROM_UNIX_DATE(2932896)", R"(DATE: DATE "9999-12-31")"},
+      {"DATE_FROM_UNIX_DATE(9223372036854775807)",
+       "OUT_OF_RANGE: DATE_FROM_UNIX_DATE range is -719162 to 2932896 but saw 9223372036854775807"},
+      {"DATE(2020, 2, 29)", R"(DATE: DATE "2020-02-29")"},
+      {"DATE(2019, 2, 29)", "OUT_OF_RANGE: Input calculates to invalid date: 2019-02-29"},
+      {"DATE(1, 1, 1)", R"(DATE: DATE "0001-01-01")"},
+      {"DATE(9999, 12, 31)", R"(DATE: DATE "9999-12-31")"},
+      {"DATE(TIMESTAMP '2020-01-01 00:00:00', '+14')", R"(DATE: DATE "2020-01-01")"},
+      {"DATE(TIMESTAMP '2020-06-01 23:00:00', 'Europe/Rome')", R"(DATE: DATE "2020-06-02")"},
+      {"DATE(TIMESTAMP '2020-06-01 21:59:59', 'Europe/Rome')", R"(DATE: DATE "2020-06-01")"},
+      {"DATE(CAST(NULL AS TIMESTAMP), 'Europe/Rome')", "DATE: NULL"},
+  });
+}
+
+TEST(Date, IsAddedTo) {
+  ExpectAll({
+      {"DATE_ADD(DATE '2020-01-31', INTERVAL 1 MONTH)", R"(DATE: DATE "2020-02-29")"},
+      {"DATE_ADD(DATE '2020-01-31', INTERVAL 1 QUARTER)", R"(DATE: DATE "2020-04-30")"},
+      {"DATE_ADD(DATE '2020-01-31', INTERVAL 1 WEEK)", R"(DATE: DATE "2020-02-07")"},
+      {"DATE_ADD(DATE '2020-02-29', INTERVAL 1 YEAR)", R"(DATE: DATE "2021-02-28")"},
+      {"DATE_ADD(DATE '9999-12-31', INTERVAL 1 DAY)",
+       "OUT_OF_RANGE: Adding 1 DAY to date 9999-12-31 causes overflow"},
+      {"DATE_ADD(DATE '9999-12-31', INTERVAL 1 YEAR)",
+       "OUT_OF_RANGE: Adding 1 YEAR to date 9999-12-31 causes overflow"},
+      {"DATE_ADD(DATE '9999-12-31', INTERVAL 9223372036854775807 DAY)",
+       "OUT_OF_RANGE: Adding 9223372036854775807 DAY to date 9999-12-31 causes overflow"},
+      {"DATE_ADD(DATE '9999-12-31', INTERVAL 9223372036854775807 MONTH)",
+       "OUT_OF_RANGE: Adding 9223372036854775807 MONTH to date 9999-12-31 causes overflow"},
+      {"DATE_ADD(DATE '9999-12-31', INTERVAL 9223372036854775807 QUARTER)",
+       "OUT_OF_RANGE: Adding 9223372036854775807 QUARTER to date 9999-12-31 causes overflow"},
+      {"DATE_ADD(DATE '9999-12-31', INTERVAL 9223372036854775807 WEEK)",
+       "OUT_OF_RANGE: Adding 9223372036854775807 WEEK to date 9999-12-31 causes overflow"},
+      {"DATE_ADD(DATE '9999-12-31', INTERVAL 1 HOUR)",
+       "INVALID_ARGUMENT: DATE_ADD does not support the HOUR date part when the argument is DATE type"},
+      {"DATE_ADD(DATE '9999-12-31', INTERVAL 1 ISOWEEK)",
+       "INVALID_ARGUMENT: DATE_ADD does not support the ISOWEEK date part when the argument is DATE type"},
+      {"DATE_SUB(DATE '0001-01-01', INTERVAL 1 DAY)",
+       "OUT_OF_RANGE: Adding -1 DAY to date 0001-01-01 causes overflow"},
+      {"DATE_SUB(DATE '0001-01-01', INTERVAL -9223372036854775808 DAY)",
+       "OUT_OF_RANGE: Subtracting -9223372036854775808 DAY from date 0001-01-01 causes overflow"},
+      {"DATE_SUB(DATE '2020-03-31', INTERVAL 1 MONTH)", R"(DATE: DATE "2020-02-29")"},
+      {"DATE_ADD('2020-01-01', INTERVAL 1 DAY)", R"(DATE: DATE "2020-01-02")"},
+      {"DATE_ADD(DATE '2020-01-01', INTERVAL NULL DAY)", "DATE: NULL"},
+      {"DATE_ADD(DATE '2020-01-01', INTERVAL '5' DAY)", R"(DATE: DATE "2020-01-06")"},
+      {"DATE_SUB(DATE '2020-01-01', INTERVAL 9223372036854775807 DAY)",
+       "OUT_OF_RANGE: Adding -9223372036854775807 DAY to date 2020-01-01 causes overflow"},
+      {"DATE_SUB(DATE '2020-01-01', INTERVAL -5 YEAR)", R"(DATE: DATE "2025-01-01")"},
+      {"DATE_SUB(DATE '2020-01-01', INTERVAL 3000 YEAR)",
+       "OUT_OF_RANGE: Adding -3000 YEAR to date 2020-01-01 causes overflow"},
+      {"DATE_SUB(DATE '2020-01-01', INTERVAL 3000000 WEEK)",
+       "OUT_OF_RANGE: Adding -3000000 WEEK to date 2020-01-01 causes overflow"},
+      {"DATE_ADD(DATE '2020-01-31', INTERVAL -1 MONTH)", R"(DATE: DATE "2019-12-31")"},
+      {"DATE_ADD(DATE '2024-02-29', INTERVAL 4 YEAR)", R"(DATE: DATE "2028-02-29")"},
+      {"DATE_ADD(DATE '2024-02-29', INTERVAL -1 YEAR)", R"(DATE: DATE "2023-02-28")"},
+      {"DATE_ADD(DATE '2024-10-31', INTERVAL 13 MONTH)", R"(DATE: DATE "2025-11-30")"},
+      {"DATE_ADD(DATE '2024-10-31', INTERVAL -13 MONTH)", R"(DATE: DATE "2023-09-30")"},
+      {"DATE_ADD(DATE '2024-11-30', INTERVAL 1 QUARTER)", R"(DATE: DATE "2025-02-28")"},
+      {"DATE_ADD(DATE '0001-01-01', INTERVAL 9998 YEAR)", R"(DATE: DATE "9999-01-01")"},
+      {"DATE_ADD(DATE '0001-01-01', INTERVAL 9999 YEAR)",
+       "OUT_OF_RANGE: Adding 9999 YEAR to date 0001-01-01 causes overflow"},
+      {"DATE_ADD(DATE '0001-01-01', INTERVAL 3652058 DAY)", R"(DATE: DATE "9999-12-31")"},
+      {"DATE_ADD(DATE '0001-01-01', INTERVAL 3652059 DAY)",
+       "OUT_OF_RANGE: Adding 3652059 DAY to date 0001-01-01 causes overflow"},
+      {"DATE_ADD(DATE '0001-01-01', INTERVAL -1 MONTH)",
+       "OUT_OF_RANGE: Adding -1 MONTH to date 0001-01-01 causes overflow"},
+      {"DATE_ADD(DATE '2020-01-01', INTERVAL 1317624576693539401 WEEK)",
+       "OUT_OF_RANGE: Adding 1317624576693539401 WEEK to date 2020-01-01 causes overflow"},
+      {"DATE_ADD(CAST(NULL AS DATE), INTERVAL 1 DAY)", "DATE: NULL"},
+      {"DATE_SUB(DATE '2024-03-31', INTERVAL 1 MONTH)", R"(DATE: DATE "2024-02-29")"},
+      {"DATE_SUB(DATE '2024-03-31', INTERVAL 5 QUARTER)", R"(DATE: DATE "2022-12-31")"},
+      {"DATE_SUB(DATE '2024-03-31', INTERVAL 2 WEEK)", R"(DATE: DATE "2024-03-17")"},
+      {"DATE_SUB(DATE '2024-03-31', INTERVAL 2 DAY)", R"(DATE: DATE "2024-03-29")"},
+  });
+}
+
+TEST(Date, IsSubtracted) {
+  ExpectAll({
+      {"DATE_DIFF(DATE '2020-03-31', DATE '2020-01-01', MONTH)", "INT64: 2"},
+      {"DATE_DIFF(DATE '2020-03-31', DATE '2020-01-01', WEEK)", "INT64: 13"},
+      {"DATE_DIFF(DATE '2020-03-31', DATE '2020-01-01', WEEK(MONDAY))", "INT64: 13"},
+      {"DATE_DIFF(DATE '2020-03-31', DATE '2020-01-01', ISOWEEK)", "INT64: 13"},
+      {"DATE_DIFF(DATE '2020-03-31', DATE '2020-01-01', ISOYEAR)", "INT64: 0"},
+      {"DATE_DIFF(DATE '2020-03-31', DATE '2020-01-01', QUARTER)", "INT64: 0"},
+      {"DATE_DIFF(DATE '2020-03-31', DATE '2020-01-01', YEAR)", "INT64: 0"},
+      {"DATE_DIFF(DATE '2020-03-31', DATE '2020-01-01', HOUR)",
+       "INVALID_ARGUMENT: DATE_DIFF does not support the HOUR date part when the argument is DATE type"},
+      {"DATE_DIFF(DATE '2020-03-01', DATE '2020-02-01', DAY)", "INT64: 29"},
+      {"DATE_DIFF(DATE '2019-12-30', DATE '2019-12-29', ISOYEAR)", "INT64: 1"},
+      {"DATE_DIFF(DATE '2020-01-05', DATE '2020-01-04', WEEK)", "INT64: 1"},
+      {"DATE_DIFF(DATE '2020-01-06', DATE '2020-01-05', WEEK(MONDAY))", "INT64: 1"},
+      {"DATE_DIFF(DATE '2020-01-04', DATE '2020-01-12', WEEK)", "INT64: -2"},
+      {"DATE_DIFF(DATE '0001-01-01', DATE '9999-12-31', DAY)", "INT64: -3652058"},
+      {"DATE_DIFF(DATE '0001-01-01', DATE '9999-12-31', WEEK)", "INT64: -521722"},
+      {"DATE_DIFF(DATE '2017-12-30', DATE '2014-12-30', YEAR)", "INT64: 3"},
+      {"DATE_DIFF(DATE '2017-12-18', DATE '2017-12-17', WEEK)", "INT64: 0"},
+      {"DATE_DIFF(DATE '2017-12-18', DATE '2017-12-17', ISOWEEK)", "INT64: 1"},
+      {"DATE_DIFF(DATE '2018-01-01', DATE '2017-12-31', QUARTER)", "INT64: 1"},
+      {"DATE_DIFF(CAST(NULL AS DATE), DATE '2017-12-31', QUARTER)", "INT64: NULL"},
+  });
+}
+
+TEST(Date, IsTruncated) {
+  ExpectAll({
+      {"DATE_TRUNC(DATE '2020-03-31', HOUR)",
+       "INVALID_ARGUMENT: DATE_TRUNC does not support the HOUR date part"},
+      {"DATE_TRUNC(DATE '2020-03-31', ISOYEAR)", R"(DATE: DATE "2019-12-30")"},
+      {"DATE_TRUNC(DATE '0001-01-01', WEEK)",
+       "OUT_OF_RANGE: Truncating date 0001-01-01 to WEEK resulted in an out of range date value: -719163"},
+      {"DATE_TRUNC(DATE '0001-01-01', WEEK(TUESDAY))",
+       "OUT_OF_RANGE: Truncating date 0001-01-01 to WEEK(TUESDAY) resulted in an out of range date value: "
+       "-719168"},
+      {"DATE_TRUNC(DATE '0001-01-01', ISOYEAR)", R"(DATE: DATE "0001-01-01")"},
+      {"DATE_TRUNC(DATE '2020-03-31', DECADE)",
+       "INVALID_ARGUMENT: A valid date part name is required but found DECADE"},
+      {"DATE_TRUNC(DATE '2020-03-31', DAYOFWEEK)",
+       "INVALID_ARGUMENT: DATE_TRUNC does not support the DAYOFWEEK date part"},
+      {"DATE_TRUNC(DATE '2020-02-29', DAY)", R"(DATE: DATE "2020-02-29")"},
+      {"DATE_TRUNC(DATE '2020-02-29', WEEK)", R"(DATE: DATE "2020-02-23")"},
+      {"DATE_TRUNC(DATE '2020-02-29', WEEK(MONDAY))", R"(DATE: DATE "2020-02-24")"},
+      {"DATE_TRUNC(DATE '2020-02-29', WEEK(SATURDAY))", R"(DATE: DATE "2020-02-29")"},
+      {"DATE_TRUNC(DATE '2020-02-29', ISOWEEK)", R"(DATE: DATE "2020-02-24")"},
+      {"DATE_TRUNC(DATE '2020-02-29', MONTH)", R"(DATE: DATE "2020-02-01")"},
+      {"DATE_TRUNC(DATE '2020-02-29', QUARTER)", R"(DATE: DATE "2020-01-01")"},
+      {"DATE_TRUNC(DATE '2020-02-29', YEAR)", R"(DATE: DATE "2020-01-01")"},
+      {"DATE_TRUNC(DATE '2020-12-31', ISOYEAR)", R"(DATE: DATE "2019-12-30")"},
+      {"DATE_TRUNC(DATE '2021-01-03', ISOYEAR)", R"(DATE: DATE "2019-12-30")"},
+      {"DATE_TRUNC(DATE '0001-03-05', MONTH)", R"(DATE: DATE "0001-03-01")"},
+      {"DATE_TRUNC(CAST(NULL AS DATE), MONTH)", "DATE: NULL"},
+  });
+}
+
+TEST(Date, HasALastDay) {
+  ExpectAll({
+      {"LAST_DAY(DATE '2020-02-01')", R"(DATE: DATE "2020-02-29")"},
+      {"LAST_DAY(DATE '2020-02-01', WEEK)", R"(DATE: DATE "2020-02-01")"},
+      {"LAST_DAY(DATE '2020-02-01', WEEK(TUESDAY))", R"(DATE: DATE "2020-02-03")"},
+      {"LAST_DAY(DATE '9999-12-31', WEEK)",
+       "OUT_OF_RANGE: Last day of date 9999-12-31 to WEEK resulted in an out of range date value: 2932897"},
+      {"LAST_DAY(DATE '9999-12-31', ISOYEAR)",
+       "OUT_OF_RANGE: Last day of date 9999-12-31 to ISOYEAR resulted in an out of range date value: "
+       "2932898"},
+      {"LAST_DAY(DATE '2020-02-01', DAY)", "INVALID_ARGUMENT: LAST_DAY does not support the DAY date part"},
+      {"LAST_DAY(DATE '2020-02-01', HOUR)", "INVALID_ARGUMENT: LAST_DAY does not support the HOUR date part"},
+      {"LAST_DAY(DATE '2020-02-01', YEAR)", R"(DATE: DATE "2020-12-31")"},
+      {"LAST_DAY(DATE '2020-02-01', QUARTER)", R"(DATE: DATE "2020-03-31")"},
+      {"LAST_DAY(DATE '2020-02-01', ISOWEEK)", R"(DATE: DATE "2020-02-02")"},
+      {"LAST_DAY(DATE '2020-02-01', ISOYEAR)", R"(DATE: DATE "2021-01-03")"},
+      {"LAST_DAY(DATE '2020-02-01', MONTH)", R"(DATE: DATE "2020-02-29")"},
+      {"LAST_DAY(DATE '9999-12-31', YEAR)", R"(DATE: DATE "9999-12-31")"},
+      {"LAST_DAY(DATE '9999-12-31', ISOWEEK)",
+       "OUT_OF_RANGE: Last day of date 9999-12-31 to ISOWEEK resulted in an out of range date value: "
+       "2932898"},
+      {"LAST_DAY(DATE '9999-12-31', WEEK(MONDAY))",
+       "OUT_OF_RANGE: Last day of date 9999-12-31 to WEEK(MONDAY) resulted in an out of range date value: "
+       "2932898"},
+      {"LAST_DAY(DATE '2021-02-01')", R"(DATE: DATE "2021-02-28")"},
+      {"LAST_DAY(DATE '2020-12-15', WEEK(THURSDAY))", R"(DATE: DATE "2020-12-16")"},
+      {"LAST_DAY(CAST(NULL AS DATE))", "DATE: NULL"},
+  });
+}
+
+TEST(Date, IsPutIntoBuckets) {
+  ExpectAll({
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 7 DAY)", R"(DATE: DATE "2019-12-29")"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 1 MONTH)", R"(DATE: DATE "2020-01-01")"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 2 YEAR)", R"(DATE: DATE "2020-01-01")"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 2 WEEK)", R"(DATE: DATE "2019-12-29")"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 5 MONTH, DATE '2019-12-31')", R"(DATE: DATE "2019-12-31")"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 0 MONTH)",
+       "OUT_OF_RANGE: Exactly one non-zero INTERVAL part in bucket width is required"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 5 HOUR)",
+       "OUT_OF_RANGE: Only MONTH and DAY parts are allowed in bucket width INTERVAL"},
+      {"DATE_BUCKET(DATE '0001-01-01', INTERVAL 7 DAY)",
+       "OUT_OF_RANGE: Bucket for 0001-01-01 is outside of date range"},
+      {"TIMESTAMP_BUCKET(DATE '1950-01-01', INTERVAL 1 DAY)", R"(DATE: DATE "1950-01-01")"},
+      {"TIMESTAMP_BUCKET(DATE '1950-01-01', INTERVAL 1 DAYOFWEEK)",
+       "OUT_OF_RANGE: Invalid interval datetime field DAYOFWEEK"},
+      {"DATE_BUCKET(DATE '2020-05-15', INTERVAL 5 MONTH)", R"(DATE: DATE "2020-01-01")"},
+      {"DATE_BUCKET(DATE '2020-05-15', INTERVAL 1 QUARTER)", R"(DATE: DATE "2020-04-01")"},
+      {"DATE_BUCKET(DATE '2020-05-15', INTERVAL 1 MONTH, DATE '2020-01-31')", R"(DATE: DATE "2020-04-30")"},
+      {"DATE_BUCKET(DATE '2020-02-29', INTERVAL 1 MONTH, DATE '2020-01-31')", R"(DATE: DATE "2020-02-29")"},
+      {"DATE_BUCKET(DATE '2020-02-28', INTERVAL 1 MONTH, DATE '2020-01-31')", R"(DATE: DATE "2020-01-31")"},
+      {"DATE_BUCKET(DATE '2019-02-28', INTERVAL 1 MONTH, DATE '2020-01-31')", R"(DATE: DATE "2019-02-28")"},
+      {"DATE_BUCKET(DATE '2019-02-27', INTERVAL 1 MONTH, DATE '2020-01-31')", R"(DATE: DATE "2019-01-31")"},
+      {"DATE_BUCKET(DATE '2019-02-27', INTERVAL 1 YEAR, DATE '2020-02-29')", R"(DATE: DATE "2018-02-28")"},
+      {"DATE_BUCKET(DATE '0001-01-01', INTERVAL 5 MONTH)",
+       "OUT_OF_RANGE: Bucket for 0001-01-01 is outside of date range"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL -5 MONTH)",
+       "OUT_OF_RANGE: Negative bucket width INTERVAL is not allowed"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL -5 DAY)",
+       "OUT_OF_RANGE: Negative bucket width INTERVAL is not allowed"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 0 DAY)",
+       "OUT_OF_RANGE: Exactly one non-zero INTERVAL part in bucket width is required"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 1 MICROSECOND)",
+       "OUT_OF_RANGE: Only MONTH and DAY parts are allowed in bucket width INTERVAL"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 0 HOUR)",
+       "OUT_OF_RANGE: Exactly one non-zero INTERVAL part in bucket width is required"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 99999999 DAY)",
+       "OUT_OF_RANGE: Interval field days '99999999' is out of range -3660000 to 3660000"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 99999999 MONTH)",
+       "OUT_OF_RANGE: Interval field months '99999999' is out of range -120000 to 120000"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 99999999 YEAR)",
+       "OUT_OF_RANGE: Interval field months '1199999988' is out of range -120000 to 120000"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 9223372036854775807 QUARTER)",
+       "OUT_OF_RANGE: int64 overflow: 3 * 9223372036854775807"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 9223372036854775807 WEEK)",
+       "OUT_OF_RANGE: int64 overflow: 7 * 9223372036854775807"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 9223372036854775807 YEAR)",
+       "OUT_OF_RANGE: int64 overflow: 9223372036854775807 * 12"},
+      {"DATE_BUCKET(DATE '2020-01-01', INTERVAL 2 DAY, DATE '2020-01-02')", R"(DATE: DATE "2019-12-31")"},
+  });
+}
+
+TEST(Date, IsGenerated) {
+  ExpectAll({
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-01-05')",
+       R"(ARRAY<DATE>: [DATE "2020-01-01", DATE "2020-01-02", DATE "2020-01-03", DATE "2020-01-04", DATE "2020-01-05"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-01-05', INTERVAL 2 DAY)",
+       R"(ARRAY<DATE>: [DATE "2020-01-01", DATE "2020-01-03", DATE "2020-01-05"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-31', DATE '2020-06-05', INTERVAL 1 MONTH)",
+       R"(ARRAY<DATE>: [DATE "2020-01-31", DATE "2020-02-29", DATE "2020-03-29", DATE "2020-04-29", DATE "2020-05-29"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-06-05', DATE '2020-01-31', INTERVAL -1 MONTH)",
+       R"(ARRAY<DATE>: [DATE "2020-06-05", DATE "2020-05-05", DATE "2020-04-05", DATE "2020-03-05", DATE "2020-02-05"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-06-05', DATE '2020-01-31', INTERVAL 0 MONTH)",
+       "OUT_OF_RANGE: Sequence step cannot be 0."},
+      {"GENERATE_DATE_ARRAY(DATE '2020-06-05', DATE '2020-01-31', INTERVAL 1 HOUR)",
+       "INVALID_ARGUMENT: GENERATE_DATE_ARRAY does not support the HOUR date part"},
+      {"GENERATE_DATE_ARRAY(DATE '0001-01-01', DATE '9999-12-31', INTERVAL 1 DAY)",
+       "OUT_OF_RANGE: Cannot generate arrays with more than 1048576 elements."},
+      {"GENERATE_DATE_ARRAY(NULL, DATE '9999-12-31', INTERVAL 1 DAY)", "ARRAY<DATE>: NULL"},
+      {"GENERATE_DATE_ARRAY(DATE '9999-12-30', DATE '9999-12-31', INTERVAL 1 DAY)",
+       R"(ARRAY<DATE>: [DATE "9999-12-30", DATE "9999-12-31"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-01-05', INTERVAL 9223372036854775807 DAY)",
+       R"(ARRAY<DATE>: [DATE "2020-01-01"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-01-05', INTERVAL 9223372036854775807 MONTH)",
+       R"(ARRAY<DATE>: [DATE "2020-01-01"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '9999-01-05', INTERVAL 9999 YEAR)",
+       R"(ARRAY<DATE>: [DATE "2020-01-01"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2019-01-05', INTERVAL 9999 YEAR)", "ARRAY<DATE>: []"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-01-05', INTERVAL -1 DAY)", "ARRAY<DATE>: []"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2021-01-05', INTERVAL 1 QUARTER)",
+       R"(ARRAY<DATE>: [DATE "2020-01-01", DATE "2020-04-01", DATE "2020-07-01", DATE "2020-10-01", DATE "2021-01-01"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-02-05', INTERVAL 1 WEEK)",
+       R"(ARRAY<DATE>: [DATE "2020-01-01", DATE "2020-01-08", DATE "2020-01-15", DATE "2020-01-22", DATE "2020-01-29", DATE "2020-02-05"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-01-05', INTERVAL NULL DAY)", "ARRAY<DATE>: NULL"},
+      {"GENERATE_DATE_ARRAY(DATE '2000-01-01', DATE '9060-01-05')",
+       "OUT_OF_RANGE: Cannot generate arrays with more than 1048576 elements."},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-01-01', INTERVAL -3 DAY)",
+       R"(ARRAY<DATE>: [DATE "2020-01-01"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-31', DATE '2019-10-01', INTERVAL -1 MONTH)",
+       R"(ARRAY<DATE>: [DATE "2020-01-31", DATE "2019-12-31", DATE "2019-11-30", DATE "2019-10-30"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-02-29', DATE '2024-03-01', INTERVAL 1 YEAR)",
+       R"(ARRAY<DATE>: [DATE "2020-02-29", DATE "2021-02-28", DATE "2022-02-28", DATE "2023-02-28", DATE "2024-02-28"])"},
+      {"GENERATE_DATE_ARRAY(DATE '2020-01-01', DATE '2020-01-02', INTERVAL 1 ISOWEEK)",
+       "INVALID_ARGUMENT: GENERATE_DATE_ARRAY does not support the ISOWEEK date part"},
+  });
+}
+
+TEST(Date, IsThatOfTheStatement) {
+  StatementFacts facts;
+  facts.now_micros = 1'577'836'800'000'000 - 1;  // 2019-12-31 23:59:59.999999
+  EXPECT_EQ(Evaluated("CURRENT_DATE()", facts), "DATE: DATE \"2019-12-31\"");
+  EXPECT_EQ(Evaluated("CURRENT_DATE('+01')", facts), "DATE: DATE \"2020-01-01\"");
+  EXPECT_EQ(Evaluated("CURRENT_TIMESTAMP()", facts),
+            "TIMESTAMP: TIMESTAMP \"2019-12-31 23:59:59.999999+00\"");
+  facts.time_zone = absl::FixedTimeZone(3'600);
+  EXPECT_EQ(Evaluated("CURRENT_DATE()", facts), "DATE: DATE \"2020-01-01\"");
+  EXPECT_EQ(Evaluated("DATE(CURRENT_TIMESTAMP())", facts), "DATE: DATE \"2020-01-01\"");
+  EXPECT_EQ(Evaluated("EXTRACT(HOUR FROM CURRENT_TIMESTAMP())", facts), "INT64: 0");
+  EXPECT_EQ(Evaluated("TIMESTAMP_TRUNC(CURRENT_TIMESTAMP(), DAY)", facts),
+            "TIMESTAMP: TIMESTAMP \"2019-12-31 23:00:00+00\"");
+}
+
+}  // namespace
+}  // namespace sonde::sql

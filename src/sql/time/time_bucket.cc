@@ -1,0 +1,180 @@
+// TIMESTAMP_BUCKET and DATE_BUCKET: the start of the piece that a time lies in, of pieces of one width around an origin.
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/numeric/int128.h"
+#include "base/wide_int.h"
+#include "sql/function/function_list.h"
+#include "sql/function/row_kernel.h"
+#include "sql/time/calendar.h"
+#include "sql/time/time_functions.h"
+#include "sql/time/time_text.h"
+#include "sql/value/value_text.h"
+
+namespace sonde::sql {
+namespace {
+
+constexpr int64_t kOriginDays = -7'305;  // 1950-01-01, a Sunday
+
+// An interval as GoogleSQL has it.
+struct Width {
+  int64_t months = 0;
+  int64_t days = 0;
+  int64_t micros = 0;
+};
+
+absl::Status LeavesInterval(std::string_view field, absl::int128 value, absl::int128 bound) {
+  return absl::OutOfRangeError(fmt::format("Interval field {} '{}' is out of range -{} to {}", field,
+                                           IntText(value), IntText(bound), IntText(bound)));
+}
+
+// Multiplies, in the order of GoogleSQL's error.
+absl::StatusOr<int64_t> Multiply(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  return absl::OutOfRangeError(fmt::format("int64 overflow: {} * {}", a, b));
+}
+
+absl::StatusOr<Width> InField(const absl::StatusOr<int64_t>& value, int64_t Width::* field,
+                              std::string_view name, int64_t bound) {
+  if (!value.ok()) return value.status();
+  if (*value < -bound || *value > bound) return LeavesInterval(name, *value, bound);
+  Width width;
+  width.*field = *value;
+  return width;
+}
+
+absl::StatusOr<Width> WidthOf(int64_t count, std::string_view text) {
+  constexpr int64_t kMonthsMax = 120'000;
+  constexpr int64_t kDaysMax = 3'660'000;
+  constexpr int64_t kMicrosMax = 316'224'000'000'000'000;
+  const std::optional<DatePart> part = ParseDatePart(text);
+  switch (part.has_value() && !part->is_weekday_named ? part->kind : DatePartKind::kDate) {
+    case DatePartKind::kYear:
+      return InField(Multiply(count, 12), &Width::months, "months", kMonthsMax);
+    case DatePartKind::kQuarter:
+      return InField(Multiply(3, count), &Width::months, "months", kMonthsMax);
+    case DatePartKind::kMonth:
+      return InField(count, &Width::months, "months", kMonthsMax);
+    case DatePartKind::kWeek:
+      return InField(Multiply(7, count), &Width::days, "days", kDaysMax);
+    case DatePartKind::kDay:
+      return InField(count, &Width::days, "days", kDaysMax);
+    case DatePartKind::kMicrosecond:
+      return InField(count, &Width::micros, "microseconds", kMicrosMax);
+    case DatePartKind::kHour:
+    case DatePartKind::kMinute:
+    case DatePartKind::kSecond:
+    case DatePartKind::kMillisecond:
+      break;
+    default:
+      return absl::OutOfRangeError(fmt::format("Invalid interval datetime field {}", text));
+  }
+  const absl::int128 micros = absl::int128(count) * *FixedMicros(part->kind);
+  if (micros < -kMicrosMax || micros > kMicrosMax) {
+    return LeavesInterval("nanoseconds", micros * 1'000, absl::int128(kMicrosMax) * 1'000);
+  }
+  return Width{.micros = static_cast<int64_t>(micros)};
+}
+
+// The width of a call, which hardly ever changes from row to row.
+struct BucketState : public CallState {
+  int64_t count = 0;
+  std::string part;
+  absl::StatusOr<Width> width = Width();
+};
+
+const absl::StatusOr<Width>& WidthFor(Call& call, int64_t count, std::string_view part) {
+  auto& state = call.state<BucketState>();
+  if (count != state.count || part != state.part) {
+    state.width = WidthOf(count, part);
+    state.count = count;
+    state.part = part;
+  }
+  return state.width;
+}
+
+absl::Status CheckNotNegative(int64_t width) {
+  if (width > 0) return absl::OkStatus();
+  return absl::OutOfRangeError("Negative bucket width INTERVAL is not allowed");
+}
+
+absl::StatusOr<int64_t> TimestampBucket(Call& call, int64_t micros, int64_t count, std::string_view part,
+                                        int64_t origin) {
+  const absl::StatusOr<Width>& width = WidthFor(call, count, part);
+  if (!width.ok()) return width.status();
+  if (width->months != 0) {
+    return absl::OutOfRangeError("Bucket width INTERVAL with non-zero MONTH part is not allowed");
+  }
+  const int64_t length = width->days * kMicrosPerDay + width->micros;
+  if (length == 0) return absl::OutOfRangeError("Zero bucket width INTERVAL is not allowed");
+  if (absl::Status status = CheckNotNegative(length); !status.ok()) return status;
+  const int64_t start = micros - FloorModulo(micros - origin, length);
+  if (start >= kTimestampMin) return start;
+  return absl::OutOfRangeError(fmt::format("Bucket for {} is outside of timestamp range",
+                                           TimestampTextIn(absl::UTCTimeZone(), micros)));
+}
+absl::StatusOr<int64_t> TimestampBucketSince1950(Call& call, int64_t micros, int64_t count,
+                                                 std::string_view part) {
+  return TimestampBucket(call, micros, count, part, kOriginDays * kMicrosPerDay);
+}
+
+// Nothing: the piece begins before the first date.
+std::optional<int64_t> StartOfMonths(int64_t days, int64_t months, int64_t origin) {
+  constexpr DatePart kMonths = {.kind = DatePartKind::kMonth};
+  // Months between the dates' own; the last piece may begin later in its month than the day.
+  const int64_t distance = DatePartsBetween(kMonths, days, origin);
+  const int64_t before = FloorDivide(distance, months) * months;
+  std::optional<int64_t> start = AddToDate(kMonths, origin, before);
+  if (start.has_value() && *start > days) start = AddToDate(kMonths, origin, before - months);
+  return start;
+}
+
+absl::StatusOr<int64_t> DateBucket(Call& call, int64_t days, int64_t count, std::string_view part,
+                                   int64_t origin) {
+  const absl::StatusOr<Width>& width = WidthFor(call, count, part);
+  if (!width.ok()) return width.status();
+  if (width->micros != 0) {
+    return absl::OutOfRangeError("Only MONTH and DAY parts are allowed in bucket width INTERVAL");
+  }
+  if (width->months == 0 && width->days == 0) {
+    return absl::OutOfRangeError("Exactly one non-zero INTERVAL part in bucket width is required");
+  }
+  if (absl::Status status = CheckNotNegative(width->months + width->days); !status.ok()) return status;
+  const std::optional<int64_t> start = width->months != 0 ? StartOfMonths(days, width->months, origin)
+                                                          : days - FloorModulo(days - origin, width->days);
+  if (start.has_value() && IsDate(*start)) return *start;
+  return absl::OutOfRangeError(fmt::format("Bucket for {} is outside of date range", DateText(days)));
+}
+absl::StatusOr<int64_t> DateBucketSince1950(Call& call, int64_t days, int64_t count, std::string_view part) {
+  return DateBucket(call, days, count, part, kOriginDays);
+}
+
+}  // namespace
+
+Function TimestampBucketFunction() {
+  return {.name = "TIMESTAMP_BUCKET",
+          .overloads = {Scalar("(TIMESTAMP, INTERVAL) -> TIMESTAMP", RowKernel<TimestampBucketSince1950>),
+                        Scalar("(TIMESTAMP, INTERVAL, TIMESTAMP) -> TIMESTAMP", RowKernel<TimestampBucket>),
+                        Scalar("(DATE, INTERVAL) -> DATE", RowKernel<DateBucketSince1950>),
+                        Scalar("(DATE, INTERVAL, DATE) -> DATE", RowKernel<DateBucket>)},
+          .meaning =
+              "When the bucket of a timestamp begins, of buckets of one width.  One of them begins at the "
+              "origin, 1950-01-01 00:00:00 UTC if there is none.",
+          .examples = {"TIMESTAMP_BUCKET(TIMESTAMP '2020-01-01 12:34:56', INTERVAL 15 MINUTE)"}};
+}
+
+Function DateBucketFunction() {
+  return {.name = "DATE_BUCKET",
+          .overloads = {Scalar("(DATE, INTERVAL) -> DATE", RowKernel<DateBucketSince1950>),
+                        Scalar("(DATE, INTERVAL, DATE) -> DATE", RowKernel<DateBucket>)},
+          .meaning =
+              "When the bucket of a date begins, of buckets of some days or months.  One of them begins at "
+              "the origin, 1950-01-01 if there is none.",
+          .examples = {"DATE_BUCKET(DATE '2020-05-15', INTERVAL 2 WEEK)"}};
+}
+
+}  // namespace sonde::sql
