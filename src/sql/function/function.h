@@ -1,4 +1,5 @@
-// The functions of SQL, by name: signatures, meaning, an example, and what carries them out.
+// What a function of SQL is: its signatures, its meaning, an example, and what carries it out.  All of them, by name,
+// are in sql/library/library.h.
 //
 // Operators are functions whose names begin with $: $add $subtract $multiply $divide $unary_minus $bitwise_not $bitwise_and
 // $bitwise_or $bitwise_xor $shift_left $shift_right $concat $equal $not_equal $less $less_or_equal $greater $greater_or_equal
