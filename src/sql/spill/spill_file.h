@@ -21,6 +21,9 @@ class SpillFile {
  public:
   // `spill` has a space, and must outlive the file.
   static absl::StatusOr<std::unique_ptr<SpillFile>> Create(QuerySpill* spill, std::string_view operator_name);
+  // Takes the descriptor, which is that of an empty file.
+  SpillFile(QuerySpill* spill, int descriptor, std::string_view operator_name)
+      : spill_(spill), descriptor_(descriptor), operator_name_(operator_name) {}
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
@@ -34,9 +37,6 @@ class SpillFile {
   int64_t bytes() const { return bytes_; }
 
  private:
-  // Takes the descriptor.
-  SpillFile(QuerySpill* spill, int descriptor, std::string_view operator_name)
-      : spill_(spill), descriptor_(descriptor), operator_name_(operator_name) {}
   absl::Status Write(std::string_view bytes, int64_t place);
   absl::Status ReadAt(int64_t place, char* to, size_t bytes) const;
 
