@@ -199,8 +199,8 @@ TEST_F(SpillQueryTest, RefusesWhatCannotBeDivided) {
 }
 
 TEST_F(SpillQueryTest, EndsAtTheLimitOnDisk) {
-  space_ = std::make_unique<SpillSpace>(directory_,
-                                        SpillSpace::Limits{.query_bytes_max = 1 << 20, .free_percent_min = 0});
+  space_ = std::make_unique<SpillSpace>(
+      directory_, SpillSpace::Limits{.query_bytes_max = 1 << 20, .free_percent_min = 0});
   int refused = 0;
   for (const std::string_view query : kQueries) {
     const std::string sql = TextOf(query, 20'000, 300);
