@@ -106,7 +106,8 @@ class GrpcServerQueryLimitsTest : public GrpcServerLimitsTest {
 
   // Rows of some 1,000 bytes, a thousand of them a unit.
   static std::string Rows(int thousands) {
-    return "(SELECT x * 1000 + y AS n, REPEAT('v', 1000) AS v FROM UNNEST(GENERATE_ARRAY(1, " +
+    return "(SELECT x * 1000 + y AS n, CONCAT(REPEAT('v', 994), CAST(100000 + x * 1000 + y AS STRING)) AS v "
+           "FROM UNNEST(GENERATE_ARRAY(1, " +
            std::to_string(thousands) + ")) x, UNNEST(GENERATE_ARRAY(1, 1000)) y)";
   }
   std::string Prepare(const std::string& text) {
@@ -158,7 +159,8 @@ TEST_F(GrpcServerQueryLimitsTest, AConnectionHasAShareOfTheReads) {
   const std::string prepared = Prepare("SELECT * FROM " + Rows(10));
   std::vector<Reader> readers;
   for (int i = 0; i < 40; ++i) readers.push_back(Execute(prepared));
-  ASSERT_TRUE(Soon([&] { return server_->reads().Taken().requests == 20; }));
+  ASSERT_TRUE(Soon([&] { return server_->reads().Taken().requests == 20; }))
+      << server_->reads().Taken().requests;
   Reader another = Execute(prepared);
   EXPECT_EQ(ReadAll(another), 0);
   ExpectBusy(another->Finish(),

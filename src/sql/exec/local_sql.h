@@ -27,7 +27,7 @@ class LocalSql final : public SqlAccess {
       : tables_(std::move(tables)),
         instance_(std::move(instance)),
         dialect_(dialect),
-        bundles_(&tables_->catalog()),
+        bundles_(tables_ == nullptr ? nullptr : &tables_->catalog()),
         spill_(std::move(spill)) {}
 
   absl::Status Ask(const Question& question, AnswerSink* sink) override;

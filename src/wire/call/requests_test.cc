@@ -253,7 +253,7 @@ TEST(CreateTable, RefusesBadRulesAndNames) {
   EXPECT_EQ(code("table { change_stream_config { } }"), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code("table { change_stream_config { retention_period { seconds: 86400 } } }"),
             absl::StatusCode::kOk);
-  EXPECT_EQ(code("table { row_key_schema { } }"), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(code("table { row_key_schema { } }"), absl::StatusCode::kInvalidArgument);  // it has no encoding
   EXPECT_EQ(
       ParseCreateTable(Text<admin::CreateTableRequest>("parent: 'projects/p/instances/i' table_id: '-t'"))
           .status()
