@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +27,12 @@ namespace sonde::sql {
 
 inline constexpr int64_t kSecond = 1'000'000;
 inline constexpr int64_t kNow = 1'600'000'000 * kSecond;
+
+// The large size of campaigns (scripts/nightly) is so many times the small one.
+inline int CampaignScale() {
+  const char* const scale = std::getenv("SONDE_SQL_SCALE");
+  return scale == nullptr ? 1 : std::max(1, std::atoi(scale));
+}
 
 // --- Plans.
 inline ScanColumn KeyColumn() { return {.kind = ScanColumn::Kind::kKey, .type = TypeKind::kBytes}; }

@@ -81,6 +81,7 @@ std::string TextOf(std::string_view query, int rows, int ballast) {
     return ReplaceAll(ReplaceAll(kRows, "{n}", std::to_string(count / 1'000)), "{p}",
                       std::to_string(ballast));
   };
+  rows *= CampaignScale();
   return ReplaceAll(ReplaceAll(query, "{few}", rows_text(rows / 10)), "{}", rows_text(rows));
 }
 

@@ -48,8 +48,8 @@ struct SqlService {
 
 class SqlAnswer {
  public:
-  // One query may hold this part of the room of `admission`.
-  static constexpr int64_t kShareOfRoom = 4;
+  // One query may hold this part of the room of `admission`: an eighth of --memory.
+  static constexpr int64_t kShareOfRoom = 2;
   // By this name requests are counted.
   static constexpr char kMethod[] = "POST /api/v1/sql";
 

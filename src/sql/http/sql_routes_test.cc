@@ -187,15 +187,15 @@ TEST_F(SqlRoutesTest, TellsTheWordsOfTheLanguage) {
   EXPECT_EQ(words["functions"][0]["signatures"][0], "(INT64) -> INT64");
 }
 
-TEST_F(SqlRoutesTest, AQueryHasAQuarterOfTheRoom) {
-  for (int i = 0; i < 400; ++i) {
+TEST_F(SqlRoutesTest, AQueryHasHalfOfTheRoom) {
+  for (int i = 0; i < 600; ++i) {
     Put("row" + std::to_string(1'000 + i), std::to_string(i) + std::string(20'000, 'v'));
   }
   AddRoutes(Dialect::kSonde, 16 << 20);
   const nlohmann::json error =
       nlohmann::json::parse(Query("SELECT f['q'] FROM t ORDER BY f['q'], _key"))["error"];
   EXPECT_EQ(error["status"], "RESOURCE_EXHAUSTED");
-  EXPECT_NE(error["message"].get<std::string>().find("4194304 is the limit of a query"), std::string::npos)
+  EXPECT_NE(error["message"].get<std::string>().find("8388608 is the limit of a query"), std::string::npos)
       << error;
   EXPECT_EQ(admission_->Taken().bytes, 0);
   EXPECT_EQ(queries_.Figures()[3].samples[0].value, 0);  // nothing is held any more
