@@ -156,9 +156,7 @@ absl::Status QueryBinder::BindModifiers(const Expr& expr, const Function& /*func
   for (const OrderItem& order : call.order_by) {
     SortKey key;
     SONDE_TRY_SET(key.expr, BindExpression(*order.expr, inside));
-    if (key.expr->kind == Expression::Kind::kLiteral && key.expr->written != Expression::Written::kNo) {
-      return Error(order.expr->position, "Cannot ORDER BY literal values");
-    }
+    SONDE_TRY(RefuseLiteral(*order.expr, *key.expr, "ORDER BY"));
     if (!key.expr->type.IsOrderable()) {
       return Error(order.expr->position, fmt::format("ORDER BY does not support expressions of type {}",
                                                      key.expr->type.ToString()));

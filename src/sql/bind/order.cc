@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,14 @@ size_t OrdinalOf(const Expr& expr) {
 bool HasCalls(const Expression& expr) { return ReadsColumnsIn(expr, kAggregateBase, kSelectBase); }
 
 }  // namespace
+
+absl::Status QueryBinder::RefuseLiteral(const Expr& expr, const Expression& bound,
+                                        std::string_view clause) const {
+  const bool is_taken = expr.kind == Expr::Kind::kDate || expr.kind == Expr::Kind::kTimestamp;
+  if (is_taken || bound.kind != Expression::Kind::kLiteral || bound.written == Expression::Written::kNo)
+    return absl::OkStatus();
+  return Error(expr.position, fmt::format("Cannot {} literal values", clause));
+}
 
 absl::Status QueryBinder::BindGroupBy(const Query& query, const Site& site, SelectBlock* block) {
   block->is_grouped = query.group_by_all || !query.group_by.empty();
@@ -76,9 +85,7 @@ absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, Sele
     return AddGroupKey(CloneDeep(*item->expr), expr.position, block);
   }
   SONDE_TRY_SET(ExpressionPtr key, BindExpression(expr, site));
-  if (key->kind == Expression::Kind::kLiteral && key->written != Expression::Written::kNo) {
-    return Error(expr.position, "Cannot GROUP BY literal values");
-  }
+  SONDE_TRY(RefuseLiteral(expr, *key, "GROUP BY"));
   return AddGroupKey(std::move(key), expr.position, block);
 }
 
@@ -110,6 +117,7 @@ absl::Status QueryBinder::BindOrderBy(const std::vector<OrderItem>& order_by, co
       order.item = ordinal - 1;
     } else {
       SONDE_TRY_SET(order.expr, BindExpression(*item.expr, site));
+      SONDE_TRY(RefuseLiteral(*item.expr, *order.expr, "ORDER BY"));
       if (order.expr->kind == Expression::Kind::kColumn && order.expr->index >= kSelectBase &&
           order.expr->index < kLambdaBase) {
         order.item = order.expr->index - kSelectBase;
@@ -148,6 +156,7 @@ absl::Status QueryBinder::SortRelation(const std::vector<OrderItem>& order_by, c
       key.expr = MakeColumn(column.index, column.type);
     } else {
       SONDE_TRY_SET(key.expr, BindExpression(*item.expr, site));
+      SONDE_TRY(RefuseLiteral(*item.expr, *key.expr, "ORDER BY"));
     }
     if (!key.expr->type.IsOrderable()) {
       return Error(item.expr->position, fmt::format("ORDER BY does not support expressions of type {}",

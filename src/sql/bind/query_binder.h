@@ -123,6 +123,9 @@ class QueryBinder {
 
   // --- Errors.
   absl::Status Error(Position position, std::string_view message) const;
+  // An error if an item of ORDER BY or GROUP BY (`clause`) is a literal, which orders nothing.  DATE '...' and
+  // TIMESTAMP '...' are taken, as GoogleSQL takes them.
+  absl::Status RefuseLiteral(const Expr& expr, const Expression& bound, std::string_view clause) const;
   // Where a word of the text stands, before or from a position on; the position, if it is not there.
   Position WordBefore(Position position, std::string_view word) const;
   Position WordFrom(Position position, std::string_view word) const;

@@ -69,17 +69,12 @@ def is_mean_of_infinity(statement, ours, theirs):
     return bool(re.search("AVG|VAR_|STDDEV|COVAR|CORR", statement)) and ("inf" in str(ours)) != ("inf" in str(theirs))
 
 
-def is_order_by_typed_literal(statement, ours, _theirs):
-    return ours.text.startswith("Cannot ORDER BY literal values") and bool(re.search("ORDER BY (TIMESTAMP|DATE) '", statement))
-
-
 def is_error_of_row_left_out(statement, ours, theirs):
     """LIMIT 0 wants no row, so none is evaluated here."""
     return theirs.code == "OUT_OF_RANGE" and statement.endswith("LIMIT 0") and not ours.text.startswith("OUT_OF_RANGE")
 
 
 REASONS = {
-    "a literal with a type is refused in ORDER BY as one without": is_order_by_typed_literal,
     "an error of a row that is left out": is_error_of_row_left_out,
     "the mean of infinities is infinite here, NaN there": is_mean_of_infinity,
     "a type of a wrong class is told as a call without a signature": is_class_of_types,
