@@ -113,7 +113,7 @@ class SqlCall : public StreamCall<data::ExecuteQueryResponse> {
   Quota* const quota_;
   ClientResult* const result_;
   std::string batch_;
-  // Of the values of a batch, which are many small messages.
+  // The memory of a batch's values, which are many small messages.
   std::vector<char> arena_start_ = std::vector<char>(kArenaStartBytes);
   google::protobuf::Arena arena_{arena_start_.data(), arena_start_.size()};
 };

@@ -18,8 +18,8 @@ struct RowKeyField {
   Kind kind = Kind::kBytes;
   NumberEncoding number_encoding =
       NumberEncoding::kBigEndian;  // of kInt64 and kTimestamp, which counts microseconds
-  // Of kBytes (0x00) and kString (one character): NULL is written as "", and each value that consists of this only
-  // is written with one more of it.  Empty: the field is never NULL.
+  // The escape of NULL, for kBytes (0x00) and kString (one character): NULL is written as "", and each value that
+  // consists of the escape only is written with one more of it.  Empty: the field is never NULL.
   std::string null_escape = {};
 
   bool IsNumber() const { return kind == Kind::kInt64 || kind == Kind::kTimestamp; }

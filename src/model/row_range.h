@@ -31,7 +31,7 @@ std::vector<RowRange> NormalizeRanges(std::vector<RowRange> ranges);
 // Whether these ranges are in the normal form.
 bool AreNormal(const std::vector<RowRange>& ranges);
 
-// Of ranges in the normal form: the keys that are in both, and the keys that are in none of `ranges`.
+// Return the keys that are in both, and the keys that are in none of `ranges`.  Ranges are in the normal form.
 std::vector<RowRange> IntersectRanges(const std::vector<RowRange>& a, const std::vector<RowRange>& b);
 std::vector<RowRange> ComplementRanges(const std::vector<RowRange>& ranges);
 

@@ -85,7 +85,7 @@ TEST(BucketFold, TellsWhenAGroupIsWhole) {
   EXPECT_TRUE(fold.HoldsAnotherGroup(of_b));
 }
 
-// What several folds made of parts of the rows is what one makes of all, bit by bit where a bucket's rows are
+// Several folds of parts of the rows make what one fold makes of all rows, bit by bit where a bucket's rows are
 // in one part.
 TEST(BucketFold, PartsBecomeWhatOneFoldIs) {
   SeededRandom random(9);

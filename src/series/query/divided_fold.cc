@@ -10,7 +10,7 @@
 namespace sonde::series {
 namespace {
 
-// Of each thread; a part that is done waits until those before it are taken.
+// Parts that each thread may be ahead; a part that is done waits until those before it are taken.
 constexpr size_t kPartsAhead = 4;
 
 }  // namespace

@@ -150,8 +150,8 @@ class SeriesScan {
   // The row of numbers that came last, which may go on, and whether it is asked for.
   std::string last_row_key_;
   bool is_asked_for_ = false;
-  // Of an open series: the labels of the row at hand, what they were read from, and whether they are asked
-  // for.
+  // An open series has these: the labels of the row at hand, the text that they were read from, and whether they
+  // are asked for.
   std::vector<std::string> labels_;
   std::string labels_text_;
   bool are_labels_asked_for_ = false;

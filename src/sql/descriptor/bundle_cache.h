@@ -21,7 +21,7 @@ class BundleCache {
                                       std::string_view descriptors);
 
  private:
-  // Of the serialized bundles; descriptions take some times as much.
+  // The limit of the serialized bundles; descriptions take some times as much.
   static constexpr size_t kDescriptorBytesMax = 16 << 20;
   static constexpr size_t kBundlesMax = 100;
 

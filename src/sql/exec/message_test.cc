@@ -52,7 +52,7 @@ class MessageTest : public ExecTest {
     if (!execution.ok()) return execution.status().ToString();
     return Rest(execution->get(), TypesOf(*query));
   }
-  // Of the field of each album; `what` may use m.
+  // Returns `what` of each album; `what` may use m.
   std::string Field(const std::string& what) {
     return Ask("SELECT " + what + " FROM (SELECT CAST(a['q'] AS m.music.Album) AS m FROM t)");
   }

@@ -87,7 +87,7 @@ class SqlRoutesTest : public testing::Test {
   std::string Query(const std::string& query, const std::string& rest = "") {
     return Ask("{\"query\":" + nlohmann::json(query).dump() + rest + "}");
   }
-  // Of sonde_requests_total.
+  // Returns the count in sonde_requests_total.
   uint64_t Counted(absl::StatusCode code) {
     for (const RequestMetrics::Method& method : requests_.Snapshot()) {
       if (method.name == SqlAnswer::kMethod) return method.by_code[static_cast<size_t>(code)];

@@ -42,7 +42,7 @@ class FieldComposer {
   Ranges Within(const KeyStart& start, size_t index, const RowRange& range) const;
 
  private:
-  // Of a delimited key: the keys with this start whose next field is less than `bound`.
+  // Returns, for a delimited key, the keys with this start whose next field is less than `bound`.
   Ranges Below(const KeyStart& start, const RowKeyField& field, std::string_view bound) const;
 
   const RowKeySchema& schema_;

@@ -26,7 +26,7 @@ absl::Status AppendField(const RowKeyField& field, const Datum& value, std::stri
 // The text of an error says what is wrong, as in "it is no UTF-8".  The value views `bytes`.
 absl::Status ReadField(const RowKeyField& field, std::string_view bytes, Datum* value);
 
-// Of a number: the bytes of the field with which `bytes` begin.  Nothing: they are too few, or no number.
+// Returns how many bytes the number has with which `bytes` begin.  Nothing: they are too few, or no number.
 std::optional<size_t> NumberFieldBytes(const RowKeyField& field, std::string_view bytes);
 
 // Whether the bytes of a text field have the order of its values.

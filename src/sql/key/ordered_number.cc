@@ -14,7 +14,7 @@ size_t SizeOf(int64_t number) {
   return (bits + 6) / 7;
 }
 
-// Of a number of `size` bytes the bits of byte `at` that are turned over.
+// Returns the bits that are turned over in byte `at` of a number of `size` bytes.
 uint8_t MarkAt(size_t size, size_t at) {
   const size_t before = 8 * at;
   if (size <= before) return 0;

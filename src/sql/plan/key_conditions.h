@@ -63,7 +63,7 @@ class KeyConditions {
 
   Part Equal(Side side, const std::string& delimiter, const Datum& value) const;
   Part Like(std::string_view pattern) const;
-  // Of what lies between two bounds; a bound that is not there is open.
+  // Return the part, and the ranges, between two bounds; a bound that is not there is open.
   Part Between(const std::optional<Bound>& least, const std::optional<Bound>& most) const;
   Ranges NumbersBetween(const std::optional<Bound>& least, const std::optional<Bound>& most) const;
   // The bytes of a value that is there; nothing: no key has it.

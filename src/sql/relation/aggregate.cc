@@ -96,7 +96,7 @@ class AggregateOperator final : public Operator {
   size_t groups_given_ = 0;  // of parts before this one
   int64_t bytes_on_disk_ = 0;
 
-  // Of the part at hand.
+  // The part at hand, and how its groups grow.
   Part part_;
   Growth growth_ = Growth::kFree;
   size_t bytes_max_ = 0;  // beyond that states have to go to disk; 0: the account says so

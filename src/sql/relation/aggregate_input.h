@@ -46,7 +46,8 @@ class AggregateInput {
   absl::StatusOr<ColumnView> Results(size_t first, size_t count, Arena* arena) {
     return aggregator_->Results(static_cast<uint32_t>(first), count, arena);
   }
-  // Of what grows with the groups and their states.  What DISTINCT and ORDER BY hold is told to the account by this.
+  // Returns the bytes of all that grows with the groups and their states.  This tells the account itself what DISTINCT
+  // and ORDER BY hold.
   size_t MemoryBytes() const;
   // Whether the states of groups, before it is finished, can be put on disk and come back.
   bool CanSave() const { return can_save_; }
@@ -78,7 +79,7 @@ class AggregateInput {
   // Gives the rows in places_ to the aggregate, or holds them until they are sorted.
   absl::Status AddKept(absl::Span<const uint32_t> groups);
   absl::Status AddPlaces(absl::Span<const uint32_t> groups);
-  // Of the rows in places_: group, generation.
+  // Returns two columns for the rows in places_: group, generation.
   std::vector<ColumnView> GroupColumns(absl::Span<const uint32_t> groups);
   // The same, and then the inputs that are not fixed.
   std::vector<ColumnView> HeldColumns(absl::Span<const uint32_t> groups);

@@ -36,7 +36,7 @@ class SortedRun {
   virtual absl::StatusOr<bool> NextBlock() = 0;
   virtual size_t MemoryBytes() const = 0;
 
-  // Of the block.
+  // The rows of the block.
   size_t rows() const { return rows_; }
   const std::vector<ColumnView>& columns() const { return columns_; }
   size_t RowOf(size_t place) const { return order_.empty() ? place : order_[place]; }
@@ -80,7 +80,7 @@ class RunMerge {
 
   // Replaces *batch by the next rows; false: there are no more.  Views hold until the next call.
   absl::StatusOr<bool> Next(rows::Batch* batch);
-  // Of blocks and runs that are still needed.
+  // Counts blocks and runs that are still needed.
   size_t MemoryBytes() const;
 
  private:

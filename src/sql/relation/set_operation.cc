@@ -70,7 +70,7 @@ class SetOperation final : public Operator {
   bool is_input_ = true;  // the inputs are worked on, not a part of them
   std::vector<Part> parts_;
 
-  // Of the inputs, or the part at hand:
+  // The inputs, or the part at hand, and their groups.
   Part part_;
   Groups groups_;  // of both inputs
   // By group:

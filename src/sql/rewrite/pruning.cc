@@ -143,7 +143,7 @@ class Narrower {
   // What an expression over `input` (of a join: over two) needs.
   absl::Status Collect(ExpressionPtr* expression, const Plan& of, Needs* needs) const;
   void Replace(ExpressionPtr* expression, const Needs& needs, const Places& places) const;
-  // Of an expression that is a number of a cell.  False: it is none, or `of` does not say so.
+  // Collects an expression that is a number of a cell.  False: it is none, or `of` does not say so.
   bool CollectNumber(const Expression& node, size_t level, const Plan& of, Needs* needs) const;
   bool ReplaceNumber(ExpressionPtr* node, size_t level, const Needs& needs, const Places& places) const;
   absl::Status CollectAll(Plan* plan, Needs* needs) const;

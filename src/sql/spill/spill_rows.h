@@ -58,7 +58,7 @@ class SpilledRows {
 
   size_t rows() const { return rows_; }
   int64_t bytes() const { return file_->bytes(); }
-  // Of a block that is being written or read.
+  // Counts the block that is being written or read.
   size_t MemoryBytes() const { return buffer_.MemoryBytes() + block_.capacity() + arena_.MemoryBytes(); }
 
  private:

@@ -26,7 +26,7 @@ class SpillSpace {
   struct Limits {
     int64_t query_bytes_max = int64_t{16} << 30;  // of one query
     int64_t bytes_max = int64_t{64} << 30;        // of all queries together
-    // Of the disk so many hundredths stay free, but no more than so many bytes: more than what writes of cells need, which are
+    // So many hundredths of the disk stay free, but no more than so many bytes: more than writes of cells need, which are
     // refused when the disk is nearly full (docs/reliability.md).
     int64_t free_percent_min = 10;
     int64_t free_bytes_max = int64_t{32} << 30;
@@ -66,7 +66,7 @@ class QuerySpill {
   QuerySpill& operator=(const QuerySpill&) = delete;
 
   bool is_there() const { return space_ != nullptr; }
-  // Of all files now, and of all that were written so far.
+  // The bytes of all files now, and of all that were written so far.
   int64_t bytes() const { return bytes_; }
   int64_t bytes_written() const { return bytes_written_; }
 

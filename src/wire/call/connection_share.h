@@ -17,7 +17,7 @@
 
 namespace sonde {
 
-// Of one read.  Given back at its end.
+// The share that one read takes of its connection.  It is given back at the end of the read.
 class ConnectionShare {
  public:
   // `call` must outlive this.

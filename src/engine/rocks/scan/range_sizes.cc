@@ -157,7 +157,7 @@ class Division {
     if (pages_ >= kPagesOfPart) EndPart();
   }
   bool IsFull() const { return divided_.parts.size() >= kPartsMax; }
-  // What is left of the range at hand.
+  // The rest of the range at hand.
   const RowRange& open() const { return open_; }
   DividedRanges Finish(std::vector<RowRange> rest) {
     if (!part_.empty()) EndPart();
