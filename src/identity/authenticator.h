@@ -1,0 +1,40 @@
+// How a caller proves who he is.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "identity/principal.h"
+
+namespace sonde {
+
+// The names in a client's certificate, whose chain and possession of the key the TLS handshake has checked.
+struct PeerCertificate {
+  std::string subject;              // "CN=ingest,O=Example"
+  std::vector<std::string> uris;    // of its alternative names: "spiffe://example.com/ingest"
+  std::vector<std::string> emails;  // likewise
+};
+
+// What a call brings.  Views hold as long as the call.
+struct Credentials {
+  std::string_view authorization;  // the value of its header `authorization`; empty: it has none
+  const PeerCertificate* certificate = nullptr;  // null: the client showed none
+};
+
+// Threads: all functions may be called at once.
+class Authenticator {
+ public:
+  virtual ~Authenticator() = default;
+
+  // UNAUTHENTICATED: the credentials prove nobody.  The text is the same for all causes: it is the answer to the call.  The
+  // cause is put into `cause` (may be null), for the audit log; no part of a secret is in it.
+  virtual absl::StatusOr<std::shared_ptr<const Principal>> Authenticate(const Credentials& credentials,
+                                                                        absl::Time now,
+                                                                        std::string* cause) = 0;
+};
+
+}  // namespace sonde

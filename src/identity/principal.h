@@ -1,0 +1,27 @@
+// Who calls.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace sonde {
+
+enum class Proof : uint8_t {
+  kNone,         // authentication is off, and nobody was asked
+  kKey,          // a token that the client signed with a key which Sonde issued
+  kToken,        // a static token
+  kCertificate,  // the client's certificate
+  kSession       // a login of the web page
+};
+
+struct Principal {
+  std::string member;  // as policies name it: "serviceAccount:NAME@sonde.local"; empty: nobody was asked
+  std::vector<std::string> groups;  // "group:NAME", those of the configuration that the member is in
+  Proof proof = Proof::kNone;
+  absl::Time until = absl::InfiniteFuture();  // the proof holds until then
+};
+
+}  // namespace sonde
