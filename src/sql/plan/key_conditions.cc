@@ -133,7 +133,14 @@ Ranges KeyConditions::FindNull(const Expression& argument, bool wanted) const {
   return Chosen({{RowRange::Single("")}}, wanted);
 }
 
-// STARTS_WITH and LIKE.  A text that is written with an escape still begins as it does without.
+// A text that is written with an escape still begins as it does without.  But where the prefix is nothing but escapes, a
+// shorter text is written as the prefix, too.
+KeyConditions::Part KeyConditions::BeginningWith(std::string_view prefix) const {
+  const bool is_exact = BytesOf(Datum::Bytes(prefix)) == prefix;
+  return {NormalizeRanges({RowRange::Prefix(prefix)}), is_exact};
+}
+
+// STARTS_WITH and LIKE.
 Ranges KeyConditions::FindPrefix(const Expression& call, bool wanted) const {
   const std::optional<Value> value =
       IsWhole(*call.arguments[0]) ? Constant(*call.arguments[1]) : std::nullopt;
@@ -141,7 +148,7 @@ Ranges KeyConditions::FindPrefix(const Expression& call, bool wanted) const {
   if (value->is_null()) return Nothing();
   const std::string_view bytes = value->datum().bytes();
   if (call.function->name == "$like") return Chosen(Like(bytes), wanted);
-  return Chosen({NormalizeRanges({RowRange::Prefix(bytes)})}, wanted);
+  return Chosen(BeginningWith(bytes), wanted);
 }
 
 KeyConditions::Part KeyConditions::Like(std::string_view pattern) const {
@@ -151,7 +158,9 @@ KeyConditions::Part KeyConditions::Like(std::string_view pattern) const {
       if (++i == pattern.size()) return Unknown();
       prefix += pattern[i];
     } else if (pattern[i] == '%' || pattern[i] == '_') {
-      return {NormalizeRanges({RowRange::Prefix(prefix)}), pattern.substr(i) == "%"};
+      Part part = BeginningWith(prefix);
+      part.is_exact = part.is_exact && pattern.substr(i) == "%";
+      return part;
     } else {
       prefix += pattern[i];
     }

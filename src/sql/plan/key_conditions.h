@@ -62,6 +62,7 @@ class KeyConditions {
   Ranges FindIn(const Expression& call, bool wanted) const;
 
   Part Equal(Side side, const std::string& delimiter, const Datum& value) const;
+  Part BeginningWith(std::string_view prefix) const;
   Part Like(std::string_view pattern) const;
   // Return the part, and the ranges, between two bounds; a bound that is not there is open.
   Part Between(const std::optional<Bound>& least, const std::optional<Bound>& most) const;

@@ -136,6 +136,21 @@ TEST(KeyFields, BoundOrderedCodes) {
   EXPECT_EQ(ranges("city <= 'x'"), "..x\\x00\\xff");
 }
 
+TEST(KeyFields, ATextThatIsWrittenAsAPrefixOfEscapesDoesNotBeginWithIt) {
+  RowKeySchema schema;
+  schema.fields = {{.name = "a", .kind = RowKeyField::Kind::kBytes, .null_escape = std::string(1, '\0')}};
+  const absl::StatusOr<BoundQuery> query =
+      BindOver(schema, "SELECT _key FROM t WHERE NOT STARTS_WITH(a, b'\\x00')");
+  ASSERT_TRUE(query.ok()) << query.status();
+  const absl::StatusOr<Ranges> ranges = KeyRanges(ScanOf(*query), EvaluationContext());
+  ASSERT_TRUE(ranges.ok());
+  std::string key;
+  ASSERT_TRUE(AppendRowKey(schema, {Datum::Bytes("")}, &key).ok());
+  EXPECT_EQ(key, std::string(1, '\0'));
+  EXPECT_TRUE(std::any_of(ranges->begin(), ranges->end(),
+                          [&](const RowRange& range) { return range.Contains(key); }));
+}
+
 // --- Random conditions over random keys.
 
 class RandomConditions {
