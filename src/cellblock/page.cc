@@ -20,4 +20,9 @@ uint64_t ChecksumOfPage(std::string_view page) {
   return GetFixed64(&end, &checksum) ? checksum : 0;
 }
 
+bool HasItsChecksum(std::string_view page) {
+  return page.size() >= kPageChecksumBytes &&
+         ChecksumOfPage(page) == PageChecksum(page.substr(0, page.size() - kPageChecksumBytes));
+}
+
 }  // namespace sonde

@@ -30,5 +30,7 @@ absl::StatusOr<PageHeader> ReadPageHeader(std::string_view page);
 
 // Returns the checksum at the end of a page without checking it.  Two pages with equal checksums are equal.
 uint64_t ChecksumOfPage(std::string_view page);
+// Whether the checksum at the end of a page is that of the bytes before it.
+bool HasItsChecksum(std::string_view page);
 
 }  // namespace sonde

@@ -29,9 +29,7 @@ absl::Status PageReader::Parse(std::string_view page) {
   if (absl::Status status = ParsePageHeader(page, &parts_); !status.ok()) return status;
   const PageSections& sections = parts_.sections;
   if (parts_.header.page_bytes != page.size()) return DamagedPage("cut short, or too long");
-  if (ChecksumOfPage(page) != PageChecksum(page.substr(0, page.size() - kPageChecksumBytes))) {
-    return DamagedPage("the checksum does not match");
-  }
+  if (!HasItsChecksum(page)) return DamagedPage("the checksum does not match");
   std::string_view rest = page.substr(parts_.header.header_bytes);
   const auto take = [&rest](uint64_t bytes) {
     const std::string_view section = rest.substr(0, bytes);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,12 +35,17 @@ class Snapshots {
                             absl::Time deadline = absl::InfiniteFuture()) = 0;
   // Returns the snapshots by name, ascending.
   virtual absl::StatusOr<std::vector<Facts>> List(absl::Time deadline = absl::InfiniteFuture()) = 0;
+  struct RestoreOptions {
+    absl::Time deadline = absl::InfiniteFuture();
+    // Told now and then how much is done, in [0, 1].  An error ends the restore with that status.  May be null.
+    std::function<absl::Status(double done)> on_progress = nullptr;
+  };
   // Adds the cells of the snapshot to a table, which the caller has made and nobody else writes.  Families
   // keep their ids.  Nothing is logged.  It may be repeated after an error.  NOT_FOUND: there is no such
-  // snapshot, or table.
-  virtual absl::Status Restore(std::string_view name, TableId into,
-                               absl::Time deadline = absl::InfiniteFuture()) = 0;
-  // Drops a snapshot.  It is no error if there is none.
+  // snapshot, or table.  DATA_LOSS: the snapshot is damaged; the table has none of its cells.
+  virtual absl::Status Restore(std::string_view name, TableId into, const RestoreOptions& options) = 0;
+  absl::Status Restore(std::string_view name, TableId into) { return Restore(name, into, {}); }
+  // Drops a snapshot.  It is no error if there is none.  A restore of the snapshot that is under way may fail.
   virtual absl::Status Drop(std::string_view name, absl::Time deadline = absl::InfiniteFuture()) = 0;
 
  protected:

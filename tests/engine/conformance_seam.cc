@@ -1,4 +1,7 @@
 // Guards, versions of records, snapshots, deadlines, what may be forgotten.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -158,6 +161,29 @@ TEST_P(EngineConformance, ASnapshotIsRestoredIntoAnotherTable) {
   EXPECT_EQ(Rows({RowRange::All()}, false, kInto).size(), 3u);
 }
 
+TEST_P(EngineConformance, ARestoreTellsItsProgressAndIsEnded) {
+  Snapshots* const snapshots = engine_->snapshots();
+  if (snapshots == nullptr) GTEST_SKIP() << "the engine has none";
+  Put("a", "q", 1'000, "1");
+  ASSERT_EQ(snapshots->Make("s", kTable), absl::OkStatus());
+  constexpr TableId kInto = 11;
+  ASSERT_EQ(engine_->CreateTable({.id = kInto}), absl::OkStatus());
+  const auto end = [](double done) { return absl::CancelledError(done <= 1 ? "enough" : "too much"); };
+  EXPECT_EQ(snapshots->Restore("s", kInto, {.on_progress = end}), absl::CancelledError("enough"));
+  EXPECT_TRUE(Rows({RowRange::All()}, false, kInto).empty());
+  EXPECT_EQ(snapshots->Restore("s", kInto, {.deadline = absl::Now() - absl::Seconds(1)}).code(),
+            StatusCode::kDeadlineExceeded);
+  std::vector<double> told;
+  const auto note = [&](double done) {
+    told.push_back(done);
+    return absl::OkStatus();
+  };
+  ASSERT_EQ(snapshots->Restore("s", kInto, {.on_progress = note}), absl::OkStatus());
+  EXPECT_FALSE(told.empty());
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_EQ(Rows({RowRange::All()}, false, kInto).size(), 1u);
+}
+
 TEST_P(PersistentEngineConformance, SnapshotsOutliveARestartAndTheirTable) {
   Put("a", "q", 1'000, "1");
   ASSERT_EQ(engine_->snapshots()->Make("s", kTable), absl::OkStatus());
@@ -168,6 +194,30 @@ TEST_P(PersistentEngineConformance, SnapshotsOutliveARestartAndTheirTable) {
   ASSERT_EQ(engine_->CreateTable({.id = kInto}), absl::OkStatus());
   ASSERT_EQ(engine_->snapshots()->Restore("s", kInto), absl::OkStatus());
   EXPECT_EQ(Rows({RowRange::All()}, false, kInto).size(), 1u);
+}
+
+TEST_P(PersistentEngineConformance, RestoredRowsOutliveARestartAndTheirSnapshot) {
+  for (int i = 0; i < 3'000; ++i) Put(fmt::format("row-{:05}", i), "q", 1'000 + i, std::string(100, 'v'));
+  FlushOrCompact();
+  for (int i = 0; i < 3'000; i += 7) Put(fmt::format("row-{:05}", i), "q", 9'000'000, "new");
+  ASSERT_EQ(engine_->snapshots()->Make("s", kTable), absl::OkStatus());
+  constexpr TableId kInto = 11;
+  ASSERT_EQ(engine_->CreateTable({.id = kInto}), absl::OkStatus());
+  ASSERT_EQ(engine_->snapshots()->Restore("s", kInto), absl::OkStatus());
+  ASSERT_EQ(engine_->snapshots()->Drop("s"), absl::OkStatus());
+  const auto describe = [this](TableId table) {
+    std::string rows;
+    for (const ObservedRow& row : Rows({RowRange::All()}, false, table)) rows += Describe(row) + "\n";
+    return rows;
+  };
+  const std::string wanted = describe(kTable);
+  EXPECT_EQ(describe(kInto), wanted);
+  ASSERT_EQ(engine_->DropTable(kTable), absl::OkStatus());
+  FlushOrCompact();
+  EXPECT_EQ(describe(kInto), wanted);
+  Restart();
+  ASSERT_EQ(engine_->CreateTable({.id = kInto}), absl::OkStatus());
+  EXPECT_EQ(describe(kInto), wanted);
 }
 
 TEST_P(EngineConformance, WhatMayBeForgottenIsAltered) {

@@ -320,8 +320,11 @@ absl::StatusOr<std::vector<Snapshots::Facts>> MemoryEngine::List(absl::Time dead
   return facts;
 }
 
-absl::Status MemoryEngine::Restore(std::string_view name, TableId into, absl::Time deadline) {
-  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+absl::Status MemoryEngine::Restore(std::string_view name, TableId into, const RestoreOptions& options) {
+  if (absl::Status status = CheckDeadline(options.deadline); !status.ok()) return status;
+  if (options.on_progress) {
+    if (absl::Status status = options.on_progress(0); !status.ok()) return status;
+  }
   const absl::WriterMutexLock guard(&lock_);
   const auto snapshot = snapshots_.find(name);
   if (snapshot == snapshots_.end()) return NoSnapshot(name);

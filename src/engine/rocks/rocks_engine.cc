@@ -16,6 +16,7 @@
 #include "engine/rocks/files/open_check.h"
 #include "engine/rocks/files/rocks_status.h"
 #include "engine/rocks/files/sync_directory.h"
+#include "engine/rocks/page_files.h"
 #include "engine/rocks/scan/range_sizes.h"
 #include "engine/rocks/scan/rocks_scan.h"
 #include "engine/rocks/settle/large_compactions.h"
@@ -69,10 +70,14 @@ RocksEngine::RocksEngine(const RocksOptions& options)
       write_stop_(options_.tell),
       compaction_room_(env_),
       records_(&write_stop_),
-      snapshots_(this, options_.data_dir,
+      snapshots_(options_.data_dir,
                  {.make = [this](TableId table,
                                  const std::string& directory) { return Checkpoint(table, directory); },
-                  .open = [this](const std::string& directory) { return OpenCopy(directory); }}) {}
+                  .restore =
+                      [this](const std::string& directory, TableId table, TableId into,
+                             const std::string& work, const Snapshots::RestoreOptions& restore) {
+                        return RestoreCopy(directory, table, into, work, restore);
+                      }}) {}
 
 RocksEngine::~RocksEngine() {
   schedule_.reset();
@@ -170,6 +175,7 @@ absl::Status RocksEngine::OpenRecords() {
 }
 
 absl::Status RocksEngine::StartKeeping() {
+  snapshots_.RemoveUnfinished();
   const auto tell = [this](TellLevel level, const std::string& text) { TellOf(level, text); };
   DiskGuard::Options disk{.data_dir = options_.data_dir,
                           .measure = measure_disk_,
@@ -474,6 +480,33 @@ absl::StatusOr<std::unique_ptr<RocksEngine>> RocksEngine::OpenCopy(const std::st
   options.memory_bytes = kCopyMemoryBytes;
   options.settles = false;
   return Open(options);
+}
+
+absl::Status RocksEngine::RestoreCopy(const std::string& directory, TableId table, TableId into,
+                                      const std::string& work, const Snapshots::RestoreOptions& options) {
+  if (absl::Status status = CheckCall(into, options.deadline); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<RocksEngine>> copy = OpenCopy(directory);
+  if (!copy.ok()) return copy.status();
+  const auto go_on = [&](double done) -> absl::Status {
+    absl::Status status = CheckDeadline(options.deadline);
+    if (status.ok() && options.on_progress) status = options.on_progress(done);
+    return status;
+  };
+  // What a copy has in its heads settles there, so that all of its cells are in pages, also when it is restored again.
+  if (absl::Status status = (*copy)->SettleAll(); !status.ok()) return status;
+  if (absl::Status status = go_on(0); !status.ok()) return status;
+  const auto check_room = [&](uint64_t bytes) {
+    if (disk_guard_->HasRoomForStep(bytes)) return absl::OkStatus();
+    return absl::ResourceExhaustedError(fmt::format(
+        "Restoring {} bytes of pages would leave too little room on the disk, of which {} bytes are free",
+        bytes, disk_guard_->free_bytes()));
+  };
+  const absl::StatusOr<PageFiles> files =
+      WritePageFiles(*(*copy)->store_, table, *store_, into,
+                     {.directory = work, .check_room = check_room, .on_progress = go_on});
+  if (!files.ok()) return files.status();
+  if (absl::Status status = records_.CheckTable(into); !status.ok()) return status;
+  return settling_->TakeIn(files->pages, files->directory, files->totals);
 }
 
 absl::Status RocksEngine::ReduceCopy(const std::string& directory, TableId table) const {

@@ -182,6 +182,9 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   absl::Status OpenCells();
   absl::Status StartKeeping();
   static absl::StatusOr<std::unique_ptr<RocksEngine>> OpenOnce(const RocksOptions& options);
+  // Adds the cells of the copy of a table to another table, by files in the directory `work`.
+  absl::Status RestoreCopy(const std::string& directory, TableId table, TableId into, const std::string& work,
+                           const Snapshots::RestoreOptions& options);
   // Takes all but one table out of a copy, which must not be open.
   absl::Status ReduceCopy(const std::string& directory, TableId table) const;
   absl::Status KeepOnly(TableId table);

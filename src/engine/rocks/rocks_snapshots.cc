@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <memory>
 #include <system_error>
+#include <vector>
 
+#include "absl/time/clock.h"
 #include "engine/engine_errors.h"
-#include "model/row_range.h"
 
 namespace sonde {
 namespace {
@@ -17,8 +17,8 @@ namespace {
 constexpr char kBeforeTable = '@';
 // The suffix of a snapshot that is not done, or not any more.
 constexpr char kUnfinishedSuffix[] = ".part";
-// About how many bytes are restored in one commit.
-constexpr size_t kRestoredBytesMax = size_t{4} << 20;
+// The directory of a restore's files, which is unfinished until the table has them.
+constexpr char kRestoreDirectory[] = "restore.part";
 
 // nullopt: no directory of a snapshot, or one that is not done.
 std::optional<Snapshots::Facts> ParseDirectory(const std::string& directory) {
@@ -39,48 +39,6 @@ uint64_t BytesBelow(const std::string& directory) {
   }
   return bytes;
 }
-
-// Rows on their way into another table.
-class RestoredRows {
- public:
-  RestoredRows(RowStore* store, TableId into, absl::Time deadline)
-      : store_(store), into_(into), options_{.deadline = deadline} {}
-
-  // Copies the piece.
-  absl::Status Add(const RowPiece& piece) {
-    size_t bytes = piece.row_key.size();
-    for (const CellView& cell : piece.cells) bytes += cell.qualifier.size() + cell.value.size();
-    auto& copy = copies_.emplace_back(std::make_unique<std::string>());
-    copy->reserve(bytes);  // so that nothing moves
-    const auto keep = [&](std::string_view view) {
-      copy->append(view);
-      return std::string_view(*copy).substr(copy->size() - view.size());
-    };
-    RowChange change{keep(piece.row_key), {}};
-    FamilyDelta& family = change.delta.families.emplace_back();
-    family.family = piece.family;
-    for (const CellView& cell : piece.cells)
-      family.puts.push_back({keep(cell.qualifier), cell.timestamp_micros, keep(cell.value)});
-    changes_.push_back(std::move(change));
-    bytes_ += bytes;
-    return bytes_ < kRestoredBytesMax ? absl::OkStatus() : Write();
-  }
-  absl::Status Write() {
-    absl::Status status = store_->Apply(into_, changes_, options_);
-    changes_.clear();
-    copies_.clear();
-    bytes_ = 0;
-    return status;
-  }
-
- private:
-  RowStore* const store_;
-  const TableId into_;
-  const WriteOptions options_;
-  std::vector<std::unique_ptr<std::string>> copies_;  // what the changes view
-  std::vector<RowChange> changes_;
-  size_t bytes_ = 0;
-};
 
 }  // namespace
 
@@ -134,23 +92,46 @@ absl::StatusOr<std::vector<Snapshots::Facts>> RocksSnapshots::List(absl::Time de
   return all;
 }
 
-absl::Status RocksSnapshots::Restore(std::string_view name, TableId into, absl::Time deadline) {
+absl::Status RocksSnapshots::Restore(std::string_view name, TableId into, const RestoreOptions& options) {
+  if (absl::Status status = CheckDeadline(options.deadline); !status.ok()) return status;
+  {
+    const absl::MutexLock lock(&restoring_mutex_);
+    const auto is_free = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(restoring_mutex_) { return !is_restoring_; };
+    if (!restored_.WaitFor(&restoring_mutex_, options.deadline - absl::Now(), absl::Condition(&is_free))) {
+      return absl::DeadlineExceededError("The deadline passed while another restore was under way");
+    }
+    is_restoring_ = true;
+  }
+  absl::Status status = RestoreAlone(name, into, options);
+  const absl::MutexLock lock(&restoring_mutex_);
+  is_restoring_ = false;
+  restored_.SignalAll();
+  return status;
+}
+
+absl::Status RocksSnapshots::RestoreAlone(std::string_view name, TableId into,
+                                          const RestoreOptions& options) {
   const std::optional<std::string> path = Find(name);
   if (!path.has_value()) return NoSnapshot(name);
-  const absl::StatusOr<std::unique_ptr<RowStore>> copy = copies_.open(*path);
-  if (!copy.ok()) return copy.status();
-  absl::StatusOr<std::unique_ptr<RowStream>> stream =
-      (*copy)->Scan(ParseDirectory(std::filesystem::path(*path).filename().string())->table,
-                    {RowRange::All()}, {.deadline = deadline});
-  if (!stream.ok()) return stream.status();
-  RestoredRows rows(store_, into, deadline);
-  RowPiece piece;
-  while (true) {
-    const absl::StatusOr<bool> more = (*stream)->Next(&piece);
-    if (!more.ok()) return more.status();
-    if (!*more) return rows.Write();
-    if (absl::Status status = rows.Add(piece); !status.ok()) return status;
+  const std::string work = directory_ + "/" + kRestoreDirectory;
+  std::error_code error;
+  std::filesystem::remove_all(work, error);
+  if (!error) std::filesystem::create_directory(work, error);
+  if (error) return absl::UnavailableError(fmt::format("Making {}: {}", work, error.message()));
+  const TableId table = ParseDirectory(std::filesystem::path(*path).filename().string())->table;
+  absl::Status status = copies_.restore(*path, table, into, work, options);
+  std::filesystem::remove_all(work, error);
+  return status;
+}
+
+void RocksSnapshots::RemoveUnfinished() const {
+  std::vector<std::filesystem::path> unfinished;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(directory_, error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    if (entries->path().extension() == kUnfinishedSuffix) unfinished.push_back(entries->path());
   }
+  for (const std::filesystem::path& path : unfinished) std::filesystem::remove_all(path, error);
 }
 
 absl::Status RocksSnapshots::Drop(std::string_view name, absl::Time deadline) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,8 +15,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "engine/row_store.h"
+#include "base/steady_cond_var.h"
 #include "engine/snapshots.h"
+#include "model/cell.h"
 
 namespace sonde {
 
@@ -26,29 +26,39 @@ class RocksSnapshots final : public Snapshots {
   // The functions that snapshots need of the engine.
   struct Copies {
     std::function<absl::Status(TableId table, const std::string& directory)> make;
-    std::function<absl::StatusOr<std::unique_ptr<RowStore>>(const std::string& directory)> open;
+    // Adds the cells of the copy of a table in `directory` to the table `into`.  `work` is a directory that exists, for
+    // files until then.
+    std::function<absl::Status(const std::string& directory, TableId table, TableId into,
+                               const std::string& work, const RestoreOptions& options)>
+        restore;
   };
 
-  // `store`, into which snapshots are restored, must outlive this.
-  RocksSnapshots(RowStore* store, const std::string& data_dir, Copies copies)
-      : store_(store), directory_(data_dir + "/snapshots"), copies_(std::move(copies)) {}
+  RocksSnapshots(const std::string& data_dir, Copies copies)
+      : directory_(data_dir + "/snapshots"), copies_(std::move(copies)) {}
+
+  // Deletes the snapshots and the files of restores that were not done when the engine was closed.
+  void RemoveUnfinished() const;
 
   absl::Status Make(std::string_view name, TableId table, absl::Time deadline) override;
   absl::StatusOr<std::vector<Facts>> List(absl::Time deadline) override;
-  absl::Status Restore(std::string_view name, TableId into, absl::Time deadline) override;
+  // One at a time; others wait until their deadlines.
+  absl::Status Restore(std::string_view name, TableId into, const RestoreOptions& options) override;
   absl::Status Drop(std::string_view name, absl::Time deadline) override;
 
   // Returns the directory of a snapshot; nullopt: there is no such snapshot.
   std::optional<std::string> Find(std::string_view name) const;
 
  private:
+  absl::Status RestoreAlone(std::string_view name, TableId into, const RestoreOptions& options);
   absl::StatusOr<std::vector<Facts>> ListAll() const;
   std::string PathOf(const Facts& snapshot) const;
 
-  RowStore* const store_;
   const std::string directory_;
   const Copies copies_;
   absl::Mutex mutex_;  // held while snapshots are made and dropped
+  absl::Mutex restoring_mutex_;
+  SteadyCondVar restored_;
+  bool is_restoring_ ABSL_GUARDED_BY(restoring_mutex_) = false;
 };
 
 }  // namespace sonde

@@ -395,6 +395,30 @@ absl::Status Settling::FreeTable(TableId table) {
   return status;
 }
 
+absl::Status Settling::TakeIn(const std::vector<std::string>& pages,
+                              const std::vector<std::string>& directory, const PageTotals& totals) {
+  if (pages.empty()) return absl::OkStatus();
+  rocksdb::IngestExternalFileOptions options;
+  options.move_files = true;
+  std::vector<rocksdb::IngestExternalFileArg> args(2);
+  args[0].column_family = store_->column_family(CellStore::kPages);
+  args[0].external_files = pages;
+  args[1].column_family = store_->column_family(CellStore::kDirectory);
+  args[1].external_files = directory;
+  for (rocksdb::IngestExternalFileArg& arg : args) arg.options = options;
+  const absl::MutexLock lock(&mutex_);
+  {
+    const CellStore::PagesChange change(store_);
+    const rocksdb::Status status = store_->db()->IngestExternalFiles(args);
+    if (!status.ok()) return FromRocks(status, "Taking in restored pages");
+  }
+  const absl::MutexLock counts_lock(&counts_mutex_);
+  totals_.pages += totals.pages;
+  totals_.cells += totals.cells;
+  totals_.bytes += totals.bytes;
+  return absl::OkStatus();
+}
+
 // Frees ranges that nobody may read any more, from the column family `first` to the directory.  Deleted
 // tables take their deletes along, and so the deletes of deeper entries in other tables.  So all entries are
 // deleted before.

@@ -94,6 +94,11 @@ class Settling {
   absl::Status FreeFamily(TableId table, FamilyId family);
   absl::Status FreeTable(TableId table);
 
+  // Takes in files that hold pages and their entries of the directory (engine/rocks/page_files.h), all or none.  The
+  // store has no other pages of the table, or the same.  The files are gone if this succeeds.
+  absl::Status TakeIn(const std::vector<std::string>& pages, const std::vector<std::string>& directory,
+                      const PageTotals& totals);
+
   // How many times something was dropped.
   uint64_t drops() const { return drops_.load(std::memory_order_relaxed); }
 
