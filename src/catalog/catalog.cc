@@ -297,16 +297,20 @@ absl::StatusOr<TableSchemaRef> Catalog::Create(TableSchema schema) {
   return Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryCreate(schema); });
 }
 
-absl::StatusOr<TableSchemaRef> Catalog::TryCreate(TableSchema schema) {
-  if (const absl::Status found = Find(schema.name).status(); !absl::IsNotFound(found)) {
+absl::Status Catalog::CheckIsFree(std::string_view table_name) const {
+  if (const absl::Status found = Find(table_name).status(); !absl::IsNotFound(found)) {
     if (!found.ok()) return found;
-    return absl::AlreadyExistsError(fmt::format("Table already exists: {}", schema.name));
+    return absl::AlreadyExistsError(fmt::format("Table already exists: {}", table_name));
   }
+  const absl::ReaderMutexLock lock(&mutex_);
+  if (state_.tables.size() < kTablesMax) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format("Too many tables: the limit is {}", kTablesMax));
+}
+
+absl::StatusOr<TableSchemaRef> Catalog::TryCreate(TableSchema schema) {
+  if (absl::Status status = CheckIsFree(schema.name); !status.ok()) return status;
   {
     const absl::ReaderMutexLock lock(&mutex_);
-    if (state_.tables.size() >= kTablesMax) {
-      return absl::ResourceExhaustedError(fmt::format("Too many tables: the limit is {}", kTablesMax));
-    }
     schema.id = state_.next_table_id;
   }
   if (schema.families.size() > kFamiliesPerTableMax) {
@@ -336,6 +340,50 @@ absl::StatusOr<TableSchemaRef> Catalog::TryCreate(TableSchema schema) {
   }
   return made;
 }
+
+absl::StatusOr<TableId> Catalog::Reserve() {
+  absl::StatusOr<TableId> id =
+      Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryReserve(); });
+  if (!id.ok()) return id;
+  const absl::Status status = Insist([&] { return engine_->CreateTable({.id = *id}); });
+  if (status.ok()) return id;
+  Abandon(*id).IgnoreError();  // otherwise the next start does
+  return status;
+}
+
+absl::StatusOr<TableId> Catalog::TryReserve() {
+  TableId id = 0;
+  {
+    const absl::ReaderMutexLock lock(&mutex_);
+    id = state_.next_table_id;
+  }
+  absl::Status status = Write(
+      {{std::string(kNextTableId), std::to_string(id + 1)}, {fmt::format("{}{}", kDroppingPrefix, id), ""}});
+  if (!status.ok()) return status;
+  const absl::MutexLock lock(&mutex_);
+  if (lease_ == nullptr) state_.next_table_id = id + 1;
+  return id;
+}
+
+absl::StatusOr<TableSchemaRef> Catalog::CreateReserved(TableSchema schema) {
+  return Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryCreateReserved(schema); });
+}
+
+absl::StatusOr<TableSchemaRef> Catalog::TryCreateReserved(TableSchema schema) {
+  if (absl::Status status = CheckIsFree(schema.name); !status.ok()) return status;
+  FamilyId next_family_id = 1;
+  for (const FamilySchema& family : schema.families) next_family_id = std::max(next_family_id, family.id + 1);
+  absl::Status status = Write({{TableKey(schema.name), EncodeTableRecord({schema, next_family_id})},
+                               {fmt::format("{}{}", kDroppingPrefix, schema.id), std::nullopt}});
+  if (!status.ok()) return status;
+  if (status = TellEngine(schema); !status.ok()) return status;
+  auto made = std::make_shared<const TableSchema>(std::move(schema));
+  const absl::MutexLock lock(&mutex_);
+  if (lease_ == nullptr) state_.Set(made, next_family_id);
+  return made;
+}
+
+absl::Status Catalog::Abandon(TableId id) { return FinishDrop(fmt::format("{}{}", kDroppingPrefix, id)); }
 
 absl::Status Catalog::Delete(std::string_view table_name) {
   std::string dropping;

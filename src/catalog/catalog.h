@@ -84,6 +84,14 @@ class Catalog {
   // name is in use.  INVALID_ARGUMENT: a family is named twice, or as a field of the row keys.  RESOURCE_EXHAUSTED: more than kTablesMax or
   // kFamiliesPerTableMax.
   absl::StatusOr<TableSchemaRef> Create(TableSchema schema);
+  // Gives an id to a table whose rows come before its name: the engine has the table when this returns, and the
+  // catalog does not know it.  It is dropped by Abandon, or when the catalog is opened next.
+  absl::StatusOr<TableId> Reserve();
+  // Creates the table with the id that Reserve gave.  The ids of `schema` and of its families are kept.  Errors: as
+  // Create, but for the families' names.  After an error the id is still reserved.
+  absl::StatusOr<TableSchemaRef> CreateReserved(TableSchema schema);
+  // Drops a table that was reserved.
+  absl::Status Abandon(TableId id);
   // Deletes a table, its authorized views and its schema bundles.  NOT_FOUND: there is no such table.  FAILED_PRECONDITION: the
   // table or one of its views is protected, or the table has a change stream.
   absl::Status Delete(std::string_view table_name);
@@ -178,6 +186,11 @@ class Catalog {
   absl::StatusOr<Table> FindTable(std::string_view table_name) const;
   absl::StatusOr<Table> LookUp(std::string_view table_name) const;
   absl::StatusOr<TableSchemaRef> TryCreate(TableSchema schema) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<TableId> TryReserve() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<TableSchemaRef> TryCreateReserved(TableSchema schema)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // ALREADY_EXISTS, RESOURCE_EXHAUSTED: as Create.
+  absl::Status CheckIsFree(std::string_view table_name) const;
   absl::StatusOr<TableSchemaRef> TryModify(std::string_view table_name,
                                            const std::vector<FamilyModification>& modifications,
                                            std::vector<std::string>* dropping)

@@ -50,6 +50,7 @@ TEST(TableRecord, RoundTrips) {
                  {.name = "b",
                   .kind = RowKeyField::Kind::kTimestamp,
                   .number_encoding = RowKeyField::NumberEncoding::kOrderedCode}}};
+  record.schema.restored_from = {"backup", "table", "", 7, 8};
   const absl::StatusOr<TableRecord> again = DecodeTableRecord(EncodeTableRecord(record));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->schema, record.schema);
@@ -264,6 +265,39 @@ TEST(Catalog, SecretsOutliveIt) {
   EXPECT_NE(*catalog->Secret(""), secret);
   EXPECT_EQ(*(*Catalog::Open(engine.get()))->Secret("a"), secret);
   EXPECT_NE(*(*Catalog::Open(MemoryEngine::Create().get()))->Secret("a"), secret);
+}
+
+TEST_F(CatalogTest, AReservedTableKeepsItsIdsAndIsFoundOnceItIsCreated) {
+  ASSERT_TRUE(catalog_->Create(Named("first", {"f"})).ok());
+  const absl::StatusOr<TableId> id = catalog_->Reserve();
+  ASSERT_TRUE(id.ok());
+  EXPECT_EQ(*id, 2u);
+  EXPECT_EQ(catalog_->ListAll().size(), 1u);
+  ASSERT_TRUE(engine_->Ranges(*id).ok()) << "the engine has it";
+  TableSchema schema = Named("restored");
+  schema.id = *id;
+  schema.families = {{.name = "a", .id = 7}, {.name = "b", .id = 3}};
+  ASSERT_TRUE(catalog_->CreateReserved(schema).ok());
+  EXPECT_EQ(catalog_->CreateReserved(schema).status().code(), absl::StatusCode::kAlreadyExists);
+  Reopen();
+  EXPECT_EQ((*catalog_->Find(schema.name))->families, schema.families);
+  EXPECT_TRUE(engine_->Ranges(*id).ok());
+  const auto more = catalog_->Modify(schema.name, {CreateFamily{{.name = "c"}}});
+  ASSERT_TRUE(more.ok());
+  EXPECT_EQ((*more)->FindFamily("c")->id, 8u);
+  EXPECT_EQ((*catalog_->Create(Named("third")))->id, 3u);
+}
+
+TEST_F(CatalogTest, AReservedTableThatIsNotCreatedIsDropped) {
+  const absl::StatusOr<TableId> abandoned = catalog_->Reserve();
+  const absl::StatusOr<TableId> forgotten = catalog_->Reserve();
+  ASSERT_TRUE(abandoned.ok() && forgotten.ok());
+  ASSERT_EQ(catalog_->Abandon(*abandoned), absl::OkStatus());
+  EXPECT_EQ(engine_->Ranges(*abandoned).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(engine_->Ranges(*forgotten).ok());
+  Reopen();
+  EXPECT_EQ(engine_->Ranges(*forgotten).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ((*catalog_->Create(Named("t")))->id, 3u);
 }
 
 }  // namespace

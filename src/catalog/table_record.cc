@@ -78,6 +78,22 @@ RowKeySchema KeySchemaFromJson(const json& j) {
   return schema;
 }
 
+json RestoredToJson(const RestoredFrom& from) {
+  return {{"backup", from.backup},
+          {"source_table", from.source_table},
+          {"source_backup", from.source_backup},
+          {"start_micros", from.start_micros},
+          {"end_micros", from.end_micros}};
+}
+
+RestoredFrom RestoredFromJson(const json& j) {
+  return {.backup = j.at("backup").get<std::string>(),
+          .source_table = j.at("source_table").get<std::string>(),
+          .source_backup = j.at("source_backup").get<std::string>(),
+          .start_micros = j.at("start_micros").get<int64_t>(),
+          .end_micros = j.at("end_micros").get<int64_t>()};
+}
+
 }  // namespace
 
 std::string EncodeTableRecord(const TableRecord& record) {
@@ -110,6 +126,8 @@ std::string EncodeTableRecord(const TableRecord& record) {
               {"change_stream", change_stream},
               {"row_key_schema",
                schema.row_key_schema.has_value() ? KeySchemaToJson(*schema.row_key_schema) : json(nullptr)},
+              {"restored_from",
+               schema.restored_from.has_value() ? RestoredToJson(*schema.restored_from) : json(nullptr)},
               {"next_family_id", record.next_family_id}}
       .dump();
 }
@@ -145,6 +163,9 @@ absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes) {
     }
     if (const auto keys = j.find("row_key_schema"); keys != j.end() && !keys->is_null()) {
       schema.row_key_schema = KeySchemaFromJson(*keys);
+    }
+    if (const auto restored = j.find("restored_from"); restored != j.end() && !restored->is_null()) {
+      schema.restored_from = RestoredFromJson(*restored);
     }
     record.next_family_id = j.at("next_family_id").get<FamilyId>();
     return record;

@@ -35,6 +35,17 @@ struct ChangeStreamSchema {
   bool operator==(const ChangeStreamSchema&) const = default;
 };
 
+// The backup that a table was restored from.  Source: google.bigtable.admin.v2.BackupInfo.
+struct RestoredFrom {
+  std::string backup;         // projects/P/instances/I/clusters/C/backups/B
+  std::string source_table;   // of the backup
+  std::string source_backup;  // that the backup was copied from; empty: it is no copy
+  int64_t start_micros = 0;   // of the backup
+  int64_t end_micros = 0;
+
+  bool operator==(const RestoredFrom&) const = default;
+};
+
 // A schema is shared and never changed; an altered table gets a new TableSchema.
 struct TableSchema {
   std::string name;  // projects/P/instances/I/tables/T
@@ -45,6 +56,8 @@ struct TableSchema {
   std::vector<std::string> split_points;  // ascending; where the table was split when it was created
   std::optional<ChangeStreamSchema> change_stream;  // nullopt: changes are not logged
   std::optional<RowKeySchema> row_key_schema;       // keys are not checked against it when they are written
+
+  std::optional<RestoredFrom> restored_from = std::nullopt;  // nullopt: the table was created
 
   // Returns null if there is no family of this name or id.
   const FamilySchema* FindFamily(std::string_view family) const;
