@@ -1,0 +1,119 @@
+// The backups of a store: records that name snapshots of tables.
+//
+// A backup begins as a record in the state CREATING.  Then the snapshot is made, and the record becomes READY in one step.  A
+// copy is a record that names the same snapshot, which goes with the last of its records.  So a crash leaves a record of
+// CREATING, or a snapshot without a record: Open removes both.
+//
+// A restored table gets its rows first, and its name when they are all there (Catalog::Reserve).
+//
+// Threads: all functions may be called at once.  Make and Restore take as long as the engine needs for them.
+// Errors of all functions: those of the engine; DATA_LOSS: a record is damaged.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "backup/backup.h"
+#include "backup/store/backup_record.h"
+#include "base/clock.h"
+#include "catalog/catalog.h"
+#include "engine/engine.h"
+
+namespace sonde {
+
+struct BackupsOptions {
+  size_t per_table_max = 150;  // in a cluster
+};
+
+// The part of a new backup that its caller chooses.
+struct NewBackup {
+  std::string name;  // projects/P/instances/I/clusters/C/backups/B, checked
+  absl::Time expire;
+  BackupType type = BackupType::kStandard;
+  std::optional<absl::Time> hot_to_standard = std::nullopt;
+};
+
+class Backups {
+ public:
+  using Options = BackupsOptions;
+
+  // Removes what a crash has left.  All must outlive this.
+  static absl::StatusOr<std::unique_ptr<Backups>> Open(Engine* engine, Catalog* catalog, const Clock* clock,
+                                                       const Options& options = {});
+
+  // NOT_FOUND: there is no such backup.
+  absl::StatusOr<Backup> Find(std::string_view name) const;
+  // Returns the backups whose names begin with `prefix`, by name.
+  absl::StatusOr<std::vector<Backup>> List(std::string_view prefix) const;
+
+  // Writes the record of a backup that is to be made of a table.  NOT_FOUND: there is no such table.  ALREADY_EXISTS: the name
+  // is in use.  RESOURCE_EXHAUSTED: the table has as many backups in the cluster as it may.  UNIMPLEMENTED: the engine has no
+  // snapshots.
+  absl::StatusOr<Backup> Begin(const NewBackup& wanted, std::string_view source_table);
+  // Makes the snapshot of a backup that was begun, and returns the backup, which is READY.  After an error there is no such
+  // backup.  CANCELLED: it was deleted meanwhile.
+  absl::StatusOr<Backup> Make(std::string_view name);
+
+  // Copies a backup.  NOT_FOUND: there is no such backup.  FAILED_PRECONDITION: it is not READY, or expires within
+  // 24 hours.  INVALID_ARGUMENT: it is a copy.  ALREADY_EXISTS, RESOURCE_EXHAUSTED: as Begin.
+  absl::StatusOr<Backup> Copy(std::string_view source, const NewBackup& wanted);
+
+  // `change` gets a copy of a READY backup, and may change the times and the type; an error of it is the answer.
+  // FAILED_PRECONDITION: the backup is not READY.
+  absl::StatusOr<Backup> Update(std::string_view name,
+                                const std::function<absl::Status(Backup* backup)>& change);
+
+  // FAILED_PRECONDITION: a table is being restored from it.
+  absl::Status Delete(std::string_view name);
+
+  // Makes a table of a backup's rows: with its families, without their rules of garbage collection.  ALREADY_EXISTS:
+  // the table's name is in use.  FAILED_PRECONDITION: the backup is not READY.  DATA_LOSS: its snapshot is gone, or damaged.
+  absl::StatusOr<TableSchemaRef> Restore(std::string_view name, std::string_view table_name,
+                                         const Snapshots::RestoreOptions& options = {});
+
+  // Deletes the backups that have expired, makes hot ones STANDARD whose time has come, and counts the bytes of those
+  // that were not counted.  To be called now and then.  Goes on after an error, and returns the first.
+  absl::Status Sweep();
+
+ private:
+  Backups(Engine* engine, Catalog* catalog, const Clock* clock, const Options& options)
+      : engine_(engine), catalog_(catalog), clock_(clock), options_(options) {}
+
+  struct Stored {
+    BackupRecord record;
+    int64_t version = 0;
+  };
+
+  absl::Time Now() const { return absl::FromUnixMicros(clock_->NowMicros()); }
+  absl::Status RemoveUnfinished();
+  absl::StatusOr<std::vector<Stored>> Read(std::string_view prefix) const;
+  absl::StatusOr<Stored> ReadOne(std::string_view name) const;
+  // ALREADY_EXISTS, RESOURCE_EXHAUSTED: as Begin.
+  absl::Status CheckIsFree(std::string_view name, std::string_view source_table) const;
+  absl::Status Write(const BackupRecord& record, int64_t expected_version);
+  // Drops a snapshot that no record names.
+  absl::Status DropIfUnnamed(const std::string& snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<TableSchemaRef> RestoreInto(TableId id, const Stored& stored, std::string_view table_name,
+                                             const Snapshots::RestoreOptions& options);
+  absl::Status SweepOne(Stored stored);
+
+  Engine* const engine_;
+  Catalog* const catalog_;
+  const Clock* const clock_;
+  const Options options_;
+
+  mutable absl::Mutex mutex_;  // held while records are changed
+  // How many restores read a snapshot.
+  absl::flat_hash_map<std::string, int> restoring_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sonde
