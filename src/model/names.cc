@@ -52,6 +52,8 @@ absl::Status CheckId(std::string_view id, std::string_view what) {
 
 constexpr std::string_view kAuthorizedViews = "/authorizedViews/";
 constexpr std::string_view kSchemaBundles = "/schemaBundles/";
+constexpr std::string_view kBackups = "/backups/";
+constexpr std::string_view kClusters = "/clusters/";
 
 }  // namespace
 
@@ -94,6 +96,25 @@ absl::Status CheckSchemaBundleName(std::string_view name) {
       fmt::format("Invalid schema bundle name '{}': it must be "
                   "projects/<project>/instances/<instance>/tables/<table>/schemaBundles/<schema_bundle>",
                   Printable(name)));
+}
+
+absl::Status CheckBackupId(std::string_view id) { return CheckId(id, "backup"); }
+
+absl::Status CheckBackupName(std::string_view name) {
+  const std::string_view cluster = ClusterOfBackup(name);
+  const size_t at = cluster.rfind(kClusters);
+  if (cluster.size() < name.size() && at != std::string_view::npos && IsInstanceName(cluster.substr(0, at)) &&
+      CheckId(cluster.substr(at + kClusters.size()), "cluster").ok()) {
+    return CheckBackupId(name.substr(cluster.size() + kBackups.size()));
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid backup name '{}': it must be "
+                  "projects/<project>/instances/<instance>/clusters/<cluster>/backups/<backup>",
+                  Printable(name)));
+}
+
+std::string_view ClusterOfBackup(std::string_view backup_name) {
+  return backup_name.substr(0, backup_name.rfind(kBackups));
 }
 
 absl::Status CheckFamilyName(std::string_view name) {

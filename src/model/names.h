@@ -1,6 +1,6 @@
 // Names of resources: instances (projects/P/instances/I), tables (projects/P/instances/I/tables/T), authorized
-// views (projects/P/instances/I/tables/T/authorizedViews/V) and schema bundles
-// (projects/P/instances/I/tables/T/schemaBundles/B).
+// views (projects/P/instances/I/tables/T/authorizedViews/V), schema bundles
+// (projects/P/instances/I/tables/T/schemaBundles/B) and backups (projects/P/instances/I/clusters/C/backups/B).
 #pragma once
 
 #include <string>
@@ -35,6 +35,13 @@ absl::Status CheckSchemaBundleId(std::string_view id);
 // INVALID_ARGUMENT unless `name` is a table's name, then /schemaBundles/ and the id of a bundle.
 absl::Status CheckSchemaBundleName(std::string_view name);
 
+// INVALID_ARGUMENT unless `id` could be a table's id.
+absl::Status CheckBackupId(std::string_view id);
+
+// INVALID_ARGUMENT unless `name` is an instance's name, then /clusters/, the id of a cluster, /backups/ and the id of a
+// backup.
+absl::Status CheckBackupName(std::string_view name);
+
 // Returns projects/P/instances/I of a table's name that passed CheckTableName.
 std::string_view InstanceOfTable(std::string_view table_name);
 // Returns T of a table's name that passed CheckTableName.
@@ -44,6 +51,9 @@ std::string_view IdOfTable(std::string_view table_name);
 std::string_view TableOfAuthorizedView(std::string_view view_name);
 // Returns V of a view's name that passed CheckAuthorizedViewName.
 std::string_view IdOfAuthorizedView(std::string_view view_name);
+
+// Returns projects/P/instances/I/clusters/C of a backup's name that passed CheckBackupName.
+std::string_view ClusterOfBackup(std::string_view backup_name);
 
 // Returns the table's name in a bundle's name that passed CheckSchemaBundleName.
 std::string_view TableOfSchemaBundle(std::string_view bundle_name);

@@ -1,9 +1,13 @@
 #include "wire/grpc_server.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "backup/store/backup_sweeper.h"
+#include "backup/store/backups.h"
 #include "base/admission.h"
 #include "model/limits.h"
 #include "table/commit_line.h"
@@ -29,6 +33,9 @@ constexpr absl::Duration kReadWaitWhenOverloaded = absl::Milliseconds(20);
 // Calls of the administration that may be under way.
 constexpr int64_t kAdminCallsMax = 1'000;
 constexpr int64_t kAdminBytesMax = 32 << 20;
+
+// How often backups are looked at that expire, cool, or have not been counted.
+constexpr absl::Duration kBackupSweepInterval = absl::Seconds(20);
 
 // Watches of health: about as many as there may be connections.
 constexpr int64_t kHealthWatchesMax = 10'000;
@@ -60,8 +67,9 @@ size_t ReaderThreads(size_t asked) {
 
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables, KeyVisualizer* key_visualizer,
-        std::unique_ptr<PreparedQueries> prepared_queries)
+        std::unique_ptr<PreparedQueries> prepared_queries, std::unique_ptr<Backups> all_backups)
       : queries(std::move(prepared_queries)),
+        backups(std::move(all_backups)),
         workers(options.worker_threads, {}, turn_clock.get()),
         large_readers(kLargeReaderThreads, kLargeWait, turn_clock.get()),
         large_waiters(kLargeWaiterThreads, kLargeWriteWait, turn_clock.get()),
@@ -101,7 +109,7 @@ struct GrpcServer::Parts {
               .spill = options.sql_spill} {
     AddDataService(tables, &change_streams, calls, &router);
     AddSqlCalls(tables, queries.get(), &query_metrics, calls, &router);
-    AddTableAdminService(tables, &change_streams.streams(), &operations, calls, &router);
+    AddTableAdminService(tables, backups.get(), &change_streams.streams(), &operations, calls, &router);
     AddInstanceAdminService(tables, key_visualizer, calls, &router);
     AddOperationsService(&operations, calls, &router);
     AddHealthService(&health_watches, &router);
@@ -110,6 +118,10 @@ struct GrpcServer::Parts {
   }
 
   const std::unique_ptr<PreparedQueries> queries;
+  const std::unique_ptr<Backups> backups;
+  BackupSweeper backup_sweeper{backups.get(), kBackupSweepInterval, [](const absl::Status& error) {
+                                 spdlog::error("Sweeping backups: {}", std::string(error.message()));
+                               }};
   RequestMetrics metrics;
   QueryMetrics query_metrics;
   const std::unique_ptr<TurnClock> turn_clock = TurnClock::Start();
@@ -141,7 +153,11 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   absl::StatusOr<std::unique_ptr<PreparedQueries>> queries =
       PreparedQueries::Create(tables, options.sql_dialect);
   if (!queries.ok()) return queries.status();
-  auto parts = std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries));
+  absl::StatusOr<std::unique_ptr<Backups>> backups =
+      Backups::Open(&tables->engine(), &tables->catalog(), &tables->clock());
+  if (!backups.ok()) return backups.status();
+  auto parts =
+      std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries), *std::move(backups));
   rpc::ServerOptions transport;
   transport.host = options.host;
   transport.port = options.port;

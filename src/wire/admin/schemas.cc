@@ -273,6 +273,15 @@ absl::StatusOr<std::vector<FamilyModification>> ParseModifications(
   return result;
 }
 
+void InfoToProto(const RestoredFrom& from, admin::BackupInfo* out) {
+  using google::protobuf::util::TimeUtil;
+  out->set_backup(from.backup);
+  *out->mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(from.start_micros);
+  *out->mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(from.end_micros);
+  out->set_source_table(from.source_table);
+  out->set_source_backup(from.source_backup);
+}
+
 void ToProto(const TableSchema& schema, admin::Table::View view, admin::Table::View unspecified,
              admin::Table* out) {
   if (view == admin::Table::VIEW_UNSPECIFIED) view = unspecified;
@@ -284,6 +293,11 @@ void ToProto(const TableSchema& schema, admin::Table::View view, admin::Table::V
     if (schema.change_stream.has_value()) {
       *out->mutable_change_stream_config()->mutable_retention_period() =
           google::protobuf::util::TimeUtil::MicrosecondsToDuration(schema.change_stream->retention_micros);
+    }
+    if (schema.restored_from.has_value()) {
+      admin::RestoreInfo* const info = out->mutable_restore_info();
+      info->set_source_type(admin::BACKUP);
+      InfoToProto(*schema.restored_from, info->mutable_backup_info());
     }
     if (schema.row_key_schema.has_value()) ToProto(*schema.row_key_schema, out->mutable_row_key_schema());
     for (const FamilySchema& family : schema.families) {

@@ -27,6 +27,8 @@ absl::StatusOr<std::vector<FamilyModification>> ParseModifications(
 // Returns microseconds.  INVALID_ARGUMENT: not from 1 to 7 days.
 absl::StatusOr<int64_t> ParseRetention(const google::bigtable::admin::v2::ChangeStreamConfig& config);
 
+void InfoToProto(const RestoredFrom& from, google::bigtable::admin::v2::BackupInfo* out);
+
 // Writes the parts of a table that `view` shows.  VIEW_UNSPECIFIED shows the parts that `unspecified` names.
 void ToProto(const TableSchema& schema, google::bigtable::admin::v2::Table::View view,
              google::bigtable::admin::v2::Table::View unspecified, google::bigtable::admin::v2::Table* out);

@@ -6,6 +6,7 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/admin/authorized_views.h"
+#include "wire/admin/backups.h"
 #include "wire/admin/schema_bundles.h"
 #include "wire/admin/schemas.h"
 #include "wire/admin/update_table.h"
@@ -180,6 +181,23 @@ void AddSchemaBundles(const AdminParts& parts, AdminService* service) {
       [parts](const auto& in, auto*) { return DeleteSchemaBundle(&parts.tables->catalog(), in); });
 }
 
+void AddBackups(const BackupParts& parts, AdminService* service) {
+  service->Add<admin::CreateBackupRequest, google::longrunning::Operation>(
+      [parts](const auto& in, auto* out) { return CreateBackup(parts, in, out); });
+  service->Add<admin::CopyBackupRequest, google::longrunning::Operation>(
+      [parts](const auto& in, auto* out) { return CopyBackup(parts, in, out); });
+  service->Add<admin::GetBackupRequest, admin::Backup>(
+      [parts](const auto& in, auto* out) { return GetBackup(parts, in, out); });
+  service->Add<admin::UpdateBackupRequest, admin::Backup>(
+      [parts](const auto& in, auto* out) { return UpdateBackup(parts, in, out); });
+  service->Add<admin::DeleteBackupRequest, google::protobuf::Empty>(
+      [parts](const auto& in, auto*) { return DeleteBackup(parts, in); });
+  service->Add<admin::ListBackupsRequest, admin::ListBackupsResponse>(
+      [parts](const auto& in, auto* out) { return ListBackups(parts, in, out); });
+  service->Add<admin::RestoreTableRequest, google::longrunning::Operation>(
+      [parts](const auto& in, auto* out) { return RestoreTable(parts, in, out); });
+}
+
 void AddConsistency(const AdminParts& parts, AdminService* service) {
   service->Add<admin::GenerateConsistencyTokenRequest, admin::GenerateConsistencyTokenResponse>(
       [parts](const auto& in, auto* out) {
@@ -193,13 +211,14 @@ void AddConsistency(const AdminParts& parts, AdminService* service) {
 
 }  // namespace
 
-void AddTableAdminService(Tables* tables, const ChangeStreams* streams, Operations* operations,
-                          const CallResources& resources, rpc::Router* router) {
+void AddTableAdminService(Tables* tables, Backups* backups, const ChangeStreams* streams,
+                          Operations* operations, const CallResources& resources, rpc::Router* router) {
   const AdminParts parts{tables, streams, operations};
   AdminService service(resources, router);
   AddTables(parts, &service);
   AddAuthorizedViews(parts, &service);
   AddSchemaBundles(parts, &service);
+  AddBackups({backups, operations, &tables->clock()}, &service);
   AddConsistency(parts, &service);
 }
 

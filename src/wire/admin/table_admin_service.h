@@ -1,6 +1,7 @@
 // The service google.bigtable.admin.v2.BigtableTableAdmin.
 #pragma once
 
+#include "backup/store/backups.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
 #include "wire/admin/operations.h"
@@ -9,7 +10,7 @@
 namespace sonde {
 
 // Nothing is owned.
-void AddTableAdminService(Tables* tables, const ChangeStreams* streams, Operations* operations,
-                          const CallResources& resources, rpc::Router* router);
+void AddTableAdminService(Tables* tables, Backups* backups, const ChangeStreams* streams,
+                          Operations* operations, const CallResources& resources, rpc::Router* router);
 
 }  // namespace sonde
