@@ -19,6 +19,7 @@
 #include "wire/data/data_service.h"
 #include "wire/health_service.h"
 #include "wire/reflection_service.h"
+#include "wire/resources/instance_store.h"
 #include "wire/sql/prepared_queries.h"
 #include "wire/sql/sql_calls.h"
 #include "work/turn_clock.h"
@@ -67,9 +68,11 @@ size_t ReaderThreads(size_t asked) {
 
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables, KeyVisualizer* key_visualizer,
-        std::unique_ptr<PreparedQueries> prepared_queries, std::unique_ptr<Backups> all_backups)
+        std::unique_ptr<PreparedQueries> prepared_queries, std::unique_ptr<Backups> all_backups,
+        std::unique_ptr<InstanceStore> instance_store)
       : queries(std::move(prepared_queries)),
         backups(std::move(all_backups)),
+        instances(std::move(instance_store)),
         workers(options.worker_threads, {}, turn_clock.get()),
         large_readers(kLargeReaderThreads, kLargeWait, turn_clock.get()),
         large_waiters(kLargeWaiterThreads, kLargeWriteWait, turn_clock.get()),
@@ -109,8 +112,9 @@ struct GrpcServer::Parts {
               .spill = options.sql_spill} {
     AddDataService(tables, &change_streams, calls, &router);
     AddSqlCalls(tables, queries.get(), &query_metrics, calls, &router);
-    AddTableAdminService(tables, backups.get(), &change_streams.streams(), &operations, calls, &router);
-    AddInstanceAdminService(tables, key_visualizer, calls, &router);
+    AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), &operations,
+                         calls, &router);
+    AddInstanceAdminService(tables, instances.get(), &operations, key_visualizer, calls, &router);
     AddOperationsService(&operations, calls, &router);
     AddHealthService(&health_watches, &router);
     AddReflectionServices(&reflections, &router);
@@ -119,6 +123,7 @@ struct GrpcServer::Parts {
 
   const std::unique_ptr<PreparedQueries> queries;
   const std::unique_ptr<Backups> backups;
+  const std::unique_ptr<InstanceStore> instances;
   BackupSweeper backup_sweeper{backups.get(), kBackupSweepInterval, [](const absl::Status& error) {
                                  spdlog::error("Sweeping backups: {}", std::string(error.message()));
                                }};
@@ -156,8 +161,11 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   absl::StatusOr<std::unique_ptr<Backups>> backups =
       Backups::Open(&tables->engine(), &tables->catalog(), &tables->clock());
   if (!backups.ok()) return backups.status();
-  auto parts =
-      std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries), *std::move(backups));
+  absl::StatusOr<std::unique_ptr<InstanceStore>> instances =
+      InstanceStore::Open(&tables->engine(), &tables->catalog(), backups->get(), &tables->clock());
+  if (!instances.ok()) return instances.status();
+  auto parts = std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries),
+                                       *std::move(backups), *std::move(instances));
   rpc::ServerOptions transport;
   transport.host = options.host;
   transport.port = options.port;

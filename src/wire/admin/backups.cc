@@ -19,6 +19,7 @@
 #include "model/names.h"
 #include "wire/admin/schemas.h"
 #include "wire/call/requests.h"
+#include "wire/resources/cluster_rules.h"
 
 namespace sonde {
 namespace {
@@ -63,14 +64,6 @@ admin::BackupInfo InfoOf(const Backup& backup) {
                .end_micros = absl::ToUnixMicros(backup.end.value_or(backup.start))},
               &info);
   return info;
-}
-
-// projects/P/instances/I/clusters/C.
-absl::Status CheckClusterName(std::string_view name) {
-  if (CheckBackupName(fmt::format("{}/backups/b", name)).ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "Invalid cluster name '{}': it must be projects/<project>/instances/<instance>/clusters/<cluster>",
-      Printable(name)));
 }
 
 // A time that a client sends, between `least` and `most` from `from` on.

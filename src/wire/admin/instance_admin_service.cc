@@ -1,6 +1,7 @@
 #include "wire/admin/instance_admin_service.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/empty.pb.h>
 
 #include <algorithm>
 #include <charconv>
@@ -8,10 +9,12 @@
 #include "base/bytes.h"
 #include "model/limits.h"
 #include "model/names.h"
+#include "wire/admin/instance_calls.h"
 #include "wire/admin/schemas.h"
 #include "wire/call/calls.h"
 #include "wire/call/cluster.h"
 #include "wire/call/service_names.h"
+#include "wire/resources/cluster_rules.h"
 
 namespace sonde {
 namespace {
@@ -31,20 +34,23 @@ std::string KeyText(const std::string& key) {
   return is_ascii ? key : Printable(key, kRowKeyBytesMax);
 }
 
-absl::StatusOr<std::string> InstanceOfCluster(const std::string& parent) {
-  static constexpr std::string_view kClusters = "/clusters/";
-  const size_t at = parent.find(kClusters);
-  if (at == std::string::npos || !CheckInstanceName(parent.substr(0, at)).ok()) {
+// The instance whose tablets a parent has.
+absl::StatusOr<std::string> InstanceOfParent(const InstanceStore& instances, const std::string& parent) {
+  constexpr std::string_view kAnyCluster = "/clusters/-";
+  if (parent.ends_with(kAnyCluster)) {
+    std::string instance = parent.substr(0, parent.size() - kAnyCluster.size());
+    if (absl::Status status = CheckInstanceName(instance); !status.ok()) return status;
+    return instance;
+  }
+  if (!CheckClusterName(parent).ok()) {
     return absl::InvalidArgumentError(
         fmt::format("Error in field 'parent' : must be projects/P/instances/I/clusters/C, but is '{}'",
                     Printable(parent)));
   }
-  const std::string cluster = parent.substr(at + kClusters.size());
-  if (cluster != kClusterId && cluster != "-") {
-    return absl::NotFoundError(
-        fmt::format("Cluster not found: {}; the only one is '{}'", Printable(parent), kClusterId));
+  if (!instances.FindCluster(parent).ok()) {
+    return absl::NotFoundError(fmt::format("Cluster not found: {}", Printable(parent)));
   }
-  return parent.substr(0, at);
+  return std::string(InstanceOfCluster(parent));
 }
 
 struct Times {
@@ -67,10 +73,10 @@ absl::StatusOr<Times> TimesOf(const admin::ListHotTabletsRequest& request, int64
 
 }  // namespace
 
-absl::Status ListHotTablets(Tables* tables, KeyVisualizer* key_visualizer,
+absl::Status ListHotTablets(Tables* tables, const InstanceStore& instances, KeyVisualizer* key_visualizer,
                             const admin::ListHotTabletsRequest& request,
                             admin::ListHotTabletsResponse* response) {
-  const absl::StatusOr<std::string> instance = InstanceOfCluster(request.parent());
+  const absl::StatusOr<std::string> instance = InstanceOfParent(instances, request.parent());
   if (!instance.ok()) return instance.status();
   const absl::StatusOr<Times> times = TimesOf(request, tables->clock().NowMicros() / 1'000'000);
   if (!times.ok()) return times.status();
@@ -120,12 +126,51 @@ absl::Status ListHotTablets(Tables* tables, KeyVisualizer* key_visualizer,
   return absl::OkStatus();
 }
 
-void AddInstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer, const CallResources& resources,
+void AddInstanceAdminService(Tables* tables, InstanceStore* instances, Operations* operations,
+                             KeyVisualizer* key_visualizer, const CallResources& resources,
                              rpc::Router* router) {
   Service service(kInstanceAdminService, resources.metrics, router);
+  const CallKind kind = resources.Administration();
+  const InstanceParts parts{instances, &tables->catalog(), operations, &tables->clock()};
+  using google::longrunning::Operation;
+  using google::protobuf::Empty;
+  service.AddUnary<admin::CreateInstanceRequest, Operation>(
+      kind, [parts](const auto& in, auto* out) { return CreateInstance(parts, in, out); });
+  service.AddUnary<admin::GetInstanceRequest, admin::Instance>(
+      kind, [parts](const auto& in, auto* out) { return GetInstance(parts, in, out); });
+  service.AddUnary<admin::ListInstancesRequest, admin::ListInstancesResponse>(
+      kind, [parts](const auto& in, auto* out) { return ListInstances(parts, in, out); });
+  service.AddUnary<admin::Instance, admin::Instance>(
+      "UpdateInstance", kind, [parts](const auto& in, auto* out) { return UpdateInstance(parts, in, out); });
+  service.AddUnary<admin::PartialUpdateInstanceRequest, Operation>(
+      kind, [parts](const auto& in, auto* out) { return PartialUpdateInstance(parts, in, out); });
+  service.AddUnary<admin::DeleteInstanceRequest, Empty>(
+      kind, [parts](const auto& in, auto*) { return DeleteInstance(parts, in); });
+  service.AddUnary<admin::CreateClusterRequest, Operation>(
+      kind, [parts](const auto& in, auto* out) { return CreateCluster(parts, in, out); });
+  service.AddUnary<admin::GetClusterRequest, admin::Cluster>(
+      kind, [parts](const auto& in, auto* out) { return GetCluster(parts, in, out); });
+  service.AddUnary<admin::ListClustersRequest, admin::ListClustersResponse>(
+      kind, [parts](const auto& in, auto* out) { return ListClusters(parts, in, out); });
+  service.AddUnary<admin::Cluster, Operation>(
+      "UpdateCluster", kind, [parts](const auto& in, auto* out) { return UpdateCluster(parts, in, out); });
+  service.AddUnary<admin::PartialUpdateClusterRequest, Operation>(
+      kind, [parts](const auto& in, auto* out) { return PartialUpdateCluster(parts, in, out); });
+  service.AddUnary<admin::DeleteClusterRequest, Empty>(
+      kind, [parts](const auto& in, auto*) { return DeleteCluster(parts, in); });
+  service.AddUnary<admin::CreateAppProfileRequest, admin::AppProfile>(
+      kind, [parts](const auto& in, auto* out) { return CreateAppProfile(parts, in, out); });
+  service.AddUnary<admin::GetAppProfileRequest, admin::AppProfile>(
+      kind, [parts](const auto& in, auto* out) { return GetAppProfile(parts, in, out); });
+  service.AddUnary<admin::ListAppProfilesRequest, admin::ListAppProfilesResponse>(
+      kind, [parts](const auto& in, auto* out) { return ListAppProfiles(parts, in, out); });
+  service.AddUnary<admin::UpdateAppProfileRequest, Operation>(
+      kind, [parts](const auto& in, auto* out) { return UpdateAppProfile(parts, in, out); });
+  service.AddUnary<admin::DeleteAppProfileRequest, Empty>(
+      kind, [parts](const auto& in, auto*) { return DeleteAppProfile(parts, in); });
   service.AddUnary<admin::ListHotTabletsRequest, admin::ListHotTabletsResponse>(
-      resources.Administration(),
-      [=](const auto& in, auto* out) { return ListHotTablets(tables, key_visualizer, in, out); });
+      kind,
+      [=](const auto& in, auto* out) { return ListHotTablets(tables, *instances, key_visualizer, in, out); });
 }
 
 }  // namespace sonde

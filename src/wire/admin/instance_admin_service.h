@@ -5,12 +5,15 @@
 
 #include "keyviz/key_visualizer.h"
 #include "table/tables.h"
+#include "wire/admin/operations.h"
 #include "wire/call/calls.h"
+#include "wire/resources/instance_store.h"
 
 namespace sonde {
 
 // Nothing is owned.  `key_visualizer` may be null: nobody watches then, and no tablet is hot.
-void AddInstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer, const CallResources& resources,
+void AddInstanceAdminService(Tables* tables, InstanceStore* instances, Operations* operations,
+                             KeyVisualizer* key_visualizer, const CallResources& resources,
                              rpc::Router* router);
 
 // Answers ListHotTablets.  A tablet's keys are given as text, with bytes that are no UTF-8 as \xNN; its end
@@ -18,8 +21,8 @@ void AddInstanceAdminService(Tables* tables, KeyVisualizer* key_visualizer, cons
 // INVALID_ARGUMENT: the parent is no cluster's name;
 //                  the time range ends before it starts, or is longer than 48 hours;
 //                  the page token is not ours.
-// NOT_FOUND:        the cluster is neither the only one there is nor `-`.
-absl::Status ListHotTablets(Tables* tables, KeyVisualizer* key_visualizer,
+// NOT_FOUND:        the cluster is neither one of the instance's nor `-`.
+absl::Status ListHotTablets(Tables* tables, const InstanceStore& instances, KeyVisualizer* key_visualizer,
                             const google::bigtable::admin::v2::ListHotTabletsRequest& request,
                             google::bigtable::admin::v2::ListHotTabletsResponse* response);
 

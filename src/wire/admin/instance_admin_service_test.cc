@@ -30,6 +30,7 @@ class ListHotTabletsTest : public testing::Test {
     schema_ = *catalog_->Create({.name = "projects/p/instances/i/tables/t",
                                  .families = {{.name = "f"}},
                                  .split_points = {"h", "m", "\xff"}});
+    instances_ = *InstanceStore::Open(engine_.get(), catalog_.get(), /*backups=*/nullptr, &clock_);
   }
   ~ListHotTabletsTest() override {
     key_visualizer_.reset();
@@ -53,7 +54,7 @@ class ListHotTabletsTest : public testing::Test {
     request.set_parent("projects/p/instances/i/clusters/sonde");
     if (change) change(&request);
     response_.Clear();
-    return ListHotTablets(tables_.get(), key_visualizer_.get(), request, &response_);
+    return ListHotTablets(tables_.get(), *instances_, key_visualizer_.get(), request, &response_);
   }
 
   const std::filesystem::path directory_;
@@ -64,6 +65,7 @@ class ListHotTabletsTest : public testing::Test {
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<Tables> tables_;
   TableSchemaRef schema_;
+  std::unique_ptr<InstanceStore> instances_;
   admin::ListHotTabletsResponse response_;
 };
 

@@ -86,6 +86,7 @@ absl::Status CheckConsistency(const Catalog& catalog, const admin::CheckConsiste
 // The parts that the calls work with.  Nothing is owned.
 struct AdminParts {
   Tables* tables;
+  InstanceStore* instances;
   const ChangeStreams* streams;
   Operations* operations;
 };
@@ -114,6 +115,7 @@ void AddTables(const AdminParts& parts, AdminService* service) {
     }
     absl::StatusOr<TableSchemaRef> schema = parts.tables->catalog().Create(*std::move(parsed));
     if (!schema.ok()) return schema.status();
+    if (absl::Status status = parts.instances->EnsureInstance(in.parent()); !status.ok()) return status;
     spdlog::info("created table {}", (*schema)->name);
     ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, out);
     return absl::OkStatus();
@@ -211,9 +213,10 @@ void AddConsistency(const AdminParts& parts, AdminService* service) {
 
 }  // namespace
 
-void AddTableAdminService(Tables* tables, Backups* backups, const ChangeStreams* streams,
-                          Operations* operations, const CallResources& resources, rpc::Router* router) {
-  const AdminParts parts{tables, streams, operations};
+void AddTableAdminService(Tables* tables, InstanceStore* instances, Backups* backups,
+                          const ChangeStreams* streams, Operations* operations,
+                          const CallResources& resources, rpc::Router* router) {
+  const AdminParts parts{tables, instances, streams, operations};
   AdminService service(resources, router);
   AddTables(parts, &service);
   AddAuthorizedViews(parts, &service);

@@ -6,11 +6,13 @@
 #include "table/tables.h"
 #include "wire/admin/operations.h"
 #include "wire/call/calls.h"
+#include "wire/resources/instance_store.h"
 
 namespace sonde {
 
 // Nothing is owned.
-void AddTableAdminService(Tables* tables, Backups* backups, const ChangeStreams* streams,
-                          Operations* operations, const CallResources& resources, rpc::Router* router);
+void AddTableAdminService(Tables* tables, InstanceStore* instances, Backups* backups,
+                          const ChangeStreams* streams, Operations* operations,
+                          const CallResources& resources, rpc::Router* router);
 
 }  // namespace sonde

@@ -235,18 +235,21 @@ class Service {
   // Adds the method that takes a `Request`.  `handle(request, &response) -> absl::Status` fills its answer.
   template <typename Request, typename Response, typename Handle>
   void AddUnary(const CallKind& kind, Handle handle) {
-    Add(MethodOf<Request>(), kind,
-        [kind, handle](const CallEnd& end, rpc::MessageBytes in, Admission::Place place) {
-          auto work = [end, in = std::move(in), place = std::move(place),
-                       handle](absl::Status status) mutable {
-            ParsedRequest<Request> request;
-            Response response;
-            if (status.ok()) status = request.Parse(&in, &place);
-            if (status.ok()) status = handle(request.message(), &response);
-            end(status, status.ok() ? ToMessage(response) : rpc::Message());
-          };
-          Run(kind, end.call()->deadline(), std::move(work));
-        });
+    AddUnary<Request, Response>(MethodOf<Request>(), kind, std::move(handle));
+  }
+  // A method whose request is not called after it.
+  template <typename Request, typename Response, typename Handle>
+  void AddUnary(std::string_view method, const CallKind& kind, Handle handle) {
+    Add(method, kind, [kind, handle](const CallEnd& end, rpc::MessageBytes in, Admission::Place place) {
+      auto work = [end, in = std::move(in), place = std::move(place), handle](absl::Status status) mutable {
+        ParsedRequest<Request> request;
+        Response response;
+        if (status.ok()) status = request.Parse(&in, &place);
+        if (status.ok()) status = handle(request.message(), &response);
+        end(status, status.ok() ? ToMessage(response) : rpc::Message());
+      };
+      Run(kind, end.call()->deadline(), std::move(work));
+    });
   }
 
   // Adds the method that takes a `Request`.  `handle(request, &messages) -> absl::Status` makes its answer
