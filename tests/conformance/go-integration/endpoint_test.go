@@ -10,11 +10,15 @@ import (
 )
 
 // With -it.use-prod the tests expect Google's endpoints and credentials, also for the metrics of the client.  This
-// file, put among them, turns all of it to SONDE_ADDRESS, without credentials.
+// file, put among them, turns all of it to SONDE_ADDRESS, without credentials.  With SONDE_WITHOUT_INSTANCES the parts
+// of tests are left out that need an instance of their own (the flag for that is read after it would matter).
 func init() {
 	address := os.Getenv("SONDE_ADDRESS")
 	if address == "" {
 		return
+	}
+	if os.Getenv("SONDE_WITHOUT_INSTANCES") != "" {
+		instanceToCreate = ""
 	}
 	integrationConfig.ClientOpts = []option.ClientOption{
 		option.WithEndpoint(address),
