@@ -32,7 +32,7 @@ EXTERNAL_HOMES = [
     (r"^CLI/", {"cli", "bench/inside"}, "CLI11"),
     (r"^httplib", {"bench", "cli"}, "cpp-httplib"),
     (r"^editline/", {"cli"}, "libedit"),
-    (r"^yaml-cpp/", {"series", "server"}, "yaml-cpp"),
+    (r"^yaml-cpp/", {"yaml", "series", "server"}, "yaml-cpp"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SUFFIXES = {".h", ".cc"}

@@ -1,7 +1,7 @@
 // Reads a declaration (YAML; examples/README.md has the syntax) into a SeriesSchema.
 //
 // Errors: INVALID_ARGUMENT, whose message has a line for each problem, in the order of the file's lines, up
-// to kProblemsMax (yaml_reader.h):
+// to kProblemsMax (yaml/yaml_reader.h):
 //   FILE:LINE: what is wrong; allowed: what may stand there
 // Nothing is guessed: unknown keys, repeated keys, missing keys and wrong types are errors; so is what other
 // builds write but this one does not.

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "series/schema/schema.h"
-#include "series/schema/yaml_reader.h"
+#include "yaml/yaml_reader.h"
 
 namespace sonde::series {
 

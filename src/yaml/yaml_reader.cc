@@ -1,11 +1,11 @@
-#include "series/schema/yaml_reader.h"
+#include "yaml/yaml_reader.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
-namespace sonde::series {
+namespace sonde {
 
 absl::Status Problems::ToStatus() const {
   if (lines_.empty()) return absl::OkStatus();
@@ -90,4 +90,4 @@ std::optional<bool> MapReader::Boolean(std::string_view key) const {
   return std::nullopt;
 }
 
-}  // namespace sonde::series
+}  // namespace sonde

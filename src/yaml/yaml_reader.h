@@ -1,4 +1,4 @@
-// YAML with exact complaints: what schema_parser.cc reads maps, texts and numbers with.
+// YAML with exact complaints: what reads the maps, texts and numbers of files that people write.
 //
 // Threads: not for several threads.
 #pragma once
@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 
-namespace sonde::series {
+namespace sonde {
 
 inline int LineOf(const YAML::Node& node) { return node.Mark().line + 1; }
 
@@ -64,4 +64,4 @@ std::optional<std::string> TextOf(const YAML::Node& node, std::string_view what,
 
 std::string JoinNames(const std::vector<std::string>& names);
 
-}  // namespace sonde::series
+}  // namespace sonde
