@@ -25,14 +25,14 @@ EXTERNAL_HOMES = [
     (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "bench", "server", "sql/descriptor", "sql/message"},
      "protobuf and gRPC"),
     (r"^nghttp2/", {"rpc"}, "nghttp2"),
-    (r"^openssl/", {"wire/sql"}, "OpenSSL"),
+    (r"^openssl/", {"wire/sql", "identity"}, "OpenSSL"),
     (r"^rocksdb/", {"engine/rocks", "bench/inside"}, "RocksDB"),
     (r"^re2/", {"filter", "series", "sql"}, "RE2"),
     (r"^utf8proc", {"sql/function"}, "utf8proc"),
     (r"^CLI/", {"cli", "bench/inside"}, "CLI11"),
     (r"^httplib", {"bench", "cli"}, "cpp-httplib"),
     (r"^editline/", {"cli"}, "libedit"),
-    (r"^yaml-cpp/", {"yaml", "series", "server"}, "yaml-cpp"),
+    (r"^yaml-cpp/", {"yaml", "series", "server", "identity"}, "yaml-cpp"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SUFFIXES = {".h", ".cc"}
