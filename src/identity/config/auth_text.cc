@@ -24,12 +24,6 @@ bool IsId(std::string_view id) {
   });
 }
 
-bool IsPrintableText(std::string_view text, size_t bytes_max) {
-  return !text.empty() && text.size() <= bytes_max && std::all_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) != 0x7F;
-  });
-}
-
 std::optional<Sha256Digest> DigestOfHex(std::string_view hex) {
   Sha256Digest digest{};
   if (hex.size() != 2 * digest.size()) return std::nullopt;

@@ -143,6 +143,14 @@ TEST(AuthText, RefusesWhatIsNoYaml) {
             "auth.yaml has 16777217 bytes; allowed are 16777216");
 }
 
+// yaml-cpp writes another character in their place: the file would not say what it said.
+TEST(AuthText, RefusesTextsThatAreNotUtf8) {
+  EXPECT_EQ(ErrorOf("audiences: ['https://\xE9/']"),
+            "auth.yaml:1: an audience must be a printable text of up to 512 bytes");
+  EXPECT_EQ(ErrorOf("certificates: [{subject: 'CN=\xE9', member: 'user:a@b'}]"),
+            "auth.yaml:1: the name of a certificate must be printable, of up to 512 bytes");
+}
+
 TEST(AuthText, RefusesMoreThanItsBounds) {
   std::string text = "audiences:\n";
   for (size_t i = 0; i <= kAuthAudiencesMax; ++i) text += "  - a\n";

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
 
@@ -69,9 +70,7 @@ absl::Status CheckMember(std::string_view member) {
     return IsEmail(rest) ? absl::OkStatus() : BadName("member", member, kRule);
   }
   if (kind == "principal" || kind == "principalSet") {
-    const bool is_text = ConsistsOf(rest, kMemberBytesMax, [](char c) {
-      return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) != 0x7F;
-    });
+    const bool is_text = IsPrintableText(rest, kMemberBytesMax);
     return is_text ? absl::OkStatus() : BadName("member", member, kRule);
   }
   return BadName("member", member, kRule);
@@ -126,6 +125,19 @@ absl::Status CheckProjectName(std::string_view project) {
   });
   if (is_project) return absl::OkStatus();
   return BadName("project", project, "1 to 128 letters, digits and - _ . :");
+}
+
+bool IsPrintableText(std::string_view text, size_t bytes_max) {
+  if (!ConsistsOf(text, bytes_max,
+                  [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F; })) {
+    return false;
+  }
+  try {
+    (void)nlohmann::json(text).dump();  // which looks for bytes that are not UTF-8
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
 }
 
 absl::StatusOr<std::string> MemberOfArgument(std::string_view argument) {

@@ -37,6 +37,9 @@ bool IsCustomRoleName(std::string_view name);
 absl::Status CheckPermissionName(std::string_view permission);
 absl::Status CheckProjectName(std::string_view project);
 
+// UTF-8 without control characters, of 1 to `bytes_max` bytes.
+bool IsPrintableText(std::string_view text, size_t bytes_max);
+
 // The member that a command line means: NAME is the account NAME@sonde.local; anything with a colon is a member already.
 absl::StatusOr<std::string> MemberOfArgument(std::string_view argument);
 

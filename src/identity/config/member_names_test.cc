@@ -16,7 +16,8 @@ TEST(MemberNames, AllowTheKindsOfMembersThatAreKnown) {
         std::string("user:"), std::string("user:a"), std::string("user:@b"), std::string("user:a@"),
         std::string("user:a@b@c"), std::string("User:a@b"), std::string("group:a"),
         std::string("domain:b.com"), std::string("principal:"), std::string("principal:a\nb"),
-        std::string("principal:a\0b", 13), "principal:" + std::string(600, 'a')}) {
+        std::string("principal:\xE9"), std::string("principal:a\0b", 13),
+        "principal:" + std::string(600, 'a')}) {
     EXPECT_EQ(CheckMember(member).code(), absl::StatusCode::kInvalidArgument) << member;
   }
   EXPECT_TRUE(CheckGrantedMember("group:writers").ok());
