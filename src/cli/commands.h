@@ -14,5 +14,6 @@ void AddKeyvizCommand(CLI::App& app, int* exit_status);
 void AddBenchCommand(CLI::App& app, int* exit_status);
 void AddCompactCommand(CLI::App& app, int* exit_status);
 void AddCheckCommand(CLI::App& app, int* exit_status);
+void AddAuthCommand(CLI::App& app, int* exit_status);
 
 }  // namespace sonde
