@@ -37,13 +37,19 @@ absl::StatusOr<CertificateName> NameOfCertificate(const PeerCertificate& certifi
 
 }  // namespace
 
+CertificateMembers MembersByCertificate(const AuthConfig& config) {
+  CertificateMembers members;
+  for (const AuthCertificate& certificate : config.certificates) {
+    members[{certificate.kind, certificate.name}] = certificate.member;
+  }
+  return members;
+}
+
 absl::StatusOr<std::string> MemberOfCertificate(const PeerCertificate& certificate,
-                                                const AuthConfig& config) {
+                                                const CertificateMembers& known) {
   absl::StatusOr<CertificateName> name = NameOfCertificate(certificate);
   if (!name.ok()) return name.status();
-  for (const AuthCertificate& known : config.certificates) {
-    if (known.kind == name->kind && known.name == name->name) return known.member;
-  }
+  if (const auto found = known.find({name->kind, name->name}); found != known.end()) return found->second;
   if (absl::Status status = CheckMember(name->member); !status.ok()) return status;
   return std::move(name->member);
 }

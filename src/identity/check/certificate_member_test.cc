@@ -6,7 +6,7 @@ namespace sonde {
 namespace {
 
 std::string MemberOf(const PeerCertificate& certificate, const AuthConfig& config = {}) {
-  const auto member = MemberOfCertificate(certificate, config);
+  const auto member = MemberOfCertificate(certificate, MembersByCertificate(config));
   return member.ok() ? *member : std::string(member.status().message());
 }
 

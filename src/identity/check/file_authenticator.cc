@@ -20,7 +20,8 @@ namespace sonde {
 class AuthGeneration {
  public:
   explicit AuthGeneration(AuthConfig config)
-      : config_(std::make_shared<const AuthConfig>(std::move(config))) {
+      : config_(std::make_shared<const AuthConfig>(std::move(config))),
+        certificates_(MembersByCertificate(*config_)) {
     for (const AuthAccount& account : config_->accounts) {
       for (const AuthKey& key : account.keys) keys_[key.id] = {&account, key.public_key.get()};
     }
@@ -91,7 +92,7 @@ class AuthGeneration {
 
   absl::StatusOr<std::shared_ptr<const Principal>> ProveCertificate(
       const PeerCertificate& certificate) const {
-    absl::StatusOr<std::string> member = MemberOfCertificate(certificate, *config_);
+    absl::StatusOr<std::string> member = MemberOfCertificate(certificate, certificates_);
     if (!member.ok()) return member.status();
     return MakePrincipal(*std::move(member), Proof::kCertificate, absl::InfiniteFuture());
   }
@@ -100,6 +101,7 @@ class AuthGeneration {
   AccountKeys keys_;  // this and tokens_ point into *config_
   absl::flat_hash_map<std::string_view, const AuthToken*> tokens_;
   absl::flat_hash_map<std::string, std::vector<std::string>> groups_;  // by member
+  const CertificateMembers certificates_;
   TokenCache cache_;
 };
 
