@@ -27,7 +27,7 @@ absl::Status CheckBinding(const AuthConfig& config, std::string_view member, std
                           const std::optional<std::string>& project) {
   if (absl::Status status = CheckGrantedMember(member); !status.ok()) return status;
   if (project.has_value()) {
-    if (absl::Status status = CheckProjectName(*project); !status.ok()) return status;
+    if (absl::Status status = CheckProjectId(*project); !status.ok()) return status;
   }
   constexpr std::string_view kGroup = "group:";
   if (member.starts_with(kGroup) &&
@@ -51,7 +51,7 @@ absl::Status CheckBinding(const AuthConfig& config, std::string_view member, std
 absl::StatusOr<NewServiceKey> AddServiceKey(AuthConfig* config, std::string_view name,
                                             std::string_view project, absl::Time now) {
   if (absl::Status status = CheckAccountName(name); !status.ok()) return status;
-  if (absl::Status status = CheckProjectName(project); !status.ok()) return status;
+  if (absl::Status status = CheckProjectId(project); !status.ok()) return status;
   const std::string email = fmt::format("{}@{}", name, kAccountDomain);
   auto account = std::find_if(config->accounts.begin(), config->accounts.end(),
                               [&](const AuthAccount& known) { return known.email == email; });

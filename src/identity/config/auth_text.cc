@@ -251,7 +251,7 @@ class AuthReader {
       problems_->Add(map.line(), fmt::format("role '{}' must be roles/NAME or projects/PROJECT/roles/NAME",
                                              Printable(binding.role)));
     }
-    if (binding.project.has_value()) Complain(map.Find("project"), CheckProjectName(*binding.project));
+    if (binding.project.has_value()) Complain(map.Find("project"), CheckProjectId(*binding.project));
     binding.members = ReadMembers(map, "a binding", /*with_groups=*/true);
     config_.bindings.push_back(std::move(binding));
   }

@@ -105,7 +105,7 @@ bool IsCustomRoleName(std::string_view name) {
   if (!name.starts_with(kPrefix)) return false;
   name.remove_prefix(kPrefix.size());
   const size_t middle = name.find(kMiddle);
-  if (middle == std::string_view::npos || !CheckProjectName(name.substr(0, middle)).ok()) return false;
+  if (middle == std::string_view::npos || !CheckProjectId(name.substr(0, middle)).ok()) return false;
   return ConsistsOf(name.substr(middle + kMiddle.size()), kRoleNameBytesMax,
                     [](char c) { return IsLetterOrDigit(c) || c == '.' || c == '_'; });
 }
@@ -119,7 +119,7 @@ absl::Status CheckPermissionName(std::string_view permission) {
   return BadName("permission", permission, "SERVICE.RESOURCES.VERB, such as bigtable.tables.readRows");
 }
 
-absl::Status CheckProjectName(std::string_view project) {
+absl::Status CheckProjectId(std::string_view project) {
   const bool is_project = ConsistsOf(project, kProjectNameBytesMax, [](char c) {
     return IsLetterOrDigit(c) || std::string_view("-_.:").find(c) != std::string_view::npos;
   });

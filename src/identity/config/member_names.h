@@ -35,7 +35,7 @@ bool IsPredefinedRoleName(std::string_view name);
 // "projects/P/roles/R".
 bool IsCustomRoleName(std::string_view name);
 absl::Status CheckPermissionName(std::string_view permission);
-absl::Status CheckProjectName(std::string_view project);
+absl::Status CheckProjectId(std::string_view project);
 
 // UTF-8 without control characters, of 1 to `bytes_max` bytes.
 bool IsPrintableText(std::string_view text, size_t bytes_max);
