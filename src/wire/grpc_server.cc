@@ -109,7 +109,11 @@ struct GrpcServer::Parts {
               .large_readers = &large_readers,
               .large_waiters = &large_waiters,
               .large_room = options.large_room,
-              .spill = options.sql_spill} {
+              .spill = options.sql_spill,
+              .check_transaction = [this](std::string_view table_name, std::string_view app_profile_id) {
+                return instances->CheckTransaction(table_name.substr(0, table_name.find("/tables/")),
+                                                   app_profile_id);
+              }} {
     AddDataService(tables, &change_streams, calls, &router);
     AddSqlCalls(tables, queries.get(), &query_metrics, calls, &router);
     AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), &operations,

@@ -120,6 +120,9 @@ struct CallResources {
   WorkerPool* large_waiters;
   LargeRoom* large_room;             // null: large requests count like small ones
   sql::SpillSpace* spill = nullptr;  // null: queries put no rows on disk
+  // Whether the app profile of a call may read a row and write it in one step.  Null: all may.
+  std::function<absl::Status(std::string_view table_name, std::string_view app_profile_id)>
+      check_transaction = nullptr;
 
   CallKind Reads() const { return {reads, readers, true, kReadRowsRequestBytesMax}; }
   CallKind Writes() const {

@@ -23,6 +23,15 @@ namespace {
 
 namespace pb = google::bigtable::v2;
 
+// Whether the call's app profile allows it.  The name of a view begins with that of its table.
+template <typename Check, typename Request>
+absl::Status CheckTransaction(const Check& check, const Request& request) {
+  if (check == nullptr) return absl::OkStatus();
+  const std::string& target =
+      request.table_name().empty() ? request.authorized_view_name() : request.table_name();
+  return check(target, request.app_profile_id());
+}
+
 absl::Status CheckAndMutateRow(Tables* tables, const pb::CheckAndMutateRowRequest& request,
                                pb::CheckAndMutateRowResponse* response) {
   absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
@@ -130,11 +139,15 @@ void AddDataService(Tables* tables, ChangeStreamCalls* change_streams, const Cal
   service.Add("MutateRows", resources.Writes(), AnswerMutateRows(tables, resources));
   service.Add("MutateRow", resources.Writes(), AnswerMutateRow(tables, resources));
   service.AddUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
-      resources.ReadingWrites(),
-      [tables](const auto& in, auto* out) { return CheckAndMutateRow(tables, in, out); });
+      resources.ReadingWrites(), [tables, check = resources.check_transaction](const auto& in, auto* out) {
+        const absl::Status allowed = CheckTransaction(check, in);
+        return allowed.ok() ? CheckAndMutateRow(tables, in, out) : allowed;
+      });
   service.AddUnary<pb::ReadModifyWriteRowRequest, pb::ReadModifyWriteRowResponse>(
-      resources.ReadingWrites(),
-      [tables](const auto& in, auto* out) { return ReadModifyWriteRow(tables, in, out); });
+      resources.ReadingWrites(), [tables, check = resources.check_transaction](const auto& in, auto* out) {
+        const absl::Status allowed = CheckTransaction(check, in);
+        return allowed.ok() ? ReadModifyWriteRow(tables, in, out) : allowed;
+      });
   service.AddUnary<pb::PingAndWarmRequest, pb::PingAndWarmResponse>(
       resources.ShortAdministration(), [](const auto& in, auto*) { return CheckInstanceName(in.name()); });
   // No sessions, now and later: official clients then use the calls above.

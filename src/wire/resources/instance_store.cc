@@ -363,6 +363,19 @@ absl::StatusOr<InstanceStore::AppProfile> InstanceStore::UpdateProfile(
   return profile;
 }
 
+absl::Status InstanceStore::CheckTransaction(std::string_view instance, std::string_view profile_id) const {
+  const std::string name =
+      fmt::format("{}{}", ProfilePrefixOf(instance), profile_id.empty() ? kDefaultProfileId : profile_id);
+  const absl::ReaderMutexLock lock(&mutex_);
+  const AppProfile* const profile = profiles_.Find(name);
+  if (profile == nullptr) return absl::OkStatus();
+  if (profile->has_data_boost_isolation_read_only()) {
+    return absl::FailedPreconditionError("App profiles with Data Boost are for reads only");
+  }
+  if (profile->single_cluster_routing().allow_transactional_writes()) return absl::OkStatus();
+  return absl::FailedPreconditionError("Single-row transactions are not allowed by this app profile");
+}
+
 absl::Status InstanceStore::DeleteProfile(std::string_view name) {
   const absl::MutexLock lock(&mutex_);
   if (!CheckInstance(InstanceOfProfile(name)).ok()) return NoResource(name);

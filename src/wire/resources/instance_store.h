@@ -84,6 +84,9 @@ class InstanceStore {
           change);
   // FAILED_PRECONDITION: it is `default`.
   absl::Status DeleteProfile(std::string_view name);
+  // Whether calls with this profile (empty: `default`) may read a row and write it in one step.  FAILED_PRECONDITION: its routing, or
+  // its isolation, does not allow that.  A profile that does not exist allows it.
+  absl::Status CheckTransaction(std::string_view instance, std::string_view profile_id) const;
 
  private:
   InstanceStore(Engine* engine, Catalog* catalog, const Backups* backups, const Clock* clock,

@@ -216,5 +216,26 @@ TEST_F(InstanceStoreTest, ProfilesKeepTheirEtag) {
   EXPECT_EQ(store_->DeleteProfile(name).code(), StatusCode::kNotFound);
 }
 
+TEST_F(InstanceStoreTest, ProfilesSayWhoMayReadAndWriteInOneStep) {
+  CreateNamed();
+  const absl::Status refused =
+      absl::FailedPreconditionError("Single-row transactions are not allowed by this app profile");
+  EXPECT_EQ(store_->CheckTransaction(kNamed, ""), refused) << "two clusters: the default routes to any";
+  EXPECT_EQ(store_->CheckTransaction(kNamed, "none"), absl::OkStatus());
+  EXPECT_EQ(store_->CheckTransaction(kImplicit, ""), absl::OkStatus());
+  admin::AppProfile profile = MakeProfile("one", "a");
+  ASSERT_TRUE(store_->CreateProfile(profile).ok());
+  EXPECT_EQ(store_->CheckTransaction(kNamed, "one"), refused);
+  profile.set_name(std::string(kNamed) + "/appProfiles/two");
+  profile.mutable_single_cluster_routing()->set_allow_transactional_writes(true);
+  ASSERT_TRUE(store_->CreateProfile(profile).ok());
+  EXPECT_EQ(store_->CheckTransaction(kNamed, "two"), absl::OkStatus());
+  profile.set_name(std::string(kNamed) + "/appProfiles/boost");
+  profile.mutable_data_boost_isolation_read_only()->set_compute_billing_owner(
+      admin::AppProfile::DataBoostIsolationReadOnly::HOST_PAYS);
+  ASSERT_TRUE(store_->CreateProfile(profile).ok());
+  EXPECT_EQ(store_->CheckTransaction(kNamed, "boost").code(), StatusCode::kFailedPrecondition);
+}
+
 }  // namespace
 }  // namespace sonde
