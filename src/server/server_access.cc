@@ -1,0 +1,62 @@
+#include "server/server_access.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace sonde {
+namespace {
+
+// The roles and the policies of an authentication file, in the form that decisions ask.
+absl::StatusOr<AccessControl::Configuration> ConfigurationOf(const AuthConfig& config) {
+  AccessControl::Configuration configuration;
+  for (const AuthRole& role : config.roles) {
+    if (absl::Status status = configuration.roles.Add(role.name, role.permissions); !status.ok()) return status;
+  }
+  for (const AuthBinding& binding : config.bindings) {
+    const std::string resource = binding.project.has_value() ? fmt::format("projects/{}", *binding.project) : "";
+    configuration.policies[resource].bindings.push_back({.role = binding.role, .members = binding.members});
+  }
+  for (const auto& [resource, policy] : configuration.policies) {
+    const absl::Status status = CheckPolicy(policy, configuration.roles);
+    if (status.ok()) continue;
+    return absl::InvalidArgumentError(fmt::format("The bindings of {}: {}", resource.empty() ? "the server" : resource,
+                                                  std::string(status.message())));
+  }
+  return configuration;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServerAccess>> ServerAccess::Open(const std::string& auth_file,
+                                                                 const std::string& audit_log,
+                                                                 const std::string& series_instance,
+                                                                 const PolicySource* policies) {
+  std::unique_ptr<ServerAccess> access(new ServerAccess());
+  absl::StatusOr<std::unique_ptr<FileAuthenticator>> authenticator = FileAuthenticator::Create(auth_file);
+  if (!authenticator.ok()) return authenticator.status();
+  access->authenticator_ = *std::move(authenticator);
+  const absl::StatusOr<AccessControl::Configuration> configuration =
+      ConfigurationOf(*access->authenticator_->config());
+  if (!configuration.ok()) return configuration.status();
+  absl::StatusOr<std::unique_ptr<AuditLog>> audit = AuditLog::Open(audit_log);
+  if (!audit.ok()) return audit.status();
+  access->audit_ = *std::move(audit);
+  access->control_.emplace(access->authenticator_.get(), policies, *configuration);
+  access->http_door_.emplace(&*access->control_, access->audit_.get(), &access->clock_, series_instance);
+  return access;
+}
+
+absl::Status ServerAccess::Reload() {
+  const std::shared_ptr<const AuthConfig> before = authenticator_->config();
+  if (absl::Status status = authenticator_->Reload(); !status.ok()) return status;
+  const absl::StatusOr<AccessControl::Configuration> configuration = ConfigurationOf(*authenticator_->config());
+  if (!configuration.ok()) {
+    authenticator_->Replace(*before);
+    return configuration.status();
+  }
+  control_->Configure(*configuration);
+  return audit_->Reopen();
+}
+
+}  // namespace sonde
