@@ -1,0 +1,68 @@
+#include "access/http_rules.h"
+
+#include <algorithm>
+
+namespace sonde {
+namespace {
+
+constexpr std::string_view kList = "bigtable.tables.list";
+constexpr std::string_view kGet = "bigtable.tables.get";
+constexpr std::string_view kRead = "bigtable.tables.readRows";
+constexpr std::string_view kWrite = "bigtable.tables.mutateRows";
+constexpr std::string_view kCreate = "bigtable.tables.create";
+constexpr std::string_view kQuery = "bigtable.instances.executeQuery";
+constexpr std::string_view kHeat = "bigtable.keyvisualizer.get";
+constexpr std::string_view kHeats = "bigtable.keyvisualizer.list";
+constexpr std::string_view kMetrics = "sonde.metrics.get";
+constexpr std::string_view kDebug = "sonde.debug.get";
+
+constexpr std::string_view kTable = "projects/{project}/instances/{instance}/tables/{table}";
+
+// A write whose series is not declared makes tables, so such routes need kCreate, too.
+constexpr std::array kHttpRules = {
+    HttpRule{"GET", "/healthz", Door::kOpen},
+    HttpRule{"GET", "/readyz", Door::kOpen},
+    HttpRule{"GET", "/", Door::kAuthenticated},
+    HttpRule{"GET", "/index.html", Door::kAuthenticated},
+    HttpRule{"GET", "/icon.svg", Door::kAuthenticated},
+    HttpRule{"GET", "/assets/*", Door::kAuthenticated},
+    HttpRule{"GET", "/ping", Door::kAuthenticated},
+    HttpRule{"GET", "/health", Door::kAuthenticated},
+    HttpRule{"GET", "/metrics", Door::kDecided, {kMetrics}, kWholeServer},
+    HttpRule{"GET", "/api/v1/overview", Door::kDecided, {kDebug}, kWholeServer},
+    HttpRule{"GET", "/api/v1/findings", Door::kDecided, {kHeats}, kWholeServer},
+    HttpRule{"GET", "/api/v1/tables", Door::kDecided, {kList}, kWholeServer},
+    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}", Door::kDecided, {kGet}, kTable},
+    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/rows", Door::kDecided, {kRead}, kTable},
+    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/heatmap", Door::kDecided, {kHeat}, kTable},
+    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/findings", Door::kDecided, {kHeat}, kTable},
+    HttpRule{"GET", "/api/v1/series", Door::kDecided, {kList}, kSeriesInstance},
+    HttpRule{"GET", "/api/v1/series/{name}", Door::kDecided, {kGet}, kSeriesInstance},
+    HttpRule{"PUT", "/api/v1/series/{name}", Door::kDecided, {kWrite, kCreate}, kSeriesInstance},
+    HttpRule{"GET", "/api/v1/series/{name}/query", Door::kDecided, {kRead}, kSeriesInstance},
+    HttpRule{"POST", "/api/v1/series/{name}/query", Door::kDecided, {kRead}, kSeriesInstance},
+    HttpRule{"POST", "/api/v1/series/{name}/write", Door::kDecided, {kWrite, kCreate}, kSeriesInstance},
+    HttpRule{"POST", "/write", Door::kDecided, {kWrite, kCreate}, kSeriesInstance},
+    HttpRule{"POST", "/api/v2/write", Door::kDecided, {kWrite, kCreate}, kSeriesInstance},
+    HttpRule{"GET", "/query", Door::kDecided, {kRead}, kSeriesInstance},
+    HttpRule{"POST", "/query", Door::kDecided, {kRead}, kSeriesInstance},
+    HttpRule{"POST", "/api/v1/write", Door::kDecided, {kWrite, kCreate}, kSeriesInstance},
+    HttpRule{"POST", "/api/v1/read", Door::kDecided, {kRead}, kSeriesInstance},
+    HttpRule{"GET", "/api/v1/sql", Door::kDecided, {kQuery, kRead}, kSeriesInstance},
+    HttpRule{"POST", "/api/v1/sql", Door::kDecided, {kQuery, kRead}, kSeriesInstance},
+};
+
+}  // namespace
+
+std::span<const HttpRule> AllHttpRules() { return kHttpRules; }
+
+const HttpRule* FindHttpRule(std::string_view method, std::string_view path) {
+  const auto* const found = std::find_if(kHttpRules.begin(), kHttpRules.end(), [&](const HttpRule& rule) {
+    if (rule.method != method) return false;
+    if (!rule.path.ends_with('*')) return rule.path == path;
+    return path.starts_with(rule.path.substr(0, rule.path.size() - 1));
+  });
+  return found == kHttpRules.end() ? nullptr : found;
+}
+
+}  // namespace sonde
