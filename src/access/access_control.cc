@@ -34,6 +34,11 @@ std::shared_ptr<const AccessControl::Held> AccessControl::held() const {
   return held_;
 }
 
+std::shared_ptr<const Roles> AccessControl::roles() const {
+  std::shared_ptr<const Held> held = this->held();
+  return {held, &held->roles};
+}
+
 absl::StatusOr<PrincipalRef> AccessControl::Authenticate(const Credentials& credentials, absl::Time now,
                                                          std::string* cause) const {
   absl::StatusOr<PrincipalRef> principal = authenticator_->Authenticate(credentials, now, cause);

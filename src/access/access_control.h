@@ -45,6 +45,8 @@ class AccessControl {
   // Takes the place of the configuration for all decisions that begin from now on.
   void Configure(const Configuration& configuration);
 
+  std::shared_ptr<const Roles> roles() const;
+
   // UNAUTHENTICATED, with kBadCredentials; the cause is put into `cause` (may be null).
   absl::StatusOr<PrincipalRef> Authenticate(const Credentials& credentials, absl::Time now,
                                             std::string* cause) const;

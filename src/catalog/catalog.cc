@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <random>
 
 #include "base/varint.h"
@@ -177,6 +178,7 @@ absl::Status Catalog::WriteShared(std::vector<RecordChange> changes) {
   {
     const absl::ReaderMutexLock lock(&mutex_);
     for (RecordChange& change : changes) {
+      if (companions_ != nullptr && change.key.starts_with(companions_->record_prefix())) continue;
       const auto version = state_.versions.find(change.key);
       change.expected_version = version == state_.versions.end() ? 0 : version->second;
     }
@@ -394,6 +396,26 @@ absl::Status Catalog::Delete(std::string_view table_name) {
   return FinishDrop(dropping);
 }
 
+void Catalog::Accompany(Companions* companions) {
+  const absl::MutexLock lock(&change_mutex_);
+  companions_ = companions;
+}
+
+absl::Status Catalog::WithoutChanges(absl::FunctionRef<absl::Status()> change) {
+  const absl::MutexLock lock(&change_mutex_);
+  return change();
+}
+
+void Catalog::AddCompanions(std::string_view resource, std::vector<RecordChange>* changes) {
+  if (companions_ == nullptr) return;
+  std::vector<RecordChange> more = companions_->RecordsToDelete(resource);
+  std::move(more.begin(), more.end(), std::back_inserter(*changes));
+}
+
+void Catalog::TellCompanions(std::string_view resource) {
+  if (companions_ != nullptr) companions_->OnDeleted(resource);
+}
+
 absl::Status Catalog::TryDelete(std::string_view table_name, std::string* dropping) {
   absl::StatusOr<TableSchemaRef> schema = Find(table_name);
   if (!schema.ok()) return schema.status();
@@ -417,7 +439,9 @@ absl::Status Catalog::TryDelete(std::string_view table_name, std::string* droppi
   }
   const std::vector<SchemaBundleRef> bundles = ListBundles(table_name);
   for (const SchemaBundleRef& bundle : bundles) records.push_back(SchemaBundles::NoRecordOf(bundle->name));
+  AddCompanions(table_name, &records);
   if (absl::Status status = Write(std::move(records)); !status.ok()) return status;
+  TellCompanions(table_name);
   const absl::MutexLock lock(&mutex_);
   if (lease_ == nullptr) {
     state_.tables.erase(state_.tables.find(table_name));

@@ -26,6 +26,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -61,10 +62,32 @@ struct CatalogOptions {
   absl::Duration seen_within = absl::Seconds(2);
 };
 
+// What others keep about a resource, which ends with it.
+//
+// Threads: both functions are called with the catalog's changes held up.
+class Companions {
+ public:
+  // The keys of all their records begin so.
+  virtual std::string_view record_prefix() const = 0;
+  // The changes that delete the records of a resource and of all below it.
+  virtual std::vector<RecordChange> RecordsToDelete(std::string_view resource) = 0;
+  // These changes have been made.
+  virtual void OnDeleted(std::string_view resource) = 0;
+
+ protected:
+  ~Companions() = default;
+};
+
 class Catalog {
  public:
   // `engine` must outlive the catalog.  DATA_LOSS: a record cannot be read.
   static absl::StatusOr<std::unique_ptr<Catalog>> Open(Engine* engine, const CatalogOptions& options = {});
+
+  // From now on the records of `companions`, which must outlive the catalog's last change, are deleted with their resources, in one
+  // step.
+  void Accompany(Companions* companions);
+  // Runs `change` while nothing of the catalog changes.  It must not change the catalog itself.
+  absl::Status WithoutChanges(absl::FunctionRef<absl::Status()> change);
 
   // NOT_FOUND: there is no such table.
   absl::StatusOr<TableSchemaRef> Find(std::string_view table_name) const;
@@ -222,9 +245,15 @@ class Catalog {
   absl::StatusOr<SchemaBundleRef> WriteBundle(SchemaBundle bundle)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
+  // Adds the changes that delete the companions of a resource.
+  void AddCompanions(std::string_view resource, std::vector<RecordChange>* changes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  void TellCompanions(std::string_view resource) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+
   Engine* const engine_;
   absl::Mutex change_mutex_;  // held through a change, but for its waits
   bool overtaken_ ABSL_GUARDED_BY(change_mutex_) = false;
+  Companions* companions_ ABSL_GUARDED_BY(change_mutex_) = nullptr;  // null: there are none
 
   mutable absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_);

@@ -83,7 +83,10 @@ absl::Status Catalog::TryDeleteBundle(std::string_view bundle_name, std::string_
   absl::StatusOr<SchemaBundleRef> found = FindBundle(bundle_name);
   if (!found.ok()) return found.status();
   if (absl::Status status = CheckBundleEtag(**found, etag); !status.ok()) return status;
-  if (absl::Status status = Write({SchemaBundles::NoRecordOf(bundle_name)}); !status.ok()) return status;
+  std::vector<RecordChange> changes = {SchemaBundles::NoRecordOf(bundle_name)};
+  AddCompanions(bundle_name, &changes);
+  if (absl::Status status = Write(std::move(changes)); !status.ok()) return status;
+  TellCompanions(bundle_name);
   const absl::MutexLock lock(&mutex_);
   if (lease_ == nullptr) state_.bundles.Erase(bundle_name);
   return absl::OkStatus();

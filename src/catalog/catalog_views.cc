@@ -88,7 +88,10 @@ absl::Status Catalog::TryDeleteView(std::string_view view_name, std::string_view
     return absl::FailedPreconditionError(
         fmt::format("Authorized view {} is protected against deletion", view_name));
   }
-  if (absl::Status status = Write({AuthorizedViews::NoRecordOf(view_name)}); !status.ok()) return status;
+  std::vector<RecordChange> changes = {AuthorizedViews::NoRecordOf(view_name)};
+  AddCompanions(view_name, &changes);
+  if (absl::Status status = Write(std::move(changes)); !status.ok()) return status;
+  TellCompanions(view_name);
   const absl::MutexLock lock(&mutex_);
   if (lease_ == nullptr) state_.views.Erase(view_name);
   return absl::OkStatus();
