@@ -142,6 +142,7 @@ struct HttpServer::Parts {
   std::vector<std::string> names;
   std::string host;  // an IPv6 address without brackets
   int port = 0;
+  const HttpDoor* door = nullptr;
   std::shared_ptr<HttpCounts> counts;
   std::unique_ptr<Lobby> lobby;
   std::unique_ptr<WorkQueue> queue;
@@ -159,6 +160,12 @@ struct HttpServer::Parts {
       return true;
     }
     *match = router.Find(request.method, request.path);
+    if (door != nullptr) {
+      if (std::optional<HttpResponse> refusal = door->Refuse(request, *match); refusal.has_value()) {
+        *response = *std::move(refusal);
+        return true;
+      }
+    }
     if (match->route != nullptr) {
       if (request.Header("content-type").value_or("").starts_with("multipart/")) {
         *response =
@@ -301,6 +308,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerOp
   auto parts = std::make_unique<Parts>();
   parts->router = std::move(router);
   parts->counts = options.counts;
+  parts->door = options.door;
   parts->names = NamesOf(options.host);
   // gRPC takes IPv6 addresses with or without brackets; the system, without.
   std::string& host = parts->host = options.host;

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "web/http/http_counts.h"
+#include "web/http/http_door.h"
 #include "web/http/router.h"
 
 namespace sonde {
@@ -27,6 +28,8 @@ struct HttpServerOptions {
   // A new one beyond takes the place of one that is idle; when there is none, it waits in the system's own
   // queue.  One that stays idle is closed after kIdleSeconds.
   size_t connections_max = 1'000;
+  // Null: authentication is off.  Must outlive the server.
+  const HttpDoor* door = nullptr;
   std::shared_ptr<HttpCounts> counts = std::make_shared<HttpCounts>();
 };
 

@@ -1,0 +1,37 @@
+// The one door of the HTTP port: who calls, and whether the caller may, by the table of access/http_rules.h.  It is passed before a
+// route's handler, and before it is known whether there is a route.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "access/access_control.h"
+#include "audit/audit_log.h"
+#include "base/clock.h"
+#include "web/http/router.h"
+
+namespace sonde {
+
+// Nothing is owned.  Threads: all functions may be called at once.
+class HttpDoor {
+ public:
+  // `series_instance`: projects/P/instances/I, whose tables series and SQL over HTTP use.  `audit` may be null.
+  HttpDoor(const AccessControl* access, AuditLog* audit, const Clock* clock, std::string series_instance)
+      : access_(access), audit_(audit), clock_(clock), series_instance_(std::move(series_instance)) {}
+
+  // nullopt: the request may go on to its route.  Otherwise its answer: 401 with WWW-Authenticate, or 403, which names the permission.
+  // `match` is what Router::Find has found for it.
+  std::optional<HttpResponse> Refuse(const HttpRequest& request, const Router::Match& match) const;
+
+ private:
+  void Write(AuditEvent event, const HttpRequest& request, const Principal* principal) const;
+
+  const AccessControl* const access_;
+  AuditLog* const audit_;
+  const Clock* const clock_;
+  const std::string series_instance_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,99 @@
+#include "web/http/http_door.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "access/access_test_support.h"
+#include "access/http_rules.h"
+#include "web/http/http_server.h"
+
+namespace sonde {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kSeries[] = "projects/sonde/instances/sonde";
+constexpr char kTablePath[] = "/api/v1/tables/p/i/t/rows";
+constexpr char kTable[] = "projects/p/instances/i/tables/t";
+
+class HttpDoorTest : public testing::Test {
+ protected:
+  HttpDoorTest() {
+    for (const HttpRule& rule : AllHttpRules()) {
+      router_.Add({.method = std::string(rule.method), .path = std::string(rule.path)});
+    }
+    router_.Add({.method = "GET", .path = "/new"});
+    it_.authenticator.Set("Bearer good", {.member = std::string(kSomebody)});
+  }
+
+  // 0: the request goes on.
+  int CodeOf(std::string method, std::string path, std::string header, std::string* body = nullptr) {
+    HttpRequest request{.method = std::move(method), .path = std::move(path)};
+    if (!header.empty()) request.headers["authorization"] = std::move(header);
+    const std::optional<HttpResponse> response =
+        door_.Refuse(request, router_.Find(request.method, request.path));
+    if (response.has_value() && body != nullptr) *body = response->body;
+    return response.has_value() ? response->code : 0;
+  }
+
+  AccessFixture it_;
+  SystemClock clock_;
+  Router router_;
+  HttpDoor door_{&it_.access, nullptr, &clock_, kSeries};
+};
+
+TEST_F(HttpDoorTest, OnlyHealthIsOpen) {
+  for (const HttpRule& rule : AllHttpRules()) {
+    const bool is_health = rule.path == "/healthz" || rule.path == "/readyz";
+    EXPECT_EQ(CodeOf(std::string(rule.method), std::string(rule.path), ""), is_health ? 0 : 401) << rule.path;
+  }
+  EXPECT_EQ(CodeOf("GET", "/nowhere", ""), 401);
+  EXPECT_EQ(CodeOf("GET", "/nowhere", "Bearer good"), 0);
+}
+
+TEST_F(HttpDoorTest, ARouteWithoutARuleIsRefused) {
+  it_.Grant("", kAdminRole);
+  std::string body;
+  EXPECT_EQ(CodeOf("GET", "/new", "Bearer good", &body), 403);
+  EXPECT_THAT(body, HasSubstr("in no table of permissions"));
+}
+
+TEST_F(HttpDoorTest, AsksForTheTableOfThePath) {
+  std::string body;
+  it_.Grant("projects/p/instances/i/tables/other", kReaderRole);
+  EXPECT_EQ(CodeOf("GET", kTablePath, "Bearer good", &body), 403);
+  EXPECT_THAT(body, HasSubstr("Access denied. Missing IAM permission: bigtable.tables.readRows."));
+  it_.Grant(kTable, kViewerRole);
+  EXPECT_EQ(CodeOf("GET", kTablePath, "Bearer good"), 403);
+  it_.Grant(kTable, kReaderRole);
+  EXPECT_EQ(CodeOf("GET", kTablePath, "Bearer good"), 0);
+  EXPECT_EQ(CodeOf("GET", kTablePath, "Bearer forged"), 401);
+}
+
+TEST_F(HttpDoorTest, SeriesAreOfTheirInstance) {
+  it_.Grant(kSeries, kReaderRole);
+  EXPECT_EQ(CodeOf("GET", "/api/v1/series/s/query", "Bearer good"), 0);
+  EXPECT_EQ(CodeOf("POST", "/write", "Bearer good"), 403);
+  EXPECT_EQ(CodeOf("GET", "/metrics", "Bearer good"), 403);
+  it_.Grant("projects/p/instances/i", kAdminRole);
+  EXPECT_EQ(CodeOf("GET", "/api/v1/series/s/query", "Bearer good"), 403);
+  // Who may write and not make tables may not write where a write makes some.
+  it_.Grant(kSeries, kUserRole);
+  std::string body;
+  EXPECT_EQ(CodeOf("POST", "/write", "Bearer good", &body), 403);
+  EXPECT_THAT(body, HasSubstr("Missing IAM permission: bigtable.tables.create."));
+  it_.Grant(kSeries, kEditorRole);
+  EXPECT_EQ(CodeOf("POST", "/write", "Bearer good"), 0);
+}
+
+TEST_F(HttpDoorTest, RefusalSaysHowToProveWhoCalls) {
+  HttpRequest request{.method = "GET", .path = "/metrics"};
+  const auto response = door_.Refuse(request, router_.Find("GET", "/metrics"));
+  ASSERT_TRUE(response.has_value());
+  EXPECT_THAT(response->headers,
+              testing::Contains(testing::Pair("WWW-Authenticate", "Bearer realm=\"sonde\"")));
+  EXPECT_THAT(response->body, HasSubstr("Request had invalid authentication credentials."));
+}
+
+}  // namespace
+}  // namespace sonde
