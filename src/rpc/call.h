@@ -35,6 +35,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "rpc/message_reader.h"
@@ -71,6 +72,13 @@ class Message {
   absl::InlinedVector<std::string, 1> pieces_;
 };
 
+// What a layer above notes about a call, for its own layers below.  It is of the call, never of the connection, which other callers
+// use, too.
+class CallNote {
+ protected:
+  ~CallNote() = default;
+};
+
 // A call.  It lives from the first function of its handler until the handler is destroyed.
 class Call {
  public:
@@ -90,6 +98,8 @@ class Call {
   virtual std::atomic<int64_t>& connection_tally() const = 0;
   // Whether nobody waits for the answer any more.  It turns true some time before OnCancel is called.
   virtual bool IsCancelled() const = 0;
+  // Null: nobody has noted anything.
+  virtual const CallNote* note() const { return nullptr; }
   // How long the client has taken nothing of a message that was written.  Zero if there is nothing to take.
   virtual absl::Duration NotTakenFor() const = 0;
 
@@ -168,6 +178,15 @@ struct Method {
   std::function<std::unique_ptr<Handler>(Call*)> make;
 };
 
+// A call of a path that has no method.
+struct UnknownCall {
+  std::string_view path;
+  std::string_view peer;
+  absl::FunctionRef<std::optional<std::string>(std::string_view name)>
+      find_metadata;  // as Call::FindMetadata
+};
+using Fallback = std::function<CallStatus(const UnknownCall& call)>;
+
 // The methods of a server, by path.  It is filled before the server starts; Find may then be called by all
 // threads.
 class Router {
@@ -175,18 +194,21 @@ class Router {
   // `path`: "/google.bigtable.v2.Bigtable/ReadRows".
   void Add(std::string path, Method method) { methods_.insert_or_assign(std::move(path), std::move(method)); }
   // Sets the answer to calls of other paths.  The default is UNIMPLEMENTED.
-  void SetFallback(std::function<CallStatus(std::string_view path)> answer) { fallback_ = std::move(answer); }
+  void SetFallback(Fallback answer) { fallback_ = std::move(answer); }
+  // Puts in the place of each method that was added, and of the fallback, what `wrap` makes of it.
+  void Wrap(const std::function<Method(std::string_view path, Method method)>& wrap,
+            const std::function<Fallback(Fallback fallback)>& wrap_fallback);
 
   // Returns null if there is no such method.
   const Method* Find(std::string_view path) const {
     const auto found = methods_.find(absl::string_view(path.data(), path.size()));
     return found == methods_.end() ? nullptr : &found->second;
   }
-  CallStatus AnswerUnknown(std::string_view path) const;
+  CallStatus AnswerUnknown(const UnknownCall& call) const;
 
  private:
   absl::flat_hash_map<std::string, Method> methods_;
-  std::function<CallStatus(std::string_view path)> fallback_;
+  Fallback fallback_;
 };
 
 }  // namespace sonde::rpc

@@ -220,7 +220,9 @@ void Connection::BeginCall(int32_t stream_id) {
   const Method* const method = state.router().Find(head.path);
   if (method == nullptr) {
     state.CountRefusal(Refusal::kUnknownPath);
-    return SubmitTrailersOnly(stream_id, state.router().AnswerUnknown(head.path), Metadata());
+    const auto find_metadata = [&head](std::string_view name) { return head.metadata.Find(name); };
+    const UnknownCall unknown{head.path, peer_->name, find_metadata};
+    return SubmitTrailersOnly(stream_id, state.router().AnswerUnknown(unknown), Metadata());
   }
   if (head.deadline <= loop_->wall_now()) {
     state.CountRefusal(Refusal::kDeadline);

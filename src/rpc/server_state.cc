@@ -4,9 +4,18 @@
 
 namespace sonde::rpc {
 
-CallStatus Router::AnswerUnknown(std::string_view path) const {
-  if (fallback_) return fallback_(path);
-  return {absl::StatusCode::kUnimplemented, fmt::format("There is no method {}", path)};
+void Router::Wrap(const std::function<Method(std::string_view path, Method method)>& wrap,
+                  const std::function<Fallback(Fallback fallback)>& wrap_fallback) {
+  for (auto& [path, method] : methods_) method = wrap(path, std::move(method));
+  if (!fallback_) {
+    fallback_ = [](const UnknownCall& call) { return Router().AnswerUnknown(call); };
+  }
+  fallback_ = wrap_fallback(std::move(fallback_));
+}
+
+CallStatus Router::AnswerUnknown(const UnknownCall& call) const {
+  if (fallback_) return fallback_(call);
+  return {absl::StatusCode::kUnimplemented, fmt::format("There is no method {}", call.path)};
 }
 
 bool ServerState::EnterConnection(const std::string& address) {

@@ -12,9 +12,13 @@ absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions&
   absl::StatusOr<std::unique_ptr<RocksEngine>> engine = RocksEngine::Open(options);
   if (!engine.ok()) return engine.status();
   store->engine_ = *std::move(engine);
+  absl::StatusOr<std::unique_ptr<PolicyStore>> policies = PolicyStore::Open(store->engine_.get());
+  if (!policies.ok()) return policies.status();
+  store->policies_ = *std::move(policies);
   absl::StatusOr<std::unique_ptr<Catalog>> catalog = Catalog::Open(store->engine_.get());
   if (!catalog.ok()) return catalog.status();
   store->catalog_ = *std::move(catalog);
+  store->catalog_->Accompany(store->policies_.get());
   if (watch) {
     LocalStore* const raw = store.get();
     absl::StatusOr<std::unique_ptr<KeyVisualizer>> key_visualizer = KeyVisualizer::Open(

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "access/policies/policy_store.h"
 #include "base/clock.h"
 #include "base/large_room.h"
 #include "catalog/catalog.h"
@@ -19,10 +20,11 @@ namespace sonde {
 class LocalStore {
  public:
   // `watch`: whether the key visualizer sees what is read and written; it keeps what it sees in the data
-  // directory. Errors as RocksEngine::Open, Catalog::Open and KeyVisualizer::Open.
+  // directory. Errors as RocksEngine::Open, PolicyStore::Open, Catalog::Open and KeyVisualizer::Open.
   static absl::StatusOr<std::unique_ptr<LocalStore>> Open(const RocksOptions& options, bool watch = false);
 
   Tables& tables() { return *tables_; }
+  PolicyStore& policies() { return *policies_; }
   RocksEngine& engine() { return *engine_; }
   // Null when nobody watches.
   KeyVisualizer* key_visualizer() { return key_visualizer_.get(); }
@@ -34,6 +36,7 @@ class LocalStore {
   LargeRoom* const large_room_;  // null: nothing takes a place
   SystemClock clock_;
   std::unique_ptr<RocksEngine> engine_;
+  std::unique_ptr<PolicyStore> policies_;  // the catalog uses it
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<KeyVisualizer> key_visualizer_;
   std::unique_ptr<Tables> tables_;

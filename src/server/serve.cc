@@ -180,6 +180,7 @@ absl::Status Serve(ServeSettings settings) {
                          .connections_max = connections_max,
                          .reads_per_second = settings.reads_per_second,
                          .writes_per_second = settings.writes_per_second,
+                         .policies = &(*store)->policies(),
                          .sql_dialect = DialectOf(settings)},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return server.status();

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "absl/time/clock.h"
@@ -11,10 +12,13 @@
 #include "base/admission.h"
 #include "model/limits.h"
 #include "table/commit_line.h"
+#include "wire/admin/iam_calls.h"
 #include "wire/admin/instance_admin_service.h"
 #include "wire/admin/operations.h"
 #include "wire/admin/table_admin_service.h"
+#include "wire/call/door.h"
 #include "wire/call/not_built.h"
+#include "wire/call/service_names.h"
 #include "wire/data/change_streams.h"
 #include "wire/data/data_service.h"
 #include "wire/health_service.h"
@@ -119,10 +123,19 @@ struct GrpcServer::Parts {
     AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), &operations,
                          calls, &router);
     AddInstanceAdminService(tables, instances.get(), &operations, key_visualizer, calls, &router);
+    if (options.policies != nullptr) {
+      for (const std::string_view service : {kTableAdminService, kInstanceAdminService}) {
+        AddIamCalls(service, {tables, instances.get(), backups.get(), options.policies, options.access},
+                    calls, &router);
+      }
+    }
     AddOperationsService(&operations, calls, &router);
     AddHealthService(&health_watches, &router);
     AddReflectionServices(&reflections, &router);
-    router.SetFallback([](std::string_view path) { return ToCallStatus(CallNotBuilt(path)); });
+    router.SetFallback([](const rpc::UnknownCall& call) { return ToCallStatus(CallNotBuilt(call.path)); });
+    if (options.access == nullptr) return;
+    door.emplace(DoorOptions{options.access, options.audit, &metrics, &tables->clock()});
+    door->Guard(&router);  // after all methods
   }
 
   const std::unique_ptr<PreparedQueries> queries;
@@ -149,6 +162,7 @@ struct GrpcServer::Parts {
   Admission health_watches{"health watches", {.requests = kHealthWatchesMax, .bytes = kHealthBytesMax}};
   Admission reflections{"calls of reflection", {.requests = kReflectionsMax, .bytes = kReflectionBytesMax}};
   const CallResources calls;
+  std::optional<CallDoor> door;         // nullopt: authentication is off
   rpc::Router router;                   // until the server has it
   std::unique_ptr<rpc::Server> server;  // first to go: its calls use all of the above
 };

@@ -20,7 +20,10 @@
 
 namespace sonde {
 
+class AccessControl;
+class AuditLog;
 class KeyVisualizer;
+class PolicyStore;
 
 struct GrpcServerOptions {
   std::string host = "127.0.0.1";
@@ -53,6 +56,12 @@ struct GrpcServerOptions {
   // Quotas.  A request over them is refused with RESOURCE_EXHAUSTED.  0: no quota.
   int64_t reads_per_second = 0;
   int64_t writes_per_second = 0;
+  // Who may do what.  Null: authentication is off, and everybody may do everything.  Must outlive the server.
+  AccessControl* access = nullptr;
+  // Null: nothing is written.  Must outlive the server.
+  AuditLog* audit = nullptr;
+  // What SetIamPolicy sets.  Null: its calls are not there.  Must outlive the server.
+  PolicyStore* policies = nullptr;
   // Which language PrepareQuery takes.
   sql::Dialect sql_dialect = sql::Dialect::kSonde;
 };

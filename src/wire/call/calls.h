@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -235,7 +236,8 @@ class Service {
   void Add(std::string_view method, const CallKind& kind, AnswerRequest answer);
   void Add(std::string_view method, std::function<std::unique_ptr<rpc::Handler>(rpc::Call*)> make);
 
-  // Adds the method that takes a `Request`.  `handle(request, &response) -> absl::Status` fills its answer.
+  // Adds the method that takes a `Request`.  `handle(request, &response) -> absl::Status` fills its answer; a handle that asks who
+  // calls has the call as its first argument.
   template <typename Request, typename Response, typename Handle>
   void AddUnary(const CallKind& kind, Handle handle) {
     AddUnary<Request, Response>(MethodOf<Request>(), kind, std::move(handle));
@@ -248,7 +250,12 @@ class Service {
         ParsedRequest<Request> request;
         Response response;
         if (status.ok()) status = request.Parse(&in, &place);
-        if (status.ok()) status = handle(request.message(), &response);
+        if (!status.ok()) return end(status);
+        if constexpr (std::is_invocable_v<Handle, const rpc::Call&, const Request&, Response*>) {
+          status = handle(*end.call(), request.message(), &response);
+        } else {
+          status = handle(request.message(), &response);
+        }
         end(status, status.ok() ? ToMessage(response) : rpc::Message());
       };
       Run(kind, end.call()->deadline(), std::move(work));

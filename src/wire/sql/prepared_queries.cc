@@ -83,23 +83,26 @@ absl::StatusOr<std::unique_ptr<PreparedQueries>> PreparedQueries::Create(Tables*
 }
 
 absl::StatusOr<sql::BoundQuery> PreparedQueries::Bind(const std::string& instance, const std::string& text,
-                                                      const std::vector<sql::QueryParameter>& parameters) {
+                                                      const std::vector<sql::QueryParameter>& parameters,
+                                                      const MayRead& may_read) {
   const sql::BindOptions options{
       .dialect = dialect_,
-      .find_table =
-          [&](std::string_view table_id) {
-            return FindDataTable(tables_->catalog(), fmt::format("{}/tables/{}", instance, table_id));
-          },
+      .find_table = [&](std::string_view table_id) -> absl::StatusOr<TableSchemaRef> {
+        const std::string name = fmt::format("{}/tables/{}", instance, table_id);
+        if (absl::Status status = may_read(name); !status.ok()) return status;
+        return FindDataTable(tables_->catalog(), name);
+      },
       .find_bundle = [this](const TableSchema& table,
                             std::string_view id) { return bundles_.Find(table, id); },
       .parameters = parameters};
   return sql::ParseAndBind(text, options);
 }
 
-absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(
-    const std::string& instance, const std::string& text,
-    const std::vector<sql::QueryParameter>& parameters) {
-  absl::StatusOr<sql::BoundQuery> query = Bind(instance, text, parameters);
+absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(const std::string& instance,
+                                                          const std::string& text,
+                                                          const std::vector<sql::QueryParameter>& parameters,
+                                                          const MayRead& may_read) {
+  absl::StatusOr<sql::BoundQuery> query = Bind(instance, text, parameters, may_read);
   if (!query.ok()) return query.status();
   PreparedQueryToken token{.instance = instance, .query = text};
   for (const sql::QueryParameter& parameter : parameters) {
@@ -115,15 +118,19 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(
 }
 
 absl::StatusOr<PreparedQueryRef> PreparedQueries::Find(const std::string& instance, const std::string& token,
-                                                       bool is_resumed) {
+                                                       bool is_resumed, const MayRead& may_read) {
   PreparedQueryRef prepared = FindKept(token);
   if (prepared == nullptr) {
     const absl::StatusOr<PreparedQueryToken> read = tokens_.ReadPrepared(token);
     if (!read.ok()) return read.status();
-    absl::StatusOr<PreparedQueryRef> bound = BindAgain(token, *read);
+    absl::StatusOr<PreparedQueryRef> bound = BindAgain(token, *read, may_read);
     if (!bound.ok()) return bound.status();
     prepared = *std::move(bound);
-  } else if (!IsCurrent(*prepared)) {
+  }
+  for (const TableSchemaRef& table : prepared->query.tables) {
+    if (absl::Status status = may_read(table->name); !status.ok()) return status;
+  }
+  if (!IsCurrent(*prepared)) {
     return Expired(kTablesHaveChanged);
   }
   if (prepared->instance != instance) {
@@ -139,7 +146,8 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::Find(const std::string& instan
 }
 
 absl::StatusOr<PreparedQueryRef> PreparedQueries::BindAgain(const std::string& token_bytes,
-                                                            const PreparedQueryToken& token) {
+                                                            const PreparedQueryToken& token,
+                                                            const MayRead& may_read) {
   std::vector<sql::QueryParameter> parameters;
   for (const auto& [name, bytes] : token.parameters) {
     google::bigtable::v2::Type type;
@@ -148,7 +156,7 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::BindAgain(const std::string& t
     if (!parsed.ok()) return parsed.status();
     parameters.push_back({name, *std::move(parsed)});
   }
-  absl::StatusOr<sql::BoundQuery> query = Bind(token.instance, token.query, parameters);
+  absl::StatusOr<sql::BoundQuery> query = Bind(token.instance, token.query, parameters, may_read);
   // What was bound once and is not now, is not because of its tables.
   if (absl::IsNotFound(query.status()) || absl::IsInvalidArgument(query.status())) {
     return Expired(kTablesHaveChanged);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -46,14 +47,18 @@ class PreparedQueries {
 
   const QueryTokens& tokens() const { return tokens_; }
 
-  // Binds a query.  Errors: those of sql::ParseAndBind.
+  // Says whether the caller may read a table of this name, before it is known whether there is one.
+  using MayRead = std::function<absl::Status(std::string_view table_name)>;
+
+  // Binds a query.  Errors: those of sql::ParseAndBind, and of `may_read`.
   absl::StatusOr<PreparedQueryRef> Prepare(const std::string& instance, const std::string& text,
-                                           const std::vector<sql::QueryParameter>& parameters);
+                                           const std::vector<sql::QueryParameter>& parameters,
+                                           const MayRead& may_read);
   // Finds the query of a token.  `is_resumed`: a stream goes on with it, so its age does not matter.
   // INVALID_ARGUMENT: no token, or one of another instance.  FAILED_PRECONDITION, with a PreconditionFailure of type
-  // PREPARED_QUERY_EXPIRED: it has expired.  Other errors: those of sql::ParseAndBind.
+  // PREPARED_QUERY_EXPIRED: it has expired.  Other errors: those of sql::ParseAndBind, and of `may_read`.
   absl::StatusOr<PreparedQueryRef> Find(const std::string& instance, const std::string& token,
-                                        bool is_resumed);
+                                        bool is_resumed, const MayRead& may_read);
 
  private:
   // Bounds of what is kept.
@@ -64,8 +69,10 @@ class PreparedQueries {
       : tables_(tables), dialect_(dialect), bundles_(&tables->catalog()), tokens_(std::move(key)) {}
 
   absl::StatusOr<sql::BoundQuery> Bind(const std::string& instance, const std::string& text,
-                                       const std::vector<sql::QueryParameter>& parameters);
-  absl::StatusOr<PreparedQueryRef> BindAgain(const std::string& token_bytes, const PreparedQueryToken& token);
+                                       const std::vector<sql::QueryParameter>& parameters,
+                                       const MayRead& may_read);
+  absl::StatusOr<PreparedQueryRef> BindAgain(const std::string& token_bytes, const PreparedQueryToken& token,
+                                             const MayRead& may_read);
   // Whether the tables and schema bundles are as they were when the query was bound.
   bool IsCurrent(const PreparedQuery& prepared) const;
   PreparedQueryRef FindKept(const std::string& token);

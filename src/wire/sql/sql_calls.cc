@@ -22,6 +22,7 @@
 #include "sql/exec/query_name.h"
 #include "sql/message/query_values.h"
 #include "wire/call/connection_share.h"
+#include "wire/call/door.h"
 #include "wire/call/service_names.h"
 #include "wire/sql/result_stream.h"
 #include "wire/sql/sql_parameters.h"
@@ -77,13 +78,20 @@ void WriteMetadata(const PreparedQuery& prepared, pb::ResultSetMetadata* metadat
   }
 }
 
-absl::Status PrepareQuery(PreparedQueries* queries, const pb::PrepareQueryRequest& request,
-                          pb::PrepareQueryResponse* response) {
+// Whether the call's caller may read a table.
+PreparedQueries::MayRead MayReadOf(const rpc::Call& call) {
+  return [&call](std::string_view table_name) {
+    return CheckAccess(call, PermissionOf("bigtable.tables.readRows"), table_name);
+  };
+}
+
+absl::Status PrepareQuery(PreparedQueries* queries, const rpc::Call& call,
+                          const pb::PrepareQueryRequest& request, pb::PrepareQueryResponse* response) {
   if (absl::Status status = CheckQuery(request.instance_name(), request.query()); !status.ok()) return status;
   const absl::StatusOr<std::vector<sql::QueryParameter>> parameters = ParseParameterTypes(request);
   if (!parameters.ok()) return parameters.status();
   const absl::StatusOr<PreparedQueryRef> prepared =
-      queries->Prepare(request.instance_name(), request.query(), *parameters);
+      queries->Prepare(request.instance_name(), request.query(), *parameters, MayReadOf(call));
   if (!prepared.ok()) return prepared.status();
   WriteMetadata(**prepared, response->mutable_metadata());
   response->set_prepared_query((*prepared)->token);
@@ -257,7 +265,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
             "Error in field 'data_format' : It must not be set with prepared_query, which has one");
       }
       return queries_->Find(request.instance_name(), request.prepared_query(),
-                            !request.resume_token().empty());
+                            !request.resume_token().empty(), MayReadOf(*call_));
     }
     std::vector<sql::QueryParameter> parameters;
     for (const auto& [name, value] : request.params()) {
@@ -268,7 +276,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     std::sort(parameters.begin(), parameters.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     absl::StatusOr<PreparedQueryRef> prepared =
-        queries_->Prepare(request.instance_name(), request.query(), parameters);
+        queries_->Prepare(request.instance_name(), request.query(), parameters, MayReadOf(*call_));
     if (prepared.ok() && request.resume_token().empty()) {
       pb::ExecuteQueryResponse response;
       WriteMetadata(**prepared, response.mutable_metadata());
@@ -420,7 +428,9 @@ void AddSqlCalls(Tables* tables, PreparedQueries* queries, QueryMetrics* query_m
                  const CallResources& resources, rpc::Router* router) {
   Service service(kDataService, resources.metrics, router);
   service.AddUnary<pb::PrepareQueryRequest, pb::PrepareQueryResponse>(
-      resources.Reads(), [queries](const auto& in, auto* out) { return PrepareQuery(queries, in, out); });
+      resources.Reads(), [queries](const rpc::Call& call, const auto& in, auto* out) {
+        return PrepareQuery(queries, call, in, out);
+      });
   service.Add("ExecuteQuery", [tables, queries, query_metrics, resources](rpc::Call* call) {
     return std::make_unique<ExecuteQueryHandler>(call, tables, queries, query_metrics, resources);
   });

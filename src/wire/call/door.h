@@ -1,0 +1,82 @@
+// The one door of the gRPC port.  Every call passes it, whatever its handler:
+//
+// 1. The caller is authenticated when the length of the message is known, before the message is read; calls of unknown methods, too.
+//    UNAUTHENTICATED: nobody is proven.
+// 2. The permissions of the method (access/rules.h) are decided on the resources that the request names, before the handler sees the
+//    request.  PERMISSION_DENIED, with the same bytes whether or not a resource exists.  INVALID_ARGUMENT: a name is no name.
+// 3. A call that lasts is asked again every kAskAgainAfter, and when its proof ends.  It ends with the same errors.
+//
+// Who calls is noted with the call, never with the connection.  Without a door, calls are as they were.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "access/access_control.h"
+#include "audit/audit_log.h"
+#include "base/clock.h"
+#include "metrics/request_metrics.h"
+#include "rpc/call.h"
+
+namespace sonde {
+
+// Who makes a call, and what else the caller may do.
+//
+// Threads: all functions may be called at once.
+class CallAccess : public rpc::CallNote {
+ public:
+  virtual const Principal& principal() const = 0;
+  virtual bool IsAllowed(Permission permission, std::string_view resource) const = 0;
+  // PERMISSION_DENIED; the audit log has it.
+  virtual absl::Status Check(Permission permission, std::string_view resource) const = 0;
+
+ protected:
+  ~CallAccess() = default;
+};
+
+// Null: authentication is off, and everybody may do everything.
+inline const CallAccess* AccessOf(const rpc::Call& call) {
+  return static_cast<const CallAccess*>(call.note());  // nobody else notes anything
+}
+
+// Checks whether the caller may; OK where authentication is off.
+inline absl::Status CheckAccess(const rpc::Call& call, Permission permission, std::string_view resource) {
+  const CallAccess* const access = AccessOf(call);
+  return access == nullptr ? absl::OkStatus() : access->Check(permission, resource);
+}
+
+struct DoorOptions {
+  AccessControl* access = nullptr;
+  AuditLog* audit = nullptr;  // null: nothing is written
+  RequestMetrics* metrics = nullptr;
+  const Clock* clock = nullptr;
+};
+
+// Nothing is owned.
+//
+// Threads: Guard is called before the router is used; the calls' threads do the rest.
+class CallDoor {
+ public:
+  static constexpr absl::Duration kAskAgainAfter = absl::Seconds(60);
+
+  explicit CallDoor(const DoorOptions& options) : options_(options) {}
+
+  // Puts the door before all methods of `router`, which must not outlive it.
+  void Guard(rpc::Router* router);
+
+  // --- For the calls of the door.
+  const DoorOptions& options() const { return options_; }
+  absl::Time Now() const;
+  uint64_t NextRequest() { return next_request_.fetch_add(1, std::memory_order_relaxed); }
+  void Write(const AuditEvent& event) const;
+
+ private:
+  const DoorOptions options_;
+  std::atomic<uint64_t> next_request_ = 1;
+};
+
+}  // namespace sonde
