@@ -1,7 +1,6 @@
 #include "audit/audit_log.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/format.h"
 
 namespace sonde {
 namespace {

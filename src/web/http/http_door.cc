@@ -1,10 +1,10 @@
 #include "web/http/http_door.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "access/http_rules.h"
 #include "access/resource.h"
+#include "base/format.h"
 
 namespace sonde {
 namespace {

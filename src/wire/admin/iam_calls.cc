@@ -1,6 +1,5 @@
 #include "wire/admin/iam_calls.h"
 
-#include <fmt/format.h>
 #include <google/iam/v1/iam_policy.pb.h>
 #include <google/iam/v1/policy.pb.h>
 #include <spdlog/spdlog.h>
@@ -11,6 +10,7 @@
 
 #include "access/resource.h"
 #include "base/bytes.h"
+#include "base/format.h"
 #include "wire/call/door.h"
 #include "wire/call/service_names.h"
 

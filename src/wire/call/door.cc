@@ -1,6 +1,5 @@
 #include "wire/call/door.h"
 
-#include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
 #include <spdlog/spdlog.h>
 
@@ -14,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "access/rules.h"
 #include "base/bytes.h"
+#include "base/format.h"
 #include "wire/call/calls.h"
 #include "wire/call/grpc_status.h"
 #include "wire/call/not_built.h"
