@@ -75,6 +75,7 @@ struct GrpcServer::Parts {
         std::unique_ptr<PreparedQueries> prepared_queries, std::unique_ptr<Backups> all_backups,
         std::unique_ptr<InstanceStore> instance_store)
       : queries(std::move(prepared_queries)),
+        spooled(options.sql_spill, options.sql_spooled),
         backups(std::move(all_backups)),
         instances(std::move(instance_store)),
         workers(options.worker_threads, {}, turn_clock.get()),
@@ -119,7 +120,7 @@ struct GrpcServer::Parts {
                                                    app_profile_id);
               }} {
     AddDataService(tables, &change_streams, calls, &router);
-    AddSqlCalls(tables, queries.get(), &query_metrics, calls, &router);
+    AddSqlCalls(tables, queries.get(), &spooled, &query_metrics, calls, &router);
     AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), &operations,
                          calls, &router);
     AddInstanceAdminService(tables, instances.get(), &operations, key_visualizer, calls, &router);
@@ -139,6 +140,7 @@ struct GrpcServer::Parts {
   }
 
   const std::unique_ptr<PreparedQueries> queries;
+  SpooledResults spooled;
   const std::unique_ptr<Backups> backups;
   const std::unique_ptr<InstanceStore> instances;
   BackupSweeper backup_sweeper{backups.get(), kBackupSweepInterval, [](const absl::Status& error) {

@@ -17,6 +17,7 @@
 #include "sql/spill/spill_space.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
+#include "wire/sql/spooled_results.h"
 
 namespace sonde {
 
@@ -45,6 +46,8 @@ struct GrpcServerOptions {
   LargeRoom* large_room = nullptr;
   // Where queries put rows that their memory has no room for.  Null: nowhere.  Must outlive the server.
   sql::SpillSpace* sql_spill = nullptr;
+  // Long results of queries that cannot go on by themselves: they are kept in `sql_spill`.
+  SpooledResults::Limits sql_spooled = {};
   // Limit of the bytes of requests that are still coming in; a single request may have more.  Requests beyond
   // it are refused with UNAVAILABLE.
   int64_t incoming_bytes_max = int64_t{512} << 20;

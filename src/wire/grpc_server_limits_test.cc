@@ -189,7 +189,8 @@ TEST_F(GrpcServerQueryLimitsTest, WhatAQueryMayNotHoldGoesToDisk) {
   std::string directory = testing::TempDir() + "spill-XXXXXX";
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
   sql::SpillSpace spill(directory, {.free_percent_min = 0});
-  Start({.read_bytes_max = 16 << 20, .sql_spill = &spill});
+  // The result itself lies on disk, too, for as long as a client may come back for it.
+  Start({.read_bytes_max = 16 << 20, .sql_spill = &spill, .sql_spooled = {.kept = absl::Milliseconds(50)}});
   const std::string prepared = Prepare("SELECT n, v FROM " + Rows(16) + " ORDER BY n DESC");
   {
     const Reader reader = Execute(prepared);

@@ -86,21 +86,23 @@ absl::Status SpillFile::ReadAt(int64_t place, char* to, size_t bytes) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> SpillFile::Read(std::string* block) {
-  if (read_to_ == bytes_) return false;
+absl::StatusOr<bool> SpillFile::Read(std::string* block) { return ReadFrom(&read_to_, block); }
+
+absl::StatusOr<bool> SpillFile::ReadFrom(int64_t* place, std::string* block) const {
+  if (*place == bytes_) return false;
   char head[kHeadBytes];
-  if (absl::Status status = ReadAt(read_to_, head, kHeadBytes); !status.ok()) return status;
+  if (absl::Status status = ReadAt(*place, head, kHeadBytes); !status.ok()) return status;
   std::string_view numbers(head, kHeadBytes);
   uint32_t size = 0;
   uint32_t check = 0;
   const bool is_whole = GetFixed32(&numbers, &size) && GetFixed32(&numbers, &check);
-  const int64_t end = read_to_ + static_cast<int64_t>(kHeadBytes) + size;
+  const int64_t end = *place + static_cast<int64_t>(kHeadBytes) + size;
   if (is_whole && end <= bytes_) {
     block->resize(size);
-    absl::Status status = ReadAt(read_to_ + static_cast<int64_t>(kHeadBytes), block->data(), size);
+    absl::Status status = ReadAt(*place + static_cast<int64_t>(kHeadBytes), block->data(), size);
     if (!status.ok()) return status;
-    if (CheckOf(read_to_, *block) == check) {
-      read_to_ = end;
+    if (CheckOf(*place, *block) == check) {
+      *place = end;
       return true;
     }
   }

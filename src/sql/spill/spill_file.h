@@ -32,6 +32,9 @@ class SpillFile {
   absl::Status Append(std::string_view block);
   // Replaces *block by the next one; false: there are no more.
   absl::StatusOr<bool> Read(std::string* block);
+  // Likewise from `*place`, which comes to stand behind the block: at first 0, or what an earlier call left.  Several threads may
+  // read so at once, once nobody appends.
+  absl::StatusOr<bool> ReadFrom(int64_t* place, std::string* block) const;
   // Reads from the front again.
   void Rewind() { read_to_ = 0; }
   int64_t bytes() const { return bytes_; }

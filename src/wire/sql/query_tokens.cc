@@ -18,6 +18,9 @@ constexpr char kResume = 'R';
 
 constexpr size_t kCodeBytes = 16;
 
+// Where the rows behind a resume token are.
+enum class Rest : uint8_t { kPlace = 0, kNone = 1, kSpooled = 2 };
+
 }  // namespace
 
 std::string QueryTokens::CodeOf(std::string_view bytes) const {
@@ -76,8 +79,10 @@ std::string QueryTokens::Write(const ResumeToken& token) const {
   std::string bytes(1, kResume);
   PutFixed64(&bytes, token.request_hash);
   PutVarint(&bytes, static_cast<uint64_t>(token.now_micros));
-  bytes.push_back(token.is_end ? 1 : 0);
-  PutBytes(&bytes, token.place);
+  const Rest rest = token.is_end ? Rest::kNone : !token.spooled.empty() ? Rest::kSpooled : Rest::kPlace;
+  bytes.push_back(static_cast<char>(rest));
+  PutBytes(&bytes, rest == Rest::kSpooled ? token.spooled : token.place);
+  if (rest == Rest::kSpooled) PutVarint(&bytes, static_cast<uint64_t>(token.spooled_place));
   return bytes + CodeOf(bytes);
 }
 
@@ -91,10 +96,16 @@ absl::StatusOr<ResumeToken> QueryTokens::ReadResume(std::string_view bytes) cons
   std::string_view place;
   if (!GetFixed64(&bytes, &token.request_hash) || !GetVarint(&bytes, &now) || bytes.empty()) return bad;
   token.now_micros = static_cast<int64_t>(now);
-  token.is_end = bytes.front() != 0;
+  const auto rest = static_cast<Rest>(bytes.front());
+  if (rest > Rest::kSpooled) return bad;
+  token.is_end = rest == Rest::kNone;
   bytes.remove_prefix(1);
-  if (!GetBytes(&bytes, &place) || !bytes.empty()) return bad;
-  token.place = place;
+  if (!GetBytes(&bytes, &place)) return bad;
+  (rest == Rest::kSpooled ? token.spooled : token.place) = place;
+  uint64_t spooled_place = 0;
+  if (rest == Rest::kSpooled && !GetVarint(&bytes, &spooled_place)) return bad;
+  token.spooled_place = static_cast<int64_t>(spooled_place);
+  if (!bytes.empty()) return bad;
   return token;
 }
 

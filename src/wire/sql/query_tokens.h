@@ -30,7 +30,10 @@ struct ResumeToken {
   uint64_t request_hash = 0;  // of the request without its resume token: the query and its parameters
   int64_t now_micros = 0;     // the statement's CURRENT_TIMESTAMP
   bool is_end = false;        // behind the last row
-  std::string place = {};     // sql::Execution::ResumePoint
+  std::string place = {};     // sql::Execution::ResumePoint; with `spooled`: none
+  // Where the rest of the rows lies on disk (SpooledResults); empty: nowhere.
+  std::string spooled = {};
+  int64_t spooled_place = 0;  // of a batch in `spooled`
 
   bool operator==(const ResumeToken&) const = default;
 };

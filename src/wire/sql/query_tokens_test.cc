@@ -12,6 +12,10 @@ const PreparedQueryToken kPrepared{.instance = "projects/p/instances/i",
                                    .issued_micros = 1'700'000'000'000'000};
 const ResumeToken kResume{
     .request_hash = 7, .now_micros = 1'700'000'000'000'000, .is_end = false, .place = std::string("a\0b", 3)};
+const ResumeToken kSpooled{.request_hash = 7,
+                           .now_micros = 1'700'000'000'000'000,
+                           .spooled = "0123456789abcdef",
+                           .spooled_place = int64_t{1} << 40};
 
 TEST(QueryTokens, SayAgainWhatWasWritten) {
   const QueryTokens tokens("key");
@@ -21,11 +25,14 @@ TEST(QueryTokens, SayAgainWhatWasWritten) {
   const absl::StatusOr<ResumeToken> resume = tokens.ReadResume(tokens.Write(kResume));
   ASSERT_TRUE(resume.ok()) << resume.status();
   EXPECT_EQ(*resume, kResume);
+  const absl::StatusOr<ResumeToken> spooled = tokens.ReadResume(tokens.Write(kSpooled));
+  ASSERT_TRUE(spooled.ok()) << spooled.status();
+  EXPECT_EQ(*spooled, kSpooled);
 }
 
 TEST(QueryTokens, FindOutThatABitHasChanged) {
   const QueryTokens tokens("key");
-  for (const std::string& token : {tokens.Write(kPrepared), tokens.Write(kResume)}) {
+  for (const std::string& token : {tokens.Write(kPrepared), tokens.Write(kResume), tokens.Write(kSpooled)}) {
     for (size_t bit = 0; bit < 8 * token.size(); ++bit) {
       std::string changed = token;
       changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);

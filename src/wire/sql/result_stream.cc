@@ -24,12 +24,25 @@ std::vector<sql::Type> TypesOf(const std::vector<sql::OutputColumn>& columns) {
 }  // namespace
 
 ResultStream::ResultStream(PreparedQueryRef prepared, std::unique_ptr<sql::Execution> execution,
-                           uint64_t request_hash, const QueryTokens* tokens)
+                           uint64_t request_hash, const QueryTokens* tokens, SpooledResults* spooled)
     : prepared_(std::move(prepared)),
       execution_(std::move(execution)),
       request_hash_(request_hash),
       tokens_(*tokens),
+      spooled_results_(spooled),
+      now_micros_(execution_->now_micros()),
       writer_(TypesOf(prepared_->query.columns)) {}
+
+ResultStream::ResultStream(PreparedQueryRef prepared, SpooledPlace from, uint64_t request_hash,
+                           const QueryTokens* tokens)
+    : prepared_(std::move(prepared)),
+      request_hash_(request_hash),
+      tokens_(*tokens),
+      now_micros_(from.now_micros),
+      writer_(TypesOf(prepared_->query.columns)),
+      spooled_(std::move(from.result)),
+      spooled_place_(from.place),
+      is_ended_(true) {}
 
 absl::StatusOr<std::optional<rpc::Message>> ResultStream::Next() {
   if (!outgoing_.has_value()) {
@@ -45,6 +58,66 @@ absl::StatusOr<std::optional<rpc::Message>> ResultStream::Next() {
 }
 
 absl::StatusOr<bool> ResultStream::Fill() {
+  if (IsToSpool()) {
+    if (absl::Status status = Spool(); !status.ok()) return status;
+  }
+  if (spooled_ != nullptr) {
+    absl::StatusOr<bool> filled = FillFromSpool();
+    if (!filled.ok() || *filled || execution_ == nullptr) return filled;
+    spooled_.reset();
+  }
+  if (refused_.has_value()) {
+    outgoing_ = std::exchange(refused_, std::nullopt);
+    return true;
+  }
+  return FillFromExecution();
+}
+
+bool ResultStream::IsToSpool() const {
+  return spooled_results_ != nullptr && !is_spooling_tried_ && !is_ended_ &&
+         static_cast<int64_t>(bytes_) >= spooled_results_->limits().begin_bytes &&
+         !execution_->ResumePoint().has_value();
+}
+
+absl::Status ResultStream::Spool() {
+  is_spooling_tried_ = true;
+  const absl::StatusOr<std::shared_ptr<SpooledResult>> result = spooled_results_->Begin();
+  if (!result.ok()) return absl::OkStatus();
+  spooled_ = *result;
+  while (true) {
+    const absl::StatusOr<bool> filled = FillFromExecution();
+    if (!filled.ok()) return filled.status();
+    if (!*filled) break;
+    SpooledBatch batch{std::move(outgoing_->bytes), outgoing_->rows};
+    if (!(*result)->Append(batch).ok()) {
+      outgoing_->bytes = std::move(batch.bytes);
+      refused_ = std::exchange(outgoing_, std::nullopt);
+      return absl::OkStatus();
+    }
+    outgoing_.reset();
+  }
+  // Without a place among those that are kept, its rows come from disk all the same.
+  if (!(*result)->IsEnd(0) && !spooled_results_->Publish(spooled_)) return absl::OkStatus();
+  rows_scanned_ = execution_->rows_scanned();
+  execution_.reset();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ResultStream::FillFromSpool() {
+  SpooledBatch spooled;
+  const absl::StatusOr<bool> more = spooled_->Read(&spooled_place_, &spooled);
+  if (!more.ok() || !*more) return more;
+  OutgoingBatch& batch = outgoing_.emplace();
+  batch.bytes = std::move(spooled.bytes);
+  batch.checksum = Crc32c(batch.bytes);
+  batch.rows = spooled.rows;
+  const bool is_published = execution_ == nullptr;
+  batch.is_end = is_ended_ && !refused_.has_value() && spooled_->IsEnd(spooled_place_);
+  if (batch.is_end || is_published) batch.token = TokenHere(batch.is_end);
+  return true;
+}
+
+absl::StatusOr<bool> ResultStream::FillFromExecution() {
   const absl::Time begun = absl::Now();
   while (true) {
     for (; row_ < batch_.rows && writer_.bytes() < kBatchBytes; ++row_) writer_.Append(batch_, row_);
@@ -81,15 +154,20 @@ void ResultStream::TakeBatch(bool is_end) {
     batch.checksum = Crc32c(batch.bytes);
     is_end = false;
   }
-  rows_ += rows - writer_.rows();
-  end_is_told_ = is_end;
+  batch.rows = rows - writer_.rows();
+  batch.is_end = is_end;
   // Only behind the last row of what the execution gave can it go on.
   if (is_end || (row_ == batch_.rows && writer_.rows() == 0)) batch.token = TokenHere(is_end);
 }
 
 std::string ResultStream::TokenHere(bool is_end) const {
-  ResumeToken token{.request_hash = request_hash_, .now_micros = execution_->now_micros(), .is_end = is_end};
+  ResumeToken token{.request_hash = request_hash_, .now_micros = now_micros_, .is_end = is_end};
   if (is_end) return tokens_.Write(token);
+  if (execution_ == nullptr) {
+    token.spooled = spooled_->id();
+    token.spooled_place = spooled_place_;
+    return tokens_.Write(token);
+  }
   std::optional<std::string> place = execution_->ResumePoint();
   if (!place.has_value()) return "";
   token.place = *std::move(place);
@@ -104,6 +182,8 @@ rpc::Message ResultStream::NextPiece() {
   batch.sent += piece.size();
   if (!is_last) return Finish("", std::move(piece), std::nullopt);
   const uint32_t checksum = batch.checksum;
+  rows_ += batch.rows;
+  end_is_told_ = batch.is_end;
   std::string token = std::move(batch.token);
   outgoing_.reset();
   return Finish(std::move(token), std::move(piece), checksum);
@@ -126,7 +206,7 @@ EndedQuery ResultStream::Ended() const {
   return {.text = sql::NameOfQuery(prepared_->text),
           .rows = rows_,
           .bytes = bytes_,
-          .rows_scanned = execution_->rows_scanned()};
+          .rows_scanned = execution_ != nullptr ? execution_->rows_scanned() : rows_scanned_};
 }
 
 rpc::Message ResultStream::EndMessage(std::string token) {

@@ -139,13 +139,14 @@ uint64_t HashOfRequest(const PreparedQuery& prepared, const std::vector<sql::Val
 
 class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read {
  public:
-  ExecuteQueryHandler(rpc::Call* call, Tables* tables, PreparedQueries* queries, QueryMetrics* query_metrics,
-                      const CallResources& resources)
+  ExecuteQueryHandler(rpc::Call* call, Tables* tables, PreparedQueries* queries, SpooledResults* spooled,
+                      QueryMetrics* query_metrics, const CallResources& resources)
       : call_(call),
         share_(call),
         kind_(KindOf(resources)),
         tables_(tables),
         queries_(queries),
+        spooled_(spooled),
         cost_(resources.read_cost),
         blocks_(resources.reads_block),
         stalled_reads_(resources.stalled_reads),
@@ -294,16 +295,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     sql::ExecutionEnvironment environment{
         .tables = tables_,
         .deadline = call_->deadline(),
-        .interrupted =
-            [this] {
-              if (call_->IsCancelled()) return absl::CancelledError("The client has gone");
-              const absl::Time now = absl::Now();
-              if (short_until_.has_value() && now > *short_until_) return IsNotShort();
-              if (now > call_->deadline()) {
-                return absl::DeadlineExceededError("The deadline has passed during the query");
-              }
-              return absl::OkStatus();
-            },
+        .interrupted = [this] { return Interrupted(); },
         .hold = [this](int64_t more_bytes) { return Hold(more_bytes); },
         .caller = [text = prepared->text] { return sql::NameOfQuery(text); },
         .spill = spill_};
@@ -318,6 +310,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
         first_ = ResultStream::EndMessage(resume);
         return absl::OkStatus();
       }
+      if (!token->spooled.empty()) return GoOnFromDisk(std::move(prepared), *token);
       environment.now_micros = token->now_micros;
       environment.resume_after = token->place;
     }
@@ -325,7 +318,26 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
         sql::Execute(prepared->query, *std::move(parameters), environment);
     if (!execution.ok()) return execution.status();
     stream_ = std::make_unique<ResultStream>(std::move(prepared), *std::move(execution), request_hash,
+                                             &queries_->tokens(), spooled_);
+    return absl::OkStatus();
+  }
+
+  absl::Status GoOnFromDisk(PreparedQueryRef prepared, const ResumeToken& token) {
+    absl::StatusOr<SpooledResultRef> result = spooled_->Find(token.spooled);
+    if (!result.ok()) return result.status();
+    SpooledPlace from{*std::move(result), token.spooled_place, token.now_micros};
+    stream_ = std::make_unique<ResultStream>(std::move(prepared), std::move(from), token.request_hash,
                                              &queries_->tokens());
+    return absl::OkStatus();
+  }
+
+  absl::Status Interrupted() const {
+    if (call_->IsCancelled()) return absl::CancelledError("The client has gone");
+    const absl::Time now = absl::Now();
+    if (short_until_.has_value() && now > *short_until_) return IsNotShort();
+    if (now > call_->deadline()) {
+      return absl::DeadlineExceededError("The deadline has passed during the query");
+    }
     return absl::OkStatus();
   }
 
@@ -349,7 +361,11 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   static absl::Status IsNotShort() { return absl::AbortedError("The query goes on among the readers"); }
 
   // Makes one message and sends it.  The end of this object may come before it returns.
-  void Produce() { Send(stream_->Next()); }
+  void Produce() {
+    // Rows on disk come without a query that would ask.
+    if (absl::Status status = Interrupted(); !status.ok()) return End(status);
+    Send(stream_->Next());
+  }
 
   void Send(absl::StatusOr<std::optional<rpc::Message>> message) {
     if (!message.ok()) return End(message.status());
@@ -399,6 +415,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   const CallKind kind_;
   Tables* const tables_;
   PreparedQueries* const queries_;
+  SpooledResults* const spooled_;
   StepCost* const cost_;
   const bool blocks_;  // the store is behind a network
   StalledReads* const stalled_reads_;
@@ -424,15 +441,15 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
 
 }  // namespace
 
-void AddSqlCalls(Tables* tables, PreparedQueries* queries, QueryMetrics* query_metrics,
-                 const CallResources& resources, rpc::Router* router) {
+void AddSqlCalls(Tables* tables, PreparedQueries* queries, SpooledResults* spooled,
+                 QueryMetrics* query_metrics, const CallResources& resources, rpc::Router* router) {
   Service service(kDataService, resources.metrics, router);
   service.AddUnary<pb::PrepareQueryRequest, pb::PrepareQueryResponse>(
       resources.Reads(), [queries](const rpc::Call& call, const auto& in, auto* out) {
         return PrepareQuery(queries, call, in, out);
       });
-  service.Add("ExecuteQuery", [tables, queries, query_metrics, resources](rpc::Call* call) {
-    return std::make_unique<ExecuteQueryHandler>(call, tables, queries, query_metrics, resources);
+  service.Add("ExecuteQuery", [tables, queries, spooled, query_metrics, resources](rpc::Call* call) {
+    return std::make_unique<ExecuteQueryHandler>(call, tables, queries, spooled, query_metrics, resources);
   });
 }
 

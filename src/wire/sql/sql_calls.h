@@ -9,11 +9,12 @@
 #include "metrics/query_metrics.h"
 #include "wire/call/calls.h"
 #include "wire/sql/prepared_queries.h"
+#include "wire/sql/spooled_results.h"
 
 namespace sonde {
 
 // Adds both methods of the data service.  Nothing is owned.
-void AddSqlCalls(Tables* tables, PreparedQueries* queries, QueryMetrics* query_metrics,
-                 const CallResources& resources, rpc::Router* router);
+void AddSqlCalls(Tables* tables, PreparedQueries* queries, SpooledResults* spooled,
+                 QueryMetrics* query_metrics, const CallResources& resources, rpc::Router* router);
 
 }  // namespace sonde

@@ -30,6 +30,16 @@ var cutQueries = []string{
 	"SELECT a._key, b.f['n'] FROM t AS a JOIN t AS b ON a.f['n'] = b.f['n'] ORDER BY a._key",
 }
 
+// Plans that block, with more rows than the server gives without tokens: behind the first 8 MiB each batch has one again.
+var cutLongQueries = []string{
+	"SELECT _key, f['n'] AS n, REPEAT(f['pad'], 50) AS long FROM t ORDER BY n DESC",
+	"SELECT a._key, REPEAT(b.f['pad'], 50) AS long FROM t AS a JOIN t AS b ON a._key = b._key ORDER BY a.f['n']",
+	"SELECT ROW_NUMBER() OVER (ORDER BY f['n']) AS place, REPEAT(f['pad'], 50) AS long FROM t",
+}
+
+// Cuts of a long result, one of some 200 messages: at most so many messages of each stream are taken.
+const longMessagesMax = 250
+
 // What one fixture's deadline has time for.
 const cutsPerRound = 500
 
@@ -40,6 +50,35 @@ func TestSqlRandomCuts(t *testing.T) {
 		round := min(cutsPerRound, *cutCount-cuts)
 		t.Run(fmt.Sprint(cuts), func(t *testing.T) { cutStreams(t, random, round) })
 		cuts += round
+	}
+}
+
+// TestSqlRandomCutsOfLongResults does the same to results that the server puts on disk, so that it can go on with them.
+func TestSqlRandomCutsOfLongResults(t *testing.T) {
+	random := rand.New(rand.NewSource(*cutSeed))
+	cuts := max(*cutCount/10, 20)
+	for _, query := range cutLongQueries {
+		t.Run(query, func(t *testing.T) { cutLongStreams(t, random, query, cuts) })
+	}
+}
+
+func cutLongStreams(t *testing.T, random *rand.Rand, query string, cuts int) {
+	f := newFixture(t)
+	f.fill(f.createTable("t", "f"), 1500, 150)
+	prepared := f.mustPrepare(query, nil)
+	all := f.results(prepared, nil, nil)
+	whole := strings.Join(all.rows, "\n")
+	if len(all.tokens) < 10 {
+		t.Fatalf("%d tokens: the result is not one that can be resumed within", len(all.tokens))
+	}
+	for cut := 0; cut < cuts; {
+		reader := &resultReader{t: t, columns: len(prepared.Metadata.GetProtoSchema().Columns)}
+		for !f.takeUntilCut(prepared, reader, 1+random.Intn(longMessagesMax)) {
+			cut++
+		}
+		if got := strings.Join(reader.rows, "\n"); got != whole {
+			t.Fatalf("cut %d of seed %d: other rows than those of a whole stream: %d bytes, not %d", cut, *cutSeed, len(got), len(whole))
+		}
 	}
 }
 
