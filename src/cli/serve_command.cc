@@ -25,6 +25,7 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
   serve->footer(
       "Examples:\n"
       "  sonde serve --data-dir /var/lib/sonde\n"
+      "  sonde serve --tls-certificate server.pem --tls-key server.key\n"
       "  sonde serve --port 0 --durability os --memory 4GiB\n"
       "  sonde -host 127.0.0.1 -port 8086        (as Google's emulator is called; forgets all)\n"
       "Then:  BIGTABLE_EMULATOR_HOST=127.0.0.1:8086 cbt -project p -instance i ls");
@@ -35,6 +36,7 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     std::string data_dir = kDataDirUsual;
     std::string memory;
     std::string config;
+    tls::Files tls;
   };
   auto flags = std::make_shared<Flags>();
   CLI::Option* host =
@@ -83,6 +85,17 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
   CLI::Option* remote =
       serve->add_flag("--insecure-allow-remote", flags->values.insecure_allow_remote,
                       "listen on other than loopback addresses, though nothing is encrypted or checked");
+  CLI::Option* certificate =
+      serve->add_option("--tls-certificate", flags->tls.certificate,
+                        "PEM file of the certificate that both ports show, and of those "
+                        "that lead to its root: they speak TLS alone");
+  CLI::Option* key = serve->add_option("--tls-key", flags->tls.key,
+                                       "PEM file of its key, for nobody but its owner (mode 0600)");
+  CLI::Option* client_ca = serve->add_option("--tls-client-ca", flags->tls.client_ca,
+                                             "PEM file of the CAs by which clients may show certificates");
+  CLI::Option* require_client =
+      serve->add_flag("--tls-require-client-certificate", flags->tls.require_client_certificate,
+                      "refuse clients that show none");
   serve->add_option("--config", flags->config,
                     "a YAML file with these settings (data_dir, log_level, ...); flags go first");
   serve->callback([=] {
@@ -107,6 +120,11 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     if (*durability) settings.durability = flags->values.durability;
     if (*log_level) settings.log_level = flags->values.log_level;
     if (*remote) settings.insecure_allow_remote = flags->values.insecure_allow_remote;
+    if ((*certificate || *key || *client_ca || *require_client) && !settings.tls) settings.tls.emplace();
+    if (*certificate) settings.tls->certificate = flags->tls.certificate;
+    if (*key) settings.tls->key = flags->tls.key;
+    if (*client_ca) settings.tls->client_ca = flags->tls.client_ca;
+    if (*require_client) settings.tls->require_client_certificate = flags->tls.require_client_certificate;
     if (*memory) {
       if (absl::Status status = ParseBytes(flags->memory, &settings.memory_bytes); !status.ok()) {
         *exit_status = Fail(absl::InvalidArgumentError("--memory: " + std::string(status.message())));

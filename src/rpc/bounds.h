@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include "tls/context.h"
 
 namespace sonde::rpc {
 
@@ -41,6 +44,11 @@ struct ServerOptions {
   // Time of a block of headers, from its first frame to its last.
   std::chrono::milliseconds headers_time_max{5'000};
 
+  // The certificate of a connection that begins now; it must not wait, and any thread calls it.  Empty: no TLS is spoken.
+  std::function<std::shared_ptr<const tls::Context>()> tls;
+  // Connections that may be in TLS's handshake at once, and the time of a handshake.
+  int64_t tls_handshakes_max = 4'000;
+  std::chrono::milliseconds tls_handshake_time_max{10'000};
   // Time in which a connection must prove to be a client's.
   std::chrono::milliseconds handshake_time_max{20'000};
   // A connection from which nothing came for keepalive_pause is asked whether it is there.  It has
@@ -78,6 +86,8 @@ enum class Refusal : uint8_t {
   kPeerConnections,  // connections_per_peer_max
   kNoFiles,          // no descriptor was left for a connection
   kHandshake,        // handshake_time_max, or it does not speak HTTP/2
+  kTlsHandshake,     // TLS's handshake failed, or took tls_handshake_time_max
+  kTlsHandshakes,    // tls_handshakes_max
   kKeepalive,        // keepalive_time_max
   kProtocol,         // a connection broke HTTP/2's rules
   kFlood,            // too many answers to pings and settings that the client does not take
@@ -101,12 +111,13 @@ std::string_view NameOf(Refusal reason);
 
 // The server's figures: some of this moment ("now"), some since its start.
 struct ServerFacts {
-  int64_t connections = 0;   // now
-  int64_t calls = 0;         // now
-  int64_t bytes = 0;         // now: of messages that are not with their handlers yet
-  int64_t unsent_bytes = 0;  // now: not taken by sockets
-  int64_t accepted = 0;      // since the start: connections
-  int64_t begun = 0;         // since the start: calls
+  int64_t connections = 0;     // now
+  int64_t tls_handshakes = 0;  // now: connections that are in TLS's handshake
+  int64_t calls = 0;           // now
+  int64_t bytes = 0;           // now: of messages that are not with their handlers yet
+  int64_t unsent_bytes = 0;    // now: not taken by sockets
+  int64_t accepted = 0;        // since the start: connections
+  int64_t begun = 0;           // since the start: calls
   std::array<int64_t, static_cast<size_t>(Refusal::kCount)> refused{};  // since the start
 };
 

@@ -38,6 +38,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "identity/authenticator.h"
 #include "rpc/message_reader.h"
 
 namespace sonde::rpc {
@@ -93,6 +94,8 @@ class Call {
   virtual absl::Time deadline() const = 0;
   // "127.0.0.1:40000", "[::1]:40000".
   virtual const std::string& peer() const = 0;
+  // The names in the client's certificate, which lives as long as the call.  Null: the client showed none.
+  virtual const PeerCertificate* peer_certificate() const = 0;
   // A number that all calls of a connection share, zero at first.  It serves to share something out among
   // connections.
   virtual std::atomic<int64_t>& connection_tally() const = 0;

@@ -88,7 +88,7 @@ const nghttp2_session_callbacks* Connection::Callbacks() {
 
 Connection::Connection(Loop* loop, int descriptor, std::string address, std::string peer)
     : loop_(loop),
-      socket_(descriptor),
+      socket_(descriptor, loop->state().options().tls ? loop->state().options().tls() : nullptr),
       address_(std::move(address)),
       peer_(std::make_shared<CallPeer>(std::move(peer))),
       session_(NewServerSession(loop->state().options(), Callbacks(), this)),
@@ -104,10 +104,16 @@ Connection::Connection(Loop* loop, int descriptor, std::string address, std::str
                      loop->state().options().header_resets_per_second_max, began_) {
   waits_for_ = EPOLLIN;
   loop_->Wait(this, socket_.descriptor(), waits_for_, /*is_new=*/true);
-  FlushSoon();
+  if (socket_.is_open()) {
+    FlushSoon();
+    return;
+  }
+  is_in_tls_handshake_ = loop_->state().EnterHandshake();
+  if (!is_in_tls_handshake_) Close(absl::UnavailableError("Too many connections are in TLS's handshake"));
 }
 
 Connection::~Connection() {
+  EndHandshake();
   loop_->state().CountUnsent(-counted_unsent_bytes_);
   loop_->state().LeaveConnection(address_);
 }
@@ -116,8 +122,30 @@ Connection::~Connection() {
 
 void Connection::OnReady(uint32_t events) {
   if (is_closed_) return;
+  if (is_in_tls_handshake_ && !DoHandshake()) return;
   if ((events & ~static_cast<uint32_t>(EPOLLOUT)) != 0 && !Receive()) return;
   FlushSoon();
+}
+
+bool Connection::DoHandshake() {
+  switch (socket_.Handshake()) {
+    case Socket::State::kOk:
+      break;
+    case Socket::State::kLater:
+      WaitForSocket();
+      return false;
+    case Socket::State::kEnded:
+      CloseFor(Refusal::kTlsHandshake, "TLS's handshake failed");
+      return false;
+  }
+  EndHandshake();
+  if (const PeerCertificate* const certificate = socket_.peer_certificate())
+    peer_->certificate = *certificate;
+  return true;
+}
+
+void Connection::EndHandshake() {
+  if (std::exchange(is_in_tls_handshake_, false)) loop_->state().LeaveHandshake();
 }
 
 bool Connection::Receive() {
@@ -382,7 +410,7 @@ void Connection::OnFrameSent(const nghttp2_frame& frame) {
 }
 
 void Connection::FlushSoon() {
-  if (is_closed_ || std::exchange(is_flush_due_, true)) return;
+  if (is_closed_ || is_in_tls_handshake_ || std::exchange(is_flush_due_, true)) return;
   loop_->FlushLater(this);
 }
 
@@ -454,7 +482,7 @@ void Connection::TellSent() {
 }
 
 void Connection::WaitForSocket() {
-  uint32_t events = EPOLLIN;
+  uint32_t events = is_in_tls_handshake_ && socket_.handshake_waits_to_send() ? EPOLLOUT : EPOLLIN;
   if (!out_.empty()) {
     events |= EPOLLOUT;
     const bool has_enough =

@@ -90,6 +90,9 @@ class Connection final : public LoopConnection, public CallCarrier {
   void CountPing();
   void CountReset(int32_t stream_id);
 
+  // Goes on with TLS's handshake.  Returns false if it has not succeeded yet.
+  bool DoHandshake();
+  void EndHandshake();
   bool Receive();
   void FlushSoon();
   bool Send();
@@ -133,6 +136,7 @@ class Connection final : public LoopConnection, public CallCarrier {
   std::deque<Sending> sending_;
   uint32_t waits_for_ = 0;  // events of epoll
 
+  bool is_in_tls_handshake_ = false;  // counted by ServerState
   bool is_flush_due_ = false;
   bool has_handshake_ = false;  // the client's settings have come
   bool is_going_ = false;       // a last word was submitted, and incoming bytes are not looked at

@@ -52,7 +52,7 @@ void Connection::Close(const absl::Status& why) {
 
 void Connection::CloseNow(const absl::Status& why) {
   if (is_closed_) return;
-  if (!is_lingering_) {
+  if (!is_lingering_ && socket_.is_open()) {
     nghttp2_session_terminate_session(session_.get(), NGHTTP2_NO_ERROR);
     (void)Send();
   }
@@ -62,7 +62,7 @@ void Connection::CloseNow(const absl::Status& why) {
 void Connection::CloseFor(Refusal reason, std::string_view why) {
   loop_->state().CountRefusal(reason);
   is_going_ = true;
-  (void)Send();
+  if (socket_.is_open()) (void)Send();
   Close(absl::UnavailableError(std::string(why)));
 }
 
@@ -104,6 +104,10 @@ void Connection::CheckTimes() {
   if (is_lingering_) {
     if (now - state_since_ > kLingerMax) Close(absl::OkStatus());
     return;
+  }
+  if (is_in_tls_handshake_) {
+    if (now - began_ <= options.tls_handshake_time_max) return;
+    return CloseFor(Refusal::kTlsHandshake, "The client did not finish TLS's handshake");
   }
   if (!has_handshake_ && now - began_ > options.handshake_time_max) {
     return CloseFor(Refusal::kHandshake, "The client did not begin to speak HTTP/2");

@@ -1,4 +1,4 @@
-// A gRPC server: HTTP/2 without TLS, on one port.  Its few threads wait for nothing but sockets.
+// A gRPC server: HTTP/2, with TLS or without, on one port.  Its few threads wait for nothing but sockets.
 //
 // Each connection belongs to one of the loops (loop.h), which reads and writes it and runs its handlers
 // (call.h).  nghttp2 does frames, header compression and the states of streams; this folder does framing,

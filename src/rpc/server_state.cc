@@ -45,6 +45,7 @@ void ServerState::LeaveConnection(const std::string& address) {
 ServerFacts ServerState::facts() const {
   ServerFacts facts;
   facts.connections = connections_.load(std::memory_order_relaxed);
+  facts.tls_handshakes = handshakes_.load(std::memory_order_relaxed);
   facts.calls = calls();
   facts.bytes = bytes_.load(std::memory_order_relaxed);
   facts.unsent_bytes = unsent_bytes_.load(std::memory_order_relaxed);

@@ -32,6 +32,15 @@ class ServerState {
   bool EnterConnection(const std::string& address);
   void LeaveConnection(const std::string& address);
 
+  // Counts a connection that begins TLS's handshake.  Returns false, and counts the refusal, if too many are at it.
+  bool EnterHandshake() {
+    if (handshakes_.fetch_add(1, std::memory_order_relaxed) < options_.tls_handshakes_max) return true;
+    LeaveHandshake();
+    CountRefusal(Refusal::kTlsHandshakes);
+    return false;
+  }
+  void LeaveHandshake() { handshakes_.fetch_sub(1, std::memory_order_relaxed); }
+
   int64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   // Loops call it once a turn, with the number of calls that have come and of calls that have gone.
   void CountCalls(int64_t begun, int64_t ended) {
@@ -69,6 +78,7 @@ class ServerState {
   std::array<std::atomic<int64_t>, static_cast<size_t>(Refusal::kCount)> refused_{};
   std::atomic<int64_t> accepted_ = 0;
   std::atomic<int64_t> connections_ = 0;
+  std::atomic<int64_t> handshakes_ = 0;
   std::atomic<int64_t> calls_ = 0;
   std::atomic<int64_t> begun_ = 0;
   std::atomic<int64_t> bytes_ = 0;

@@ -52,6 +52,7 @@ struct CallPeer {
   explicit CallPeer(std::string peer) : name(std::move(peer)) {}
 
   const std::string name;
+  std::optional<PeerCertificate> certificate;  // set before the first call
   std::atomic<int64_t> tally = 0;
 };
 
@@ -100,6 +101,9 @@ class StreamCall final : public Call, public LoopCall {
   }
   absl::Time deadline() const override { return head_.deadline; }
   const std::string& peer() const override { return peer_->name; }
+  const PeerCertificate* peer_certificate() const override {
+    return peer_->certificate.has_value() ? &*peer_->certificate : nullptr;
+  }
   std::atomic<int64_t>& connection_tally() const override { return peer_->tally; }
   bool IsCancelled() const override { return cancelled_.load(std::memory_order_acquire); }
   absl::Duration NotTakenFor() const override;

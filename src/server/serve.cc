@@ -3,7 +3,10 @@
 #include <google/protobuf/stubs/logging.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +23,7 @@
 #include "absl/time/clock.h"
 #include "base/format.h"
 #include "base/processors.h"
+#include "server/certificates.h"
 #include "server/local_store.h"
 #include "server/memory_shares.h"
 #include "server/serve_http.h"
@@ -76,30 +80,40 @@ void EndInTime() {
 }
 
 ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
-                    const series::IngestService& ingest, LargeRoom* large_room) {
-  return {.version = SONDE_VERSION,
-          .started_seconds = absl::ToUnixSeconds(absl::Now()),
-          .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
-          .data_dir = *settings.data_dir,
-          .memory_bytes = settings.memory_bytes,
-          .tables = &store->tables(),
-          .key_visualizer = store->key_visualizer(),
-          .requests = server->request_metrics(),
-          .queries = server->query_metrics(),
-          .under_way = {{"reads", &server->reads()},
-                        {"writes", &server->writes()},
-                        {"series_writes", &ingest.admission()}},
-          .change_streams = &server->change_streams(),
-          .large_room = large_room,
-          .is_accepting = [server] { return server->is_accepting(); },
-          .transport_figures = [server] { return server->TransportFigures(); },
-          .allocator_bytes =
-              [] {
-                std::vector<std::pair<std::string, int64_t>> states;
-                if (const auto bytes = ReadAllocatorBytes(); bytes.has_value())
-                  states = {{"allocated", bytes->allocated}, {"resident", bytes->resident}};
-                return states;
-              }};
+                    const series::IngestService& ingest, LargeRoom* large_room,
+                    const Certificates* certificates) {
+  return {
+      .version = SONDE_VERSION,
+      .started_seconds = absl::ToUnixSeconds(absl::Now()),
+      .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
+      .data_dir = *settings.data_dir,
+      .memory_bytes = settings.memory_bytes,
+      .tables = &store->tables(),
+      .key_visualizer = store->key_visualizer(),
+      .requests = server->request_metrics(),
+      .queries = server->query_metrics(),
+      .under_way = {{"reads", &server->reads()},
+                    {"writes", &server->writes()},
+                    {"series_writes", &ingest.admission()}},
+      .change_streams = &server->change_streams(),
+      .large_room = large_room,
+      .is_accepting = [server] { return server->is_accepting(); },
+      .transport_figures =
+          [server, certificates, is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
+            std::vector<Figure> figures = server->TransportFigures();
+            for (Figure& figure : certificates->Figures(absl::Now())) figures.push_back(std::move(figure));
+            figures.push_back(Figure::Gauge("sonde_insecure_remote",
+                                            "1: other machines are let in by --insecure-allow-remote.")
+                                  .Add(is_insecure ? 1 : 0));
+            return figures;
+          },
+      .allocator_bytes =
+          [] {
+            std::vector<std::pair<std::string, int64_t>> states;
+            if (const auto bytes = ReadAllocatorBytes(); bytes.has_value())
+              states = {{"allocated", bytes->allocated}, {"resident", bytes->resident}};
+            return states;
+          }};
 }
 
 sql::Dialect DialectOf(const ServeSettings& settings) {
@@ -121,6 +135,38 @@ sql::SqlService SqlOf(const ServeSettings& settings, LocalStore* store, GrpcServ
 
 void LogLine(TellLevel level, const std::string& text) {
   spdlog::log(level == TellLevel::kInfo ? spdlog::level::info : spdlog::level::warn, "{}", text);
+}
+
+// The files of the process, and the memory of a crash, in which keys are, are for nobody else.
+void HardenProcess(bool has_keys) {
+  umask(077);
+  if (has_keys) prctl(PR_SET_DUMPABLE, 0);
+  if (geteuid() == 0) spdlog::warn("running as root: a user of its own would do");
+}
+
+void WarnOfWideDirectory(const std::string& data_dir) {
+  struct stat facts{};
+  if (stat(data_dir.c_str(), &facts) != 0 || (facts.st_mode & 077) == 0) return;
+  spdlog::warn(
+      "data_dir={} has the mode {:04o}: other users of this machine are let in; `chmod 700` keeps them out",
+      data_dir, facts.st_mode & 07777);
+}
+
+// Waits for the signal that ends the server; looks after certificates meanwhile.
+int WaitForEnd(const sigset_t& signals, const ServeSettings& settings, Certificates* certificates) {
+  const timespec pause{absl::ToInt64Seconds(kCertificateLook), 0};
+  const bool is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote;
+  absl::Time warn_next = absl::Now();
+  while (true) {
+    if (is_insecure && absl::Now() >= warn_next) {
+      warn_next += absl::Hours(1);
+      spdlog::warn("address={} other machines are let in without authentication (--insecure-allow-remote)",
+                   settings.host);
+    }
+    const int signal = sigtimedwait(&signals, nullptr, &pause);
+    if (signal == SIGINT || signal == SIGTERM) return signal;
+    certificates->Look(/*asks=*/signal == SIGHUP, absl::Now());
+  }
 }
 
 absl::Status ChooseDataDir(ServeSettings* settings, std::unique_ptr<TemporaryDirectory>* temporary) {
@@ -151,12 +197,17 @@ absl::Status Serve(ServeSettings settings) {
   sigemptyset(&ending);
   sigaddset(&ending, SIGINT);
   sigaddset(&ending, SIGTERM);
+  sigaddset(&ending, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
+  HardenProcess(settings.tls.has_value());
+  absl::StatusOr<std::unique_ptr<Certificates>> certificates = Certificates::Open(settings, absl::Now());
+  if (!certificates.ok()) return certificates.status();
   std::unique_ptr<TemporaryDirectory> temporary;  // the last to go: the store is in it
   if (absl::Status status = ChooseDataDir(&settings, &temporary); !status.ok()) return status;
   const std::string data_dir = *settings.data_dir;
+  WarnOfWideDirectory(data_dir);
   const bool sync = settings.durability == "fsync";
   MemoryKeeper memory(settings.memory_bytes);
   absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open({.data_dir = data_dir,
@@ -177,6 +228,7 @@ absl::Status Serve(ServeSettings settings) {
                          .large_room = memory.room(),
                          .sql_spill = &spill,
                          .incoming_bytes_max = static_cast<int64_t>(settings.memory_bytes / 2),
+                         .tls = (*certificates)->provider(),
                          .connections_max = connections_max,
                          .reads_per_second = settings.reads_per_second,
                          .writes_per_second = settings.writes_per_second,
@@ -190,10 +242,10 @@ absl::Status Serve(ServeSettings settings) {
   if (!ingest.ok()) return ingest.status();
   sql::BundleFinder bundles(&(*store)->tables().catalog());
   std::atomic<bool> is_ending = false;
-  absl::StatusOr<std::unique_ptr<HttpServer>> http =
-      StartHttp(settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room()),
-                SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &spill, &is_ending),
-                ingest->get());
+  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
+      settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room(), certificates->get()),
+      SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &spill, &is_ending),
+      ingest->get(), **certificates);
   if (!http.ok()) return http.status();
   RocksEngine* const engine = &(*store)->engine();
   memory.Start(
@@ -210,8 +262,7 @@ absl::Status Serve(ServeSettings settings) {
   fmt::print("sonde: listening on {}:{}\n", settings.host, (*server)->port());
   std::fflush(stdout);
 
-  int signal = 0;
-  sigwait(&ending, &signal);
+  const int signal = WaitForEnd(ending, settings, certificates->get());
   spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
   EndInTime();
   is_ending = true;

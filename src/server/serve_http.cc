@@ -79,19 +79,22 @@ absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSet
 
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, const ServerFacts& facts,
                                                       const sql::SqlService& sql,
-                                                      series::IngestService* ingest) {
+                                                      series::IngestService* ingest,
+                                                      const Certificates& certificates) {
   if (settings.no_http) return nullptr;
   const int wanted = settings.http_port.value_or(kHttpPortUsual);
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(
-      {.host = settings.host, .port = wanted, .counts = facts.http_counts}, Routes(facts, sql, ingest));
+      {.host = settings.host, .port = wanted, .tls = certificates.provider(), .counts = facts.http_counts},
+      Routes(facts, sql, ingest));
   if (server.ok()) return server;
   const std::string why(server.status().message());
   if (settings.http_port.has_value()) {
     return absl::FailedPreconditionError(
         fmt::format("--http-port {}: {}; give another, 0 for any that is free, or --no-http", wanted, why));
   }
-  server = HttpServer::Start({.host = settings.host, .port = 0, .counts = facts.http_counts},
-                             Routes(facts, sql, ingest));
+  server = HttpServer::Start(
+      {.host = settings.host, .port = 0, .tls = certificates.provider(), .counts = facts.http_counts},
+      Routes(facts, sql, ingest));
   if (server.ok()) {
     spdlog::warn("http: {}; took port {} instead (--http-port chooses, --no-http does without)", why,
                  (*server)->port());

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "series/http/ingest_service.h"
+#include "server/certificates.h"
 #include "server/serve_settings.h"
 #include "sql/http/sql_answer.h"
 #include "web/http/http_server.h"
@@ -22,11 +23,12 @@ absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSet
                                                                   Tables* tables, CommitLine* line,
                                                                   IdleWorkers* idle_workers);
 
-// The objects that `facts`, `sql` and `ingest` point to must outlive the server.  Returns null if the settings
+// The objects that `facts`, `sql` and `ingest` point to, and `certificates`, must outlive the server.  Returns null if the settings
 // want none. If the settings name no port and the usual one is taken, the server takes a free one, and the
 // log says so. FAILED_PRECONDITION: the port that the settings name cannot be had.
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, const ServerFacts& facts,
                                                       const sql::SqlService& sql,
-                                                      series::IngestService* ingest);
+                                                      series::IngestService* ingest,
+                                                      const Certificates& certificates);
 
 }  // namespace sonde

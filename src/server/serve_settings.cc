@@ -18,11 +18,31 @@ constexpr int kPortMax = 65'535;
 constexpr int64_t kQuotaMax = 1'000'000'000;
 constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info", "warn", "error", "off"};
 
-bool IsLoopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+absl::Status SetTls(const YAML::Node& section, ServeSettings* settings) {
+  if (!section.IsMap()) return absl::InvalidArgumentError("'tls' must be a section of `key: value` lines");
+  tls::Files& files = settings->tls.emplace();
+  for (const auto& entry : section) {
+    const std::string key = entry.first.as<std::string>();
+    if (key == "certificate") {
+      files.certificate = entry.second.as<std::string>();
+    } else if (key == "key") {
+      files.key = entry.second.as<std::string>();
+    } else if (key == "client_ca") {
+      files.client_ca = entry.second.as<std::string>();
+    } else if (key == "require_client_certificate") {
+      files.require_client_certificate = entry.second.as<bool>();
+    } else {
+      return absl::InvalidArgumentError(
+          fmt::format("unknown key '{}' in 'tls'; known are certificate, key, client_ca, "
+                      "require_client_certificate",
+                      key));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettings* settings) {
+  if (key == "tls") return SetTls(value, settings);
   if (!value.IsScalar()) return absl::InvalidArgumentError(fmt::format("'{}' must be a single value", key));
   if (key == "host") {
     settings->host = value.as<std::string>();
@@ -58,7 +78,7 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     return absl::InvalidArgumentError(fmt::format(
         "unknown key '{}'; known are host, port, http_port, no_http, no_keyviz, data_dir, temporary, "
         "memory, durability, log_level, "
-        "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second, sql_dialect",
+        "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second, sql_dialect, tls",
         key));
   }
   return absl::OkStatus();
@@ -91,6 +111,10 @@ absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings)
   } catch (const YAML::Exception& e) {
     return absl::InvalidArgumentError(fmt::format("{}:{}: {}", file, e.mark.line + 1, e.msg));
   }
+}
+
+bool IsLoopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
 }
 
 absl::Status CheckServeSettings(const ServeSettings& settings) {
@@ -129,10 +153,20 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
         fmt::format("--sql-dialect must be extended or production, but is '{}'", settings.sql_dialect));
   }
   if (!IsLoopback(settings.host) && !settings.insecure_allow_remote) {
+    const std::string_view lacks =
+        settings.tls.has_value() ? "without authentication" : "with neither encryption nor passwords";
+    const std::string_view remedy =
+        settings.tls.has_value() ? ""
+                                 : "--tls-certificate and --tls-key (or `sonde init`) bring encryption; ";
     return absl::InvalidArgumentError(fmt::format(
-        "--host {} would let other machines in, with neither encryption nor passwords: if that is meant, add "
-        "--insecure-allow-remote",
-        settings.host));
+        "--host {} would let other machines in, {}: {}if that is meant, add --insecure-allow-remote",
+        settings.host, lacks, remedy));
+  }
+  if (settings.tls.has_value() && (settings.tls->certificate.empty() || settings.tls->key.empty())) {
+    return absl::InvalidArgumentError(
+        "TLS needs both a certificate and its key: --tls-certificate and --tls-key, or `certificate` and "
+        "`key` in "
+        "the section `tls` of the settings");
   }
   return absl::OkStatus();
 }

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tls/context.h"
 
 namespace sonde {
 
@@ -31,6 +33,8 @@ struct ServeSettings {
   std::string durability = "fsync";  // or "os"
   std::string log_level = "info";
   bool insecure_allow_remote = false;
+  // Both ports speak TLS, and nothing else.  Unset: neither does.
+  std::optional<tls::Files> tls;
   // Points that come over HTTP for series that nobody declared are refused; otherwise they open one.
   bool declared_series_only = false;
   // Quotas for requests of the Bigtable API; 0: none.
@@ -43,8 +47,11 @@ struct ServeSettings {
 
 // Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, temporary,
 // memory, durability, log_level, insecure_allow_remote, declared_series_only, reads_per_second,
-// writes_per_second, sql_dialect. INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
+// writes_per_second, sql_dialect, and the section tls: certificate, key, client_ca, require_client_certificate.  INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
 absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
+
+// Whether only this machine reaches the host.
+bool IsLoopback(std::string_view host);
 
 // INVALID_ARGUMENT, naming the flag, what is allowed and the value.
 absl::Status CheckServeSettings(const ServeSettings& settings);

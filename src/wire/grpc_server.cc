@@ -189,6 +189,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   rpc::ServerOptions transport;
   transport.host = options.host;
   transport.port = options.port;
+  transport.tls = options.tls;
   transport.connections_max = options.connections_max;
   transport.connections_per_peer_max = std::max<size_t>(options.connections_max / 2, 1);
   transport.bytes_max = options.incoming_bytes_max;
@@ -232,6 +233,8 @@ std::vector<Figure> GrpcServer::TransportFigures() const {
       .Add(number(facts.unsent_bytes), {{"direction", "out"}});
   return {
       Figure::Gauge("sonde_grpc_connections", "Connections to the gRPC port.").Add(number(facts.connections)),
+      Figure::Gauge("sonde_grpc_tls_handshakes", "Connections to the gRPC port that are in TLS's handshake.")
+          .Add(number(facts.tls_handshakes)),
       Figure::Gauge("sonde_grpc_calls", "Calls under way, also those that have no data.")
           .Add(number(facts.calls)),
       Figure::Counter("sonde_grpc_connections_total", "Connections that were taken.")

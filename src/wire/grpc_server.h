@@ -1,6 +1,7 @@
 // The gRPC server: the Bigtable API, health and reflection, on one port.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "sql/spill/spill_space.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
+#include "tls/context.h"
 #include "wire/sql/spooled_results.h"
 
 namespace sonde {
@@ -51,6 +53,8 @@ struct GrpcServerOptions {
   // Limit of the bytes of requests that are still coming in; a single request may have more.  Requests beyond
   // it are refused with UNAVAILABLE.
   int64_t incoming_bytes_max = int64_t{512} << 20;
+  // As rpc::ServerOptions::tls.
+  std::function<std::shared_ptr<const tls::Context>()> tls;
   // A connection over this number is closed at once.  One address may have half of the number.
   size_t connections_max = 10'000;
   // A read whose client has taken nothing for this long gives back what it can.  The default leaves a client

@@ -33,7 +33,37 @@ Connection::Clock::duration PatienceFor(int64_t bytes_done) {
       seconds(kClientSecondsMax));
 }
 
-Connection::~Connection() { close(socket_); }
+Connection::Connection(int socket, std::string peer, std::shared_ptr<const tls::Context> context)
+    : socket_(socket), peer_(std::move(peer)) {
+  if (context == nullptr) return;
+  tls_ = std::make_unique<tls::Stream>(std::move(context), socket, tls::Stream::kHttp1);
+}
+
+Connection::~Connection() {
+  tls_.reset();
+  close(socket_);
+}
+
+void Connection::EndSending() {
+  if (tls_ != nullptr) tls_->EndSending();
+  shutdown(socket_, SHUT_WR);
+}
+
+ssize_t Connection::ReceiveBytes(char* buffer, size_t bytes_max) {
+  if (tls_ == nullptr) return recv(socket_, buffer, bytes_max, 0);
+  const tls::Stream::Result got = tls_->Receive(buffer, bytes_max);
+  if (got.state == tls::Stream::State::kOk) return static_cast<ssize_t>(got.bytes);
+  errno = EAGAIN;
+  return got.state == tls::Stream::State::kLater ? -1 : 0;
+}
+
+ssize_t Connection::SendBytes(const char* bytes, size_t count) {
+  if (tls_ == nullptr) return send(socket_, bytes, count, MSG_NOSIGNAL);
+  const tls::Stream::Result sent = tls_->Send(bytes, count);
+  if (sent.state == tls::Stream::State::kOk) return static_cast<ssize_t>(sent.bytes);
+  errno = sent.state == tls::Stream::State::kLater ? EAGAIN : EPIPE;
+  return -1;
+}
 
 void Connection::Use(size_t bytes) {
   in_at_ += bytes;
@@ -47,13 +77,15 @@ bool Connection::Receive(size_t bytes_max) {
   in_at_ = 0;
   std::array<char, kReceiveBytes> buffer;  // larger than most of what comes, so not to be filled with zeros
   while (bytes_max > 0) {
-    const size_t wanted = std::min(bytes_max, buffer.size());
-    const ssize_t got = recv(socket_, buffer.data(), wanted, 0);
+    size_t wanted = std::min(bytes_max, buffer.size());
+    // A record is taken whole: the socket would not tell of its rest.
+    if (tls_ != nullptr) wanted = std::max(wanted, tls::kRecordBytesMax);
+    const ssize_t got = ReceiveBytes(buffer.data(), wanted);
     if (got == 0) return false;
     if (got < 0) return IsLater();
     in_.append(buffer.data(), static_cast<size_t>(got));
     if (static_cast<size_t>(got) < wanted) return true;
-    bytes_max -= static_cast<size_t>(got);
+    bytes_max -= std::min(bytes_max, static_cast<size_t>(got));
   }
   return true;
 }
@@ -75,7 +107,7 @@ bool Connection::AwaitHead(Clock::duration patience) {
 
 bool Connection::Send() {
   while (!IsSent()) {
-    const ssize_t sent = send(socket_, out.data() + out_at, out.size() - out_at, MSG_NOSIGNAL);
+    const ssize_t sent = SendBytes(out.data() + out_at, out.size() - out_at);
     if (sent < 0) return IsLater();
     out_at += static_cast<size_t>(sent);
   }
@@ -109,7 +141,7 @@ absl::StatusOr<size_t> Connection::Read(char* buffer, size_t bytes_max) {
     const bool is_direct = bytes_max >= kReceiveBytes;
     ssize_t got = 0;
     if (is_direct) {
-      got = recv(socket_, buffer, bytes_max, 0);
+      got = ReceiveBytes(buffer, bytes_max);
       if (got < 0 && !IsLater()) return 0;
     } else {
       const bool is_open = Receive(kReceiveBytes);

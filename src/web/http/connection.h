@@ -3,8 +3,11 @@
 // Belongs to one thread at a time: to the lobby's, or to that which answers its request.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tls/stream.h"
 #include "web/http/request_head.h"
 
 namespace sonde {
@@ -28,13 +32,25 @@ class Connection {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Takes the socket, which must not block.
-  Connection(int socket, std::string peer) : socket_(socket), peer_(std::move(peer)) {}
+  // Takes the socket, which must not block.  `context` is null for a connection without TLS.
+  Connection(int socket, std::string peer, std::shared_ptr<const tls::Context> context = nullptr);
   ~Connection();
   Connection(const Connection&) = delete;
 
   int socket() const { return socket_; }
   const std::string& peer() const { return peer_; }
+  // Null: the client showed no certificate.
+  const PeerCertificate* peer_certificate() const {
+    return tls_ == nullptr ? nullptr : tls_->peer_certificate();
+  }
+
+  // Goes on with TLS's handshake, which must be over before anything is received or sent.  kOk: it is over, or there is no TLS.
+  tls::Stream::State Handshake() { return tls_ == nullptr ? tls::Stream::State::kOk : tls_->Handshake(); }
+  bool is_open() const { return tls_ == nullptr || tls_->is_open(); }
+  // The handshake waits until bytes can be sent; else until some come.
+  bool handshake_waits_to_send() const { return tls_ != nullptr && tls_->waits_to_send(); }
+  // Tells the client that nothing more is sent.
+  void EndSending();
 
   // Bytes that have come and are not used.
   std::string_view unread() const { return std::string_view(in_).substr(in_at_); }
@@ -62,10 +78,14 @@ class Connection {
   bool closes = false;  // when `out` is sent
 
  private:
+  // As recv and send, with TLS or without.
+  ssize_t ReceiveBytes(char* buffer, size_t bytes_max);
+  ssize_t SendBytes(const char* bytes, size_t count);
   absl::Status WaitFor(short events, int64_t bytes_done, Clock::duration* waited) const;
 
   const int socket_;
   const std::string peer_;
+  std::unique_ptr<tls::Stream> tls_;  // null: without TLS
   std::string in_;
   size_t in_at_ = 0;  // so much of it is used
   Clock::duration body_waited_{0};

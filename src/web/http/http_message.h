@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/byte_source.h"
+#include "identity/authenticator.h"
 
 namespace sonde {
 
@@ -25,6 +26,8 @@ struct HttpRequest {
   std::multimap<std::string, std::string> query;  // what follows the '?', decoded
   std::map<std::string, std::string> headers;  // names in lower case; repeated ones are a list, with commas
   std::string peer;                            // the client's address, without its port
+  const PeerCertificate* peer_certificate =
+      nullptr;  // of the client, as long as its request; null: it showed none
   // Whether the client has closed the connection, or its side of it; a system call.  Any thread may ask while
   // the handler runs.  Unset: nobody can tell.
   std::function<bool()> is_client_gone;

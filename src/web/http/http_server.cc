@@ -143,13 +143,14 @@ struct HttpServer::Parts {
   std::string host;  // an IPv6 address without brackets
   int port = 0;
   const HttpDoor* door = nullptr;
+  bool has_tls = false;
   std::shared_ptr<HttpCounts> counts;
   std::unique_ptr<Lobby> lobby;
   std::unique_ptr<WorkQueue> queue;
 
   // Answers what can be answered without the body; false if a handler is to be called with it.
   bool AnswerEarly(const HttpRequest& request, Router::Match* match, HttpResponse* response) const {
-    if (absl::Status status = CheckHostAndOrigin(request, names); !status.ok()) {
+    if (absl::Status status = CheckHostAndOrigin(request, names, has_tls); !status.ok()) {
       *response = ErrorResponse(status);
       return true;
     }
@@ -191,6 +192,7 @@ struct HttpServer::Parts {
   HttpResponse Answer(RequestHead* head, Connection* connection, ResponseForm* form) const {
     HttpRequest& request = head->request;
     request.peer = connection->peer();
+    request.peer_certificate = connection->peer_certificate();
     request.is_client_gone = [socket = connection->socket()] { return IsClosed(socket); };
     HttpResponse response;
     Router::Match match;
@@ -282,6 +284,7 @@ struct HttpServer::Parts {
     queue = std::make_unique<WorkQueue>(options.threads, kThreadsForWatchers);
     Lobby::Options lobby_options;
     lobby_options.counts = counts.get();
+    lobby_options.tls = options.tls;
     lobby_options.connections_max = options.connections_max;
     lobby_options.idle_max = std::chrono::seconds(kIdleSeconds);
     lobby_options.serve = [this](std::unique_ptr<Connection> connection) {
@@ -309,6 +312,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerOp
   parts->router = std::move(router);
   parts->counts = options.counts;
   parts->door = options.door;
+  parts->has_tls = static_cast<bool>(options.tls);
   parts->names = NamesOf(options.host);
   // gRPC takes IPv6 addresses with or without brackets; the system, without.
   std::string& host = parts->host = options.host;
@@ -334,7 +338,8 @@ int HttpServer::port() const { return parts_->port; }
 
 std::string HttpServer::url() const {
   const bool is_ipv6 = parts_->host.find(':') != std::string::npos;
-  return fmt::format("http://{}:{}/", is_ipv6 ? "[" + parts_->host + "]" : parts_->host, parts_->port);
+  return fmt::format("{}://{}:{}/", parts_->has_tls ? "https" : "http",
+                     is_ipv6 ? "[" + parts_->host + "]" : parts_->host, parts_->port);
 }
 
 }  // namespace sonde

@@ -10,10 +10,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "tls/context.h"
 #include "web/http/http_counts.h"
 #include "web/http/http_door.h"
 #include "web/http/router.h"
@@ -30,6 +32,8 @@ struct HttpServerOptions {
   size_t connections_max = 1'000;
   // Null: authentication is off.  Must outlive the server.
   const HttpDoor* door = nullptr;
+  // The certificate of a connection that begins now; any thread calls it.  Empty: no TLS is spoken.
+  std::function<std::shared_ptr<const tls::Context>()> tls;
   std::shared_ptr<HttpCounts> counts = std::make_shared<HttpCounts>();
 };
 
@@ -42,7 +46,7 @@ class HttpServer {
   ~HttpServer();
 
   int port() const;
-  // http://HOST:PORT/
+  // http://HOST:PORT/, or https:// with TLS
   std::string url() const;
 
   static constexpr int kIdleSeconds = 60;

@@ -127,7 +127,7 @@ void Lobby::EndListening() {
   end_ = Clock::now() + seconds(kStallSeconds);
   std::vector<Guest*> idle;
   for (const auto& [socket, guest] : guests_) {
-    if (guest->state == State::kReading) idle.push_back(guest.get());
+    if (guest->state == State::kReading || guest->state == State::kHandshake) idle.push_back(guest.get());
   }
   for (Guest* const guest : idle) Remove(guest);
 }
@@ -153,7 +153,9 @@ void Lobby::Accept() {
     const int yes = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     auto guest = std::make_unique<Guest>();
-    guest->connection = std::make_unique<Connection>(socket, AddressOf(address));
+    guest->connection =
+        std::make_unique<Connection>(socket, AddressOf(address), options_.tls ? options_.tls() : nullptr);
+    if (!guest->connection->is_open()) guest->state = State::kHandshake;
     guest->since = Clock::now();
     epoll_event event{EPOLLIN, {.fd = socket}};
     epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
@@ -213,8 +215,26 @@ void Lobby::SetState(Guest* guest, State state) {
   epoll_ctl(epoll_, EPOLL_CTL_MOD, socket, &event);
 }
 
+void Lobby::DoHandshake(Guest* guest) {
+  Connection& connection = *guest->connection;
+  switch (connection.Handshake()) {
+    case tls::Stream::State::kOk:
+      return SetState(guest, State::kReading);
+    case tls::Stream::State::kEnded:
+      options_.counts->AddCut(HttpCounts::Cut::kHandshake);
+      return Remove(guest);
+    case tls::Stream::State::kLater:
+      break;
+  }
+  const int socket = connection.socket();
+  epoll_event event{static_cast<uint32_t>(connection.handshake_waits_to_send() ? EPOLLOUT : EPOLLIN),
+                    {.fd = socket}};
+  epoll_ctl(epoll_, EPOLL_CTL_MOD, socket, &event);
+}
+
 void Lobby::OnReady(Guest* guest) {
   Connection& connection = *guest->connection;
+  if (guest->state == State::kHandshake) return DoHandshake(guest);
   if (guest->state == State::kSending) return SendOn(guest);
   if (guest->state == State::kReading) {
     const size_t bytes_max = kHeadBytesMax + kSmallBodyBytesMax + 1;
@@ -278,7 +298,7 @@ void Lobby::SendOn(Guest* guest) {
 
 void Lobby::AfterSending(Guest* guest) {
   if (guest->connection->closes || is_ending_) {
-    shutdown(guest->connection->socket(), SHUT_WR);
+    guest->connection->EndSending();
     return SetState(guest, State::kDraining);
   }
   SetState(guest, State::kReading);
@@ -288,6 +308,8 @@ void Lobby::AfterSending(Guest* guest) {
 bool Lobby::IsDue(Guest* guest, Clock::time_point now) {
   const Clock::duration age = now - guest->since;
   switch (guest->state) {
+    case State::kHandshake:
+      return age >= seconds(kHandshakeSeconds);
     case State::kReading:
       return age >= (guest->has_begun ? seconds(kHeadSeconds) : options_.idle_max);
     case State::kSending:
@@ -311,6 +333,7 @@ void Lobby::CheckTimes() {
       Refuse(guest, 503,
              absl::UnavailableError(fmt::format("The body did not come within {} s", kHeadSeconds)));
     } else {
+      if (guest->state == State::kHandshake) options_.counts->AddCut(HttpCounts::Cut::kHandshake);
       if (guest->state == State::kSending) options_.counts->AddCut(HttpCounts::Cut::kSlowReader);
       if (guest->has_begun) options_.counts->AddCut(HttpCounts::Cut::kSlowRequest);
       Remove(guest);

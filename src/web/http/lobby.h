@@ -30,6 +30,8 @@ namespace sonde {
 
 // From its first byte on.
 constexpr int kHeadSeconds = 10;
+// Of TLS, from the beginning of the connection on.
+constexpr int kHandshakeSeconds = 10;
 // Such a body is waited for here.
 constexpr size_t kSmallBodyBytesMax = 16 << 10;
 
@@ -38,6 +40,8 @@ class Lobby {
   struct Options {
     size_t connections_max = 1'000;
     std::chrono::seconds idle_max{60};
+    // The certificate of a connection that begins now; must not wait.  Empty: no TLS is spoken.
+    std::function<std::shared_ptr<const tls::Context>()> tls;
     // Gets each connection whose `head` is to be answered; gives it to Return afterwards, with what is still
     // to be sent.  Must not wait.
     std::function<void(std::unique_ptr<Connection>)> serve;
@@ -62,7 +66,7 @@ class Lobby {
  private:
   using Clock = Connection::Clock;
 
-  enum class State : uint8_t { kReading, kSending, kDraining };
+  enum class State : uint8_t { kHandshake, kReading, kSending, kDraining };
   struct Guest {
     std::unique_ptr<Connection> connection;
     State state = State::kReading;
@@ -80,6 +84,7 @@ class Lobby {
   bool MakeRoom(HttpCounts::Cut why);
   void TakeReturned();
   void OnReady(Guest* guest);
+  void DoHandshake(Guest* guest);
   // A request may be whole; `is_ended`: nothing more comes.
   void Look(Guest* guest, bool is_ended);
   void Refuse(Guest* guest, int http_code, const absl::Status& why);

@@ -40,22 +40,26 @@ bool IsAddress(const std::string& host) {
 
 }  // namespace
 
-absl::Status CheckHostAndOrigin(const HttpRequest& request, const std::vector<std::string>& names) {
+absl::Status CheckHostAndOrigin(const HttpRequest& request, const std::vector<std::string>& names,
+                                bool has_tls) {
   const std::string authority = request.Header("host").value_or("");
   const std::string host = HostOf(authority);
   if (host.empty()) {
     return absl::InvalidArgumentError(
         fmt::format("Host must be HOST or HOST:PORT, but is '{}'", Printable(authority)));
   }
-  if (!IsAddress(host) && host != "localhost" && std::find(names.begin(), names.end(), host) == names.end()) {
+  // With TLS the client has found the name in the certificate, which no other site can show.
+  if (!has_tls && !IsAddress(host) && host != "localhost" &&
+      std::find(names.begin(), names.end(), host) == names.end()) {
     return absl::PermissionDeniedError(fmt::format(
         "Host '{}' is no name of this server: use its address, or localhost", Printable(authority)));
   }
   const std::optional<std::string> origin = request.Header("origin");
-  if (origin.has_value() && absl::AsciiStrToLower(*origin) != "http://" + absl::AsciiStrToLower(authority)) {
-    return absl::PermissionDeniedError(fmt::format(
-        "Requests from pages of other origins are refused: Origin is '{}', this server is 'http://{}'",
-        Printable(*origin), Printable(authority)));
+  const std::string scheme = has_tls ? "https://" : "http://";
+  if (origin.has_value() && absl::AsciiStrToLower(*origin) != scheme + absl::AsciiStrToLower(authority)) {
+    return absl::PermissionDeniedError(
+        fmt::format("Requests from pages of other origins are refused: Origin is '{}', this server is '{}{}'",
+                    Printable(*origin), scheme, Printable(authority)));
   }
   const std::string site = request.Header("sec-fetch-site").value_or("none");
   const bool follows_link = request.method == "GET" && request.Header("sec-fetch-mode") == "navigate";

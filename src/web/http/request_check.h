@@ -17,7 +17,9 @@
 namespace sonde {
 
 // `names`: host names of this server besides localhost, in lower case.  INVALID_ARGUMENT: no Host, or none
-// that can be read; PERMISSION_DENIED: another site's.
-absl::Status CheckHostAndOrigin(const HttpRequest& request, const std::vector<std::string>& names);
+// that can be read; PERMISSION_DENIED: another site's.  With TLS the names are not looked at, as the client has compared
+// its own with the certificate, and the origin begins with https.
+absl::Status CheckHostAndOrigin(const HttpRequest& request, const std::vector<std::string>& names,
+                                bool has_tls = false);
 
 }  // namespace sonde
