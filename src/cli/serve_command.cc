@@ -37,6 +37,8 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     std::string memory;
     std::string config;
     tls::Files tls;
+    std::string auth;
+    std::string audit_log;
   };
   auto flags = std::make_shared<Flags>();
   CLI::Option* host =
@@ -96,6 +98,13 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
   CLI::Option* require_client =
       serve->add_flag("--tls-require-client-certificate", flags->tls.require_client_certificate,
                       "refuse clients that show none");
+  CLI::Option* auth = serve->add_option(
+      "--auth", flags->auth,
+      "the authentication file: whoever calls must prove who he is, and may do what his roles "
+      "allow (`sonde auth` writes it)");
+  CLI::Option* audit_log =
+      serve->add_option("--audit-log", flags->audit_log,
+                        "where refusals and changes are written [audit.log in the data directory]");
   serve->add_option("--config", flags->config,
                     "a YAML file with these settings (data_dir, log_level, ...); flags go first");
   serve->callback([=] {
@@ -125,6 +134,8 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     if (*key) settings.tls->key = flags->tls.key;
     if (*client_ca) settings.tls->client_ca = flags->tls.client_ca;
     if (*require_client) settings.tls->require_client_certificate = flags->tls.require_client_certificate;
+    if (*auth) settings.auth = flags->auth;
+    if (*audit_log) settings.audit_log = flags->audit_log;
     if (*memory) {
       if (absl::Status status = ParseBytes(flags->memory, &settings.memory_bytes); !status.ok()) {
         *exit_status = Fail(absl::InvalidArgumentError("--memory: " + std::string(status.message())));

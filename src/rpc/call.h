@@ -185,6 +185,7 @@ struct Method {
 struct UnknownCall {
   std::string_view path;
   std::string_view peer;
+  const PeerCertificate* certificate;  // as Call::peer_certificate
   absl::FunctionRef<std::optional<std::string>(std::string_view name)>
       find_metadata;  // as Call::FindMetadata
 };

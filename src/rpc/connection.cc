@@ -249,7 +249,9 @@ void Connection::BeginCall(int32_t stream_id) {
   if (method == nullptr) {
     state.CountRefusal(Refusal::kUnknownPath);
     const auto find_metadata = [&head](std::string_view name) { return head.metadata.Find(name); };
-    const UnknownCall unknown{head.path, peer_->name, find_metadata};
+    const PeerCertificate* const certificate =
+        peer_->certificate.has_value() ? &*peer_->certificate : nullptr;
+    const UnknownCall unknown{head.path, peer_->name, certificate, find_metadata};
     return SubmitTrailersOnly(stream_id, state.router().AnswerUnknown(unknown), Metadata());
   }
   if (head.deadline <= loop_->wall_now()) {

@@ -27,6 +27,7 @@
 #include "server/local_store.h"
 #include "server/memory_shares.h"
 #include "server/serve_http.h"
+#include "server/server_access.h"
 #include "server/temporary_directory.h"
 #include "sql/bind/binder.h"
 #include "sql/http/sql_answer.h"
@@ -152,8 +153,30 @@ void WarnOfWideDirectory(const std::string& data_dir) {
       data_dir, facts.st_mode & 07777);
 }
 
+void ReloadAccess(ServerAccess* access) {
+  const absl::Status status = access->Reload();
+  if (status.ok()) {
+    spdlog::info("auth: loaded anew");
+  } else {
+    spdlog::error("auth: what was there stays in force: {}", std::string(status.message()));
+  }
+}
+
+// Null: nobody is asked who he is.
+absl::StatusOr<std::unique_ptr<ServerAccess>> OpenAccess(const ServeSettings& settings,
+                                                         const PolicySource* policies) {
+  if (!settings.auth.has_value()) {
+    spdlog::info("auth: off, everybody who reaches address={} may do everything (--auth)", settings.host);
+    return nullptr;
+  }
+  const std::string audit_log =
+      settings.audit_log.value_or((std::filesystem::path(*settings.data_dir) / "audit.log").native());
+  return ServerAccess::Open(*settings.auth, audit_log, SeriesInstance(), policies);
+}
+
 // Waits for the signal that ends the server; looks after certificates meanwhile.
-int WaitForEnd(const sigset_t& signals, const ServeSettings& settings, Certificates* certificates) {
+int WaitForEnd(const sigset_t& signals, const ServeSettings& settings, Certificates* certificates,
+               ServerAccess* access) {
   const timespec pause{absl::ToInt64Seconds(kCertificateLook), 0};
   const bool is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote;
   absl::Time warn_next = absl::Now();
@@ -166,6 +189,7 @@ int WaitForEnd(const sigset_t& signals, const ServeSettings& settings, Certifica
     const int signal = sigtimedwait(&signals, nullptr, &pause);
     if (signal == SIGINT || signal == SIGTERM) return signal;
     certificates->Look(/*asks=*/signal == SIGHUP, absl::Now());
+    if (signal == SIGHUP && access != nullptr) ReloadAccess(access);
   }
 }
 
@@ -219,6 +243,8 @@ absl::Status Serve(ServeSettings settings) {
   if (!store.ok()) return store.status();
   sql::SpillSpace spill((std::filesystem::path(data_dir) / "spill").native(), {});
   memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
+  absl::StatusOr<std::unique_ptr<ServerAccess>> access = OpenAccess(settings, &(*store)->policies());
+  if (!access.ok()) return access.status();
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,
                          .port = settings.port,
@@ -232,6 +258,8 @@ absl::Status Serve(ServeSettings settings) {
                          .connections_max = connections_max,
                          .reads_per_second = settings.reads_per_second,
                          .writes_per_second = settings.writes_per_second,
+                         .access = *access == nullptr ? nullptr : (*access)->control(),
+                         .audit = *access == nullptr ? nullptr : (*access)->audit(),
                          .policies = &(*store)->policies(),
                          .sql_dialect = DialectOf(settings)},
                         &(*store)->tables(), (*store)->key_visualizer());
@@ -245,7 +273,7 @@ absl::Status Serve(ServeSettings settings) {
   absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
       settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room(), certificates->get()),
       SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &spill, &is_ending),
-      ingest->get(), **certificates);
+      ingest->get(), **certificates, *access == nullptr ? nullptr : (*access)->http_door());
   if (!http.ok()) return http.status();
   RocksEngine* const engine = &(*store)->engine();
   memory.Start(
@@ -262,7 +290,7 @@ absl::Status Serve(ServeSettings settings) {
   fmt::print("sonde: listening on {}:{}\n", settings.host, (*server)->port());
   std::fflush(stdout);
 
-  const int signal = WaitForEnd(ending, settings, certificates->get());
+  const int signal = WaitForEnd(ending, settings, certificates->get(), access->get());
   spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
   EndInTime();
   is_ending = true;

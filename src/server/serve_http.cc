@@ -56,10 +56,14 @@ Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::Inge
 
 }  // namespace
 
+std::string SeriesInstance() {
+  return fmt::format("projects/{}/instances/{}", kProjectUsual, kInstanceUsual);
+}
+
 absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSettings& settings,
                                                                   Tables* tables, CommitLine* line,
                                                                   IdleWorkers* idle_workers) {
-  const std::string instance = fmt::format("projects/{}/instances/{}", kProjectUsual, kInstanceUsual);
+  const std::string instance = SeriesInstance();
   auto local = std::make_unique<LocalTables>(tables, instance, "Sonde itself", line);
   // All threads may have a batch each, and these a quarter of the memory.
   constexpr uint64_t kCellBytes = 128;
@@ -80,21 +84,28 @@ absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSet
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, const ServerFacts& facts,
                                                       const sql::SqlService& sql,
                                                       series::IngestService* ingest,
-                                                      const Certificates& certificates) {
+                                                      const Certificates& certificates,
+                                                      const HttpDoor* door) {
   if (settings.no_http) return nullptr;
   const int wanted = settings.http_port.value_or(kHttpPortUsual);
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(
-      {.host = settings.host, .port = wanted, .tls = certificates.provider(), .counts = facts.http_counts},
-      Routes(facts, sql, ingest));
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start({.host = settings.host,
+                                                                          .port = wanted,
+                                                                          .door = door,
+                                                                          .tls = certificates.provider(),
+                                                                          .counts = facts.http_counts},
+                                                                         Routes(facts, sql, ingest));
   if (server.ok()) return server;
   const std::string why(server.status().message());
   if (settings.http_port.has_value()) {
     return absl::FailedPreconditionError(
         fmt::format("--http-port {}: {}; give another, 0 for any that is free, or --no-http", wanted, why));
   }
-  server = HttpServer::Start(
-      {.host = settings.host, .port = 0, .tls = certificates.provider(), .counts = facts.http_counts},
-      Routes(facts, sql, ingest));
+  server = HttpServer::Start({.host = settings.host,
+                              .port = 0,
+                              .door = door,
+                              .tls = certificates.provider(),
+                              .counts = facts.http_counts},
+                             Routes(facts, sql, ingest));
   if (server.ok()) {
     spdlog::warn("http: {}; took port {} instead (--http-port chooses, --no-http does without)", why,
                  (*server)->port());

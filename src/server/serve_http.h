@@ -29,6 +29,8 @@ absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSet
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& settings, const ServerFacts& facts,
                                                       const sql::SqlService& sql,
                                                       series::IngestService* ingest,
-                                                      const Certificates& certificates);
+                                                      const Certificates& certificates, const HttpDoor* door);
+// projects/P/instances/I, whose tables series and SQL over HTTP use unless they are told others.
+std::string SeriesInstance();
 
 }  // namespace sonde

@@ -44,7 +44,11 @@ absl::Status SetTls(const YAML::Node& section, ServeSettings* settings) {
 absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettings* settings) {
   if (key == "tls") return SetTls(value, settings);
   if (!value.IsScalar()) return absl::InvalidArgumentError(fmt::format("'{}' must be a single value", key));
-  if (key == "host") {
+  if (key == "auth") {
+    settings->auth = value.as<std::string>();
+  } else if (key == "audit_log") {
+    settings->audit_log = value.as<std::string>();
+  } else if (key == "host") {
     settings->host = value.as<std::string>();
   } else if (key == "port") {
     settings->port = value.as<int>();
@@ -78,7 +82,8 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     return absl::InvalidArgumentError(fmt::format(
         "unknown key '{}'; known are host, port, http_port, no_http, no_keyviz, data_dir, temporary, "
         "memory, durability, log_level, "
-        "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second, sql_dialect, tls",
+        "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second, sql_dialect, "
+        "auth, audit_log, tls",
         key));
   }
   return absl::OkStatus();
@@ -152,15 +157,16 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
     return absl::InvalidArgumentError(
         fmt::format("--sql-dialect must be extended or production, but is '{}'", settings.sql_dialect));
   }
-  if (!IsLoopback(settings.host) && !settings.insecure_allow_remote) {
-    const std::string_view lacks =
-        settings.tls.has_value() ? "without authentication" : "with neither encryption nor passwords";
-    const std::string_view remedy =
-        settings.tls.has_value() ? ""
-                                 : "--tls-certificate and --tls-key (or `sonde init`) bring encryption; ";
+  const bool has_both = settings.tls.has_value() && settings.auth.has_value();
+  if (!IsLoopback(settings.host) && !settings.insecure_allow_remote && !has_both) {
+    const std::string_view lacks = settings.tls.has_value() ? "without authentication"
+                                   : settings.auth.has_value()
+                                       ? "with proofs that anybody can read on the way"
+                                       : "with neither encryption nor passwords";
     return absl::InvalidArgumentError(fmt::format(
-        "--host {} would let other machines in, {}: {}if that is meant, add --insecure-allow-remote",
-        settings.host, lacks, remedy));
+        "--host {} would let other machines in, {}: `sonde init` makes certificates (--tls-certificate, "
+        "--tls-key) and an authentication file (--auth); if it is meant, add --insecure-allow-remote",
+        settings.host, lacks));
   }
   if (settings.tls.has_value() && (settings.tls->certificate.empty() || settings.tls->key.empty())) {
     return absl::InvalidArgumentError(

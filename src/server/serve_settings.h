@@ -35,6 +35,10 @@ struct ServeSettings {
   bool insecure_allow_remote = false;
   // Both ports speak TLS, and nothing else.  Unset: neither does.
   std::optional<tls::Files> tls;
+  // The authentication file: who may do what.  Unset: nobody is asked, and everybody may do everything.
+  std::optional<std::string> auth;
+  // Where refusals and changes are written, if there is an authentication file.  Unset: audit.log in data_dir.
+  std::optional<std::string> audit_log;
   // Points that come over HTTP for series that nobody declared are refused; otherwise they open one.
   bool declared_series_only = false;
   // Quotas for requests of the Bigtable API; 0: none.
@@ -47,7 +51,7 @@ struct ServeSettings {
 
 // Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, temporary,
 // memory, durability, log_level, insecure_allow_remote, declared_series_only, reads_per_second,
-// writes_per_second, sql_dialect, and the section tls: certificate, key, client_ca, require_client_certificate.  INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
+// writes_per_second, sql_dialect, auth, audit_log, and the section tls: certificate, key, client_ca, require_client_certificate.  INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
 absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
 
 // Whether only this machine reaches the host.

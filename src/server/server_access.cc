@@ -11,17 +11,19 @@ namespace {
 absl::StatusOr<AccessControl::Configuration> ConfigurationOf(const AuthConfig& config) {
   AccessControl::Configuration configuration;
   for (const AuthRole& role : config.roles) {
-    if (absl::Status status = configuration.roles.Add(role.name, role.permissions); !status.ok()) return status;
+    if (absl::Status status = configuration.roles.Add(role.name, role.permissions); !status.ok())
+      return status;
   }
   for (const AuthBinding& binding : config.bindings) {
-    const std::string resource = binding.project.has_value() ? fmt::format("projects/{}", *binding.project) : "";
+    const std::string resource =
+        binding.project.has_value() ? fmt::format("projects/{}", *binding.project) : "";
     configuration.policies[resource].bindings.push_back({.role = binding.role, .members = binding.members});
   }
   for (const auto& [resource, policy] : configuration.policies) {
     const absl::Status status = CheckPolicy(policy, configuration.roles);
     if (status.ok()) continue;
-    return absl::InvalidArgumentError(fmt::format("The bindings of {}: {}", resource.empty() ? "the server" : resource,
-                                                  std::string(status.message())));
+    return absl::InvalidArgumentError(fmt::format(
+        "The bindings of {}: {}", resource.empty() ? "the server" : resource, std::string(status.message())));
   }
   return configuration;
 }
@@ -50,7 +52,8 @@ absl::StatusOr<std::unique_ptr<ServerAccess>> ServerAccess::Open(const std::stri
 absl::Status ServerAccess::Reload() {
   const std::shared_ptr<const AuthConfig> before = authenticator_->config();
   if (absl::Status status = authenticator_->Reload(); !status.ok()) return status;
-  const absl::StatusOr<AccessControl::Configuration> configuration = ConfigurationOf(*authenticator_->config());
+  const absl::StatusOr<AccessControl::Configuration> configuration =
+      ConfigurationOf(*authenticator_->config());
   if (!configuration.ok()) {
     authenticator_->Replace(*before);
     return configuration.status();

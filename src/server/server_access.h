@@ -24,7 +24,8 @@ class ServerAccess {
   // `series_instance`: projects/P/instances/I, whose tables series and SQL over HTTP use.  `policies` must outlive this.
   // Errors: those of FileAuthenticator::Create and AuditLog::Open.  INVALID_ARGUMENT: a role or a binding of the file is not
   // one that there can be.
-  static absl::StatusOr<std::unique_ptr<ServerAccess>> Open(const std::string& auth_file, const std::string& audit_log,
+  static absl::StatusOr<std::unique_ptr<ServerAccess>> Open(const std::string& auth_file,
+                                                            const std::string& audit_log,
                                                             const std::string& series_instance,
                                                             const PolicySource* policies);
 

@@ -43,8 +43,8 @@ std::optional<HttpResponse> HttpDoor::Refuse(const HttpRequest& request, const R
   const std::string authorization = request.Header("authorization").value_or("");
   const absl::Time now = absl::FromUnixMicros(clock_->NowMicros());
   std::string cause;
-  const absl::StatusOr<PrincipalRef> principal =
-      access_->Authenticate({.authorization = authorization}, now, &cause);
+  const absl::StatusOr<PrincipalRef> principal = access_->Authenticate(
+      {.authorization = authorization, .certificate = request.peer_certificate}, now, &cause);
   if (!principal.ok()) {
     Write({.kind = AuditEvent::Kind::kUnauthenticated, .status = principal.status().code(), .cause = cause},
           request, nullptr);

@@ -68,8 +68,8 @@ class GuardedCall final : public rpc::Call, public CallAccess {
     authorization_ = call_->FindMetadata("authorization").value_or("");
     const absl::Time now = door_->Now();
     std::string cause;
-    absl::StatusOr<PrincipalRef> found =
-        door_->options().access->Authenticate({.authorization = authorization_}, now, &cause);
+    absl::StatusOr<PrincipalRef> found = door_->options().access->Authenticate(
+        {.authorization = authorization_, .certificate = call_->peer_certificate()}, now, &cause);
     if (!found.ok()) {
       WriteEvent(AuditEvent::Kind::kUnauthenticated, {.status = found.status().code(), .cause = cause});
       return found.status();
@@ -113,8 +113,8 @@ class GuardedCall final : public rpc::Call, public CallAccess {
     const absl::MutexLock lock(&mutex_);
     if (!end_.ok()) return end_;
     std::string cause;
-    absl::StatusOr<PrincipalRef> again =
-        door_->options().access->Authenticate({.authorization = authorization_}, now, &cause);
+    absl::StatusOr<PrincipalRef> again = door_->options().access->Authenticate(
+        {.authorization = authorization_, .certificate = call_->peer_certificate()}, now, &cause);
     if (!again.ok()) {
       WriteEvent(AuditEvent::Kind::kUnauthenticated, {.status = again.status().code(), .cause = cause});
       end_ = again.status();
@@ -403,8 +403,8 @@ void CallDoor::Guard(rpc::Router* router) {
     return [this, fallback = std::move(fallback)](const rpc::UnknownCall& call) {
       const std::string authorization = call.find_metadata("authorization").value_or("");
       std::string cause;
-      const absl::StatusOr<PrincipalRef> principal =
-          options_.access->Authenticate({.authorization = authorization}, Now(), &cause);
+      const absl::StatusOr<PrincipalRef> principal = options_.access->Authenticate(
+          {.authorization = authorization, .certificate = call.certificate}, Now(), &cause);
       if (principal.ok()) return fallback(call);
       Write({.kind = AuditEvent::Kind::kUnauthenticated,
              .time = Now(),
