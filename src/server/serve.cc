@@ -129,6 +129,7 @@ sql::SqlService SqlOf(const ServeSettings& settings, LocalStore* store, GrpcServ
           .bundles = bundles,
           .admission = &ingest->admission(),
           .spill = spill,
+          .idle_workers = ingest->idle_workers(),
           .requests = server->request_metrics(),
           .queries = server->query_metrics(),
           .is_ending = is_ending};
@@ -245,6 +246,7 @@ absl::Status Serve(ServeSettings settings) {
   memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
   absl::StatusOr<std::unique_ptr<ServerAccess>> access = OpenAccess(settings, &(*store)->policies());
   if (!access.ok()) return access.status();
+  IdleWorkers idle_workers(UsableProcessors());
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,
                          .port = settings.port,
@@ -253,6 +255,7 @@ absl::Status Serve(ServeSettings settings) {
                          .write_bytes_max = static_cast<int64_t>(settings.memory_bytes / 8),
                          .large_room = memory.room(),
                          .sql_spill = &spill,
+                         .idle_workers = &idle_workers,
                          .incoming_bytes_max = static_cast<int64_t>(settings.memory_bytes / 2),
                          .tls = (*certificates)->provider(),
                          .connections_max = connections_max,
@@ -264,7 +267,6 @@ absl::Status Serve(ServeSettings settings) {
                          .sql_dialect = DialectOf(settings)},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return server.status();
-  IdleWorkers idle_workers(UsableProcessors());
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =
       OpenIngest(settings, &(*store)->tables(), (*server)->commit_line(), &idle_workers);
   if (!ingest.ok()) return ingest.status();

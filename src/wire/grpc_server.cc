@@ -115,6 +115,7 @@ struct GrpcServer::Parts {
               .large_waiters = &large_waiters,
               .large_room = options.large_room,
               .spill = options.sql_spill,
+              .idle_workers = options.idle_workers,
               .check_transaction = [this](std::string_view table_name, std::string_view app_profile_id) {
                 return instances->CheckTransaction(table_name.substr(0, table_name.find("/tables/")),
                                                    app_profile_id);

@@ -25,6 +25,7 @@ namespace sonde {
 
 class AccessControl;
 class AuditLog;
+class IdleWorkers;
 class KeyVisualizer;
 class PolicyStore;
 
@@ -50,6 +51,8 @@ struct GrpcServerOptions {
   sql::SpillSpace* sql_spill = nullptr;
   // Long results of queries that cannot go on by themselves: they are kept in `sql_spill`.
   SpooledResults::Limits sql_spooled = {};
+  // Who read parts of queries.  Null: each query is one thread's work.  Must outlive the server.
+  IdleWorkers* idle_workers = nullptr;
   // Limit of the bytes of requests that are still coming in; a single request may have more.  Requests beyond
   // it are refused with UNAVAILABLE.
   int64_t incoming_bytes_max = int64_t{512} << 20;

@@ -43,7 +43,7 @@ absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& 
     case Plan::Kind::kProject:
       return MakeProject(scope, plan, std::move(inputs[0]));
     case Plan::Kind::kAggregate:
-      return MakeAggregate(scope, plan, std::move(inputs[0]));
+      return MakeAggregate(scope, plan, std::move(inputs[0]), BuildOperators);
     case Plan::Kind::kSort:
       return MakeSort(scope, plan, std::move(inputs[0]));
     case Plan::Kind::kLimit:

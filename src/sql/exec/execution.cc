@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
+#include "absl/synchronization/mutex.h"
 #include "base/check.h"
 #include "base/crc32c.h"
 #include "base/varint.h"
@@ -26,7 +28,7 @@ class PlanExecution final : public Execution {
       : query_(query), spill_(environment.spill), subqueries_(&state_) {
     state_.tables = environment.tables;
     state_.deadline = environment.deadline;
-    state_.hold = environment.hold;
+    SetHold(environment);
     state_.caller = environment.caller;
     if (spill_.is_there()) state_.spill = &spill_;
     SetInterrupted(environment);
@@ -35,6 +37,7 @@ class PlanExecution final : public Execution {
     state_.evaluation.run_query = [this](const Plan& plan, absl::Span<const rows::Batch> outer,
                                          Arena* arena) { return subqueries_.Run(plan, outer, arena); };
     scope_.state = &state_;
+    scope_.idle_workers = environment.idle_workers;
   }
 
   absl::Status Start(std::string_view resume_after) {
@@ -75,15 +78,30 @@ class PlanExecution final : public Execution {
  private:
   void SetInterrupted(const ExecutionEnvironment& environment) {
     if (!environment.interrupted && environment.deadline == absl::InfiniteFuture()) return;
-    state_.interrupted = [interrupted = environment.interrupted,
+    state_.interrupted = [this, interrupted = environment.interrupted,
+                          has_helpers = environment.idle_workers != nullptr,
                           deadline = environment.deadline]() -> absl::Status {
       if (interrupted) {
+        std::optional<absl::MutexLock> lock;
+        if (has_helpers) lock.emplace(&interrupted_mutex_);
         if (absl::Status status = interrupted(); !status.ok()) return status;
       }
       if (deadline != absl::InfiniteFuture() && absl::Now() > deadline) {
         return absl::DeadlineExceededError("The deadline of the query has passed");
       }
       return absl::OkStatus();
+    };
+  }
+
+  // With helpers, the account and whoever interrupts are asked by one thread at a time.
+  void SetHold(const ExecutionEnvironment& environment) {
+    if (!environment.hold || environment.idle_workers == nullptr) {
+      state_.hold = environment.hold;
+      return;
+    }
+    state_.hold = [this, hold = environment.hold](int64_t more_bytes) {
+      const absl::MutexLock lock(&hold_mutex_);
+      return hold(more_bytes);
     };
   }
 
@@ -99,7 +117,7 @@ class PlanExecution final : public Execution {
     facts.interrupted = state_.interrupted;
     if (!environment.hold) return;
     // The value's own memory is told by whoever holds it: here it is only asked for.
-    facts.hold = [hold = environment.hold](size_t bytes) {
+    facts.hold = [hold = state_.hold](size_t bytes) {
       absl::Status status = hold(static_cast<int64_t>(bytes));
       if (status.ok()) hold(-static_cast<int64_t>(bytes)).IgnoreError();
       return status;
@@ -111,6 +129,8 @@ class PlanExecution final : public Execution {
   bool Resume(std::string_view point);
 
   const BoundQuery& query_;
+  absl::Mutex hold_mutex_;
+  absl::Mutex interrupted_mutex_;
   QuerySpill spill_;
   ExecutionState state_;
   QueryScope scope_;

@@ -23,6 +23,7 @@
 #include "sql/spill/spill_space.h"
 #include "sql/value/value.h"
 #include "table/tables.h"
+#include "work/idle_workers.h"
 
 namespace sonde::sql {
 
@@ -35,6 +36,9 @@ struct ExecutionEnvironment {
       {};                         // CURRENT_TIMESTAMP of an execution that is resumed; else the clock's
   std::string resume_after = {};  // Execution::ResumePoint of an earlier execution; empty: from the start
   std::function<std::string()> caller = {};  // for observers of full scans: NameOfQuery
+  // Not owned; who may read parts of large tables; null: the thread of the execution does all.  With them, `interrupted` and
+  // `hold` are each called by one thread at a time, but not always the same one; nobody calls them between calls of Next.
+  IdleWorkers* idle_workers = nullptr;
   SpillSpace* spill = nullptr;  // not owned; where rows go that the account refuses; null: nowhere
 };
 

@@ -91,6 +91,7 @@ absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted) {
                .interrupted = std::move(interrupted),
                .hold = [this](int64_t more_bytes) { return Hold(more_bytes); },
                .caller = [this] { return NameOfQuery(request_.query); },
+               .idle_workers = service_.idle_workers,
                .spill = service_.spill});
   if (!execution.ok()) return execution.status();
   execution_ = *std::move(execution);

@@ -31,6 +31,10 @@
 #include "sql/spill/spill_space.h"
 #include "table/tables.h"
 
+namespace sonde {
+class IdleWorkers;
+}  // namespace sonde
+
 namespace sonde::sql {
 
 // What answers share.  Nothing is owned.
@@ -38,8 +42,9 @@ struct SqlService {
   Tables* tables = nullptr;
   Dialect dialect = Dialect::kSonde;
   BundleFinder* bundles = nullptr;
-  Admission* admission = nullptr;  // where the memory of queries counts
-  SpillSpace* spill = nullptr;     // where rows go for which there is no memory; null: nowhere
+  Admission* admission = nullptr;       // where the memory of queries counts
+  SpillSpace* spill = nullptr;          // where rows go for which there is no memory; null: nowhere
+  IdleWorkers* idle_workers = nullptr;  // who read parts of queries; null: each is one thread's work
   RequestMetrics* requests = nullptr;
   QueryMetrics* queries = nullptr;
   const std::atomic<bool>* is_ending =

@@ -10,16 +10,22 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "model/row_range.h"
 #include "rows/batch.h"
 #include "rows/held_memory.h"
 #include "rows/work_check.h"
 #include "sql/expression/evaluator.h"
 #include "sql/spill/spill_space.h"
 #include "table/tables.h"
+
+namespace sonde {
+class IdleWorkers;
+}  // namespace sonde
 
 namespace sonde::sql {
 
@@ -29,6 +35,8 @@ struct ExecutionState {
   EvaluationContext evaluation;
   rows::Interrupted interrupted;  // asks for the deadline, too
   rows::Hold hold;
+  const std::vector<RowRange>* scan_ranges =
+      nullptr;  // in normal form: what scans read; null: what their plans say
   std::function<std::string()> caller;
   // Rows of tables that scans have read so far.  Any thread may add to it.
   mutable std::atomic<uint64_t> rows_scanned = 0;
@@ -46,6 +54,7 @@ struct ExecutionState {
 struct QueryScope {
   const ExecutionState* state = nullptr;
   absl::Span<const rows::Batch> outer;  // the rows of the queries around this one, the nearest first
+  IdleWorkers* idle_workers = nullptr;  // who may read parts of its tables; null: its own thread does all
 
   const EvaluationContext* evaluation() const { return &state->evaluation; }
 };

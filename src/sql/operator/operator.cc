@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace sonde::sql {
 
@@ -43,6 +44,14 @@ void Operator::Describe(size_t depth, bool has_run, std::string* text) const {
   if (const std::string details = Details(has_run); !details.empty()) *text += before + details;
   *text += '\n';
   for (const auto& input : inputs_) input->Describe(depth + 1, has_run, text);
+}
+
+void Operator::TakeCounts(Operator* other) {
+  rows_given_ += std::exchange(other->rows_given_, 0);
+  batches_given_ += std::exchange(other->batches_given_, 0);
+  time_ += std::exchange(other->time_, Clock::duration{});
+  TakeOwnCounts(other);
+  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i]->TakeCounts(other->inputs_[i].get());
 }
 
 std::string Operator::Shape() const {

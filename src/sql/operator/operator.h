@@ -74,12 +74,17 @@ class Operator {
   // The names of the tree's operators: "Limit(Scan())".
   std::string Shape() const;
   uint64_t rows_given() const { return rows_given_; }
+  // Adds what a tree of the same plan has counted since the last call.  Its times may be those of other threads.
+  void TakeCounts(Operator* other);
 
  protected:
   // As Next, but *batch is empty, and the batch that it gives may have no rows: then it is asked again.
   virtual absl::StatusOr<bool> Produce(rows::Batch* batch) = 0;
   // What Describe adds: "3 ranges".
   virtual std::string Details(bool /*has_run*/) const { return {}; }
+
+  // As TakeCounts, of what Details tells.  `other`: an operator of the same class.
+  virtual void TakeOwnCounts(Operator* /*other*/) {}
 
   void AddInput(std::unique_ptr<Operator> input) { inputs_.push_back(std::move(input)); }
   Operator& input(size_t number = 0) const { return *inputs_[number]; }

@@ -18,6 +18,7 @@
 #include "sql/function/function.h"
 #include "sql/operator/groups.h"
 #include "sql/relation/aggregate_input.h"
+#include "sql/relation/part_groups.h"
 #include "sql/spill/spill_rows.h"
 
 namespace sonde::sql {
@@ -32,13 +33,15 @@ constexpr size_t kPartitionBytes = 2 * Partitions::kBufferBytes;
 class AggregateOperator final : public Operator {
  public:
   AggregateOperator(const QueryScope* scope, const Plan& plan,
-                    std::vector<std::unique_ptr<AggregateInput>> aggregates, OperatorPtr from)
+                    std::vector<std::unique_ptr<AggregateInput>> aggregates, OperatorPtr from,
+                    std::unique_ptr<DividedRows> divided)
       : Operator(scope, NameOf(plan)),
         plan_(plan),
         aggregates_(std::move(aggregates)),
         groups_(TypesOfKeys(plan)),
         memory_(*scope->state, name()),
-        check_(state().interrupted) {
+        check_(state().interrupted),
+        divided_(std::move(divided)) {
     for (const ExpressionPtr& key : plan.expressions) keys_.emplace_back(*key, evaluation());
     AddInput(std::move(from));
   }
@@ -47,6 +50,7 @@ class AggregateOperator final : public Operator {
   void Restart() override {
     Operator::Restart();
     Begin({});
+    divided_.reset();  // what runs again and again is short
     parts_.clear();
     has_begun_ = false;
   }
@@ -73,6 +77,10 @@ class AggregateOperator final : public Operator {
   // Reads the input, or the part at hand.
   absl::Status ReadAll();
   absl::Status ReadPart();
+  // Takes the groups of parts that helpers have made, as long as groups grow freely.
+  absl::Status TakeParts();
+  absl::Status Merge(const PartGroups& part);
+  absl::StatusOr<bool> NextOfInput(rows::Batch* in);
   absl::Status Add(const rows::Batch& in);
   absl::Status AddStates(const rows::Batch& in);
   // Adds the rows of known groups; the others go to disk.
@@ -91,6 +99,7 @@ class AggregateOperator final : public Operator {
   Groups groups_;
   OperatorMemory memory_;
   rows::WorkCheck check_;
+  std::unique_ptr<DividedRows> divided_;  // null: one thread does all
   bool has_begun_ = false;
   std::vector<Part> parts_;  // what is still to be done, the last one first
   size_t groups_given_ = 0;  // of parts before this one
@@ -165,14 +174,56 @@ absl::Status AggregateOperator::ReadPart() {
     if (absl::Status status = AddStates(in); !status.ok()) return status;
   }
   part_.states.reset();
+  if (is_input && divided_ != nullptr) {
+    if (absl::Status status = TakeParts(); !status.ok()) return status;
+  }
   while (is_input || part_.rows != nullptr) {
-    const absl::StatusOr<bool> more = is_input ? input().Next(&in) : part_.rows->Next(&in);
+    const absl::StatusOr<bool> more = is_input ? NextOfInput(&in) : part_.rows->Next(&in);
     if (!more.ok()) return more.status();
     if (!*more) break;
     if (absl::Status status = Add(in); !status.ok()) return status;
   }
   part_.rows.reset();
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> AggregateOperator::NextOfInput(rows::Batch* in) {
+  const bool is_rest = divided_ != nullptr && divided_->HasDivided();
+  return is_rest ? divided_->NextOfRest(in) : input().Next(in);
+}
+
+absl::Status AggregateOperator::TakeParts() {
+  while (growth_ == Growth::kFree) {
+    const absl::StatusOr<PartFold*> part = divided_->NextPart(&input());
+    if (!part.ok()) return part.status();
+    if (*part == nullptr) return absl::OkStatus();
+    if (absl::Status status = Merge(static_cast<const PartGroups&>(**part)); !status.ok()) {
+      divided_->EndParts();
+      return status;
+    }
+  }
+  // Rows of groups that are not known go to disk from now on, which is this thread's work.
+  divided_->EndParts();
+  return absl::OkStatus();
+}
+
+absl::Status AggregateOperator::Merge(const PartGroups& part) {
+  constexpr size_t kGroupsAtOnce = 256;
+  for (size_t first = 0; first < part.size(); first += kGroupsAtOnce) {
+    const size_t count = std::min(kGroupsAtOnce, part.size() - first);
+    if (absl::Status status = check_.Step(16 * count); !status.ok()) return status;
+    groups_.Find(part.Keys(first, count), count);
+    const absl::Span<const uint32_t> groups = groups_.of_rows();
+    for (size_t i = 0; i < aggregates_.size(); ++i) {
+      aggregates_[i]->Resize(groups_.size());
+      for (size_t group = 0; group < count; ++group) {
+        absl::Status status =
+            aggregates_[i]->Merge(groups[group], part.aggregate(i), static_cast<uint32_t>(first + group));
+        if (!status.ok()) return status;
+      }
+    }
+  }
+  return TellMemory();
 }
 
 absl::Status AggregateOperator::Add(const rows::Batch& in) {
@@ -320,12 +371,14 @@ std::string AggregateOperator::Details(bool has_run) const {
   }
   if (!has_run) return text;
   text = fmt::format("{} groups; {}", groups_given_ + Count(), text);
+  if (divided_ != nullptr && divided_->HasDivided()) text = divided_->Text() + "; " + text;
   return bytes_on_disk_ == 0 ? text : fmt::format("{}; {} bytes on disk", text, bytes_on_disk_);
 }
 
 }  // namespace
 
-absl::StatusOr<OperatorPtr> MakeAggregate(const QueryScope* scope, const Plan& plan, OperatorPtr input) {
+absl::StatusOr<OperatorPtr> MakeAggregate(const QueryScope* scope, const Plan& plan, OperatorPtr input,
+                                          BuildPart build) {
   std::vector<std::unique_ptr<AggregateInput>> aggregates;
   for (const AggregateItem& item : plan.aggregates) {
     absl::StatusOr<std::unique_ptr<AggregateInput>> aggregate =
@@ -333,7 +386,14 @@ absl::StatusOr<OperatorPtr> MakeAggregate(const QueryScope* scope, const Plan& p
     if (!aggregate.ok()) return aggregate.status();
     aggregates.push_back(*std::move(aggregate));
   }
-  return std::make_unique<AggregateOperator>(scope, plan, std::move(aggregates), std::move(input));
+  std::unique_ptr<DividedRows> divided;
+  if (build != nullptr && DividedRows::Fits(*scope, *plan.inputs[0]) && PartGroups::Fits(plan)) {
+    divided = std::make_unique<DividedRows>(
+        scope, *plan.inputs[0], std::move(build),
+        [&plan](const QueryScope* part) { return PartGroups::Create(part, plan); });
+  }
+  return std::make_unique<AggregateOperator>(scope, plan, std::move(aggregates), std::move(input),
+                                             std::move(divided));
 }
 
 }  // namespace sonde::sql

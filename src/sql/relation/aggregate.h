@@ -5,12 +5,15 @@
 #pragma once
 
 #include "absl/status/statusor.h"
+#include "sql/operator/divided_rows.h"
 #include "sql/operator/operator.h"
 #include "sql/plan/plan.h"
 
 namespace sonde::sql {
 
-// `plan` (kAggregate) and `scope` must outlive the operator.
-absl::StatusOr<OperatorPtr> MakeAggregate(const QueryScope* scope, const Plan& plan, OperatorPtr input);
+// `plan` (kAggregate) and `scope` must outlive the operator.  `build`: makes the input once more, for helpers
+// that aggregate parts of it; null: one thread does all.
+absl::StatusOr<OperatorPtr> MakeAggregate(const QueryScope* scope, const Plan& plan, OperatorPtr input,
+                                          BuildPart build = nullptr);
 
 }  // namespace sonde::sql

@@ -55,6 +55,10 @@ class AggregateInput {
   void Save(uint32_t group, std::string* bytes) const { aggregator_->Save(group, bytes); }
   void Resize(size_t groups) { aggregator_->Resize(groups); }
   absl::Status Load(uint32_t group, std::string_view bytes) { return aggregator_->Load(group, bytes); }
+  // Adds what another input of the same item has taken for a group, behind what this has.  CanSave.
+  absl::Status Merge(uint32_t group, const AggregateInput& other, uint32_t other_group) {
+    return aggregator_->Merge(group, *other.aggregator_, other_group);
+  }
   // Begins anew.
   void Clear();
 

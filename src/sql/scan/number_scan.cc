@@ -60,7 +60,7 @@ class NumberScan final : public Operator {
     batch_rows_ = kRowsOfFirstBatch;
     std::optional<ScanStart> start;
     if (behind_.has_value()) start = ScanStart{*behind_, false};
-    absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, *evaluation(), start);
+    absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, state(), start);
     if (!ranges.ok()) return ranges.status();
     is_over_ = ranges->empty();
     return is_over_ ? absl::OkStatus() : source_->Open(*std::move(ranges));
@@ -105,11 +105,15 @@ class NumberScan final : public Operator {
     return absl::OkStatus();
   }
 
+  void TakeOwnCounts(Operator* other) override {
+    rows_taken_ += std::exchange(static_cast<NumberScan*>(other)->rows_given_, 0);
+  }
+
   std::string Details(bool has_run) const override {
-    const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, *evaluation(), std::nullopt);
+    const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, state(), std::nullopt);
     if (!ranges.ok()) return std::string(ranges.status().message());
     const std::string text = RangesText(scan_, *ranges);
-    return has_run ? fmt::format("{}; {} rows read", text, rows_given_) : text;
+    return has_run ? fmt::format("{}; {} rows read", text, rows_given_ + rows_taken_) : text;
   }
 
   const Plan::Scan& scan_;
@@ -119,6 +123,7 @@ class NumberScan final : public Operator {
   bool is_open_ = false;
   bool is_over_ = false;
   size_t rows_given_ = 0;
+  size_t rows_taken_ = 0;  // given on other threads
   size_t batch_rows_ = kRowsOfFirstBatch;
   std::vector<std::string_view> keys_;      // of the last batch, in arena_
   std::vector<std::vector<Datum>> values_;  // by column

@@ -92,6 +92,9 @@ class NumberUnpack final : public Operator {
                                          [](size_t at, const Piece& piece) { return at < piece.first; });
     return static_cast<size_t>(behind - given_.begin()) - 1;
   }
+  void TakeOwnCounts(Operator* other) override {
+    rows_taken_ += std::exchange(static_cast<NumberUnpack*>(other)->rows_read_, 0);
+  }
   std::string Details(bool has_run) const override;
 
   const Plan::Scan& scan_;
@@ -102,6 +105,7 @@ class NumberUnpack final : public Operator {
   std::optional<Within> resumed_;
   std::optional<Within> before_;  // the place where the last batch began
   size_t rows_read_ = 0;          // of the table
+  size_t rows_taken_ = 0;         // read on other threads
 
   bool has_row_ = false;             // of which times are left
   std::vector<ColumnView> columns_;  // of the row at hand, of all its times
@@ -118,7 +122,7 @@ absl::Status NumberUnpack::Open() {
   is_open_ = true;
   std::optional<ScanStart> start;
   if (resumed_.has_value()) start = ScanStart{resumed_->key, true};
-  absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, *evaluation(), start);
+  absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, state(), start);
   if (!ranges.ok()) return ranges.status();
   is_over_ = ranges->empty();
   before_ = resumed_;
@@ -230,10 +234,10 @@ std::optional<NumberUnpack::Within> NumberUnpack::PlaceOf(size_t rows) const {
 }
 
 std::string NumberUnpack::Details(bool has_run) const {
-  const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, *evaluation(), std::nullopt);
+  const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, state(), std::nullopt);
   if (!ranges.ok()) return std::string(ranges.status().message());
   const std::string text = RangesText(scan_, *ranges);
-  return has_run ? fmt::format("{}; {} rows read", text, rows_read_) : text;
+  return has_run ? fmt::format("{}; {} rows read", text, rows_read_ + rows_taken_) : text;
 }
 
 }  // namespace

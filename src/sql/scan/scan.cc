@@ -82,6 +82,12 @@ class Scan final : public Operator {
   absl::StatusOr<bool> Produce(rows::Batch* batch) override;
   // Reads up to `rows_max` rows into the columns.
   absl::Status ReadRows(size_t rows_max);
+  void TakeOwnCounts(Operator* other) override {
+    ReadStats& stats = static_cast<Scan*>(other)->stats_;
+    taken_.rows_seen += std::exchange(stats.rows_seen, 0);
+    taken_.cells_seen += std::exchange(stats.cells_seen, 0);
+    ranges_ += std::exchange(static_cast<Scan*>(other)->ranges_, 0);
+  }
   std::string Details(bool has_run) const override;
 
   const Plan::Scan& scan_;
@@ -100,6 +106,7 @@ class Scan final : public Operator {
   size_t ranges_ = 0;
   uint32_t asked_ = 0;
   ReadStats stats_;
+  ReadStats taken_;           // of other threads
   int64_t rows_counted_ = 0;  // of the reader, told to the statement
   Arena arena_;
   std::vector<std::string_view> keys_;  // of the last batch, in the arena
@@ -109,7 +116,7 @@ class Scan final : public Operator {
 absl::StatusOr<std::vector<RowRange>> Scan::Ranges() const {
   std::optional<ScanStart> start;
   if (behind_.has_value()) start = ScanStart{*behind_, false};
-  return ScanRanges(scan_, *evaluation(), start);
+  return ScanRanges(scan_, state(), start);
 }
 
 absl::StatusOr<ReadRequest> Scan::MakeRequest() {
@@ -215,8 +222,8 @@ std::string Scan::Details(bool has_run) const {
     return RangesText(scan_, *ranges);
   }
   const ReadStats stats = reader_ != nullptr ? reader_->stats() : stats_;
-  return fmt::format("{}, {} ranges, {} rows and {} cells read", scan_.table->name, ranges_, stats.rows_seen,
-                     stats.cells_seen);
+  return fmt::format("{}, {} ranges, {} rows and {} cells read", scan_.table->name, ranges_,
+                     stats.rows_seen + taken_.rows_seen, stats.cells_seen + taken_.cells_seen);
 }
 
 }  // namespace

@@ -9,9 +9,10 @@
 
 namespace sonde::sql {
 
-absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const EvaluationContext& evaluation,
+absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const ExecutionState& state,
                                                  const std::optional<ScanStart>& start) {
-  absl::StatusOr<std::vector<RowRange>> ranges = KeyRanges(scan, evaluation);
+  absl::StatusOr<std::vector<RowRange>> ranges =
+      state.scan_ranges != nullptr ? *state.scan_ranges : KeyRanges(scan, state.evaluation);
   if (!ranges.ok() || !start.has_value()) return ranges;
   RowRange rest;
   if (scan.reversed) {

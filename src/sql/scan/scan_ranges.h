@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/row_range.h"
-#include "sql/expression/evaluator.h"
+#include "sql/operator/execution_state.h"
 #include "sql/plan/plan.h"
 
 namespace sonde::sql {
@@ -23,7 +23,7 @@ struct ScanStart {
 };
 
 // In normal form; nothing of `start`: all of them.
-absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const EvaluationContext& evaluation,
+absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const ExecutionState& state,
                                                  const std::optional<ScanStart>& start);
 // The ranges in words.
 std::string RangesText(const Plan::Scan& scan, const std::vector<RowRange>& ranges);

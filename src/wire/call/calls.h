@@ -25,6 +25,7 @@
 #include "wire/call/grpc_status.h"
 #include "wire/call/stalled_reads.h"
 #include "wire/call/step_cost.h"
+#include "work/idle_workers.h"
 #include "work/worker_pool.h"
 
 namespace sonde::sql {
@@ -119,8 +120,9 @@ struct CallResources {
   bool reads_block;   // ReadRows waits for other machines
   WorkerPool* large_readers;
   WorkerPool* large_waiters;
-  LargeRoom* large_room;             // null: large requests count like small ones
-  sql::SpillSpace* spill = nullptr;  // null: queries put no rows on disk
+  LargeRoom* large_room;                // null: large requests count like small ones
+  sql::SpillSpace* spill = nullptr;     // null: queries put no rows on disk
+  IdleWorkers* idle_workers = nullptr;  // read parts of queries; null: each is one thread's work
   // Whether the app profile of a call may read a row and write it in one step.  Null: all may.
   std::function<absl::Status(std::string_view table_name, std::string_view app_profile_id)>
       check_transaction = nullptr;

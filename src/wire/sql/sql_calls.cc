@@ -151,6 +151,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
         blocks_(resources.reads_block),
         stalled_reads_(resources.stalled_reads),
         spill_(resources.spill),
+        idle_workers_(resources.idle_workers),
         metrics_(resources.metrics),
         query_metrics_(*query_metrics) {}
 
@@ -298,6 +299,8 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
         .interrupted = [this] { return Interrupted(); },
         .hold = [this](int64_t more_bytes) { return Hold(more_bytes); },
         .caller = [text = prepared->text] { return sql::NameOfQuery(text); },
+        // What is short, or has to begin again soon, is not divided.
+        .idle_workers = short_until_.has_value() ? nullptr : idle_workers_,
         .spill = spill_};
     if (!resume.empty()) {
       absl::StatusOr<ResumeToken> token = queries_->tokens().ReadResume(resume);
@@ -420,6 +423,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   const bool blocks_;  // the store is behind a network
   StalledReads* const stalled_reads_;
   sql::SpillSpace* const spill_;
+  IdleWorkers* const idle_workers_;
   RequestMetrics* const metrics_;
   QueryMetrics& query_metrics_;
   const absl::Time came_ = absl::Now();

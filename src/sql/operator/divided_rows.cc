@@ -1,0 +1,249 @@
+#include "sql/operator/divided_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "sql/operator/volatile_parts.h"
+#include "sql/plan/key_ranges.h"
+
+namespace sonde::sql {
+namespace {
+
+// Parts that each thread may be ahead; a part that is done waits until those before it are taken.
+constexpr size_t kPartsOfThreadAhead = 4;
+
+bool HasQuery(const Expression& expression) {
+  if (expression.plan != nullptr || expression.kind == Expression::Kind::kOuter) return true;
+  return std::ranges::any_of(expression.arguments,
+                             [](const ExpressionPtr& argument) { return HasQuery(*argument); });
+}
+
+bool IsOfTemporal(const TemporalArguments& temporal) {
+  return std::ranges::all_of(
+      std::initializer_list<const Expression*>{temporal.as_of.get(), temporal.after.get(),
+                                               temporal.after_or_equal.get(), temporal.before.get(),
+                                               temporal.before_or_equal.get(), temporal.latest_n.get()},
+      [](const Expression* argument) { return argument == nullptr || IsSameOnAllThreads(*argument); });
+}
+
+bool AreSame(const std::vector<ExpressionPtr>& expressions) {
+  return std::ranges::all_of(expressions,
+                             [](const ExpressionPtr& expression) { return IsSameOnAllThreads(*expression); });
+}
+
+const Plan::Scan* ScanBelow(const Plan& plan) {
+  const Plan* at = &plan;
+  while (at->kind != Plan::Kind::kScan) {
+    const bool is_by_row = at->kind == Plan::Kind::kFilter || at->kind == Plan::Kind::kProject ||
+                           at->kind == Plan::Kind::kUnpack || at->kind == Plan::Kind::kUnnest;
+    if (!is_by_row || !AreSame(at->expressions)) return nullptr;
+    at = at->inputs[0].get();
+  }
+  return at->scan.get();
+}
+
+// The family whose pages say how the rows lie; null: no cell is read.
+const std::string* FamilyOf(const Plan::Scan& scan) {
+  for (const ScanColumn& column : scan.columns) {
+    if (!column.family.empty()) return &column.family;
+  }
+  return nullptr;
+}
+
+bool IsWholeTable(const std::vector<RowRange>& ranges) {
+  return ranges.size() == 1 && ranges[0].start.empty() && ranges[0].end.empty();
+}
+
+}  // namespace
+
+bool IsSameOnAllThreads(const Expression& expression) {
+  return !HasVolatile(expression) && !HasQuery(expression);
+}
+
+bool DividedRows::Fits(const QueryScope& scope, const Plan& plan) {
+  if (scope.idle_workers == nullptr || scope.idle_workers->helpers() == 0) return false;
+  if (scope.state->tables == nullptr) return false;
+  const Plan::Scan* const scan = ScanBelow(plan);
+  return scan != nullptr && !scan->reversed && FamilyOf(*scan) != nullptr && IsOfTemporal(scan->temporal) &&
+         AreSame(scan->time_conditions);
+}
+
+DividedRows::DividedRows(const QueryScope* scope, const Plan& plan, BuildPart build, MakeFold make_fold)
+    : scope_(scope),
+      plan_(plan),
+      scan_(*ScanBelow(plan)),
+      build_(std::move(build)),
+      make_fold_(std::move(make_fold)) {}
+
+DividedRows::~DividedRows() = default;
+
+absl::StatusOr<std::unique_ptr<DividedRows::Reader>> DividedRows::MakeReader(bool folds) const {
+  auto reader = std::make_unique<Reader>();
+  const ExecutionState& whole = *scope_->state;
+  ExecutionState& state = reader->state;
+  state.tables = whole.tables;
+  state.deadline = whole.deadline;
+  state.interrupted = whole.interrupted;
+  if (folds) {
+    state.interrupted = [&whole, of = reader.get()]() -> absl::Status {
+      if (of->all->IsInVain(of->part)) return absl::CancelledError("nobody takes this part");
+      return whole.interrupted ? whole.interrupted() : absl::OkStatus();
+    };
+  }
+  state.hold = whole.hold;
+  state.caller = whole.caller;
+  state.scan_ranges = &reader->ranges;
+  state.evaluation.facts = whole.evaluation.facts;
+  state.evaluation.facts.interrupted = state.interrupted;
+  state.evaluation.parameters = whole.evaluation.parameters;
+  reader->scope.state = &state;
+  absl::StatusOr<OperatorPtr> rows = build_(&reader->scope, plan_);
+  if (!rows.ok()) return rows.status();
+  reader->rows = *std::move(rows);
+  if (!folds) return reader;
+  absl::StatusOr<std::unique_ptr<PartFold>> fold = make_fold_(&reader->scope);
+  if (!fold.ok()) return fold.status();
+  reader->fold = *std::move(fold);
+  return reader;
+}
+
+absl::StatusOr<std::unique_ptr<DividedRows::Reader>> DividedRows::TakeReader() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (!readers_.empty()) {
+      std::unique_ptr<Reader> reader = std::move(readers_.back());
+      readers_.pop_back();
+      return reader;
+    }
+  }
+  return MakeReader(/*folds=*/true);
+}
+
+void DividedRows::GiveBack(std::unique_ptr<Reader> reader) {
+  reader->fold->Clear();
+  const absl::MutexLock lock(&mutex_);
+  readers_.push_back(std::move(reader));
+}
+
+absl::Status DividedRows::DoPart(const PartsInOrder& all, size_t part) {
+  absl::StatusOr<std::unique_ptr<Reader>> taken = TakeReader();
+  if (!taken.ok()) return taken.status();
+  Reader& reader = **taken;
+  done_[part] = *std::move(taken);
+  reader.all = &all;
+  reader.part = part;
+  reader.ranges = divided_.parts[part];
+  reader.rows->Restart();
+  rows::Batch batch;
+  while (true) {
+    const absl::StatusOr<bool> more = reader.rows->Next(&batch);
+    if (!more.ok()) return more.status();
+    if (!*more) break;
+    if (absl::Status added = reader.fold->Add(batch); !added.ok()) return added;
+  }
+  if (std::this_thread::get_id() != own_thread_) parts_of_helpers_.fetch_add(1, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+bool DividedRows::BeginParts() {
+  if (left_.empty()) return false;
+  absl::StatusOr<DividedRanges> divided =
+      scope_->state->tables->Divide(*scan_.table, *FamilyOf(scan_), left_);
+  // An error is the reader's, who meets it.
+  if (!divided.ok() || divided->parts.size() < 2) return false;
+  divided_ = *std::move(divided);
+  divided_once_ = true;
+  next_ = 0;
+  done_.clear();
+  done_.resize(divided_.parts.size());
+  IdleWorkers* const workers = scope_->idle_workers;
+  all_ = std::make_unique<PartsInOrder>(
+      workers, divided_.parts.size(), kPartsOfThreadAhead * (1 + workers->helpers()),
+      [this](const PartsInOrder& all, size_t part) { return DoPart(all, part); });
+  return true;
+}
+
+absl::StatusOr<PartFold*> DividedRows::NextPart(Operator* whole) {
+  if (taken_ != nullptr) GiveBack(std::move(taken_));
+  if (!std::exchange(has_begun_, true)) {
+    absl::StatusOr<std::vector<RowRange>> ranges = KeyRanges(scan_, *scope_->evaluation());
+    // An error is the whole's, as above.
+    if (ranges.ok()) left_ = *std::move(ranges);
+    reads_all_ = IsWholeTable(left_);
+  }
+  while (!is_over_) {
+    if (all_ == nullptr && !BeginParts()) {
+      is_over_ = true;
+      NoteDivided();
+      break;
+    }
+    const absl::StatusOr<std::optional<size_t>> part = all_->Next();
+    if (!part.ok()) {
+      EndParts();
+      break;
+    }
+    if (!part->has_value()) {
+      all_.reset();
+      left_ = std::move(divided_.rest);
+      continue;
+    }
+    taken_ = std::move(done_[**part]);
+    ++next_;
+    ++parts_done_;
+    const uint64_t rows = taken_->state.rows_scanned.exchange(0, std::memory_order_relaxed);
+    rows_read_ += rows;
+    scope_->state->CountScanned(rows);
+    whole->TakeCounts(taken_->rows.get());
+    return taken_->fold.get();
+  }
+  return nullptr;
+}
+
+void DividedRows::NoteDivided() {
+  if (!divided_once_ || !reads_all_ || !left_.empty()) return;
+  scope_->state->tables->NoteFullScan(*scan_.table, static_cast<int64_t>(rows_read_), scope_->state->caller);
+}
+
+void DividedRows::EndParts() {
+  if (taken_ != nullptr) GiveBack(std::move(taken_));
+  is_over_ = true;
+  if (all_ == nullptr) return;
+  all_.reset();
+  done_.clear();
+  {
+    const absl::MutexLock lock(&mutex_);
+    readers_.clear();
+  }
+  left_.clear();
+  for (size_t part = next_; part < divided_.parts.size(); ++part) {
+    std::ranges::move(divided_.parts[part], std::back_inserter(left_));
+  }
+  std::ranges::move(divided_.rest, std::back_inserter(left_));
+}
+
+absl::StatusOr<bool> DividedRows::NextOfRest(rows::Batch* batch) {
+  if (rest_ == nullptr) {
+    if (left_.empty()) return false;
+    absl::StatusOr<std::unique_ptr<Reader>> rest = MakeReader(/*folds=*/false);
+    if (!rest.ok()) return rest.status();
+    rest_ = *std::move(rest);
+    rest_->ranges = NormalizeRanges(std::move(left_));
+    left_.clear();
+    if (rest_->ranges.empty()) return false;
+  }
+  absl::StatusOr<bool> more = rest_->rows->Next(batch);
+  scope_->state->CountScanned(rest_->state.rows_scanned.exchange(0, std::memory_order_relaxed));
+  return more;
+}
+
+std::string DividedRows::Text() const {
+  if (!divided_once_) return "";
+  return fmt::format("{} parts, {} by {} helpers", parts_done_,
+                     parts_of_helpers_.load(std::memory_order_relaxed), scope_->idle_workers->helpers());
+}
+
+}  // namespace sonde::sql
