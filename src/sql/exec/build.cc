@@ -5,8 +5,10 @@
 
 #include "base/check.h"
 #include "sql/exec/streams.h"
+#include "sql/operator/divided_stream.h"
 #include "sql/relation/aggregate.h"
 #include "sql/relation/join.h"
+#include "sql/relation/part_groups.h"
 #include "sql/relation/set_operation.h"
 #include "sql/relation/sort.h"
 #include "sql/relation/unnest.h"
@@ -43,9 +45,13 @@ absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& 
     case Plan::Kind::kProject:
       return MakeProject(scope, plan, std::move(inputs[0]));
     case Plan::Kind::kAggregate:
+      // What cannot be aggregated in parts takes rows that were read in parts.
+      if (!PartGroups::Fits(plan)) {
+        inputs[0] = DivideRows(scope, *plan.inputs[0], std::move(inputs[0]), BuildOperators);
+      }
       return MakeAggregate(scope, plan, std::move(inputs[0]), BuildOperators);
     case Plan::Kind::kSort:
-      return MakeSort(scope, plan, std::move(inputs[0]));
+      return MakeSort(scope, plan, DivideRows(scope, *plan.inputs[0], std::move(inputs[0]), BuildOperators));
     case Plan::Kind::kLimit:
       return MakeLimit(scope, plan, std::move(inputs[0]));
     case Plan::Kind::kUnion:

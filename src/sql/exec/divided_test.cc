@@ -110,6 +110,18 @@ TEST_F(DividedTest, GroupsAreThoseOfOneThread) {
   }
 }
 
+TEST_F(DividedTest, RowsThatAreSortedComeAsFromOneThread) {
+  const std::string v = kNumber;
+  for (const std::string& sql : std::vector<std::string>{
+           "SELECT _key, a, " + v + " AS x FROM t WHERE a['g'] > '3' ORDER BY x DESC",
+           "SELECT a['g'] AS g, z['s'] FROM t WHERE z['s'] IS NOT NULL ORDER BY g LIMIT 20",
+           "SELECT a['g'], COUNT(DISTINCT z['s']) FROM t WHERE " + v + " > 0 GROUP BY 1",
+           "SELECT _key, x FROM (SELECT _key, " + v +
+               " AS x FROM t) WHERE x IS NOT NULL ORDER BY x, _key LIMIT 9"}) {
+    ExpectSame(sql);
+  }
+}
+
 TEST_F(DividedTest, AreOneThreadsWorkWhereRowsDependOnEachOther) {
   for (const std::string_view sql :
        {"SELECT COUNT(*) FROM t WHERE RAND() < 2", "SELECT COUNT(DISTINCT a['g']) FROM t",
@@ -126,7 +138,8 @@ TEST_F(DividedTest, FailWithTheFirstErrorOfOneThread) {
   // In the rows with a fraction, of which there are many.
   for (const std::string_view sql :
        {"SELECT SUM(CAST(CAST(a['v'] AS STRING) AS INT64)) FROM t",
-        "SELECT a['g'], COUNT(*) FROM t WHERE CAST(CAST(a['v'] AS STRING) AS INT64) > 0 GROUP BY 1"}) {
+        "SELECT a['g'], COUNT(*) FROM t WHERE CAST(CAST(a['v'] AS STRING) AS INT64) > 0 GROUP BY 1",
+        "SELECT a FROM t WHERE CAST(CAST(a['v'] AS STRING) AS INT64) > 0 ORDER BY a['g']"}) {
     const std::string error = Query(sql);
     EXPECT_NE(error.find(".25"), std::string::npos) << error;
     EXPECT_EQ(Query(sql, Divided()), error);

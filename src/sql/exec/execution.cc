@@ -60,6 +60,8 @@ class PlanExecution final : public Execution {
     }
     absl::StatusOr<bool> more = root_->Next(batch);
     is_over_ = more.ok() && !*more;
+    // Helpers may be at work for an operator that is not asked again.
+    if (!more.ok()) root_->Suspend();
     rows_of_batch_ = more.ok() && *more ? batch->rows : 0;
     has_begun_ = true;
     return more;
