@@ -16,7 +16,7 @@ constexpr std::string_view kHeats = "bigtable.keyvisualizer.list";
 constexpr std::string_view kMetrics = "sonde.metrics.get";
 constexpr std::string_view kDebug = "sonde.debug.get";
 
-constexpr std::string_view kTable = "projects/{project}/instances/{instance}/tables/{table}";
+constexpr std::string_view kTableOfPath = "projects/{project}/instances/{instance}/tables/{table}";
 
 // A write whose series is not declared makes tables, so such routes need kCreate, too.
 constexpr std::array kHttpRules = {
@@ -32,10 +32,10 @@ constexpr std::array kHttpRules = {
     HttpRule{"GET", "/api/v1/overview", Door::kDecided, {kDebug}, kWholeServer},
     HttpRule{"GET", "/api/v1/findings", Door::kDecided, {kHeats}, kWholeServer},
     HttpRule{"GET", "/api/v1/tables", Door::kDecided, {kList}, kWholeServer},
-    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}", Door::kDecided, {kGet}, kTable},
-    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/rows", Door::kDecided, {kRead}, kTable},
-    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/heatmap", Door::kDecided, {kHeat}, kTable},
-    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/findings", Door::kDecided, {kHeat}, kTable},
+    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}", Door::kDecided, {kGet}, kTableOfPath},
+    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/rows", Door::kDecided, {kRead}, kTableOfPath},
+    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/heatmap", Door::kDecided, {kHeat}, kTableOfPath},
+    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/findings", Door::kDecided, {kHeat}, kTableOfPath},
     HttpRule{"GET", "/api/v1/series", Door::kDecided, {kList}, kSeriesInstance},
     HttpRule{"GET", "/api/v1/series/{name}", Door::kDecided, {kGet}, kSeriesInstance},
     HttpRule{"PUT", "/api/v1/series/{name}", Door::kDecided, {kWrite, kCreate}, kSeriesInstance},

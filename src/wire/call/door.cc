@@ -160,6 +160,7 @@ class GuardedCall final : public rpc::Call, public CallAccess {
   }
   absl::Time deadline() const override { return call_->deadline(); }
   const std::string& peer() const override { return call_->peer(); }
+  const PeerCertificate* peer_certificate() const override { return call_->peer_certificate(); }
   std::atomic<int64_t>& connection_tally() const override { return call_->connection_tally(); }
   bool IsCancelled() const override { return call_->IsCancelled() || !StillStands().ok(); }
   const rpc::CallNote* note() const override { return this; }

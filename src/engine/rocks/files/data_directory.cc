@@ -38,6 +38,13 @@ absl::StatusOr<int> ParseFormat(const std::string& path, std::string_view conten
   return format;
 }
 
+// Files that `sonde init` and `sonde auth` put into a directory before there is data in it.
+bool IsOfOperator(std::string_view entry) {
+  constexpr std::string_view kEntries[] = {"sonde.yaml", "auth.yaml", "audit.log", "certificates",
+                                           "admin-key.json"};
+  return std::find(std::begin(kEntries), std::end(kEntries), entry) != std::end(kEntries);
+}
+
 }  // namespace
 
 absl::StatusOr<int> PrepareDataDirectory(rocksdb::Env* env, const std::string& path,
@@ -63,7 +70,7 @@ absl::StatusOr<int> PrepareDataDirectory(rocksdb::Env* env, const std::string& p
     // A crash between making the lock and the format leaves these alone.
     for (const std::string& entry : entries) {
       if (entry == "." || entry == ".." || entry == "LOCK" || entry == "FORMAT.new" ||
-          entry == "lost+found" || entry.starts_with(kInventoryFile)) {
+          entry == "lost+found" || entry.starts_with(kInventoryFile) || IsOfOperator(entry)) {
         continue;
       }
       return absl::FailedPreconditionError(
