@@ -33,9 +33,12 @@ constexpr std::array kHttpRules = {
     HttpRule{"GET", "/api/v1/findings", Door::kDecided, {kHeats}, kWholeServer},
     HttpRule{"GET", "/api/v1/tables", Door::kDecided, {kList}, kWholeServer},
     HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}", Door::kDecided, {kGet}, kTableOfPath},
-    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/rows", Door::kDecided, {kRead}, kTableOfPath},
-    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/heatmap", Door::kDecided, {kHeat}, kTableOfPath},
-    HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}/findings", Door::kDecided, {kHeat}, kTableOfPath},
+    HttpRule{
+        "GET", "/api/v1/tables/{project}/{instance}/{table}/rows", Door::kDecided, {kRead}, kTableOfPath},
+    HttpRule{
+        "GET", "/api/v1/tables/{project}/{instance}/{table}/heatmap", Door::kDecided, {kHeat}, kTableOfPath},
+    HttpRule{
+        "GET", "/api/v1/tables/{project}/{instance}/{table}/findings", Door::kDecided, {kHeat}, kTableOfPath},
     HttpRule{"GET", "/api/v1/series", Door::kDecided, {kList}, kSeriesInstance},
     HttpRule{"GET", "/api/v1/series/{name}", Door::kDecided, {kGet}, kSeriesInstance},
     HttpRule{"PUT", "/api/v1/series/{name}", Door::kDecided, {kWrite, kCreate}, kSeriesInstance},

@@ -15,5 +15,6 @@ void AddBenchCommand(CLI::App& app, int* exit_status);
 void AddCompactCommand(CLI::App& app, int* exit_status);
 void AddCheckCommand(CLI::App& app, int* exit_status);
 void AddAuthCommand(CLI::App& app, int* exit_status);
+void AddInitCommand(CLI::App& app, int* exit_status);
 
 }  // namespace sonde

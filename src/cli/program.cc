@@ -45,6 +45,7 @@ int RunProgram(int argc, char** argv) {
   AddCompactCommand(app, &exit_status);
   AddCheckCommand(app, &exit_status);
   AddAuthCommand(app, &exit_status);
+  AddInitCommand(app, &exit_status);
   app.add_subcommand("version", "Say which version this is")->callback([] {
     fmt::print("sonde {} ({}, RocksDB {})\n", SONDE_VERSION, SONDE_BUILD_TYPE, SONDE_ROCKSDB_VERSION);
   });

@@ -1,0 +1,177 @@
+"""A server as `sonde init` sets it up: TLS on both ports, and the official clients with keys that Sonde has issued."""
+
+import json
+import os
+import re
+import signal
+import ssl
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import google.api_core.exceptions as errors
+import pytest
+from google.api_core.client_options import ClientOptions
+from google.cloud import bigtable
+from google.cloud.bigtable import column_family
+from google.oauth2 import service_account
+
+SONDE = os.environ.get("SONDE_BINARY")
+pytestmark = pytest.mark.skipif(SONDE is None, reason="the program is not on this machine")
+DENIED = "Access denied. Missing IAM permission: bigtable."
+
+
+class Server:
+    def __init__(self, directory):
+        self.directory = directory
+        self.run("init")
+        self.key("look", "roles/bigtable.viewer")
+        self.key("read", "roles/bigtable.reader")
+        self.log = open(directory.parent / "log", "wb")
+        self.process = subprocess.Popen([SONDE, "serve", "--config", directory / "sonde.yaml", "--port", "0", "--http-port", "0"],
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
+        said = self.process.stdout.readline() + self.process.stdout.readline()
+        self.port = int(re.search(r"listening on 127\.0\.0\.1:(\d+)", said)[1])
+        self.web = re.search(r"https://\S+", said)[0]
+        os.environ["GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"] = str(directory / "certificates/ca.pem")
+
+    def run(self, *arguments):
+        done = subprocess.run([SONDE, *arguments, "--data-dir", str(self.directory)], check=False, capture_output=True, text=True,
+                              timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def key(self, name, role):
+        self.run("auth", "create-key", name, "--out", str(self.directory.parent / f"{name}.json"))
+        self.run("auth", "bind", name, role)
+
+    def reload(self):
+        self.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+
+    def client(self, key):
+        credentials = service_account.Credentials.from_service_account_file(str(key), always_use_jwt_access=True)
+        return bigtable.Client(project="p", admin=True, credentials=credentials,
+                               client_options=ClientOptions(api_endpoint=f"localhost:{self.port}")).instance("i")
+
+    def http(self, path, token=None, body=None):
+        request = urllib.request.Request(self.web + path, data=body)
+        if token is not None:
+            request.add_header("Authorization", f"Bearer {token}")
+        trusts = ssl.create_default_context(cafile=str(self.directory / "certificates/ca.pem"))
+        try:
+            with urllib.request.urlopen(request, context=trusts, timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(timeout=60) == 0
+        self.log.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    emulator = os.environ.pop("BIGTABLE_EMULATOR_HOST", None)  # of the other tests: clients would go there
+    server = Server(tmp_path_factory.mktemp("access") / "data")
+    yield server
+    server.end()
+    if emulator is not None:
+        os.environ["BIGTABLE_EMULATOR_HOST"] = emulator
+
+
+@pytest.fixture(scope="module")
+def table(server):
+    table = server.client(server.directory / "admin-key.json").table("t")
+    table.create(column_families={"f": column_family.MaxVersionsGCRule(1)})
+    row = table.direct_row(b"k")
+    row.set_cell("f", b"q", b"v")
+    assert [status.code for status in table.mutate_rows([row])] == [0]
+    return table
+
+
+def denied(server, key, name="t"):
+    """What of a table this key may not do: the permissions that are missing."""
+    table = server.client(server.directory.parent / f"{key}.json").table(name)
+    row = table.direct_row(b"k2")
+    row.set_cell("f", b"q", b"v")
+    missing = []
+    for call in (lambda: table.read_row(b"k"), lambda: table.mutate_rows([row]), table.get_iam_policy, table.delete):
+        try:
+            answer = call()
+            if isinstance(answer, list) and answer[0].code != 0:  # of MutateRows
+                missing.append(answer[0].message.removeprefix(DENIED).removesuffix("."))
+        except errors.PermissionDenied as error:
+            missing.append(error.message.removeprefix(DENIED).removesuffix("."))
+    return missing
+
+
+def test_the_first_key_may_do_everything(server, table):
+    assert table.read_row(b"k").cells["f"][b"q"][0].value == b"v"
+    assert [one.table_id for one in table._instance.list_tables()] == ["t"]
+
+
+def test_roles_let_through_what_they_have(server, table):
+    assert denied(server, "look") == ["tables.readRows", "tables.mutateRows", "tables.getIamPolicy", "tables.delete"]
+    assert denied(server, "read") == ["tables.mutateRows", "tables.getIamPolicy", "tables.delete"]
+
+
+def test_a_refusal_does_not_tell_what_there_is(server, table):
+    assert denied(server, "look", "none") == denied(server, "look")
+
+
+def test_a_policy_of_a_table_grants_more(server, table):
+    policy = table.get_iam_policy()
+    policy["roles/bigtable.user"] = ["serviceAccount:look@sonde.local"]
+    table.set_iam_policy(policy)
+    assert denied(server, "look") == ["tables.getIamPolicy", "tables.delete"]
+    assert "tables.readRows" in denied(server, "look", "other"), "it is of that table alone"
+    policy = table.get_iam_policy()
+    del policy["roles/bigtable.user"]
+    table.set_iam_policy(policy)
+    assert "tables.readRows" in denied(server, "look")
+
+
+def test_a_revoked_key_ends_at_once_also_on_connections_that_are_open(server, table):
+    server.key("gone", "roles/bigtable.reader")
+    server.reload()
+    open_table = server.client(server.directory.parent / "gone.json").table("t")
+    assert open_table.read_row(b"k") is not None
+    listed = json.loads(server.run("auth", "list", "--json"))
+    key_id = json.loads((server.directory.parent / "gone.json").read_text())["private_key_id"]
+    assert key_id in json.dumps(listed)
+    server.run("auth", "revoke", key_id)
+    server.reload()
+    with pytest.raises(errors.Unauthenticated, match="Request had invalid authentication credentials"):
+        open_table.read_row(b"k")
+
+
+def test_the_http_port_asks_too(server, table):
+    assert server.http("healthz")[0] == 200
+    status, body = server.http("metrics")
+    assert status == 401 and "UNAUTHENTICATED" in body
+    token = server.run("auth", "create-token", "watch", "--expires", "1d").splitlines()[-1]
+    server.reload()
+    status, body = server.http("metrics", token)
+    assert status == 403 and "sonde.metrics.get" in body
+    server.run("auth", "bind", "watch", "roles/sonde.monitor")
+    server.reload()
+    assert server.http("metrics", token)[0] == 200
+    status, body = server.http("api/v1/sql", token, b'{"query": "SELECT 1"}')
+    assert status == 403 and "bigtable." in body
+
+
+def test_no_secret_is_in_what_the_server_writes(server, table):
+    secret = json.loads((server.directory / "admin-key.json").read_text())["private_key"].splitlines()[1]
+    for path in (server.directory / "audit.log", server.directory / "auth.yaml", server.directory.parent / "log"):
+        text = path.read_text()
+        assert secret not in text and "Bearer" not in text and "eyJ" not in text, path
+        if path.name != "log":  # which the test has opened
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_nothing_that_is_there_is_replaced(server):
+    done = subprocess.run([SONDE, "init", "--data-dir", str(server.directory)], check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "is there already: nothing is replaced" in done.stderr
