@@ -16,5 +16,7 @@ void AddCompactCommand(CLI::App& app, int* exit_status);
 void AddCheckCommand(CLI::App& app, int* exit_status);
 void AddAuthCommand(CLI::App& app, int* exit_status);
 void AddInitCommand(CLI::App& app, int* exit_status);
+// completion and manual, which tell of all commands of `app`.  `app` outlives its parsing.
+void AddReferenceCommands(CLI::App& app, int* exit_status);
 
 }  // namespace sonde

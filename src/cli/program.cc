@@ -46,6 +46,7 @@ int RunProgram(int argc, char** argv) {
   AddCheckCommand(app, &exit_status);
   AddAuthCommand(app, &exit_status);
   AddInitCommand(app, &exit_status);
+  AddReferenceCommands(app, &exit_status);
   app.add_subcommand("version", "Say which version this is")->callback([] {
     fmt::print("sonde {} ({}, RocksDB {})\n", SONDE_VERSION, SONDE_BUILD_TYPE, SONDE_ROCKSDB_VERSION);
   });
