@@ -28,6 +28,7 @@
 #include "server/memory_shares.h"
 #include "server/serve_http.h"
 #include "server/server_access.h"
+#include "server/service_notices.h"
 #include "server/temporary_directory.h"
 #include "sql/bind/binder.h"
 #include "sql/http/sql_answer.h"
@@ -42,6 +43,9 @@ namespace {
 // supervisor kills it after ten seconds, as a rule.
 constexpr absl::Duration kShutdownGrace = absl::Seconds(5);
 constexpr absl::Duration kEndMax = absl::Seconds(7);
+
+// A read by which the service manager sees whether the engine answers.
+constexpr absl::Duration kWatchedReadMax = absl::Seconds(5);
 
 // The files that connections leave to the database and the HTTP port, as far as there are so many.
 constexpr size_t kReservedFiles = 8'704;
@@ -216,6 +220,7 @@ absl::Status ChooseDataDir(ServeSettings* settings, std::unique_ptr<TemporaryDir
 absl::Status Serve(ServeSettings settings) {
   if (absl::Status status = CheckServeSettings(settings); !status.ok()) return status;
   SetUpLogs(settings.log_level);
+  ServiceNotices notices = ServiceNotices::FromEnvironment();
   const size_t connections_max = RaiseFileLimit();
   // Before any thread starts, so that all of them leave these signals to the wait below.
   sigset_t ending;
@@ -234,6 +239,7 @@ absl::Status Serve(ServeSettings settings) {
   const std::string data_dir = *settings.data_dir;
   WarnOfWideDirectory(data_dir);
   const bool sync = settings.durability == "fsync";
+  notices.Status(fmt::format("opening {}", data_dir));
   MemoryKeeper memory(settings.memory_bytes);
   absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open({.data_dir = data_dir,
                                                                         .memory_bytes = settings.memory_bytes,
@@ -291,10 +297,13 @@ absl::Status Serve(ServeSettings settings) {
   if (*http != nullptr) fmt::print("sonde: web page at {}\n", (*http)->url());
   fmt::print("sonde: listening on {}:{}\n", settings.host, (*server)->port());
   std::fflush(stdout);
+  notices.Ready();
+  notices.Watch([engine] { (void)engine->RecordsVersion(absl::Now() + kWatchedReadMax); });
 
   const int signal = WaitForEnd(ending, settings, certificates->get(), access->get());
   spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
   EndInTime();
+  notices.Stopping();
   is_ending = true;
   http->reset();
   memory.Stop();
