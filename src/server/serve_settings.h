@@ -47,6 +47,8 @@ struct ServeSettings {
   // The language of queries: "extended", production's GoogleSQL with Sonde's extensions; or "production", which refuses these
   // by name.
   std::string sql_dialect = "extended";
+
+  bool operator==(const ServeSettings&) const = default;
 };
 
 // Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, temporary,

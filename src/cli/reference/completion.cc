@@ -19,7 +19,7 @@ absl::StatusOr<std::string> CompletionFor(std::string_view shell, const CommandE
 }
 
 std::string ShellQuoted(std::string_view text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+  return absl::StrCat("'", absl::StrReplaceAll(std::string(text), {{"'", "'\\''"}}), "'");
 }
 
 std::vector<std::pair<std::string, std::string>> WordsOf(const CommandEntry& command) {

@@ -10,7 +10,7 @@ namespace {
 
 // fish, unlike the other shells, reads \\ and \' within single quotes.
 std::string FishQuoted(std::string_view text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
+  return absl::StrCat("'", absl::StrReplaceAll(std::string(text), {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
 }
 
 std::string FishPattern(const std::vector<std::string>& calls) {

@@ -15,7 +15,8 @@ std::string ZshPattern(const std::vector<std::string>& calls) {
 
 // 'name:description', as _describe takes it.
 std::string Described(std::string_view name, std::string_view description) {
-  return ShellQuoted(absl::StrCat(absl::StrReplaceAll(name, {{":", "\\:"}}), ":", description));
+  return ShellQuoted(
+      fmt::format("{}:{}", absl::StrReplaceAll(std::string(name), {{":", "\\:"}}), description));
 }
 
 std::string ZshChoices(const CommandEntry& root) {

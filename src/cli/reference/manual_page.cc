@@ -52,9 +52,10 @@ std::string TaggedList(const std::vector<OptionEntry>& options) {
 }
 
 // Lines as they are.
-std::string Literal(std::string_view lines) {
+std::string Literal(std::string lines) {
+  absl::StripAsciiWhitespace(&lines);
   std::string text = ".PP\n.nf\n";
-  for (const std::string_view line : absl::StrSplit(absl::StripAsciiWhitespace(lines), '\n'))
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(lines, '\n')))
     text += absl::StrCat(RoffEscaped(line), "\n");
   return text + ".fi\n";
 }
