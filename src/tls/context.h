@@ -20,6 +20,7 @@ struct Files {
   std::string key;
   std::string client_ca;  // empty: clients are not asked for certificates
   bool require_client_certificate = false;
+  bool operator==(const Files&) const = default;
 };
 
 // Threads: all functions may be called at once.
