@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/format.h"
+
 namespace sonde {
 namespace {
 

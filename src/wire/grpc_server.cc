@@ -7,9 +7,11 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "access/policies/policy_store.h"
 #include "backup/store/backup_sweeper.h"
 #include "backup/store/backups.h"
 #include "base/admission.h"
+#include "base/format.h"
 #include "model/limits.h"
 #include "table/commit_line.h"
 #include "wire/admin/iam_calls.h"
@@ -179,11 +181,12 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   absl::StatusOr<std::unique_ptr<PreparedQueries>> queries =
       PreparedQueries::Create(tables, options.sql_dialect);
   if (!queries.ok()) return queries.status();
-  absl::StatusOr<std::unique_ptr<Backups>> backups =
-      Backups::Open(&tables->engine(), &tables->catalog(), &tables->clock());
+  absl::StatusOr<std::unique_ptr<Backups>> backups = Backups::Open(
+      &tables->engine(), &tables->catalog(), &tables->clock(), {.companions = options.policies});
   if (!backups.ok()) return backups.status();
   absl::StatusOr<std::unique_ptr<InstanceStore>> instances =
-      InstanceStore::Open(&tables->engine(), &tables->catalog(), backups->get(), &tables->clock());
+      InstanceStore::Open(&tables->engine(), &tables->catalog(), backups->get(), &tables->clock(),
+                          {.companions = options.policies});
   if (!instances.ok()) return instances.status();
   auto parts = std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries),
                                        *std::move(backups), *std::move(instances));

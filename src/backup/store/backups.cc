@@ -60,8 +60,7 @@ absl::Status Backups::RemoveUnfinished() {
   if (!all.ok()) return all.status();
   for (const Stored& stored : *all) {
     if (stored.record.backup.state == BackupState::kReady) continue;
-    const RecordChange gone{KeyOfBackup(stored.record.backup.name), std::nullopt, stored.version};
-    if (absl::Status status = engine_->WriteRecords({gone}); !status.ok()) return status;
+    if (absl::Status status = DeleteRecord(stored); !status.ok()) return status;
   }
   const absl::StatusOr<std::vector<Snapshots::Facts>> snapshots = engine_->snapshots()->List();
   if (!snapshots.ok()) return snapshots.status();
@@ -127,6 +126,21 @@ absl::Status Backups::Write(const BackupRecord& record, int64_t expected_version
       {{KeyOfBackup(record.backup.name), EncodeBackupRecord(record), expected_version}});
 }
 
+absl::Status Backups::DeleteRecord(const Stored& stored) {
+  const std::string& name = stored.record.backup.name;
+  // Companions are asked while the catalog stands still, as they are for tables.
+  return catalog_->WithoutChanges([&]() -> absl::Status {
+    std::vector<RecordChange> changes = {{KeyOfBackup(name), std::nullopt, stored.version}};
+    if (options_.companions != nullptr) {
+      for (RecordChange& change : options_.companions->RecordsToDelete(name))
+        changes.push_back(std::move(change));
+    }
+    absl::Status status = engine_->WriteRecords(changes);
+    if (status.ok() && options_.companions != nullptr) options_.companions->OnDeleted(name);
+    return status;
+  });
+}
+
 absl::StatusOr<Backup> Backups::Begin(const NewBackup& wanted, std::string_view source_table) {
   if (engine_->snapshots() == nullptr)
     return absl::UnimplementedError("This store has no snapshots, so no backups");
@@ -174,8 +188,7 @@ absl::StatusOr<Backup> Backups::Make(std::string_view name) {
     status = Write(ready, stored->version);
     if (status.ok()) return ready.backup;
   }
-  const RecordChange gone{KeyOfBackup(name), std::nullopt, stored->version};
-  engine_->WriteRecords({gone}).IgnoreError();  // otherwise the next start does
+  DeleteRecord(*stored).IgnoreError();  // otherwise the next start does
   DropIfUnnamed(snapshot).IgnoreError();
   return status;
 }
@@ -237,8 +250,7 @@ absl::Status Backups::Delete(std::string_view name) {
     return absl::FailedPreconditionError(
         fmt::format("A table is being restored from backup {}: delete it when that is done", name));
   }
-  const RecordChange gone{KeyOfBackup(name), std::nullopt, stored->version};
-  if (absl::Status status = engine_->WriteRecords({gone}); !status.ok()) return status;
+  if (absl::Status status = DeleteRecord(*stored); !status.ok()) return status;
   // Make drops it if it is being made.
   if (stored->record.backup.state != BackupState::kReady) return absl::OkStatus();
   return DropIfUnnamed(stored->record.snapshot);

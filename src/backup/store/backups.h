@@ -32,6 +32,8 @@ namespace sonde {
 
 struct BackupsOptions {
   size_t per_table_max = 150;  // in a cluster
+  // What others keep about backups, which ends with them.  Null: nobody keeps anything.  Must outlive the backups.
+  Companions* companions = nullptr;
 };
 
 // The part of a new backup that its caller chooses.
@@ -100,6 +102,8 @@ class Backups {
   // ALREADY_EXISTS, RESOURCE_EXHAUSTED: as Begin.
   absl::Status CheckIsFree(std::string_view name, std::string_view source_table) const;
   absl::Status Write(const BackupRecord& record, int64_t expected_version);
+  // Deletes the record of a backup, and what others keep about it.
+  absl::Status DeleteRecord(const Stored& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Drops a snapshot that no record names.
   absl::Status DropIfUnnamed(const std::string& snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<TableSchemaRef> RestoreInto(TableId id, const Stored& stored, std::string_view table_name,

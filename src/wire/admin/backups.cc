@@ -15,6 +15,7 @@
 #include "backup/backup_filter.h"
 #include "backup/backup_order.h"
 #include "base/bytes.h"
+#include "base/format.h"
 #include "base/hash.h"
 #include "model/names.h"
 #include "wire/admin/schemas.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/format.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/resources/cluster_rules.h"

@@ -128,6 +128,7 @@ absl::StatusOr<InstanceStore::Instance> InstanceStore::CreateInstance(Instance i
   if (absl::Status status = CheckZones(clusters); !status.ok()) return status;
   *instance.mutable_create_time() =
       google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(clock_->NowMicros());
+  const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   if (CheckInstance(instance.name()).ok()) return HasResource("Instance", instance.name());
   if (absl::Status status = CreateLocked(instance, clusters); !status.ok()) return status;
@@ -147,12 +148,14 @@ absl::Status InstanceStore::EnsureInstance(std::string_view name) {
     const absl::ReaderMutexLock lock(&mutex_);
     if (instances_.Find(name) != nullptr) return absl::OkStatus();
   }
+  const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   return EnsureInstanceLocked(name);
 }
 
 absl::StatusOr<InstanceStore::Instance> InstanceStore::UpdateInstance(
     std::string_view name, const std::function<absl::Status(Instance* instance)>& change) {
+  const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   if (absl::Status status = CheckInstance(name); !status.ok()) return status;
   if (absl::Status status = EnsureInstanceLocked(name); !status.ok()) return status;
@@ -162,8 +165,8 @@ absl::StatusOr<InstanceStore::Instance> InstanceStore::UpdateInstance(
   return instance;
 }
 
-absl::Status InstanceStore::DeleteInstance(std::string_view name) {
-  const absl::MutexLock lock(&mutex_);
+absl::Status InstanceStore::CheckCanGo(std::string_view name,
+                                       const std::vector<TableSchemaRef>& tables) const {
   if (absl::Status status = CheckInstance(name); !status.ok()) return status;
   if (backups_ != nullptr) {
     const absl::StatusOr<std::vector<Backup>> backups = backups_->List(ClusterPrefixOf(name));
@@ -174,29 +177,50 @@ absl::Status InstanceStore::DeleteInstance(std::string_view name) {
                       backups->front().name));
     }
   }
-  const std::vector<TableSchemaRef> tables = catalog_->List(name, "", kTablesMax);
   for (const TableSchemaRef& table : tables) {
-    if (table->deletion_protection) {
-      return absl::FailedPreconditionError(
-          fmt::format("Table {} is protected against deletion", table->name));
-    }
+    if (!table->deletion_protection) continue;
+    return absl::FailedPreconditionError(fmt::format("Table {} is protected against deletion", table->name));
   }
-  for (const TableSchemaRef& table : tables) {
-    if (absl::Status status = catalog_->Delete(table->name); !status.ok() && !absl::IsNotFound(status))
-      return status;
-  }
+  return absl::OkStatus();
+}
+
+absl::Status InstanceStore::DeleteRecords(std::string_view name) {
   std::vector<RecordChange> changes = {instances_.Deleted(name)};
-  for (const Cluster& cluster : clusters_.List(ClusterPrefixOf(name)))
+  for (const Cluster& cluster : clusters_.List(ClusterPrefixOf(name))) {
     changes.push_back(clusters_.Deleted(cluster.name()));
-  for (const AppProfile& profile : profiles_.List(ProfilePrefixOf(name)))
+  }
+  for (const AppProfile& profile : profiles_.List(ProfilePrefixOf(name))) {
     changes.push_back(profiles_.Deleted(profile.name()));
+  }
+  if (options_.companions != nullptr) {
+    for (RecordChange& change : options_.companions->RecordsToDelete(name))
+      changes.push_back(std::move(change));
+  }
   if (absl::Status status = engine_->WriteRecords(changes); !status.ok()) return status;
+  if (options_.companions != nullptr) options_.companions->OnDeleted(name);
   for (const RecordChange& change : changes) {
     instances_.Apply(change, nullptr);
     clusters_.Apply(change, nullptr);
     profiles_.Apply(change, nullptr);
   }
   return absl::OkStatus();
+}
+
+absl::Status InstanceStore::DeleteInstance(std::string_view name) {
+  const absl::MutexLock changing(&changes_mutex_);
+  const std::vector<TableSchemaRef> tables = catalog_->List(name, "", kTablesMax);
+  {
+    const absl::ReaderMutexLock lock(&mutex_);
+    if (absl::Status status = CheckCanGo(name, tables); !status.ok()) return status;
+  }
+  for (const TableSchemaRef& table : tables) {
+    if (absl::Status status = catalog_->Delete(table->name); !status.ok() && !absl::IsNotFound(status))
+      return status;
+  }
+  return catalog_->WithoutChanges([&] {
+    const absl::MutexLock lock(&mutex_);
+    return DeleteRecords(name);
+  });
 }
 
 // --- Clusters.
@@ -248,6 +272,7 @@ absl::StatusOr<std::vector<InstanceStore::Cluster>> InstanceStore::ListClusters(
 
 absl::StatusOr<InstanceStore::Cluster> InstanceStore::CreateCluster(const Cluster& cluster) {
   const std::string_view instance = InstanceOfCluster(cluster.name());
+  const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   if (absl::Status status = CheckInstance(instance); !status.ok()) return status;
   if (absl::Status status = EnsureInstanceLocked(instance); !status.ok()) return status;
@@ -261,6 +286,7 @@ absl::StatusOr<InstanceStore::Cluster> InstanceStore::CreateCluster(const Cluste
 
 absl::StatusOr<InstanceStore::Cluster> InstanceStore::UpdateCluster(
     std::string_view name, const std::function<absl::Status(Cluster* cluster)>& change) {
+  const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   if (absl::Status status = CheckInstance(InstanceOfCluster(name)); !status.ok()) return NoResource(name);
   if (absl::Status status = EnsureInstanceLocked(InstanceOfCluster(name)); !status.ok()) return status;
@@ -274,6 +300,7 @@ absl::StatusOr<InstanceStore::Cluster> InstanceStore::UpdateCluster(
 
 absl::Status InstanceStore::DeleteCluster(std::string_view name) {
   const std::string_view instance = InstanceOfCluster(name);
+  const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   if (!CheckInstance(instance).ok()) return NoResource(name);
   if (absl::Status status = EnsureInstanceLocked(instance); !status.ok()) return status;
@@ -330,6 +357,7 @@ absl::StatusOr<std::vector<InstanceStore::AppProfile>> InstanceStore::ListProfil
 
 absl::StatusOr<InstanceStore::AppProfile> InstanceStore::CreateProfile(AppProfile profile) {
   const std::string instance(InstanceOfProfile(profile.name()));
+  const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   if (absl::Status status = CheckInstance(instance); !status.ok()) return status;
   if (absl::Status status = EnsureInstanceLocked(instance); !status.ok()) return status;
@@ -349,6 +377,7 @@ absl::StatusOr<InstanceStore::AppProfile> InstanceStore::UpdateProfile(
     const std::function<absl::Status(const std::vector<std::string>& cluster_ids, AppProfile* profile)>&
         change) {
   const std::string_view instance = InstanceOfProfile(name);
+  const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   if (!CheckInstance(instance).ok()) return NoResource(name);
   if (absl::Status status = EnsureInstanceLocked(instance); !status.ok()) return status;
@@ -377,6 +406,7 @@ absl::Status InstanceStore::CheckTransaction(std::string_view instance, std::str
 }
 
 absl::Status InstanceStore::DeleteProfile(std::string_view name) {
+  const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   if (!CheckInstance(InstanceOfProfile(name)).ok()) return NoResource(name);
   if (IdOfProfile(name) == kDefaultProfileId) {

@@ -31,6 +31,8 @@ namespace sonde {
 
 struct InstanceStoreOptions {
   bool refuses_clusters = false;  // an instance has one cluster, as there is one copy of the data
+  // What others keep about instances, which ends with them.  Null: nobody keeps anything.  Must outlive the store.
+  Companions* companions = nullptr;
 };
 
 class InstanceStore {
@@ -99,6 +101,10 @@ class InstanceStore {
   std::vector<AppProfile> ProfilesOf(std::string_view instance) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::vector<std::string>> InstancesOf(std::string_view instance) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // FAILED_PRECONDITION: the instance has backups, or a table that cannot be deleted.
+  absl::Status CheckCanGo(std::string_view name, const std::vector<TableSchemaRef>& tables) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::Status DeleteRecords(std::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckZones(const std::vector<Cluster>& clusters) const;
   absl::Status EnsureInstanceLocked(std::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CreateLocked(const Instance& instance, const std::vector<Cluster>& clusters)
@@ -114,6 +120,9 @@ class InstanceStore {
   const Clock* const clock_;
   const InstanceStoreOptions options_;
 
+  // Held through a change.  It comes before the catalog's changes, and mutex_ behind them: whoever holds up the catalog may look
+  // for an instance.
+  absl::Mutex changes_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   mutable absl::Mutex mutex_;
   ResourceMap<Instance> instances_ ABSL_GUARDED_BY(mutex_){"instance/"};
   ResourceMap<Cluster> clusters_ ABSL_GUARDED_BY(mutex_){"cluster/"};
