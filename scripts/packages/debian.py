@@ -20,7 +20,7 @@ Comment: The licences of what is linked into the program are in the directory
  licenses beside this file.
 
 Files: *
-Copyright: Sonde authors
+Copyright: 2026 Sonde authors
 License: Apache-2.0
  On Debian systems, the text of the Apache License, Version 2.0, is in
  /usr/share/common-licenses/Apache-2.0.

@@ -5,6 +5,7 @@ program runs from each of them: installed by pip, from the tarball, and unpacked
 usage: files.py SONDE ROOT
 """
 
+import os
 import pathlib
 import re
 import shutil
@@ -158,12 +159,13 @@ def main():
         print(f"not here: {', '.join(missing)} (scripts/install-dependencies --tests)")
         sys.exit(77)
     version = run(sonde, "--version").split()[1]
+    dated = {**os.environ, "SOURCE_DATE_EPOCH": "1760000000"}  # else a commit in between would make two packages
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
-        made = run(root / "scripts/package", "--binary", sonde, "--out", work / "out").split()
+        made = run(root / "scripts/package", "--binary", sonde, "--out", work / "out", env=dated).split()
         packages = {pathlib.Path(path).name.rsplit(".", 1)[1]: pathlib.Path(path) for path in made}
         check(set(packages) == {"deb", "gz", "whl"}, f"scripts/package made {made}")
-        again = run(root / "scripts/package", "--binary", sonde, "--out", work / "again", "--only", "wheel").split()
+        again = run(root / "scripts/package", "--binary", sonde, "--out", work / "again", "--only", "wheel", env=dated).split()
         check(pathlib.Path(again[0]).read_bytes() == packages["whl"].read_bytes(), "the same program gives two different wheels")
         check_wheel(packages["whl"], work, version)
         check_tarball(packages["gz"], work, version)

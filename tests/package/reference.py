@@ -21,7 +21,7 @@ def check(condition, text):
 
 
 def run(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **options)
     check(done.returncode == 0, f"{command} ended with {done.returncode}: {done.stderr}")
     check(done.stderr == "", f"{command} complains: {done.stderr}")
     return done.stdout

@@ -223,7 +223,7 @@ TEST_F(BackupsTest, OpenRemovesWhatACrashLeft) {
   EXPECT_EQ(CountSnapshots(), 2u) << "that of the backup, and the one that is nobody's";
 }
 
-class FakeCompanions : public Companions {
+class FakeCompanions final : public Companions {
  public:
   std::string_view record_prefix() const override { return "policy/"; }
   std::vector<RecordChange> RecordsToDelete(std::string_view resource) override {
@@ -238,11 +238,12 @@ TEST_F(BackupsTest, WhatOthersKeepEndsWithTheBackup) {
   FakeCompanions companions;
   backups_ = *Backups::Open(engine_.get(), catalog_.get(), &clock_, {.companions = &companions});
   ASSERT_TRUE(MakeBackup("b").ok());
-  ASSERT_EQ(engine_->WriteRecords({{"policy/" + BackupName("b"), "p"}, {"policy/" + BackupName("c"), "p"}}),
+  ASSERT_EQ(engine_->WriteRecords({{"policy/" + BackupName("b"), "p"}, {"policy/" + BackupName("c"), "p"}},
+                                  absl::InfiniteFuture()),
             absl::OkStatus());
   ASSERT_EQ(backups_->Delete(BackupName("b")), absl::OkStatus());
   EXPECT_THAT(companions.deleted, ElementsAre(BackupName("b")));
-  const auto left = engine_->ReadRecords("policy/");
+  const auto left = engine_->ReadRecords("policy/", absl::InfiniteFuture());
   ASSERT_TRUE(left.ok());
   ASSERT_EQ(left->size(), 1u);
   EXPECT_EQ(left->front().key, "policy/" + BackupName("c"));
