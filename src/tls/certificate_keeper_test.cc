@@ -22,8 +22,7 @@ class CertificateKeeperTest : public ::testing::Test {
   std::string LoadError() const { return std::string(Context::Load(files_, absl::Now()).status().message()); }
 
   const Pair authority_ = TestAuthority();
-  Files files_{.certificate = ::testing::TempDir() + "/keeper.pem",
-               .key = ::testing::TempDir() + "/keeper.key"};
+  Files files_{.certificate = TemporaryFile("keeper.pem"), .key = TemporaryFile("keeper.key")};
 };
 
 TEST_F(CertificateKeeperTest, RefusesAKeyOfAnotherCertificate) {

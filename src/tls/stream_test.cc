@@ -87,9 +87,8 @@ class StreamTest : public ::testing::Test {
 
   const Pair authority_ = TestAuthority();
   const Pair client_authority_ = TestAuthority("clients' CA");
-  const std::string client_ca_file_ = ::testing::TempDir() + "/stream_ca.pem";
-  Files files_{.certificate = ::testing::TempDir() + "/stream.pem",
-               .key = ::testing::TempDir() + "/stream.key"};
+  const std::string client_ca_file_ = TemporaryFile("stream_ca.pem");
+  Files files_{.certificate = TemporaryFile("stream.pem"), .key = TemporaryFile("stream.key")};
   std::array<int, 2> sockets_{};
   std::unique_ptr<Stream> server_;
   Owned<SSL_CTX> client_context_;

@@ -1,7 +1,9 @@
 // Files with certificates for tests: a CA, and what it signs.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -13,6 +15,11 @@
 #include "tls/authority.h"
 
 namespace sonde::tls {
+
+// A path that no other process has: tests run beside each other.
+inline std::string TemporaryFile(const std::string& name) {
+  return ::testing::TempDir() + "/tls_" + std::to_string(getpid()) + "_" + name;
+}
 
 inline void WriteTestFile(const std::string& path, const std::string& text) {
   // A file of its own, so that nobody sees half of it and its mode is its owner's.
