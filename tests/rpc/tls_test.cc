@@ -113,9 +113,9 @@ class TlsTest : public ::testing::Test {
 
   const tls::Pair authority_ = tls::TestAuthority();
   const tls::Pair client_authority_ = tls::TestAuthority("clients' CA");
-  const std::string ca_file_ = ::testing::TempDir() + "/rpc_tls_ca.pem";
-  tls::Files files_{.certificate = ::testing::TempDir() + "/rpc_tls.pem",
-                    .key = ::testing::TempDir() + "/rpc_tls.key"};
+  const std::string ca_file_ = tls::TemporaryFile("rpc_tls_ca.pem");
+  tls::Files files_{.certificate = tls::TemporaryFile("rpc_tls.pem"),
+                    .key = tls::TemporaryFile("rpc_tls.key")};
   Diary diary_;
   std::unique_ptr<tls::CertificateKeeper> keeper_;
   std::unique_ptr<Server> server_;
