@@ -1,4 +1,4 @@
-// Who calls, and whether the caller may: the one place where both are decided.
+// AccessControl decides who calls, and whether the caller may.  Nothing else decides it.
 //
 // A permission on a resource is had if a policy grants it: the resource's own, or that of one above it (authorized view ->
 // table -> instance -> project -> server; backup -> instance).  The configuration has the policies of the server and of
@@ -23,9 +23,6 @@
 namespace sonde {
 
 using PrincipalRef = std::shared_ptr<const Principal>;
-
-// The whole answer to a call without a proof of who calls.
-inline constexpr char kBadCredentials[] = "Request had invalid authentication credentials.";
 
 // "Access denied. Missing IAM permission: bigtable.tables.readRows."
 absl::Status AccessDenied(Permission permission);

@@ -10,7 +10,6 @@ constexpr std::string_view kGet = "bigtable.tables.get";
 constexpr std::string_view kRead = "bigtable.tables.readRows";
 constexpr std::string_view kWrite = "bigtable.tables.mutateRows";
 constexpr std::string_view kCreate = "bigtable.tables.create";
-constexpr std::string_view kQuery = "bigtable.instances.executeQuery";
 constexpr std::string_view kHeat = "bigtable.keyvisualizer.get";
 constexpr std::string_view kHeats = "bigtable.keyvisualizer.list";
 constexpr std::string_view kMetrics = "sonde.metrics.get";
@@ -51,8 +50,10 @@ constexpr std::array kHttpRules = {
     HttpRule{"POST", "/query", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"POST", "/api/v1/write", Door::kDecided, {kWrite, kCreate}, kSeriesInstance},
     HttpRule{"POST", "/api/v1/read", Door::kDecided, {kRead}, kSeriesInstance},
-    HttpRule{"GET", "/api/v1/sql", Door::kDecided, {kQuery, kRead}, kSeriesInstance},
-    HttpRule{"POST", "/api/v1/sql", Door::kDecided, {kQuery, kRead}, kSeriesInstance},
+    HttpRule{"GET", "/api/v1/sql", Door::kAuthenticated},
+    // The body names the instance and the tables.  The handler checks instances.executeQuery on the
+    // instance, and tables.readRows on each table.
+    HttpRule{"POST", "/api/v1/sql", Door::kAuthenticated},
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // The permission table of the HTTP port: which permissions a request to each route needs, and on which resource.  A route that is
 // not in the table is refused.
 //
-// The routes of series, and those of SQL, reach tables by names that the door does not know.  They need their permissions on the
-// instance that holds all of these tables.
+// The routes of series reach tables by names that the door does not know.  They need their permissions on the instance that holds
+// all of these tables.  The body of a SQL query names the instance and the tables, so the handler decides on them.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace sonde {
 
 // Resources of HttpRule beside patterns.
 inline constexpr std::string_view kWholeServer = "";
-inline constexpr std::string_view kSeriesInstance = "@series";  // the instance of series and of SQL over HTTP
+inline constexpr std::string_view kSeriesInstance = "@series";  // the instance of series over HTTP
 
 struct HttpRule {
   std::string_view method;

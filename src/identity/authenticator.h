@@ -25,13 +25,16 @@ struct Credentials {
   const PeerCertificate* certificate = nullptr;  // null: the client showed none
 };
 
+// The answer to a call that proves nobody, whatever the cause.
+inline constexpr char kBadCredentials[] = "Request had invalid authentication credentials.";
+
 // Threads: all functions may be called at once.
 class Authenticator {
  public:
   virtual ~Authenticator() = default;
 
-  // UNAUTHENTICATED: the credentials prove nobody.  The text is the same for all causes: it is the answer to the call.  The
-  // cause is put into `cause` (may be null), for the audit log; no part of a secret is in it.
+  // UNAUTHENTICATED, with kBadCredentials: the credentials prove nobody.  The cause is put into `cause` (may be null), for the
+  // audit log; no part of a secret is in it.
   virtual absl::StatusOr<std::shared_ptr<const Principal>> Authenticate(const Credentials& credentials,
                                                                         absl::Time now,
                                                                         std::string* cause) = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -16,6 +17,23 @@ enum class Proof : uint8_t {
   kCertificate,  // the client's certificate
   kSession       // a login of the web page
 };
+
+// As the audit log names it; empty for kNone.
+constexpr std::string_view NameOf(Proof proof) {
+  switch (proof) {
+    case Proof::kNone:
+      return "";
+    case Proof::kKey:
+      return "key";
+    case Proof::kToken:
+      return "token";
+    case Proof::kCertificate:
+      return "certificate";
+    case Proof::kSession:
+      return "session";
+  }
+  return "";
+}
 
 struct Principal {
   std::string member;  // as policies name it: "serviceAccount:NAME@sonde.local"; empty: nobody was asked

@@ -146,7 +146,7 @@ absl::StatusOr<std::shared_ptr<const Principal>> FileAuthenticator::Authenticate
   absl::StatusOr<std::shared_ptr<const Principal>> principal = generation()->Prove(credentials, now);
   if (principal.ok()) return principal;
   if (cause != nullptr) *cause = std::string(principal.status().message());
-  return absl::UnauthenticatedError(kUnauthenticatedText);
+  return absl::UnauthenticatedError(kBadCredentials);
 }
 
 }  // namespace sonde

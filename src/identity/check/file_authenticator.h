@@ -19,9 +19,6 @@
 
 namespace sonde {
 
-// The answer to every call that proves nobody.
-constexpr char kUnauthenticatedText[] = "Request had invalid authentication credentials.";
-
 class AuthGeneration;
 
 class FileAuthenticator final : public Authenticator {

@@ -56,22 +56,24 @@ absl::Status SqlAnswer::Hold(int64_t more_bytes) {
   return status;
 }
 
-absl::Status SqlAnswer::Begin(SqlRequest request, std::function<absl::Status()> interrupted) {
+absl::Status SqlAnswer::Begin(SqlRequest request, std::function<absl::Status()> interrupted,
+                              const MayRead& may_read) {
   request_ = std::move(request);
-  absl::Status status = Start(std::move(interrupted));
+  absl::Status status = Start(std::move(interrupted), may_read);
   if (status.ok()) status = Fill();
   if (status.ok()) status = TakeText(&first_);
   return status.ok() ? status : Fail(std::move(status));
 }
 
-absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted) {
+absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted, const MayRead& may_read) {
   BindOptions options{
       .dialect = service_.dialect,
-      .find_table =
-          [this](std::string_view id) {
-            return service_.tables->catalog().Find(
-                fmt::format("projects/{}/instances/{}/tables/{}", request_.project, request_.instance, id));
-          },
+      .find_table = [&](std::string_view id) -> absl::StatusOr<TableSchemaRef> {
+        const std::string name =
+            fmt::format("projects/{}/instances/{}/tables/{}", request_.project, request_.instance, id);
+        if (absl::Status status = may_read(name); !status.ok()) return status;
+        return service_.tables->catalog().Find(name);
+      },
       .find_bundle = [this](const TableSchema& table,
                             std::string_view id) { return service_.bundles->Find(table, id); },
       .parameters = {}};

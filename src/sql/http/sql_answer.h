@@ -14,6 +14,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -58,6 +59,8 @@ class SqlAnswer {
   // By this name requests are counted.
   static constexpr char kMethod[] = "POST /api/v1/sql";
 
+  using MayRead = std::function<absl::Status(std::string_view table_name)>;
+
   // `came`: when the request did.
   SqlAnswer(const SqlService* service, absl::Time came) : service_(*service), came_(came) {}
   // Counts the query; one that did not come to its end as CANCELLED.
@@ -68,8 +71,9 @@ class SqlAnswer {
   // Takes the room of a request whose body has so many bytes so far; parsed they may take many times as much.
   // UNAVAILABLE: there is none now.
   absl::Status Admit(size_t body_bytes);
-  // Makes the first part.  Errors of the query's text, and those that come before its first rows, come from here.
-  absl::Status Begin(SqlRequest request, std::function<absl::Status()> interrupted);
+  // Makes the first part.  Errors of the query's text, and those that come before its first rows, come from here.  So do those of
+  // `may_read`, which is asked for each table that the query names.
+  absl::Status Begin(SqlRequest request, std::function<absl::Status()> interrupted, const MayRead& may_read);
   // As HttpResponse::stream.
   absl::StatusOr<bool> Next(std::string* part);
   // Counts a request that comes to nothing; its error.
@@ -78,7 +82,7 @@ class SqlAnswer {
  private:
   // The account of the query's memory.
   absl::Status Hold(int64_t more_bytes);
-  absl::Status Start(std::function<absl::Status()> interrupted);
+  absl::Status Start(std::function<absl::Status()> interrupted, const MayRead& may_read);
   // Writes rows until there is a part.  OK: `is_over_` says whether there are more.
   absl::Status Fill();
   absl::Status WriteRows();

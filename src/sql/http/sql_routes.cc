@@ -1,5 +1,7 @@
 #include "sql/http/sql_routes.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -8,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
+#include "access/permission.h"
 #include "sql/function/function.h"
 #include "sql/http/sql_request.h"
 #include "sql/library/library.h"
@@ -27,6 +30,19 @@ std::function<absl::Status()> InterruptedBy(const SqlService& service, const Htt
   };
 }
 
+// PERMISSION_DENIED unless the caller may query the instance that the body names.
+absl::Status CheckInstance(const HttpRequest& request, const SqlRequest& asked) {
+  if (!request.check_access) return absl::OkStatus();
+  return request.check_access(PermissionOf("bigtable.instances.executeQuery"),
+                              fmt::format("projects/{}/instances/{}", asked.project, asked.instance));
+}
+
+// Likewise for the rows of a table.
+absl::Status MayRead(const HttpRequest& request, std::string_view table_name) {
+  if (!request.check_access) return absl::OkStatus();
+  return request.check_access(PermissionOf("bigtable.tables.readRows"), table_name);
+}
+
 absl::Status AnswerSql(const SqlService* service, const SqlRequest& usual, const HttpRequest& request,
                        HttpBody* body, HttpResponse* response) {
   const auto answer = std::make_shared<SqlAnswer>(service, absl::Now());
@@ -39,9 +55,13 @@ absl::Status AnswerSql(const SqlService* service, const SqlRequest& usual, const
   if (request.Header("accept").value_or("").starts_with("text/csv")) asked.format = AnswerFormat::kCsv;
   absl::StatusOr<SqlRequest> parsed = ParseSqlRequest(*text, std::move(asked), interrupted);
   if (!parsed.ok()) return answer->Fail(parsed.status());
+  if (absl::Status status = CheckInstance(request, *parsed); !status.ok()) return answer->Fail(status);
   response->content_type = parsed->format == AnswerFormat::kCsv ? "text/csv; charset=utf-8"
                                                                 : "application/x-ndjson; charset=utf-8";
-  if (absl::Status status = answer->Begin(*std::move(parsed), std::move(interrupted)); !status.ok()) {
+  if (absl::Status status =
+          answer->Begin(*std::move(parsed), std::move(interrupted),
+                        [&](std::string_view table_name) { return MayRead(request, table_name); });
+      !status.ok()) {
     return status;
   }
   response->stream = [answer](std::string* part) { return answer->Next(part); };

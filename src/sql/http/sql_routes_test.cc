@@ -4,13 +4,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "access/permission.h"
 #include "base/clock.h"
 #include "engine/memory/memory_engine.h"
 #include "table/mutate_row_test_support.h"
@@ -51,6 +54,7 @@ class SqlRoutesTest : public testing::Test {
     request.path = "/api/v1/sql";
     request.headers = std::move(headers);
     request.is_client_gone = [this] { return is_client_gone_.load(); };
+    request.check_access = check_access_;
     const Router::Match match = router_.Find(request.method, request.path);
     HttpBody source(SourceOf(body), match.route->body_bytes_max);
     HttpResponse response;
@@ -106,6 +110,7 @@ class SqlRoutesTest : public testing::Test {
   QueryMetrics queries_;
   Router router_;
   std::atomic<bool> is_client_gone_ = false;
+  std::function<absl::Status(Permission, std::string_view)> check_access_;
   std::atomic<bool> is_ending_ = false;
   size_t part_bytes_max_ = 0;
   nlohmann::json last_stats_;
@@ -167,6 +172,33 @@ TEST_F(SqlRoutesTest, PartsAreBoundedHoweverLongTheAnswer) {
   EXPECT_GT(answer.size(), 6'000'000u);
   EXPECT_LT(part_bytes_max_, 128u << 10);
   EXPECT_EQ(last_stats_["rows"], 300);
+}
+
+// The body may name any instance, so what the route needs cannot be decided before the body is read.
+TEST_F(SqlRoutesTest, ChecksTheInstanceAndEachTable) {
+  std::vector<std::string> asked;
+  std::string denied;
+  check_access_ = [&](Permission permission, std::string_view resource) {
+    asked.push_back(std::string(NameOf(permission)) + " " + std::string(resource));
+    return resource == denied ? absl::PermissionDeniedError("no") : absl::OkStatus();
+  };
+  const std::string refusal =
+      "{\"error\":{\"code\":403,\"message\":\"no\",\"status\":\"PERMISSION_DENIED\"}}\n";
+  EXPECT_EQ(Query("SELECT 1 AS one"), "{\"columns\":[{\"name\":\"one\",\"type\":\"INT64\"}]}\n[1]\n");
+  EXPECT_EQ(asked, (std::vector<std::string>{"bigtable.instances.executeQuery projects/p/instances/i"}));
+
+  asked.clear();
+  denied = "projects/other/instances/one/tables/t";
+  EXPECT_EQ(Query("SELECT * FROM t", R"(,"project":"other","instance":"one")"), refusal) << "there is none";
+  EXPECT_EQ(asked,
+            (std::vector<std::string>{"bigtable.instances.executeQuery projects/other/instances/one",
+                                      "bigtable.tables.readRows projects/other/instances/one/tables/t"}));
+
+  denied = "projects/other/instances/one";
+  EXPECT_EQ(Query("SELECT 1", R"(,"project":"other","instance":"one")"), refusal);
+  denied = "projects/p/instances/i/tables/t";
+  EXPECT_EQ(Query("SELECT 1 FROM (SELECT _key FROM t)"), refusal);
+  EXPECT_EQ(Counted(absl::StatusCode::kPermissionDenied), 3u);
 }
 
 TEST_F(SqlRoutesTest, ProductionsLanguageRefusesExtensionsByName) {

@@ -36,38 +36,50 @@ HttpResponse Denied(std::string_view message) { return ErrorResponse(403, "PERMI
 
 }  // namespace
 
-std::optional<HttpResponse> HttpDoor::Refuse(const HttpRequest& request, const Router::Match& match) const {
+std::optional<HttpResponse> HttpDoor::Refuse(HttpRequest* request, const Router::Match& match) const {
   const HttpRule* const rule =
       match.route == nullptr ? nullptr : FindHttpRule(match.route->method, match.route->path);
   if (rule != nullptr && rule->door == Door::kOpen) return std::nullopt;
-  const std::string authorization = request.Header("authorization").value_or("");
+  const std::string authorization = request->Header("authorization").value_or("");
   const absl::Time now = absl::FromUnixMicros(clock_->NowMicros());
   std::string cause;
-  const absl::StatusOr<PrincipalRef> principal = access_->Authenticate(
-      {.authorization = authorization, .certificate = request.peer_certificate}, now, &cause);
+  absl::StatusOr<PrincipalRef> principal = access_->Authenticate(
+      {.authorization = authorization, .certificate = request->peer_certificate}, now, &cause);
   if (!principal.ok()) {
     Write({.kind = AuditEvent::Kind::kUnauthenticated, .status = principal.status().code(), .cause = cause},
-          request, nullptr);
+          *request, nullptr);
     return Unauthenticated();
   }
   if (match.route == nullptr) return std::nullopt;  // 404 or 405 to those who may know
   if (rule == nullptr) return Denied("Access denied. The route is in no table of permissions.");
+  request->check_access = [this, request, principal = *principal](Permission permission,
+                                                                  std::string_view resource) {
+    return Check(*principal, permission, resource, *request);
+  };
   if (rule->door == Door::kAuthenticated) return std::nullopt;
   const std::string resource = ResourceOf(*rule, match, series_instance_);
   for (const std::string_view name : rule->permissions) {
-    const std::optional<Permission> permission = FindPermission(name);
     if (name.empty()) continue;
+    const std::optional<Permission> permission = FindPermission(name);
     if (!permission.has_value()) return Denied("Access denied. The route's permission does not exist.");
-    const absl::Status status = access_->Check(**principal, *permission, resource, now);
-    if (status.ok()) continue;
-    Write({.kind = AuditEvent::Kind::kDenied,
-           .resource = resource,
-           .permission = name,
-           .status = status.code()},
-          request, principal->get());
-    return Denied(std::string(status.message()));
+    const absl::Status status = Check(**principal, *permission, resource, *request);
+    if (!status.ok()) return Denied(std::string(status.message()));
   }
   return std::nullopt;
+}
+
+absl::Status HttpDoor::Check(const Principal& principal, Permission permission, std::string_view resource,
+                             const HttpRequest& request) const {
+  absl::Status status =
+      access_->Check(principal, permission, resource, absl::FromUnixMicros(clock_->NowMicros()));
+  if (!status.ok()) {
+    Write({.kind = AuditEvent::Kind::kDenied,
+           .resource = resource,
+           .permission = NameOf(permission),
+           .status = status.code()},
+          request, &principal);
+  }
+  return status;
 }
 
 void HttpDoor::Write(AuditEvent event, const HttpRequest& request, const Principal* principal) const {
@@ -77,7 +89,10 @@ void HttpDoor::Write(AuditEvent event, const HttpRequest& request, const Princip
   event.time = absl::FromUnixMicros(clock_->NowMicros());
   event.address = request.peer;
   event.method = method;
-  if (principal != nullptr) event.principal = principal->member;
+  if (principal != nullptr) {
+    event.principal = principal->member;
+    event.proof = NameOf(principal->proof);
+  }
   if (absl::Status status = audit_->Write(event); !status.ok())
     spdlog::error("{}", std::string(status.message()));
 }

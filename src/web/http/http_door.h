@@ -21,11 +21,14 @@ class HttpDoor {
   HttpDoor(const AccessControl* access, AuditLog* audit, const Clock* clock, std::string series_instance)
       : access_(access), audit_(audit), clock_(clock), series_instance_(std::move(series_instance)) {}
 
-  // nullopt: the request may go on to its route.  Otherwise its answer: 401 with WWW-Authenticate, or 403, which names the permission.
-  // `match` is what Router::Find has found for it.
-  std::optional<HttpResponse> Refuse(const HttpRequest& request, const Router::Match& match) const;
+  // nullopt: the request may go on to its route, with its `check_access` set.  Otherwise its answer: 401 with WWW-Authenticate, or
+  // 403, which names the permission.  `match` is what Router::Find has found for it.  The request must stay where it is.
+  std::optional<HttpResponse> Refuse(HttpRequest* request, const Router::Match& match) const;
 
  private:
+  // A refusal is written to the audit log.
+  absl::Status Check(const Principal& principal, Permission permission, std::string_view resource,
+                     const HttpRequest& request) const;
   void Write(AuditEvent event, const HttpRequest& request, const Principal* principal) const;
 
   const AccessControl* const access_;

@@ -31,7 +31,7 @@ class HttpDoorTest : public testing::Test {
     HttpRequest request{.method = std::move(method), .path = std::move(path)};
     if (!header.empty()) request.headers["authorization"] = std::move(header);
     const std::optional<HttpResponse> response =
-        door_.Refuse(request, router_.Find(request.method, request.path));
+        door_.Refuse(&request, router_.Find(request.method, request.path));
     if (response.has_value() && body != nullptr) *body = response->body;
     return response.has_value() ? response->code : 0;
   }
@@ -86,9 +86,21 @@ TEST_F(HttpDoorTest, SeriesAreOfTheirInstance) {
   EXPECT_EQ(CodeOf("POST", "/write", "Bearer good"), 0);
 }
 
+TEST_F(HttpDoorTest, LetsHandlersCheckWhatABodyNames) {
+  HttpRequest request{.method = "POST", .path = "/api/v1/sql"};
+  request.headers["authorization"] = "Bearer good";
+  it_.Grant(kTable, kReaderRole);
+  ASSERT_FALSE(door_.Refuse(&request, router_.Find(request.method, request.path)).has_value());
+  constexpr Permission kRead = PermissionOf("bigtable.tables.readRows");
+  EXPECT_TRUE(request.check_access(kRead, kTable).ok());
+  EXPECT_EQ(request.check_access(kRead, "projects/p/instances/i/tables/other").message(),
+            "Access denied. Missing IAM permission: bigtable.tables.readRows.");
+  EXPECT_FALSE(request.check_access(kRead, "no resource").ok());
+}
+
 TEST_F(HttpDoorTest, RefusalSaysHowToProveWhoCalls) {
   HttpRequest request{.method = "GET", .path = "/metrics"};
-  const auto response = door_.Refuse(request, router_.Find("GET", "/metrics"));
+  const auto response = door_.Refuse(&request, router_.Find("GET", "/metrics"));
   ASSERT_TRUE(response.has_value());
   EXPECT_THAT(response->headers,
               testing::Contains(testing::Pair("WWW-Authenticate", "Bearer realm=\"sonde\"")));

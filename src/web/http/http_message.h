@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "access/permission.h"
 #include "base/byte_source.h"
 #include "identity/authenticator.h"
 
@@ -31,6 +32,9 @@ struct HttpRequest {
   // Whether the client has closed the connection, or its side of it; a system call.  Any thread may ask while
   // the handler runs.  Unset: nobody can tell.
   std::function<bool()> is_client_gone;
+  // For handlers that learn only from the body which resource is asked for: PERMISSION_DENIED if the caller lacks the permission on
+  // `resource`.  Only while the handler runs.  Unset: there is no access control.
+  std::function<absl::Status(Permission permission, std::string_view resource)> check_access;
 
   // nullopt when it is not there.
   std::optional<std::string> Query(const std::string& name) const;

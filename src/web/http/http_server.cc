@@ -149,7 +149,8 @@ struct HttpServer::Parts {
   std::unique_ptr<WorkQueue> queue;
 
   // Answers what can be answered without the body; false if a handler is to be called with it.
-  bool AnswerEarly(const HttpRequest& request, Router::Match* match, HttpResponse* response) const {
+  bool AnswerEarly(HttpRequest* asked, Router::Match* match, HttpResponse* response) const {
+    const HttpRequest& request = *asked;
     if (absl::Status status = CheckHostAndOrigin(request, names, has_tls); !status.ok()) {
       *response = ErrorResponse(status);
       return true;
@@ -162,7 +163,7 @@ struct HttpServer::Parts {
     }
     *match = router.Find(request.method, request.path);
     if (door != nullptr) {
-      if (std::optional<HttpResponse> refusal = door->Refuse(request, *match); refusal.has_value()) {
+      if (std::optional<HttpResponse> refusal = door->Refuse(asked, *match); refusal.has_value()) {
         *response = *std::move(refusal);
         return true;
       }
@@ -197,7 +198,7 @@ struct HttpServer::Parts {
     HttpResponse response;
     Router::Match match;
     bool body_is_read = !head->HasBody();
-    if (!AnswerEarly(request, &match, &response)) {
+    if (!AnswerEarly(&request, &match, &response)) {
       const Route& route = *match.route;
       request.parts = std::move(match.parts);
       absl::StatusOr<ByteSource> source = BodyOf(*head, route, connection);

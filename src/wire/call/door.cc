@@ -23,22 +23,6 @@
 namespace sonde {
 namespace {
 
-std::string_view NameOfProof(Proof proof) {
-  switch (proof) {
-    case Proof::kNone:
-      return "";
-    case Proof::kKey:
-      return "key";
-    case Proof::kToken:
-      return "token";
-    case Proof::kCertificate:
-      return "certificate";
-    case Proof::kSession:
-      return "session";
-  }
-  return "";
-}
-
 std::string_view AfterSlash(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // A method behind the door.
@@ -234,7 +218,7 @@ class GuardedCall final : public rpc::Call, public CallAccess {
     event.request = request_;
     if (principal_ != nullptr) {
       event.principal = principal_->member;
-      event.proof = NameOfProof(principal_->proof);
+      event.proof = NameOf(principal_->proof);
     }
     door_->Write(event);
   }
