@@ -180,6 +180,7 @@ absl::Status Catalog::WriteShared(std::vector<RecordChange> changes) {
     for (RecordChange& change : changes) {
       if (companions_ != nullptr && change.key.starts_with(companions_->record_prefix())) continue;
       const auto version = state_.versions.find(change.key);
+      if (change.expected_version.has_value()) continue;
       change.expected_version = version == state_.versions.end() ? 0 : version->second;
     }
   }
@@ -375,8 +376,18 @@ absl::StatusOr<TableSchemaRef> Catalog::TryCreateReserved(TableSchema schema) {
   if (absl::Status status = CheckIsFree(schema.name); !status.ok()) return status;
   FamilyId next_family_id = 1;
   for (const FamilySchema& family : schema.families) next_family_id = std::max(next_family_id, family.id + 1);
-  absl::Status status = Write({{TableKey(schema.name), EncodeTableRecord({schema, next_family_id})},
-                               {fmt::format("{}{}", kDroppingPrefix, schema.id), std::nullopt}});
+  RecordChange keep{fmt::format("{}{}", kDroppingPrefix, schema.id), std::nullopt};
+  if (lease_ != nullptr) {
+    const absl::StatusOr<std::vector<Record>> records = engine_->ReadRecords(keep.key);
+    if (!records.ok()) return records.status();
+    if (records->empty() || records->front().key != keep.key) {
+      return absl::UnavailableError(
+          fmt::format("A server that has started dropped what was to become {}. Try again", schema.name));
+    }
+    keep.expected_version = records->front().version;
+  }
+  absl::Status status =
+      Write({{TableKey(schema.name), EncodeTableRecord({schema, next_family_id})}, std::move(keep)});
   if (!status.ok()) return status;
   if (status = TellEngine(schema); !status.ok()) return status;
   auto made = std::make_shared<const TableSchema>(std::move(schema));

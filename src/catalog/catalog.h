@@ -108,10 +108,11 @@ class Catalog {
   // kFamiliesPerTableMax.
   absl::StatusOr<TableSchemaRef> Create(TableSchema schema);
   // Gives an id to a table whose rows come before its name: the engine has the table when this returns, and the
-  // catalog does not know it.  It is dropped by Abandon, or when the catalog is opened next.
+  // catalog does not know it.  It is dropped by Abandon, or when a catalog of the store is opened next.
   absl::StatusOr<TableId> Reserve();
   // Creates the table with the id that Reserve gave.  The ids of `schema` and of its families are kept.  Errors: as
-  // Create, but for the families' names.  After an error the id is still reserved.
+  // Create, but for the families' names.  After an error the id is still reserved, unless it is UNAVAILABLE: another server may have
+  // opened a catalog of the store.
   absl::StatusOr<TableSchemaRef> CreateReserved(TableSchema schema);
   // Drops a table that was reserved.
   absl::Status Abandon(TableId id);

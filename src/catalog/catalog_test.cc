@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/table_record.h"
+#include "engine/memory/cluster_member.h"
 #include "engine/memory/memory_engine.h"
 
 namespace sonde {
@@ -286,6 +287,26 @@ TEST_F(CatalogTest, AReservedTableKeepsItsIdsAndIsFoundOnceItIsCreated) {
   ASSERT_TRUE(more.ok());
   EXPECT_EQ((*more)->FindFamily("c")->id, 8u);
   EXPECT_EQ((*catalog_->Create(Named("third")))->id, 3u);
+}
+
+TEST(Catalog, AReservedTableOfASharedStoreIsCreatedUnlessAnotherServerStarted) {
+  const auto store = MemoryEngine::Create();
+  ClusterMember first(store.get(), {}), second(store.get(), {});
+  const CatalogOptions options = {.seen_within = absl::Milliseconds(60)};
+  const auto catalog = *Catalog::Open(&first, options);
+  TableSchema schema = Named("restored");
+  schema.id = *catalog->Reserve();
+  ASSERT_TRUE(catalog->CreateReserved(schema).ok());
+  const auto other = *Catalog::Open(&second, options);
+  EXPECT_EQ((*other->Find(schema.name))->id, schema.id);
+  EXPECT_TRUE(store->Ranges(schema.id).ok());
+
+  TableSchema late = Named("late");
+  late.id = *catalog->Reserve();
+  const auto started_since = *Catalog::Open(&second, options);
+  EXPECT_EQ(catalog->CreateReserved(late).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(store->Ranges(late.id).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(catalog->Find(late.name).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(CatalogTest, AReservedTableThatIsNotCreatedIsDropped) {
