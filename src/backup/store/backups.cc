@@ -315,11 +315,13 @@ absl::Status Backups::SweepOne(Stored stored) {
       backup.type == BackupType::kHot && backup.hot_to_standard.has_value() && *backup.hot_to_standard <= now;
   if (!cools && backup.size_bytes != 0) return absl::OkStatus();
   if (cools) backup.type = BackupType::kStandard;
+  const int64_t counted_bytes = backup.size_bytes;
   const absl::StatusOr<std::vector<Snapshots::Facts>> snapshots = engine_->snapshots()->List();
   if (!snapshots.ok()) return snapshots.status();
   for (const Snapshots::Facts& snapshot : *snapshots) {
     if (snapshot.name == stored.record.snapshot) backup.size_bytes = static_cast<int64_t>(snapshot.bytes);
   }
+  if (!cools && backup.size_bytes == counted_bytes) return absl::OkStatus();  // its snapshot is gone
   const absl::MutexLock lock(&mutex_);
   const absl::Status status = Write(stored.record, stored.version);
   return absl::IsAborted(status) ? absl::OkStatus() : status;  // it was changed meanwhile: the next time

@@ -175,6 +175,10 @@ TEST_F(BackupsTest, ABackupThatLostItsDataSaysSo) {
   ASSERT_EQ(engine_->snapshots()->Drop(engine_->snapshots()->List()->front().name), absl::OkStatus());
   EXPECT_EQ(backups_->Restore(BackupName("b"), TableName("r")).status(),
             absl::DataLossError("The data of backup " + BackupName("b") + " is gone"));
+  const int64_t version = *engine_->RecordsVersion(absl::InfiniteFuture());
+  EXPECT_EQ(backups_->Sweep(), absl::OkStatus());
+  EXPECT_EQ(*engine_->RecordsVersion(absl::InfiniteFuture()), version)
+      << "there is nothing to count, so nothing to write";
 }
 
 TEST_F(BackupsTest, ACopySharesTheDataUntilTheLastOneGoes) {
