@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "sql/operator/volatile_parts.h"
 #include "sql/plan/key_ranges.h"
+#include "sql/plan/plan_tree.h"
 
 namespace sonde::sql {
 namespace {

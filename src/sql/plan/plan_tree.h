@@ -35,6 +35,7 @@ std::vector<size_t> ReferencesOf(const Expression& expression);
 // Whether there is a reference to a query further out, at level 0.
 bool HasOuter(const Expression& expression);
 bool HasSubquery(const Expression& expression);
+// Whether some part of an expression gives something else each time (RAND, ERROR).
 bool HasVolatile(const Expression& expression);
 // Replaces the index of each reference by to(index).
 void MapReferences(ExpressionPtr* expression, absl::FunctionRef<size_t(size_t)> to);

@@ -5,7 +5,7 @@
 
 #include "sql/function/function.h"
 #include "sql/operator/sort_order.h"
-#include "sql/operator/volatile_parts.h"
+#include "sql/plan/plan_tree.h"
 
 namespace sonde::sql {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "sql/expression/evaluator.h"
 #include "sql/expression/node.h"
-#include "sql/operator/volatile_parts.h"
+#include "sql/plan/plan_tree.h"
 #include "sql/relation/join_condition.h"
 #include "sql/relation/join_inputs.h"
 #include "sql/relation/join_table.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sql/function/function.h"
-#include "sql/operator/volatile_parts.h"
+#include "sql/plan/plan_tree.h"
 
 namespace sonde::sql {
 namespace {

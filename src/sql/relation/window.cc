@@ -10,7 +10,7 @@
 #include "sql/expression/evaluator.h"
 #include "sql/function/function.h"
 #include "sql/operator/sort_order.h"
-#include "sql/operator/volatile_parts.h"
+#include "sql/plan/plan_tree.h"
 #include "sql/relation/row_sorter.h"
 #include "sql/relation/window_frames.h"
 #include "sql/relation/window_function.h"
