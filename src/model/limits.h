@@ -18,6 +18,7 @@ constexpr size_t kRowReadBytesMax = 256 * 1024 * 1024;
 // this much of it.  A row that is larger than may be read is counted up to here.
 constexpr size_t kRowWholeBytesMax = 4 * kRowReadBytesMax;
 constexpr size_t kTableIdBytesMax = 50;
+constexpr size_t kClusterIdBytesMax = 50;
 constexpr size_t kMutationsPerRequestMax = 100'000;
 constexpr size_t kIdempotencyTokenBytesMin = 8;
 constexpr size_t kIdempotencyTokenBytesMax = 256;

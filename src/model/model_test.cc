@@ -48,6 +48,36 @@ TEST(Names, TableNames) {
   EXPECT_EQ(IdOfTable("projects/p/instances/i/tables/t"), "t");
 }
 
+TEST(Names, NamesOfTheOtherResources) {
+  constexpr absl::Status (*kChecks[])(std::string_view) = {
+      CheckProjectName,    CheckInstanceName,       CheckClusterName,      CheckBackupName,
+      CheckAppProfileName, CheckAuthorizedViewName, CheckSchemaBundleName,
+  };
+  const std::string instance = "projects/p/instances/i";
+  const std::string good[] = {"projects/p",
+                              instance,
+                              instance + "/clusters/c-1",
+                              instance + "/clusters/c/backups/B.1",
+                              instance + "/appProfiles/_a",
+                              instance + "/tables/t/authorizedViews/v",
+                              instance + "/tables/t/schemaBundles/b"};
+  for (size_t check = 0; check < std::size(kChecks); ++check) {
+    for (size_t name = 0; name < std::size(good); ++name) {
+      EXPECT_EQ(kChecks[check](good[name]).ok(), check == name) << check << ": " << good[name];
+    }
+    EXPECT_FALSE(kChecks[check](good[check] + "/").ok());
+    EXPECT_FALSE(kChecks[check]("x" + good[check]).ok());
+  }
+  for (const char* bad : {"", "C", "1c", "c_", "c.d", "-c"}) EXPECT_FALSE(CheckClusterId(bad).ok()) << bad;
+  EXPECT_TRUE(CheckClusterId(std::string(50, 'c')).ok());
+  EXPECT_FALSE(CheckClusterId(std::string(51, 'c')).ok());
+  EXPECT_FALSE(CheckBackupName(instance + "/clusters/C/backups/b").ok()) << "there is no such cluster";
+  EXPECT_EQ(InstanceOfCluster(good[2]), instance);
+  EXPECT_EQ(IdOfCluster(good[2]), "c-1");
+  EXPECT_EQ(InstanceOfAppProfile(good[4]), instance);
+  EXPECT_EQ(IdOfAppProfile(good[4]), "_a");
+}
+
 TEST(TableSchema, FindsFamiliesByNameAndId) {
   TableSchema schema;
   schema.families = {{.name = "a", .id = 7}, {.name = "c", .id = 2}};

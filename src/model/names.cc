@@ -41,6 +41,14 @@ bool IsInstanceName(std::string_view name) {
   return take("/instances/") && IsProjectOrInstance(name);
 }
 
+// What stands before and behind the last `literal` of a name that has one.
+std::string_view Before(std::string_view literal, std::string_view name) {
+  return name.substr(0, name.rfind(literal));
+}
+std::string_view Behind(std::string_view literal, std::string_view name) {
+  return name.substr(name.rfind(literal) + literal.size());
+}
+
 absl::Status CheckId(std::string_view id, std::string_view what) {
   const bool ok = !id.empty() && id.size() <= kTableIdBytesMax && id[0] != '-' && id[0] != '.' &&
                   std::all_of(id.begin(), id.end(), IsNameByte);
@@ -50,6 +58,8 @@ absl::Status CheckId(std::string_view id, std::string_view what) {
                   Printable(id), kTableIdBytesMax));
 }
 
+constexpr std::string_view kTables = "/tables/";
+constexpr std::string_view kAppProfiles = "/appProfiles/";
 constexpr std::string_view kAuthorizedViews = "/authorizedViews/";
 constexpr std::string_view kSchemaBundles = "/schemaBundles/";
 constexpr std::string_view kBackups = "/backups/";
@@ -57,10 +67,49 @@ constexpr std::string_view kClusters = "/clusters/";
 
 }  // namespace
 
+absl::Status CheckProjectName(std::string_view name) {
+  constexpr std::string_view kProjects = "projects/";
+  if (name.starts_with(kProjects) && IsProjectOrInstance(name.substr(kProjects.size())))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid project name '{}': it must be projects/<project>", Printable(name)));
+}
+
 absl::Status CheckInstanceName(std::string_view name) {
   if (IsInstanceName(name)) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
       "Invalid instance name '{}': it must be projects/<project>/instances/<instance>", Printable(name)));
+}
+
+absl::Status CheckClusterId(std::string_view id) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_allowed = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; };
+  if (!id.empty() && id.size() <= kClusterIdBytesMax && is_letter(id[0]) &&
+      std::all_of(id.begin(), id.end(), is_allowed)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid cluster id '{}': it must be 1 to {} characters of [a-z][-a-z0-9]*", Printable(id),
+                  kClusterIdBytesMax));
+}
+
+absl::Status CheckClusterName(std::string_view name) {
+  if (name.find(kClusters) != std::string_view::npos && IsInstanceName(InstanceOfCluster(name)))
+    return CheckClusterId(IdOfCluster(name));
+  return absl::InvalidArgumentError(fmt::format(
+      "Invalid cluster name '{}': it must be projects/<project>/instances/<instance>/clusters/<cluster>",
+      Printable(name)));
+}
+
+absl::Status CheckAppProfileId(std::string_view id) { return CheckId(id, "app profile"); }
+
+absl::Status CheckAppProfileName(std::string_view name) {
+  if (name.find(kAppProfiles) != std::string_view::npos && IsInstanceName(InstanceOfAppProfile(name)))
+    return CheckAppProfileId(IdOfAppProfile(name));
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid app profile name '{}': it must be "
+                  "projects/<project>/instances/<instance>/appProfiles/<app_profile>",
+                  Printable(name)));
 }
 
 absl::Status CheckTableId(std::string_view id) { return CheckId(id, "table"); }
@@ -70,8 +119,7 @@ absl::Status CheckAuthorizedViewId(std::string_view id) { return CheckId(id, "au
 absl::Status CheckSchemaBundleId(std::string_view id) { return CheckId(id, "schema bundle"); }
 
 absl::Status CheckTableName(std::string_view name) {
-  const size_t at = name.rfind("/tables/");
-  if (at != std::string_view::npos && IsInstanceName(name.substr(0, at)))
+  if (name.find(kTables) != std::string_view::npos && IsInstanceName(InstanceOfTable(name)))
     return CheckTableId(IdOfTable(name));
   return absl::InvalidArgumentError(fmt::format(
       "Invalid table name '{}': it must be projects/<project>/instances/<instance>/tables/<table>",
@@ -79,8 +127,8 @@ absl::Status CheckTableName(std::string_view name) {
 }
 
 absl::Status CheckAuthorizedViewName(std::string_view name) {
-  const size_t at = name.rfind(kAuthorizedViews);
-  if (at != std::string_view::npos && CheckTableName(name.substr(0, at)).ok())
+  if (name.find(kAuthorizedViews) != std::string_view::npos &&
+      CheckTableName(TableOfAuthorizedView(name)).ok())
     return CheckAuthorizedViewId(IdOfAuthorizedView(name));
   return absl::InvalidArgumentError(
       fmt::format("Invalid authorized view name '{}': it must be "
@@ -89,8 +137,7 @@ absl::Status CheckAuthorizedViewName(std::string_view name) {
 }
 
 absl::Status CheckSchemaBundleName(std::string_view name) {
-  const size_t at = name.rfind(kSchemaBundles);
-  if (at != std::string_view::npos && CheckTableName(name.substr(0, at)).ok())
+  if (name.find(kSchemaBundles) != std::string_view::npos && CheckTableName(TableOfSchemaBundle(name)).ok())
     return CheckSchemaBundleId(IdOfSchemaBundle(name));
   return absl::InvalidArgumentError(
       fmt::format("Invalid schema bundle name '{}': it must be "
@@ -101,21 +148,15 @@ absl::Status CheckSchemaBundleName(std::string_view name) {
 absl::Status CheckBackupId(std::string_view id) { return CheckId(id, "backup"); }
 
 absl::Status CheckBackupName(std::string_view name) {
-  const std::string_view cluster = ClusterOfBackup(name);
-  const size_t at = cluster.rfind(kClusters);
-  if (cluster.size() < name.size() && at != std::string_view::npos && IsInstanceName(cluster.substr(0, at)) &&
-      CheckId(cluster.substr(at + kClusters.size()), "cluster").ok()) {
-    return CheckBackupId(name.substr(cluster.size() + kBackups.size()));
-  }
+  if (name.find(kBackups) != std::string_view::npos && CheckClusterName(ClusterOfBackup(name)).ok())
+    return CheckBackupId(Behind(kBackups, name));
   return absl::InvalidArgumentError(
       fmt::format("Invalid backup name '{}': it must be "
                   "projects/<project>/instances/<instance>/clusters/<cluster>/backups/<backup>",
                   Printable(name)));
 }
 
-std::string_view ClusterOfBackup(std::string_view backup_name) {
-  return backup_name.substr(0, backup_name.rfind(kBackups));
-}
+std::string_view ClusterOfBackup(std::string_view backup_name) { return Before(kBackups, backup_name); }
 
 absl::Status CheckFamilyName(std::string_view name) {
   if (!name.empty() && name.size() <= kFamilyNameBytesMax &&
@@ -127,28 +168,34 @@ absl::Status CheckFamilyName(std::string_view name) {
                   Printable(name), kFamilyNameBytesMax));
 }
 
-std::string_view InstanceOfTable(std::string_view table_name) {
-  return table_name.substr(0, table_name.rfind("/tables/"));
+std::string_view InstanceOfCluster(std::string_view cluster_name) { return Before(kClusters, cluster_name); }
+
+std::string_view IdOfCluster(std::string_view cluster_name) { return Behind(kClusters, cluster_name); }
+
+std::string_view InstanceOfAppProfile(std::string_view profile_name) {
+  return Before(kAppProfiles, profile_name);
 }
 
-std::string_view IdOfTable(std::string_view table_name) {
-  return table_name.substr(table_name.rfind("/tables/") + std::string_view("/tables/").size());
-}
+std::string_view IdOfAppProfile(std::string_view profile_name) { return Behind(kAppProfiles, profile_name); }
+
+std::string_view InstanceOfTable(std::string_view table_name) { return Before(kTables, table_name); }
+
+std::string_view IdOfTable(std::string_view table_name) { return Behind(kTables, table_name); }
 
 std::string_view TableOfAuthorizedView(std::string_view view_name) {
-  return view_name.substr(0, view_name.rfind(kAuthorizedViews));
+  return Before(kAuthorizedViews, view_name);
 }
 
 std::string_view IdOfAuthorizedView(std::string_view view_name) {
-  return view_name.substr(view_name.rfind(kAuthorizedViews) + kAuthorizedViews.size());
+  return Behind(kAuthorizedViews, view_name);
 }
 
 std::string_view TableOfSchemaBundle(std::string_view bundle_name) {
-  return bundle_name.substr(0, bundle_name.rfind(kSchemaBundles));
+  return Before(kSchemaBundles, bundle_name);
 }
 
 std::string_view IdOfSchemaBundle(std::string_view bundle_name) {
-  return bundle_name.substr(bundle_name.rfind(kSchemaBundles) + kSchemaBundles.size());
+  return Behind(kSchemaBundles, bundle_name);
 }
 
 }  // namespace sonde

@@ -1,6 +1,7 @@
-// Names of resources: instances (projects/P/instances/I), tables (projects/P/instances/I/tables/T), authorized
-// views (projects/P/instances/I/tables/T/authorizedViews/V), schema bundles
-// (projects/P/instances/I/tables/T/schemaBundles/B) and backups (projects/P/instances/I/clusters/C/backups/B).
+// Names of resources: instances (projects/P/instances/I), clusters (projects/P/instances/I/clusters/C), backups
+// (projects/P/instances/I/clusters/C/backups/B), app profiles (projects/P/instances/I/appProfiles/A), tables
+// (projects/P/instances/I/tables/T), authorized views (projects/P/instances/I/tables/T/authorizedViews/V) and schema bundles
+// (projects/P/instances/I/tables/T/schemaBundles/B).
 #pragma once
 
 #include <string>
@@ -10,9 +11,24 @@
 
 namespace sonde {
 
+// INVALID_ARGUMENT unless `name` is projects/P.
+absl::Status CheckProjectName(std::string_view name);
+
 // INVALID_ARGUMENT unless `name` is projects/P/instances/I.  P and I: 1 to 1024 bytes, none of them '/' or a
 // control byte.
 absl::Status CheckInstanceName(std::string_view name);
+
+// INVALID_ARGUMENT unless 1 to 50 of [-a-z0-9], the first one of [a-z].
+absl::Status CheckClusterId(std::string_view id);
+
+// INVALID_ARGUMENT unless `name` is an instance's name, then /clusters/ and the id of a cluster.
+absl::Status CheckClusterName(std::string_view name);
+
+// INVALID_ARGUMENT unless `id` could be a table's id.
+absl::Status CheckAppProfileId(std::string_view id);
+
+// INVALID_ARGUMENT unless `name` is an instance's name, then /appProfiles/ and the id of an app profile.
+absl::Status CheckAppProfileName(std::string_view name);
 
 // INVALID_ARGUMENT unless `name` is an instance's name, then /tables/ and a table id.
 absl::Status CheckTableName(std::string_view name);
@@ -38,8 +54,7 @@ absl::Status CheckSchemaBundleName(std::string_view name);
 // INVALID_ARGUMENT unless `id` could be a table's id.
 absl::Status CheckBackupId(std::string_view id);
 
-// INVALID_ARGUMENT unless `name` is an instance's name, then /clusters/, the id of a cluster, /backups/ and the id of a
-// backup.
+// INVALID_ARGUMENT unless `name` is a cluster's name, then /backups/ and the id of a backup.
 absl::Status CheckBackupName(std::string_view name);
 
 // Returns projects/P/instances/I of a table's name that passed CheckTableName.
@@ -51,6 +66,14 @@ std::string_view IdOfTable(std::string_view table_name);
 std::string_view TableOfAuthorizedView(std::string_view view_name);
 // Returns V of a view's name that passed CheckAuthorizedViewName.
 std::string_view IdOfAuthorizedView(std::string_view view_name);
+
+// Return projects/P/instances/I and C of a cluster's name that passed CheckClusterName.
+std::string_view InstanceOfCluster(std::string_view cluster_name);
+std::string_view IdOfCluster(std::string_view cluster_name);
+
+// Return projects/P/instances/I and A of a profile's name that passed CheckAppProfileName.
+std::string_view InstanceOfAppProfile(std::string_view profile_name);
+std::string_view IdOfAppProfile(std::string_view profile_name);
 
 // Returns projects/P/instances/I/clusters/C of a backup's name that passed CheckBackupName.
 std::string_view ClusterOfBackup(std::string_view backup_name);

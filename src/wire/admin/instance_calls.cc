@@ -224,7 +224,7 @@ absl::Status DeleteCluster(const InstanceParts& parts, const admin::DeleteCluste
 absl::Status CreateAppProfile(const InstanceParts& parts, const admin::CreateAppProfileRequest& request,
                               admin::AppProfile* response) {
   if (absl::Status status = CheckInstanceName(request.parent()); !status.ok()) return status;
-  if (absl::Status status = CheckProfileId(request.app_profile_id()); !status.ok()) return status;
+  if (absl::Status status = CheckAppProfileId(request.app_profile_id()); !status.ok()) return status;
   admin::AppProfile profile = request.app_profile();
   profile.set_name(fmt::format("{}/appProfiles/{}", request.parent(), request.app_profile_id()));
   absl::StatusOr<admin::AppProfile> created = parts.instances->CreateProfile(std::move(profile));
@@ -234,7 +234,7 @@ absl::Status CreateAppProfile(const InstanceParts& parts, const admin::CreateApp
 
 absl::Status GetAppProfile(const InstanceParts& parts, const admin::GetAppProfileRequest& request,
                            admin::AppProfile* response) {
-  if (absl::Status status = CheckProfileName(request.name()); !status.ok()) return status;
+  if (absl::Status status = CheckAppProfileName(request.name()); !status.ok()) return status;
   absl::StatusOr<admin::AppProfile> found = parts.instances->FindProfile(request.name());
   if (found.ok()) *response = *std::move(found);
   return found.status();
@@ -249,7 +249,7 @@ absl::Status ListAppProfiles(const InstanceParts& parts, const admin::ListAppPro
   }
   // A page's token is the last name before it.
   const std::string& token = request.page_token();
-  if (!token.empty() && !CheckProfileName(token).ok()) {
+  if (!token.empty() && !CheckAppProfileName(token).ok()) {
     return absl::InvalidArgumentError("Error in field 'page_token' : not one that ListAppProfiles gave");
   }
   absl::StatusOr<std::vector<admin::AppProfile>> all = parts.instances->ListProfiles(request.parent());
@@ -270,7 +270,7 @@ absl::Status ListAppProfiles(const InstanceParts& parts, const admin::ListAppPro
 absl::Status UpdateAppProfile(const InstanceParts& parts, const admin::UpdateAppProfileRequest& request,
                               google::longrunning::Operation* response) {
   const admin::AppProfile& asked = request.app_profile();
-  if (absl::Status status = CheckProfileName(asked.name()); !status.ok()) return status;
+  if (absl::Status status = CheckAppProfileName(asked.name()); !status.ok()) return status;
   if (absl::Status status = CheckMask(request.update_mask()); !status.ok()) return status;
   const absl::StatusOr<admin::AppProfile> updated = parts.instances->UpdateProfile(
       asked.name(), asked.etag(),
@@ -284,7 +284,7 @@ absl::Status UpdateAppProfile(const InstanceParts& parts, const admin::UpdateApp
 }
 
 absl::Status DeleteAppProfile(const InstanceParts& parts, const admin::DeleteAppProfileRequest& request) {
-  if (absl::Status status = CheckProfileName(request.name()); !status.ok()) return status;
+  if (absl::Status status = CheckAppProfileName(request.name()); !status.ok()) return status;
   if (absl::Status status = parts.instances->FindProfile(request.name()).status(); !status.ok())
     return status;
   if (!request.ignore_warnings()) {

@@ -5,7 +5,6 @@
 #include <re2/re2.h>
 
 #include "base/bytes.h"
-#include "model/names.h"
 #include "wire/call/cluster.h"
 
 namespace sonde {
@@ -14,7 +13,6 @@ namespace {
 namespace admin = google::bigtable::admin::v2;
 using google::protobuf::util::FieldMaskUtil;
 
-constexpr std::string_view kClusterPart = "/clusters/";
 constexpr std::string_view kAutoscaling = "cluster_config.cluster_autoscaling_config";
 constexpr int kScalingRatioMax = 10;
 
@@ -105,32 +103,6 @@ absl::Status CheckClusterPath(const std::string& path) {
 
 }  // namespace
 
-absl::Status CheckClusterId(std::string_view id) {
-  static const RE2 kId("[a-z][-a-z0-9]{0,49}");
-  if (RE2::FullMatch(re2::StringPiece(id.data(), id.size()), kId)) return absl::OkStatus();
-  return WrongCluster(
-      "cluster_id", fmt::format("must be 1 to 50 characters of [a-z][-a-z0-9]*, but is '{}'", Printable(id)));
-}
-
-absl::Status CheckClusterName(std::string_view name) {
-  const size_t at = name.rfind(kClusterPart);
-  if (at != std::string_view::npos && CheckInstanceName(name.substr(0, at)).ok() &&
-      CheckClusterId(IdOfCluster(name)).ok()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(fmt::format(
-      "Invalid cluster name '{}': it must be projects/<project>/instances/<instance>/clusters/<cluster>",
-      Printable(name)));
-}
-
-std::string_view InstanceOfCluster(std::string_view cluster_name) {
-  return cluster_name.substr(0, cluster_name.rfind(kClusterPart));
-}
-
-std::string_view IdOfCluster(std::string_view cluster_name) {
-  return cluster_name.substr(cluster_name.rfind(kClusterPart) + kClusterPart.size());
-}
-
 absl::Status CompleteCluster(admin::Cluster* cluster) {
   if (absl::Status status = CheckLocation(*cluster); !status.ok()) return status;
   if (!admin::StorageType_IsValid(cluster->default_storage_type())) {
@@ -189,7 +161,7 @@ absl::Status UpdateClusterFields(const admin::Cluster& wanted, const google::pro
 admin::Cluster ImplicitCluster(std::string_view instance_name) {
   admin::Cluster cluster;
   const std::string_view project = instance_name.substr(0, instance_name.rfind("/instances/"));
-  cluster.set_name(fmt::format("{}{}{}", instance_name, kClusterPart, kClusterId));
+  cluster.set_name(fmt::format("{}/clusters/{}", instance_name, kClusterId));
   cluster.set_location(fmt::format("{}/locations/local", project));
   cluster.set_state(admin::Cluster::READY);
   cluster.set_serve_nodes(1);

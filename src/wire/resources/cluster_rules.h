@@ -14,13 +14,6 @@
 
 namespace sonde {
 
-// projects/P/instances/I/clusters/C.
-absl::Status CheckClusterName(std::string_view name);
-// 1 to 50 of [a-z][-a-z0-9]*.
-absl::Status CheckClusterId(std::string_view id);
-std::string_view InstanceOfCluster(std::string_view cluster_name);
-std::string_view IdOfCluster(std::string_view cluster_name);
-
 // Checks the fields that a client sets, and fills in what it left out: the number of nodes, the storage, the targets of
 // autoscaling.  FAILED_PRECONDITION: a key of the client's own, as the disk is encrypted below this server, or not at all.
 absl::Status CompleteCluster(google::bigtable::admin::v2::Cluster* cluster);

@@ -5,7 +5,6 @@
 #include <re2/re2.h>
 
 #include "base/bytes.h"
-#include "model/names.h"
 
 namespace sonde {
 namespace {
@@ -64,12 +63,6 @@ absl::Status CheckDisplayName(std::string_view name) {
 }
 
 }  // namespace
-
-absl::Status CheckProjectName(std::string_view name) {
-  if (CheckInstanceName(fmt::format("{}/instances/i", name)).ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("Invalid project name '{}': it must be projects/<project>", Printable(name)));
-}
 
 absl::Status CheckNewInstanceId(std::string_view id) {
   static const RE2 kId("[a-z][a-z0-9-]{4,31}[a-z0-9]");

@@ -16,8 +16,6 @@ namespace sonde {
 
 constexpr size_t kInstanceLabelsMax = 64;
 
-// projects/P.
-absl::Status CheckProjectName(std::string_view name);
 // Of an instance that is created by name: 6 to 33 of [a-z][a-z0-9-]+[a-z0-9].
 absl::Status CheckNewInstanceId(std::string_view id);
 

@@ -335,8 +335,8 @@ std::vector<InstanceStore::AppProfile> InstanceStore::ProfilesOf(std::string_vie
 
 absl::StatusOr<InstanceStore::AppProfile> InstanceStore::FindProfile(std::string_view name) const {
   const absl::ReaderMutexLock lock(&mutex_);
-  if (CheckInstance(InstanceOfProfile(name)).ok()) {
-    for (AppProfile& profile : ProfilesOf(InstanceOfProfile(name))) {
+  if (CheckInstance(InstanceOfAppProfile(name)).ok()) {
+    for (AppProfile& profile : ProfilesOf(InstanceOfAppProfile(name))) {
       if (profile.name() == name) return std::move(profile);
     }
   }
@@ -356,7 +356,7 @@ absl::StatusOr<std::vector<InstanceStore::AppProfile>> InstanceStore::ListProfil
 }
 
 absl::StatusOr<InstanceStore::AppProfile> InstanceStore::CreateProfile(AppProfile profile) {
-  const std::string instance(InstanceOfProfile(profile.name()));
+  const std::string instance(InstanceOfAppProfile(profile.name()));
   const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   if (absl::Status status = CheckInstance(instance); !status.ok()) return status;
@@ -376,7 +376,7 @@ absl::StatusOr<InstanceStore::AppProfile> InstanceStore::UpdateProfile(
     std::string_view name, std::string_view etag,
     const std::function<absl::Status(const std::vector<std::string>& cluster_ids, AppProfile* profile)>&
         change) {
-  const std::string_view instance = InstanceOfProfile(name);
+  const std::string_view instance = InstanceOfAppProfile(name);
   const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
   if (!CheckInstance(instance).ok()) return NoResource(name);
@@ -408,8 +408,8 @@ absl::Status InstanceStore::CheckTransaction(std::string_view instance, std::str
 absl::Status InstanceStore::DeleteProfile(std::string_view name) {
   const absl::MutexLock changing(&changes_mutex_);
   const absl::MutexLock lock(&mutex_);
-  if (!CheckInstance(InstanceOfProfile(name)).ok()) return NoResource(name);
-  if (IdOfProfile(name) == kDefaultProfileId) {
+  if (!CheckInstance(InstanceOfAppProfile(name)).ok()) return NoResource(name);
+  if (IdOfAppProfile(name) == kDefaultProfileId) {
     return absl::FailedPreconditionError("The app profile 'default' cannot be deleted");
   }
   if (profiles_.Find(name) == nullptr) return NoResource(name);

@@ -7,15 +7,12 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "model/names.h"
 
 namespace sonde {
 namespace {
 
 namespace admin = google::bigtable::admin::v2;
 using google::protobuf::util::FieldMaskUtil;
-
-constexpr std::string_view kProfilePart = "/appProfiles/";
 
 absl::Status WrongProfile(std::string_view field, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("Error in field '{}' : {}", field, what));
@@ -63,34 +60,6 @@ absl::Status CheckProfilePath(const std::string& path) {
 }
 
 }  // namespace
-
-absl::Status CheckProfileId(std::string_view id) {
-  static const RE2 kId("[_a-zA-Z0-9][-_.a-zA-Z0-9]{0,49}");
-  if (RE2::FullMatch(re2::StringPiece(id.data(), id.size()), kId)) return absl::OkStatus();
-  return WrongProfile(
-      "app_profile_id",
-      fmt::format("must be 1 to 50 characters of [_a-zA-Z0-9][-_.a-zA-Z0-9]*, but is '{}'", Printable(id)));
-}
-
-absl::Status CheckProfileName(std::string_view name) {
-  const size_t at = name.rfind(kProfilePart);
-  if (at != std::string_view::npos && CheckInstanceName(name.substr(0, at)).ok() &&
-      CheckProfileId(IdOfProfile(name)).ok()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      fmt::format("Invalid app profile name '{}': it must be "
-                  "projects/<project>/instances/<instance>/appProfiles/<app_profile>",
-                  Printable(name)));
-}
-
-std::string_view InstanceOfProfile(std::string_view profile_name) {
-  return profile_name.substr(0, profile_name.rfind(kProfilePart));
-}
-
-std::string_view IdOfProfile(std::string_view profile_name) {
-  return profile_name.substr(profile_name.rfind(kProfilePart) + kProfilePart.size());
-}
 
 absl::Status CompleteProfile(const std::vector<std::string>& cluster_ids, admin::AppProfile* profile) {
   switch (profile->routing_policy_case()) {
@@ -142,7 +111,7 @@ absl::Status UpdateProfileFields(const admin::AppProfile& wanted, const google::
 admin::AppProfile DefaultProfile(std::string_view instance_name,
                                  const std::vector<std::string>& cluster_ids) {
   admin::AppProfile profile;
-  profile.set_name(fmt::format("{}{}{}", instance_name, kProfilePart, kDefaultProfileId));
+  profile.set_name(fmt::format("{}/appProfiles/{}", instance_name, kDefaultProfileId));
   if (cluster_ids.size() == 1) {
     profile.mutable_single_cluster_routing()->set_cluster_id(cluster_ids[0]);
     profile.mutable_single_cluster_routing()->set_allow_transactional_writes(true);

@@ -15,13 +15,6 @@ namespace sonde {
 constexpr size_t kAppProfilesMax = 2'000;  // an instance
 inline constexpr char kDefaultProfileId[] = "default";
 
-// projects/P/instances/I/appProfiles/A.  INVALID_ARGUMENT.
-absl::Status CheckProfileName(std::string_view name);
-// 1 to 50 of [_a-zA-Z0-9][-_.a-zA-Z0-9]*.  INVALID_ARGUMENT.
-absl::Status CheckProfileId(std::string_view id);
-std::string_view InstanceOfProfile(std::string_view profile_name);
-std::string_view IdOfProfile(std::string_view profile_name);
-
 // Checks the fields that a client sets, and fills in what it left out: the isolation.  `cluster_ids`: those of the instance.
 // INVALID_ARGUMENT: no routing, or one to a cluster that does not exist.
 absl::Status CompleteProfile(const std::vector<std::string>& cluster_ids,
