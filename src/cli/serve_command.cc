@@ -76,6 +76,13 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
                        "extended: queries are in production's GoogleSQL with Sonde's extensions (subqueries, "
                        "WITH, joins, set operations, ...); production: such extensions are refused by name")
           ->capture_default_str();
+  CLI::Option* clusters =
+      serve
+          ->add_option(
+              "--clusters", flags->values.clusters,
+              "names: an instance may have several clusters, all of which are names for the one copy of "
+              "the data; refuse: a second cluster is refused")
+          ->capture_default_str();
   CLI::Option* durability = serve
                                 ->add_option("--durability", flags->values.durability,
                                              "fsync: a write that was acknowledged survives the loss of "
@@ -123,6 +130,7 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     if (*reads_per_second) settings.reads_per_second = flags->values.reads_per_second;
     if (*writes_per_second) settings.writes_per_second = flags->values.writes_per_second;
     if (*sql_dialect) settings.sql_dialect = flags->values.sql_dialect;
+    if (*clusters) settings.clusters = flags->values.clusters;
     if (*no_keyviz) settings.no_keyviz = flags->values.no_keyviz;
     if (*data_dir) settings.data_dir = flags->data_dir;
     if (*temporary) settings.temporary = flags->values.temporary;

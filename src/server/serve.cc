@@ -270,7 +270,8 @@ absl::Status Serve(ServeSettings settings) {
                          .access = *access == nullptr ? nullptr : (*access)->control(),
                          .audit = *access == nullptr ? nullptr : (*access)->audit(),
                          .policies = &(*store)->policies(),
-                         .sql_dialect = DialectOf(settings)},
+                         .sql_dialect = DialectOf(settings),
+                         .refuses_clusters = settings.clusters == "refuse"},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return server.status();
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =

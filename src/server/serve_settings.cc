@@ -78,12 +78,14 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->writes_per_second = value.as<int64_t>();
   } else if (key == "sql_dialect") {
     settings->sql_dialect = value.as<std::string>();
+  } else if (key == "clusters") {
+    settings->clusters = value.as<std::string>();
   } else {
     return absl::InvalidArgumentError(fmt::format(
         "unknown key '{}'; known are host, port, http_port, no_http, no_keyviz, data_dir, temporary, "
         "memory, durability, log_level, "
         "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second, sql_dialect, "
-        "auth, audit_log, tls",
+        "clusters, auth, audit_log, tls",
         key));
   }
   return absl::OkStatus();
@@ -156,6 +158,10 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
   if (settings.sql_dialect != "extended" && settings.sql_dialect != "production") {
     return absl::InvalidArgumentError(
         fmt::format("--sql-dialect must be extended or production, but is '{}'", settings.sql_dialect));
+  }
+  if (settings.clusters != "names" && settings.clusters != "refuse") {
+    return absl::InvalidArgumentError(
+        fmt::format("--clusters must be names or refuse, but is '{}'", settings.clusters));
   }
   const bool has_both = settings.tls.has_value() && settings.auth.has_value();
   if (!IsLoopback(settings.host) && !settings.insecure_allow_remote && !has_both) {

@@ -47,13 +47,17 @@ struct ServeSettings {
   // The language of queries: "extended", production's GoogleSQL with Sonde's extensions; or "production", which refuses these
   // by name.
   std::string sql_dialect = "extended";
+  // An instance may have several clusters, which are "names" for the one copy of the data; or CreateInstance and CreateCluster
+  // "refuse" a second one.
+  std::string clusters = "names";
 
   bool operator==(const ServeSettings&) const = default;
 };
 
 // Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, temporary,
 // memory, durability, log_level, insecure_allow_remote, declared_series_only, reads_per_second,
-// writes_per_second, sql_dialect, auth, audit_log, and the section tls: certificate, key, client_ca, require_client_certificate.  INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
+// writes_per_second, sql_dialect, clusters, auth, audit_log, and the section tls: certificate, key, client_ca,
+// require_client_certificate.  INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
 absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
 
 // Whether only this machine reaches the host.

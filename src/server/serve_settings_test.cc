@@ -24,11 +24,14 @@ std::string Load(const std::string& text, ServeSettings* settings) {
 
 TEST(ServeSettings, AFileSetsWhatItNames) {
   ServeSettings settings;
-  EXPECT_EQ(Load("port: 9000\nmemory: 256MiB\ndurability: os\nsql_dialect: production\n", &settings), "");
+  EXPECT_EQ(Load("port: 9000\nmemory: 256MiB\ndurability: os\nsql_dialect: production\nclusters: refuse\n",
+                 &settings),
+            "");
   EXPECT_EQ(settings.port, 9000);
   EXPECT_EQ(settings.memory_bytes, 256u << 20);
   EXPECT_EQ(settings.durability, "os");
   EXPECT_EQ(settings.sql_dialect, "production");
+  EXPECT_EQ(settings.clusters, "refuse");
   EXPECT_EQ(settings.host, "127.0.0.1");
   EXPECT_EQ(settings.data_dir, std::nullopt);
   EXPECT_FALSE(settings.temporary);
@@ -56,6 +59,8 @@ TEST(ServeSettings, RefusesWhatIsOutOfBounds) {
   EXPECT_EQ(message({.http_port = 0, .no_http = true}), "--http-port and --no-http do not go together");
   EXPECT_EQ(message({.sql_dialect = "production"}), "");
   EXPECT_EQ(message({.sql_dialect = "ansi"}), "--sql-dialect must be extended or production, but is 'ansi'");
+  EXPECT_EQ(message({.clusters = "refuse"}), "");
+  EXPECT_EQ(message({.clusters = "copies"}), "--clusters must be names or refuse, but is 'copies'");
   EXPECT_EQ(message({.durability = "maybe"}), "--durability must be fsync or os, but is 'maybe'");
   EXPECT_THAT(message({.host = "0.0.0.0"}), testing::HasSubstr("--insecure-allow-remote"));
   EXPECT_EQ(message({.host = "0.0.0.0", .insecure_allow_remote = true}), "");

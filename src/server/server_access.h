@@ -1,4 +1,5 @@
-// Who may use this server: the authentication file, the decisions, the audit log, and the door of the HTTP port, as one.
+// ServerAccess holds all that decides who may use this server: the authentication file, the decisions, the audit log, and the door
+// of the HTTP port.
 //
 // Threads: all functions may be called at once.
 #pragma once

@@ -186,7 +186,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   if (!backups.ok()) return backups.status();
   absl::StatusOr<std::unique_ptr<InstanceStore>> instances =
       InstanceStore::Open(&tables->engine(), &tables->catalog(), backups->get(), &tables->clock(),
-                          {.companions = options.policies});
+                          {.refuses_clusters = options.refuses_clusters, .companions = options.policies});
   if (!instances.ok()) return instances.status();
   auto parts = std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries),
                                        *std::move(backups), *std::move(instances));

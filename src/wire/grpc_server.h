@@ -51,7 +51,7 @@ struct GrpcServerOptions {
   sql::SpillSpace* sql_spill = nullptr;
   // Long results of queries that cannot go on by themselves: they are kept in `sql_spill`.
   SpooledResults::Limits sql_spooled = {};
-  // Who read parts of queries.  Null: each query is one thread's work.  Must outlive the server.
+  // The threads that read parts of queries.  Null: each query is one thread's work.  Must outlive the server.
   IdleWorkers* idle_workers = nullptr;
   // Limit of the bytes of requests that are still coming in; a single request may have more.  Requests beyond
   // it are refused with UNAVAILABLE.
@@ -66,14 +66,16 @@ struct GrpcServerOptions {
   // Quotas.  A request over them is refused with RESOURCE_EXHAUSTED.  0: no quota.
   int64_t reads_per_second = 0;
   int64_t writes_per_second = 0;
-  // Who may do what.  Null: authentication is off, and everybody may do everything.  Must outlive the server.
+  // Decides who may do what.  Null: authentication is off, and everybody may do everything.  Must outlive the server.
   AccessControl* access = nullptr;
   // Null: nothing is written.  Must outlive the server.
   AuditLog* audit = nullptr;
-  // What SetIamPolicy sets.  Null: its calls are not there.  Must outlive the server.
+  // Keeps the policies that SetIamPolicy sets.  Null: its calls are not there.  Must outlive the server.
   PolicyStore* policies = nullptr;
   // Which language PrepareQuery takes.
   sql::Dialect sql_dialect = sql::Dialect::kSonde;
+  // An instance has one cluster, as there is one copy of the data.
+  bool refuses_clusters = false;
 };
 
 class CommitLine;

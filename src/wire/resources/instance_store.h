@@ -31,7 +31,7 @@ namespace sonde {
 
 struct InstanceStoreOptions {
   bool refuses_clusters = false;  // an instance has one cluster, as there is one copy of the data
-  // What others keep about instances, which ends with them.  Null: nobody keeps anything.  Must outlive the store.
+  // The records of other parts of the server that end with an instance.  Null: there are none.  Must outlive the store.
   Companions* companions = nullptr;
 };
 
