@@ -62,7 +62,7 @@ struct CatalogOptions {
   absl::Duration seen_within = absl::Seconds(2);
 };
 
-// What others keep about a resource, which ends with it.
+// Records that other parts of the server keep about a resource, and that are deleted with it: its policy.
 //
 // Threads: both functions are called with the catalog's changes held up.
 class Companions {

@@ -1,4 +1,4 @@
-// What `sonde auth COMMAND` does, once its command line is read.
+// The work of `sonde auth COMMAND`, once its command line is read.
 //
 // Each prints its result to stdout, as JSON with `json`, and what there is to say about it to stderr.  A secret is printed by
 // AuthCreateToken alone, once.
@@ -14,7 +14,7 @@
 
 namespace sonde {
 
-// Where the authentication file is: one of the two.
+// The place of the authentication file: one of the two.
 struct AuthPlace {
   std::string auth;      // the file
   std::string data_dir;  // the data directory, in which it is auth.yaml

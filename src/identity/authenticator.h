@@ -1,4 +1,4 @@
-// How a caller proves who he is.
+// An Authenticator finds out who calls, from what the call brings as a proof.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct PeerCertificate {
   std::vector<std::string> emails;  // likewise
 };
 
-// What a call brings.  Views hold as long as the call.
+// The proofs that a call brings.  Views hold as long as the call.
 struct Credentials {
   std::string_view authorization;  // the value of its header `authorization`; empty: it has none
   const PeerCertificate* certificate = nullptr;  // null: the client showed none

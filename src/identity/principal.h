@@ -1,4 +1,4 @@
-// Who calls.
+// A Principal is somebody who has proven who he is.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Proof : uint8_t {
   kSession       // a login of the web page
 };
 
-// As the audit log names it; empty for kNone.
+// Returns the name of a proof in the audit log; it is empty for kNone.
 constexpr std::string_view NameOf(Proof proof) {
   switch (proof) {
     case Proof::kNone:

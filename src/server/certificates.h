@@ -13,7 +13,7 @@
 
 namespace sonde {
 
-// How often the files are looked at.
+// The files are looked at this often.
 inline constexpr absl::Duration kCertificateLook = absl::Seconds(10);
 
 // Threads: provider's function and Figures may be called by any; Look by one.

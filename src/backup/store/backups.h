@@ -32,7 +32,7 @@ namespace sonde {
 
 struct BackupsOptions {
   size_t per_table_max = 150;  // in a cluster
-  // What others keep about backups, which ends with them.  Null: nobody keeps anything.  Must outlive the backups.
+  // The records of other parts of the server that end with a backup.  Null: there are none.  Must outlive the backups.
   Companions* companions = nullptr;
 };
 

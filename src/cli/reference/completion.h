@@ -27,7 +27,7 @@ std::string ZshCompletion(const CommandEntry& root);
 // For fish 3.
 std::string FishCompletion(const CommandEntry& root);
 
-// What the three have in common.
+// The functions below are for all three shells.
 
 // In single quotes, as bash and zsh read them.
 std::string ShellQuoted(std::string_view text);

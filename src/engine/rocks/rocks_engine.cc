@@ -492,7 +492,7 @@ absl::Status RocksEngine::RestoreCopy(const std::string& directory, TableId tabl
     if (status.ok() && options.on_progress) status = options.on_progress(done);
     return status;
   };
-  // What a copy has in its heads settles there, so that all of its cells are in pages, also when it is restored again.
+  // The copy settles what it has in heads, so that all of its cells are in pages, also when it is restored again.
   if (absl::Status status = (*copy)->SettleAll(); !status.ok()) return status;
   if (absl::Status status = go_on(0); !status.ok()) return status;
   const auto check_room = [&](uint64_t bytes) {

@@ -15,7 +15,7 @@ namespace sonde {
 constexpr absl::Duration kTokenLeeway = absl::Seconds(60);    // how far two clocks may differ
 constexpr absl::Duration kTokenLifetimeMax = absl::Hours(1);  // exp - iat
 
-// What the official clients sign for, which think that they talk to Google.
+// The audiences that the official clients sign for, which think that they talk to Google.
 constexpr std::string_view kDataAudience = "https://bigtable.googleapis.com/";
 constexpr std::string_view kAdminAudience = "https://bigtableadmin.googleapis.com/";
 

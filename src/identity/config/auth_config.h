@@ -1,4 +1,4 @@
-// What an authentication file says (auth.yaml): who may prove himself with what, and which roles he has on the server or on a
+// The contents of an authentication file (auth.yaml) say who may prove himself with what, and which roles he has on the server or on a
 // project.  Plain data; auth_text.h reads and writes it, auth_file.h keeps it on disk.
 //
 // Members are texts as policies have them: "serviceAccount:ingest@sonde.local" (member_names.h).

@@ -24,7 +24,7 @@
 
 namespace sonde {
 
-// Who makes a call, and what else the caller may do.
+// The caller of a call, and what else the caller may do.
 //
 // Threads: all functions may be called at once.
 class CallAccess : public rpc::CallNote {
