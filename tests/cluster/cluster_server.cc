@@ -48,13 +48,22 @@ struct Server {
   std::unique_ptr<GrpcServer> server;
 };
 
+// What `open` answers once the network has lost none of its calls to the store, nor their answers.
+template <typename Open>
+auto OpenOverNetwork(const Open& open) {
+  auto opened = open();
+  while (absl::IsUnavailable(opened.status()) || absl::IsUnknown(opened.status())) opened = open();
+  return opened;
+}
+
 absl::Status Start(Server* server) {
-  absl::StatusOr<std::unique_ptr<Catalog>> catalog = Catalog::Open(&server->engine);
-  while (absl::IsUnavailable(catalog.status())) catalog = Catalog::Open(&server->engine);
+  absl::StatusOr<std::unique_ptr<Catalog>> catalog =
+      OpenOverNetwork([server] { return Catalog::Open(&server->engine); });
   if (!catalog.ok()) return catalog.status();
   server->catalog = *std::move(catalog);
   server->tables = std::make_unique<Tables>(&server->engine, server->catalog.get(), &server->clock, 1);
-  absl::StatusOr<std::unique_ptr<GrpcServer>> started = GrpcServer::Start({}, server->tables.get());
+  absl::StatusOr<std::unique_ptr<GrpcServer>> started =
+      OpenOverNetwork([server] { return GrpcServer::Start({}, server->tables.get()); });
   if (!started.ok()) return started.status();
   server->server = *std::move(started);
   std::printf("sonde: listening on 127.0.0.1:%d\n", server->server->port());
