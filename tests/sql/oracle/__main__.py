@@ -6,12 +6,14 @@ PROGRAM is sonde_sql_answers.  --from: the number of the statement before the fi
 number of its statement, or of one of the five behind it.  --only: expressions or queries.  What differs is reduced to its smallest part that differs.
 Compared are columns, types, values, the codes of errors, and the texts of errors where only one error is possible.  What
 differs with a reason is listed in deviations.py and restatements.py.
+A signal TERM ends the run with its figures.
 Exit status: 0: no difference; 1: some; 2: a wrong call.
 """
 import argparse
 import collections
 import os
 import random
+import signal
 import sys
 import time
 
@@ -115,11 +117,30 @@ def ask_query(comparison, case):
     return [case] if comparison.differs(case.statement, case, theirs=theirs) else []
 
 
+def end_early(_signal, _frame):
+    raise KeyboardInterrupt
+
+
 def run(options, comparison):
     begin, missing = time.time(), lacking(comparison.judge)
     print(f"not judged, as the evaluator does not have them: {', '.join(sorted(missing))}", flush=True)
+    signal.signal(signal.SIGTERM, end_early)
+    asked, failures = options.first, 0
+    try:
+        for asked, failures in differences(options, comparison, missing):
+            if failures >= options.differences:
+                break
+    except KeyboardInterrupt:
+        print("\nended early")
+    figures = ", ".join(f"{count} {what}" for what, count in sorted(comparison.figures.items()))
+    print(f"\n{asked - options.first} statements of seed {options.seed} ({figures}): {failures} differ, {time.time() - begin:.0f} s")
+    return 1 if failures else 0
+
+
+def differences(options, comparison, missing):
+    """Asks the statements one by one, and prints what differs; gives how many were asked, the first ones too, and how many differ."""
     asked, batch, failures = options.first, [], 0
-    while asked < options.statements and failures < options.differences:
+    while asked < options.statements:
         source = random.Random(f"{options.seed}/{asked}")
         expressions = Expressions(source, missing)
         found = []
@@ -137,9 +158,7 @@ def run(options, comparison):
             failures += 1
             print(f"\n#{asked} {case.statement}\n  sonde:     {comparison.sonde.ask(case.statement)}\n"
                   f"  GoogleSQL: {comparison.judge.ask(case.statement)}", flush=True)
-    figures = ", ".join(f"{count} {what}" for what, count in sorted(comparison.figures.items()))
-    print(f"\n{asked - options.first} statements of seed {options.seed} ({figures}): {failures} differ, {time.time() - begin:.0f} s")
-    return 1 if failures else 0
+        yield asked, failures
 
 
 def main():
