@@ -130,7 +130,7 @@ TEST(Parser, ReadsConstructors) {
 TEST(Parser, SetsPositions) {
   const auto expr = ParseExpression("  (a + b) * c.d");
   ASSERT_TRUE(expr.ok());
-  EXPECT_EQ((*expr)->position.offset, 3);
+  EXPECT_EQ((*expr)->position.offset, 2);  // an operator begins at the parenthesis of its first operand
   EXPECT_EQ((*expr)->children[1]->position.offset, 12);
   const auto statement = ParseStatement("SELECT 1 FROM a JOIN b");
   ASSERT_TRUE(statement.ok());
