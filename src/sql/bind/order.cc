@@ -1,7 +1,7 @@
 // GROUP BY, ORDER BY, LIMIT: clauses that name items of the select list, or count them.
 #include <fmt/format.h>
 
-#include <charconv>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,13 +18,6 @@
 namespace sonde::sql {
 namespace {
 
-// The number that a literal counts items by; 0: out of any range.
-size_t OrdinalOf(const Expr& expr) {
-  size_t ordinal = 0;
-  const auto [end, error] = std::from_chars(expr.text.data(), expr.text.data() + expr.text.size(), ordinal);
-  return error == std::errc() && end == expr.text.data() + expr.text.size() ? ordinal : 0;
-}
-
 bool HasCalls(const Expression& expr) { return ReadsColumnsIn(expr, kAggregateBase, kSelectBase); }
 
 }  // namespace
@@ -35,6 +28,27 @@ absl::Status QueryBinder::RefuseLiteral(const Expr& expr, const Expression& boun
   if (is_taken || bound.kind != Expression::Kind::kLiteral || bound.written == Expression::Written::kNo)
     return absl::OkStatus();
   return Error(expr.position, fmt::format("Cannot {} literal values", clause));
+}
+
+std::optional<int64_t> QueryBinder::OrdinalOf(const Expression& bound) {
+  const bool is_number = bound.kind == Expression::Kind::kLiteral &&
+                         bound.written == Expression::Written::kLiteral && bound.type.Is(TypeKind::kInt64) &&
+                         !bound.value.is_null();
+  if (!is_number) return std::nullopt;
+  return bound.value.datum().integer;
+}
+
+absl::Status QueryBinder::OrdinalBelowOne(Position position, int64_t ordinal) const {
+  return Error(position,
+               fmt::format("ORDER BY column number item is out of range. Column numbers must be greater "
+                           "than or equal to one. Found : {}",
+                           ordinal));
+}
+
+absl::StatusOr<size_t> QueryBinder::ItemAt(const Expr& expr, int64_t ordinal, size_t count) const {
+  if (ordinal < 1) return OrdinalBelowOne(expr.position, ordinal);
+  if (static_cast<uint64_t>(ordinal) <= count) return static_cast<size_t>(ordinal) - 1;
+  return Error(expr.position, fmt::format("ORDER BY is out of SELECT column number range: {}", ordinal));
 }
 
 absl::Status QueryBinder::BindGroupBy(const Query& query, const Site& site, SelectBlock* block) {
@@ -56,14 +70,8 @@ absl::Status QueryBinder::BindGroupBy(const Query& query, const Site& site, Sele
 
 absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, SelectBlock* block) {
   const BoundItem* item = nullptr;
-  if (expr.kind == Expr::Kind::kInt) {
-    const size_t ordinal = OrdinalOf(expr);
-    if (ordinal == 0 || ordinal > block->items.size()) {
-      return Error(expr.position,
-                   fmt::format("GROUP BY is out of SELECT column number range: {}", expr.text));
-    }
-    item = &block->items[ordinal - 1];
-  } else if (expr.kind == Expr::Kind::kName) {
+  ExpressionPtr key;
+  if (expr.kind == Expr::Kind::kName) {
     for (const BoundItem& candidate : block->items) {
       if (!candidate.has_alias || !SameName(candidate.name, expr.text)) continue;
       if (item != nullptr && !IsSame(*item->expr, *candidate.expr)) {
@@ -75,6 +83,16 @@ absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, Sele
       item = &candidate;
     }
   }
+  if (item == nullptr) {
+    SONDE_TRY_SET(key, BindExpression(expr, site));
+    if (const std::optional<int64_t> ordinal = OrdinalOf(*key)) {
+      if (*ordinal < 1 || static_cast<uint64_t>(*ordinal) > block->items.size()) {
+        return Error(expr.position,
+                     fmt::format("GROUP BY is out of SELECT column number range: {}", *ordinal));
+      }
+      item = &block->items[static_cast<size_t>(*ordinal) - 1];
+    }
+  }
   if (item != nullptr) {
     if (HasCalls(*item->expr)) {
       const bool is_window = !ReadsColumnsIn(*item->expr, kAggregateBase, kWindowBase);
@@ -84,7 +102,6 @@ absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, Sele
     }
     return AddGroupKey(CloneDeep(*item->expr), expr.position, block);
   }
-  SONDE_TRY_SET(ExpressionPtr key, BindExpression(expr, site));
   SONDE_TRY(RefuseLiteral(expr, *key, "GROUP BY"));
   return AddGroupKey(std::move(key), expr.position, block);
 }
@@ -108,15 +125,11 @@ absl::Status QueryBinder::BindOrderBy(const std::vector<OrderItem>& order_by, co
     order.position = item.expr->position;
     order.descending = item.descending;
     order.nulls_first = item.nulls_first.value_or(!item.descending);
-    if (item.expr->kind == Expr::Kind::kInt) {
-      const size_t ordinal = OrdinalOf(*item.expr);
-      if (ordinal == 0 || ordinal > block->items.size()) {
-        return Error(item.expr->position,
-                     fmt::format("ORDER BY is out of SELECT column number range: {}", item.expr->text));
-      }
-      order.item = ordinal - 1;
+    SONDE_TRY_SET(order.expr, BindExpression(*item.expr, site));
+    if (const std::optional<int64_t> ordinal = OrdinalOf(*order.expr)) {
+      SONDE_TRY_SET(order.item, ItemAt(*item.expr, *ordinal, block->items.size()));
+      order.expr = nullptr;
     } else {
-      SONDE_TRY_SET(order.expr, BindExpression(*item.expr, site));
       SONDE_TRY(RefuseLiteral(*item.expr, *order.expr, "ORDER BY"));
       if (order.expr->kind == Expression::Kind::kColumn && order.expr->index >= kSelectBase &&
           order.expr->index < kLambdaBase) {
@@ -146,16 +159,12 @@ absl::Status QueryBinder::SortRelation(const std::vector<OrderItem>& order_by, c
   std::vector<SortKey> sort;
   for (const OrderItem& item : order_by) {
     SortKey key;
-    if (item.expr->kind == Expr::Kind::kInt) {
-      const size_t ordinal = OrdinalOf(*item.expr);
-      if (ordinal == 0 || ordinal > relation->names.columns.size()) {
-        return Error(item.expr->position,
-                     fmt::format("ORDER BY is out of SELECT column number range: {}", item.expr->text));
-      }
-      const NamedColumn& column = relation->names.columns[ordinal - 1];
+    SONDE_TRY_SET(key.expr, BindExpression(*item.expr, site));
+    if (const std::optional<int64_t> ordinal = OrdinalOf(*key.expr)) {
+      SONDE_TRY_SET(const size_t place, ItemAt(*item.expr, *ordinal, relation->names.columns.size()));
+      const NamedColumn& column = relation->names.columns[place];
       key.expr = MakeColumn(column.index, column.type);
     } else {
-      SONDE_TRY_SET(key.expr, BindExpression(*item.expr, site));
       SONDE_TRY(RefuseLiteral(*item.expr, *key.expr, "ORDER BY"));
     }
     if (!key.expr->type.IsOrderable()) {

@@ -182,10 +182,10 @@ absl::StatusOr<Relation> QueryBinder::PipeAggregate(const PipeOperator& pipe, Re
   site.clause = "pipe AGGREGATE GROUP BY";
   // Group keys come first, then the aggregates.
   for (const SelectItem& item : pipe.group_by) {
-    if (item.expr->kind == Expr::Kind::kInt) {
+    SONDE_TRY(BindSelectItem(item, site, &block));
+    if (OrdinalOf(*block.items.back().expr).has_value()) {
       return Error(item.expr->position, "GROUP BY ordinal not allowed in pipe AGGREGATE");
     }
-    SONDE_TRY(BindSelectItem(item, site, &block));
     SONDE_TRY(AddGroupKey(CloneDeep(*block.items.back().expr), item.expr->position, &block));
   }
   site.clause = "pipe AGGREGATE";

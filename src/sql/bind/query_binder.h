@@ -126,6 +126,11 @@ class QueryBinder {
   // An error if an item of ORDER BY or GROUP BY (`clause`) is a literal, which orders nothing.  DATE '...' and
   // TIMESTAMP '...' are taken, as GoogleSQL takes them.
   absl::Status RefuseLiteral(const Expr& expr, const Expression& bound, std::string_view clause) const;
+  // The number that an item of ORDER BY or GROUP BY counts columns by, if the item is a literal of INT64.
+  static std::optional<int64_t> OrdinalOf(const Expression& bound);
+  // The place of the item with this number, counted from 0.  An error: it is none of 1 to `count`.
+  absl::StatusOr<size_t> ItemAt(const Expr& expr, int64_t ordinal, size_t count) const;
+  absl::Status OrdinalBelowOne(Position position, int64_t ordinal) const;
   // Where a word of the text stands, before or from a position on; the position, if it is not there.
   Position WordBefore(Position position, std::string_view word) const;
   Position WordFrom(Position position, std::string_view word) const;
@@ -167,6 +172,8 @@ class QueryBinder {
 
   // --- Operators (operators.cc).
   Bound BindUnary(const Expr& expr, const Site& site);
+  // INVALID_ARGUMENT: an operand of << >> & | ^ has no bits, or those of & | ^ have two types.
+  absl::Status CheckBitwise(const Expr& expr, const Expression& left, const Expression& right) const;
   Bound BindBinary(const Expr& expr, const Site& site);
   Bound BindAndOr(const Expr& expr, const Site& site);
   Bound BindIs(const Expr& expr, const Site& site);
@@ -209,6 +216,14 @@ class QueryBinder {
   // INVALID_ARGUMENT: the function does not take a part of a date for such a value (intervals.cc).
   absl::Status CheckParts(const Expr& expr, const Function& function, const ChosenOverload& chosen,
                           const std::vector<CallArgument>& arguments) const;
+  // INVALID_ARGUMENT: the pattern of a FORMAT does not fit, a path of JSON is not constant, a key of a map is a map, or the
+  // mode of ARRAY_FIND is none (argument_checks.cc).
+  absl::Status CheckArguments(const Expr& expr, const Function& function, const ChosenOverload& chosen,
+                              const std::vector<CallArgument>& arguments) const;
+  absl::Status CheckFindMode(const CallArgument& mode) const;
+  // Keeps an error, OUT_OF_RANGE, if a literal is no pattern of LIKE.  The error comes behind all errors of binding, and also
+  // where no row would be matched with the pattern.
+  void CheckLikePattern(const Expression& pattern);
   // INVALID_ARGUMENT: the pattern of a FORMAT is a literal that does not fit the other arguments.
   absl::Status CheckFormat(const Expr& expr, const std::vector<CallArgument>& arguments) const;
   // Arguments as the kernel takes them.
@@ -321,6 +336,7 @@ class QueryBinder {
   size_t next_lambda_ = 0;
   size_t relations_ = 0;  // of FROM clauses, so far
   std::vector<std::string> hints_;
+  absl::Status error_of_all_rows_;  // what fails before the first row is read; the first such error
   std::vector<TableSchemaRef> tables_;
   std::vector<BundleUse> bundles_;
   // Where references stand, and how they are written, for errors.  An entry may be of an expression that is gone.
