@@ -125,7 +125,10 @@ absl::StatusOr<ReadRequest> Scan::MakeRequest() {
   if (!ranges.ok()) return ranges.status();
   request.ranges = *std::move(ranges);
   ranges_ = request.ranges.size();
-  if (const std::optional<FilterSpec> filter = FilterOf(scan_, selection_); filter.has_value()) {
+  // Without a filter any cell of a row says that it is there.
+  request.keys_only = ReadsKeysOnly(scan_) && selection_.times.IsAll() && selection_.times_further.IsAll();
+  const std::optional<FilterSpec> filter = request.keys_only ? std::nullopt : FilterOf(scan_, selection_);
+  if (filter.has_value()) {
     absl::StatusOr<std::shared_ptr<const CompiledFilter>> compiled = CompileFilter(*filter);
     if (!compiled.ok()) return compiled.status();
     request.filter = *std::move(compiled);
