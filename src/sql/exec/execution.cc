@@ -12,6 +12,7 @@
 #include "sql/exec/build.h"
 #include "sql/exec/explain.h"
 #include "sql/exec/subquery.h"
+#include "sql/operator/divided_stream.h"
 #include "sql/operator/execution_state.h"
 
 namespace sonde::sql {
@@ -43,7 +44,7 @@ class PlanExecution final : public Execution {
   absl::Status Start(std::string_view resume_after) {
     absl::StatusOr<OperatorPtr> root = BuildOperators(&scope_, *query_.plan);
     if (!root.ok()) return root.status();
-    root_ = *std::move(root);
+    root_ = DivideRows(&scope_, *query_.plan, *std::move(root), BuildOperators, RowsCome::kAtOnce);
     if (query_.explain != BoundQuery::Explain::kNo) {
       root_ = MakeExplain(&scope_, query_, std::move(root_));
     }
@@ -61,7 +62,7 @@ class PlanExecution final : public Execution {
     absl::StatusOr<bool> more = root_->Next(batch);
     is_over_ = more.ok() && !*more;
     // Helpers may be at work for an operator that is not asked again.
-    if (!more.ok()) root_->Suspend();
+    if (!more.ok() || !*more) root_->Suspend();
     rows_of_batch_ = more.ok() && *more ? batch->rows : 0;
     has_begun_ = true;
     return more;

@@ -33,6 +33,7 @@ SqlAnswer::~SqlAnswer() {
 
 absl::Status SqlAnswer::Admit(size_t body_bytes) {
   const int64_t bytes = kQueryBytes + kParsedTimes * static_cast<int64_t>(body_bytes);
+  const absl::MutexLock lock(&hold_mutex_);
   request_bytes_ = kQueryBytes + static_cast<int64_t>(body_bytes);
   if (place_.bytes() > 0) return place_.Resize(bytes);
   absl::StatusOr<Admission::Place> place = service_.admission->Admit(bytes);
@@ -42,6 +43,7 @@ absl::Status SqlAnswer::Admit(size_t body_bytes) {
 }
 
 absl::Status SqlAnswer::Hold(int64_t more_bytes) {
+  const absl::MutexLock lock(&hold_mutex_);
   const int64_t operators = operator_bytes_ + more_bytes;
   const int64_t most = service_.admission->limits().bytes / kShareOfRoom;
   if (more_bytes > 0 && operators > most) {
@@ -137,7 +139,10 @@ absl::Status SqlAnswer::TakeText(std::string* part) {
   *part += std::move(out_).str();
   out_.str({});
   // It is there twice while it is sent.
-  text_bytes_ = 2 * static_cast<int64_t>(part->capacity());
+  {
+    const absl::MutexLock lock(&hold_mutex_);
+    text_bytes_ = 2 * static_cast<int64_t>(part->capacity());
+  }
   bytes_ += part->size();
   return Hold(0);
 }
@@ -167,7 +172,7 @@ absl::StatusOr<bool> SqlAnswer::Next(std::string* part) {
 void SqlAnswer::WriteEnd() {
   if (request_.format == AnswerFormat::kCsv) return;
   out_ << fmt::format(R"({{"stats":{{"rows":{},"rows_scanned":{},"memory_bytes":{},"seconds":{:.6f}}}}})",
-                      rows_, execution_->rows_scanned(), operator_bytes_max_,
+                      rows_, execution_->rows_scanned(), memory_bytes_max(),
                       absl::ToDoubleSeconds(absl::Now() - came_))
        << '\n';
 }
@@ -191,7 +196,7 @@ void SqlAnswer::Record(const absl::Status& status) {
                             .rows = rows_,
                             .bytes = bytes_,
                             .rows_scanned = rows_scanned,
-                            .memory_bytes = static_cast<uint64_t>(operator_bytes_max_)});
+                            .memory_bytes = memory_bytes_max()});
 }
 
 }  // namespace sonde::sql

@@ -168,7 +168,10 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     if (absl::Status status = share_.Take(kind_); !status.ok()) return End(status);
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return End(place.status());
-    place_ = *std::move(place);
+    {
+      const absl::MutexLock lock(&hold_mutex_);
+      place_ = *std::move(place);
+    }
     if (!GoesAmongReaders() && bytes.size() <= kShortRequestBytesMax) {
       if (absl::Status status = Parse(&bytes); !status.ok()) return End(status);
       if (const PreparedQueryRef prepared = FindPoint(); prepared != nullptr) return AnswerHere(prepared);
@@ -179,7 +182,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   void OnWriteDone(bool ok) override {
     SetWaitingSince(absl::InfiniteFuture());
     if (!ok) return End(absl::CancelledError("The client has gone"));
-    message_bytes_ = 0;
+    SetMessageBytes(0);
     if (stream_ == nullptr) return End(absl::OkStatus());
     if (!kind_.workers->Submit([this] { Produce(); })) End(Overloaded());
   }
@@ -188,6 +191,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     if (waiting_since_ >= since || stream_ == nullptr) return;
     stream_->Suspend();
     // Until it goes on it has no more than it holds, so that many such do not keep others out.
+    const absl::MutexLock hold_lock(&hold_mutex_);
     const int64_t bytes = held_bytes_ - kQueryBytes + kStalledQueryBytes + operator_bytes_ + message_bytes_;
     if (bytes < place_.bytes()) place_.Resize(bytes).IgnoreError();  // to give back is no error
   }
@@ -206,6 +210,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
 
   absl::Status Parse(rpc::MessageBytes* bytes) {
     request_.emplace();
+    const absl::MutexLock lock(&hold_mutex_);
     if (absl::Status status = request_->Parse(bytes, &place_); !status.ok()) return status;
     held_bytes_ = place_.bytes();
     return CheckInstanceName(request_->message().instance_name());
@@ -344,8 +349,9 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     return absl::OkStatus();
   }
 
-  // The account of the query's memory.  One thread at a time.
-  absl::Status Hold(int64_t more_bytes) {
+  // The account of the query's memory.  Helpers of the query ask for memory while a message is on its way, too.
+  absl::Status Hold(int64_t more_bytes) ABSL_LOCKS_EXCLUDED(hold_mutex_) {
+    const absl::MutexLock lock(&hold_mutex_);
     const int64_t operators = operator_bytes_ + more_bytes;
     if (short_until_.has_value() && operators > kShortQueryBytesMax) return IsNotShort();
     const int64_t most = kind_.admission->limits().bytes / kQueryShare;
@@ -361,6 +367,15 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     return status;
   }
 
+  void SetMessageBytes(int64_t bytes) ABSL_LOCKS_EXCLUDED(hold_mutex_) {
+    const absl::MutexLock lock(&hold_mutex_);
+    message_bytes_ = bytes;
+  }
+  int64_t operator_bytes_max() ABSL_LOCKS_EXCLUDED(hold_mutex_) {
+    const absl::MutexLock lock(&hold_mutex_);
+    return operator_bytes_max_;
+  }
+
   static absl::Status IsNotShort() { return absl::AbortedError("The query goes on among the readers"); }
 
   // Makes one message and sends it.  The end of this object may come before it returns.
@@ -374,7 +389,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     if (!message.ok()) return End(message.status());
     if (!message->has_value()) return End(absl::OkStatus());
     if (stream_->IsOver()) return End(absl::OkStatus(), **std::move(message));
-    message_bytes_ = static_cast<int64_t>(stream_->message_bytes());
+    SetMessageBytes(static_cast<int64_t>(stream_->message_bytes()));
     if (absl::Status status = Hold(0); !status.ok()) return End(status);
     Write(**std::move(message));
   }
@@ -403,7 +418,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
       query.code = status.code();
       query.ended = now;
       query.took = now - came_;
-      query.memory_bytes = static_cast<uint64_t>(operator_bytes_max_);
+      query.memory_bytes = static_cast<uint64_t>(operator_bytes_max());
       query_metrics_.Record(std::move(query));
     }
     stream_.reset();  // gives its memory back to place_
@@ -427,11 +442,13 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   RequestMetrics* const metrics_;
   QueryMetrics& query_metrics_;
   const absl::Time came_ = absl::Now();
-  Admission::Place place_;
-  int64_t held_bytes_ = 0;      // of place_: the request and the query itself
-  int64_t operator_bytes_ = 0;  // of place_: what operators hold
-  int64_t operator_bytes_max_ = 0;
-  int64_t message_bytes_ = 0;  // of place_: the message on its way
+  absl::Mutex hold_mutex_;
+  Admission::Place place_ ABSL_GUARDED_BY(hold_mutex_);
+  // Of place_: the request and the query itself; what operators hold; the message on its way.
+  int64_t held_bytes_ ABSL_GUARDED_BY(hold_mutex_) = 0;
+  int64_t operator_bytes_ ABSL_GUARDED_BY(hold_mutex_) = 0;
+  int64_t operator_bytes_max_ ABSL_GUARDED_BY(hold_mutex_) = 0;
+  int64_t message_bytes_ ABSL_GUARDED_BY(hold_mutex_) = 0;
   bool metadata_added_ = false;
   bool watched_ = false;  // by stalled_reads_
   absl::Mutex waiting_mutex_;
