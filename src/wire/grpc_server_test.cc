@@ -474,6 +474,47 @@ TEST_F(GrpcServerTest, PointQueriesAreAnsweredHoweverLongTheyAre) {
             "100 ");
 }
 
+TEST_F(GrpcServerTest, ViewParametersComeWithTheExecution) {
+  Start();
+  ASSERT_TRUE(WriteRow("alice", 1, 10).ok());
+  ASSERT_TRUE(WriteRow("bob", 1, 10).ok());
+  pb::PrepareQueryRequest prepare;
+  prepare.set_instance_name(kInstance);
+  prepare.set_query(
+      "SELECT CAST(_key AS STRING) FROM t WHERE _key = CAST(VIEW_PARAMETERS('user_id') AS BYTES)");
+  grpc::ClientContext prepare_context;
+  pb::PrepareQueryResponse prepared;
+  ASSERT_TRUE(data_->PrepareQuery(&prepare_context, prepare, &prepared).ok());
+  std::string token;
+  const auto ask = [&](const char* user_id, const std::string& resume_token) {
+    pb::ExecuteQueryRequest query;
+    query.set_instance_name(kInstance);
+    query.set_prepared_query(prepared.prepared_query());
+    query.set_resume_token(resume_token);
+    if (user_id != nullptr) (*query.mutable_view_parameters())["user_id"].set_string_value(user_id);
+    grpc::ClientContext context;
+    const auto reader = data_->ExecuteQuery(&context, query);
+    pb::ExecuteQueryResponse response;
+    std::string batch;
+    while (reader->Read(&response)) {
+      batch += response.results().proto_rows_batch().batch_data();
+      token = response.results().resume_token();
+    }
+    if (const grpc::Status status = reader->Finish(); !status.ok()) return status.error_message();
+    pb::ProtoRows rows;
+    EXPECT_TRUE(rows.ParseFromString(batch));
+    std::string text;
+    for (const pb::Value& value : rows.values()) text += value.string_value() + " ";
+    return text;
+  };
+  EXPECT_EQ(ask(nullptr, ""), "");
+  EXPECT_EQ(ask("bob", ""), "bob ");
+  EXPECT_EQ(ask("alice", ""), "alice ");
+  EXPECT_EQ(ask("alice", token), "");
+  EXPECT_EQ(ask("bob", token),
+            "Error in field 'resume_token' : The request is not the one whose results the token is of");
+}
+
 TEST_F(GrpcServerTest, FieldsThatAreNotBuiltAreNamedWithTheirCall) {
   Start();
   const auto expect = [](const grpc::Status& status, const std::string& text) {

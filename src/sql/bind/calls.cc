@@ -64,10 +64,6 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCall(const Expr& expr, const Site
   Bound special = BindSpecialCall(expr, name, site, &is_special);
   if (is_special) return special;
   const Function* const function = FindFunction(name);
-  if (name == "VIEW_PARAMETERS") {
-    return absl::UnimplementedError(
-        "Function VIEW_PARAMETERS is not built: there are no parameterized views");
-  }
   if (function == nullptr || name.starts_with("$")) {
     return Error(expr.position, fmt::format("Function not found: {}", name));
   }

@@ -25,7 +25,10 @@ class PlanExecution final : public Execution {
  public:
   PlanExecution(const BoundQuery& query, std::vector<Value> parameters,
                 const ExecutionEnvironment& environment)
-      : query_(query), spill_(environment.spill), subqueries_(&state_) {
+      : query_(query),
+        view_parameters_(environment.view_parameters),
+        spill_(environment.spill),
+        subqueries_(&state_) {
     state_.tables = environment.tables;
     state_.deadline = environment.deadline;
     SetHold(environment);
@@ -115,6 +118,7 @@ class PlanExecution final : public Execution {
       facts.now_micros = environment.tables != nullptr ? environment.tables->clock().NowMicros()
                                                        : absl::ToUnixMicros(absl::Now());
     }
+    facts.view_parameters = &view_parameters_;
     facts.seed = static_cast<uint64_t>(facts.now_micros);
     facts.interrupted = state_.interrupted;
     if (!environment.hold) return;
@@ -131,6 +135,7 @@ class PlanExecution final : public Execution {
   bool Resume(std::string_view point);
 
   const BoundQuery& query_;
+  const ViewParameters view_parameters_;
   absl::Mutex hold_mutex_;
   absl::Mutex interrupted_mutex_;
   QuerySpill spill_;

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "rows/batch.h"
 #include "rows/held_memory.h"
+#include "sql/function/call.h"
 #include "sql/plan/plan.h"
 #include "sql/spill/spill_space.h"
 #include "sql/value/value.h"
@@ -40,6 +41,7 @@ struct ExecutionEnvironment {
   // `hold` are each called by one thread at a time, but not always the same one; nobody calls them between calls of Next.
   IdleWorkers* idle_workers = nullptr;
   SpillSpace* spill = nullptr;  // not owned; where rows go that the account refuses; null: nowhere
+  ViewParameters view_parameters = {};
 };
 
 class Execution {

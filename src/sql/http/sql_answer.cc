@@ -94,7 +94,8 @@ absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted, const M
                .hold = [this](int64_t more_bytes) { return Hold(more_bytes); },
                .caller = [this] { return NameOfQuery(request_.query); },
                .idle_workers = service_.idle_workers,
-               .spill = service_.spill});
+               .spill = service_.spill,
+               .view_parameters = request_.view_parameters});
   if (!execution.ok()) return execution.status();
   execution_ = *std::move(execution);
   std::vector<AnswerColumn> columns;

@@ -131,9 +131,14 @@ absl::StatusOr<std::vector<sql::Value>> ParseParameters(const sql::BoundQuery& q
 }
 
 // Of all in the request but its resume token.
-uint64_t HashOfRequest(const PreparedQuery& prepared, const std::vector<sql::Value>& parameters) {
+uint64_t HashOfRequest(const PreparedQuery& prepared, const std::vector<sql::Value>& parameters,
+                       const sql::ViewParameters& view_parameters) {
   std::string facts = prepared.token;
   for (const sql::Value& value : parameters) PutBytes(&facts, value.ToSql());
+  for (const auto& [name, value] : view_parameters) {
+    PutBytes(&facts, name);
+    PutBytes(&facts, value);
+  }
   return XXH3_64bits(facts.data(), facts.size());
 }
 
@@ -292,7 +297,9 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     absl::StatusOr<std::vector<sql::Value>> parameters = ParseParameters(prepared->query, request);
     if (!parameters.ok()) return parameters.status();
     const std::string& resume = request.resume_token();
-    const uint64_t request_hash = HashOfRequest(*prepared, *parameters);
+    absl::StatusOr<sql::ViewParameters> view_parameters = ParseViewParameters(request);
+    if (!view_parameters.ok()) return view_parameters.status();
+    const uint64_t request_hash = HashOfRequest(*prepared, *parameters, *view_parameters);
     sql::ExecutionEnvironment environment{
         .tables = tables_,
         .deadline = call_->deadline(),
@@ -301,7 +308,8 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
         .caller = [text = prepared->text] { return sql::NameOfQuery(text); },
         // What is short, or has to begin again soon, is not divided.
         .idle_workers = short_until_.has_value() ? nullptr : idle_workers_,
-        .spill = spill_};
+        .spill = spill_,
+        .view_parameters = *std::move(view_parameters)};
     if (!resume.empty()) {
       absl::StatusOr<ResumeToken> token = queries_->tokens().ReadResume(resume);
       if (!token.ok()) return token.status();
