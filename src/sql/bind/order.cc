@@ -25,6 +25,11 @@ size_t OrdinalOf(const Expr& expr) {
   return error == std::errc() && end == expr.text.data() + expr.text.size() ? ordinal : 0;
 }
 
+bool IsEmptyGroupBy(const Query& query) {
+  return query.group_by.size() == 1 && query.group_by[0]->kind == Expr::Kind::kGrouping &&
+         query.group_by[0]->text == "()";
+}
+
 bool HasCalls(const Expression& expr) { return ReadsColumnsIn(expr, kAggregateBase, kSelectBase); }
 
 }  // namespace
@@ -39,10 +44,11 @@ absl::Status QueryBinder::RefuseLiteral(const Expr& expr, const Expression& boun
 
 absl::Status QueryBinder::BindGroupBy(const Query& query, const Site& site, SelectBlock* block) {
   block->is_grouped = query.group_by_all || !query.group_by.empty();
+  if (IsEmptyGroupBy(query)) return RequireExtension(query.group_by[0]->position, "GROUP BY ()");
   if (query.group_by_all) {
     for (const BoundItem& item : block->items) {
       if (HasCalls(*item.expr) || ReferencesOf(*item.expr).empty()) continue;
-      SONDE_TRY(AddGroupKey(CloneDeep(*item.expr), item.position, block));
+      SONDE_TRY(AddGroupKey(CloneDeep(*item.expr), item.position, block).status());
     }
     return absl::OkStatus();
   }
@@ -50,12 +56,13 @@ absl::Status QueryBinder::BindGroupBy(const Query& query, const Site& site, Sele
   inside.clause = "GROUP BY";
   inside.aggregates = nullptr;
   inside.windows = nullptr;
-  for (const ExprPtr& expr : query.group_by) SONDE_TRY(BindGroupItem(*expr, inside, block));
-  return absl::OkStatus();
+  std::vector<const Expr*> items;
+  for (const ExprPtr& expr : query.group_by) items.push_back(expr.get());
+  return BindGroupItems(items, [&](const Expr& expr) { return BindGroupItem(expr, inside, block); }, block);
 }
 
-absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, SelectBlock* block) {
-  const BoundItem* item = nullptr;
+absl::StatusOr<size_t> QueryBinder::BindGroupItem(const Expr& expr, const Site& site, SelectBlock* block) {
+  BoundItem* item = nullptr;
   if (expr.kind == Expr::Kind::kInt) {
     const size_t ordinal = OrdinalOf(expr);
     if (ordinal == 0 || ordinal > block->items.size()) {
@@ -64,7 +71,7 @@ absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, Sele
     }
     item = &block->items[ordinal - 1];
   } else if (expr.kind == Expr::Kind::kName) {
-    for (const BoundItem& candidate : block->items) {
+    for (BoundItem& candidate : block->items) {
       if (!candidate.has_alias || !SameName(candidate.name, expr.text)) continue;
       if (item != nullptr && !IsSame(*item->expr, *candidate.expr)) {
         return Error(expr.position,
@@ -82,23 +89,25 @@ absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, Sele
                    fmt::format("Column {} contains an {} function, which is not allowed in GROUP BY",
                                expr.text, is_window ? "analytic" : "aggregation"));
     }
-    return AddGroupKey(CloneDeep(*item->expr), expr.position, block);
+    SONDE_TRY_SET(const size_t key, AddGroupKey(CloneDeep(*item->expr), expr.position, block));
+    item->key = key;
+    return key;
   }
   SONDE_TRY_SET(ExpressionPtr key, BindExpression(expr, site));
   SONDE_TRY(RefuseLiteral(expr, *key, "GROUP BY"));
   return AddGroupKey(std::move(key), expr.position, block);
 }
 
-absl::Status QueryBinder::AddGroupKey(ExpressionPtr key, Position position, SelectBlock* block) {
+absl::StatusOr<size_t> QueryBinder::AddGroupKey(ExpressionPtr key, Position position, SelectBlock* block) {
   if (!key->type.IsGroupable()) {
     return Error(position,
                  fmt::format("Grouping by expressions of type {} is not allowed", key->type.ToString()));
   }
-  for (const ExpressionPtr& other : block->keys) {
-    if (IsSame(*other, *key)) return absl::OkStatus();
+  for (size_t i = 0; i < block->keys.size(); ++i) {
+    if (IsSame(*block->keys[i], *key)) return i;
   }
   block->keys.push_back(std::move(key));
-  return absl::OkStatus();
+  return block->keys.size() - 1;
 }
 
 absl::Status QueryBinder::BindOrderBy(const std::vector<OrderItem>& order_by, const Site& site,
