@@ -14,9 +14,9 @@
 #include "base/format.h"
 #include "model/limits.h"
 #include "table/commit_line.h"
+#include "wire/admin/backup_operations.h"
 #include "wire/admin/iam_calls.h"
 #include "wire/admin/instance_admin_service.h"
-#include "wire/admin/operations.h"
 #include "wire/admin/table_admin_service.h"
 #include "wire/call/door.h"
 #include "wire/call/not_built.h"
@@ -24,6 +24,10 @@
 #include "wire/data/change_streams.h"
 #include "wire/data/data_service.h"
 #include "wire/health_service.h"
+#include "wire/operations/operation_runner.h"
+#include "wire/operations/operation_waits.h"
+#include "wire/operations/operations.h"
+#include "wire/operations/operations_service.h"
 #include "wire/reflection_service.h"
 #include "wire/resources/instance_store.h"
 #include "wire/sql/prepared_queries.h"
@@ -43,6 +47,10 @@ constexpr int64_t kAdminBytesMax = 32 << 20;
 
 // How often backups are looked at that expire, cool, or have not been counted.
 constexpr absl::Duration kBackupSweepInterval = absl::Seconds(20);
+
+// Calls that wait for an operation.
+constexpr int64_t kOperationWaitsMax = 1'000;
+constexpr int64_t kOperationWaitBytesMax = 8 << 20;
 
 // Watches of health: about as many as there may be connections.
 constexpr int64_t kHealthWatchesMax = 10'000;
@@ -75,11 +83,14 @@ size_t ReaderThreads(size_t asked) {
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables, KeyVisualizer* key_visualizer,
         std::unique_ptr<PreparedQueries> prepared_queries, std::unique_ptr<Backups> all_backups,
-        std::unique_ptr<InstanceStore> instance_store)
+        std::unique_ptr<InstanceStore> instance_store, std::unique_ptr<Operations> all_operations)
       : queries(std::move(prepared_queries)),
         spooled(options.sql_spill, options.sql_spooled),
         backups(std::move(all_backups)),
         instances(std::move(instance_store)),
+        operations(std::move(all_operations)),
+        operation_runner(operations.get(),
+                         BackupOperationKinds(backups.get(), instances.get(), &tables->clock())),
         workers(options.worker_threads, {}, turn_clock.get()),
         large_readers(kLargeReaderThreads, kLargeWait, turn_clock.get()),
         large_waiters(kLargeWaiterThreads, kLargeWriteWait, turn_clock.get()),
@@ -93,7 +104,6 @@ struct GrpcServer::Parts {
                           .per_second = options.writes_per_second}),
         administration("calls of the administration", {.requests = kAdminCallsMax, .bytes = kAdminBytesMax}),
         stalled_reads(options.read_patience),
-        operations(static_cast<uint64_t>(tables->clock().NowMicros())),
         change_streams(tables, &workers, options.read_bytes_max / 2),
         commit_line(tables, &workers,
                     {.commits_max = CommitsMax(),
@@ -124,16 +134,17 @@ struct GrpcServer::Parts {
               }} {
     AddDataService(tables, &change_streams, calls, &router);
     AddSqlCalls(tables, queries.get(), &spooled, &query_metrics, calls, &router);
-    AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), &operations,
-                         calls, &router);
-    AddInstanceAdminService(tables, instances.get(), &operations, key_visualizer, calls, &router);
+    AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), operations.get(),
+                         &operation_runner, calls, &router);
+    AddInstanceAdminService(tables, instances.get(), operations.get(), key_visualizer, calls, &router);
     if (options.policies != nullptr) {
       for (const std::string_view service : {kTableAdminService, kInstanceAdminService}) {
         AddIamCalls(service, {tables, instances.get(), backups.get(), options.policies, options.access},
                     calls, &router);
       }
     }
-    AddOperationsService(&operations, calls, &router);
+    AddOperationsService({operations.get(), &operation_runner, &operation_waits, &operation_waits_admission},
+                         calls, &router);
     AddHealthService(&health_watches, &router);
     AddReflectionServices(&reflections, &router);
     router.SetFallback([](const rpc::UnknownCall& call) { return ToCallStatus(CallNotBuilt(call.path)); });
@@ -146,6 +157,9 @@ struct GrpcServer::Parts {
   SpooledResults spooled;
   const std::unique_ptr<Backups> backups;
   const std::unique_ptr<InstanceStore> instances;
+  const std::unique_ptr<Operations> operations;
+  OperationRunner operation_runner;
+  OperationWaits operation_waits{operations.get()};
   BackupSweeper backup_sweeper{backups.get(), kBackupSweepInterval, [](const absl::Status& error) {
                                  spdlog::error("Sweeping backups: {}", std::string(error.message()));
                                }};
@@ -161,9 +175,10 @@ struct GrpcServer::Parts {
   Admission administration;
   StalledReads stalled_reads;
   StepCost read_cost;
-  Operations operations;
   ChangeStreamCalls change_streams;
   CommitLine commit_line;
+  Admission operation_waits_admission{"waits for operations",
+                                      {.requests = kOperationWaitsMax, .bytes = kOperationWaitBytesMax}};
   Admission health_watches{"health watches", {.requests = kHealthWatchesMax, .bytes = kHealthBytesMax}};
   Admission reflections{"calls of reflection", {.requests = kReflectionsMax, .bytes = kReflectionBytesMax}};
   const CallResources calls;
@@ -188,8 +203,12 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
       InstanceStore::Open(&tables->engine(), &tables->catalog(), backups->get(), &tables->clock(),
                           {.refuses_clusters = options.refuses_clusters, .companions = options.policies});
   if (!instances.ok()) return instances.status();
+  absl::StatusOr<std::unique_ptr<Operations>> operations =
+      Operations::Open(&tables->engine(), &tables->clock());
+  if (!operations.ok()) return operations.status();
+  if (absl::Status status = HoldRestoredBackups(**operations, backups->get()); !status.ok()) return status;
   auto parts = std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries),
-                                       *std::move(backups), *std::move(instances));
+                                       *std::move(backups), *std::move(instances), *std::move(operations));
   rpc::ServerOptions transport;
   transport.host = options.host;
   transport.port = options.port;
@@ -250,6 +269,8 @@ std::vector<Figure> GrpcServer::TransportFigures() const {
 
 int64_t GrpcServer::Shutdown(absl::Duration grace) {
   parts_->change_streams.End();
+  parts_->operation_waits.End();
+  parts_->operation_runner.Pause();
   return parts_->server->Shutdown(grace);
 }
 

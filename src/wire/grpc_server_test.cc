@@ -503,13 +503,37 @@ TEST_F(GrpcServerTest, FieldsThatAreNotBuiltAreNamedWithTheirCall) {
   admin::Table made;
   expect(admin_->CreateTable(&context, create, &made),
          std::string("tiered_storage_config of CreateTable is not built") + kPage);
-  google::longrunning::ListOperationsRequest list;
+}
+
+TEST_F(GrpcServerTest, OperationsOutliveTheServerAndAreWaitedFor) {
+  namespace lro = google::longrunning;
+  Start();
+  admin::UpdateTableRequest update;
+  update.mutable_table()->set_name(kTable);
+  update.mutable_table()->set_deletion_protection(true);
+  update.mutable_update_mask()->add_paths("deletion_protection");
+  grpc::ClientContext update_context;
+  lro::Operation made, found;
+  ASSERT_TRUE(admin_->UpdateTable(&update_context, update, &made).ok());
+  server_.reset();
+  Restart();
+  lro::WaitOperationRequest wait;
+  wait.set_name(made.name());
+  grpc::ClientContext wait_context;
+  const grpc::Status waited = operations_->WaitOperation(&wait_context, wait, &found);
+  ASSERT_TRUE(waited.ok()) << waited.error_message();
+  EXPECT_EQ(found.SerializeAsString(), made.SerializeAsString());
+  wait.mutable_timeout()->set_seconds(-1);
+  grpc::ClientContext refused_context;
+  EXPECT_EQ(operations_->WaitOperation(&refused_context, wait, &found).error_message(),
+            "Error in field 'timeout' : must be a duration that is not negative, but is -1 s and 0 ns");
+  lro::ListOperationsRequest list;
   list.set_name("operations/projects/p");
   list.set_filter("done");
-  google::longrunning::ListOperationsResponse listed;
+  lro::ListOperationsResponse listed;
   grpc::ClientContext list_context;
-  expect(operations_->ListOperations(&list_context, list, &listed),
-         std::string("filter of ListOperations is not built") + kPage);
+  EXPECT_EQ(operations_->ListOperations(&list_context, list, &listed).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 }  // namespace

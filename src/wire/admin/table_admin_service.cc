@@ -214,14 +214,14 @@ void AddConsistency(const AdminParts& parts, AdminService* service) {
 }  // namespace
 
 void AddTableAdminService(Tables* tables, InstanceStore* instances, Backups* backups,
-                          const ChangeStreams* streams, Operations* operations,
+                          const ChangeStreams* streams, Operations* operations, OperationRunner* runner,
                           const CallResources& resources, rpc::Router* router) {
   const AdminParts parts{tables, instances, streams, operations};
   AdminService service(resources, router);
   AddTables(parts, &service);
   AddAuthorizedViews(parts, &service);
   AddSchemaBundles(parts, &service);
-  AddBackups({backups, operations, &tables->clock()}, &service);
+  AddBackups({backups, runner, &tables->clock()}, &service);
   AddConsistency(parts, &service);
 }
 

@@ -137,8 +137,7 @@ absl::Status UpdateTable(Tables* tables, const ChangeStreams* streams, Operation
   *metadata.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(tables->clock().NowMicros());
   admin::Table table;
   ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, &table);
-  *response = operations->Done((*schema)->name, metadata, table);
-  return absl::OkStatus();
+  return operations->Done((*schema)->name, metadata, table, response);
 }
 
 }  // namespace sonde

@@ -9,7 +9,7 @@
 #include "catalog/catalog.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
-#include "wire/admin/operations.h"
+#include "wire/operations/operations.h"
 
 namespace sonde {
 

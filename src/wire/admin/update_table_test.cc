@@ -26,7 +26,7 @@ class UpdateTableTest : public testing::Test {
   absl::Status Update(const std::vector<std::string>& paths) {
     request_.mutable_update_mask()->clear_paths();
     for (const std::string& path : paths) request_.mutable_update_mask()->add_paths(path);
-    return UpdateTable(&tables_, &streams_, &operations_, request_, &operation_);
+    return UpdateTable(&tables_, &streams_, operations_.get(), request_, &operation_);
   }
 
   ManualClock clock_{1'700'000'000'000'000};
@@ -34,7 +34,7 @@ class UpdateTableTest : public testing::Test {
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
   Tables tables_{engine_.get(), catalog_.get(), &clock_, 1};
   ChangeStreams streams_{&tables_};
-  Operations operations_{1};
+  std::unique_ptr<Operations> operations_ = *Operations::Open(engine_.get(), &clock_);
   admin::UpdateTableRequest request_;
   google::longrunning::Operation operation_;
 };
@@ -50,7 +50,7 @@ TEST_F(UpdateTableTest, AnswersWithADoneOperationThatHoldsTheTable) {
   EXPECT_TRUE(table.deletion_protection());
   EXPECT_EQ(metadata.name(), kTable);
   EXPECT_EQ(metadata.end_time().seconds(), 1'700'000'000);
-  EXPECT_TRUE(operations_.Get(operation_.name()).ok());
+  EXPECT_TRUE(operations_->Get(operation_.name()).ok());
   EXPECT_EQ(catalog_->Delete(kTable).code(), absl::StatusCode::kFailedPrecondition);
 
   request_.mutable_table()->set_deletion_protection(false);

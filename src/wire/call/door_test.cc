@@ -11,8 +11,8 @@
 #include "backup/store/backups.h"
 #include "rpc/server.h"
 #include "table/commit_line.h"
+#include "wire/admin/backup_operations.h"
 #include "wire/admin/iam_calls.h"
-#include "wire/admin/operations.h"
 #include "wire/admin/table_admin_service.h"
 #include "wire/call/calls.h"
 #include "wire/call/door_test_support.h"
@@ -20,6 +20,7 @@
 #include "wire/call/service_names.h"
 #include "wire/data/change_streams.h"
 #include "wire/data/data_service.h"
+#include "wire/operations/operations_service.h"
 #include "wire/resources/instance_store.h"
 #include "work/turn_clock.h"
 #include "work/worker_pool.h"
@@ -38,8 +39,8 @@ class DoorTest : public DoorFixture {
     rpc::Router router;
     AddDataService(tables_.get(), &change_streams_, calls_, &router);
     AddTableAdminService(tables_.get(), instances_.get(), backups_.get(), &change_streams_.streams(),
-                         &operations_, calls_, &router);
-    AddOperationsService(&operations_, calls_, &router);
+                         operations_.get(), &runner_, calls_, &router);
+    AddOperationsService({operations_.get(), &runner_, &waits_, &administration_}, calls_, &router);
     for (const std::string_view service : {kTableAdminService, kInstanceAdminService}) {
       AddIamCalls(service, {tables_.get(), instances_.get(), backups_.get(), policies_.get(), &access_},
                   calls_, &router);
@@ -70,7 +71,9 @@ class DoorTest : public DoorFixture {
   StalledReads stalled_reads_{absl::Seconds(5)};
   StepCost read_cost_;
   RequestMetrics metrics_;
-  Operations operations_{1};
+  std::unique_ptr<Operations> operations_ = *Operations::Open(engine_.get(), &clock_);
+  OperationRunner runner_{operations_.get(), BackupOperationKinds(backups_.get(), instances_.get(), &clock_)};
+  OperationWaits waits_{operations_.get()};
   ChangeStreamCalls change_streams_{tables_.get(), &workers_, 64 << 20};
   CommitLine commit_line_{tables_.get(), &workers_, {}};
   const CallResources calls_{
