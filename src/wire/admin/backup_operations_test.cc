@@ -171,15 +171,16 @@ TEST_P(BackupOperationsTest, LeaveNothingWhenTheyAreCancelledAtAnyStep) {
     const std::unique_ptr<MemoryEngine> memory = MemoryEngine::Create();
     BackupServer(memory.get()).Prepare();
     std::atomic<int> steps = 0;
+    std::atomic<bool> is_counting = false;
     absl::Notification reached, asked;
     SteppingEngine engine(memory.get(), [&] {
       // The end must not be asked for here, where its locks are held.
-      if (steps++ != at_step) return;
+      if (!is_counting || steps++ != at_step) return;
       reached.Notify();
       asked.WaitForNotificationWithTimeout(absl::Milliseconds(20));
     });
     BackupServer server(&engine);
-    steps = 0;
+    is_counting = true;
     absl::StatusOr<std::string> name = kNoOperation;
     std::thread canceller([&] {
       if (!reached.WaitForNotificationWithTimeout(absl::Seconds(1))) return;

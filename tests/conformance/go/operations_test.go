@@ -114,7 +114,7 @@ func TestACancelledOperationEndsAndLeavesNothing(t *testing.T) {
 	f.write(f.createTable("t", "f"), cell{"row", "f", "q", 1, "value"})
 	operations := f.operations()
 	cancelled := 0
-	for i := 0; i < 20; i++ {
+	for i := 0; i < 5; i++ {
 		id := fmt.Sprintf("b%d", i)
 		begun := f.beginBackup(id, "t")
 		_, err := operations.CancelOperation(f.ctx, &longrunningpb.CancelOperationRequest{Name: begun.Name})
