@@ -200,7 +200,11 @@ TEST_P(BackupOperationsTest, LeaveNothingWhenTheyAreCancelledAtAnyStep) {
     server.ExpectWholeOrNothing(kind, operation.has_response());
     if (at_step >= steps_in_all || HasFailure()) break;
   }
-  EXPECT_GT(cancelled, 0);
+  // A copy has no step between its two writes, and the first of them makes it known;
+  // BackupsTest.ACopyThatIsCancelledLeavesNothing ends one there.
+  if (kind != "CopyBackup") {
+    EXPECT_GT(cancelled, 0);
+  }
   EXPECT_GT(ended, 0);
 }
 
