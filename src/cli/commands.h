@@ -13,6 +13,7 @@ void AddSqlCommand(CLI::App& app, int* exit_status);
 void AddKeyvizCommand(CLI::App& app, int* exit_status);
 void AddBenchCommand(CLI::App& app, int* exit_status);
 void AddCompactCommand(CLI::App& app, int* exit_status);
+void AddTableCommand(CLI::App& app, int* exit_status);
 void AddCheckCommand(CLI::App& app, int* exit_status);
 void AddAuthCommand(CLI::App& app, int* exit_status);
 void AddInitCommand(CLI::App& app, int* exit_status);

@@ -43,6 +43,7 @@ int RunProgram(int argc, char** argv) {
   AddKeyvizCommand(app, &exit_status);
   AddBenchCommand(app, &exit_status);
   AddCompactCommand(app, &exit_status);
+  AddTableCommand(app, &exit_status);
   AddCheckCommand(app, &exit_status);
   AddAuthCommand(app, &exit_status);
   AddInitCommand(app, &exit_status);

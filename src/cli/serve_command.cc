@@ -83,6 +83,17 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
               "names: an instance may have several clusters, all of which are names for the one copy of "
               "the data; refuse: a second cluster is refused")
           ->capture_default_str();
+  CLI::Option* strict_instances = serve->add_flag(
+      "--strict-instances", flags->values.strict_instances,
+      "tables need an instance that was created, and calls of the data API an app profile that "
+      "exists; otherwise the first table of an instance makes it");
+  CLI::Option* undelete_days =
+      serve
+          ->add_option(
+              "--undelete-days", flags->values.undelete_days,
+              "how long UndeleteTable brings a deleted table back, which takes room until then; 0: its "
+              "rows are dropped at once")
+          ->capture_default_str();
   CLI::Option* durability = serve
                                 ->add_option("--durability", flags->values.durability,
                                              "fsync: a write that was acknowledged survives the loss of "
@@ -131,6 +142,8 @@ void AddServeCommand(CLI::App& app, int* exit_status) {
     if (*writes_per_second) settings.writes_per_second = flags->values.writes_per_second;
     if (*sql_dialect) settings.sql_dialect = flags->values.sql_dialect;
     if (*clusters) settings.clusters = flags->values.clusters;
+    if (*strict_instances) settings.strict_instances = flags->values.strict_instances;
+    if (*undelete_days) settings.undelete_days = flags->values.undelete_days;
     if (*no_keyviz) settings.no_keyviz = flags->values.no_keyviz;
     if (*data_dir) settings.data_dir = flags->data_dir;
     if (*temporary) settings.temporary = flags->values.temporary;

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "absl/time/clock.h"
 #include "base/format.h"
 #include "base/processors.h"
+#include "engine/rocks/files/disk_guard.h"
 #include "server/certificates.h"
 #include "server/local_store.h"
 #include "server/memory_shares.h"
@@ -84,6 +86,13 @@ void EndInTime() {
   }).detach();
 }
 
+// The part of the disk of the data directory that is free.
+std::optional<double> FreeShare(const std::string& data_dir) {
+  const absl::StatusOr<DiskSpace> space = MeasureDisk(data_dir);
+  if (!space.ok() || space->size_bytes == 0) return std::nullopt;
+  return static_cast<double>(space->free_bytes) / static_cast<double>(space->size_bytes);
+}
+
 ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
                     const series::IngestService& ingest, LargeRoom* large_room,
                     const Certificates* certificates) {
@@ -107,6 +116,7 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           [server, certificates, is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
             std::vector<Figure> figures = server->TransportFigures();
             for (Figure& figure : certificates->Figures(absl::Now())) figures.push_back(std::move(figure));
+            for (Figure& figure : server->UpkeepFigures()) figures.push_back(std::move(figure));
             figures.push_back(Figure::Gauge("sonde_insecure_remote",
                                             "1: other machines are let in by --insecure-allow-remote.")
                                   .Add(is_insecure ? 1 : 0));
@@ -271,7 +281,10 @@ absl::Status Serve(ServeSettings settings) {
                          .audit = *access == nullptr ? nullptr : (*access)->audit(),
                          .policies = &(*store)->policies(),
                          .sql_dialect = DialectOf(settings),
-                         .refuses_clusters = settings.clusters == "refuse"},
+                         .refuses_clusters = settings.clusters == "refuse",
+                         .strict_instances = settings.strict_instances,
+                         .undelete_for = absl::Hours(24 * settings.undelete_days),
+                         .disk_free_share = [data_dir] { return FreeShare(data_dir); }},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return server.status();
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =

@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint64_t kMemoryBytesMin = uint64_t{64} << 20;
 constexpr int kPortMax = 65'535;
+constexpr int kUndeleteDaysMax = 3'650;
 constexpr int64_t kQuotaMax = 1'000'000'000;
 constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info", "warn", "error", "off"};
 
@@ -80,12 +81,16 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->sql_dialect = value.as<std::string>();
   } else if (key == "clusters") {
     settings->clusters = value.as<std::string>();
+  } else if (key == "strict_instances") {
+    settings->strict_instances = value.as<bool>();
+  } else if (key == "undelete_days") {
+    settings->undelete_days = value.as<int>();
   } else {
     return absl::InvalidArgumentError(fmt::format(
         "unknown key '{}'; known are host, port, http_port, no_http, no_keyviz, data_dir, temporary, "
         "memory, durability, log_level, "
         "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second, sql_dialect, "
-        "clusters, auth, audit_log, tls",
+        "clusters, strict_instances, undelete_days, auth, audit_log, tls",
         key));
   }
   return absl::OkStatus();
@@ -162,6 +167,10 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
   if (settings.clusters != "names" && settings.clusters != "refuse") {
     return absl::InvalidArgumentError(
         fmt::format("--clusters must be names or refuse, but is '{}'", settings.clusters));
+  }
+  if (settings.undelete_days < 0 || settings.undelete_days > kUndeleteDaysMax) {
+    return absl::InvalidArgumentError(fmt::format("--undelete-days must be from 0 (off) to {}, but is {}",
+                                                  kUndeleteDaysMax, settings.undelete_days));
   }
   const bool has_both = settings.tls.has_value() && settings.auth.has_value();
   if (!IsLoopback(settings.host) && !settings.insecure_allow_remote && !has_both) {

@@ -51,12 +51,18 @@ struct ServeSettings {
   // "refuse" a second one.
   std::string clusters = "names";
 
+  // Tables need an instance that was created, and data calls an app profile that exists; otherwise the first table of an instance
+  // makes it.
+  bool strict_instances = false;
+  // How long UndeleteTable may bring a deleted table back; 0: its rows are dropped at once.
+  int undelete_days = 7;
+
   bool operator==(const ServeSettings&) const = default;
 };
 
 // Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, temporary,
 // memory, durability, log_level, insecure_allow_remote, declared_series_only, reads_per_second,
-// writes_per_second, sql_dialect, clusters, auth, audit_log, and the section tls: certificate, key, client_ca,
+// writes_per_second, sql_dialect, clusters, strict_instances, undelete_days, auth, audit_log, and the section tls: certificate, key, client_ca,
 // require_client_certificate.  INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
 absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
 

@@ -61,6 +61,9 @@ TEST(ServeSettings, RefusesWhatIsOutOfBounds) {
   EXPECT_EQ(message({.sql_dialect = "ansi"}), "--sql-dialect must be extended or production, but is 'ansi'");
   EXPECT_EQ(message({.clusters = "refuse"}), "");
   EXPECT_EQ(message({.clusters = "copies"}), "--clusters must be names or refuse, but is 'copies'");
+  EXPECT_EQ(message({.undelete_days = 0}), "");
+  EXPECT_EQ(message({.undelete_days = -1}), "--undelete-days must be from 0 (off) to 3650, but is -1");
+  EXPECT_EQ(message({.undelete_days = 3'651}), "--undelete-days must be from 0 (off) to 3650, but is 3651");
   EXPECT_EQ(message({.durability = "maybe"}), "--durability must be fsync or os, but is 'maybe'");
   EXPECT_THAT(message({.host = "0.0.0.0"}), testing::HasSubstr("--insecure-allow-remote"));
   EXPECT_EQ(message({.host = "0.0.0.0", .insecure_allow_remote = true}), "");

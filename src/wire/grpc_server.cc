@@ -14,6 +14,9 @@
 #include "base/format.h"
 #include "model/limits.h"
 #include "table/commit_line.h"
+#include "upkeep/automated_backups.h"
+#include "upkeep/repeated_work.h"
+#include "upkeep/table_purger.h"
 #include "wire/admin/iam_calls.h"
 #include "wire/admin/instance_admin_service.h"
 #include "wire/admin/operations.h"
@@ -44,6 +47,10 @@ constexpr int64_t kAdminBytesMax = 32 << 20;
 // How often backups are looked at that expire, cool, or have not been counted.
 constexpr absl::Duration kBackupSweepInterval = absl::Seconds(20);
 
+// How often deleted tables are looked at whose time has come, or whose space is needed; and tables whose automated backup is due.
+constexpr absl::Duration kPurgeInterval = absl::Seconds(20);
+constexpr absl::Duration kAutomatedBackupLook = absl::Seconds(20);
+
 // Watches of health: about as many as there may be connections.
 constexpr int64_t kHealthWatchesMax = 10'000;
 constexpr int64_t kHealthBytesMax = 64 << 20;
@@ -68,6 +75,14 @@ int CommitsMax() { return static_cast<int>(std::clamp(std::thread::hardware_conc
 size_t ReaderThreads(size_t asked) {
   constexpr size_t kLeast = 4;
   return asked > 0 ? asked : std::max<size_t>(kLeast, 2 * std::thread::hardware_concurrency());
+}
+
+// The cluster that has the automated backups of an instance: the first by its name.
+absl::StatusOr<std::string> FirstCluster(const InstanceStore& instances, std::string_view instance) {
+  const absl::StatusOr<std::vector<InstanceStore::Cluster>> clusters = instances.ListClusters(instance);
+  if (!clusters.ok()) return clusters.status();
+  if (clusters->empty()) return absl::NotFoundError(fmt::format("Instance {} has no cluster", instance));
+  return clusters->front().name();
 }
 
 }  // namespace
@@ -118,14 +133,15 @@ struct GrpcServer::Parts {
               .large_room = options.large_room,
               .spill = options.sql_spill,
               .idle_workers = options.idle_workers,
-              .check_transaction = [this](std::string_view table_name, std::string_view app_profile_id) {
-                return instances->CheckTransaction(table_name.substr(0, table_name.find("/tables/")),
-                                                   app_profile_id);
-              }} {
+              .profiles = instances.get()},
+        purger(&tables->catalog(), &tables->engine(), &tables->clock(),
+               {.keep = options.undelete_for, .free_share = options.disk_free_share}),
+        automated_backups(&tables->catalog(), backups.get(), &tables->clock(),
+                          [this](std::string_view instance) { return FirstCluster(*instances, instance); }) {
     AddDataService(tables, &change_streams, calls, &router);
     AddSqlCalls(tables, queries.get(), &spooled, &query_metrics, calls, &router);
     AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), &operations,
-                         calls, &router);
+                         /*keeps_deleted=*/options.undelete_for > absl::ZeroDuration(), calls, &router);
     AddInstanceAdminService(tables, instances.get(), &operations, key_visualizer, calls, &router);
     if (options.policies != nullptr) {
       for (const std::string_view service : {kTableAdminService, kInstanceAdminService}) {
@@ -167,6 +183,15 @@ struct GrpcServer::Parts {
   Admission health_watches{"health watches", {.requests = kHealthWatchesMax, .bytes = kHealthBytesMax}};
   Admission reflections{"calls of reflection", {.requests = kReflectionsMax, .bytes = kReflectionBytesMax}};
   const CallResources calls;
+  TablePurger purger;
+  AutomatedBackups automated_backups;
+  RepeatedWork purging{kPurgeInterval, [this] { return purger.Sweep(); },
+                       [](const absl::Status& error) {
+                         spdlog::error("Dropping deleted tables: {}", std::string(error.message()));
+                       }};
+  RepeatedWork backing_up{
+      kAutomatedBackupLook, [this] { return automated_backups.Run(); },
+      [](const absl::Status& error) { spdlog::error("{}", std::string(error.message())); }};
   std::optional<CallDoor> door;         // nullopt: authentication is off
   rpc::Router router;                   // until the server has it
   std::unique_ptr<rpc::Server> server;  // first to go: its calls use all of the above
@@ -186,7 +211,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   if (!backups.ok()) return backups.status();
   absl::StatusOr<std::unique_ptr<InstanceStore>> instances =
       InstanceStore::Open(&tables->engine(), &tables->catalog(), backups->get(), &tables->clock(),
-                          {.refuses_clusters = options.refuses_clusters, .companions = options.policies});
+                          {.refuses_clusters = options.refuses_clusters,
+                           .is_strict = options.strict_instances,
+                           .companions = options.policies});
   if (!instances.ok()) return instances.status();
   auto parts = std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries),
                                        *std::move(backups), *std::move(instances));
@@ -246,6 +273,12 @@ std::vector<Figure> GrpcServer::TransportFigures() const {
       Figure::Counter("sonde_grpc_calls_total", "Calls that began.").Add(number(facts.begun)),
       std::move(bytes),
       std::move(refused)};
+}
+
+std::vector<Figure> GrpcServer::UpkeepFigures() const {
+  std::vector<Figure> figures = parts_->purger.Figures();
+  MergeFigures(parts_->automated_backups.Figures(), &figures);
+  return figures;
 }
 
 int64_t GrpcServer::Shutdown(absl::Duration grace) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,12 @@ struct GrpcServerOptions {
   sql::Dialect sql_dialect = sql::Dialect::kSonde;
   // An instance has one cluster, as there is one copy of the data.
   bool refuses_clusters = false;
+  // Tables need an instance that was created, and data calls an app profile that exists.
+  bool strict_instances = false;
+  // How long UndeleteTable may bring a deleted table back.  0: deleted tables are dropped at once.
+  absl::Duration undelete_for = absl::Hours(24 * 7);
+  // The part of the disk that is free: when it is low, deleted tables are dropped sooner.  Null: nobody can tell.
+  std::function<std::optional<double>()> disk_free_share = nullptr;
 };
 
 class CommitLine;
@@ -105,6 +112,8 @@ class GrpcServer {
   rpc::ServerFacts transport_facts() const;
   // The transport's facts as figures for /metrics.
   std::vector<Figure> TransportFigures() const;
+  // Figures of what is done by the clock: dropping deleted tables, making automated backups.
+  std::vector<Figure> UpkeepFigures() const;
   // Returns false if no connection can be taken now, as no file descriptor is left, or none will be any more.
   bool is_accepting() const;
   // Takes no new requests; those under way may go on for `grace`.  Returns how many have not ended even then:

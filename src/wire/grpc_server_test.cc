@@ -495,14 +495,6 @@ TEST_F(GrpcServerTest, FieldsThatAreNotBuiltAreNamedWithTheirCall) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_THAT(status.error_message(), testing::AllOf(HasSubstr("of ReadRows"), HasSubstr("bigtable-features"),
                                                      HasSubstr("docs/compatibility.md")));
-  admin::CreateTableRequest create;
-  create.set_parent(kInstance);
-  create.set_table_id("u");
-  create.mutable_table()->mutable_tiered_storage_config();
-  grpc::ClientContext context;
-  admin::Table made;
-  expect(admin_->CreateTable(&context, create, &made),
-         std::string("tiered_storage_config of CreateTable is not built") + kPage);
   google::longrunning::ListOperationsRequest list;
   list.set_name("operations/projects/p");
   list.set_filter("done");

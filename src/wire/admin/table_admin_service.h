@@ -10,9 +10,9 @@
 
 namespace sonde {
 
-// Nothing is owned.
+// Nothing is owned.  `keeps_deleted`: the rows of a table that DeleteTable deletes are kept for UndeleteTable.
 void AddTableAdminService(Tables* tables, InstanceStore* instances, Backups* backups,
-                          const ChangeStreams* streams, Operations* operations,
+                          const ChangeStreams* streams, Operations* operations, bool keeps_deleted,
                           const CallResources& resources, rpc::Router* router);
 
 }  // namespace sonde

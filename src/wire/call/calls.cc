@@ -44,6 +44,12 @@ absl::Status Parse(std::string_view bytes, Admission::Place* place, google::prot
   return absl::InvalidArgumentError("The request is not a " + type.full_name());
 }
 
+// `method`: "google.bigtable.v2.Bigtable.ReadRows".
+ProfileFields ProfileFieldsOf(const std::string& method) {
+  const auto* const found = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(method);
+  return found == nullptr ? ProfileFields() : ProfileFields(*found->input_type());
+}
+
 std::string NameOfRequest(int64_t bytes) { return fmt::format("A request of {} bytes", bytes); }
 
 }  // namespace
@@ -128,6 +134,10 @@ void RequestHandler::WaitForRoom(int64_t bytes) {
 }
 
 void RequestHandler::OnMessage(rpc::MessageBytes message) {
+  const absl::StatusOr<Priority> priority =
+      method_.profile_fields.Admit(method_.kind.profiles, method_.kind.use, message.view());
+  if (!priority.ok()) return End(priority.status(), rpc::Message());
+  priority_ = *priority;
   if (is_large_) {
     place_.large()->MarkWrite();
     return method_.answer(CallEnd(this), std::move(message), std::move(place_));
@@ -171,9 +181,9 @@ void RequestHandler::OnWriteDone(bool ok) {
 }
 
 void Service::Add(std::string_view method, const CallKind& kind, AnswerRequest answer) {
-  Add(method, [of_calls = RequestMethod{method, kind, metrics_, std::move(answer)}](rpc::Call* call) {
-    return std::make_unique<RequestHandler>(call, &of_calls);
-  });
+  ProfileFields fields = ProfileFieldsOf(fmt::format("{}.{}", name_, method));
+  Add(method, [of_calls = RequestMethod{method, kind, metrics_, std::move(answer), std::move(fields)}](
+                  rpc::Call* call) { return std::make_unique<RequestHandler>(call, &of_calls); });
 }
 
 void Service::Add(std::string_view method, std::function<std::unique_ptr<rpc::Handler>(rpc::Call*)> make) {

@@ -38,7 +38,7 @@ class DoorTest : public DoorFixture {
     rpc::Router router;
     AddDataService(tables_.get(), &change_streams_, calls_, &router);
     AddTableAdminService(tables_.get(), instances_.get(), backups_.get(), &change_streams_.streams(),
-                         &operations_, calls_, &router);
+                         &operations_, /*keeps_deleted=*/true, calls_, &router);
     AddOperationsService(&operations_, calls_, &router);
     for (const std::string_view service : {kTableAdminService, kInstanceAdminService}) {
       AddIamCalls(service, {tables_.get(), instances_.get(), backups_.get(), policies_.get(), &access_},
@@ -73,22 +73,20 @@ class DoorTest : public DoorFixture {
   Operations operations_{1};
   ChangeStreamCalls change_streams_{tables_.get(), &workers_, 64 << 20};
   CommitLine commit_line_{tables_.get(), &workers_, {}};
-  const CallResources calls_{
-      .workers = &workers_,
-      .readers = &workers_,
-      .reads = &reads_,
-      .writes = &writes_,
-      .administration = &administration_,
-      .stalled_reads = &stalled_reads_,
-      .read_cost = &read_cost_,
-      .commit_line = &commit_line_,
-      .metrics = &metrics_,
-      .writes_block = false,
-      .reads_block = false,
-      .large_readers = &workers_,
-      .large_waiters = &workers_,
-      .large_room = nullptr,
-      .check_transaction = [](std::string_view, std::string_view) { return absl::OkStatus(); }};
+  const CallResources calls_{.workers = &workers_,
+                             .readers = &workers_,
+                             .reads = &reads_,
+                             .writes = &writes_,
+                             .administration = &administration_,
+                             .stalled_reads = &stalled_reads_,
+                             .read_cost = &read_cost_,
+                             .commit_line = &commit_line_,
+                             .metrics = &metrics_,
+                             .writes_block = false,
+                             .reads_block = false,
+                             .large_readers = &workers_,
+                             .large_waiters = &workers_,
+                             .large_room = nullptr};
   CallDoor door_{{&access_, audit_.get(), &metrics_, &clock_}};
   std::unique_ptr<rpc::Server> server_;
 };

@@ -90,18 +90,21 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     return Room::kTake;
   }
   void OnMessage(rpc::MessageBytes bytes) override {
+    static const ProfileFields fields(*pb::ReadRowsRequest::descriptor());
+    const absl::StatusOr<Priority> priority = fields.Admit(kind_.profiles, kind_.use, bytes.view());
+    if (!priority.ok()) return FinishWith(priority.status());
+    priority_ = *priority;
     if (absl::Status status = share_.Take(kind_); !status.ok()) return FinishWith(status);
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return FinishWith(place.status());
     place_ = *std::move(place);
     if (GoesAmongReaders()) {
-      return readers_->Submit(call_->deadline(),
-                              [this, bytes = std::move(bytes)](const absl::Status& status) mutable {
-                                if (!status.ok()) return FinishWith(status);
-                                if (absl::Status opened = Open(&bytes); !opened.ok())
-                                  return FinishWith(opened);
-                                Produce(kRowsPerStep, /*inline_only=*/false);
-                              });
+      auto begin = [this, bytes = std::move(bytes)](const absl::Status& status) mutable {
+        if (!status.ok()) return FinishWith(status);
+        if (absl::Status opened = Open(&bytes); !opened.ok()) return FinishWith(opened);
+        Produce(kRowsPerStep, /*inline_only=*/false);
+      };
+      return readers_->Submit(call_->deadline(), std::move(begin), priority_);
     }
     if (absl::Status status = Open(&bytes); !status.ok()) return FinishWith(status);
     Produce(kRowsInlineMax, /*inline_only=*/true);
@@ -134,8 +137,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     return kind;
   }
 
-  // Whether the thread that requests come in on is not to read: it must not wait, nor be busy for long.
-  bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh(); }
+  // Whether the thread that requests come in on is not to read: it must not wait, nor be busy for long.  Among the readers, others go
+  // before a read of a lower priority.
+  bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh() || priority_ != Priority::kHigh; }
 
   absl::Status Open(rpc::MessageBytes* bytes) {
     ParsedRequest<pb::ReadRowsRequest> parsed;
@@ -188,10 +192,11 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void ProduceAmongReaders() {
-    const bool is_taken = readers_->Submit([this] {
+    auto go_on = [this] {
       large_place_.Shrink(0);  // of the message before; this may take a while
       Produce(kRowsPerStep, /*inline_only=*/false);
-    });
+    };
+    const bool is_taken = readers_->Submit(std::move(go_on), priority_);
     if (!is_taken) End(Overloaded());
   }
 
@@ -414,6 +419,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   rpc::Call* const call_;
   ConnectionShare share_;
   const CallKind kind_;
+  Priority priority_ = Priority::kHigh;  // known when the request is there
   Tables* const tables_;
   WorkerPool* const readers_;
   StalledReads* const stalled_reads_;

@@ -165,6 +165,10 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   }
 
   void OnMessage(rpc::MessageBytes bytes) override {
+    static const ProfileFields fields(*pb::ExecuteQueryRequest::descriptor());
+    const absl::StatusOr<Priority> priority = fields.Admit(kind_.profiles, kind_.use, bytes.view());
+    if (!priority.ok()) return End(priority.status());
+    priority_ = *priority;
     if (absl::Status status = share_.Take(kind_); !status.ok()) return End(status);
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return End(place.status());
@@ -181,7 +185,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     if (!ok) return End(absl::CancelledError("The client has gone"));
     message_bytes_ = 0;
     if (stream_ == nullptr) return End(absl::OkStatus());
-    if (!kind_.workers->Submit([this] { Produce(); })) End(Overloaded());
+    if (!kind_.workers->Submit([this] { Produce(); }, priority_)) End(Overloaded());
   }
   void SuspendIfWaiting(absl::Time since) override {
     const absl::MutexLock lock(&waiting_mutex_);
@@ -202,7 +206,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   }
 
   // Whether the thread that requests come in on is not to read (ReadRows decides so, too).
-  bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh(); }
+  bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh() || priority_ != Priority::kHigh; }
 
   absl::Status Parse(rpc::MessageBytes* bytes) {
     request_.emplace();
@@ -236,13 +240,14 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   // `bytes`: those of the request, unless it is parsed already.
   void AnswerAmongReaders(rpc::MessageBytes bytes) {
     short_until_.reset();
-    kind_.workers->Submit(call_->deadline(), [this, bytes = std::move(bytes)](absl::Status status) mutable {
+    auto answer = [this, bytes = std::move(bytes)](absl::Status status) mutable {
       if (status.ok() && !request_.has_value()) status = Parse(&bytes);
       if (status.ok()) status = Open();
       if (!status.ok()) return End(status);
       if (first_.has_value()) return Write(*std::exchange(first_, std::nullopt));
       Produce();
-    });
+    };
+    kind_.workers->Submit(call_->deadline(), std::move(answer), priority_);
   }
 
   absl::Status Open() {
@@ -416,6 +421,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   rpc::Call* const call_;
   ConnectionShare share_;
   const CallKind kind_;
+  Priority priority_ = Priority::kHigh;  // known when the request is there
   Tables* const tables_;
   PreparedQueries* const queries_;
   SpooledResults* const spooled_;
