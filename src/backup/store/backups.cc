@@ -27,13 +27,15 @@ absl::Status NotReady(std::string_view name) {
       fmt::format("Backup {} is being created: try again when its state is READY", name));
 }
 
-// The schema of a restored table: production restores neither rules nor protection, streams, or views.
+// The schema of a restored table: production restores neither rules nor protection, streams, policies, or views.
 TableSchema RestoredSchema(const BackupRecord& record, std::string_view table_name, TableId id) {
   TableSchema schema = record.schema;
   schema.name = std::string(table_name);
   schema.id = id;
   schema.deletion_protection = false;
   schema.change_stream.reset();
+  schema.automated_backups.reset();
+  schema.infrequent_access_micros.reset();
   for (FamilySchema& family : schema.families) family.gc_rule = GcRule();
   const Backup& backup = record.backup;
   schema.restored_from = {.backup = backup.name,

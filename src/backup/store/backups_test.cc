@@ -29,6 +29,8 @@ class BackupsTest : public testing::Test {
     TableSchema schema{.name = TableName("t"), .deletion_protection = true};
     schema.families = {{.name = "a", .gc_rule = {GcRule::MaxVersions{1}}},
                        {.name = "b", .value_type = "type"}};
+    schema.automated_backups = {.retention_micros = 1};
+    schema.infrequent_access_micros = 1;
     schema_ = *catalog_->Create(schema);
     Put("row", "1");
   }
@@ -145,6 +147,8 @@ TEST_F(BackupsTest, ARestoredTableHasTheRowsOfTheMomentAndNoRules) {
   ASSERT_TRUE(restored.ok()) << restored.status();
   EXPECT_THAT(Rows((*restored)->id), ElementsAre("row=1"));
   EXPECT_FALSE((*restored)->deletion_protection);
+  EXPECT_FALSE((*restored)->automated_backups.has_value());
+  EXPECT_FALSE((*restored)->infrequent_access_micros.has_value());
   EXPECT_EQ((*restored)->FindFamily("a")->gc_rule, GcRule());
   EXPECT_EQ((*restored)->FindFamily("b")->value_type, "type");
   EXPECT_EQ((*restored)->restored_from->backup, BackupName("b"));
