@@ -335,6 +335,10 @@ HttpServer::~HttpServer() {
   parts_->queue.reset();
 }
 
+void HttpServer::End(absl::Duration grace) { parts_->lobby->End(absl::ToChronoMilliseconds(grace)); }
+
+void HttpServer::HurryEnd() { parts_->lobby->HurryEnd(); }
+
 int HttpServer::port() const { return parts_->port; }
 
 std::string HttpServer::url() const {
