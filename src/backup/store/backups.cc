@@ -186,8 +186,14 @@ absl::StatusOr<Backup> Backups::Make(std::string_view name) {
     ready.backup.state = BackupState::kReady;
     ready.backup.end = std::max(Now(), ready.backup.start);
     status = Write(ready, stored->version);
-    if (status.ok()) return ready.backup;
+    if (status.ok()) {
+      const absl::MutexLock progress_lock(&progress_mutex_);
+      ++progress_.ready;
+      progress_.last = std::max(progress_.last.value_or(absl::InfinitePast()), *ready.backup.end);
+      return ready.backup;
+    }
   }
+  CountFailure();
   DeleteRecord(*stored).IgnoreError();  // otherwise the next start does
   DropIfUnnamed(snapshot).IgnoreError();
   return status;
@@ -296,10 +302,34 @@ absl::StatusOr<TableSchemaRef> Backups::RestoreInto(TableId id, const Stored& st
 
 absl::Status Backups::Sweep() {
   absl::StatusOr<std::vector<Stored>> all = Read("");
-  if (!all.ok()) return all.status();
+  if (!all.ok()) {
+    CountFailure();
+    return all.status();
+  }
+  Progress found;
+  for (const Stored& stored : *all) {
+    const Backup& backup = stored.record.backup;
+    if (backup.state != BackupState::kReady || backup.expire <= Now()) continue;
+    ++found.ready;
+    if (backup.source_backup.empty() && backup.end.has_value())
+      found.last = std::max(found.last.value_or(absl::InfinitePast()), *backup.end);
+  }
   absl::Status first;
   for (Stored& stored : *all) first.Update(SweepOne(std::move(stored)));
+  const absl::MutexLock lock(&progress_mutex_);
+  found.failures = progress_.failures + (first.ok() ? 0 : 1);
+  progress_ = found;
   return first;
+}
+
+void Backups::CountFailure() {
+  const absl::MutexLock lock(&progress_mutex_);
+  ++progress_.failures;
+}
+
+Backups::Progress Backups::progress() const {
+  const absl::MutexLock lock(&progress_mutex_);
+  return progress_;
 }
 
 absl::Status Backups::SweepOne(Stored stored) {

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,6 +87,14 @@ class Backups {
   // that were not counted.  To be called now and then.  Goes on after an error, and returns the first.
   absl::Status Sweep();
 
+  // About the backups since the start of this object, as of the last Make or Sweep.
+  struct Progress {
+    int64_t ready = 0;               // backups that are READY
+    std::optional<absl::Time> last;  // when the newest of these that is no copy was complete
+    int64_t failures = 0;            // backups that could not be made, and sweeps that met an error
+  };
+  Progress progress() const;
+
  private:
   Backups(Engine* engine, Catalog* catalog, const Clock* clock, const Options& options)
       : engine_(engine), catalog_(catalog), clock_(clock), options_(options) {}
@@ -109,6 +118,7 @@ class Backups {
   absl::StatusOr<TableSchemaRef> RestoreInto(TableId id, const Stored& stored, std::string_view table_name,
                                              const Snapshots::RestoreOptions& options);
   absl::Status SweepOne(Stored stored);
+  void CountFailure();
 
   Engine* const engine_;
   Catalog* const catalog_;
@@ -116,6 +126,8 @@ class Backups {
   const Options options_;
 
   mutable absl::Mutex mutex_;  // held while records are changed
+  mutable absl::Mutex progress_mutex_;
+  Progress progress_ ABSL_GUARDED_BY(progress_mutex_);
   // How many restores read a snapshot.
   absl::flat_hash_map<std::string, int> restoring_ ABSL_GUARDED_BY(mutex_);
 };

@@ -269,6 +269,28 @@ TEST_F(BackupsTest, UpdateChangesTimesOfAReadyBackup) {
   EXPECT_EQ(backups_->Update(BackupName("c"), later).status().code(), StatusCode::kFailedPrecondition);
 }
 
+TEST_F(BackupsTest, ProgressTellsOfTheNewestAndOfFailures) {
+  EXPECT_EQ(backups_->progress().last, std::nullopt);
+  const absl::Time first = Now();
+  ASSERT_TRUE(MakeBackup("b").ok());
+  EXPECT_EQ(backups_->progress().last, first);
+  clock_.Advance(1'000'000);
+  ASSERT_TRUE(backups_->Copy(BackupName("b"), Wanted("c")).ok());
+  ASSERT_EQ(backups_->Sweep(), absl::OkStatus());
+  EXPECT_EQ(backups_->progress().ready, 2);
+  EXPECT_EQ(backups_->progress().last, first) << "a copy is as old as its source";
+  ASSERT_EQ(backups_->Delete(BackupName("b")), absl::OkStatus());
+  ASSERT_EQ(backups_->Delete(BackupName("c")), absl::OkStatus());
+  ASSERT_EQ(backups_->Sweep(), absl::OkStatus());
+  EXPECT_EQ(backups_->progress().ready, 0);
+  EXPECT_EQ(backups_->progress().last, std::nullopt);
+  EXPECT_EQ(backups_->progress().failures, 0);
+  ASSERT_TRUE(backups_->Begin(Wanted("d"), schema_->name).ok());
+  ASSERT_EQ(engine_->DropTable(schema_->id), absl::OkStatus());
+  EXPECT_FALSE(backups_->Make(BackupName("d")).ok());
+  EXPECT_EQ(backups_->progress().failures, 1);
+}
+
 TEST_F(BackupsTest, SweepCountsCoolsAndDeletes) {
   NewBackup hot = Wanted("hot");
   hot.type = BackupType::kHot;

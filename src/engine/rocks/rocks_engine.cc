@@ -428,6 +428,9 @@ std::vector<Figure> RocksEngine::Figures() const {
   std::vector<Figure> figures = FiguresOfDatabase(*store_);
   MergeFigures(FiguresOfSettling(*store_, *settling_, *schedule_), &figures);
   MergeFigures(FiguresOfScrubbing(scrubber_->progress()), &figures);
+  figures.push_back(
+      Figure::Gauge("sonde_disk_size_bytes", "Room that the disk of the data directory could ever have.")
+          .Add(static_cast<double>(disk_guard_->size_bytes())));
   figures.push_back(Figure::Gauge("sonde_disk_free_bytes", "Room on the disk of the data directory.")
                         .Add(static_cast<double>(disk_guard_->free_bytes())));
   figures.push_back(
