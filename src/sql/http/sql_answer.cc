@@ -183,6 +183,16 @@ void SqlAnswer::Record(const absl::Status& status) {
   const uint64_t rows_scanned = execution_ == nullptr ? 0 : execution_->rows_scanned();
   execution_.reset();  // gives its memory back
   service_.requests->Record(kMethod, status.code(), absl::ToInt64Microseconds(now - came_));
+  if (service_.requests->slow_calls()->Wants(now - came_, now)) {
+    service_.requests->slow_calls()->Record(
+        {.ended = now,
+         .took = now - came_,
+         .method = kMethod,
+         .code = status.code(),
+         .resource = fmt::format("projects/{}/instances/{}", request_.project, request_.instance),
+         .rows_seen = static_cast<int64_t>(rows_scanned),
+         .rows = static_cast<int64_t>(rows_)});
+  }
   service_.queries->Record({.text = NameOfQuery(request_.query),
                             .method = kMethod,
                             .code = status.code(),

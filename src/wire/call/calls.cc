@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "wire/call/cluster.h"
 #include "wire/call/data_target.h"
+#include "wire/call/ended_call.h"
 #include "wire/call/request_parts.h"
 
 namespace sonde {
@@ -139,7 +140,7 @@ void RequestHandler::OnMessage(rpc::MessageBytes message) {
 
 void RequestHandler::Count(const absl::Status& status) {
   AddServerMetadata(call_, came_, status);
-  method_.metrics->Record(method_.name, status.code(), absl::ToInt64Microseconds(absl::Now() - came_));
+  EndCall(*call_, method_.name, status, came_, {}, method_.metrics);
 }
 
 void RequestHandler::End(const absl::Status& status, rpc::Message message) {

@@ -18,10 +18,12 @@
 #include "wire/call/client_features.h"
 #include "wire/call/connection_share.h"
 #include "wire/call/data_target.h"
+#include "wire/call/ended_call.h"
 #include "wire/call/not_built.h"
 #include "wire/call/requests.h"
 #include "wire/data/chunk_writer.h"
 #include "wire/data/filter_request.h"
+#include "wire/data/filter_shape.h"
 
 namespace sonde {
 namespace {
@@ -176,6 +178,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
       absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter(request.filter());
       if (!filter.ok()) return filter.status();
       read.filter = *std::move(filter);
+      filter_shape_ = FilterShape(request.filter());
     }
     absl::StatusOr<DataTarget> target = FindTarget(tables_->catalog(), request);
     if (!target.ok()) return target.status();
@@ -378,7 +381,15 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void Count(const absl::Status& status) {
-    metrics_->Record(kMethod, status.code(), absl::ToInt64Microseconds(absl::Now() - came_));
+    CallCost cost{.filter = filter_shape_};
+    if (reader_ != nullptr) {
+      const ReadStats& stats = reader_->stats();
+      cost.rows_seen = stats.rows_seen;
+      cost.rows = stats.rows_returned;
+      cost.cells_seen = stats.cells_seen;
+      cost.cells = stats.cells_returned;
+    }
+    EndCall(*call_, kMethod, status, came_, cost, metrics_);
   }
 
   void FinishWith(const absl::Status& status) {
@@ -429,6 +440,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   int64_t row_room_bytes_ = 0;      // of place_: a row that is put together
   int64_t message_room_bytes_ = 0;  // of place_: a message that is long
   const absl::Time came_ = absl::Now();
+  std::string filter_shape_;
   bool metadata_added_ = false;
   std::unique_ptr<RowReader> reader_;
   ChunkWriter writer_;

@@ -23,6 +23,7 @@
 #include "sql/message/query_values.h"
 #include "wire/call/connection_share.h"
 #include "wire/call/door.h"
+#include "wire/call/ended_call.h"
 #include "wire/call/service_names.h"
 #include "wire/sql/result_stream.h"
 #include "wire/sql/sql_parameters.h"
@@ -397,8 +398,11 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
 
   void End(const absl::Status& status, std::optional<rpc::Message> last = std::nullopt) {
     const absl::Time now = absl::Now();
+    CallCost cost;
     if (stream_ != nullptr) {
       EndedQuery query = stream_->Ended();
+      cost.rows_seen = static_cast<int64_t>(query.rows_scanned);
+      cost.rows = static_cast<int64_t>(query.rows);
       query.method = kMethod;
       query.code = status.code();
       query.ended = now;
@@ -407,7 +411,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
       query_metrics_.Record(std::move(query));
     }
     stream_.reset();  // gives its memory back to place_
-    metrics_->Record(kMethod, status.code(), absl::ToInt64Microseconds(now - came_));
+    EndCall(*call_, kMethod, status, came_, cost, metrics_);
     AddMetadata(status);
     if (last.has_value()) return call_->WriteAndFinish(*std::move(last), ToCallStatus(status));
     call_->Finish(ToCallStatus(status));
