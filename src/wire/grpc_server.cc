@@ -134,7 +134,7 @@ struct GrpcServer::Parts {
       }
     }
     AddOperationsService(&operations, calls, &router);
-    AddHealthService(&health_watches, &router);
+    AddHealthService(&health, &health_watches, &router);
     AddReflectionServices(&reflections, &router);
     router.SetFallback([](const rpc::UnknownCall& call) { return ToCallStatus(CallNotBuilt(call.path)); });
     if (options.access == nullptr) return;
@@ -164,6 +164,7 @@ struct GrpcServer::Parts {
   Operations operations;
   ChangeStreamCalls change_streams;
   CommitLine commit_line;
+  HealthState health;
   Admission health_watches{"health watches", {.requests = kHealthWatchesMax, .bytes = kHealthBytesMax}};
   Admission reflections{"calls of reflection", {.requests = kReflectionsMax, .bytes = kReflectionBytesMax}};
   const CallResources calls;
@@ -235,7 +236,16 @@ std::vector<Figure> GrpcServer::TransportFigures() const {
                     "Of requests that are on their way in, and of answers that clients do not take.");
   bytes.Add(number(facts.bytes), {{"direction", "in"}})
       .Add(number(facts.unsent_bytes), {{"direction", "out"}});
+  const Backups::Progress backups = parts_->backups->progress();
   return {
+      Figure::Gauge("sonde_backups", "Backups of the Bigtable API that are READY.")
+          .Add(number(backups.ready)),
+      Figure::Gauge("sonde_backup_last_seconds",
+                    "When the newest of these was complete, since 1970; 0: there is none.")
+          .Add(backups.last.has_value() ? absl::ToDoubleSeconds(*backups.last - absl::UnixEpoch()) : 0),
+      Figure::Counter("sonde_backup_failures_total",
+                      "Backups that could not be made, and looks at backups that met an error.")
+          .Add(number(backups.failures)),
       Figure::Gauge("sonde_grpc_connections", "Connections to the gRPC port.").Add(number(facts.connections)),
       Figure::Gauge("sonde_grpc_tls_handshakes", "Connections to the gRPC port that are in TLS's handshake.")
           .Add(number(facts.tls_handshakes)),
@@ -247,6 +257,8 @@ std::vector<Figure> GrpcServer::TransportFigures() const {
       std::move(bytes),
       std::move(refused)};
 }
+
+void GrpcServer::StopServing() { parts_->health.StopServing(); }
 
 int64_t GrpcServer::Shutdown(absl::Duration grace) {
   parts_->change_streams.End();

@@ -103,12 +103,14 @@ class GrpcServer {
   // The bytes that reads, writes, change streams and calls of the administration have taken.
   int64_t bytes_under_way() const;
   rpc::ServerFacts transport_facts() const;
-  // The transport's facts as figures for /metrics.
+  // The transport's facts, and facts about backups, as figures for /metrics.
   std::vector<Figure> TransportFigures() const;
   // Returns false if no connection can be taken now, as no file descriptor is left, or none will be any more.
   bool is_accepting() const;
+  // Health says NOT_SERVING from now on, so that clients and balancers go elsewhere.  Requests are answered as before.
+  void StopServing();
   // Takes no new requests; those under way may go on for `grace`.  Returns how many have not ended even then:
-  // they still use what this server was started with.
+  // they still use what this server was started with.  A second call, from another thread, may shorten the grace.
   int64_t Shutdown(absl::Duration grace);
 
  private:

@@ -305,6 +305,68 @@ TEST_F(GrpcServerTest, AServerThatEndsSaysSoToItsChangeStreams) {
   ending.join();
 }
 
+// The bytes of a grpc.health.v1.HealthCheckResponse: field 1 is the status, of which 1 is SERVING and 2 is NOT_SERVING.
+std::string HealthIs(char status) { return std::string("\x08") + status; }
+
+std::string BytesOf(const grpc::ByteBuffer& buffer) {
+  grpc::Slice slice;
+  EXPECT_TRUE(buffer.DumpToSingleSlice(&slice).ok());
+  return {reinterpret_cast<const char*>(slice.begin()), slice.size()};
+}
+
+TEST_F(GrpcServerTest, HealthSaysThatAServerDrainsAndItAnswersAllTheSame) {
+  Start();
+  const auto channel =
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->port()), grpc::InsecureChannelCredentials());
+  const auto check = [&] {
+    grpc::ClientContext context;
+    grpc::ByteBuffer request(nullptr, 0), response;
+    const grpc::internal::RpcMethod method("/grpc.health.v1.Health/Check",
+                                           grpc::internal::RpcMethod::NORMAL_RPC);
+    const grpc::Status status = grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>(
+        channel.get(), method, &context, request, &response);
+    return status.ok() ? BytesOf(response) : status.error_message();
+  };
+  const grpc::internal::RpcMethod watch("/grpc.health.v1.Health/Watch",
+                                        grpc::internal::RpcMethod::SERVER_STREAMING, channel);
+  std::deque<grpc::ClientContext> contexts(3);
+  std::vector<std::unique_ptr<grpc::ClientReader<grpc::ByteBuffer>>> watches;
+  grpc::ByteBuffer response;
+  for (grpc::ClientContext& context : contexts) {
+    watches.emplace_back(grpc::internal::ClientReaderFactory<grpc::ByteBuffer>::Create(
+        channel.get(), watch, &context, grpc::ByteBuffer(nullptr, 0)));
+    ASSERT_TRUE(watches.back()->Read(&response));
+    EXPECT_EQ(BytesOf(response), HealthIs(1));
+  }
+  EXPECT_EQ(check(), HealthIs(1));
+  contexts.front().TryCancel();
+  EXPECT_FALSE(watches.front()->Read(&response));
+  server_->StopServing();
+  server_->StopServing();
+  for (size_t i = 1; i < watches.size(); ++i) {
+    ASSERT_TRUE(watches[i]->Read(&response)) << i;
+    EXPECT_EQ(BytesOf(response), HealthIs(2)) << i;
+  }
+  EXPECT_EQ(check(), HealthIs(2));
+  EXPECT_TRUE(WriteRow("k", 1, 1).ok());
+  std::thread ending([&] { server_->Shutdown(absl::Seconds(20)); });
+  for (size_t i = 0; i < watches.size(); ++i) {
+    EXPECT_FALSE(watches[i]->Read(&response)) << i;
+    const grpc::StatusCode code = watches[i]->Finish().error_code();
+    EXPECT_EQ(code, i == 0 ? grpc::StatusCode::CANCELLED : grpc::StatusCode::UNAVAILABLE) << i;
+  }
+  ending.join();
+}
+
+TEST_F(GrpcServerTest, ASecondShutdownShortensTheGrace) {
+  Start();
+  StallRead();
+  std::thread ending([&] { EXPECT_EQ(server_->Shutdown(absl::Hours(1)), 0); });
+  absl::SleepFor(absl::Milliseconds(100));
+  EXPECT_EQ(server_->Shutdown(absl::ZeroDuration()), 0);
+  ending.join();
+}
+
 // An engine behind a network, whose scans begin when they may.
 class FarEngine final : public ForwardingEngine {
  public:
