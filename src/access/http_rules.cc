@@ -29,6 +29,7 @@ constexpr std::array kHttpRules = {
     HttpRule{"GET", "/health", Door::kAuthenticated},
     HttpRule{"GET", "/metrics", Door::kDecided, {kMetrics}, kWholeServer},
     HttpRule{"GET", "/api/v1/overview", Door::kDecided, {kDebug}, kWholeServer},
+    HttpRule{"GET", "/api/v1/slow", Door::kDecided, {kDebug}, kWholeServer},
     HttpRule{"GET", "/api/v1/findings", Door::kDecided, {kHeats}, kWholeServer},
     HttpRule{"GET", "/api/v1/tables", Door::kDecided, {kList}, kWholeServer},
     HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}", Door::kDecided, {kGet}, kTableOfPath},

@@ -43,6 +43,10 @@ int RunProgram(int argc, char** argv) {
   AddKeyvizCommand(app, &exit_status);
   AddBenchCommand(app, &exit_status);
   AddCompactCommand(app, &exit_status);
+  AddConfigCommand(app, &exit_status);
+  AddStatusCommand(app, &exit_status);
+  AddTopCommand(app, &exit_status);
+  AddDebugCommand(app, &exit_status);
   AddCheckCommand(app, &exit_status);
   AddAuthCommand(app, &exit_status);
   AddInitCommand(app, &exit_status);

@@ -18,6 +18,7 @@
 #include "web/health.h"
 #include "web/overview_api.h"
 #include "web/page.h"
+#include "web/slow_api.h"
 #include "web/tables_api.h"
 
 namespace sonde {
@@ -26,7 +27,9 @@ namespace {
 // A server whose store has not answered by then is not ready.
 constexpr absl::Duration kReadyPatience = absl::Seconds(5);
 
-absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_accepting) {
+absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_accepting,
+                        const std::function<bool()>& is_draining) {
+  if (is_draining && is_draining()) return absl::UnavailableError("draining");
   if (is_accepting && !is_accepting()) {
     return absl::UnavailableError(
         "The gRPC port takes no connections: no file descriptor is left; it goes on when there are some "
@@ -40,12 +43,14 @@ absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_acceptin
 Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::IngestService* ingest) {
   Router router;
   Tables* const tables = facts.tables;
-  AddHealth([tables, is_accepting = facts.is_accepting] { return CheckReady(tables, is_accepting); },
+  AddHealth([tables, is_accepting = facts.is_accepting,
+             is_draining = facts.is_draining] { return CheckReady(tables, is_accepting, is_draining); },
             &router);
   ingest->AddRoutes(&router);
   sql::AddSqlRoutes(sql, kProjectUsual, kInstanceUsual, &router);
   AddPage(&router);
   AddOverviewApi(facts, &router);
+  AddSlowApi(&facts.requests->slow_calls(), &router);
   const auto declarations = std::make_shared<TableDeclarations>(tables);
   AddTablesApi(
       tables, facts.key_visualizer, facts.large_room,

@@ -49,6 +49,13 @@ absl::StatusOr<std::unique_ptr<ServerAccess>> ServerAccess::Open(const std::stri
   return access;
 }
 
+absl::Status ServerAccess::Check(const std::string& auth_file) {
+  const absl::StatusOr<std::unique_ptr<FileAuthenticator>> authenticator =
+      FileAuthenticator::Create(auth_file);
+  if (!authenticator.ok()) return authenticator.status();
+  return ConfigurationOf(*(*authenticator)->config()).status();
+}
+
 absl::Status ServerAccess::Reload() {
   const std::shared_ptr<const AuthConfig> before = authenticator_->config();
   if (absl::Status status = authenticator_->Reload(); !status.ok()) return status;
@@ -60,6 +67,17 @@ absl::Status ServerAccess::Reload() {
   }
   control_->Configure(*configuration);
   return audit_->Reopen();
+}
+
+std::vector<Figure> ServerAccess::Figures() const {
+  const AuditLog::Counts counts = audit_->counts();
+  return {Figure::Counter(
+              "sonde_access_refused_total",
+              "Requests that were refused: the caller was not proven to be anybody, or lacks a permission.")
+              .Add(static_cast<double>(counts.unauthenticated), {{"reason", "unauthenticated"}})
+              .Add(static_cast<double>(counts.denied), {{"reason", "denied"}}),
+          Figure::Counter("sonde_audit_lost_lines_total", "Lines of the audit log that could not be written.")
+              .Add(static_cast<double>(counts.lost_lines))};
 }
 
 }  // namespace sonde

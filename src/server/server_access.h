@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,6 +16,7 @@
 #include "audit/audit_log.h"
 #include "base/clock.h"
 #include "identity/check/file_authenticator.h"
+#include "metrics/figure.h"
 #include "web/http/http_door.h"
 
 namespace sonde {
@@ -30,8 +32,14 @@ class ServerAccess {
                                                             const std::string& series_instance,
                                                             const PolicySource* policies);
 
+  // Whether Open would take the authentication file.
+  static absl::Status Check(const std::string& auth_file);
+
   // Reads the authentication file again, and opens the audit log again.  After an error what was there stays in force.
   absl::Status Reload();
+
+  // sonde_access_refused_total and sonde_audit_lost_lines_total
+  std::vector<Figure> Figures() const;
 
   AccessControl* control() { return &*control_; }
   AuditLog* audit() { return audit_.get(); }
