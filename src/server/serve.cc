@@ -23,6 +23,8 @@
 #include "absl/time/clock.h"
 #include "base/format.h"
 #include "base/processors.h"
+#include "server/admin_socket.h"
+#include "server/backup_calls.h"
 #include "server/certificates.h"
 #include "server/local_store.h"
 #include "server/memory_shares.h"
@@ -294,6 +296,9 @@ absl::Status Serve(ServeSettings settings) {
        .set_cache_max = [engine](int64_t bytes) { engine->SetCacheBytes(static_cast<uint64_t>(bytes)); }});
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
                (*server)->port(), data_dir, settings.durability, settings.memory_bytes);
+  absl::StatusOr<std::unique_ptr<AdminSocket>> admin =
+      AdminSocket::Start(data_dir, BackupCalls(store->get(), data_dir));
+  if (!admin.ok()) spdlog::warn("admin: no commands: {}", std::string(admin.status().message()));
   // Before the line that tells that all is there.
   if (*http != nullptr) fmt::print("sonde: web page at {}\n", (*http)->url());
   fmt::print("sonde: listening on {}:{}\n", settings.host, (*server)->port());
@@ -306,6 +311,7 @@ absl::Status Serve(ServeSettings settings) {
   EndInTime();
   notices.Stopping();
   is_ending = true;
+  if (admin.ok()) admin->reset();
   http->reset();
   memory.Stop();
   ingest->reset();  // which refreshes the roll-ups that wait
