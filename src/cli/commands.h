@@ -14,6 +14,8 @@ void AddKeyvizCommand(CLI::App& app, int* exit_status);
 void AddBenchCommand(CLI::App& app, int* exit_status);
 void AddCompactCommand(CLI::App& app, int* exit_status);
 void AddCheckCommand(CLI::App& app, int* exit_status);
+void AddBackupCommand(CLI::App& app, int* exit_status);
+void AddRestoreCommand(CLI::App& app, int* exit_status);
 void AddAuthCommand(CLI::App& app, int* exit_status);
 void AddInitCommand(CLI::App& app, int* exit_status);
 // completion and manual, which tell of all commands of `app`.  `app` outlives its parsing.

@@ -44,6 +44,8 @@ int RunProgram(int argc, char** argv) {
   AddBenchCommand(app, &exit_status);
   AddCompactCommand(app, &exit_status);
   AddCheckCommand(app, &exit_status);
+  AddBackupCommand(app, &exit_status);
+  AddRestoreCommand(app, &exit_status);
   AddAuthCommand(app, &exit_status);
   AddInitCommand(app, &exit_status);
   AddReferenceCommands(app, &exit_status);
