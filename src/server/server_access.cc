@@ -19,6 +19,13 @@ absl::StatusOr<AccessControl::Configuration> ConfigurationOf(const AuthConfig& c
         binding.project.has_value() ? fmt::format("projects/{}", *binding.project) : "";
     configuration.policies[resource].bindings.push_back({.role = binding.role, .members = binding.members});
   }
+  for (const AuthLimit& limit : config.limits) {
+    configuration.limits.push_back({.members = limit.members,
+                                    .limits = {.reads_per_second = limit.reads_per_second,
+                                               .writes_per_second = limit.writes_per_second,
+                                               .bytes_per_second = limit.bytes_per_second,
+                                               .running_calls = limit.running_calls}});
+  }
   for (const auto& [resource, policy] : configuration.policies) {
     const absl::Status status = CheckPolicy(policy, configuration.roles);
     if (status.ok()) continue;

@@ -2,9 +2,10 @@
 //
 // 1. The caller is authenticated when the length of the message is known, before the message is read; calls of unknown methods, too.
 //    UNAUTHENTICATED: nobody is proven.
-// 2. The permissions of the method (access/rules.h) are decided on the resources that the request names, before the handler sees the
+// 2. The caller's limits are asked (access/rates), before the message is read.  RESOURCE_EXHAUSTED: one is reached.
+// 3. The permissions of the method (access/rules.h) are decided on the resources that the request names, before the handler sees the
 //    request.  PERMISSION_DENIED, with the same bytes whether or not a resource exists.  INVALID_ARGUMENT: a name is no name.
-// 3. A call that lasts is asked again every kAskAgainAfter, and when its proof ends.  It ends with the same errors.
+// 4. A call that lasts is asked again every kAskAgainAfter, and when its proof ends.  It ends with the same errors.
 //
 // Who calls is noted with the call, never with the connection.  Without a door, calls are as they were.
 #pragma once

@@ -1,12 +1,16 @@
 // The door of the gRPC port, over a connection.
 #include "wire/call/door.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <google/bigtable/admin/v2/bigtable_instance_admin.pb.h>
 #include <google/iam/v1/iam_policy.pb.h>
 #include <google/longrunning/operations.pb.h>
 #include <google/protobuf/descriptor.h>
+#include <google/rpc/error_details.pb.h>
+#include <google/rpc/status.pb.h>
 
+#include "absl/time/clock.h"
 #include "access/rules.h"
 #include "backup/store/backups.h"
 #include "rpc/server.h"
@@ -142,6 +146,84 @@ TEST_F(DoorTest, AMethodWithoutARuleIsRefused) {
   Expect(CallBytes("/test.New/PingAndWarm", "", "Bearer good"), grpc::StatusCode::PERMISSION_DENIED,
          "Access denied. The method /test.New/PingAndWarm is in no table of permissions.");
   Expect(CallBytes("/nothing/Nothing", "", "Bearer good"), grpc::StatusCode::UNIMPLEMENTED, "");
+}
+
+TEST_F(DoorTest, ACallerOverALimitIsToldToComeBackAndNobodyElse) {
+  AccessControl::Configuration configuration;
+  configuration.limits = {{{std::string(kSomebody)}, {.reads_per_second = 1, .writes_per_second = 2}}};
+  access_.Configure(configuration);
+  Grant(kTable, kUserRole);
+  // The machine may be slow: some calls come in time, but not all.
+  const auto refusal = [](auto call) {
+    grpc::Status status = call();
+    for (int i = 0; i < 50 && status.ok(); ++i) status = call();
+    return status;
+  };
+  Expect(ReadRows(kTable, "Bearer good"), grpc::StatusCode::OK, "");
+  const grpc::Status refused = refusal([this] { return ReadRows(kTable, "Bearer good"); });
+  Expect(refused, grpc::StatusCode::RESOURCE_EXHAUSTED,
+         fmt::format("The quota of 1 reads a second that {} has is used up; nothing was done, try again",
+                     kSomebody));
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(refused.error_details()));
+  ASSERT_EQ(details.details_size(), 1);
+  EXPECT_TRUE(details.details(0).Is<google::rpc::RetryInfo>());
+  Expect(MutateRow(kTable, "Bearer good"), grpc::StatusCode::OK, "");
+  Expect(refusal([this] { return MutateRow(kTable, "Bearer good"); }), grpc::StatusCode::RESOURCE_EXHAUSTED,
+         fmt::format("The quota of 2 writes a second that {} has is used up; nothing was done, try again",
+                     kSomebody));
+  Expect(ReadRows(kTable, "Bearer other"), grpc::StatusCode::PERMISSION_DENIED, "");
+  Expect(ReadRows(kTable, ""), grpc::StatusCode::UNAUTHENTICATED, "");
+  clock_.ahead_micros += 2'000'000;
+  Expect(ReadRows(kTable, "Bearer good"), grpc::StatusCode::OK, "");
+}
+
+TEST_F(DoorTest, BytesOfRequestsAndAnswersCountForTheirCaller) {
+  AccessControl::Configuration configuration;
+  configuration.limits = {{{}, {.bytes_per_second = 1'000}}};
+  access_.Configure(configuration);
+  Grant(kTable, kUserRole);
+  pb::MutateRowRequest request = OfTable<pb::MutateRowRequest>(kTable);
+  request.set_row_key("r");
+  auto* const cell = request.add_mutations()->mutable_set_cell();
+  cell->set_family_name("f");
+  cell->set_value(std::string(5'000, 'v'));
+  const std::string path = "/google.bigtable.v2.Bigtable/MutateRow";
+  Expect(CallBytes(path, request, "Bearer good"), grpc::StatusCode::OK, "");
+  Expect(ReadRows(kTable, "Bearer good"), grpc::StatusCode::RESOURCE_EXHAUSTED, "");
+  clock_.ahead_micros += 6'000'000;
+  Expect(ReadRows(kTable, "Bearer good"), grpc::StatusCode::OK, "");
+  Expect(ReadRows(kTable, "Bearer good"), grpc::StatusCode::RESOURCE_EXHAUSTED, "");
+}
+
+TEST_F(DoorTest, CallsCountWhileTheyRun) {
+  AccessControl::Configuration configuration;
+  configuration.limits = {{{}, {.running_calls = 1}}};
+  access_.Configure(configuration);
+  const std::string table = "projects/p/instances/i/tables/s";
+  ASSERT_TRUE(catalog_
+                  ->Create({.name = table,
+                            .families = {{.name = "f"}},
+                            .change_stream = ChangeStreamSchema{.retention_micros = 86'400'000'000}})
+                  .ok());
+  Grant(table, kReaderRole);
+  grpc::ClientContext context;
+  Identify(&context, "Bearer good");
+  const auto reader = data_->ReadChangeStream(&context, ChangesOf(table));
+  pb::ReadChangeStreamResponse response;
+  ASSERT_TRUE(reader->Read(&response)) << reader->Finish().error_message();
+  Expect(ReadRows(table, "Bearer good"), grpc::StatusCode::RESOURCE_EXHAUSTED,
+         fmt::format("{} has 1 calls under way and the limit is 1; nothing was done, try again", kSomebody));
+  context.TryCancel();
+  while (reader->Read(&response)) {
+  }
+  reader->Finish();
+  grpc::Status status;
+  for (int i = 0; i < 500 && (i == 0 || !status.ok()); ++i) {
+    if (i > 0) absl::SleepFor(absl::Milliseconds(10));
+    status = ReadRows(table, "Bearer good");
+  }
+  Expect(status, grpc::StatusCode::OK, "");
 }
 
 // What is asked must not decide who asks: all methods on one connection, by turns for two callers.
