@@ -21,6 +21,10 @@ constexpr std::string_view kTableOfPath = "projects/{project}/instances/{instanc
 constexpr std::array kHttpRules = {
     HttpRule{"GET", "/healthz", Door::kOpen},
     HttpRule{"GET", "/readyz", Door::kOpen},
+    HttpRule{"GET", "/login", Door::kOpen},
+    HttpRule{"POST", "/login", Door::kOpen},
+    HttpRule{"POST", "/logout", Door::kAuthenticated},
+    HttpRule{"GET", "/api/v1/session", Door::kAuthenticated},
     HttpRule{"GET", "/", Door::kAuthenticated},
     HttpRule{"GET", "/index.html", Door::kAuthenticated},
     HttpRule{"GET", "/icon.svg", Door::kAuthenticated},

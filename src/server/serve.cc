@@ -282,7 +282,7 @@ absl::Status Serve(ServeSettings settings) {
   absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
       settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room(), certificates->get()),
       SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &spill, &is_ending),
-      ingest->get(), **certificates, *access == nullptr ? nullptr : (*access)->http_door());
+      ingest->get(), **certificates, access->get());
   if (!http.ok()) return http.status();
   RocksEngine* const engine = &(*store)->engine();
   memory.Start(

@@ -16,6 +16,7 @@
 #include "sql/http/sql_routes.h"
 #include "table/local_tables.h"
 #include "web/health.h"
+#include "web/login.h"
 #include "web/overview_api.h"
 #include "web/page.h"
 #include "web/tables_api.h"
@@ -37,8 +38,17 @@ absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_acceptin
   return tables->engine().ReadRecords("readyz", deadline).status();
 }
 
-Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::IngestService* ingest) {
+Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::IngestService* ingest,
+              ServerAccess* access) {
   Router router;
+  AddSession(&router);
+  if (access != nullptr) {
+    AddLogin({.access = access->control(),
+              .sessions = access->sessions(),
+              .audit = access->audit(),
+              .clock = access->clock()},
+             &router);
+  }
   Tables* const tables = facts.tables;
   AddHealth([tables, is_accepting = facts.is_accepting] { return CheckReady(tables, is_accepting); },
             &router);
@@ -85,7 +95,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
                                                       const sql::SqlService& sql,
                                                       series::IngestService* ingest,
                                                       const Certificates& certificates,
-                                                      const HttpDoor* door) {
+                                                      ServerAccess* access) {
+  const HttpDoor* const door = access == nullptr ? nullptr : access->http_door();
   if (settings.no_http) return nullptr;
   const int wanted = settings.http_port.value_or(kHttpPortUsual);
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start({.host = settings.host,
@@ -93,7 +104,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
                                                                           .door = door,
                                                                           .tls = certificates.provider(),
                                                                           .counts = facts.http_counts},
-                                                                         Routes(facts, sql, ingest));
+                                                                         Routes(facts, sql, ingest, access));
   if (server.ok()) return server;
   const std::string why(server.status().message());
   if (settings.http_port.has_value()) {
@@ -105,7 +116,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
                               .door = door,
                               .tls = certificates.provider(),
                               .counts = facts.http_counts},
-                             Routes(facts, sql, ingest));
+                             Routes(facts, sql, ingest, access));
   if (server.ok()) {
     spdlog::warn("http: {}; took port {} instead (--http-port chooses, --no-http does without)", why,
                  (*server)->port());

@@ -52,7 +52,8 @@ absl::StatusOr<std::unique_ptr<ServerAccess>> ServerAccess::Open(const std::stri
   if (!audit.ok()) return audit.status();
   access->audit_ = *std::move(audit);
   access->control_.emplace(access->authenticator_.get(), policies, *configuration);
-  access->http_door_.emplace(&*access->control_, access->audit_.get(), &access->clock_, series_instance);
+  access->http_door_.emplace(&*access->control_, access->audit_.get(), &access->clock_, series_instance,
+                             &access->sessions_);
   return access;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "access/access_control.h"
 #include "access/policies/policy_store.h"
+#include "access/sessions/web_sessions.h"
 #include "audit/audit_log.h"
 #include "base/clock.h"
 #include "identity/check/file_authenticator.h"
@@ -36,11 +37,14 @@ class ServerAccess {
   AccessControl* control() { return &*control_; }
   AuditLog* audit() { return audit_.get(); }
   const HttpDoor* http_door() const { return &*http_door_; }
+  WebSessions* sessions() { return &sessions_; }
+  const Clock* clock() const { return &clock_; }
 
  private:
   ServerAccess() = default;
 
   SystemClock clock_;
+  WebSessions sessions_;
   std::unique_ptr<FileAuthenticator> authenticator_;
   std::unique_ptr<AuditLog> audit_;
   std::optional<AccessControl> control_;
