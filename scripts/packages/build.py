@@ -3,7 +3,7 @@
 
 The same program, source and date (SOURCE_DATE_EPOCH, or that of the last commit) give the same bytes.
 
-usage: build.py --binary FILE --out DIRECTORY [--only deb|tarball|wheel]
+usage: build.py --binary FILE --out DIRECTORY [--only deb|image|tarball|wheel]
 Exit status: 0 the packages' paths are on stdout, 1 a step failed, 2 the call was wrong.
 """
 
@@ -15,11 +15,12 @@ import sys
 import tempfile
 
 import debian
+import image
 import stage
 import tarball
 import wheel
 
-KINDS = {"deb": debian.build, "tarball": tarball.build, "wheel": wheel.build}
+KINDS = {"deb": debian.build, "image": image.build, "tarball": tarball.build, "wheel": wheel.build}
 
 
 def source_date():

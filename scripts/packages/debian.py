@@ -1,6 +1,7 @@
 """The .deb for Debian 12: program, unit, user, settings, manual page and completions.  Shared libraries are Debian's own."""
 
 import email.utils
+import pathlib
 import shutil
 
 import stage
@@ -61,7 +62,8 @@ def build(program, out):
     program.add_licences(share / "doc/sonde")
     (share / "doc/sonde/LICENSE").unlink()  # copyright says where Debian has it
     stage.write(share / "doc/sonde/copyright", COPYRIGHT)
-    stage.copy(stage.ROOT / "docs/operations.md", share / "doc/sonde/operations.md")
+    for file in ["docs/operations.md", "docs/runbook.md", "ops/alerts.yaml", "ops/dashboard.json"]:
+        stage.copy(stage.ROOT / file, share / "doc/sonde" / pathlib.PurePath(file).name)
     date = email.utils.formatdate(program.date)
     stage.write(share / "doc/sonde/changelog.gz", stage.packed(
         f"sonde ({program.version}) unstable; urgency=medium\n\n  * The program of this version.\n\n -- {MAINTAINER}  {date}\n"))

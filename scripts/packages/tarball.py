@@ -11,9 +11,10 @@ def build(program, out):
     name = f"sonde-{program.version}-linux-{program.machine}"
     directory = program.work / name
     program.carry(directory)
-    for file in ["sonde.service", "sonde.sysusers", "sonde.yaml"]:
+    for file in ["sonde.service", "sonde.sysusers", "sonde.yaml", "alerts.yaml", "dashboard.json"]:
         stage.copy(stage.ROOT / "ops" / file, directory / "ops" / file)
-    stage.copy(stage.ROOT / "docs/operations.md", directory / "share/doc/sonde/operations.md")
+    for file in ["operations.md", "runbook.md"]:
+        stage.copy(stage.ROOT / "docs" / file, directory / "share/doc/sonde" / file)
 
     def cleaned(entry):
         entry.uid = entry.gid = 0

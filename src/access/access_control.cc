@@ -25,6 +25,7 @@ void AccessControl::Configure(const Configuration& configuration) {
   for (const auto& [resource, policy] : configuration.policies) {
     held->grants.emplace(resource, Grants(policy));
   }
+  rates_->Configure(configuration.limits);
   const absl::MutexLock lock(&mutex_);
   held_ = std::move(held);
 }
@@ -41,7 +42,17 @@ std::shared_ptr<const Roles> AccessControl::roles() const {
 
 absl::StatusOr<PrincipalRef> AccessControl::Authenticate(const Credentials& credentials, absl::Time now,
                                                          std::string* cause) const {
-  absl::StatusOr<PrincipalRef> principal = authenticator_->Authenticate(credentials, now, cause);
+  return Checked(authenticator_->Authenticate(credentials, now, cause), now, cause);
+}
+
+absl::StatusOr<PrincipalRef> AccessControl::AuthenticateToken(std::string_view token_id,
+                                                              std::string_view token_sha256, absl::Time now,
+                                                              std::string* cause) const {
+  return Checked(authenticator_->AuthenticateToken(token_id, token_sha256, now, cause), now, cause);
+}
+
+absl::StatusOr<PrincipalRef> AccessControl::Checked(absl::StatusOr<PrincipalRef> principal, absl::Time now,
+                                                    std::string* cause) {
   // The text tells nobody more than that: the cause is for the audit log.
   if (!principal.ok()) return absl::UnauthenticatedError(kBadCredentials);
   if (*principal == nullptr || (*principal)->member.empty() || (*principal)->until <= now) {

@@ -21,6 +21,10 @@ constexpr std::string_view kTableOfPath = "projects/{project}/instances/{instanc
 constexpr std::array kHttpRules = {
     HttpRule{"GET", "/healthz", Door::kOpen},
     HttpRule{"GET", "/readyz", Door::kOpen},
+    HttpRule{"GET", "/login", Door::kOpen},
+    HttpRule{"POST", "/login", Door::kOpen},
+    HttpRule{"POST", "/logout", Door::kAuthenticated},
+    HttpRule{"GET", "/api/v1/session", Door::kAuthenticated},
     HttpRule{"GET", "/", Door::kAuthenticated},
     HttpRule{"GET", "/index.html", Door::kAuthenticated},
     HttpRule{"GET", "/icon.svg", Door::kAuthenticated},
@@ -29,6 +33,7 @@ constexpr std::array kHttpRules = {
     HttpRule{"GET", "/health", Door::kAuthenticated},
     HttpRule{"GET", "/metrics", Door::kDecided, {kMetrics}, kWholeServer},
     HttpRule{"GET", "/api/v1/overview", Door::kDecided, {kDebug}, kWholeServer},
+    HttpRule{"GET", "/api/v1/slow", Door::kDecided, {kDebug}, kWholeServer},
     HttpRule{"GET", "/api/v1/findings", Door::kDecided, {kHeats}, kWholeServer},
     HttpRule{"GET", "/api/v1/tables", Door::kDecided, {kList}, kWholeServer},
     HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}", Door::kDecided, {kGet}, kTableOfPath},

@@ -139,18 +139,20 @@ bool AuditLog::TakeFailure(std::string_view address, absl::Time now, int64_t* le
 absl::Status AuditLog::Write(const AuditEvent& event) {
   const absl::MutexLock lock(&mutex_);
   int64_t left_out = 0;
+  if (event.kind == AuditEvent::Kind::kUnauthenticated) ++counts_.unauthenticated;
+  if (event.kind == AuditEvent::Kind::kDenied) ++counts_.denied;
   if (event.kind == AuditEvent::Kind::kUnauthenticated &&
       !TakeFailure(event.address, event.time, &left_out)) {
     return absl::OkStatus();
   }
   absl::Status status = WriteAll(file_, LineOf(event, left_out));
-  if (!status.ok()) ++lost_lines_;
+  if (!status.ok()) ++counts_.lost_lines;
   return status;
 }
 
-int64_t AuditLog::lost_lines() const {
+AuditLog::Counts AuditLog::counts() const {
   const absl::MutexLock lock(&mutex_);
-  return lost_lines_;
+  return counts_;
 }
 
 }  // namespace sonde

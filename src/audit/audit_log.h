@@ -61,8 +61,12 @@ class AuditLog {
   // Returns once the line is with the system.  UNAVAILABLE: it could not be written; a failed authentication that is left out is OK.
   absl::Status Write(const AuditEvent& event);
 
-  // Lines that could not be written.
-  int64_t lost_lines() const;
+  struct Counts {
+    int64_t unauthenticated = 0;  // also those that got no line
+    int64_t denied = 0;
+    int64_t lost_lines = 0;  // could not be written
+  };
+  Counts counts() const;
 
  private:
   AuditLog(std::string path, int file) : path_(std::move(path)), file_(file) {}
@@ -82,7 +86,7 @@ class AuditLog {
   int file_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Failures> failures_
       ABSL_GUARDED_BY(mutex_);  // by address without its port
-  int64_t lost_lines_ ABSL_GUARDED_BY(mutex_) = 0;
+  Counts counts_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sonde

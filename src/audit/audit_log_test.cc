@@ -86,6 +86,9 @@ TEST_F(AuditLogTest, LimitsFailuresOfAnAddressAndCountsTheRest) {
   event.kind = AuditEvent::Kind::kDenied;
   for (int i = 0; i < kFailures; ++i) ASSERT_TRUE((*log)->Write(event).ok());
   EXPECT_EQ(Lines(path_).size(), AuditLog::kFailuresPerSecond + 2U + kFailures);
+  EXPECT_EQ((*log)->counts().unauthenticated, kFailures + 3);
+  EXPECT_EQ((*log)->counts().denied, kFailures);
+  EXPECT_EQ((*log)->counts().lost_lines, 0);
 }
 
 TEST_F(AuditLogTest, GoesOnInANewFileWhenReopened) {

@@ -8,19 +8,15 @@
 #include <random>
 
 #include "base/varint.h"
+#include "catalog/record_keys.h"
 #include "catalog/table_record.h"
 #include "model/limits.h"
-#include "model/names.h"
 
 namespace sonde {
 namespace {
 
-constexpr std::string_view kTablePrefix = "table/";        // + name
-constexpr std::string_view kDroppingPrefix = "dropping/";  // + table id [ / family id ]
 constexpr std::string_view kNextTableId = "next_table_id";
 constexpr std::string_view kSecretPrefix = "secret/";  // + name
-
-std::string TableKey(std::string_view name) { return fmt::format("{}{}", kTablePrefix, name); }
 
 absl::Status NoTable(std::string_view name) {
   return absl::NotFoundError(fmt::format("Table not found: {}", name));
@@ -81,6 +77,11 @@ void Catalog::State::Set(const TableSchemaRef& schema, FamilyId next_family_id) 
   by_id[schema->id] = schema;
 }
 
+void Catalog::State::Erase(const TableSchema& schema) {
+  tables.erase(tables.find(schema.name));
+  by_id.erase(schema.id);
+}
+
 absl::StatusOr<Catalog::State> Catalog::ReadState() const {
   State state;
   auto records = engine_->ReadRecords(kTablePrefix);
@@ -100,6 +101,11 @@ absl::StatusOr<Catalog::State> Catalog::ReadState() const {
   if (!bundles.ok()) return bundles.status();
   for (const auto& [key, value, version] : *bundles) state.versions[key] = version;
   if (absl::Status status = state.bundles.Load(*bundles); !status.ok()) return status;
+  auto deleted = engine_->ReadRecords(DeletedTables::kRecordPrefix);
+  if (!deleted.ok()) return deleted.status();
+  for (const auto& [key, value, version] : *deleted) state.versions[key] = version;
+  if (absl::Status status = state.deleted.Load(*deleted); !status.ok()) return status;
+  state.next_table_id = std::max(state.next_table_id, state.deleted.NextId());
   auto next = engine_->ReadRecords(kNextTableId);
   if (!next.ok()) return next.status();
   for (const auto& [key, value, version] : *next) {
@@ -131,14 +137,36 @@ absl::Status Catalog::TellEngine(const TableSchema& schema) {
   const auto create = [&] { return engine_->CreateTable(SpecOf(schema)); };
   if (absl::Status status = Insist(create); !status.ok() || !engine_->traits().is_shared) return status;
   // Another server may have dropped the table since its record was read.
-  const absl::StatusOr<std::vector<Record>> records = engine_->ReadRecords(TableKey(schema.name));
-  if (!records.ok()) return records.status();
-  for (const Record& record : *records) {
-    const absl::StatusOr<TableRecord> table = DecodeTableRecord(record.value);
-    if (!table.ok()) return table.status();
-    if (table->schema.id == schema.id) return absl::OkStatus();
-  }
+  const absl::StatusOr<bool> is_there = HasRecord(schema);
+  if (!is_there.ok() || *is_there) return is_there.status();
   return Insist([&] { return engine_->DropTable(schema.id); });
+}
+
+absl::StatusOr<bool> Catalog::HasRecord(const TableSchema& schema) const {
+  constexpr int kLooksMax = 100;
+  for (int look = 0; look < kLooksMax; ++look) {
+    const absl::StatusOr<int64_t> before = engine_->RecordsVersion();
+    if (!before.ok()) return before.status();
+    const absl::StatusOr<std::vector<Record>> records = engine_->ReadRecords(TableKey(schema.name));
+    if (!records.ok()) return records.status();
+    for (const Record& record : *records) {
+      const absl::StatusOr<TableRecord> table = DecodeTableRecord(record.value);
+      if (!table.ok()) return table.status();
+      if (table->schema.id == schema.id) return true;
+    }
+    const std::string deleted_key = DeletedTables::NoRecordOf(schema.id).key;
+    const absl::StatusOr<std::vector<Record>> deleted = engine_->ReadRecords(deleted_key);
+    if (!deleted.ok()) return deleted.status();
+    for (const Record& record : *deleted) {
+      if (record.key == deleted_key) return true;
+    }
+    // Another server may have moved the record between the two looks.
+    const absl::StatusOr<int64_t> after = engine_->RecordsVersion();
+    if (!after.ok()) return after.status();
+    if (*after == *before) return false;
+  }
+  return absl::UnavailableError(
+      fmt::format("The records have changed during each of {} looks for table {}", kLooksMax, schema.name));
 }
 
 absl::Status Catalog::FinishDrops() {
@@ -360,8 +388,7 @@ absl::StatusOr<TableId> Catalog::TryReserve() {
     const absl::ReaderMutexLock lock(&mutex_);
     id = state_.next_table_id;
   }
-  absl::Status status = Write(
-      {{std::string(kNextTableId), std::to_string(id + 1)}, {fmt::format("{}{}", kDroppingPrefix, id), ""}});
+  absl::Status status = Write({{std::string(kNextTableId), std::to_string(id + 1)}, {DroppingKey(id), ""}});
   if (!status.ok()) return status;
   const absl::MutexLock lock(&mutex_);
   if (lease_ == nullptr) state_.next_table_id = id + 1;
@@ -376,7 +403,7 @@ absl::StatusOr<TableSchemaRef> Catalog::TryCreateReserved(TableSchema schema) {
   if (absl::Status status = CheckIsFree(schema.name); !status.ok()) return status;
   FamilyId next_family_id = 1;
   for (const FamilySchema& family : schema.families) next_family_id = std::max(next_family_id, family.id + 1);
-  RecordChange keep{fmt::format("{}{}", kDroppingPrefix, schema.id), std::nullopt};
+  RecordChange keep{DroppingKey(schema.id), std::nullopt};
   if (lease_ != nullptr) {
     const absl::StatusOr<std::vector<Record>> records = engine_->ReadRecords(keep.key);
     if (!records.ok()) return records.status();
@@ -396,16 +423,7 @@ absl::StatusOr<TableSchemaRef> Catalog::TryCreateReserved(TableSchema schema) {
   return made;
 }
 
-absl::Status Catalog::Abandon(TableId id) { return FinishDrop(fmt::format("{}{}", kDroppingPrefix, id)); }
-
-absl::Status Catalog::Delete(std::string_view table_name) {
-  std::string dropping;
-  absl::Status status =
-      Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryDelete(table_name, &dropping); });
-  if (!status.ok()) return status;
-  WaitUntilSeen();
-  return FinishDrop(dropping);
-}
+absl::Status Catalog::Abandon(TableId id) { return FinishDrop(DroppingKey(id)); }
 
 void Catalog::Accompany(Companions* companions) {
   const absl::MutexLock lock(&change_mutex_);
@@ -425,42 +443,6 @@ void Catalog::AddCompanions(std::string_view resource, std::vector<RecordChange>
 
 void Catalog::TellCompanions(std::string_view resource) {
   if (companions_ != nullptr) companions_->OnDeleted(resource);
-}
-
-absl::Status Catalog::TryDelete(std::string_view table_name, std::string* dropping) {
-  absl::StatusOr<TableSchemaRef> schema = Find(table_name);
-  if (!schema.ok()) return schema.status();
-  if ((*schema)->deletion_protection) {
-    return absl::FailedPreconditionError(fmt::format("Table {} is protected against deletion", table_name));
-  }
-  if ((*schema)->change_stream.has_value()) {
-    return absl::FailedPreconditionError(fmt::format(
-        "Table {} has a change stream enabled; disable it before the table is deleted", table_name));
-  }
-  *dropping = fmt::format("{}{}", kDroppingPrefix, (*schema)->id);
-  std::vector<RecordChange> records = {{TableKey(table_name), std::nullopt}, {*dropping, ""}};
-  const std::vector<AuthorizedViewRef> views = ListViews(table_name, "", kAuthorizedViewsMax);
-  for (const AuthorizedViewRef& view : views) {
-    if (view->deletion_protection) {
-      return absl::FailedPreconditionError(
-          fmt::format("Table {} has an authorized view that is protected against deletion: {}", table_name,
-                      IdOfAuthorizedView(view->name)));
-    }
-    records.push_back(AuthorizedViews::NoRecordOf(view->name));
-  }
-  const std::vector<SchemaBundleRef> bundles = ListBundles(table_name);
-  for (const SchemaBundleRef& bundle : bundles) records.push_back(SchemaBundles::NoRecordOf(bundle->name));
-  AddCompanions(table_name, &records);
-  if (absl::Status status = Write(std::move(records)); !status.ok()) return status;
-  TellCompanions(table_name);
-  const absl::MutexLock lock(&mutex_);
-  if (lease_ == nullptr) {
-    state_.tables.erase(state_.tables.find(table_name));
-    state_.by_id.erase((*schema)->id);
-    for (const AuthorizedViewRef& view : views) state_.views.Erase(view->name);
-    for (const SchemaBundleRef& bundle : bundles) state_.bundles.Erase(bundle->name);
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<TableSchemaRef> Catalog::Modify(std::string_view table_name,

@@ -5,6 +5,9 @@
 // of a dropped table is never taken for a new table's.  A drop is done when its record is written.  The
 // engine is told then, so that it frees the space; telling it is repeated after a crash until it has worked.
 //
+// A table may be deleted so that its rows are kept.  Then its record is among those of deleted tables
+// (deleted_tables.h), and the engine still has the table, which nobody finds until Undelete.
+//
 // Where several servers share the store (EngineTraits::is_shared), each of them has a catalog.  A change is
 // written by compare-and-set, and begins anew if another server came between; so no id is given twice.  It is
 // reported as done when every server follows it: after CatalogOptions::seen_within (records_lease.h).  A table
@@ -32,6 +35,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "catalog/authorized_views.h"
+#include "catalog/deleted_tables.h"
 #include "catalog/records_lease.h"
 #include "catalog/schema_bundles.h"
 #include "engine/engine.h"
@@ -118,7 +122,16 @@ class Catalog {
   absl::Status Abandon(TableId id);
   // Deletes a table, its authorized views and its schema bundles.  NOT_FOUND: there is no such table.  FAILED_PRECONDITION: the
   // table or one of its views is protected, or the table has a change stream.
-  absl::Status Delete(std::string_view table_name);
+  // `keep_from_micros`: the time since 1970 from which on its rows are kept; nullopt: they are dropped at once.
+  absl::Status Delete(std::string_view table_name, std::optional<int64_t> keep_from_micros = std::nullopt);
+  // Brings back the table of this name that was deleted last, protected against deletion, without its views and bundles.
+  // NOT_FOUND: no rows of such a table are kept.  ALREADY_EXISTS: the name is in use.  RESOURCE_EXHAUSTED: as Create.
+  absl::StatusOr<TableSchemaRef> Undelete(std::string_view table_name);
+  // Drops a table that was deleted.  NOT_FOUND: none of this id is kept.
+  absl::Status Purge(TableId id);
+  // Returns the deleted tables whose rows are kept, those that were deleted first at the front.  There are kDeletedTablesMax at
+  // most: one more drops the first.
+  std::vector<DeletedTableRef> ListDeleted() const;
   // Applies all modifications in order, or none.  ALREADY_EXISTS, NOT_FOUND: as the first failing
   // modification says. FAILED_PRECONDITION: a drop in a protected table.  INVALID_ARGUMENT: another type for
   // an aggregate, or a family that is named as a field of the row keys.
@@ -182,16 +195,20 @@ class Catalog {
     absl::flat_hash_map<TableId, TableSchemaRef> by_id;
     AuthorizedViews views;
     SchemaBundles bundles;
+    DeletedTables deleted;
     TableId next_table_id = 1;
     std::map<std::string, int64_t, std::less<>> versions;  // by key of the record
 
     void Set(const TableSchemaRef& schema, FamilyId next_family_id);
+    void Erase(const TableSchema& schema);
   };
 
   // Reads all records; tells the engine of the tables that this server did not know.
   absl::Status Load();
   absl::StatusOr<State> ReadState() const;
   absl::Status TellEngine(const TableSchema& schema);
+  // Whether a record, of a table or of a deleted one, has the id of this table.
+  absl::StatusOr<bool> HasRecord(const TableSchema& schema) const;
   absl::Status FinishDrops();
   absl::Status FinishDrop(const std::string& record_key);
 
@@ -225,8 +242,13 @@ class Catalog {
   absl::StatusOr<TableSchemaRef> WriteTable(TableSchema schema, FamilyId next_family_id,
                                             std::vector<RecordChange> records)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  absl::Status TryDelete(std::string_view table_name, std::string* dropping)
+  // Returns the key of the record of a drop; empty: the table is kept.
+  absl::StatusOr<std::string> TryDelete(std::string_view table_name, std::optional<int64_t> keep_from_micros)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<TableSchemaRef> TryUndelete(std::string_view table_name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // Returns the key of the record of the drop.
+  absl::StatusOr<std::string> TryPurge(TableId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::StatusOr<AuthorizedViewRef> TryCreateView(AuthorizedView view)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::StatusOr<AuthorizedViewRef> TryUpdateView(std::string_view view_name, std::string_view etag,

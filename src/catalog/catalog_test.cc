@@ -52,6 +52,8 @@ TEST(TableRecord, RoundTrips) {
                   .kind = RowKeyField::Kind::kTimestamp,
                   .number_encoding = RowKeyField::NumberEncoding::kOrderedCode}}};
   record.schema.restored_from = {"backup", "table", "", 7, 8};
+  record.schema.automated_backups = {.retention_micros = 9, .has_frequency = true, .since_micros = 11};
+  record.schema.infrequent_access_micros = 10;
   const absl::StatusOr<TableRecord> again = DecodeTableRecord(EncodeTableRecord(record));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->schema, record.schema);

@@ -116,19 +116,27 @@ std::string EncodeTableRecord(const TableRecord& record) {
                      {"start_micros", schema.change_stream->start_micros},
                      {"partition_points", points}};
   }
-  return json{{"version", kTableRecordVersion},
-              {"name", schema.name},
-              {"id", schema.id},
-              {"granularity_micros", schema.granularity == TimestampGranularity::kMicros ? 1 : 1000},
-              {"deletion_protection", schema.deletion_protection},
-              {"families", families},
-              {"split_points", splits},
-              {"change_stream", change_stream},
-              {"row_key_schema",
-               schema.row_key_schema.has_value() ? KeySchemaToJson(*schema.row_key_schema) : json(nullptr)},
-              {"restored_from",
-               schema.restored_from.has_value() ? RestoredToJson(*schema.restored_from) : json(nullptr)},
-              {"next_family_id", record.next_family_id}}
+  return json{
+      {"version", kTableRecordVersion},
+      {"name", schema.name},
+      {"id", schema.id},
+      {"granularity_micros", schema.granularity == TimestampGranularity::kMicros ? 1 : 1000},
+      {"deletion_protection", schema.deletion_protection},
+      {"families", families},
+      {"split_points", splits},
+      {"change_stream", change_stream},
+      {"row_key_schema",
+       schema.row_key_schema.has_value() ? KeySchemaToJson(*schema.row_key_schema) : json(nullptr)},
+      {"restored_from",
+       schema.restored_from.has_value() ? RestoredToJson(*schema.restored_from) : json(nullptr)},
+      {"automated_backups", schema.automated_backups.has_value()
+                                ? json{{"retention_micros", schema.automated_backups->retention_micros},
+                                       {"has_frequency", schema.automated_backups->has_frequency},
+                                       {"since_micros", schema.automated_backups->since_micros}}
+                                : json(nullptr)},
+      {"infrequent_access_micros",
+       schema.infrequent_access_micros.has_value() ? json(*schema.infrequent_access_micros) : json(nullptr)},
+      {"next_family_id", record.next_family_id}}
       .dump();
 }
 
@@ -166,6 +174,14 @@ absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes) {
     }
     if (const auto restored = j.find("restored_from"); restored != j.end() && !restored->is_null()) {
       schema.restored_from = RestoredFromJson(*restored);
+    }
+    if (const auto policy = j.find("automated_backups"); policy != j.end() && !policy->is_null()) {
+      schema.automated_backups = {.retention_micros = policy->at("retention_micros").get<int64_t>(),
+                                  .has_frequency = policy->at("has_frequency").get<bool>(),
+                                  .since_micros = policy->at("since_micros").get<int64_t>()};
+    }
+    if (const auto age = j.find("infrequent_access_micros"); age != j.end() && !age->is_null()) {
+      schema.infrequent_access_micros = age->get<int64_t>();
     }
     record.next_family_id = j.at("next_family_id").get<FamilyId>();
     return record;

@@ -286,10 +286,24 @@ absl::StatusOr<bool> PageCursor::Next(RowPiece* piece) {
   }
 }
 
+void PageCursor::FillNewest(absl::Span<const Group> groups, size_t shift, RowPiece* piece) const {
+  // Each column's newest cell comes first.
+  const Group* newest = &groups.front();
+  for (const Group& group : groups) {
+    if (group.timestamps[shift] > newest->timestamps[shift]) newest = &group;
+  }
+  const Decoded& decoded = scratch_->decoded[newest->stream];
+  const std::string_view value =
+      hints_.keys_only ? std::string_view() : decoded.values[newest->value + shift];
+  piece->numbers.clear();
+  piece->cells.push_back({reader_->columns()[newest->column], newest->timestamps[shift], value});
+}
+
 void PageCursor::FillPiece(std::string_view key, absl::Span<const Group> groups, size_t shift,
                            RowPiece* piece) const {
   piece->row_key = key;
   piece->cells.clear();
+  if (hints_.newest_of_row && hints_.numbers.empty()) return FillNewest(groups, shift, piece);
   size_t columns = 0;  // of numbers: one after the other takes the place of one of the row before
   for (const Group& group : groups) {
     const Decoded& decoded = scratch_->decoded[group.stream];

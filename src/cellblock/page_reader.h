@@ -80,7 +80,7 @@ class PageReader {
 };
 
 // The cells of a page that lie in a range of rows and that the hints ask for (columns, time_range,
-// newest_per_column, keys_only, numbers).  Rows come ascending or descending.  newest_per_column counts in
+// newest_per_column, keys_only, newest_of_row, numbers).  Rows come ascending or descending.  newest_per_column counts in
 // each row by itself.  Not for several threads.
 class PageCursor {
  public:
@@ -146,7 +146,8 @@ class PageCursor {
   // False: the numbers are none that doubles say; they are to come as cells.
   absl::StatusOr<bool> DecodeNumbers(const ReadAs& read_as, codec::ValueColumn* values,
                                      Decoded* decoded) const;
-  // Fills in the cells that lie `shift` cells behind each group's.
+  // Fills in the newest of the cells that lie `shift` cells behind each group's; or all of them.
+  void FillNewest(absl::Span<const Group> groups, size_t shift, RowPiece* piece) const;
   void FillPiece(std::string_view key, absl::Span<const Group> groups, size_t shift, RowPiece* piece) const;
 
   PageReader* reader_;

@@ -104,6 +104,9 @@ Rows Select(const Rows& rows, const RowRange& range, const ReadHints& hints, boo
         continue;
       some.cells.push_back(hints.keys_only ? Cell{cell.qualifier, cell.timestamp_micros, ""} : cell);
     }
+    if (hints.newest_of_row && !some.cells.empty()) {
+      some.cells = {*std::ranges::max_element(some.cells, {}, &Cell::timestamp_micros)};
+    }
     if (!some.cells.empty()) selected.push_back(std::move(some));
   }
   if (reverse) std::reverse(selected.begin(), selected.end());
@@ -283,6 +286,7 @@ TEST(Page, GivesWhatIsAskedForAndNoMore) {
         if (random.Uniform(2) == 0) hints.time_range.end_micros = any_cell().timestamp_micros;
         if (random.Uniform(2) == 0) hints.newest_per_column = static_cast<int64_t>(1 + random.Uniform(3));
         hints.keys_only = random.Uniform(6) == 0;
+        hints.newest_of_row = random.Uniform(6) == 0;
         const bool reverse = random.Uniform(2) == 0;
         Rows got;
         Read(page, range, hints, reverse, &got);

@@ -20,7 +20,15 @@ void AddAccessFlags(CLI::App& app, AccessFlags* flags) {
   flags->program = "sonde" + names;
   app.add_option("--data-dir", flags->data_dir,
                  "a data directory, opened in this process (no server may be using it)");
-  app.add_option("--endpoint", flags->endpoint, "a Bigtable server without TLS, HOST:PORT");
+  app.add_option(
+      "--endpoint", flags->endpoint,
+      "a Bigtable server, HOST:PORT: with TLS, on loopback without; https:// and http:// before it say "
+      "so");
+  app.add_option("--ca-file", flags->ca_file,
+                 "the CA of the endpoint's certificate, in PEM; the connection is then with TLS");
+  app.add_option("--key-file", flags->key_file,
+                 "an account's key, as `sonde auth create-key` writes it; with TLS, without this, "
+                 "GOOGLE_APPLICATION_CREDENTIALS names it");
   app.add_option("--project", flags->project, "the project that the tables are in")->capture_default_str();
   app.add_option("--instance", flags->instance, "the instance that the tables are in")->capture_default_str();
 }
@@ -34,6 +42,9 @@ absl::Status CheckDataDir(const std::string& data_dir) {
 namespace {
 
 absl::Status CheckOneIsGiven(const AccessFlags& flags) {
+  if (flags.endpoint.empty() && !(flags.ca_file.empty() && flags.key_file.empty())) {
+    return absl::InvalidArgumentError("--ca-file and --key-file are for --endpoint, which is not given");
+  }
   if (flags.data_dir.empty() != flags.endpoint.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError("Give either --data-dir DIR or --endpoint HOST:PORT");
 }
@@ -45,6 +56,8 @@ std::string InstanceOf(const AccessFlags& flags) {
 RemoteOptions RemoteOptionsOf(const AccessFlags& flags) {
   RemoteOptions options;
   options.endpoint = flags.endpoint;
+  options.ca_file = flags.ca_file;
+  options.key_file = flags.key_file;
   options.project = flags.project;
   options.instance = flags.instance;
   options.program = flags.program;

@@ -17,13 +17,15 @@ namespace sonde {
 
 struct AccessFlags {
   std::string data_dir;
-  std::string endpoint;  // HOST:PORT
+  std::string endpoint;  // HOST:PORT, http://HOST:PORT, https://HOST[:PORT]
+  std::string ca_file;   // of the endpoint's certificate
+  std::string key_file;  // shown to the endpoint
   std::string project = kProjectUsual;
   std::string instance = kInstanceUsual;
   std::string program = "sonde";  // which command it is
 };
 
-// --data-dir, --endpoint, --project, --instance; the program is "sonde" and the names of the command.
+// --data-dir, --endpoint, --ca-file, --key-file, --project, --instance; the program is "sonde" and the names of the command.
 void AddAccessFlags(CLI::App& app, AccessFlags* flags);
 
 // INVALID_ARGUMENT: it is no data directory of Sonde; nothing is made there.
@@ -32,7 +34,8 @@ absl::Status CheckDataDir(const std::string& data_dir);
 // Commands that write points may make the data directory; for all others it must be there.
 enum class DataDir : uint8_t { kIsThere, kMayBeMade };
 
-// INVALID_ARGUMENT unless exactly one of data_dir and endpoint is given; as CheckDataDir where the data
+// INVALID_ARGUMENT unless exactly one of data_dir and endpoint is given, or if
+// ca_file or key_file is given without endpoint; as CheckDataDir where the data
 // directory must be there.
 absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags,
                                                         DataDir data_dir = DataDir::kIsThere);

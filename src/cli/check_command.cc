@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/access.h"
+#include "cli/backup_flags.h"
 #include "cli/commands.h"
 
 namespace sonde {
@@ -16,14 +17,21 @@ constexpr uint64_t kBytesPerSecondMax = uint64_t{4} << 30;  // as fast as the di
 
 struct CheckFlags {
   std::string data_dir;
-  bool json = false;
+  std::string repository;
+  TransferFlags transfer;
 };
 
 absl::StatusOr<bool> Run(const CheckFlags& flags) {
+  if (flags.data_dir.empty() == flags.repository.empty()) {
+    return absl::InvalidArgumentError("Give one of --data-dir and --repository");
+  }
+  if (!flags.repository.empty()) {
+    return RunVerification(flags.repository, {.reads_data = true}, /*opens_backups=*/true, flags.transfer);
+  }
   if (absl::Status status = CheckDataDir(flags.data_dir); !status.ok()) return status;
   absl::StatusOr<CheckReport> report = CheckDirectory({.data_dir = flags.data_dir});
   if (!report.ok()) return report.status();
-  if (flags.json) {
+  if (flags.transfer.json) {
     const nlohmann::json out = {
         {"tables", report->tables_count}, {"bytes", report->bytes}, {"damage", report->damage}};
     fmt::print("{}\n", out.dump(2));
@@ -60,19 +68,22 @@ absl::StatusOr<CheckReport> CheckDirectory(RocksOptions options) {
 }
 
 void AddCheckCommand(CLI::App& app, int* exit_status) {
-  CLI::App* check =
-      app.add_subcommand("check", "Read all of a data directory, and name what is not as it was written");
+  CLI::App* check = app.add_subcommand(
+      "check", "Read all of a data directory or repository, and name what is not as it was written");
   check->footer(
       "Examples:\n"
       "  sonde check --data-dir /var/lib/sonde\n"
-      "  sonde check --data-dir /var/lib/sonde --json\n\n"
+      "  sonde check --data-dir /var/lib/sonde --json\n"
+      "  sonde check --repository /mnt/backups/sonde\n\n"
       "Exit status 0: all is as it was written.  1: something is damaged, and named.  2: the call was "
       "wrong.\n"
       "Nothing is repaired.  No server may be using the directory: one that does reads all of it once a "
-      "day.");
+      "day.\n"
+      "A backup is opened in a directory below TMPDIR, which needs room for the largest one.");
   const auto flags = std::make_shared<CheckFlags>();
-  check->add_option("--data-dir", flags->data_dir, "the data directory")->required();
-  check->add_flag("--json", flags->json, "print the result as JSON");
+  check->add_option("--data-dir", flags->data_dir, "the data directory");
+  check->add_option("--repository", flags->repository, "a repository of backups, each of which is opened");
+  AddTransferFlags(*check, &flags->transfer);
   check->callback([flags, exit_status] {
     const absl::StatusOr<bool> sound = Run(*flags);
     if (sound.ok()) {

@@ -74,6 +74,7 @@ absl::Status Compact(RocksEngine* engine) {
                             std::chrono::steady_clock::now());
   absl::Status status = engine->SettleAll([&] {
     Tell(progress.AfterStep(engine->settling_counts().cells_in, std::chrono::steady_clock::now()));
+    return absl::OkStatus();
   });
   if (status.ok()) {
     Tell(progress.Begin("looking for what may be forgotten"));

@@ -1,8 +1,11 @@
 #include "cli/http_client.h"
 
 #include <httplib.h>
+#include <sys/stat.h>
 
+#include <CLI/CLI.hpp>
 #include <charconv>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
@@ -13,11 +16,14 @@ namespace {
 
 constexpr int kConnectSeconds = 3;
 constexpr int kAnswerSeconds = 60;
+constexpr size_t kTokenBytesMax = 4096;
 
 absl::StatusCode CodeOf(int http_code) {
   switch (http_code) {
     case 400:
       return absl::StatusCode::kInvalidArgument;
+    case 401:
+      return absl::StatusCode::kUnauthenticated;
     case 403:
       return absl::StatusCode::kPermissionDenied;
     case 404:
@@ -31,27 +37,75 @@ absl::StatusCode CodeOf(int http_code) {
   }
 }
 
+// Takes `prefix` off the front of `text`, if it is there.
+bool Consume(std::string_view prefix, std::string_view* text) {
+  if (!text->starts_with(prefix)) return false;
+  text->remove_prefix(prefix.size());
+  return true;
+}
+
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  struct stat facts{};
+  if (stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode))
+    return absl::InvalidArgumentError(fmt::format("--token-file {} cannot be read", path));
+  if ((facts.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("--token-file {} has the mode {:04o}: others may use it; `chmod 600` shuts them out",
+                    path, facts.st_mode & 07777));
+  }
+  std::ifstream file(path);
+  std::string token;
+  file >> token;
+  if (token.empty() || token.size() > kTokenBytesMax)
+    return absl::InvalidArgumentError(fmt::format("--token-file {} holds no token", path));
+  return token;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> HttpGet(const std::string& address, const std::string& path) {
-  const size_t colon = address.rfind(':');
+  return HttpGet(HttpAccess{.address = address}, path);
+}
+
+void AddHttpFlags(CLI::App& app, HttpAccess* access) {
+  app.add_option("--http", access->address, "the HTTP address of the server: HOST:PORT or https://HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--token-file", access->token_file,
+                 "a file with a token (`sonde auth create-token`), where the server asks who calls");
+  app.add_option("--ca", access->ca_file,
+                 "a PEM file of the CAs that are trusted, with https [the system's]");
+}
+
+absl::StatusOr<std::string> HttpGet(const HttpAccess& access, const std::string& path) {
+  std::string_view place = access.address;
+  const bool has_tls = Consume("https://", &place);
+  if (!has_tls) Consume("http://", &place);
+  if (place.ends_with('/')) place.remove_suffix(1);
+  const size_t colon = place.rfind(':');
   int port = 0;
-  const char* const end = address.data() + address.size();
-  if (colon == std::string::npos || std::from_chars(address.data() + colon + 1, end, port).ptr != end ||
+  const char* const end = place.data() + place.size();
+  if (colon == std::string_view::npos || std::from_chars(place.data() + colon + 1, end, port).ptr != end ||
       port < 1 || port > 65'535) {
-    return absl::InvalidArgumentError(fmt::format("'{}' is no HOST:PORT", address));
+    return absl::InvalidArgumentError(fmt::format("'{}' is no HOST:PORT", access.address));
   }
-  httplib::Client client(address.substr(0, colon), port);
+  httplib::Headers headers;
+  if (!access.token_file.empty()) {
+    absl::StatusOr<std::string> token = ReadToken(access.token_file);
+    if (!token.ok()) return token.status();
+    headers.emplace("Authorization", "Bearer " + *token);
+  }
+  httplib::Client client(fmt::format("{}://{}", has_tls ? "https" : "http", place));
+  if (has_tls && !access.ca_file.empty()) client.set_ca_cert_path(access.ca_file.c_str());
   client.set_connection_timeout(kConnectSeconds);
   client.set_read_timeout(kAnswerSeconds);
-  const httplib::Result result = client.Get(path.c_str());
+  const httplib::Result result = client.Get(path.c_str(), headers);
   if (!result) {
     return absl::UnavailableError(
-        fmt::format("no HTTP server answers at {}: {}", address, httplib::to_string(result.error())));
+        fmt::format("no HTTP server answers at {}: {}", access.address, httplib::to_string(result.error())));
   }
   if (result->status == 200) return std::move(result->body);
   const nlohmann::json body = nlohmann::json::parse(result->body, nullptr, false);
-  std::string message = fmt::format("{} answered {}", address, result->status);
+  std::string message = fmt::format("{} answered {}", access.address, result->status);
   if (body.is_object() && body.contains("error")) message = body["error"].value("message", message);
   return absl::Status(CodeOf(result->status), message);
 }

@@ -43,7 +43,14 @@ int RunProgram(int argc, char** argv) {
   AddKeyvizCommand(app, &exit_status);
   AddBenchCommand(app, &exit_status);
   AddCompactCommand(app, &exit_status);
+  AddTableCommand(app, &exit_status);
+  AddConfigCommand(app, &exit_status);
+  AddStatusCommand(app, &exit_status);
+  AddTopCommand(app, &exit_status);
+  AddDebugCommand(app, &exit_status);
   AddCheckCommand(app, &exit_status);
+  AddBackupCommand(app, &exit_status);
+  AddRestoreCommand(app, &exit_status);
   AddAuthCommand(app, &exit_status);
   AddInitCommand(app, &exit_status);
   AddReferenceCommands(app, &exit_status);

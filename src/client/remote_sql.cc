@@ -1,6 +1,7 @@
 #include "client/remote_sql.h"
 
 #include <fmt/format.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
 #include <chrono>
@@ -59,9 +60,9 @@ struct RemoteSql::Stream {
 };
 
 absl::StatusOr<std::unique_ptr<RemoteSql>> RemoteSql::Connect(const RemoteOptions& options) {
-  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = RemoteTables::Open(options);
-  if (!channel.ok()) return channel.status();
-  return std::unique_ptr<RemoteSql>(new RemoteSql(options, pb::Bigtable::NewStub(*channel)));
+  const absl::StatusOr<Channels> channels = RemoteTables::Open(options);
+  if (!channels.ok()) return channels.status();
+  return std::unique_ptr<RemoteSql>(new RemoteSql(options, pb::Bigtable::NewStub(channels->data)));
 }
 
 RemoteSql::RemoteSql(const RemoteOptions& options, std::unique_ptr<pb::Bigtable::Stub> stub)

@@ -1,4 +1,4 @@
-// SQL of a Bigtable endpoint: PrepareQuery and ExecuteQuery over gRPC without TLS.
+// SQL of a Bigtable endpoint: PrepareQuery and ExecuteQuery over gRPC.
 //
 // A stream that breaks goes on behind its last token; rows are given out only once a token says that they stay.
 // A query that has expired between its two calls is prepared once more.

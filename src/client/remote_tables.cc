@@ -1,20 +1,17 @@
 #include "client/remote_tables.h"
 
 #include <fmt/format.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 
 #include <algorithm>
 #include <utility>
 #include <variant>
 
-#include "absl/strings/match.h"
 #include "base/random.h"
 #include "client/features.h"
 #include "client/grpc_status.h"
 #include "client/read_request.h"
-#include "model/limits.h"
 #include "model/names.h"
 
 namespace sonde {
@@ -27,23 +24,6 @@ namespace data = google::bigtable::v2;
 constexpr int kEnsureRoundsMax = 5;
 // Pages of ListTables, in case a server's pages never end.
 constexpr int kListPagesMax = 100'000;
-
-absl::Status CheckOptions(const RemoteOptions& options) {
-  const size_t colon = options.endpoint.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == options.endpoint.size()) {
-    return absl::InvalidArgumentError(
-        fmt::format("an endpoint is HOST:PORT, for example 127.0.0.1:8086; got \"{}\"", options.endpoint));
-  }
-  const absl::string_view host(options.endpoint.data(), colon);
-  if (absl::EndsWithIgnoreCase(host, "googleapis.com")) {
-    return absl::UnimplementedError(
-        fmt::format("the endpoint {} wants TLS and credentials, which this client does not have: it reaches "
-                    "servers without TLS, such as "
-                    "`sonde serve` and Google's emulator",
-                    options.endpoint));
-  }
-  return CheckInstanceName(fmt::format("projects/{}/instances/{}", options.project, options.instance));
-}
 
 admin::GcRule ToProto(const GcRule& rule) {
   admin::GcRule proto;
@@ -105,35 +85,27 @@ uint64_t RandomSeed() {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<grpc::Channel>> RemoteTables::Open(const RemoteOptions& options) {
-  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
-  arguments.SetMaxSendMessageSize(kMessageBytesMax);
-  arguments.SetUserAgentPrefix(options.program);
-  std::shared_ptr<grpc::Channel> channel =
-      grpc::CreateCustomChannel(options.endpoint, grpc::InsecureChannelCredentials(), arguments);
-  if (!channel->WaitForConnected(std::chrono::system_clock::now() + options.connect_timeout)) {
-    return absl::UnavailableError(
-        fmt::format("no Bigtable server answers at {} (waited {} ms): start one there, for example with "
-                    "`sonde serve`, or correct the endpoint",
-                    options.endpoint, options.connect_timeout.count()));
-  }
-  return channel;
+absl::StatusOr<Channels> RemoteTables::Open(const RemoteOptions& options) {
+  const std::string instance = fmt::format("projects/{}/instances/{}", options.project, options.instance);
+  if (absl::Status status = CheckInstanceName(instance); !status.ok()) return status;
+  return OpenChannels({.endpoint = options.endpoint,
+                       .ca_file = options.ca_file,
+                       .key_file = options.key_file,
+                       .program = options.program,
+                       .connect_timeout = options.connect_timeout});
 }
 
 absl::StatusOr<std::unique_ptr<RemoteTables>> RemoteTables::Connect(RemoteOptions options) {
-  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = Open(options);
-  if (!channel.ok()) return channel.status();
-  return std::unique_ptr<RemoteTables>(new RemoteTables(std::move(options), *std::move(channel)));
+  const absl::StatusOr<Channels> channels = Open(options);
+  if (!channels.ok()) return channels.status();
+  return std::unique_ptr<RemoteTables>(new RemoteTables(std::move(options), *channels));
 }
 
-RemoteTables::RemoteTables(RemoteOptions options, std::shared_ptr<grpc::Channel> channel)
+RemoteTables::RemoteTables(RemoteOptions options, const Channels& channels)
     : options_(std::move(options)),
       jitter_seed_(options_.jitter_seed.has_value() ? *options_.jitter_seed : RandomSeed()),
-      channel_(std::move(channel)),
-      data_(data::Bigtable::NewStub(channel_)),
-      admin_(admin::BigtableTableAdmin::NewStub(channel_)) {}
+      data_(data::Bigtable::NewStub(channels.data)),
+      admin_(admin::BigtableTableAdmin::NewStub(channels.admin)) {}
 
 std::string RemoteTables::InstanceName() const {
   return fmt::format("projects/{}/instances/{}", options_.project, options_.instance);

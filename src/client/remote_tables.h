@@ -1,5 +1,5 @@
 // Tables of any Bigtable endpoint, over gRPC: TableAccess for `sonde serve`, an emulator, or whatever else
-// speaks google.bigtable.v2 and google.bigtable.admin.v2 without TLS.
+// speaks google.bigtable.v2 and google.bigtable.admin.v2.
 //
 //   RemoteOptions options{.endpoint = "127.0.0.1:8086"};
 //   absl::StatusOr<std::unique_ptr<RemoteTables>> tables = RemoteTables::Connect(options);
@@ -11,7 +11,6 @@
 
 #include <google/bigtable/admin/v2/bigtable_table_admin.grpc.pb.h>
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
-#include <grpcpp/channel.h>
 
 #include <atomic>
 #include <chrono>
@@ -24,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/channel/channel.h"
 #include "client/mutate_rows.h"
 #include "client/retry.h"
 #include "client/row_merger.h"
@@ -36,7 +36,9 @@ class ClientContext;
 namespace sonde {
 
 struct RemoteOptions {
-  std::string endpoint;  // HOST:PORT
+  std::string endpoint;  // HOST:PORT, and what else client/channel/endpoint.h reads
+  std::string ca_file;   // PEM; empty: gRPC's roots
+  std::string key_file;  // of an account; empty: as client/channel/client_key.h says
   std::string project = "sonde";
   std::string instance = "sonde";
   std::string program = "sonde";  // what the server is told asks
@@ -50,11 +52,11 @@ struct RemoteOptions {
 
 class RemoteTables final : public TableAccess {
  public:
-  // Waits until the endpoint answers.  INVALID_ARGUMENT: an option is not what it must be.  UNAVAILABLE:
-  // nothing answered within connect_timeout.
+  // Waits until the endpoint answers.  INVALID_ARGUMENT: the project or the instance is not what it must be.  Further errors: those
+  // of OpenChannels.
   static absl::StatusOr<std::unique_ptr<RemoteTables>> Connect(RemoteOptions options);
-  // The channel that Connect makes, with its errors.
-  static absl::StatusOr<std::shared_ptr<grpc::Channel>> Open(const RemoteOptions& options);
+  // The channels that Connect makes, with its errors.
+  static absl::StatusOr<Channels> Open(const RemoteOptions& options);
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override;
   absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override;
@@ -74,7 +76,7 @@ class RemoteTables final : public TableAccess {
  private:
   struct ReadProgress;
 
-  RemoteTables(RemoteOptions options, std::shared_ptr<grpc::Channel> channel);
+  RemoteTables(RemoteOptions options, const Channels& channels);
 
   std::string InstanceName() const;
   std::string TableName(const std::string& table) const;
@@ -97,7 +99,6 @@ class RemoteTables final : public TableAccess {
   const RemoteOptions options_;
   const uint64_t jitter_seed_;
   std::atomic<uint64_t> call_count_{0};
-  std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<google::bigtable::v2::Bigtable::Stub> data_;
   std::unique_ptr<google::bigtable::admin::v2::BigtableTableAdmin::Stub> admin_;
 };

@@ -238,14 +238,6 @@ TEST_F(RemoteTablesTest, RefusesAnEndpointWithoutPort) {
   }
 }
 
-TEST_F(RemoteTablesTest, SaysThatCloudBigtableWantsTls) {
-  EXPECT_EQ(RemoteTables::Connect({.endpoint = "bigtable.googleapis.com:443"}).status(),
-            absl::UnimplementedError(
-                "the endpoint bigtable.googleapis.com:443 wants TLS and credentials, which this client "
-                "does not have: it reaches servers without TLS, such as `sonde serve` and Google's "
-                "emulator"));
-}
-
 TEST_F(RemoteTablesTest, MakesATableWithFamiliesAndRules) {
   GcRule rule{GcRule::Union{{GcRule{GcRule::MaxVersions{2}}, GcRule{GcRule::MaxAge{3'000'001}}}}};
   ASSERT_TRUE(tables_->EnsureTable("t", {{"f", rule}, {"g", {}}}).ok());

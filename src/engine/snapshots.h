@@ -45,6 +45,9 @@ class Snapshots {
   // snapshot, or table.  DATA_LOSS: the snapshot is damaged; the table has none of its cells.
   virtual absl::Status Restore(std::string_view name, TableId into, const RestoreOptions& options) = 0;
   absl::Status Restore(std::string_view name, TableId into) { return Restore(name, into, {}); }
+  // Puts the cells of a table where they are read fastest, after Restore.  Reads and writes go on.  It may be repeated after an
+  // error.  NOT_FOUND: there is no such table.  RESOURCE_EXHAUSTED: it would leave too little room on the disk.
+  virtual absl::Status Optimize(TableId table, const RestoreOptions& options) = 0;
   // Drops a snapshot.  It is no error if there is none.  A restore of the snapshot that is under way may fail.
   virtual absl::Status Drop(std::string_view name, absl::Time deadline = absl::InfiniteFuture()) = 0;
 

@@ -29,17 +29,11 @@ constexpr uint64_t kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5;  // wire
 constexpr int kHashBits = 64;
 constexpr int kRankBits = 6;
 constexpr uint32_t kRankMask = (1u << kRankBits) - 1;
-// The flag of sparse values with a rank, which sort behind all others: max(sparse precision, precision +
-// kRankBits).
-constexpr uint32_t kRankFlag = 1u << 21;
+constexpr int kSparsePrecisionMax = 25;
+constexpr int kMoreSparsePrecision = 5;
 
 // ZetaSketch's number of what is counted: UINT64, BYTES_OR_UTF8_STRING.
 uint64_t ValueTypeOf(AggregateKind kind) { return kind == AggregateKind::kHllInt64 ? 8 : 11; }
-
-// The greatest value of an index stays.  Only values with a rank can differ and have one index.
-constexpr bool HaveOneIndex(uint32_t a, uint32_t b) {
-  return a == b || ((a & b & kRankFlag) != 0 && a >> kRankBits == b >> kRankBits);
-}
 
 // How long the varint of a difference is.
 size_t StepBytes(uint32_t from, uint32_t to) { return (std::bit_width((to - from) | 1u) + 6) / 7; }
@@ -48,6 +42,12 @@ size_t StepBytes(uint32_t from, uint32_t to) { return (std::bit_width((to - from
 uint8_t RankOf(uint64_t value, int bits) {
   const uint64_t rest = value << (kHashBits - bits);
   return static_cast<uint8_t>(rest == 0 ? bits + 1 : std::countl_zero(rest) + 1);
+}
+
+// The rank behind fewer of the bits of an index, of which `bits` become part of what is ranked.
+uint8_t RankBehindFewer(uint32_t index, uint32_t rank, int bits) {
+  const uint64_t suffix = index & ((uint64_t{1} << bits) - 1);
+  return static_cast<uint8_t>(suffix == 0 ? rank + bits : RankOf(suffix, bits));
 }
 
 absl::Status NoSketch(std::string_view what) {
@@ -95,7 +95,7 @@ struct Field {
   }
 };
 
-absl::Status ParseSparse(std::string_view bytes, int precision, int sparse_precision,
+absl::Status ParseSparse(std::string_view bytes, int precision, int sparse_precision, uint32_t rank_flag,
                          std::vector<uint32_t>* values) {
   if (bytes.size() > size_t{1} << precision) {
     return NoSketch(fmt::format("{} bytes of sparse values; limit {}", bytes.size(), 1 << precision));
@@ -105,11 +105,12 @@ absl::Status ParseSparse(std::string_view bytes, int precision, int sparse_preci
   uint64_t value = 0;
   while (!bytes.empty()) {
     uint64_t step = 0;
-    if (!GetVarint(&bytes, &step) || step > 2 * kRankFlag) return NoSketch("a sparse value is damaged");
+    if (!GetVarint(&bytes, &step) || step > 2 * uint64_t{rank_flag})
+      return NoSketch("a sparse value is damaged");
     value += step;
     const uint64_t rank = value & kRankMask;
-    const bool known = (value & kRankFlag) != 0
-                           ? value < 2 * kRankFlag && rank >= 1 && rank <= rank_max
+    const bool known = (value & rank_flag) != 0
+                           ? value < 2 * uint64_t{rank_flag} && rank >= 1 && rank <= rank_max
                            : value < (1u << sparse_precision) && (value & index_mask) != 0;
     if (!known) return NoSketch(fmt::format("the sparse value {}", value));
     values->push_back(static_cast<uint32_t>(value));
@@ -156,11 +157,58 @@ HllSketch HllSketch::Of(std::string_view value) {
   return sketch;
 }
 
-uint32_t HllSketch::SparseOf(uint64_t hash) {
-  const auto index = static_cast<uint32_t>(hash >> (kHashBits - kSparsePrecision));
-  constexpr uint32_t kMore = kSparsePrecision - kPrecision;
-  if ((index & ((1u << kMore) - 1)) != 0) return index;
-  return kRankFlag | (index >> kMore) << kRankBits | RankOf(hash, kHashBits - kSparsePrecision);
+int HllSketch::sparse_precision() const {
+  return std::min(precision_ + kMoreSparsePrecision, kSparsePrecisionMax);
+}
+
+uint32_t HllSketch::rank_flag() const { return 1u << std::max(sparse_precision(), precision_ + kRankBits); }
+
+bool HllSketch::HaveOneIndex(uint32_t a, uint32_t b) const {
+  return a == b || ((a & b & rank_flag()) != 0 && a >> kRankBits == b >> kRankBits);
+}
+
+uint32_t HllSketch::SparseOf(uint64_t hash) const {
+  const int sparse_precision = this->sparse_precision();
+  return SparseOf(static_cast<uint32_t>(hash >> (kHashBits - sparse_precision)),
+                  RankOf(hash, kHashBits - sparse_precision));
+}
+
+uint32_t HllSketch::SparseOf(uint32_t index, uint32_t rank) const {
+  const int more = sparse_precision() - precision_;
+  if ((index & ((1u << more) - 1)) != 0) return index;
+  return rank_flag() | (index >> more) << kRankBits | rank;
+}
+
+uint32_t HllSketch::SparseFor(const HllSketch& to, uint32_t value) const {
+  const bool has_rank = (value & rank_flag()) != 0;
+  const uint32_t index =
+      has_rank ? (value ^ rank_flag()) >> kRankBits << (sparse_precision() - precision_) : value;
+  const uint32_t rank = has_rank ? value & kRankMask : 0;
+  const int fewer = sparse_precision() - to.sparse_precision();
+  return to.SparseOf(index >> fewer, RankBehindFewer(index, rank, fewer));
+}
+
+void HllSketch::LowerPrecision(int precision) {
+  if (precision == precision_) return;
+  HllSketch lower(kind_, precision);
+  lower.values_count_ = values_count_;
+  if (is_sparse()) {
+    std::vector<uint32_t> values;
+    values.reserve(sparse_.size());
+    for (const uint32_t value : sparse_) values.push_back(SparseFor(lower, value));
+    std::sort(values.begin(), values.end());
+    if (!values.empty()) lower.MergeSparse(values);
+  } else {
+    lower.MakeRegisters();
+    const int fewer = precision_ - precision;
+    for (uint32_t i = 0; i < registers_.size(); ++i) {
+      const auto rank = static_cast<uint8_t>(registers_[i]);
+      if (rank == 0) continue;
+      char& to = lower.registers_[i >> fewer];
+      to = std::max(to, static_cast<char>(RankBehindFewer(i, rank, fewer)));
+    }
+  }
+  *this = std::move(lower);
 }
 
 void HllSketch::AddHash(uint64_t hash) {
@@ -183,33 +231,33 @@ void HllSketch::AddHashes(absl::Span<const uint64_t> hashes) {
 
 int64_t HllSketch::Estimate() const {
   if (is_sparse()) {
-    constexpr double kIndexes = 1 << kSparsePrecision;
-    return std::llround(kIndexes * std::log(kIndexes / (kIndexes - static_cast<double>(sparse_.size()))));
+    const double indexes = 1 << sparse_precision();
+    return std::llround(indexes * std::log(indexes / (indexes - static_cast<double>(sparse_.size()))));
   }
-  constexpr int kRankMax = kHashBits - kPrecision + 1;
-  std::array<double, kRankMax + 1> counts = {};
+  const int rank_max = kHashBits - precision_ + 1;
+  std::array<double, kHashBits + 1> counts = {};
   for (const char rank : registers_) ++counts[static_cast<size_t>(rank)];
-  constexpr double kAll = kRegisters;
-  double sum = kAll * Tau(1 - counts[kRankMax] / kAll);
-  for (int rank = kRankMax - 1; rank >= 1; --rank) sum = (sum + counts[rank]) / 2;
-  sum += kAll * Sigma(counts[0] / kAll);
-  return std::llround(kAll * kAll / (2 * std::log(2.0)) / sum);
+  const auto all = static_cast<double>(registers_count());
+  double sum = all * Tau(1 - counts[rank_max] / all);
+  for (int rank = rank_max - 1; rank >= 1; --rank) sum = (sum + counts[rank]) / 2;
+  sum += all * Sigma(counts[0] / all);
+  return std::llround(all * all / (2 * std::log(2.0)) / sum);
 }
 
 void HllSketch::AddToRegisters(uint32_t sparse_value) {
-  constexpr int kMore = kSparsePrecision - kPrecision;
-  uint32_t index = sparse_value >> kMore;
-  uint8_t rank = RankOf(sparse_value, kMore);
-  if ((sparse_value & kRankFlag) != 0) {
-    index = (sparse_value ^ kRankFlag) >> kRankBits;
-    rank = static_cast<uint8_t>((sparse_value & kRankMask) + kMore);
+  const int more = sparse_precision() - precision_;
+  uint32_t index = sparse_value >> more;
+  uint8_t rank = RankOf(sparse_value, more);
+  if ((sparse_value & rank_flag()) != 0) {
+    index = (sparse_value ^ rank_flag()) >> kRankBits;
+    rank = static_cast<uint8_t>((sparse_value & kRankMask) + more);
   }
   char& to = registers_[index];
   to = std::max(to, static_cast<char>(rank));
 }
 
 void HllSketch::MakeRegisters() {
-  registers_.assign(kRegisters, '\0');
+  registers_.assign(registers_count(), '\0');
   for (const uint32_t value : sparse_) AddToRegisters(value);
   sparse_.clear();
   sparse_bytes_ = 0;
@@ -253,12 +301,22 @@ void HllSketch::MergeSparse(const std::vector<uint32_t>& values) {
     merged.resize(kept);
     sparse_ = std::move(merged);
   }
-  if (sparse_bytes_ > kSparseBytesMax) MakeRegisters();
+  if (sparse_bytes_ > sparse_bytes_max()) MakeRegisters();
 }
 
 void HllSketch::Merge(const HllSketch& other) {
   values_count_ =
       static_cast<int64_t>(static_cast<uint64_t>(values_count_) + static_cast<uint64_t>(other.values_count_));
+  if (other.precision_ > precision_) {
+    HllSketch lower = other;
+    lower.LowerPrecision(precision_);
+    return MergeValues(lower);
+  }
+  LowerPrecision(other.precision_);
+  MergeValues(other);
+}
+
+void HllSketch::MergeValues(const HllSketch& other) {
   if (is_sparse() && other.is_sparse()) return MergeSparse(other.sparse_);
   if (is_sparse()) MakeRegisters();
   for (const uint32_t value : other.sparse_) AddToRegisters(value);
@@ -270,8 +328,8 @@ void HllSketch::Merge(const HllSketch& other) {
 std::string HllSketch::Serialize() const {
   std::string sketch;
   if (!sparse_.empty()) PutNumber(&sketch, kSparseCountField, sparse_.size());
-  PutNumber(&sketch, kPrecisionField, kPrecision);
-  PutNumber(&sketch, kSparsePrecisionField, kSparsePrecision);
+  PutNumber(&sketch, kPrecisionField, static_cast<uint64_t>(precision_));
+  PutNumber(&sketch, kSparsePrecisionField, static_cast<uint64_t>(sparse_precision()));
   if (is_sparse()) {
     std::string values;
     uint32_t before = 0;
@@ -290,6 +348,12 @@ std::string HllSketch::Serialize() const {
 }
 
 absl::StatusOr<HllSketch> HllSketch::Parse(AggregateKind kind, std::string_view state) {
+  absl::StatusOr<HllSketch> sketch = ParseState(kind, state);
+  if (!sketch.ok() || sketch->precision_ == kCellPrecision) return sketch;
+  return NoSketch(fmt::format("precision {}; that of cells is {}", sketch->precision_, kCellPrecision));
+}
+
+absl::StatusOr<HllSketch> HllSketch::ParseState(AggregateKind kind, std::string_view state) {
   HllSketch result(kind);
   uint64_t version = 1;  // when it is not said
   uint64_t value_type = 0;
@@ -323,33 +387,41 @@ absl::StatusOr<HllSketch> HllSketch::Parse(AggregateKind kind, std::string_view 
 }
 
 absl::StatusOr<HllSketch> HllSketch::ParseAny(std::string_view state) {
-  absl::StatusOr<HllSketch> sketch = Parse(AggregateKind::kHllInt64, state);
-  return sketch.ok() ? sketch : Parse(AggregateKind::kHllBytes, state);
+  absl::StatusOr<HllSketch> sketch = ParseState(AggregateKind::kHllInt64, state);
+  return sketch.ok() ? sketch : ParseState(AggregateKind::kHllBytes, state);
 }
 
 absl::Status HllSketch::ParseSketch(std::string_view bytes) {
   uint64_t precision = 0, sparse_precision = 0;
-  std::vector<uint32_t> sparse;
+  std::string_view sparse_bytes, registers;
   for (std::string_view in = bytes; !in.empty();) {
     Field field;
     if (!field.Take(&in)) return NoSketch("it is cut short");
-    absl::Status status;
     if (field.number == kPrecisionField) {
       precision = field.value;
     } else if (field.number == kSparsePrecisionField) {
       sparse_precision = field.value;
     } else if (field.number == kSparseField && field.is_bytes) {
-      sparse.clear();
-      status = ParseSparse(field.bytes, kPrecision, kSparsePrecision, &sparse);
+      sparse_bytes = field.bytes;
     } else if (field.number == kRegistersField && field.is_bytes) {
-      status = ParseRegisters(field.bytes);
+      registers = field.bytes;
     }
-    if (!status.ok()) return status;
   }
-  if (precision != kPrecision || sparse_precision != kSparsePrecision) {
-    return NoSketch(fmt::format("precision {} and sparse precision {}; only {} and {} are taken", precision,
-                                sparse_precision, kPrecision, kSparsePrecision));
+  if (precision < kPrecisionMin || precision > kPrecisionMax) {
+    return NoSketch(fmt::format("precision {}; {} to {} are taken", precision, kPrecisionMin, kPrecisionMax));
   }
+  precision_ = static_cast<int>(precision);
+  if (sparse_precision != static_cast<uint64_t>(this->sparse_precision())) {
+    return NoSketch(fmt::format("precision {} and sparse precision {}; only {} is taken", precision,
+                                sparse_precision, this->sparse_precision()));
+  }
+  sparse_.clear();
+  sparse_bytes_ = 0;
+  registers_.clear();
+  if (absl::Status status = ParseRegisters(registers); !status.ok()) return status;
+  std::vector<uint32_t> sparse;
+  absl::Status status = ParseSparse(sparse_bytes, precision_, this->sparse_precision(), rank_flag(), &sparse);
+  if (!status.ok()) return status;
   if (is_sparse()) {
     MergeSparse(sparse);
   } else {
@@ -360,11 +432,11 @@ absl::Status HllSketch::ParseSketch(std::string_view bytes) {
 
 absl::Status HllSketch::ParseRegisters(std::string_view bytes) {
   if (bytes.empty()) return absl::OkStatus();
-  if (bytes.size() != kRegisters) {
-    return NoSketch(fmt::format("{} registers, not {}", bytes.size(), kRegisters));
+  if (bytes.size() != registers_count()) {
+    return NoSketch(fmt::format("{} registers, not {}", bytes.size(), registers_count()));
   }
-  constexpr char kRankMax = kHashBits - kPrecision + 1;
-  if (std::any_of(bytes.begin(), bytes.end(), [](char rank) { return rank < 0 || rank > kRankMax; })) {
+  const auto rank_max = static_cast<char>(kHashBits - precision_ + 1);
+  if (std::any_of(bytes.begin(), bytes.end(), [&](char rank) { return rank < 0 || rank > rank_max; })) {
     return NoSketch("a register is out of its range");
   }
   registers_ = bytes;

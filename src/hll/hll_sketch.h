@@ -1,18 +1,20 @@
-// HyperLogLog++ sketches as ZetaSketch writes them: how many distinct values there were, in at most 32 KiB.
+// HyperLogLog++ sketches as ZetaSketch writes them: how many distinct values there were, in at most 2^precision bytes.
 //
 // A sketch's bytes are an AggregatorStateProto (aggregator.proto of ZetaSketch) with the extension
-// HyperLogLogPlusUniqueStateProto, of encoding version 2, precision 15 and sparse precision 20:
+// HyperLogLogPlusUniqueStateProto, of encoding version 2.  The precision p is 10 to 24; that of cells is 15.  The sparse
+// precision s is p + 5, but 25 at most:
 //
 //   1: 112, 2: how many values were added, 3: 2, 4: 8 (integers) or 11 (bytes and strings)
-//   112: { 2: how many sparse values, if any; 3: 15; 4: 20; 5: registers  or  6: sparse values }
+//   112: { 2: how many sparse values, if any; 3: p; 4: s; 5: registers  or  6: sparse values }
 //
-// Sparse values are ascending, as varints of the differences: the 20 first bits of a hash, or, when the last
-// 5 of these are zeros, flag | the first 15 << 6 | the number of leading zeros in the rest of the hash + 1.
-// If two values have the same first 20 bits, the greater stays.  Past kSparseBytesMax the sketch becomes 2^15
-// registers: for each first 15 bits, the most leading zeros in the rest of the hashes with these bits, + 1.
+// Sparse values are ascending, as varints of the differences: the s first bits of a hash, or, when the last
+// s - p of these are zeros, flag | the first p << 6 | the number of leading zeros in the rest of the hash + 1.
+// If two values have the same first s bits, the greater stays.  Past three quarters of 2^p bytes the sketch becomes 2^p
+// registers: for each first p bits, the most leading zeros in the rest of the hashes with these bits, + 1.
 //
 // Merging is associative and commutative in what a sketch counts.  (In its bytes nearly: whether a sketch
-// that is at kSparseBytesMax has become registers may depend on the order.)
+// that is at three quarters of 2^p bytes has become registers may depend on the order.)  Two sketches of different precisions
+// make one of the lower precision.
 //
 // Threads: not for several threads.
 #pragma once
@@ -31,17 +33,23 @@ namespace sonde {
 
 class HllSketch {
  public:
+  static constexpr int kPrecisionMin = 10;
+  static constexpr int kPrecisionMax = 24;
+  static constexpr int kCellPrecision = 15;
+
   // A sketch of no values.  `kind`: kHllInt64 or kHllBytes.
-  explicit HllSketch(AggregateKind kind) : kind_(kind) {}
+  explicit HllSketch(AggregateKind kind, int precision = kCellPrecision)
+      : kind_(kind), precision_(precision) {}
   // A sketch of one value.
   static HllSketch Of(int64_t value);
   static HllSketch Of(std::string_view value);
 
-  // INVALID_ARGUMENT: not a sketch, or one of another precision or kind of values.
+  // A sketch as cells have it.  INVALID_ARGUMENT: not a sketch, or one of another kind of values or another precision than
+  // kCellPrecision.
   static absl::StatusOr<HllSketch> Parse(AggregateKind kind, std::string_view state);
   std::string Serialize() const;
 
-  // Parses a state of either kind of values; kind() tells which it is.
+  // Parses a state of either kind of values, of any precision; kind() and precision() tell which it is.
   static absl::StatusOr<HllSketch> ParseAny(std::string_view state);
 
   // `other` is of the same kind.
@@ -55,18 +63,30 @@ class HllSketch {
   int64_t Estimate() const;
 
   AggregateKind kind() const { return kind_; }
+  int precision() const { return precision_; }
   size_t MemoryBytes() const { return sparse_.capacity() * sizeof(uint32_t) + registers_.capacity(); }
   int64_t values_count() const { return values_count_; }
   bool is_sparse() const { return registers_.empty(); }
 
  private:
-  static constexpr int kPrecision = 15;
-  static constexpr int kSparsePrecision = 20;
-  static constexpr size_t kRegisters = size_t{1} << kPrecision;
-  static constexpr size_t kSparseBytesMax = kRegisters / 4 * 3;
-
-  static uint32_t SparseOf(uint64_t hash);
+  int sparse_precision() const;
+  size_t registers_count() const { return size_t{1} << precision_; }
+  size_t sparse_bytes_max() const { return registers_count() / 4 * 3; }
+  // The flag of sparse values with a rank, which sort behind all others.
+  uint32_t rank_flag() const;
+  // The greatest value of an index stays.  Only values with a rank can differ and have one index.
+  bool HaveOneIndex(uint32_t a, uint32_t b) const;
+  uint32_t SparseOf(uint64_t hash) const;
+  // The sparse value of an index and, if it is needed, a rank.
+  uint32_t SparseOf(uint32_t index, uint32_t rank) const;
+  // A sparse value of this sketch as one of `to`, whose precision is not higher.
+  uint32_t SparseFor(const HllSketch& to, uint32_t value) const;
+  // Makes this a sketch of a precision that is not higher.
+  void LowerPrecision(int precision);
+  static absl::StatusOr<HllSketch> ParseState(AggregateKind kind, std::string_view state);
   void AddHash(uint64_t hash);
+  // Of `other`, which has this precision.
+  void MergeValues(const HllSketch& other);
   // `values`: ascending.
   void MergeSparse(const std::vector<uint32_t>& values);
   void AddSparse(uint32_t value);
@@ -76,10 +96,11 @@ class HllSketch {
   absl::Status ParseRegisters(std::string_view bytes);
 
   AggregateKind kind_;
+  int precision_;
   int64_t values_count_ = 0;
   std::vector<uint32_t> sparse_;  // ascending, of each index one; empty when there are registers
   size_t sparse_bytes_ = 0;       // as they are written
-  std::string registers_;         // empty, or kRegisters bytes
+  std::string registers_;         // empty, or registers_count() bytes
 };
 
 }  // namespace sonde

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+#include <vector>
+
 #include "base/random.h"
 #include "hll/fingerprint.h"
 
@@ -97,6 +101,102 @@ TEST(HllSketch, MergesAsZetaSketchDoes) {
   EXPECT_EQ(Print(Merged(few, many)), "32791 33b78796da942bad");
 }
 
+HllSketch IntegersOf(int precision, int64_t from, int64_t to) {
+  HllSketch sketch(kInt64, precision);
+  std::vector<uint64_t> hashes;
+  for (int64_t i = from; i < to; ++i) hashes.push_back(Fingerprint2011(i));
+  sketch.AddHashes(hashes);
+  return sketch;
+}
+
+// What follows was printed by ZetaSketch 0.1.0 with sparsePrecision(min(precision + 5, 25)), as later versions have it.
+TEST(HllSketch, WritesWhatZetaSketchWritesOfOtherPrecisions) {
+  EXPECT_EQ(Hex(IntegersOf(10, 0, 8).Serialize()),
+            "08701008180220088207181008180a200f32109915c60af8039a60ac01a71bec14dc03");
+  EXPECT_EQ(Hex(IntegersOf(14, 0, 8).Serialize()),
+            "087010081802200882071d1008180e2013321591d302e1a801883f9c830cbb15b68206c43bb7ff50");
+  EXPECT_EQ(Hex(IntegersOf(19, 0, 8).Serialize()),
+            "08701008180220088207211008181320183219b5e45498982af9e10ffbe68003e1ae05e69b6dddb15383f10e");
+  EXPECT_EQ(Hex(IntegersOf(20, 0, 8).Serialize()),
+            "0870100818022008820724100818142019321ceac8a901b0b054f3c31ff6cd8106c2dd0acbb7da01bbe3a60186e21d");
+  EXPECT_EQ(
+      Hex(IntegersOf(24, 0, 8).Serialize()),
+      "087010081802200882072810081818201932208dbd9d02f6cd8106c2dd0a869b810386e21df0b4e99e04818c8c15bfddc98"
+      "102");
+  struct Case {
+    int precision;
+    std::string_view hundred, many, million;
+  };
+  for (const Case& c :
+       {Case{10, "198 f1f6fff0e24fad2b", "1045 c555954d8aaa72d8", "1045 e2b620fecfa5977e"},
+        Case{12, "217 3898bcfe5c440261", "4117 9e431bd21a8c9455", "4117 320e44b6f3b2f3b9"},
+        Case{20, "321 e7704179adf1a304", "39242 0cf9d7362c44056d", "1048599 3c2cb382a23ff8bd"},
+        Case{24, "368 3d1768abc0b7c1d4", "48293 f50267aa03e97a19", "1533569 95e4a17ea0a73451"}}) {
+    EXPECT_EQ(Print(IntegersOf(c.precision, 0, 100)), c.hundred) << c.precision;
+    EXPECT_EQ(Print(IntegersOf(c.precision, 0, 20'000)), c.many) << c.precision;
+    EXPECT_EQ(Print(IntegersOf(c.precision, 0, 1'000'000)), c.million) << c.precision;
+  }
+}
+
+TEST(HllSketch, MergesHigherPrecisionsAsZetaSketchDoes) {
+  struct Case {
+    int precision;
+    int64_t values;
+    int other_precision;
+    int64_t other_values;
+    std::string_view merged;
+  };
+  for (const Case& c :
+       {Case{10, 300, 15, 300, "558 d6276d65393002db"}, Case{10, 300, 15, 20'000, "1045 c8d0607affb19551"},
+        Case{10, 300, 15, 400'000, "1045 d892aebc58672c90"},
+        Case{10, 20'000, 15, 300, "1045 5dbc18bb0a349215"},
+        Case{10, 400'000, 15, 400'000, "1045 402c39d89633cdcf"},
+        Case{21, 300, 24, 300, "1314 5a46c25b6ba24a01"}, Case{21, 300, 24, 20'000, "40210 1f7ab8d53cb2eaeb"},
+        Case{21, 20'000, 24, 20'000, "58784 6a466e9492e69777"},
+        Case{21, 20'000, 24, 400'000, "522730 a71578e5440db56e"},
+        Case{21, 400'000, 24, 400'000, "697678 5469708e4b3afe25"}}) {
+    const HllSketch low = IntegersOf(c.precision, 0, c.values);
+    const HllSketch high = IntegersOf(c.other_precision, c.values / 2, c.values / 2 + c.other_values);
+    EXPECT_EQ(Print(Merged(low, high)), c.merged) << c.precision << " " << c.values << " " << c.other_values;
+    EXPECT_EQ(Print(Merged(high, low)), c.merged) << c.precision << " " << c.values << " " << c.other_values;
+  }
+}
+
+TEST(HllSketch, OfAHigherPrecisionBecomesWhatWasCountedAtTheLowerOne) {
+  for (const auto& [from, to] :
+       {std::pair{24, 10}, {24, 20}, {24, 23}, {20, 19}, {16, 15}, {15, 12}, {11, 10}}) {
+    for (const int64_t count : {0, 1, 500, 30'000, 300'000}) {
+      EXPECT_EQ(Print(Merged(IntegersOf(from, 0, count), HllSketch(kInt64, to))),
+                Print(IntegersOf(to, 0, count)))
+          << from << " to " << to << ": " << count;
+    }
+  }
+}
+
+TEST(HllSketch, EstimatesAtEveryPrecision) {
+  for (int precision = HllSketch::kPrecisionMin; precision <= HllSketch::kPrecisionMax; ++precision) {
+    const double error = 4 * 1.04 / std::sqrt(static_cast<double>(1 << precision));
+    for (const int64_t count : {100, 20'000, 300'000}) {
+      EXPECT_NEAR(static_cast<double>(IntegersOf(precision, 0, count).Estimate()), static_cast<double>(count),
+                  static_cast<double>(count) * error + 1)
+          << precision << ": " << count;
+    }
+  }
+}
+
+TEST(HllSketch, OfAnyPrecisionIsReadBackButByCells) {
+  for (int precision = HllSketch::kPrecisionMin; precision <= HllSketch::kPrecisionMax; ++precision) {
+    for (const int64_t count : {0, 5, 20'000, 100'000}) {
+      const std::string state = IntegersOf(precision, 0, count).Serialize();
+      const auto again = HllSketch::ParseAny(state);
+      ASSERT_TRUE(again.ok()) << again.status();
+      EXPECT_EQ(again->precision(), precision);
+      EXPECT_TRUE(again->Serialize() == state);
+      EXPECT_EQ(HllSketch::Parse(kInt64, state).ok(), precision == HllSketch::kCellPrecision);
+    }
+  }
+}
+
 TEST(HllSketch, IsReadBack) {
   for (const HllSketch& sketch :
        {HllSketch(kInt64), HllSketch::Of(3), Integers(0, 1000), Integers(0, 40'000)}) {
@@ -140,7 +240,12 @@ TEST(HllSketch, RefusesWhatIsNone) {
   };
   EXPECT_THAT(refusal(kInt64, changed(1, 0x64)), HasSubstr("aggregator 100"));
   EXPECT_THAT(refusal(kInt64, changed(5, 1)), HasSubstr("encoding version 1"));
-  EXPECT_THAT(refusal(kInt64, changed(14, 14)), HasSubstr("precision 14"));
+  EXPECT_THAT(refusal(kInt64, changed(14, 14)),
+              HasSubstr("precision 14 and sparse precision 20; only 19 is taken"));
+  EXPECT_THAT(refusal(kInt64, changed(14, 9)), HasSubstr("precision 9; 10 to 24 are taken"));
+  EXPECT_THAT(refusal(kInt64, changed(14, 25)), HasSubstr("precision 25; 10 to 24 are taken"));
+  EXPECT_THAT(refusal(kInt64, IntegersOf(14, 0, 1).Serialize()),
+              HasSubstr("precision 14; that of cells is 15"));
   EXPECT_THAT(refusal(kInt64, changed(21, 0x7f)), HasSubstr("sparse value"));
   // Whatever the bytes: a status, and of what is taken a sketch that is written and read again.
   SeededRandom random(2);
@@ -152,9 +257,9 @@ TEST(HllSketch, RefusesWhatIsNone) {
       bytes[random.Uniform(bytes.size())] = static_cast<char>(random.Next());
     }
     if (random.Uniform(4) == 0) bytes.resize(random.Uniform(bytes.size()));
-    const auto sketch = HllSketch::Parse(kInt64, bytes);
+    const auto sketch = HllSketch::ParseAny(bytes);
     if (!sketch.ok()) continue;
-    ASSERT_EQ(HllSketch::Parse(kInt64, sketch->Serialize())->Serialize(), sketch->Serialize());
+    ASSERT_EQ(HllSketch::ParseAny(sketch->Serialize())->Serialize(), sketch->Serialize());
   }
 }
 

@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "metrics/slow_calls.h"
 #include "metrics/text_writer.h"
 
 namespace sonde {
@@ -28,6 +29,9 @@ class RequestMetrics {
   static constexpr size_t kCodes = 17;
 
   void Record(std::string_view method, absl::StatusCode code, int64_t micros);
+  // The slow ones among the requests, which whoever records a request notes by himself.
+  SlowCalls* slow_calls() { return &slow_calls_; }
+  const SlowCalls& slow_calls() const { return slow_calls_; }
 
   struct Method {
     std::string name;
@@ -52,6 +56,7 @@ class RequestMetrics {
   };
   Counters* Find(std::string_view method);
 
+  SlowCalls slow_calls_;
   mutable absl::Mutex mutex_;
   std::map<std::string, std::unique_ptr<Counters>, std::less<>> methods_
       ABSL_GUARDED_BY(mutex_);  // never shrinks

@@ -28,6 +28,7 @@ constexpr int kFilterDepthMax = 20;
 constexpr size_t kGcRuleBytesMax = 500;
 constexpr size_t kFamiliesPerTableMax = 1'000;
 constexpr size_t kTablesMax = 10'000;
+constexpr size_t kDeletedTablesMax = 1'000;  // that are kept, so that UndeleteTable brings them back
 constexpr size_t kRowKeyDelimiterBytesMax = 50;
 // Limits of Sonde's own.
 constexpr size_t kRowKeyFieldsMax = 100;

@@ -25,6 +25,9 @@ struct ReadHints {
   TimeRange time_range;                             // only these timestamps
   std::optional<int64_t> newest_per_column;         // only so many of each column, of those in time_range
   bool keys_only = false;                           // values do not matter: they may come empty
+  // One cell of a row and family is enough, of those that all else here asks for: the first with the greatest time.  No rule of
+  // garbage collection forgets it and keeps another.
+  bool newest_of_row = false;
   // How the values of each of `columns` are written, for a reader that calculates: columns may come as
   // numbers (RowPiece::numbers) where all of their values in reach are written so.  Empty: as cells.
   std::vector<NumberBytes> numbers;

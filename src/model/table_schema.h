@@ -46,6 +46,16 @@ struct RestoredFrom {
   bool operator==(const RestoredFrom&) const = default;
 };
 
+// Whether and how backups of a table are made by themselves, once in kAutomatedBackupInterval.
+// Source: google.bigtable.admin.v2.Table.AutomatedBackupPolicy.
+struct AutomatedBackupPolicy {
+  int64_t retention_micros = 0;  // how long each backup is kept
+  bool has_frequency = false;    // the client has named the interval, of which there is only one
+  int64_t since_micros = 0;      // since 1970: when the table got its policy
+
+  bool operator==(const AutomatedBackupPolicy&) const = default;
+};
+
 // A schema is shared and never changed; an altered table gets a new TableSchema.
 struct TableSchema {
   std::string name;  // projects/P/instances/I/tables/T
@@ -58,6 +68,10 @@ struct TableSchema {
   std::optional<RowKeySchema> row_key_schema;       // keys are not checked against it when they are written
 
   std::optional<RestoredFrom> restored_from = std::nullopt;  // nullopt: the table was created
+
+  std::optional<AutomatedBackupPolicy> automated_backups = std::nullopt;  // nullopt: none are made
+  // The age from which production keeps cells where access is slower.  Here it is kept and has no effect.  nullopt: none.
+  std::optional<int64_t> infrequent_access_micros = std::nullopt;
 
   // Returns null if there is no family of this name or id.
   const FamilySchema* FindFamily(std::string_view family) const;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/processors.h"
 #include "rpc/acceptor.h"
@@ -34,12 +35,16 @@ std::unique_ptr<LoopConnection> MakeServerConnection(Loop* loop, int descriptor,
 struct Server::Parts {
   std::shared_ptr<ServerState> state;
   std::vector<std::shared_ptr<Loop>> loops;
+  absl::Mutex acceptor_mutex;  // for those who shut down
   std::unique_ptr<Acceptor> acceptor;
   int port = 0;
 
   // As Server's.
   int64_t Shutdown(absl::Duration grace) {
-    if (acceptor != nullptr) acceptor->End();
+    {
+      const absl::MutexLock lock(&acceptor_mutex);
+      if (acceptor != nullptr) acceptor->End();
+    }
     const auto cancel_at = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(grace);
     const absl::Time until = absl::Now() + grace + kAfterCancel;
     for (const std::shared_ptr<Loop>& loop : loops) loop->BeginEnd(cancel_at);

@@ -33,7 +33,8 @@ class Server {
 
   // Takes no more connections and calls.  Calls under way may go on for `grace`, and are cancelled then.
   // Returns soon after that at the latest, with the number of calls whose handlers have not finished even
-  // then.  A caller that does not want to wait for these must not destroy the server.
+  // then.  A caller that does not want to wait for these must not destroy the server.  A second call, from
+  // another thread, may shorten the grace.
   int64_t Shutdown(absl::Duration grace);
 
  private:

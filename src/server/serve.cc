@@ -1,7 +1,6 @@
 #include "server/serve.h"
 
 #include <google/protobuf/stubs/logging.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -10,22 +9,33 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "base/format.h"
 #include "base/processors.h"
+#include "engine/rocks/files/disk_guard.h"
+#include "server/admin_socket.h"
+#include "server/backup_calls.h"
 #include "server/certificates.h"
 #include "server/local_store.h"
 #include "server/memory_shares.h"
+#include "server/process/clock_watch.h"
+#include "server/process/drain.h"
+#include "server/process/server_log.h"
 #include "server/serve_http.h"
 #include "server/server_access.h"
 #include "server/service_notices.h"
@@ -33,16 +43,21 @@
 #include "sql/bind/binder.h"
 #include "sql/http/sql_answer.h"
 #include "sql/spill/spill_space.h"
+#include "tls/certificate_keeper.h"
 #include "wire/grpc_server.h"
 #include "work/idle_workers.h"
 
 namespace sonde {
 namespace {
 
-// Grace when the server is told to end: calls have the first, all else has the second, from then on.  A
-// supervisor kills it after ten seconds, as a rule.
-constexpr absl::Duration kShutdownGrace = absl::Seconds(5);
-constexpr absl::Duration kEndMax = absl::Seconds(7);
+// What comes after the grace (calls that are cancelled, roll-ups, the store) has this time.
+constexpr absl::Duration kCloseMax = absl::Seconds(4);
+
+// The time in which an answer over HTTP that breaks off is sent.
+constexpr absl::Duration kAnswerMax = absl::Seconds(1);
+
+// How often the end of answers over HTTP is looked for.
+constexpr absl::Duration kEndLook = absl::Milliseconds(20);
 
 // A read by which the service manager sees whether the engine answers.
 constexpr absl::Duration kWatchedReadMax = absl::Seconds(5);
@@ -51,17 +66,18 @@ constexpr absl::Duration kWatchedReadMax = absl::Seconds(5);
 constexpr size_t kReservedFiles = 8'704;
 constexpr size_t kConnectionsMax = 10'000;
 
-void SetUpLogs(const std::string& level) {
-  auto logger = std::make_shared<spdlog::logger>("sonde", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_pattern("time=%Y-%m-%dT%H:%M:%S.%fZ level=%l msg=\"%v\"", spdlog::pattern_time_type::utc);
-  logger->set_level(level == "error" ? spdlog::level::err : spdlog::level::from_str(level));
-  logger->flush_on(spdlog::level::trace);
-  spdlog::set_default_logger(std::move(logger));
+absl::Status SetUpLogs(const ServeSettings& settings) {
+  const absl::Status opened =
+      OpenServerLog({.format = settings.log_format == "json" ? LogFormat::kJson : LogFormat::kLogfmt,
+                     .level = settings.log_level,
+                     .file = settings.log_file.value_or("")});
+  if (!opened.ok()) return opened;
   // Else each field of a request that is not UTF-8 would put a line onto stderr.
   google::protobuf::SetLogHandler(
       [](google::protobuf::LogLevel, const char*, int, const std::string& message) {
         spdlog::debug("protocol buffers: {}", message);
       });
+  return absl::OkStatus();
 }
 
 // Connections and files of the database count against one limit, which is low by default.  How many
@@ -76,49 +92,70 @@ size_t RaiseFileLimit() {
 }
 
 // Ends the process when something hangs: what was acknowledged is on the disk, as after a crash.
-void EndInTime() {
-  std::thread([] {
-    absl::SleepFor(kEndMax);
-    spdlog::warn("ending without what is still under way after {} s", absl::ToInt64Seconds(kEndMax));
+void EndWithin(absl::Duration most) {
+  std::thread([most] {
+    absl::SleepFor(most);
+    spdlog::warn("ending without what is still under way after {}", absl::FormatDuration(most));
     std::_Exit(0);
   }).detach();
 }
 
+// The part of the disk of the data directory that is free.
+std::optional<double> FreeShare(const std::string& data_dir) {
+  const absl::StatusOr<DiskSpace> space = MeasureDisk(data_dir);
+  if (!space.ok() || space->size_bytes == 0) return std::nullopt;
+  return static_cast<double>(space->free_bytes) / static_cast<double>(space->size_bytes);
+}
+
+// How far the end has come.
+struct EndState {
+  std::atomic<bool> is_draining = false;  // readiness says so
+  std::atomic<bool> is_ending = false;    // answers over HTTP that go on and on break off
+};
+
 ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
                     const series::IngestService& ingest, LargeRoom* large_room,
-                    const Certificates* certificates) {
-  return {
-      .version = SONDE_VERSION,
-      .started_seconds = absl::ToUnixSeconds(absl::Now()),
-      .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
-      .data_dir = *settings.data_dir,
-      .memory_bytes = settings.memory_bytes,
-      .tables = &store->tables(),
-      .key_visualizer = store->key_visualizer(),
-      .requests = server->request_metrics(),
-      .queries = server->query_metrics(),
-      .under_way = {{"reads", &server->reads()},
-                    {"writes", &server->writes()},
-                    {"series_writes", &ingest.admission()}},
-      .change_streams = &server->change_streams(),
-      .large_room = large_room,
-      .is_accepting = [server] { return server->is_accepting(); },
-      .transport_figures =
-          [server, certificates, is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
-            std::vector<Figure> figures = server->TransportFigures();
-            for (Figure& figure : certificates->Figures(absl::Now())) figures.push_back(std::move(figure));
-            figures.push_back(Figure::Gauge("sonde_insecure_remote",
-                                            "1: other machines are let in by --insecure-allow-remote.")
-                                  .Add(is_insecure ? 1 : 0));
-            return figures;
-          },
-      .allocator_bytes =
-          [] {
-            std::vector<std::pair<std::string, int64_t>> states;
-            if (const auto bytes = ReadAllocatorBytes(); bytes.has_value())
-              states = {{"allocated", bytes->allocated}, {"resident", bytes->resident}};
-            return states;
-          }};
+                    const Certificates* certificates, const ServerAccess* access,
+                    const ClockWatch* clock_watch, const EndState* end) {
+  return {.version = SONDE_VERSION,
+          .started_seconds = absl::ToUnixSeconds(absl::Now()),
+          .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
+          .data_dir = *settings.data_dir,
+          .memory_bytes = settings.memory_bytes,
+          .tables = &store->tables(),
+          .key_visualizer = store->key_visualizer(),
+          .requests = server->request_metrics(),
+          .queries = server->query_metrics(),
+          .under_way = {{"reads", &server->reads()},
+                        {"writes", &server->writes()},
+                        {"series_writes", &ingest.admission()}},
+          .change_streams = &server->change_streams(),
+          .large_room = large_room,
+          .is_accepting = [server] { return server->is_accepting(); },
+          .is_draining = [end] { return end->is_draining.load(); },
+          .transport_figures =
+              [server, certificates, access, clock_watch,
+               is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
+                std::vector<Figure> figures = server->TransportFigures();
+                for (Figure& figure : certificates->Figures(absl::Now()))
+                  figures.push_back(std::move(figure));
+                for (Figure& figure : server->UpkeepFigures()) figures.push_back(std::move(figure));
+                for (Figure& figure : clock_watch->Figures()) figures.push_back(std::move(figure));
+                if (access != nullptr) {
+                  for (Figure& figure : access->Figures()) figures.push_back(std::move(figure));
+                }
+                figures.push_back(Figure::Gauge("sonde_insecure_remote",
+                                                "1: other machines are let in by --insecure-allow-remote.")
+                                      .Add(is_insecure ? 1 : 0));
+                return figures;
+              },
+          .allocator_bytes =
+              [] {
+                std::vector<std::pair<std::string, int64_t>> states;
+                if (const auto bytes = ReadAllocatorBytes(); bytes.has_value())
+                  states = {{"allocated", bytes->allocated}, {"resident", bytes->resident}};
+                return states;
+              }};
 }
 
 sql::Dialect DialectOf(const ServeSettings& settings) {
@@ -179,23 +216,115 @@ absl::StatusOr<std::unique_ptr<ServerAccess>> OpenAccess(const ServeSettings& se
   return ServerAccess::Open(*settings.auth, audit_log, SeriesInstance(), policies);
 }
 
+// What SIGHUP loads again.
+struct Reloaded {
+  ServeSettings* settings;
+  const std::function<absl::StatusOr<ServeSettings>()>* read_again;
+  Certificates* certificates;
+  ServerAccess* access;  // null: nobody is asked who he is
+  ClockWatch* clock_watch;
+};
+
+// Takes log_level over; the log names all other settings that have changed.
+void TakeSettings(const ServeSettings& changed, ServeSettings* settings) {
+  std::vector<std::string> later;
+  const std::vector<SettingLine> before = ListSettings(*settings), now = ListSettings(changed);
+  for (size_t i = 0; i < before.size(); ++i) {
+    const bool is_chosen_at_start = before[i].key == "data_dir" && now[i].value.empty();
+    if (before[i].value != now[i].value && before[i].key != "log_level" && !is_chosen_at_start)
+      later.push_back(before[i].key);
+  }
+  if (changed.log_level != settings->log_level) {
+    SetServerLogLevel(changed.log_level);
+    spdlog::info("settings: log_level={}", changed.log_level);
+    settings->log_level = changed.log_level;
+  }
+  if (!later.empty()) spdlog::warn("settings: {} count from the next start", fmt::join(later, ", "));
+}
+
+void Reload(const Reloaded& parts) {
+  if (absl::Status status = ReopenServerLog(); !status.ok())
+    spdlog::error("log: {}", std::string(status.message()));
+  absl::StatusOr<ServeSettings> changed = (*parts.read_again)();
+  absl::Status checked = changed.ok() ? CheckServeSettings(*changed) : changed.status();
+  if (checked.ok()) {
+    TakeSettings(*changed, parts.settings);
+  } else {
+    spdlog::error("settings: those before stay in force: {}", std::string(checked.message()));
+  }
+  parts.certificates->Look(/*asks=*/true, absl::Now());
+  if (parts.access != nullptr) ReloadAccess(parts.access);
+}
+
 // Waits for the signal that ends the server; looks after certificates meanwhile.
-int WaitForEnd(const sigset_t& signals, const ServeSettings& settings, Certificates* certificates,
-               ServerAccess* access) {
+int WaitForEnd(const sigset_t& signals, const Reloaded& parts, ServiceNotices* notices) {
   const timespec pause{absl::ToInt64Seconds(kCertificateLook), 0};
-  const bool is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote;
+  const bool is_insecure = !IsLoopback(parts.settings->host) && parts.settings->insecure_allow_remote;
   absl::Time warn_next = absl::Now();
   while (true) {
     if (is_insecure && absl::Now() >= warn_next) {
       warn_next += absl::Hours(1);
       spdlog::warn("address={} other machines are let in without authentication (--insecure-allow-remote)",
-                   settings.host);
+                   parts.settings->host);
     }
     const int signal = sigtimedwait(&signals, nullptr, &pause);
     if (signal == SIGINT || signal == SIGTERM) return signal;
-    certificates->Look(/*asks=*/signal == SIGHUP, absl::Now());
-    if (signal == SIGHUP && access != nullptr) ReloadAccess(access);
+    const absl::Duration step = parts.clock_watch->Look(absl::Now(), std::chrono::steady_clock::now());
+    if (step > absl::ZeroDuration()) {
+      spdlog::warn("clock: it was set back by {}: new cells may be older than those that are there",
+                   absl::FormatDuration(step));
+    }
+    if (signal != SIGHUP) {
+      parts.certificates->Look(/*asks=*/false, absl::Now());
+      continue;
+    }
+    notices->Reloading();
+    Reload(parts);
+    notices->Ready();
   }
+}
+
+// The parts that clients use.  `http` may be null.
+struct Ports {
+  GrpcServer* grpc;
+  HttpServer* http;
+};
+
+// Lets clients go, as drain.h says; `signals` hurry it.
+void EndPorts(const Ports& ports, const ServeSettings& settings, const sigset_t& signals, EndState* end) {
+  DrainSteps steps;
+  steps.stop_serving = [&] {
+    end->is_draining = true;
+    ports.grpc->StopServing();
+  };
+  steps.shut_down = [&](absl::Duration grace) {
+    const absl::Time until = absl::Now() + grace;
+    absl::Notification http_has_ended;
+    std::thread http_end([&] {
+      if (ports.http != nullptr) ports.http->End(grace + kAnswerMax);
+      http_has_ended.Notify();
+    });
+    if (const int64_t left = ports.grpc->Shutdown(grace); left > 0) spdlog::warn("{} calls hang", left);
+    while (!end->is_ending && absl::Now() < until &&
+           !http_has_ended.WaitForNotificationWithTimeout(kEndLook)) {
+    }
+    // Answers that go on and on break off, and say so; whoever does not is cut off.
+    end->is_ending = true;
+    if (!http_has_ended.WaitForNotificationWithTimeout(kAnswerMax)) ports.http->HurryEnd();
+    http_end.join();
+  };
+  steps.hurry = [&] {
+    spdlog::info("ending at once: a second signal came");
+    EndWithin(kCloseMax);
+    end->is_ending = true;
+    ports.grpc->Shutdown(absl::ZeroDuration());
+  };
+  steps.await_signal = [&](absl::Duration wait) {
+    const timespec pause = absl::ToTimespec(wait);
+    const int signal = sigtimedwait(&signals, nullptr, &pause);
+    return signal == SIGINT || signal == SIGTERM;
+  };
+  RunDrain({.delay = settings.drain_delay, .grace = settings.grace}, steps);
 }
 
 absl::Status ChooseDataDir(ServeSettings* settings, std::unique_ptr<TemporaryDirectory>* temporary) {
@@ -217,9 +346,18 @@ absl::Status ChooseDataDir(ServeSettings* settings, std::unique_ptr<TemporaryDir
 
 }  // namespace
 
-absl::Status Serve(ServeSettings settings) {
+absl::Status CheckServe(const ServeSettings& settings) {
   if (absl::Status status = CheckServeSettings(settings); !status.ok()) return status;
-  SetUpLogs(settings.log_level);
+  if (settings.tls.has_value()) {
+    const auto keeper = tls::CertificateKeeper::Open(*settings.tls, absl::Now());
+    if (!keeper.ok()) return keeper.status();
+  }
+  return settings.auth.has_value() ? ServerAccess::Check(*settings.auth) : absl::OkStatus();
+}
+
+absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<ServeSettings>()>& read_again) {
+  if (absl::Status status = CheckServeSettings(settings); !status.ok()) return status;
+  if (absl::Status status = SetUpLogs(settings); !status.ok()) return status;
   ServiceNotices notices = ServiceNotices::FromEnvironment();
   const size_t connections_max = RaiseFileLimit();
   // Before any thread starts, so that all of them leave these signals to the wait below.
@@ -271,18 +409,25 @@ absl::Status Serve(ServeSettings settings) {
                          .audit = *access == nullptr ? nullptr : (*access)->audit(),
                          .policies = &(*store)->policies(),
                          .sql_dialect = DialectOf(settings),
-                         .refuses_clusters = settings.clusters == "refuse"},
+                         .refuses_clusters = settings.clusters == "refuse",
+                         .strict_instances = settings.strict_instances,
+                         .undelete_for = absl::Hours(24 * settings.undelete_days),
+                         .disk_free_share = [data_dir] { return FreeShare(data_dir); }},
                         &(*store)->tables(), (*store)->key_visualizer());
   if (!server.ok()) return server.status();
+  (*server)->request_metrics()->slow_calls()->SetThreshold(absl::Milliseconds(settings.slow_ms));
   absl::StatusOr<std::unique_ptr<series::IngestService>> ingest =
       OpenIngest(settings, &(*store)->tables(), (*server)->commit_line(), &idle_workers);
   if (!ingest.ok()) return ingest.status();
   sql::BundleFinder bundles(&(*store)->tables().catalog());
-  std::atomic<bool> is_ending = false;
-  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
-      settings, FactsOf(settings, store->get(), server->get(), **ingest, memory.room(), certificates->get()),
-      SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &spill, &is_ending),
-      ingest->get(), **certificates, *access == nullptr ? nullptr : (*access)->http_door());
+  EndState end;
+  ClockWatch clock_watch(absl::Now(), std::chrono::steady_clock::now());
+  absl::StatusOr<std::unique_ptr<HttpServer>> http =
+      StartHttp(settings,
+                FactsOf(settings, store->get(), server->get(), **ingest, memory.room(), certificates->get(),
+                        access->get(), &clock_watch, &end),
+                SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &spill, &end.is_ending),
+                ingest->get(), **certificates, access->get());
   if (!http.ok()) return http.status();
   RocksEngine* const engine = &(*store)->engine();
   memory.Start(
@@ -294,6 +439,9 @@ absl::Status Serve(ServeSettings settings) {
        .set_cache_max = [engine](int64_t bytes) { engine->SetCacheBytes(static_cast<uint64_t>(bytes)); }});
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
                (*server)->port(), data_dir, settings.durability, settings.memory_bytes);
+  absl::StatusOr<std::unique_ptr<AdminSocket>> admin =
+      AdminSocket::Start(data_dir, BackupCalls(store->get(), data_dir));
+  if (!admin.ok()) spdlog::warn("admin: no commands: {}", std::string(admin.status().message()));
   // Before the line that tells that all is there.
   if (*http != nullptr) fmt::print("sonde: web page at {}\n", (*http)->url());
   fmt::print("sonde: listening on {}:{}\n", settings.host, (*server)->port());
@@ -301,15 +449,21 @@ absl::Status Serve(ServeSettings settings) {
   notices.Ready();
   notices.Watch([engine] { (void)engine->RecordsVersion(absl::Now() + kWatchedReadMax); });
 
-  const int signal = WaitForEnd(ending, settings, certificates->get(), access->get());
+  const int signal = WaitForEnd(ending,
+                                {.settings = &settings,
+                                 .read_again = &read_again,
+                                 .certificates = certificates->get(),
+                                 .access = access->get(),
+                                 .clock_watch = &clock_watch},
+                                &notices);
   spdlog::info("ending signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
-  EndInTime();
+  EndWithin(settings.drain_delay + settings.grace + kCloseMax);
   notices.Stopping();
-  is_ending = true;
+  EndPorts({.grpc = server->get(), .http = http->get()}, settings, ending, &end);
+  if (admin.ok()) admin->reset();
   http->reset();
   memory.Stop();
   ingest->reset();  // which refreshes the roll-ups that wait
-  if (const int64_t left = (*server)->Shutdown(kShutdownGrace); left > 0) spdlog::warn("{} calls hang", left);
   server->reset();
   store->reset();
   spdlog::info("ended");

@@ -16,8 +16,10 @@
 #include "sql/http/sql_routes.h"
 #include "table/local_tables.h"
 #include "web/health.h"
+#include "web/login.h"
 #include "web/overview_api.h"
 #include "web/page.h"
+#include "web/slow_api.h"
 #include "web/tables_api.h"
 
 namespace sonde {
@@ -26,7 +28,9 @@ namespace {
 // A server whose store has not answered by then is not ready.
 constexpr absl::Duration kReadyPatience = absl::Seconds(5);
 
-absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_accepting) {
+absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_accepting,
+                        const std::function<bool()>& is_draining) {
+  if (is_draining && is_draining()) return absl::UnavailableError("draining");
   if (is_accepting && !is_accepting()) {
     return absl::UnavailableError(
         "The gRPC port takes no connections: no file descriptor is left; it goes on when there are some "
@@ -37,15 +41,26 @@ absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_acceptin
   return tables->engine().ReadRecords("readyz", deadline).status();
 }
 
-Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::IngestService* ingest) {
+Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::IngestService* ingest,
+              ServerAccess* access) {
   Router router;
+  AddSession(&router);
+  if (access != nullptr) {
+    AddLogin({.access = access->control(),
+              .sessions = access->sessions(),
+              .audit = access->audit(),
+              .clock = access->clock()},
+             &router);
+  }
   Tables* const tables = facts.tables;
-  AddHealth([tables, is_accepting = facts.is_accepting] { return CheckReady(tables, is_accepting); },
+  AddHealth([tables, is_accepting = facts.is_accepting,
+             is_draining = facts.is_draining] { return CheckReady(tables, is_accepting, is_draining); },
             &router);
   ingest->AddRoutes(&router);
   sql::AddSqlRoutes(sql, kProjectUsual, kInstanceUsual, &router);
   AddPage(&router);
   AddOverviewApi(facts, &router);
+  AddSlowApi(&facts.requests->slow_calls(), &router);
   const auto declarations = std::make_shared<TableDeclarations>(tables);
   AddTablesApi(
       tables, facts.key_visualizer, facts.large_room,
@@ -85,7 +100,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
                                                       const sql::SqlService& sql,
                                                       series::IngestService* ingest,
                                                       const Certificates& certificates,
-                                                      const HttpDoor* door) {
+                                                      ServerAccess* access) {
+  const HttpDoor* const door = access == nullptr ? nullptr : access->http_door();
   if (settings.no_http) return nullptr;
   const int wanted = settings.http_port.value_or(kHttpPortUsual);
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start({.host = settings.host,
@@ -93,7 +109,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
                                                                           .door = door,
                                                                           .tls = certificates.provider(),
                                                                           .counts = facts.http_counts},
-                                                                         Routes(facts, sql, ingest));
+                                                                         Routes(facts, sql, ingest, access));
   if (server.ok()) return server;
   const std::string why(server.status().message());
   if (settings.http_port.has_value()) {
@@ -105,7 +121,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
                               .door = door,
                               .tls = certificates.provider(),
                               .counts = facts.http_counts},
-                             Routes(facts, sql, ingest));
+                             Routes(facts, sql, ingest, access));
   if (server.ok()) {
     spdlog::warn("http: {}; took port {} instead (--http-port chooses, --no-http does without)", why,
                  (*server)->port());

@@ -8,13 +8,20 @@
 #include <cctype>
 #include <charconv>
 #include <string_view>
+#include <tuple>
 #include <utility>
+
+#include "absl/strings/ascii.h"
 
 namespace sonde {
 namespace {
 
 constexpr uint64_t kMemoryBytesMin = uint64_t{64} << 20;
 constexpr int kPortMax = 65'535;
+constexpr int kUndeleteDaysMax = 3'650;
+constexpr absl::Duration kDrainDelayMax = absl::Minutes(10);
+constexpr absl::Duration kGraceMax = absl::Hours(1);
+constexpr int64_t kSlowMsMax = 3'600'000;
 constexpr int64_t kQuotaMax = 1'000'000'000;
 constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info", "warn", "error", "off"};
 
@@ -68,6 +75,16 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->durability = value.as<std::string>();
   } else if (key == "log_level") {
     settings->log_level = value.as<std::string>();
+  } else if (key == "log_format") {
+    settings->log_format = value.as<std::string>();
+  } else if (key == "log_file") {
+    settings->log_file = value.as<std::string>();
+  } else if (key == "slow_ms") {
+    settings->slow_ms = value.as<int64_t>();
+  } else if (key == "drain_delay") {
+    return ParseTime(value.as<std::string>(), &settings->drain_delay);
+  } else if (key == "grace") {
+    return ParseTime(value.as<std::string>(), &settings->grace);
   } else if (key == "insecure_allow_remote") {
     settings->insecure_allow_remote = value.as<bool>();
   } else if (key == "declared_series_only") {
@@ -80,20 +97,20 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->sql_dialect = value.as<std::string>();
   } else if (key == "clusters") {
     settings->clusters = value.as<std::string>();
+  } else if (key == "strict_instances") {
+    settings->strict_instances = value.as<bool>();
+  } else if (key == "undelete_days") {
+    settings->undelete_days = value.as<int>();
   } else {
-    return absl::InvalidArgumentError(fmt::format(
-        "unknown key '{}'; known are host, port, http_port, no_http, no_keyviz, data_dir, temporary, "
-        "memory, durability, log_level, "
-        "insecure_allow_remote, declared_series_only, reads_per_second, writes_per_second, sql_dialect, "
-        "clusters, auth, audit_log, tls",
-        key));
+    return absl::InvalidArgumentError(
+        fmt::format("unknown key '{}'; known are {}", key, fmt::join(kSettingKeys, ", ")));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings) {
+absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings, SettingOrigins* origins) {
   try {
     const YAML::Node root = YAML::LoadFile(file);
     if (!root.IsMap())
@@ -103,6 +120,7 @@ absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings)
       absl::Status status;
       try {
         status = SetOne(entry.first.as<std::string>(), entry.second, settings);
+        if (origins != nullptr) (*origins)[entry.first.as<std::string>()] = fmt::format("{}:{}", file, line);
       } catch (const YAML::Exception&) {
         status = absl::InvalidArgumentError(
             fmt::format("'{}' has a value of the wrong kind", entry.first.as<std::string>()));
@@ -118,6 +136,26 @@ absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings)
   } catch (const YAML::Exception& e) {
     return absl::InvalidArgumentError(fmt::format("{}:{}: {}", file, e.mark.line + 1, e.msg));
   }
+}
+
+absl::Status LoadEnvironment(const std::function<const char*(const char* name)>& read,
+                             ServeSettings* settings, SettingOrigins* origins) {
+  for (const std::string_view key : kSettingKeys) {
+    if (key == "tls") continue;
+    const std::string name = "SONDE_" + absl::AsciiStrToUpper(std::string(key));
+    const char* const text = read(name.c_str());
+    if (text == nullptr) continue;
+    absl::Status status;
+    try {
+      status = SetOne(std::string(key), YAML::Node(std::string(text)), settings);
+    } catch (const YAML::Exception&) {
+      status = absl::InvalidArgumentError(fmt::format("'{}' is a value of the wrong kind", text));
+    }
+    if (!status.ok())
+      return absl::InvalidArgumentError(fmt::format("{}: {}", name, std::string(status.message())));
+    if (origins != nullptr) (*origins)[std::string(key)] = name;
+  }
+  return absl::OkStatus();
 }
 
 bool IsLoopback(std::string_view host) {
@@ -142,6 +180,12 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
     return absl::InvalidArgumentError(
         fmt::format("{} must be from 0 (no quota) to {}, but is {}", flag, kQuotaMax, quota));
   }
+  for (const auto& [flag, time, most] : {std::tuple{"--drain-delay", settings.drain_delay, kDrainDelayMax},
+                                         std::tuple{"--grace", settings.grace, kGraceMax}}) {
+    if (time >= absl::ZeroDuration() && time <= most) continue;
+    return absl::InvalidArgumentError(fmt::format("{} must be from 0 to {}, but is {}", flag,
+                                                  absl::FormatDuration(most), absl::FormatDuration(time)));
+  }
   if (settings.data_dir == "") return absl::InvalidArgumentError("--data-dir must not be empty");
   if (settings.memory_bytes < kMemoryBytesMin) {
     return absl::InvalidArgumentError(
@@ -155,6 +199,15 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
     return absl::InvalidArgumentError(fmt::format("--log-level must be one of {}, but is '{}'",
                                                   fmt::join(kLogLevels, ", "), settings.log_level));
   }
+  if (settings.log_format != "logfmt" && settings.log_format != "json") {
+    return absl::InvalidArgumentError(
+        fmt::format("--log-format must be logfmt or json, but is '{}'", settings.log_format));
+  }
+  if (settings.slow_ms < 0 || settings.slow_ms > kSlowMsMax) {
+    return absl::InvalidArgumentError(
+        fmt::format("--slow-ms must be from 0 to {}, but is {}", kSlowMsMax, settings.slow_ms));
+  }
+  if (settings.log_file == "") return absl::InvalidArgumentError("--log-file must not be empty");
   if (settings.sql_dialect != "extended" && settings.sql_dialect != "production") {
     return absl::InvalidArgumentError(
         fmt::format("--sql-dialect must be extended or production, but is '{}'", settings.sql_dialect));
@@ -162,6 +215,10 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
   if (settings.clusters != "names" && settings.clusters != "refuse") {
     return absl::InvalidArgumentError(
         fmt::format("--clusters must be names or refuse, but is '{}'", settings.clusters));
+  }
+  if (settings.undelete_days < 0 || settings.undelete_days > kUndeleteDaysMax) {
+    return absl::InvalidArgumentError(fmt::format("--undelete-days must be from 0 (off) to {}, but is {}",
+                                                  kUndeleteDaysMax, settings.undelete_days));
   }
   const bool has_both = settings.tls.has_value() && settings.auth.has_value();
   if (!IsLoopback(settings.host) && !settings.insecure_allow_remote && !has_both) {
@@ -203,6 +260,11 @@ absl::Status ParseBytes(const std::string& text, uint64_t* bytes) {
   }
   *bytes <<= shift;
   return absl::OkStatus();
+}
+
+absl::Status ParseTime(const std::string& text, absl::Duration* time) {
+  if (absl::ParseDuration(text, time)) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("'{}' is no time: write for example 30s, 500ms or 2m", text));
 }
 
 std::vector<std::string> AcceptEmulatorForm(std::vector<std::string> arguments) {

@@ -1,13 +1,17 @@
 // The settings of `sonde serve`, by flags or by a file.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "tls/context.h"
 
 namespace sonde {
@@ -32,6 +36,12 @@ struct ServeSettings {
   uint64_t memory_bytes = uint64_t{1} << 30;
   std::string durability = "fsync";  // or "os"
   std::string log_level = "info";
+  std::string log_format = "logfmt";    // or "json"
+  std::optional<std::string> log_file;  // unset: stderr
+  // How the server ends (docs/operations.md, "Start and stop"): for `drain_delay` it is not ready but still takes calls; then calls
+  // under way have `grace`.
+  absl::Duration drain_delay = absl::ZeroDuration();
+  absl::Duration grace = absl::Seconds(30);
   bool insecure_allow_remote = false;
   // Both ports speak TLS, and nothing else.  Unset: neither does.
   std::optional<tls::Files> tls;
@@ -41,6 +51,8 @@ struct ServeSettings {
   std::optional<std::string> audit_log;
   // Points that come over HTTP for series that nobody declared are refused; otherwise they open one.
   bool declared_series_only = false;
+  // Calls that take so long are listed by GET /api/v1/slow.
+  int64_t slow_ms = 500;
   // Quotas for requests of the Bigtable API; 0: none.
   int64_t reads_per_second = 0;
   int64_t writes_per_second = 0;
@@ -51,14 +63,63 @@ struct ServeSettings {
   // "refuse" a second one.
   std::string clusters = "names";
 
+  // Tables need an instance that was created, and data calls an app profile that exists; otherwise the first table of an instance
+  // makes it.
+  bool strict_instances = false;
+  // How long UndeleteTable may bring a deleted table back; 0: its rows are dropped at once.
+  int undelete_days = 7;
+
   bool operator==(const ServeSettings&) const = default;
 };
 
-// Takes over what the YAML file sets: host, port, http_port, no_http, no_keyviz, data_dir, temporary,
-// memory, durability, log_level, insecure_allow_remote, declared_series_only, reads_per_second,
-// writes_per_second, sql_dialect, clusters, auth, audit_log, and the section tls: certificate, key, client_ca,
-// require_client_certificate.  INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
-absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings);
+// The names of all settings, as the file has them; `tls` is a section of certificate, key, client_ca, require_client_certificate.
+inline constexpr std::array<std::string_view, 26> kSettingKeys = {"host",
+                                                                  "port",
+                                                                  "http_port",
+                                                                  "no_http",
+                                                                  "no_keyviz",
+                                                                  "data_dir",
+                                                                  "temporary",
+                                                                  "memory",
+                                                                  "durability",
+                                                                  "log_level",
+                                                                  "log_format",
+                                                                  "log_file",
+                                                                  "slow_ms",
+                                                                  "drain_delay",
+                                                                  "grace",
+                                                                  "insecure_allow_remote",
+                                                                  "declared_series_only",
+                                                                  "reads_per_second",
+                                                                  "writes_per_second",
+                                                                  "sql_dialect",
+                                                                  "clusters",
+                                                                  "strict_instances",
+                                                                  "undelete_days",
+                                                                  "auth",
+                                                                  "audit_log",
+                                                                  "tls"};
+
+// Where a setting's value is from, by key: "FILE:LINE", "SONDE_PORT", "--port".  A key that is not there has its default.
+using SettingOrigins = std::map<std::string, std::string, std::less<>>;
+
+// Takes over what the YAML file sets.  `origins` may be null.
+// INVALID_ARGUMENT, with file and line: an unknown key, a value of the wrong kind.
+absl::Status LoadServeSettings(const std::string& file, ServeSettings* settings,
+                               SettingOrigins* origins = nullptr);
+
+// Takes over what the environment sets: SONDE_PORT sets port, and so on for all but the section tls.  `read` is std::getenv.
+// INVALID_ARGUMENT, with the variable: a value of the wrong kind.
+absl::Status LoadEnvironment(const std::function<const char*(const char* name)>& read,
+                             ServeSettings* settings, SettingOrigins* origins = nullptr);
+
+// A setting as `sonde config show` has it.  `key` is a name of kSettingKeys, or tls.certificate and so on.
+struct SettingLine {
+  std::string key;
+  std::string value;  // as the file would have it; empty: there is none
+};
+// All settings, in the order of kSettingKeys.  None is a secret: keys and tokens are in the files that settings name.
+std::vector<SettingLine> ListSettings(const ServeSettings& settings);
 
 // Whether only this machine reaches the host.
 bool IsLoopback(std::string_view host);
@@ -68,6 +129,9 @@ absl::Status CheckServeSettings(const ServeSettings& settings);
 
 // "512MiB", "1gb" (of 1024 each), "1073741824".  INVALID_ARGUMENT.
 absl::Status ParseBytes(const std::string& text, uint64_t* bytes);
+
+// "30s", "500ms", "2m", "0".  INVALID_ARGUMENT.
+absl::Status ParseTime(const std::string& text, absl::Duration* time);
 
 // Google's emulator is called with -host and -port: one dash becomes two, and without a command, as its whole
 // command line, it serves from a temporary directory: the emulator forgets all, and is expected to.

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <string>
 
 namespace sonde {
@@ -61,11 +62,19 @@ TEST(ServeSettings, RefusesWhatIsOutOfBounds) {
   EXPECT_EQ(message({.sql_dialect = "ansi"}), "--sql-dialect must be extended or production, but is 'ansi'");
   EXPECT_EQ(message({.clusters = "refuse"}), "");
   EXPECT_EQ(message({.clusters = "copies"}), "--clusters must be names or refuse, but is 'copies'");
+  EXPECT_EQ(message({.undelete_days = 0}), "");
+  EXPECT_EQ(message({.undelete_days = -1}), "--undelete-days must be from 0 (off) to 3650, but is -1");
+  EXPECT_EQ(message({.undelete_days = 3'651}), "--undelete-days must be from 0 (off) to 3650, but is 3651");
   EXPECT_EQ(message({.durability = "maybe"}), "--durability must be fsync or os, but is 'maybe'");
   EXPECT_THAT(message({.host = "0.0.0.0"}), testing::HasSubstr("--insecure-allow-remote"));
   EXPECT_EQ(message({.host = "0.0.0.0", .insecure_allow_remote = true}), "");
   EXPECT_EQ(message({.writes_per_second = -1}),
             "--writes-per-second must be from 0 (no quota) to 1000000000, but is -1");
+  EXPECT_EQ(message({.log_format = "xml"}), "--log-format must be logfmt or json, but is 'xml'");
+  EXPECT_EQ(message({.slow_ms = -1}), "--slow-ms must be from 0 to 3600000, but is -1");
+  EXPECT_EQ(message({.log_file = ""}), "--log-file must not be empty");
+  EXPECT_EQ(message({.drain_delay = absl::Hours(1)}), "--drain-delay must be from 0 to 10m, but is 1h");
+  EXPECT_EQ(message({.grace = absl::Seconds(-1)}), "--grace must be from 0 to 1h, but is -1s");
   EXPECT_EQ(message({.data_dir = ""}), "--data-dir must not be empty");
   EXPECT_THAT(message({.memory_bytes = 1}), testing::HasSubstr("--memory must be at least"));
 }
@@ -78,6 +87,67 @@ TEST(ServeSettings, ParsesBytes) {
   EXPECT_EQ(bytes, uint64_t{2} << 30);
   for (const char* bad : {"", "-1", "1x", "1mb2", "99999999999t"})
     EXPECT_FALSE(ParseBytes(bad, &bytes).ok()) << bad;
+}
+
+TEST(ServeSettings, TheEnvironmentSetsWhatItNames) {
+  const std::map<std::string, std::string> environment = {{"SONDE_PORT", "9001"},
+                                                          {"SONDE_NO_HTTP", "true"},
+                                                          {"SONDE_MEMORY", "128MiB"},
+                                                          {"SONDE_TLS", "no section"}};
+  const auto read = [&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  };
+  ServeSettings settings;
+  SettingOrigins origins = {{"port", "FILE:1"}};
+  ASSERT_TRUE(LoadEnvironment(read, &settings, &origins).ok());
+  EXPECT_EQ(settings, (ServeSettings{.port = 9001, .no_http = true, .memory_bytes = 128 << 20}));
+  EXPECT_EQ(origins, (SettingOrigins{
+                         {"port", "SONDE_PORT"}, {"no_http", "SONDE_NO_HTTP"}, {"memory", "SONDE_MEMORY"}}));
+  const auto wrong = [](const char* name) { return name == std::string("SONDE_PORT") ? "many" : nullptr; };
+  EXPECT_EQ(LoadEnvironment(wrong, &settings).message(), "SONDE_PORT: 'many' is a value of the wrong kind");
+}
+
+TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
+  ServeSettings settings;
+  ASSERT_EQ(Load("host: h\nport: 1\nhttp_port: 2\nno_http: true\nno_keyviz: true\ndata_dir: d\n"
+                 "temporary: true\nmemory: 1GiB\ndurability: os\nlog_level: warn\nlog_format: json\n"
+                 "log_file: l\nslow_ms: 7\ndrain_delay: 5s\ngrace: 1m\ninsecure_allow_remote: true\n"
+                 "declared_series_only: true\nreads_per_second: 3\nwrites_per_second: 4\n"
+                 "sql_dialect: production\nclusters: refuse\nstrict_instances: true\nundelete_days: 9\nauth: "
+                 "a\naudit_log: b\n"
+                 "tls: {certificate: c, key: k, client_ca: e, require_client_certificate: true}\n",
+                 &settings),
+            "");
+  std::string text;
+  for (const SettingLine& line : ListSettings(settings)) text += line.key + "=" + line.value + " ";
+  EXPECT_EQ(
+      text,
+      "host=h port=1 http_port=2 no_http=true no_keyviz=true data_dir=d temporary=true "
+      "memory=1073741824 durability=os log_level=warn log_format=json log_file=l slow_ms=7 drain_delay=5s "
+      "grace=1m insecure_allow_remote=true declared_series_only=true reads_per_second=3 "
+      "writes_per_second=4 sql_dialect=production clusters=refuse strict_instances=true undelete_days=9 "
+      "auth=a audit_log=b "
+      "tls.certificate=c tls.key=k tls.client_ca=e tls.require_client_certificate=true ");
+}
+
+TEST(ServeSettings, AFileTellsTheLineOfEachSetting) {
+  const std::string file =
+      testing::TempDir() + "/sonde_setting_origins_" + std::to_string(getpid()) + ".yaml";
+  std::ofstream(file) << "# a comment\nport: 1\n\ngrace: 2s\n";
+  ServeSettings settings;
+  SettingOrigins origins;
+  ASSERT_TRUE(LoadServeSettings(file, &settings, &origins).ok());
+  std::remove(file.c_str());
+  EXPECT_EQ(origins, (SettingOrigins{{"port", file + ":2"}, {"grace", file + ":4"}}));
+}
+
+TEST(ServeSettings, ParsesTimes) {
+  ServeSettings settings;
+  EXPECT_EQ(Load("drain_delay: 1.5s\ngrace: 2m\n", &settings), "");
+  EXPECT_EQ(settings.drain_delay, absl::Milliseconds(1500));
+  EXPECT_EQ(settings.grace, absl::Minutes(2));
+  EXPECT_EQ(Load("grace: 30\n", &settings), "FILE:1: '30' is no time: write for example 30s, 500ms or 2m");
 }
 
 TEST(ServeSettings, TakesTheEmulatorsForm) {

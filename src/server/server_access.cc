@@ -19,6 +19,13 @@ absl::StatusOr<AccessControl::Configuration> ConfigurationOf(const AuthConfig& c
         binding.project.has_value() ? fmt::format("projects/{}", *binding.project) : "";
     configuration.policies[resource].bindings.push_back({.role = binding.role, .members = binding.members});
   }
+  for (const AuthLimit& limit : config.limits) {
+    configuration.limits.push_back({.members = limit.members,
+                                    .limits = {.reads_per_second = limit.reads_per_second,
+                                               .writes_per_second = limit.writes_per_second,
+                                               .bytes_per_second = limit.bytes_per_second,
+                                               .running_calls = limit.running_calls}});
+  }
   for (const auto& [resource, policy] : configuration.policies) {
     const absl::Status status = CheckPolicy(policy, configuration.roles);
     if (status.ok()) continue;
@@ -45,8 +52,16 @@ absl::StatusOr<std::unique_ptr<ServerAccess>> ServerAccess::Open(const std::stri
   if (!audit.ok()) return audit.status();
   access->audit_ = *std::move(audit);
   access->control_.emplace(access->authenticator_.get(), policies, *configuration);
-  access->http_door_.emplace(&*access->control_, access->audit_.get(), &access->clock_, series_instance);
+  access->http_door_.emplace(&*access->control_, access->audit_.get(), &access->clock_, series_instance,
+                             &access->sessions_);
   return access;
+}
+
+absl::Status ServerAccess::Check(const std::string& auth_file) {
+  const absl::StatusOr<std::unique_ptr<FileAuthenticator>> authenticator =
+      FileAuthenticator::Create(auth_file);
+  if (!authenticator.ok()) return authenticator.status();
+  return ConfigurationOf(*(*authenticator)->config()).status();
 }
 
 absl::Status ServerAccess::Reload() {
@@ -60,6 +75,17 @@ absl::Status ServerAccess::Reload() {
   }
   control_->Configure(*configuration);
   return audit_->Reopen();
+}
+
+std::vector<Figure> ServerAccess::Figures() const {
+  const AuditLog::Counts counts = audit_->counts();
+  return {Figure::Counter(
+              "sonde_access_refused_total",
+              "Requests that were refused: the caller was not proven to be anybody, or lacks a permission.")
+              .Add(static_cast<double>(counts.unauthenticated), {{"reason", "unauthenticated"}})
+              .Add(static_cast<double>(counts.denied), {{"reason", "denied"}}),
+          Figure::Counter("sonde_audit_lost_lines_total", "Lines of the audit log that could not be written.")
+              .Add(static_cast<double>(counts.lost_lines))};
 }
 
 }  // namespace sonde

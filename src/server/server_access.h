@@ -7,14 +7,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "access/access_control.h"
 #include "access/policies/policy_store.h"
+#include "access/sessions/web_sessions.h"
 #include "audit/audit_log.h"
 #include "base/clock.h"
 #include "identity/check/file_authenticator.h"
+#include "metrics/figure.h"
 #include "web/http/http_door.h"
 
 namespace sonde {
@@ -30,17 +33,26 @@ class ServerAccess {
                                                             const std::string& series_instance,
                                                             const PolicySource* policies);
 
+  // Whether Open would take the authentication file.
+  static absl::Status Check(const std::string& auth_file);
+
   // Reads the authentication file again, and opens the audit log again.  After an error what was there stays in force.
   absl::Status Reload();
+
+  // sonde_access_refused_total and sonde_audit_lost_lines_total
+  std::vector<Figure> Figures() const;
 
   AccessControl* control() { return &*control_; }
   AuditLog* audit() { return audit_.get(); }
   const HttpDoor* http_door() const { return &*http_door_; }
+  WebSessions* sessions() { return &sessions_; }
+  const Clock* clock() const { return &clock_; }
 
  private:
   ServerAccess() = default;
 
   SystemClock clock_;
+  WebSessions sessions_;
   std::unique_ptr<FileAuthenticator> authenticator_;
   std::unique_ptr<AuditLog> audit_;
   std::optional<AccessControl> control_;

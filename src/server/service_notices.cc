@@ -71,6 +71,8 @@ void ServiceNotices::Status(std::string_view text) {
 
 void ServiceNotices::Ready() { Tell("READY=1\nSTATUS=serving"); }
 
+void ServiceNotices::Reloading() { Tell("RELOADING=1\nSTATUS=loading settings again"); }
+
 void ServiceNotices::Stopping() {
   Tell("STOPPING=1\nSTATUS=ending");
   EndWatch();

@@ -37,6 +37,8 @@ class ServiceNotices {
   // One line, for people.
   void Status(std::string_view text);
   void Ready();
+  // Settings are loaded again; Ready follows.
+  void Reloading();
   // Ends the watch, too, once an `ask` that is under way has come back: what it asks may go afterwards.
   void Stopping();
   // Calls `ask` in a thread of its own, three times within watch_max, and tells each time that it came back: a server whose `ask` hangs

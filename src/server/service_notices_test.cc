@@ -54,6 +54,8 @@ TEST(ServiceNotices, TellsTheManagerWhatHappens) {
   EXPECT_EQ(manager.Next(), "STATUS=opening READY=1");
   notices.Ready();
   EXPECT_EQ(manager.Next(), "READY=1\nSTATUS=serving");
+  notices.Reloading();
+  EXPECT_EQ(manager.Next(), "RELOADING=1\nSTATUS=loading settings again");
   notices.Stopping();
   EXPECT_EQ(manager.Next(), "STOPPING=1\nSTATUS=ending");
 }

@@ -38,14 +38,15 @@ void CommitLine::Add(std::unique_ptr<PendingWrite> write) {
   bool wakes = false;
   {
     const absl::MutexLock lock(&mutex_);
-    refused = line_.CheckRoom();
-    if (refused.ok()) refused = line_.CheckWait();
+    refused = line_.CheckRoom(write->priority());
+    if (refused.ok()) refused = line_.CheckWait(write->priority());
     if (refused.ok()) {
       // A thread that commits looks at the line again when it is done.
       const bool might = MayCommit();
       const absl::Time deadline = write->deadline();
+      const Priority priority = write->priority();
       waiting_bytes_ += write->bytes();
-      line_.Push(std::move(write), deadline);
+      line_.Push(std::move(write), deadline, priority);
       wakes = !might && MayCommit();
     }
   }
@@ -56,9 +57,11 @@ void CommitLine::Add(std::unique_ptr<PendingWrite> write) {
 void CommitLine::AddAlone(std::unique_ptr<PendingWrite> write, WhyAlone why) {
   CountAlone(why, 1);
   const absl::Time deadline = write->deadline();
-  workers_->Submit(deadline, [tables = tables_, write = std::move(write)](const absl::Status& turn) mutable {
+  const Priority priority = write->priority();
+  auto commit = [tables = tables_, write = std::move(write)](const absl::Status& turn) mutable {
     turn.ok() ? Commit(tables, std::move(write)) : write->Done(turn);
-  });
+  };
+  workers_->Submit(deadline, std::move(commit), priority);
 }
 
 void CommitLine::Commit(Tables* tables, std::unique_ptr<PendingWrite> write) {
@@ -84,13 +87,14 @@ void CommitLine::CommitRest(std::unique_ptr<PendingWrite> write, Rest rest) {
     return std::move(left->statuses);
   };
   const absl::Time deadline = write->deadline();
-  workers_->Submit(deadline,
-                   [=, write = std::move(write), rest = std::move(rest)](const absl::Status& turn) mutable {
-                     if (turn.ok()) return write->Done(commit(write.get(), &rest));
-                     // Some may have been written, so that the answer is one of each row.
-                     for (const size_t row : rest.rows) rest.statuses[row] = turn;
-                     write->Done(std::move(rest.statuses));
-                   });
+  const Priority priority = write->priority();
+  auto finish = [=, write = std::move(write), rest = std::move(rest)](const absl::Status& turn) mutable {
+    if (turn.ok()) return write->Done(commit(write.get(), &rest));
+    // Some may have been written, so that the answer is one of each row.
+    for (const size_t row : rest.rows) rest.statuses[row] = turn;
+    write->Done(std::move(rest.statuses));
+  };
+  workers_->Submit(deadline, std::move(finish), priority);
 }
 
 CommitLine::Group CommitLine::Take() {

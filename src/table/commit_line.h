@@ -59,10 +59,12 @@ class PendingWrite {
     virtual ~Memory() = default;
   };
 
-  PendingWrite(absl::Time deadline, size_t bytes) : deadline_(deadline), bytes_(bytes) {}
+  PendingWrite(absl::Time deadline, size_t bytes, Priority priority = Priority::kHigh)
+      : deadline_(deadline), bytes_(bytes), priority_(priority) {}
   virtual ~PendingWrite() = default;
 
   absl::Time deadline() const { return deadline_; }
+  Priority priority() const { return priority_; }
   // About the size of the request.
   size_t bytes() const { return bytes_; }
   // Known once Open has answered kNot, or ReadAlone OK.
@@ -91,6 +93,7 @@ class PendingWrite {
  private:
   const absl::Time deadline_;
   const size_t bytes_;
+  const Priority priority_;
 };
 
 class CommitLine {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "table/view_access.h"
 
 namespace sonde {
@@ -58,6 +59,10 @@ absl::Status RowReader::Start() {
     hints = std::move(needs.hints);
     RefineReadHints(visible_.rules(), &hints);
     if (!request_.filter->PassesAll()) evaluator_.emplace(*request_.filter, schema, &budget_, &random_);
+  }
+  if (request_.keys_only) {
+    DCHECK(request_.filter == nullptr && request_.view == nullptr);
+    hints.keys_only = hints.newest_of_row = true;
   }
   if (request_.view != nullptr) {
     ranges_ = Intersect(ranges_, request_.view->Rows());

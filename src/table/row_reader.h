@@ -28,7 +28,10 @@ struct ReadRequest {
   std::vector<RowRange> ranges;                  // in normal form
   AuthorizedViewRef view;                        // null: the whole table
   std::shared_ptr<const CompiledFilter> filter;  // null: everything passes
-  int64_t rows_limit = 0;                        // 0: no limit
+  // Only which rows there are matters: cells() has one cell of a row or more, maybe without values.  There is neither a view nor
+  // a filter then.
+  bool keys_only = false;
+  int64_t rows_limit = 0;  // 0: no limit
   bool reversed = false;
   // Whether a row may come in parts (Step::kPart), which saves the memory of a whole row.
   bool in_parts = false;

@@ -41,6 +41,8 @@ struct ServerFacts {
   LargeRoom* large_room = nullptr;  // null: there is none
   // Facts about the gRPC port: whether connections can be taken, and its counts.  Each may be null.
   std::function<bool()> is_accepting;
+  // Whether the server is about to end, and wants no new clients; may be null.
+  std::function<bool()> is_draining;
   std::function<std::vector<Figure>()> transport_figures;
   std::shared_ptr<HttpCounts> http_counts = std::make_shared<HttpCounts>();  // of the HTTP port
   // The memory that the allocator holds, by the allocator's names; may be null.

@@ -14,9 +14,12 @@
 #include "base/format.h"
 #include "model/limits.h"
 #include "table/commit_line.h"
+#include "upkeep/automated_backups.h"
+#include "upkeep/repeated_work.h"
+#include "upkeep/table_purger.h"
+#include "wire/admin/backup_operations.h"
 #include "wire/admin/iam_calls.h"
 #include "wire/admin/instance_admin_service.h"
-#include "wire/admin/operations.h"
 #include "wire/admin/table_admin_service.h"
 #include "wire/call/door.h"
 #include "wire/call/not_built.h"
@@ -24,6 +27,10 @@
 #include "wire/data/change_streams.h"
 #include "wire/data/data_service.h"
 #include "wire/health_service.h"
+#include "wire/operations/operation_runner.h"
+#include "wire/operations/operation_waits.h"
+#include "wire/operations/operations.h"
+#include "wire/operations/operations_service.h"
 #include "wire/reflection_service.h"
 #include "wire/resources/instance_store.h"
 #include "wire/sql/prepared_queries.h"
@@ -43,6 +50,13 @@ constexpr int64_t kAdminBytesMax = 32 << 20;
 
 // How often backups are looked at that expire, cool, or have not been counted.
 constexpr absl::Duration kBackupSweepInterval = absl::Seconds(20);
+
+// Calls that wait for an operation.
+constexpr int64_t kOperationWaitsMax = 1'000;
+constexpr int64_t kOperationWaitBytesMax = 8 << 20;
+// How often deleted tables are looked at whose time has come, or whose space is needed; and tables whose automated backup is due.
+constexpr absl::Duration kPurgeInterval = absl::Seconds(20);
+constexpr absl::Duration kAutomatedBackupLook = absl::Seconds(20);
 
 // Watches of health: about as many as there may be connections.
 constexpr int64_t kHealthWatchesMax = 10'000;
@@ -70,16 +84,27 @@ size_t ReaderThreads(size_t asked) {
   return asked > 0 ? asked : std::max<size_t>(kLeast, 2 * std::thread::hardware_concurrency());
 }
 
+// The cluster that has the automated backups of an instance: the first by its name.
+absl::StatusOr<std::string> FirstCluster(const InstanceStore& instances, std::string_view instance) {
+  const absl::StatusOr<std::vector<InstanceStore::Cluster>> clusters = instances.ListClusters(instance);
+  if (!clusters.ok()) return clusters.status();
+  if (clusters->empty()) return absl::NotFoundError(fmt::format("Instance {} has no cluster", instance));
+  return clusters->front().name();
+}
+
 }  // namespace
 
 struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, Tables* tables, KeyVisualizer* key_visualizer,
         std::unique_ptr<PreparedQueries> prepared_queries, std::unique_ptr<Backups> all_backups,
-        std::unique_ptr<InstanceStore> instance_store)
+        std::unique_ptr<InstanceStore> instance_store, std::unique_ptr<Operations> all_operations)
       : queries(std::move(prepared_queries)),
         spooled(options.sql_spill, options.sql_spooled),
         backups(std::move(all_backups)),
         instances(std::move(instance_store)),
+        operations(std::move(all_operations)),
+        operation_runner(operations.get(),
+                         BackupOperationKinds(backups.get(), instances.get(), &tables->clock())),
         workers(options.worker_threads, {}, turn_clock.get()),
         large_readers(kLargeReaderThreads, kLargeWait, turn_clock.get()),
         large_waiters(kLargeWaiterThreads, kLargeWriteWait, turn_clock.get()),
@@ -93,7 +118,6 @@ struct GrpcServer::Parts {
                           .per_second = options.writes_per_second}),
         administration("calls of the administration", {.requests = kAdminCallsMax, .bytes = kAdminBytesMax}),
         stalled_reads(options.read_patience),
-        operations(static_cast<uint64_t>(tables->clock().NowMicros())),
         change_streams(tables, &workers, options.read_bytes_max / 2),
         commit_line(tables, &workers,
                     {.commits_max = CommitsMax(),
@@ -118,23 +142,26 @@ struct GrpcServer::Parts {
               .large_room = options.large_room,
               .spill = options.sql_spill,
               .idle_workers = options.idle_workers,
-              .check_transaction = [this](std::string_view table_name, std::string_view app_profile_id) {
-                return instances->CheckTransaction(table_name.substr(0, table_name.find("/tables/")),
-                                                   app_profile_id);
-              }} {
+              .profiles = instances.get()},
+        purger(&tables->catalog(), &tables->engine(), &tables->clock(),
+               {.keep = options.undelete_for, .free_share = options.disk_free_share}),
+        automated_backups(&tables->catalog(), backups.get(), &tables->clock(),
+                          [this](std::string_view instance) { return FirstCluster(*instances, instance); }) {
     AddDataService(tables, &change_streams, calls, &router);
     AddSqlCalls(tables, queries.get(), &spooled, &query_metrics, calls, &router);
-    AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), &operations,
+    AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), operations.get(),
+                         &operation_runner, /*keeps_deleted=*/options.undelete_for > absl::ZeroDuration(),
                          calls, &router);
-    AddInstanceAdminService(tables, instances.get(), &operations, key_visualizer, calls, &router);
+    AddInstanceAdminService(tables, instances.get(), operations.get(), key_visualizer, calls, &router);
     if (options.policies != nullptr) {
       for (const std::string_view service : {kTableAdminService, kInstanceAdminService}) {
         AddIamCalls(service, {tables, instances.get(), backups.get(), options.policies, options.access},
                     calls, &router);
       }
     }
-    AddOperationsService(&operations, calls, &router);
-    AddHealthService(&health_watches, &router);
+    AddOperationsService({operations.get(), &operation_runner, &operation_waits, &operation_waits_admission},
+                         calls, &router);
+    AddHealthService(&health, &health_watches, &router);
     AddReflectionServices(&reflections, &router);
     router.SetFallback([](const rpc::UnknownCall& call) { return ToCallStatus(CallNotBuilt(call.path)); });
     if (options.access == nullptr) return;
@@ -146,6 +173,9 @@ struct GrpcServer::Parts {
   SpooledResults spooled;
   const std::unique_ptr<Backups> backups;
   const std::unique_ptr<InstanceStore> instances;
+  const std::unique_ptr<Operations> operations;
+  OperationRunner operation_runner;
+  OperationWaits operation_waits{operations.get()};
   BackupSweeper backup_sweeper{backups.get(), kBackupSweepInterval, [](const absl::Status& error) {
                                  spdlog::error("Sweeping backups: {}", std::string(error.message()));
                                }};
@@ -161,12 +191,23 @@ struct GrpcServer::Parts {
   Admission administration;
   StalledReads stalled_reads;
   StepCost read_cost;
-  Operations operations;
   ChangeStreamCalls change_streams;
   CommitLine commit_line;
+  Admission operation_waits_admission{"waits for operations",
+                                      {.requests = kOperationWaitsMax, .bytes = kOperationWaitBytesMax}};
+  HealthState health;
   Admission health_watches{"health watches", {.requests = kHealthWatchesMax, .bytes = kHealthBytesMax}};
   Admission reflections{"calls of reflection", {.requests = kReflectionsMax, .bytes = kReflectionBytesMax}};
   const CallResources calls;
+  TablePurger purger;
+  AutomatedBackups automated_backups;
+  RepeatedWork purging{kPurgeInterval, [this] { return purger.Sweep(); },
+                       [](const absl::Status& error) {
+                         spdlog::error("Dropping deleted tables: {}", std::string(error.message()));
+                       }};
+  RepeatedWork backing_up{
+      kAutomatedBackupLook, [this] { return automated_backups.Run(); },
+      [](const absl::Status& error) { spdlog::error("{}", std::string(error.message())); }};
   std::optional<CallDoor> door;         // nullopt: authentication is off
   rpc::Router router;                   // until the server has it
   std::unique_ptr<rpc::Server> server;  // first to go: its calls use all of the above
@@ -186,10 +227,16 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   if (!backups.ok()) return backups.status();
   absl::StatusOr<std::unique_ptr<InstanceStore>> instances =
       InstanceStore::Open(&tables->engine(), &tables->catalog(), backups->get(), &tables->clock(),
-                          {.refuses_clusters = options.refuses_clusters, .companions = options.policies});
+                          {.refuses_clusters = options.refuses_clusters,
+                           .is_strict = options.strict_instances,
+                           .companions = options.policies});
   if (!instances.ok()) return instances.status();
+  absl::StatusOr<std::unique_ptr<Operations>> operations =
+      Operations::Open(&tables->engine(), &tables->clock());
+  if (!operations.ok()) return operations.status();
+  if (absl::Status status = HoldRestoredBackups(**operations, backups->get()); !status.ok()) return status;
   auto parts = std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries),
-                                       *std::move(backups), *std::move(instances));
+                                       *std::move(backups), *std::move(instances), *std::move(operations));
   rpc::ServerOptions transport;
   transport.host = options.host;
   transport.port = options.port;
@@ -235,7 +282,16 @@ std::vector<Figure> GrpcServer::TransportFigures() const {
                     "Of requests that are on their way in, and of answers that clients do not take.");
   bytes.Add(number(facts.bytes), {{"direction", "in"}})
       .Add(number(facts.unsent_bytes), {{"direction", "out"}});
+  const Backups::Progress backups = parts_->backups->progress();
   return {
+      Figure::Gauge("sonde_backups", "Backups of the Bigtable API that are READY.")
+          .Add(number(backups.ready)),
+      Figure::Gauge("sonde_backup_last_seconds",
+                    "When the newest of these was complete, since 1970; 0: there is none.")
+          .Add(backups.last.has_value() ? absl::ToDoubleSeconds(*backups.last - absl::UnixEpoch()) : 0),
+      Figure::Counter("sonde_backup_failures_total",
+                      "Backups that could not be made, and looks at backups that met an error.")
+          .Add(number(backups.failures)),
       Figure::Gauge("sonde_grpc_connections", "Connections to the gRPC port.").Add(number(facts.connections)),
       Figure::Gauge("sonde_grpc_tls_handshakes", "Connections to the gRPC port that are in TLS's handshake.")
           .Add(number(facts.tls_handshakes)),
@@ -248,8 +304,17 @@ std::vector<Figure> GrpcServer::TransportFigures() const {
       std::move(refused)};
 }
 
+std::vector<Figure> GrpcServer::UpkeepFigures() const {
+  std::vector<Figure> figures = parts_->purger.Figures();
+  MergeFigures(parts_->automated_backups.Figures(), &figures);
+  return figures;
+}
+void GrpcServer::StopServing() { parts_->health.StopServing(); }
+
 int64_t GrpcServer::Shutdown(absl::Duration grace) {
   parts_->change_streams.End();
+  parts_->operation_waits.End();
+  parts_->operation_runner.Pause();
   return parts_->server->Shutdown(grace);
 }
 

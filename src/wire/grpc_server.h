@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,12 @@ struct GrpcServerOptions {
   sql::Dialect sql_dialect = sql::Dialect::kSonde;
   // An instance has one cluster, as there is one copy of the data.
   bool refuses_clusters = false;
+  // Tables need an instance that was created, and data calls an app profile that exists.
+  bool strict_instances = false;
+  // How long UndeleteTable may bring a deleted table back.  0: deleted tables are dropped at once.
+  absl::Duration undelete_for = absl::Hours(24 * 7);
+  // The part of the disk that is free: when it is low, deleted tables are dropped sooner.  Null: nobody can tell.
+  std::function<std::optional<double>()> disk_free_share = nullptr;
 };
 
 class CommitLine;
@@ -103,12 +110,16 @@ class GrpcServer {
   // The bytes that reads, writes, change streams and calls of the administration have taken.
   int64_t bytes_under_way() const;
   rpc::ServerFacts transport_facts() const;
-  // The transport's facts as figures for /metrics.
+  // The transport's facts, and facts about backups, as figures for /metrics.
   std::vector<Figure> TransportFigures() const;
+  // Figures of what is done by the clock: dropping deleted tables, making automated backups.
+  std::vector<Figure> UpkeepFigures() const;
   // Returns false if no connection can be taken now, as no file descriptor is left, or none will be any more.
   bool is_accepting() const;
+  // Health says NOT_SERVING from now on, so that clients and balancers go elsewhere.  Requests are answered as before.
+  void StopServing();
   // Takes no new requests; those under way may go on for `grace`.  Returns how many have not ended even then:
-  // they still use what this server was started with.
+  // they still use what this server was started with.  A second call, from another thread, may shorten the grace.
   int64_t Shutdown(absl::Duration grace);
 
  private:

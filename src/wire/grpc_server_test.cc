@@ -305,6 +305,68 @@ TEST_F(GrpcServerTest, AServerThatEndsSaysSoToItsChangeStreams) {
   ending.join();
 }
 
+// The bytes of a grpc.health.v1.HealthCheckResponse: field 1 is the status, of which 1 is SERVING and 2 is NOT_SERVING.
+std::string HealthIs(char status) { return std::string("\x08") + status; }
+
+std::string BytesOf(const grpc::ByteBuffer& buffer) {
+  grpc::Slice slice;
+  EXPECT_TRUE(buffer.DumpToSingleSlice(&slice).ok());
+  return {reinterpret_cast<const char*>(slice.begin()), slice.size()};
+}
+
+TEST_F(GrpcServerTest, HealthSaysThatAServerDrainsAndItAnswersAllTheSame) {
+  Start();
+  const auto channel =
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->port()), grpc::InsecureChannelCredentials());
+  const auto check = [&] {
+    grpc::ClientContext context;
+    grpc::ByteBuffer request(nullptr, 0), response;
+    const grpc::internal::RpcMethod method("/grpc.health.v1.Health/Check",
+                                           grpc::internal::RpcMethod::NORMAL_RPC);
+    const grpc::Status status = grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>(
+        channel.get(), method, &context, request, &response);
+    return status.ok() ? BytesOf(response) : status.error_message();
+  };
+  const grpc::internal::RpcMethod watch("/grpc.health.v1.Health/Watch",
+                                        grpc::internal::RpcMethod::SERVER_STREAMING, channel);
+  std::deque<grpc::ClientContext> contexts(3);
+  std::vector<std::unique_ptr<grpc::ClientReader<grpc::ByteBuffer>>> watches;
+  grpc::ByteBuffer response;
+  for (grpc::ClientContext& context : contexts) {
+    watches.emplace_back(grpc::internal::ClientReaderFactory<grpc::ByteBuffer>::Create(
+        channel.get(), watch, &context, grpc::ByteBuffer(nullptr, 0)));
+    ASSERT_TRUE(watches.back()->Read(&response));
+    EXPECT_EQ(BytesOf(response), HealthIs(1));
+  }
+  EXPECT_EQ(check(), HealthIs(1));
+  contexts.front().TryCancel();
+  EXPECT_FALSE(watches.front()->Read(&response));
+  server_->StopServing();
+  server_->StopServing();
+  for (size_t i = 1; i < watches.size(); ++i) {
+    ASSERT_TRUE(watches[i]->Read(&response)) << i;
+    EXPECT_EQ(BytesOf(response), HealthIs(2)) << i;
+  }
+  EXPECT_EQ(check(), HealthIs(2));
+  EXPECT_TRUE(WriteRow("k", 1, 1).ok());
+  std::thread ending([&] { server_->Shutdown(absl::Seconds(20)); });
+  for (size_t i = 0; i < watches.size(); ++i) {
+    EXPECT_FALSE(watches[i]->Read(&response)) << i;
+    const grpc::StatusCode code = watches[i]->Finish().error_code();
+    EXPECT_EQ(code, i == 0 ? grpc::StatusCode::CANCELLED : grpc::StatusCode::UNAVAILABLE) << i;
+  }
+  ending.join();
+}
+
+TEST_F(GrpcServerTest, ASecondShutdownShortensTheGrace) {
+  Start();
+  StallRead();
+  std::thread ending([&] { EXPECT_EQ(server_->Shutdown(absl::Hours(1)), 0); });
+  absl::SleepFor(absl::Milliseconds(100));
+  EXPECT_EQ(server_->Shutdown(absl::ZeroDuration()), 0);
+  ending.join();
+}
+
 // An engine behind a network, whose scans begin when they may.
 class FarEngine final : public ForwardingEngine {
  public:
@@ -474,6 +536,47 @@ TEST_F(GrpcServerTest, PointQueriesAreAnsweredHoweverLongTheyAre) {
             "100 ");
 }
 
+TEST_F(GrpcServerTest, ViewParametersComeWithTheExecution) {
+  Start();
+  ASSERT_TRUE(WriteRow("alice", 1, 10).ok());
+  ASSERT_TRUE(WriteRow("bob", 1, 10).ok());
+  pb::PrepareQueryRequest prepare;
+  prepare.set_instance_name(kInstance);
+  prepare.set_query(
+      "SELECT CAST(_key AS STRING) FROM t WHERE _key = CAST(VIEW_PARAMETERS('user_id') AS BYTES)");
+  grpc::ClientContext prepare_context;
+  pb::PrepareQueryResponse prepared;
+  ASSERT_TRUE(data_->PrepareQuery(&prepare_context, prepare, &prepared).ok());
+  std::string token;
+  const auto ask = [&](const char* user_id, const std::string& resume_token) {
+    pb::ExecuteQueryRequest query;
+    query.set_instance_name(kInstance);
+    query.set_prepared_query(prepared.prepared_query());
+    query.set_resume_token(resume_token);
+    if (user_id != nullptr) (*query.mutable_view_parameters())["user_id"].set_string_value(user_id);
+    grpc::ClientContext context;
+    const auto reader = data_->ExecuteQuery(&context, query);
+    pb::ExecuteQueryResponse response;
+    std::string batch;
+    while (reader->Read(&response)) {
+      batch += response.results().proto_rows_batch().batch_data();
+      token = response.results().resume_token();
+    }
+    if (const grpc::Status status = reader->Finish(); !status.ok()) return status.error_message();
+    pb::ProtoRows rows;
+    EXPECT_TRUE(rows.ParseFromString(batch));
+    std::string text;
+    for (const pb::Value& value : rows.values()) text += value.string_value() + " ";
+    return text;
+  };
+  EXPECT_EQ(ask(nullptr, ""), "");
+  EXPECT_EQ(ask("bob", ""), "bob ");
+  EXPECT_EQ(ask("alice", ""), "alice ");
+  EXPECT_EQ(ask("alice", token), "");
+  EXPECT_EQ(ask("bob", token),
+            "Error in field 'resume_token' : The request is not the one whose results the token is of");
+}
+
 TEST_F(GrpcServerTest, FieldsThatAreNotBuiltAreNamedWithTheirCall) {
   Start();
   const auto expect = [](const grpc::Status& status, const std::string& text) {
@@ -495,21 +598,37 @@ TEST_F(GrpcServerTest, FieldsThatAreNotBuiltAreNamedWithTheirCall) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_THAT(status.error_message(), testing::AllOf(HasSubstr("of ReadRows"), HasSubstr("bigtable-features"),
                                                      HasSubstr("docs/compatibility.md")));
-  admin::CreateTableRequest create;
-  create.set_parent(kInstance);
-  create.set_table_id("u");
-  create.mutable_table()->mutable_tiered_storage_config();
-  grpc::ClientContext context;
-  admin::Table made;
-  expect(admin_->CreateTable(&context, create, &made),
-         std::string("tiered_storage_config of CreateTable is not built") + kPage);
-  google::longrunning::ListOperationsRequest list;
+}
+
+TEST_F(GrpcServerTest, OperationsOutliveTheServerAndAreWaitedFor) {
+  namespace lro = google::longrunning;
+  Start();
+  admin::UpdateTableRequest update;
+  update.mutable_table()->set_name(kTable);
+  update.mutable_table()->set_deletion_protection(true);
+  update.mutable_update_mask()->add_paths("deletion_protection");
+  grpc::ClientContext update_context;
+  lro::Operation made, found;
+  ASSERT_TRUE(admin_->UpdateTable(&update_context, update, &made).ok());
+  server_.reset();
+  Restart();
+  lro::WaitOperationRequest wait;
+  wait.set_name(made.name());
+  grpc::ClientContext wait_context;
+  const grpc::Status waited = operations_->WaitOperation(&wait_context, wait, &found);
+  ASSERT_TRUE(waited.ok()) << waited.error_message();
+  EXPECT_EQ(found.SerializeAsString(), made.SerializeAsString());
+  wait.mutable_timeout()->set_seconds(-1);
+  grpc::ClientContext refused_context;
+  EXPECT_EQ(operations_->WaitOperation(&refused_context, wait, &found).error_message(),
+            "Error in field 'timeout' : must be a duration that is not negative, but is -1 s and 0 ns");
+  lro::ListOperationsRequest list;
   list.set_name("operations/projects/p");
   list.set_filter("done");
-  google::longrunning::ListOperationsResponse listed;
+  lro::ListOperationsResponse listed;
   grpc::ClientContext list_context;
-  expect(operations_->ListOperations(&list_context, list, &listed),
-         std::string("filter of ListOperations is not built") + kPage);
+  EXPECT_EQ(operations_->ListOperations(&list_context, list, &listed).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ inline constexpr int kMegabyte = 1'000'000;
 
 class GrpcServerTest : public testing::Test {
  protected:
-  // Starts a server with the table `t`, its family `f` and a change stream.
-  void Start(GrpcServerOptions options = {}) {
+  // Starts a server whose table is there already.
+  void Restart(GrpcServerOptions options = {}) {
     options.writes_block = false;
     auto server = GrpcServer::Start(options, tables_.get());
     ASSERT_TRUE(server.ok()) << server.status();
@@ -51,6 +51,11 @@ class GrpcServerTest : public testing::Test {
     data_ = pb::Bigtable::NewStub(channel);
     admin_ = admin::BigtableTableAdmin::NewStub(channel);
     operations_ = google::longrunning::Operations::NewStub(channel);
+  }
+
+  // Starts a server with the table `t`, its family `f` and a change stream.
+  void Start(const GrpcServerOptions& options = {}) {
+    Restart(options);
     admin::CreateTableRequest request;
     request.set_parent(kInstance);
     request.set_table_id("t");

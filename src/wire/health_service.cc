@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,7 +21,7 @@ constexpr size_t kHealthRequestBytesMax = 4 << 10;
 constexpr int64_t kWatchBytes = 4 << 10;
 
 // HealthCheckResponse.ServingStatus.
-enum class Health : uint8_t { kServing = 1, kServiceUnknown = 3 };
+enum class Health : uint8_t { kServing = 1, kNotServing = 2, kServiceUnknown = 3 };
 
 absl::StatusOr<std::string> ServiceOf(const rpc::MessageBytes& request) {
   google::protobuf::UnknownFieldSet fields;
@@ -37,10 +38,9 @@ absl::StatusOr<std::string> ServiceOf(const rpc::MessageBytes& request) {
   return service;
 }
 
-Health HealthOf(std::string_view service) {
-  const bool is_known = service.empty() ||
-                        std::find(kServiceNames.begin(), kServiceNames.end(), service) != kServiceNames.end();
-  return is_known ? Health::kServing : Health::kServiceUnknown;
+bool IsKnownService(std::string_view service) {
+  return service.empty() ||
+         std::find(kServiceNames.begin(), kServiceNames.end(), service) != kServiceNames.end();
 }
 
 rpc::Message HealthMessage(Health health) {
@@ -53,24 +53,31 @@ rpc::Message HealthMessage(Health health) {
 
 class HealthCheck final : public rpc::Handler {
  public:
-  explicit HealthCheck(rpc::Call* call) : call_(call) {}
+  HealthCheck(rpc::Call* call, const HealthState* state) : call_(call), state_(state) {}
 
   void OnMessage(rpc::MessageBytes message) override {
     const absl::StatusOr<std::string> service = ServiceOf(message);
     if (!service.ok()) return call_->Finish(ToCallStatus(service.status()));
-    const Health health = HealthOf(*service);
-    if (health == Health::kServing) return call_->WriteAndFinish(HealthMessage(health), {});
+    if (IsKnownService(*service)) {
+      const Health health = state_->is_serving() ? Health::kServing : Health::kNotServing;
+      return call_->WriteAndFinish(HealthMessage(health), {});
+    }
     call_->Finish(
         {absl::StatusCode::kNotFound, fmt::format("There is no service '{}'", Printable(*service))});
   }
 
  private:
   rpc::Call* const call_;
+  const HealthState* const state_;
 };
 
-class HealthWatch final : public rpc::Handler {
+// The thread that drains the server writes beside the loop's.  So a call that is being written is finished only when that message
+// has gone, or will not go.
+class HealthWatch final : public rpc::Handler, public HealthListener {
  public:
-  HealthWatch(rpc::Call* call, Admission* watches) : call_(call), watches_(watches) {}
+  HealthWatch(rpc::Call* call, HealthState* state, Admission* watches)
+      : call_(call), state_(state), watches_(watches) {}
+  ~HealthWatch() override { state_->Leave(this); }
 
   void OnMessage(rpc::MessageBytes message) override {
     const absl::StatusOr<std::string> service = ServiceOf(message);
@@ -78,28 +85,90 @@ class HealthWatch final : public rpc::Handler {
     absl::StatusOr<Admission::Place> place = watches_->Admit(kWatchBytes);
     if (!place.ok()) return call_->Finish(ToCallStatus(place.status()));
     place_ = *std::move(place);
-    call_->Write(HealthMessage(HealthOf(*service)));
+    if (IsKnownService(*service)) return state_->Enter(this);
+    const absl::MutexLock lock(&mutex_);
+    wanted_ = Health::kServiceUnknown;
+    Go();
   }
-  void OnCancel(const absl::Status& why) override { call_->Finish({why.code()}); }
+  void TellServing(bool is_serving) override {
+    const absl::MutexLock lock(&mutex_);
+    wanted_ = is_serving ? Health::kServing : Health::kNotServing;
+    Go();
+  }
+  void OnWriteDone(bool ok) override {
+    (void)ok;
+    const absl::MutexLock lock(&mutex_);
+    is_writing_ = false;
+    Go();
+  }
+  void OnCancel(const absl::Status& why) override { End({why.code()}); }
   void OnServerEnding() override {
-    call_->Finish(ToCallStatus(absl::UnavailableError("The server is ending; try again")));
+    End(ToCallStatus(absl::UnavailableError("The server is ending; try again")));
   }
 
  private:
+  void End(rpc::CallStatus status) {
+    const absl::MutexLock lock(&mutex_);
+    if (!end_.has_value()) end_ = std::move(status);
+    Go();
+  }
+  // Does the next step that is due, if the message before has gone.
+  void Go() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (is_writing_ || is_finished_) return;
+    if (end_.has_value()) {
+      is_finished_ = true;
+      return call_->Finish(*std::move(end_));
+    }
+    if (!wanted_.has_value() || wanted_ == told_) return;
+    told_ = wanted_;
+    is_writing_ = true;
+    call_->Write(HealthMessage(*told_));
+  }
+
   rpc::Call* const call_;
+  HealthState* const state_;
   Admission* const watches_;
   Admission::Place place_;
+  absl::Mutex mutex_;
+  bool is_writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool is_finished_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<Health> wanted_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Health> told_ ABSL_GUARDED_BY(mutex_);
+  std::optional<rpc::CallStatus> end_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-void AddHealthService(Admission* watches, rpc::Router* router) {
+void HealthState::StopServing() {
+  const absl::MutexLock lock(&mutex_);
+  if (!std::exchange(is_serving_, false)) return;
+  for (HealthListener* const listener : listeners_) listener->TellServing(false);
+}
+
+void HealthState::Enter(HealthListener* listener) {
+  const absl::MutexLock lock(&mutex_);
+  listeners_.insert(listener);
+  listener->TellServing(is_serving_);
+}
+
+void HealthState::Leave(HealthListener* listener) {
+  const absl::MutexLock lock(&mutex_);
+  listeners_.erase(listener);
+}
+
+bool HealthState::is_serving() const {
+  const absl::MutexLock lock(&mutex_);
+  return is_serving_;
+}
+
+void AddHealthService(HealthState* state, Admission* watches, rpc::Router* router) {
   router->Add("/grpc.health.v1.Health/Check",
               {.request_bytes_max = kHealthRequestBytesMax,
-               .make = [](rpc::Call* call) { return std::make_unique<HealthCheck>(call); }});
+               .make = [state](rpc::Call* call) { return std::make_unique<HealthCheck>(call, state); }});
   router->Add("/grpc.health.v1.Health/Watch",
-              {.request_bytes_max = kHealthRequestBytesMax,
-               .make = [watches](rpc::Call* call) { return std::make_unique<HealthWatch>(call, watches); }});
+              {.request_bytes_max = kHealthRequestBytesMax, .make = [state, watches](rpc::Call* call) {
+                 return std::make_unique<HealthWatch>(call, state, watches);
+               }});
 }
 
 }  // namespace sonde

@@ -1,13 +1,16 @@
-// Requests that wait for a thread, first come first served, and how long they may wait.  Waits are counted by
+// Requests that wait for a thread, and how long they may wait.  A request is served when none of a higher priority waits, but
+// each priority has at least one in kLowerTurn of what is served.  Of one priority, the first to come is the first to be served.  Waits are counted by
 // the clock of the time in which the server could have served them (turn_clock.h).  Deadlines are times of
 // day.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "work/priority.h"
 #include "work/turn_clock.h"
 
 namespace sonde {
@@ -45,31 +48,43 @@ class WaitRules {
   absl::Duration last_empty_;  // when the line was empty last
 };
 
-// A line of items.  Not for several threads.
+// A line of items, which is one line for each priority.  Not for several threads.
 template <typename Item>
 class WaitingLine {
  public:
-  // `clock` must outlive it.
-  WaitingLine(WaitLimits limits, const TurnClock* clock) : rules_(limits), clock_(clock) {}
+  // `clock` must outlive it.  The limits hold for each priority; those below the first may wait for `limits.wait` also while there is
+  // too much to do.
+  WaitingLine(WaitLimits limits, const TurnClock* clock)
+      : clock_(clock), lines_{Line(limits), Line(Patient(limits)), Line(Patient(limits))} {}
 
-  bool empty() const { return line_.empty(); }
+  bool empty() const { return size_ == 0; }
   // UNAVAILABLE: too many wait, so that there is no room for one more.
-  absl::Status CheckRoom() const { return rules_.CheckRoom(line_.size()); }
-  // UNAVAILABLE: the first has waited for too long, and so would a new one.
-  absl::Status CheckWait() const {
-    return line_.empty() ? absl::OkStatus() : rules_.CheckWait(clock_->Now(), line_.front().since);
+  absl::Status CheckRoom(Priority priority = Priority::kHigh) const {
+    const Line& line = lines_[static_cast<size_t>(priority)];
+    return line.rules.CheckRoom(line.items.size());
   }
-  void Push(Item item, absl::Time deadline) {
+  // UNAVAILABLE: the first of this priority has waited for too long, and so would a new one.
+  absl::Status CheckWait(Priority priority = Priority::kHigh) const {
+    const Line& line = lines_[static_cast<size_t>(priority)];
+    return line.items.empty() ? absl::OkStatus()
+                              : line.rules.CheckWait(clock_->Now(), line.items.front().since);
+  }
+  void Push(Item item, absl::Time deadline, Priority priority = Priority::kHigh) {
+    Line& line = lines_[static_cast<size_t>(priority)];
     const absl::Duration now = clock_->Now();
-    if (line_.empty()) rules_.NoteEmpty(now);
-    line_.push_back({std::move(item), now, deadline});
+    if (line.items.empty()) line.rules.NoteEmpty(now);
+    line.items.push_back({std::move(item), now, deadline});
+    ++size_;
   }
-  // Removes and returns the first item; the line must not be empty.  *status is OK, or says why the item must
+  // Removes and returns the item whose turn it is; the line must not be empty.  *status is OK, or says why the item must
   // be refused.  UNAVAILABLE: it has waited for too long.  DEADLINE_EXCEEDED: its deadline has passed.
   Item Pop(absl::Status* status) {
-    Waiting first = std::move(line_.front());
-    *status = rules_.CheckTurn(clock_->Now(), first.since, first.deadline);
-    line_.pop_front();
+    Line& line = *FindNext();
+    Waiting first = std::move(line.items.front());
+    *status = line.rules.CheckTurn(clock_->Now(), first.since, first.deadline);
+    line.items.pop_front();
+    --size_;
+    if (status->ok()) CountTurn(&line);  // one that is refused has had no turn
     return std::move(first.item);
   }
 
@@ -79,9 +94,34 @@ class WaitingLine {
     absl::Duration since;  // by clock_
     absl::Time deadline;
   };
-  WaitRules rules_;
+  struct Line {
+    explicit Line(WaitLimits limits) : rules(limits) {}
+    WaitRules rules;
+    std::deque<Waiting> items;
+    int passed_over = 0;  // how many of others were served since one of these, or since these wait
+  };
+
+  static WaitLimits Patient(WaitLimits limits) {
+    limits.wait_when_overloaded = limits.wait;
+    return limits;
+  }
+  Line* FindNext() {
+    Line* next = nullptr;
+    for (Line& line : lines_) {
+      if (line.items.empty()) continue;
+      if (line.passed_over >= kLowerTurn - 1) return &line;
+      if (next == nullptr) next = &line;
+    }
+    return next;
+  }
+  void CountTurn(Line* served) {
+    for (Line& line : lines_) line.passed_over = line.items.empty() ? 0 : line.passed_over + 1;
+    served->passed_over = 0;
+  }
+
   const TurnClock* const clock_;
-  std::deque<Waiting> line_;
+  std::array<Line, kPriorities> lines_;  // by priority, the highest first
+  size_t size_ = 0;
 };
 
 }  // namespace sonde

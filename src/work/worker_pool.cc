@@ -18,12 +18,12 @@ WorkerPool::~WorkerPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-absl::Status WorkerPool::Enqueue(Waiting* waiting, absl::Time deadline) {
+absl::Status WorkerPool::Enqueue(Waiting* waiting, absl::Time deadline, Priority priority) {
   const absl::MutexLock lock(&mutex_);
-  absl::Status status = line_.CheckRoom();
-  if (status.ok() && waiting->request) status = line_.CheckWait();
+  absl::Status status = line_.CheckRoom(priority);
+  if (status.ok() && waiting->request) status = line_.CheckWait(priority);
   if (!status.ok()) return status;
-  line_.Push(std::move(*waiting), deadline);
+  line_.Push(std::move(*waiting), deadline, priority);
   if (!idle_.empty()) WakeOne();
   return absl::OkStatus();
 }
@@ -35,14 +35,15 @@ void WorkerPool::WakeOne() {
   idle->wake.Signal();
 }
 
-bool WorkerPool::Submit(Work work) {
+bool WorkerPool::Submit(Work work, Priority priority) {
   Waiting waiting{.work = std::move(work)};
-  return Enqueue(&waiting, absl::InfiniteFuture()).ok();
+  return Enqueue(&waiting, absl::InfiniteFuture(), priority).ok();
 }
 
-void WorkerPool::Submit(absl::Time deadline, Request request) {
+void WorkerPool::Submit(absl::Time deadline, Request request, Priority priority) {
   Waiting waiting{.request = std::move(request)};
-  if (absl::Status status = Enqueue(&waiting, deadline); !status.ok()) std::move(waiting.request)(status);
+  if (absl::Status status = Enqueue(&waiting, deadline, priority); !status.ok())
+    std::move(waiting.request)(status);
 }
 
 void WorkerPool::Run() {

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "work/priority.h"
 #include "work/turn_clock.h"
 #include "work/waiting_line.h"
 
@@ -35,13 +36,13 @@ class WorkerPool {
 
   // For a part of a call that is under way already.  Returns false, and does not run `work`, if too much is
   // waiting.
-  [[nodiscard]] bool Submit(Work work);
+  [[nodiscard]] bool Submit(Work work, Priority priority = Priority::kHigh);
 
   // Runs `request` once.
   //  OK                 it is its turn.
   //  UNAVAILABLE        too much is waiting, or the first has waited for too long, or this one has.
   //  DEADLINE_EXCEEDED  the deadline has passed before its turn.
-  void Submit(absl::Time deadline, Request request);
+  void Submit(absl::Time deadline, Request request, Priority priority = Priority::kHigh);
 
   TurnClock* clock() const { return clock_; }
 
@@ -55,7 +56,7 @@ class WorkerPool {
     absl::CondVar wake;
     bool woken = false;  // only under the mutex_ of the pool, which the analysis of locks cannot name here
   };
-  absl::Status Enqueue(Waiting* waiting, absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Enqueue(Waiting* waiting, absl::Time deadline, Priority priority) ABSL_LOCKS_EXCLUDED(mutex_);
   // Wakes the thread that became idle last.
   void WakeOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run();

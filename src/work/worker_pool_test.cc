@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -141,6 +145,115 @@ TEST(WorkerPool, LetsWaitWhileTheServerHasNoProcessor) {
   }
   EXPECT_TRUE(stopped.ok()) << stopped;
   EXPECT_TRUE(starved.ok()) << starved;
+}
+
+// How many of each priority are among the first `turns` that are served, while enough of all wait.
+std::string Served(int turns, const std::vector<Priority>& waiting) {
+  TurnClock clock(1);
+  std::string order;
+  {
+    std::optional<Plug> plug;
+    WorkerPool pool(1, {}, &clock);
+    plug.emplace(&pool);
+    for (const Priority priority : waiting) {
+      for (int i = 0; i < turns; ++i) {
+        pool.Submit(
+            absl::InfiniteFuture(),
+            [&order, priority](const absl::Status& status) {
+              EXPECT_EQ(status, absl::OkStatus());
+              order.push_back("HML"[static_cast<size_t>(priority)]);
+            },
+            priority);
+      }
+    }
+    plug.reset();
+  }
+  order.resize(turns);
+  std::string counts;
+  for (const char letter : std::string("HML")) {
+    counts += letter + std::to_string(std::count(order.begin(), order.end(), letter));
+  }
+  return counts;
+}
+
+TEST(WorkerPool, AHigherPriorityGoesFirstButLeavesEachOfTheOthersATwentieth) {
+  EXPECT_EQ(Served(200, {Priority::kLow, Priority::kHigh}), "H190M0L10");
+  EXPECT_EQ(Served(200, {Priority::kLow, Priority::kMedium, Priority::kHigh}), "H181M10L9");
+  EXPECT_EQ(Served(200, {Priority::kMedium, Priority::kLow}), "H0M190L10");
+  EXPECT_EQ(Served(200, {Priority::kLow}), "H0M0L200");
+}
+
+TEST(WorkerPool, LowGoesOnThoughHighNeverEnds) {
+  TurnClock clock(1);
+  constexpr int kLow = 50;
+  std::atomic<int> low = 0, high = 0;
+  absl::Notification done;
+  std::function<void(const absl::Status&)> go_on;
+  std::optional<Plug> plug;
+  WorkerPool pool(1, {}, &clock);
+  plug.emplace(&pool);
+  // Each of these is followed by another of its kind, until all of the others are done.
+  go_on = [&](const absl::Status& status) {
+    EXPECT_EQ(status, absl::OkStatus());
+    ++high;
+    if (low < kLow) pool.Submit(absl::InfiniteFuture(), go_on);
+  };
+  for (int i = 0; i < 10; ++i) pool.Submit(absl::InfiniteFuture(), go_on);
+  for (int i = 0; i < kLow; ++i) {
+    pool.Submit(
+        absl::InfiniteFuture(),
+        [&](const absl::Status& status) {
+          EXPECT_EQ(status, absl::OkStatus());
+          if (++low == kLow) done.Notify();
+        },
+        Priority::kLow);
+  }
+  plug.reset();
+  done.WaitForNotification();
+  EXPECT_GE(high.load(), kLow * (kLowerTurn - 1));
+}
+
+// What is refused as too old takes no turn, so that a long line of such does not keep the fresh from theirs.
+TEST(WorkerPool, LowThatIsTooOldTakesNoTurnOfTheFresh) {
+  TurnClock clock(1);
+  constexpr int kOld = 30, kHigh = 100;
+  std::string order;
+  {
+    std::optional<Plug> plug;
+    WorkerPool pool(1, {.wait = absl::Milliseconds(100)}, &clock);
+    plug.emplace(&pool);
+    const auto submit = [&](Priority priority, char letter) {
+      pool.Submit(
+          absl::InfiniteFuture(),
+          [&order, letter](const absl::Status& status) { order.push_back(status.ok() ? letter : 'x'); },
+          priority);
+    };
+    for (int i = 0; i < kOld; ++i) submit(Priority::kLow, 'o');
+    clock.Beat(absl::Milliseconds(60));
+    submit(Priority::kLow, 'f');
+    clock.Beat(absl::Milliseconds(60));
+    for (int i = 0; i < kHigh; ++i) submit(Priority::kHigh, 'H');
+    plug.reset();
+  }
+  EXPECT_EQ(order.substr(0, kLowerTurn + kOld),
+            std::string(kLowerTurn - 1, 'H') + std::string(kOld, 'x') + "f");
+}
+
+// Room and waits are those of a priority: what waits below keeps nobody out above.
+TEST(WorkerPool, ALineThatIsFullOrOldIsSoForItsPriorityAlone) {
+  TurnClock clock(1);
+  absl::Status high = absl::InternalError("not called");
+  std::optional<Plug> plug;
+  WorkerPool pool(1, {.waiting = 2, .wait = absl::Milliseconds(100)}, &clock);
+  plug.emplace(&pool);
+  EXPECT_TRUE(pool.Submit([] {}, Priority::kLow));
+  EXPECT_TRUE(pool.Submit([] {}, Priority::kLow));
+  EXPECT_FALSE(pool.Submit([] { ADD_FAILURE() << "must not run"; }, Priority::kLow));
+  clock.Beat(absl::Milliseconds(60));
+  clock.Beat(absl::Milliseconds(60));
+  pool.Submit(absl::InfiniteFuture(), [&](const absl::Status& status) { high = status; });
+  EXPECT_EQ(high, absl::InternalError("not called")) << "it waits for its turn";
+  plug.reset();
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ EXTERNAL_HOMES = [
     (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "bench", "server", "sql/descriptor", "sql/message"},
      "protobuf and gRPC"),
     (r"^nghttp2/", {"rpc"}, "nghttp2"),
-    (r"^openssl/", {"tls", "wire/sql", "identity"}, "OpenSSL"),
+    (r"^openssl/", {"tls", "wire/sql", "identity", "backup/repository"}, "OpenSSL"),
     (r"^rocksdb/", {"engine/rocks", "bench/inside"}, "RocksDB"),
     (r"^re2/", {"filter", "series", "sql", "wire/resources"}, "RE2"),
     (r"^utf8proc", {"sql/function"}, "utf8proc"),

@@ -184,6 +184,60 @@ TEST_P(EngineConformance, ARestoreTellsItsProgressAndIsEnded) {
   EXPECT_EQ(Rows({RowRange::All()}, false, kInto).size(), 1u);
 }
 
+TEST_P(EngineConformance, SeveralSnapshotsAreRestoredAtATime) {
+  Snapshots* const snapshots = engine_->snapshots();
+  if (snapshots == nullptr) GTEST_SKIP() << "the engine has none";
+  Put("a", "q", 1'000, "1");
+  ASSERT_EQ(snapshots->Make("s", kTable), absl::OkStatus());
+  ASSERT_EQ(snapshots->Make("s2", kTable), absl::OkStatus());
+  constexpr TableId kInto = 11, kInto2 = 12;
+  ASSERT_EQ(engine_->CreateTable({.id = kInto}), absl::OkStatus());
+  ASSERT_EQ(engine_->CreateTable({.id = kInto2}), absl::OkStatus());
+  bool is_first = true;
+  const auto restore_other = [&](double) {
+    return std::exchange(is_first, false) ? snapshots->Restore("s2", kInto2) : absl::OkStatus();
+  };
+  ASSERT_EQ(snapshots->Restore("s", kInto, {.on_progress = restore_other}), absl::OkStatus());
+  EXPECT_FALSE(is_first);
+  EXPECT_EQ(Rows({RowRange::All()}, false, kInto).size(), 1u);
+  EXPECT_EQ(Rows({RowRange::All()}, false, kInto2).size(), 1u);
+}
+
+TEST_P(EngineConformance, OptimizingATableChangesNoCell) {
+  Snapshots* const snapshots = engine_->snapshots();
+  if (snapshots == nullptr) GTEST_SKIP() << "the engine has none";
+  for (int i = 0; i < 300; ++i) Put(fmt::format("row-{:05}", i), "q", 1'000 + i, std::string(100, 'v'));
+  ASSERT_EQ(snapshots->Make("s", kTable), absl::OkStatus());
+  constexpr TableId kInto = 11;
+  EXPECT_EQ(snapshots->Optimize(kInto, {}).code(), StatusCode::kNotFound);
+  ASSERT_EQ(engine_->CreateTable({.id = kInto}), absl::OkStatus());
+  ASSERT_EQ(snapshots->Restore("s", kInto), absl::OkStatus());
+  const auto describe = [this] {
+    std::string rows;
+    for (const ObservedRow& row : Rows({RowRange::All()}, false, kInto)) rows += Describe(row) + "\n";
+    return rows;
+  };
+  const std::string before = describe();
+  std::vector<double> told;
+  const auto note = [&](double done) {
+    told.push_back(done);
+    return absl::OkStatus();
+  };
+  ASSERT_EQ(snapshots->Optimize(kInto, {.on_progress = note}), absl::OkStatus());
+  ASSERT_EQ(snapshots->Optimize(kTable, {}), absl::OkStatus())
+      << "of a table that has cells outside of pages";
+  ASSERT_FALSE(told.empty());
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_EQ(told.back(), 1);
+  EXPECT_EQ(describe(), before);
+  EXPECT_EQ(Rows().size(), 300u);
+  const auto end = [](double) { return absl::CancelledError("enough"); };
+  EXPECT_EQ(snapshots->Optimize(kInto, {.on_progress = end}), absl::CancelledError("enough"));
+  EXPECT_EQ(snapshots->Optimize(kInto, {.deadline = absl::Now() - absl::Seconds(1)}).code(),
+            StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(describe(), before);
+}
+
 TEST_P(PersistentEngineConformance, SnapshotsOutliveARestartAndTheirTable) {
   Put("a", "q", 1'000, "1");
   ASSERT_EQ(engine_->snapshots()->Make("s", kTable), absl::OkStatus());

@@ -49,6 +49,9 @@ std::vector<ObservedCell> FilterCells(const std::vector<ObservedCell>& cells, co
     result.push_back(cell);
     if (hints.keys_only) result.back().value.clear();
   }
+  if (hints.newest_of_row && !result.empty()) {
+    result = {*std::ranges::max_element(result, {}, &ObservedCell::timestamp_micros)};
+  }
   return result;
 }
 
@@ -114,6 +117,7 @@ std::string Describe(const ReadHints& hints) {
   }
   if (hints.newest_per_column.has_value()) text += fmt::format(" newest={}", *hints.newest_per_column);
   if (hints.keys_only) text += " keys_only";
+  if (hints.newest_of_row) text += " newest_of_row";
   if (hints.rows_max.has_value()) text += fmt::format(" rows_max={}", *hints.rows_max);
   return text.empty() ? " none" : text;
 }

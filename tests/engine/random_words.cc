@@ -242,6 +242,7 @@ ReadHints RandomWords::Hints(const std::vector<HistoryFamily>& families) {
   }
   if (OneIn(4)) hints.newest_per_column = 1 + Uniform(3);
   if (OneIn(6)) hints.keys_only = true;
+  if (OneIn(6)) hints.newest_of_row = true;
   if (OneIn(4)) hints.rows_max = 1 + Uniform(4);
   return hints;
 }

@@ -258,7 +258,7 @@ void Check(const admin::UpdateAuthorizedViewRequest& request) {
 }
 void Check(const admin::UpdateTableRequest& request) {
   static const ChangeStreams streams(nullptr);
-  (void)ParseUpdateTable(&streams, request);
+  (void)ParseUpdateTable(&streams, /*now_micros=*/0, request);
 }
 
 template <typename Request>

@@ -28,6 +28,9 @@ DEBIAN_FILES = {  # and their modes
     "usr/share/doc/sonde/changelog.gz": 0o644,
     "usr/share/doc/sonde/copyright": 0o644,
     "usr/share/doc/sonde/operations.md": 0o644,
+    "usr/share/doc/sonde/runbook.md": 0o644,
+    "usr/share/doc/sonde/alerts.yaml": 0o644,
+    "usr/share/doc/sonde/dashboard.json": 0o644,
 }
 LICENCES = {"rocksdb.txt", "libgrpc++-dev.txt", "libabsl-dev.txt", "libjemalloc2.txt"}
 
@@ -130,7 +133,7 @@ def check_tarball(package, work, version):
     directory = work / package.name.removesuffix(".tar.gz")
     moved = directory.rename(work / "moved somewhere")
     for name in ["lib/sonde/libssl.so.3", "share/man/man1/sonde.1", "share/bash-completion/completions/sonde", "ops/sonde.service",
-                 "ops/sonde.yaml", "share/doc/sonde/LICENSE", "share/doc/sonde/licenses/rocksdb.txt"]:
+                 "ops/sonde.yaml", "ops/alerts.yaml", "ops/dashboard.json", "share/doc/sonde/runbook.md", "share/doc/sonde/LICENSE", "share/doc/sonde/licenses/rocksdb.txt"]:
         check((moved / name).is_file(), f"the tarball lacks {name}")
     check(run(moved / "bin/sonde", "--version") == f"sonde {version}\n", "the program has another version")
     check_own_libraries(moved / "bin/sonde", moved)
@@ -164,7 +167,7 @@ def main():
         work = pathlib.Path(name)
         made = run(root / "scripts/package", "--binary", sonde, "--out", work / "out", env=dated).split()
         packages = {pathlib.Path(path).name.rsplit(".", 1)[1]: pathlib.Path(path) for path in made}
-        check(set(packages) == {"deb", "gz", "whl"}, f"scripts/package made {made}")
+        check(set(packages) == {"deb", "gz", "tar", "whl"}, f"scripts/package made {made}")
         again = run(root / "scripts/package", "--binary", sonde, "--out", work / "again", "--only", "wheel", env=dated).split()
         check(pathlib.Path(again[0]).read_bytes() == packages["whl"].read_bytes(), "the same program gives two different wheels")
         check_wheel(packages["whl"], work, version)

@@ -52,8 +52,22 @@ export function url(path: string, parameters: Parameters = {}): string {
   return text ? `${path}?${text}` : path;
 }
 
+// What the server answers; a browser whose session has ended goes to the login.
+export async function fetchHere(path: string, options: RequestInit = {}): Promise<Response> {
+  const response = await fetch(path, options);
+  if (response.status !== 401) return response;
+  location.assign("./login");
+  return new Promise(() => undefined); // the page is left
+}
+
+export interface Session { member: string | null; is_session: boolean }
+export async function logOut(): Promise<void> {
+  await fetch("/logout", { method: "POST" });
+  location.assign("./login");
+}
+
 export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
-  const response = await fetch(url(path, parameters), { signal });
+  const response = await fetchHere(url(path, parameters), { signal });
   const text = await response.text();
   let json: unknown;
   try {

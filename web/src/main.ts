@@ -1,5 +1,6 @@
 // The frame: which page is shown, and the way to the others.
 import "./style.css";
+import { get, logOut, type Session } from "./api";
 import { h, show } from "./dom";
 import { route, type Page } from "./page";
 import { keysPage } from "./pages/keys";
@@ -28,6 +29,7 @@ function icon(path: string): SVGElement {
 }
 
 const content = h("main", { id: "content", tabindex: -1 });
+const leave = h("button", { class: "leave", hidden: true, onclick: () => void logOut() }, "Log out");
 const links = h("nav", { class: "pages", "aria-label": "Pages" });
 let current: Page | undefined;
 let shown = "";
@@ -49,6 +51,7 @@ show(document.getElementById("app")!,
   h("header", { class: "frame" },
     h("a", { class: "brand", href: "#/" }, h("img", { src: "./icon.svg", alt: "", width: 26, height: 26 }), "Sonde"),
     links,
+    leave,
     h("button", { class: "theme", title: "Light or dark", "aria-label": "Light or dark", onclick: otherTheme }, icon("M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z"))),
   content);
 addEventListener("hashchange", draw);
@@ -57,3 +60,7 @@ let first = true;
 addEventListener("themechange", () => { if (!first && !["/keys", "/sql"].includes(route().path)) draw(); });
 draw();
 first = false;
+void get<Session>("/api/v1/session").then((session) => {
+  leave.hidden = !session.is_session;
+  leave.title = session.member ?? "";
+}, () => undefined);

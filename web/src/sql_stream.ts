@@ -1,4 +1,5 @@
 // Asks a query and takes its answer as it comes: a line of columns, lines of rows, and a line that ends it.
+import { fetchHere } from "./api";
 
 export interface Column { name: string; type: string }
 export type Cell = null | boolean | number | string | object;
@@ -19,7 +20,7 @@ const parse = (line: string): unknown => JSON.parse(line, exact as (name: string
 
 // The stats of a whole answer; undefined: no more rows were wanted.
 export async function ask(question: Question, taker: Taker, signal: AbortSignal): Promise<Stats | undefined> {
-  const response = await fetch("/api/v1/sql", { method: "POST", body: JSON.stringify(question), signal });
+  const response = await fetchHere("/api/v1/sql", { method: "POST", body: JSON.stringify(question), signal });
   if (!response.ok || !response.body) throw new Error(messageOf(await response.text(), response.status));
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "", has_columns = false;

@@ -27,13 +27,19 @@ absl::Status NotReady(std::string_view name) {
       fmt::format("Backup {} is being created: try again when its state is READY", name));
 }
 
-// The schema of a restored table: production restores neither rules nor protection, streams, or views.
+absl::Status WasDeleted(std::string_view name) {
+  return absl::CancelledError(fmt::format("Backup {} was deleted while it was being created", name));
+}
+
+// The schema of a restored table: production restores neither rules nor protection, streams, policies, or views.
 TableSchema RestoredSchema(const BackupRecord& record, std::string_view table_name, TableId id) {
   TableSchema schema = record.schema;
   schema.name = std::string(table_name);
   schema.id = id;
   schema.deletion_protection = false;
   schema.change_stream.reset();
+  schema.automated_backups.reset();
+  schema.infrequent_access_micros.reset();
   for (FamilySchema& family : schema.families) family.gc_rule = GcRule();
   const Backup& backup = record.backup;
   schema.restored_from = {.backup = backup.name,
@@ -59,7 +65,8 @@ absl::Status Backups::RemoveUnfinished() {
   const absl::StatusOr<std::vector<Stored>> all = Read("");
   if (!all.ok()) return all.status();
   for (const Stored& stored : *all) {
-    if (stored.record.backup.state == BackupState::kReady) continue;
+    const Backup& backup = stored.record.backup;
+    if (backup.state == BackupState::kReady || !backup.source_backup.empty()) continue;
     if (absl::Status status = DeleteRecord(stored); !status.ok()) return status;
   }
   const absl::StatusOr<std::vector<Snapshots::Facts>> snapshots = engine_->snapshots()->List();
@@ -121,9 +128,18 @@ absl::Status Backups::CheckIsFree(std::string_view name, std::string_view source
       "Too many backups of table {} in one cluster: the limit is {}", source_table, options_.per_table_max));
 }
 
-absl::Status Backups::Write(const BackupRecord& record, int64_t expected_version) {
-  return engine_->WriteRecords(
-      {{KeyOfBackup(record.backup.name), EncodeBackupRecord(record), expected_version}});
+absl::Status Backups::Write(const BackupRecord& record, int64_t expected_version,
+                            std::vector<RecordChange> also) {
+  also.push_back({KeyOfBackup(record.backup.name), EncodeBackupRecord(record), expected_version});
+  return engine_->WriteRecords(also);
+}
+
+absl::StatusOr<Backup> Backups::WriteReady(Stored stored) {
+  Backup& backup = stored.record.backup;
+  backup.state = BackupState::kReady;
+  backup.end = std::max(Now(), backup.start);
+  if (absl::Status status = Write(stored.record, stored.version); !status.ok()) return status;
+  return std::move(backup);
 }
 
 absl::Status Backups::DeleteRecord(const Stored& stored) {
@@ -141,23 +157,23 @@ absl::Status Backups::DeleteRecord(const Stored& stored) {
   });
 }
 
-absl::StatusOr<Backup> Backups::Begin(const NewBackup& wanted, std::string_view source_table) {
+absl::StatusOr<Backup> Backups::Begin(const NewBackup& wanted, std::string_view source_table,
+                                      std::vector<RecordChange> also) {
   if (engine_->snapshots() == nullptr)
     return absl::UnimplementedError("This store has no snapshots, so no backups");
   const absl::StatusOr<TableSchemaRef> schema = catalog_->Find(source_table);
   if (!schema.ok()) return schema.status();
   const absl::MutexLock lock(&mutex_);
   if (absl::Status status = CheckIsFree(wanted.name, source_table); !status.ok()) return status;
-  const absl::Time now = Now();
   BackupRecord record{.backup = {.name = wanted.name,
                                  .source_table = std::string(source_table),
-                                 .start = now,
+                                 .start = wanted.start.value_or(Now()),
                                  .expire = wanted.expire,
                                  .hot_to_standard = wanted.hot_to_standard,
                                  .type = wanted.type},
                       .schema = **schema};
   // The time makes it another one than that of an earlier backup of the same name, whose snapshot may be still there.
-  record.snapshot = fmt::format("{}{}-{}", kSnapshotPrefix, (*schema)->id, absl::ToUnixMicros(now));
+  record.snapshot = fmt::format("{}{}-{}", kSnapshotPrefix, (*schema)->id, absl::ToUnixMicros(Now()));
   const absl::StatusOr<std::vector<Snapshots::Facts>> snapshots = engine_->snapshots()->List();
   if (!snapshots.ok()) return snapshots.status();
   const auto is_taken = [&](const std::string& name) {
@@ -165,35 +181,44 @@ absl::StatusOr<Backup> Backups::Begin(const NewBackup& wanted, std::string_view 
                                [&](const Snapshots::Facts& snapshot) { return snapshot.name == name; });
   };
   while (is_taken(record.snapshot)) record.snapshot += "x";
-  if (absl::Status status = Write(record, /*expected_version=*/0); !status.ok()) return status;
+  absl::Status status = Write(record, /*expected_version=*/0, std::move(also));
+  if (!status.ok()) return status;
   return record.backup;
 }
 
-absl::StatusOr<Backup> Backups::Make(std::string_view name) {
+absl::StatusOr<Backup> Backups::Make(std::string_view name, const GoesOn& goes_on) {
   absl::StatusOr<Stored> begun = ReadOne(name);
+  if (absl::IsNotFound(begun.status())) return WasDeleted(name);
   if (!begun.ok()) return begun.status();
   const std::string snapshot = begun->record.snapshot;
-  absl::Status status = engine_->snapshots()->Make(snapshot, begun->record.schema.id);
+  absl::Status status = goes_on ? goes_on() : absl::OkStatus();
+  if (status.ok()) status = engine_->snapshots()->Make(snapshot, begun->record.schema.id);
+  if (status.ok() && goes_on) status = goes_on();
   const absl::MutexLock lock(&mutex_);
   const absl::StatusOr<Stored> stored = ReadOne(name);
   if (!stored.ok() || stored->record.snapshot != snapshot) {
     if (!stored.ok() && !absl::IsNotFound(stored.status())) return stored.status();
     if (absl::Status dropped = DropIfUnnamed(snapshot); !dropped.ok()) return dropped;
-    return absl::CancelledError(fmt::format("Backup {} was deleted while it was being created", name));
+    return WasDeleted(name);
   }
   if (status.ok()) {
-    BackupRecord ready = stored->record;
-    ready.backup.state = BackupState::kReady;
-    ready.backup.end = std::max(Now(), ready.backup.start);
-    status = Write(ready, stored->version);
-    if (status.ok()) return ready.backup;
+    absl::StatusOr<Backup> ready = WriteReady(*stored);
+    if (ready.ok()) {
+      const absl::MutexLock progress_lock(&progress_mutex_);
+      ++progress_.ready;
+      progress_.last = std::max(progress_.last.value_or(absl::InfinitePast()), *ready->end);
+      return ready;
+    }
+    status = ready.status();
   }
+  CountFailure();
   DeleteRecord(*stored).IgnoreError();  // otherwise the next start does
   DropIfUnnamed(snapshot).IgnoreError();
   return status;
 }
 
-absl::StatusOr<Backup> Backups::Copy(std::string_view source, const NewBackup& wanted) {
+absl::StatusOr<Backup> Backups::BeginCopy(std::string_view source, const NewBackup& wanted,
+                                          std::vector<RecordChange> also) {
   const absl::MutexLock lock(&mutex_);
   const absl::StatusOr<Stored> stored = ReadOne(source);
   if (!stored.ok()) return stored.status();
@@ -213,13 +238,31 @@ absl::StatusOr<Backup> Backups::Copy(std::string_view source, const NewBackup& w
   BackupRecord copy = stored->record;
   copy.backup.name = wanted.name;
   copy.backup.source_backup = std::string(source);
-  copy.backup.start = copy.backup.end.emplace(now);
+  copy.backup.start = wanted.start.value_or(now);
+  copy.backup.end.reset();
+  copy.backup.state = BackupState::kCreating;
   copy.backup.expire = wanted.expire;
   copy.backup.type = BackupType::kStandard;
   copy.backup.hot_to_standard.reset();
   copy.backup.size_bytes = 0;
-  if (absl::Status status = Write(copy, /*expected_version=*/0); !status.ok()) return status;
+  absl::Status status = Write(copy, /*expected_version=*/0, std::move(also));
+  if (!status.ok()) return status;
   return copy.backup;
+}
+
+absl::StatusOr<Backup> Backups::FinishCopy(std::string_view name, const GoesOn& goes_on) {
+  const absl::MutexLock lock(&mutex_);
+  const absl::StatusOr<Stored> stored = ReadOne(name);
+  if (absl::IsNotFound(stored.status())) return WasDeleted(name);
+  if (!stored.ok()) return stored.status();
+  if (stored->record.backup.state == BackupState::kReady) return stored->record.backup;
+  const absl::Status status = goes_on ? goes_on() : absl::OkStatus();
+  if (status.ok()) return WriteReady(*stored);
+  if (absl::IsCancelled(status)) {
+    if (absl::Status deleted = DeleteRecord(*stored); !deleted.ok()) return deleted;
+    if (absl::Status dropped = DropIfUnnamed(stored->record.snapshot); !dropped.ok()) return dropped;
+  }
+  return status;
 }
 
 absl::StatusOr<Backup> Backups::Update(std::string_view name,
@@ -242,44 +285,77 @@ absl::Status Backups::DropIfUnnamed(const std::string& snapshot) {
   return is_named ? absl::OkStatus() : engine_->snapshots()->Drop(snapshot);
 }
 
+absl::Status Backups::CheckIsUnused(std::string_view name) const {
+  if (held_.contains(name)) {
+    return absl::FailedPreconditionError(
+        fmt::format("A table is being restored from backup {}: delete it when that is done", name));
+  }
+  const absl::StatusOr<std::vector<Stored>> all = Read("");
+  if (!all.ok()) return all.status();
+  for (const Stored& stored : *all) {
+    const Backup& backup = stored.record.backup;
+    if (backup.source_backup != name || backup.state == BackupState::kReady) continue;
+    return absl::FailedPreconditionError(
+        fmt::format("Backup {} is being copied to {}: delete it when that is done", name, backup.name));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Backup> Backups::Hold(std::string_view name) {
+  const absl::MutexLock lock(&mutex_);
+  absl::StatusOr<Stored> stored = ReadOne(name);
+  if (!stored.ok()) return stored.status();
+  if (stored->record.backup.state != BackupState::kReady) return NotReady(name);
+  ++held_[std::string(name)];
+  return std::move(stored->record.backup);
+}
+
+void Backups::Release(std::string_view name) {
+  const absl::MutexLock lock(&mutex_);
+  const auto holders = held_.find(name);
+  if (holders != held_.end() && --holders->second == 0) held_.erase(holders);
+}
+
 absl::Status Backups::Delete(std::string_view name) {
   const absl::MutexLock lock(&mutex_);
   const absl::StatusOr<Stored> stored = ReadOne(name);
   if (!stored.ok()) return stored.status();
-  if (restoring_.contains(stored->record.snapshot)) {
-    return absl::FailedPreconditionError(
-        fmt::format("A table is being restored from backup {}: delete it when that is done", name));
-  }
+  if (absl::Status status = CheckIsUnused(name); !status.ok()) return status;
   if (absl::Status status = DeleteRecord(*stored); !status.ok()) return status;
   // Make drops it if it is being made.
   if (stored->record.backup.state != BackupState::kReady) return absl::OkStatus();
   return DropIfUnnamed(stored->record.snapshot);
 }
 
+absl::Status Backups::CheckTableIsFree(std::string_view table_name) const {
+  const absl::Status found = catalog_->Find(table_name).status();
+  if (absl::IsNotFound(found)) return absl::OkStatus();
+  return found.ok() ? absl::AlreadyExistsError(fmt::format("Table already exists: {}", table_name)) : found;
+}
+
+absl::StatusOr<TableSchemaRef> Backups::FindRestored(std::string_view table_name,
+                                                     std::string_view backup) const {
+  absl::StatusOr<TableSchemaRef> found = catalog_->Find(table_name);
+  if (!found.ok()) return found;
+  const auto& from = (*found)->restored_from;
+  if (from.has_value() && from->backup == backup) return found;
+  return absl::AlreadyExistsError(fmt::format("Table already exists: {}", table_name));
+}
+
 absl::StatusOr<TableSchemaRef> Backups::Restore(std::string_view name, std::string_view table_name,
                                                 const Snapshots::RestoreOptions& options) {
-  if (const absl::Status found = catalog_->Find(table_name).status(); !absl::IsNotFound(found)) {
-    if (!found.ok()) return found;
-    return absl::AlreadyExistsError(fmt::format("Table already exists: {}", table_name));
-  }
-  absl::StatusOr<Stored> stored;
-  {
-    const absl::MutexLock lock(&mutex_);
-    stored = ReadOne(name);
-    if (!stored.ok()) return stored.status();
-    if (stored->record.backup.state != BackupState::kReady) return NotReady(name);
-    ++restoring_[stored->record.snapshot];
-  }
+  if (absl::Status status = CheckTableIsFree(table_name); !status.ok()) return status;
+  if (absl::Status status = Hold(name).status(); !status.ok()) return status;
   absl::StatusOr<TableSchemaRef> restored;
-  if (const absl::StatusOr<TableId> id = catalog_->Reserve(); id.ok()) {
+  const absl::StatusOr<Stored> stored = ReadOne(name);
+  const absl::StatusOr<TableId> id = stored.ok() ? catalog_->Reserve() : stored.status();
+  if (id.ok()) {
     restored = RestoreInto(*id, *stored, table_name, options);
     if (!restored.ok()) catalog_->Abandon(*id).IgnoreError();  // otherwise the next start does
   } else {
     restored = id.status();
   }
-  const absl::MutexLock lock(&mutex_);
-  const auto users = restoring_.find(stored->record.snapshot);
-  if (--users->second == 0) restoring_.erase(users);
+  Release(name);
   return restored;
 }
 
@@ -291,15 +367,49 @@ absl::StatusOr<TableSchemaRef> Backups::RestoreInto(TableId id, const Stored& st
     return absl::DataLossError(fmt::format("The data of backup {} is gone", stored.record.backup.name));
   }
   if (!status.ok()) return status;
+  if (options.on_progress) {
+    if (absl::Status goes_on = options.on_progress(1); !goes_on.ok()) return goes_on;
+  }
   return catalog_->CreateReserved(RestoredSchema(stored.record, table_name, id));
+}
+
+absl::Status Backups::Optimize(std::string_view table_name, const Snapshots::RestoreOptions& options) {
+  const absl::StatusOr<TableSchemaRef> schema = catalog_->Find(table_name);
+  if (!schema.ok()) return schema.status();
+  if (engine_->snapshots() == nullptr) return absl::OkStatus();
+  return engine_->snapshots()->Optimize((*schema)->id, options);
 }
 
 absl::Status Backups::Sweep() {
   absl::StatusOr<std::vector<Stored>> all = Read("");
-  if (!all.ok()) return all.status();
+  if (!all.ok()) {
+    CountFailure();
+    return all.status();
+  }
+  Progress found;
+  for (const Stored& stored : *all) {
+    const Backup& backup = stored.record.backup;
+    if (backup.state != BackupState::kReady || backup.expire <= Now()) continue;
+    ++found.ready;
+    if (backup.source_backup.empty() && backup.end.has_value())
+      found.last = std::max(found.last.value_or(absl::InfinitePast()), *backup.end);
+  }
   absl::Status first;
   for (Stored& stored : *all) first.Update(SweepOne(std::move(stored)));
+  const absl::MutexLock lock(&progress_mutex_);
+  found.failures = progress_.failures + (first.ok() ? 0 : 1);
+  progress_ = found;
   return first;
+}
+
+void Backups::CountFailure() {
+  const absl::MutexLock lock(&progress_mutex_);
+  ++progress_.failures;
+}
+
+Backups::Progress Backups::progress() const {
+  const absl::MutexLock lock(&progress_mutex_);
+  return progress_;
 }
 
 absl::Status Backups::SweepOne(Stored stored) {
@@ -308,7 +418,7 @@ absl::Status Backups::SweepOne(Stored stored) {
   const absl::Time now = Now();
   if (backup.expire <= now) {
     absl::Status status = Delete(backup.name);
-    // Somebody restores it, so that it goes later; or it is gone.
+    // Somebody restores or copies it, so that it goes later; or it is gone.
     return absl::IsFailedPrecondition(status) || absl::IsNotFound(status) ? absl::OkStatus() : status;
   }
   const bool cools =

@@ -29,6 +29,8 @@ class BackupsTest : public testing::Test {
     TableSchema schema{.name = TableName("t"), .deletion_protection = true};
     schema.families = {{.name = "a", .gc_rule = {GcRule::MaxVersions{1}}},
                        {.name = "b", .value_type = "type"}};
+    schema.automated_backups = {.retention_micros = 1};
+    schema.infrequent_access_micros = 1;
     schema_ = *catalog_->Create(schema);
     Put("row", "1");
   }
@@ -62,6 +64,10 @@ class BackupsTest : public testing::Test {
   absl::StatusOr<Backup> MakeBackup(const std::string& id) {
     if (auto begun = backups_->Begin(Wanted(id), schema_->name); !begun.ok()) return begun;
     return backups_->Make(BackupName(id));
+  }
+  absl::StatusOr<Backup> Copy(const std::string& source, const NewBackup& wanted) {
+    if (auto begun = backups_->BeginCopy(source, wanted); !begun.ok()) return begun;
+    return backups_->FinishCopy(wanted.name);
   }
   size_t CountSnapshots() { return engine_->snapshots()->List()->size(); }
   std::vector<std::string> Names() {
@@ -114,7 +120,7 @@ TEST_F(BackupsTest, ABackupIsCreatingUntilItsSnapshotIsMade) {
   EXPECT_FALSE(begun->end.has_value());
   EXPECT_EQ(backups_->Restore(BackupName("b"), TableName("r")).status().code(),
             StatusCode::kFailedPrecondition);
-  EXPECT_EQ(backups_->Copy(BackupName("b"), Wanted("c")).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Copy(BackupName("b"), Wanted("c")).status().code(), StatusCode::kFailedPrecondition);
   clock_.Advance(5);
   const absl::StatusOr<Backup> made = backups_->Make(BackupName("b"));
   ASSERT_TRUE(made.ok()) << made.status();
@@ -145,6 +151,8 @@ TEST_F(BackupsTest, ARestoredTableHasTheRowsOfTheMomentAndNoRules) {
   ASSERT_TRUE(restored.ok()) << restored.status();
   EXPECT_THAT(Rows((*restored)->id), ElementsAre("row=1"));
   EXPECT_FALSE((*restored)->deletion_protection);
+  EXPECT_FALSE((*restored)->automated_backups.has_value());
+  EXPECT_FALSE((*restored)->infrequent_access_micros.has_value());
   EXPECT_EQ((*restored)->FindFamily("a")->gc_rule, GcRule());
   EXPECT_EQ((*restored)->FindFamily("b")->value_type, "type");
   EXPECT_EQ((*restored)->restored_from->backup, BackupName("b"));
@@ -186,12 +194,12 @@ TEST_F(BackupsTest, ACopySharesTheDataUntilTheLastOneGoes) {
   NewBackup wanted = Wanted("c");
   wanted.name = "projects/q/instances/j/clusters/c/backups/c";
   clock_.Advance(1'000);
-  const absl::StatusOr<Backup> copy = backups_->Copy(BackupName("b"), wanted);
+  const absl::StatusOr<Backup> copy = Copy(BackupName("b"), wanted);
   ASSERT_TRUE(copy.ok()) << copy.status();
   EXPECT_EQ(copy->source_backup, BackupName("b"));
   EXPECT_EQ(copy->start, Now());
   EXPECT_EQ(CountSnapshots(), 1u);
-  EXPECT_EQ(backups_->Copy(wanted.name, Wanted("d")).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Copy(wanted.name, Wanted("d")).status().code(), StatusCode::kInvalidArgument);
   ASSERT_EQ(backups_->Delete(BackupName("b")), absl::OkStatus());
   ASSERT_TRUE(backups_->Restore(wanted.name, TableName("r")).ok());
   ASSERT_EQ(backups_->Delete(wanted.name), absl::OkStatus());
@@ -202,7 +210,7 @@ TEST_F(BackupsTest, ACopySharesTheDataUntilTheLastOneGoes) {
 TEST_F(BackupsTest, OneThatExpiresSoonIsNotCopied) {
   ASSERT_TRUE(MakeBackup("b").ok());
   clock_.Advance(absl::ToInt64Microseconds(absl::Hours(24 * 6) + absl::Seconds(1)));
-  const absl::Status status = backups_->Copy(BackupName("b"), Wanted("c")).status();
+  const absl::Status status = Copy(BackupName("b"), Wanted("c")).status();
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("expires within 24 hours"));
 }
@@ -210,8 +218,89 @@ TEST_F(BackupsTest, OneThatExpiresSoonIsNotCopied) {
 TEST_F(BackupsTest, OneThatIsDeletedWhileItIsMadeIsCancelled) {
   ASSERT_TRUE(backups_->Begin(Wanted("b"), schema_->name).ok());
   ASSERT_EQ(backups_->Delete(BackupName("b")), absl::OkStatus());
-  EXPECT_EQ(backups_->Make(BackupName("b")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(backups_->Make(BackupName("b")).status().code(), StatusCode::kCancelled);
   EXPECT_EQ(CountSnapshots(), 0u);
+}
+
+TEST_F(BackupsTest, OneThatDoesNotGoOnLeavesNothing) {
+  for (int asked_max = 0; asked_max < 2; ++asked_max) {
+    ASSERT_TRUE(backups_->Begin(Wanted("b"), schema_->name).ok());
+    int asked = 0;
+    const auto goes_on = [&] {
+      return asked++ < asked_max ? absl::OkStatus() : absl::CancelledError("enough");
+    };
+    EXPECT_EQ(backups_->Make(BackupName("b"), goes_on).status(), absl::CancelledError("enough"));
+    EXPECT_EQ(asked, asked_max + 1);
+    EXPECT_THAT(Names(), ElementsAre());
+    EXPECT_EQ(CountSnapshots(), 0u);
+  }
+}
+
+TEST_F(BackupsTest, BeginsInOneStepWithOtherRecords) {
+  ASSERT_TRUE(backups_->Begin(Wanted("b"), schema_->name, {{"other", "1", 0}}).ok());
+  EXPECT_EQ(backups_->Begin(Wanted("c"), schema_->name, {{"other", "2", 0}}).status().code(),
+            StatusCode::kAborted);
+  EXPECT_THAT(Names(), ElementsAre(BackupName("b")));
+  ASSERT_TRUE(backups_->Make(BackupName("b")).ok());
+  EXPECT_EQ(backups_->BeginCopy(BackupName("b"), Wanted("c"), {{"other", "2", 0}}).status().code(),
+            StatusCode::kAborted);
+  EXPECT_THAT(Names(), ElementsAre(BackupName("b")));
+}
+
+TEST_F(BackupsTest, ACopyGoesOnAfterARestart) {
+  ASSERT_TRUE(MakeBackup("b").ok());
+  ASSERT_TRUE(backups_->BeginCopy(BackupName("b"), Wanted("c")).ok());
+  Reopen();
+  EXPECT_EQ(backups_->Find(BackupName("c"))->state, BackupState::kCreating);
+  EXPECT_EQ(backups_->Delete(BackupName("b")),
+            absl::FailedPreconditionError("Backup " + BackupName("b") + " is being copied to " +
+                                          BackupName("c") + ": delete it when that is done"));
+  clock_.Set(absl::ToUnixMicros(backups_->Find(BackupName("b"))->expire));
+  ASSERT_EQ(backups_->Sweep(), absl::OkStatus());
+  EXPECT_TRUE(backups_->Find(BackupName("b")).ok()) << "its expiry waits for the copy";
+  const absl::StatusOr<Backup> copy = backups_->FinishCopy(BackupName("c"));
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_EQ(copy->end, Now());
+  EXPECT_EQ(backups_->FinishCopy(BackupName("c"))->state, BackupState::kReady) << "once more, without effect";
+  EXPECT_EQ(backups_->Delete(BackupName("b")), absl::OkStatus());
+}
+
+TEST_F(BackupsTest, ACopyThatIsCancelledLeavesNothing) {
+  ASSERT_TRUE(MakeBackup("b").ok());
+  ASSERT_TRUE(backups_->BeginCopy(BackupName("b"), Wanted("c")).ok());
+  EXPECT_EQ(backups_->FinishCopy(BackupName("c"), [] { return absl::UnavailableError("later"); }).status(),
+            absl::UnavailableError("later"));
+  EXPECT_EQ(Names().size(), 2u);
+  EXPECT_EQ(backups_->FinishCopy(BackupName("c"), [] { return absl::CancelledError("enough"); }).status(),
+            absl::CancelledError("enough"));
+  EXPECT_THAT(Names(), ElementsAre(BackupName("b")));
+  EXPECT_EQ(CountSnapshots(), 1u);
+  EXPECT_EQ(backups_->FinishCopy(BackupName("c")).status().code(), StatusCode::kCancelled)
+      << "it was deleted";
+}
+
+TEST_F(BackupsTest, OneThatIsHeldIsNotDeleted) {
+  EXPECT_EQ(backups_->Hold(BackupName("b")).status().code(), StatusCode::kNotFound);
+  ASSERT_TRUE(backups_->Begin(Wanted("b"), schema_->name).ok());
+  EXPECT_EQ(backups_->Hold(BackupName("b")).status().code(), StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(backups_->Make(BackupName("b")).ok());
+  ASSERT_TRUE(backups_->Hold(BackupName("b")).ok());
+  ASSERT_TRUE(backups_->Hold(BackupName("b")).ok());
+  backups_->Release(BackupName("b"));
+  EXPECT_EQ(backups_->Delete(BackupName("b")).code(), StatusCode::kFailedPrecondition);
+  backups_->Release(BackupName("b"));
+  EXPECT_EQ(backups_->Delete(BackupName("b")), absl::OkStatus());
+}
+
+TEST_F(BackupsTest, OptimizesATable) {
+  std::vector<double> told;
+  const Snapshots::RestoreOptions options{.on_progress = [&](double done) {
+    told.push_back(done);
+    return absl::OkStatus();
+  }};
+  EXPECT_EQ(backups_->Optimize(schema_->name, options), absl::OkStatus());
+  EXPECT_EQ(told.back(), 1);
+  EXPECT_EQ(backups_->Optimize(TableName("none")).code(), StatusCode::kNotFound);
 }
 
 TEST_F(BackupsTest, OpenRemovesWhatACrashLeft) {
@@ -267,6 +356,28 @@ TEST_F(BackupsTest, UpdateChangesTimesOfAReadyBackup) {
   EXPECT_EQ(backups_->Update(BackupName("b"), refuse).status(), absl::InvalidArgumentError("no"));
   ASSERT_TRUE(backups_->Begin(Wanted("c"), schema_->name).ok());
   EXPECT_EQ(backups_->Update(BackupName("c"), later).status().code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(BackupsTest, ProgressTellsOfTheNewestAndOfFailures) {
+  EXPECT_EQ(backups_->progress().last, std::nullopt);
+  const absl::Time first = Now();
+  ASSERT_TRUE(MakeBackup("b").ok());
+  EXPECT_EQ(backups_->progress().last, first);
+  clock_.Advance(1'000'000);
+  ASSERT_TRUE(Copy(BackupName("b"), Wanted("c")).ok());
+  ASSERT_EQ(backups_->Sweep(), absl::OkStatus());
+  EXPECT_EQ(backups_->progress().ready, 2);
+  EXPECT_EQ(backups_->progress().last, first) << "a copy is as old as its source";
+  ASSERT_EQ(backups_->Delete(BackupName("b")), absl::OkStatus());
+  ASSERT_EQ(backups_->Delete(BackupName("c")), absl::OkStatus());
+  ASSERT_EQ(backups_->Sweep(), absl::OkStatus());
+  EXPECT_EQ(backups_->progress().ready, 0);
+  EXPECT_EQ(backups_->progress().last, std::nullopt);
+  EXPECT_EQ(backups_->progress().failures, 0);
+  ASSERT_TRUE(backups_->Begin(Wanted("d"), schema_->name).ok());
+  ASSERT_EQ(engine_->DropTable(schema_->id), absl::OkStatus());
+  EXPECT_FALSE(backups_->Make(BackupName("d")).ok());
+  EXPECT_EQ(backups_->progress().failures, 1);
 }
 
 TEST_F(BackupsTest, SweepCountsCoolsAndDeletes) {

@@ -91,6 +91,7 @@ class MemoryEngine final : public Engine, private RowLog, private RangeSizes, pr
   absl::Status Make(std::string_view name, TableId table, absl::Time deadline) override;
   absl::StatusOr<std::vector<Facts>> List(absl::Time deadline) override;
   absl::Status Restore(std::string_view name, TableId into, const RestoreOptions& options) override;
+  absl::Status Optimize(TableId table, const RestoreOptions& options) override;
   absl::Status Drop(std::string_view name, absl::Time deadline) override;
 
   // Returns the hints that this engine follows.

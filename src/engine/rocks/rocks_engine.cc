@@ -45,6 +45,13 @@ constexpr uint64_t kDiskBytesPerStepByte = 4;
 
 // The suffix of a copy that is not done.
 constexpr char kPartSuffix[] = ".part";
+
+absl::Status TellProgress(const Snapshots::RestoreOptions& options, double done) {
+  absl::Status status = CheckDeadline(options.deadline);
+  if (status.ok() && options.on_progress) status = options.on_progress(done);
+  return status;
+}
+
 // To take the other tables out of it.
 constexpr uint64_t kCopyMemoryBytes = uint64_t{32} << 20;
 
@@ -70,14 +77,17 @@ RocksEngine::RocksEngine(const RocksOptions& options)
       write_stop_(options_.tell),
       compaction_room_(env_),
       records_(&write_stop_),
-      snapshots_(options_.data_dir,
-                 {.make = [this](TableId table,
-                                 const std::string& directory) { return Checkpoint(table, directory); },
-                  .restore =
-                      [this](const std::string& directory, TableId table, TableId into,
-                             const std::string& work, const Snapshots::RestoreOptions& restore) {
-                        return RestoreCopy(directory, table, into, work, restore);
-                      }}) {}
+      snapshots_(
+          options_.data_dir,
+          {.make = [this](TableId table,
+                          const std::string& directory) { return Checkpoint(table, directory); },
+           .restore =
+               [this](const std::string& directory, TableId table, TableId into, const std::string& work,
+                      const Snapshots::RestoreOptions& restore) {
+                 return RestoreCopy(directory, table, into, work, restore);
+               },
+           .optimize = [this](TableId table,
+                              const Snapshots::RestoreOptions& how) { return OptimizeTable(table, how); }}) {}
 
 RocksEngine::~RocksEngine() {
   schedule_.reset();
@@ -428,6 +438,9 @@ std::vector<Figure> RocksEngine::Figures() const {
   std::vector<Figure> figures = FiguresOfDatabase(*store_);
   MergeFigures(FiguresOfSettling(*store_, *settling_, *schedule_), &figures);
   MergeFigures(FiguresOfScrubbing(scrubber_->progress()), &figures);
+  figures.push_back(
+      Figure::Gauge("sonde_disk_size_bytes", "Room that the disk of the data directory could ever have.")
+          .Add(static_cast<double>(disk_guard_->size_bytes())));
   figures.push_back(Figure::Gauge("sonde_disk_free_bytes", "Room on the disk of the data directory.")
                         .Add(static_cast<double>(disk_guard_->free_bytes())));
   figures.push_back(
@@ -441,7 +454,7 @@ std::vector<Figure> RocksEngine::Figures() const {
 }
 
 // The entries of the open head rest after the first switch.  The second switch begins when they have settled.
-absl::Status RocksEngine::SettleAll(const std::function<void()>& after_step) {
+absl::Status RocksEngine::SettleAll(const std::function<absl::Status()>& after_step) {
   if (absl::Status status = settling_->Switch(after_step); !status.ok()) return status;
   return settling_->Finish(after_step);
 }
@@ -487,14 +500,11 @@ absl::Status RocksEngine::RestoreCopy(const std::string& directory, TableId tabl
   if (absl::Status status = CheckCall(into, options.deadline); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<RocksEngine>> copy = OpenCopy(directory);
   if (!copy.ok()) return copy.status();
-  const auto go_on = [&](double done) -> absl::Status {
-    absl::Status status = CheckDeadline(options.deadline);
-    if (status.ok() && options.on_progress) status = options.on_progress(done);
-    return status;
-  };
+  const auto go_on = [&](double done) { return TellProgress(options, done); };
   // The copy settles what it has in heads, so that all of its cells are in pages, also when it is restored again.
-  if (absl::Status status = (*copy)->SettleAll(); !status.ok()) return status;
-  if (absl::Status status = go_on(0); !status.ok()) return status;
+  absl::Status settled = (*copy)->SettleAll([&] { return go_on(0); });
+  if (settled.ok()) settled = go_on(0);
+  if (!settled.ok()) return settled;
   const auto check_room = [&](uint64_t bytes) {
     if (disk_guard_->HasRoomForStep(bytes)) return absl::OkStatus();
     return absl::ResourceExhaustedError(fmt::format(
@@ -507,6 +517,22 @@ absl::Status RocksEngine::RestoreCopy(const std::string& directory, TableId tabl
   if (!files.ok()) return files.status();
   if (absl::Status status = records_.CheckTable(into); !status.ok()) return status;
   return settling_->TakeIn(files->pages, files->directory, files->totals);
+}
+
+absl::Status RocksEngine::OptimizeTable(TableId table, const Snapshots::RestoreOptions& options) {
+  if (absl::Status status = CheckCall(table, options.deadline); !status.ok()) return status;
+  const std::string start = StartOfRange(table, RowRange::All()), end = EndOfRange(table, RowRange::All());
+  if (store_->HasHeads(start, end)) {
+    absl::Status settled = SettleAll([&] { return TellProgress(options, 0); });
+    if (!settled.ok()) return settled;
+  }
+  return store_->CompactPages(start, end, [&](uint64_t bytes, double done) -> absl::Status {
+    if (absl::Status status = TellProgress(options, done); !status.ok()) return status;
+    if (disk_guard_->HasRoomForStep(bytes)) return absl::OkStatus();
+    return absl::ResourceExhaustedError(fmt::format(
+        "Compacting {} bytes of pages would leave too little room on the disk, of which {} bytes are free",
+        bytes, disk_guard_->free_bytes()));
+  });
 }
 
 absl::Status RocksEngine::ReduceCopy(const std::string& directory, TableId table) const {

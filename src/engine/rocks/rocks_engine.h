@@ -150,8 +150,8 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   absl::StatusOr<bool> SettleStep() { return settling_->Step(); }
   // Settles the resting head, and lets the open one rest.
   absl::Status SwitchHeads() { return settling_->Switch(); }
-  // Settles all writes from before the call.  Calls `after_step` (may be null) after each step.
-  absl::Status SettleAll(const std::function<void()>& after_step = nullptr);
+  // Settles all writes from before the call.  Calls `after_step` (may be null) after each step; an error of it ends the work.
+  absl::Status SettleAll(const std::function<absl::Status()>& after_step = nullptr);
   // Visits all pages for what may be forgotten.
   absl::Status VisitPages();
   SettlingCounts settling_counts() const { return settling_->counts(); }
@@ -185,6 +185,8 @@ class RocksEngine final : public Engine, private RowLog, private RangeSizes {
   // Adds the cells of the copy of a table to another table, by files in the directory `work`.
   absl::Status RestoreCopy(const std::string& directory, TableId table, TableId into, const std::string& work,
                            const Snapshots::RestoreOptions& options);
+  // Settles the heads, if the table has cells there, and compacts its pages.
+  absl::Status OptimizeTable(TableId table, const Snapshots::RestoreOptions& options);
   // Takes all but one table out of a copy, which must not be open.
   absl::Status ReduceCopy(const std::string& directory, TableId table) const;
   absl::Status KeepOnly(TableId table);

@@ -151,6 +151,7 @@ TEST_F(RocksEngineTest, TellsOfItsMemoryAndItsWork) {
   EXPECT_FALSE(Dump(engine.get(), 1).empty());
   EXPECT_GT(value("sonde_rocksdb_block_cache_misses_total"), misses_before);
   EXPECT_GT(value("sonde_disk_free_bytes"), 0);
+  EXPECT_GE(value("sonde_disk_size_bytes"), value("sonde_disk_free_bytes"));
   EXPECT_EQ(value("sonde_disk_full"), 0);
   EXPECT_EQ(value("sonde_writes_stopped"), 0);
   ASSERT_TRUE(engine->Scrub().ok());

@@ -17,8 +17,8 @@ namespace {
 constexpr char kBeforeTable = '@';
 // The suffix of a snapshot that is not done, or not any more.
 constexpr char kUnfinishedSuffix[] = ".part";
-// The directory of a restore's files, which is unfinished until the table has them.
-constexpr char kRestoreDirectory[] = "restore.part";
+// How often a restore that waits for another asks whether to go on.
+constexpr absl::Duration kBetweenAsks = absl::Milliseconds(100);
 
 // nullopt: no directory of a snapshot, or one that is not done.
 std::optional<Snapshots::Facts> ParseDirectory(const std::string& directory) {
@@ -92,19 +92,29 @@ absl::StatusOr<std::vector<Snapshots::Facts>> RocksSnapshots::List(absl::Time de
   return all;
 }
 
-absl::Status RocksSnapshots::Restore(std::string_view name, TableId into, const RestoreOptions& options) {
-  if (absl::Status status = CheckDeadline(options.deadline); !status.ok()) return status;
-  {
-    const absl::MutexLock lock(&restoring_mutex_);
-    const auto is_free = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(restoring_mutex_) { return !is_restoring_; };
-    if (!restored_.WaitFor(&restoring_mutex_, options.deadline - absl::Now(), absl::Condition(&is_free))) {
+absl::Status RocksSnapshots::TakeTurn(std::string_view name, const RestoreOptions& options) {
+  const absl::MutexLock lock(&restoring_mutex_);
+  const auto is_free = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(restoring_mutex_) {
+    return !restoring_.contains(name);
+  };
+  while (!restored_.WaitFor(&restoring_mutex_, std::min(options.deadline - absl::Now(), kBetweenAsks),
+                            absl::Condition(&is_free))) {
+    if (!CheckDeadline(options.deadline).ok()) {
       return absl::DeadlineExceededError("The deadline passed while another restore was under way");
     }
-    is_restoring_ = true;
+    if (!options.on_progress) continue;
+    if (absl::Status status = options.on_progress(0); !status.ok()) return status;
   }
+  restoring_.emplace(name);
+  return absl::OkStatus();
+}
+
+absl::Status RocksSnapshots::Restore(std::string_view name, TableId into, const RestoreOptions& options) {
+  if (absl::Status status = CheckDeadline(options.deadline); !status.ok()) return status;
+  if (absl::Status status = TakeTurn(name, options); !status.ok()) return status;
   absl::Status status = RestoreAlone(name, into, options);
   const absl::MutexLock lock(&restoring_mutex_);
-  is_restoring_ = false;
+  restoring_.erase(restoring_.find(name));
   restored_.SignalAll();
   return status;
 }
@@ -113,7 +123,8 @@ absl::Status RocksSnapshots::RestoreAlone(std::string_view name, TableId into,
                                           const RestoreOptions& options) {
   const std::optional<std::string> path = Find(name);
   if (!path.has_value()) return NoSnapshot(name);
-  const std::string work = directory_ + "/" + kRestoreDirectory;
+  // The directory of the restore's files, which is unfinished until the table has them.
+  const std::string work = fmt::format("{}/restore-{}{}", directory_, into, kUnfinishedSuffix);
   std::error_code error;
   std::filesystem::remove_all(work, error);
   if (!error) std::filesystem::create_directory(work, error);

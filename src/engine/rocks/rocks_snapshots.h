@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,7 @@ class RocksSnapshots final : public Snapshots {
     std::function<absl::Status(const std::string& directory, TableId table, TableId into,
                                const std::string& work, const RestoreOptions& options)>
         restore;
+    std::function<absl::Status(TableId table, const RestoreOptions& options)> optimize;
   };
 
   RocksSnapshots(const std::string& data_dir, Copies copies)
@@ -41,14 +43,19 @@ class RocksSnapshots final : public Snapshots {
 
   absl::Status Make(std::string_view name, TableId table, absl::Time deadline) override;
   absl::StatusOr<std::vector<Facts>> List(absl::Time deadline) override;
-  // One at a time; others wait until their deadlines.
+  // One at a time of a snapshot; others of it wait until their deadlines, or until they are not to go on.
   absl::Status Restore(std::string_view name, TableId into, const RestoreOptions& options) override;
+  absl::Status Optimize(TableId table, const RestoreOptions& options) override {
+    return copies_.optimize(table, options);
+  }
   absl::Status Drop(std::string_view name, absl::Time deadline) override;
 
   // Returns the directory of a snapshot; nullopt: there is no such snapshot.
   std::optional<std::string> Find(std::string_view name) const;
 
  private:
+  // Waits until no other restore reads the snapshot.
+  absl::Status TakeTurn(std::string_view name, const RestoreOptions& options);
   absl::Status RestoreAlone(std::string_view name, TableId into, const RestoreOptions& options);
   absl::StatusOr<std::vector<Facts>> ListAll() const;
   std::string PathOf(const Facts& snapshot) const;
@@ -58,7 +65,7 @@ class RocksSnapshots final : public Snapshots {
   absl::Mutex mutex_;  // held while snapshots are made and dropped
   absl::Mutex restoring_mutex_;
   SteadyCondVar restored_;
-  bool is_restoring_ ABSL_GUARDED_BY(restoring_mutex_) = false;
+  std::set<std::string, std::less<>> restoring_ ABSL_GUARDED_BY(restoring_mutex_);  // names of snapshots
 };
 
 }  // namespace sonde

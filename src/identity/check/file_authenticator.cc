@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -49,6 +50,23 @@ class AuthGeneration {
     return ProveStatic(authorization.token, now);
   }
 
+  // INVALID_ARGUMENT, with the cause.
+  absl::StatusOr<std::shared_ptr<const Principal>> ProveToken(std::string_view id, const Sha256Digest& digest,
+                                                              absl::Time now) const {
+    const auto found = tokens_.find(id);
+    // An id that is not known costs as much as a wrong secret.
+    const Sha256Digest expected = found == tokens_.end() ? Sha256Digest{} : found->second->sha256;
+    const bool is_equal = EqualInConstantTime(digest, expected);
+    if (found == tokens_.end())
+      return absl::InvalidArgumentError(fmt::format("there is no token with the id {}", id));
+    const AuthToken& token = *found->second;
+    if (!is_equal) return absl::InvalidArgumentError(fmt::format("the secret of token {} is wrong", id));
+    if (token.expires.has_value() && now >= *token.expires) {
+      return absl::InvalidArgumentError(fmt::format("token {} has expired", id));
+    }
+    return MakePrincipal(token.member, Proof::kToken, token.expires.value_or(absl::InfiniteFuture()));
+  }
+
  private:
   std::shared_ptr<const Principal> MakePrincipal(std::string member, Proof proof, absl::Time until) const {
     Principal principal{.member = std::move(member), .groups = {}, .proof = proof, .until = until};
@@ -76,18 +94,7 @@ class AuthGeneration {
   absl::StatusOr<std::shared_ptr<const Principal>> ProveStatic(std::string_view text, absl::Time now) const {
     const std::optional<std::string_view> id = IdOfStaticToken(text);
     if (!id.has_value()) return absl::InvalidArgumentError("the token has not the form sonde_ID_SECRET");
-    const auto found = tokens_.find(*id);
-    // An id that is not known costs as much as a wrong secret.
-    const Sha256Digest expected = found == tokens_.end() ? Sha256Digest{} : found->second->sha256;
-    const bool is_equal = EqualInConstantTime(Sha256(text), expected);
-    if (found == tokens_.end())
-      return absl::InvalidArgumentError(fmt::format("there is no token with the id {}", *id));
-    const AuthToken& token = *found->second;
-    if (!is_equal) return absl::InvalidArgumentError(fmt::format("the secret of token {} is wrong", *id));
-    if (token.expires.has_value() && now >= *token.expires) {
-      return absl::InvalidArgumentError(fmt::format("token {} has expired", *id));
-    }
-    return MakePrincipal(token.member, Proof::kToken, token.expires.value_or(absl::InfiniteFuture()));
+    return ProveToken(*id, Sha256(text), now);
   }
 
   absl::StatusOr<std::shared_ptr<const Principal>> ProveCertificate(
@@ -146,6 +153,21 @@ absl::StatusOr<std::shared_ptr<const Principal>> FileAuthenticator::Authenticate
   absl::StatusOr<std::shared_ptr<const Principal>> principal = generation()->Prove(credentials, now);
   if (principal.ok()) return principal;
   if (cause != nullptr) *cause = std::string(principal.status().message());
+  return absl::UnauthenticatedError(kBadCredentials);
+}
+
+absl::StatusOr<std::shared_ptr<const Principal>> FileAuthenticator::AuthenticateToken(
+    std::string_view token_id, std::string_view token_sha256, absl::Time now, std::string* cause) {
+  Sha256Digest digest{};
+  absl::Status why = absl::InvalidArgumentError("a SHA-256 has 32 bytes");
+  if (token_sha256.size() == digest.size()) {
+    std::memcpy(digest.data(), token_sha256.data(), digest.size());
+    absl::StatusOr<std::shared_ptr<const Principal>> principal =
+        generation()->ProveToken(token_id, digest, now);
+    if (principal.ok()) return principal;
+    why = principal.status();
+  }
+  if (cause != nullptr) *cause = std::string(why.message());
   return absl::UnauthenticatedError(kBadCredentials);
 }
 

@@ -40,6 +40,10 @@ class FileAuthenticator final : public Authenticator {
 
   absl::StatusOr<std::shared_ptr<const Principal>> Authenticate(const Credentials& credentials,
                                                                 absl::Time now, std::string* cause) override;
+  absl::StatusOr<std::shared_ptr<const Principal>> AuthenticateToken(std::string_view token_id,
+                                                                     std::string_view token_sha256,
+                                                                     absl::Time now,
+                                                                     std::string* cause) override;
 
  private:
   FileAuthenticator(std::string path, AuthConfig config);

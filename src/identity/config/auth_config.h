@@ -1,5 +1,5 @@
-// The contents of an authentication file (auth.yaml) say who may prove himself with what, and which roles he has on the server or on a
-// project.  Plain data; auth_text.h reads and writes it, auth_file.h keeps it on disk.
+// The contents of an authentication file (auth.yaml) say who may prove himself with what, which roles he has on the server or on a
+// project, and how much he may ask for.  Plain data; auth_text.h reads and writes it, auth_file.h keeps it on disk.
 //
 // Members are texts as policies have them: "serviceAccount:ingest@sonde.local" (member_names.h).
 #pragma once
@@ -74,6 +74,16 @@ struct AuthCertificate {
   bool operator==(const AuthCertificate&) const = default;
 };
 
+// How much each of these members may ask for.  0: any number.
+struct AuthLimit {
+  std::vector<std::string> members;  // groups among them; empty: whoever is in no entry before
+  int64_t reads_per_second = 0;
+  int64_t writes_per_second = 0;
+  int64_t bytes_per_second = 0;
+  int64_t running_calls = 0;
+  bool operator==(const AuthLimit&) const = default;
+};
+
 struct AuthConfig {
   bool accept_google_accounts = false;  // tokens of accounts *.gserviceaccount.com
   std::vector<std::string> audiences;   // beside Google's two: what `aud` may be
@@ -83,6 +93,7 @@ struct AuthConfig {
   std::vector<AuthRole> roles;
   std::vector<AuthBinding> bindings;
   std::vector<AuthCertificate> certificates;
+  std::vector<AuthLimit> limits;
   bool operator==(const AuthConfig&) const = default;
 };
 
@@ -98,5 +109,7 @@ constexpr size_t kAuthMembersMax = 1'500;  // of a group or a binding
 constexpr size_t kAuthPermissionsMax = 1'000;
 constexpr size_t kAuthCertificatesMax = 10'000;
 constexpr size_t kAuthAudiencesMax = 100;
+constexpr size_t kAuthLimitsMax = 1'000;
+constexpr int64_t kAuthLimitMax = 1'000'000'000'000;  // of a number of a limit
 
 }  // namespace sonde

@@ -45,7 +45,7 @@ class AuthReader {
   AuthConfig Read(const YAML::Node& root) {
     const MapReader map(root, "the authentication file",
                         {"accept_google_accounts", "audiences", "accounts", "tokens", "groups", "roles",
-                         "bindings", "certificates"},
+                         "bindings", "certificates", "limits"},
                         problems_);
     config_.accept_google_accounts = map.Boolean("accept_google_accounts").value_or(false);
     ReadAudiences(map.Find("audiences"));
@@ -56,6 +56,7 @@ class AuthReader {
     ForEach(map.Find("bindings"), "bindings", kAuthBindingsMax, [&](const auto& node) { ReadBinding(node); });
     ForEach(map.Find("certificates"), "certificates", kAuthCertificatesMax,
             [&](const auto& node) { ReadCertificate(node); });
+    ForEach(map.Find("limits"), "limits", kAuthLimitsMax, [&](const auto& node) { ReadLimit(node); });
     return std::move(config_);
   }
 
@@ -281,6 +282,24 @@ class AuthReader {
     config_.certificates.push_back(std::move(certificate));
   }
 
+  void ReadLimit(const YAML::Node& node) {
+    const MapReader map(
+        node, "a limit",
+        {"members", "reads_per_second", "writes_per_second", "bytes_per_second", "running_calls"}, problems_);
+    AuthLimit limit;
+    if (map.Has("members")) {
+      limit.members = ReadMembers(map, "a limit", /*with_groups=*/true);
+      // Without members an entry is for everybody, which an empty list does not say clearly.
+      if (limit.members.empty())
+        problems_->Add(map.line(), "'members' of a limit is empty: leave it out, which means everybody else");
+    }
+    limit.reads_per_second = map.Integer("reads_per_second", 1, kAuthLimitMax).value_or(0);
+    limit.writes_per_second = map.Integer("writes_per_second", 1, kAuthLimitMax).value_or(0);
+    limit.bytes_per_second = map.Integer("bytes_per_second", 1, kAuthLimitMax).value_or(0);
+    limit.running_calls = map.Integer("running_calls", 1, kAuthLimitMax).value_or(0);
+    config_.limits.push_back(std::move(limit));
+  }
+
   Problems* problems_;
   AuthConfig config_;
   std::set<std::string> ids_, emails_, groups_, roles_, certificates_;
@@ -380,6 +399,15 @@ std::string WriteAuthText(const AuthConfig& config) {
   EmitList(&out, "certificates", config.certificates, [&](const AuthCertificate& certificate) {
     EmitText(&out, KeyOfCertificateKind(certificate.kind), certificate.name);
     EmitText(&out, "member", certificate.member);
+  });
+  EmitList(&out, "limits", config.limits, [&](const AuthLimit& limit) {
+    if (!limit.members.empty()) EmitTexts(&out, "members", limit.members);
+    for (const auto& [key, number] : {std::pair{"reads_per_second", limit.reads_per_second},
+                                      std::pair{"writes_per_second", limit.writes_per_second},
+                                      std::pair{"bytes_per_second", limit.bytes_per_second},
+                                      std::pair{"running_calls", limit.running_calls}}) {
+      if (number > 0) out << YAML::Key << key << YAML::Value << number;
+    }
   });
   out << YAML::EndMap;
   return std::string(out.c_str(), out.size()) + "\n";

@@ -25,6 +25,12 @@
 //     - {role: roles/bigtable.user, members: ["group:writers"], project: p}    # without project: the whole server
 //   certificates:
 //     - {uri: "spiffe://example.com/ingest", member: "serviceAccount:ingest@sonde.local"}   # or email:, or subject:
+//   limits:                                                       # the first entry that names a member counts
+//     - members: ["group:writers"]                                # absent: whoever is in no entry before
+//       reads_per_second: 100                                     # absent: any number
+//       writes_per_second: 1000
+//       bytes_per_second: 10000000                                # both ways
+//       running_calls: 20
 //
 // Source: admin-security-operations.md, 7.3.
 #pragma once

@@ -43,6 +43,9 @@ AuthConfig FullConfig() {
   config.certificates = {{CertificateNameKind::kUri, "spiffe://e/i", "user:a@example.com"},
                          {CertificateNameKind::kEmail, "a@example.com", "user:a@example.com"},
                          {CertificateNameKind::kSubject, "CN=a, O=\u00C4", "user:a@example.com"}};
+  config.limits = {
+      {.members = {"group:writers", "user:a@example.com"}, .reads_per_second = 1, .running_calls = 4},
+      {.members = {}, .writes_per_second = 2, .bytes_per_second = kAuthLimitMax}};
   return config;
 }
 
@@ -51,6 +54,16 @@ TEST(AuthText, IsReadAsItWasWritten) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, FullConfig());
   EXPECT_EQ(WriteAuthText(*read), WriteAuthText(FullConfig()));
+}
+
+TEST(AuthText, SaysWhichLimitIsNone) {
+  EXPECT_EQ(
+      ErrorOf("limits:\n  - {reads_per_second: 0}\n"),
+      "auth.yaml:2: 'reads_per_second' of a limit is '0'; allowed: a whole number from 1 to 1000000000000");
+  EXPECT_EQ(ErrorOf("limits:\n  - {members: [], running_calls: 1}\n"),
+            "auth.yaml:2: 'members' of a limit is empty: leave it out, which means everybody else");
+  EXPECT_EQ(ErrorOf("limits:\n  - {members: [\"group:none\"], running_calls: 1}\n"),
+            "auth.yaml:2: 'group:none' is no group of this file");
 }
 
 TEST(AuthText, MayBeEmpty) {
@@ -63,7 +76,7 @@ TEST(AuthText, RefusesUnknownKeysByTheirLine) {
   EXPECT_EQ(ErrorOf("tokens: []\nwhat: 1\n"),
             "auth.yaml:2: unknown key 'what' in the authentication file; allowed: accept_google_accounts, "
             "audiences, "
-            "accounts, tokens, groups, roles, bindings, certificates");
+            "accounts, tokens, groups, roles, bindings, certificates, limits");
   EXPECT_EQ(ErrorOf("groups:\n  - name: a\n    members: []\n    color: red\n"),
             "auth.yaml:4: unknown key 'color' in a group; allowed: name, members");
 }

@@ -337,12 +337,8 @@ class JsonAnswer {
     text_ += tags_text_;
     text_.append(1, '"').append(TimeTextIn(zone_, row.time_micros)).append("\",");
     for (const ResultValue& value : row.values) {
-      if (const auto* const number = std::get_if<int64_t>(&value)) {
-        const fmt::format_int digits(*number);
-        text_.append(digits.data(), digits.size()).append(1, ',');
-      } else {
-        text_.append(JsonText(value)).append(1, ',');
-      }
+      AppendJson(value, &text_);
+      text_ += ',';
     }
     text_.back() = ']';
   }

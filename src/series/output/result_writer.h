@@ -34,7 +34,7 @@ std::optional<ResultFormat> ResultFormatOfName(std::string_view name);
 std::unique_ptr<ResultWriter> MakeResultWriter(ResultFormat format, ResultHeader header, std::ostream* out);
 
 // A value in JSON; of a text, bytes that are no UTF-8 become U+FFFD.
-std::string JsonText(const ResultValue& value);
+void AppendJson(const ResultValue& value, std::string* out);
 
 // A time as a table shows it: 2021, 2021-03, 2021-03-05, 2021-03-05 12:04, ...
 std::string ShortTimeText(int64_t micros, TimeUnit unit);

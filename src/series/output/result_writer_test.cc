@@ -2,7 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
 
 namespace sonde::series {
 namespace {
@@ -43,6 +51,37 @@ TEST(ResultWriter, JsonIsAnObjectALine) {
       "\\\"b\\\"\",\"count\":7}\n"
       "{\"city\":\"Rome\",\"time\":\"2021-03-05T13:00:00Z\",\"avg(temp)\":-0.5,\"note\":null,\"count\":1000}"
       "\n");
+}
+
+// The library does not always find the shortest text.
+TEST(ResultWriter, NumbersInJsonAreNoLongerThanTheLibrarysAndReadBack) {
+  const auto text_of = [](double number) {
+    std::string text;
+    AppendJson(number, &text);
+    return text;
+  };
+  EXPECT_EQ(text_of(90), "90.0");
+  EXPECT_EQ(text_of(-0.0), "-0.0");
+  EXPECT_EQ(text_of(std::numeric_limits<double>::infinity()), "null");
+  std::vector<double> numbers = {0,      1e-4,  9.999e-5, 1e15, 1e15 - 1, 1e15 - 0.125, 999999999999999.9,
+                                 5e-324, 1e300, 0.1};
+  SeededRandom random(3);
+  for (int i = 0; i < 20'000; ++i) {
+    const double number = random.UniformReal() * std::pow(10, static_cast<double>(random.Uniform(24)) - 6);
+    numbers.push_back(random.Uniform(3) == 0 ? std::round(number) : number);
+  }
+  for (const double number : numbers) {
+    for (const double value : {number, -number}) {
+      const std::string text = text_of(value);
+      const std::string of_library = nlohmann::json(value).dump();
+      EXPECT_EQ(std::strtod(text.c_str(), nullptr), value) << text;
+      EXPECT_LE(text.size(), of_library.size()) << text << " and " << of_library;
+      EXPECT_EQ(text.find_first_of(".e"), of_library.find_first_of(".e")) << text << " and " << of_library;
+      if (value == std::round(value)) {
+        EXPECT_EQ(text, of_library);
+      }
+    }
+  }
 }
 
 TEST(ResultWriter, SumsThatLeave64BitsHaveAllTheirDigits) {

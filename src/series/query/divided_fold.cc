@@ -45,7 +45,7 @@ absl::Status DividedFold::FoldPart(const std::vector<RowRange>& ranges, Reader* 
     if (absl::Status added = fold->Add(batch); !added.ok()) return added;
     return true;
   };
-  return reader->scan->ReadRanges(ranges, add);
+  return reader->scan->ReadRanges(ranges, order_, add);
 }
 
 absl::StatusOr<size_t> DividedFold::FoldParts(const std::vector<std::vector<RowRange>>& parts,

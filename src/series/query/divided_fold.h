@@ -1,5 +1,5 @@
-// Folds the points of a scan in parts: idle processors read and fold parts of the rows, and their groups are
-// put behind each other in the order of the rows.
+// Folds the points of a scan in parts: idle processors read and fold parts of the rows, and what they fold is
+// taken in the order of the rows.
 //
 // What comes out is what one thread makes (rows/bucket_fold.h says where the last bit of a sum may differ).
 // So a part that ends with an error is not the caller's: the caller reads what is left by itself, and meets
@@ -16,23 +16,35 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "model/divided_ranges.h"
-#include "rows/bucket_fold.h"
+#include "rows/batch.h"
+#include "rows/work_check.h"
 #include "series/query/query_words.h"
 #include "series/query/series_scan.h"
 #include "work/idle_workers.h"
 
 namespace sonde::series {
 
+// What becomes of the points of a part.  Not for several threads.
+class PartFold {
+ public:
+  virtual ~PartFold() = default;
+  // Errors end the part, and whoever takes the parts never meets them.
+  virtual absl::Status Add(const rows::Batch& batch) = 0;
+  // Forgets all points.
+  virtual void Clear() = 0;
+};
+
 // Not for several threads.
 class DividedFold {
  public:
-  // Takes the groups of a part; it forgets them when this returns.  False ends the folding.
-  using TakePart = std::function<absl::StatusOr<bool>(const rows::BucketFold& part)>;
-  using MakeFold = std::function<std::unique_ptr<rows::BucketFold>(const rows::Interrupted& interrupted)>;
+  // Takes what a part folded; it forgets that when this returns.  False ends the folding.
+  using TakePart = std::function<absl::StatusOr<bool>(const PartFold& part)>;
+  using MakeFold = std::function<std::unique_ptr<PartFold>(const rows::Interrupted& interrupted)>;
 
-  // All must outlive this.  `query` has idle workers.  `make_fold`: makes empty folds of one plan.
-  DividedFold(const Query& query, SeriesScan* scan, MakeFold make_fold)
-      : query_(query), scan_(scan), make_fold_(std::move(make_fold)) {}
+  // All must outlive this.  `query` has idle workers.  `make_fold`: makes empty folds of one plan.  `order`: as for
+  // SeriesScan::ReadRanges.
+  DividedFold(const Query& query, SeriesScan* scan, NumberOrder order, MakeFold make_fold)
+      : query_(query), scan_(scan), order_(order), make_fold_(std::move(make_fold)) {}
 
   // Folds the rows that the scan asks for, part by part, and returns the ranges that are left to the caller,
   // behind those whose parts were taken: all, where it is not worth while to divide them.  Errors: those of
@@ -46,7 +58,7 @@ class DividedFold {
     size_t part = 0;  // of `all`
     rows::Interrupted interrupted;
     std::unique_ptr<SeriesScan> scan;
-    std::unique_ptr<rows::BucketFold> fold;
+    std::unique_ptr<PartFold> fold;
   };
 
   // Folds parts, and returns how many of them were taken: fewer than all where one ended with an error, or
@@ -58,6 +70,7 @@ class DividedFold {
 
   const Query& query_;
   SeriesScan* const scan_;
+  const NumberOrder order_;
   const MakeFold make_fold_;
   bool is_enough_ = false;
   absl::Mutex mutex_;

@@ -15,6 +15,7 @@
 #include "series/query/change_step.h"
 #include "series/query/newest_points.h"
 #include "series/query/query_plan.h"
+#include "series/query/raw_parts.h"
 #include "series/query/read_aggregates.h"
 #include "series/query/series_scan.h"
 #include "series/query/table_choice.h"
@@ -41,6 +42,11 @@ absl::Status ReadRaw(const Query& query, const Scans& scans, const TakeBatch& ta
     const bool as_numbers = !query.value_conditions.empty() &&
                             scan->order().times_of_field() == RowOrder::Times::kAscending &&
                             scan->CanDivide();
+    if (as_numbers && query.idle_workers != nullptr && query.idle_workers->helpers() > 0) {
+      const absl::StatusOr<bool> goes_on = ReadRawInParts(query, scan.get(), take);
+      if (!goes_on.ok() || !*goes_on) return goes_on.status();
+      continue;
+    }
     const absl::Status status =
         as_numbers ? scan->ReadNumbers(NumberOrder::kByTime, give) : scan->ReadPoints(give);
     if (!status.ok() || is_enough) return status;

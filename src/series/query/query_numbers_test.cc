@@ -222,8 +222,15 @@ TEST_P(QueryNumbersTest, AnswerAsRowsDo) {
   }
   for (const ValueCondition::Order order :
        {ValueCondition::Order::kGreater, ValueCondition::Order::kLessOrEqual}) {
-    const Query query{.value_conditions = {{1, order, 250}}, .fields = {0, 1}};
-    ASSERT_EQ(Ask(schema, query, &numbers), Ask(schema, query, &rows));
+    Query query{.value_conditions = {{1, order, 250}}, .fields = {0, 1}};
+    for (const std::optional<int64_t> rows_max : std::vector<std::optional<int64_t>>{std::nullopt, 7, 900}) {
+      query.rows_max = rows_max;
+      query.idle_workers = nullptr;
+      const std::string answer = Ask(schema, query, &rows);
+      ASSERT_EQ(Ask(schema, query, &numbers), answer);
+      query.idle_workers = &workers;
+      ASSERT_EQ(Ask(schema, query, &numbers), answer) << "in parts";
+    }
   }
   if (schema.layout == Layout::kOffsets) return;
   EXPECT_GT(numbers.numbers_seen, 10'000u);

@@ -74,6 +74,19 @@ rows::FoldPlan FoldOf(const Query& query, const SeriesScan& scan) {
   return fold;
 }
 
+// The groups of a part.
+class PartGroups final : public PartFold {
+ public:
+  PartGroups(const rows::FoldPlan& plan, const rows::Hold& hold, const rows::Interrupted& interrupted)
+      : fold_(plan, hold, interrupted) {}
+  absl::Status Add(const rows::Batch& batch) override { return fold_.Add(batch); }
+  void Clear() override { fold_.Clear(); }
+  const rows::BucketFold& groups() const { return fold_; }
+
+ private:
+  rows::BucketFold fold_;
+};
+
 // The way of the points from the scans into a fold, and of its rows to the caller.
 class AggregateReader {
  public:
@@ -94,13 +107,13 @@ class AggregateReader {
     const bool is_divided =
         query_.idle_workers != nullptr && query_.idle_workers->helpers() > 0 && scan->CanDivide();
     if (!is_divided) return scan->ReadNumbers(NumberOrder::kAny, add);
-    DividedFold parts(query_, scan, [this](const rows::Interrupted& interrupted) {
-      return std::make_unique<rows::BucketFold>(plan_, query_.hold, interrupted);
+    DividedFold parts(query_, scan, NumberOrder::kAny, [this](const rows::Interrupted& interrupted) {
+      return std::make_unique<PartGroups>(plan_, query_.hold, interrupted);
     });
-    const absl::StatusOr<std::vector<RowRange>> left =
-        parts.Fold([this](const rows::BucketFold& part) { return AddGroups(part); });
+    const absl::StatusOr<std::vector<RowRange>> left = parts.Fold(
+        [this](const PartFold& part) { return AddGroups(static_cast<const PartGroups&>(part).groups()); });
     if (!left.ok() || left->empty()) return left.status();
-    return scan->ReadRanges(*left, add);
+    return scan->ReadRanges(*left, NumberOrder::kAny, add);
   }
   bool is_enough() const { return is_enough_; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "model/limits.h"
 #include "rows/held_memory.h"
 #include "rows/select.h"
@@ -506,9 +507,11 @@ absl::StatusOr<DividedRanges> SeriesScan::Divide(const std::vector<RowRange>& ra
   return tables_->numbers()->Divide(stats_.table, schema().fields[fields_[0]].family, ranges);
 }
 
-absl::Status SeriesScan::ReadRanges(const std::vector<RowRange>& ranges, const TakeBatch& take) {
+absl::Status SeriesScan::ReadRanges(const std::vector<RowRange>& ranges, NumberOrder order,
+                                    const TakeBatch& take) {
+  DCHECK(order == NumberOrder::kAny || order_.times_of_field() == RowOrder::Times::kAscending);
   streams_ = {ranges};
-  return ReadNumbersAsTheyLie(false, false, take);
+  return ReadNumbersAsTheyLie(false, order == NumberOrder::kByTime, take);
 }
 
 void SeriesScan::TakeStats(SeriesScan* fork) {

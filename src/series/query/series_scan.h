@@ -65,16 +65,16 @@ class SeriesScan {
   // agree in order().tags_in_front()) and sorted.  INVALID_ARGUMENT: more than kValuesHeldMax values would be
   // held so.
   absl::Status ReadNumbers(NumberOrder order, const TakeBatch& take);
-  // For several threads, each with a scan of its own, that read numbers of any order in parts: whether the
-  // store may tell such parts.
+  // For several threads, each with a scan of its own, that read numbers in parts: whether the store may tell
+  // such parts.
   bool CanDivide() const;
   // A scan of the same rows, which has read nothing yet.  This one, and `interrupted`, which takes the place of
   // the query's, must outlive it.
   std::unique_ptr<SeriesScan> Fork(const rows::Interrupted& interrupted) const;
   // Divides some of ranges() in normal form.  CanDivide().  Errors: those of the table.
   absl::StatusOr<DividedRanges> Divide(const std::vector<RowRange>& ranges) const;
-  // As ReadNumbers, of any order, for some of ranges().
-  absl::Status ReadRanges(const std::vector<RowRange>& ranges, const TakeBatch& take);
+  // As ReadNumbers, for some of ranges().  By time: only where order().times_of_field() ascend.
+  absl::Status ReadRanges(const std::vector<RowRange>& ranges, NumberOrder order, const TakeBatch& take);
   // Adds what `fork` has read, and forgets it there.
   void TakeStats(SeriesScan* fork);
   // Forks have read all.

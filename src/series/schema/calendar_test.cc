@@ -69,6 +69,12 @@ TEST(Calendar, IsoWeeksFollowTheStandard) {
   EXPECT_FALSE(MicrosFromIsoWeek({0, 52}));
 }
 
+TEST(Calendar, TimesAreWrittenWithAsManyDigitsAsTheyNeed) {
+  EXPECT_EQ(TimeText(At(1, 2, 3, 4, 5, 6)), "0001-02-03T04:05:06Z");
+  EXPECT_EQ(TimeText(At(2021, 3, 5, 12, 4, 33, 120'000)), "2021-03-05T12:04:33.120Z");
+  EXPECT_EQ(TimeText(At(9999, 12, 31, 23, 59, 59, 999'999)), "9999-12-31T23:59:59.999999Z");
+}
+
 TEST(Calendar, BucketsHoldTheirTimes) {
   const int64_t time = At(2021, 3, 5, 12, 4, 33);
   const auto start = [&](std::string_view width) { return TimeText(ParseBucketWidth(width)->Start(time)); };

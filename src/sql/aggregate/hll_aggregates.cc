@@ -1,6 +1,7 @@
 // Counts of distinct values by the sketches of hll/hll_sketch.h.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -20,24 +21,24 @@
 namespace sonde::sql {
 namespace {
 
-constexpr int64_t kHllPrecision = 15;
-
 absl::Status NoSketch(std::string_view function) {
   return absl::OutOfRangeError(fmt::format("Invalid or incompatible sketch in {}", function));
 }
 
 // A sketch, and hashes that are not in it yet: many are added at once.
 struct HllState {
-  static constexpr size_t kPendingMax = 1'024;
+  static constexpr size_t kPendingMin = 1'024;
 
   std::optional<HllSketch> sketch;  // none: no value was added
   std::vector<uint64_t> pending;
 
-  void Add(AggregateKind kind, uint64_t hash) {
-    if (!sketch.has_value()) sketch.emplace(kind);
+  void Add(AggregateKind kind, int precision, uint64_t hash) {
+    if (!sketch.has_value()) sketch.emplace(kind, precision);
     pending.push_back(hash);
-    if (pending.size() >= kPendingMax) Flush();
+    if (pending.size() >= PendingMax()) Flush();
   }
+  // More for a larger sketch, which is written anew each time.
+  size_t PendingMax() const { return std::max(kPendingMin, sketch->MemoryBytes() / (4 * sizeof(uint64_t))); }
   void Flush() {
     if (pending.empty()) return;
     sketch->AddHashes(pending);
@@ -133,26 +134,41 @@ class HllOfValues : public HllAggregator {
 
   absl::Status Add(absl::Span<const ColumnView> arguments, absl::Span<const uint32_t> groups) override {
     if (arguments.size() > 1 && !groups.empty()) {
-      const Datum precision = DatumAt(arguments[1], 0);
-      if (precision.is_there && precision.integer != kHllPrecision) {
-        return absl::UnimplementedError(
-            fmt::format("HLL_COUNT.INIT with precision {} is not supported, only with {}", precision.integer,
-                        kHllPrecision));
-      }
+      if (absl::Status status = SetPrecision(arguments[1], groups.size()); !status.ok()) return status;
     }
     for (size_t row = 0; row < groups.size(); ++row) {
       const Datum datum = DatumAt(arguments[0], row);
       if (!datum.is_there) continue;
       HllState& state = states_[groups[row]];
       const size_t before = state.HeldBytes();
-      state.Add(kind_, HllHashOf(datum));
+      state.Add(kind_, precision_.value_or(HllSketch::kCellPrecision), HllHashOf(datum));
       held_bytes_ += state.HeldBytes() - before;
     }
     return absl::OkStatus();
   }
 
  private:
+  // OUT_OF_RANGE: there is no such precision, or rows have different ones.
+  absl::Status SetPrecision(const ColumnView& column, size_t rows) {
+    const size_t distinct_rows = column.is_constant() ? 1 : rows;
+    for (size_t row = 0; row < distinct_rows; ++row) {
+      const Datum precision = DatumAt(column, row);
+      const int64_t number = precision.is_there ? precision.integer : HllSketch::kCellPrecision;
+      if (number < HllSketch::kPrecisionMin || number > HllSketch::kPrecisionMax) {
+        return absl::OutOfRangeError(fmt::format("Precision of HLL_COUNT.INIT must be between {} and {}: {}",
+                                                 HllSketch::kPrecisionMin, HllSketch::kPrecisionMax, number));
+      }
+      if (precision_.value_or(number) != number) {
+        return absl::OutOfRangeError(fmt::format(
+            "Precision of HLL_COUNT.INIT must be the same for all rows: {} and {}", *precision_, number));
+      }
+      precision_ = static_cast<int>(number);
+    }
+    return absl::OkStatus();
+  }
+
   const AggregateKind kind_;
+  std::optional<int> precision_;  // none: no row has said it
 };
 
 class HllOfSketches : public HllAggregator {

@@ -60,21 +60,24 @@ std::vector<Function> HllFunctions() {
        .overloads = {SketchOverload("(INT64, [INT64]) -> BYTES", MakeHllInit),
                      SketchOverload("(STRING, [INT64]) -> BYTES", MakeHllInit),
                      SketchOverload("(BYTES, [INT64]) -> BYTES", MakeHllInit)},
-       .meaning =
-           "Gives a HyperLogLog++ sketch of the values, from which their number can be told without doubles. "
-           " Sketches have precision 15.",
+       .meaning = "Gives a HyperLogLog++ sketch of the values, from which their number can be told without "
+                  "doubles.  "
+                  "The precision, from 10 to 24, is 15 if it is not given.  Each more halves the square of "
+                  "the error, and "
+                  "doubles the bytes.",
        .examples = {"SELECT HLL_COUNT.EXTRACT(HLL_COUNT.INIT(x)) FROM UNNEST(['a', 'b', 'a']) AS x"}},
       {.name = "HLL_COUNT.MERGE",
        .kind = Function::Kind::kAggregate,
        .overloads = {SketchOverload("(BYTES) -> INT64", MakeHllMerge)},
-       .meaning = "Gives the number of distinct values of several sketches together.",
+       .meaning = "Gives the number of distinct values of several sketches together.  The lowest of their "
+                  "precisions counts.",
        .examples = {"SELECT HLL_COUNT.MERGE(s) FROM (SELECT HLL_COUNT.INIT(x) AS s FROM UNNEST([1, 2]) AS x "
                     "UNION ALL "
                     "SELECT HLL_COUNT.INIT(x) FROM UNNEST([2, 3]) AS x)"}},
       {.name = "HLL_COUNT.MERGE_PARTIAL",
        .kind = Function::Kind::kAggregate,
        .overloads = {SketchOverload("(BYTES) -> BYTES", MakeHllMergePartial)},
-       .meaning = "Gives one sketch of the values of several sketches.",
+       .meaning = "Gives one sketch of the values of several sketches, of the lowest of their precisions.",
        .examples =
            {"SELECT HLL_COUNT.EXTRACT(HLL_COUNT.MERGE_PARTIAL(s)) FROM (SELECT HLL_COUNT.INIT(x) AS s FROM "
             "UNNEST([1, 2]) AS x UNION ALL SELECT HLL_COUNT.INIT(x) FROM UNNEST([2, 3]) AS x)"}},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hll/fingerprint.h"
 #include "hll/hll_sketch.h"
 #include "sql/aggregate/quantile_sketch.h"
 #include "sql/aggregate/top_values.h"
@@ -130,8 +131,6 @@ TEST(SketchTest, WritesAndMergesSketches) {
   EXPECT_EQ(Aggregated("HLL_COUNT.INIT", {Ints({1, 2}), Number(15)}), "BYTES: " + one_two.ToSql());
   EXPECT_EQ(Aggregated("HLL_COUNT.INIT", {Strings({"a"})}), "BYTES: " + text.ToSql());
   EXPECT_EQ(Aggregated("HLL_COUNT.INIT", {Ints({kNull})}), "BYTES: NULL");
-  EXPECT_EQ(Aggregated("HLL_COUNT.INIT", {Ints({1}), Number(12)}),
-            "UNIMPLEMENTED: HLL_COUNT.INIT with precision 12 is not supported, only with 15");
 
   const auto bytes = [](const std::vector<Value>& values) {
     return TestColumn{TypeKind::kBytes, values, false};
@@ -150,6 +149,38 @@ TEST(SketchTest, WritesAndMergesSketches) {
   EXPECT_EQ(Called("HLL_COUNT.EXTRACT", {null}), "INT64: 0");
   EXPECT_EQ(Called("HLL_COUNT.EXTRACT", {Value::Bytes("x")}),
             "OUT_OF_RANGE: Invalid or incompatible sketch in HLL_COUNT.EXTRACT");
+}
+
+TEST(SketchTest, WritesSketchesOfAnyPrecisionAndMergesThemAtTheLowest) {
+  const auto sketch_of = [](int precision, int64_t from, int64_t to) {
+    HllSketch sketch(AggregateKind::kHllInt64, precision);
+    std::vector<uint64_t> hashes;
+    for (int64_t i = from; i < to; ++i) hashes.push_back(Fingerprint2011(i));
+    sketch.AddHashes(hashes);
+    return Value::Bytes(sketch.Serialize());
+  };
+  const auto bytes = [](const std::vector<Value>& values) {
+    return TestColumn{TypeKind::kBytes, values, false};
+  };
+  for (const int precision : {10, 12, 15, 20, 24}) {
+    EXPECT_EQ(Aggregated("HLL_COUNT.INIT", {Ints({1, kNull, 2}), Number(precision)}),
+              "BYTES: " + sketch_of(precision, 1, 3).ToSql());
+  }
+  const Value high = sketch_of(24, 0, 5'000);
+  const Value low = sketch_of(12, 4'000, 9'000);
+  const std::string merged = "BYTES: " + sketch_of(12, 0, 9'000).ToSql();
+  // The counts of values that were added differ: those from 4,000 to 5,000 were added twice.
+  EXPECT_EQ(Aggregated("HLL_COUNT.MERGE_PARTIAL", {bytes({high, low})}),
+            Aggregated("HLL_COUNT.MERGE_PARTIAL", {bytes({low, high})}));
+  EXPECT_EQ(Aggregated("HLL_COUNT.MERGE", {bytes({high, low})}),
+            Called("HLL_COUNT.EXTRACT", {sketch_of(12, 0, 9'000)}));
+  EXPECT_EQ(Aggregated("HLL_COUNT.MERGE_PARTIAL", {bytes({sketch_of(24, 0, 4'000), low})}), merged);
+  const std::string between = "OUT_OF_RANGE: Precision of HLL_COUNT.INIT must be between 10 and 24: ";
+  EXPECT_EQ(Aggregated("HLL_COUNT.INIT", {Ints({1}), Number(9)}), between + "9");
+  EXPECT_EQ(Aggregated("HLL_COUNT.INIT", {Ints({1}), Number(25)}), between + "25");
+  const TestAggregate different("HLL_COUNT.INIT", {Ints({1, 1}), Ints({12, 13})});
+  EXPECT_EQ(different.AddRows(0, 2, 0, different.Make(1).get()).ToString(),
+            "OUT_OF_RANGE: Precision of HLL_COUNT.INIT must be the same for all rows: 12 and 13");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -153,22 +155,33 @@ absl::Status QueryBinder::BindModifiers(const Expr& expr, const Function& /*func
                                                  item->having->type.ToString()));
     }
   }
+  bool has_ordinal = false;
   for (const OrderItem& order : call.order_by) {
     SortKey key;
     SONDE_TRY_SET(key.expr, BindExpression(*order.expr, inside));
+    if (const std::optional<int64_t> ordinal = OrdinalOf(*key.expr)) {
+      if (*ordinal < 1) return OrdinalBelowOne(order.expr->position, *ordinal);
+      has_ordinal = true;
+      continue;
+    }
     SONDE_TRY(RefuseLiteral(*order.expr, *key.expr, "ORDER BY"));
     if (!key.expr->type.IsOrderable()) {
       return Error(order.expr->position, fmt::format("ORDER BY does not support expressions of type {}",
                                                      key.expr->type.ToString()));
     }
-    if (call.distinct && !IsAmong(*key.expr, item->arguments)) {
-      return Error(order.expr->position,
-                   "An aggregate function that has both DISTINCT and ORDER BY arguments can only "
-                   "ORDER BY expressions that are arguments to the function");
-    }
     key.descending = order.descending;
     key.nulls_first = order.nulls_first.value_or(!order.descending);
     item->order_by.push_back(std::move(key));
+  }
+  if (has_ordinal) {
+    return Error(WordBefore(call.order_by[0].expr->position, "ORDER"),
+                 "Aggregate functions do not allow ORDER BY by index in arguments");
+  }
+  for (size_t i = 0; call.distinct && i < item->order_by.size(); ++i) {
+    if (IsAmong(*item->order_by[i].expr, item->arguments)) continue;
+    return Error(call.order_by[i].expr->position,
+                 "An aggregate function that has both DISTINCT and ORDER BY arguments can only "
+                 "ORDER BY expressions that are arguments to the function");
   }
   if (call.limit != nullptr) {
     SONDE_TRY_SET(item->limit, BindCount(*call.limit));

@@ -68,6 +68,18 @@ filter ($0 = b"a")
     {R"(SELECT COUNT(*) FROM t HAVING COUNT(*) > 1)",
      R"(UNIMPLEMENTED: Not in the language of Bigtable: HAVING [at 1:31]
 )"},
+    {R"(SELECT COUNT(*) FROM t GROUP BY ROLLUP(cf['a']))",
+     R"(UNIMPLEMENTED: Not in the language of Bigtable: ROLLUP [at 1:33]
+)"},
+    {R"(SELECT COUNT(*) FROM t GROUP BY cf['b'], GROUPING SETS(cf['a'], ()))",
+     R"(UNIMPLEMENTED: Not in the language of Bigtable: GROUPING SETS [at 1:42]
+)"},
+    {R"(SELECT COUNT(*) FROM t GROUP BY ())",
+     R"(UNIMPLEMENTED: Not in the language of Bigtable: GROUP BY () [at 1:33]
+)"},
+    {R"(SELECT GROUPING(cf['a']) FROM t GROUP BY cf['a'])",
+     R"(UNIMPLEMENTED: Not in the language of Bigtable: GROUPING [at 1:8]
+)"},
     {R"(EXPLAIN SELECT 1)",
      R"(UNIMPLEMENTED: Not in the language of Bigtable: EXPLAIN [at 1:1]
 )"},

@@ -15,7 +15,6 @@
 #include "sql/library/library.h"
 #include "sql/plan/plan_tree.h"
 #include "sql/plan/try.h"
-#include "sql/text/format_pattern.h"
 
 namespace sonde::sql {
 namespace {
@@ -64,10 +63,6 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCall(const Expr& expr, const Site
   Bound special = BindSpecialCall(expr, name, site, &is_special);
   if (is_special) return special;
   const Function* const function = FindFunction(name);
-  if (name == "VIEW_PARAMETERS") {
-    return absl::UnimplementedError(
-        "Function VIEW_PARAMETERS is not built: there are no parameterized views");
-  }
   if (function == nullptr || name.starts_with("$")) {
     return Error(expr.position, fmt::format("Function not found: {}", name));
   }
@@ -115,7 +110,7 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindScalarCall(const Expr& expr, cons
   if (function.name == "CONCAT") SONDE_TRY(CastArgumentsToTexts(&arguments, expr.position));
   SONDE_TRY_SET(const ChosenOverload chosen, Choose(expr, function, &arguments, site));
   SONDE_TRY(CheckParts(expr, function, chosen, arguments));
-  if (function.name == "FORMAT") SONDE_TRY(CheckFormat(expr, arguments));
+  SONDE_TRY(CheckArguments(expr, function, chosen, arguments));
   auto made = std::make_unique<Expression>();
   made->kind = Expression::Kind::kCall;
   made->type = chosen.match.result;
@@ -125,16 +120,6 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindScalarCall(const Expr& expr, cons
   made->is_volatile = function.is_volatile;
   SONDE_TRY_SET(made->arguments, FinishArguments(chosen, std::move(arguments), site));
   return made;
-}
-
-absl::Status QueryBinder::CheckFormat(const Expr& expr, const std::vector<CallArgument>& arguments) const {
-  const std::optional<Value>& pattern = arguments[0].facts.literal;
-  if (!pattern.has_value() || pattern->is_null() || !pattern->type().Is(TypeKind::kString))
-    return absl::OkStatus();
-  std::vector<Type> types;
-  for (size_t i = 1; i < arguments.size(); ++i) types.push_back(arguments[i].facts.type);
-  const absl::Status status = ParseFormatPattern(pattern->datum().bytes(), types).status();
-  return status.ok() ? status : Error(expr.position, std::string(status.message()));
 }
 
 absl::StatusOr<CallArgument> QueryBinder::BindArgument(const Expr& expr, const Function& function,

@@ -189,7 +189,11 @@ project $array_at_offset($0, 2)
     scan t: n[b"x"]; rows with a value
 )"},
     {R"(SELECT cf['a'] AS a, COUNT(*) FROM t GROUP BY ROLLUP(a))",
-     R"(INVALID_ARGUMENT: ROLLUP and CUBE are not supported [at 1:47]
+     R"(a BYTES, $col2 INT64
+project $0, $2
+  aggregate COUNT() by IF($1.1, $0, NULL), $1.0
+    unnest [(0, true), (1, false)]
+      scan t: cf[b"a"]
 )"},
     {R"(SELECT EXTRACT(YEAR FROM TIMESTAMP_MICROS(n['t']) AT TIME ZONE 'Europe/Rome') AS y, COUNT(*) FROM t GROUP BY y)",
      R"(y INT64, $col2 INT64

@@ -63,6 +63,8 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindExpression(const Expr& expr, cons
       return BindStruct(expr, site);
     case Expr::Kind::kLambda:
       return Error(expr.position, "Lambda is not supported here");
+    case Expr::Kind::kGrouping:
+      return Error(expr.position, fmt::format("{} is only allowed in GROUP BY", expr.text));
     case Expr::Kind::kCall:
       return BindCall(expr, site);
     case Expr::Kind::kInQuery:

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,7 +99,9 @@ absl::Status QueryBinder::RefuseNull(std::string_view shown, const Expr& operand
 
 absl::StatusOr<ExpressionPtr> QueryBinder::BindUnary(const Expr& expr, const Site& site) {
   const Expr& operand = *expr.children[0];
-  if (expr.text == "-" && operand.kind == Expr::Kind::kInt) return BindInteger(operand, true, expr.position);
+  // A literal in parentheses keeps its own value: -(1) is no literal.
+  const bool is_number = !operand.parenthesized && expr.text == "-";
+  if (is_number && operand.kind == Expr::Kind::kInt) return BindInteger(operand, true, expr.position);
   SONDE_TRY_SET(ExpressionPtr value, BindExpression(operand, site));
   SONDE_TRY(RefuseNull(expr.text, operand, *value));
   if (expr.text == "+") {
@@ -106,7 +109,7 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindUnary(const Expr& expr, const Sit
     return Error(expr.position, fmt::format("No matching signature for operator +\n  Argument types: {}",
                                             value->type.ToString()));
   }
-  if (expr.text == "-" && operand.kind == Expr::Kind::kFloat) {
+  if (is_number && operand.kind == Expr::Kind::kFloat) {
     ExpressionPtr literal = MakeLiteral(Value::Double(-value->value.datum().number));
     literal->written = Expression::Written::kLiteral;
     return literal;
@@ -145,6 +148,25 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindAndOr(const Expr& expr, const Sit
   return both;
 }
 
+absl::Status QueryBinder::CheckBitwise(const Expr& expr, const Expression& left,
+                                       const Expression& right) const {
+  const auto has_bits = [](const Expression& operand) {
+    return operand.type.Is(TypeKind::kInt64) || operand.type.Is(TypeKind::kBytes) || IsUntypedNull(operand);
+  };
+  if (expr.text == "<<" || expr.text == ">>") {
+    if (has_bits(left)) return absl::OkStatus();
+    return Error(
+        WordBefore(expr.children[1]->position, expr.text),
+        fmt::format("The first argument to bitwise operator {} must be an integer or BYTES but saw {}",
+                    expr.text, ShownType(FactsOf(left))));
+  }
+  if (has_bits(left) && left.type == right.type) return absl::OkStatus();
+  return Error(expr.position,
+               fmt::format("Bitwise operator {} requires two integer/BYTES arguments of the same "
+                           "type, but saw {} and {}",
+                           expr.text, ShownType(FactsOf(left)), ShownType(FactsOf(right))));
+}
+
 absl::StatusOr<ExpressionPtr> QueryBinder::BindBinary(const Expr& expr, const Site& site) {
   if (expr.text == "AND" || expr.text == "OR") return BindAndOr(expr, site);
   if ((expr.text == "+" || expr.text == "-") &&
@@ -159,6 +181,11 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindBinary(const Expr& expr, const Si
     arguments.push_back(std::move(operand));
   }
   if (expr.text == "||") SONDE_TRY(CastToTexts({&arguments[0], &arguments[1]}, expr.position));
+  static constexpr std::string_view kBitwise[] = {"<<", ">>", "&", "|", "^"};
+  if (std::find(std::begin(kBitwise), std::end(kBitwise), expr.text) != std::end(kBitwise)) {
+    SONDE_TRY(CheckBitwise(expr, *arguments[0], *arguments[1]));
+  }
+  if (expr.text == "LIKE") CheckLikePattern(*arguments[1]);
   const std::string_view function = FunctionOf(expr.text);
   if (function.empty()) return absl::UnimplementedError(fmt::format("Operator {} is not built", expr.text));
   SONDE_TRY_SET(ExpressionPtr call, CallOperator(function, fmt::format("operator {}", expr.text),
@@ -218,8 +245,11 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindIn(const Expr& expr, const Site& 
         seen.push_back(type);
         set += (set.empty() ? "" : ", ") + type;
       }
+      const Expr::Kind kind = expr.children[0]->kind;
+      const bool is_bare_literal =
+          facts[0].literal.has_value() && kind != Expr::Kind::kDate && kind != Expr::Kind::kTimestamp;
       text = fmt::format("No matching signature for operator IN for argument types {}{} and {{{}}}",
-                         facts[0].literal.has_value() ? "literal " : "", ShownType(facts[0]), set);
+                         is_bare_literal ? "literal " : "", ShownType(facts[0]), set);
     }
     return Error(WordFrom(expr.children[0]->position, expr.negated ? "NOT IN" : "IN"), text);
   }

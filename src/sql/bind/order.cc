@@ -1,7 +1,7 @@
 // GROUP BY, ORDER BY, LIMIT: clauses that name items of the select list, or count them.
 #include <fmt/format.h>
 
-#include <charconv>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,11 +18,9 @@
 namespace sonde::sql {
 namespace {
 
-// The number that a literal counts items by; 0: out of any range.
-size_t OrdinalOf(const Expr& expr) {
-  size_t ordinal = 0;
-  const auto [end, error] = std::from_chars(expr.text.data(), expr.text.data() + expr.text.size(), ordinal);
-  return error == std::errc() && end == expr.text.data() + expr.text.size() ? ordinal : 0;
+bool IsEmptyGroupBy(const Query& query) {
+  return query.group_by.size() == 1 && query.group_by[0]->kind == Expr::Kind::kGrouping &&
+         query.group_by[0]->text == "()";
 }
 
 bool HasCalls(const Expression& expr) { return ReadsColumnsIn(expr, kAggregateBase, kSelectBase); }
@@ -37,12 +35,34 @@ absl::Status QueryBinder::RefuseLiteral(const Expr& expr, const Expression& boun
   return Error(expr.position, fmt::format("Cannot {} literal values", clause));
 }
 
+std::optional<int64_t> QueryBinder::OrdinalOf(const Expression& bound) {
+  const bool is_number = bound.kind == Expression::Kind::kLiteral &&
+                         bound.written == Expression::Written::kLiteral && bound.type.Is(TypeKind::kInt64) &&
+                         !bound.value.is_null();
+  if (!is_number) return std::nullopt;
+  return bound.value.datum().integer;
+}
+
+absl::Status QueryBinder::OrdinalBelowOne(Position position, int64_t ordinal) const {
+  return Error(position,
+               fmt::format("ORDER BY column number item is out of range. Column numbers must be greater "
+                           "than or equal to one. Found : {}",
+                           ordinal));
+}
+
+absl::StatusOr<size_t> QueryBinder::ItemAt(const Expr& expr, int64_t ordinal, size_t count) const {
+  if (ordinal < 1) return OrdinalBelowOne(expr.position, ordinal);
+  if (static_cast<uint64_t>(ordinal) <= count) return static_cast<size_t>(ordinal) - 1;
+  return Error(expr.position, fmt::format("ORDER BY is out of SELECT column number range: {}", ordinal));
+}
+
 absl::Status QueryBinder::BindGroupBy(const Query& query, const Site& site, SelectBlock* block) {
   block->is_grouped = query.group_by_all || !query.group_by.empty();
+  if (IsEmptyGroupBy(query)) return RequireExtension(query.group_by[0]->position, "GROUP BY ()");
   if (query.group_by_all) {
     for (const BoundItem& item : block->items) {
       if (HasCalls(*item.expr) || ReferencesOf(*item.expr).empty()) continue;
-      SONDE_TRY(AddGroupKey(CloneDeep(*item.expr), item.position, block));
+      SONDE_TRY(AddGroupKey(CloneDeep(*item.expr), item.position, block).status());
     }
     return absl::OkStatus();
   }
@@ -50,21 +70,16 @@ absl::Status QueryBinder::BindGroupBy(const Query& query, const Site& site, Sele
   inside.clause = "GROUP BY";
   inside.aggregates = nullptr;
   inside.windows = nullptr;
-  for (const ExprPtr& expr : query.group_by) SONDE_TRY(BindGroupItem(*expr, inside, block));
-  return absl::OkStatus();
+  std::vector<const Expr*> items;
+  for (const ExprPtr& expr : query.group_by) items.push_back(expr.get());
+  return BindGroupItems(items, [&](const Expr& expr) { return BindGroupItem(expr, inside, block); }, block);
 }
 
-absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, SelectBlock* block) {
-  const BoundItem* item = nullptr;
-  if (expr.kind == Expr::Kind::kInt) {
-    const size_t ordinal = OrdinalOf(expr);
-    if (ordinal == 0 || ordinal > block->items.size()) {
-      return Error(expr.position,
-                   fmt::format("GROUP BY is out of SELECT column number range: {}", expr.text));
-    }
-    item = &block->items[ordinal - 1];
-  } else if (expr.kind == Expr::Kind::kName) {
-    for (const BoundItem& candidate : block->items) {
+absl::StatusOr<size_t> QueryBinder::BindGroupItem(const Expr& expr, const Site& site, SelectBlock* block) {
+  BoundItem* item = nullptr;
+  ExpressionPtr key;
+  if (expr.kind == Expr::Kind::kName) {
+    for (BoundItem& candidate : block->items) {
       if (!candidate.has_alias || !SameName(candidate.name, expr.text)) continue;
       if (item != nullptr && !IsSame(*item->expr, *candidate.expr)) {
         return Error(expr.position,
@@ -75,6 +90,16 @@ absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, Sele
       item = &candidate;
     }
   }
+  if (item == nullptr) {
+    SONDE_TRY_SET(key, BindExpression(expr, site));
+    if (const std::optional<int64_t> ordinal = OrdinalOf(*key)) {
+      if (*ordinal < 1 || static_cast<uint64_t>(*ordinal) > block->items.size()) {
+        return Error(expr.position,
+                     fmt::format("GROUP BY is out of SELECT column number range: {}", *ordinal));
+      }
+      item = &block->items[static_cast<size_t>(*ordinal) - 1];
+    }
+  }
   if (item != nullptr) {
     if (HasCalls(*item->expr)) {
       const bool is_window = !ReadsColumnsIn(*item->expr, kAggregateBase, kWindowBase);
@@ -82,23 +107,24 @@ absl::Status QueryBinder::BindGroupItem(const Expr& expr, const Site& site, Sele
                    fmt::format("Column {} contains an {} function, which is not allowed in GROUP BY",
                                expr.text, is_window ? "analytic" : "aggregation"));
     }
-    return AddGroupKey(CloneDeep(*item->expr), expr.position, block);
+    SONDE_TRY_SET(const size_t at, AddGroupKey(CloneDeep(*item->expr), expr.position, block));
+    item->key = at;
+    return at;
   }
-  SONDE_TRY_SET(ExpressionPtr key, BindExpression(expr, site));
   SONDE_TRY(RefuseLiteral(expr, *key, "GROUP BY"));
   return AddGroupKey(std::move(key), expr.position, block);
 }
 
-absl::Status QueryBinder::AddGroupKey(ExpressionPtr key, Position position, SelectBlock* block) {
+absl::StatusOr<size_t> QueryBinder::AddGroupKey(ExpressionPtr key, Position position, SelectBlock* block) {
   if (!key->type.IsGroupable()) {
     return Error(position,
                  fmt::format("Grouping by expressions of type {} is not allowed", key->type.ToString()));
   }
-  for (const ExpressionPtr& other : block->keys) {
-    if (IsSame(*other, *key)) return absl::OkStatus();
+  for (size_t i = 0; i < block->keys.size(); ++i) {
+    if (IsSame(*block->keys[i], *key)) return i;
   }
   block->keys.push_back(std::move(key));
-  return absl::OkStatus();
+  return block->keys.size() - 1;
 }
 
 absl::Status QueryBinder::BindOrderBy(const std::vector<OrderItem>& order_by, const Site& site,
@@ -108,15 +134,11 @@ absl::Status QueryBinder::BindOrderBy(const std::vector<OrderItem>& order_by, co
     order.position = item.expr->position;
     order.descending = item.descending;
     order.nulls_first = item.nulls_first.value_or(!item.descending);
-    if (item.expr->kind == Expr::Kind::kInt) {
-      const size_t ordinal = OrdinalOf(*item.expr);
-      if (ordinal == 0 || ordinal > block->items.size()) {
-        return Error(item.expr->position,
-                     fmt::format("ORDER BY is out of SELECT column number range: {}", item.expr->text));
-      }
-      order.item = ordinal - 1;
+    SONDE_TRY_SET(order.expr, BindExpression(*item.expr, site));
+    if (const std::optional<int64_t> ordinal = OrdinalOf(*order.expr)) {
+      SONDE_TRY_SET(order.item, ItemAt(*item.expr, *ordinal, block->items.size()));
+      order.expr = nullptr;
     } else {
-      SONDE_TRY_SET(order.expr, BindExpression(*item.expr, site));
       SONDE_TRY(RefuseLiteral(*item.expr, *order.expr, "ORDER BY"));
       if (order.expr->kind == Expression::Kind::kColumn && order.expr->index >= kSelectBase &&
           order.expr->index < kLambdaBase) {
@@ -146,16 +168,12 @@ absl::Status QueryBinder::SortRelation(const std::vector<OrderItem>& order_by, c
   std::vector<SortKey> sort;
   for (const OrderItem& item : order_by) {
     SortKey key;
-    if (item.expr->kind == Expr::Kind::kInt) {
-      const size_t ordinal = OrdinalOf(*item.expr);
-      if (ordinal == 0 || ordinal > relation->names.columns.size()) {
-        return Error(item.expr->position,
-                     fmt::format("ORDER BY is out of SELECT column number range: {}", item.expr->text));
-      }
-      const NamedColumn& column = relation->names.columns[ordinal - 1];
+    SONDE_TRY_SET(key.expr, BindExpression(*item.expr, site));
+    if (const std::optional<int64_t> ordinal = OrdinalOf(*key.expr)) {
+      SONDE_TRY_SET(const size_t place, ItemAt(*item.expr, *ordinal, relation->names.columns.size()));
+      const NamedColumn& column = relation->names.columns[place];
       key.expr = MakeColumn(column.index, column.type);
     } else {
-      SONDE_TRY_SET(key.expr, BindExpression(*item.expr, site));
       SONDE_TRY(RefuseLiteral(*item.expr, *key.expr, "ORDER BY"));
     }
     if (!key.expr->type.IsOrderable()) {

@@ -182,11 +182,15 @@ absl::StatusOr<Relation> QueryBinder::PipeAggregate(const PipeOperator& pipe, Re
   site.clause = "pipe AGGREGATE GROUP BY";
   // Group keys come first, then the aggregates.
   for (const SelectItem& item : pipe.group_by) {
-    if (item.expr->kind == Expr::Kind::kInt) {
-      return Error(item.expr->position, "GROUP BY ordinal not allowed in pipe AGGREGATE");
+    if (item.expr->kind == Expr::Kind::kGrouping) {
+      return absl::UnimplementedError(
+          fmt::format("{} is not supported in pipe AGGREGATE, only in GROUP BY of SELECT", item.expr->text));
     }
     SONDE_TRY(BindSelectItem(item, site, &block));
-    SONDE_TRY(AddGroupKey(CloneDeep(*block.items.back().expr), item.expr->position, &block));
+    if (OrdinalOf(*block.items.back().expr).has_value()) {
+      return Error(item.expr->position, "GROUP BY ordinal not allowed in pipe AGGREGATE");
+    }
+    SONDE_TRY(AddGroupKey(CloneDeep(*block.items.back().expr), item.expr->position, &block).status());
   }
   site.clause = "pipe AGGREGATE";
   site.aggregates = &block.calls;

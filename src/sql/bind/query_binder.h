@@ -4,18 +4,20 @@
 //   stand for what has no place yet: results of aggregates from kAggregateBase on, of window functions from kWindowBase
 //   on, and items of the select list, named by their aliases, from kSelectBase on.  FinishSelect gives them places.
 // Files: expressions.cc, messages.cc, casts.cc, constructors.cc, operators.cc, literals.cc, calls.cc, special_calls.cc, aggregate_calls.cc, window_calls.cc,
-//   subqueries.cc; from.cc, tables.cc, joins.cc; select.cc, select_items.cc, order.cc, set_operations.cc, pipes.cc.
+//   subqueries.cc; from.cc, tables.cc, joins.cc; select.cc, select_items.cc, order.cc, grouping.cc, set_operations.cc, pipes.cc.
 // Threads: not for several threads.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -55,10 +57,21 @@ struct FlatWindow {
   const WindowFrame* frame = nullptr;
 };
 
+// GROUPING(argument): the aggregate that it became, whose argument is known once all keys are.
+struct GroupingCall {
+  size_t aggregate = 0;
+  ExpressionPtr argument;
+  Position position;
+};
+
+// The keys of a grouping set, by their places, ascending, each once.
+using GroupingSet = std::vector<size_t>;
+
 // The calls of a SELECT that are not evaluated row by row.
 struct SelectCalls {
   std::vector<AggregateItem> aggregates;  // columns kAggregateBase, ...
-  std::vector<WindowCall> windows;        // columns kWindowBase, ...
+  std::vector<GroupingCall> groupings;
+  std::vector<WindowCall> windows;  // columns kWindowBase, ...
   const NamedWindows* named_windows = nullptr;
 };
 
@@ -87,6 +100,7 @@ struct BoundItem {
   Position position;
   bool from_star = false;
   bool has_alias = false;
+  std::optional<size_t> key;  // GROUP BY names it: the place of its key
 };
 
 struct BoundOrder {
@@ -102,6 +116,8 @@ struct SelectBlock {
   Relation input;
   std::vector<BoundItem> items;
   std::vector<ExpressionPtr> keys;
+  std::vector<GroupingSet> sets;  // none: all keys are one set
+  size_t set_column = 0;          // of `input`, once ExpandBySets was called: a STRUCT
   bool is_grouped = false;
   SelectCalls calls;
   ExpressionPtr having;
@@ -126,6 +142,11 @@ class QueryBinder {
   // An error if an item of ORDER BY or GROUP BY (`clause`) is a literal, which orders nothing.  DATE '...' and
   // TIMESTAMP '...' are taken, as GoogleSQL takes them.
   absl::Status RefuseLiteral(const Expr& expr, const Expression& bound, std::string_view clause) const;
+  // The number that an item of ORDER BY or GROUP BY counts columns by, if the item is a literal of INT64.
+  static std::optional<int64_t> OrdinalOf(const Expression& bound);
+  // The place of the item with this number, counted from 0.  An error: it is none of 1 to `count`.
+  absl::StatusOr<size_t> ItemAt(const Expr& expr, int64_t ordinal, size_t count) const;
+  absl::Status OrdinalBelowOne(Position position, int64_t ordinal) const;
   // Where a word of the text stands, before or from a position on; the position, if it is not there.
   Position WordBefore(Position position, std::string_view word) const;
   Position WordFrom(Position position, std::string_view word) const;
@@ -167,6 +188,8 @@ class QueryBinder {
 
   // --- Operators (operators.cc).
   Bound BindUnary(const Expr& expr, const Site& site);
+  // INVALID_ARGUMENT: an operand of << >> & | ^ has no bits, or those of & | ^ have two types.
+  absl::Status CheckBitwise(const Expr& expr, const Expression& left, const Expression& right) const;
   Bound BindBinary(const Expr& expr, const Site& site);
   Bound BindAndOr(const Expr& expr, const Site& site);
   Bound BindIs(const Expr& expr, const Site& site);
@@ -209,6 +232,14 @@ class QueryBinder {
   // INVALID_ARGUMENT: the function does not take a part of a date for such a value (intervals.cc).
   absl::Status CheckParts(const Expr& expr, const Function& function, const ChosenOverload& chosen,
                           const std::vector<CallArgument>& arguments) const;
+  // INVALID_ARGUMENT: the pattern of a FORMAT does not fit, a path of JSON is not constant, a key of a map is a map, or the
+  // mode of ARRAY_FIND is none (argument_checks.cc).
+  absl::Status CheckArguments(const Expr& expr, const Function& function, const ChosenOverload& chosen,
+                              const std::vector<CallArgument>& arguments) const;
+  absl::Status CheckFindMode(const CallArgument& mode) const;
+  // Keeps an error, OUT_OF_RANGE, if a literal is no pattern of LIKE.  The error comes behind all errors of binding, and also
+  // where no row would be matched with the pattern.
+  void CheckLikePattern(const Expression& pattern);
   // INVALID_ARGUMENT: the pattern of a FORMAT is a literal that does not fit the other arguments.
   absl::Status CheckFormat(const Expr& expr, const std::vector<CallArgument>& arguments) const;
   // Arguments as the kernel takes them.
@@ -257,8 +288,21 @@ class QueryBinder {
                                 std::vector<BoundItem>* items);
   absl::Status ApplyExceptAndReplace(const SelectItem& item, const Site& site, std::vector<BoundItem>* items);
   absl::Status BindGroupBy(const Query& query, const Site& site, SelectBlock* block);
-  absl::Status BindGroupItem(const Expr& expr, const Site& site, SelectBlock* block);
-  absl::Status AddGroupKey(ExpressionPtr key, Position position, SelectBlock* block);
+  // Each gives the place of the key in block->keys.
+  absl::StatusOr<size_t> BindGroupItem(const Expr& expr, const Site& site, SelectBlock* block);
+  absl::StatusOr<size_t> AddGroupKey(ExpressionPtr key, Position position, SelectBlock* block);
+
+  // --- ROLLUP, CUBE, GROUPING SETS, GROUPING (grouping.cc).
+  using BindKey = absl::FunctionRef<absl::StatusOr<size_t>(const Expr& expr)>;
+  absl::Status BindGroupItems(const std::vector<const Expr*>& items, BindKey bind_key, SelectBlock* block);
+  absl::StatusOr<std::vector<GroupingSet>> BindGroupingSets(const Expr& expr, BindKey bind_key);
+  absl::StatusOr<GroupingSet> BindGroupingSet(const Expr& expr, BindKey bind_key);
+  Bound BindGroupingCall(const Expr& expr, const Site& site);
+  // Gives the input each row once for each set, and a last key that tells the sets apart.
+  static void ExpandBySets(SelectBlock* block);
+  // Key `key` as groups see it: NULL in a set without it.
+  static ExpressionPtr GroupExpression(const SelectBlock& block, size_t key);
+  absl::Status FinishGroupingCalls(SelectBlock* block) const;
   absl::Status BindOrderBy(const std::vector<OrderItem>& order_by, const Site& site, SelectBlock* block);
   // The plan of a block: its items, in order.
   absl::StatusOr<Relation> FinishSelect(SelectBlock block);
@@ -321,6 +365,7 @@ class QueryBinder {
   size_t next_lambda_ = 0;
   size_t relations_ = 0;  // of FROM clauses, so far
   std::vector<std::string> hints_;
+  absl::Status error_of_all_rows_;  // what fails before the first row is read; the first such error
   std::vector<TableSchemaRef> tables_;
   std::vector<BundleUse> bundles_;
   // Where references stand, and how they are written, for errors.  An entry may be of an expression that is gone.

@@ -202,6 +202,7 @@ void QueryBinder::ResolveAliasesInCalls(SelectBlock* block) const {
     for (SortKey& key : call->order_by) resolve(&key.expr);
   };
   for (AggregateItem& call : block->calls.aggregates) resolve_call(&call);
+  for (GroupingCall& call : block->calls.groupings) resolve(&call.argument);
   for (WindowCall& window : block->calls.windows) {
     resolve_call(&window.item.call);
     for (ExpressionPtr& key : window.partition) resolve(&key);
@@ -218,11 +219,13 @@ absl::StatusOr<Relation> QueryBinder::FinishSelect(SelectBlock block) {
 }
 
 absl::Status QueryBinder::FinishAggregation(SelectBlock* block) {
+  if (!block->sets.empty()) ExpandBySets(block);
+  SONDE_TRY(FinishGroupingCalls(block));
   auto plan = std::make_unique<Plan>();
   plan->kind = Plan::Kind::kAggregate;
-  for (const ExpressionPtr& key : block->keys) {
-    plan->types.push_back(key->type);
-    plan->expressions.push_back(CloneDeep(*key));
+  for (size_t key = 0; key < block->keys.size(); ++key) {
+    plan->types.push_back(block->keys[key]->type);
+    plan->expressions.push_back(GroupExpression(*block, key));
   }
   for (AggregateItem& item : block->calls.aggregates) {
     plan->types.push_back(item.type);
@@ -234,6 +237,11 @@ absl::Status QueryBinder::FinishAggregation(SelectBlock* block) {
     return *expr == nullptr ? absl::OkStatus() : ReplaceByKeys(expr, block->keys, clause, kWhy);
   };
   for (BoundItem& item : block->items) {
+    // A literal, too, is NULL in groups of a set without it.
+    if (!block->sets.empty() && item.key.has_value() && item.expr->kind == Expression::Kind::kLiteral) {
+      item.expr = MakeColumn(*item.key, item.expr->type);
+      continue;
+    }
     SONDE_TRY(replace(&item.expr, item.from_star ? "Star expansion expression" : "SELECT list expression"));
   }
   SONDE_TRY(replace(&block->having, "HAVING clause expression"));

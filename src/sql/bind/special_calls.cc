@@ -65,7 +65,8 @@ std::string SupertypeFault(const std::vector<ArgumentFacts>& facts, size_t from)
 absl::StatusOr<ExpressionPtr> QueryBinder::BindSpecialCall(const Expr& expr, std::string_view name,
                                                            const Site& site, bool* is_special) {
   const bool is_write_timestamp = name == "WRITE_TIMESTAMP";
-  *is_special = is_write_timestamp || FindConditional(name) != nullptr;
+  const bool is_grouping = name == "GROUPING";
+  *is_special = is_write_timestamp || is_grouping || FindConditional(name) != nullptr;
   if (!*is_special) return ExpressionPtr();
   const Expr::Call& call = *expr.call;
   if (call.over != nullptr) {
@@ -76,6 +77,7 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindSpecialCall(const Expr& expr, std
                  fmt::format("Non-aggregate function {} cannot be called with DISTINCT", name));
   }
   if (call.star) return Error(WordFrom(expr.position, "*"), "Argument * can only be used in COUNT(*)");
+  if (is_grouping) return BindGroupingCall(expr, site);
   return is_write_timestamp ? BindWriteTimestamp(expr, site) : BindConditional(expr, name, site);
 }
 

@@ -45,6 +45,7 @@ absl::Status QueryBinder::RequireExtension(Position position, std::string_view c
 absl::StatusOr<BoundQuery> QueryBinder::BindStatement(const Statement& statement) {
   if (statement.explain != Statement::Explain::kNo) SONDE_TRY(RequireExtension({}, "EXPLAIN"));
   SONDE_TRY_SET(Relation relation, BindQuery(*statement.query, nullptr));
+  SONDE_TRY(error_of_all_rows_);
   relation = Compact(std::move(relation));
   BoundQuery query;
   for (size_t i = 0; i < relation.names.columns.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -79,7 +80,9 @@ std::optional<Number> ParseNumber(std::string_view text) {
 
 absl::StatusOr<int64_t> IntOfString(Call&, std::string_view text) {
   const std::optional<int64_t> number = ParseInt(text);
-  if (!number.has_value()) return BadText("int64", text);
+  // GoogleSQL leaves out spaces before the text here, though not in other casts.
+  if (!number.has_value())
+    return BadText("int64", text.substr(std::min(text.find_first_not_of(' '), text.size())));
   return *number;
 }
 

@@ -47,12 +47,16 @@ absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& 
     case Plan::Kind::kAggregate:
       // What cannot be aggregated in parts takes rows that were read in parts.
       if (!PartGroups::Fits(plan)) {
-        inputs[0] = DivideRows(scope, *plan.inputs[0], std::move(inputs[0]), BuildOperators);
+        inputs[0] =
+            DivideRows(scope, *plan.inputs[0], std::move(inputs[0]), BuildOperators, RowsCome::kTogether);
       }
       return MakeAggregate(scope, plan, std::move(inputs[0]), BuildOperators);
     case Plan::Kind::kSort:
-      return MakeSort(scope, plan, DivideRows(scope, *plan.inputs[0], std::move(inputs[0]), BuildOperators));
+      return MakeSort(
+          scope, plan,
+          DivideRows(scope, *plan.inputs[0], std::move(inputs[0]), BuildOperators, RowsCome::kTogether));
     case Plan::Kind::kLimit:
+      inputs[0] = DivideRows(scope, *plan.inputs[0], std::move(inputs[0]), BuildOperators, RowsCome::kAtOnce);
       return MakeLimit(scope, plan, std::move(inputs[0]));
     case Plan::Kind::kUnion:
       return MakeUnion(scope, std::move(inputs));

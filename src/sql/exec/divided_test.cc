@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <random>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "absl/time/clock.h"
 #include "engine/forwarding_engine.h"
 #include "sql/exec/exec_test_support.h"
 #include "work/idle_workers.h"
@@ -103,6 +108,8 @@ TEST_F(DividedTest, GroupsAreThoseOfOneThread) {
                        "t(with_history => TRUE))) "
                        "GROUP BY 1"),
            std::string("SELECT a['g'], COUNT(*) AS n FROM t GROUP BY 1 ORDER BY n DESC, 1 LIMIT 5"),
+           std::string("SELECT COUNT(*) FROM t"),
+           std::string("SELECT MIN(_key), MAX(_key), COUNT(*) FROM t WHERE _key > 'r10030'"),
            std::string(
                "SELECT n, COUNT(*) FROM (SELECT a['g'] AS g, COUNT(*) AS n FROM t GROUP BY 1) GROUP BY 1"),
        }) {
@@ -120,6 +127,99 @@ TEST_F(DividedTest, RowsThatAreSortedComeAsFromOneThread) {
                " AS x FROM t) WHERE x IS NOT NULL ORDER BY x, _key LIMIT 9"}) {
     ExpectSame(sql);
   }
+}
+
+// Queries whose rows stream.
+std::vector<std::string> StreamingQueries() {
+  const std::string v = kNumber;
+  const std::string history = "UNPACK((SELECT _key, a['v'] AS v, a['g'] AS g FROM t(with_history => TRUE)))";
+  return {"SELECT _key, a, z['s'], " + v + " AS x FROM t WHERE a['g'] > '3'",
+          "SELECT * FROM t WHERE " + v + " < 0 AND _key > 'r10017'",
+          "SELECT _key FROM t WHERE a['g'] = '7' LIMIT 30 OFFSET 5",
+          "SELECT _key FROM t WHERE a['g'] = '7' LIMIT 2",
+          "SELECT _key, v, _timestamp FROM " + history + " WHERE v IS NOT NULL AND g IS NULL",
+          "SELECT _key, e FROM t, UNNEST(GENERATE_ARRAY(1, LENGTH(a['v']))) AS e WHERE e > 1",
+          "SELECT _key, e FROM " + history + ", UNNEST([1, 2, 3]) AS e WHERE v > '5' AND e != 2",
+          "SELECT _key FROM t WHERE z['s'] = 'nowhere'"};
+}
+
+TEST_F(DividedTest, RowsThatStreamComeAsFromOneThread) {
+  for (const std::string& sql : StreamingQueries()) ExpectSame(sql);
+}
+
+TEST_F(DividedTest, GoOnBehindEachBatchHoweverTheyWereRead) {
+  for (const std::string& sql : StreamingQueries()) {
+    const BoundQuery query = *BindText(sql);
+    const std::string all = Query(sql);
+    const auto execution = *Execute(query, {}, Divided());
+    std::string before;
+    rows::Batch batch;
+    while (*execution->Next(&batch)) {
+      AppendRows(TypesOf(query), batch, &before);
+      const std::optional<std::string> point = execution->ResumePoint();
+      ASSERT_TRUE(point.has_value()) << sql;
+      for (ExecutionEnvironment environment : {Environment(), Divided()}) {
+        environment.resume_after = *point;
+        const auto resumed = Execute(query, {}, environment);
+        ASSERT_TRUE(resumed.ok()) << resumed.status();
+        ASSERT_TRUE(before + Rest(resumed->get(), TypesOf(query)) == all)
+            << sql << " behind " << before.size();
+      }
+    }
+    EXPECT_TRUE(before == all) << sql;
+    ExecutionEnvironment at_end = Divided();
+    at_end.resume_after = *execution->ResumePoint();
+    EXPECT_EQ(Rest(Execute(query, {}, at_end)->get(), TypesOf(query)), "");
+  }
+}
+
+TEST_F(DividedTest, GiveTheSameWhereTheyAreSuspended) {
+  for (const std::string& sql : StreamingQueries()) {
+    const BoundQuery query = *BindText(sql);
+    const std::string all = Query(sql);
+    for (const int batches : {0, 1, 2, 5, 17}) {
+      const auto execution = *Execute(query, {}, Divided());
+      std::string text;
+      rows::Batch batch;
+      int given = 0;
+      bool more = true;
+      while (more && given < batches) {
+        ++given;
+        more = *execution->Next(&batch);
+        if (more) AppendRows(TypesOf(query), batch, &text);
+      }
+      execution->Suspend();
+      // Its last batch is still there.
+      std::string again;
+      if (more && given > 0) AppendRows(TypesOf(query), batch, &again);
+      EXPECT_TRUE(text.ends_with(again));
+      EXPECT_TRUE(text + (more ? Rest(execution.get(), TypesOf(query)) : "") == all)
+          << sql << " after " << given;
+    }
+  }
+}
+
+TEST_F(DividedTest, TheFirstRowsComeAtOnce) {
+  const BoundQuery query = *BindText("SELECT _key FROM t WHERE a['g'] < '9'");
+  const auto execution = *Execute(query, {}, Divided());
+  rows::Batch batch;
+  ASSERT_TRUE(*execution->Next(&batch));
+  EXPECT_LT(execution->rows_scanned(), static_cast<uint64_t>(kRows / 10));
+}
+
+TEST_F(DividedTest, NobodyReadsBehindALimitThatIsReached) {
+  const auto calls = std::make_shared<std::atomic<int>>(0);
+  ExecutionEnvironment environment = Divided();
+  environment.interrupted = [calls]() -> absl::Status {
+    calls->fetch_add(1);
+    return absl::OkStatus();
+  };
+  const BoundQuery query = *BindText("SELECT _key FROM t WHERE a['g'] < '9' LIMIT 60");
+  const auto execution = *Execute(query, {}, environment);
+  Rest(execution.get(), TypesOf(query));
+  const int calls_until_end = calls->load();
+  absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_EQ(calls->load(), calls_until_end);
 }
 
 TEST_F(DividedTest, AreOneThreadsWorkWhereRowsDependOnEachOther) {
@@ -144,6 +244,12 @@ TEST_F(DividedTest, FailWithTheFirstErrorOfOneThread) {
     EXPECT_NE(error.find(".25"), std::string::npos) << error;
     EXPECT_EQ(Query(sql, Divided()), error);
   }
+  // Where rows stream, those that come before the error depend on how long batches are.
+  const std::string_view streams =
+      "SELECT _key FROM t WHERE _key > 'r10100' AND CAST(CAST(a['v'] AS STRING) AS INT64) > 0";
+  const std::string error = Query(streams);
+  EXPECT_TRUE(error.starts_with("OUT_OF_RANGE: Bad int64 value")) << error;
+  EXPECT_TRUE(Query(streams, Divided()).ends_with(error));
 }
 
 TEST_F(DividedTest, CountTheRowsOnce) {

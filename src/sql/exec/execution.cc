@@ -12,6 +12,7 @@
 #include "sql/exec/build.h"
 #include "sql/exec/explain.h"
 #include "sql/exec/subquery.h"
+#include "sql/operator/divided_stream.h"
 #include "sql/operator/execution_state.h"
 
 namespace sonde::sql {
@@ -25,7 +26,10 @@ class PlanExecution final : public Execution {
  public:
   PlanExecution(const BoundQuery& query, std::vector<Value> parameters,
                 const ExecutionEnvironment& environment)
-      : query_(query), spill_(environment.spill), subqueries_(&state_) {
+      : query_(query),
+        view_parameters_(environment.view_parameters),
+        spill_(environment.spill),
+        subqueries_(&state_) {
     state_.tables = environment.tables;
     state_.deadline = environment.deadline;
     SetHold(environment);
@@ -43,7 +47,7 @@ class PlanExecution final : public Execution {
   absl::Status Start(std::string_view resume_after) {
     absl::StatusOr<OperatorPtr> root = BuildOperators(&scope_, *query_.plan);
     if (!root.ok()) return root.status();
-    root_ = *std::move(root);
+    root_ = DivideRows(&scope_, *query_.plan, *std::move(root), BuildOperators, RowsCome::kAtOnce);
     if (query_.explain != BoundQuery::Explain::kNo) {
       root_ = MakeExplain(&scope_, query_, std::move(root_));
     }
@@ -61,7 +65,7 @@ class PlanExecution final : public Execution {
     absl::StatusOr<bool> more = root_->Next(batch);
     is_over_ = more.ok() && !*more;
     // Helpers may be at work for an operator that is not asked again.
-    if (!more.ok()) root_->Suspend();
+    if (!more.ok() || !*more) root_->Suspend();
     rows_of_batch_ = more.ok() && *more ? batch->rows : 0;
     has_begun_ = true;
     return more;
@@ -115,6 +119,7 @@ class PlanExecution final : public Execution {
       facts.now_micros = environment.tables != nullptr ? environment.tables->clock().NowMicros()
                                                        : absl::ToUnixMicros(absl::Now());
     }
+    facts.view_parameters = &view_parameters_;
     facts.seed = static_cast<uint64_t>(facts.now_micros);
     facts.interrupted = state_.interrupted;
     if (!environment.hold) return;
@@ -131,6 +136,7 @@ class PlanExecution final : public Execution {
   bool Resume(std::string_view point);
 
   const BoundQuery& query_;
+  const ViewParameters view_parameters_;
   absl::Mutex hold_mutex_;
   absl::Mutex interrupted_mutex_;
   QuerySpill spill_;

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "rows/batch.h"
 #include "rows/held_memory.h"
+#include "sql/function/call.h"
 #include "sql/plan/plan.h"
 #include "sql/spill/spill_space.h"
 #include "sql/value/value.h"
@@ -37,9 +38,11 @@ struct ExecutionEnvironment {
   std::string resume_after = {};  // Execution::ResumePoint of an earlier execution; empty: from the start
   std::function<std::string()> caller = {};  // for observers of full scans: NameOfQuery
   // Not owned; who may read parts of large tables; null: the thread of the execution does all.  With them, `interrupted` and
-  // `hold` are each called by one thread at a time, but not always the same one; nobody calls them between calls of Next.
+  // `hold` are each called by one thread at a time, but not always the same one, and between calls of Next, too, until it
+  // has said that there are no more rows, or Suspend was called.
   IdleWorkers* idle_workers = nullptr;
   SpillSpace* spill = nullptr;  // not owned; where rows go that the account refuses; null: nowhere
+  ViewParameters view_parameters = {};
 };
 
 class Execution {

@@ -99,10 +99,7 @@ absl::StatusOr<ColumnView> EvaluateFor(absl::Span<const size_t> rows, const Fram
   return node->Evaluate({some, frame.arena, frame.outer});
 }
 
-bool IsOfValues(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kOutOfRange ||
-         status.code() == absl::StatusCode::kInvalidArgument;
-}
+bool IsOfValues(const absl::Status& status) { return status.code() == absl::StatusCode::kOutOfRange; }
 
 ColumnView NullColumn(const Type& type, size_t rows) {
   static constexpr uint8_t kNot = 0;

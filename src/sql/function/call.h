@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,11 +27,15 @@
 
 namespace sonde::sql {
 
+// The texts that VIEW_PARAMETERS gives, by name.  A parameter that is NULL is not among them.
+using ViewParameters = std::map<std::string, std::string, std::less<>>;
+
 // The facts of a statement that functions ask for.
 struct StatementFacts {
-  int64_t now_micros = 0;                          // CURRENT_TIMESTAMP: one time for the whole statement
-  absl::TimeZone time_zone = absl::UTCTimeZone();  // where a function gets none
-  uint64_t seed = 0;                               // of RAND
+  int64_t now_micros = 0;                           // CURRENT_TIMESTAMP: one time for the whole statement
+  absl::TimeZone time_zone = absl::UTCTimeZone();   // where a function gets none
+  uint64_t seed = 0;                                // of RAND
+  const ViewParameters* view_parameters = nullptr;  // not owned; null: there are none
   // Asked by work that takes long, about once a millisecond.  Not OK (CANCELLED, DEADLINE_EXCEEDED): the
   // statement ends with that error.  Unset: nobody interrupts the statement.
   std::function<absl::Status()> interrupted;

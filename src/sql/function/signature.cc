@@ -350,12 +350,23 @@ bool Fitting::CollectLambda(size_t index, const Signature::LambdaResult& lambda_
   return variables_.Collect(slot.type, PlainFacts(*result));
 }
 
+// Whether two types differ at most in the names of fields, in structs that are all of the type or elements of an array.
+bool IsSameButForNames(const Type& a, const Type& b) {
+  if (a == b) return true;
+  if (a.kind() != b.kind()) return false;
+  if (a.Is(TypeKind::kArray)) return IsSameButForNames(a.element(), b.element());
+  if (!a.Is(TypeKind::kStruct)) return false;
+  return std::equal(a.fields().begin(), a.fields().end(), b.fields().begin(), b.fields().end(),
+                    [](const Type::Field& x, const Type::Field& y) { return x.type == y.type; });
+}
+
 std::optional<Type> Fitting::TypeOfValue(size_t index, Coercion* total) const {
   const TypePattern& pattern = Slot(index).type;
   const bool is_any =
       pattern.kind == TypePattern::Kind::kAnyStruct || pattern.kind == TypePattern::Kind::kAny;
   std::optional<Type> type = is_any ? arguments_[index].type : variables_.Concrete(pattern);
   if (!type.has_value()) return std::nullopt;
+  if (IsSameButForNames(arguments_[index].type, *type)) return arguments_[index].type;
   const std::optional<Coercion> coercion = CoercionTo(arguments_[index], *type);
   if (!coercion.has_value()) return std::nullopt;
   total->Add(*coercion);

@@ -33,6 +33,7 @@ SqlAnswer::~SqlAnswer() {
 
 absl::Status SqlAnswer::Admit(size_t body_bytes) {
   const int64_t bytes = kQueryBytes + kParsedTimes * static_cast<int64_t>(body_bytes);
+  const absl::MutexLock lock(&hold_mutex_);
   request_bytes_ = kQueryBytes + static_cast<int64_t>(body_bytes);
   if (place_.bytes() > 0) return place_.Resize(bytes);
   absl::StatusOr<Admission::Place> place = service_.admission->Admit(bytes);
@@ -42,6 +43,7 @@ absl::Status SqlAnswer::Admit(size_t body_bytes) {
 }
 
 absl::Status SqlAnswer::Hold(int64_t more_bytes) {
+  const absl::MutexLock lock(&hold_mutex_);
   const int64_t operators = operator_bytes_ + more_bytes;
   const int64_t most = service_.admission->limits().bytes / kShareOfRoom;
   if (more_bytes > 0 && operators > most) {
@@ -94,7 +96,8 @@ absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted, const M
                .hold = [this](int64_t more_bytes) { return Hold(more_bytes); },
                .caller = [this] { return NameOfQuery(request_.query); },
                .idle_workers = service_.idle_workers,
-               .spill = service_.spill});
+               .spill = service_.spill,
+               .view_parameters = request_.view_parameters});
   if (!execution.ok()) return execution.status();
   execution_ = *std::move(execution);
   std::vector<AnswerColumn> columns;
@@ -137,7 +140,10 @@ absl::Status SqlAnswer::TakeText(std::string* part) {
   *part += std::move(out_).str();
   out_.str({});
   // It is there twice while it is sent.
-  text_bytes_ = 2 * static_cast<int64_t>(part->capacity());
+  {
+    const absl::MutexLock lock(&hold_mutex_);
+    text_bytes_ = 2 * static_cast<int64_t>(part->capacity());
+  }
   bytes_ += part->size();
   return Hold(0);
 }
@@ -167,7 +173,7 @@ absl::StatusOr<bool> SqlAnswer::Next(std::string* part) {
 void SqlAnswer::WriteEnd() {
   if (request_.format == AnswerFormat::kCsv) return;
   out_ << fmt::format(R"({{"stats":{{"rows":{},"rows_scanned":{},"memory_bytes":{},"seconds":{:.6f}}}}})",
-                      rows_, execution_->rows_scanned(), operator_bytes_max_,
+                      rows_, execution_->rows_scanned(), memory_bytes_max(),
                       absl::ToDoubleSeconds(absl::Now() - came_))
        << '\n';
 }
@@ -183,6 +189,16 @@ void SqlAnswer::Record(const absl::Status& status) {
   const uint64_t rows_scanned = execution_ == nullptr ? 0 : execution_->rows_scanned();
   execution_.reset();  // gives its memory back
   service_.requests->Record(kMethod, status.code(), absl::ToInt64Microseconds(now - came_));
+  if (service_.requests->slow_calls()->Wants(now - came_, now)) {
+    service_.requests->slow_calls()->Record(
+        {.ended = now,
+         .took = now - came_,
+         .method = kMethod,
+         .code = status.code(),
+         .resource = fmt::format("projects/{}/instances/{}", request_.project, request_.instance),
+         .rows_seen = static_cast<int64_t>(rows_scanned),
+         .rows = static_cast<int64_t>(rows_)});
+  }
   service_.queries->Record({.text = NameOfQuery(request_.query),
                             .method = kMethod,
                             .code = status.code(),
@@ -191,7 +207,7 @@ void SqlAnswer::Record(const absl::Status& status) {
                             .rows = rows_,
                             .bytes = bytes_,
                             .rows_scanned = rows_scanned,
-                            .memory_bytes = static_cast<uint64_t>(operator_bytes_max_)});
+                            .memory_bytes = memory_bytes_max()});
 }
 
 }  // namespace sonde::sql

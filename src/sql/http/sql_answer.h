@@ -16,8 +16,10 @@
 #include <string>
 #include <string_view>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/admission.h"
 #include "catalog/catalog.h"
@@ -81,7 +83,7 @@ class SqlAnswer {
 
  private:
   // The account of the query's memory.
-  absl::Status Hold(int64_t more_bytes);
+  absl::Status Hold(int64_t more_bytes) ABSL_LOCKS_EXCLUDED(hold_mutex_);
   absl::Status Start(std::function<absl::Status()> interrupted, const MayRead& may_read);
   // Writes rows until there is a part.  OK: `is_over_` says whether there are more.
   absl::Status Fill();
@@ -90,14 +92,20 @@ class SqlAnswer {
   absl::Status TakeText(std::string* part);
   void WriteEnd();
   void Record(const absl::Status& status);
+  uint64_t memory_bytes_max() ABSL_LOCKS_EXCLUDED(hold_mutex_) {
+    const absl::MutexLock lock(&hold_mutex_);
+    return static_cast<uint64_t>(operator_bytes_max_);
+  }
 
   const SqlService& service_;
   const absl::Time came_;
-  Admission::Place place_;
-  int64_t request_bytes_ = 0;   // of place_
-  int64_t operator_bytes_ = 0;  // of place_
-  int64_t text_bytes_ = 0;      // of place_
-  int64_t operator_bytes_max_ = 0;
+  // Helpers of the query ask for memory while a part is on its way, too.
+  absl::Mutex hold_mutex_;
+  Admission::Place place_ ABSL_GUARDED_BY(hold_mutex_);
+  int64_t request_bytes_ ABSL_GUARDED_BY(hold_mutex_) = 0;   // of place_
+  int64_t operator_bytes_ ABSL_GUARDED_BY(hold_mutex_) = 0;  // of place_
+  int64_t text_bytes_ ABSL_GUARDED_BY(hold_mutex_) = 0;      // of place_
+  int64_t operator_bytes_max_ ABSL_GUARDED_BY(hold_mutex_) = 0;
   bool is_recorded_ = false;
   SqlRequest request_;
   BoundQuery query_;

@@ -118,6 +118,22 @@ absl::Status SetParameters(const Json& json, const std::function<absl::Status()>
   return absl::OkStatus();
 }
 
+absl::Status SetViewParameters(const Json& json, SqlRequest* request) {
+  if (!json.is_object() || json.size() > kParametersMax) {
+    return absl::InvalidArgumentError(
+        fmt::format("'view_parameters' must be an object of at most {} texts by name", kParametersMax));
+  }
+  for (const auto& [name, one] : json.items()) {
+    if (one.is_null()) continue;
+    if (name.empty() || !one.is_string()) {
+      return absl::InvalidArgumentError(
+          fmt::format("view parameter '{}' must have a name and be a text or null", Printable(name)));
+    }
+    request->view_parameters.emplace(name, one.get_ref<const std::string&>());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SetTimeout(const Json& json, SqlRequest* request) {
   const int64_t most = absl::ToInt64Milliseconds(kTimeoutMax);
   if (!json.is_number_integer() || json.get<int64_t>() < 1 || json.get<int64_t>() > most) {
@@ -152,10 +168,12 @@ absl::Status SetText(const std::string& name, const std::string& text, SqlReques
 absl::Status SetMember(const std::string& name, const Json& json,
                        const std::function<absl::Status()>& interrupted, SqlRequest* request) {
   if (name == "params") return SetParameters(json, interrupted, request);
+  if (name == "view_parameters") return SetViewParameters(json, request);
   if (name == "timeout_ms") return SetTimeout(json, request);
   if (name != "query" && name != "format" && name != "project" && name != "instance") {
     return absl::InvalidArgumentError(
-        fmt::format("unknown member '{}'; allowed: format, instance, params, project, query, timeout_ms",
+        fmt::format("unknown member '{}'; allowed: format, instance, params, project, query, timeout_ms, "
+                    "view_parameters",
                     Printable(name)));
   }
   if (!json.is_string()) return absl::InvalidArgumentError(fmt::format("'{}' must be a text", name));

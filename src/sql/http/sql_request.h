@@ -1,7 +1,7 @@
 // The question that POST /api/v1/sql asks: its JSON, read and checked.
 //
-//   {"query": "SELECT ...", "params": {"p": 5, "k": {"type": "BYTES", "value": "row"}}, "format": "json" | "csv",
-//    "project": "p", "instance": "i", "timeout_ms": 60000}
+//   {"query": "SELECT ...", "params": {"p": 5, "k": {"type": "BYTES", "value": "row"}},
+//    "view_parameters": {"user_id": "alice"}, "format": "json" | "csv", "project": "p", "instance": "i", "timeout_ms": 60000}
 //
 // A parameter is a JSON value whose look says the type (INT64, FLOAT64, BOOL, STRING, or an ARRAY of one of these), or an
 // object that names the type; then the value is cast as `sonde sql --param NAME:TYPE=VALUE` casts it.
@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "sql/access/sql_access.h"
+#include "sql/function/call.h"
 #include "sql/output/answer_writer.h"
 
 namespace sonde::sql {
@@ -30,6 +31,7 @@ constexpr absl::Duration kTimeoutMax = absl::Hours(1);
 struct SqlRequest {
   std::string query;
   std::vector<Question::Parameter> parameters;
+  ViewParameters view_parameters;
   AnswerFormat format = AnswerFormat::kJsonArrays;  // or kCsv
   std::string project;
   std::string instance;

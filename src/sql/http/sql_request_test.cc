@@ -80,11 +80,24 @@ TEST(SqlRequest, SaysWhatIsAllowed) {
             "INVALID_ARGUMENT: format 'xml'; allowed: json, csv");
   EXPECT_EQ(Error(R"({"sql":"SELECT 1"})"),
             "INVALID_ARGUMENT: unknown member 'sql'; allowed: format, instance, params, project, query, "
-            "timeout_ms");
+            "timeout_ms, view_parameters");
   EXPECT_EQ(Error(R"({"query":"SELECT 1","timeout_ms":0})"),
             "INVALID_ARGUMENT: 'timeout_ms' must be a whole number from 1 to 3600000, but is 0");
   EXPECT_EQ(Error(R"({"query":")" + std::string(kQueryBytesMax + 1, 'x') + "\"}"),
             "INVALID_ARGUMENT: the query has 1048577 bytes; 1048576 are allowed");
+}
+
+TEST(SqlRequest, TakesViewParametersThatAreTexts) {
+  const absl::StatusOr<SqlRequest> request =
+      ParseSqlRequest(R"({"query":"SELECT 1","view_parameters":{"user_id":"alice","other":null}})", {}, {});
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->view_parameters, (ViewParameters{{"user_id", "alice"}}));
+  EXPECT_EQ(Error(R"({"query":"SELECT 1","view_parameters":{"user_id":1}})"),
+            "INVALID_ARGUMENT: view parameter 'user_id' must have a name and be a text or null");
+  EXPECT_EQ(Error(R"({"query":"SELECT 1","view_parameters":{"":"a"}})"),
+            "INVALID_ARGUMENT: view parameter '' must have a name and be a text or null");
+  EXPECT_EQ(Error(R"({"query":"SELECT 1","view_parameters":["a"]})"),
+            "INVALID_ARGUMENT: 'view_parameters' must be an object of at most 10000 texts by name");
 }
 
 TEST(SqlRequest, DeepBodiesDoNoHarm) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,30 +61,61 @@ absl::StatusOr<List> Entries(Call& call, List map) {
   return List(*items, count);
 }
 
-// The map of some pairs.
+// A key as errors show it: {1, "a"} for a struct, ARRAY<INT64>[1] for an array, 2020-01-31 for a date.
+std::string ShownKey(const Type& type, const Datum& key) {
+  std::vector<std::string> items;
+  switch (type.kind()) {
+    case TypeKind::kArray:
+      if (!key.is_there) return fmt::format("{}(NULL)", type.ToString());
+      for (const Datum& item : key.list()) items.push_back(ShownKey(type.element(), item));
+      return fmt::format("{}[{}]", type.ToString(), fmt::join(items, ", "));
+    case TypeKind::kStruct:
+      if (!key.is_there) return "NULL";
+      for (size_t i = 0; i < key.list().size(); ++i) {
+        items.push_back(ShownKey(type.fields()[i].type, key.list()[i]));
+      }
+      return fmt::format("{{{}}}", fmt::join(items, ", "));
+    case TypeKind::kDate:
+    case TypeKind::kTimestamp:
+      return key.is_there ? PlainText(type, key) : "NULL";
+    default: {
+      const bool is_float = type.Is(TypeKind::kFloat32) || type.Is(TypeKind::kFloat64);
+      if (is_float && key.is_there && key.number == 0 && std::signbit(key.number)) return "-0";
+      std::string text;
+      AppendSql(type, key, &text);
+      return text;
+    }
+  }
+}
+
+// The map of some pairs.  An error names the first key that was there before.
 absl::StatusOr<List> FromArray(Call& call, List pairs) {
-  std::vector<List> entries;
+  struct Entry {
+    List pair;
+    size_t place = 0;
+  };
+  std::vector<Entry> entries;
   for (const Datum& pair : pairs) {
     if (!pair.is_there) return absl::OutOfRangeError("NULL is no entry of a map");
-    entries.push_back(pair.list());
+    entries.push_back({pair.list(), entries.size()});
   }
-  std::sort(entries.begin(), entries.end(), [](List a, List b) { return Compare(a[0], b[0]) < 0; });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    const int order = Compare(a.pair[0], b.pair[0]);
+    return order != 0 ? order < 0 : a.place < b.place;
+  });
   const absl::StatusOr<Datum*> items = NewItems(call, 2 * entries.size());
   if (!items.ok()) return items.status();
+  const Entry* repeated = nullptr;
   for (size_t i = 0; i < entries.size(); ++i) {
-    if (i > 0 && Compare(entries[i - 1][0], entries[i][0]) == 0) {
-      std::string key;
-      const Type& type = call.result_type().key();
-      const bool is_time = type.Is(TypeKind::kDate) || type.Is(TypeKind::kTimestamp);
-      key = is_time ? PlainText(type, entries[i][0]) : "";
-      if (!is_time) AppendSql(type, entries[i][0], &key);
-      return absl::OutOfRangeError(
-          fmt::format("Duplicate map keys are not allowed, but got multiple instances of key: {}", key));
-    }
-    (*items)[2 * i] = entries[i][0];
-    (*items)[2 * i + 1] = entries[i][1];
+    const bool is_repeated = i > 0 && Compare(entries[i - 1].pair[0], entries[i].pair[0]) == 0;
+    if (is_repeated && (repeated == nullptr || entries[i].place < repeated->place)) repeated = &entries[i];
+    (*items)[2 * i] = entries[i].pair[0];
+    (*items)[2 * i + 1] = entries[i].pair[1];
   }
-  return List(*items, 2 * entries.size());
+  if (repeated == nullptr) return List(*items, 2 * entries.size());
+  return absl::OutOfRangeError(
+      fmt::format("Duplicate map keys are not allowed, but got multiple instances of key: {}",
+                  ShownKey(call.result_type().key(), repeated->pair[0])));
 }
 
 // The value of a key, or what stands in the third argument; NULL if there is none.

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -47,8 +50,33 @@ TEST(Map, IsAskedFor) {
        "OUT_OF_RANGE: Duplicate map keys are not allowed, but got multiple instances of key: 2"},
       {"MAP_FROM_ARRAY([(DATE '2020-01-01', 1), (DATE '2020-01-01', 2)])",
        "OUT_OF_RANGE: Duplicate map keys are not allowed, but got multiple instances of key: 2020-01-01"},
+      {"MAP_FROM_ARRAY(ARRAY<STRUCT<FLOAT64, INT64> >[(1.5, 3)])", "MAP<FLOAT64, INT64>: {1.5: 3}"},
+      {"MAP_FROM_ARRAY(ARRAY<STRUCT<value FLOAT64, key INT64> >[(1.5, 3)])", "MAP<FLOAT64, INT64>: {1.5: 3}"},
       {"MAP_FROM_ARRAY([(b'b',1.5),(b'a',NULL)])", R"(MAP<BYTES, FLOAT64>: {b"a": NULL, b"b": 1.5})"},
   });
+}
+
+TEST(Map, TellsTheFirstKeyThatComesAgain) {
+  const auto repeated = [](std::string_view key) {
+    return fmt::format(
+        "OUT_OF_RANGE: Duplicate map keys are not allowed, but got multiple instances of key: {}", key);
+  };
+  const auto expect = [&](const std::string& expression, std::string_view key) {
+    EXPECT_EQ(Evaluated(expression), repeated(key)) << expression;
+  };
+  expect("MAP_FROM_ARRAY([(TRUE, 1), (TRUE, 2), (FALSE, 3), (FALSE, 4)])", "true");
+  expect("MAP_FROM_ARRAY([(1, 1), (2, 1), (3, 2), (3, 3), (2, 2), (1, 2)])", "3");
+  expect("MAP_FROM_ARRAY([(0.0, 1), (-0.0, 2)])", "-0");
+  expect(
+      "MAP_FROM_ARRAY([STRUCT(STRUCT('a' AS x, DATE '2020-01-01' AS y) AS key, 1 AS value), "
+      "(STRUCT('a', DATE '2020-01-01'), 2)])",
+      R"({"a", 2020-01-01})");
+  expect("MAP_FROM_ARRAY([STRUCT(['a', NULL] AS key, 1 AS value), (['a', NULL], 2)])",
+         R"(ARRAY<STRING>["a", NULL])");
+  expect(
+      "MAP_FROM_ARRAY([STRUCT(CAST(NULL AS ARRAY<INT64>) AS key, 1 AS value), (CAST(NULL AS ARRAY<INT64>), "
+      "2)])",
+      "ARRAY<INT64>(NULL)");
 }
 
 // Bigtable's names; GoogleSQL has those with SORTED.

@@ -1,8 +1,10 @@
 // Distances and norms of vectors, which are arrays of numbers; vectors from bytes.
 //
-// Sums run from the first element to the last, so that results are GoogleSQL's to the last bit.
+// Sums run from the first element to the last, so that results are GoogleSQL's to the last bit.  The first element that
+// fails is told, whether it is NULL or its sum leaves the range.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -21,6 +23,8 @@
 namespace sonde::sql {
 namespace {
 
+// A sum that is counted twice: quickly, which tells only whether all went well, then element by element with checks, which
+// finds the first fault.
 struct Plain {
   // A sum that is not finite may have left the range.
   bool IsTrusted(double sum) { return std::isfinite(sum); }
@@ -50,41 +54,55 @@ double NumberOf(const Datum& item) {
   return item.number;
 }
 
-bool HasNull(List array) {
-  bool all_there = true;
-  for (const Datum& item : array) all_there &= item.is_there;
-  return !all_there;
+// The place of the first NULL; the size of the array where there is none.
+size_t FirstNull(List array) {
+  const auto* const found =
+      std::find_if(array.begin(), array.end(), [](const Datum& item) { return !item.is_there; });
+  return static_cast<size_t>(found - array.begin());
 }
 
-absl::Status CheckPair(List a, List b) {
+// The result of Measure, which takes a way to count and how many elements it counts; counted again with checks where the
+// result is not finite.  `null_text` is told of the NULL at place `first_null`, unless a sum before it leaves the range.
+template <typename Measure>
+absl::StatusOr<double> Measured(size_t size, size_t first_null, std::string_view null_text,
+                                const Measure& measure) {
+  if (first_null == size) {
+    Plain plain;
+    const absl::StatusOr<double> result = measure(plain, size);
+    if (result.ok() && std::isfinite(*result)) return result;
+  }
+  Checked checked;
+  absl::StatusOr<double> result = measure(checked, first_null);
+  if (!checked.status.ok()) return checked.status;
+  if (first_null < size) return absl::OutOfRangeError(std::string(null_text));
+  return result;
+}
+
+template <typename Measure>
+absl::StatusOr<double> OfPair(List a, List b, const Measure& measure) {
   if (a.size() != b.size()) {
     return absl::OutOfRangeError(fmt::format("Array length mismatch: {} and {}", a.size(), b.size()));
   }
-  if (HasNull(a)) return absl::OutOfRangeError("NULL array element in first argument");
-  if (HasNull(b)) return absl::OutOfRangeError("NULL array element in second argument");
-  return absl::OkStatus();
+  const size_t first = FirstNull(a);
+  const size_t second = FirstNull(b);
+  return Measured(
+      a.size(), std::min(first, second),
+      first <= second ? "NULL array element in first argument" : "NULL array element in second argument",
+      measure);
 }
 
-// The result of Measure, which takes two vectors and a way to count; counted again with checks where it is not finite.
 template <typename Measure>
-absl::StatusOr<double> OfPair(List a, List b, const Measure& measure) {
-  if (absl::Status status = CheckPair(a, b); !status.ok()) return status;
-  Plain plain;
-  absl::StatusOr<double> result = measure(plain);
-  if (result.ok() && std::isfinite(*result)) return result;
-  Checked checked;
-  result = measure(checked);
-  if (!checked.status.ok()) return checked.status;
-  return result;
+absl::StatusOr<double> OfVector(List a, const Measure& measure) {
+  return Measured(a.size(), FirstNull(a), "NULL array element", measure);
 }
 
 template <typename Number>
 absl::StatusOr<double> CosineDistance(Call&, List a, List b) {
-  return OfPair(a, b, [&](auto& math) -> absl::StatusOr<double> {
+  return OfPair(a, b, [&](auto& math, size_t count) -> absl::StatusOr<double> {
     double dot = 0;
     double squares_a = 0;
     double squares_b = 0;
-    for (size_t i = 0; i < a.size(); ++i) {
+    for (size_t i = 0; i < count; ++i) {
       const double x = NumberOf<Number>(a[i]);
       const double y = NumberOf<Number>(b[i]);
       dot = math.Add(dot, math.Multiply(x, y));
@@ -101,9 +119,9 @@ absl::StatusOr<double> CosineDistance(Call&, List a, List b) {
 
 template <typename Number>
 absl::StatusOr<double> EuclideanDistance(Call&, List a, List b) {
-  return OfPair(a, b, [&](auto& math) -> absl::StatusOr<double> {
+  return OfPair(a, b, [&](auto& math, size_t count) -> absl::StatusOr<double> {
     double squares = 0;
-    for (size_t i = 0; i < a.size(); ++i) {
+    for (size_t i = 0; i < count; ++i) {
       const double distance = math.Subtract(NumberOf<Number>(a[i]), NumberOf<Number>(b[i]));
       squares = math.Add(squares, math.Multiply(distance, distance));
     }
@@ -113,9 +131,9 @@ absl::StatusOr<double> EuclideanDistance(Call&, List a, List b) {
 
 template <typename Number>
 absl::StatusOr<double> ManhattanDistance(Call&, List a, List b) {
-  return OfPair(a, b, [&](auto& math) -> absl::StatusOr<double> {
+  return OfPair(a, b, [&](auto& math, size_t count) -> absl::StatusOr<double> {
     double sum = 0;
-    for (size_t i = 0; i < a.size(); ++i) {
+    for (size_t i = 0; i < count; ++i) {
       sum = math.Add(sum, std::fabs(math.Subtract(NumberOf<Number>(a[i]), NumberOf<Number>(b[i]))));
     }
     return sum;
@@ -124,9 +142,9 @@ absl::StatusOr<double> ManhattanDistance(Call&, List a, List b) {
 
 template <typename Number>
 absl::StatusOr<double> DotProduct(Call&, List a, List b) {
-  return OfPair(a, b, [&](auto& math) -> absl::StatusOr<double> {
+  return OfPair(a, b, [&](auto& math, size_t count) -> absl::StatusOr<double> {
     double sum = 0;
-    for (size_t i = 0; i < a.size(); ++i) {
+    for (size_t i = 0; i < count; ++i) {
       sum = math.Add(sum, math.Multiply(NumberOf<Number>(a[i]), NumberOf<Number>(b[i])));
     }
     return sum;
@@ -135,21 +153,19 @@ absl::StatusOr<double> DotProduct(Call&, List a, List b) {
 
 template <typename Number>
 absl::StatusOr<double> L1Norm(Call&, List a) {
-  if (HasNull(a)) return absl::OutOfRangeError("NULL array element");
-  return OfPair(a, a, [&](auto& math) -> absl::StatusOr<double> {
+  return OfVector(a, [&](auto& math, size_t count) -> absl::StatusOr<double> {
     double sum = 0;
-    for (const Datum& item : a) sum = math.Add(sum, std::fabs(NumberOf<Number>(item)));
+    for (size_t i = 0; i < count; ++i) sum = math.Add(sum, std::fabs(NumberOf<Number>(a[i])));
     return sum;
   });
 }
 
 template <typename Number>
 absl::StatusOr<double> L2Norm(Call&, List a) {
-  if (HasNull(a)) return absl::OutOfRangeError("NULL array element");
-  return OfPair(a, a, [&](auto& math) -> absl::StatusOr<double> {
+  return OfVector(a, [&](auto& math, size_t count) -> absl::StatusOr<double> {
     double squares = 0;
-    for (const Datum& item : a) {
-      const double number = NumberOf<Number>(item);
+    for (size_t i = 0; i < count; ++i) {
+      const double number = NumberOf<Number>(a[i]);
       squares = math.Add(squares, math.Multiply(number, number));
     }
     return std::sqrt(squares);

@@ -86,6 +86,21 @@ TEST(Vector, HasDistancesAndNorms) {
   });
 }
 
+TEST(Vector, TellsTheFirstElementThatFails) {
+  ExpectAll({
+      {"DOT_PRODUCT([1.0, NULL], [NULL, 1.0])", "OUT_OF_RANGE: NULL array element in second argument"},
+      {"DOT_PRODUCT([NULL, 1.0], [NULL, 1.0])", "OUT_OF_RANGE: NULL array element in first argument"},
+      {"DOT_PRODUCT([1, NULL], [NULL, 1])", "OUT_OF_RANGE: NULL array element in second argument"},
+      {"DOT_PRODUCT([1e308, NULL], [1e308, 1.0])", "OUT_OF_RANGE: double overflow: 1e+308 * 1e+308"},
+      {"COSINE_DISTANCE([1.0, 1.0], [1e308, NULL])", "OUT_OF_RANGE: double overflow: 1e+308 * 1e+308"},
+      {"EUCLIDEAN_DISTANCE([1e308, NULL], [-1e308, 1.0])", "OUT_OF_RANGE: double overflow: 1e+308 - -1e+308"},
+      {"MANHATTAN_DISTANCE([1.5, NULL], [NULL, 1.0])", "OUT_OF_RANGE: NULL array element in second argument"},
+      {"L1_NORM([1.5e308, 1.5e308, NULL])", "OUT_OF_RANGE: double overflow: 1.5e+308 + 1.5e+308"},
+      {"L2_NORM([1.5e308, NULL])", "OUT_OF_RANGE: double overflow: 1.5e+308 * 1.5e+308"},
+      {"L2_NORM([NULL, 1.5e308])", "OUT_OF_RANGE: NULL array element"},
+  });
+}
+
 TEST(Vector, IsReadFromBytes) {
   ExpectAll({
       {R"(TO_VECTOR32(b'\x3f\x80\x00\x00\xc0\x00\x00\x00'))", "ARRAY<FLOAT32>: [1, -2]"},

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/datum.h"
 #include "rows/batch.h"
 #include "sql/message/backward_bytes.h"
 #include "sql/value/type.h"
@@ -22,7 +23,19 @@ namespace sonde::sql {
 
 class ProtoRowsWriter {
  public:
-  explicit ProtoRowsWriter(std::vector<Type> types) : types_(std::move(types)) {}
+  // What a writer has to know of a type.
+  struct Form {
+    TypeKind kind = TypeKind::kInt64;
+    std::vector<Form>
+        inside;  // of an array its element; of a struct its fields; of a map its key and its value
+    // The most that a field of such a Value takes, without the bytes of texts and the items of arrays and maps.
+    size_t bytes_max = 0;
+    // Of a struct without arrays, maps and structs: its fields that are texts.
+    std::vector<size_t> texts;
+    bool is_flat = false;  // it is such a struct
+  };
+
+  explicit ProtoRowsWriter(const std::vector<Type>& types);
 
   void Append(const rows::Batch& batch, size_t row);
 
@@ -43,9 +56,10 @@ class ProtoRowsWriter {
   }
 
  private:
-  const std::vector<Type> types_;
+  std::vector<Form> forms_;  // of the columns
   std::string bytes_;
-  BackwardBytes row_;  // the one that is written
+  std::vector<Datum> row_;  // the one that is written
+  BackwardBytes room_;      // for its bytes
   size_t rows_ = 0;
   size_t last_row_at_ = 0;
 };

@@ -3,8 +3,12 @@
 #include <google/bigtable/v2/data.pb.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <limits>
+#include <string>
+#include <vector>
 
+#include "absl/time/civil_time.h"
 #include "base/random.h"
 #include "sql/value/value.h"
 
@@ -67,6 +71,15 @@ Value RandomValue(const Type& type, RandomSource* random) {
       return Value::Double(random->UniformReal());
     case TypeKind::kBytes:
       return Value::Bytes(std::string(random->Uniform(300), 'x'));
+    case TypeKind::kTimestamp:
+      return Value::Timestamp(static_cast<int64_t>(random->Next()) >> (13 + random->Uniform(50)));
+    case TypeKind::kDate:
+      return Value::Date(static_cast<int64_t>(random->Uniform(3'000'000)) - 700'000);
+    case TypeKind::kStruct: {
+      std::vector<Value> fields;
+      for (const Type::Field& field : type.fields()) fields.push_back(RandomValue(field.type, random));
+      return Value::Struct(type, fields);
+    }
     default: {
       std::vector<Value> elements;
       for (uint64_t i = random->Uniform(50); i > 0; --i)
@@ -85,6 +98,27 @@ void Fill(const Value& value, pb::Value* out) {
       return out->set_float_value(value.datum().number);
     case TypeKind::kBytes:
       return out->set_bytes_value(std::string(value.datum().bytes()));
+    case TypeKind::kTimestamp: {
+      constexpr int64_t kMicros = 1'000'000;
+      const int64_t micros = (value.datum().integer % kMicros + kMicros) % kMicros;
+      out->mutable_timestamp_value()->set_seconds((value.datum().integer - micros) / kMicros);
+      out->mutable_timestamp_value()->set_nanos(static_cast<int32_t>(micros * 1'000));
+      return;
+    }
+    case TypeKind::kDate: {
+      const absl::CivilDay day = absl::CivilDay(1970, 1, 1) + value.datum().integer;
+      out->mutable_date_value()->set_year(static_cast<int32_t>(day.year()));
+      out->mutable_date_value()->set_month(day.month());
+      out->mutable_date_value()->set_day(day.day());
+      return;
+    }
+    case TypeKind::kStruct:
+      out->mutable_array_value();
+      for (size_t i = 0; i < value.type().fields().size(); ++i) {
+        Fill(Value(value.type().fields()[i].type, value.datum().items[i]),
+             out->mutable_array_value()->add_values());
+      }
+      return;
     default:
       out->mutable_array_value();
       for (const Datum& element : value.datum().list()) {
@@ -95,13 +129,21 @@ void Fill(const Value& value, pb::Value* out) {
 
 TEST(ProtoRows, AreTheBytesThatMessagesWouldBe) {
   SeededRandom random(1);
-  const Type kinds[] = {TypeKind::kInt64, TypeKind::kFloat64, TypeKind::kBytes, Type::Array(TypeKind::kInt64),
-                        Type::Array(TypeKind::kBytes)};
+  const Type pair = Type::Struct({{"timestamp", TypeKind::kTimestamp}, {"value", TypeKind::kBytes}});
+  const Type kinds[] = {TypeKind::kInt64,
+                        TypeKind::kFloat64,
+                        TypeKind::kBytes,
+                        TypeKind::kTimestamp,
+                        TypeKind::kDate,
+                        Type::Array(TypeKind::kInt64),
+                        Type::Array(TypeKind::kBytes),
+                        Type::Array(pair),
+                        Type::Array(Type::Struct({{"", TypeKind::kDate}, {"", Type::Array(pair)}}))};
   for (int round = 0; round < 200; ++round) {
     pb::ProtoRows expected;
     std::vector<Value> values;
     for (uint64_t i = random.Uniform(8); i > 0; --i)
-      values.push_back(RandomValue(kinds[random.Uniform(5)], &random));
+      values.push_back(RandomValue(kinds[random.Uniform(std::size(kinds))], &random));
     rows::Batch batch{.rows = 1, .columns = {}};
     std::vector<Type> types;
     for (const Value& value : values) {
@@ -109,9 +151,12 @@ TEST(ProtoRows, AreTheBytesThatMessagesWouldBe) {
       types.push_back(value.type());
       batch.columns.push_back(value.AsColumn(1));
     }
+    // A writer that is used again writes the same, whatever room it had.
     ProtoRowsWriter writer(types);
     writer.Append(batch, 0);
-    EXPECT_EQ(writer.Take(), expected.SerializeAsString());
+    writer.Append(batch, 0);
+    const std::string bytes = expected.SerializeAsString();
+    EXPECT_EQ(writer.Take(), bytes + bytes);
   }
 }
 

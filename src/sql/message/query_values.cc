@@ -15,6 +15,9 @@ namespace {
 namespace pb = google::bigtable::v2;
 
 constexpr int64_t kMicros = 1'000'000;
+// Of 0001-01-01 and of the last second of 9999.
+constexpr int64_t kTimestampSecondsMin = -62'135'596'800;
+constexpr int64_t kTimestampSecondsMax = 253'402'300'799;
 
 void SetScalar(const Type& type, const Datum& datum, pb::Value* out) {
   if (!datum.is_there) return;
@@ -93,6 +96,22 @@ absl::StatusOr<Datum> ListOf(const Type& type, const pb::ArrayValue& values, Are
   return Datum::List({items, size});
 }
 
+absl::StatusOr<Datum> TimestampOf(const Type& type, const google::protobuf::Timestamp& time) {
+  if (time.seconds() < kTimestampSecondsMin || time.seconds() > kTimestampSecondsMax || time.nanos() < 0 ||
+      time.nanos() >= 1'000'000'000) {
+    return NoValue(type);
+  }
+  return Datum::Int(time.seconds() * kMicros + time.nanos() / 1'000);
+}
+
+absl::StatusOr<Datum> DateOf(const Type& type, const google::type::Date& date) {
+  const absl::CivilDay day(date.year(), date.month(), date.day());
+  if (date.year() < 1 || date.year() > 9999 || day.month() != date.month() || day.day() != date.day()) {
+    return NoValue(type);
+  }
+  return Datum::Int(day - absl::CivilDay(1970, 1, 1));
+}
+
 // The views are those of `value` and of the arena.
 absl::StatusOr<Datum> DatumOf(const Type& type, const pb::Value& value, Arena* arena) {
   switch (value.kind_case()) {
@@ -114,14 +133,11 @@ absl::StatusOr<Datum> DatumOf(const Type& type, const pb::Value& value, Arena* a
       if (type.IsFloat()) return Datum::Double(value.float_value());
       break;
     case pb::Value::kTimestampValue:
-      if (!type.Is(TypeKind::kTimestamp)) break;
-      return Datum::Int(value.timestamp_value().seconds() * kMicros +
-                        value.timestamp_value().nanos() / 1'000);
-    case pb::Value::kDateValue: {
-      if (!type.Is(TypeKind::kDate)) break;
-      const google::type::Date& date = value.date_value();
-      return Datum::Int(absl::CivilDay(date.year(), date.month(), date.day()) - absl::CivilDay(1970, 1, 1));
-    }
+      if (type.Is(TypeKind::kTimestamp)) return TimestampOf(type, value.timestamp_value());
+      break;
+    case pb::Value::kDateValue:
+      if (type.Is(TypeKind::kDate)) return DateOf(type, value.date_value());
+      break;
     case pb::Value::kArrayValue:
       if (ColumnTypeOf(type) == ColumnType::kList) return ListOf(type, value.array_value(), arena);
       break;

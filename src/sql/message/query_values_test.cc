@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "sql/message/proto_rows.h"
@@ -85,6 +86,43 @@ TEST(QueryRows, AreReadBack) {
   EXPECT_EQ(AppendRows(types, message, &read).message(), "The server sent a part of a row");
   EXPECT_EQ(AppendRows({TypeKind::kString}, message, &read).message(),
             "The server sent a value that is no STRING");
+}
+
+TEST(QueryRows, TimesAndDatesBeyondTheirRangeAreRefused) {
+  const auto read = [](const Type& type, const pb::Value& value) {
+    pb::ProtoRows message;
+    *message.add_values() = value;
+    rows::HeldBatch held({ColumnTypeOf(type)});
+    const absl::Status status = AppendRows({type}, message, &held);
+    return status.ok() ? std::string("read") : std::string(status.message());
+  };
+  const auto time = [&](int64_t seconds, int32_t nanos) {
+    pb::Value value;
+    value.mutable_timestamp_value()->set_seconds(seconds);
+    value.mutable_timestamp_value()->set_nanos(nanos);
+    return read(TypeKind::kTimestamp, value);
+  };
+  const std::string no_time = "The server sent a value that is no TIMESTAMP";
+  EXPECT_EQ(time(-62'135'596'800, 0), "read");
+  EXPECT_EQ(time(253'402'300'799, 999'999'999), "read");
+  EXPECT_EQ(time(-62'135'596'801, 0), no_time);
+  EXPECT_EQ(time(253'402'300'800, 0), no_time);
+  EXPECT_EQ(time(std::numeric_limits<int64_t>::min(), 0), no_time);
+  EXPECT_EQ(time(0, -1), no_time);
+  EXPECT_EQ(time(0, 1'000'000'000), no_time);
+  const auto date = [&](int year, int month, int day) {
+    pb::Value value;
+    value.mutable_date_value()->set_year(year);
+    value.mutable_date_value()->set_month(month);
+    value.mutable_date_value()->set_day(day);
+    return read(TypeKind::kDate, value);
+  };
+  const std::string no_date = "The server sent a value that is no DATE";
+  EXPECT_EQ(date(9999, 12, 31), "read");
+  EXPECT_EQ(date(2023, 2, 29), no_date);
+  EXPECT_EQ(date(0, 1, 1), no_date);
+  EXPECT_EQ(date(10'000, 1, 1), no_date);
+  EXPECT_EQ(date(std::numeric_limits<int>::max(), std::numeric_limits<int>::min(), 1), no_date);
 }
 
 }  // namespace

@@ -33,35 +33,39 @@ absl::Status BeyondInterval(std::string_view field, absl::int128 value, absl::in
                                            text(value), text(-most), text(most)));
 }
 
-// So many months; an error, unless it is 0.
-absl::Status CheckMonths(int64_t count, int64_t months_of_one) {
+struct Interval {
+  int64_t months = 0;
+  int64_t micros = 0;  // of the days and the time
+};
+
+// `product`: how an error writes the two factors, in GoogleSQL's order.
+absl::StatusOr<Interval> OfMonths(int64_t count, int64_t months_of_one, std::string_view product) {
   int64_t months = 0;
   if (__builtin_mul_overflow(count, months_of_one, &months)) {
-    return absl::OutOfRangeError(fmt::format("int64 overflow: {} * {}", count, months_of_one));
+    return absl::OutOfRangeError(
+        fmt::format("int64 overflow: {}", fmt::format(fmt::runtime(product), count, months_of_one)));
   }
   if (months < -kIntervalMonthsMax || months > kIntervalMonthsMax) {
     return BeyondInterval("months", months, kIntervalMonthsMax);
   }
-  if (months == 0) return absl::OkStatus();
-  return absl::OutOfRangeError(
-      "TIMESTAMP +/- INTERVAL is not supported for intervals with non-zero MONTH or YEAR part.");
+  return Interval{.months = months};
 }
 
-absl::StatusOr<int64_t> MicrosOfDays(int64_t count, int64_t days_of_one) {
+absl::StatusOr<Interval> OfDays(int64_t count, int64_t days_of_one) {
   int64_t days = 0;
   if (__builtin_mul_overflow(count, days_of_one, &days)) {
     return absl::OutOfRangeError(fmt::format("int64 overflow: {} * {}", days_of_one, count));
   }
   if (days < -kIntervalDaysMax || days > kIntervalDaysMax)
     return BeyondInterval("days", days, kIntervalDaysMax);
-  return days * kMicrosPerDay;
+  return Interval{.micros = days * kMicrosPerDay};
 }
 
-absl::StatusOr<int64_t> MicrosOfTime(DatePartKind kind, int64_t count) {
+absl::StatusOr<Interval> OfTime(DatePartKind kind, int64_t count) {
   const int64_t width = *FixedMicros(kind);
   const absl::int128 micros = absl::int128(count) * width;
   const bool fits = micros >= -kIntervalMicrosMax && micros <= kIntervalMicrosMax;
-  if (fits) return static_cast<int64_t>(micros);
+  if (fits) return Interval{.micros = static_cast<int64_t>(micros)};
   if (width >= kMicrosPerSecond) {
     return BeyondInterval("nanoseconds", micros * 1'000, absl::int128(kIntervalMicrosMax) * 1'000);
   }
@@ -71,33 +75,26 @@ absl::StatusOr<int64_t> MicrosOfTime(DatePartKind kind, int64_t count) {
   return BeyondInterval("microseconds", micros, kIntervalMicrosMax);
 }
 
-// The length of an interval that has one.
-absl::StatusOr<int64_t> MicrosOfInterval(int64_t count, std::string_view text) {
+absl::StatusOr<Interval> MakeInterval(int64_t count, std::string_view text) {
   const std::optional<DatePart> part = ParseDatePart(text);
   if (!part.has_value()) {
     return absl::InvalidArgumentError(fmt::format("A valid date part name is required but found {}", text));
   }
-  absl::Status months;
   switch (part->kind) {
     case DatePartKind::kYear:
-      months = CheckMonths(count, 12);
-      break;
+      return OfMonths(count, 12, "{0} * {1}");
     case DatePartKind::kQuarter:
-      months = CheckMonths(count, 3);
-      break;
+      return OfMonths(count, 3, "{1} * {0}");
     case DatePartKind::kMonth:
-      months = CheckMonths(count, 1);
-      break;
+      return OfMonths(count, 1, "{0} * {1}");
     case DatePartKind::kWeek:
-      return MicrosOfDays(count, 7);
+      return OfDays(count, 7);
     case DatePartKind::kDay:
-      return MicrosOfDays(count, 1);
+      return OfDays(count, 1);
     default:
-      if (FixedMicros(part->kind).has_value()) return MicrosOfTime(part->kind, count);
+      if (FixedMicros(part->kind).has_value()) return OfTime(part->kind, count);
       return absl::OutOfRangeError(fmt::format("Invalid interval datetime field {}", NameOf(*part)));
   }
-  if (!months.ok()) return months;
-  return 0;
 }
 
 absl::StatusOr<int64_t> CheckedSum(int64_t micros) {
@@ -107,16 +104,21 @@ absl::StatusOr<int64_t> CheckedSum(int64_t micros) {
       "253402300799999999999999");
 }
 
-// An interval that there cannot be is an error, also where the timestamp is NULL.
+// An interval that there cannot be is an error, also where the timestamp is NULL.  An interval with months is an error only
+// where the timestamp is not NULL.
 template <bool kMinus>
 absl::StatusOr<std::optional<int64_t>> ShiftByInterval(Call&, std::optional<int64_t> micros,
                                                        std::optional<int64_t> count, std::string_view part) {
   if (!count.has_value()) return std::optional<int64_t>();
-  const absl::StatusOr<int64_t> shift = MicrosOfInterval(*count, part);
+  const absl::StatusOr<Interval> shift = MakeInterval(*count, part);
   if (!shift.ok()) return shift.status();
   if (!micros.has_value()) return std::optional<int64_t>();
+  if (shift->months != 0) {
+    return absl::OutOfRangeError(
+        "TIMESTAMP +/- INTERVAL is not supported for intervals with non-zero MONTH or YEAR part.");
+  }
   // Both are far from the ends of int64_t.
-  const absl::StatusOr<int64_t> sum = CheckedSum(kMinus ? *micros - *shift : *micros + *shift);
+  const absl::StatusOr<int64_t> sum = CheckedSum(kMinus ? *micros - shift->micros : *micros + shift->micros);
   if (!sum.ok()) return sum.status();
   return std::optional<int64_t>(*sum);
 }

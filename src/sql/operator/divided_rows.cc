@@ -46,12 +46,13 @@ const Plan::Scan* ScanBelow(const Plan& plan) {
   return at->scan.get();
 }
 
-// The family whose pages say how the rows lie; null: no cell is read.
+// The family whose pages say how the rows lie; null: the table has none.  Where no cell is read, any will do: parts are ranges of
+// keys, and each has the rows of all families.
 const std::string* FamilyOf(const Plan::Scan& scan) {
   for (const ScanColumn& column : scan.columns) {
     if (!column.family.empty()) return &column.family;
   }
-  return nullptr;
+  return scan.table->families.empty() ? nullptr : &scan.table->families.front().name;
 }
 
 bool IsWholeTable(const std::vector<RowRange>& ranges) {
@@ -72,12 +73,14 @@ bool DividedRows::Fits(const QueryScope& scope, const Plan& plan) {
          AreSame(scan->time_conditions);
 }
 
-DividedRows::DividedRows(const QueryScope* scope, const Plan& plan, BuildPart build, MakeFold make_fold)
+DividedRows::DividedRows(const QueryScope* scope, const Plan& plan, BuildPart build, MakeFold make_fold,
+                         bool keeps_places)
     : scope_(scope),
       plan_(plan),
       scan_(*ScanBelow(plan)),
       build_(std::move(build)),
-      make_fold_(std::move(make_fold)) {}
+      make_fold_(std::move(make_fold)),
+      keeps_places_(keeps_places) {}
 
 DividedRows::~DividedRows() = default;
 
@@ -104,6 +107,7 @@ absl::StatusOr<std::unique_ptr<DividedRows::Reader>> DividedRows::MakeReader(boo
   absl::StatusOr<OperatorPtr> rows = build_(&reader->scope, plan_);
   if (!rows.ok()) return rows.status();
   reader->rows = *std::move(rows);
+  if (keeps_places_) reader->rows->KeepPlaces();
   if (!folds) return reader;
   absl::StatusOr<std::unique_ptr<PartFold>> fold = make_fold_(&reader->scope);
   if (!fold.ok()) return fold.status();
@@ -129,13 +133,14 @@ void DividedRows::GiveBack(std::unique_ptr<Reader> reader) {
   readers_.push_back(std::move(reader));
 }
 
-absl::Status DividedRows::DoPart(const PartsInOrder& all, size_t part) {
+absl::Status DividedRows::DoPart(const PartsInOrder& all, size_t part_of_all) {
   absl::StatusOr<std::unique_ptr<Reader>> taken = TakeReader();
   if (!taken.ok()) return taken.status();
+  const size_t part = parts_begin_ + part_of_all;
   Reader& reader = **taken;
   done_[part] = *std::move(taken);
   reader.all = &all;
-  reader.part = part;
+  reader.part = part_of_all;
   reader.ranges = divided_.parts[part];
   reader.rows->Restart();
   rows::Batch batch;
@@ -143,13 +148,22 @@ absl::Status DividedRows::DoPart(const PartsInOrder& all, size_t part) {
     const absl::StatusOr<bool> more = reader.rows->Next(&batch);
     if (!more.ok()) return more.status();
     if (!*more) break;
-    if (absl::Status added = reader.fold->Add(batch); !added.ok()) return added;
+    if (absl::Status added = reader.fold->Add(*reader.rows, batch); !added.ok()) return added;
   }
-  if (std::this_thread::get_id() != own_thread_) parts_of_helpers_.fetch_add(1, std::memory_order_relaxed);
+  if (std::this_thread::get_id() != own_thread_.load(std::memory_order_relaxed))
+    parts_of_helpers_.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 
-bool DividedRows::BeginParts() {
+void DividedRows::Begin() {
+  if (std::exchange(has_begun_, true)) return;
+  absl::StatusOr<std::vector<RowRange>> ranges = KeyRanges(scan_, *scope_->evaluation());
+  // An error is the whole's, which meets it, too.
+  if (ranges.ok()) left_ = *std::move(ranges);
+  reads_all_ = IsWholeTable(left_);
+}
+
+bool DividedRows::Divide() {
   if (left_.empty()) return false;
   absl::StatusOr<DividedRanges> divided =
       scope_->state->tables->Divide(*scan_.table, *FamilyOf(scan_), left_);
@@ -158,28 +172,58 @@ bool DividedRows::BeginParts() {
   divided_ = *std::move(divided);
   divided_once_ = true;
   next_ = 0;
+  return true;
+}
+
+void DividedRows::BeginParts() {
+  parts_begin_ = next_;
   done_.clear();
   done_.resize(divided_.parts.size());
   IdleWorkers* const workers = scope_->idle_workers;
   all_ = std::make_unique<PartsInOrder>(
-      workers, divided_.parts.size(), kPartsOfThreadAhead * (1 + workers->helpers()),
+      workers, divided_.parts.size() - parts_begin_, kPartsOfThreadAhead * (1 + workers->helpers()),
       [this](const PartsInOrder& all, size_t part) { return DoPart(all, part); });
-  return true;
+}
+
+absl::StatusOr<bool> DividedRows::NextOfFirst(rows::Batch* batch) {
+  if (!has_begun_) {
+    Begin();
+    if (!Divide()) {
+      is_over_ = true;
+      return false;
+    }
+    absl::StatusOr<std::unique_ptr<Reader>> first = MakeReader(/*folds=*/false);
+    if (!first.ok()) return first.status();
+    alone_ = *std::move(first);
+    alone_->ranges = divided_.parts[0];
+    next_ = 1;
+    ++parts_done_;
+  }
+  if (alone_ == nullptr || all_ != nullptr) return false;
+  return NextOfAlone(batch);
+}
+
+absl::StatusOr<bool> DividedRows::NextOfAlone(rows::Batch* batch) {
+  absl::StatusOr<bool> more = alone_->rows->Next(batch);
+  const uint64_t rows = alone_->state.rows_scanned.exchange(0, std::memory_order_relaxed);
+  rows_read_ += rows;
+  scope_->state->CountScanned(rows);
+  return more;
 }
 
 absl::StatusOr<PartFold*> DividedRows::NextPart(Operator* whole) {
   if (taken_ != nullptr) GiveBack(std::move(taken_));
-  if (!std::exchange(has_begun_, true)) {
-    absl::StatusOr<std::vector<RowRange>> ranges = KeyRanges(scan_, *scope_->evaluation());
-    // An error is the whole's, as above.
-    if (ranges.ok()) left_ = *std::move(ranges);
-    reads_all_ = IsWholeTable(left_);
-  }
+  own_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  Begin();
   while (!is_over_) {
-    if (all_ == nullptr && !BeginParts()) {
-      is_over_ = true;
-      NoteDivided();
-      break;
+    if (all_ == nullptr) {
+      const bool are_begun = next_ < divided_.parts.size();
+      if (!are_begun && !Divide()) {
+        is_over_ = true;
+        NoteDivided();
+        break;
+      }
+      BeginParts();
     }
     const absl::StatusOr<std::optional<size_t>> part = all_->Next();
     if (!part.ok()) {
@@ -189,9 +233,11 @@ absl::StatusOr<PartFold*> DividedRows::NextPart(Operator* whole) {
     if (!part->has_value()) {
       all_.reset();
       left_ = std::move(divided_.rest);
+      divided_ = DividedRanges();
+      next_ = 0;
       continue;
     }
-    taken_ = std::move(done_[**part]);
+    taken_ = std::move(done_[parts_begin_ + **part]);
     ++next_;
     ++parts_done_;
     const uint64_t rows = taken_->state.rows_scanned.exchange(0, std::memory_order_relaxed);
@@ -209,9 +255,7 @@ void DividedRows::NoteDivided() {
 }
 
 void DividedRows::EndParts() {
-  if (taken_ != nullptr) GiveBack(std::move(taken_));
-  is_over_ = true;
-  if (all_ == nullptr) return;
+  if (std::exchange(is_over_, true) || !divided_once_) return;
   all_.reset();
   done_.clear();
   {
@@ -226,18 +270,20 @@ void DividedRows::EndParts() {
 }
 
 absl::StatusOr<bool> DividedRows::NextOfRest(rows::Batch* batch) {
-  if (rest_ == nullptr) {
+  if (!reads_rest_) {
+    reads_rest_ = true;
+    alone_.reset();
+    taken_.reset();
     if (left_.empty()) return false;
     absl::StatusOr<std::unique_ptr<Reader>> rest = MakeReader(/*folds=*/false);
     if (!rest.ok()) return rest.status();
-    rest_ = *std::move(rest);
-    rest_->ranges = NormalizeRanges(std::move(left_));
+    alone_ = *std::move(rest);
+    alone_->ranges = NormalizeRanges(std::move(left_));
     left_.clear();
-    if (rest_->ranges.empty()) return false;
+    if (alone_->ranges.empty()) alone_.reset();
   }
-  absl::StatusOr<bool> more = rest_->rows->Next(batch);
-  scope_->state->CountScanned(rest_->state.rows_scanned.exchange(0, std::memory_order_relaxed));
-  return more;
+  if (alone_ == nullptr) return false;
+  return NextOfAlone(batch);
 }
 
 std::string DividedRows::Text() const {

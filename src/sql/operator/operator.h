@@ -71,8 +71,8 @@ class Operator {
   const std::string& name() const { return name_; }
   // Appends a line for each operator of the tree.  `has_run`: with rows, batches, and time (of the operator without its inputs).
   void Describe(size_t depth, bool has_run, std::string* text) const;
-  // The names of the tree's operators: "Limit(Scan())".
-  std::string Shape() const;
+  // The names of the operators that places depend on: "Limit(Scan())".
+  virtual std::string Shape() const;
   uint64_t rows_given() const { return rows_given_; }
   // Adds what a tree of the same plan has counted since the last call.  Its times may be those of other threads.
   void TakeCounts(Operator* other);
@@ -89,6 +89,7 @@ class Operator {
   void AddInput(std::unique_ptr<Operator> input) { inputs_.push_back(std::move(input)); }
   Operator& input(size_t number = 0) const { return *inputs_[number]; }
   size_t inputs() const { return inputs_.size(); }
+  const QueryScope& scope() const { return *scope_; }
   const ExecutionState& state() const { return *scope_->state; }
   const EvaluationContext* evaluation() const { return scope_->evaluation(); }
   absl::Span<const rows::Batch> outer() const { return scope_->outer; }

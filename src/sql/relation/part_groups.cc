@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<PartGroups>> PartGroups::Create(const QueryScope*
   return groups;
 }
 
-absl::Status PartGroups::Add(const rows::Batch& batch) {
+absl::Status PartGroups::Add(const Operator& /*from*/, const rows::Batch& batch) {
   arena_.Clear();
   key_columns_.clear();
   for (Evaluator& key : keys_) {

@@ -29,7 +29,7 @@ class PartGroups final : public PartFold {
   // Both must outlive this.
   static absl::StatusOr<std::unique_ptr<PartGroups>> Create(const QueryScope* scope, const Plan& plan);
 
-  absl::Status Add(const rows::Batch& batch) override;
+  absl::Status Add(const Operator& from, const rows::Batch& batch) override;
   void Clear() override;
 
   size_t size() const { return groups_.size(); }

@@ -92,6 +92,14 @@ bool PushIntoUnpack(Plan* unpack, ExpressionPtr* condition) {
   return true;
 }
 
+// A condition without columns stays above: below, it would be evaluated for a row whose array is empty.
+bool PushIntoUnnest(Plan* unnest, ExpressionPtr* condition) {
+  const std::vector<size_t> columns = ReferencesOf(**condition);
+  if (columns.empty() || !AllBelow(columns, unnest->inputs[0]->types.size())) return false;
+  PutBelow(&unnest->inputs[0], std::move(*condition));
+  return true;
+}
+
 // Whether the condition went into `plan`, which is the input of a filter.
 bool Push(Plan* plan, ExpressionPtr* condition) {
   if (HasVolatile(**condition)) return false;
@@ -105,9 +113,7 @@ bool Push(Plan* plan, ExpressionPtr* condition) {
     case Plan::Kind::kUnpack:
       return PushIntoUnpack(plan, condition);
     case Plan::Kind::kUnnest:
-      if (!AllBelow(ReferencesOf(**condition), plan->inputs[0]->types.size())) return false;
-      PutBelow(&plan->inputs[0], std::move(*condition));
-      return true;
+      return PushIntoUnnest(plan, condition);
     case Plan::Kind::kSort:
       PutBelow(&plan->inputs[0], std::move(*condition));
       return true;

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/varint.h"
 #include "sql/expression/node.h"
 #include "sql/scan/number_source.h"
 #include "sql/scan/scan_ranges.h"
@@ -34,40 +33,30 @@ class NumberScan final : public Operator {
     is_open_ = is_over_ = false;
     rows_given_ = 0;
     keys_.clear();
-    behind_.reset();
+    begin_.reset();
   }
 
   bool HasPlaces() const override { return true; }
   void KeepPlaces() override { needs_keys_ = true; }
   void SavePlace(size_t rows, std::string* place) const override {
-    const bool is_at_start = rows == 0 && !behind_.has_value();
-    PutVarint(place, is_at_start ? 0 : 1);
-    if (!is_at_start) PutBytes(place, rows == 0 ? std::string_view(*behind_) : keys_[rows - 1]);
+    PutScanStart(rows == 0 ? begin_ : ScanStart{std::string(keys_[rows - 1]), false}, place);
   }
-  bool RestorePlace(std::string_view* place) override {
-    uint64_t has_key = 0;
-    std::string_view key;
-    if (!GetVarint(place, &has_key) || has_key > 1) return false;
-    if (has_key == 1 && !GetBytes(place, &key)) return false;
-    if (has_key == 1) behind_ = std::string(key);
-    return true;
-  }
+  bool RestorePlace(std::string_view* place) override { return GetScanStart(place, &begin_); }
   std::string_view SourceKey(size_t row) const override { return keys_[row]; }
 
  private:
   absl::Status Open() {
     is_open_ = true;
     batch_rows_ = kRowsOfFirstBatch;
-    std::optional<ScanStart> start;
-    if (behind_.has_value()) start = ScanStart{*behind_, false};
-    absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, state(), start);
+    if (!begin_.has_value()) begin_ = StartOfPart(scan_, state());
+    absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, state(), begin_);
     if (!ranges.ok()) return ranges.status();
     is_over_ = ranges->empty();
     return is_over_ ? absl::OkStatus() : source_->Open(*std::move(ranges));
   }
 
   absl::StatusOr<bool> Produce(rows::Batch* batch) override {
-    if (!keys_.empty()) behind_ = std::string(keys_.back());
+    if (!keys_.empty()) begin_ = ScanStart{std::string(keys_.back()), false};
     keys_.clear();
     arena_.Clear();
     for (std::vector<Datum>& values : values_) values.clear();
@@ -119,7 +108,7 @@ class NumberScan final : public Operator {
   const Plan::Scan& scan_;
   const std::unique_ptr<NumberSource> source_;
   size_t rows_max_ = std::numeric_limits<size_t>::max();
-  std::optional<std::string> behind_;  // the key behind which the last batch began
+  std::optional<ScanStart> begin_;  // of the last batch; nothing: it begins with the first row
   bool is_open_ = false;
   bool is_over_ = false;
   size_t rows_given_ = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -126,6 +127,10 @@ absl::Status NumberUnpack::Open() {
   if (!ranges.ok()) return ranges.status();
   is_over_ = ranges->empty();
   before_ = resumed_;
+  if (const std::optional<ScanStart> part = StartOfPart(scan_, state());
+      part.has_value() && !start.has_value()) {
+    before_ = Within{part->key, std::numeric_limits<int64_t>::max()};  // no time of that row
+  }
   return is_over_ ? absl::OkStatus() : source_->Open(*std::move(ranges));
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/varint.h"
 #include "filter/compiled_filter.h"
 #include "model/row_range.h"
 #include "sql/scan/number_scan.h"
@@ -51,25 +50,17 @@ class Scan final : public Operator {
     Close();
     is_open_ = false;
     rows_given_ = 0;
-    behind_.reset();
+    keys_.clear();
+    begin_.reset();
   }
 
   bool HasPlaces() const override { return true; }
   void KeepPlaces() override { keeps_places_ = true; }
   void SavePlace(size_t rows, std::string* place) const override {
     DCHECK(keeps_places_ && rows <= keys_.size());
-    const bool is_at_start = rows == 0 && !behind_.has_value();
-    PutVarint(place, is_at_start ? 0 : 1);
-    if (!is_at_start) PutBytes(place, rows == 0 ? *behind_ : keys_[rows - 1]);
+    PutScanStart(rows == 0 ? begin_ : ScanStart{std::string(keys_[rows - 1]), false}, place);
   }
-  bool RestorePlace(std::string_view* place) override {
-    uint64_t has_key = 0;
-    std::string_view key;
-    if (!GetVarint(place, &has_key) || has_key > 1) return false;
-    if (has_key == 1 && !GetBytes(place, &key)) return false;
-    if (has_key == 1) behind_ = std::string(key);
-    return true;
-  }
+  bool RestorePlace(std::string_view* place) override { return GetScanStart(place, &begin_); }
   std::string_view SourceKey(size_t row) const override { return keeps_places_ ? keys_[row] : ""; }
 
  private:
@@ -97,7 +88,7 @@ class Scan final : public Operator {
   const bool has_key_;
   bool keeps_places_ = false;
   size_t rows_max_ = std::numeric_limits<size_t>::max();
-  std::optional<std::string> behind_;  // the key behind which the last batch began; nothing: from the start
+  std::optional<ScanStart> begin_;  // of the last batch; nothing: it begins with the first row
 
   bool is_open_ = false;
   std::unique_ptr<RowReader> reader_;  // null: there are no more rows
@@ -113,11 +104,7 @@ class Scan final : public Operator {
   OperatorMemory memory_;
 };
 
-absl::StatusOr<std::vector<RowRange>> Scan::Ranges() const {
-  std::optional<ScanStart> start;
-  if (behind_.has_value()) start = ScanStart{*behind_, false};
-  return ScanRanges(scan_, state(), start);
-}
+absl::StatusOr<std::vector<RowRange>> Scan::Ranges() const { return ScanRanges(scan_, state(), begin_); }
 
 absl::StatusOr<ReadRequest> Scan::MakeRequest() {
   ReadRequest request;
@@ -125,7 +112,10 @@ absl::StatusOr<ReadRequest> Scan::MakeRequest() {
   if (!ranges.ok()) return ranges.status();
   request.ranges = *std::move(ranges);
   ranges_ = request.ranges.size();
-  if (const std::optional<FilterSpec> filter = FilterOf(scan_, selection_); filter.has_value()) {
+  // Without a filter any cell of a row says that it is there.
+  request.keys_only = ReadsKeysOnly(scan_) && selection_.times.IsAll() && selection_.times_further.IsAll();
+  const std::optional<FilterSpec> filter = request.keys_only ? std::nullopt : FilterOf(scan_, selection_);
+  if (filter.has_value()) {
     absl::StatusOr<std::shared_ptr<const CompiledFilter>> compiled = CompileFilter(*filter);
     if (!compiled.ok()) return compiled.status();
     request.filter = *std::move(compiled);
@@ -148,6 +138,7 @@ absl::StatusOr<ReadRequest> Scan::MakeRequest() {
 
 absl::Status Scan::Open() {
   is_open_ = true;
+  if (!begin_.has_value()) begin_ = StartOfPart(scan_, state());
   batch_rows_ = kRowsOfFirstBatch;
   if (selection_.IsEmpty()) return absl::OkStatus();
   absl::StatusOr<ReadRequest> request = MakeRequest();
@@ -195,7 +186,7 @@ absl::Status Scan::ReadRows(size_t rows_max) {
 }
 
 absl::StatusOr<bool> Scan::Produce(rows::Batch* batch) {
-  if (keeps_places_ && !keys_.empty()) behind_ = std::string(keys_.back());
+  if (keeps_places_ && !keys_.empty()) begin_ = ScanStart{std::string(keys_.back()), false};
   keys_.clear();
   arena_.Clear();
   if (!is_open_) {

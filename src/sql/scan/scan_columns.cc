@@ -33,9 +33,14 @@ Cells OfFamily(Cells cells, uint32_t family) {
   return cells.subspan(begin - cells.begin(), end - begin);
 }
 
+// The cells of a column mostly view one copy of its name.
+bool AreSame(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && (a.data() == b.data() || a == b);
+}
+
 size_t CellsOfFirstColumn(Cells cells) {
   size_t count = 1;
-  while (count < cells.size() && cells[count].cell.qualifier == cells[0].cell.qualifier) ++count;
+  while (count < cells.size() && AreSame(cells[count].cell.qualifier, cells[0].cell.qualifier)) ++count;
   return count;
 }
 
@@ -112,16 +117,14 @@ bool ScanColumns::AppendCells(Column& column, Cells of_family) {
 }
 
 void ScanColumns::AppendMap(Column& column, Cells of_family) {
-  // Without a history there is about one cell of each.
-  size_t qualifiers = column.is_history ? 0 : of_family.size();
-  for (size_t i = 0; column.is_history && i < of_family.size();
-       i += CellsOfFirstColumn(of_family.subspan(i))) {
-    ++qualifiers;
+  cells_of_columns_.clear();
+  for (size_t first = 0; first < of_family.size(); first += cells_of_columns_.back()) {
+    cells_of_columns_.push_back(CellsOfFirstColumn(of_family.subspan(first)));
   }
-  auto* const items = arena_->New<Datum>(2 * qualifiers);
+  auto* const items = arena_->New<Datum>(2 * cells_of_columns_.size());
   size_t item = 0;
-  for (size_t first = 0; first < of_family.size();) {
-    const size_t count = CellsOfFirstColumn(of_family.subspan(first));
+  size_t first = 0;
+  for (const size_t count : cells_of_columns_) {
     const std::string_view qualifier = of_family[first].cell.qualifier;
     const bool is_known = item < column.last_map.size() && column.last_map[item].bytes() == qualifier;
     items[item] = is_known ? column.last_map[item] : Datum::Bytes(arena_->Copy(qualifier));
@@ -144,10 +147,20 @@ Datum ScanColumns::HistoryOf(Column& column, Cells of_column) {
   constexpr size_t kFields = 2;  // timestamp, value
   auto* const points = arena_->New<Datum>(of_column.size());
   auto* const fields = arena_->New<Datum>(kFields * of_column.size());
+  size_t value_bytes = 0;
+  for (const FilterCell& cell : of_column) value_bytes += cell.cell.value.size();
+  char* bytes = column.is_int ? nullptr : arena_->New<char>(value_bytes);
   for (size_t i = 0; i < of_column.size(); ++i) {
-    fields[kFields * i] = Datum::Int(of_column[i].cell.timestamp_micros);
-    fields[kFields * i + 1] = ValueOf(column, of_column[i]);
-    points[i] = Datum::List({fields + kFields * i, kFields});
+    Datum* const point = fields + kFields * i;
+    const std::string_view value = of_column[i].cell.value;
+    point[0] = Datum::Int(of_column[i].cell.timestamp_micros);
+    if (column.is_int) {
+      point[1] = ValueOf(column, of_column[i]);
+    } else {
+      point[1] = Datum::Bytes({bytes, value.size()});
+      bytes = std::copy(value.begin(), value.end(), bytes);
+    }
+    points[i] = Datum::List({point, kFields});
   }
   return Datum::List({points, of_column.size()});
 }

@@ -77,7 +77,8 @@ class ScanColumns {
   const Plan::Scan& scan_;
   std::vector<Column> columns_;
   bool reads_key_fields_ = false;
-  std::vector<std::string_view> keys_;  // of the rows, if fields are read
+  std::vector<std::string_view> keys_;    // of the rows, if fields are read
+  std::vector<size_t> cells_of_columns_;  // of the family at hand
   size_t rows_ = 0;
   Arena* arena_ = nullptr;
 };

@@ -3,11 +3,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/bytes.h"
+#include "base/varint.h"
 #include "sql/plan/key_ranges.h"
 
 namespace sonde::sql {
+namespace {
+
+enum class StartKind : uint8_t { kAll = 0, kBehindKey = 1, kAtKey = 2 };
+
+}  // namespace
+
+std::optional<ScanStart> StartOfPart(const Plan::Scan& scan, const ExecutionState& state) {
+  // Scans in reverse are not divided.
+  if (state.scan_ranges == nullptr || scan.reversed || state.scan_ranges->empty()) return std::nullopt;
+  return ScanStart{state.scan_ranges->front().start, true};
+}
+
+void PutScanStart(const std::optional<ScanStart>& start, std::string* place) {
+  StartKind kind = StartKind::kAll;
+  if (start.has_value()) kind = start->takes_key ? StartKind::kAtKey : StartKind::kBehindKey;
+  PutVarint(place, static_cast<uint64_t>(kind));
+  if (start.has_value()) PutBytes(place, start->key);
+}
+
+bool GetScanStart(std::string_view* place, std::optional<ScanStart>* start) {
+  uint64_t kind = 0;
+  std::string_view key;
+  if (!GetVarint(place, &kind) || kind > static_cast<uint64_t>(StartKind::kAtKey)) return false;
+  if (kind == static_cast<uint64_t>(StartKind::kAll)) return true;
+  if (!GetBytes(place, &key)) return false;
+  *start = ScanStart{std::string(key), kind == static_cast<uint64_t>(StartKind::kAtKey)};
+  return true;
+}
 
 absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const ExecutionState& state,
                                                  const std::optional<ScanStart>& start) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,6 +22,13 @@ struct ScanStart {
   std::string key;
   bool takes_key = false;
 };
+
+// Where a scan begins before it has given a row: at the start of its part of the table; nothing: at the start of all its rows.
+std::optional<ScanStart> StartOfPart(const Plan::Scan& scan, const ExecutionState& state);
+// A start as part of a place.
+void PutScanStart(const std::optional<ScanStart>& start, std::string* place);
+// Takes it from the front of *place.  False: it is none.
+[[nodiscard]] bool GetScanStart(std::string_view* place, std::optional<ScanStart>* start);
 
 // In normal form; nothing of `start`: all of them.
 absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const ExecutionState& state,

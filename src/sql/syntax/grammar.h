@@ -174,6 +174,8 @@ class Grammar {
   void SelectClauses(Query* query);
   void GroupBy(Query* query);
   ExprPtr GroupingItem();
+  ExprPtr RollupOrCube();
+  ExprPtr EmptyGroupingSet();
   void Windows(std::vector<std::pair<std::string, std::unique_ptr<WindowSpec>>>* windows,
                bool takes_last_comma);
   bool BeginsSetOperation(size_t ahead = 0) const;

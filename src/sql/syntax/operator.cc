@@ -1,5 +1,5 @@
 // Operators, by precedence: OR, AND, NOT, comparisons, then kBinaryLevels, then signs, then what follows an
-// operand.
+// operand.  An operator's node begins where its first operand does, with the parentheses of that operand.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -120,9 +120,10 @@ ExprPtr Grammar::MakeText(Kind kind, Position position, std::string text) const 
 // e OR e OR ...
 ExprPtr Grammar::Expression() {
   const Level level(this);
+  const Position position = tokens_.position();
   ExprPtr first = Conjunction();
   if (!tokens_.Is("OR")) return first;
-  ExprPtr expr = MakeText(Kind::kBinary, first->position, "OR");
+  ExprPtr expr = MakeText(Kind::kBinary, position, "OR");
   expr->children.push_back(std::move(first));
   while (tokens_.Take("OR")) {
     expr->children.push_back(Conjunction());
@@ -134,9 +135,10 @@ ExprPtr Grammar::Expression() {
 // e AND e AND ...
 ExprPtr Grammar::Conjunction() {
   const Side side(this);
+  const Position position = tokens_.position();
   ExprPtr first = Negation();
   if (!tokens_.Is("AND")) return first;
-  ExprPtr expr = MakeText(Kind::kBinary, first->position, "AND");
+  ExprPtr expr = MakeText(Kind::kBinary, position, "AND");
   expr->children.push_back(std::move(first));
   while (tokens_.Take("AND")) {
     expr->children.push_back(Negation());
@@ -157,9 +159,11 @@ ExprPtr Grammar::Negation() {
 
 ExprPtr Grammar::Comparison() {
   const Side side(this);
+  const Position position = tokens_.position();
   ExprPtr expr = Binary(0);
   while (BeginsComparison()) {
     expr = ComparisonWith(std::move(expr));
+    expr->position = position;
     GrowTree();
   }
   return expr;
@@ -283,13 +287,14 @@ ExprPtr Grammar::BetweenTest(ExprPtr left, bool negated) {
 // Operators of this level and of stronger ones.
 ExprPtr Grammar::Binary(int level_min) {
   const Side side(this);
+  const Position position = tokens_.position();
   ExprPtr left = Unary();
   while (true) {
     const Word operation = tokens_.Peek().word;
     const int level = BinaryLevelOf(operation);
     if (level < level_min) return left;
     tokens_.Skip();
-    ExprPtr expr = MakeText(Kind::kBinary, left->position, std::string(operation.text()));
+    ExprPtr expr = MakeText(Kind::kBinary, position, std::string(operation.text()));
     expr->children.push_back(std::move(left));
     expr->children.push_back(Binary(level + 1));
     GrowTree();
@@ -309,6 +314,7 @@ ExprPtr Grammar::Unary() {
 
 ExprPtr Grammar::Postfix() {
   const Side side(this);
+  const Position position = tokens_.position();
   ExprPtr expr = Primary();
   while (true) {
     if (tokens_.Is("[")) {
@@ -320,6 +326,7 @@ ExprPtr Grammar::Postfix() {
     } else {
       return expr;
     }
+    expr->position = position;
     GrowTree();
   }
 }

@@ -150,6 +150,12 @@ void Printer::Constructor(const Expr& expr) {
       return Lambda(expr);
     case Kind::kCall:
       return Call(*expr.call);
+    case Kind::kGrouping:
+      Add(expr.text);
+      if (expr.children.empty()) return;
+      Add("(");
+      Expressions(expr.children);
+      return Add(")");
     case Kind::kArrayQuery:
       Add("ARRAY");
       return Parenthesized(*expr.query);

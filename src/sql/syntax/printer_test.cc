@@ -41,6 +41,10 @@ TEST(Printer, PrintsSelect) {
        "BY a, b DESC NULLS "
        "FIRST, c NULLS LAST LIMIT 10 OFFSET @p"},
       {"SELECT a FROM t GROUP BY ALL"},
+      {"SELECT a FROM t GROUP BY ()"},
+      {"SELECT a FROM t GROUP BY a, rollup(b, (c, d)), Cube(e)",
+       "SELECT a FROM t GROUP BY a, ROLLUP(b, (c, d)), CUBE(e)"},
+      {"SELECT GROUPING(a) FROM t GROUP BY GROUPING SETS(a, (a, b), (), ROLLUP(a), CUBE(a, b))"},
       {"WITH a AS (SELECT 1), `b c` AS (FROM a) SELECT * FROM a, `b c`"},
       {"WITH RECURSIVE a AS (SELECT 1) (SELECT 2) ORDER BY 1"},
       {"(SELECT 1)"},

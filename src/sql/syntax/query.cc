@@ -235,10 +235,37 @@ void Grammar::GroupBy(Query* query) {
 
 ExprPtr Grammar::GroupingItem() {
   const Position position = tokens_.position();
-  if (tokens_.Is("ROLLUP") || tokens_.Is("CUBE")) Unsupported(position, "ROLLUP and CUBE are");
-  if (tokens_.Is("GROUPING") && tokens_.Is("SETS", 1)) Unsupported(position, "GROUPING SETS is");
-  if (tokens_.Is("(") && tokens_.Is(")", 1)) Unsupported(position, "GROUP BY () is");
-  return Expression();
+  if (tokens_.Is("ROLLUP") || tokens_.Is("CUBE")) return RollupOrCube();
+  if (tokens_.Is("(") && tokens_.Is(")", 1)) return EmptyGroupingSet();
+  if (!tokens_.Is("GROUPING") || !tokens_.Is("SETS", 1)) return Expression();
+  ExprPtr sets = Make(Expr::Kind::kGrouping, position);
+  sets->text = "GROUPING SETS";
+  tokens_.Skip(2);
+  tokens_.Expect("(");
+  List([&] {
+    const bool is_empty = tokens_.Is("(") && tokens_.Is(")", 1);
+    const bool is_list = tokens_.Is("ROLLUP") || tokens_.Is("CUBE");
+    sets->children.push_back(is_empty ? EmptyGroupingSet() : is_list ? RollupOrCube() : Expression());
+  });
+  tokens_.Expect(")", {")", ","});
+  return sets;
+}
+
+ExprPtr Grammar::RollupOrCube() {
+  ExprPtr list = Make(Expr::Kind::kGrouping, tokens_.position());
+  list->text = tokens_.Is("CUBE") ? "CUBE" : "ROLLUP";
+  tokens_.Skip();
+  tokens_.Expect("(");
+  List([&] { list->children.push_back(Expression()); });
+  tokens_.Expect(")", {")", ","});
+  return list;
+}
+
+ExprPtr Grammar::EmptyGroupingSet() {
+  ExprPtr set = Make(Expr::Kind::kGrouping, tokens_.position());
+  set->text = "()";
+  tokens_.Skip(2);
+  return set;
 }
 
 // WINDOW name AS window, ...

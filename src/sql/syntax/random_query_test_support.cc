@@ -362,6 +362,17 @@ QueryPtr RandomQuery::OneQuery(int depth) {
   return query;
 }
 
+ExprPtr RandomQuery::Grouping(int depth) {
+  ExprPtr grouping = Make(Kind::kGrouping, Pick<std::string>({"ROLLUP", "CUBE", "GROUPING SETS", "()"}));
+  if (grouping->text == "()") return grouping;
+  grouping->children = Expressions(depth, 1);
+  if (grouping->text == "GROUPING SETS" && depth < kDepthMax && Chance(40)) {
+    ExprPtr inside = Grouping(depth + 1);
+    if (inside->text != "GROUPING SETS") grouping->children.push_back(std::move(inside));
+  }
+  return grouping;
+}
+
 QueryPtr RandomQuery::Select(int depth) {
   auto query = std::make_unique<Query>();
   query->distinct = Chance(20);
@@ -372,6 +383,7 @@ QueryPtr RandomQuery::Select(int depth) {
   if (Chance(70)) query->from = Joins(depth + 1);
   if (Chance(30)) query->where = Expression(depth + 1);
   if (Chance(20)) query->group_by = Expressions(depth, 1);
+  if (Chance(10)) query->group_by.push_back(Grouping(depth));
   query->group_by_all = query->group_by.empty() && Chance(10);
   if (Chance(10)) query->having = Expression(depth + 1);
   if (Chance(10)) query->qualify = Expression(depth + 1);

@@ -49,6 +49,7 @@ class RandomQuery {
   std::vector<Hint> Hints(int depth);
 
   QueryPtr OneQuery(int depth);
+  ExprPtr Grouping(int depth);
   QueryPtr Select(int depth);
   SelectItem Item(int depth);
   std::vector<SelectItem> Items(int depth, bool takes_stars);

@@ -43,10 +43,10 @@ void Dumper::Texts(std::string_view name, const std::vector<std::string>& texts)
 
 void Dumper::One(const Expr& expr) {
   static constexpr std::string_view kKinds[] = {
-      "null",      "bool",   "int",       "float",    "string", "bytes",       "date",    "timestamp",
-      "parameter", "name",   "field",     "star",     "index",  "unary",       "binary",  "is",
-      "between",   "in",     "in-unnest", "in-query", "case",   "cast",        "extract", "interval",
-      "array",     "struct", "lambda",    "call",     "query",  "array-query", "exists"};
+      "null",      "bool",   "int",       "float",    "string",   "bytes", "date",        "timestamp",
+      "parameter", "name",   "field",     "star",     "index",    "unary", "binary",      "is",
+      "between",   "in",     "in-unnest", "in-query", "case",     "cast",  "extract",     "interval",
+      "array",     "struct", "lambda",    "call",     "grouping", "query", "array-query", "exists"};
   Add(fmt::format("({}", kKinds[static_cast<size_t>(expr.kind)]));
   if (!expr.text.empty()) Add(" " + QuotedBytes(expr.text).substr(1));
   Flag(expr.boolean, "true");

@@ -115,8 +115,9 @@ struct Expr {
     kInterval,  // INTERVAL children[0] text; the part in upper case
     kArray,     // [ARRAY[<type>]] [children...]; `type`: null unless written
     kStruct,  // (a, b), STRUCT[<type>](a AS x, ...); `names`: one a child, empty where there is none; `is_tuple`
-    kLambda,  // names -> children[0]
-    kCall,    // a function call: `call`
+    kLambda,    // names -> children[0]
+    kCall,      // a function call: `call`
+    kGrouping,  // in GROUP BY only, by `text`: ROLLUP, CUBE, GROUPING SETS of `children`; () without any
     // --- Queries.  `query`.
     kScalarQuery,
     kArrayQuery,   // ARRAY(query)

@@ -11,7 +11,7 @@ namespace sonde::sql {
 std::vector<Function> StringFunctions() {
   std::vector<Function> functions;
   for (const auto part : {StringSizeFunctions, StringPieceFunctions, StringAssemblyFunctions,
-                          StringSearchFunctions, StringCaseFunctions}) {
+                          StringSearchFunctions, StringCaseFunctions, ViewParameterFunctions}) {
     std::vector<Function> some = part();
     functions.insert(functions.end(), std::make_move_iterator(some.begin()),
                      std::make_move_iterator(some.end()));

@@ -125,12 +125,14 @@ absl::StatusOr<int64_t> TimestampBucketSince1950(Call& call, int64_t micros, int
 // Nothing: the piece begins before the first date.
 std::optional<int64_t> StartOfMonths(int64_t days, int64_t months, int64_t origin) {
   constexpr DatePart kMonths = {.kind = DatePartKind::kMonth};
-  // Months between the dates' own; the last piece may begin later in its month than the day.
-  const int64_t distance = DatePartsBetween(kMonths, days, origin);
-  const int64_t before = FloorDivide(distance, months) * months;
-  std::optional<int64_t> start = AddToDate(kMonths, origin, before);
-  if (start.has_value() && *start > days) start = AddToDate(kMonths, origin, before - months);
-  return start;
+  // GoogleSQL's rule: a month is not over on a day before the origin's, unless each of the two days is its month's last.
+  // So a piece may begin, in a month that is too short for the origin's day, a day after the date that it begins on.
+  const CivilDate date = CivilOf(days);
+  const CivilDate first = CivilOf(origin);
+  const auto is_last = [](const CivilDate& of) { return of.day == DaysInMonth(of.year, of.month); };
+  int64_t distance = DatePartsBetween(kMonths, days, origin);
+  if (date.day < first.day && !(is_last(date) && is_last(first))) --distance;
+  return AddToDate(kMonths, origin, FloorDivide(distance, months) * months);
 }
 
 absl::StatusOr<int64_t> DateBucket(Call& call, int64_t days, int64_t count, std::string_view part,

@@ -2,7 +2,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <memory>
+
 #include "access/http_rules.h"
+#include "access/rates/principal_rates.h"
 #include "access/resource.h"
 #include "base/format.h"
 
@@ -26,10 +30,40 @@ std::string ResourceOf(const HttpRule& rule, const Router::Match& match, std::st
   return resource;
 }
 
-HttpResponse Unauthenticated() {
+// A browser that somebody has sent to the page is shown the login; scripts and programs are told that they proved nobody.
+bool WantsThePage(const HttpRequest& request) {
+  const bool is_page = request.path == "/" || request.path == "/index.html";
+  return is_page && request.method == "GET" &&
+         request.Header("accept").value_or("").find("text/html") != std::string::npos;
+}
+
+HttpResponse Unauthenticated(const HttpRequest& request, bool has_login) {
+  if (has_login && WantsThePage(request)) {
+    HttpResponse response{.code = 303, .content_type = "text/plain", .body = "See login\n"};
+    response.headers.emplace_back("Location", "login");
+    response.headers.emplace_back("Cache-Control", "no-store");
+    return response;
+  }
   HttpResponse response = ErrorResponse(401, "UNAUTHENTICATED", kBadCredentials);
   response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"sonde\"");
   return response;
+}
+
+HttpResponse OverLimit(const absl::Status& status) {
+  HttpResponse response = ErrorResponse(429, "RESOURCE_EXHAUSTED", std::string(status.message()));
+  response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+// SQL reads, whatever it asks for: the tables are those of its body.
+RateKind RateKindOf(const HttpRule& rule) {
+  const auto has = [&](std::string_view verb) {
+    return std::any_of(rule.permissions.begin(), rule.permissions.end(),
+                       [&](std::string_view name) { return name.ends_with(verb); });
+  };
+  if (has(".mutateRows")) return RateKind::kWrite;
+  const bool is_sql = rule.method == "POST" && rule.door == Door::kAuthenticated;
+  return has(".readRows") || is_sql ? RateKind::kRead : RateKind::kOther;
 }
 
 HttpResponse Denied(std::string_view message) { return ErrorResponse(403, "PERMISSION_DENIED", message); }
@@ -40,18 +74,30 @@ std::optional<HttpResponse> HttpDoor::Refuse(HttpRequest* request, const Router:
   const HttpRule* const rule =
       match.route == nullptr ? nullptr : FindHttpRule(match.route->method, match.route->path);
   if (rule != nullptr && rule->door == Door::kOpen) return std::nullopt;
-  const std::string authorization = request->Header("authorization").value_or("");
   const absl::Time now = absl::FromUnixMicros(clock_->NowMicros());
   std::string cause;
-  absl::StatusOr<PrincipalRef> principal = access_->Authenticate(
-      {.authorization = authorization, .certificate = request->peer_certificate}, now, &cause);
+  absl::StatusOr<PrincipalRef> principal = Authenticate(*request, now, &cause);
   if (!principal.ok()) {
     Write({.kind = AuditEvent::Kind::kUnauthenticated, .status = principal.status().code(), .cause = cause},
           *request, nullptr);
-    return Unauthenticated();
+    return Unauthenticated(*request, sessions_ != nullptr);
   }
+  const bool may_be_forged = (*principal)->proof == Proof::kSession && request->method != "GET" &&
+                             !request->Header("origin").has_value() &&
+                             request->Header("sec-fetch-site") != "same-origin";
+  if (may_be_forged) return Denied("A request of a session must say its Origin, unless it is a GET.");
   if (match.route == nullptr) return std::nullopt;  // 404 or 405 to those who may know
   if (rule == nullptr) return Denied("Access denied. The route is in no table of permissions.");
+  absl::StatusOr<PrincipalRates::Place> place = access_->rates()->Admit(**principal, RateKindOf(*rule), now);
+  if (!place.ok()) return OverLimit(place.status());
+  if (place->IsCounted()) {
+    // A function must be able to be copied.
+    request->count_bytes = [this,
+                            held = std::make_shared<PrincipalRates::Place>(*std::move(place))](size_t bytes) {
+      held->Charge(bytes, absl::FromUnixMicros(clock_->NowMicros()));
+    };
+  }
+  request->principal = *principal;
   request->check_access = [this, request, principal = *principal](Permission permission,
                                                                   std::string_view resource) {
     return Check(*principal, permission, resource, *request);
@@ -66,6 +112,30 @@ std::optional<HttpResponse> HttpDoor::Refuse(HttpRequest* request, const Router:
     if (!status.ok()) return Denied(std::string(status.message()));
   }
   return std::nullopt;
+}
+
+absl::StatusOr<PrincipalRef> HttpDoor::Authenticate(const HttpRequest& request, absl::Time now,
+                                                    std::string* cause) const {
+  const std::string authorization = request.Header("authorization").value_or("");
+  const std::string cookie =
+      authorization.empty() && sessions_ != nullptr ? request.Cookie(kSessionCookie).value_or("") : "";
+  if (cookie.empty()) {
+    return access_->Authenticate({.authorization = authorization, .certificate = request.peer_certificate},
+                                 now, cause);
+  }
+  const std::optional<WebSession> session = sessions_->Find(cookie, now);
+  if (!session.has_value()) {
+    *cause = "there is no such session, or it has ended";
+    return absl::UnauthenticatedError(kBadCredentials);
+  }
+  const Sha256Digest& digest = session->token_sha256;
+  absl::StatusOr<PrincipalRef> bearer = access_->AuthenticateToken(
+      session->token_id, {reinterpret_cast<const char*>(digest.data()), digest.size()}, now, cause);
+  if (!bearer.ok()) return bearer.status();
+  Principal principal = **bearer;
+  principal.proof = Proof::kSession;
+  principal.until = std::min(principal.until, session->until);
+  return std::make_shared<const Principal>(std::move(principal));
 }
 
 absl::Status HttpDoor::Check(const Principal& principal, Permission permission, std::string_view resource,

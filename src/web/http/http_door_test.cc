@@ -42,10 +42,10 @@ class HttpDoorTest : public testing::Test {
   HttpDoor door_{&it_.access, nullptr, &clock_, kSeries};
 };
 
-TEST_F(HttpDoorTest, OnlyHealthIsOpen) {
+TEST_F(HttpDoorTest, OnlyHealthAndLoginAreOpen) {
   for (const HttpRule& rule : AllHttpRules()) {
-    const bool is_health = rule.path == "/healthz" || rule.path == "/readyz";
-    EXPECT_EQ(CodeOf(std::string(rule.method), std::string(rule.path), ""), is_health ? 0 : 401) << rule.path;
+    const bool is_open = rule.path == "/healthz" || rule.path == "/readyz" || rule.path == "/login";
+    EXPECT_EQ(CodeOf(std::string(rule.method), std::string(rule.path), ""), is_open ? 0 : 401) << rule.path;
   }
   EXPECT_EQ(CodeOf("GET", "/nowhere", ""), 401);
   EXPECT_EQ(CodeOf("GET", "/nowhere", "Bearer good"), 0);
@@ -68,6 +68,37 @@ TEST_F(HttpDoorTest, AsksForTheTableOfThePath) {
   it_.Grant(kTable, kReaderRole);
   EXPECT_EQ(CodeOf("GET", kTablePath, "Bearer good"), 0);
   EXPECT_EQ(CodeOf("GET", kTablePath, "Bearer forged"), 401);
+}
+
+TEST_F(HttpDoorTest, ACallerOverALimitIsToldToComeBack) {
+  AccessControl::Configuration configuration;
+  configuration.limits = {{{}, {.reads_per_second = 1, .bytes_per_second = 100}}};
+  it_.Grant(kTable, kReaderRole);
+  it_.access.Configure(configuration);
+  const ManualClock clock(1'795'593'600'000'000);
+  const HttpDoor door(&it_.access, nullptr, &clock, kSeries);
+  const auto code_of = [&](const std::string& path, const std::string& header) {
+    HttpRequest one{.method = "GET", .path = path};
+    if (!header.empty()) one.headers["authorization"] = header;
+    const auto response = door.Refuse(&one, router_.Find("GET", path));
+    return response.has_value() ? response->code : 0;
+  };
+  HttpRequest request{.method = "GET", .path = kTablePath};
+  request.headers["authorization"] = "Bearer good";
+  const auto match = router_.Find("GET", kTablePath);
+  ASSERT_FALSE(door.Refuse(&request, match).has_value());
+  ASSERT_TRUE(request.count_bytes);
+  HttpRequest next = request;
+  const auto refused = door.Refuse(&next, match);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->code, 429);
+  EXPECT_THAT(refused->headers, testing::Contains(testing::Pair("Retry-After", "1")));
+  EXPECT_THAT(refused->body, HasSubstr("The quota of 1 reads a second"));
+  EXPECT_EQ(code_of("/ping", "Bearer good"), 0) << "it is no read";
+  request.count_bytes(1'000'000);
+  EXPECT_EQ(code_of("/ping", "Bearer good"), 429);
+  EXPECT_EQ(code_of("/ping", "Bearer forged"), 401);
+  EXPECT_EQ(code_of("/healthz", ""), 0);
 }
 
 TEST_F(HttpDoorTest, SeriesAreOfTheirInstance) {

@@ -71,6 +71,22 @@ std::optional<std::string> HttpRequest::Header(const std::string& lower_case_nam
   return found->second;
 }
 
+std::optional<std::string> HttpRequest::Cookie(std::string_view name) const {
+  const std::string header = Header("cookie").value_or("");
+  std::string_view rest = header;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(';'), rest.size());
+    std::string_view pair = rest.substr(0, end);
+    while (pair.starts_with(' ')) pair.remove_prefix(1);
+    while (pair.ends_with(' ')) pair.remove_suffix(1);
+    const size_t equals = pair.find('=');
+    if (equals != std::string_view::npos && pair.substr(0, equals) == name)
+      return std::string(pair.substr(equals + 1));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return std::nullopt;
+}
+
 std::string HttpRequest::Caller() const {
   constexpr size_t kAgentBytesShown = 200;
   const std::string agent = Header("user-agent").value_or("");

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "access/permission.h"
 #include "base/byte_source.h"
 #include "identity/authenticator.h"
+#include "identity/principal.h"
 
 namespace sonde {
 
@@ -32,13 +34,20 @@ struct HttpRequest {
   // Whether the client has closed the connection, or its side of it; a system call.  Any thread may ask while
   // the handler runs.  Unset: nobody can tell.
   std::function<bool()> is_client_gone;
+  // Who has proven to be the caller.  Null: authentication is off, or the route is open.
+  std::shared_ptr<const Principal> principal;
   // For handlers that learn only from the body which resource is asked for: PERMISSION_DENIED if the caller lacks the permission on
   // `resource`.  Only while the handler runs.  Unset: there is no access control.
   std::function<absl::Status(Permission permission, std::string_view resource)> check_access;
+  // Counts bytes of the request's body and of its answer against the caller's limits, as long as the request is there.  Unset: nobody
+  // counts.
+  std::function<void(size_t bytes)> count_bytes;
 
   // nullopt when it is not there.
   std::optional<std::string> Query(const std::string& name) const;
   std::optional<std::string> Header(const std::string& lower_case_name) const;
+  // The value of a cookie; the first one of this name.
+  std::optional<std::string> Cookie(std::string_view name) const;
   // The caller in words: program and address.
   std::string Caller() const;
 };

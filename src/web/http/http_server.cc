@@ -92,7 +92,8 @@ bool IsClosed(int socket) {
 }
 
 // Sends the parts of an answer as they are made.  False: it broke off.
-bool SendStream(const HttpResponse& response, const ResponseForm& form, Connection* connection) {
+bool SendStream(const HttpResponse& response, const ResponseForm& form, const HttpRequest& request,
+                Connection* connection) {
   std::string part;
   for (bool has_more = true; has_more;) {
     part.clear();
@@ -102,6 +103,7 @@ bool SendStream(const HttpResponse& response, const ResponseForm& form, Connecti
       return false;
     }
     has_more = *more;
+    if (request.count_bytes) request.count_bytes(part.size());
     if (!part.empty() && form.is_http_1_0) connection->out += part;
     if (!part.empty() && !form.is_http_1_0) {
       fmt::format_to(std::back_inserter(connection->out), "{:x}\r\n", part.size());
@@ -114,19 +116,21 @@ bool SendStream(const HttpResponse& response, const ResponseForm& form, Connecti
 }
 
 // Leaves in connection->out what the client has not taken at once.  False: an answer broke off.
-bool SendResponse(HttpResponse response, const ResponseForm& form, Connection* connection) {
+bool SendResponse(HttpResponse response, const ResponseForm& form, const HttpRequest& request,
+                  Connection* connection) {
   connection->closes = form.closes;
   connection->out = ResponseHead(response, form);
   connection->out_at = 0;
   if (form.is_head_only) return true;
   if (response.stream) {
-    if (SendStream(response, form, connection)) return true;
+    if (SendStream(response, form, request, connection)) return true;
     connection->out.clear();
     connection->out_at = 0;
     connection->closes = true;
     return false;
   }
   if (response.code == 204 || response.code == 304) return true;
+  if (request.count_bytes) request.count_bytes(response.body.size());
   if (response.body.size() > kShortBodyBytesMax && connection->Send() && connection->IsSent()) {
     connection->out = std::move(response.body);
   } else {
@@ -201,7 +205,7 @@ struct HttpServer::Parts {
     if (!AnswerEarly(&request, &match, &response)) {
       const Route& route = *match.route;
       request.parts = std::move(match.parts);
-      absl::StatusOr<ByteSource> source = BodyOf(*head, route, connection);
+      absl::StatusOr<ByteSource> source = BodyOf(*head, route, connection, request.count_bytes);
       if (!source.ok()) {
         response = ErrorResponse(415, "INVALID_ARGUMENT", std::string(source.status().message()));
       } else {
@@ -223,16 +227,20 @@ struct HttpServer::Parts {
     return response;
   }
 
+  // `count_bytes`: as HttpRequest's.
   static absl::StatusOr<ByteSource> BodyOf(const RequestHead& head, const Route& route,
-                                           Connection* connection) {
+                                           Connection* connection,
+                                           const std::function<void(size_t)>& count_bytes) {
     connection->BeginBody();
-    ByteSource wire = [connection, must_ask = head.expects_continue](
+    ByteSource wire = [connection, count_bytes, must_ask = head.expects_continue](
                           char* buffer, size_t bytes_max) mutable -> absl::StatusOr<size_t> {
       if (std::exchange(must_ask, false) && connection->unread().empty()) {
         connection->out = "HTTP/1.1 100 Continue\r\n\r\n";
         if (absl::Status status = connection->SendAll(); !status.ok()) return status;
       }
-      return connection->Read(buffer, bytes_max);
+      absl::StatusOr<size_t> bytes = connection->Read(buffer, bytes_max);
+      if (bytes.ok() && count_bytes) count_bytes(*bytes);
+      return bytes;
     };
     ByteSource body = Unframed(head, std::move(wire), 2 * route.body_bytes_max + kFramingBytesMax);
     const std::string coding = head.request.Header("content-encoding").value_or("");
@@ -272,7 +280,8 @@ struct HttpServer::Parts {
     }
     form.closes = form.closes || (response.stream && form.is_http_1_0);
     counts->AddAnswer(response.code);
-    if (!SendResponse(std::move(response), form, connection)) counts->AddCut(HttpCounts::Cut::kBrokenOff);
+    if (!SendResponse(std::move(response), form, head.request, connection))
+      counts->AddCut(HttpCounts::Cut::kBrokenOff);
     connection->Send();
   }
 
@@ -334,6 +343,10 @@ HttpServer::~HttpServer() {
   parts_->lobby->End();
   parts_->queue.reset();
 }
+
+void HttpServer::End(absl::Duration grace) { parts_->lobby->End(absl::ToChronoMilliseconds(grace)); }
+
+void HttpServer::HurryEnd() { parts_->lobby->HurryEnd(); }
 
 int HttpServer::port() const { return parts_->port; }
 

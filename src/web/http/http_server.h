@@ -15,6 +15,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "tls/context.h"
 #include "web/http/http_counts.h"
 #include "web/http/http_door.h"
@@ -44,6 +45,10 @@ class HttpServer {
   // Takes no new connections, finishes the requests under way.  Clients are waited for no longer than
   // kStallSeconds.
   ~HttpServer();
+  // As the destructor, but requests under way may go on for `grace`.
+  void End(absl::Duration grace);
+  // Any thread: ends the grace now, where another thread waits in End.
+  void HurryEnd();
 
   int port() const;
   // http://HOST:PORT/, or https:// with TLS

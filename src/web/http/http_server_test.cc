@@ -102,11 +102,11 @@ class HttpServerTest : public testing::Test {
                   };
                   return absl::OkStatus();
                 }});
-    // Works until its client has gone, or for 10 seconds; says whether one left.
+    // Works until its client has gone, it may end, or for 10 seconds; says whether one left.
     router.Add({"GET", "/works", [this](const HttpRequest& request, HttpBody*, HttpResponse*) {
                   const auto interrupted = InterruptedWhenGone(request);
                   is_working_ = true;
-                  for (int i = 0; i < 1'000; ++i) {
+                  for (int i = 0; i < 1'000 && !may_end_; ++i) {
                     if (!interrupted().ok()) {
                       was_left_ = true;
                       return interrupted();
@@ -130,7 +130,7 @@ class HttpServerTest : public testing::Test {
 
   absl::Status ready_;
   int posts_ = 0;
-  std::atomic<bool> is_working_ = false, was_left_ = false;
+  std::atomic<bool> is_working_ = false, was_left_ = false, may_end_ = false;
   std::unique_ptr<HttpServer> server_;
 };
 
@@ -485,6 +485,38 @@ TEST_F(HttpServerTest, CountsAnswersAndWhatItCutsOff) {
   EXPECT_EQ(value("sonde_http_answers_total", "200"), 3);  // the one that broke off had begun well
   EXPECT_GE(value("sonde_http_cut_total", "connections"), 40);
   EXPECT_LE(value("sonde_http_connections", ""), 10);
+}
+
+TEST_F(HttpServerTest, ARequestUnderWayHasTheGraceAndNobodyElseIsLetIn) {
+  std::string answer;
+  std::thread asking([&] { answer = Get(server_->port(), "/works"); });
+  while (!is_working_) usleep(1'000);
+  std::thread ending([this] { server_->End(absl::Hours(1)); });
+  usleep(200'000);
+  const int late = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(server_->port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_NE(connect(late, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  close(late);
+  may_end_ = true;
+  asking.join();
+  ending.join();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK"));
+}
+
+TEST_F(HttpServerTest, AGraceThatIsCutShortCutsOffThoseUnderWay) {
+  std::string answer;
+  std::thread asking([&] { answer = Get(server_->port(), "/works"); });
+  while (!is_working_) usleep(1'000);
+  std::thread ending([this] { server_->End(absl::Hours(1)); });
+  usleep(100'000);
+  server_->HurryEnd();
+  ending.join();
+  asking.join();
+  EXPECT_TRUE(was_left_);
+  EXPECT_EQ(answer, "");
 }
 
 TEST_F(HttpServerTest, APortIsNotShared) {

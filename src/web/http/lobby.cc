@@ -62,11 +62,18 @@ void Lobby::Begin() {
   thread_ = std::thread([this] { Run(); });
 }
 
-void Lobby::End() {
+void Lobby::End(std::chrono::milliseconds patience) {
   if (!thread_.joinable()) return;
+  Clock::time_point never = Clock::time_point::max();
+  cut_at_.compare_exchange_strong(never, Clock::now() + patience);  // unless somebody hurries already
   must_end_ = true;
   Wake();
   thread_.join();
+}
+
+void Lobby::HurryEnd() {
+  cut_at_ = Clock::now();
+  Wake();
 }
 
 Lobby::~Lobby() {
@@ -124,7 +131,6 @@ void Lobby::EndListening() {
   is_ending_ = true;
   Listen(false);
   shutdown(listening_socket_, SHUT_RDWR);
-  end_ = Clock::now() + seconds(kStallSeconds);
   std::vector<Guest*> idle;
   for (const auto& [socket, guest] : guests_) {
     if (guest->state == State::kReading || guest->state == State::kHandshake) idle.push_back(guest.get());
@@ -343,7 +349,7 @@ void Lobby::CheckTimes() {
     if (now >= accept_again_) Listen(true);
     return;
   }
-  if (now < end_) return;
+  if (now < cut_at_.load()) return;
   for (const int socket : served_) shutdown(socket, SHUT_RDWR);
   while (!guests_.empty()) Remove(guests_.begin()->second.get());
 }

@@ -56,8 +56,10 @@ class Lobby {
   ~Lobby();
 
   void Begin();
-  // Takes no new connections, waits for those that are served, and kStallSeconds for clients.
-  void End();
+  // Takes no new connections, and waits for those that are served, whose clients are cut off after `patience`.
+  void End(std::chrono::milliseconds patience = std::chrono::seconds(kStallSeconds));
+  // Any thread: cuts clients off now, where another thread waits in End.
+  void HurryEnd();
 
   void Return(std::unique_ptr<Connection> connection);
   // Whether connections are to be returned as soon as may be.
@@ -106,12 +108,13 @@ class Lobby {
   bool is_listening_ = false;
   Clock::time_point accept_again_;  // when it is not listening
   Clock::time_point next_check_;
-  Clock::time_point end_;  // when those that are served are cut off
   bool is_ending_ = false;
   std::unordered_map<int, std::unique_ptr<Guest>> guests_;  // by socket
   std::unordered_set<int> served_;                          // sockets
 
   std::atomic<bool> must_end_ = false;
+  std::atomic<Clock::time_point> cut_at_ =
+      Clock::time_point::max();  // when those that are served are cut off
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<Connection>> returned_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;

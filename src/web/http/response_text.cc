@@ -23,6 +23,8 @@ std::string_view ReasonOf(int code) {
       return "OK";
     case 204:
       return "No Content";
+    case 303:
+      return "See Other";
     case 304:
       return "Not Modified";
     case 400:

@@ -122,12 +122,12 @@ Metadata Begin(const Tables& tables, const Request& request) {
 }
 
 template <typename Metadata>
-void Finish(const Tables& tables, Operations* operations, const AuthorizedView& view, Metadata metadata,
-            google::longrunning::Operation* response) {
+absl::Status Finish(const Tables& tables, Operations* operations, const AuthorizedView& view,
+                    Metadata metadata, google::longrunning::Operation* response) {
   *metadata.mutable_finish_time() = TimeUtil::MicrosecondsToTimestamp(tables.clock().NowMicros());
   admin::AuthorizedView full;
   ViewToProto(view, admin::AuthorizedView::FULL, &full);
-  *response = operations->Done(view.name, metadata, full);
+  return operations->Done(view.name, metadata, full, response);
 }
 
 }  // namespace
@@ -172,8 +172,7 @@ absl::Status CreateAuthorizedView(Tables* tables, Operations* operations,
   absl::StatusOr<AuthorizedViewRef> view = tables->catalog().CreateView(*std::move(parsed));
   if (!view.ok()) return view.status();
   spdlog::info("created authorized view {}", (*view)->name);
-  Finish(*tables, operations, **view, std::move(metadata), response);
-  return absl::OkStatus();
+  return Finish(*tables, operations, **view, std::move(metadata), response);
 }
 
 absl::Status UpdateAuthorizedView(Tables* tables, Operations* operations,
@@ -186,8 +185,7 @@ absl::Status UpdateAuthorizedView(Tables* tables, Operations* operations,
   absl::StatusOr<AuthorizedViewRef> view = tables->catalog().UpdateView(asked.name(), asked.etag(), *change);
   if (!view.ok()) return view.status();
   spdlog::info("updated authorized view {}", (*view)->name);
-  Finish(*tables, operations, **view, std::move(metadata), response);
-  return absl::OkStatus();
+  return Finish(*tables, operations, **view, std::move(metadata), response);
 }
 
 absl::Status ListAuthorizedViews(const Catalog& catalog, const admin::ListAuthorizedViewsRequest& request,

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "table/tables.h"
-#include "wire/admin/operations.h"
+#include "wire/operations/operations.h"
 
 namespace sonde {
 

@@ -36,14 +36,14 @@ class AuthorizedViewsTest : public testing::Test {
     auto request = Text<admin::CreateAuthorizedViewRequest>("authorized_view { " + view + " }");
     request.set_parent(kTable);
     request.set_authorized_view_id(id);
-    return CreateAuthorizedView(&tables_, &operations_, request, &operation_);
+    return CreateAuthorizedView(&tables_, operations_.get(), request, &operation_);
   }
 
   absl::Status Update(const std::string& view, const std::vector<std::string>& paths) {
     auto request = Text<admin::UpdateAuthorizedViewRequest>("authorized_view { " + view + " }");
     if (request.authorized_view().name().empty()) request.mutable_authorized_view()->set_name(kView);
     for (const std::string& path : paths) request.mutable_update_mask()->add_paths(path);
-    return UpdateAuthorizedView(&tables_, &operations_, request, &operation_);
+    return UpdateAuthorizedView(&tables_, operations_.get(), request, &operation_);
   }
 
   admin::AuthorizedView Get(admin::AuthorizedView::ResponseView part = admin::AuthorizedView::FULL) {
@@ -66,7 +66,7 @@ class AuthorizedViewsTest : public testing::Test {
   std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
   Tables tables_{engine_.get(), catalog_.get(), &clock_, 1};
-  Operations operations_{1};
+  std::unique_ptr<Operations> operations_ = *Operations::Open(engine_.get(), &clock_);
   google::longrunning::Operation operation_;
 };
 

@@ -1,7 +1,6 @@
 #include "wire/admin/backups.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/empty.pb.h>
 #include <google/protobuf/util/time_util.h>
 #include <spdlog/spdlog.h>
 
@@ -18,7 +17,7 @@
 #include "base/format.h"
 #include "base/hash.h"
 #include "model/names.h"
-#include "wire/admin/schemas.h"
+#include "wire/admin/backup_operations.h"
 #include "wire/call/requests.h"
 #include "wire/resources/cluster_rules.h"
 
@@ -34,37 +33,8 @@ constexpr std::string_view kAnyCluster = "-";
 
 absl::Time NowOf(const BackupParts& parts) { return absl::FromUnixMicros(parts.clock->NowMicros()); }
 
-Timestamp ToTimestamp(absl::Time time) { return TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(time)); }
-
 std::string TextOf(absl::Time time) {
   return absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone());
-}
-
-void BackupToProto(const Backup& backup, admin::Backup* out) {
-  out->set_name(backup.name);
-  out->set_source_table(backup.source_table);
-  out->set_source_backup(backup.source_backup);
-  *out->mutable_start_time() = ToTimestamp(backup.start);
-  if (backup.end.has_value()) *out->mutable_end_time() = ToTimestamp(*backup.end);
-  *out->mutable_expire_time() = ToTimestamp(backup.expire);
-  if (backup.hot_to_standard.has_value()) {
-    *out->mutable_hot_to_standard_time() = ToTimestamp(*backup.hot_to_standard);
-  }
-  out->set_size_bytes(backup.size_bytes);
-  out->set_state(backup.state == BackupState::kReady ? admin::Backup::READY : admin::Backup::CREATING);
-  out->set_backup_type(backup.type == BackupType::kHot ? admin::Backup::HOT : admin::Backup::STANDARD);
-  out->mutable_encryption_info()->set_encryption_type(admin::EncryptionInfo::GOOGLE_DEFAULT_ENCRYPTION);
-}
-
-admin::BackupInfo InfoOf(const Backup& backup) {
-  admin::BackupInfo info;
-  InfoToProto({.backup = backup.name,
-               .source_table = backup.source_table,
-               .source_backup = backup.source_backup,
-               .start_micros = absl::ToUnixMicros(backup.start),
-               .end_micros = absl::ToUnixMicros(backup.end.value_or(backup.start))},
-              &info);
-  return info;
 }
 
 // A time that a client sends, between `least` and `most` from `from` on.
@@ -120,7 +90,7 @@ absl::StatusOr<NewBackup> ParseNewBackup(const admin::CreateBackupRequest& reque
   }
   if (!admin::Backup::BackupType_IsValid(asked.backup_type()))
     return UnknownValue("backup_type", asked.backup_type());
-  NewBackup wanted{.name = fmt::format("{}/backups/{}", request.parent(), request.backup_id())};
+  NewBackup wanted{.name = fmt::format("{}/backups/{}", request.parent(), request.backup_id()), .start = now};
   if (asked.backup_type() == admin::Backup::HOT) wanted.type = BackupType::kHot;
   const absl::StatusOr<absl::Time> expire =
       ParseExpiry(asked.has_expire_time(), asked.expire_time(), now, kBackupKeptMax);
@@ -132,12 +102,11 @@ absl::StatusOr<NewBackup> ParseNewBackup(const admin::CreateBackupRequest& reque
   return wanted;
 }
 
-admin::OperationProgress Done(absl::Time start, absl::Time end) {
-  admin::OperationProgress progress;
-  progress.set_progress_percent(100);
-  *progress.mutable_start_time() = ToTimestamp(start);
-  *progress.mutable_end_time() = ToTimestamp(end);
-  return progress;
+// ALREADY_EXISTS: there is a backup of the name.
+absl::Status CheckBackupIsNew(const Backups& backups, const std::string& name) {
+  const absl::Status found = backups.Find(name).status();
+  if (absl::IsNotFound(found)) return absl::OkStatus();
+  return found.ok() ? absl::AlreadyExistsError(fmt::format("Backup already exists: {}", name)) : found;
 }
 
 // The beginning of the names of all backups that a parent has: projects/P/instances/I/clusters/C, where I and C may be '-'.
@@ -174,20 +143,15 @@ absl::Status CreateBackup(const BackupParts& parts, const admin::CreateBackupReq
                           google::longrunning::Operation* response) {
   const absl::StatusOr<NewBackup> wanted = ParseNewBackup(request, NowOf(parts));
   if (!wanted.ok()) return wanted.status();
-  const absl::StatusOr<Backup> begun = parts.backups->Begin(*wanted, request.backup().source_table());
-  if (!begun.ok()) return begun.status();
-  const absl::StatusOr<Backup> made = parts.backups->Make(wanted->name);
-  if (!made.ok()) return made.status();
-  spdlog::info("created backup {} of {}", made->name, made->source_table);
+  if (absl::Status status = CheckBackupIsNew(*parts.backups, wanted->name); !status.ok()) return status;
   admin::CreateBackupMetadata metadata;
-  metadata.set_name(made->name);
-  metadata.set_source_table(made->source_table);
-  *metadata.mutable_start_time() = ToTimestamp(made->start);
-  *metadata.mutable_end_time() = ToTimestamp(*made->end);
-  admin::Backup full;
-  BackupToProto(*made, &full);
-  *response = parts.operations->Done(made->name, metadata, full);
-  return absl::OkStatus();
+  metadata.set_name(wanted->name);
+  metadata.set_source_table(request.backup().source_table());
+  *metadata.mutable_start_time() = ToTimestamp(*wanted->start);
+  const auto begin = [&](std::vector<RecordChange> changes) {
+    return parts.backups->Begin(*wanted, request.backup().source_table(), std::move(changes)).status();
+  };
+  return parts.runner->Begin(wanted->name, request, metadata, begin, response);
 }
 
 absl::Status CopyBackup(const BackupParts& parts, const admin::CopyBackupRequest& request,
@@ -199,21 +163,20 @@ absl::Status CopyBackup(const BackupParts& parts, const admin::CopyBackupRequest
   const absl::StatusOr<absl::Time> expire =
       ParseExpiry(request.has_expire_time(), request.expire_time(), now, kBackupCopyKeptMax);
   if (!expire.ok()) return expire.status();
-  const absl::StatusOr<Backup> copy = parts.backups->Copy(
-      request.source_backup(),
-      {.name = fmt::format("{}/backups/{}", request.parent(), request.backup_id()), .expire = *expire});
-  if (!copy.ok()) return copy.status();
-  spdlog::info("copied backup {} to {}", copy->source_backup, copy->name);
+  const NewBackup wanted{.name = fmt::format("{}/backups/{}", request.parent(), request.backup_id()),
+                         .expire = *expire,
+                         .start = now};
+  const absl::StatusOr<Backup> source = parts.backups->Find(request.source_backup());
+  if (!source.ok()) return source.status();
+  if (absl::Status status = CheckBackupIsNew(*parts.backups, wanted.name); !status.ok()) return status;
   admin::CopyBackupMetadata metadata;
-  metadata.set_name(copy->name);
-  if (const absl::StatusOr<Backup> source = parts.backups->Find(request.source_backup()); source.ok()) {
-    *metadata.mutable_source_backup_info() = InfoOf(*source);
-  }
-  *metadata.mutable_progress() = Done(now, NowOf(parts));
-  admin::Backup full;
-  BackupToProto(*copy, &full);
-  *response = parts.operations->Done(copy->name, metadata, full);
-  return absl::OkStatus();
+  metadata.set_name(wanted.name);
+  *metadata.mutable_source_backup_info() = InfoOf(*source);
+  *metadata.mutable_progress()->mutable_start_time() = ToTimestamp(now);
+  const auto begin = [&](std::vector<RecordChange> changes) {
+    return parts.backups->BeginCopy(request.source_backup(), wanted, std::move(changes)).status();
+  };
+  return parts.runner->Begin(wanted.name, request, metadata, begin, response);
 }
 
 absl::Status GetBackup(const BackupParts& parts, const admin::GetBackupRequest& request,
@@ -294,30 +257,19 @@ absl::Status RestoreTable(const BackupParts& parts, const admin::RestoreTableReq
   if (absl::Status status = CheckInstanceName(request.parent()); !status.ok()) return status;
   if (absl::Status status = CheckTableId(request.table_id()); !status.ok()) return status;
   if (absl::Status status = CheckBackupName(request.backup()); !status.ok()) return status;
-  const absl::Time now = NowOf(parts);
-  const absl::StatusOr<Backup> backup = parts.backups->Find(request.backup());
+  const std::string table = fmt::format("{}/tables/{}", request.parent(), request.table_id());
+  if (absl::Status status = parts.backups->Find(request.backup()).status(); !status.ok()) return status;
+  if (absl::Status status = parts.backups->CheckTableIsFree(table); !status.ok()) return status;
+  const absl::StatusOr<Backup> backup = parts.backups->Hold(request.backup());
   if (!backup.ok()) return backup.status();
-  const absl::StatusOr<TableSchemaRef> restored = parts.backups->Restore(
-      request.backup(), fmt::format("{}/tables/{}", request.parent(), request.table_id()));
-  if (!restored.ok()) return restored.status();
-  spdlog::info("restored table {} from {}", (*restored)->name, backup->name);
   admin::RestoreTableMetadata metadata;
-  metadata.set_name((*restored)->name);
+  metadata.set_name(table);
   metadata.set_source_type(admin::BACKUP);
   *metadata.mutable_backup_info() = InfoOf(*backup);
-  *metadata.mutable_progress() = Done(now, NowOf(parts));
-  // Hot backups are as fast as a table from the start.
-  if (backup->type == BackupType::kStandard) {
-    admin::OptimizeRestoredTableMetadata optimized;
-    optimized.set_name((*restored)->name);
-    *optimized.mutable_progress() = Done(NowOf(parts), NowOf(parts));
-    metadata.set_optimize_table_operation_name(
-        parts.operations->Done((*restored)->name, optimized, google::protobuf::Empty()).name());
-  }
-  admin::Table table;
-  ToProto(**restored, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, &table);
-  *response = parts.operations->Done((*restored)->name, metadata, table);
-  return absl::OkStatus();
+  *metadata.mutable_progress()->mutable_start_time() = ToTimestamp(NowOf(parts));
+  absl::Status status = parts.runner->Begin(table, request, metadata, nullptr, response);
+  if (!status.ok()) parts.backups->Release(request.backup());  // otherwise the operation's end does
+  return status;
 }
 
 }  // namespace sonde

@@ -7,17 +7,19 @@
 #include "absl/status/status.h"
 #include "backup/store/backups.h"
 #include "base/clock.h"
-#include "wire/admin/operations.h"
+#include "wire/operations/operation_runner.h"
 
 namespace sonde {
 
 // Nothing is owned.
 struct BackupParts {
   Backups* backups;
-  Operations* operations;
+  OperationRunner* runner;  // of BackupOperationKinds
   const Clock* clock;
 };
 
+// CreateBackup, CopyBackup and RestoreTable answer with an operation that runs; they refuse what can be known to be refused.
+//
 // Errors of these functions: those of the function of Backups of the same name.  INVALID_ARGUMENT: a bad name, a time that is not
 // set or lies outside of its limits (backup/backup.h), an unknown type; of an update: an empty mask, or a path that cannot be
 // updated; of a list: a bad filter, order or page token.
@@ -37,7 +39,6 @@ absl::Status DeleteBackup(const BackupParts& parts,
 absl::Status ListBackups(const BackupParts& parts,
                          const google::bigtable::admin::v2::ListBackupsRequest& request,
                          google::bigtable::admin::v2::ListBackupsResponse* response);
-// The operation's metadata name another one, which settles the restored table: it is done, as the rows come as pages.
 absl::Status RestoreTable(const BackupParts& parts,
                           const google::bigtable::admin::v2::RestoreTableRequest& request,
                           google::longrunning::Operation* response);

@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "engine/memory/memory_engine.h"
+#include "wire/admin/backup_operations.h"
 
 namespace sonde {
 namespace {
@@ -46,8 +48,19 @@ class BackupCallsTest : public testing::Test {
     *request.mutable_backup()->mutable_expire_time() = At(Now() + absl::Hours(6));
     return request;
   }
+  // Waits until the operation that a call has answered has ended.
+  absl::Status Await(const absl::Status& answer) {
+    if (!answer.ok()) return answer;
+    EXPECT_FALSE(operation_.done()) << "the call does not wait";
+    for (int i = 0; i < 10'000 && operations_->Runs(operation_.name()); ++i) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    operation_ = *operations_->Get(operation_.name());
+    EXPECT_TRUE(operation_.done());
+    return {static_cast<StatusCode>(operation_.error().code()), operation_.error().message()};
+  }
   absl::Status Create(const admin::CreateBackupRequest& request) {
-    return CreateBackup(parts_, request, &operation_);
+    return Await(CreateBackup(parts_, request, &operation_));
   }
   absl::StatusOr<admin::Backup> Get(const std::string& id) {
     admin::GetBackupRequest request;
@@ -85,8 +98,9 @@ class BackupCallsTest : public testing::Test {
   std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
   std::unique_ptr<Backups> backups_ = *Backups::Open(engine_.get(), catalog_.get(), &clock_);
-  Operations operations_{1};
-  BackupParts parts_{backups_.get(), &operations_, &clock_};
+  std::unique_ptr<Operations> operations_ = *Operations::Open(engine_.get(), &clock_);
+  OperationRunner runner_{operations_.get(), BackupOperationKinds(backups_.get(), nullptr, &clock_)};
+  BackupParts parts_{backups_.get(), &runner_, &clock_};
   google::longrunning::Operation operation_;
 };
 
@@ -236,7 +250,7 @@ TEST_F(BackupCallsTest, CopiesAcrossProjects) {
   *request.mutable_expire_time() = At(Now() + absl::Hours(24 * 31));
   EXPECT_THAT(std::string(CopyBackup(parts_, request, &operation_).message()), HasSubstr("to 30 days after"));
   *request.mutable_expire_time() = At(Now() + absl::Hours(24 * 30));
-  ASSERT_EQ(CopyBackup(parts_, request, &operation_), absl::OkStatus());
+  ASSERT_EQ(Await(CopyBackup(parts_, request, &operation_)), absl::OkStatus());
   admin::Backup copy;
   admin::CopyBackupMetadata metadata;
   ASSERT_TRUE(operation_.response().UnpackTo(&copy));
@@ -253,7 +267,7 @@ TEST_F(BackupCallsTest, RestoresATableWithAnOperationThatOptimizesIt) {
   request.set_parent("projects/p/instances/j");
   request.set_table_id("restored");
   request.set_backup(BackupName("b"));
-  ASSERT_EQ(RestoreTable(parts_, request, &operation_), absl::OkStatus());
+  ASSERT_EQ(Await(RestoreTable(parts_, request, &operation_)), absl::OkStatus());
   admin::RestoreTableMetadata metadata;
   admin::Table table;
   ASSERT_TRUE(operation_.metadata().UnpackTo(&metadata));
@@ -263,7 +277,10 @@ TEST_F(BackupCallsTest, RestoresATableWithAnOperationThatOptimizesIt) {
   EXPECT_FALSE(table.column_families().at("f").has_gc_rule());
   EXPECT_EQ(metadata.source_type(), admin::BACKUP);
   EXPECT_EQ(metadata.backup_info().source_table(), kTable);
-  const auto optimized = operations_.Get(metadata.optimize_table_operation_name());
+  EXPECT_EQ(metadata.progress().progress_percent(), 100);
+  for (int i = 0; i < 10'000 && operations_->Runs(metadata.optimize_table_operation_name()); ++i)
+    absl::SleepFor(absl::Milliseconds(1));
+  const auto optimized = operations_->Get(metadata.optimize_table_operation_name());
   ASSERT_TRUE(optimized.ok()) << optimized.status();
   EXPECT_TRUE(optimized->response().Is<google::protobuf::Empty>());
   EXPECT_EQ(RestoreTable(parts_, request, &operation_).code(), StatusCode::kAlreadyExists);
@@ -275,7 +292,7 @@ TEST_F(BackupCallsTest, RestoresATableWithAnOperationThatOptimizesIt) {
   hot.mutable_backup()->set_backup_type(admin::Backup::HOT);
   ASSERT_EQ(Create(hot), absl::OkStatus());
   request.set_backup(BackupName("hot"));
-  ASSERT_EQ(RestoreTable(parts_, request, &operation_), absl::OkStatus());
+  ASSERT_EQ(Await(RestoreTable(parts_, request, &operation_)), absl::OkStatus());
   ASSERT_TRUE(operation_.metadata().UnpackTo(&metadata));
   EXPECT_EQ(metadata.optimize_table_operation_name(), "");
 }

@@ -5,8 +5,8 @@
 
 #include "keyviz/key_visualizer.h"
 #include "table/tables.h"
-#include "wire/admin/operations.h"
 #include "wire/call/calls.h"
+#include "wire/operations/operations.h"
 #include "wire/resources/instance_store.h"
 
 namespace sonde {

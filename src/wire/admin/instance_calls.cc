@@ -40,10 +40,10 @@ Metadata BeganWith(const InstanceParts& parts, const Request& request) {
 }
 
 template <typename Metadata, typename Answer>
-void FinishWith(const InstanceParts& parts, const Answer& answer, Metadata metadata,
-                google::longrunning::Operation* response) {
+absl::Status FinishWith(const InstanceParts& parts, const Answer& answer, Metadata metadata,
+                        google::longrunning::Operation* response) {
   *metadata.mutable_finish_time() = NowStamp(parts);
-  *response = parts.operations->Done(answer.name(), metadata, answer);
+  return parts.operations->Done(answer.name(), metadata, answer, response);
 }
 
 absl::Status CheckMask(const google::protobuf::FieldMask& mask) {
@@ -93,8 +93,7 @@ absl::Status CreateInstance(const InstanceParts& parts, const admin::CreateInsta
   if (!created.ok()) return created.status();
   spdlog::info("created instance {}", created->name());
   for (size_t i = 1; i < clusters.size(); ++i) WarnOfOneCopy(clusters[i].name());
-  FinishWith(parts, *created, std::move(metadata), response);
-  return absl::OkStatus();
+  return FinishWith(parts, *created, std::move(metadata), response);
 }
 
 absl::Status GetInstance(const InstanceParts& parts, const admin::GetInstanceRequest& request,
@@ -137,13 +136,13 @@ absl::Status PartialUpdateInstance(const InstanceParts& parts,
         return UpdateInstanceFields(request.instance(), request.update_mask(), instance);
       });
   if (!updated.ok()) return updated.status();
-  FinishWith(parts, *updated, std::move(metadata), response);
-  return absl::OkStatus();
+  return FinishWith(parts, *updated, std::move(metadata), response);
 }
 
 absl::Status DeleteInstance(const InstanceParts& parts, const admin::DeleteInstanceRequest& request) {
   if (absl::Status status = CheckInstanceName(request.name()); !status.ok()) return status;
-  absl::Status status = parts.instances->DeleteInstance(request.name());
+  absl::Status status = parts.operations->CheckNoneRuns(request.name());
+  if (status.ok()) status = parts.instances->DeleteInstance(request.name());
   if (status.ok()) spdlog::info("deleted instance {}", request.name());
   return status;
 }
@@ -164,8 +163,7 @@ absl::Status CreateCluster(const InstanceParts& parts, const admin::CreateCluste
     (*metadata.mutable_tables())[table->name].set_state(
         admin::CreateClusterMetadata::TableProgress::COMPLETED);
   }
-  FinishWith(parts, AsCreated(*created), std::move(metadata), response);
-  return absl::OkStatus();
+  return FinishWith(parts, AsCreated(*created), std::move(metadata), response);
 }
 
 absl::Status GetCluster(const InstanceParts& parts, const admin::GetClusterRequest& request,
@@ -195,8 +193,7 @@ absl::Status UpdateCluster(const InstanceParts& parts, const admin::Cluster& req
   const absl::StatusOr<admin::Cluster> updated = parts.instances->UpdateCluster(
       request.name(), [&](admin::Cluster* cluster) { return UpdateClusterFields(request, mask, cluster); });
   if (!updated.ok()) return updated.status();
-  FinishWith(parts, *updated, std::move(metadata), response);
-  return absl::OkStatus();
+  return FinishWith(parts, *updated, std::move(metadata), response);
 }
 
 absl::Status PartialUpdateCluster(const InstanceParts& parts,
@@ -210,13 +207,13 @@ absl::Status PartialUpdateCluster(const InstanceParts& parts,
         return UpdateClusterFields(request.cluster(), request.update_mask(), cluster);
       });
   if (!updated.ok()) return updated.status();
-  FinishWith(parts, *updated, std::move(metadata), response);
-  return absl::OkStatus();
+  return FinishWith(parts, *updated, std::move(metadata), response);
 }
 
 absl::Status DeleteCluster(const InstanceParts& parts, const admin::DeleteClusterRequest& request) {
   if (absl::Status status = CheckClusterName(request.name()); !status.ok()) return status;
-  absl::Status status = parts.instances->DeleteCluster(request.name());
+  absl::Status status = parts.operations->CheckNoneRuns(request.name());
+  if (status.ok()) status = parts.instances->DeleteCluster(request.name());
   if (status.ok()) spdlog::info("deleted cluster {}", request.name());
   return status;
 }
@@ -279,8 +276,7 @@ absl::Status UpdateAppProfile(const InstanceParts& parts, const admin::UpdateApp
                                    profile);
       });
   if (!updated.ok()) return updated.status();
-  *response = parts.operations->Done(updated->name(), admin::UpdateAppProfileMetadata(), *updated);
-  return absl::OkStatus();
+  return parts.operations->Done(updated->name(), admin::UpdateAppProfileMetadata(), *updated, response);
 }
 
 absl::Status DeleteAppProfile(const InstanceParts& parts, const admin::DeleteAppProfileRequest& request) {

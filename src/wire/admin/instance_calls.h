@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "catalog/catalog.h"
-#include "wire/admin/operations.h"
+#include "wire/operations/operations.h"
 #include "wire/resources/instance_store.h"
 
 namespace sonde {

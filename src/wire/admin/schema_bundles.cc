@@ -55,12 +55,12 @@ Metadata BeginBundle(const Tables& tables, const std::string& name) {
 }
 
 template <typename Metadata>
-void FinishBundle(const Tables& tables, Operations* operations, const SchemaBundle& bundle, Metadata metadata,
-                  google::longrunning::Operation* response) {
+absl::Status FinishBundle(const Tables& tables, Operations* operations, const SchemaBundle& bundle,
+                          Metadata metadata, google::longrunning::Operation* response) {
   *metadata.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(tables.clock().NowMicros());
   admin::SchemaBundle full;
   BundleToProto(bundle, &full);
-  *response = operations->Done(bundle.name, metadata, full);
+  return operations->Done(bundle.name, metadata, full, response);
 }
 
 absl::Status CheckUpdateMask(const admin::UpdateSchemaBundleRequest& request) {
@@ -87,8 +87,7 @@ absl::Status CreateSchemaBundle(Tables* tables, Operations* operations,
   absl::StatusOr<SchemaBundleRef> made = tables->catalog().CreateBundle(std::move(bundle));
   if (!made.ok()) return made.status();
   spdlog::info("created schema bundle {}", (*made)->name);
-  FinishBundle(*tables, operations, **made, std::move(metadata), response);
-  return absl::OkStatus();
+  return FinishBundle(*tables, operations, **made, std::move(metadata), response);
 }
 
 absl::Status UpdateSchemaBundle(Tables* tables, Operations* operations,
@@ -113,8 +112,7 @@ absl::Status UpdateSchemaBundle(Tables* tables, Operations* operations,
   absl::StatusOr<SchemaBundleRef> made = tables->catalog().UpdateBundle(asked.name(), asked.etag(), change);
   if (!made.ok()) return made.status();
   spdlog::info("updated schema bundle {}", (*made)->name);
-  FinishBundle(*tables, operations, **made, std::move(metadata), response);
-  return absl::OkStatus();
+  return FinishBundle(*tables, operations, **made, std::move(metadata), response);
 }
 
 absl::Status ListSchemaBundles(const Catalog& catalog, const admin::ListSchemaBundlesRequest& request,

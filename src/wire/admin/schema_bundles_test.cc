@@ -42,7 +42,7 @@ class SchemaBundlesTest : public testing::Test {
     request.set_parent(kTable);
     request.set_schema_bundle_id(id);
     request.mutable_schema_bundle()->mutable_proto_schema()->set_proto_descriptors(descriptors);
-    return CreateSchemaBundle(&tables_, &operations_, request, &operation_);
+    return CreateSchemaBundle(&tables_, operations_.get(), request, &operation_);
   }
   absl::Status Update(const std::string& descriptors, const std::string& etag = "",
                       bool ignore_warnings = false) {
@@ -52,7 +52,7 @@ class SchemaBundlesTest : public testing::Test {
     request.mutable_schema_bundle()->mutable_proto_schema()->set_proto_descriptors(descriptors);
     request.mutable_update_mask()->add_paths("proto_schema");
     request.set_ignore_warnings(ignore_warnings);
-    return UpdateSchemaBundle(&tables_, &operations_, request, &operation_);
+    return UpdateSchemaBundle(&tables_, operations_.get(), request, &operation_);
   }
   admin::SchemaBundle Get() {
     admin::GetSchemaBundleRequest request;
@@ -72,7 +72,7 @@ class SchemaBundlesTest : public testing::Test {
   std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
   Tables tables_{engine_.get(), catalog_.get(), &clock_, 1};
-  Operations operations_{1};
+  std::unique_ptr<Operations> operations_ = *Operations::Open(engine_.get(), &clock_);
   google::longrunning::Operation operation_;
 };
 
@@ -131,7 +131,7 @@ TEST_F(SchemaBundlesTest, HasItsLimits) {
   admin::UpdateSchemaBundleRequest request;
   request.mutable_schema_bundle()->set_name(kBundle);
   request.mutable_update_mask()->add_paths("name");
-  EXPECT_EQ(UpdateSchemaBundle(&tables_, &operations_, request, &operation_),
+  EXPECT_EQ(UpdateSchemaBundle(&tables_, operations_.get(), request, &operation_),
             absl::InvalidArgumentError(
                 "Error in field 'update_mask' : 'name' cannot be updated; proto_schema can"));
 }

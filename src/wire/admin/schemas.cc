@@ -9,8 +9,7 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/admin/row_key_schemas.h"
-#include "wire/call/cluster.h"
-#include "wire/call/not_built.h"
+#include "wire/admin/table_policies.h"
 #include "wire/call/requests.h"
 
 namespace sonde {
@@ -212,9 +211,6 @@ absl::StatusOr<TableSchema> ParseCreateTable(const admin::CreateTableRequest& re
   if (absl::Status status = CheckInstanceName(request.parent()); !status.ok()) return status;
   if (absl::Status status = CheckTableId(request.table_id()); !status.ok()) return status;
   const admin::Table& table = request.table();
-  constexpr std::string_view kCall = "CreateTable";
-  if (table.has_automated_backup_policy()) return FieldNotBuilt("automated_backup_policy", kCall);
-  if (table.has_tiered_storage_config()) return FieldNotBuilt("tiered_storage_config", kCall);
   TableSchema schema;
   schema.name = fmt::format("{}/tables/{}", request.parent(), request.table_id());
   schema.deletion_protection = table.deletion_protection();
@@ -235,6 +231,16 @@ absl::StatusOr<TableSchema> ParseCreateTable(const admin::CreateTableRequest& re
     absl::StatusOr<int64_t> retention_micros = ParseRetention(table.change_stream_config());
     if (!retention_micros.ok()) return retention_micros.status();
     schema.change_stream = {.retention_micros = *retention_micros};
+  }
+  if (table.has_automated_backup_policy()) {
+    absl::StatusOr<AutomatedBackupPolicy> policy = ParseAutomatedBackups(table.automated_backup_policy());
+    if (!policy.ok()) return policy.status();
+    schema.automated_backups = *policy;
+  }
+  if (table.has_tiered_storage_config()) {
+    absl::StatusOr<int64_t> age_micros = ParseTieredStorage(table.tiered_storage_config());
+    if (!age_micros.ok()) return age_micros.status();
+    schema.infrequent_access_micros = *age_micros;
   }
   absl::StatusOr<std::vector<std::string>> splits = ParseSplits(request);
   if (!splits.ok()) return splits.status();
@@ -299,6 +305,7 @@ void ToProto(const TableSchema& schema, admin::Table::View view, admin::Table::V
       info->set_source_type(admin::BACKUP);
       InfoToProto(*schema.restored_from, info->mutable_backup_info());
     }
+    PoliciesToProto(schema, out);
     if (schema.row_key_schema.has_value()) ToProto(*schema.row_key_schema, out->mutable_row_key_schema());
     for (const FamilySchema& family : schema.families) {
       admin::ColumnFamily& column_family = (*out->mutable_column_families())[family.name];
@@ -308,9 +315,17 @@ void ToProto(const TableSchema& schema, admin::Table::View view, admin::Table::V
         (void)column_family.mutable_value_type()->ParseFromString(family.value_type);
     }
   }
-  if (view == admin::Table::REPLICATION_VIEW || view == admin::Table::FULL ||
-      view == admin::Table::ENCRYPTION_VIEW) {
-    admin::Table::ClusterState& cluster = (*out->mutable_cluster_states())[kClusterId];
+}
+
+bool ShowsClusters(admin::Table::View view) {
+  return view == admin::Table::REPLICATION_VIEW || view == admin::Table::ENCRYPTION_VIEW ||
+         view == admin::Table::FULL;
+}
+
+void ClustersToProto(const std::vector<std::string>& cluster_ids, admin::Table::View view,
+                     admin::Table* out) {
+  for (const std::string& id : cluster_ids) {
+    admin::Table::ClusterState& cluster = (*out->mutable_cluster_states())[id];
     if (view != admin::Table::ENCRYPTION_VIEW)
       cluster.set_replication_state(admin::Table::ClusterState::READY);
     if (view != admin::Table::REPLICATION_VIEW) {

@@ -4,7 +4,9 @@
 #include <google/bigtable/admin/v2/bigtable_table_admin.pb.h>
 #include <google/bigtable/admin/v2/table.pb.h>
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "catalog/catalog.h"
@@ -17,8 +19,8 @@ absl::StatusOr<FamilySchema> ParseFamily(const std::string& name,
                                          const google::bigtable::admin::v2::ColumnFamily& family);
 absl::StatusOr<GcRule> ParseGcRule(const google::bigtable::admin::v2::GcRule& rule);
 
-// Parses a table to be created.  Only the retention period of its change stream is filled in.
-// INVALID_ARGUMENT as the limits say.  UNIMPLEMENTED: fields that are not built.
+// Parses a table to be created.  Only the retention period of its change stream is filled in, and its policy of automated
+// backups begins at 0.  INVALID_ARGUMENT as the limits say.
 absl::StatusOr<TableSchema> ParseCreateTable(const google::bigtable::admin::v2::CreateTableRequest& request);
 
 absl::StatusOr<std::vector<FamilyModification>> ParseModifications(
@@ -29,8 +31,13 @@ absl::StatusOr<int64_t> ParseRetention(const google::bigtable::admin::v2::Change
 
 void InfoToProto(const RestoredFrom& from, google::bigtable::admin::v2::BackupInfo* out);
 
-// Writes the parts of a table that `view` shows.  VIEW_UNSPECIFIED shows the parts that `unspecified` names.
+// Writes the parts of a table that `view` shows, but for its clusters.  VIEW_UNSPECIFIED shows the parts that `unspecified` names.
 void ToProto(const TableSchema& schema, google::bigtable::admin::v2::Table::View view,
              google::bigtable::admin::v2::Table::View unspecified, google::bigtable::admin::v2::Table* out);
+
+bool ShowsClusters(google::bigtable::admin::v2::Table::View view);
+// Writes the state of a table in these clusters, as far as `view`, of which ShowsClusters is true, shows it.  All have the rows.
+void ClustersToProto(const std::vector<std::string>& cluster_ids,
+                     google::bigtable::admin::v2::Table::View view, google::bigtable::admin::v2::Table* out);
 
 }  // namespace sonde

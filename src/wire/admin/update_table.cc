@@ -10,6 +10,7 @@
 #include "model/names.h"
 #include "wire/admin/row_key_schemas.h"
 #include "wire/admin/schemas.h"
+#include "wire/admin/table_policies.h"
 #include "wire/call/not_built.h"
 
 namespace sonde {
@@ -35,11 +36,9 @@ absl::Status CheckPath(const std::string& path) {
     return NotBuilt("UpdateTable does not update column_families, ModifyColumnFamilies does");
   }
   if (field == "row_key_schema") return MaskError("'row_key_schema' is only set or removed as a whole");
-  for (const std::string_view known : {"automated_backup_policy", "tiered_storage_config"}) {
-    if (field == known) return FieldNotBuilt(Printable(path), "UpdateTable");
-  }
   return MaskError(
-      fmt::format("'{}' cannot be updated; deletion_protection, change_stream_config and row_key_schema can",
+      fmt::format("'{}' cannot be updated; deletion_protection, change_stream_config, row_key_schema, "
+                  "automated_backup_policy and tiered_storage_config can",
                   Printable(path)));
 }
 
@@ -79,7 +78,7 @@ absl::Status Apply(const KeySchemaUpdate& update, TableSchema* table) {
 
 }  // namespace
 
-absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const ChangeStreams* streams,
+absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const ChangeStreams* streams, int64_t now_micros,
                                                        const admin::UpdateTableRequest& request) {
   if (absl::Status status = CheckTableName(request.table().name()); !status.ok()) return status;
   if (request.update_mask().paths().empty()) return MaskError("must name the fields to update");
@@ -87,7 +86,12 @@ absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const ChangeStreams* stre
   bool updates_stream = false;
   std::optional<int64_t> retention_micros;  // nullopt: the stream is disabled
   std::optional<KeySchemaUpdate> keys;
+  PolicyUpdate policies(request.table(), now_micros);
   for (const std::string& path : request.update_mask().paths()) {
+    if (PolicyUpdate::IsPath(path)) {
+      if (absl::Status status = policies.Add(path); !status.ok()) return status;
+      continue;
+    }
     if (absl::Status status = CheckPath(path); !status.ok()) return status;
     if (path == "deletion_protection") {
       deletion_protection = request.table().deletion_protection();
@@ -109,6 +113,7 @@ absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const ChangeStreams* stre
     if (keys.has_value()) {
       if (absl::Status status = Apply(*keys, schema); !status.ok()) return status;
     }
+    if (absl::Status status = policies.Apply(schema); !status.ok()) return status;
     if (!updates_stream) return absl::OkStatus();
     if (!retention_micros.has_value()) {
       schema->change_stream.reset();
@@ -126,7 +131,8 @@ absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(const ChangeStreams* stre
 absl::Status UpdateTable(Tables* tables, const ChangeStreams* streams, Operations* operations,
                          const admin::UpdateTableRequest& request, google::longrunning::Operation* response) {
   using google::protobuf::util::TimeUtil;
-  absl::StatusOr<Catalog::SchemaChange> change = ParseUpdateTable(streams, request);
+  absl::StatusOr<Catalog::SchemaChange> change =
+      ParseUpdateTable(streams, tables->clock().NowMicros(), request);
   if (!change.ok()) return change.status();
   admin::UpdateTableMetadata metadata;
   metadata.set_name(request.table().name());
@@ -137,8 +143,7 @@ absl::Status UpdateTable(Tables* tables, const ChangeStreams* streams, Operation
   *metadata.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(tables->clock().NowMicros());
   admin::Table table;
   ToProto(**schema, admin::Table::SCHEMA_VIEW, admin::Table::SCHEMA_VIEW, &table);
-  *response = operations->Done((*schema)->name, metadata, table);
-  return absl::OkStatus();
+  return operations->Done((*schema)->name, metadata, table, response);
 }
 
 }  // namespace sonde

@@ -9,15 +9,17 @@
 #include "catalog/catalog.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
-#include "wire/admin/operations.h"
+#include "wire/operations/operations.h"
 
 namespace sonde {
 
-// Returns a change of the fields that the mask names.  `streams` must outlive the change.
+// Returns a change of the fields that the mask names.  `streams` must outlive the change.  `now_micros`: when a policy that is
+// new begins.
 // INVALID_ARGUMENT: there is no mask, a path is no field, or a value is out of its limits.
-// UNIMPLEMENTED:    the mask names families (ModifyColumnFamilies changes them) or a field that is not built.
+// UNIMPLEMENTED:    the mask names families (ModifyColumnFamilies changes them).
 absl::StatusOr<Catalog::SchemaChange> ParseUpdateTable(
-    const ChangeStreams* streams, const google::bigtable::admin::v2::UpdateTableRequest& request);
+    const ChangeStreams* streams, int64_t now_micros,
+    const google::bigtable::admin::v2::UpdateTableRequest& request);
 
 // Errors: those of ParseUpdateTable and Catalog::Update.
 absl::Status UpdateTable(Tables* tables, const ChangeStreams* streams, Operations* operations,

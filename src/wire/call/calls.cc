@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "wire/call/cluster.h"
 #include "wire/call/data_target.h"
+#include "wire/call/ended_call.h"
 #include "wire/call/request_parts.h"
 
 namespace sonde {
@@ -42,6 +43,12 @@ absl::Status Parse(std::string_view bytes, Admission::Place* place, google::prot
         google::protobuf::io::CodedInputStream::GetDefaultRecursionLimit(), kFilterDepthMax));
   }
   return absl::InvalidArgumentError("The request is not a " + type.full_name());
+}
+
+// `method`: "google.bigtable.v2.Bigtable.ReadRows".
+ProfileFields ProfileFieldsOf(const std::string& method) {
+  const auto* const found = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(method);
+  return found == nullptr ? ProfileFields() : ProfileFields(*found->input_type());
 }
 
 std::string NameOfRequest(int64_t bytes) { return fmt::format("A request of {} bytes", bytes); }
@@ -128,6 +135,10 @@ void RequestHandler::WaitForRoom(int64_t bytes) {
 }
 
 void RequestHandler::OnMessage(rpc::MessageBytes message) {
+  const absl::StatusOr<Priority> priority =
+      method_.profile_fields.Admit(method_.kind.profiles, method_.kind.use, message.view());
+  if (!priority.ok()) return End(priority.status(), rpc::Message());
+  priority_ = *priority;
   if (is_large_) {
     place_.large()->MarkWrite();
     return method_.answer(CallEnd(this), std::move(message), std::move(place_));
@@ -139,7 +150,7 @@ void RequestHandler::OnMessage(rpc::MessageBytes message) {
 
 void RequestHandler::Count(const absl::Status& status) {
   AddServerMetadata(call_, came_, status);
-  method_.metrics->Record(method_.name, status.code(), absl::ToInt64Microseconds(absl::Now() - came_));
+  EndCall(*call_, method_.name, status, came_, {}, method_.metrics);
 }
 
 void RequestHandler::End(const absl::Status& status, rpc::Message message) {
@@ -171,9 +182,9 @@ void RequestHandler::OnWriteDone(bool ok) {
 }
 
 void Service::Add(std::string_view method, const CallKind& kind, AnswerRequest answer) {
-  Add(method, [of_calls = RequestMethod{method, kind, metrics_, std::move(answer)}](rpc::Call* call) {
-    return std::make_unique<RequestHandler>(call, &of_calls);
-  });
+  ProfileFields fields = ProfileFieldsOf(fmt::format("{}.{}", name_, method));
+  Add(method, [of_calls = RequestMethod{method, kind, metrics_, std::move(answer), std::move(fields)}](
+                  rpc::Call* call) { return std::make_unique<RequestHandler>(call, &of_calls); });
 }
 
 void Service::Add(std::string_view method, std::function<std::unique_ptr<rpc::Handler>(rpc::Call*)> make) {

@@ -22,10 +22,12 @@
 #include "metrics/request_metrics.h"
 #include "model/limits.h"
 #include "rpc/call.h"
+#include "wire/call/app_profiles.h"
 #include "wire/call/grpc_status.h"
 #include "wire/call/stalled_reads.h"
 #include "wire/call/step_cost.h"
 #include "work/idle_workers.h"
+#include "work/priority.h"
 #include "work/worker_pool.h"
 
 namespace sonde::sql {
@@ -96,9 +98,11 @@ struct CallKind {
   WorkerPool* workers;
   bool may_block;  // then workers run it
   size_t request_bytes_max;
-  int64_t held_bytes = 0;               // taken for each call, beside its request
-  LargeRoom* large_room = nullptr;      // null: large requests count like small ones
-  WorkerPool* large_waiters = nullptr;  // its threads wait for places in large_room
+  int64_t held_bytes = 0;                 // taken for each call, beside its request
+  LargeRoom* large_room = nullptr;        // null: large requests count like small ones
+  WorkerPool* large_waiters = nullptr;    // its threads wait for places in large_room
+  const AppProfiles* profiles = nullptr;  // null: calls have no app profile, or each allows all
+  ProfileUse use = ProfileUse::kRead;
 
   bool IsLarge(size_t bytes) const {
     return large_room != nullptr && static_cast<int64_t>(bytes) >= kLargeBytes;
@@ -120,20 +124,34 @@ struct CallResources {
   bool reads_block;   // ReadRows waits for other machines
   WorkerPool* large_readers;
   WorkerPool* large_waiters;
-  LargeRoom* large_room;                // null: large requests count like small ones
-  sql::SpillSpace* spill = nullptr;     // null: queries put no rows on disk
-  IdleWorkers* idle_workers = nullptr;  // read parts of queries; null: each is one thread's work
-  // Whether the app profile of a call may read a row and write it in one step.  Null: all may.
-  std::function<absl::Status(std::string_view table_name, std::string_view app_profile_id)>
-      check_transaction = nullptr;
+  LargeRoom* large_room;                  // null: large requests count like small ones
+  sql::SpillSpace* spill = nullptr;       // null: queries put no rows on disk
+  IdleWorkers* idle_workers = nullptr;    // read parts of queries; null: each is one thread's work
+  const AppProfiles* profiles = nullptr;  // null: each profile allows all
 
-  CallKind Reads() const { return {reads, readers, true, kReadRowsRequestBytesMax}; }
+  CallKind Reads() const {
+    return {.admission = reads,
+            .workers = readers,
+            .may_block = true,
+            .request_bytes_max = kReadRowsRequestBytesMax,
+            .profiles = profiles};
+  }
   CallKind Writes() const {
-    return {writes, workers, writes_block, kMessageBytesMax, 0, large_room, large_waiters};
+    return {.admission = writes,
+            .workers = workers,
+            .may_block = writes_block,
+            .request_bytes_max = kMessageBytesMax,
+            .large_room = large_room,
+            .large_waiters = large_waiters,
+            .profiles = profiles,
+            .use = ProfileUse::kWrite};
   }
   // Kind of the writes that read first.
   CallKind ReadingWrites() const {
-    return {writes, workers, true, kMessageBytesMax, 0, large_room, large_waiters};
+    CallKind kind = Writes();
+    kind.may_block = true;
+    kind.use = ProfileUse::kTransaction;
+    return kind;
   }
   CallKind Administration() const { return {administration, workers, true, kAdminRequestBytesMax}; }
   // Kind of the calls that are answered from memory.
@@ -148,10 +166,11 @@ inline absl::StatusOr<Admission::Place> Admit(const CallKind& kind, const rpc::M
   return kind.admission->Admit(static_cast<int64_t>(request.size()) + kind.held_bytes);
 }
 
-// Runs `request` here with OK, or by a worker if it may block.  A worker may also run it with an error that
+// Runs `request` here with OK, or by a worker if it may block, or if others go first.  A worker may also run it with an error that
 // says why it is not done (WorkerPool::Submit).
-inline void Run(const CallKind& kind, absl::Time deadline, WorkerPool::Request request) {
-  if (kind.may_block) return kind.workers->Submit(deadline, std::move(request));
+inline void Run(const CallKind& kind, absl::Time deadline, Priority priority, WorkerPool::Request request) {
+  if (kind.may_block || priority != Priority::kHigh)
+    return kind.workers->Submit(deadline, std::move(request), priority);
   std::move(request)(absl::OkStatus());
 }
 
@@ -163,6 +182,8 @@ class CallEnd {
   explicit CallEnd(RequestHandler* handler) : handler_(handler) {}
 
   rpc::Call* call() const;
+  // By the call's app profile.
+  Priority priority() const;
   void operator()(const absl::Status& status) const;
   void operator()(const absl::Status& status, rpc::Message message) const;
   // `place` is kept until the client has the messages.
@@ -183,6 +204,7 @@ struct RequestMethod {
   CallKind kind;
   RequestMetrics* metrics;
   AnswerRequest answer;
+  ProfileFields profile_fields;  // of its requests
 };
 
 // A call with one request and any number of answer messages.  Threads: the loop's, as rpc::Handler says; End
@@ -199,6 +221,7 @@ class RequestHandler final : public rpc::Handler {
   void OnWriteDone(bool ok) override;
 
   rpc::Call* call() const { return call_; }
+  Priority priority() const { return priority_; }
   // See CallEnd.
   void End(const absl::Status& status, std::vector<rpc::Message> messages, Admission::Place place);
   void End(const absl::Status& status, rpc::Message message);
@@ -213,11 +236,13 @@ class RequestHandler final : public rpc::Handler {
   const absl::Time came_ = absl::Now();
   Admission::Place place_;  // the place of a large request that comes in, then of the messages that are sent
   bool is_large_ = false;   // the request is large and has its place
+  Priority priority_ = Priority::kHigh;  // known when the request is there
   std::vector<rpc::Message> messages_;
   size_t written_ = 0;
 };
 
 inline rpc::Call* CallEnd::call() const { return handler_->call(); }
+inline Priority CallEnd::priority() const { return handler_->priority(); }
 inline void CallEnd::operator()(const absl::Status& status) const { handler_->End(status, rpc::Message()); }
 inline void CallEnd::operator()(const absl::Status& status, rpc::Message message) const {
   handler_->End(status, std::move(message));
@@ -234,7 +259,8 @@ class Service {
   Service(std::string_view name, RequestMetrics* metrics, rpc::Router* router)
       : name_(name), metrics_(metrics), router_(router) {}
 
-  // `method`: "MutateRow"; must live as long as the server.
+  // `method`: "MutateRow"; must live as long as the server.  Where the kind has app profiles, the method's definition must be in
+  // this program, else the calls have none.
   void Add(std::string_view method, const CallKind& kind, AnswerRequest answer);
   void Add(std::string_view method, std::function<std::unique_ptr<rpc::Handler>(rpc::Call*)> make);
 
@@ -260,7 +286,7 @@ class Service {
         }
         end(status, status.ok() ? ToMessage(response) : rpc::Message());
       };
-      Run(kind, end.call()->deadline(), std::move(work));
+      Run(kind, end.call()->deadline(), end.priority(), std::move(work));
     });
   }
 
@@ -280,7 +306,7 @@ class Service {
             }
             end(status, std::move(messages), std::move(place));
           };
-          Run(kind, end.call()->deadline(), std::move(work));
+          Run(kind, end.call()->deadline(), end.priority(), std::move(work));
         });
   }
 

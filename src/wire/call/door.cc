@@ -11,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "access/rates/principal_rates.h"
 #include "access/rules.h"
 #include "base/bytes.h"
 #include "base/format.h"
@@ -32,6 +33,7 @@ struct GuardedMethod {
   const Rule* rule = nullptr;    // null: the method is refused
   std::vector<FieldPath> paths;  // of rule->needs
   bool is_change = false;        // its end is written to the audit log
+  RateKind rate_kind = RateKind::kOther;
 };
 
 // A permission that a call has been given, to be asked for again.
@@ -61,6 +63,19 @@ class GuardedCall final : public rpc::Call, public CallAccess {
     principal_ = *std::move(found);
     ask_again_ = absl::ToUnixNanos(std::min(now + CallDoor::kAskAgainAfter, principal_->until));
     return absl::OkStatus();
+  }
+
+  // Once, when the caller is known: begins the call within the caller's limits.
+  absl::Status Begin(size_t request_bytes) {
+    absl::StatusOr<PrincipalRates::Place> place =
+        door_->options().access->rates()->Admit(*principal_, method_.rate_kind, door_->Now());
+    if (!place.ok()) return place.status();
+    place_ = *std::move(place);
+    CountBytes(request_bytes);
+    return absl::OkStatus();
+  }
+  void CountBytes(size_t bytes) const {
+    if (place_.IsCounted()) place_.Charge(bytes, door_->Now());
   }
 
   // Decides on the request; `given_` has what the call goes on with.
@@ -157,7 +172,10 @@ class GuardedCall final : public rpc::Call, public CallAccess {
   void AddTrailingMetadata(std::string_view name, std::string_view value) override {
     call_->AddTrailingMetadata(name, value);
   }
-  void Write(rpc::Message message) override { call_->Write(std::move(message)); }
+  void Write(rpc::Message message) override {
+    CountBytes(message.bytes());
+    call_->Write(std::move(message));
+  }
   void Finish(rpc::CallStatus status) override {
     if (absl::Status end = End(); !end.ok()) status = ToCallStatus(end);
     WriteEnd(status.code);
@@ -166,6 +184,7 @@ class GuardedCall final : public rpc::Call, public CallAccess {
   void WriteAndFinish(rpc::Message message, rpc::CallStatus status) override {
     if (!End().ok()) return Finish(std::move(status));
     WriteEnd(status.code);
+    CountBytes(message.bytes());
     call_->WriteAndFinish(std::move(message), std::move(status));
   }
 
@@ -234,6 +253,7 @@ class GuardedCall final : public rpc::Call, public CallAccess {
   const absl::Time came_ = absl::Now();
   std::string authorization_;
   PrincipalRef principal_;
+  PrincipalRates::Place place_;
   std::vector<Given> given_;                    // set before the handler has the request
   mutable std::atomic<int64_t> ask_again_ = 0;  // a time in ns
   mutable absl::Mutex mutex_;
@@ -246,7 +266,7 @@ class GuardedHandler final : public rpc::Handler {
       : call_(call, door, method), method_(*method) {
     if (!method_.method.client_streams) return;
     // The handler asks for its first message.  Where there is none, the door does, and refuses it.
-    entered_ = Enter();
+    entered_ = Enter(0);
     if (entered_->ok()) {
       inner_ = method_.method.make(&call_);
     } else {
@@ -256,7 +276,7 @@ class GuardedHandler final : public rpc::Handler {
 
   Room OnLength(size_t bytes) override {
     if (inner_ != nullptr) return inner_->OnLength(bytes);
-    if (!entered_.has_value()) entered_ = Enter();
+    if (!entered_.has_value()) entered_ = Enter(bytes);
     if (const absl::Status& status = *entered_; !status.ok()) {
       is_refused_ = true;
       call_.Refuse(status);
@@ -268,6 +288,7 @@ class GuardedHandler final : public rpc::Handler {
   bool IsAwaited() const override { return inner_ != nullptr && inner_->IsAwaited(); }
   void OnMessage(rpc::MessageBytes message) override {
     if (is_refused_ || inner_ == nullptr) return;
+    if (method_.method.client_streams) call_.CountBytes(message.view().size());
     // The message may have taken long to come.
     absl::Status status = call_.StillStands();
     if (!status.ok() && method_.method.client_streams) return EndStream();
@@ -311,14 +332,14 @@ class GuardedHandler final : public rpc::Handler {
     is_refused_ = true;
     call_.Finish({});
   }
-  absl::Status Enter() {
+  absl::Status Enter(size_t request_bytes) {
     if (absl::Status status = call_.Authenticate(); !status.ok()) return status;
     if (method_.rule == nullptr) {
       return absl::PermissionDeniedError(
           fmt::format("Access denied. The method {} is in no table of permissions.", method_.path));
     }
     if (method_.rule->door == Door::kNotBuilt) return CallNotBuilt(method_.path);
-    return absl::OkStatus();
+    return call_.Begin(request_bytes);
   }
 
   GuardedCall call_;
@@ -337,6 +358,15 @@ bool IsChange(const Rule& rule) {
     return verb != "get" && verb != "list" && verb != "getIamPolicy" && verb != "checkConsistency" &&
            verb != "generateConsistencyToken";
   });
+}
+
+// Calls of the data API are reads or writes, as the quotas of the whole server count them.
+RateKind RateKindOf(const Rule& rule) {
+  if (!rule.method.starts_with(kDataService)) return RateKind::kOther;
+  const bool writes = std::any_of(rule.needs.begin(), rule.needs.end(), [](const Need& need) {
+    return need.permission.has_value() && NameOf(*need.permission).ends_with(".mutateRows");
+  });
+  return writes ? RateKind::kWrite : RateKind::kRead;
 }
 
 std::shared_ptr<GuardedMethod> MakeGuarded(std::string_view path, rpc::Method method) {
@@ -359,6 +389,7 @@ std::shared_ptr<GuardedMethod> MakeGuarded(std::string_view path, rpc::Method me
   }
   guarded->rule = rule;
   guarded->is_change = IsChange(*rule);
+  guarded->rate_kind = RateKindOf(*rule);
   return guarded;
 }
 

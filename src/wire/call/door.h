@@ -2,9 +2,10 @@
 //
 // 1. The caller is authenticated when the length of the message is known, before the message is read; calls of unknown methods, too.
 //    UNAUTHENTICATED: nobody is proven.
-// 2. The permissions of the method (access/rules.h) are decided on the resources that the request names, before the handler sees the
+// 2. The caller's limits are asked (access/rates), before the message is read.  RESOURCE_EXHAUSTED: one is reached.
+// 3. The permissions of the method (access/rules.h) are decided on the resources that the request names, before the handler sees the
 //    request.  PERMISSION_DENIED, with the same bytes whether or not a resource exists.  INVALID_ARGUMENT: a name is no name.
-// 3. A call that lasts is asked again every kAskAgainAfter, and when its proof ends.  It ends with the same errors.
+// 4. A call that lasts is asked again every kAskAgainAfter, and when its proof ends.  It ends with the same errors.
 //
 // Who calls is noted with the call, never with the connection.  Without a door, calls are as they were.
 #pragma once
@@ -21,33 +22,9 @@
 #include "base/clock.h"
 #include "metrics/request_metrics.h"
 #include "rpc/call.h"
+#include "wire/call/call_access.h"
 
 namespace sonde {
-
-// The caller of a call, and what else the caller may do.
-//
-// Threads: all functions may be called at once.
-class CallAccess : public rpc::CallNote {
- public:
-  virtual const Principal& principal() const = 0;
-  virtual bool IsAllowed(Permission permission, std::string_view resource) const = 0;
-  // PERMISSION_DENIED; the audit log has it.
-  virtual absl::Status Check(Permission permission, std::string_view resource) const = 0;
-
- protected:
-  ~CallAccess() = default;
-};
-
-// Null: authentication is off, and everybody may do everything.
-inline const CallAccess* AccessOf(const rpc::Call& call) {
-  return static_cast<const CallAccess*>(call.note());  // nobody else notes anything
-}
-
-// Checks whether the caller may; OK where authentication is off.
-inline absl::Status CheckAccess(const rpc::Call& call, Permission permission, std::string_view resource) {
-  const CallAccess* const access = AccessOf(call);
-  return access == nullptr ? absl::OkStatus() : access->Check(permission, resource);
-}
 
 struct DoorOptions {
   AccessControl* access = nullptr;

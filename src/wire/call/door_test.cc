@@ -1,18 +1,22 @@
 // The door of the gRPC port, over a connection.
 #include "wire/call/door.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <google/bigtable/admin/v2/bigtable_instance_admin.pb.h>
 #include <google/iam/v1/iam_policy.pb.h>
 #include <google/longrunning/operations.pb.h>
 #include <google/protobuf/descriptor.h>
+#include <google/rpc/error_details.pb.h>
+#include <google/rpc/status.pb.h>
 
+#include "absl/time/clock.h"
 #include "access/rules.h"
 #include "backup/store/backups.h"
 #include "rpc/server.h"
 #include "table/commit_line.h"
+#include "wire/admin/backup_operations.h"
 #include "wire/admin/iam_calls.h"
-#include "wire/admin/operations.h"
 #include "wire/admin/table_admin_service.h"
 #include "wire/call/calls.h"
 #include "wire/call/door_test_support.h"
@@ -20,6 +24,7 @@
 #include "wire/call/service_names.h"
 #include "wire/data/change_streams.h"
 #include "wire/data/data_service.h"
+#include "wire/operations/operations_service.h"
 #include "wire/resources/instance_store.h"
 #include "work/turn_clock.h"
 #include "work/worker_pool.h"
@@ -38,8 +43,8 @@ class DoorTest : public DoorFixture {
     rpc::Router router;
     AddDataService(tables_.get(), &change_streams_, calls_, &router);
     AddTableAdminService(tables_.get(), instances_.get(), backups_.get(), &change_streams_.streams(),
-                         &operations_, calls_, &router);
-    AddOperationsService(&operations_, calls_, &router);
+                         operations_.get(), &runner_, /*keeps_deleted=*/true, calls_, &router);
+    AddOperationsService({operations_.get(), &runner_, &waits_, &administration_}, calls_, &router);
     for (const std::string_view service : {kTableAdminService, kInstanceAdminService}) {
       AddIamCalls(service, {tables_.get(), instances_.get(), backups_.get(), policies_.get(), &access_},
                   calls_, &router);
@@ -70,25 +75,25 @@ class DoorTest : public DoorFixture {
   StalledReads stalled_reads_{absl::Seconds(5)};
   StepCost read_cost_;
   RequestMetrics metrics_;
-  Operations operations_{1};
+  std::unique_ptr<Operations> operations_ = *Operations::Open(engine_.get(), &clock_);
+  OperationRunner runner_{operations_.get(), BackupOperationKinds(backups_.get(), instances_.get(), &clock_)};
+  OperationWaits waits_{operations_.get()};
   ChangeStreamCalls change_streams_{tables_.get(), &workers_, 64 << 20};
   CommitLine commit_line_{tables_.get(), &workers_, {}};
-  const CallResources calls_{
-      .workers = &workers_,
-      .readers = &workers_,
-      .reads = &reads_,
-      .writes = &writes_,
-      .administration = &administration_,
-      .stalled_reads = &stalled_reads_,
-      .read_cost = &read_cost_,
-      .commit_line = &commit_line_,
-      .metrics = &metrics_,
-      .writes_block = false,
-      .reads_block = false,
-      .large_readers = &workers_,
-      .large_waiters = &workers_,
-      .large_room = nullptr,
-      .check_transaction = [](std::string_view, std::string_view) { return absl::OkStatus(); }};
+  const CallResources calls_{.workers = &workers_,
+                             .readers = &workers_,
+                             .reads = &reads_,
+                             .writes = &writes_,
+                             .administration = &administration_,
+                             .stalled_reads = &stalled_reads_,
+                             .read_cost = &read_cost_,
+                             .commit_line = &commit_line_,
+                             .metrics = &metrics_,
+                             .writes_block = false,
+                             .reads_block = false,
+                             .large_readers = &workers_,
+                             .large_waiters = &workers_,
+                             .large_room = nullptr};
   CallDoor door_{{&access_, audit_.get(), &metrics_, &clock_}};
   std::unique_ptr<rpc::Server> server_;
 };
@@ -142,6 +147,84 @@ TEST_F(DoorTest, AMethodWithoutARuleIsRefused) {
   Expect(CallBytes("/test.New/PingAndWarm", "", "Bearer good"), grpc::StatusCode::PERMISSION_DENIED,
          "Access denied. The method /test.New/PingAndWarm is in no table of permissions.");
   Expect(CallBytes("/nothing/Nothing", "", "Bearer good"), grpc::StatusCode::UNIMPLEMENTED, "");
+}
+
+TEST_F(DoorTest, ACallerOverALimitIsToldToComeBackAndNobodyElse) {
+  AccessControl::Configuration configuration;
+  configuration.limits = {{{std::string(kSomebody)}, {.reads_per_second = 1, .writes_per_second = 2}}};
+  access_.Configure(configuration);
+  Grant(kTable, kUserRole);
+  // The machine may be slow: some calls come in time, but not all.
+  const auto refusal = [](auto call) {
+    grpc::Status status = call();
+    for (int i = 0; i < 50 && status.ok(); ++i) status = call();
+    return status;
+  };
+  Expect(ReadRows(kTable, "Bearer good"), grpc::StatusCode::OK, "");
+  const grpc::Status refused = refusal([this] { return ReadRows(kTable, "Bearer good"); });
+  Expect(refused, grpc::StatusCode::RESOURCE_EXHAUSTED,
+         fmt::format("The quota of 1 reads a second that {} has is used up; nothing was done, try again",
+                     kSomebody));
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(refused.error_details()));
+  ASSERT_EQ(details.details_size(), 1);
+  EXPECT_TRUE(details.details(0).Is<google::rpc::RetryInfo>());
+  Expect(MutateRow(kTable, "Bearer good"), grpc::StatusCode::OK, "");
+  Expect(refusal([this] { return MutateRow(kTable, "Bearer good"); }), grpc::StatusCode::RESOURCE_EXHAUSTED,
+         fmt::format("The quota of 2 writes a second that {} has is used up; nothing was done, try again",
+                     kSomebody));
+  Expect(ReadRows(kTable, "Bearer other"), grpc::StatusCode::PERMISSION_DENIED, "");
+  Expect(ReadRows(kTable, ""), grpc::StatusCode::UNAUTHENTICATED, "");
+  clock_.ahead_micros += 2'000'000;
+  Expect(ReadRows(kTable, "Bearer good"), grpc::StatusCode::OK, "");
+}
+
+TEST_F(DoorTest, BytesOfRequestsAndAnswersCountForTheirCaller) {
+  AccessControl::Configuration configuration;
+  configuration.limits = {{{}, {.bytes_per_second = 1'000}}};
+  access_.Configure(configuration);
+  Grant(kTable, kUserRole);
+  pb::MutateRowRequest request = OfTable<pb::MutateRowRequest>(kTable);
+  request.set_row_key("r");
+  auto* const cell = request.add_mutations()->mutable_set_cell();
+  cell->set_family_name("f");
+  cell->set_value(std::string(5'000, 'v'));
+  const std::string path = "/google.bigtable.v2.Bigtable/MutateRow";
+  Expect(CallBytes(path, request, "Bearer good"), grpc::StatusCode::OK, "");
+  Expect(ReadRows(kTable, "Bearer good"), grpc::StatusCode::RESOURCE_EXHAUSTED, "");
+  clock_.ahead_micros += 6'000'000;
+  Expect(ReadRows(kTable, "Bearer good"), grpc::StatusCode::OK, "");
+  Expect(ReadRows(kTable, "Bearer good"), grpc::StatusCode::RESOURCE_EXHAUSTED, "");
+}
+
+TEST_F(DoorTest, CallsCountWhileTheyRun) {
+  AccessControl::Configuration configuration;
+  configuration.limits = {{{}, {.running_calls = 1}}};
+  access_.Configure(configuration);
+  const std::string table = "projects/p/instances/i/tables/s";
+  ASSERT_TRUE(catalog_
+                  ->Create({.name = table,
+                            .families = {{.name = "f"}},
+                            .change_stream = ChangeStreamSchema{.retention_micros = 86'400'000'000}})
+                  .ok());
+  Grant(table, kReaderRole);
+  grpc::ClientContext context;
+  Identify(&context, "Bearer good");
+  const auto reader = data_->ReadChangeStream(&context, ChangesOf(table));
+  pb::ReadChangeStreamResponse response;
+  ASSERT_TRUE(reader->Read(&response)) << reader->Finish().error_message();
+  Expect(ReadRows(table, "Bearer good"), grpc::StatusCode::RESOURCE_EXHAUSTED,
+         fmt::format("{} has 1 calls under way and the limit is 1; nothing was done, try again", kSomebody));
+  context.TryCancel();
+  while (reader->Read(&response)) {
+  }
+  reader->Finish();
+  grpc::Status status;
+  for (int i = 0; i < 500 && (i == 0 || !status.ok()); ++i) {
+    if (i > 0) absl::SleepFor(absl::Milliseconds(10));
+    status = ReadRows(table, "Bearer good");
+  }
+  Expect(status, grpc::StatusCode::OK, "");
 }
 
 // What is asked must not decide who asks: all methods on one connection, by turns for two callers.

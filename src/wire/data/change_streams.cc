@@ -223,7 +223,8 @@ pb::ReadChangeStreamResponse CloseStream(const std::vector<ChangeStreamReader::C
 // waiting.
 class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamCall> {
  public:
-  ChangeStreamCall(ChangeStreamCalls* calls, rpc::Call* call) : calls_(calls), call_(call) {}
+  ChangeStreamCall(ChangeStreamCalls* calls, rpc::Call* call, const AppProfiles* profiles)
+      : calls_(calls), call_(call), profiles_(profiles) {}
 
   // False, and the call has ended.
   bool CheckLength(size_t bytes) {
@@ -233,6 +234,9 @@ class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamC
   }
 
   void Start(rpc::MessageBytes request) {
+    static const ProfileFields fields(*pb::ReadChangeStreamRequest::descriptor());
+    const absl::Status allowed = fields.Admit(profiles_, ProfileUse::kChangeStream, request.view()).status();
+    if (!allowed.ok()) return FinishWith(allowed);
     absl::StatusOr<Admission::Place> room = Admit(Kind(), request);
     if (!room.ok()) return FinishWith(room.status());
     room_ = *std::move(room);
@@ -394,7 +398,8 @@ class ChangeStreamCall final : public std::enable_shared_from_this<ChangeStreamC
   }
 
   ChangeStreamCalls* const calls_;
-  rpc::Call* const call_;  // until it is finished
+  rpc::Call* const call_;              // until it is finished
+  const AppProfiles* const profiles_;  // null: each profile allows all
   const absl::Time came_ = absl::Now();
   absl::Mutex mutex_;
   Place place_ ABSL_GUARDED_BY(mutex_) = Place::kWorking;
@@ -482,8 +487,8 @@ bool ChangeStreamCalls::LookAtAll(SteadyClock::time_point next_upkeep) {
 // The call's side of a stream, which the workers and the thread that looks know, too.
 class ChangeStreamHandler final : public rpc::Handler {
  public:
-  ChangeStreamHandler(ChangeStreamCalls* calls, rpc::Call* call)
-      : calls_(calls), stream_(std::make_shared<ChangeStreamCall>(calls, call)) {}
+  ChangeStreamHandler(ChangeStreamCalls* calls, rpc::Call* call, const AppProfiles* profiles)
+      : calls_(calls), stream_(std::make_shared<ChangeStreamCall>(calls, call, profiles)) {}
   ~ChangeStreamHandler() override { calls_->Remove(stream_); }
 
   Room OnLength(size_t bytes) override {
@@ -501,8 +506,8 @@ class ChangeStreamHandler final : public rpc::Handler {
   const std::shared_ptr<ChangeStreamCall> stream_;
 };
 
-std::unique_ptr<rpc::Handler> ChangeStreamCalls::Handle(rpc::Call* call) {
-  return std::make_unique<ChangeStreamHandler>(this, call);
+std::unique_ptr<rpc::Handler> ChangeStreamCalls::Handle(rpc::Call* call, const AppProfiles* profiles) {
+  return std::make_unique<ChangeStreamHandler>(this, call, profiles);
 }
 
 absl::Status ChangeStreamCalls::GeneratePartitions(

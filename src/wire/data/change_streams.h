@@ -21,6 +21,7 @@
 #include "base/steady_cond_var.h"
 #include "rpc/call.h"
 #include "table/change_streams.h"
+#include "wire/call/app_profiles.h"
 #include "work/worker_pool.h"
 
 namespace sonde {
@@ -46,8 +47,8 @@ class ChangeStreamCalls {
   absl::Status GeneratePartitions(
       const google::bigtable::v2::GenerateInitialChangeStreamPartitionsRequest& request,
       std::vector<rpc::Message>* messages) const;
-  // Makes the handler of a ReadChangeStream.
-  std::unique_ptr<rpc::Handler> Handle(rpc::Call* call);
+  // Makes the handler of a ReadChangeStream.  `profiles` must outlive it; null: each profile allows all.
+  std::unique_ptr<rpc::Handler> Handle(rpc::Call* call, const AppProfiles* profiles = nullptr);
 
   // Ends all streams that wait, and all that are still to come, with UNAVAILABLE.  They would outlast any
   // grace.

@@ -4,7 +4,6 @@
 #include <google/bigtable/v2/bigtable.pb.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "base/bytes.h"
 #include "model/limits.h"
@@ -22,15 +21,6 @@ namespace sonde {
 namespace {
 
 namespace pb = google::bigtable::v2;
-
-// Whether the call's app profile allows it.  The name of a view begins with that of its table.
-template <typename Check, typename Request>
-absl::Status CheckTransaction(const Check& check, const Request& request) {
-  if (check == nullptr) return absl::OkStatus();
-  const std::string& target =
-      request.table_name().empty() ? request.authorized_view_name() : request.table_name();
-  return check(target, request.app_profile_id());
-}
 
 absl::Status CheckAndMutateRow(Tables* tables, const pb::CheckAndMutateRowRequest& request,
                                pb::CheckAndMutateRowResponse* response) {
@@ -139,15 +129,11 @@ void AddDataService(Tables* tables, ChangeStreamCalls* change_streams, const Cal
   service.Add("MutateRows", resources.Writes(), AnswerMutateRows(tables, resources));
   service.Add("MutateRow", resources.Writes(), AnswerMutateRow(tables, resources));
   service.AddUnary<pb::CheckAndMutateRowRequest, pb::CheckAndMutateRowResponse>(
-      resources.ReadingWrites(), [tables, check = resources.check_transaction](const auto& in, auto* out) {
-        const absl::Status allowed = CheckTransaction(check, in);
-        return allowed.ok() ? CheckAndMutateRow(tables, in, out) : allowed;
-      });
+      resources.ReadingWrites(),
+      [tables](const auto& in, auto* out) { return CheckAndMutateRow(tables, in, out); });
   service.AddUnary<pb::ReadModifyWriteRowRequest, pb::ReadModifyWriteRowResponse>(
-      resources.ReadingWrites(), [tables, check = resources.check_transaction](const auto& in, auto* out) {
-        const absl::Status allowed = CheckTransaction(check, in);
-        return allowed.ok() ? ReadModifyWriteRow(tables, in, out) : allowed;
-      });
+      resources.ReadingWrites(),
+      [tables](const auto& in, auto* out) { return ReadModifyWriteRow(tables, in, out); });
   service.AddUnary<pb::PingAndWarmRequest, pb::PingAndWarmResponse>(
       resources.ShortAdministration(), [](const auto& in, auto*) { return CheckInstanceName(in.name()); });
   // No sessions, now and later: official clients then use the calls above.
@@ -161,7 +147,9 @@ void AddDataService(Tables* tables, ChangeStreamCalls* change_streams, const Cal
       resources.Reads(), [change_streams](const auto& request, auto* messages) {
         return change_streams->GeneratePartitions(request, messages);
       });
-  service.Add("ReadChangeStream", [change_streams](rpc::Call* call) { return change_streams->Handle(call); });
+  service.Add("ReadChangeStream", [change_streams, profiles = resources.profiles](rpc::Call* call) {
+    return change_streams->Handle(call, profiles);
+  });
 }
 
 }  // namespace sonde

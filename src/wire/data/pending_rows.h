@@ -27,8 +27,8 @@ class PendingRows final : public PendingWrite {
   // `tables` must outlive this.  `bytes` is a google.bigtable.v2.MutateRowsRequest.  `interrupted` returns an
   // error once nobody waits for the answer any more.
   PendingRows(Tables* tables, rpc::MessageBytes bytes, Admission::Place place, absl::Time deadline,
-              std::function<absl::Status()> interrupted, Finish finish)
-      : PendingWrite(deadline, bytes.size()),
+              Priority priority, std::function<absl::Status()> interrupted, Finish finish)
+      : PendingWrite(deadline, bytes.size(), priority),
         tables_(tables),
         bytes_(std::move(bytes)),
         place_(std::move(place)),

@@ -80,7 +80,7 @@ class PendingRowsTest : public testing::Test {
     auto place = admission_.Admit(static_cast<int64_t>(bytes.size()));
     EXPECT_TRUE(place.ok());
     return std::make_unique<PendingRows>(
-        &tables_, MessageOf(bytes), *std::move(place), deadline, [=] { return interrupted; },
+        &tables_, MessageOf(bytes), *std::move(place), deadline, Priority::kHigh, [=] { return interrupted; },
         [this, index](const absl::StatusOr<std::vector<absl::Status>>& statuses, Admission::Place) {
           std::string text = statuses.status().ToString();
           if (statuses.ok()) {

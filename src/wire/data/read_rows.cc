@@ -18,10 +18,12 @@
 #include "wire/call/client_features.h"
 #include "wire/call/connection_share.h"
 #include "wire/call/data_target.h"
+#include "wire/call/ended_call.h"
 #include "wire/call/not_built.h"
 #include "wire/call/requests.h"
 #include "wire/data/chunk_writer.h"
 #include "wire/data/filter_request.h"
+#include "wire/data/filter_shape.h"
 
 namespace sonde {
 namespace {
@@ -90,18 +92,21 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     return Room::kTake;
   }
   void OnMessage(rpc::MessageBytes bytes) override {
+    static const ProfileFields fields(*pb::ReadRowsRequest::descriptor());
+    const absl::StatusOr<Priority> priority = fields.Admit(kind_.profiles, kind_.use, bytes.view());
+    if (!priority.ok()) return FinishWith(priority.status());
+    priority_ = *priority;
     if (absl::Status status = share_.Take(kind_); !status.ok()) return FinishWith(status);
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return FinishWith(place.status());
     place_ = *std::move(place);
     if (GoesAmongReaders()) {
-      return readers_->Submit(call_->deadline(),
-                              [this, bytes = std::move(bytes)](const absl::Status& status) mutable {
-                                if (!status.ok()) return FinishWith(status);
-                                if (absl::Status opened = Open(&bytes); !opened.ok())
-                                  return FinishWith(opened);
-                                Produce(kRowsPerStep, /*inline_only=*/false);
-                              });
+      auto begin = [this, bytes = std::move(bytes)](const absl::Status& status) mutable {
+        if (!status.ok()) return FinishWith(status);
+        if (absl::Status opened = Open(&bytes); !opened.ok()) return FinishWith(opened);
+        Produce(kRowsPerStep, /*inline_only=*/false);
+      };
+      return readers_->Submit(call_->deadline(), std::move(begin), priority_);
     }
     if (absl::Status status = Open(&bytes); !status.ok()) return FinishWith(status);
     Produce(kRowsInlineMax, /*inline_only=*/true);
@@ -134,8 +139,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     return kind;
   }
 
-  // Whether the thread that requests come in on is not to read: it must not wait, nor be busy for long.
-  bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh(); }
+  // Whether the thread that requests come in on is not to read: it must not wait, nor be busy for long.  Among the readers, others go
+  // before a read of a lower priority.
+  bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh() || priority_ != Priority::kHigh; }
 
   absl::Status Open(rpc::MessageBytes* bytes) {
     ParsedRequest<pb::ReadRowsRequest> parsed;
@@ -176,6 +182,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
       absl::StatusOr<std::shared_ptr<const CompiledFilter>> filter = CompileFilter(request.filter());
       if (!filter.ok()) return filter.status();
       read.filter = *std::move(filter);
+      filter_shape_ = FilterShape(request.filter());
     }
     absl::StatusOr<DataTarget> target = FindTarget(tables_->catalog(), request);
     if (!target.ok()) return target.status();
@@ -188,10 +195,11 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void ProduceAmongReaders() {
-    const bool is_taken = readers_->Submit([this] {
+    auto go_on = [this] {
       large_place_.Shrink(0);  // of the message before; this may take a while
       Produce(kRowsPerStep, /*inline_only=*/false);
-    });
+    };
+    const bool is_taken = readers_->Submit(std::move(go_on), priority_);
     if (!is_taken) End(Overloaded());
   }
 
@@ -378,7 +386,15 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void Count(const absl::Status& status) {
-    metrics_->Record(kMethod, status.code(), absl::ToInt64Microseconds(absl::Now() - came_));
+    CallCost cost{.filter = filter_shape_};
+    if (reader_ != nullptr) {
+      const ReadStats& stats = reader_->stats();
+      cost.rows_seen = stats.rows_seen;
+      cost.rows = stats.rows_returned;
+      cost.cells_seen = stats.cells_seen;
+      cost.cells = stats.cells_returned;
+    }
+    EndCall(*call_, kMethod, status, came_, cost, metrics_);
   }
 
   void FinishWith(const absl::Status& status) {
@@ -414,6 +430,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   rpc::Call* const call_;
   ConnectionShare share_;
   const CallKind kind_;
+  Priority priority_ = Priority::kHigh;  // known when the request is there
   Tables* const tables_;
   WorkerPool* const readers_;
   StalledReads* const stalled_reads_;
@@ -429,6 +446,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   int64_t row_room_bytes_ = 0;      // of place_: a row that is put together
   int64_t message_room_bytes_ = 0;  // of place_: a message that is long
   const absl::Time came_ = absl::Now();
+  std::string filter_shape_;
   bool metadata_added_ = false;
   std::unique_ptr<RowReader> reader_;
   ChunkWriter writer_;

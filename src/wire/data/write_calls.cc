@@ -23,7 +23,7 @@ namespace pb = google::bigtable::v2;
 class PendingRow final : public PendingWrite {
  public:
   PendingRow(Tables* tables, const CallEnd& end, rpc::MessageBytes bytes, Admission::Place place)
-      : PendingWrite(end.call()->deadline(), bytes.size()),
+      : PendingWrite(end.call()->deadline(), bytes.size(), end.priority()),
         tables_(tables),
         end_(end),
         bytes_(std::move(bytes)),
@@ -143,8 +143,9 @@ AnswerRequest AnswerMutateRows(Tables* tables, const CallResources& resources) {
       if (call->IsCancelled()) return absl::CancelledError("The client has gone");
       return deadline > absl::Now() ? absl::OkStatus() : absl::DeadlineExceededError("Deadline Exceeded");
     };
-    PendingRows::Add(line, std::make_unique<PendingRows>(tables, std::move(request), std::move(place),
-                                                         deadline, interrupted, std::move(finish)));
+    PendingRows::Add(line,
+                     std::make_unique<PendingRows>(tables, std::move(request), std::move(place), deadline,
+                                                   end.priority(), interrupted, std::move(finish)));
   };
 }
 

@@ -30,6 +30,14 @@ std::vector<std::string> IdsOf(const std::vector<InstanceStore::Cluster>& cluste
   return ids;
 }
 
+// projects/P/instances/I of a name that begins so; all of it, if it has fewer parts.
+std::string_view InstanceOfResource(std::string_view name) {
+  size_t end = 0;
+  for (int part = 0; part < 4 && end != std::string_view::npos; ++part)
+    end = name.find('/', part == 0 ? 0 : end + 1);
+  return name.substr(0, end);
+}
+
 std::string ClusterPrefixOf(std::string_view instance) { return fmt::format("{}/clusters/", instance); }
 std::string ProfilePrefixOf(std::string_view instance) { return fmt::format("{}/appProfiles/", instance); }
 
@@ -44,7 +52,14 @@ absl::StatusOr<std::unique_ptr<InstanceStore>> InstanceStore::Open(Engine* engin
   status.Update(store->clusters_.Load(engine));
   status.Update(store->profiles_.Load(engine));
   if (!status.ok()) return status;
+  store->NoteProfiles();
   return store;
+}
+
+void InstanceStore::NoteProfiles() {
+  bool plain = !options_.is_strict;
+  for (const AppProfile& profile : profiles_.List("")) plain = plain && IsPlainProfile(profile);
+  are_all_plain_.store(plain, std::memory_order_relaxed);
 }
 
 template <typename Message>
@@ -203,6 +218,7 @@ absl::Status InstanceStore::DeleteRecords(std::string_view name) {
     clusters_.Apply(change, nullptr);
     profiles_.Apply(change, nullptr);
   }
+  NoteProfiles();
   return absl::OkStatus();
 }
 
@@ -216,6 +232,12 @@ absl::Status InstanceStore::DeleteInstance(std::string_view name) {
   for (const TableSchemaRef& table : tables) {
     if (absl::Status status = catalog_->Delete(table->name); !status.ok() && !absl::IsNotFound(status))
       return status;
+  }
+  // What was deleted before goes for good, too: nothing could bring it back into an instance that is gone.
+  for (const DeletedTableRef& table : catalog_->ListDeleted()) {
+    if (InstanceOfTable(table->record.schema.name) != name) continue;
+    const absl::Status status = catalog_->Purge(table->record.schema.id);
+    if (!status.ok() && !absl::IsNotFound(status)) return status;
   }
   return catalog_->WithoutChanges([&] {
     const absl::MutexLock lock(&mutex_);
@@ -369,6 +391,7 @@ absl::StatusOr<InstanceStore::AppProfile> InstanceStore::CreateProfile(AppProfil
   if (absl::Status status = CompleteProfile(IdsOf(ClustersOf(instance)), &profile); !status.ok())
     return status;
   if (absl::Status status = Store(&profiles_, profile); !status.ok()) return status;
+  NoteProfiles();
   return profile;
 }
 
@@ -389,20 +412,42 @@ absl::StatusOr<InstanceStore::AppProfile> InstanceStore::UpdateProfile(
   AppProfile profile = *found;
   if (absl::Status status = change(IdsOf(ClustersOf(instance)), &profile); !status.ok()) return status;
   if (absl::Status status = Store(&profiles_, profile); !status.ok()) return status;
+  NoteProfiles();
   return profile;
 }
 
-absl::Status InstanceStore::CheckTransaction(std::string_view instance, std::string_view profile_id) const {
+absl::StatusOr<Priority> InstanceStore::Admit(std::string_view resource, std::string_view profile_id,
+                                              ProfileUse use) const {
+  const std::string_view instance = InstanceOfResource(resource);
   const std::string name =
       fmt::format("{}{}", ProfilePrefixOf(instance), profile_id.empty() ? kDefaultProfileId : profile_id);
   const absl::ReaderMutexLock lock(&mutex_);
   const AppProfile* const profile = profiles_.Find(name);
-  if (profile == nullptr) return absl::OkStatus();
-  if (profile->has_data_boost_isolation_read_only()) {
-    return absl::FailedPreconditionError("App profiles with Data Boost are for reads only");
+  if (profile != nullptr) {
+    absl::Status allowed = CheckProfileUse(*profile, use);
+    if (!allowed.ok()) return allowed;
+    return PriorityOfProfile(*profile);
   }
-  if (profile->single_cluster_routing().allow_transactional_writes()) return absl::OkStatus();
-  return absl::FailedPreconditionError("Single-row transactions are not allowed by this app profile");
+  // A name that is none is the handler's to refuse.
+  if (!options_.is_strict || !CheckInstanceName(instance).ok()) return Priority::kHigh;
+  return absl::NotFoundError(fmt::format("App profile not found: {}", name));
+}
+
+absl::Status InstanceStore::CheckMayHaveTables(std::string_view instance) const {
+  const absl::ReaderMutexLock lock(&mutex_);
+  return !options_.is_strict || instances_.Find(instance) != nullptr ? absl::OkStatus()
+                                                                     : NoResource(instance);
+}
+
+absl::Status InstanceStore::CheckMayHaveTiers(std::string_view instance) const {
+  const absl::ReaderMutexLock lock(&mutex_);
+  for (const Cluster& cluster : ClustersOf(instance)) {
+    if (cluster.default_storage_type() != google::bigtable::admin::v2::HDD) continue;
+    return absl::InvalidArgumentError(fmt::format(
+        "Error in field 'tiered_storage_config' : tiers are for SSD, and cluster {} stores on HDD",
+        cluster.name()));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status InstanceStore::DeleteProfile(std::string_view name) {
@@ -413,7 +458,9 @@ absl::Status InstanceStore::DeleteProfile(std::string_view name) {
     return absl::FailedPreconditionError("The app profile 'default' cannot be deleted");
   }
   if (profiles_.Find(name) == nullptr) return NoResource(name);
-  return Erase(&profiles_, name);
+  absl::Status status = Erase(&profiles_, name);
+  NoteProfiles();
+  return status;
 }
 
 }  // namespace sonde

@@ -11,6 +11,7 @@
 
 #include <google/bigtable/admin/v2/instance.pb.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,17 +26,20 @@
 #include "base/clock.h"
 #include "catalog/catalog.h"
 #include "engine/engine.h"
+#include "wire/call/app_profiles.h"
 #include "wire/resources/resource_map.h"
 
 namespace sonde {
 
 struct InstanceStoreOptions {
   bool refuses_clusters = false;  // an instance has one cluster, as there is one copy of the data
+  // Tables need an instance that was created, and data calls an app profile that exists.
+  bool is_strict = false;
   // The records of other parts of the server that end with an instance.  Null: there are none.  Must outlive the store.
   Companions* companions = nullptr;
 };
 
-class InstanceStore {
+class InstanceStore final : public AppProfiles {
  public:
   using Instance = google::bigtable::admin::v2::Instance;
   using Cluster = google::bigtable::admin::v2::Cluster;
@@ -86,9 +90,16 @@ class InstanceStore {
           change);
   // FAILED_PRECONDITION: it is `default`.
   absl::Status DeleteProfile(std::string_view name);
-  // Whether calls with this profile (empty: `default`) may read a row and write it in one step.  FAILED_PRECONDITION: its routing, or
-  // its isolation, does not allow that.  A profile that does not exist allows it.
-  absl::Status CheckTransaction(std::string_view instance, std::string_view profile_id) const;
+
+  // --- Data calls, by their app profiles (AppProfiles).  A profile that does not exist allows all, unless instances are strict.
+  bool AreAllPlain() const override { return are_all_plain_.load(std::memory_order_relaxed); }
+  absl::StatusOr<Priority> Admit(std::string_view resource, std::string_view profile_id,
+                                 ProfileUse use) const override;
+
+  // Whether tables may be made in an instance.  NOT_FOUND: it was never created, and instances are strict.
+  absl::Status CheckMayHaveTables(std::string_view instance) const;
+  // Whether its tables may have tiers of storage.  INVALID_ARGUMENT: a cluster stores on HDD.
+  absl::Status CheckMayHaveTiers(std::string_view instance) const;
 
  private:
   InstanceStore(Engine* engine, Catalog* catalog, const Backups* backups, const Clock* clock,
@@ -109,6 +120,7 @@ class InstanceStore {
   absl::Status EnsureInstanceLocked(std::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CreateLocked(const Instance& instance, const std::vector<Cluster>& clusters)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteProfiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   template <typename Message>
   absl::Status Store(ResourceMap<Message>* map, const Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   template <typename Message>
@@ -127,6 +139,7 @@ class InstanceStore {
   ResourceMap<Instance> instances_ ABSL_GUARDED_BY(mutex_){"instance/"};
   ResourceMap<Cluster> clusters_ ABSL_GUARDED_BY(mutex_){"cluster/"};
   ResourceMap<AppProfile> profiles_ ABSL_GUARDED_BY(mutex_){"profile/"};
+  std::atomic<bool> are_all_plain_ = true;
 };
 
 }  // namespace sonde

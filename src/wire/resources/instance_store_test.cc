@@ -220,21 +220,86 @@ TEST_F(InstanceStoreTest, ProfilesSayWhoMayReadAndWriteInOneStep) {
   CreateNamed();
   const absl::Status refused =
       absl::FailedPreconditionError("Single-row transactions are not allowed by this app profile");
-  EXPECT_EQ(store_->CheckTransaction(kNamed, ""), refused) << "two clusters: the default routes to any";
-  EXPECT_EQ(store_->CheckTransaction(kNamed, "none"), absl::OkStatus());
-  EXPECT_EQ(store_->CheckTransaction(kImplicit, ""), absl::OkStatus());
+  const auto transact = [this](std::string_view instance, std::string_view profile_id) {
+    return store_->Admit(std::string(instance) + "/tables/t", profile_id, ProfileUse::kTransaction).status();
+  };
+  EXPECT_EQ(transact(kNamed, ""), refused) << "two clusters: the default routes to any";
+  EXPECT_EQ(transact(kNamed, "none"), absl::OkStatus());
+  EXPECT_EQ(transact(kImplicit, ""), absl::OkStatus());
   admin::AppProfile profile = MakeProfile("one", "a");
   ASSERT_TRUE(store_->CreateProfile(profile).ok());
-  EXPECT_EQ(store_->CheckTransaction(kNamed, "one"), refused);
+  EXPECT_EQ(transact(kNamed, "one"), refused);
   profile.set_name(std::string(kNamed) + "/appProfiles/two");
   profile.mutable_single_cluster_routing()->set_allow_transactional_writes(true);
   ASSERT_TRUE(store_->CreateProfile(profile).ok());
-  EXPECT_EQ(store_->CheckTransaction(kNamed, "two"), absl::OkStatus());
+  EXPECT_EQ(transact(kNamed, "two"), absl::OkStatus());
   profile.set_name(std::string(kNamed) + "/appProfiles/boost");
   profile.mutable_data_boost_isolation_read_only()->set_compute_billing_owner(
       admin::AppProfile::DataBoostIsolationReadOnly::HOST_PAYS);
   ASSERT_TRUE(store_->CreateProfile(profile).ok());
-  EXPECT_EQ(store_->CheckTransaction(kNamed, "boost").code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(transact(kNamed, "boost").code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(InstanceStoreTest, ProfilesSayHowSoonCallsAreServed) {
+  CreateNamed();
+  const auto admit = [this](std::string_view profile_id, ProfileUse use) {
+    return store_->Admit(std::string(kNamed) + "/tables/t/authorizedViews/v", profile_id, use);
+  };
+  EXPECT_TRUE(store_->AreAllPlain());
+  EXPECT_EQ(*admit("", ProfileUse::kRead), Priority::kHigh);
+  EXPECT_EQ(*admit("unknown", ProfileUse::kWrite), Priority::kHigh);
+  for (const auto& [id, asked, served] :
+       {std::tuple{"low", admin::AppProfile::PRIORITY_LOW, Priority::kLow},
+        std::tuple{"medium", admin::AppProfile::PRIORITY_MEDIUM, Priority::kMedium}}) {
+    admin::AppProfile profile = MakeProfile(id, "a");
+    profile.mutable_standard_isolation()->set_priority(asked);
+    ASSERT_TRUE(store_->CreateProfile(profile).ok());
+    EXPECT_FALSE(store_->AreAllPlain());
+    EXPECT_EQ(*admit(id, ProfileUse::kRead), served);
+    EXPECT_EQ(*admit(id, ProfileUse::kWrite), served);
+    EXPECT_EQ(admit(id, ProfileUse::kChangeStream).status(), absl::OkStatus());
+    ASSERT_EQ(store_->DeleteProfile(profile.name()), absl::OkStatus());
+    EXPECT_TRUE(store_->AreAllPlain());
+  }
+  admin::AppProfile boost = MakeProfile("boost", "a");
+  boost.mutable_data_boost_isolation_read_only()->set_compute_billing_owner(
+      admin::AppProfile::DataBoostIsolationReadOnly::HOST_PAYS);
+  ASSERT_TRUE(store_->CreateProfile(boost).ok());
+  EXPECT_EQ(*admit("boost", ProfileUse::kRead), Priority::kLow);
+  EXPECT_EQ(admit("boost", ProfileUse::kWrite).status(),
+            absl::FailedPreconditionError("App profiles with Data Boost are for reads only"));
+  EXPECT_EQ(admit("boost", ProfileUse::kChangeStream).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(admit("", ProfileUse::kChangeStream).status().code(), StatusCode::kFailedPrecondition)
+      << "two clusters: the default routes to any";
+}
+
+TEST_F(InstanceStoreTest, StrictInstancesMustBeCreatedAndSoMustProfiles) {
+  const auto strict =
+      *InstanceStore::Open(engine_.get(), catalog_.get(), backups_.get(), &clock_, {.is_strict = true});
+  EXPECT_FALSE(strict->AreAllPlain());
+  EXPECT_EQ(strict->CheckMayHaveTables("projects/p/instances/other"),
+            absl::NotFoundError("Failed to read: projects/p/instances/other"));
+  EXPECT_EQ(store_->CheckMayHaveTables("projects/p/instances/other"), absl::OkStatus());
+  EXPECT_EQ(strict->Admit("projects/p/instances/other/tables/t", "", ProfileUse::kRead).status().code(),
+            StatusCode::kNotFound);
+  EXPECT_EQ(strict->Admit("no name", "", ProfileUse::kRead).status(), absl::OkStatus());
+  ASSERT_EQ(strict->EnsureInstance("projects/p/instances/other"), absl::OkStatus());
+  EXPECT_EQ(strict->CheckMayHaveTables("projects/p/instances/other"), absl::OkStatus());
+  EXPECT_EQ(strict->Admit("projects/p/instances/other/tables/t", "", ProfileUse::kRead).status(),
+            absl::OkStatus());
+  EXPECT_EQ(strict->Admit("projects/p/instances/other/tables/t", "x", ProfileUse::kRead).status(),
+            absl::NotFoundError("App profile not found: projects/p/instances/other/appProfiles/x"));
+}
+
+TEST_F(InstanceStoreTest, DeletedTablesGoWithTheirInstance) {
+  CreateNamed();
+  const std::string table = std::string(kNamed) + "/tables/t";
+  ASSERT_TRUE(catalog_->Create({.name = table}).ok());
+  ASSERT_EQ(catalog_->Delete(table, /*keep_from_micros=*/1), absl::OkStatus());
+  ASSERT_EQ(catalog_->ListDeleted().size(), 1u);
+  ASSERT_EQ(store_->DeleteInstance(kNamed), absl::OkStatus());
+  EXPECT_TRUE(catalog_->ListDeleted().empty());
+  EXPECT_EQ(catalog_->Undelete(table).status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -129,4 +129,37 @@ bool NamesCluster(const admin::AppProfile& profile, std::string_view cluster_id)
   return std::find(ids.begin(), ids.end(), cluster_id) != ids.end();
 }
 
+bool IsPlainProfile(const admin::AppProfile& profile) {
+  return !profile.has_data_boost_isolation_read_only() && PriorityOfProfile(profile) == Priority::kHigh;
+}
+
+Priority PriorityOfProfile(const admin::AppProfile& profile) {
+  if (profile.has_data_boost_isolation_read_only()) return Priority::kLow;
+  switch (profile.standard_isolation().priority()) {
+    case admin::AppProfile::PRIORITY_MEDIUM:
+      return Priority::kMedium;
+    case admin::AppProfile::PRIORITY_LOW:
+      return Priority::kLow;
+    default:
+      return Priority::kHigh;
+  }
+}
+
+absl::Status CheckProfileUse(const admin::AppProfile& profile, ProfileUse use) {
+  if (use == ProfileUse::kRead) return absl::OkStatus();
+  if (profile.has_data_boost_isolation_read_only()) {
+    return absl::FailedPreconditionError(use == ProfileUse::kChangeStream
+                                             ? "App profiles with Data Boost do not read change streams"
+                                             : "App profiles with Data Boost are for reads only");
+  }
+  if (use == ProfileUse::kTransaction && !profile.single_cluster_routing().allow_transactional_writes()) {
+    return absl::FailedPreconditionError("Single-row transactions are not allowed by this app profile");
+  }
+  if (use == ProfileUse::kChangeStream && !profile.has_single_cluster_routing()) {
+    return absl::FailedPreconditionError(
+        "Change streams are read with an app profile of single-cluster routing, which this one has not");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace sonde

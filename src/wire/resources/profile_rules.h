@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "wire/call/app_profiles.h"
+#include "work/priority.h"
 
 namespace sonde {
 
@@ -33,5 +35,11 @@ google::bigtable::admin::v2::AppProfile DefaultProfile(std::string_view instance
 
 // Whether a profile routes to this cluster by its name.
 bool NamesCluster(const google::bigtable::admin::v2::AppProfile& profile, std::string_view cluster_id);
+
+// Whether calls with this profile are served as if there were no profiles, but for transactions and change streams.
+bool IsPlainProfile(const google::bigtable::admin::v2::AppProfile& profile);
+Priority PriorityOfProfile(const google::bigtable::admin::v2::AppProfile& profile);
+// FAILED_PRECONDITION: the profile's routing, or its isolation, does not allow such calls.
+absl::Status CheckProfileUse(const google::bigtable::admin::v2::AppProfile& profile, ProfileUse use);
 
 }  // namespace sonde

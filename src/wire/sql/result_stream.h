@@ -43,7 +43,7 @@ class ResultStream {
   // A batch ends with the row that makes it so long.
   static constexpr size_t kBatchBytes = 64 << 10;
   // Behind rows of so many bytes a batch ends where a token can stand.
-  static constexpr size_t kTokenBytes = 8 << 10;
+  static constexpr size_t kTokenBytes = 32 << 10;
   // A longer batch comes in pieces of this length.
   static constexpr size_t kMessageBytes = 1 << 20;
   // Rows that wait for others to make a batch wait no longer, about.

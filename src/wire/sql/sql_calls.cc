@@ -23,6 +23,7 @@
 #include "sql/message/query_values.h"
 #include "wire/call/connection_share.h"
 #include "wire/call/door.h"
+#include "wire/call/ended_call.h"
 #include "wire/call/service_names.h"
 #include "wire/sql/result_stream.h"
 #include "wire/sql/sql_parameters.h"
@@ -131,9 +132,14 @@ absl::StatusOr<std::vector<sql::Value>> ParseParameters(const sql::BoundQuery& q
 }
 
 // Of all in the request but its resume token.
-uint64_t HashOfRequest(const PreparedQuery& prepared, const std::vector<sql::Value>& parameters) {
+uint64_t HashOfRequest(const PreparedQuery& prepared, const std::vector<sql::Value>& parameters,
+                       const sql::ViewParameters& view_parameters) {
   std::string facts = prepared.token;
   for (const sql::Value& value : parameters) PutBytes(&facts, value.ToSql());
+  for (const auto& [name, value] : view_parameters) {
+    PutBytes(&facts, name);
+    PutBytes(&facts, value);
+  }
   return XXH3_64bits(facts.data(), facts.size());
 }
 
@@ -165,10 +171,17 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   }
 
   void OnMessage(rpc::MessageBytes bytes) override {
+    static const ProfileFields fields(*pb::ExecuteQueryRequest::descriptor());
+    const absl::StatusOr<Priority> priority = fields.Admit(kind_.profiles, kind_.use, bytes.view());
+    if (!priority.ok()) return End(priority.status());
+    priority_ = *priority;
     if (absl::Status status = share_.Take(kind_); !status.ok()) return End(status);
     absl::StatusOr<Admission::Place> place = Admit(kind_, bytes);
     if (!place.ok()) return End(place.status());
-    place_ = *std::move(place);
+    {
+      const absl::MutexLock lock(&hold_mutex_);
+      place_ = *std::move(place);
+    }
     if (!GoesAmongReaders() && bytes.size() <= kShortRequestBytesMax) {
       if (absl::Status status = Parse(&bytes); !status.ok()) return End(status);
       if (const PreparedQueryRef prepared = FindPoint(); prepared != nullptr) return AnswerHere(prepared);
@@ -179,15 +192,16 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   void OnWriteDone(bool ok) override {
     SetWaitingSince(absl::InfiniteFuture());
     if (!ok) return End(absl::CancelledError("The client has gone"));
-    message_bytes_ = 0;
+    SetMessageBytes(0);
     if (stream_ == nullptr) return End(absl::OkStatus());
-    if (!kind_.workers->Submit([this] { Produce(); })) End(Overloaded());
+    if (!kind_.workers->Submit([this] { Produce(); }, priority_)) End(Overloaded());
   }
   void SuspendIfWaiting(absl::Time since) override {
     const absl::MutexLock lock(&waiting_mutex_);
     if (waiting_since_ >= since || stream_ == nullptr) return;
     stream_->Suspend();
     // Until it goes on it has no more than it holds, so that many such do not keep others out.
+    const absl::MutexLock hold_lock(&hold_mutex_);
     const int64_t bytes = held_bytes_ - kQueryBytes + kStalledQueryBytes + operator_bytes_ + message_bytes_;
     if (bytes < place_.bytes()) place_.Resize(bytes).IgnoreError();  // to give back is no error
   }
@@ -202,10 +216,11 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   }
 
   // Whether the thread that requests come in on is not to read (ReadRows decides so, too).
-  bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh(); }
+  bool GoesAmongReaders() const { return blocks_ || cost_->IsHigh() || priority_ != Priority::kHigh; }
 
   absl::Status Parse(rpc::MessageBytes* bytes) {
     request_.emplace();
+    const absl::MutexLock lock(&hold_mutex_);
     if (absl::Status status = request_->Parse(bytes, &place_); !status.ok()) return status;
     held_bytes_ = place_.bytes();
     return CheckInstanceName(request_->message().instance_name());
@@ -236,13 +251,14 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   // `bytes`: those of the request, unless it is parsed already.
   void AnswerAmongReaders(rpc::MessageBytes bytes) {
     short_until_.reset();
-    kind_.workers->Submit(call_->deadline(), [this, bytes = std::move(bytes)](absl::Status status) mutable {
+    auto answer = [this, bytes = std::move(bytes)](absl::Status status) mutable {
       if (status.ok() && !request_.has_value()) status = Parse(&bytes);
       if (status.ok()) status = Open();
       if (!status.ok()) return End(status);
       if (first_.has_value()) return Write(*std::exchange(first_, std::nullopt));
       Produce();
-    });
+    };
+    kind_.workers->Submit(call_->deadline(), std::move(answer), priority_);
   }
 
   absl::Status Open() {
@@ -292,7 +308,9 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     absl::StatusOr<std::vector<sql::Value>> parameters = ParseParameters(prepared->query, request);
     if (!parameters.ok()) return parameters.status();
     const std::string& resume = request.resume_token();
-    const uint64_t request_hash = HashOfRequest(*prepared, *parameters);
+    absl::StatusOr<sql::ViewParameters> view_parameters = ParseViewParameters(request);
+    if (!view_parameters.ok()) return view_parameters.status();
+    const uint64_t request_hash = HashOfRequest(*prepared, *parameters, *view_parameters);
     sql::ExecutionEnvironment environment{
         .tables = tables_,
         .deadline = call_->deadline(),
@@ -301,7 +319,8 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
         .caller = [text = prepared->text] { return sql::NameOfQuery(text); },
         // What is short, or has to begin again soon, is not divided.
         .idle_workers = short_until_.has_value() ? nullptr : idle_workers_,
-        .spill = spill_};
+        .spill = spill_,
+        .view_parameters = *std::move(view_parameters)};
     if (!resume.empty()) {
       absl::StatusOr<ResumeToken> token = queries_->tokens().ReadResume(resume);
       if (!token.ok()) return token.status();
@@ -344,8 +363,9 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     return absl::OkStatus();
   }
 
-  // The account of the query's memory.  One thread at a time.
-  absl::Status Hold(int64_t more_bytes) {
+  // The account of the query's memory.  Helpers of the query ask for memory while a message is on its way, too.
+  absl::Status Hold(int64_t more_bytes) ABSL_LOCKS_EXCLUDED(hold_mutex_) {
+    const absl::MutexLock lock(&hold_mutex_);
     const int64_t operators = operator_bytes_ + more_bytes;
     if (short_until_.has_value() && operators > kShortQueryBytesMax) return IsNotShort();
     const int64_t most = kind_.admission->limits().bytes / kQueryShare;
@@ -361,6 +381,15 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     return status;
   }
 
+  void SetMessageBytes(int64_t bytes) ABSL_LOCKS_EXCLUDED(hold_mutex_) {
+    const absl::MutexLock lock(&hold_mutex_);
+    message_bytes_ = bytes;
+  }
+  int64_t operator_bytes_max() ABSL_LOCKS_EXCLUDED(hold_mutex_) {
+    const absl::MutexLock lock(&hold_mutex_);
+    return operator_bytes_max_;
+  }
+
   static absl::Status IsNotShort() { return absl::AbortedError("The query goes on among the readers"); }
 
   // Makes one message and sends it.  The end of this object may come before it returns.
@@ -374,7 +403,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     if (!message.ok()) return End(message.status());
     if (!message->has_value()) return End(absl::OkStatus());
     if (stream_->IsOver()) return End(absl::OkStatus(), **std::move(message));
-    message_bytes_ = static_cast<int64_t>(stream_->message_bytes());
+    SetMessageBytes(static_cast<int64_t>(stream_->message_bytes()));
     if (absl::Status status = Hold(0); !status.ok()) return End(status);
     Write(**std::move(message));
   }
@@ -397,17 +426,20 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
 
   void End(const absl::Status& status, std::optional<rpc::Message> last = std::nullopt) {
     const absl::Time now = absl::Now();
+    CallCost cost;
     if (stream_ != nullptr) {
       EndedQuery query = stream_->Ended();
+      cost.rows_seen = static_cast<int64_t>(query.rows_scanned);
+      cost.rows = static_cast<int64_t>(query.rows);
       query.method = kMethod;
       query.code = status.code();
       query.ended = now;
       query.took = now - came_;
-      query.memory_bytes = static_cast<uint64_t>(operator_bytes_max_);
+      query.memory_bytes = static_cast<uint64_t>(operator_bytes_max());
       query_metrics_.Record(std::move(query));
     }
     stream_.reset();  // gives its memory back to place_
-    metrics_->Record(kMethod, status.code(), absl::ToInt64Microseconds(now - came_));
+    EndCall(*call_, kMethod, status, came_, cost, metrics_);
     AddMetadata(status);
     if (last.has_value()) return call_->WriteAndFinish(*std::move(last), ToCallStatus(status));
     call_->Finish(ToCallStatus(status));
@@ -416,6 +448,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   rpc::Call* const call_;
   ConnectionShare share_;
   const CallKind kind_;
+  Priority priority_ = Priority::kHigh;  // known when the request is there
   Tables* const tables_;
   PreparedQueries* const queries_;
   SpooledResults* const spooled_;
@@ -427,11 +460,13 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   RequestMetrics* const metrics_;
   QueryMetrics& query_metrics_;
   const absl::Time came_ = absl::Now();
-  Admission::Place place_;
-  int64_t held_bytes_ = 0;      // of place_: the request and the query itself
-  int64_t operator_bytes_ = 0;  // of place_: what operators hold
-  int64_t operator_bytes_max_ = 0;
-  int64_t message_bytes_ = 0;  // of place_: the message on its way
+  absl::Mutex hold_mutex_;
+  Admission::Place place_ ABSL_GUARDED_BY(hold_mutex_);
+  // Of place_: the request and the query itself; what operators hold; the message on its way.
+  int64_t held_bytes_ ABSL_GUARDED_BY(hold_mutex_) = 0;
+  int64_t operator_bytes_ ABSL_GUARDED_BY(hold_mutex_) = 0;
+  int64_t operator_bytes_max_ ABSL_GUARDED_BY(hold_mutex_) = 0;
+  int64_t message_bytes_ ABSL_GUARDED_BY(hold_mutex_) = 0;
   bool metadata_added_ = false;
   bool watched_ = false;  // by stalled_reads_
   absl::Mutex waiting_mutex_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/time/civil_time.h"
+#include "base/bytes.h"
 
 namespace sonde {
 namespace {
@@ -20,6 +21,9 @@ using sql::Value;
 // Microseconds of 0001-01-01 and of the last moment of 9999.
 constexpr int64_t kTimestampMicrosMin = -62'135'596'800'000'000;
 constexpr int64_t kTimestampMicrosMax = 253'402'300'799'999'999;
+
+constexpr int kViewParametersMax = 10'000;
+constexpr size_t kViewParameterNameBytesMax = 1'024;
 
 absl::Status BadParameter(const std::string& name, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("Error in field 'params' : Parameter '{}' {}", name, what));
@@ -90,6 +94,30 @@ absl::StatusOr<Value> ParseArray(const std::string& name, const Type& type, cons
 }
 
 }  // namespace
+
+absl::StatusOr<sql::ViewParameters> ParseViewParameters(const pb::ExecuteQueryRequest& request) {
+  if (request.view_parameters_size() > kViewParametersMax) {
+    return absl::InvalidArgumentError(
+        fmt::format("Error in field 'view_parameters' : {} view parameters; {} are allowed",
+                    request.view_parameters_size(), kViewParametersMax));
+  }
+  sql::ViewParameters parameters;
+  for (const auto& [name, value] : request.view_parameters()) {
+    if (name.empty() || name.size() > kViewParameterNameBytesMax) {
+      return absl::InvalidArgumentError(
+          fmt::format("Error in field 'view_parameters' : A name has {} bytes; 1 to {} are allowed",
+                      name.size(), kViewParameterNameBytesMax));
+    }
+    const bool has_other_type = value.has_type() && value.type().kind_case() != pb::Type::kStringType;
+    const bool is_null = value.kind_case() == pb::Value::KIND_NOT_SET;
+    if (has_other_type || (!is_null && value.kind_case() != pb::Value::kStringValue)) {
+      return absl::InvalidArgumentError(fmt::format(
+          "Error in field 'view_parameters' : View parameter '{}' is no STRING", Printable(name)));
+    }
+    if (!is_null) parameters.emplace(name, value.string_value());
+  }
+  return parameters;
+}
 
 absl::StatusOr<Type> ParseParameterType(const std::string& name, const pb::Type& type) {
   std::optional<Type> parsed = TypeOf(type);

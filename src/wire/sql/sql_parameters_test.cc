@@ -70,5 +70,39 @@ TEST(SqlParameters, WithValuesOfAnotherTypeAreRefused) {
             "Error in field 'params' : Parameter 'p' is no TIMESTAMP: 253402300800 s and 0 ns");
 }
 
+// The view parameters of a request, or the error.
+std::string ViewParameters(const std::string& request) {
+  const absl::StatusOr<sql::ViewParameters> parsed =
+      ParseViewParameters(Parse<pb::ExecuteQueryRequest>(request));
+  if (!parsed.ok()) return std::string(parsed.status().message());
+  std::string text;
+  for (const auto& [name, value] : *parsed) text += name + "=" + value + " ";
+  return text;
+}
+
+TEST(ViewParameters, AreTexts) {
+  EXPECT_EQ(ViewParameters(R"(view_parameters { key: "b" value { string_value: "x" } }
+                              view_parameters { key: "a" value { type { string_type {} } string_value: "" } })"),
+            "a= b=x ");
+  EXPECT_EQ(ViewParameters(R"(view_parameters { key: "a" value {} }
+                              view_parameters { key: "b" value { type { string_type {} } } })"),
+            "");
+  const std::string none = "Error in field 'view_parameters' : View parameter 'a' is no STRING";
+  EXPECT_EQ(ViewParameters(R"(view_parameters { key: "a" value { int_value: 1 } })"), none);
+  EXPECT_EQ(ViewParameters(R"(view_parameters { key: "a" value { bytes_value: "x" } })"), none);
+  EXPECT_EQ(ViewParameters(R"(view_parameters { key: "a" value { type { bytes_type {} } } })"), none);
+}
+
+TEST(ViewParameters, AreBounded) {
+  EXPECT_EQ(ViewParameters(R"(view_parameters { key: "" value {} })"),
+            "Error in field 'view_parameters' : A name has 0 bytes; 1 to 1024 are allowed");
+  EXPECT_EQ(ViewParameters("view_parameters { key: '" + std::string(1'025, 'n') + "' value {} }"),
+            "Error in field 'view_parameters' : A name has 1025 bytes; 1 to 1024 are allowed");
+  pb::ExecuteQueryRequest many;
+  for (int i = 0; i <= 10'000; ++i) (*many.mutable_view_parameters())[std::to_string(i)];
+  EXPECT_EQ(ParseViewParameters(many).status().message(),
+            "Error in field 'view_parameters' : 10001 view parameters; 10000 are allowed");
+}
+
 }  // namespace
 }  // namespace sonde

@@ -309,8 +309,29 @@ func TestAnswersUnimplementedForWhatIsNotBuilt(t *testing.T) {
 		Parent: f.instanceName(), TableId: "t", SourceSnapshot: "s"})
 	expectError(t, "snapshots", err, codes.Unimplemented,
 		"google.bigtable.admin.v2.BigtableTableAdmin/CreateTableFromSnapshot is not built; docs/compatibility.md")
-	_, err = f.tables.CreateTable(f.ctx, &adminpb.CreateTableRequest{Parent: f.instanceName(), TableId: "t",
-		Table: &adminpb.Table{TieredStorageConfig: &adminpb.TieredStorageConfig{}}})
-	expectError(t, "tiered storage", err, codes.Unimplemented,
-		"tiered_storage_config of CreateTable is not built; docs/compatibility.md")
+}
+
+func TestUndeletesTable(t *testing.T) {
+	f := newFixture(t)
+	table := f.createTable("back", "f")
+	f.write(table, cell{"r", "f", "q", 1, "v"})
+	before := f.readAll(table)
+	undelete := func(id string) error {
+		operation, err := f.tables.UndeleteTable(f.ctx, &adminpb.UndeleteTableRequest{Name: f.tableName(id)})
+		if err == nil && !operation.Done {
+			t.Error("the operation is not done")
+		}
+		return err
+	}
+	expectError(t, "undelete of a table that is there", undelete("back"), codes.AlreadyExists, "back")
+	check(t, f.admin.DeleteTable(f.ctx, "back"))
+	check(t, undelete("back"))
+	expect(t, "rows", f.readAll(table), before)
+	expectError(t, "delete of a protected table", f.admin.DeleteTable(f.ctx, "back"), codes.FailedPrecondition, "")
+	info, err := f.admin.TableInfo(f.ctx, "back")
+	check(t, err)
+	if info.DeletionProtection != bigtable.Protected {
+		t.Error("the table is not protected")
+	}
+	expectError(t, "undelete of a table that never was", undelete("never"), codes.NotFound, "never")
 }

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Random expressions and queries, answered by Sonde and by GoogleSQL's reference evaluator; says where the answers differ.
 
-usage: oracle PROGRAM [--statements N] [--seed N] [--only KIND] [--differences N] [--module FILE] [--compile]
-PROGRAM is sonde_sql_answers.  --only: expressions or queries.  What differs is reduced to its smallest part that differs.
+usage: oracle PROGRAM [--statements N] [--from N] [--seed N] [--only KIND] [--differences N] [--module FILE] [--compile]
+PROGRAM is sonde_sql_answers.  --from: the number of the statement before the first one that is asked; a difference says the
+number of its statement, or of one of the five behind it.  --only: expressions or queries.  What differs is reduced to its smallest part that differs.
 Compared are columns, types, values, the codes of errors, and the texts of errors where only one error is possible.  What
-differs with a reason is listed in deviations.py.
+differs with a reason is listed in deviations.py and restatements.py.
+A signal TERM ends the run with its figures.
 Exit status: 0: no difference; 1: some; 2: a wrong call.
 """
 import argparse
 import collections
 import os
 import random
+import signal
 import sys
 import time
 
@@ -18,6 +21,7 @@ import deviations
 from answers import Answer, Sonde, same_value
 from expressions import Case, Expressions
 from queries import Queries
+from restatements import restatements
 from signatures import read_page
 
 BATCH = 6  # expressions that are asked in one statement, while none fails
@@ -35,7 +39,25 @@ class Comparison:
         theirs = theirs or self.judge.ask(statement)
         if self.is_same(statement, ours, theirs, case) or deviations.reason(statement, ours, theirs):
             return None
+        if self.is_restated(ours, case) or self.hides_limit(case):
+            return None
         return ours, theirs
+
+    def is_restated(self, ours, case):
+        """Whether the judge gives our answer to the statement in other words."""
+        for statement, is_retold in restatements(case):
+            theirs = self.judge.ask(statement)
+            if self.is_same(statement, ours, theirs, case) or (is_retold and ours.code == theirs.code == "OUT_OF_RANGE"):
+                return True
+        return False
+
+    def hides_limit(self, case):
+        """Whether a part fails by the judge's limit of generated arrays, which SAFE or IFERROR hide."""
+        for part in case.parts():
+            text = str(part).removeprefix("SAFE.")
+            if text.startswith("GENERATE_") and not part.is_open and deviations.LIMIT_OF_ARRAYS in self.judge.ask(f"SELECT {text}").text:
+                return True
+        return False
 
     def is_same(self, statement, ours, theirs, case):
         if (ours.columns is None) != (theirs.columns is None):
@@ -95,11 +117,30 @@ def ask_query(comparison, case):
     return [case] if comparison.differs(case.statement, case, theirs=theirs) else []
 
 
+def end_early(_signal, _frame):
+    raise KeyboardInterrupt
+
+
 def run(options, comparison):
     begin, missing = time.time(), lacking(comparison.judge)
     print(f"not judged, as the evaluator does not have them: {', '.join(sorted(missing))}", flush=True)
-    asked, batch, failures = 0, [], 0
-    while asked < options.statements and failures < options.differences:
+    signal.signal(signal.SIGTERM, end_early)
+    asked, failures = options.first, 0
+    try:
+        for asked, failures in differences(options, comparison, missing):
+            if failures >= options.differences:
+                break
+    except KeyboardInterrupt:
+        print("\nended early")
+    figures = ", ".join(f"{count} {what}" for what, count in sorted(comparison.figures.items()))
+    print(f"\n{asked - options.first} statements of seed {options.seed} ({figures}): {failures} differ, {time.time() - begin:.0f} s")
+    return 1 if failures else 0
+
+
+def differences(options, comparison, missing):
+    """Asks the statements one by one, and prints what differs; gives how many were asked, the first ones too, and how many differ."""
+    asked, batch, failures = options.first, [], 0
+    while asked < options.statements:
         source = random.Random(f"{options.seed}/{asked}")
         expressions = Expressions(source, missing)
         found = []
@@ -117,15 +158,14 @@ def run(options, comparison):
             failures += 1
             print(f"\n#{asked} {case.statement}\n  sonde:     {comparison.sonde.ask(case.statement)}\n"
                   f"  GoogleSQL: {comparison.judge.ask(case.statement)}", flush=True)
-    figures = ", ".join(f"{count} {what}" for what, count in sorted(comparison.figures.items()))
-    print(f"\n{asked} statements of seed {options.seed} ({figures}): {failures} differ, {time.time() - begin:.0f} s")
-    return 1 if failures else 0
+        yield asked, failures
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("program", nargs="?")
     parser.add_argument("--statements", type=int, default=2000)
+    parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--only", choices=["expressions", "queries"])
     parser.add_argument("--module", default=os.environ.get("SONDE_GOOGLESQL_MODULE", "googlesql.module"))

@@ -1,6 +1,6 @@
 // Declared series: what they are, and charts of what is in them.
 import type uPlot from "uplot";
-import { get, seriesPath, url, type Checked, type QueryAnswer, type Series } from "../api";
+import { fetchHere, get, seriesPath, url, type Checked, type QueryAnswer, type Series } from "../api";
 import { chart, fit, lineColour, type Line } from "../chart";
 import { empty, field, h, problem, save, select, show } from "../dom";
 import { bytes, clock, number } from "../format";
@@ -246,7 +246,7 @@ function explorer(series: Series, parameters: URLSearchParams, signal: AbortSign
     cut.replaceChildren(note);
     try {
       if (!view && !extent) throw new Error("There are no points to save");
-      const response = await fetch(url(seriesPath(series.name, "/query"), { ...query(), limit: String(csvRowsMax), format: "csv" }), { signal });
+      const response = await fetchHere(url(seriesPath(series.name, "/query"), { ...query(), limit: String(csvRowsMax), format: "csv" }), { signal });
       const text = await response.text();
       if (!response.ok) throw new Error((JSON.parse(text) as { error?: { message?: string } }).error?.message ?? `The server answered ${response.status}`);
       const rows = text.split("\r\n").length - 2;

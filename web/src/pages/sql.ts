@@ -1,6 +1,6 @@
 // SQL: an editor, the rows of its query in a grid, and a chart of them where they have a time and numbers. Queries only read.
 import type uPlot from "uplot";
-import { get, type Table } from "../api";
+import { fetchHere, get, type Table } from "../api";
 import { chart, fit } from "../chart";
 import { empty, field, h, problem, save, select, show } from "../dom";
 import { bytes, micros, number } from "../format";
@@ -264,7 +264,7 @@ function resultView(columns: Column[], rows: Cell[][], question: () => Question,
   const csv = h("button", { onclick: async () => {
     csv.disabled = true;
     try {
-      const response = await fetch("/api/v1/sql", { method: "POST", body: JSON.stringify({ ...question(), format: "csv" }) });
+      const response = await fetchHere("/api/v1/sql", { method: "POST", body: JSON.stringify({ ...question(), format: "csv" }) });
       if (response.ok) save("query.csv", await response.blob());
       else show(note, problem(await response.text()));
     } catch (error) {

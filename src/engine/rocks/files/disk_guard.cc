@@ -92,6 +92,7 @@ void DiskGuard::Look() {
   full_bytes_ = static_cast<int64_t>(full_bytes);
   room_bytes_ = room_bytes;
   kept_bytes_ = static_cast<int64_t>(kept_bytes);
+  size_bytes_ = space->size_bytes;
   free_bytes_ = static_cast<int64_t>(space->free_bytes);
   if (options_.set_compaction_room) {
     options_.set_compaction_room(space->free_bytes - std::min(space->free_bytes, kept_bytes));

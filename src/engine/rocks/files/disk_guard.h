@@ -80,6 +80,7 @@ class DiskGuard {
 
   // The state at the last look.
   bool is_full() const { return full_.load(std::memory_order_relaxed); }
+  uint64_t size_bytes() const { return size_bytes_.load(std::memory_order_relaxed); }
   uint64_t free_bytes() const { return free_bytes_.load(std::memory_order_relaxed); }
 
   // Gives the ballast of a directory back.  Returns whether there was any.  To be called before the directory
@@ -94,6 +95,7 @@ class DiskGuard {
 
   const Options options_;
   std::atomic<bool> full_ = false;
+  std::atomic<uint64_t> size_bytes_ = 0;  // at the last look
   std::atomic<int64_t> free_bytes_ = 0;   // at the last look, less the bytes that were let in since
   std::atomic<int64_t> full_bytes_ = 0;   // with less than this the disk is full
   std::atomic<uint64_t> room_bytes_ = 0;  // with this there is room again

@@ -19,6 +19,7 @@ bool IsEmpty(const RowPiece& piece) { return piece.cells.empty() && piece.number
 
 ReadHints Relaxed(ReadHints hints) {
   hints.newest_per_column.reset();
+  hints.newest_of_row = false;
   hints.keys_only = false;
   hints.numbers.clear();
   return hints;
@@ -320,6 +321,7 @@ absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
   const bool deletes = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutDeletes);
   const bool adds = !std::all_of(fragments_.begin(), fragments_.end(), IsFragmentWithoutAdds);
   const bool needs_all = (deletes && options_.hints.newest_per_column.has_value()) ||
+                         ((deletes || adds) && options_.hints.newest_of_row) ||
                          (adds && options_.hints.keys_only) || !options_.hints.numbers.empty();
   if (!needs_all && source->stream->row_goes_on_at() == nullptr) {
     absl::Status status =

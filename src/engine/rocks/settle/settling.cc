@@ -63,7 +63,7 @@ absl::StatusOr<bool> Settling::Step() {
   return StepLocked();
 }
 
-absl::Status Settling::Switch(const std::function<void()>& after_step) {
+absl::Status Settling::Switch(const std::function<absl::Status()>& after_step) {
   while (true) {
     {
       const LargeRoom::Place place = TakeLargeRoom();
@@ -76,17 +76,19 @@ absl::Status Settling::Switch(const std::function<void()>& after_step) {
         break;
       }
     }
-    if (after_step) after_step();
+    if (!after_step) continue;
+    if (absl::Status status = after_step(); !status.ok()) return status;
   }
   return store_->FlushRestingHead();
 }
 
-absl::Status Settling::Finish(const std::function<void()>& after_step) {
+absl::Status Settling::Finish(const std::function<absl::Status()>& after_step) {
   while (true) {
     absl::StatusOr<bool> more = Step();
     if (!more.ok()) return more.status();
     if (!*more) return store_->CompactRestingHead();
-    if (after_step) after_step();
+    if (!after_step) continue;
+    if (absl::Status status = after_step(); !status.ok()) return status;
   }
 }
 

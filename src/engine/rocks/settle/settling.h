@@ -82,11 +82,11 @@ class Settling {
   // Other errors: those of the disk.
   absl::StatusOr<bool> Step();
 
-  // Empties the resting head, and lets the heads change roles; calls `after_step` (may be null) after each
-  // step.
-  absl::Status Switch(const std::function<void()>& after_step = nullptr);
+  // Empties the resting head, and lets the heads change roles.  Calls `after_step` (may be null) after each step; an error of it
+  // ends the work with that status.
+  absl::Status Switch(const std::function<absl::Status()>& after_step = nullptr);
   // Empties the resting head, and gives back its space.
-  absl::Status Finish(const std::function<void()>& after_step = nullptr);
+  absl::Status Finish(const std::function<absl::Status()>& after_step = nullptr);
 
   // Deletes rows, in the heads and in pages.
   absl::Status DropRange(TableId table, const RowRange& range);

@@ -232,6 +232,57 @@ absl::Status CellStore::CompactRestingHead() {
   return FromRocks(status, "Giving back the space of what has settled");
 }
 
+bool CellStore::HasHeads(const std::string& start, const std::string& end) const {
+  rocksdb::ReadOptions how;
+  const rocksdb::Slice until(end);
+  how.iterate_upper_bound = &until;
+  how.fill_cache = false;
+  for (rocksdb::ColumnFamilyHandle* const head : {handles_[kFirstHead], handles_[kSecondHead]}) {
+    const std::unique_ptr<rocksdb::Iterator> entries(db_->NewIterator(how, head));
+    entries->Seek(start);
+    if (entries->Valid()) return true;
+  }
+  return false;
+}
+
+absl::Status CellStore::CompactPages(
+    const std::string& start, const std::string& end,
+    const std::function<absl::Status(uint64_t bytes, double done)>& before_part) {
+  // The files that the range meets, by their first keys; a part ends where a file begins.
+  std::vector<std::pair<std::string, uint64_t>> files;
+  rocksdb::ColumnFamilyMetaData about;
+  db_->GetColumnFamilyMetaData(handles_[kPages], &about);
+  uint64_t bytes = 0, done = 0;
+  for (const rocksdb::LevelMetaData& level : about.levels) {
+    for (const rocksdb::SstFileMetaData& file : level.files) {
+      if (file.largestkey < start || file.smallestkey >= end) continue;
+      files.emplace_back(std::max(file.smallestkey, start), file.size);
+      bytes += file.size;
+    }
+  }
+  std::sort(files.begin(), files.end());
+  rocksdb::CompactRangeOptions how;
+  how.exclusive_manual_compaction = false;
+  std::string from = start;
+  for (size_t i = 0; i < files.size();) {
+    uint64_t part = 0;
+    while (i < files.size() && part < kCompactedPartBytes) part += files[i++].second;
+    const std::string to = i < files.size() ? files[i].first : end;
+    const double share = static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(bytes, 1));
+    if (absl::Status status = before_part(part, share); !status.ok()) return status;
+    const rocksdb::Slice first(from), last(to);
+    const rocksdb::Status status = db_->CompactRange(how, handles_[kPages], &first, &last);
+    if (!status.ok() && !status.IsCompactionTooLarge()) return FromRocks(status, "Compacting pages");
+    done += part;
+    from = to;
+  }
+  if (absl::Status status = before_part(0, 1); !status.ok()) return status;
+  const rocksdb::Slice first(start), last(end);
+  const rocksdb::Status status = db_->CompactRange(how, handles_[kDirectory], &first, &last);
+  if (status.IsCompactionTooLarge()) return absl::OkStatus();  // RocksDB does it when the disk has room
+  return FromRocks(status, "Compacting the directory of pages");
+}
+
 absl::Status CellStore::CompactAll() {
   rocksdb::Status status = Flush(rocksdb::FlushOptions());
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {

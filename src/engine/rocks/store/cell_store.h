@@ -177,6 +177,13 @@ class CellStore {
   // Writes the memory to files, after something large was written.  So a writer that has room for it
   // (base/large_room.h) keeps that room until the data is out of memory.
   void FlushLarge();
+  // Whether a head has an entry in [start, end).
+  bool HasHeads(const std::string& start, const std::string& end) const;
+  // Compacts the pages in [start, end) and their directory, a part of about kCompactedPartBytes after the other.  `before_part`
+  // is told the part's bytes, and how much is done, in [0, 1]; an error of it ends the work with that status.
+  static constexpr uint64_t kCompactedPartBytes = uint64_t{256} << 20;
+  absl::Status CompactPages(const std::string& start, const std::string& end,
+                            const std::function<absl::Status(uint64_t bytes, double done)>& before_part);
   // Gives back the space of entries that have settled.
   absl::Status CompactRestingHead();
   // Flushes all column families.

@@ -1,0 +1,164 @@
+// `sonde restore`: a data directory, or one table, of a backup in a repository.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "backup/copy/restored_store.h"
+#include "backup/repository/restore_backup.h"
+#include "cli/access.h"
+#include "cli/admin_client.h"
+#include "cli/backup_flags.h"
+#include "cli/commands.h"
+#include "server/local_store.h"
+
+namespace sonde {
+namespace {
+
+struct RestoreFlags {
+  std::string from;
+  std::string backup;
+  std::string data_dir;
+  std::string table, as;
+  TransferFlags transfer;
+};
+
+void PrintRestored(const RestoreFlags& flags, const Manifest& manifest, nlohmann::json facts,
+                   const std::string& text) {
+  if (!flags.transfer.json) {
+    fmt::print("restored backup {} of {}: {}\n", manifest.id, MomentText(manifest.moment), text);
+    return;
+  }
+  facts["id"] = manifest.id;
+  facts["moment"] = MomentText(manifest.moment);
+  facts["bytes"] = manifest.bytes();
+  fmt::print("{}\n", facts.dump(2));
+}
+
+absl::Status RestoreStore(const RestoreFlags& flags, const Repository& repository, const Manifest& manifest,
+                          const TransferOptions& options) {
+  CheckedStore checked;
+  const auto check = [&](const std::string& restored) -> absl::Status {
+    EndProgress();
+    absl::StatusOr<CheckedStore> result = CheckRestored(restored, manifest);
+    if (result.ok()) checked = *result;
+    return result.status();
+  };
+  if (absl::Status status = RestoreBackup(repository, manifest, flags.data_dir, check, options);
+      !status.ok()) {
+    return status;
+  }
+  PrintRestored(flags, manifest,
+                {{"data_dir", flags.data_dir},
+                 {"tables", checked.tables_count},
+                 {"api_backups_left_out", checked.backups_removed}},
+                fmt::format("{} tables, {} bytes, in {}; all files were checked", checked.tables_count,
+                            manifest.bytes(), flags.data_dir));
+  if (checked.backups_removed != 0) {
+    fmt::print(stderr, "sonde restore: {} backups that were made through the API are not part of it\n",
+               checked.backups_removed);
+  }
+  return absl::OkStatus();
+}
+
+// A table into the store of a directory that no server uses.
+absl::Status AddToStopped(const RestoreFlags& flags, const std::string& copy, const std::string& table,
+                          const std::string& as, const std::function<absl::Status()>& copy_files) {
+  const absl::StatusOr<std::unique_ptr<LocalStore>> store =
+      LocalStore::Open({.data_dir = flags.data_dir, .settles = false});
+  if (!store.ok()) return store.status();
+  if (absl::Status status = copy_files(); !status.ok()) return status;
+  return AddTableOfCopy(&(*store)->engine(), &(*store)->tables().catalog(), flags.data_dir, copy, table, as)
+      .status();
+}
+
+absl::Status RestoreTable(const RestoreFlags& flags, LocalTools* local, const Repository& repository,
+                          const Manifest& manifest, const TransferOptions& options) {
+  const absl::StatusOr<std::string> table = TableNameOf(flags.table);
+  if (!table.ok()) return table.status();
+  const absl::StatusOr<std::string> as = TableNameOf(flags.as);
+  if (!as.ok()) return as.status();
+  if (absl::Status status = CheckDataDir(flags.data_dir); !status.ok()) return status;
+  const std::string copy = fmt::format("backup-restore-{:016x}", local->random.Next());
+  const std::string directory = CopyDirectory(flags.data_dir, copy);
+  const absl::Cleanup remove = [&] {
+    std::error_code ignored;  // the next start removes it
+    std::filesystem::remove_all(directory, ignored);
+  };
+  const auto copy_files = [&] {
+    absl::Status status = local->files.MakeDirectory(flags.data_dir + "/snapshots");
+    if (status.ok()) status = local->files.MakeDirectory(directory);
+    if (status.ok()) status = CopyBackupFiles(repository, manifest, directory, options);
+    EndProgress();
+    return status;
+  };
+  absl::StatusOr<std::unique_ptr<AdminClient>> server = AdminClient::Connect(flags.data_dir);
+  absl::Status status = server.status();
+  if (server.ok()) {
+    server->reset();  // a connection waits five seconds for its line
+    status = copy_files();
+    if (status.ok()) server = AdminClient::Connect(flags.data_dir);
+    if (status.ok()) status = server.status();
+    if (status.ok()) {
+      const nlohmann::json argument = {{"copy", copy}, {"table", *table}, {"as", *as}};
+      status = (*server)->Call("restore-table " + argument.dump()).status();
+    }
+  } else if (absl::IsNotFound(status)) {
+    status = AddToStopped(flags, copy, *table, *as, copy_files);
+  }
+  if (!status.ok()) return status;
+  PrintRestored(flags, manifest, {{"table", *table}, {"as", *as}}, fmt::format("{} as {}", *table, *as));
+  return absl::OkStatus();
+}
+
+absl::Status Restore(const RestoreFlags& flags) {
+  if (flags.table.empty() != flags.as.empty()) {
+    return absl::InvalidArgumentError(
+        "--table names the table in the backup, --as the new one: both or neither");
+  }
+  LocalTools local;
+  const absl::StatusOr<std::unique_ptr<Repository>> repository = Repository::Open(local.tools(), flags.from);
+  if (!repository.ok()) return repository.status();
+  const absl::StatusOr<Manifest> manifest = (*repository)->Find(flags.backup);
+  if (!manifest.ok()) return manifest.status();
+  const absl::StatusOr<TransferOptions> options =
+      MakeTransferOptions(flags.transfer, "copied", manifest->bytes());
+  if (!options.ok()) return options.status();
+  return flags.table.empty() ? RestoreStore(flags, **repository, *manifest, *options)
+                             : RestoreTable(flags, &local, **repository, *manifest, *options);
+}
+
+}  // namespace
+
+void AddRestoreCommand(CLI::App& app, int* exit_status) {
+  CLI::App* restore =
+      app.add_subcommand("restore", "Make a data directory, or a table, of a backup in a repository");
+  restore->footer(
+      "Examples:\n"
+      "  sonde restore --from REPOSITORY --data-dir NEW\n"
+      "  sonde restore --from REPOSITORY --backup 20260102T030405Z-0123abcd --data-dir NEW\n"
+      "  sonde restore --from REPOSITORY --table t --as t-before --data-dir /var/lib/sonde\n\n"
+      "A whole backup goes to an empty directory.  A table goes into a store that is there, whether a server "
+      "uses it "
+      "or not.\nEach file is compared with its SHA-256 while it is copied; then all tables are read and "
+      "checked.  A "
+      "restore that was broken off is begun anew by the same command.");
+  const auto flags = std::make_shared<RestoreFlags>();
+  restore->add_option("--from", flags->from, "the repository")->required();
+  restore->add_option("--backup", flags->backup, "the id of the backup; the newest one if none is named");
+  restore->add_option("--data-dir", flags->data_dir, "the data directory")->required();
+  restore->add_option("--table", flags->table,
+                      "the only table to restore: its name in the backup, or its id");
+  restore->add_option("--as", flags->as, "the name, or the id, of the new table");
+  AddTransferFlags(*restore, &flags->transfer);
+  restore->callback([flags, exit_status] { LeaveStatus("sonde restore", Restore(*flags), exit_status); });
+}
+
+}  // namespace sonde

@@ -1,0 +1,196 @@
+#include "cli/serve_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sonde {
+
+void ServeFlags::Take(CLI::Option* flag, std::string key,
+                      std::function<absl::Status(ServeSettings* settings)> take) {
+  taken_.push_back({flag, std::move(key), std::move(take)});
+}
+
+template <typename Value, typename Member>
+void ServeFlags::TakeValue(CLI::Option* flag, std::string key, const Value* value,
+                           Member ServeSettings::* member) {
+  Take(flag, std::move(key), [value, member](ServeSettings* settings) {
+    settings->*member = *value;
+    return absl::OkStatus();
+  });
+}
+
+void ServeFlags::AddPlaces(CLI::App* command) {
+  TakeValue(command->add_option("--host", values_.host, "the address to listen on")->capture_default_str(),
+            "host", &values_.host, &ServeSettings::host);
+  TakeValue(command->add_option("--port", values_.port, "the port; 0 takes any that is free")
+                ->capture_default_str(),
+            "port", &values_.port, &ServeSettings::port);
+  TakeValue(command->add_option(
+                "--http-port", http_port_,
+                fmt::format("the port of web page, metrics and JSON; 0 takes any that is free [{}, or "
+                            "any when that is taken]",
+                            kHttpPortUsual)),
+            "http_port", &http_port_, &ServeSettings::http_port);
+  TakeValue(command->add_flag("--no-http", values_.no_http, "do without it"), "no_http", &values_.no_http,
+            &ServeSettings::no_http);
+  TakeValue(command->add_flag("--declared-series-only", values_.declared_series_only,
+                              "refuse line protocol and Prometheus samples of series that nobody declared"),
+            "declared_series_only", &values_.declared_series_only, &ServeSettings::declared_series_only);
+  TakeValue(command->add_flag("--no-keyviz", values_.no_keyviz,
+                              "keep no account of which keys are read and written"),
+            "no_keyviz", &values_.no_keyviz, &ServeSettings::no_keyviz);
+  TakeValue(command->add_option("--data-dir", data_dir_, "where the data is kept")->capture_default_str(),
+            "data_dir", &data_dir_, &ServeSettings::data_dir);
+  TakeValue(
+      command->add_flag("--temporary", values_.temporary,
+                        "without --data-dir: keep the data in a temporary directory that goes at the end"),
+      "temporary", &values_.temporary, &ServeSettings::temporary);
+}
+
+void ServeFlags::AddLimits(CLI::App* command) {
+  Take(command->add_option("--memory", memory_,
+                           "what the process may take of the machine's memory, such as 4GiB "
+                           "[1GiB]: its peak stays within that and "
+                           "64 MiB more; a value may have a sixth of it"),
+       "memory", [this](ServeSettings* settings) { return ParseBytes(memory_, &settings->memory_bytes); });
+  TakeValue(
+      command->add_option("--reads-per-second", values_.reads_per_second,
+                          "a quota for requests of the Bigtable API that read: RESOURCE_EXHAUSTED beyond it"),
+      "reads_per_second", &values_.reads_per_second, &ServeSettings::reads_per_second);
+  TakeValue(
+      command->add_option("--writes-per-second", values_.writes_per_second, "the same for those that write"),
+      "writes_per_second", &values_.writes_per_second, &ServeSettings::writes_per_second);
+  TakeValue(
+      command
+          ->add_option("--sql-dialect", values_.sql_dialect,
+                       "extended: queries are in production's GoogleSQL with Sonde's extensions (subqueries, "
+                       "WITH, joins, set operations, ...); production: such extensions are refused by name")
+          ->capture_default_str(),
+      "sql_dialect", &values_.sql_dialect, &ServeSettings::sql_dialect);
+  TakeValue(command
+                ->add_option("--clusters", values_.clusters,
+                             "names: an instance may have several clusters, all of which are names for the "
+                             "one copy of "
+                             "the data; refuse: a second cluster is refused")
+                ->capture_default_str(),
+            "clusters", &values_.clusters, &ServeSettings::clusters);
+  TakeValue(command->add_flag("--strict-instances", values_.strict_instances,
+                              "tables need an instance that was created, and calls of the data API an app "
+                              "profile that exists; otherwise the first table of an instance makes it"),
+            "strict_instances", &values_.strict_instances, &ServeSettings::strict_instances);
+  TakeValue(command
+                ->add_option("--undelete-days", values_.undelete_days,
+                             "how long UndeleteTable brings a deleted table back, which takes room until "
+                             "then; 0: its rows are dropped at once")
+                ->capture_default_str(),
+            "undelete_days", &values_.undelete_days, &ServeSettings::undelete_days);
+  TakeValue(command
+                ->add_option("--durability", values_.durability,
+                             "fsync: a write that was acknowledged survives the loss of "
+                             "power; os: only the end of the process")
+                ->capture_default_str(),
+            "durability", &values_.durability, &ServeSettings::durability);
+  Take(
+      command
+          ->add_option("--drain-delay", drain_delay_,
+                       "at the end, how long the server says that it is not ready, but still takes calls, so "
+                       "that balancers can leave it")
+          ->capture_default_str(),
+      "drain_delay",
+      [this](ServeSettings* settings) { return ParseTime(drain_delay_, &settings->drain_delay); });
+  Take(command->add_option("--grace", grace_, "at the end, how long calls under way may go on")
+           ->capture_default_str(),
+       "grace", [this](ServeSettings* settings) { return ParseTime(grace_, &settings->grace); });
+}
+
+void ServeFlags::AddLogs(CLI::App* command) {
+  TakeValue(command->add_option("--log-level", values_.log_level, "trace, debug, info, warn, error or off")
+                ->capture_default_str(),
+            "log_level", &values_.log_level, &ServeSettings::log_level);
+  TakeValue(command->add_option("--log-format", values_.log_format, "logfmt or json: what a line looks like")
+                ->capture_default_str(),
+            "log_format", &values_.log_format, &ServeSettings::log_format);
+  TakeValue(command->add_option("--log-file", log_file_,
+                                "where the log goes [stderr]; SIGHUP opens the file again"),
+            "log_file", &log_file_, &ServeSettings::log_file);
+  TakeValue(command
+                ->add_option("--slow-ms", values_.slow_ms,
+                             "calls that take so many milliseconds are listed by GET /api/v1/slow")
+                ->capture_default_str(),
+            "slow_ms", &values_.slow_ms, &ServeSettings::slow_ms);
+  TakeValue(command->add_option("--audit-log", audit_log_,
+                                "where refusals and changes are written [audit.log in the data directory]"),
+            "audit_log", &audit_log_, &ServeSettings::audit_log);
+}
+
+void ServeFlags::AddSecurity(CLI::App* command) {
+  TakeValue(
+      command->add_flag("--insecure-allow-remote", values_.insecure_allow_remote,
+                        "listen on other than loopback addresses, though nothing is encrypted or checked"),
+      "insecure_allow_remote", &values_.insecure_allow_remote, &ServeSettings::insecure_allow_remote);
+  const auto take_tls = [this](CLI::Option* flag, std::string key, auto member) {
+    Take(flag, std::move(key), [this, member](ServeSettings* settings) {
+      if (!settings->tls.has_value()) settings->tls.emplace();
+      (*settings->tls).*member = tls_.*member;
+      return absl::OkStatus();
+    });
+  };
+  take_tls(command->add_option("--tls-certificate", tls_.certificate,
+                               "PEM file of the certificate that both ports show, and of those "
+                               "that lead to its root: they speak TLS alone"),
+           "tls.certificate", &tls::Files::certificate);
+  take_tls(
+      command->add_option("--tls-key", tls_.key, "PEM file of its key, for nobody but its owner (mode 0600)"),
+      "tls.key", &tls::Files::key);
+  take_tls(command->add_option("--tls-client-ca", tls_.client_ca,
+                               "PEM file of the CAs by which clients may show certificates"),
+           "tls.client_ca", &tls::Files::client_ca);
+  take_tls(command->add_flag("--tls-require-client-certificate", tls_.require_client_certificate,
+                             "refuse clients that show none"),
+           "tls.require_client_certificate", &tls::Files::require_client_certificate);
+  TakeValue(command->add_option(
+                "--auth", auth_,
+                "the authentication file: whoever calls must prove who he is, and may do what his roles "
+                "allow (`sonde auth` writes it)"),
+            "auth", &auth_, &ServeSettings::auth);
+}
+
+std::shared_ptr<ServeFlags> ServeFlags::Add(CLI::App* command) {
+  std::shared_ptr<ServeFlags> flags(new ServeFlags());
+  flags->AddPlaces(command);
+  flags->AddLimits(command);
+  flags->AddLogs(command);
+  flags->AddSecurity(command);
+  command->add_option("--config", flags->config_,
+                      "a YAML file with these settings (data_dir, log_level, ...); flags go first, then the "
+                      "environment (SONDE_PORT, ...), then the file");
+  return flags;
+}
+
+absl::StatusOr<ServeSettings> ServeFlags::Settings(SettingOrigins* origins) const {
+  ServeSettings settings;
+  if (!config_.empty()) {
+    if (absl::Status status = LoadServeSettings(config_, &settings, origins); !status.ok()) return status;
+  }
+  if (absl::Status status =
+          LoadEnvironment([](const char* name) { return std::getenv(name); }, &settings, origins);
+      !status.ok())
+    return status;
+  for (const Taken& flag : taken_) {
+    if (flag.option->count() == 0) continue;
+    if (absl::Status status = flag.take(&settings); !status.ok()) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}: {}", flag.option->get_name(), std::string(status.message())));
+    }
+    if (origins != nullptr) (*origins)[flag.key] = flag.option->get_name();
+  }
+  return settings;
+}
+
+}  // namespace sonde

@@ -1,0 +1,79 @@
+#include "wire/call/ended_call.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "identity/principal.h"
+#include "wire/call/call_access.h"
+
+namespace sonde {
+namespace {
+
+// A header that is longer is no client's of ours.
+constexpr size_t kRoutingBytesMax = 4096;
+// The fields by which requests of the data API name their resource; the first that is there counts.
+constexpr std::array<std::string_view, 6> kResourceFields = {
+    "authorized_view_name", "materialized_view_name", "table_name", "instance_name", "name", "parent"};
+
+std::string UndoPercents(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && absl::ascii_isxdigit(text[i + 1]) &&
+        absl::ascii_isxdigit(text[i + 2])) {
+      plain += absl::HexStringToBytes(std::string(text.substr(i + 1, 2)));
+      i += 2;
+    } else {
+      plain.push_back(text[i]);
+    }
+  }
+  return plain;
+}
+
+}  // namespace
+
+RoutedTo ParseRouting(std::string_view header) {
+  RoutedTo to;
+  if (header.size() > kRoutingBytesMax) return to;
+  size_t best = kResourceFields.size();
+  for (const absl::string_view part : absl::StrSplit(absl::string_view(header.data(), header.size()), '&')) {
+    const std::string_view pair(part.data(), part.size());
+    const size_t equals = pair.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view field = pair.substr(0, equals);
+    if (field == "app_profile_id") to.app_profile = UndoPercents(pair.substr(equals + 1));
+    for (size_t i = 0; i < best; ++i) {
+      if (field != kResourceFields[i] || pair.size() == equals + 1) continue;
+      best = i;
+      to.resource = UndoPercents(pair.substr(equals + 1));
+    }
+  }
+  return to;
+}
+
+void EndCall(const rpc::Call& call, std::string_view method, const absl::Status& status, absl::Time came,
+             const CallCost& cost, RequestMetrics* metrics) {
+  const absl::Time now = absl::Now();
+  metrics->Record(method, status.code(), absl::ToInt64Microseconds(now - came));
+  if (!metrics->slow_calls()->Wants(now - came, now)) return;
+  RoutedTo to = ParseRouting(call.FindMetadata("x-goog-request-params").value_or(""));
+  const CallAccess* const access = AccessOf(call);
+  metrics->slow_calls()->Record({.ended = now,
+                                 .took = now - came,
+                                 .method = std::string(method),
+                                 .code = status.code(),
+                                 .resource = std::move(to.resource),
+                                 .app_profile = std::move(to.app_profile),
+                                 .principal = access == nullptr ? "" : access->principal().member,
+                                 .filter = std::string(cost.filter),
+                                 .rows_seen = cost.rows_seen,
+                                 .rows = cost.rows,
+                                 .cells_seen = cost.cells_seen,
+                                 .cells = cost.cells});
+}
+
+}  // namespace sonde

@@ -1,0 +1,158 @@
+#include "wire/operations/operation_runner.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/format.h"
+
+namespace sonde {
+namespace {
+
+constexpr absl::Duration kBetweenTries = absl::Seconds(1);
+
+absl::Status Ending() { return absl::UnavailableError("The server is ending"); }
+
+}  // namespace
+
+absl::Status RunningOperation::GoesOn() {
+  // The end of the server first: a cancelled operation is cancelled by the next one, too.
+  if (is_pausing_) {
+    was_paused_ = true;
+    return Ending();
+  }
+  if (is_cancelled_) return absl::CancelledError(fmt::format("Operation {} was cancelled", name()));
+  return absl::OkStatus();
+}
+
+void RunningOperation::Tell(const google::protobuf::Message& metadata) {
+  const auto now = std::chrono::steady_clock::now();
+  const bool write = now - written_ >= absl::ToChronoMilliseconds(kBetweenWrites);
+  if (write) written_ = now;
+  // Progress that is not written is written by the next change, or is made again after a restart.
+  operations_->Update(name(), metadata, write).IgnoreError();
+}
+
+OperationRunner::OperationRunner(Operations* operations, std::map<std::string, OperationKind> kinds)
+    : operations_(operations), kinds_(std::move(kinds)) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    for (const std::string& name : operations_->Running()) Enqueue(name, /*is_resumed=*/true);
+  }
+  for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+OperationRunner::~OperationRunner() {
+  Pause();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void OperationRunner::Pause() {
+  const absl::MutexLock lock(&mutex_);
+  is_pausing_ = true;
+  changed_.SignalAll();
+}
+
+void OperationRunner::Enqueue(std::string name, bool is_resumed) {
+  auto turn = std::make_unique<Turn>();
+  turn->name = name;
+  turn->is_resumed = is_resumed;
+  // Whoever has found it in a list may have cancelled it already.
+  const std::optional<OperationRecord> record = operations_->FindRecord(name);
+  turn->is_cancelled = record.has_value() && record->is_cancelled;
+  waiting_.push_back(turn.get());
+  turns_[std::move(name)] = std::move(turn);
+  changed_.SignalAll();
+}
+
+absl::Status OperationRunner::Begin(std::string_view resource, const google::protobuf::Message& request,
+                                    const google::protobuf::Message& metadata,
+                                    const Operations::Commit& commit, google::longrunning::Operation* out) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (is_pausing_) return Ending();
+    if (turns_.size() + beginning_ >= kRunningMax) {
+      return absl::ResourceExhaustedError(fmt::format(
+          "Too many operations run: an operation of {} was asked for, {} run, and the limit is {}", resource,
+          turns_.size() + beginning_, kRunningMax));
+    }
+    ++beginning_;
+  }
+  absl::Status status = operations_->Begin(resource, request, metadata, commit, out);
+  const absl::MutexLock lock(&mutex_);
+  --beginning_;
+  if (status.ok()) Enqueue(out->name(), /*is_resumed=*/false);
+  return status;
+}
+
+absl::Status OperationRunner::Cancel(const std::string& name) {
+  if (const std::optional<OperationRecord> record = operations_->FindRecord(name);
+      record.has_value() && !record->end_micros.has_value()) {
+    const auto kind = kinds_.find(record->kind);
+    if (kind != kinds_.end() && !kind->second.is_cancellable) {
+      return absl::FailedPreconditionError(
+          fmt::format("Operation {} cannot be cancelled: it is one of {}", name, record->kind));
+    }
+  }
+  const absl::StatusOr<bool> runs = operations_->RequestCancel(name);
+  if (!runs.ok() || !*runs) return runs.status();
+  const absl::MutexLock lock(&mutex_);
+  if (const auto turn = turns_.find(name); turn != turns_.end()) turn->second->is_cancelled = true;
+  return absl::OkStatus();
+}
+
+void OperationRunner::Work() {
+  while (true) {
+    Turn* turn = nullptr;
+    {
+      const absl::MutexLock lock(&mutex_);
+      const auto has_news = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return is_pausing_ || !waiting_.empty();
+      };
+      changed_.WaitFor(&mutex_, absl::InfiniteDuration(), absl::Condition(&has_news));
+      if (is_pausing_) return;
+      turn = waiting_.front();
+      waiting_.pop_front();
+    }
+    RunOne(turn);
+    const absl::MutexLock lock(&mutex_);
+    turns_.erase(turn->name);
+  }
+}
+
+void OperationRunner::RunOne(Turn* turn) {
+  std::optional<OperationRecord> record = operations_->FindRecord(turn->name);
+  if (!record.has_value() || record->end_micros.has_value()) return;
+  const auto kind = kinds_.find(record->kind);
+  if (kind == kinds_.end()) {
+    return Finish(*turn, {.status = absl::AbortedError("The server was restarted.")});
+  }
+  RunningOperation operation(operations_, *std::move(record), turn->is_resumed, &turn->is_cancelled,
+                             &is_pausing_);
+  const OperationEnd end = kind->second.run(&operation);
+  if (!end.status.ok() && operation.was_paused()) return;
+  Finish(*turn, end);
+}
+
+void OperationRunner::Finish(const Turn& turn, const OperationEnd& end) {
+  for (bool first = true;; first = false) {
+    const absl::Status status = operations_->Finish(turn.name, end);
+    if (status.ok() || absl::IsNotFound(status)) break;
+    if (first) spdlog::error("Writing the end of {}: {}", turn.name, std::string(status.message()));
+    const absl::MutexLock lock(&mutex_);
+    const auto is_pausing = [this] { return is_pausing_.load(); };
+    if (changed_.WaitFor(&mutex_, kBetweenTries, absl::Condition(&is_pausing))) return;
+  }
+  if (end.status.ok()) {
+    spdlog::info("ended {}", turn.name);
+  } else {
+    spdlog::warn("ended {}: {}", turn.name, std::string(end.status.message()));
+  }
+  if (!end.next.has_value()) return;
+  const absl::MutexLock lock(&mutex_);
+  Enqueue(end.next->name, /*is_resumed=*/false);
+}
+
+}  // namespace sonde

@@ -1,0 +1,179 @@
+#include "wire/operations/operation_runner.h"
+
+#include <fmt/format.h>
+#include <google/bigtable/admin/v2/bigtable_table_admin.pb.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "engine/memory/memory_engine.h"
+
+namespace sonde {
+namespace {
+
+namespace admin = google::bigtable::admin::v2;
+namespace lro = google::longrunning;
+using absl::StatusCode;
+
+std::string RunTable(int i) { return fmt::format("projects/p/instances/i/tables/t{}", i); }
+
+class OperationRunnerTest : public testing::Test {
+ protected:
+  // Waits until it may end, or must not go on.
+  OperationEnd Restore(RunningOperation* operation) {
+    ++runs_;
+    was_resumed_ = operation->is_resumed();
+    OperationEnd end;
+    while (!may_end_.HasBeenNotified()) {
+      end.status = operation->GoesOn();
+      if (!end.status.ok()) return end;
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    end.response.PackFrom(admin::Table());
+    if (!follows_) return end;
+    NextOperation& next = end.next.emplace();
+    next.name = operation->NewName(operation->Metadata<admin::RestoreTableMetadata>().name());
+    next.metadata.PackFrom(admin::OptimizeRestoredTableMetadata());
+    return end;
+  }
+  OperationEnd Optimize(RunningOperation* operation) {
+    was_resumed_ = operation->is_resumed();
+    OperationEnd end;
+    while (!may_optimize_.HasBeenNotified() && end.status.ok()) {
+      end.status = operation->GoesOn();
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    return end;
+  }
+  void Start(bool knows_kinds = true) {
+    std::map<std::string, OperationKind> kinds;
+    if (knows_kinds) {
+      kinds["RestoreTable"] = {.run = [this](RunningOperation* operation) { return Restore(operation); }};
+      kinds["OptimizeRestoredTable"] = {.is_cancellable = false, .run = [this](RunningOperation* operation) {
+                                          return Optimize(operation);
+                                        }};
+    }
+    operations_ = *Operations::Open(engine_.get(), &clock_);
+    runner_.emplace(operations_.get(), std::move(kinds));
+  }
+  void Restart(bool knows_kinds = true) {
+    runner_.reset();
+    Start(knows_kinds);
+  }
+  absl::Status Begin(int i) {
+    admin::RestoreTableMetadata metadata;
+    metadata.set_name(RunTable(i));
+    return runner_->Begin(RunTable(i), admin::RestoreTableRequest(), metadata, nullptr, &operation_);
+  }
+  lro::Operation Await(const std::string& name) {
+    for (int i = 0; i < 10'000 && operations_->Runs(name); ++i) absl::SleepFor(absl::Milliseconds(1));
+    return *operations_->Get(name);
+  }
+
+  SystemClock clock_;
+  std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
+  std::unique_ptr<Operations> operations_;
+  absl::Notification may_end_, may_optimize_;
+  std::atomic<int> runs_ = 0;
+  std::atomic<bool> was_resumed_ = false, follows_ = false;
+  lro::Operation operation_;
+  std::optional<OperationRunner> runner_;
+};
+
+TEST_F(OperationRunnerTest, AnswersBeforeTheOperationHasEnded) {
+  Start();
+  ASSERT_EQ(Begin(1), absl::OkStatus());
+  EXPECT_FALSE(operation_.done());
+  EXPECT_FALSE(operations_->Get(operation_.name())->done());
+  may_end_.Notify();
+  const lro::Operation ended = Await(operation_.name());
+  EXPECT_TRUE(ended.response().Is<admin::Table>());
+  EXPECT_FALSE(was_resumed_);
+}
+
+TEST_F(OperationRunnerTest, EndsACancelledOperation) {
+  Start();
+  ASSERT_EQ(Begin(1), absl::OkStatus());
+  ASSERT_EQ(runner_->Cancel(operation_.name()), absl::OkStatus());
+  const lro::Operation ended = Await(operation_.name());
+  EXPECT_EQ(ended.error().code(), 1);
+  EXPECT_EQ(ended.error().message(), "Operation " + operation_.name() + " was cancelled");
+  EXPECT_EQ(runner_->Cancel(operation_.name()), absl::OkStatus()) << "without effect";
+  EXPECT_EQ(operations_->Get(operation_.name())->SerializeAsString(), ended.SerializeAsString());
+  EXPECT_EQ(runner_->Cancel("operations/projects/p/operations/1").code(), StatusCode::kNotFound);
+  EXPECT_EQ(runner_->Cancel("x").code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(OperationRunnerTest, GoesOnAfterARestart) {
+  Start();
+  ASSERT_EQ(Begin(1), absl::OkStatus());
+  const std::string name = operation_.name();
+  for (int i = 0; i < 10'000 && runs_ == 0; ++i) absl::SleepFor(absl::Milliseconds(1));
+  Restart();
+  EXPECT_FALSE(operations_->Get(name)->done());
+  may_end_.Notify();
+  EXPECT_TRUE(Await(name).has_response());
+  EXPECT_TRUE(was_resumed_);
+  EXPECT_EQ(runs_, 2);
+}
+
+TEST_F(OperationRunnerTest, ACancelledOperationStaysSoAfterARestart) {
+  Start();
+  ASSERT_EQ(Begin(1), absl::OkStatus());
+  const std::string name = operation_.name();
+  runner_->Pause();
+  EXPECT_EQ(Begin(2), absl::UnavailableError("The server is ending"));
+  ASSERT_EQ(runner_->Cancel(name), absl::OkStatus());
+  Restart();
+  EXPECT_EQ(Await(name).error().code(), 1);
+}
+
+TEST_F(OperationRunnerTest, EndsWhatItDoesNotKnow) {
+  Start();
+  ASSERT_EQ(Begin(1), absl::OkStatus());
+  Restart(/*knows_kinds=*/false);
+  const lro::Operation ended = Await(operation_.name());
+  EXPECT_EQ(ended.error().code(), 10);
+  EXPECT_EQ(ended.error().message(), "The server was restarted.");
+}
+
+TEST_F(OperationRunnerTest, RunsTheNextOperationWhichCannotBeCancelled) {
+  follows_ = true;
+  Start();
+  may_end_.Notify();
+  ASSERT_EQ(Begin(1), absl::OkStatus());
+  Await(operation_.name());
+  const std::vector<std::string> running = operations_->Running();
+  ASSERT_EQ(running.size(), 1U);
+  EXPECT_EQ(runner_->Cancel(running[0]),
+            absl::FailedPreconditionError("Operation " + running[0] +
+                                          " cannot be cancelled: it is one of OptimizeRestoredTable"));
+  Restart();
+  may_optimize_.Notify();
+  EXPECT_TRUE(Await(running[0]).has_response());
+  EXPECT_TRUE(was_resumed_);
+  EXPECT_EQ(runner_->Cancel(running[0]), absl::OkStatus()) << "it has ended";
+}
+
+TEST_F(OperationRunnerTest, HasABound) {
+  Start();
+  for (size_t i = 0; i < OperationRunner::kRunningMax; ++i)
+    ASSERT_EQ(Begin(static_cast<int>(i)), absl::OkStatus());
+  EXPECT_EQ(Begin(-1), absl::ResourceExhaustedError(
+                           "Too many operations run: an operation of projects/p/instances/i/tables/t-1 "
+                           "was asked for, 200 run, and the limit is 200"));
+  EXPECT_LE(runs_, static_cast<int>(OperationRunner::kThreads));
+  may_end_.Notify();
+  for (int i = 0; i < 10'000 && !operations_->Running().empty(); ++i) absl::SleepFor(absl::Milliseconds(1));
+  absl::Status begun;
+  for (int i = 0; i < 1'000; ++i) {  // the last turn is given back after its end is written
+    if (begun = Begin(-1); begun.ok()) break;
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_EQ(begun, absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace sonde
