@@ -183,6 +183,8 @@ std::vector<Forged> ByClaims(const Keys& keys) {
        with("aud", Quoted("x"), R"(,"scope":"https://www.googleapis.com/auth/cloud-platform")"),
        "another audience"},
       {"neither aud nor scope", with("aud", ""), "neither 'aud' nor 'scope'"},
+      {"an empty aud without a scope", with("aud", Quoted("")), "neither 'aud' nor 'scope'"},
+      {"a list of an empty aud and another", with("aud", R"(["","x"])"), "another audience"},
       {"scope of another service", with("aud", "", R"(,"scope":"https://www.googleapis.com/auth/pubsub")"),
        "no scope"},
       {"scope that begins alike",
@@ -287,6 +289,7 @@ TEST_F(ForgedTokens, GoodOnesAtTheLimitsAreAccepted) {
         with("aud", "\"https://bigtableadmin.googleapis.com/\""),
         with("aud", R"(["x","https://bigtable.googleapis.com/"])"),
         with("aud", "", R"(,"scope":"email https://www.googleapis.com/auth/bigtable.data")"),
+        with("aud", Quoted(""), R"(,"scope":"https://www.googleapis.com/auth/bigtable.data")"),
         with("", "", R"(,"more":{"a":[1,{"b":null}]})"),
         SignToken(keys_.rsa, R"({"alg":"RS256","kid":"rsa1"})", Claims()),
         SignToken(keys_.rsa, Header("RS256", "rsa1", R"(,"x5u":"https://evil.example/c")"), Claims())}) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "base/bytes.h"
@@ -60,9 +62,14 @@ absl::Status CheckTimes(const SignedToken& token, absl::Time now) {
   return absl::OkStatus();
 }
 
+// Go's client writes an empty `aud` beside its scope.
+bool HasAudience(const SignedToken& token) {
+  return token.audiences.has_value() && *token.audiences != std::vector<std::string>{""};
+}
+
 // `aud` decides where there is one: a token for somebody else is not let in because of its scope.
 absl::Status CheckAudience(const SignedToken& token, const AuthConfig& config) {
-  if (token.audiences.has_value()) {
+  if (HasAudience(token)) {
     const auto is_ours = [&](const std::string& audience) {
       return audience == kDataAudience || audience == kAdminAudience ||
              std::find(config.audiences.begin(), config.audiences.end(), audience) != config.audiences.end();

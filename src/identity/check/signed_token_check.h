@@ -33,7 +33,7 @@ struct ProvenToken {
 
 // INVALID_ARGUMENT, with the cause, in which there is no part of the token but its printable key id: what ParseSignedToken
 // refuses; an account of Google's without accept_google_accounts; a key id that is not known; `alg` is not the key's; the
-// signature; `iss` or `sub` is not the account of the key; `iat`, `exp` or `nbf`; `aud`, or without one `scope`.
+// signature; `iss` or `sub` is not the account of the key; `iat`, `exp` or `nbf`; `aud`, or `scope` without one or beside an empty one.
 absl::StatusOr<ProvenToken> CheckSignedToken(std::string_view token, const AuthConfig& config,
                                              const AccountKeys& keys, absl::Time now);
 
