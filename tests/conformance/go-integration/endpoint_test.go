@@ -10,8 +10,8 @@ import (
 )
 
 // With -it.use-prod the tests expect Google's endpoints and credentials, also for the metrics of the client.  This
-// file, put among them, turns all of it to SONDE_ADDRESS, without credentials.  With SONDE_WITHOUT_INSTANCES the parts
-// of tests are left out that need an instance of their own (the flag for that is read after it would matter).
+// file, put among them, turns all of it to SONDE_ADDRESS: without credentials, or by TLS with the key in SONDE_KEY_FILE
+// (SSL_CERT_FILE names the server's CA).  With SONDE_WITHOUT_INSTANCES the parts of tests are left out that need an instance of their own (the flag for that is read after it would matter).
 func init() {
 	address := os.Getenv("SONDE_ADDRESS")
 	if address == "" {
@@ -24,6 +24,12 @@ func init() {
 		option.WithEndpoint(address),
 		option.WithoutAuthentication(),
 		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())),
+	}
+	if key := os.Getenv("SONDE_KEY_FILE"); key != "" {
+		integrationConfig.ClientOpts = []option.ClientOption{
+			option.WithEndpoint(address),
+			option.WithAuthCredentialsFile(option.ServiceAccount, key),
+		}
 	}
 	metrics.CreateExporterOptions = func(...option.ClientOption) []option.ClientOption {
 		return integrationConfig.ClientOpts

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Runs the Go client's own integration tests and holds them to the list `expected.txt` beside this file.
 
-usage: run.py --tests PROGRAM --directory DIRECTORY [--mode emulator|prod] [PATTERN ...]
+usage: run.py --tests PROGRAM --directory DIRECTORY [--mode emulator|prod|tls|strangers] [PATTERN ...]
 
 PROGRAM is the compiled test package of the client, DIRECTORY where its sources are.  Each mode runs against the server
 that BIGTABLE_EMULATOR_HOST names: `emulator` through that variable, as a developer would, `prod` with -it.use-prod, in
 which more tests run and the client does all that it does towards Google.  PATTERN (of fnmatch) picks tests.
+
+`tls` is `prod` with a server of its own (SONDE_BINARY), as `sonde init` sets it up: by TLS, with the key of its first account.  The
+outcomes are those of `prod`.  `strangers` is the same with a key that the server does not know, and with one that may only look:
+each test that passes in `prod` must fail.
 
 A test whose outcome is not the listed one fails the run, in both directions; so does a test that is not on the list,
 and a line of the list without a test.
@@ -18,10 +22,13 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 LIST = pathlib.Path(__file__).resolve().parent / "expected.txt"
-MODES = ("emulator", "prod")
+MODES = ("emulator", "prod")  # the columns of the list
+SECURE_MODES = ("tls", "strangers")
+WITHOUT_SERVER = {"TestIntegration_NewClientWithEmulatorHost"}  # it asks an emulator of its own
 # What the list may say of a test, and what its run must then end with; None: it is not run.
 OUTCOMES = {"pass": "PASS", "skips": "SKIP", "unbuilt": "FAIL", "apart": None}
 GROUP_TIMEOUT_SECONDS = 300
@@ -60,11 +67,39 @@ def read_list(names):
     return expected, wrong
 
 
+class SecureServer:
+    """A server by TLS that asks who calls; its keys, by what they may."""
+
+    def __init__(self, sonde, directory):
+        data = directory / "data"
+
+        def run(*words):
+            subprocess.run([sonde, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        run("init", "--data-dir", data)
+        run("auth", "create-key", "look", "--out", directory / "look.json", "--data-dir", data)
+        run("auth", "bind", "look", "roles/bigtable.viewer", "--data-dir", data)
+        run("auth", "create-key", "stranger", "--out", directory / "stranger.json", "--auth", directory / "elsewhere.yaml")
+        self.keys = {"admin": data / "admin-key.json", "viewer": directory / "look.json", "stranger": directory / "stranger.json"}
+        self.authority = data / "certificates/ca.pem"
+        self.process = subprocess.Popen([sonde, "serve", "--config", data / "sonde.yaml", "--port", "0", "--no-http"],
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.address = self.process.stdout.readline().split()[-1]
+
+    def environment(self, key):
+        return {"SONDE_ADDRESS": self.address, "SSL_CERT_FILE": str(self.authority), "SONDE_KEY_FILE": str(self.keys[key])}
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait(timeout=60)
+
+
 class Tests:
-    def __init__(self, program, directory, mode):
+    def __init__(self, program, directory, mode, secure=None):
         self.program = program
         self.directory = directory
         self.mode = mode
+        self.secure = secure or {}  # what is set for a server by TLS
         self.runs = 0
 
     def list(self):
@@ -77,7 +112,7 @@ class Tests:
         self.runs += 1
         project = f"it-{self.mode}-{time.time_ns()}-{self.runs}"
         arguments = [f"-it.project={project}"]
-        if self.mode == "prod":
+        if self.mode != "emulator":
             arguments += ["-it.use-prod", "-it.instance=instance", "-it.cluster=sonde",
                           f"-it.project2={project}-2", "-it.cluster2=other"]
         command = [self.program, "-test.v", f"-test.timeout={timeout_seconds}s", "-test.parallel=4",
@@ -100,9 +135,9 @@ class Tests:
 
     def _environment(self):
         environment = dict(os.environ)
-        if self.mode == "prod":
+        if self.mode != "emulator":
             environment["SONDE_ADDRESS"] = environment.pop("BIGTABLE_EMULATOR_HOST")
-        return environment
+        return environment | self.secure
 
 
 def run_mode(tests, expected):
@@ -131,23 +166,53 @@ def run_mode(tests, expected):
     return counts, surprises
 
 
+def run_strangers(program, directory, server, names):
+    """The surprises: tests that did not fail though the caller may not do what they do."""
+    surprises = []
+    for key in ("stranger", "viewer"):
+        tests = Tests(program, directory, "strangers", server.environment(key))
+        results, lines = tests.run(names, GROUP_TIMEOUT_SECONDS)
+        refused = "Unauthenticated" if key == "stranger" else "PermissionDenied"
+        surprises += [f"strangers: {name}: the {key} was not refused: {results[name]}" for name in names
+                      if results.get(name) not in ("FAIL", None)]
+        said = sum(refused in line for some in lines.values() for line in some)
+        if said == 0 or not any(result == "FAIL" for result in results.values()):
+            surprises.append(f"strangers: the {key}: nothing ended with {refused}")
+    return surprises
+
+
+def run_secure(mode, arguments, picked):
+    with tempfile.TemporaryDirectory() as work:
+        server = SecureServer(os.environ["SONDE_BINARY"], pathlib.Path(work))
+        try:
+            if mode == "strangers":
+                names = [name for name, word in picked.items() if word == "pass" and name not in WITHOUT_SERVER]
+                found = run_strangers(arguments.tests, arguments.directory, server, names)
+                return {"refused": len(names)}, found
+            return run_mode(Tests(arguments.tests, arguments.directory, mode, server.environment("admin")), picked)
+        finally:
+            server.end()
+
+
 def main():
     parser = argparse.ArgumentParser(description="Runs the Go client's own integration tests.")
     parser.add_argument("--tests", required=True)
     parser.add_argument("--directory", required=True)
-    parser.add_argument("--mode", choices=MODES)
+    parser.add_argument("--mode", choices=MODES + SECURE_MODES)
     parser.add_argument("patterns", nargs="*", default=["*"])
     arguments = parser.parse_args()
     if not os.environ.get("BIGTABLE_EMULATOR_HOST"):
         parser.error("BIGTABLE_EMULATOR_HOST is not set: run tests/conformance/run go-integration SONDE")
 
     expected, surprises = read_list(Tests(arguments.tests, arguments.directory, "emulator").list())
-    for mode in [arguments.mode] if arguments.mode else MODES:
+    # A server that runs already is not asked for keys.
+    modes = MODES + (SECURE_MODES if "SONDE_BINARY" in os.environ else ())
+    for mode in [arguments.mode] if arguments.mode else modes:
         tests = Tests(arguments.tests, arguments.directory, mode)
-        picked = {name: word for name, word in expected[mode].items()
+        picked = {name: word for name, word in expected[mode if mode in MODES else "prod"].items()
                   if any(fnmatch.fnmatch(name, pattern) for pattern in arguments.patterns)}
         start = time.monotonic()
-        counts, found = run_mode(tests, picked)
+        counts, found = run_secure(mode, arguments, picked) if mode in SECURE_MODES else run_mode(tests, picked)
         surprises += found
         summary = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
         print(f"{mode}: as listed: {summary}; {len(found)} surprises; {time.monotonic() - start:.1f} s", flush=True)
