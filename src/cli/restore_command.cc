@@ -143,7 +143,7 @@ void AddRestoreCommand(CLI::App& app, int* exit_status) {
   restore->footer(
       "Examples:\n"
       "  sonde restore --from REPOSITORY --data-dir NEW\n"
-      "  sonde restore --from REPOSITORY --backup 20260102T030405Z-0123abcd --data-dir NEW\n"
+      "  sonde restore --from REPOSITORY --backup 20260102T030405.123456Z-0123abcd --data-dir NEW\n"
       "  sonde restore --from REPOSITORY --table t --as t-before --data-dir /var/lib/sonde\n\n"
       "A whole backup goes to an empty directory.  A table goes into a store that is there, whether a server "
       "uses it "

@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 constexpr int kManifestFormat = 1;
 constexpr std::string_view kDigestLine = "sha256 ";
 constexpr size_t kPathPartsMax = 3, kPathBytesMax = 255;
-constexpr char kIdTime[] = "%Y%m%dT%H%M%SZ";
+constexpr char kIdTime[] = "%Y%m%dT%H%M%E6SZ";
 
 absl::Status Damaged(std::string_view id, std::string_view why) {
   return absl::DataLossError(fmt::format("The manifest of backup {} is damaged: {}", id, why));
@@ -62,7 +62,7 @@ std::string MakeBackupId(absl::Time moment, uint32_t random) {
 }
 
 bool IsBackupId(std::string_view text) {
-  constexpr std::string_view kForm = "00000000T000000Z-xxxxxxxx";
+  constexpr std::string_view kForm = "00000000T000000.000000Z-xxxxxxxx";
   if (text.size() != kForm.size()) return false;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool is_digit = text[i] >= '0' && text[i] <= '9';

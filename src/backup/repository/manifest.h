@@ -44,7 +44,8 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-// An id is 20260102T030405Z-0123abcd: the moment to the second, and something random.
+// An id is 20260102T030405.123456Z-0123abcd: the moment to the microsecond, and something random.  Ids are in the order of their
+// moments.
 std::string MakeBackupId(absl::Time moment, uint32_t random);
 bool IsBackupId(std::string_view text);
 // Whether a path may stand in a manifest: relative, of at most three parts, each of [A-Za-z0-9._-] and none "." or "..".

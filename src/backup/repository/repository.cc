@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<std::string>> Repository::BackupIds() const {
 absl::StatusOr<Manifest> Repository::Read(std::string_view id) const {
   if (!IsBackupId(id)) {
     return absl::InvalidArgumentError(
-        fmt::format("'{}' is no id of a backup, such as 20260102T030405Z-0123abcd", Printable(id)));
+        fmt::format("'{}' is no id of a backup, such as 20260102T030405.123456Z-0123abcd", Printable(id)));
   }
   const absl::StatusOr<std::string> text = ReadFile(files(), ManifestPath(id), kManifestBytesMax);
   if (absl::IsNotFound(text.status())) {

@@ -124,7 +124,7 @@ TEST_F(RepositoryTest, ManifestsComeBackAsTheyWere) {
   Manifest manifest = CreateOf(SmallStore("1")).manifest;
   manifest.table = "projects/p/instances/i/tables/t";
   EXPECT_EQ(*DecodeManifest(manifest.id, EncodeManifest(manifest)), manifest);
-  EXPECT_EQ(DecodeManifest("20260102T030405Z-00000000", EncodeManifest(manifest)).status().code(),
+  EXPECT_EQ(DecodeManifest("20260102T030405.123456Z-00000000", EncodeManifest(manifest)).status().code(),
             StatusCode::kDataLoss);
 }
 
