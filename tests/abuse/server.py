@@ -32,7 +32,7 @@ class Server:
         self.memory_mib = int(float(memory[:-3]) * (1024 if memory.endswith("GiB") else 1))
         self.limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))) if files_max else None
         self.command = [sonde, "serve", "--port", "0", "--http-port", "0", "--data-dir", self.directory.name + "/data",
-                        "--durability", "os", "--memory", memory, "--log-level", "error"]
+                        "--durability", "os", "--memory", memory, "--log-level", "error", "--grace", "5s"]
         self.begin()
         other = Connection(self.port)
         assert create_table(other, b"t", [b"f"]), "the table is made"
