@@ -47,14 +47,14 @@ class AccessControl {
 
   std::shared_ptr<const Roles> roles() const;
 
-  // What each caller takes, for the doors.
+  // The limits of callers, which the doors ask.
   PrincipalRates* rates() const { return rates_.get(); }
 
   // UNAUTHENTICATED, with kBadCredentials; the cause is put into `cause` (may be null).
   absl::StatusOr<PrincipalRef> Authenticate(const Credentials& credentials, absl::Time now,
                                             std::string* cause) const;
 
-  // The same for the bearer of a session (Authenticator::AuthenticateToken).
+  // Proves the bearer of a session (Authenticator::AuthenticateToken).  Errors: as Authenticate.
   absl::StatusOr<PrincipalRef> AuthenticateToken(std::string_view token_id, std::string_view token_sha256,
                                                  absl::Time now, std::string* cause) const;
 

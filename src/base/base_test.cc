@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "base/loopback.h"
 #include "base/random.h"
 #include "base/varint.h"
 
@@ -74,6 +75,14 @@ TEST(Crc32c, IsTheKnownOneAndExtends) {
   for (const size_t cut : {0, 1, 7, 8, 9, 500, 999}) {
     EXPECT_EQ(Crc32c(bytes.substr(cut), Crc32c(bytes.substr(0, cut))), Crc32c(bytes));
   }
+}
+
+TEST(Loopback, IsThisMachineAlone) {
+  for (const char* host : {"localhost", "127.0.0.1", "127.8.9.1", "::1", "[::1]"})
+    EXPECT_TRUE(IsLoopback(host)) << host;
+  for (const char* host :
+       {"", "0.0.0.0", "127.example.com", "127.", "::", "[::]", "::2", "localhost.example.com", "[127.0.0.1"})
+    EXPECT_FALSE(IsLoopback(host)) << host;
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ absl::Status DeletedTables::Load(const std::vector<Record>& records) {
 }
 
 DeletedTableRef DeletedTables::FindLast(std::string_view table_name) const {
-  // Of those that had one name, the one with the greatest id was made last, and deleted last: the others must have gone before it
-  // could be made.  A clock that is set back does not matter.
+  // The table with the greatest id of a name was made last, and deleted last: the others of the name must have gone before it could
+  // be made.  A clock that is set back does not matter.
   for (auto at = tables_.rbegin(); at != tables_.rend(); ++at) {
     if (at->second->record.schema.name == table_name) return at->second;
   }

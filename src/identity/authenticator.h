@@ -39,8 +39,8 @@ class Authenticator {
                                                                         absl::Time now,
                                                                         std::string* cause) = 0;
 
-  // The same for the bearer of a static token who has shown it before, and of whose token only the id and the SHA-256 (its 32 bytes)
-  // are known: the bearer of a session.  Without static tokens nobody is proven.
+  // Proves the bearer of a session, who has shown a static token before: only the token's id and SHA-256 (32 bytes) are known.
+  // Errors: as Authenticate.  Without static tokens nobody is proven.
   virtual absl::StatusOr<std::shared_ptr<const Principal>> AuthenticateToken(
       std::string_view /*token_id*/, std::string_view /*token_sha256*/, absl::Time /*now*/,
       std::string* /*cause*/) {

@@ -26,6 +26,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "base/format.h"
+#include "base/loopback.h"
 #include "base/processors.h"
 #include "engine/rocks/files/disk_guard.h"
 #include "server/admin_socket.h"

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "base/loopback.h"
 
 namespace sonde {
 namespace {
@@ -156,10 +157,6 @@ absl::Status LoadEnvironment(const std::function<const char*(const char* name)>&
     if (origins != nullptr) (*origins)[std::string(key)] = name;
   }
   return absl::OkStatus();
-}
-
-bool IsLoopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
 }
 
 absl::Status CheckServeSettings(const ServeSettings& settings) {

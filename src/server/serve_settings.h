@@ -121,9 +121,6 @@ struct SettingLine {
 // All settings, in the order of kSettingKeys.  None is a secret: keys and tokens are in the files that settings name.
 std::vector<SettingLine> ListSettings(const ServeSettings& settings);
 
-// Whether only this machine reaches the host.
-bool IsLoopback(std::string_view host);
-
 // INVALID_ARGUMENT, naming the flag, what is allowed and the value.
 absl::Status CheckServeSettings(const ServeSettings& settings);
 

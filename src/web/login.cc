@@ -88,11 +88,14 @@ absl::Status LogIn(const LoginParts& parts, const HttpRequest& request, HttpBody
   absl::StatusOr<std::string> form = body->ReadAll();
   if (!form.ok()) return form.status();
   std::string token;
-  form->insert(0, "?");  // a form is written as the query of a target is
-  for (const auto& [name, value] : ParseQueryOfTarget(*form)) {
-    if (name == "token") token = std::string(absl::StripAsciiWhitespace(value));
-  }
+  std::string target = "?" + *form;  // a form is written as the query of a target is
   Wipe(&*form);
+  auto fields = ParseQueryOfTarget(target);
+  Wipe(&target);
+  for (auto& [name, value] : fields) {
+    if (name == "token") token = std::string(absl::StripAsciiWhitespace(value));
+    Wipe(&value);
+  }
   const absl::Time now = absl::FromUnixMicros(parts.clock->NowMicros());
   std::string authorization = "Bearer " + token, cause;
   const absl::StatusOr<PrincipalRef> principal =

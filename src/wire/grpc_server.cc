@@ -8,7 +8,6 @@
 
 #include "absl/time/clock.h"
 #include "access/policies/policy_store.h"
-#include "backup/store/backup_sweeper.h"
 #include "backup/store/backups.h"
 #include "base/admission.h"
 #include "base/format.h"
@@ -176,9 +175,9 @@ struct GrpcServer::Parts {
   const std::unique_ptr<Operations> operations;
   OperationRunner operation_runner;
   OperationWaits operation_waits{operations.get()};
-  BackupSweeper backup_sweeper{backups.get(), kBackupSweepInterval, [](const absl::Status& error) {
-                                 spdlog::error("Sweeping backups: {}", std::string(error.message()));
-                               }};
+  RepeatedWork backup_sweeps{
+      kBackupSweepInterval, [this] { return backups->Sweep(); },
+      [](const absl::Status& error) { spdlog::error("Sweeping backups: {}", std::string(error.message())); }};
   RequestMetrics metrics;
   QueryMetrics query_metrics;
   const std::unique_ptr<TurnClock> turn_clock = TurnClock::Start();

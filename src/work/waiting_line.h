@@ -1,5 +1,5 @@
 // Requests that wait for a thread, and how long they may wait.  A request is served when none of a higher priority waits, but
-// each priority has at least one in kLowerTurn of what is served.  Of one priority, the first to come is the first to be served.  Waits are counted by
+// each priority has at least one in kLowerTurn of what is served.  Requests of one priority are served in the order in which they came.  Waits are counted by
 // the clock of the time in which the server could have served them (turn_clock.h).  Deadlines are times of
 // day.
 #pragma once

@@ -62,7 +62,9 @@ export async function fetchHere(path: string, options: RequestInit = {}): Promis
 
 export interface Session { member: string | null; is_session: boolean }
 export async function logOut(): Promise<void> {
-  await fetch("/logout", { method: "POST" });
+  const response = await fetch("/logout", { method: "POST" });
+  // 401: the session has ended already.
+  if (!response.ok && response.status !== 401) throw new Error(`The session goes on: the server answered ${response.status}`);
   location.assign("./login");
 }
 

@@ -13,7 +13,7 @@ constexpr absl::Duration kSecond = absl::Seconds(1);
 // The share of members beyond kMembersMax; no member has this name.
 constexpr char kOthers[] = "*";
 
-// So many a second: `whole` is the time when nothing of the last second counts any more.
+// A rate of so many a second: `whole` is the time when nothing of the last second counts any more.
 struct Rate {
   absl::Time whole = absl::InfinitePast();
 
@@ -24,8 +24,9 @@ struct Rate {
   }
   // Whether one more is within the rate, which is then counted.
   bool Take(int64_t per_second, absl::Time now) {
-    // A clock that was set back leaves nobody waiting.
-    if (whole > now + kSecond) whole = now;
+    // A clock that was set back by more than a second leaves nobody waiting.  Calls that come out of the order of their times, by
+    // less than that, find the rate as it is.
+    if (whole > now + 2 * kSecond) whole = now;
     const absl::Time after = std::max(whole, now) + kSecond / per_second;
     if (after > now + kSecond) return false;
     whole = after;
@@ -43,7 +44,7 @@ absl::Status RateIsUsedUp(const std::string& member, int64_t per_second, std::st
 
 }  // namespace
 
-// What one member takes.
+// The use that one member makes of his limits.
 struct PrincipalRates::Share {
   explicit Share(std::string name) : member(std::move(name)) {}
 
@@ -139,7 +140,8 @@ absl::StatusOr<PrincipalRates::Place> PrincipalRates::Admit(const Principal& pri
     const absl::MutexLock lock(&mutex_);
     share = FindShare(principal, now);
     const absl::MutexLock share_lock(&share->mutex);
-    if (share->generation != generation_) {
+    // Members beyond kMembersMax have their own limits on the share that is theirs together.
+    if (share->generation != generation_ || share->member == kOthers) {
       share->generation = generation_;
       share->limits = LimitsOf(principal);
     }

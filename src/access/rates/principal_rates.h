@@ -48,8 +48,8 @@ class PrincipalRates {
 
  public:
   static constexpr absl::Duration kDebtMax = absl::Minutes(1);
-  // Members that are remembered.  Of more, those that ask for nothing are forgotten; while there are none, new members have one share
-  // together.
+  // So many members are remembered.  Beyond them, members that ask for nothing are forgotten; while there are none of these, new
+  // members have one share together.
   static constexpr size_t kMembersMax = 20'000;
 
   // A call that runs; it ends with its Place.

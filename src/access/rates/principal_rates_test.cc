@@ -54,6 +54,15 @@ TEST_F(PrincipalRatesTest, LetsTheCallsOfASecondComeAtOnceAndThenAtTheirRate) {
   EXPECT_EQ(rates_.refused_calls(), 90 + 96 + 2 + 97 + 90);
 }
 
+TEST_F(PrincipalRatesTest, FindsTheRateAsItIsWhenCallsComeOutOfTheirOrder) {
+  rates_.Configure({{{"user:a"}, {.reads_per_second = 1'000}}});
+  EXPECT_EQ(Begin(a_, RateKind::kRead, 2'000), 1'000);
+  now_ -= absl::Milliseconds(10);
+  EXPECT_EQ(Begin(a_, RateKind::kRead, 100), 0);
+  now_ += absl::Milliseconds(10);
+  EXPECT_EQ(Begin(a_, RateKind::kRead, 100), 0);
+}
+
 TEST_F(PrincipalRatesTest, CountsCallsWhileTheyRun) {
   rates_.Configure({{{"user:a"}, {.running_calls = 2}}});
   auto first = rates_.Admit(a_, RateKind::kOther, now_);

@@ -1,6 +1,6 @@
 // Sessions of the web page: a browser that has shown a static token once is known by a secret in its cookie.
 //
-// Of the secret and of the token only the SHA-256 is kept, and nothing is kept on disk.  A session ends after kLife, at its logout, or
+// Sessions keep the SHA-256 of the secret and of the token alone, and nothing is kept on disk.  A session ends after kLife, at its logout, or
 // with the server.  Whether its token still proves somebody is asked with each request (Authenticator::AuthenticateToken).
 //
 // Threads: all functions may be called at once.

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "identity/proof/digest.h"
+#include "identity/proof/signed_token.h"
 
 namespace sonde {
 namespace {
 
 constexpr char kApplicationCredentials[] = "GOOGLE_APPLICATION_CREDENTIALS";
 constexpr char kDefaultFile[] = "gcloud/application_default_credentials.json";
-constexpr std::string_view kGoogleAccounts = ".gserviceaccount.com";
 
 std::optional<std::string> Variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -33,7 +33,7 @@ absl::StatusOr<std::shared_ptr<const SigningKey>> ReadKey(const std::string& pat
 }
 
 absl::Status CheckMayShow(const SigningKey& key, const std::string& path, const Endpoint& endpoint) {
-  if (key.email().ends_with(kGoogleAccounts) && !endpoint.is_google) {
+  if (key.email().ends_with(kGoogleAccountSuffix) && !endpoint.is_google) {
     return absl::FailedPreconditionError(
         fmt::format("{} is a key of Google's, of the account {}: it is not shown to {}, which could use its "
                     "tokens at Google; give --key-file with a key that `sonde auth create-key` made",

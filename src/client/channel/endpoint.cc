@@ -1,8 +1,6 @@
 #include "client/channel/endpoint.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "base/bytes.h"
+#include "base/loopback.h"
 
 namespace sonde {
 namespace {
@@ -20,14 +19,6 @@ constexpr uint16_t kHttpsPort = 443;
 constexpr size_t kHostBytesMax = 253;
 constexpr char kGoogleDataHost[] = "bigtable.googleapis.com";
 constexpr char kGoogleAdminHost[] = "bigtableadmin.googleapis.com";
-
-bool IsLoopback(const std::string& host) {
-  if (host == "localhost") return true;
-  in_addr v4{};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
-  in6_addr v6{};
-  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
 
 bool IsHost(std::string_view host, bool is_bracketed) {
   return !host.empty() && host.size() <= kHostBytesMax && std::all_of(host.begin(), host.end(), [&](char c) {

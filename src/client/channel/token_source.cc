@@ -1,10 +1,10 @@
 #include "client/channel/token_source.h"
 
+#include "identity/proof/signed_token.h"
+
 namespace sonde {
 namespace {
 
-constexpr char kDataAudience[] = "https://bigtable.googleapis.com/";
-constexpr char kAdminAudience[] = "https://bigtableadmin.googleapis.com/";
 constexpr std::string_view kAdminPackage = "google.bigtable.admin.";
 
 }  // namespace
@@ -17,7 +17,7 @@ absl::StatusOr<std::string> TokenSource::TokenFor(std::string_view service_url) 
   Held& held = is_admin ? admin_ : data_;
   // A clock that was set back is no reason to show a token that begins later.
   const bool holds =
-      !held.token.empty() && now >= held.signed_at && now < held.signed_at + kSignedTokenLife - kRenewBefore;
+      !held.token.empty() && now >= held.signed_at && now < held.signed_at + kTokenLifetimeMax - kRenewBefore;
   if (holds) return held.token;
   absl::StatusOr<std::string> token = key_->SignToken(is_admin ? kAdminAudience : kDataAudience, now);
   if (!token.ok()) return token.status();

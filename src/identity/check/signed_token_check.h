@@ -12,12 +12,7 @@
 
 namespace sonde {
 
-constexpr absl::Duration kTokenLeeway = absl::Seconds(60);    // how far two clocks may differ
-constexpr absl::Duration kTokenLifetimeMax = absl::Hours(1);  // exp - iat
-
-// The audiences that the official clients sign for, which think that they talk to Google.
-constexpr std::string_view kDataAudience = "https://bigtable.googleapis.com/";
-constexpr std::string_view kAdminAudience = "https://bigtableadmin.googleapis.com/";
+constexpr absl::Duration kTokenLeeway = absl::Seconds(60);  // how far two clocks may differ
 
 // The keys of a configuration by their ids.  It holds pointers into the configuration.
 struct AccountKey {

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "identity/config/member_names.h"
+#include "identity/proof/signed_token.h"
 #include "yaml/yaml_reader.h"
 
 namespace sonde {

@@ -13,8 +13,6 @@ namespace sonde {
 
 // Accounts that Sonde issues keys for: NAME@sonde.local.
 constexpr std::string_view kAccountDomain = "sonde.local";
-// Accounts whose keys are Google's.
-constexpr std::string_view kGoogleAccountSuffix = ".gserviceaccount.com";
 
 constexpr size_t kMemberBytesMax = 512;
 

@@ -12,10 +12,21 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace sonde {
 
 constexpr size_t kSignedTokenBytesMax = 4096;
+
+// The audiences that the official clients sign for, which think that they talk to Google.
+constexpr std::string_view kDataAudience = "https://bigtable.googleapis.com/";
+constexpr std::string_view kAdminAudience = "https://bigtableadmin.googleapis.com/";
+
+// Accounts whose keys are Google's.
+constexpr std::string_view kGoogleAccountSuffix = ".gserviceaccount.com";
+
+// The longest time from `iat` to `exp` that Google and Sonde take.
+constexpr absl::Duration kTokenLifetimeMax = absl::Hours(1);
 
 struct SignedToken {
   std::string_view signed_text;  // the header and the claims as they came; holds as long as the token

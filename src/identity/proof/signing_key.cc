@@ -9,10 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "base/bytes.h"
 #include "identity/proof/base64_text.h"
 #include "identity/proof/digest.h"
 #include "identity/proof/public_key.h"
+#include "identity/proof/signed_token.h"
 
 namespace sonde {
 namespace {
@@ -51,13 +53,17 @@ absl::StatusOr<std::shared_ptr<const SigningKey>> SigningKey::FromKeyFile(std::s
         fmt::format("the key file is of the type '{}'; supported is '{}', whose key signs tokens by itself",
                     Printable(*type), kServiceAccountType));
   }
+  // Whatever becomes of the file, its secret does not stay in memory.
+  const absl::Cleanup wipe = [&file] {
+    if (const auto secret = file.find("private_key"); secret != file.end() && secret->is_string())
+      Wipe(secret->get_ptr<std::string*>());
+  };
   absl::StatusOr<std::string> email = TextMember(file, "client_email");
   if (!email.ok()) return email.status();
   absl::StatusOr<std::string> id = TextMember(file, "private_key_id");
   if (!id.ok()) return id.status();
   absl::StatusOr<std::string> pem = TextMember(file, "private_key");
   if (!pem.ok()) return pem.status();
-  Wipe(file["private_key"].get_ptr<std::string*>());
   const bool fits = pem->size() <= INT_MAX;
   const std::unique_ptr<BIO, ReadBioDeleter> bio(
       fits ? BIO_new_mem_buf(pem->data(), static_cast<int>(pem->size())) : nullptr);
@@ -84,7 +90,7 @@ absl::StatusOr<std::string> SigningKey::SignToken(std::string_view audience, abs
                                  {"sub", email_},
                                  {"aud", audience},
                                  {"iat", issued},
-                                 {"exp", issued + absl::ToInt64Seconds(kSignedTokenLife)}};
+                                 {"exp", issued + absl::ToInt64Seconds(kTokenLifetimeMax)}};
   const auto text_of = [](const nlohmann::json& json) {
     return Base64UrlOf(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   };

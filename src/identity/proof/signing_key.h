@@ -18,9 +18,6 @@ struct evp_pkey_st;  // OpenSSL's EVP_PKEY
 
 namespace sonde {
 
-// The time from a token's `iat` to its `exp`: the longest that Google and Sonde take.
-constexpr absl::Duration kSignedTokenLife = absl::Hours(1);
-
 class SigningKey {
  public:
   // Reads the text of a key file: a JSON object with type, client_email, private_key_id, private_key (PKCS #8 in PEM, RSA).
@@ -31,7 +28,7 @@ class SigningKey {
   const std::string& email() const { return email_; }
   const std::string& id() const { return id_; }
 
-  // A token (RS256) that proves the account to `audience` from `now` on, for kSignedTokenLife.  It is a secret.
+  // A token (RS256) that proves the account to `audience` from `now` on, for kTokenLifetimeMax (signed_token.h).  It is a secret.
   // INTERNAL: OpenSSL cannot sign.
   absl::StatusOr<std::string> SignToken(std::string_view audience, absl::Time now) const;
 

@@ -27,11 +27,15 @@ class PartPoints final : public PartFold {
   absl::Status Add(const rows::Batch& batch) override {
     const rows::Batch& given = filter_.Apply(batch, tags_ + 1);
     if (given.rows == 0) return absl::OkStatus();
-    if (pieces_.empty() || !pieces_.back().Fits(given, tags_)) pieces_.emplace_back(given, tags_);
+    size_t before = 0;
+    if (pieces_.empty() || !pieces_.back().Fits(given, tags_)) {
+      pieces_.emplace_back(given, tags_);
+    } else {
+      before = pieces_.back().MemoryBytes();
+    }
     Piece& piece = pieces_.back();
-    const size_t before = piece.MemoryBytes();
     piece.points.Append(given, tags_);
-    const size_t more = piece.MemoryBytes() - before + (before == 0 ? sizeof(Piece) : 0);
+    const size_t more = piece.MemoryBytes() - before;
     bytes_ += more;
     if (bytes_ > kPartBytesMax) return absl::ResourceExhaustedError("a part has too many points to wait");
     return memory_.Add(static_cast<int64_t>(more));
@@ -75,8 +79,9 @@ class PartPoints final : public PartFold {
       return true;
     }
     size_t MemoryBytes() const {
-      size_t bytes = 0;
-      for (const rows::Column& column : points.columns) bytes += column.MemoryBytes();
+      size_t bytes = sizeof(Piece);
+      for (const std::string& tag : tags) bytes += sizeof(tag) + tag.size();
+      for (const rows::Column& column : points.columns) bytes += sizeof(column) + column.MemoryBytes();
       return bytes;
     }
 

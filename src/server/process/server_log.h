@@ -1,7 +1,7 @@
 // ServerLog writes what the program logs (spdlog's default logger) as lines that programs can read, to stderr or to a file.
 //
 // A line has `time` (UTC, microseconds), `level` and `msg`, in this order, as logfmt (time=... level=info msg="...") or as a JSON
-// object.  What a message has of control characters, quotes and backslashes is escaped, so that a line is one line.
+// object.  Control characters, quotes and backslashes of a message are escaped, so that a line is one line.
 // The same message is written kRepeatsMax times a second at most; how often it was left out is told by the first line of a later second.
 //
 // Threads: all functions may be called at once.

@@ -47,8 +47,7 @@ bool IsAmong(const Expression& expression, const std::vector<ExpressionPtr>& arg
 
 }  // namespace
 
-absl::StatusOr<ExpressionPtr> QueryBinder::BindAggregateCall(const Expr& expr, const Function& function,
-                                                             const Site& site) {
+absl::Status QueryBinder::CheckMayAggregate(const Expr& expr, std::string_view name, const Site& site) const {
   if (site.around != nullptr) {
     return Error(
         site.around->position,
@@ -56,9 +55,15 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindAggregateCall(const Expr& expr, c
         "modifiers.");
   }
   if (site.aggregates == nullptr) {
-    return Error(expr.position, fmt::format("Aggregate function {}{} not allowed in {}", function.name,
+    return Error(expr.position, fmt::format("Aggregate function {}{} not allowed in {}", name,
                                             expr.call->star ? "(*)" : "", site.clause));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExpressionPtr> QueryBinder::BindAggregateCall(const Expr& expr, const Function& function,
+                                                             const Site& site) {
+  SONDE_TRY(CheckMayAggregate(expr, function.name, site));
   SONDE_TRY_SET(AggregateItem item, BindAggregateItem(expr, function, site));
   std::vector<AggregateItem>& items = site.aggregates->aggregates;
   const auto same = std::find_if(items.begin(), items.end(),

@@ -149,15 +149,7 @@ absl::StatusOr<GroupingSet> QueryBinder::BindGroupingSet(const Expr& expr, BindK
 
 absl::StatusOr<ExpressionPtr> QueryBinder::BindGroupingCall(const Expr& expr, const Site& site) {
   SONDE_TRY(RequireExtension(expr.position, "GROUPING"));
-  if (site.around != nullptr) {
-    return Error(
-        site.around->position,
-        "Multi-level aggregation requires the enclosing aggregate function to have one or more GROUP BY "
-        "modifiers.");
-  }
-  if (site.aggregates == nullptr) {
-    return Error(expr.position, fmt::format("Aggregate function GROUPING not allowed in {}", site.clause));
-  }
+  SONDE_TRY(CheckMayAggregate(expr, "GROUPING", site));
   const size_t arguments = expr.call->arguments.size();
   if (arguments != 1 || !expr.call->named.empty()) {
     return absl::InvalidArgumentError(fmt::format("No matching signature for aggregate function GROUPING{}",

@@ -249,6 +249,8 @@ class QueryBinder {
   Bound BindLambda(const Expr& expr, const std::vector<Type>& parameters, const Site& site);
 
   // --- Calls of aggregates and window functions (aggregate_calls.cc, window_calls.cc).
+  // Whether a call of an aggregate of this name may stand here.
+  absl::Status CheckMayAggregate(const Expr& expr, std::string_view name, const Site& site) const;
   Bound BindAggregateCall(const Expr& expr, const Function& function, const Site& site);
   absl::StatusOr<AggregateItem> BindAggregateItem(const Expr& expr, const Function& function,
                                                   const Site& site);

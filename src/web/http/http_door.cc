@@ -55,14 +55,14 @@ HttpResponse OverLimit(const absl::Status& status) {
   return response;
 }
 
-// SQL reads, whatever it asks for: the tables are those of its body.
+// SQL reads; its tables are those of its body.
 RateKind RateKindOf(const HttpRule& rule) {
   const auto has = [&](std::string_view verb) {
     return std::any_of(rule.permissions.begin(), rule.permissions.end(),
                        [&](std::string_view name) { return name.ends_with(verb); });
   };
   if (has(".mutateRows")) return RateKind::kWrite;
-  const bool is_sql = rule.method == "POST" && rule.door == Door::kAuthenticated;
+  const bool is_sql = rule.method == "POST" && rule.path == "/api/v1/sql";
   return has(".readRows") || is_sql ? RateKind::kRead : RateKind::kOther;
 }
 
@@ -88,7 +88,8 @@ std::optional<HttpResponse> HttpDoor::Refuse(HttpRequest* request, const Router:
   if (may_be_forged) return Denied("A request of a session must say its Origin, unless it is a GET.");
   if (match.route == nullptr) return std::nullopt;  // 404 or 405 to those who may know
   if (rule == nullptr) return Denied("Access denied. The route is in no table of permissions.");
-  absl::StatusOr<PrincipalRates::Place> place = access_->rates()->Admit(**principal, RateKindOf(*rule), now);
+  absl::StatusOr<PrincipalRates::Place> place =
+      access_->rates()->Admit(**principal, RateKindOf(*rule), absl::FromUnixMicros(clock_->NowMicros()));
   if (!place.ok()) return OverLimit(place.status());
   if (place->IsCounted()) {
     // A function must be able to be copied.
@@ -125,6 +126,10 @@ absl::StatusOr<PrincipalRef> HttpDoor::Authenticate(const HttpRequest& request, 
   }
   const std::optional<WebSession> session = sessions_->Find(cookie, now);
   if (!session.has_value()) {
+    // A browser's old cookie does not hide its certificate.
+    if (request.peer_certificate != nullptr) {
+      return access_->Authenticate({.certificate = request.peer_certificate}, now, cause);
+    }
     *cause = "there is no such session, or it has ended";
     return absl::UnauthenticatedError(kBadCredentials);
   }

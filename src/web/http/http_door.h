@@ -23,7 +23,8 @@ inline constexpr std::string_view kSessionCookie = "__Host-sonde";
 // Nothing is owned.  Threads: all functions may be called at once.
 class HttpDoor {
  public:
-  // `sessions` may be null: there are none.  `series_instance`: projects/P/instances/I, whose tables series and SQL over HTTP use.  `audit` may be null.
+  // `sessions` may be null: there are none.  `series_instance`: projects/P/instances/I, whose tables series over HTTP use.  `audit`
+  // may be null.
   HttpDoor(const AccessControl* access, AuditLog* audit, const Clock* clock, std::string series_instance,
            const WebSessions* sessions = nullptr)
       : access_(access),
@@ -33,7 +34,9 @@ class HttpDoor {
         sessions_(sessions) {}
 
   // nullopt: the request may go on to its route, with its `principal`, `check_access` and `count_bytes` set.  Otherwise its
-  // answer: 401 with WWW-Authenticate, for a browser that asks for the page the way to the login; 429 with Retry-After, which names the caller's limit (access/rates); 403, which names the permission.  `match` is what Router::Find has found for it.  The request must stay where it is.
+  // answer: 401 with WWW-Authenticate, or, for a browser that asks for the page, the way to the login; 429 with Retry-After, which
+  // names the caller's limit (access/rates); 403, which names the permission.  `match`: from Router::Find.  The request must stay
+  // where it is.
   std::optional<HttpResponse> Refuse(HttpRequest* request, const Router::Match& match) const;
 
  private:

@@ -3,7 +3,7 @@
 
 usage: oracle PROGRAM [--statements N] [--from N] [--seed N] [--only KIND] [--differences N] [--module FILE] [--compile]
 PROGRAM is sonde_sql_answers.  --from: the number of the statement before the first one that is asked; a difference says the
-number of its statement, or of one of the five behind it.  --only: expressions or queries.  What differs is reduced to its smallest part that differs.
+number of its statement, or of one of the five behind it.  --only: expressions or queries.  A statement that differs is reduced to its smallest part that differs.
 Compared are columns, types, values, the codes of errors, and the texts of errors where only one error is possible.  What
 differs with a reason is listed in deviations.py and restatements.py.
 A signal TERM ends the run with its figures.
