@@ -11,7 +11,7 @@ set(SONDE_LAYERS
   "series/input=7" "series/output=7" "series/derive=7" "wire=7" "sql/http=7" "engine/rocks=7" "prometheus=7"
   "backup/copy=8" "series/advise=8" "series/http=8" "server/process=8" "bench/data=8"
   "server=9" "bench=9" "cli/reference=9" "cli/watch=9"
-  "cli=10" "bench/inside=10")
+  "cli/reach=10" "cli/series=10" "cli/store=10" "cli=10" "bench/inside=10")
 
 # sonde_units(OUT PREFIX SOURCES...): the sources to compile for SOURCES, which lie in PREFIX below an include directory.  With
 # SONDE_UNITY each of them includes several of SOURCES, so that headers and templates are read once for all of these; names in

@@ -8,19 +8,13 @@
 namespace sonde {
 
 void AddServeCommand(CLI::App& app, int* exit_status);
-void AddSeriesCommand(CLI::App& app, int* exit_status);
 void AddSqlCommand(CLI::App& app, int* exit_status);
 void AddKeyvizCommand(CLI::App& app, int* exit_status);
 void AddBenchCommand(CLI::App& app, int* exit_status);
-void AddCompactCommand(CLI::App& app, int* exit_status);
-void AddTableCommand(CLI::App& app, int* exit_status);
 void AddConfigCommand(CLI::App& app, int* exit_status);
 void AddStatusCommand(CLI::App& app, int* exit_status);
 void AddTopCommand(CLI::App& app, int* exit_status);
 void AddDebugCommand(CLI::App& app, int* exit_status);
-void AddCheckCommand(CLI::App& app, int* exit_status);
-void AddBackupCommand(CLI::App& app, int* exit_status);
-void AddRestoreCommand(CLI::App& app, int* exit_status);
 void AddAuthCommand(CLI::App& app, int* exit_status);
 void AddInitCommand(CLI::App& app, int* exit_status);
 // completion and manual, which tell of all commands of `app`.  `app` outlives its parsing.

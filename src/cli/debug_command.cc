@@ -23,7 +23,7 @@
 #include "absl/time/time.h"
 #include "base/processors.h"
 #include "cli/commands.h"
-#include "cli/http_client.h"
+#include "cli/reach/http_client.h"
 #include "cli/watch/redact.h"
 #include "cli/watch/tar_writer.h"
 #include "server/serve_settings.h"

@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "cli/commands.h"
 #include "cli/heat_picture.h"
-#include "cli/http_client.h"
+#include "cli/reach/http_client.h"
 #include "server/serve_settings.h"
 
 namespace sonde {

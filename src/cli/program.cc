@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/series/series_commands.h"
+#include "cli/store/store_commands.h"
 #include "server/serve_settings.h"
 
 namespace sonde {

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/access.h"
-#include "cli/plot_flags.h"
+#include "cli/reach/access.h"
+#include "cli/reach/plot_flags.h"
 #include "model/table_access.h"
 #include "sql/access/sql_access.h"
 #include "sql/output/answer_writer.h"

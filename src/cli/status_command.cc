@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/http_client.h"
+#include "cli/reach/http_client.h"
 #include "cli/watch/metrics_text.h"
 #include "cli/watch/server_view.h"
 #include "cli/watch/view_text.h"

@@ -1,4 +1,4 @@
-#include "cli/table_command.h"
+#include "cli/store/table_command.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 
 #include "absl/time/time.h"
 #include "base/text_table.h"
-#include "cli/access.h"
-#include "cli/commands.h"
+#include "cli/reach/access.h"
+#include "cli/store/store_commands.h"
 #include "engine/engine.h"
 #include "model/names.h"
 

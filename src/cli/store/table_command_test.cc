@@ -1,4 +1,4 @@
-#include "cli/table_command.h"
+#include "cli/store/table_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

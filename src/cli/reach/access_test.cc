@@ -1,4 +1,4 @@
-#include "cli/access.h"
+#include "cli/reach/access.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

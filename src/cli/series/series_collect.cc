@@ -12,8 +12,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "cli/commands.h"
-#include "cli/series_commands.h"
+#include "cli/series/series_commands.h"
 #include "series/input/machine_metrics.h"
 #include "series/known/series_tables.h"
 #include "series/schema/calendar.h"

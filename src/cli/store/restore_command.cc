@@ -13,10 +13,10 @@
 #include "absl/cleanup/cleanup.h"
 #include "backup/copy/restored_store.h"
 #include "backup/repository/restore_backup.h"
-#include "cli/access.h"
-#include "cli/admin_client.h"
-#include "cli/backup_flags.h"
-#include "cli/commands.h"
+#include "cli/reach/access.h"
+#include "cli/reach/admin_client.h"
+#include "cli/store/backup_flags.h"
+#include "cli/store/store_commands.h"
 #include "server/local_store.h"
 
 namespace sonde {

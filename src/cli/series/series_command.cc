@@ -8,8 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
-#include "cli/commands.h"
-#include "cli/series_commands.h"
+#include "cli/series/series_commands.h"
 #include "series/known/complete_tables.h"
 #include "series/known/declaration_check.h"
 #include "series/known/declaration_store.h"

@@ -7,8 +7,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "cli/commands.h"
-#include "cli/series_commands.h"
+#include "cli/series/series_commands.h"
 #include "series/advise/advise.h"
 #include "series/input/csv_loader.h"
 #include "series/known/series_tables.h"

@@ -1,4 +1,4 @@
-#include "cli/check_command.h"
+#include "cli/store/check_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/settling_progress.h"
+#include "cli/store/settling_progress.h"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "cli/commands.h"
-#include "cli/series_commands.h"
+#include "cli/series/series_commands.h"
 #include "series/derive/rebuild.h"
 #include "series/derive/rewrite.h"
 #include "series/known/declaration_store.h"

@@ -1,4 +1,4 @@
-#include "cli/check_command.h"
+#include "cli/store/check_command.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/access.h"
-#include "cli/backup_flags.h"
-#include "cli/commands.h"
+#include "cli/reach/access.h"
+#include "cli/store/backup_flags.h"
+#include "cli/store/store_commands.h"
 
 namespace sonde {
 namespace {

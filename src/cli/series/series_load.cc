@@ -18,8 +18,7 @@
 #include <sstream>
 
 #include "base/clock.h"
-#include "cli/commands.h"
-#include "cli/series_commands.h"
+#include "cli/series/series_commands.h"
 #include "codec/unpack.h"
 #include "series/input/csv_loader.h"
 #include "series/input/json_lines_loader.h"

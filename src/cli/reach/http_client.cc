@@ -1,4 +1,4 @@
-#include "cli/http_client.h"
+#include "cli/reach/http_client.h"
 
 #include <httplib.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "cli/plot_flags.h"
+#include "cli/reach/plot_flags.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

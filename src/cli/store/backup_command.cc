@@ -15,10 +15,10 @@
 #include "backup/copy/store_copy.h"
 #include "backup/repository/create_backup.h"
 #include "backup/repository/prune_repository.h"
-#include "cli/access.h"
-#include "cli/admin_client.h"
-#include "cli/backup_flags.h"
-#include "cli/commands.h"
+#include "cli/reach/access.h"
+#include "cli/reach/admin_client.h"
+#include "cli/store/backup_flags.h"
+#include "cli/store/store_commands.h"
 
 namespace sonde {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/backup_flags.h"
+#include "cli/store/backup_flags.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "cli/admin_client.h"
+#include "cli/reach/admin_client.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -9,8 +9,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "cli/commands.h"
-#include "cli/series_commands.h"
+#include "cli/series/series_commands.h"
 #include "codec/unpack.h"
 #include "series/advise/draft.h"
 #include "series/input/stream_source.h"

@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 
-#include "cli/access.h"
-#include "cli/commands.h"
-#include "cli/settling_progress.h"
+#include "cli/reach/access.h"
+#include "cli/store/settling_progress.h"
+#include "cli/store/store_commands.h"
 #include "engine/rocks/files/disk_guard.h"
 #include "metrics/figure.h"
 #include "server/local_store.h"

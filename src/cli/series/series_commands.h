@@ -9,12 +9,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/access.h"
+#include "cli/reach/access.h"
 #include "model/table_access.h"
 #include "series/known/known_series.h"
 #include "series/schema/schema.h"
 
 namespace sonde {
+
+// Adds `sonde series` with all of them, as cli/commands.h says.
+void AddSeriesCommand(CLI::App& app, int* exit_status);
 
 void AddSeriesCheck(CLI::App& series, int* exit_status);
 void AddSeriesExplain(CLI::App& series, int* exit_status);

@@ -1,0 +1,14 @@
+// The commands that work on a store as files: each adds itself to the command line, as cli/commands.h says.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace sonde {
+
+void AddCompactCommand(CLI::App& app, int* exit_status);
+void AddTableCommand(CLI::App& app, int* exit_status);
+void AddCheckCommand(CLI::App& app, int* exit_status);
+void AddBackupCommand(CLI::App& app, int* exit_status);
+void AddRestoreCommand(CLI::App& app, int* exit_status);
+
+}  // namespace sonde
