@@ -2,17 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "catalog/hex.h"
 #include "catalog/view_record.h"
 
 namespace sonde {
 
-std::string EtagOf(const AuthorizedView& view) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : EncodeViewRecord(view)) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  }
-  return fmt::format("{:016x}", hash);
-}
+std::string EtagOf(const AuthorizedView& view) { return EtagOfBytes(EncodeViewRecord(view)); }
 
 absl::Status AuthorizedViews::Load(const std::vector<Record>& records) {
   for (const Record& record : records) {

@@ -15,7 +15,6 @@
 namespace sonde {
 namespace {
 
-constexpr std::string_view kNextTableId = "next_table_id";
 constexpr std::string_view kSecretPrefix = "secret/";  // + name
 
 absl::Status NoTable(std::string_view name) {
@@ -101,6 +100,7 @@ absl::StatusOr<Catalog::State> Catalog::ReadState() const {
   if (!bundles.ok()) return bundles.status();
   for (const auto& [key, value, version] : *bundles) state.versions[key] = version;
   if (absl::Status status = state.bundles.Load(*bundles); !status.ok()) return status;
+  if (absl::Status status = ReadSqlViews(&state); !status.ok()) return status;
   auto deleted = engine_->ReadRecords(DeletedTables::kRecordPrefix);
   if (!deleted.ok()) return deleted.status();
   for (const auto& [key, value, version] : *deleted) state.versions[key] = version;
@@ -129,6 +129,7 @@ absl::Status Catalog::Load() {
   }
   const absl::MutexLock lock(&mutex_);
   state_ = *std::move(state);
+  ++materialized_views_version_;
   return absl::OkStatus();
 }
 
@@ -154,6 +155,8 @@ absl::StatusOr<bool> Catalog::HasRecord(const TableSchema& schema) const {
       if (!table.ok()) return table.status();
       if (table->schema.id == schema.id) return true;
     }
+    const absl::StatusOr<bool> is_of_view = HasRecordOfView(schema);
+    if (!is_of_view.ok() || *is_of_view) return is_of_view;
     const std::string deleted_key = DeletedTables::NoRecordOf(schema.id).key;
     const absl::StatusOr<std::vector<Record>> deleted = engine_->ReadRecords(deleted_key);
     if (!deleted.ok()) return deleted.status();
@@ -509,6 +512,7 @@ absl::StatusOr<TableSchemaRef> Catalog::TryModify(std::string_view table_name,
             "Table {} is protected against deletion, and so are its column families", table_name));
       }
       const auto at = place(drop->name);
+      if (absl::Status status = CheckIsUnread(schema, &*at); !status.ok()) return status;
       dropping->push_back(fmt::format("{}{}/{}", kDroppingPrefix, schema.id, at->id));
       schema.families.erase(at);
     }
@@ -533,6 +537,7 @@ absl::StatusOr<TableSchemaRef> Catalog::TryUpdate(std::string_view table_name, c
   TableSchema schema = *found->schema;
   if (absl::Status status = change(&schema); !status.ok()) return status;
   if (absl::Status status = CheckKeyFields(schema); !status.ok()) return status;
+  if (absl::Status status = CheckMaySetKeySchema(*found->schema, schema); !status.ok()) return status;
   std::vector<RecordChange> records = {
       {TableKey(table_name), EncodeTableRecord({schema, found->next_family_id})}};
   return WriteTable(std::move(schema), found->next_family_id, std::move(records));

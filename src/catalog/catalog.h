@@ -17,6 +17,7 @@
 // Threads: all functions may be called at once; changes are made one by one, but for their waits.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,12 +39,11 @@
 #include "catalog/deleted_tables.h"
 #include "catalog/records_lease.h"
 #include "catalog/schema_bundles.h"
+#include "catalog/sql_views.h"
 #include "engine/engine.h"
 #include "model/table_schema.h"
 
 namespace sonde {
-
-using TableSchemaRef = std::shared_ptr<const TableSchema>;
 
 // A change of a table's families, google.bigtable.admin.v2.ModifyColumnFamiliesRequest.Modification, checked.
 struct CreateFamily {
@@ -121,7 +121,7 @@ class Catalog {
   // Drops a table that was reserved.
   absl::Status Abandon(TableId id);
   // Deletes a table, its authorized views and its schema bundles.  NOT_FOUND: there is no such table.  FAILED_PRECONDITION: the
-  // table or one of its views is protected, or the table has a change stream.
+  // table or one of its views is protected, the table has a change stream, or a logical or materialized view reads from it.
   // `keep_from_micros`: the time since 1970 from which on its rows are kept; nullopt: they are dropped at once.
   absl::Status Delete(std::string_view table_name, std::optional<int64_t> keep_from_micros = std::nullopt);
   // Brings back the table of this name that was deleted last, protected against deletion, without its views and bundles.
@@ -133,13 +133,14 @@ class Catalog {
   // most: one more drops the first.
   std::vector<DeletedTableRef> ListDeleted() const;
   // Applies all modifications in order, or none.  ALREADY_EXISTS, NOT_FOUND: as the first failing
-  // modification says. FAILED_PRECONDITION: a drop in a protected table.  INVALID_ARGUMENT: another type for
-  // an aggregate, or a family that is named as a field of the row keys.
+  // modification says. FAILED_PRECONDITION: a drop in a protected table, or of a family that a logical or materialized view
+  // needs.  INVALID_ARGUMENT: another type for an aggregate, or a family that is named as a field of the row keys.
   absl::StatusOr<TableSchemaRef> Modify(std::string_view table_name,
                                         const std::vector<FamilyModification>& modifications);
   // Alters a schema, but not its families.  `change` gets a copy of the schema; name, id and families must
   // stay as they are.  NOT_FOUND: there is no such table.  INVALID_ARGUMENT: a field of the row keys is named as
-  // a family.  An error of `change` is the answer, and alters nothing.
+  // a family.  FAILED_PRECONDITION: the row key schema of a table that a materialized view reads from is to change.
+  // An error of `change` is the answer, and alters nothing.
   using SchemaChange = std::function<absl::Status(TableSchema* schema)>;
   absl::StatusOr<TableSchemaRef> Update(std::string_view table_name, const SchemaChange& change);
 
@@ -181,6 +182,50 @@ class Catalog {
   // NOT_FOUND: there is no such bundle.  ABORTED: as UpdateBundle.
   absl::Status DeleteBundle(std::string_view bundle_name, std::string_view etag);
 
+  // --- Logical views.  The catalog does not look into their queries.
+  // NOT_FOUND: there is no such view.
+  absl::StatusOr<LogicalViewRef> FindLogicalView(std::string_view view_name) const;
+  // Returns views of an instance whose id is greater than `after_id`, by id, at most `count_max`.
+  std::vector<LogicalViewRef> ListLogicalViews(std::string_view instance, std::string_view after_id,
+                                               size_t count_max) const;
+  // ALREADY_EXISTS: the name is in use.  ABORTED: a table or view that the definition reads from is no longer as it was when
+  // the definition was bound.  RESOURCE_EXHAUSTED: more than kLogicalViewsPerInstanceMax.
+  absl::StatusOr<LogicalViewRef> CreateLogicalView(LogicalViewRecord view);
+  // `change` gets a copy of the view, whose name must stay as it is.  NOT_FOUND: there is no such view.
+  // ABORTED: as CreateLogicalView, or `etag` is neither empty nor that of the view as it was.
+  using LogicalViewChange = std::function<void(LogicalViewRecord* view)>;
+  absl::StatusOr<LogicalViewRef> UpdateLogicalView(std::string_view view_name, std::string_view etag,
+                                                   const LogicalViewChange& change);
+  // NOT_FOUND: there is no such view.  ABORTED: the etag, as UpdateLogicalView.  FAILED_PRECONDITION: the view is protected, or a
+  // view reads from it.
+  absl::Status DeleteLogicalView(std::string_view view_name, std::string_view etag);
+
+  // --- Materialized views.
+  // NOT_FOUND: there is no such view.
+  absl::StatusOr<MaterializedViewRef> FindMaterializedView(std::string_view view_name) const;
+  // Returns views of an instance whose id is greater than `after_id`, by id, at most `count_max`.
+  std::vector<MaterializedViewRef> ListMaterializedViews(std::string_view instance, std::string_view after_id,
+                                                         size_t count_max) const;
+  std::vector<MaterializedViewRef> ListAllMaterializedViews() const;
+  // Another number after views were created, altered or deleted; for those who keep up with ListAllMaterializedViews.
+  uint64_t MaterializedViewsVersion() const { return materialized_views_version_.load(); }
+  // Gives the view's own tables their ids, and the ids of their families; the engine has them when this returns.
+  // ALREADY_EXISTS, ABORTED: as CreateLogicalView.  RESOURCE_EXHAUSTED: more than kMaterializedViewsPerInstanceMax or
+  // kMaterializedViewsPerTableMax.
+  absl::StatusOr<MaterializedViewRef> CreateMaterializedView(MaterializedViewRecord view);
+  // `change` gets a copy of the view, and may alter its protection and its state.  NOT_FOUND: there is no such view.
+  // ABORTED: `etag` is neither empty nor that of the view as it was.
+  using MaterializedViewChange = std::function<void(MaterializedViewRecord* view)>;
+  absl::StatusOr<MaterializedViewRef> UpdateMaterializedView(std::string_view view_name,
+                                                             std::string_view etag,
+                                                             const MaterializedViewChange& change);
+  // Deletes a view and its own tables.  Errors: as DeleteLogicalView.
+  absl::Status DeleteMaterializedView(std::string_view view_name, std::string_view etag);
+
+  // Deletes all logical and materialized views of an instance in one step, whichever reads from which.  FAILED_PRECONDITION: one of
+  // them is protected.
+  absl::Status DeleteSqlViews(std::string_view instance);
+
  private:
   explicit Catalog(Engine* engine) : engine_(engine) {}
 
@@ -192,23 +237,30 @@ class Catalog {
   // The tables, views and bundles that the catalog serves.
   struct State {
     std::map<std::string, Table, std::less<>> tables;
-    absl::flat_hash_map<TableId, TableSchemaRef> by_id;
+    absl::flat_hash_map<TableId, TableSchemaRef> by_id;  // those that materialized views own, too
     AuthorizedViews views;
     SchemaBundles bundles;
+    SqlViews sql_views;
     DeletedTables deleted;
     TableId next_table_id = 1;
     std::map<std::string, int64_t, std::less<>> versions;  // by key of the record
 
     void Set(const TableSchemaRef& schema, FamilyId next_family_id);
     void Erase(const TableSchema& schema);
+    // What the state has of a view, whose record was written or read.
+    void Set(const LogicalViewRef& view);
+    void Set(const MaterializedViewRef& view);
+    void EraseSqlView(std::string_view view_name);
   };
 
   // Reads all records; tells the engine of the tables that this server did not know.
   absl::Status Load();
   absl::StatusOr<State> ReadState() const;
+  absl::Status ReadSqlViews(State* state) const;
   absl::Status TellEngine(const TableSchema& schema);
-  // Whether a record, of a table or of a deleted one, has the id of this table.
+  // Whether a record, of a table, of a deleted one or of a materialized view, has the id of this table.
   absl::StatusOr<bool> HasRecord(const TableSchema& schema) const;
+  absl::StatusOr<bool> HasRecordOfView(const TableSchema& schema) const;
   absl::Status FinishDrops();
   absl::Status FinishDrop(const std::string& record_key);
 
@@ -238,6 +290,10 @@ class Catalog {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::StatusOr<TableSchemaRef> TryUpdate(std::string_view table_name, const SchemaChange& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // FAILED_PRECONDITION: a logical or materialized view reads from the table, or needs the family.
+  absl::Status CheckIsUnread(const TableSchema& schema, const FamilySchema* family) const;
+  // FAILED_PRECONDITION: the row key schemas differ, and a materialized view reads from the table.
+  absl::Status CheckMaySetKeySchema(const TableSchema& before, const TableSchema& after) const;
   // Writes the table's new schema, and tells the engine.
   absl::StatusOr<TableSchemaRef> WriteTable(TableSchema schema, FamilyId next_family_id,
                                             std::vector<RecordChange> records)
@@ -268,6 +324,44 @@ class Catalog {
   absl::StatusOr<SchemaBundleRef> WriteBundle(SchemaBundle bundle)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
+  // --- Logical and materialized views (catalog_sql_views.cc).
+  template <typename View>
+  absl::StatusOr<std::shared_ptr<const View>> FindSqlView(std::string_view view_name) const;
+  template <typename View>
+  std::vector<std::shared_ptr<const View>> ListSqlViews(std::string_view prefix, std::string_view after_id,
+                                                        size_t count_max) const;
+  absl::StatusOr<LogicalViewRef> TryCreateLogicalView(LogicalViewRecord view)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<LogicalViewRef> TryUpdateLogicalView(std::string_view view_name, std::string_view etag,
+                                                      const LogicalViewChange& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<MaterializedViewRef> TryCreateMaterializedView(MaterializedViewRecord view)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<MaterializedViewRef> TryUpdateMaterializedView(std::string_view view_name,
+                                                                std::string_view etag,
+                                                                const MaterializedViewChange& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // Returns the keys of the records of drops.
+  template <typename View>
+  absl::StatusOr<std::vector<std::string>> TryDeleteSqlView(std::string_view view_name, std::string_view etag)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<std::vector<std::string>> TryDeleteSqlViews(std::string_view instance)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // Writes the end of these views.  Returns as TryDeleteSqlView.
+  absl::StatusOr<std::vector<std::string>> EraseSqlViews(const std::vector<LogicalViewRef>& logical,
+                                                         const std::vector<MaterializedViewRef>& materialized)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  template <typename View>
+  absl::StatusOr<std::shared_ptr<const View>> WriteSqlView(View view, std::vector<RecordChange> records)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // ABORTED: a source is no longer as it was when the definition was bound.  Where servers share the store, adds changes that hold
+  // the sources as they are.
+  absl::Status HoldSource(const ViewSource& source, std::vector<RecordChange>* records)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status HoldSources(const LogicalViewRecord& view, std::vector<RecordChange>* records)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status FinishDropsOf(const absl::StatusOr<std::vector<std::string>>& dropping);
+
   // Adds the changes that delete the companions of a resource.
   void AddCompanions(std::string_view resource, std::vector<RecordChange>* changes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
@@ -277,6 +371,7 @@ class Catalog {
   absl::Mutex change_mutex_;  // held through a change, but for its waits
   bool overtaken_ ABSL_GUARDED_BY(change_mutex_) = false;
   Companions* companions_ ABSL_GUARDED_BY(change_mutex_) = nullptr;  // null: there are none
+  std::atomic<uint64_t> materialized_views_version_ = 0;
 
   mutable absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_);

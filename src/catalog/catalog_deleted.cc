@@ -36,6 +36,7 @@ absl::StatusOr<std::string> Catalog::TryDelete(std::string_view table_name,
     return absl::FailedPreconditionError(fmt::format(
         "Table {} has a change stream enabled; disable it before the table is deleted", table_name));
   }
+  if (absl::Status status = CheckIsUnread(schema, nullptr); !status.ok()) return status;
   std::vector<RecordChange> records = {{TableKey(table_name), std::nullopt}};
   std::string dropping;
   DeletedTableRef kept;

@@ -1,5 +1,7 @@
 #include "catalog/hex.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -15,6 +17,12 @@ std::string FromHex(std::string_view hex) {
   if (hex.size() % 2 != 0) throw std::invalid_argument("odd number of hexadecimal digits");
   if (!std::ranges::all_of(hex, is_digit)) throw std::invalid_argument("not hexadecimal");
   return absl::HexStringToBytes({hex.data(), hex.size()});
+}
+
+std::string EtagOfBytes(std::string_view bytes) {
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return fmt::format("{:016x}", hash);
 }
 
 }  // namespace sonde

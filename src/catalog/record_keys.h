@@ -11,6 +11,7 @@
 namespace sonde {
 
 inline constexpr std::string_view kTablePrefix = "table/";        // + name
+inline constexpr std::string_view kNextTableId = "next_table_id";
 inline constexpr std::string_view kDroppingPrefix = "dropping/";  // + table id [ / family id ]
 
 inline std::string TableKey(std::string_view name) { return fmt::format("{}{}", kTablePrefix, name); }

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "catalog/hex.h"
+
 namespace sonde {
 namespace {
 
@@ -12,10 +14,9 @@ constexpr char kBundleRecordVersion = 1;
 }  // namespace
 
 SchemaBundleRef MakeSchemaBundle(std::string name, std::string descriptors) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : descriptors) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  std::string etag = EtagOfBytes(descriptors);
   return std::make_shared<const SchemaBundle>(
-      SchemaBundle{std::move(name), std::move(descriptors), fmt::format("{:016x}", hash)});
+      SchemaBundle{std::move(name), std::move(descriptors), std::move(etag)});
 }
 
 absl::Status SchemaBundles::Load(const std::vector<Record>& records) {

@@ -62,6 +62,8 @@ constexpr std::string_view kTables = "/tables/";
 constexpr std::string_view kAppProfiles = "/appProfiles/";
 constexpr std::string_view kAuthorizedViews = "/authorizedViews/";
 constexpr std::string_view kSchemaBundles = "/schemaBundles/";
+constexpr std::string_view kLogicalViews = "/logicalViews/";
+constexpr std::string_view kMaterializedViews = "/materializedViews/";
 constexpr std::string_view kBackups = "/backups/";
 constexpr std::string_view kClusters = "/clusters/";
 
@@ -145,6 +147,29 @@ absl::Status CheckSchemaBundleName(std::string_view name) {
                   Printable(name)));
 }
 
+absl::Status CheckLogicalViewId(std::string_view id) { return CheckId(id, "logical view"); }
+
+absl::Status CheckMaterializedViewId(std::string_view id) { return CheckId(id, "materialized view"); }
+
+absl::Status CheckLogicalViewName(std::string_view name) {
+  if (name.find(kLogicalViews) != std::string_view::npos && IsInstanceName(Before(kLogicalViews, name)))
+    return CheckLogicalViewId(Behind(kLogicalViews, name));
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid logical view name '{}': it must be "
+                  "projects/<project>/instances/<instance>/logicalViews/<logical_view>",
+                  Printable(name)));
+}
+
+absl::Status CheckMaterializedViewName(std::string_view name) {
+  if (name.find(kMaterializedViews) != std::string_view::npos &&
+      IsInstanceName(Before(kMaterializedViews, name)))
+    return CheckMaterializedViewId(Behind(kMaterializedViews, name));
+  return absl::InvalidArgumentError(
+      fmt::format("Invalid materialized view name '{}': it must be "
+                  "projects/<project>/instances/<instance>/materializedViews/<materialized_view>",
+                  Printable(name)));
+}
+
 absl::Status CheckBackupId(std::string_view id) { return CheckId(id, "backup"); }
 
 absl::Status CheckBackupName(std::string_view name) {
@@ -197,5 +222,9 @@ std::string_view TableOfSchemaBundle(std::string_view bundle_name) {
 std::string_view IdOfSchemaBundle(std::string_view bundle_name) {
   return Behind(kSchemaBundles, bundle_name);
 }
+
+std::string_view InstanceOfSqlView(std::string_view view_name) { return Before("/", Before("/", view_name)); }
+
+std::string_view IdOfSqlView(std::string_view view_name) { return Behind("/", view_name); }
 
 }  // namespace sonde

@@ -1,7 +1,8 @@
 // Names of resources: instances (projects/P/instances/I), clusters (projects/P/instances/I/clusters/C), backups
 // (projects/P/instances/I/clusters/C/backups/B), app profiles (projects/P/instances/I/appProfiles/A), tables
-// (projects/P/instances/I/tables/T), authorized views (projects/P/instances/I/tables/T/authorizedViews/V) and schema bundles
-// (projects/P/instances/I/tables/T/schemaBundles/B).
+// (projects/P/instances/I/tables/T), authorized views (projects/P/instances/I/tables/T/authorizedViews/V), schema bundles
+// (projects/P/instances/I/tables/T/schemaBundles/B), logical views (projects/P/instances/I/logicalViews/V) and materialized views
+// (projects/P/instances/I/materializedViews/V).
 #pragma once
 
 #include <string>
@@ -52,6 +53,16 @@ absl::Status CheckSchemaBundleId(std::string_view id);
 absl::Status CheckSchemaBundleName(std::string_view name);
 
 // INVALID_ARGUMENT unless `id` could be a table's id.
+absl::Status CheckLogicalViewId(std::string_view id);
+absl::Status CheckMaterializedViewId(std::string_view id);
+
+// INVALID_ARGUMENT unless `name` is an instance's name, then /logicalViews/ and the id of a view.
+absl::Status CheckLogicalViewName(std::string_view name);
+
+// INVALID_ARGUMENT unless `name` is an instance's name, then /materializedViews/ and the id of a view.
+absl::Status CheckMaterializedViewName(std::string_view name);
+
+// INVALID_ARGUMENT unless `id` could be a table's id.
 absl::Status CheckBackupId(std::string_view id);
 
 // INVALID_ARGUMENT unless `name` is a cluster's name, then /backups/ and the id of a backup.
@@ -82,5 +93,9 @@ std::string_view ClusterOfBackup(std::string_view backup_name);
 std::string_view TableOfSchemaBundle(std::string_view bundle_name);
 // Returns B of a bundle's name that passed CheckSchemaBundleName.
 std::string_view IdOfSchemaBundle(std::string_view bundle_name);
+
+// Return projects/P/instances/I and V of a name that passed CheckLogicalViewName or CheckMaterializedViewName.
+std::string_view InstanceOfSqlView(std::string_view view_name);
+std::string_view IdOfSqlView(std::string_view view_name);
 
 }  // namespace sonde

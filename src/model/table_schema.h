@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,5 +80,6 @@ struct TableSchema {
 
   bool operator==(const TableSchema&) const = default;
 };
+using TableSchemaRef = std::shared_ptr<const TableSchema>;
 
 }  // namespace sonde
