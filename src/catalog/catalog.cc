@@ -35,8 +35,8 @@ absl::Status Insist(const Call& call) {
   return status;
 }
 
-// What the engine has to know.  Where changes are logged, what is collected is, too, by a delete
-// (table/collect_garbage.h): the engine may forget nothing by itself.
+// What the engine has to know.  A change stream tells of what is collected, by a delete (table/collect_garbage.h): so the engine
+// may forget nothing by itself.  Other uses of the log go without it.
 TableSpec SpecOf(const TableSchema& schema) {
   TableSpec spec{.id = schema.id, .split_keys = schema.split_points};
   for (const FamilySchema& family : schema.families) {
@@ -296,8 +296,7 @@ absl::Status Catalog::Confirm(const TableSchema& schema) const {
                                           schema.name, std::string(status.message())));
   }
   const TableSchemaRef current = FindById(schema.id);
-  bool counts =
-      current != nullptr && (schema.change_stream.has_value() || !current->change_stream.has_value());
+  bool counts = current != nullptr && (schema.IsLogged() || !current->IsLogged());
   for (const FamilySchema& family : schema.families) {
     const FamilySchema* const found = counts ? current->FindFamily(family.name) : nullptr;
     counts = found != nullptr && found->id == family.id;

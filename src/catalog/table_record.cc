@@ -116,6 +116,11 @@ std::string EncodeTableRecord(const TableRecord& record) {
                      {"start_micros", schema.change_stream->start_micros},
                      {"partition_points", points}};
   }
+  json log_uses = json::array();
+  for (const LogUse& use : schema.log_uses) {
+    log_uses.push_back(
+        {{"name", use.name}, {"retention_micros", use.retention_micros}, {"start_micros", use.start_micros}});
+  }
   return json{
       {"version", kTableRecordVersion},
       {"name", schema.name},
@@ -125,6 +130,7 @@ std::string EncodeTableRecord(const TableRecord& record) {
       {"families", families},
       {"split_points", splits},
       {"change_stream", change_stream},
+      {"log_uses", log_uses},
       {"row_key_schema",
        schema.row_key_schema.has_value() ? KeySchemaToJson(*schema.row_key_schema) : json(nullptr)},
       {"restored_from",
@@ -167,6 +173,13 @@ absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes) {
       schema.change_stream->start_micros = stream->at("start_micros").get<int64_t>();
       for (const json& point : stream->at("partition_points")) {
         schema.change_stream->partition_points.push_back(FromHex(point.get<std::string>()));
+      }
+    }
+    if (const auto uses = j.find("log_uses"); uses != j.end()) {
+      for (const json& use : *uses) {
+        schema.log_uses.push_back({.name = use.at("name").get<std::string>(),
+                                   .retention_micros = use.at("retention_micros").get<int64_t>(),
+                                   .start_micros = use.at("start_micros").get<int64_t>()});
       }
     }
     if (const auto keys = j.find("row_key_schema"); keys != j.end() && !keys->is_null()) {

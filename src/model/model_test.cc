@@ -87,6 +87,25 @@ TEST(TableSchema, FindsFamiliesByNameAndId) {
   EXPECT_EQ(schema.FindFamily(FamilyId{1}), nullptr);
 }
 
+TEST(TableSchema, LogsAsLongAsTheLongestReaderNeeds) {
+  TableSchema schema;
+  EXPECT_FALSE(schema.IsLogged());
+  EXPECT_EQ(schema.LogNeededFromMicros(1'000), 1'000) << "nobody needs anything";
+  schema.change_stream = {.retention_micros = 100, .start_micros = 300};
+  EXPECT_EQ(schema.LogNeededFromMicros(1'000), 900);
+  schema.log_uses = {{.name = "journal", .retention_micros = 400, .start_micros = 200},
+                     {.name = "view", .retention_micros = 900, .start_micros = 650}};
+  EXPECT_EQ(schema.LogNeededFromMicros(1'000), 600) << "the journal is the longest, the view began later";
+  EXPECT_EQ(schema.LogNeededFromMicros(500), 200) << "nothing from before its start";
+  EXPECT_EQ(schema.LogPositionMin(), 650) << "what is written now is for all of them";
+  schema.change_stream.reset();
+  EXPECT_TRUE(schema.IsLogged());
+  EXPECT_EQ(schema.FindLogUse("view")->start_micros, 650);
+  EXPECT_EQ(schema.FindLogUse("other"), nullptr);
+  schema.StopLogging();
+  EXPECT_FALSE(schema.IsLogged());
+}
+
 TEST(QuoteRegex, EscapesEverythingButLettersDigitsAndUnderscore) {
   EXPECT_EQ(QuoteRegex("aZ_9"), "aZ_9");
   EXPECT_EQ(QuoteRegex("a.b|c\\"), "a\\.b\\|c\\\\");

@@ -17,4 +17,30 @@ const FamilySchema* TableSchema::FindFamily(FamilyId family) const {
   return nullptr;
 }
 
+const LogUse* TableSchema::FindLogUse(std::string_view use) const {
+  const auto at = std::ranges::find(log_uses, use, &LogUse::name);
+  return at == log_uses.end() ? nullptr : &*at;
+}
+
+int64_t TableSchema::LogPositionMin() const {
+  int64_t position = change_stream.has_value() ? change_stream->start_micros : 0;
+  for (const LogUse& use : log_uses) position = std::max(position, use.start_micros);
+  return position;
+}
+
+int64_t TableSchema::LogNeededFromMicros(int64_t now_micros) const {
+  int64_t oldest = now_micros;
+  const auto need = [&](int64_t start_micros, int64_t retention_micros) {
+    oldest = std::min(oldest, std::max(start_micros, now_micros - retention_micros));
+  };
+  if (change_stream.has_value()) need(change_stream->start_micros, change_stream->retention_micros);
+  for (const LogUse& use : log_uses) need(use.start_micros, use.retention_micros);
+  return oldest;
+}
+
+void TableSchema::StopLogging() {
+  change_stream.reset();
+  log_uses.clear();
+}
+
 }  // namespace sonde

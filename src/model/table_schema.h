@@ -36,6 +36,15 @@ struct ChangeStreamSchema {
   bool operator==(const ChangeStreamSchema&) const = default;
 };
 
+// A reason besides a change stream for which the changes of a table are logged.
+struct LogUse {
+  std::string name;              // what needs the records
+  int64_t retention_micros = 0;  // it reads a record within this time
+  int64_t start_micros = 0;      // when it began: it reads no record from before
+
+  bool operator==(const LogUse&) const = default;
+};
+
 // The backup that a table was restored from.  Source: google.bigtable.admin.v2.BackupInfo.
 struct RestoredFrom {
   std::string backup;         // projects/P/instances/I/clusters/C/backups/B
@@ -65,8 +74,9 @@ struct TableSchema {
   bool deletion_protection = false;
   std::vector<FamilySchema> families;     // by name, ascending
   std::vector<std::string> split_points;  // ascending; where the table was split when it was created
-  std::optional<ChangeStreamSchema> change_stream;  // nullopt: changes are not logged
-  std::optional<RowKeySchema> row_key_schema;       // keys are not checked against it when they are written
+  std::optional<ChangeStreamSchema> change_stream;  // nullopt: there is none
+  std::vector<LogUse> log_uses;                // by name, ascending; each is one more reason to log changes
+  std::optional<RowKeySchema> row_key_schema;  // keys are not checked against it when they are written
 
   std::optional<RestoredFrom> restored_from = std::nullopt;  // nullopt: the table was created
 
@@ -77,6 +87,17 @@ struct TableSchema {
   // Returns null if there is no family of this name or id.
   const FamilySchema* FindFamily(std::string_view family) const;
   const FamilySchema* FindFamily(FamilyId family) const;
+
+  // Whether changes are logged, for a change stream or another use.
+  bool IsLogged() const { return change_stream.has_value() || !log_uses.empty(); }
+  // Returns null if there is no such use.
+  const LogUse* FindLogUse(std::string_view use) const;
+  // The least position of a new record of the log: no use began after it.
+  int64_t LogPositionMin() const;
+  // The time before which nobody needs a record of the log any more; `now_micros` if nobody needs any.
+  int64_t LogNeededFromMicros(int64_t now_micros) const;
+  // Takes all reasons to log changes away.
+  void StopLogging();
 
   bool operator==(const TableSchema&) const = default;
 };

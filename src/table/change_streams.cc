@@ -132,6 +132,8 @@ absl::StatusOr<ChangeStreamSchema> ChangeStreams::ForTable(const TableSchema& sc
     if (points == stream.partition_points) break;
     stream.partition_points = std::move(points);
   }
+  if (!schema.log_uses.empty())
+    return stream;  // its readers begin at its start, and others need what is before
   absl::Status status = tables_->engine().log()->Trim(schema.id, stream.start_micros);
   if (!status.ok()) return status;
   return stream;
@@ -347,7 +349,7 @@ std::vector<ChangeStreamReader::Continuation> ChangeStreamReader::Continuations(
 }
 
 absl::Status ChangeStreams::Trim(const TableSchema& schema) {
-  const int64_t oldest_micros = OldestMicrosOf(*schema.change_stream, tables_->clock().NowMicros());
+  const int64_t oldest_micros = schema.LogNeededFromMicros(tables_->clock().NowMicros());
   bool due = false;
   absl::Status status = tables_->engine().log()->Read(
       schema.id, RowRange::All(), 0, 0, oldest_micros - kTrimSlackMicros, [&due](const RowLog::Piece&) {
@@ -389,8 +391,8 @@ absl::Status ChangeStreams::Upkeep() {
   const absl::MutexLock lock(&upkeep_mutex_);
   absl::Status result;
   for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
+    if (schema->IsLogged()) result.Update(Trim(*schema));
     if (!schema->change_stream.has_value()) continue;
-    result.Update(Trim(*schema));
     result.Update(Adapt(*schema));
     result.Update(Collect(schema));
   }

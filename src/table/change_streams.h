@@ -1,6 +1,6 @@
 // The change streams of tables: their partitions, their readers, and the upkeep that is due now and then.
 //
-// A change of a table whose schema has a change stream is logged with it (engine/row_log.h).  A record's
+// A change of a table whose schema has a change stream, or another use of the log, is logged with it (engine/row_log.h).  A record's
 // position is its commit time in microseconds, or the first free number above it.  So commit times ascend
 // strictly over a table, and time and position are one number here.  One log serves all partitions of a
 // table: a reader passes over the rows of others.
@@ -162,8 +162,8 @@ class ChangeStreams {
   };
   std::vector<Progress> ListProgress() const;
 
-  // Does the work that is due about once a minute: forgets records past the retention period, adapts the
-  // partitions to the data, and collects garbage, which streams tell of.  The work on each table is bounded.
+  // Does the work that is due about once a minute: forgets records that no use of a log needs any more, streams and others,
+  // adapts the partitions to the data, and collects garbage, which streams tell of.  The work on each table is bounded.
   absl::Status Upkeep();
 
  private:

@@ -241,6 +241,47 @@ TEST_F(ChangeStreamsTest, NothingOlderThanTheRetentionIsReturned) {
   EXPECT_EQ(stored(), std::vector<int64_t>{b});
 }
 
+TEST_F(ChangeStreamsTest, ALogWithoutAStreamIsKeptForItsOtherUse) {
+  const auto alter = [this](const Catalog::SchemaChange& change) {
+    ASSERT_TRUE(catalog_->Update(kTable, change).ok());
+  };
+  alter([this](TableSchema* table) {
+    table->change_stream.reset();
+    table->log_uses = {{.name = "journal", .retention_micros = 2 * kDay, .start_micros = clock_.NowMicros()}};
+    return absl::OkStatus();
+  });
+  const int64_t a = Set("a", "1");
+  EXPECT_EQ(OpenCode({}), absl::StatusCode::kFailedPrecondition) << "there is no stream";
+  clock_.Advance(kDay);
+  const absl::StatusOr<ChangeStreamSchema> stream = streams_.ForTable(*Schema(), kDay);
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  alter([&](TableSchema* table) {
+    table->change_stream = *stream;
+    return absl::OkStatus();
+  });
+  const int64_t b = Set("b", "2");
+  const auto stored = [this] {
+    std::vector<int64_t> positions;
+    EXPECT_TRUE(engine_->log()
+                    ->Read(Schema()->id, RowRange::All(), 0, 0, INT64_MAX,
+                           [&](const RowLog::Piece& piece) {
+                             positions.push_back(piece.position);
+                             return true;
+                           })
+                    .ok());
+    return positions;
+  };
+  EXPECT_EQ(stored(), (std::vector<int64_t>{a, b})) << "a stream that begins takes nothing from others";
+  EXPECT_EQ(Drain(OpenAt(stream->start_micros).get()), "b: f:q=2; ") << "it does not see what is from before";
+  clock_.Advance(kDay / 2);
+  ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
+  EXPECT_EQ(stored().size(), 2U);
+  clock_.Advance(kDay);
+  ASSERT_EQ(streams_.Upkeep(), absl::OkStatus());
+  EXPECT_EQ(stored(), (std::vector<int64_t>{b}))
+      << "kept for the journal, though the stream has forgotten it";
+}
+
 TEST_F(ChangeStreamsTest, ARepartitionedStreamSaysHowToGoOn) {
   Set("i", "1");
   auto reader = OpenAt(kStart, {"h", "p"});

@@ -34,11 +34,10 @@ bool WantsServerTime(const RowMutations& row) {
 }
 
 void ChangeLogger::Log(std::string_view row_key, absl::Span<const Mutation> mutations, RowDelta* delta) {
-  if (!schema_.change_stream.has_value() || std::all_of(mutations.begin(), mutations.end(), ChangesNothing))
-    return;
+  if (!schema_.IsLogged() || std::all_of(mutations.begin(), mutations.end(), ChangesNothing)) return;
   // A vector may move its vectors, not what they hold.
   records_.push_back(EncodeChange(schema_, ChangeKind::kUser, row_key, mutations, now_micros_));
-  delta->log = {std::max(now_micros_, schema_.change_stream->start_micros), records_.back()};
+  delta->log = {std::max(now_micros_, schema_.LogPositionMin()), records_.back()};
 }
 
 RowWrites::RowWrites(const TableSchema& schema, Options options, NextRows next)

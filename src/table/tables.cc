@@ -164,7 +164,7 @@ absl::Status Tables::MutateByRowTime(const TableSchema& schema, const RowMutatio
 absl::StatusOr<std::vector<std::vector<absl::Status>>> Tables::MutateTogether(
     const TableSchema& schema, const AuthorizedView* view, const RowWrites::NextRows& next) {
   RowTurnsNow turns(&turns_, schema.id);
-  const bool is_logged = schema.change_stream.has_value();
+  const bool is_logged = schema.IsLogged();
   RowWrites writes(schema,
                    {.view = view,
                     .now_micros = turns.now_micros(),
@@ -225,8 +225,7 @@ absl::StatusOr<std::vector<WrittenCell>> Tables::ReadModifyWriteRow(
     AssembleRow(row, visible, &cells);
     if (absl::Status status = writer.Run(cells); !status.ok()) return status;
     RowDelta delta = writer.Delta();
-    if (schema->change_stream.has_value())
-      logger.emplace(*schema, now_micros).Log(row_key, writer.Mutations(), &delta);
+    if (schema->IsLogged()) logger.emplace(*schema, now_micros).Log(row_key, writer.Mutations(), &delta);
     return delta;
   };
   const absl::Status status = Confirmed(*schema, engine_->Update(schema->id, row_key, hints, decide));
@@ -268,7 +267,7 @@ absl::StatusOr<std::vector<RowKeySample>> Tables::SampleRowKeys(const TableSchem
 }
 
 absl::Status Tables::DropRowRange(const TableSchema& schema, const RowRange& range) {
-  if (schema.change_stream.has_value()) return DeleteRows(schema, range);
+  if (schema.IsLogged()) return DeleteRows(schema, range);
   return engine_->DropRange(schema.id, range);
 }
 

@@ -85,7 +85,7 @@ absl::StatusOr<TableSchemaRef> AddTable(RocksEngine* engine, Catalog* catalog, c
     schema.name = as;
     schema.id = *id;
     schema.deletion_protection = false;
-    schema.change_stream.reset();
+    schema.StopLogging();
     made = catalog->CreateReserved(std::move(schema));
   }
   if (!made.ok()) catalog->Abandon(*id).IgnoreError();  // otherwise the next start does

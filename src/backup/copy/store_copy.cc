@@ -98,7 +98,7 @@ absl::StatusOr<TableRecords> ReadTable(const std::string& directory, const std::
   }
   absl::StatusOr<TableRecord> record = DecodeTableRecord(found->front().value);
   if (!record.ok()) return record.status();
-  record->schema.change_stream.reset();
+  record->schema.StopLogging();
   TableRecords table{.schema = record->schema, .records = {{key, EncodeTableRecord(*record)}}};
   for (const std::string& prefix :
        {fmt::format("view/{}/", name), fmt::format("bundle/{}/", name), std::string("next_table_id")}) {

@@ -37,7 +37,7 @@ TableSchema RestoredSchema(const BackupRecord& record, std::string_view table_na
   schema.name = std::string(table_name);
   schema.id = id;
   schema.deletion_protection = false;
-  schema.change_stream.reset();
+  schema.StopLogging();
   schema.automated_backups.reset();
   schema.infrequent_access_micros.reset();
   for (FamilySchema& family : schema.families) family.gc_rule = GcRule();

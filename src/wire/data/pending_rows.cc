@@ -25,7 +25,7 @@ absl::Status PendingRows::FindTheTarget() {
 WhyAlone PendingRows::Open() {
   if (!message_.emplace().OpenPlain(bytes_.view()) || !FindTheTarget().ok()) return WhyAlone::kNotPlain;
   // The rows of a logged commit have to stay, and these are gone when the memory is lent again.
-  return target_.schema->change_stream.has_value() ? WhyAlone::kLogged : WhyAlone::kNot;
+  return target_.schema->IsLogged() ? WhyAlone::kLogged : WhyAlone::kNot;
 }
 
 std::optional<absl::Span<const RowMutations>> PendingRows::ReadTogether(std::unique_ptr<Memory>* memory) {
