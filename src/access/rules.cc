@@ -360,4 +360,15 @@ std::optional<Permission> PermissionFor(const Need& need, ResourceKind kind) {
   return FindPermission(fmt::format("bigtable.{}.{}", PluralOf(kind), need.verb));
 }
 
+Permission PermissionToReadRows(std::string_view resource) {
+  switch (KindOfResource(resource).value_or(kTable)) {
+    case kLogicalView:
+      return PermissionOf("bigtable.logicalViews.readRows");
+    case kMaterializedView:
+      return PermissionOf("bigtable.materializedViews.readRows");
+    default:
+      return PermissionOf("bigtable.tables.readRows");
+  }
+}
+
 }  // namespace sonde

@@ -44,4 +44,7 @@ const Rule* FindRule(std::string_view method);
 // The permission that a need asks on a resource of this kind.  nullopt: resources of this kind have no such permission.
 std::optional<Permission> PermissionFor(const Need& need, ResourceKind kind);
 
+// The permission that SQL needs to read a table, a logical view or a materialized view of this name.
+Permission PermissionToReadRows(std::string_view resource);
+
 }  // namespace sonde

@@ -229,7 +229,7 @@ TEST_F(SqlViewsTest, ADamagedRecordIsDataLoss) {
   const RecordChange damage{"logicalView/" + LogicalName("v"), "{\"version\":2}"};
   ASSERT_TRUE(engine_->WriteRecords({damage}, absl::InfiniteFuture()).ok());
   EXPECT_EQ(Catalog::Open(engine_.get()).status(),
-            absl::DataLossError("The record of a view is damaged (unknown version): {\\\"version\\\":2}"));
+            absl::DataLossError("The record of a view is damaged (unknown version): {\"version\":2}"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,9 @@ std::vector<std::string> WordsOf(const SqlSession& session) {
     if (!families.ok()) continue;
     for (const FamilyRequest& family : *families) words.push_back(family.name);
   }
+  if (absl::StatusOr<std::vector<std::string>> views = session.sql->ListViews(); views.ok()) {
+    std::ranges::move(*views, std::back_inserter(words));
+  }
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
   return words;
@@ -87,7 +91,8 @@ bool IsWhole(const std::string& statement) {
 
 void PrintHelp() {
   fmt::print(
-      "A statement ends with a semicolon.  SHOW TABLES; and DESCRIBE table; say what is there; EXPLAIN "
+      "A statement ends with a semicolon.  SHOW TABLES; and DESCRIBE table; say what is there, views too; "
+      "EXPLAIN "
       "query; how it "
       "would be\nread.  The tabulator completes words.  quit, or Ctrl-D, ends.\n");
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <utility>
@@ -93,12 +94,44 @@ class SessionSink final : public sql::AnswerSink {
 absl::Status ShowTables(const SqlSession& session, std::ostream* out) {
   const absl::StatusOr<std::vector<std::string>> tables = session.tables->ListTables();
   if (!tables.ok()) return tables.status();
+  const absl::StatusOr<std::vector<std::string>> views = session.sql->ListViews();
+  if (!views.ok()) return views.status();
   for (const std::string& table : *tables) *out << table << "\n";
+  for (const std::string& view : *views) *out << view << " (view)\n";
+  return absl::OkStatus();
+}
+
+// The columns that an answer would have.
+class ColumnsSink final : public sql::AnswerSink {
+ public:
+  absl::Status TakeColumns(const std::vector<sql::AnswerColumn>& columns) override {
+    columns_ = columns;
+    return absl::OkStatus();
+  }
+  absl::Status TakeRows(const rows::Batch& /*batch*/) override { return absl::OkStatus(); }
+  const std::vector<sql::AnswerColumn>& columns() const { return columns_; }
+
+ private:
+  std::vector<sql::AnswerColumn> columns_;
+};
+
+absl::Status DescribeView(const SqlSession& session, const std::string& view, std::ostream* out) {
+  ColumnsSink sink;
+  absl::Status status = session.sql->Ask({.text = fmt::format("SELECT * FROM `{}` LIMIT 0", view)}, &sink);
+  if (!status.ok()) return status;
+  TextTable text({{"column"}, {"type"}}, out);
+  for (const sql::AnswerColumn& column : sink.columns()) text.Row({column.name, column.type.ToString()});
+  text.End();
   return absl::OkStatus();
 }
 
 absl::Status Describe(const SqlSession& session, const std::string& table, std::ostream* out) {
   const absl::StatusOr<std::vector<FamilyRequest>> families = session.tables->ListFamilies(table);
+  if (absl::IsNotFound(families.status())) {
+    const absl::StatusOr<std::vector<std::string>> views = session.sql->ListViews();
+    if (views.ok() && std::ranges::find(*views, table) != views->end())
+      return DescribeView(session, table, out);
+  }
   if (!families.ok()) return families.status();
   TextTable text({{"column"}, {"type"}}, out);
   text.Row({"_key", "BYTES"});

@@ -36,7 +36,7 @@ struct SqlOptions {
 // is a SQL expression: ids:ARRAY<INT64>=[1, 2].  INVALID_ARGUMENT: it is neither.
 absl::StatusOr<sql::Question::Parameter> ParseSqlParameter(const std::string& text);
 
-// Asks one statement, or carries out one that is the tool's own: SHOW TABLES, DESCRIBE table.  A trailing semicolon is taken.
+// Asks one statement, or carries out one that is the tool's own: SHOW TABLES (views, too), DESCRIBE table or view.  A trailing semicolon is taken.
 absl::Status RunStatement(const SqlSession& session, const std::string& text, const SqlOptions& options,
                           std::ostream* out);
 

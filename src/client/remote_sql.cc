@@ -4,6 +4,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 
 namespace sonde {
 
+namespace admin = google::bigtable::admin::v2;
 namespace pb = google::bigtable::v2;
 
 // A stream of results, as far as it has come.
@@ -62,13 +64,16 @@ struct RemoteSql::Stream {
 absl::StatusOr<std::unique_ptr<RemoteSql>> RemoteSql::Connect(const RemoteOptions& options) {
   const absl::StatusOr<Channels> channels = RemoteTables::Open(options);
   if (!channels.ok()) return channels.status();
-  return std::unique_ptr<RemoteSql>(new RemoteSql(options, pb::Bigtable::NewStub(channels->data)));
+  return std::unique_ptr<RemoteSql>(new RemoteSql(options, pb::Bigtable::NewStub(channels->data),
+                                                  admin::BigtableInstanceAdmin::NewStub(channels->admin)));
 }
 
-RemoteSql::RemoteSql(const RemoteOptions& options, std::unique_ptr<pb::Bigtable::Stub> stub)
+RemoteSql::RemoteSql(const RemoteOptions& options, std::unique_ptr<pb::Bigtable::Stub> stub,
+                     std::unique_ptr<admin::BigtableInstanceAdmin::Stub> admin)
     : options_(options),
       instance_(fmt::format("projects/{}/instances/{}", options.project, options.instance)),
-      stub_(std::move(stub)) {}
+      stub_(std::move(stub)),
+      admin_(std::move(admin)) {}
 
 absl::StatusOr<pb::PrepareQueryResponse> RemoteSql::Prepare(const sql::Question& question) {
   pb::PrepareQueryRequest request;
@@ -142,6 +147,47 @@ absl::Status RemoteSql::Read(const sql::Question& question, Stream* stream, sql:
     if (status.ok() && !columns_are_told) return sink->TakeColumns(stream->columns);
     if (!IsTransient(status) || !backoff.WaitForNext(RetryDelay(grpc_status))) return status;
   }
+}
+
+template <typename Request, typename Response, typename Call, typename ViewsOf>
+absl::Status RemoteSql::AddViews(const Call& call, const ViewsOf& views_of, std::vector<std::string>* ids) {
+  constexpr int kPagesMax = 1'000;  // in case a server's pages never end
+  Request request;
+  request.set_parent(instance_);
+  Backoff backoff(options_.retry, SystemRandom().Next());
+  for (int page = 0; page < kPagesMax;) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + options_.call_timeout);
+    Response response;
+    const grpc::Status grpc_status = call(&context, request, &response);
+    absl::Status status = FromGrpcStatus(grpc_status, "");
+    if (absl::IsUnimplemented(status) || absl::IsPermissionDenied(status)) return absl::OkStatus();
+    if (!status.ok()) {
+      if (!IsTransient(status) || !backoff.WaitForNext(RetryDelay(grpc_status))) return status;
+      continue;
+    }
+    for (const auto& view : views_of(response))
+      ids->push_back(view.name().substr(view.name().rfind('/') + 1));
+    if (response.next_page_token().empty()) return absl::OkStatus();
+    request.set_page_token(response.next_page_token());
+    ++page;
+  }
+  return absl::InternalError(
+      fmt::format("The list of views of {}: no end after {} pages", instance_, kPagesMax));
+}
+
+absl::StatusOr<std::vector<std::string>> RemoteSql::ListViews() {
+  std::vector<std::string> ids;
+  absl::Status status = AddViews<admin::ListLogicalViewsRequest, admin::ListLogicalViewsResponse>(
+      [this](auto&&... arguments) { return admin_->ListLogicalViews(arguments...); },
+      [](const auto& response) { return response.logical_views(); }, &ids);
+  if (!status.ok()) return status;
+  status = AddViews<admin::ListMaterializedViewsRequest, admin::ListMaterializedViewsResponse>(
+      [this](auto&&... arguments) { return admin_->ListMaterializedViews(arguments...); },
+      [](const auto& response) { return response.materialized_views(); }, &ids);
+  if (!status.ok()) return status;
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
 }  // namespace sonde

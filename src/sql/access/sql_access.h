@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "rows/batch.h"
 #include "sql/value/type.h"
 #include "sql/value/value.h"
@@ -48,6 +49,9 @@ class SqlAccess {
   virtual ~SqlAccess() = default;
   // Errors are those of PrepareQuery and ExecuteQuery.  Rows that were taken before an error are right.
   virtual absl::Status Ask(const Question& question, AnswerSink* sink) = 0;
+  // The ids of the instance's logical and materialized views, ascending.  None, if an endpoint has no views or does not tell them to
+  // the caller.
+  virtual absl::StatusOr<std::vector<std::string>> ListViews() = 0;
 };
 
 }  // namespace sonde::sql

@@ -3,6 +3,7 @@
 // Errors (INVALID_ARGUMENT unless said otherwise), in GoogleSQL's words and with a place where it gives one:
 //   "Unrecognized name: x", "Function not found: F", "Query parameter 'p' not found", "No matching signature for ...", ...
 //   NOT_FOUND      "Table not found: t"
+//   "In view v: ..."   the query of a view does not bind; the code is that of its error
 //   UNIMPLEMENTED  what is not built; in production's dialect what production does not have, by name
 // Threads: any number may bind at once.
 #pragma once
@@ -36,6 +37,13 @@ struct BindOptions {
   Dialect dialect = Dialect::kSonde;
   // Finds a table of the instance by its id; NOT_FOUND: there is none.
   std::function<absl::StatusOr<TableSchemaRef>(std::string_view table_id)> find_table;
+  // Finds a logical view of the instance by its id, where there is no table of it; NOT_FOUND: there is none.  Unset: there are none.
+  std::function<absl::StatusOr<LogicalViewRef>(std::string_view view_id)> find_view = {};
+  // Finds what the queries of views read from, with the right of those who defined them.  Must outlive the binding.  Null: these
+  // options do.
+  const BindOptions* in_views = nullptr;
+  // The full name of the view whose query this is; it must not read from itself.  Empty: it is a query of its own.
+  std::string defines = {};
   // Finds a schema bundle of a table by its id; NOT_FOUND: there is none.  Unset: no table has any.
   std::function<absl::StatusOr<FoundBundle>(const TableSchema& table, std::string_view bundle_id)>
       find_bundle = {};

@@ -71,8 +71,7 @@ absl::StatusOr<Relation> QueryBinder::BindJoin(const FromItem& item, Relation le
     const bool is_name = found.ok() && found->kind != FoundName::Kind::kNothing;
     bool is_with = false;
     for (const WithQuery& with : with_) is_with = is_with || SameName(with.name, right.path.parts[0]);
-    if (is_name && !is_with && options_.find_table != nullptr &&
-        absl::IsNotFound(options_.find_table(right.path.parts[0]).status())) {
+    if (is_name && !is_with && IsUnknown(right.path.parts[0])) {
       return ErrorAt(
           text_, right.path.position,
           absl::NotFoundError(fmt::format(

@@ -4,7 +4,7 @@
 //   stand for what has no place yet: results of aggregates from kAggregateBase on, of window functions from kWindowBase
 //   on, and items of the select list, named by their aliases, from kSelectBase on.  FinishSelect gives them places.
 // Files: expressions.cc, messages.cc, casts.cc, constructors.cc, operators.cc, literals.cc, calls.cc, special_calls.cc, aggregate_calls.cc, window_calls.cc,
-//   subqueries.cc; from.cc, tables.cc, joins.cc; select.cc, select_items.cc, order.cc, grouping.cc, set_operations.cc, pipes.cc.
+//   subqueries.cc; from.cc, tables.cc, views.cc, joins.cc; select.cc, select_items.cc, order.cc, grouping.cc, set_operations.cc, pipes.cc.
 // Threads: not for several threads.
 #pragma once
 
@@ -128,6 +128,7 @@ struct SelectBlock {
 
 class QueryBinder {
  public:
+  // `text` and `options` must outlive this.
   QueryBinder(std::string_view text, const BindOptions& options) : text_(text), options_(options) {}
   QueryBinder(const QueryBinder&) = delete;
   QueryBinder& operator=(const QueryBinder&) = delete;
@@ -325,6 +326,9 @@ class QueryBinder {
   // --- FROM (from.cc, tables.cc, joins.cc).
   absl::StatusOr<Relation> BindFrom(const FromItem& item, const Scope* outer);
   absl::StatusOr<Relation> BindTable(const FromItem& item, const Scope* outer);
+  absl::Status TableNotFound(const FromItem& item, std::string_view name) const;
+  // Whether find_table and find_view know no such name.
+  bool IsUnknown(std::string_view name) const;
   absl::Status BindTemporal(const FromItem& item, TemporalArguments* temporal);
   absl::Status CheckTemporal(const FromItem& item, const TemporalArguments& temporal) const;
   absl::StatusOr<Relation> BindUnpack(Relation input, std::string_view alias, Position position);
@@ -343,6 +347,13 @@ class QueryBinder {
   // Whether the item is an array: UNNEST, or a path that begins with a name of `left`.
   bool IsArray(const FromItem& item, const NameList& left, const Scope* outer) const;
   Bound BindArrayOf(const FromItem& item, const Scope& scope);
+
+  // --- Logical views (views.cc).
+  absl::StatusOr<Relation> BindView(const FromItem& item, const std::string& name);
+  // The query of a view as a relation, without an alias.
+  absl::StatusOr<Relation> BindQueryOf(const LogicalViewRef& view);
+  void AddNamed(const std::string& resource);
+  static void AddTable(const TableSchemaRef& table, std::vector<TableSchemaRef>* tables);
 
   // --- Pipes (pipes.cc).
   absl::StatusOr<Relation> BindPipe(const PipeOperator& pipe, Relation input, const Scope* outer);
@@ -367,9 +378,14 @@ class QueryBinder {
   size_t next_lambda_ = 0;
   size_t relations_ = 0;  // of FROM clauses, so far
   std::vector<std::string> hints_;
-  absl::Status error_of_all_rows_;  // what fails before the first row is read; the first such error
-  std::vector<TableSchemaRef> tables_;
+  absl::Status error_of_all_rows_;      // what fails before the first row is read; the first such error
+  std::vector<TableSchemaRef> tables_;  // that the text names
+  std::vector<TableSchemaRef> tables_in_views_;  // that views read from
+  std::vector<LogicalViewRef> views_;
+  std::vector<std::string> named_;
   std::vector<BundleUse> bundles_;
+  size_t view_depth_ = 0;       // how many views this query lies in
+  size_t view_text_bytes_ = 0;  // of all queries of views so far
   // Where references stand, and how they are written, for errors.  An entry may be of an expression that is gone.
   struct Mention {
     Position position;

@@ -58,6 +58,9 @@ absl::StatusOr<BoundQuery> QueryBinder::BindStatement(const Statement& statement
                   : statement.explain == Statement::Explain::kPlan ? BoundQuery::Explain::kPlan
                                                                    : BoundQuery::Explain::kAnalyze;
   query.tables = std::move(tables_);
+  for (const TableSchemaRef& table : tables_in_views_) AddTable(table, &query.tables);
+  query.views = std::move(views_);
+  query.named = std::move(named_);
   query.bundles = std::move(bundles_);
   return query;
 }

@@ -88,6 +88,15 @@ absl::Status QueryBinder::BindHints(const std::vector<Hint>& hints, std::vector<
   return absl::OkStatus();
 }
 
+absl::Status QueryBinder::TableNotFound(const FromItem& item, std::string_view name) const {
+  return ErrorAt(text_, item.path.position, absl::NotFoundError(fmt::format("Table not found: {}", name)));
+}
+
+bool QueryBinder::IsUnknown(std::string_view name) const {
+  if (options_.find_table == nullptr || !absl::IsNotFound(options_.find_table(name).status())) return false;
+  return options_.find_view == nullptr || absl::IsNotFound(options_.find_view(name).status());
+}
+
 absl::StatusOr<Relation> QueryBinder::BindTable(const FromItem& item, const Scope* /*outer*/) {
   const std::string name = PathText(item.path);
   if (item.path.parts.size() == 1) {
@@ -103,13 +112,10 @@ absl::StatusOr<Relation> QueryBinder::BindTable(const FromItem& item, const Scop
   }
   absl::StatusOr<TableSchemaRef> table =
       options_.find_table == nullptr ? absl::NotFoundError("") : options_.find_table(name);
-  if (absl::IsNotFound(table.status())) {
-    return ErrorAt(text_, item.path.position, absl::NotFoundError(fmt::format("Table not found: {}", name)));
-  }
+  if (absl::IsNotFound(table.status())) return BindView(item, name);
   if (!table.ok()) return table.status();
-  bool is_known = false;
-  for (const TableSchemaRef& other : tables_) is_known = is_known || other->id == (*table)->id;
-  if (!is_known) tables_.push_back(*table);
+  AddTable(*table, &tables_);
+  AddNamed((*table)->name);
   auto plan = std::make_unique<Plan>();
   plan->kind = Plan::Kind::kScan;
   plan->scan = std::make_unique<Plan::Scan>();

@@ -2,28 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "model/limits.h"
+#include "model/names.h"
 #include "sql/exec/execution.h"
+#include "sql/exec/instance_names.h"
 #include "sql/exec/query_name.h"
 
 namespace sonde::sql {
 
 absl::Status LocalSql::Ask(const Question& question, AnswerSink* sink) {
-  BindOptions options{.dialect = dialect_,
-                      .find_table =
-                          [this](std::string_view id) {
-                            return tables_->catalog().Find(fmt::format("{}/tables/{}", instance_, id));
-                          },
-                      .find_bundle = [this](const TableSchema& table,
-                                            std::string_view id) { return bundles_.Find(table, id); },
-                      .parameters = {}};
+  const InstanceNames names(&tables_->catalog(), &bundles_, instance_, dialect_);
+  std::vector<QueryParameter> parameters;
   std::vector<Value> values;
   for (const Question::Parameter& parameter : question.parameters) {
-    options.parameters.push_back({parameter.name, parameter.value.type()});
+    parameters.push_back({parameter.name, parameter.value.type()});
     values.push_back(parameter.value);
   }
-  const absl::StatusOr<BoundQuery> query = ParseAndBind(question.text, options);
+  const absl::StatusOr<BoundQuery> query = ParseAndBind(question.text, names.Options(std::move(parameters)));
   if (!query.ok()) return query.status();
   std::vector<AnswerColumn> columns;
   for (const OutputColumn& column : query->columns) columns.push_back({column.name, column.type});
@@ -53,6 +52,19 @@ absl::Status LocalSql::Ask(const Question& question, AnswerSink* sink) {
     if (!*more) return absl::OkStatus();
     if (absl::Status status = sink->TakeRows(batch); !status.ok()) return status;
   }
+}
+
+absl::StatusOr<std::vector<std::string>> LocalSql::ListViews() {
+  const Catalog& catalog = tables_->catalog();
+  std::vector<std::string> ids;
+  for (const LogicalViewRef& view : catalog.ListLogicalViews(instance_, "", kLogicalViewsPerInstanceMax))
+    ids.emplace_back(IdOfSqlView(view->name));
+  for (const MaterializedViewRef& view :
+       catalog.ListMaterializedViews(instance_, "", kMaterializedViewsPerInstanceMax)) {
+    ids.emplace_back(IdOfSqlView(view->name));
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
 }  // namespace sonde::sql

@@ -5,8 +5,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "sql/access/sql_access.h"
 #include "sql/bind/binder.h"
 #include "sql/exec/bundle_finder.h"
@@ -31,6 +33,7 @@ class LocalSql final : public SqlAccess {
         spill_(std::move(spill)) {}
 
   absl::Status Ask(const Question& question, AnswerSink* sink) override;
+  absl::StatusOr<std::vector<std::string>> ListViews() override;
 
  private:
   const std::shared_ptr<Tables> tables_;

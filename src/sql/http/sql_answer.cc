@@ -68,23 +68,16 @@ absl::Status SqlAnswer::Begin(SqlRequest request, std::function<absl::Status()> 
 }
 
 absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted, const MayRead& may_read) {
-  BindOptions options{
-      .dialect = service_.dialect,
-      .find_table = [&](std::string_view id) -> absl::StatusOr<TableSchemaRef> {
-        const std::string name =
-            fmt::format("projects/{}/instances/{}/tables/{}", request_.project, request_.instance, id);
-        if (absl::Status status = may_read(name); !status.ok()) return status;
-        return service_.tables->catalog().Find(name);
-      },
-      .find_bundle = [this](const TableSchema& table,
-                            std::string_view id) { return service_.bundles->Find(table, id); },
-      .parameters = {}};
+  const InstanceNames names(&service_.tables->catalog(), service_.bundles,
+                            fmt::format("projects/{}/instances/{}", request_.project, request_.instance),
+                            service_.dialect, may_read);
+  std::vector<QueryParameter> parameters;
   std::vector<Value> values;
   for (Question::Parameter& parameter : request_.parameters) {
-    options.parameters.push_back({parameter.name, parameter.value.type()});
+    parameters.push_back({parameter.name, parameter.value.type()});
     values.push_back(std::move(parameter.value));
   }
-  absl::StatusOr<BoundQuery> query = ParseAndBind(request_.query, options);
+  absl::StatusOr<BoundQuery> query = ParseAndBind(request_.query, names.Options(std::move(parameters)));
   if (!query.ok()) return query.status();
   query_ = *std::move(query);
   if (absl::Status status = Hold(0); !status.ok()) return status;

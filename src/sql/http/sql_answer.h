@@ -29,6 +29,7 @@
 #include "sql/bind/binder.h"
 #include "sql/exec/bundle_finder.h"
 #include "sql/exec/execution.h"
+#include "sql/exec/instance_names.h"
 #include "sql/http/sql_request.h"
 #include "sql/output/answer_writer.h"
 #include "sql/spill/spill_space.h"
@@ -61,7 +62,7 @@ class SqlAnswer {
   // By this name requests are counted.
   static constexpr char kMethod[] = "POST /api/v1/sql";
 
-  using MayRead = std::function<absl::Status(std::string_view table_name)>;
+  using MayRead = InstanceNames::MayRead;
 
   // `came`: when the request did.
   SqlAnswer(const SqlService* service, absl::Time came) : service_(*service), came_(came) {}
@@ -74,7 +75,7 @@ class SqlAnswer {
   // UNAVAILABLE: there is none now.
   absl::Status Admit(size_t body_bytes);
   // Makes the first part.  Errors of the query's text, and those that come before its first rows, come from here.  So do those of
-  // `may_read`, which is asked for each table that the query names.
+  // `may_read`, which is asked for each table and view that the query names.
   absl::Status Begin(SqlRequest request, std::function<absl::Status()> interrupted, const MayRead& may_read);
   // As HttpResponse::stream.
   absl::StatusOr<bool> Next(std::string* part);

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
 #include "access/permission.h"
+#include "access/rules.h"
 #include "sql/function/function.h"
 #include "sql/http/sql_request.h"
 #include "sql/library/library.h"
@@ -37,10 +38,10 @@ absl::Status CheckInstance(const HttpRequest& request, const SqlRequest& asked) 
                               fmt::format("projects/{}/instances/{}", asked.project, asked.instance));
 }
 
-// Likewise for the rows of a table.
-absl::Status MayRead(const HttpRequest& request, std::string_view table_name) {
+// PERMISSION_DENIED unless the caller may read a table or view.
+absl::Status MayRead(const HttpRequest& request, std::string_view resource) {
   if (!request.check_access) return absl::OkStatus();
-  return request.check_access(PermissionOf("bigtable.tables.readRows"), table_name);
+  return request.check_access(PermissionToReadRows(resource), resource);
 }
 
 absl::Status AnswerSql(const SqlService* service, const SqlRequest& usual, const HttpRequest& request,
@@ -60,7 +61,7 @@ absl::Status AnswerSql(const SqlService* service, const SqlRequest& usual, const
                                                                 : "application/x-ndjson; charset=utf-8";
   if (absl::Status status =
           answer->Begin(*std::move(parsed), std::move(interrupted),
-                        [&](std::string_view table_name) { return MayRead(request, table_name); });
+                        [&](std::string_view resource) { return MayRead(request, resource); });
       !status.ok()) {
     return status;
   }

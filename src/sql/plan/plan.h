@@ -176,8 +176,11 @@ struct BoundQuery {
   std::vector<QueryParameter> parameters;  // kParameter counts these
   enum class Explain : uint8_t { kNo, kPlan, kAnalyze };
   Explain explain = Explain::kNo;
-  std::vector<TableSchemaRef> tables;  // all that the query reads from, each once
-  std::vector<BundleUse> bundles;      // whose types it names, each once
+  std::vector<TableSchemaRef> tables;  // all that the query reads from, also inside of views; each once
+  std::vector<LogicalViewRef> views;   // all that the query reads from, also inside of views; each once
+  // The full names of the tables and views that the text itself names.  Whoever asks needs a right to read them, and no others.
+  std::vector<std::string> named;
+  std::vector<BundleUse> bundles;  // whose types it names, each once
 };
 
 }  // namespace sonde::sql

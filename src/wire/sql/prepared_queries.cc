@@ -11,7 +11,6 @@
 #include "base/varint.h"
 #include "sql/message/query_values.h"
 #include "sql/plan/point_query.h"
-#include "wire/call/data_target.h"
 #include "wire/call/grpc_status.h"
 #include "wire/sql/sql_parameters.h"
 
@@ -30,8 +29,8 @@ void AppendFacts(const RowKeySchema& schema, std::string* facts) {
   }
 }
 
-// What a query's binding has used of its tables and of their schema bundles.
-uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables,
+// What a query's binding has used of its tables, of its views and of schema bundles.
+uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables, const std::vector<LogicalViewRef>& views,
                        const std::vector<sql::BundleUse>& bundles) {
   std::string facts;
   for (const TableSchemaRef& table : tables) {
@@ -45,6 +44,10 @@ uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables,
     }
     PutVarint(&facts, table->row_key_schema.has_value() ? 1 : 0);
     if (table->row_key_schema.has_value()) AppendFacts(*table->row_key_schema, &facts);
+  }
+  for (const LogicalViewRef& view : views) {
+    PutBytes(&facts, view->name);
+    PutBytes(&facts, view->query);
   }
   for (const sql::BundleUse& bundle : bundles) {
     PutBytes(&facts, bundle.name);
@@ -71,7 +74,7 @@ PreparedQueryRef MakePrepared(std::string token_bytes, const PreparedQueryToken&
       std::move(token_bytes), token.instance, token.query, token.issued_micros, std::move(query), is_point});
 }
 
-constexpr std::string_view kTablesHaveChanged = "a table or schema bundle that it reads has changed";
+constexpr std::string_view kTablesHaveChanged = "a table, view or schema bundle that it reads has changed";
 
 }  // namespace
 
@@ -85,17 +88,8 @@ absl::StatusOr<std::unique_ptr<PreparedQueries>> PreparedQueries::Create(Tables*
 absl::StatusOr<sql::BoundQuery> PreparedQueries::Bind(const std::string& instance, const std::string& text,
                                                       const std::vector<sql::QueryParameter>& parameters,
                                                       const MayRead& may_read) {
-  const sql::BindOptions options{
-      .dialect = dialect_,
-      .find_table = [&](std::string_view table_id) -> absl::StatusOr<TableSchemaRef> {
-        const std::string name = fmt::format("{}/tables/{}", instance, table_id);
-        if (absl::Status status = may_read(name); !status.ok()) return status;
-        return FindDataTable(tables_->catalog(), name);
-      },
-      .find_bundle = [this](const TableSchema& table,
-                            std::string_view id) { return bundles_.Find(table, id); },
-      .parameters = parameters};
-  return sql::ParseAndBind(text, options);
+  const sql::InstanceNames names(&tables_->catalog(), &bundles_, instance, dialect_, may_read);
+  return sql::ParseAndBind(text, names.Options(parameters));
 }
 
 absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(const std::string& instance,
@@ -110,7 +104,7 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(const std::string& ins
     sql::ToProto(parameter.type, &type);
     token.parameters.emplace_back(parameter.name, type.SerializeAsString());
   }
-  token.fingerprint = FingerprintOf(query->tables, query->bundles);
+  token.fingerprint = FingerprintOf(query->tables, query->views, query->bundles);
   token.issued_micros = tables_->clock().NowMicros();
   PreparedQueryRef prepared = MakePrepared(tokens_.Write(token), token, *std::move(query));
   Keep(prepared);
@@ -127,8 +121,8 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::Find(const std::string& instan
     if (!bound.ok()) return bound.status();
     prepared = *std::move(bound);
   }
-  for (const TableSchemaRef& table : prepared->query.tables) {
-    if (absl::Status status = may_read(table->name); !status.ok()) return status;
+  for (const std::string& resource : prepared->query.named) {
+    if (absl::Status status = may_read(resource); !status.ok()) return status;
   }
   if (!IsCurrent(*prepared)) {
     return Expired(kTablesHaveChanged);
@@ -162,7 +156,8 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::BindAgain(const std::string& t
     return Expired(kTablesHaveChanged);
   }
   if (!query.ok()) return query.status();
-  if (FingerprintOf(query->tables, query->bundles) != token.fingerprint) return Expired(kTablesHaveChanged);
+  if (FingerprintOf(query->tables, query->views, query->bundles) != token.fingerprint)
+    return Expired(kTablesHaveChanged);
   PreparedQueryRef prepared = MakePrepared(token_bytes, token, *std::move(query));
   Keep(prepared);
   return prepared;
@@ -177,11 +172,15 @@ bool PreparedQueries::IsCurrent(const PreparedQuery& prepared) const {
     are_same = are_same && *found == table;
     now.push_back(*std::move(found));
   }
+  for (const LogicalViewRef& view : prepared.query.views) {
+    const absl::StatusOr<LogicalViewRef> found = tables_->catalog().FindLogicalView(view->name);
+    if (!found.ok() || (*found != view && (*found)->query != view->query)) return false;
+  }
   for (const sql::BundleUse& use : prepared.query.bundles) {
     const absl::StatusOr<SchemaBundleRef> found = tables_->catalog().FindBundle(use.name);
     if (!found.ok() || (*found)->etag != use.etag) return false;
   }
-  return are_same || FingerprintOf(now, {}) == FingerprintOf(prepared.query.tables, {});
+  return are_same || FingerprintOf(now, {}, {}) == FingerprintOf(prepared.query.tables, {}, {});
 }
 
 PreparedQueryRef PreparedQueries::FindKept(const std::string& token) {

@@ -1,7 +1,7 @@
 // Prepared queries: bound once, found again by their tokens.
 //
 // A token says all that it takes to bind its query again, so a query that is no longer in memory, or that another server prepared,
-// is bound anew.  A query whose tables, or whose schema bundles, have changed since, or that was prepared more than an hour ago, has expired; clients prepare
+// is bound anew.  A query whose tables, views or schema bundles have changed since, or that was prepared more than an hour ago, has expired; clients prepare
 // it again by themselves then.
 //
 // Threads: all functions may be called at once.
@@ -22,6 +22,7 @@
 #include "absl/time/time.h"
 #include "sql/bind/binder.h"
 #include "sql/exec/bundle_finder.h"
+#include "sql/exec/instance_names.h"
 #include "table/tables.h"
 #include "wire/sql/query_tokens.h"
 
@@ -47,8 +48,8 @@ class PreparedQueries {
 
   const QueryTokens& tokens() const { return tokens_; }
 
-  // Says whether the caller may read a table of this name, before it is known whether there is one.
-  using MayRead = std::function<absl::Status(std::string_view table_name)>;
+  // Says whether the caller may read a table or view of this name, before it is known whether there is one.
+  using MayRead = sql::InstanceNames::MayRead;
 
   // Binds a query.  Errors: those of sql::ParseAndBind, and of `may_read`.
   absl::StatusOr<PreparedQueryRef> Prepare(const std::string& instance, const std::string& text,
@@ -73,7 +74,7 @@ class PreparedQueries {
                                        const MayRead& may_read);
   absl::StatusOr<PreparedQueryRef> BindAgain(const std::string& token_bytes, const PreparedQueryToken& token,
                                              const MayRead& may_read);
-  // Whether the tables and schema bundles are as they were when the query was bound.
+  // Whether the tables, views and schema bundles are as they were when the query was bound.
   bool IsCurrent(const PreparedQuery& prepared) const;
   PreparedQueryRef FindKept(const std::string& token);
   void Keep(PreparedQueryRef prepared);

@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/synchronization/mutex.h"
+#include "access/rules.h"
 #include "base/bytes.h"
 #include "base/varint.h"
 #include "model/limits.h"
@@ -79,10 +80,10 @@ void WriteMetadata(const PreparedQuery& prepared, pb::ResultSetMetadata* metadat
   }
 }
 
-// Whether the call's caller may read a table.
+// Whether the call's caller may read a table or view.
 PreparedQueries::MayRead MayReadOf(const rpc::Call& call) {
-  return [&call](std::string_view table_name) {
-    return CheckAccess(call, PermissionOf("bigtable.tables.readRows"), table_name);
+  return [&call](std::string_view resource) {
+    return CheckAccess(call, PermissionToReadRows(resource), resource);
   };
 }
 
