@@ -157,6 +157,7 @@ const std::map<std::string, Expected>& Routes() {
       {"GET /api/v1/slow", {kAdmin, {kServer}}},
       {"GET /api/v1/findings", {kReader, {kServer}}},
       {"GET /api/v1/tables", {kViewer, {kServer}}},
+      {"GET /api/v1/views", {kViewer, {kServer}}},
       {"GET /api/v1/tables/{project}/{instance}/{table}", {kViewer, {kTable}}},
       {"GET /api/v1/tables/{project}/{instance}/{table}/rows", {kReader, {kTable}}},
       {"GET /api/v1/tables/{project}/{instance}/{table}/heatmap", {kReader, {kTable}}},

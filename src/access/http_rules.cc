@@ -6,6 +6,8 @@ namespace sonde {
 namespace {
 
 constexpr std::string_view kList = "bigtable.tables.list";
+constexpr std::string_view kListLogical = "bigtable.logicalViews.list";
+constexpr std::string_view kListMaterialized = "bigtable.materializedViews.list";
 constexpr std::string_view kGet = "bigtable.tables.get";
 constexpr std::string_view kRead = "bigtable.tables.readRows";
 constexpr std::string_view kWrite = "bigtable.tables.mutateRows";
@@ -36,6 +38,7 @@ constexpr std::array kHttpRules = {
     HttpRule{"GET", "/api/v1/slow", Door::kDecided, {kDebug}, kWholeServer},
     HttpRule{"GET", "/api/v1/findings", Door::kDecided, {kHeats}, kWholeServer},
     HttpRule{"GET", "/api/v1/tables", Door::kDecided, {kList}, kWholeServer},
+    HttpRule{"GET", "/api/v1/views", Door::kDecided, {kListLogical, kListMaterialized}, kWholeServer},
     HttpRule{"GET", "/api/v1/tables/{project}/{instance}/{table}", Door::kDecided, {kGet}, kTableOfPath},
     HttpRule{
         "GET", "/api/v1/tables/{project}/{instance}/{table}/rows", Door::kDecided, {kRead}, kTableOfPath},
@@ -56,8 +59,8 @@ constexpr std::array kHttpRules = {
     HttpRule{"POST", "/api/v1/write", Door::kDecided, {kWrite, kCreate}, kSeriesInstance},
     HttpRule{"POST", "/api/v1/read", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"GET", "/api/v1/sql", Door::kAuthenticated},
-    // The body names the instance and the tables.  The handler checks instances.executeQuery on the
-    // instance, and tables.readRows on each table.
+    // The body names the instance, the tables and the views.  The handler checks instances.executeQuery on the
+    // instance, and readRows on each table and view.
     HttpRule{"POST", "/api/v1/sql", Door::kAuthenticated},
 };
 

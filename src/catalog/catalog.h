@@ -188,6 +188,7 @@ class Catalog {
   // Returns views of an instance whose id is greater than `after_id`, by id, at most `count_max`.
   std::vector<LogicalViewRef> ListLogicalViews(std::string_view instance, std::string_view after_id,
                                                size_t count_max) const;
+  std::vector<LogicalViewRef> ListAllLogicalViews() const;
   // ALREADY_EXISTS: the name is in use.  ABORTED: a table or view that the definition reads from is no longer as it was when
   // the definition was bound.  RESOURCE_EXHAUSTED: more than kLogicalViewsPerInstanceMax.
   absl::StatusOr<LogicalViewRef> CreateLogicalView(LogicalViewRecord view);

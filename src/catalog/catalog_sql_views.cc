@@ -300,6 +300,11 @@ std::vector<LogicalViewRef> Catalog::ListLogicalViews(std::string_view instance,
   return ListSqlViews<LogicalViewRecord>(LogicalViewsPrefix(instance), after_id, count_max);
 }
 
+std::vector<LogicalViewRef> Catalog::ListAllLogicalViews() const {
+  const absl::ReaderMutexLock lock(&mutex_);
+  return state_.sql_views.logical.List("", "", SIZE_MAX);
+}
+
 absl::StatusOr<LogicalViewRef> Catalog::CreateLogicalView(LogicalViewRecord view) {
   return Repeat([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) { return TryCreateLogicalView(view); });
 }

@@ -10,7 +10,7 @@
 
 namespace sonde {
 
-inline constexpr std::string_view kTablePrefix = "table/";        // + name
+inline constexpr std::string_view kTablePrefix = "table/";  // + name
 inline constexpr std::string_view kNextTableId = "next_table_id";
 inline constexpr std::string_view kDroppingPrefix = "dropping/";  // + table id [ / family id ]
 

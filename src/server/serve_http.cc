@@ -21,6 +21,7 @@
 #include "web/page.h"
 #include "web/slow_api.h"
 #include "web/tables_api.h"
+#include "web/views_api.h"
 
 namespace sonde {
 namespace {
@@ -66,6 +67,7 @@ Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::Inge
       tables, facts.key_visualizer, facts.large_room,
       [declarations](std::string_view table_name) { return declarations->Find(table_name); },
       TableDeclarations::IsOwnTable, &router);
+  AddViewsApi(&tables->catalog(), &router);
   return router;
 }
 

@@ -7,6 +7,7 @@ export interface Table {
   deletion_protection: boolean; change_stream_hours: number | null; keys_in_use: number; large_rows: LargeRow[];
   series: string | null;
 }
+export interface View { name: string; id: string; instance: string; kind: "logical" | "materialized"; query: string }
 export interface Cell { family: string; qualifier: string; time_micros: number; value: string; bytes: number }
 export interface Row { key: string; cells_count: number; cells: Cell[] }
 export interface Finding {

@@ -1,5 +1,5 @@
 // Tables, and their rows to look at. Nothing can be changed here.
-import { get, tablePath, type Row, type Table } from "../api";
+import { get, tablePath, type Row, type Table, type View } from "../api";
 import { empty, field, h, problem, select, show } from "../dom";
 import { bytes, cellTime, number } from "../format";
 import { address, remember, route, type Page } from "../page";
@@ -11,7 +11,8 @@ export function tablesPage(): Page {
   const list = h("nav", { class: "list", "aria-label": "Tables" });
   const detail = h("div", { class: "detail" });
   const abort = new AbortController();
-  const page = h("div", { class: "page" }, h("h1", {}, "Tables"), h("div", { class: "split" }, list, detail));
+  const views = h("div", {});
+  const page = h("div", { class: "page" }, h("h1", {}, "Tables"), h("div", { class: "split" }, list, detail), views);
 
   // The one that is looked at may be none of the first thousand.
   const named = parameters.get("table") ?? "";
@@ -28,7 +29,18 @@ export function tablesPage(): Page {
       next !== null && h("small", { class: "muted" }, "and more: name one in the address, ?table=NAME"));
     show(detail, tableDetail(chosen, parameters, abort.signal));
   }).catch((error) => { if (!abort.signal.aborted) show(detail, problem(error)); });
+  // Who may not list views sees the tables all the same.
+  get<{ views: View[] }>("/api/v1/views", {}, abort.signal)
+    .then((answer) => show(views, answer.views.length > 0 && viewsCard(answer.views))).catch(() => undefined);
   return { element: page, leave: () => abort.abort() };
+}
+
+function viewsCard(views: View[]): HTMLElement {
+  return h("section", { class: "card" }, h("h2", {}, "Views"),
+    h("div", { class: "scroll" }, h("table", { class: "data" },
+      h("thead", {}, h("tr", {}, ["View", "Kind", "Query"].map((text) => h("th", {}, text)))),
+      h("tbody", {}, views.map((view) => h("tr", {}, h("th", { scope: "row", title: view.name }, view.id),
+        h("td", {}, view.kind), h("td", {}, h("code", {}, view.query))))))));
 }
 
 function tableDetail(table: Table, parameters: URLSearchParams, signal: AbortSignal): HTMLElement {
